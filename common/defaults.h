@@ -1,0 +1,108 @@
+/* defaults.h - every default of jobprof, each with its reason.
+ *
+ * One place, so that the parser, the site file, the man pages and the protocol
+ * agree. Units stand in the names. What the user may change is listed in
+ * request.h (options) and sitefile.h (site and user file).
+ */
+#ifndef JP_COMMON_DEFAULTS_H
+#define JP_COMMON_DEFAULTS_H
+
+/* --- protocol: who waits how long for whom ------------------------------- */
+
+/* A node's finish reads each log once (about 1 GB/s); what takes longer is
+ * killed and nothing is lost: the report reads the raw files instead. */
+#define JP_DEF_FINISH_LIMIT_MS 5000
+
+/* Nodes leave a step within seconds of each other; those that have not said
+ * "done" after this are counted as missing. Above finish_limit by the time
+ * that Slurm takes to tear a step down. */
+#define JP_DEF_ALLDONE_WAIT_MS 15000
+
+/* A user at a prompt waits this long for his report, not longer; then the card
+ * names the command that finishes it. */
+#define JP_DEF_REPORT_LIMIT_MS 30000
+
+/* 0: as many threads as CPUs, at most JP_REPORT_THREADS_MAX. srun runs on login
+ * nodes that belong to everybody. */
+#define JP_DEF_REPORT_THREADS 0
+#define JP_REPORT_THREADS_MAX 8
+
+/* srun's user waits for it; a site with busy login nodes sets 10. */
+#define JP_DEF_REPORT_NICE 0
+
+/* The claim's heartbeat is one a second; twenty missed ones mean that its owner
+ * is gone, also across a slow file system. */
+#define JP_DEF_CLAIM_STALE_MS 20000
+
+/* srun's own report starts within a second of the last node; ten without a
+ * claim mean that no srun will come. */
+#define JP_DEF_WATCHER_DELAY_MS 10000
+
+/* No process of ours outlives its step by more than this. */
+#define JP_DEF_WATCHER_LIFE_MS 60000
+
+/* --- files ---------------------------------------------------------------- */
+
+#define JP_DEF_SITE_FILE JP_SYSCONFDIR "/jobprof.conf"
+
+/* Beside the batch script's output, where users look first; %j keeps jobs
+ * apart. Relative patterns start at the submit directory. */
+#define JP_DEF_DIR "jobprof-%j"
+
+/* A settings file is read whole; 1 MiB is a hundred times a full one. */
+#define JP_SITEFILE_MAX_BYTES (1024 * 1024)
+#define JP_SITEFILE_MAX_DEPTH 10
+
+/* An option's value: Slurm cuts nothing, the shell's line is the limit; 4 KiB
+ * hold every key with the longest path. */
+#define JP_OPTION_MAX 4096
+#define JP_PATTERN_MAX 1024
+
+/* --- NCCL profilers ------------------------------------------------------- */
+
+/* Streams, loses nothing, works on every NCCL since 2.23. */
+#define JP_DEF_NCCL_AUTO "recorder"
+
+/* What `nccl=` and the site file leave open, said in the settings' reason: the
+ * newest release that jobprof knows, as older ones ignore the variables that
+ * they lack. */
+#define JP_DEF_NCCL_VERSION "2.30"
+
+/* Measured on Inspector 2.30.7 at 5,800 collectives a second: 100 ms writes
+ * 94 % with the default ring, and all of them with a ring of 2 x rate x
+ * interval; 10 ms costs ten times the wake-ups. */
+#define JP_DEF_INTERVAL "100ms"
+
+/* Collectives a second and communicator that the rings must stand; 5,800 was
+ * measured with tiny messages in a tight loop. */
+#define JP_DEF_RATE 5000
+
+/* 2 x JP_DEF_RATE x JP_DEF_INTERVAL, rounded up to a power of two. */
+#define JP_DEF_RING 1024
+
+/* 0 writes every message: a gap in the sequence numbers then proves a loss. */
+#define JP_DEF_MIN_SIZE 0
+
+/* Most training jobs are looked at over some hundred steps. */
+#define JP_DEF_ITERATIONS 200
+
+/* Collectives in one iteration: a layer has one to four, a model some tens. */
+#define JP_DEF_COLLS 64
+
+/* Communicators of one rank: world, tensor, data, pipeline. */
+#define JP_DEF_COMMS 4
+
+/* One rank's profiler memory: small beside any training rank. */
+#define JP_DEF_MEM "256M"
+
+/* One step's raw files on disk. */
+#define JP_DEF_DISK "10G"
+
+/* Leave the file system usable: below this nothing is written. */
+#define JP_DEF_MIN_FREE "1G"
+
+/* The example plugin's event mask: Coll, P2p, ProxyOp, KernelCh = 2+4+8+64:
+ * what a timeline needs; ProxyStep alone would be 99 % of the volume. */
+#define JP_DEF_EXAMPLE_MASK 78
+
+#endif

@@ -1,0 +1,58 @@
+/* error.c - format and extend error sentences without losing errno. */
+#include "common/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void sanitize(char *text)
+{
+    for (unsigned char *c = (unsigned char *) text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
+int error_set(struct jp_error *err, const char *fmt, ...)
+{
+    int saved = errno;
+    va_list ap;
+
+    if (err) {
+        va_start(ap, fmt);
+        if (vsnprintf(err->text, sizeof(err->text), fmt, ap) < 0)
+            err->text[0] = '\0';
+        va_end(ap);
+        sanitize(err->text);
+    }
+    errno = saved;
+    return -1;
+}
+
+int error_wrap(struct jp_error *err, const char *fmt, ...)
+{
+    int saved = errno;
+    char inner[sizeof(err->text)];
+    char where[sizeof(err->text)];
+    size_t n;
+    va_list ap;
+
+    if (err) {
+        memcpy(inner, err->text, sizeof(inner));
+        va_start(ap, fmt);
+        if (vsnprintf(where, sizeof(where), fmt, ap) < 0)
+            where[0] = '\0';
+        va_end(ap);
+        n = strlen(where);
+        if (n > sizeof(err->text) - 3)
+            n = sizeof(err->text) - 3;
+        memcpy(err->text, where, n);
+        memcpy(err->text + n, ": ", 3);
+        n += 2;
+        memcpy(err->text + n, inner, sizeof(err->text) - n);
+        err->text[sizeof(err->text) - 1] = '\0';
+        sanitize(err->text);
+    }
+    errno = saved;
+    return -1;
+}

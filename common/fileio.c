@@ -1,0 +1,257 @@
+/* fileio.c - careful opening, reading, replacing and removing of files. */
+#include "common/fileio.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *fileio_path(const char *fmt, ...)
+{
+    char *path = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&path, fmt, ap) < 0)
+        path = NULL;
+    va_end(ap);
+    return path;
+}
+
+int fileio_open_regular(const char *path, bool follow, struct jp_error *err)
+{
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    struct stat st;
+    int fd = open(path, flags | (follow ? 0 : O_NOFOLLOW));
+
+    if (fd < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        errno = EINVAL;
+        return error_set(err, "%s: not a regular file", path);
+    }
+    return fd;
+}
+
+/* Reads until end of file or max bytes; returns the count or -1. */
+static ssize_t read_all(int fd, char *buf, size_t max)
+{
+    size_t done = 0;
+
+    while (done < max) {
+        ssize_t n = read(fd, buf + done, max - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t) n;
+    }
+    return (ssize_t) done;
+}
+
+int fileio_read_fd(int fd, const char *path, size_t max, char **text,
+                   size_t *len, struct jp_error *err)
+{
+    struct stat st;
+    char *buf;
+    size_t room;
+    ssize_t n;
+
+    if (fstat(fd, &st) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    if (st.st_size < 0 || (uintmax_t) st.st_size > max) {
+        errno = EFBIG;
+        return error_set(err, "%s: %jd bytes are too many (at most %zu)", path,
+                         (intmax_t) st.st_size, max);
+    }
+    /* /proc files say 0; a file may grow while it is read */
+    room = st.st_size ? (size_t) st.st_size + 1 : max;
+    if (room > max)
+        room = max;
+    buf = malloc(room + 1);
+    if (!buf)
+        return error_set(err, "%s: out of memory", path);
+    n = read_all(fd, buf, room);
+    if (n < 0) {
+        error_set(err, "%s: %s", path, strerror(errno));
+        free(buf);
+        return -1;
+    }
+    buf[n] = '\0';
+    *text = buf;
+    if (len)
+        *len = (size_t) n;
+    return 0;
+}
+
+int fileio_read(const char *path, bool follow, size_t max, char **text,
+                size_t *len, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, follow, err);
+    int rc;
+
+    if (fd < 0)
+        return -1;
+    rc = fileio_read_fd(fd, path, max, text, len, err);
+    close(fd);
+    return rc;
+}
+
+int fileio_mkdirs(const char *path, struct jp_error *err)
+{
+    char *copy = strdup(path);
+    struct stat st;
+    int rc = -1;
+
+    if (!copy)
+        return error_set(err, "out of memory");
+    for (char *p = copy + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST && errno != EROFS &&
+            errno != EACCES && errno != EPERM && errno != EISDIR) {
+            error_set(err, "%s: %s", copy, strerror(errno));
+            goto out;
+        }
+        *p = '/';
+    }
+    if (mkdir(copy, 0700) < 0) {
+        int saved = errno;
+
+        if (stat(copy, &st) < 0 || !S_ISDIR(st.st_mode)) {
+            errno = saved == EEXIST ? ENOTDIR : saved;
+            error_set(err, "%s: %s", path, strerror(errno));
+            goto out;
+        }
+    }
+    rc = 0;
+out:
+    free(copy);
+    return rc;
+}
+
+int fileio_temp_open(struct jp_tempfile *file, const char *path,
+                     struct jp_error *err)
+{
+    static unsigned counter;
+    int fd = -1;
+
+    *file = (struct jp_tempfile){0};
+    file->path = strdup(path);
+    file->temp_path =
+        fileio_path("%s.tmp.%ld.%u", path, (long) getpid(),
+                    __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
+    if (!file->path || !file->temp_path) {
+        error_set(err, "out of memory");
+        goto fail;
+    }
+    fd = open(file->temp_path,
+              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || !(file->stream = fdopen(fd, "w"))) {
+        error_set(err, "%s: %s", file->temp_path, strerror(errno));
+        goto fail;
+    }
+    return 0;
+fail:
+    if (fd >= 0 && !file->stream) {
+        close(fd);
+        unlink(file->temp_path);
+    }
+    free(file->path);
+    free(file->temp_path);
+    *file = (struct jp_tempfile){0};
+    return -1;
+}
+
+void fileio_temp_abort(struct jp_tempfile *file)
+{
+    if (file->stream)
+        fclose(file->stream);
+    if (file->temp_path)
+        unlink(file->temp_path);
+    free(file->path);
+    free(file->temp_path);
+    *file = (struct jp_tempfile){0};
+}
+
+int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
+{
+    int bad = ferror(file->stream);
+    int rc = 0;
+
+    bad |= fclose(file->stream);
+    file->stream = NULL;
+    if (bad || rename(file->temp_path, file->path) < 0) {
+        rc = error_set(err, "%s: %s", file->path, strerror(errno));
+        fileio_temp_abort(file);
+        return rc;
+    }
+    free(file->path);
+    free(file->temp_path);
+    *file = (struct jp_tempfile){0};
+    return 0;
+}
+
+int fileio_write(const char *path, const char *text, size_t len,
+                 struct jp_error *err)
+{
+    struct jp_tempfile file;
+
+    if (fileio_temp_open(&file, path, err) < 0)
+        return -1;
+    fwrite(text, 1, len, file.stream); /* ferror tells at the commit */
+    return fileio_temp_commit(&file, err);
+}
+
+/* Removes what is in the folder fd (taken over). */
+static int remove_below(int fd, int depth)
+{
+    DIR *dir = depth > 64 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int rc = 0;
+
+    if (!dir) {
+        close(fd);
+        return -1;
+    }
+    while ((entry = readdir(dir))) {
+        const char *name = entry->d_name;
+        int sub;
+
+        if (!strcmp(name, ".") || !strcmp(name, ".."))
+            continue;
+        if (unlinkat(dirfd(dir), name, 0) == 0 || errno == ENOENT)
+            continue;
+        sub = openat(dirfd(dir), name,
+                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub < 0 || remove_below(sub, depth + 1) < 0 ||
+            unlinkat(dirfd(dir), name, AT_REMOVEDIR) < 0)
+            rc = -1;
+    }
+    closedir(dir);
+    return rc;
+}
+
+int fileio_remove_tree(const char *path, struct jp_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT
+                   ? 0
+                   : error_set(err, "%s: %s", path, strerror(errno));
+    if (remove_below(fd, 0) < 0 || rmdir(path) < 0)
+        return error_set(err, "%s: cannot be removed: %s", path,
+                         strerror(errno));
+    return 0;
+}

@@ -1,0 +1,106 @@
+/* jobconf.h - job.conf: the only contract between launch and analysis.
+ *
+ * Written once by srun's side (`jobprof-node resolve`) into the step directory
+ * and read by every node and by the report. libconfig syntax, mode 0600,
+ * temp + rename. Unknown keys are ignored (a newer writer), missing optional
+ * keys take the defaults of common/defaults.h, a wrong type is an error that
+ * names file and line. Format: docs/internals.md.
+ */
+#ifndef JP_COMMON_JOBCONF_H
+#define JP_COMMON_JOBCONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define JP_JOBCONF_SCHEMA 1
+#define JP_JOBCONF_NAME "job.conf"
+#define JP_JOBCONF_MAX_BYTES (1024 * 1024)
+
+/* One effective setting and where it came from. All strings owned. */
+struct jp_setting {
+    char *key;    /* as in the option grammar: "mode", "iterations" ... */
+    char *value;  /* canonical text */
+    char *source; /* option | environment | user file | site file | default */
+    char *where;  /* "/etc/jobprof/jobprof.conf:12" or "" */
+    char *reason; /* one sentence or "" */
+};
+
+/* One variable for the tasks. `%N` in value is the node's name, expanded on
+ * the node. */
+struct jp_envvar {
+    char *name;
+    char *value;
+    bool soft; /* a value the user set himself stays */
+};
+
+/* What the site's limits and protocol times are: see common/defaults.h. */
+struct jp_policy {
+    uint32_t finish_limit_ms;  /* node's finish, then killed */
+    uint32_t alldone_wait_ms;  /* report waits for the nodes */
+    uint32_t report_limit_ms;  /* srun waits for the report */
+    uint32_t report_threads;   /* 0 = as many as CPUs, at most 8 */
+    uint32_t report_nice;      /* 0..19 */
+    uint32_t claim_stale_ms;   /* a claim without heartbeat is stealable */
+    uint32_t watcher_delay_ms; /* after alldone, then the watcher reports */
+    uint32_t watcher_life_ms;
+};
+
+enum jp_summary {
+    JP_SUMMARY_AUTO,
+    JP_SUMMARY_OFF,
+    JP_SUMMARY_LINE,
+    JP_SUMMARY_CARD
+};
+
+struct jp_jobconf {
+    uint32_t schema;
+    char *version;       /* jobprof that wrote it */
+    uint64_t created_us; /* CLOCK_REALTIME */
+    /* the job; step ids as Slurm prints them ("0", "interactive") */
+    uint64_t job_id; /* leader's id in a heterogeneous job */
+    char *step_id;
+    uint32_t restart;
+    char *user;
+    uint32_t uid;
+    char *job_name, *account, *partition, *submit_dir, *submit_host;
+    char *slurm_version;
+    uint32_t nnodes, ntasks; /* as srun knew them; nodes know better */
+    char *command;           /* argv[0] of the task */
+    /* NCCL */
+    char *nccl_request;    /* mode as asked: off auto inspector example ... */
+    char *nccl_mode;       /* what really runs: off recorder inspector ... */
+    bool explicit_request; /* false: the site's default switched it on */
+    bool hidden;           /* directory is hidden until there is a record */
+    char *final_dir;       /* where a hidden step directory moves then, or "" */
+    char *copper_request;
+    struct jp_setting *settings;
+    size_t n_settings;
+    struct jp_setting *copper_settings;
+    size_t n_copper_settings;
+    struct jp_envvar *env;
+    size_t n_env;
+    enum jp_summary summary;
+    struct jp_policy policy;
+};
+
+/* Reads <path>. On success *out is complete; free with jobconf_fini. On failure
+ * *out is unchanged. */
+int jobconf_read(const char *path, struct jp_jobconf *out,
+                 struct jp_error *err);
+/* The same from memory; name stands for the file in errors. Never exits the
+ * process, whatever text holds (no @include). */
+int jobconf_parse(const char *text, size_t len, const char *name,
+                  struct jp_jobconf *out, struct jp_error *err);
+/* Writes by temp + rename, mode 0600. */
+int jobconf_write(const char *path, const struct jp_jobconf *conf,
+                  struct jp_error *err);
+/* Lower-case hex FNV-1a-64 of a file's bytes: SLURM_JOBPROF_HASH. */
+int jobconf_hash(const char *path, char out[17], struct jp_error *err);
+void jobconf_fini(struct jp_jobconf *conf);
+/* Value of a setting, or NULL. Borrowed. */
+const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
+
+#endif

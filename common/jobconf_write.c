@@ -1,0 +1,191 @@
+/* jobconf_write.c - write, hash, search and free a job.conf. */
+#include "common/jobconf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/conftext.h"
+#include "common/fileio.h"
+#include "common/jobconf_fields.h"
+
+static int put_string(FILE *f, const char *before, const char *s,
+                      const char *after)
+{
+    char *quoted = conftext_quote(s ? s : "");
+
+    if (!quoted)
+        return -1;
+    fprintf(f, "%s%s%s", before, quoted, after);
+    free(quoted);
+    return 0;
+}
+
+static int put_field(FILE *f, const char *indent,
+                     const struct jobconf_field *field,
+                     const struct jp_jobconf *conf)
+{
+    const void *slot = (const char *) conf + field->offset;
+
+    fprintf(f, "%s%s = ", indent, field->key);
+    switch (field->kind) {
+    case JOBCONF_U32: {
+        uint32_t v = *(const uint32_t *) slot;
+
+        /* an int of libconfig is signed: larger ones need the L */
+        fprintf(f, "%" PRIu32 "%s;\n", v, v > INT32_MAX ? "L" : "");
+        return 0;
+    }
+    case JOBCONF_U64:
+        fprintf(f, "%" PRIu64 "L;\n", *(const uint64_t *) slot);
+        return 0;
+    case JOBCONF_BOOL:
+        fprintf(f, "%s;\n", *(const bool *) slot ? "true" : "false");
+        return 0;
+    case JOBCONF_SUMMARY:
+        fprintf(f, "\"%s\";\n",
+                jobconf_summary_words[*(const enum jp_summary *) slot & 3]);
+        return 0;
+    case JOBCONF_STRING:
+        return put_string(f, "", *(char *const *) slot, ";\n");
+    }
+    return -1;
+}
+
+static int put_settings(FILE *f, const struct jp_setting *list, size_t n)
+{
+    fputs("  settings = (", f);
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_setting *s = &list[i];
+
+        fputs(i ? ",\n    { " : "\n    { ", f);
+        if (put_string(f, "key = ", s->key, "; ") < 0 ||
+            put_string(f, "value = ", s->value, "; ") < 0 ||
+            put_string(f, "source = ", s->source, ";\n      ") < 0 ||
+            put_string(f, "where = ", s->where, "; ") < 0 ||
+            put_string(f, "reason = ", s->reason, "; }") < 0)
+            return -1;
+    }
+    fputs(" );\n", f);
+    return 0;
+}
+
+static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
+{
+    fputs("  env = (", f);
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? ",\n    { " : "\n    { ", f);
+        if (put_string(f, "name = ", list[i].name, "; ") < 0 ||
+            put_string(f, "value = ", list[i].value, "; ") < 0)
+            return -1;
+        fprintf(f, "soft = %s; }", list[i].soft ? "true" : "false");
+    }
+    fputs(" );\n", f);
+    return 0;
+}
+
+/* The lists that end a group. */
+static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
+{
+    if (!strcmp(group, "nccl"))
+        return put_settings(f, conf->settings, conf->n_settings) < 0 ||
+                       put_env(f, conf->env, conf->n_env) < 0
+                   ? -1
+                   : 0;
+    if (!strcmp(group, "copper"))
+        return put_settings(f, conf->copper_settings, conf->n_copper_settings);
+    return 0;
+}
+
+static int put_all(FILE *f, const struct jp_jobconf *conf)
+{
+    const char *group = "";
+
+    fputs("# written by jobprof-node resolve; see jobprof.conf(5)\n", f);
+    for (size_t i = 0; i < jobconf_n_fields; i++) {
+        const struct jobconf_field *field = &jobconf_fields[i];
+        bool last;
+
+        if (strcmp(field->group, group) != 0) {
+            group = field->group;
+            fprintf(f, "%s = {\n", group);
+        }
+        if (put_field(f, *group ? "  " : "", field, conf) < 0)
+            return -1;
+        last = i + 1 == jobconf_n_fields ||
+               strcmp(jobconf_fields[i + 1].group, group) != 0;
+        if (last && *group) {
+            if (put_lists(f, group, conf) < 0)
+                return -1;
+            fputs("};\n", f);
+        }
+    }
+    return 0;
+}
+
+int jobconf_write(const char *path, const struct jp_jobconf *conf,
+                  struct jp_error *err)
+{
+    struct jp_tempfile file;
+
+    if (fileio_temp_open(&file, path, err) < 0)
+        return -1;
+    if (put_all(file.stream, conf) < 0) {
+        fileio_temp_abort(&file);
+        return error_set(err, "%s: out of memory", path);
+    }
+    return fileio_temp_commit(&file, err);
+}
+
+int jobconf_hash(const char *path, char out[17], struct jp_error *err)
+{
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    char *text = NULL;
+    size_t len = 0;
+
+    if (fileio_read(path, false, JP_JOBCONF_MAX_BYTES, &text, &len, err) < 0)
+        return -1;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char) text[i]) * 0x100000001b3ULL;
+    snprintf(out, 17, "%016" PRIx64, hash);
+    free(text);
+    return 0;
+}
+
+static void free_settings(struct jp_setting *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(list[i].key);
+        free(list[i].value);
+        free(list[i].source);
+        free(list[i].where);
+        free(list[i].reason);
+    }
+    free(list);
+}
+
+void jobconf_fini(struct jp_jobconf *conf)
+{
+    if (!conf)
+        return;
+    for (size_t i = 0; i < jobconf_n_fields; i++)
+        if (jobconf_fields[i].kind == JOBCONF_STRING)
+            free(*(char **) ((char *) conf + jobconf_fields[i].offset));
+    free_settings(conf->settings, conf->n_settings);
+    free_settings(conf->copper_settings, conf->n_copper_settings);
+    for (size_t i = 0; i < conf->n_env; i++) {
+        free(conf->env[i].name);
+        free(conf->env[i].value);
+    }
+    free(conf->env);
+    *conf = (struct jp_jobconf){0};
+}
+
+const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
+{
+    for (size_t i = 0; i < conf->n_settings; i++)
+        if (!strcmp(conf->settings[i].key, key))
+            return conf->settings[i].value;
+    return NULL;
+}

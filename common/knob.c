@@ -1,0 +1,183 @@
+/* knob.c - check, compare and describe values of settings. */
+#include "common/knob.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/nearest.h"
+#include "common/num.h"
+#include "common/pattern.h"
+
+#define MAX_WORDS 16
+
+/* Splits "off|line|card" into buf and words. Returns how many. */
+static size_t split_words(const char *text, char *buf, size_t len,
+                          const char *words[MAX_WORDS])
+{
+    size_t n = 0;
+    char *rest = buf, *word;
+
+    snprintf(buf, len, "%s", text);
+    while (n < MAX_WORDS && (word = strsep(&rest, "|")))
+        words[n++] = word;
+    return n;
+}
+
+static int word_number(const struct jp_knob *knob, const char *text,
+                       uint64_t *out, struct jp_error *err)
+{
+    const char *words[MAX_WORDS], *near;
+    char buf[128];
+    size_t n = split_words(knob->words, buf, sizeof(buf), words);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(words[i], text)) {
+            *out = i;
+            return 0;
+        }
+    near = nearest_find(text, words, n);
+    if (near)
+        return error_set(err, "\"%s\" is none of %s; did you mean \"%s\"?",
+                         text, knob->words, near);
+    return error_set(err, "\"%s\" is none of %s", text, knob->words);
+}
+
+static int rate_number(const struct jp_knob *knob, const char *text,
+                       uint64_t *out, struct jp_error *err)
+{
+    size_t len = strlen(text);
+    char digits[32];
+
+    if (len > 2 && !strcmp(text + len - 2, "/s"))
+        len -= 2;
+    if (len >= sizeof(digits))
+        return error_set(err, "\"%s\" is not a whole number", text);
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    return num_parse_u64(digits, knob->min, knob->max, out, err);
+}
+
+static int version_number(const char *text, uint64_t *out, struct jp_error *err)
+{
+    char buf[32], *rest = buf;
+    const char *part[3] = {NULL, NULL, "0"};
+    uint64_t v[3];
+
+    snprintf(buf, sizeof(buf), "%s", text);
+    for (int i = 0; i < 3 && rest; i++)
+        part[i] = strsep(&rest, ".");
+    if (strlen(text) >= sizeof(buf) || rest || !part[1] ||
+        num_parse_u64(part[0], 0, 99, &v[0], NULL) < 0 ||
+        num_parse_u64(part[1], 0, 999, &v[1], NULL) < 0 ||
+        num_parse_u64(part[2], 0, 999, &v[2], NULL) < 0)
+        return error_set(err, "\"%s\" is not an NCCL release like 2.27", text);
+    if (JP_NCCL_VERSION(v[0], v[1]) < JP_NCCL_MIN)
+        return error_set(err, "NCCL %s has no profiler interface (2.23 has)",
+                         text);
+    *out = JP_NCCL_VERSION(v[0], v[1]);
+    return 0;
+}
+
+int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
+                struct jp_error *err)
+{
+    bool b;
+
+    if (!text)
+        return error_set(err, "no value");
+    switch (knob->kind) {
+    case JP_KNOB_COUNT_OR_OFF:
+        if (!strcmp(text, "off")) {
+            *out = 0;
+            return 0;
+        }
+        /* fall through */
+    case JP_KNOB_COUNT:
+        return num_parse_u64(text, knob->min, knob->max, out, err);
+    case JP_KNOB_RATE:
+        return rate_number(knob, text, out, err);
+    case JP_KNOB_SIZE:
+        return num_parse_size(text, knob->min, knob->max, out, err);
+    case JP_KNOB_TIME:
+        return num_parse_time_us(text, knob->min, knob->max, out, err);
+    case JP_KNOB_BOOL:
+        if (num_parse_bool(text, &b, err) < 0)
+            return -1;
+        *out = b;
+        return 0;
+    case JP_KNOB_WORD:
+        return word_number(knob, text, out, err);
+    case JP_KNOB_VERSION:
+        return version_number(text, out, err);
+    case JP_KNOB_PATTERN:
+    case JP_KNOB_PATH:
+        break;
+    }
+    return error_set(err, "\"%s\" is not a number", text);
+}
+
+int knob_check(const struct jp_knob *knob, const char *text,
+               struct jp_error *err)
+{
+    uint64_t ignored;
+
+    if (!text || !*text)
+        return error_set(err, "the value is empty");
+    if (knob->kind == JP_KNOB_PATTERN)
+        return pattern_check(text, err);
+    if (knob->kind == JP_KNOB_PATH)
+        return pattern_check_path(text, err);
+    return knob_number(knob, text, &ignored, err);
+}
+
+bool knob_equal(const struct jp_knob *knob, const char *a, const char *b)
+{
+    uint64_t x, y;
+
+    if (knob_number(knob, a, &x, NULL) < 0 ||
+        knob_number(knob, b, &y, NULL) < 0)
+        return !strcmp(a, b);
+    return x == y;
+}
+
+char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
+{
+    char lo[32], hi[32];
+
+    switch (knob->kind) {
+    case JP_KNOB_COUNT:
+    case JP_KNOB_RATE:
+    case JP_KNOB_COUNT_OR_OFF:
+        snprintf(buf, len, "%s%" PRIu64 " to %" PRIu64 "%s",
+                 knob->kind == JP_KNOB_COUNT_OR_OFF ? "off, " : "", knob->min,
+                 knob->max, knob->kind == JP_KNOB_RATE ? " a second" : "");
+        break;
+    case JP_KNOB_SIZE:
+        snprintf(buf, len, "%s to %s",
+                 num_format_size(knob->min, lo, sizeof(lo)),
+                 num_format_size(knob->max, hi, sizeof(hi)));
+        break;
+    case JP_KNOB_TIME:
+        snprintf(buf, len, "%s to %s",
+                 num_format_time_us(knob->min, lo, sizeof(lo)),
+                 num_format_time_us(knob->max, hi, sizeof(hi)));
+        break;
+    case JP_KNOB_WORD:
+        snprintf(buf, len, "%s", knob->words);
+        break;
+    case JP_KNOB_BOOL:
+        snprintf(buf, len, "0|1");
+        break;
+    case JP_KNOB_VERSION:
+        snprintf(buf, len, "2.23 or later");
+        break;
+    case JP_KNOB_PATTERN:
+        snprintf(buf, len, "directory pattern");
+        break;
+    case JP_KNOB_PATH:
+        snprintf(buf, len, "absolute path");
+        break;
+    }
+    return buf;
+}

@@ -1,0 +1,57 @@
+/* knob.h - one setting's type, range and meaning; checks of its values.
+ *
+ * The tables of all knobs stand in grammar.c; parser, --help, man page test,
+ * site file and plan read them there.
+ */
+#ifndef JP_COMMON_KNOB_H
+#define JP_COMMON_KNOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+enum jp_knob_kind {
+    JP_KNOB_COUNT,        /* whole number */
+    JP_KNOB_COUNT_OR_OFF, /* the same; "off" is 0 */
+    JP_KNOB_RATE,         /* whole number a second: "5000" or "5000/s" */
+    JP_KNOB_SIZE,         /* num_parse_size: bytes */
+    JP_KNOB_TIME,         /* num_parse_time_us: microseconds */
+    JP_KNOB_BOOL,         /* num_parse_bool */
+    JP_KNOB_WORD,         /* one of words */
+    JP_KNOB_VERSION,      /* NCCL release: "2.27" or "2.27.3" */
+    JP_KNOB_PATTERN,      /* directory pattern, see pattern.h */
+    JP_KNOB_PATH,         /* absolute path */
+};
+
+struct jp_knob {
+    const char *name;
+    enum jp_knob_kind kind;
+    uint64_t min, max; /* in the kind's unit */
+    unsigned modes;    /* bit i: goes with modes[i] of its grammar */
+    const char *words; /* JP_KNOB_WORD: "off|line|card" */
+    const char *def;   /* default; NULL: none */
+    const char *help;  /* half a sentence */
+};
+
+/* Lowest NCCL release with a profiler interface, as knob_number gives it. */
+#define JP_NCCL_VERSION(major, minor) ((major) *1000u + (minor))
+#define JP_NCCL_MIN JP_NCCL_VERSION(2, 23)
+
+/* Is text a value of knob? -1: err says why not, without the knob's name. */
+int knob_check(const struct jp_knob *knob, const char *text,
+               struct jp_error *err);
+
+/* A checked value as a number: count, bytes, microseconds, 0 or 1, the index
+ * among words, JP_NCCL_VERSION(major, minor). -1 for patterns, paths and bad
+ * values. */
+int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
+                struct jp_error *err);
+
+/* Do two checked values mean the same ("1G", "1024M")? */
+bool knob_equal(const struct jp_knob *knob, const char *a, const char *b);
+
+/* "1 MiB to 64 GiB", "off|line|card", "0|1" ... into buf. Returns buf. */
+char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len);
+
+#endif

@@ -1,0 +1,65 @@
+/* nearest.c - find the nearest word by edit distance. */
+#include "common/nearest.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MAX_WORD 63
+#define FAR 1000u
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+    unsigned m = a < b ? a : b;
+
+    return m < c ? m : c;
+}
+
+static int same(char a, char b)
+{
+    return tolower((unsigned char) a) == tolower((unsigned char) b);
+}
+
+unsigned nearest_distance(const char *a, const char *b)
+{
+    unsigned rows[3][MAX_WORD + 1];
+    unsigned *before = rows[0], *prev = rows[1], *now = rows[2], *spare;
+    size_t n = strlen(a), m = strlen(b);
+
+    if (n > MAX_WORD || m > MAX_WORD)
+        return FAR;
+    for (size_t j = 0; j <= m; j++)
+        prev[j] = (unsigned) j;
+    for (size_t i = 1; i <= n; i++) {
+        now[0] = (unsigned) i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned cost = same(a[i - 1], b[j - 1]) ? 0 : 1;
+
+            now[j] = min3(prev[j] + 1, now[j - 1] + 1, prev[j - 1] + cost);
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
+                same(a[i - 2], b[j - 1]) && before[j - 2] + 1 < now[j])
+                now[j] = before[j - 2] + 1;
+        }
+        spare = before;
+        before = prev;
+        prev = now;
+        now = spare;
+    }
+    return prev[m];
+}
+
+const char *nearest_find(const char *word, const char *const *words, size_t n)
+{
+    size_t len = strlen(word);
+    unsigned best = (len <= 4 ? 1 : len <= 8 ? 2 : 3) + 1;
+    const char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = words[i] ? nearest_distance(word, words[i]) : FAR;
+
+        if (d < best) {
+            best = d;
+            found = words[i];
+        }
+    }
+    return found;
+}

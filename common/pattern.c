@@ -1,0 +1,133 @@
+/* pattern.c - check and expand directory patterns. */
+#include "common/pattern.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/defaults.h"
+
+static int has_dotdot(const char *path)
+{
+    for (const char *p = path; *p;) {
+        size_t n = strcspn(p, "/");
+
+        if (n == 2 && p[0] == '.' && p[1] == '.')
+            return 1;
+        p += n;
+        p += strspn(p, "/");
+    }
+    return 0;
+}
+
+static int check_bytes(const char *text, struct jp_error *err)
+{
+    if (!text || !*text)
+        return error_set(err, "the value is empty");
+    if (strlen(text) > JP_PATTERN_MAX)
+        return error_set(err, "the path is longer than %d bytes",
+                         JP_PATTERN_MAX);
+    for (const unsigned char *c = (const unsigned char *) text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            return error_set(err, "\"%s\" has a control character", text);
+    if (has_dotdot(text))
+        return error_set(err, "\"%s\" has a \"..\" component", text);
+    if (*text == '~')
+        return error_set(err, "\"%s\": ~ is not expanded; write the path",
+                         text);
+    return 0;
+}
+
+int pattern_check(const char *pattern, struct jp_error *err)
+{
+    if (check_bytes(pattern, err) < 0)
+        return -1;
+    for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
+        if (!p[1] || !strchr("jJsuxAa%", p[1]))
+            return error_set(err,
+                             "\"%s\": \"%%%.1s\" is none of %%j %%J %%s "
+                             "%%u %%x %%A %%a %%%%",
+                             pattern, p + 1);
+    return 0;
+}
+
+int pattern_check_path(const char *path, struct jp_error *err)
+{
+    if (check_bytes(path, err) < 0)
+        return -1;
+    return *path == '/'
+               ? 0
+               : error_set(err, "\"%s\" is not an absolute path", path);
+}
+
+static void put_name(FILE *out, const char *name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789_-";
+
+    if (!name || !*name)
+        name = "_";
+    for (const char *c = name; *c; c++)
+        fputc(strchr(plain, *c) || (*c == '.' && c > name) ? *c : '_', out);
+}
+
+static void put_code(FILE *out, char code, const struct pattern_facts *facts)
+{
+    const char *step = facts->step_id ? facts->step_id : "";
+
+    switch (code) {
+    case 'j':
+        fprintf(out, "%" PRIu64, facts->job_id);
+        break;
+    case 'J':
+        fprintf(out, "%" PRIu64 ".", facts->job_id);
+        put_name(out, step);
+        break;
+    case 's':
+        put_name(out, step);
+        break;
+    case 'u':
+        put_name(out, facts->user);
+        break;
+    case 'x':
+        put_name(out, facts->job_name);
+        break;
+    case 'A':
+        fprintf(out, "%" PRIu64, facts->array_job_id);
+        break;
+    case 'a':
+        fprintf(out, "%" PRIu64, facts->array_task_id);
+        break;
+    default:
+        fputc('%', out);
+    }
+}
+
+char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
+                     struct jp_error *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out;
+
+    if (pattern_check(pattern, err) < 0)
+        return NULL;
+    out = open_memstream(&text, &len);
+    if (!out) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    for (const char *p = pattern; *p; p++) {
+        if (*p == '%')
+            put_code(out, *++p, facts);
+        else
+            fputc(*p, out);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,35 @@
+/* pattern.h - directory patterns: `dir=/scratch/%u/prof-%j`.
+ *
+ * Codes: %j job id (the leader's), %J job id and step id ("12.0"), %s step id,
+ * %u user, %x job name, %A the array's job id, %a the index in the array (0
+ * without one), %% a percent sign. Control characters, ".." components and a
+ * leading "~" (nobody expands it here) are refused.
+ */
+#ifndef JP_COMMON_PATTERN_H
+#define JP_COMMON_PATTERN_H
+
+#include <stdint.h>
+
+#include "common/error.h"
+
+/* What the codes stand for; strings borrowed, NULL reads as "". */
+struct pattern_facts {
+    uint64_t job_id;
+    const char *step_id;
+    const char *user;
+    const char *job_name;
+    uint64_t array_job_id; /* job_id without an array */
+    uint64_t array_task_id;
+};
+
+int pattern_check(const char *pattern, struct jp_error *err);
+
+/* The same for a plain path that must be absolute. */
+int pattern_check_path(const char *path, struct jp_error *err);
+
+/* Expands pattern. In %u and %x every byte but [A-Za-z0-9._-] and a leading dot
+ * become '_': a name adds no folder and no "..". Caller frees; NULL: err. */
+char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
+                     struct jp_error *err);
+
+#endif

@@ -1,0 +1,148 @@
+/* request.c - parse MODE[,key=value...]. */
+#include "common/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/defaults.h"
+#include "common/nearest.h"
+
+#define ALL_MODES (~0u)
+#define LIST_LEN 128
+
+static int check_text(const struct jp_grammar *grammar, const char *text,
+                      struct jp_error *err)
+{
+    char list[LIST_LEN];
+
+    if (!text || !*text)
+        return error_set(
+            err, "needs a value: %s",
+            grammar_list_modes(grammar, ALL_MODES, list, sizeof(list)));
+    if (strlen(text) > JP_OPTION_MAX)
+        return error_set(err, "the value is longer than %d bytes",
+                         JP_OPTION_MAX);
+    for (const unsigned char *c = (const unsigned char *) text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            return error_set(err, "\"%s\" has a control character", text);
+    return 0;
+}
+
+static int unknown_mode(const struct jp_grammar *grammar, const char *word,
+                        struct jp_error *err)
+{
+    const char *names[JP_MODES_MAX], *near;
+    char list[LIST_LEN];
+
+    grammar_list_modes(grammar, ALL_MODES, list, sizeof(list));
+    if (!*word)
+        return error_set(err, "a mode comes first: %s", list);
+    /* has_arg=1 swallows the program: srun --nccl-profile ./a.out */
+    if (strchr(word, '/') && !strchr(word, '='))
+        return error_set(err,
+                         "needs a value: %s; \"%s\" looks like the "
+                         "program",
+                         list, word);
+    if (strchr(word, '='))
+        return error_set(err, "\"%s\" stands where the mode belongs: %s", word,
+                         list);
+    for (size_t i = 0; i < grammar->n_modes; i++)
+        names[i] = grammar->modes[i].name;
+    near = nearest_find(word, names, grammar->n_modes);
+    if (near)
+        return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?", word,
+                         near);
+    return error_set(err, "unknown mode \"%s\" (%s)", word, list);
+}
+
+int request_unknown_key(const struct jp_grammar *grammar, const char *key,
+                        struct jp_error *err)
+{
+    const char *names[JP_KNOBS_MAX], *near;
+
+    for (size_t i = 0; i < grammar->n_knobs; i++)
+        names[i] = grammar->knobs[i].name;
+    near = nearest_find(key, names, grammar->n_knobs);
+    if (near)
+        return error_set(err, "unknown key \"%s\"; did you mean \"%s\"?", key,
+                         near);
+    return error_set(err, "unknown key \"%s\"", key);
+}
+
+/* Takes one "key=value" (writable) into request. */
+static int parse_pair(struct jp_request *request, char *pair,
+                      struct jp_error *err)
+{
+    const struct jp_grammar *grammar = request->grammar;
+    char *value = strchr(pair, '=');
+    char list[LIST_LEN];
+    const struct jp_knob *knob;
+    int i;
+
+    if (!*pair)
+        return error_set(err, "an empty word between commas");
+    if (value)
+        *value++ = '\0';
+    i = grammar_find_knob(grammar, pair);
+    if (i < 0 && !value && grammar_find_mode(grammar, pair) >= 0)
+        return error_set(err, "a second mode \"%s\"", pair);
+    if (i < 0)
+        return request_unknown_key(grammar, pair, err);
+    if (!value || !*value)
+        return error_set(err, "\"%s\" needs a value: %s=...", pair, pair);
+    knob = &grammar->knobs[i];
+    if (request->values[i])
+        return error_set(err, "\"%s\" is given twice", pair);
+    if (!request->mode)
+        return error_set(err, "\"%s\" does not go with \"off\"", pair);
+    if (!(knob->modes >> request->mode & 1))
+        return error_set(
+            err, "\"%s\" does not go with \"%s\" (only with %s)", pair,
+            grammar->modes[request->mode].name,
+            grammar_list_modes(grammar, knob->modes, list, sizeof(list)));
+    if (knob_check(knob, value, err) < 0)
+        return error_wrap(err, "%s", pair);
+    request->values[i] = strdup(value);
+    return request->values[i] ? 0 : error_set(err, "out of memory");
+}
+
+int request_parse(const struct jp_grammar *grammar, const char *text,
+                  struct jp_request *out, struct jp_error *err)
+{
+    struct jp_request request = {.grammar = grammar};
+    char *copy = NULL, *rest, *word;
+    int rc = -1;
+
+    if (check_text(grammar, text, err) < 0)
+        goto out;
+    rest = copy = strdup(text);
+    if (!copy) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    word = strsep(&rest, ",");
+    request.mode = grammar_find_mode(grammar, word);
+    if (request.mode < 0) {
+        unknown_mode(grammar, word, err);
+        goto out;
+    }
+    while ((word = strsep(&rest, ",")))
+        if (parse_pair(&request, word, err) < 0)
+            goto out;
+    *out = request;
+    request = (struct jp_request){0};
+    rc = 0;
+out:
+    request_fini(&request);
+    free(copy);
+    return rc;
+}
+
+void request_fini(struct jp_request *request)
+{
+    if (!request)
+        return;
+    for (size_t i = 0; i < JP_KNOBS_MAX; i++)
+        free(request->values[i]);
+    *request = (struct jp_request){0};
+}

@@ -1,0 +1,288 @@
+/* sitefile.c - read and check a settings file. */
+#include "common/sitefile.h"
+
+#include <errno.h>
+#include <libconfig.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/nearest.h"
+#include "common/siteflat.h"
+#include "common/sitekeys.h"
+
+#define WHERE_LEN 4352 /* PATH_MAX and a line number */
+
+/* One loading. */
+struct loader {
+    struct siteflat flat;
+    enum sitefile_kind kind;
+    struct sitekey keys[SITEKEYS_MAX];
+    size_t n_keys;
+    struct jp_sitefile *file;
+    sitefile_report *report;
+    void *arg;
+    unsigned errors;
+    struct jp_error *err; /* the first one */
+};
+
+/* Notes the error in one; reading goes on. */
+static void note(struct loader *ld, unsigned line, struct jp_error *one)
+{
+    char where[WHERE_LEN];
+
+    error_wrap(one, "%s",
+               siteflat_where(&ld->flat, line, where, sizeof(where)));
+    if (!ld->errors++ && ld->err)
+        *ld->err = *one;
+    if (ld->report)
+        ld->report(ld->arg, one->text);
+}
+
+static void unknown_key(struct loader *ld, const char *group,
+                        const config_setting_t *s)
+{
+    const char *names[SITEKEYS_MAX + 4], *near;
+    const char *key = config_setting_name(s);
+    struct jp_error one;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ld->n_keys; i++)
+        if (!strcmp(ld->keys[i].group, group))
+            names[n++] = ld->keys[i].key;
+    for (size_t i = 0; !*group && i < 3; i++)
+        names[n++] = sitekeys_groups[i];
+    if (!*group)
+        names[n++] = "lock";
+    near = nearest_find(key, names, n);
+    error_set(&one, "unknown key \"%s%s%s\"%s%s%s", group, *group ? "." : "",
+              key, near ? "; did you mean \"" : "", near ? near : "",
+              near ? "\"?" : "");
+    note(ld, config_setting_source_line(s), &one);
+}
+
+/* 0.25 and not 0.250000: it is shown again. */
+static void format_float(double v, char *buf, size_t len)
+{
+    char *end;
+
+    snprintf(buf, len, "%.6f", v);
+    end = buf + strlen(buf);
+    while (end > buf && end[-1] == '0')
+        *--end = '\0';
+    if (end > buf && end[-1] == '.')
+        end[-1] = '\0';
+}
+
+/* A scalar's text into buf; NULL: it is none. */
+static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
+{
+    switch (config_setting_type(s)) {
+    case CONFIG_TYPE_STRING:
+        return config_setting_get_string(s);
+    case CONFIG_TYPE_BOOL:
+        return config_setting_get_bool(s) ? "1" : "0";
+    case CONFIG_TYPE_INT:
+    case CONFIG_TYPE_INT64:
+        snprintf(buf, len, "%lld", config_setting_get_int64(s));
+        return buf;
+    case CONFIG_TYPE_FLOAT:
+        format_float(config_setting_get_float(s), buf, len);
+        return buf;
+    default:
+        return NULL;
+    }
+}
+
+static int add(struct sitefile_value **list, size_t *n, const char *name,
+               const char *value, const char *where)
+{
+    struct sitefile_value *bigger, *one;
+
+    bigger = realloc(*list, (*n + 1) * sizeof(**list));
+    if (!bigger)
+        return -1;
+    *list = bigger;
+    one = &bigger[*n];
+    *one = (struct sitefile_value){strdup(name), value ? strdup(value) : NULL,
+                                   strdup(where)};
+    (*n)++;
+    return one->name && (one->value || !value) && one->where ? 0 : -1;
+}
+
+static const struct sitekey *find_key(const struct loader *ld,
+                                      const char *group, const char *key)
+{
+    for (size_t i = 0; i < ld->n_keys; i++)
+        if (!strcmp(ld->keys[i].group, group) && !strcmp(ld->keys[i].key, key))
+            return &ld->keys[i];
+    return NULL;
+}
+
+static void read_value(struct loader *ld, const char *group,
+                       const config_setting_t *s)
+{
+    unsigned line = config_setting_source_line(s);
+    const char *name = config_setting_name(s), *text;
+    const struct sitekey *key = find_key(ld, group, name);
+    char buf[512], full[128], where[WHERE_LEN];
+    struct jp_error one;
+
+    if (!key) {
+        unknown_key(ld, group, s);
+        return;
+    }
+    snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
+    text = scalar_text(s, buf, sizeof(buf));
+    if (key->site_only && ld->kind == SITEFILE_USER)
+        error_set(&one, "\"%s\" belongs to the site's file", full);
+    else if (!text)
+        error_set(&one, "\"%s\" is neither a string nor a number", full);
+    else if (knob_check(key->knob, text, &one) < 0)
+        error_wrap(&one, "%s", full);
+    else if (add(&ld->file->values, &ld->file->n_values, full, text,
+                 siteflat_where(&ld->flat, line, where, sizeof(where))) < 0)
+        error_set(&one, "out of memory");
+    else
+        return;
+    note(ld, line, &one);
+}
+
+/* Is name something that a lock may name? */
+static int check_lock(const struct loader *ld, const char *name,
+                      struct jp_error *err)
+{
+    char names[SITEKEYS_MAX][64];
+    const char *list[SITEKEYS_MAX], *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ld->n_keys; i++) {
+        const struct sitekey *key = &ld->keys[i];
+
+        if (key->site_only || !strcmp(key->key, "default"))
+            continue;
+        snprintf(names[n], sizeof(names[n]), "%s%s%s", key->group,
+                 *key->group ? "." : "", key->key);
+        list[n] = names[n];
+        if (!strcmp(list[n++], name))
+            return 0;
+    }
+    near = nearest_find(name, list, n);
+    return error_set(err, "lock: \"%s\" is no key that can be locked%s%s%s",
+                     name, near ? "; did you mean \"" : "", near ? near : "",
+                     near ? "\"?" : "");
+}
+
+static void read_locks(struct loader *ld, const config_setting_t *s)
+{
+    unsigned line = config_setting_source_line(s);
+    int type = config_setting_type(s);
+    char where[WHERE_LEN];
+    struct jp_error one;
+
+    if (ld->kind == SITEFILE_USER) {
+        error_set(&one, "\"lock\" belongs to the site's file");
+        note(ld, line, &one);
+        return;
+    }
+    if (type != CONFIG_TYPE_LIST && type != CONFIG_TYPE_ARRAY) {
+        error_set(&one, "\"lock\" is not a list of names");
+        note(ld, line, &one);
+        return;
+    }
+    for (int i = 0; i < config_setting_length(s); i++) {
+        const char *name = config_setting_get_string_elem(s, i);
+
+        error_set(&one, "out of memory");
+        if (!name)
+            error_set(&one, "\"lock\" is not a list of names");
+        else if (check_lock(ld, name, &one) == 0 &&
+                 add(&ld->file->locks, &ld->file->n_locks, name, NULL,
+                     siteflat_where(&ld->flat, line, where, sizeof(where))) ==
+                     0)
+            continue;
+        note(ld, line, &one);
+    }
+}
+
+static const char *find_group(const char *name)
+{
+    for (size_t i = 0; *sitekeys_groups[i]; i++)
+        if (!strcmp(sitekeys_groups[i], name))
+            return sitekeys_groups[i];
+    return NULL;
+}
+
+static void read_group(struct loader *ld, const char *group,
+                       const config_setting_t *parent)
+{
+    struct jp_error one;
+
+    if (!config_setting_is_group(parent)) {
+        error_set(&one, "\"%s\" is not a group { ... }", group);
+        note(ld, config_setting_source_line(parent), &one);
+        return;
+    }
+    for (int i = 0; i < config_setting_length(parent); i++) {
+        const config_setting_t *s =
+            config_setting_get_elem(parent, (unsigned) i);
+        const char *name = config_setting_name(s);
+        const char *sub = *group ? NULL : find_group(name);
+
+        if (sub)
+            read_group(ld, sub, s);
+        else if (!*group && !strcmp(name, "lock"))
+            read_locks(ld, s);
+        else
+            read_value(ld, group, s);
+    }
+}
+
+/* Parses the flat text. */
+static int parse(struct loader *ld)
+{
+    struct jp_error one;
+    config_t cfg;
+
+    config_init(&cfg);
+    if (config_read_string(&cfg, ld->flat.text ? ld->flat.text : "") !=
+        CONFIG_TRUE) {
+        error_set(&one, "%s", config_error_text(&cfg));
+        note(ld, (unsigned) config_error_line(&cfg), &one);
+    } else {
+        read_group(ld, "", config_root_setting(&cfg));
+    }
+    config_destroy(&cfg);
+    return ld->errors ? -1 : 0;
+}
+
+int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
+                  sitefile_report *report, void *arg, struct jp_sitefile *out,
+                  struct jp_error *err)
+{
+    struct jp_sitefile file = {0};
+    struct loader ld = {
+        .kind = kind, .file = &file, .report = report, .arg = arg, .err = err};
+    struct jp_error one = {""};
+    int rc;
+
+    ld.n_keys = sitekeys_all(ld.keys);
+    if (siteflat_read(path, kind == SITEFILE_USER, &ld.flat, &one) < 0) {
+        if ((errno == ENOENT || errno == ENOTDIR) && !must_exist) {
+            *out = file;
+            return 0;
+        }
+        if (err)
+            *err = one;
+        if (report)
+            report(arg, one.text);
+        return -1;
+    }
+    rc = parse(&ld);
+    siteflat_fini(&ld.flat);
+    if (rc < 0)
+        sitefile_fini(&file);
+    else
+        *out = file;
+    return rc;
+}

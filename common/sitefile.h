@@ -1,0 +1,59 @@
+/* sitefile.h - jobprof.conf: the site's and the user's settings file.
+ *
+ * libconfig syntax; see jobprof.conf(5). Site: JP_DEF_SITE_FILE or --config.
+ * User: $XDG_CONFIG_HOME/jobprof/jobprof.conf or
+ * $HOME/.config/jobprof/jobprof.conf; the same keys but for those that only a
+ * site may set (policy, lock, the libraries of nccl). Values may be numbers,
+ * booleans or strings and are kept as text, checked, with file and line.
+ */
+#ifndef JP_COMMON_SITEFILE_H
+#define JP_COMMON_SITEFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/grammar.h"
+#include "common/jobconf.h"
+
+enum sitefile_kind { SITEFILE_SITE, SITEFILE_USER };
+
+struct sitefile_value {
+    char *name;  /* "nccl.mem", "copper.default", "dir", "policy.report_nice" */
+    char *value; /* checked text */
+    char *where; /* "/etc/jobprof/jobprof.conf:12" */
+};
+
+struct jp_sitefile {
+    struct sitefile_value *values;
+    size_t n_values;
+    struct sitefile_value *locks; /* name: "nccl.mem"; value NULL */
+    size_t n_locks;
+};
+
+/* Called for each error of a file, the first one too. */
+typedef void sitefile_report(void *arg, const char *text);
+
+/* Reads path. must_exist: a missing file is an error, else it reads as empty.
+ * The first error is in err, each goes to report (may be NULL). On failure
+ * *out is unchanged; else sitefile_fini frees. */
+int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
+                  sitefile_report *report, void *arg, struct jp_sitefile *out,
+                  struct jp_error *err);
+void sitefile_fini(struct jp_sitefile *file);
+
+/* The value or lock of that name, or NULL. Borrowed. */
+const struct sitefile_value *sitefile_find(const struct jp_sitefile *file,
+                                           const char *name);
+const struct sitefile_value *sitefile_lock(const struct jp_sitefile *file,
+                                           const char *name);
+
+/* Name of a knob in the file: "nccl.mem", but "dir", "summary" and
+ * "nccl.version" for those of nccl. Into buf; returns buf. */
+char *sitefile_knob_name(const struct jp_grammar *grammar,
+                         const struct jp_knob *knob, char *buf, size_t len);
+
+/* The limits and times, with the defaults for what the file leaves open. */
+void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
+
+#endif

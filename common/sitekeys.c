@@ -1,0 +1,99 @@
+/* sitekeys.c - the table of a settings file's keys. */
+#include "common/sitekeys.h"
+
+#include <string.h>
+
+#define SECOND 1000000ULL
+#define MINUTE (60 * SECOND)
+
+const char *const sitekeys_groups[4] = {"nccl", "copper", "policy", ""};
+
+static const struct jp_knob default_nccl = {
+    "default", JP_KNOB_WORD,
+    0,         0,
+    0,         "off|auto|inspector|example|recorder",
+    "off",     "mode of steps that do not ask for one"};
+static const struct jp_knob default_copper = {
+    "default", JP_KNOB_WORD,
+    0,         0,
+    0,         "off|aggregate|top|full",
+    "off",     "mode of steps that do not ask for one"};
+
+static const struct jp_knob libraries[] = {
+    {"inspector", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "NVIDIA's libnccl-profiler-inspector.so"},
+    {"example", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "NVIDIA's libnccl-profiler-example.so"},
+    {"recorder", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "another libnccl-profiler-jobprof.so than the installed one"},
+};
+
+static const struct {
+    struct jp_knob knob;
+    size_t offset;
+} policies[] = {
+#define POLICY(key, kind, min, max, member, help)                              \
+    {                                                                          \
+        {key, kind, min, max, 0, NULL, NULL, help},                            \
+            offsetof(struct jp_policy, member)                                 \
+    }
+    POLICY("finish_limit", JP_KNOB_TIME, SECOND / 10, 10 * MINUTE,
+           finish_limit_ms, "a node's finish, then it is killed"),
+    POLICY("alldone_wait", JP_KNOB_TIME, 0, 10 * MINUTE, alldone_wait_ms,
+           "the report waits for the nodes"),
+    POLICY("report_limit", JP_KNOB_TIME, SECOND, 60 * MINUTE, report_limit_ms,
+           "srun waits for the report"),
+    POLICY("report_threads", JP_KNOB_COUNT, 0, 64, report_threads,
+           "threads of a report; 0: one a CPU, at most 8"),
+    POLICY("report_nice", JP_KNOB_COUNT, 0, 19, report_nice,
+           "niceness of a report in srun"),
+    POLICY("claim_stale", JP_KNOB_TIME, 3 * SECOND, 10 * MINUTE, claim_stale_ms,
+           "a report without a heartbeat is given up"),
+    POLICY("watcher_delay", JP_KNOB_TIME, SECOND, 10 * MINUTE, watcher_delay_ms,
+           "the watcher waits for srun's report"),
+    POLICY("watcher_life", JP_KNOB_TIME, SECOND, 60 * MINUTE, watcher_life_ms,
+           "the watcher ends after"),
+#undef POLICY
+};
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
+                      size_t *n)
+{
+    for (size_t i = 0; i < grammar->n_knobs; i++) {
+        const struct jp_knob *knob = &grammar->knobs[i];
+        bool nccl = grammar == &jp_grammar_nccl;
+        struct sitekey key = {grammar->group, knob->name, knob, false,
+                              SITEKEY_NO_POLICY};
+
+        if (nccl && !strcmp(knob->name, "mode"))
+            continue; /* it belongs to plan, which no file asks for */
+        if (nccl &&
+            (!strcmp(knob->name, "dir") || !strcmp(knob->name, "summary")))
+            key.group = "";
+        if (nccl && !strcmp(knob->name, "nccl"))
+            key.key = "version";
+        keys[(*n)++] = key;
+    }
+}
+
+size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
+{
+    size_t n = 0;
+
+    keys[n++] = (struct sitekey){"nccl", "default", &default_nccl, false,
+                                 SITEKEY_NO_POLICY};
+    add_knobs(&jp_grammar_nccl, keys, &n);
+    for (size_t i = 0; i < N(libraries); i++)
+        keys[n++] = (struct sitekey){"nccl", libraries[i].name, &libraries[i],
+                                     true, SITEKEY_NO_POLICY};
+    keys[n++] = (struct sitekey){"copper", "default", &default_copper, false,
+                                 SITEKEY_NO_POLICY};
+    add_knobs(&jp_grammar_copper, keys, &n);
+    for (size_t i = 0; i < N(policies); i++)
+        keys[n++] = (struct sitekey){"policy", policies[i].knob.name,
+                                     &policies[i].knob, true,
+                                     policies[i].offset};
+    return n;
+}

@@ -1,0 +1,112 @@
+/* backend.h - what a profiler has to tell jobprof: three faces, each optional.
+ *
+ * A backend is one const struct `backend_<folder>` in the folder's
+ * *_planner.c, with designated initialisers; absent faces and hooks are NULL.
+ * plugins/gen-registry.sh lists the folders at build time, nothing registers
+ * itself. plugins/null/ is the commented template and the tests' double.
+ *
+ *   planner  in srun, before the launch: which variables make the tasks'
+ *            processes profiled, and what that costs. Pure: no files, no clock,
+ *            no environment; everything it may know is in backend_input.
+ *   reader   after the step: its raw files become records.
+ *   runner   where something must live beside the tasks: started, awaited and
+ *            collected by one supervisor in jobprof-node with bounded times.
+ *
+ * Raising a face's meaning raises BACKEND_ABI; backend_find refuses others.
+ */
+#ifndef JP_PLUGINS_BACKEND_H
+#define JP_PLUGINS_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/jobconf.h"
+#include "common/plan.h"
+
+#define BACKEND_ABI 1
+#define BACKEND_ENV_MAX 64
+
+/* All that a planner may look at; borrowed for the call. */
+struct backend_input {
+    const struct plan_side *side; /* the effective settings, plan_get() */
+    const char *step_dir;         /* absolute */
+    const char *library;          /* path of the profiler, NULL: not named */
+    bool library_exists;          /* on srun's host, a readable file */
+    uint32_t nnodes, ntasks;      /* 0: unknown */
+};
+
+/* Variables for the tasks; `%N` in a value is the node's name. */
+struct backend_env {
+    struct jp_envvar vars[BACKEND_ENV_MAX]; /* strings owned */
+    size_t n;
+    bool soft; /* what backend_env_add gives NCCL_ names; others are ours */
+};
+
+/* What a profile costs, as far as it is known; 0: unknown. */
+struct backend_size {
+    uint64_t rank_memory_bytes;
+    uint64_t rank_disk_bytes;
+    char text[160]; /* how it was counted, or "" */
+};
+
+struct backend_planner {
+    /* Can it run with these settings? -1: err is the reason that the user
+     * reads. NULL: always. */
+    int (*usable)(const struct backend_input *in, struct jp_error *err);
+    /* Estimates cost. NULL: unknown. */
+    int (*size)(const struct backend_input *in, struct backend_size *out,
+                struct jp_error *err);
+    /* Adds the variables by backend_env_add. NULL: none. */
+    int (*env)(const struct backend_input *in, struct backend_env *out,
+               struct jp_error *err);
+    const char *fallback; /* backend's name where usable says no, or NULL */
+};
+
+/* Raw files to records; the record's type is the reader's own business until
+ * a second kind of reader needs a common one. */
+struct backend_reader {
+    /* Is this one of my files? Looks at the name and the first bytes. */
+    bool (*probe)(const char *name, const void *head, size_t len);
+    int (*open)(const char *path, void **state, struct jp_error *err);
+    /* 1: *record is filled and borrowed until the next call; 0: end; -1. */
+    int (*next)(void *state, const void **record, struct jp_error *err);
+    void (*close)(void *state); /* takes NULL */
+};
+
+/* Something beside the tasks. All calls run as the user; none may take longer
+ * than the supervisor's limit; a runner stops on its own SIGTERM or when the
+ * owner is gone, and collects on its node. */
+struct backend_runner {
+    int (*prepare)(const char *step_dir, struct jp_error *err); /* in srun */
+    int (*start)(const char *step_dir, const char *node, void **state,
+                 struct jp_error *err);
+    int (*ready)(void *state, struct jp_error *err); /* 1: ready, 0: not yet */
+    int (*stop)(void *state, struct jp_error *err);
+    int (*collect)(const char *step_dir, const char *node,
+                   struct jp_error *err);
+};
+
+struct backend {
+    unsigned abi;     /* BACKEND_ABI */
+    const char *name; /* the mode's word: "recorder" */
+    const char *help; /* one sentence */
+    const struct backend_planner *planner;
+    const struct backend_reader *reader;
+    const struct backend_runner *runner;
+};
+
+/* Generated from the folders; a NULL ends it. */
+extern const struct backend *const backend_registry[];
+
+/* The backend of that name and of our ABI, or NULL. */
+const struct backend *backend_find(const char *name);
+
+/* Adds NAME=<formatted value>. -1: no memory, or too many, or a name twice. */
+int backend_env_add(struct backend_env *env, struct jp_error *err,
+                    const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void backend_env_fini(struct backend_env *env);
+
+#endif

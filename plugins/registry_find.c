@@ -1,0 +1,56 @@
+/* registry_find.c - find a backend and collect its variables. */
+#include "plugins/backend.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct backend *backend_find(const char *name)
+{
+    for (const struct backend *const *b = backend_registry; name && *b; b++)
+        if ((*b)->abi == BACKEND_ABI && !strcmp((*b)->name, name))
+            return *b;
+    return NULL;
+}
+
+int backend_env_add(struct backend_env *env, struct jp_error *err,
+                    const char *name, const char *fmt, ...)
+{
+    bool soft = env->soft && !strncmp(name, "NCCL_", 5);
+    struct jp_envvar var = {strdup(name), NULL, soft};
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&var.value, fmt, ap) < 0)
+        var.value = NULL;
+    va_end(ap);
+    if (!var.name || !var.value) {
+        error_set(err, "out of memory");
+        goto fail;
+    }
+    for (size_t i = 0; i < env->n; i++)
+        if (!strcmp(env->vars[i].name, name)) {
+            error_set(err, "%s is set twice", name);
+            goto fail;
+        }
+    if (env->n == BACKEND_ENV_MAX) {
+        error_set(err, "more than %d variables", BACKEND_ENV_MAX);
+        goto fail;
+    }
+    env->vars[env->n++] = var;
+    return 0;
+fail:
+    free(var.name);
+    free(var.value);
+    return -1;
+}
+
+void backend_env_fini(struct backend_env *env)
+{
+    for (size_t i = 0; i < env->n; i++) {
+        free(env->vars[i].name);
+        free(env->vars[i].value);
+    }
+    *env = (struct backend_env){0};
+}

@@ -1,0 +1,46 @@
+/* tempdir.c - temporary folders and files for tests. */
+#include "tests/common/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/fileio.h"
+
+int tempdir_make(void **state)
+{
+    char template[] = "/tmp/jp-test.XXXXXX";
+
+    *state = mkdtemp(template) ? strdup(template) : NULL;
+    return *state ? 0 : -1;
+}
+
+int tempdir_drop(void **state)
+{
+    int rc = fileio_remove_tree(*state, NULL);
+
+    free(*state);
+    return rc;
+}
+
+char *tempdir_path(const char *dir, const char *name)
+{
+    char *path = fileio_path("%s/%s", dir, name);
+
+    if (!path)
+        abort();
+    return path;
+}
+
+char *tempdir_file(const char *dir, const char *name, mode_t mode,
+                   const char *text)
+{
+    char *path = tempdir_path(dir, name);
+    FILE *file = fopen(path, "w");
+
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0 ||
+        chmod(path, mode) < 0)
+        abort();
+    return path;
+}

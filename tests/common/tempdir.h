@@ -1,0 +1,21 @@
+/* tempdir.h - a temporary folder for a test, and files in it.
+ *
+ * Used as cmocka's setup and teardown; *state is the folder's path.
+ */
+#ifndef JP_TESTS_TEMPDIR_H
+#define JP_TESTS_TEMPDIR_H
+
+#include <sys/types.h>
+
+int tempdir_make(void **state);
+int tempdir_drop(void **state);
+
+/* "<dir>/<name>". Aborts without memory; caller frees. */
+char *tempdir_path(const char *dir, const char *name);
+
+/* Writes text to <dir>/<name> with that mode; returns the path, caller
+ * frees. */
+char *tempdir_file(const char *dir, const char *name, mode_t mode,
+                   const char *text);
+
+#endif

@@ -1,0 +1,376 @@
+/* test_resolve.c - from settings to a step directory, and none on failure. */
+#include "orchestrator/cmd/resolve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "tests/common/tempdir.h"
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+/* The environment: NAME, value, ...; NULL ends it. */
+static const char *env[32];
+
+static const char *test_env(void *arg, const char *name)
+{
+    (void) arg;
+    for (size_t i = 0; i + 1 < N(env) && env[i]; i += 2)
+        if (!strcmp(env[i], name))
+            return env[i + 1];
+    return NULL;
+}
+
+static void set_env(const char *name, const char *value)
+{
+    size_t i = 0;
+
+    while (env[i] && strcmp(env[i], name) != 0)
+        i += 2;
+    env[i] = name;
+    env[i + 1] = value;
+}
+
+/* A step 0 of job 12 in dir. */
+static struct resolve_input input_of(const char *dir, const char *nccl)
+{
+    struct resolve_input in = {
+        .nnodes = 2, .ntasks = 4, .command = "./train", .owner = true};
+    static char site[128];
+
+    /* not the host's own site file */
+    snprintf(site, sizeof(site), "%s/site.conf", dir);
+    free(tempdir_file(dir, "site.conf", 0600, ""));
+    in.plan.config = site;
+    memset(env, 0, sizeof(env));
+    set_env("SLURM_JOB_ID", "12");
+    set_env("SLURM_STEP_ID", "0");
+    set_env("SLURM_SUBMIT_DIR", dir);
+    in.plan.nccl = nccl;
+    in.plan.env = test_env;
+    return in;
+}
+
+static bool exists(const char *dir, const char *name)
+{
+    char *path = tempdir_path(dir, name);
+    struct stat st;
+    bool there = lstat(path, &st) == 0;
+
+    free(path);
+    return there;
+}
+
+/* Fails with part of a sentence, and dir/name does not exist then. */
+static void refuse(const struct resolve_input *in, const char *dir,
+                   const char *name, const char *sentence)
+{
+    struct resolve_answer answer, before;
+    struct jp_error err = {""};
+
+    memset(&answer, 0x5a, sizeof(answer));
+    before = answer;
+    if (resolve_step(in, &answer, &err) != -1 || !strstr(err.text, sentence))
+        fail_msg("\"%s\" lacks \"%s\"", err.text, sentence);
+    assert_memory_equal(&answer, &before, sizeof(answer));
+    if (exists(dir, name))
+        fail_msg("%s is left behind", name);
+    assert_int_equal(resolve_step(in, &answer, NULL), -1);
+}
+
+static void test_bad_environment(void **state)
+{
+    static const char *const rows[][3] = {
+        {"SLURM_JOB_ID", NULL, "SLURM_JOB_ID is missing"},
+        {"SLURM_JOB_ID", "0", "SLURM_JOB_ID is missing or no number"},
+        {"SLURM_JOB_ID", "../x", "SLURM_JOB_ID is missing or no number"},
+        {"SLURM_STEP_ID", "", "SLURM_STEP_ID is missing"},
+        {"SLURM_STEP_ID", "batch", "SLURM_STEP_ID is missing or no number"},
+        {"SLURM_SUBMIT_DIR", NULL, "SLURM_SUBMIT_DIR is missing"},
+        {"SLURM_SUBMIT_DIR", "here", "not absolute"},
+        {"SLURM_SUBMIT_DIR", "/tmp/a\nb", "control character"},
+        {"SLURM_SUBMIT_DIR", "/tmp/%N", "\"%N\" in the path"},
+        {"JOBPROF_NCCL", "wibble", "JOBPROF_NCCL: unknown mode"},
+    };
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct resolve_input in = input_of(*state, NULL);
+
+        set_env("JOBPROF_NCCL", "auto");
+        set_env(rows[i][0], rows[i][1]);
+        refuse(&in, *state, "jobprof-12", rows[i][2]);
+    }
+}
+
+static void test_bad_directories(void **state)
+{
+    const char *dir = *state;
+    char *file = tempdir_file(dir, "file", 0600, "");
+    char *path = tempdir_path(dir, "foreign");
+    struct resolve_input in = input_of(dir, "auto,dir=file/prof");
+
+    refuse(&in, dir, "file/prof", "Not a directory");
+    in = input_of(dir, "auto,dir=file");
+    refuse(&in, dir, "file/step-0", "file: Not a directory");
+    in = input_of(dir, "auto,dir=/");
+    refuse(&in, dir, "step-0", "not a directory for a job");
+    in = input_of(dir, "example,dir=deep/er/prof");
+    refuse(&in, dir, "deep", "no example library is configured");
+    in = input_of(dir, "auto,dir=/proc/jobprof/x");
+    refuse(&in, dir, "x", "/proc/jobprof");
+    if (geteuid() == 0) {
+        assert_int_equal(mkdir(path, 0777), 0);
+        assert_int_equal(chown(path, 12345, 0), 0);
+        in = input_of(dir, "auto,dir=foreign");
+        refuse(&in, dir, "foreign/step-0", "belongs to uid 12345");
+    }
+    free(path);
+    free(file);
+}
+
+/* A failure half-way takes back the folders above too. */
+static void test_nothing_left(void **state)
+{
+    struct resolve_place place = {0};
+    struct jp_error err;
+    char name[300];
+
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    place.job_dir = tempdir_path(*state, "new/deep/prof");
+    place.step_dir = tempdir_path(place.job_dir, name);
+    assert_int_equal(resolve_make(&place, true, &err), -1);
+    assert_non_null(strstr(err.text, "File name too long"));
+    assert_false(exists(*state, "new"));
+    resolve_place_fini(&place);
+    resolve_place_fini(&place);
+}
+
+static void test_unasked(void **state)
+{
+    static const char *const options[] = {NULL, "off"};
+
+    for (size_t i = 0; i < N(options); i++) {
+        struct resolve_input in = input_of(*state, options[i]);
+        struct resolve_answer answer;
+        char *dir;
+
+        memset(env, 0, sizeof(env)); /* nothing is looked at then */
+        assert_false(resolve_is_asked(&in.plan));
+        assert_int_equal(resolve_step(&in, &answer, NULL), 0);
+        assert_null(answer.dir);
+        assert_null(answer.note);
+        resolve_answer_fini(&answer);
+        assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
+        assert_null(dir);
+    }
+}
+
+static struct resolve_answer resolve(const struct resolve_input *in)
+{
+    struct resolve_answer answer;
+    struct jp_error err = {""};
+
+    if (resolve_step(in, &answer, &err) < 0)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+static void test_step(void **state)
+{
+    static const char *const names[] = {"pending", "done",  "raw",
+                                        "nodes",   "owner", "job.conf"};
+    struct resolve_input in = input_of(*state, "auto,dir=a/b/%j-%x");
+    struct resolve_answer answer;
+    struct jp_jobconf conf;
+    struct stat st;
+    char *path, *dir, hash[17];
+
+    set_env("SLURM_JOB_NAME", "../up");
+    answer = resolve(&in);
+    path = tempdir_path(*state, "a/b/12-_._up/step-0");
+    assert_string_equal(answer.dir, path);
+    assert_int_equal(answer.limit_s, 30);
+    free(path);
+    for (size_t i = 0; i < N(names); i++)
+        assert_true(exists(answer.dir, names[i]));
+    assert_int_equal(stat(answer.dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    path = tempdir_path(answer.dir, "job.conf");
+    assert_int_equal(jobconf_hash(path, hash, NULL), 0);
+    assert_string_equal(hash, answer.hash);
+    assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+    assert_string_equal(conf.nccl_mode, "recorder");
+    assert_string_equal(conf.command, "./train");
+    assert_true(conf.explicit_request && !conf.hidden);
+    jobconf_fini(&conf);
+    free(path);
+    assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
+    assert_string_equal(dir, answer.dir);
+    free(dir);
+    resolve_answer_fini(&answer);
+    resolve_answer_fini(&answer);
+}
+
+static void test_older_steps(void **state)
+{
+    struct resolve_input in = input_of(*state, "auto,dir=again");
+    struct resolve_answer answer;
+    char *path;
+
+    path = tempdir_path(*state, "again");
+    assert_int_equal(mkdir(path, 0700), 0);
+    free(path);
+    path = tempdir_path(*state, "again/step-0");
+    assert_int_equal(symlink("/tmp", path), 0);
+    free(path);
+    for (int i = 0; i < 3; i++) {
+        answer = resolve(&in);
+        resolve_answer_fini(&answer);
+    }
+    assert_true(exists(*state, "again/step-0/owner"));
+    assert_true(exists(*state, "again/step-0.old-1"));
+    assert_true(exists(*state, "again/step-0.old-2/owner"));
+    assert_true(exists(*state, "again/step-0.old-3/owner"));
+    set_env("SLURM_STEP_ID", "1");
+    answer = resolve(&in);
+    resolve_answer_fini(&answer);
+    assert_true(exists(*state, "again/step-1/owner"));
+    assert_false(exists(*state, "again/step-1.old-1"));
+}
+
+static void test_restart(void **state)
+{
+    struct resolve_input in = input_of(*state, "auto");
+    struct resolve_answer answer;
+    char *dir;
+
+    set_env("SLURM_RESTART_COUNT", "2");
+    answer = resolve(&in);
+    assert_true(exists(*state, "jobprof-12_r2/step-0/job.conf"));
+    resolve_answer_fini(&answer);
+    in.plan.nccl = "auto,dir=mine";
+    assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
+    assert_null(strstr(dir, "_r2"));
+    free(dir);
+}
+
+static void test_hidden(void **state)
+{
+    struct resolve_input in = input_of(*state, NULL);
+    struct resolve_answer answer;
+    struct jp_jobconf conf;
+    char *path, *final_dir = tempdir_path(*state, "jobprof-12/step-0");
+
+    in.plan.default_mode = "inspector";
+    in.owner = false;
+    assert_true(resolve_is_asked(&in.plan));
+    answer = resolve(&in);
+    assert_null(answer.note); /* a default says nothing */
+    path = tempdir_path(*state, ".jobprof-12/step-0/job.conf");
+    assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+    assert_true(conf.hidden && !conf.explicit_request);
+    assert_string_equal(conf.final_dir, final_dir);
+    assert_false(exists(answer.dir, "owner"));
+    jobconf_fini(&conf);
+    free(path);
+    free(final_dir);
+    resolve_answer_fini(&answer);
+}
+
+static const struct jp_setting *setting(const struct jp_jobconf *conf,
+                                        const char *key)
+{
+    for (size_t i = 0; i < conf->n_settings; i++)
+        if (!strcmp(conf->settings[i].key, key))
+            return &conf->settings[i];
+    return NULL;
+}
+
+/* The user's own variables: respected, reported; ours and forced ones not. */
+static void test_user_variables(void **state)
+{
+    static const struct {
+        const char *option, *ours;
+        bool reported;
+    } rows[] = {{"auto,dir=u0", NULL, true},
+                {"auto,dir=u1", "X,NCCL_PROFILER_PLUGIN", false},
+                {"auto,dir=u2", "NCCL_PROFILER_PLUGI", true},
+                {"auto,dir=u3,force=1", NULL, false}};
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct resolve_input in = input_of(*state, rows[i].option);
+        struct resolve_answer answer;
+        struct jp_jobconf conf;
+        const struct jp_setting *s;
+        char *path;
+
+        set_env("NCCL_PROFILER_PLUGIN", "mine");
+        set_env("JOBPROF_SET", rows[i].ours);
+        answer = resolve(&in);
+        path = tempdir_path(answer.dir, "job.conf");
+        assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+        s = setting(&conf, "NCCL_PROFILER_PLUGIN");
+        assert_int_equal(s != NULL, rows[i].reported);
+        assert_int_equal(answer.note != NULL, rows[i].reported);
+        if (s)
+            assert_string_equal(s->source, "environment");
+        assert_string_equal(conf.env[0].name, "NCCL_PROFILER_PLUGIN");
+        assert_int_equal(conf.env[0].soft, i != 3);
+        assert_string_equal(conf.env[1].name, "JOBPROF_RECORDER_DIR");
+        assert_false(conf.env[1].soft);
+        jobconf_fini(&conf);
+        free(path);
+        resolve_answer_fini(&answer);
+    }
+}
+
+static void test_copper(void **state)
+{
+    struct resolve_input in = input_of(*state, NULL);
+    struct resolve_answer answer;
+    struct jp_jobconf conf;
+    char *path;
+
+    in.plan.copper = "top,top=5";
+    refuse(&in, *state, "copper", "no runner yet");
+    in.plan.nccl = "recorder,dir=copper";
+    answer = resolve(&in);
+    assert_null(answer.note);
+    path = tempdir_path(answer.dir, "job.conf");
+    assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+    assert_string_equal(conf.copper_request, "top");
+    assert_string_equal(conf.copper_settings[1].key, "top");
+    assert_string_equal(conf.copper_settings[1].value, "5");
+    jobconf_fini(&conf);
+    free(path);
+    resolve_answer_fini(&answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_environment),
+        cmocka_unit_test(test_bad_directories),
+        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_unasked),
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_older_steps),
+        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_user_variables),
+        cmocka_unit_test(test_copper),
+    };
+
+    return cmocka_run_group_tests_name("resolve", tests, tempdir_make,
+                                       tempdir_drop);
+}

@@ -1,0 +1,303 @@
+/* test_sitefile.c - settings files: horrors first, then what they say. */
+#include "common/sitefile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/defaults.h"
+#include "tests/common/tempdir.h"
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+const char *__lsan_default_suppressions(void);
+
+/* libconfig 1.5 loses a string when a syntax error follows it. */
+__attribute__((visibility("default"))) const char *
+__lsan_default_suppressions(void)
+{
+    return "leak:libconfig.so\n";
+}
+
+/* Fails to load path and says so with part of a sentence. */
+static void refuse(const char *path, enum sitefile_kind kind,
+                   const char *sentence)
+{
+    struct jp_sitefile file, before;
+    struct jp_error err = {""};
+
+    memset(&file, 0x5a, sizeof(file));
+    before = file;
+    alarm(10); /* a reader that blocks fails the test */
+    if (sitefile_load(path, kind, true, NULL, NULL, &file, &err) != -1 ||
+        !strstr(err.text, sentence))
+        fail_msg("\"%s\" lacks \"%s\"", err.text, sentence);
+    alarm(0);
+    assert_memory_equal(&file, &before, sizeof(file));
+    assert_int_equal(sitefile_load(path, kind, true, NULL, NULL, &file, NULL),
+                     -1);
+}
+
+static void refuse_text(const char *dir, enum sitefile_kind kind,
+                        const char *text, const char *sentence)
+{
+    char *path = tempdir_file(dir, "t.conf", 0600, text);
+
+    refuse(path, kind, sentence);
+    free(path);
+}
+
+static void test_file_kinds(void **state)
+{
+    const char *dir = *state;
+    char *path = tempdir_path(dir, "missing");
+    struct jp_sitefile file;
+
+    refuse(path, SITEFILE_SITE, "missing: No such file");
+    assert_int_equal(
+        sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, &file, NULL), 0);
+    assert_int_equal(file.n_values, 0);
+    sitefile_fini(&file);
+    sitefile_fini(NULL);
+    free(path);
+    refuse(dir, SITEFILE_SITE, "not a regular file");
+    refuse("/dev/zero", SITEFILE_SITE, "not a regular file");
+    path = tempdir_path(dir, "fifo");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    refuse(path, SITEFILE_SITE, "not a regular file");
+    free(path);
+    path = tempdir_path(dir, "loop");
+    assert_int_equal(symlink("loop", path), 0);
+    refuse(path, SITEFILE_SITE, "loop: Too many levels");
+    free(path);
+    path = tempdir_file(dir, "sparse", 0600, "");
+    assert_int_equal(truncate(path, 1L << 30), 0);
+    refuse(path, SITEFILE_SITE, "1073741824 bytes are too many");
+    free(path);
+}
+
+static void test_owner_and_mode(void **state)
+{
+    char *path = tempdir_file(*state, "mode.conf", 0602, "");
+    struct jp_sitefile file;
+
+    refuse(path, SITEFILE_SITE, "writable by everybody (mode 0602)");
+    refuse(path, SITEFILE_USER, "writable by everybody");
+    assert_int_equal(chmod(path, 0660), 0);
+    refuse(path, SITEFILE_SITE, "writable by its group (mode 0660)");
+    assert_int_equal(
+        sitefile_load(path, SITEFILE_USER, true, NULL, NULL, &file, NULL), 0);
+    sitefile_fini(&file);
+    assert_int_equal(chmod(path, 0644), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 12345, 0), 0);
+        refuse(path, SITEFILE_SITE, "owned by uid 12345");
+    }
+    free(path);
+}
+
+static void test_includes(void **state)
+{
+    const char *dir = *state;
+    char *self, *other, *fifo = tempdir_path(dir, "inc-fifo");
+    char *bad = tempdir_file(dir, "bad.inc", 0600, "\n\nnccl = { men = 1; };");
+
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    refuse_text(dir, SITEFILE_SITE, "# x\n@include \"/tmp\"\n",
+                "t.conf:2: @include: /tmp: not a regular file");
+    refuse_text(dir, SITEFILE_SITE, "@include \".\"", "not a regular file");
+    refuse_text(dir, SITEFILE_SITE, "@include \"inc-fifo\"",
+                "inc-fifo: not a regular file");
+    refuse_text(dir, SITEFILE_SITE, "@include \"gone\"", "gone: No such");
+    refuse_text(dir, SITEFILE_SITE, "  @include", "a path in quotes");
+    refuse_text(dir, SITEFILE_SITE, "@include \"x\ny\"", "path in quotes");
+    refuse_text(dir, SITEFILE_SITE, "@include \"\"", "path in quotes");
+    refuse_text(dir, SITEFILE_SITE, "@includeX \"a\"", "path in quotes");
+    refuse_text(dir, SITEFILE_SITE, "dir = \"\n@include \\\"/tmp\\\"\";",
+                "@include is not allowed");
+    refuse_text(dir, SITEFILE_SITE, "/* */ @include \"/tmp\"",
+                "@include is not allowed");
+    refuse_text(dir, SITEFILE_SITE, "@include \"bad.inc\"\n",
+                "bad.inc:3: unknown key \"nccl.men\"");
+    self = tempdir_file(dir, "self.conf", 0600, "@include \"self.conf\"\n");
+    refuse(self, SITEFILE_SITE, "nested too deep (a loop?)");
+    other = tempdir_file(dir, "many.conf", 0600,
+                         "@include \"many.conf\"\n@include \"many.conf\"\n");
+    refuse(other, SITEFILE_SITE, "too deep");
+    free(self);
+    free(other);
+    free(bad);
+    free(fifo);
+}
+
+static void test_many_includes(void **state)
+{
+    static const char line[] = "@include \"e.inc\"\n";
+    char text[70 * sizeof(line) + 1], *path;
+
+    free(tempdir_file(*state, "e.inc", 0600, "# nothing\n"));
+    for (size_t i = 0; i < 70; i++)
+        memcpy(text + i * (sizeof(line) - 1), line, sizeof(line));
+    path = tempdir_file(*state, "wide.conf", 0600, text);
+    refuse(path, SITEFILE_SITE, "too many or too large files");
+    free(path);
+}
+
+static const struct {
+    enum sitefile_kind kind;
+    const char *text, *error;
+} bad_texts[] = {
+    {SITEFILE_SITE, "nccl = {", "t.conf:1: syntax error"},
+    {SITEFILE_SITE, "dir = \"open", "t.conf:1: a string is open"},
+    {SITEFILE_SITE, "\n/* open *", "t.conf:2: a comment is open"},
+    {SITEFILE_SITE, "dir = \"a\"; dir = \"b\";", "duplicate setting"},
+    {SITEFILE_SITE, "nccl = 3;", "\"nccl\" is not a group"},
+    {SITEFILE_SITE, "\nncl = {};",
+     "t.conf:2: unknown key \"ncl\"; did you "
+     "mean \"nccl\"?"},
+    {SITEFILE_SITE, "nccl = {\n mem = 1;\n};", "t.conf:2: nccl.mem: 1 is out"},
+    {SITEFILE_SITE, "nccl = {\n\n men = 1;\n};",
+     "t.conf:3: unknown key "
+     "\"nccl.men\"; did you mean "
+     "\"mem\"?"},
+    {SITEFILE_SITE, "nccl = { wibble = 1; };", "unknown key \"nccl.wibble\""},
+    {SITEFILE_SITE, "nccl = { mem = [ 1 ]; };", "neither a string nor"},
+    {SITEFILE_SITE, "nccl = { mem = -5; };", "nccl.mem: \"-5\" is not a size"},
+    {SITEFILE_SITE, "nccl = { dir = \"x\"; };", "unknown key \"nccl.dir\""},
+    {SITEFILE_SITE, "nccl = { mode = \"recorder\"; };", "unknown key"},
+    {SITEFILE_SITE, "nccl = { default = \"plan\"; };", "none of off|auto"},
+    {SITEFILE_SITE, "nccl = { recorder = \"x.so\"; };", "not an absolute"},
+    {SITEFILE_SITE, "nccl = { version = 2.19; };", "no profiler interface"},
+    {SITEFILE_SITE, "dir = \"../x\";", "\"..\" component"},
+    {SITEFILE_SITE, "summary = \"crad\";", "did you mean \"card\"?"},
+    {SITEFILE_SITE, "policy = { report_nice = 20; };", "out of range (0 to 19"},
+    {SITEFILE_SITE, "policy = { report_nic = 1; };", "mean \"report_nice\"?"},
+    {SITEFILE_SITE, "policy = { finish_limit = \"5 s\"; };", "is not a time"},
+    {SITEFILE_SITE, "lock = \"nccl.mem\";", "is not a list of names"},
+    {SITEFILE_SITE, "lock = ( 3 );", "is not a list of names"},
+    {SITEFILE_SITE, "lock = [ \"nccl.men\" ];", "did you mean \"nccl.mem\"?"},
+    {SITEFILE_SITE, "lock = [ \"policy.report_nice\" ];", "is no key that"},
+    {SITEFILE_USER, "lock = [ \"dir\" ];", "\"lock\" belongs to the site"},
+    {SITEFILE_USER, "policy = { report_nice = 1; };", "belongs to the site"},
+    {SITEFILE_USER, "nccl = { inspector = \"/x\"; };", "belongs to the site"},
+    {SITEFILE_SITE, "\x01\x02", "syntax error"},
+};
+
+static void test_bad_texts(void **state)
+{
+    for (size_t i = 0; i < N(bad_texts); i++)
+        refuse_text(*state, bad_texts[i].kind, bad_texts[i].text,
+                    bad_texts[i].error);
+}
+
+static void test_deep_nesting(void **state)
+{
+    size_t n = JP_SITEFILE_MAX_BYTES - 8;
+    char *text = malloc(n + 1);
+
+    memset(text, '(', n);
+    memcpy(text, "a = ", 4);
+    text[n] = '\0';
+    refuse_text(*state, SITEFILE_SITE, text, "t.conf:1: ");
+    free(text);
+}
+
+static void count(void *arg, const char *text)
+{
+    (void) text;
+    ++*(int *) arg;
+}
+
+static void test_all_errors(void **state)
+{
+    char *path = tempdir_file(*state, "t.conf", 0600,
+                              "a = 1;\nnccl = { b = 1; mem = 1; };\n"
+                              "lock = ( \"x\", \"dir\" );\n");
+    struct jp_sitefile file;
+    struct jp_error err;
+    int errors = 0;
+
+    assert_int_equal(
+        sitefile_load(path, SITEFILE_SITE, true, count, &errors, &file, &err),
+        -1);
+    assert_int_equal(errors, 4);
+    assert_non_null(strstr(err.text, "t.conf:1: unknown key \"a\""));
+    free(path);
+}
+
+static void check(const struct jp_sitefile *file, const char *name,
+                  const char *value, const char *where)
+{
+    const struct sitefile_value *v = sitefile_find(file, name);
+
+    if (!v)
+        fail_msg("%s is missing", name);
+    assert_string_equal(v->value, value);
+    if (!strstr(v->where, where))
+        fail_msg("%s: %s, not %s", name, v->where, where);
+}
+
+static void test_good(void **state)
+{
+    const char *dir = *state;
+    char *path, *inc = tempdir_file(dir, "more.inc", 0600,
+                                    "# nested\npolicy = {\n"
+                                    "  report_limit = 20;\n"
+                                    "  finish_limit = \"1500ms\"; };");
+    struct jp_sitefile file;
+    struct jp_policy policy;
+    struct jp_error err = {""};
+
+    path = tempdir_file(dir, "good.conf", 0644,
+                        "// @include \"/tmp\"\n"
+                        "/* \"\n@include \"/tmp\" */\n"
+                        "nccl : { mem = 268435456L; verbose = true;\n"
+                        "  interval = 0.25; ring = 0x800;\n"
+                        "  version = \"2.27\"; p2p = \"off\"; }\n"
+                        "\t@include \"more.inc\" # why\n"
+                        "dir = \"/s/\" \"%u # \\\"q\\\" // %j\";\n"
+                        "lock = [ \"nccl.mem\", \"nccl.version\" ];\n");
+    if (sitefile_load(path, SITEFILE_SITE, true, NULL, NULL, &file, &err) < 0)
+        fail_msg("%s", err.text);
+    check(&file, "nccl.mem", "268435456", "good.conf:4");
+    check(&file, "nccl.verbose", "1", "good.conf:4");
+    check(&file, "nccl.interval", "0.25", "good.conf:5");
+    check(&file, "nccl.ring", "2048", "good.conf:5");
+    check(&file, "policy.report_limit", "20", "more.inc:3");
+    check(&file, "dir", "/s/%u # \"q\" // %j", "good.conf:8");
+    assert_non_null(sitefile_lock(&file, "nccl.version"));
+    assert_null(sitefile_lock(&file, "dir"));
+    assert_null(sitefile_find(&file, "nccl.disk"));
+    sitefile_policy(&file, &policy);
+    assert_int_equal(policy.report_limit_ms, 20000);
+    assert_int_equal(policy.finish_limit_ms, 1500);
+    assert_int_equal(policy.watcher_life_ms, JP_DEF_WATCHER_LIFE_MS);
+    sitefile_fini(&file);
+    free(path);
+    free(inc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_kinds),
+        cmocka_unit_test(test_owner_and_mode),
+        cmocka_unit_test(test_includes),
+        cmocka_unit_test(test_many_includes),
+        cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_all_errors),
+        cmocka_unit_test(test_good),
+    };
+
+    return cmocka_run_group_tests_name("sitefile", tests, tempdir_make,
+                                       tempdir_drop);
+}
