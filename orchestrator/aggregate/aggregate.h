@@ -1,0 +1,214 @@
+/* aggregate.h - what the joined records of one step (or folder) say.
+ *
+ * An operation is (communicator, function, sequence number, message size); its
+ * records come from the communicator's ranks. Bandwidths are GB/s = 1e9 bytes a
+ * second, times microseconds, sizes bytes. Bandwidth is kept as an integer of
+ * 1e-6 GB/s while records are joined, so sums do not depend on the order of
+ * files. Percentiles are linear-interpolated (quantile_cont) over operations'
+ * mean bus bandwidth.
+ *
+ * Everything in struct jp_result is owned by it and freed by result_destroy.
+ * Arrays are sorted as their comments say, so equal input gives equal output.
+ */
+#ifndef JP_AGGREGATE_AGGREGATE_H
+#define JP_AGGREGATE_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+/* NVIDIA's four names, by its own formula on (n_ranks, nnodes): one rank;
+ * nnodes = 1; nnodes = n_ranks; else. nnodes counts NVLink domains. */
+enum jp_comm_type {
+    JP_COMM_SINGLE_RANK,
+    JP_COMM_NVLINK_ONLY,
+    JP_COMM_HCA_ONLY,
+    JP_COMM_MIXED,
+    JP_COMM_N_TYPES
+};
+const char *comm_type_name(enum jp_comm_type type); /* "single-rank" ... */
+
+/* min, max, mean and percentiles of one quantity. n values. */
+struct jp_dist {
+    uint64_t n;
+    double mean, min, p50, p95, p99, max;
+};
+
+/* One communicator: (id, n_ranks, nnodes), because NVIDIA cuts ids to 16
+ * characters; name is the smallest that its ranks gave. Sorted by (comm_type,
+ * id, name, n_ranks, nnodes). */
+struct jp_comm {
+    char id[20];   /* "0x..." as in the records */
+    char *name;    /* "" if unknown */
+    uint32_t n_ranks;
+    uint32_t nnodes; /* NVLink domains, as NCCL says */
+    enum jp_comm_type type;
+    char **hosts;  /* sorted, distinct, of the ranks seen */
+    size_t n_hosts;
+    uint32_t ranks_seen;
+    uint64_t ops;          /* joined operations */
+    uint64_t ops_complete; /* all n_ranks records present */
+    uint64_t records;
+    uint64_t bytes;   /* sum of message sizes over operations */
+    uint64_t time_us; /* sum over operations of the longest rank's time */
+    uint64_t p2p_records; /* Send and Recv; not among records */
+    /* what supports the type, and one sentence with the rule and numbers */
+    const char *evidence; /* "records", "records+hosts", "contradicted" */
+    char *why;
+};
+
+/* One rank of one communicator; sorted by (comm, rank). Times cover complete
+ * operations of barrier-like functions (AllReduce, AllGather, ReduceScatter):
+ * wait_us = sum of (own time - shortest), caused_us = what the others waited
+ * for this rank in the operations in which it came last (shortest time; ties:
+ * none is blamed). last_share = those operations / timed_ops. Communicators of
+ * one rank, and sequence numbers that carry two sizes, are not timed. host and
+ * pid: the smallest, where two processes wrote as one rank
+ * (quality.shared_ranks); of an operation that both wrote, the first in order of
+ * path is kept. */
+struct jp_rank {
+    size_t comm; /* index into comms */
+    uint32_t rank;
+    char *host;
+    int64_t pid;
+    uint64_t records;
+    uint64_t timed_ops;
+    uint64_t last_ops;
+    double last_share;
+    uint64_t exec_us; /* sum over timed_ops */
+    uint64_t wait_us;
+    uint64_t caused_us;
+    uint64_t p2p_records; /* not among records */
+};
+
+/* Operations of one (comm_type, function, size); sorted so. */
+struct jp_cell {
+    enum jp_comm_type type;
+    const char *coll; /* borrowed from the result's table of functions */
+    uint64_t bytes;
+    uint64_t ops;
+    uint64_t records;
+    struct jp_dist busbw;     /* operations' mean over ranks */
+    struct jp_dist exec;      /* operations' longest time, us */
+    struct jp_dist net_busbw; /* from the last arriver's (shortest) time, over
+                                 complete barrier-like operations; n = 0: none */
+    double time_weighted_gbs; /* sum(busbw * time) / sum(time) */
+};
+
+/* One joined operation; sorted by (comm, coll, sn, bytes). */
+struct jp_op {
+    uint32_t comm;
+    uint32_t coll; /* index into coll_names */
+    uint64_t sn;
+    uint64_t bytes;
+    uint32_t n; /* records */
+    uint32_t min_rank; /* rank of exec_min_us; UINT32_MAX on a tie */
+    uint64_t exec_min_us, exec_max_us, exec_sum_us;
+    uint64_t busbw_sum_micro; /* 1e-6 GB/s, over n records */
+    uint64_t busbw_min_micro, busbw_max_micro;
+    uint64_t dump_min_us, dump_max_us; /* realtime, of the records' writing */
+    uint32_t n_busbw; /* records with a bandwidth; the sum is over these */
+};
+
+/* Send and Recv between two ranks; sorted by (comm, src, dst, function). */
+struct jp_p2p {
+    size_t comm;
+    uint32_t src, dst; /* ranks: who sends, who receives */
+    const char *func;  /* "Send", "Recv": which side recorded it */
+    uint64_t count, bytes, exec_us;
+    double busbw_mean;
+};
+
+/* Operations of one communicator and function in one slice of time (by
+ * dump_min_us); at most 200 slices of equal length; sorted by (t0, comm,
+ * coll). */
+struct jp_window {
+    uint64_t t0_us, t1_us;
+    size_t comm;
+    const char *coll;
+    uint64_t ops, bytes, time_us;
+    double busbw_mean;
+};
+
+/* How complete the data is. */
+struct jp_file_note {
+    char *path;
+    char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */
+};
+
+struct jp_quality {
+    uint64_t files, cut_files, skipped_files, bytes_read;
+    uint64_t records;   /* good collective and p2p records, duplicates and
+                           those left out not among them */
+    uint64_t coll_records, p2p_records;
+    uint64_t bad_lines, duplicate_records, unknown_lines;
+    uint64_t nan_busbw; /* records whose bandwidth was nan, left out of means */
+    /* what should be there. COUNTED: every log has its .counts.json and all
+     * communicators in it are finalized; the sum of produced. BOUND: for each
+     * (communicator, function) the sequence numbers that any rank recorded
+     * times n_ranks (at least its records), plus the p2p records as they are
+     * (their numbers imply nothing), plus unseen_records where some rank lacks
+     * a record that another one has: then records were lost, and gaps count as
+     * lost, too. Where all ranks agree in every number, gaps are most likely
+     * the profiler's size filter (8 KiB by default) and are only told in
+     * unseen_records. NONE: unknown. records <= expected for a BOUND. */
+    enum { JP_EXPECT_NONE, JP_EXPECT_COUNTED, JP_EXPECT_BOUND } expected_kind;
+    uint64_t expected;
+    uint64_t lost; /* the recorder's own count of lost records */
+    uint32_t ranks_seen;     /* of the largest communicator */
+    uint32_t ranks_expected; /* its n_ranks, else 0 */
+    struct jp_file_note *notes; /* first 100, in order of path */
+    size_t n_notes;
+    uint64_t notes_left_out;
+    /* what the gaps below each series' largest sequence number stand for, times
+     * n_ranks: numbers that no rank recorded. BOUND only */
+    uint64_t unseen_records;
+    uint64_t left_out_records; /* good ones over options.memory_bytes */
+    uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
+    bool waits_unknown; /* too many records for options.memory_bytes: exec_us
+                           and wait_us of all ranks are 0; last_share and
+                           caused_us hold */
+};
+
+struct jp_result {
+    char **coll_names; /* sorted */
+    size_t n_coll_names;
+    struct jp_comm *comms;
+    size_t n_comms;
+    struct jp_rank *ranks;
+    size_t n_ranks;
+    struct jp_cell *cells;
+    size_t n_cells;
+    struct jp_op *ops;
+    size_t n_ops;
+    struct jp_p2p *p2p;
+    size_t n_p2p;
+    struct jp_window *windows;
+    size_t n_windows;
+    struct jp_quality quality;
+};
+
+struct jp_aggregate_options {
+    unsigned threads;     /* 0: as many as CPUs, at most 8 */
+    uint64_t memory_bytes; /* bound of the join (about 100 B an operation and
+                              thread, 5 B a record); 0: 1 GiB. The result's
+                              own 112 B an operation come on top */
+    /* called now and then from one thread with bytes done and in all; may be
+     * NULL; non-zero stops with an error ("stopped") */
+    int (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *progress_arg;
+};
+
+/* Reads every .log, .jsonl, .log.gz and .jsonl.gz below the given files and
+ * folders (recursively; symbolic links and FIFOs are not followed but counted)
+ * and joins them. A bad line, a cut or unreadable file is counted and noted,
+ * the rest is used; only no memory, no such input or progress' stop fail.
+ * Returns NULL and err then. */
+struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
+                                const struct jp_aggregate_options *options,
+                                struct jp_error *err);
+void result_destroy(struct jp_result *result);
+
+#endif

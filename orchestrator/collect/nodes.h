@@ -1,0 +1,52 @@
+/* nodes.h - what the nodes of a step left in nodes/: read for the report.
+ *
+ * Every file is foreign input: sizes are capped, names checked, a bad record is
+ * noted and the rest used. Owned by struct jp_nodes; nodes_destroy frees.
+ */
+#ifndef JP_COLLECT_NODES_H
+#define JP_COLLECT_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct jp_task {
+    uint32_t gtid, ltid;
+    int64_t pid;
+    int status; /* wait(2) status, -1 unknown */
+};
+
+struct jp_node {
+    char *name;     /* Slurm's node name */
+    char *hostname; /* gethostname() there; "" unknown */
+    char *boot_id;
+    char *topology_addr;
+    uint32_t nodeid;
+    uint64_t component;    /* job id of the component */
+    bool finished;         /* its finish made a manifest */
+    bool complete;         /* ... within its budget */
+    struct jp_task *tasks; /* sorted by gtid */
+    size_t n_tasks;
+    uint64_t files, bytes; /* of the manifest */
+};
+
+struct jp_nodes {
+    struct jp_node *nodes; /* sorted by (component, nodeid) */
+    size_t n_nodes;
+    uint32_t step_nodes, step_tasks; /* of the whole step; 0 unknown */
+    char *step_nodelist;             /* "n[1-4]" or "" */
+    char **missing;                  /* expected nodes without a record */
+    size_t n_missing;
+    uint32_t tasks_failed; /* non-zero status */
+    char **notes;          /* one line a bad record */
+    size_t n_notes;
+};
+
+/* Reads <step_dir>/nodes. An absent folder gives zero nodes. NULL only when
+ * out of memory. */
+struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err);
+void nodes_destroy(struct jp_nodes *nodes);
+
+#endif

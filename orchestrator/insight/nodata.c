@@ -1,0 +1,147 @@
+/* nodata.c - the reasons for an empty recording, the most certain first. */
+#include "orchestrator/insight/nodata.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/figure.h"
+
+static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (e->analysed)
+        return false;
+    if (e->conf && e->conf->step_id)
+        sentence_add(s,
+                     "not yet analysed: the report's budget ran out; "
+                     "finish with: jobprof report %" PRIu64 ".%s",
+                     e->conf->job_id, e->conf->step_id);
+    else
+        sentence_add(s, "not yet analysed: the budget ran out; run the same "
+                        "command again without a limit");
+    return true;
+}
+
+static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (!e->conf || !e->conf->nccl_mode || strcmp(e->conf->nccl_mode, "off"))
+        return false;
+    sentence_add(s, "NCCL was not profiled (mode off)");
+    return true;
+}
+
+static bool has_files(const struct jp_evidence *e)
+{
+    return e->result && e->result->quality.files > 0;
+}
+
+static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (!e->nodes || e->nodes->n_nodes || has_files(e))
+        return false;
+    sentence_add(s, "the step did not start on any node (no node left a "
+                    "record)");
+    return true;
+}
+
+static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
+                                        const char *name)
+{
+    for (size_t i = 0; conf && i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, name))
+            return &conf->env[i];
+    return NULL;
+}
+
+/* Adds what this host can tell about the library; the nodes may differ. */
+static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
+
+    if (!e->conf)
+        return;
+    if (!library)
+        sentence_add(s, "no profiler library was set (NCCL_PROFILER_PLUGIN)");
+    else if (library->value[0] == '/' && access(library->value, R_OK) < 0)
+        sentence_add(s, "the profiler library %s cannot be read from here",
+                     library->value);
+}
+
+static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint32_t tasks = expected_tasks(e->conf, e->nodes);
+
+    if (has_files(e))
+        return false;
+    if (!e->conf && !e->nodes)
+        sentence_add(s, "no profiler output was found in the input");
+    else if (tasks)
+        sentence_add(s,
+                     "no profiler output although %" PRIu32 " task%s ran: "
+                     "no NCCL communicator was initialised, or NCCL did not "
+                     "load the profiler",
+                     tasks, sentence_s(tasks));
+    else
+        sentence_add(s, "no profiler output: no NCCL communicator was "
+                        "initialised, or NCCL did not load the profiler");
+    add_library(e, s);
+    return true;
+}
+
+static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (!q->bad_lines && !q->cut_files)
+        return false;
+    sentence_add(s,
+                 "%s file%s hold no record that can be read (%s bad "
+                 "line%s, %s cut file%s%s%s%s%s)",
+                 FIG_COUNT(q->files), sentence_s(q->files),
+                 FIG_COUNT(q->bad_lines), sentence_s(q->bad_lines),
+                 FIG_COUNT(q->cut_files), sentence_s(q->cut_files),
+                 q->n_notes ? "; first: " : "",
+                 q->n_notes ? q->notes[0].path : "", q->n_notes ? ": " : "",
+                 q->n_notes ? q->notes[0].what : "");
+    return true;
+}
+
+static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_setting *filter = expected_filter(e->conf);
+
+    if (!e->result->n_comms)
+        return false;
+    sentence_add(s, "%s communicator%s, but no operation was recorded",
+                 FIG_COUNT(e->result->n_comms), sentence_s(e->result->n_comms));
+    if (filter)
+        sentence_add(s, "%s=%s leaves operations out", filter->key,
+                     filter->value);
+    return true;
+}
+
+static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t files = e->result->quality.files;
+
+    sentence_add(s, "%s file%s without a record: no operation was recorded",
+                 FIG_COUNT(files), sentence_s(files));
+    return true;
+}
+
+bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    static bool (*const reasons[])(const struct jp_evidence *,
+                                   struct jp_sentence *) = {
+        not_analysed, mode_off,   not_started, no_output,
+        unreadable,   idle_comms, empty_files,
+    };
+
+    if (e->analysed && e->result && e->result->quality.records > 0)
+        return false;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (reasons[i](e, s))
+            return true;
+    return true;
+}

@@ -1,0 +1,125 @@
+/* verdict.c - judge whether the data of a step carries an answer. */
+#include "orchestrator/insight/verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/figure.h"
+#include "orchestrator/insight/gaps.h"
+#include "orchestrator/insight/nodata.h"
+#include "orchestrator/insight/sentence.h"
+
+const char *verdict_word_name(enum jp_verdict_word word)
+{
+    static const char *const names[] = {
+        [JP_VERDICT_HANG] = "HANG",
+        [JP_VERDICT_SLOW] = "SLOW",
+        [JP_VERDICT_DEGRADED] = "DEGRADED",
+        [JP_VERDICT_INCOMPLETE] = "INCOMPLETE",
+        [JP_VERDICT_NODATA] = "NODATA",
+        [JP_VERDICT_OK] = "OK",
+    };
+
+    return names[word];
+}
+
+/* How complete a recording is that has no gap worth a word. */
+static const char *describe_coverage(const struct jp_evidence *e, char *buf,
+                                     size_t size)
+{
+    const struct jp_quality *q = &e->result->quality;
+    const struct jp_setting *filter = expected_filter(e->conf);
+    double coverage = e->coverage;
+    char share[JP_FIGURE_LEN];
+
+    if (coverage < 0)
+        return "how complete they are is unknown";
+    figure_share(coverage, share);
+    if (q->expected_kind == JP_EXPECT_COUNTED && coverage >= 1)
+        return "all records present (counted)";
+    if (q->expected_kind == JP_EXPECT_COUNTED)
+        snprintf(buf, size, "%s of the records present (counted)", share);
+    else if (coverage >= 1 && !q->unseen_records)
+        return "no gap in the sequence numbers";
+    else if (coverage >= 1)
+        snprintf(buf, size,
+                 "all ranks agree; %s more records by sequence numbers are in "
+                 "none (a size filter, or lost by all)",
+                 FIG_COUNT(q->unseen_records));
+    else if (filter && q->unseen_records)
+        snprintf(buf, size,
+                 "%s of the records by sequence numbers, the rest "
+                 "lost or left out by %.16s=%.32s",
+                 share, filter->key, filter->value);
+    else
+        snprintf(buf, size, "%s of the records by sequence numbers", share);
+    return buf;
+}
+
+/* "8 of 8 ranks, 5,600 operations on 14 communicators, ..." */
+static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_result *r = e->result;
+    const struct jp_quality *q = &r->quality;
+    char ranks[48], p2p[64] = "", complete[200];
+    uint32_t of = expected_ranks(e->conf, e->nodes, r);
+
+    if (of)
+        snprintf(ranks, sizeof(ranks), "%" PRIu32 " of %" PRIu32 " rank%s",
+                 q->ranks_seen, of, sentence_s(of));
+    else
+        snprintf(ranks, sizeof(ranks), "%" PRIu32 " rank%s", q->ranks_seen,
+                 sentence_s(q->ranks_seen));
+    if (q->p2p_records)
+        snprintf(p2p, sizeof(p2p), ", %s Send/Recv record%s",
+                 FIG_COUNT(q->p2p_records), sentence_s(q->p2p_records));
+    sentence_add(s, "%s, %s operation%s on %s communicator%s%s, %s", ranks,
+                 FIG_COUNT(r->n_ops), sentence_s(r->n_ops),
+                 FIG_COUNT(r->n_comms), sentence_s(r->n_comms), p2p,
+                 describe_coverage(e, complete, sizeof(complete)));
+}
+
+/* A fact of the job that a reader should not miss, whatever the word. */
+static void say_failed_tasks(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint32_t tasks = expected_tasks(e->conf, e->nodes);
+
+    if (!e->nodes || !e->nodes->tasks_failed)
+        return;
+    if (tasks)
+        sentence_add(s, "%" PRIu32 " of %" PRIu32 " task%s ended with an error",
+                     e->nodes->tasks_failed, tasks, sentence_s(tasks));
+    else
+        sentence_add(s, "%" PRIu32 " task%s ended with an error",
+                     e->nodes->tasks_failed,
+                     sentence_s(e->nodes->tasks_failed));
+}
+
+void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
+                    const struct jp_result *result, bool analysed,
+                    struct jp_verdict *verdict)
+{
+    struct jp_evidence e = {.conf = conf,
+                            .nodes = nodes,
+                            .result = result,
+                            .analysed = analysed,
+                            .coverage = expected_coverage(result)};
+    struct jp_sentence s;
+
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    verdict->coverage = analysed ? e.coverage : -1;
+    if (nodata_explain(&e, &s)) {
+        verdict->word = JP_VERDICT_NODATA;
+        if (analysed)
+            gaps_nodes(&e, &s);
+    } else {
+        gaps_list(&e, &s);
+        verdict->word = s.clauses ? JP_VERDICT_INCOMPLETE : JP_VERDICT_OK;
+        if (verdict->word == JP_VERDICT_OK)
+            say_ok(&e, &s);
+    }
+    say_failed_tasks(&e, &s);
+}

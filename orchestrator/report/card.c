@@ -1,0 +1,192 @@
+/* card.c - lay out the card from a summary.json. */
+#include "orchestrator/report/card.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "orchestrator/insight/figure.h"
+#include "orchestrator/report/clean.h"
+#include "orchestrator/report/summary_file.h"
+#include "orchestrator/report/text_out.h"
+
+#define CELLS_SHOWN 4
+#define VERDICT_BYTES 270 /* three lines */
+
+const char *card_colour(const char *word, bool colour)
+{
+    static const struct {
+        const char *word, *code;
+    } colours[] = {
+        {"OK", "\033[1;32m"},         {"NODATA", "\033[1m"},
+        {"INCOMPLETE", "\033[1;33m"}, {"DEGRADED", "\033[1;33m"},
+        {"SLOW", "\033[1;31m"},       {"HANG", "\033[1;31m"},
+    };
+
+    for (size_t i = 0; colour && i < sizeof(colours) / sizeof(*colours); i++)
+        if (!strcmp(word, colours[i].word))
+            return colours[i].code;
+    return "";
+}
+
+const char *card_colour_end(bool colour)
+{
+    return colour ? "\033[0m" : "";
+}
+
+static void put_verdict(const json_t *root, bool colour, FILE *out)
+{
+    const json_t *verdict = json_object_get(root, "verdict");
+    const char *word = summary_file_text(verdict, "word");
+    char text[VERDICT_BYTES];
+
+    clean_text(summary_file_text(verdict, "text"), JP_CLEAN_ASCII, text,
+               sizeof(text));
+    fprintf(out, "jobprof: %s%s%s ", card_colour(word, colour), word,
+            card_colour_end(colour));
+    text_out_wrap(out, (unsigned) strlen(word) + 10, 9, text);
+}
+
+/* "24/32" into buf; "-" for what is unknown. */
+static char *of(const json_t *object, const char *some, const char *all,
+                char *buf, size_t size)
+{
+    char parts[2][JP_FIGURE_LEN] = {"-", "-"};
+    uint64_t n;
+
+    if (summary_file_count(object, some, &n))
+        figure_count(n, parts[0]);
+    if (summary_file_count(object, all, &n))
+        figure_count(n, parts[1]);
+    snprintf(buf, size, "%s/%s", parts[0], parts[1]);
+    return buf;
+}
+
+static void put_data(const json_t *root, FILE *out)
+{
+    const json_t *quality = json_object_get(root, "quality");
+    const char *kind = summary_file_text(quality, "expected_kind");
+    double coverage = summary_file_real(quality, "coverage");
+    char ranks[64], nodes[64], share[JP_FIGURE_LEN];
+    uint64_t n;
+
+    if (!summary_file_count(quality, "records", &n))
+        return;
+    text_out_line(
+        out,
+        "  data     %s records, %s of those expected%s%.20s%s   "
+        "%s ranks   %s nodes",
+        FIG_COUNT(n),
+        isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
+        *kind ? " (" : "", kind, *kind ? ")" : "",
+        of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
+        of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes)));
+}
+
+static double cell_time(const json_t *cell)
+{
+    const json_t *exec = json_object_get(cell, "exec_us");
+    double time = summary_file_real(exec, "mean") *
+                  summary_file_real(exec, "n");
+
+    return isfinite(time) ? time : 0;
+}
+
+/* The cells of most time, heaviest first; returns how many. */
+static size_t pick_cells(const json_t *root, const json_t **picked)
+{
+    const json_t *cells = json_object_get(root, "cells");
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        size_t at = n < CELLS_SHOWN ? n++ : CELLS_SHOWN;
+
+        if (at == CELLS_SHOWN) {
+            if (cell_time(cell) <= cell_time(picked[CELLS_SHOWN - 1]))
+                continue;
+            at--;
+        }
+        for (; at > 0 && cell_time(cell) > cell_time(picked[at - 1]); at--)
+            picked[at] = picked[at - 1];
+        picked[at] = cell;
+    }
+    return n;
+}
+
+static void put_cell(const json_t *cell, FILE *out)
+{
+    const json_t *busbw = json_object_get(cell, "busbw_gbs");
+    const json_t *exec = json_object_get(cell, "exec_us");
+    char coll[16];
+    uint64_t bytes = 0, ops = 0;
+
+    summary_file_count(cell, "msg_size_bytes", &bytes);
+    summary_file_count(cell, "ops", &ops);
+    text_out_line(out, "  %-11.11s %-15s %9s %9s %8s %8s %8s %9s %9s",
+                  summary_file_text(cell, "comm_type"),
+                  clean_text(summary_file_text(cell, "coll"), JP_CLEAN_ASCII,
+                             coll, sizeof(coll)),
+                  FIG_BYTES(bytes), FIG_COUNT(ops),
+                  FIG_GBS(summary_file_real(busbw, "p50")),
+                  FIG_GBS(summary_file_real(busbw, "min")),
+                  FIG_GBS(summary_file_real(busbw, "max")),
+                  FIG_US(summary_file_real(exec, "p50")),
+                  FIG_US(summary_file_real(exec, "p99")));
+}
+
+static void put_cells(const json_t *root, FILE *out)
+{
+    const json_t *picked[CELLS_SHOWN + 1];
+    size_t n = pick_cells(root, picked);
+
+    if (!n)
+        return;
+    text_out_line(out, "  %-11s %-15s %9s %9s %8s %8s %8s %9s %9s", "type",
+                  "function", "size", "ops", "GB/s p50", "least", "most",
+                  "time p50", "p99");
+    for (size_t i = 0; i < n; i++)
+        put_cell(picked[i], out);
+}
+
+/* Whom the others waited for longest. */
+static void put_waits(const json_t *root, FILE *out)
+{
+    const json_t *ranks = json_object_get(root, "ranks");
+    const json_t *worst = NULL;
+    uint64_t most = 0, n, rank = 0;
+    char host[32];
+
+    for (size_t i = 0; i < json_array_size(ranks); i++) {
+        const json_t *row = json_array_get(ranks, i);
+
+        if (summary_file_count(row, "caused_us", &n) && n > most) {
+            most = n;
+            worst = row;
+        }
+    }
+    if (!worst)
+        return;
+    summary_file_count(worst, "rank", &rank);
+    clean_text(summary_file_text(worst, "host"), JP_CLEAN_ASCII, host,
+               sizeof(host));
+    text_out_line(out,
+                  "  waits    rank %s (%s) of %.18s: last in %s, caused %s",
+                  FIG_COUNT(rank), host, summary_file_text(worst, "comm"),
+                  FIG_SHARE(summary_file_real(worst, "last_share")),
+                  FIG_US((double) most));
+}
+
+void card_print(const json_t *root, const char *step_dir, bool colour,
+                FILE *out)
+{
+    char dir[JP_CLEAN_MAX];
+
+    put_verdict(root, colour, out);
+    put_data(root, out);
+    put_cells(root, out);
+    put_waits(root, out);
+    clean_text(step_dir,
+               clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,
+               sizeof(dir));
+    fprintf(out, "  report   %s/report.html\n", dir);
+}

@@ -1,0 +1,19 @@
+/* card.h - a summary in at most 12 lines of 100 columns. */
+#ifndef JP_REPORT_CARD_H
+#define JP_REPORT_CARD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+/* Prints a checked summary (summary_file_read). Only the path of the report may
+ * make a line longer. colour: the verdict's word is coloured. */
+void card_print(const json_t *root, const char *step_dir, bool colour,
+                FILE *out);
+
+/* Sequences around a verdict's word; "" where colour is false. */
+const char *card_colour(const char *word, bool colour);
+const char *card_colour_end(bool colour);
+
+#endif

@@ -1,0 +1,29 @@
+/* csv_out.h - write one CSV row after the other.
+ *
+ * RFC 4180 quoting, LF ends a row. A text that a spreadsheet would take for a
+ * formula (first character one of = + - @) gets an apostrophe in front.
+ */
+#ifndef JP_REPORT_CSV_OUT_H
+#define JP_REPORT_CSV_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct jp_csv {
+    FILE *out;
+    bool inside; /* a value stands in this row already */
+};
+
+void csv_out_text(struct jp_csv *csv, const char *text); /* cleaned */
+/* Several texts in one column, a blank between. */
+void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n);
+void csv_out_count(struct jp_csv *csv, uint64_t value);
+void csv_out_int(struct jp_csv *csv, int64_t value);
+void csv_out_real(struct jp_csv *csv, double value);    /* not finite: empty */
+void csv_out_micro(struct jp_csv *csv, uint64_t micro); /* micro / 1e6 */
+void csv_out_empty(struct jp_csv *csv);
+void csv_out_end(struct jp_csv *csv);
+
+#endif

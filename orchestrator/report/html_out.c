@@ -1,0 +1,171 @@
+/* html_out.c - escape text and write the pieces of tables. */
+#include "orchestrator/report/html_out.h"
+
+#include <math.h>
+
+#include "orchestrator/insight/figure.h"
+#include "orchestrator/report/clean.h"
+#include "orchestrator/report/html_style.h"
+
+#define CELL_MAX 200
+#define PROSE_MAX 600
+
+static void put_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        case '\'':
+            fputs("&#39;", out);
+            break;
+        default:
+            fputc(*text, out);
+        }
+    }
+}
+
+void html_out_text(FILE *out, const char *text)
+{
+    html_out_short(out, text, JP_CLEAN_MAX);
+}
+
+void html_out_short(FILE *out, const char *text, size_t max)
+{
+    char buf[JP_CLEAN_MAX];
+
+    if (max > sizeof(buf))
+        max = sizeof(buf);
+    put_escaped(out, clean_text(text, JP_CLEAN_UTF8, buf, max));
+}
+
+void html_out_begin(FILE *out, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+          "<meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+          "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+          "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, "
+          "initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n"
+          "<meta name=\"referrer\" content=\"no-referrer\">\n"
+          "<link rel=\"icon\" href=\"data:,\">\n<title>",
+          out);
+    html_out_text(out, title);
+    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+            html_style_sheet);
+}
+
+void html_out_end(FILE *out)
+{
+    fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n",
+            html_style_script);
+}
+
+void html_out_table(FILE *out, const struct jp_html_column *columns, size_t n,
+                    bool sortable)
+{
+    fprintf(out, "<div class=\"scroll\"><table%s><thead><tr>",
+            sortable ? " class=\"sortable\"" : "");
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "<th scope=\"col\"%s",
+                columns[i].number ? " class=\"n\"" : "");
+        if (columns[i].help) {
+            fputs(" title=\"", out);
+            html_out_text(out, columns[i].help);
+            fputc('"', out);
+        }
+        fputc('>', out);
+        html_out_text(out, columns[i].title);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead><tbody>\n", out);
+}
+
+void html_out_row(FILE *out)
+{
+    fputs("<tr>", out);
+}
+
+void html_out_cell(FILE *out, const char *text)
+{
+    fputs("<td>", out);
+    html_out_short(out, text, CELL_MAX);
+    fputs("</td>", out);
+}
+
+void html_out_prose(FILE *out, const char *text)
+{
+    fputs("<td class=\"wrap\">", out);
+    html_out_short(out, text, PROSE_MAX);
+    fputs("</td>", out);
+}
+
+void html_out_id(FILE *out, const char *text)
+{
+    fputs("<td><code>", out);
+    html_out_short(out, text, CELL_MAX);
+    fputs("</code></td>", out);
+}
+
+void html_out_code(FILE *out, const char *text)
+{
+    fputs("<td class=\"code\"><code>", out);
+    html_out_short(out, text, PROSE_MAX);
+    fputs("</code></td>", out);
+}
+
+static void begin_figure(FILE *out, double value)
+{
+    fputs("<td class=\"n\"", out);
+    if (isfinite(value))
+        fprintf(out, " data-v=\"%s\"", FIG_EXACT(value));
+}
+
+void html_out_figure(FILE *out, const char *figure, double value)
+{
+    begin_figure(out, value);
+    fputc('>', out);
+    html_out_text(out, figure);
+    fputs("</td>", out);
+}
+
+void html_out_bar(FILE *out, const char *figure, double value, double share)
+{
+    int percent = isfinite(share) ? (int) lround(share * 100) : 0;
+
+    percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+    begin_figure(out, value);
+    fprintf(out, "><span class=\"bar\" style=\"--w:%d%%\">", percent);
+    html_out_text(out, figure);
+    fputs("</span></td>", out);
+}
+
+void html_out_row_end(FILE *out)
+{
+    fputs("</tr>\n", out);
+}
+
+void html_out_table_end(FILE *out, size_t columns, size_t left_out,
+                        const char *where)
+{
+    fputs("</tbody>", out);
+    if (left_out)
+        fprintf(out,
+                "<tfoot><tr><td colspan=\"%zu\">%s more row%s in "
+                "<a href=\"%s\">%s</a></td></tr></tfoot>",
+                columns, FIG_COUNT(left_out), left_out == 1 ? "" : "s", where,
+                where);
+    fputs("</table></div>\n", out);
+}

@@ -1,0 +1,109 @@
+/* quality.c - the table of data-quality figures. */
+#include "orchestrator/report/quality.h"
+
+#include "orchestrator/insight/expected.h"
+
+/* One getter for each plain counter of struct jp_quality. */
+#define COUNTER(field)                                                         \
+    static bool get_##field(const struct jp_report *report, uint64_t *value)   \
+    {                                                                          \
+        if (!report->result)                                                   \
+            return false;                                                      \
+        *value = report->result->quality.field;                                \
+        return true;                                                           \
+    }
+COUNTER(records)
+COUNTER(coll_records)
+COUNTER(p2p_records)
+COUNTER(lost)
+COUNTER(files)
+COUNTER(bytes_read)
+COUNTER(cut_files)
+COUNTER(skipped_files)
+COUNTER(bad_lines)
+COUNTER(unknown_lines)
+COUNTER(duplicate_records)
+COUNTER(nan_busbw)
+COUNTER(ranks_seen)
+COUNTER(unseen_records)
+COUNTER(left_out_records)
+COUNTER(shared_ranks)
+
+static bool get_expected(const struct jp_report *report, uint64_t *value)
+{
+    if (!quality_expected_kind(report))
+        return false;
+    *value = report->result->quality.expected;
+    return true;
+}
+
+static bool get_ranks_expected(const struct jp_report *report, uint64_t *value)
+{
+    *value = expected_ranks(report->conf, report->nodes, report->result);
+    return *value > 0;
+}
+
+static bool get_nodes_seen(const struct jp_report *report, uint64_t *value)
+{
+    if (!report->nodes)
+        return false;
+    *value = report->nodes->n_nodes;
+    return true;
+}
+
+static bool get_nodes_expected(const struct jp_report *report, uint64_t *value)
+{
+    *value = expected_nodes(report->conf, report->nodes);
+    return *value > 0;
+}
+
+const struct jp_quality_item quality_items[] = {
+    {"records", "Records read", "good records of collectives and Send/Recv",
+     true, get_records},
+    {"expected", "Records expected", "see expected_kind", true, get_expected},
+    {"coll_records", "Records of collectives", "", false, get_coll_records},
+    {"p2p_records", "Records of Send/Recv", "", false, get_p2p_records},
+    {"lost", "Lost by the recorder", "by its own count", false, get_lost},
+    {"unseen_records", "Recorded by no rank",
+     "by sequence numbers: lost by all, or below the size filter", false,
+     get_unseen_records},
+    {"left_out_records", "Left out of the join", "its memory limit was reached",
+     false, get_left_out_records},
+    {"ranks_seen", "Ranks seen", "of the largest communicator", true,
+     get_ranks_seen},
+    {"ranks_expected", "Ranks expected",
+     "the largest communicator's size, else the step's tasks", true,
+     get_ranks_expected},
+    {"shared_ranks", "Ranks of two processes",
+     "records of more than one process as one rank", false, get_shared_ranks},
+    {"nodes_seen", "Nodes with a record", "of the launch", true,
+     get_nodes_seen},
+    {"nodes_expected", "Nodes expected", "", true, get_nodes_expected},
+    {"files", "Files read", "", true, get_files},
+    {"bytes_read", "Bytes read", "", false, get_bytes_read},
+    {"cut_files", "Files cut in mid-line", "the writer was stopped", false,
+     get_cut_files},
+    {"skipped_files", "Files left aside", "no regular files, or not readable",
+     false, get_skipped_files},
+    {"bad_lines", "Lines that could not be read", "", false, get_bad_lines},
+    {"unknown_lines", "Lines of another kind", "", false, get_unknown_lines},
+    {"duplicate_records", "Records met twice", "counted once", false,
+     get_duplicate_records},
+    {"nan_busbw", "Records without a bandwidth",
+     "nan in the file; left out of means", false, get_nan_busbw},
+};
+const size_t quality_n_items = sizeof(quality_items) / sizeof(*quality_items);
+
+const char *quality_expected_kind(const struct jp_report *report)
+{
+    if (!report->result)
+        return NULL;
+    switch (report->result->quality.expected_kind) {
+    case JP_EXPECT_COUNTED:
+        return "counted";
+    case JP_EXPECT_BOUND:
+        return "bound";
+    default:
+        return NULL;
+    }
+}

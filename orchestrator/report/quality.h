@@ -1,0 +1,29 @@
+/* quality.h - the figures on the data itself, one row each.
+ *
+ * summary.json, quality.csv, summary.txt and report.html read this table.
+ */
+#ifndef JP_REPORT_QUALITY_H
+#define JP_REPORT_QUALITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/report/report.h"
+
+struct jp_quality_item {
+    const char *key;   /* in summary.json and quality.csv */
+    const char *label; /* for readers */
+    const char *help;  /* one phrase */
+    bool always;       /* shown to readers even if 0 */
+    bool (*get)(const struct jp_report *report, uint64_t *value);
+};
+
+/* The rows; get returns false where the value is unknown. */
+extern const struct jp_quality_item quality_items[];
+extern const size_t quality_n_items;
+
+/* "counted", "bound", or NULL where nothing says what should be there. */
+const char *quality_expected_kind(const struct jp_report *report);
+
+#endif

@@ -1,0 +1,56 @@
+/* report.h - write everything a reader gets: text, JSON, HTML, CSV, plots.
+ *
+ * The writers take the same model, print no figure of their own and never
+ * change it. Files appear by temp + rename, summary.json last: whoever sees it
+ * sees all.
+ */
+#ifndef JP_REPORT_REPORT_H
+#define JP_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/error.h"
+#include "common/jobconf.h"
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/collect/nodes.h"
+#include "orchestrator/insight/verdict.h"
+
+struct jp_report {
+    const struct jp_jobconf *conf;  /* NULL: plain folders of logs */
+    const struct jp_nodes *nodes;   /* NULL likewise */
+    const struct jp_result *result; /* NULL: nothing to join */
+    const struct jp_verdict *verdict;
+    const char *reporter; /* "srun", "watcher", "user" */
+    uint64_t duration_us; /* of the analysis */
+    bool png;             /* render plots with gnuplot */
+};
+
+/* Writes all files of the report into dir (exists). -1: the error names the
+ * file; what was written stays. */
+int report_write(const struct jp_report *report, const char *dir,
+                 struct jp_error *err);
+
+/* Single writers, used by report_write and by tests. */
+int report_write_json(const struct jp_report *report, FILE *out,
+                      struct jp_error *err);
+int report_write_text(const struct jp_report *report, FILE *out,
+                      struct jp_error *err);
+int report_write_html(const struct jp_report *report, FILE *out,
+                      struct jp_error *err);
+int report_write_csvs(const struct jp_report *report, const char *csv_dir,
+                      struct jp_error *err);
+int report_write_plots(const struct jp_report *report, const char *plots_dir,
+                       struct jp_error *err);
+
+/* The line (or, wanted and a terminal, the card of <= 12 lines and 100 columns)
+ * for srun's stderr, read back from <step_dir>/summary.json, so that whoever
+ * did not write the report prints the same. */
+int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
+                      struct jp_error *err);
+
+/* Rewrites <job_dir>/job.json and index.html from every step directory's
+ * summary.json there (temp + rename, safe beside other steps' reports). */
+int report_index(const char *job_dir, struct jp_error *err);
+
+#endif

@@ -1,0 +1,281 @@
+/* report_csv.c - csv/: one table a file, for spreadsheets and scripts.
+ *
+ * The header row is always there. Columns and units: docs/report-format.md.
+ */
+#include "orchestrator/report/report.h"
+
+#include <stdlib.h>
+
+#include "common/fileio.h"
+#include "orchestrator/report/clean.h"
+#include "orchestrator/report/csv_out.h"
+#include "orchestrator/report/quality.h"
+#include "orchestrator/report/rows.h"
+
+/* mean,p50,p95,p99,min,max; empty where there is no value. */
+static void put_dist(struct jp_csv *csv, const struct jp_dist *d)
+{
+    const double values[] = {d->mean, d->p50, d->p95, d->p99, d->min, d->max};
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+        if (d->n)
+            csv_out_real(csv, values[i]);
+        else
+            csv_out_empty(csv);
+    }
+}
+
+static void put_comm(struct jp_csv *csv, const struct jp_result *r, size_t comm)
+{
+    csv_out_text(csv, rows_comm(r, comm)->id);
+    csv_out_text(csv, rows_comm(r, comm)->name);
+}
+
+static void cells(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_cells; i++) {
+        const struct jp_cell *c = &r->cells[i];
+
+        csv_out_text(csv, comm_type_name(c->type));
+        csv_out_text(csv, c->coll);
+        csv_out_count(csv, c->bytes);
+        csv_out_count(csv, c->ops);
+        csv_out_count(csv, c->records);
+        put_dist(csv, &c->busbw);
+        csv_out_real(csv, c->time_weighted_gbs);
+        put_dist(csv, &c->exec);
+        csv_out_count(csv, c->net_busbw.n);
+        put_dist(csv, &c->net_busbw);
+        csv_out_end(csv);
+    }
+}
+
+static void comms(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_comms; i++) {
+        const struct jp_comm *c = &r->comms[i];
+
+        csv_out_text(csv, c->id);
+        csv_out_text(csv, c->name);
+        csv_out_text(csv, comm_type_name(c->type));
+        csv_out_count(csv, c->n_ranks);
+        csv_out_count(csv, c->nnodes);
+        csv_out_count(csv, c->ranks_seen);
+        csv_out_count(csv, c->n_hosts);
+        csv_out_count(csv, c->ops);
+        csv_out_count(csv, c->ops_complete);
+        csv_out_count(csv, c->records);
+        csv_out_count(csv, c->bytes);
+        csv_out_count(csv, c->time_us);
+        csv_out_text(csv, c->evidence);
+        csv_out_text(csv, c->why);
+        csv_out_count(csv, c->p2p_records);
+        csv_out_list(csv, c->hosts, c->n_hosts);
+        csv_out_end(csv);
+    }
+}
+
+static void put_if(struct jp_csv *csv, bool known, uint64_t value)
+{
+    if (known)
+        csv_out_count(csv, value);
+    else
+        csv_out_empty(csv);
+}
+
+static void ranks(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        const struct jp_rank *k = &r->ranks[i];
+
+        put_comm(csv, r, k->comm);
+        csv_out_count(csv, k->rank);
+        csv_out_text(csv, k->host);
+        csv_out_int(csv, k->pid);
+        csv_out_count(csv, k->records);
+        csv_out_count(csv, k->timed_ops);
+        csv_out_count(csv, k->last_ops);
+        csv_out_real(csv, k->last_share);
+        put_if(csv, !r->quality.waits_unknown, k->exec_us);
+        put_if(csv, !r->quality.waits_unknown, k->wait_us);
+        csv_out_count(csv, k->caused_us);
+        csv_out_count(csv, k->p2p_records);
+        csv_out_end(csv);
+    }
+}
+
+static void put_busbw(struct jp_csv *csv, const struct jp_op *o)
+{
+    if (!o->n_busbw) {
+        for (int i = 0; i < 3; i++)
+            csv_out_empty(csv);
+        return;
+    }
+    csv_out_real(csv, (double) o->busbw_sum_micro / o->n_busbw / 1e6);
+    csv_out_micro(csv, o->busbw_min_micro);
+    csv_out_micro(csv, o->busbw_max_micro);
+}
+
+static void ops(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *o = &r->ops[i];
+        double n = o->n ? (double) o->n : 1;
+
+        put_comm(csv, r, o->comm);
+        csv_out_text(csv,
+                     o->coll < r->n_coll_names ? r->coll_names[o->coll] : "");
+        csv_out_count(csv, o->sn);
+        csv_out_count(csv, o->bytes);
+        csv_out_count(csv, rows_comm(r, o->comm)->n_ranks);
+        csv_out_count(csv, o->n);
+        put_busbw(csv, o);
+        csv_out_count(csv, o->exec_min_us);
+        csv_out_count(csv, o->exec_max_us);
+        csv_out_real(csv, (double) o->exec_sum_us / n);
+        if (o->min_rank == UINT32_MAX)
+            csv_out_empty(csv);
+        else
+            csv_out_count(csv, o->min_rank);
+        csv_out_count(csv, o->dump_min_us);
+        csv_out_count(csv, o->dump_max_us);
+        csv_out_end(csv);
+    }
+}
+
+static void p2p(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_p2p; i++) {
+        const struct jp_p2p *p = &r->p2p[i];
+
+        put_comm(csv, r, p->comm);
+        csv_out_count(csv, p->src);
+        csv_out_count(csv, p->dst);
+        csv_out_text(csv, p->func);
+        csv_out_count(csv, p->count);
+        csv_out_count(csv, p->bytes);
+        csv_out_count(csv, p->exec_us);
+        csv_out_real(csv, p->busbw_mean);
+        csv_out_end(csv);
+    }
+}
+
+static void windows(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_windows; i++) {
+        const struct jp_window *w = &r->windows[i];
+
+        csv_out_count(csv, w->t0_us);
+        csv_out_count(csv, w->t1_us);
+        put_comm(csv, r, w->comm);
+        csv_out_text(csv, w->coll);
+        csv_out_count(csv, w->ops);
+        csv_out_count(csv, w->bytes);
+        csv_out_count(csv, w->time_us);
+        csv_out_real(csv, w->busbw_mean);
+        csv_out_end(csv);
+    }
+}
+
+/* Unlike the others, this table has rows without a result too. */
+static void quality(struct jp_csv *csv, const struct jp_report *report)
+{
+    const struct jp_result *r = report->result;
+    const char *kind = quality_expected_kind(report);
+
+    for (size_t i = 0; i < quality_n_items; i++) {
+        uint64_t value = 0;
+
+        csv_out_text(csv, quality_items[i].key);
+        if (quality_items[i].get(report, &value))
+            csv_out_count(csv, value);
+        else
+            csv_out_empty(csv);
+        csv_out_text(csv, quality_items[i].help);
+        csv_out_end(csv);
+    }
+    csv_out_text(csv, "coverage");
+    if (report->verdict->coverage >= 0)
+        csv_out_real(csv, report->verdict->coverage);
+    else
+        csv_out_empty(csv);
+    csv_out_text(csv, kind ? kind : "unknown");
+    csv_out_end(csv);
+    for (size_t i = 0; r && i < r->quality.n_notes; i++) {
+        char note[2 * JP_CLEAN_MAX];
+
+        snprintf(note, sizeof(note), "%s: %s", r->quality.notes[i].path,
+                 r->quality.notes[i].what);
+        csv_out_text(csv, "note");
+        csv_out_empty(csv);
+        csv_out_text(csv, note);
+        csv_out_end(csv);
+    }
+}
+
+static const struct sheet {
+    const char *name;
+    const char *header;
+    void (*rows)(struct jp_csv *, const struct jp_result *);
+} sheets[] = {
+    {"cells",
+     "comm_type,coll,msg_size_bytes,ops,records,mean,p50,p95,p99,min,max,"
+     "time_weighted,exec_mean_us,exec_p50_us,exec_p95_us,exec_p99_us,"
+     "exec_min_us,exec_max_us,net_ops,net_mean,net_p50,net_p95,net_p99,"
+     "net_min,net_max",
+     cells},
+    {"comms",
+     "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"
+     "ops_complete,records,bytes,time_us,evidence,why,p2p_records,hosts",
+     comms},
+    {"ranks",
+     "comm,comm_name,rank,host,pid,records,timed_ops,last_ops,"
+     "last_share,exec_us,wait_us,caused_us,p2p_records",
+     ranks},
+    {"ops",
+     "comm,comm_name,coll,sn,msg_size_bytes,n_ranks,records,mean,min,"
+     "max,exec_min_us,exec_max_us,exec_mean_us,last_rank,dump_min_us,"
+     "dump_max_us",
+     ops},
+    {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p},
+    {"windows", "t0_us,t1_us,comm,comm_name,coll,ops,bytes,time_us,mean",
+     windows},
+    {"quality", "item,value,note", NULL},
+};
+
+static int write_sheet(const struct jp_report *report, const char *dir,
+                       const struct sheet *sheet, struct jp_error *err)
+{
+    char *path = fileio_path("%s/%s.csv", dir, sheet->name);
+    struct jp_tempfile file;
+    struct jp_csv csv = {0};
+    int rc = -1;
+
+    if (!path) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    if (fileio_temp_open(&file, path, err) < 0)
+        goto out;
+    csv.out = file.stream;
+    fprintf(csv.out, "%s\n", sheet->header);
+    if (!sheet->rows)
+        quality(&csv, report);
+    else if (report->result)
+        sheet->rows(&csv, report->result);
+    rc = fileio_temp_commit(&file, err);
+out:
+    free(path);
+    return rc;
+}
+
+int report_write_csvs(const struct jp_report *report, const char *csv_dir,
+                      struct jp_error *err)
+{
+    if (fileio_mkdirs(csv_dir, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
+        if (write_sheet(report, csv_dir, &sheets[i], err) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,205 @@
+/* test_index.c - the job's index loses no step, whoever writes it when. */
+#include "orchestrator/report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "common/fileio.h"
+
+static char dir[] = "/tmp/jobprof-index-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void) state;
+    memcpy(strrchr(dir, '-') + 1, "XXXXXX", 6);
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    return fileio_remove_tree(dir, NULL);
+}
+
+/* Makes step-<id> with a summary. */
+static void put_step(const char *id, const char *word, const char *text)
+{
+    char *step = fileio_path("%s/step-%s", dir, id);
+    char *path = fileio_path("%s/summary.json", step);
+    char *json = fileio_path("{\"schema_version\":1,\"verdict\":{\"word\":"
+                             "\"%s\",\"text\":\"%s\"},\"job\":{\"id\":7,"
+                             "\"name\":\"train\",\"nodes\":2,\"ntasks\":8},"
+                             "\"quality\":{\"coverage\":0.5}}",
+                             word, text);
+
+    mkdir(step, 0700);
+    if (fileio_write(path, json, strlen(json), NULL) < 0)
+        abort();
+    free(json);
+    free(path);
+    free(step);
+}
+
+static void index_now(void)
+{
+    struct jp_error err = {""};
+
+    if (report_index(dir, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static json_t *read_job(void)
+{
+    char *path = fileio_path("%s/job.json", dir);
+    json_t *root = json_load_file(path, 0, NULL);
+
+    assert_non_null(root);
+    free(path);
+    return root;
+}
+
+static const char *part(const json_t *root, size_t step, const char *key)
+{
+    const json_t *entry = json_array_get(json_object_get(root, "steps"), step);
+    const char *text = json_string_value(json_object_get(entry, key));
+
+    return text ? text : "(none)";
+}
+
+static void test_steps(void **state)
+{
+    json_t *root;
+    char *page = fileio_path("%s/index.html", dir), *text = NULL;
+
+    (void) state;
+    put_step("0", "OK", "first");
+    put_step("10", "OK", "third");
+    put_step("2", "INCOMPLETE", "<b>second</b>");
+    put_step("3", "WHAT", "unknown word");
+    index_now();
+    root = read_job();
+    assert_int_equal(json_array_size(json_object_get(root, "steps")), 4);
+    assert_string_equal(part(root, 0, "id"), "0");
+    assert_string_equal(part(root, 1, "id"), "2");
+    assert_string_equal(part(root, 1, "verdict"), "INCOMPLETE");
+    assert_string_equal(part(root, 1, "report"), "step-2/report.html");
+    assert_string_equal(part(root, 2, "verdict"), "(none)");
+    assert_non_null(strstr(part(root, 2, "text"), "no verdict"));
+    assert_string_equal(part(root, 3, "id"), "10");
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(root, "job"), "id")),
+        7);
+    json_decref(root);
+    assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
+    assert_non_null(strstr(text, "href=\"step-10/report.html\""));
+    assert_null(strstr(text, "<b>second"));
+    free(text);
+    free(page);
+}
+
+/* What changed is read anew, what did not is kept. */
+static void test_changes(void **state)
+{
+    json_t *root;
+
+    (void) state;
+    put_step("0", "OK", "old");
+    put_step("1", "OK", "kept");
+    index_now();
+    put_step("0", "NODATA", "new and longer");
+    index_now();
+    root = read_job();
+    assert_string_equal(part(root, 0, "text"), "new and longer");
+    assert_string_equal(part(root, 1, "text"), "kept");
+    json_decref(root);
+}
+
+/* Links, files, odd names and a broken job.json are no steps and no harm. */
+static void test_foreign(void **state)
+{
+    static const char *const junk[] = {"job.json", "step-file"};
+    char *link = fileio_path("%s/step-link", dir);
+    json_t *root;
+
+    (void) state;
+    put_step("0", "OK", "fine");
+    assert_int_equal(symlink("step-0", link), 0);
+    free(link);
+    put_step("a b<", "OK", "odd name");
+    for (size_t i = 0; i < 2; i++) {
+        char *path = fileio_path("%s/%s", dir, junk[i]);
+
+        assert_int_equal(fileio_write(path, "{\"steps\":7", 10, NULL), 0);
+        free(path);
+    }
+    index_now();
+    root = read_job();
+    assert_int_equal(json_array_size(json_object_get(root, "steps")), 1);
+    json_decref(root);
+    assert_int_equal(report_index("/nonexistent/x", NULL), -1);
+}
+
+/* Step i ends in a process of its own. */
+static pid_t end_step(int i)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct timespec nap = {0, (i * 7 % 5) * 1000000};
+        char id[16];
+
+        snprintf(id, sizeof(id), "%d", i);
+        nanosleep(&nap, NULL);
+        put_step(id, "OK", "fine");
+        _exit(report_index(dir, NULL) == 0 ? 0 : 1);
+    }
+    return pid;
+}
+
+/* Many steps end at once: none is lost. */
+static void test_concurrent(void **state)
+{
+    enum { ROUNDS = 5, STEPS = 24 };
+    pid_t pids[ROUNDS * STEPS];
+
+    (void) state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int end = (round + 1) * STEPS;
+        json_t *root;
+
+        for (int i = round * STEPS; i < end; i++)
+            pids[i] = end_step(i);
+        for (int i = round * STEPS; i < end; i++) {
+            int status = -1;
+
+            waitpid(pids[i], &status, 0);
+            assert_int_equal(status, 0);
+        }
+        root = read_job();
+        assert_int_equal(json_array_size(json_object_get(root, "steps")), end);
+        json_decref(root);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrent, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

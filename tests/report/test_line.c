@@ -1,0 +1,198 @@
+/* test_line.c - the line and the card, read back from summary.json. */
+#include "orchestrator/report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "tests/report/fixture.h"
+
+static struct fixture *f;
+static char dir[] = "/tmp/jobprof-line-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void) state;
+    memcpy(strrchr(dir, '-') + 1, "XXXXXX", 6);
+    f = calloc(1, sizeof(*f));
+    setenv("LC_ALL", "C", 1);
+    return f && mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    fixture_fini(f);
+    free(f);
+    return fileio_remove_tree(dir, NULL);
+}
+
+static int print(enum jp_summary how, char **text)
+{
+    struct jp_error err = {""};
+    size_t len;
+    FILE *out = open_memstream(text, &len);
+    int rc;
+
+    assert_non_null(out);
+    rc = report_print_line(dir, how, out, &err);
+    fclose(out);
+    assert_true(rc == 0 || strstr(err.text, "summary.json"));
+    return rc;
+}
+
+static void put_summary(const char *json)
+{
+    char *path = fileio_path("%s/summary.json", dir);
+
+    assert_int_equal(fileio_write(path, json, strlen(json), NULL), 0);
+    free(path);
+}
+
+static void test_line(void **state)
+{
+    char *text, expected[1024];
+
+    (void) state;
+    fixture_good(f);
+    assert_int_equal(report_write(&f->report, dir, NULL), 0);
+    snprintf(expected, sizeof(expected),
+             "jobprof: OK %s | report: "
+             "%s/report.html\n",
+             f->verdict.text, dir);
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
+    assert_string_equal(text, expected);
+    free(text);
+    assert_int_equal(print(JP_SUMMARY_AUTO, &text), 0); /* not a terminal */
+    assert_string_equal(text, expected);
+    free(text);
+    assert_int_equal(print(JP_SUMMARY_OFF, &text), 0);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void check_card(void)
+{
+    char *text, *line, *rest;
+    unsigned n = 0;
+
+    assert_int_equal(report_write(&f->report, dir, NULL), 0);
+    assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+    assert_null(strchr(text, '\033'));
+    for (line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (strlen(line) > 100)
+            fail_msg("%zu columns: %s", strlen(line), line);
+        for (const unsigned char *c = (unsigned char *) line; *c; c++)
+            assert_in_range(*c, 0x20, 0x7e);
+        n++;
+    }
+    assert_in_range(n, 2, 12);
+    free(text);
+    fixture_fini(f);
+}
+
+static void test_card(void **state)
+{
+    (void) state;
+    fixture_good(f);
+    check_card();
+    fixture_hostile(f);
+    check_card();
+    fixture_nodata(f);
+    check_card();
+    fixture_incomplete(f);
+    check_card();
+}
+
+static void test_locale(void **state)
+{
+    static const char summary[] =
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\","
+        "\"text\":\"caf\\u00e9 \\u001b[31m\\u202e\"}}";
+    char *text;
+
+    (void) state;
+    put_summary(summary);
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
+    assert_non_null(strstr(text, "OK caf? ?[31m? |"));
+    free(text);
+    setenv("LC_ALL", "en_GB.UTF-8", 1);
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
+    assert_non_null(strstr(text, "OK caf\xc3\xa9 ?[31m? |"));
+    free(text);
+}
+
+/* Foreign files: an error, nothing printed, no crash. */
+static void test_bad(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        "{\"schema_version\":2}",
+        "{\"schema_version\":1}",
+        "{\"schema_version\":\"1\"}",
+        "{\"schema_version\":1,\"verdict\":[]}",
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"FINE\",\"text\":\"\"}}",
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":1}}",
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\xff\"}"
+        "}",
+    };
+    static const char *const odd[] = {
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\"},"
+        "\"quality\":7,\"cells\":{},\"ranks\":[[],1,null]}",
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\"},"
+        "\"quality\":{\"records\":-1},\"cells\":[1,{},{\"coll\":7}],"
+        "\"ranks\":[{\"caused_us\":1e99},{\"caused_us\":5}]}",
+    };
+    char *text;
+
+    (void) state;
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), -1); /* absent */
+    free(text);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        put_summary(bad[i]);
+        assert_int_equal(print(JP_SUMMARY_CARD, &text), -1);
+        assert_string_equal(text, "");
+        free(text);
+    }
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        put_summary(odd[i]);
+        assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+        free(text);
+    }
+}
+
+static void test_fifo(void **state)
+{
+    char *path = fileio_path("%s/summary.json", dir), *text;
+
+    (void) state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), -1);
+    free(text);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fifo, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

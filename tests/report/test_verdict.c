@@ -1,0 +1,321 @@
+/* test_verdict.c - the verdict's word and sentence for each kind of evidence.
+ */
+#include "orchestrator/insight/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/report/fixture.h"
+
+/* --- what is done to a good report --- */
+
+static void nothing(struct fixture *f)
+{
+    (void) f;
+}
+
+static void no_result(struct fixture *f)
+{
+    f->report.result = NULL;
+}
+
+static void no_nodes_no_result(struct fixture *f)
+{
+    f->report.result = NULL;
+    f->nodes.n_nodes = 0;
+}
+
+static void folder_without_logs(struct fixture *f)
+{
+    f->report.conf = NULL;
+    f->report.nodes = NULL;
+    f->report.result = NULL;
+}
+
+static void mode_off(struct fixture *f)
+{
+    static char off[] = "off";
+
+    f->conf.nccl_mode = off;
+    f->report.result = NULL;
+}
+
+static void no_library(struct fixture *f)
+{
+    f->conf.n_env = 0;
+    f->report.result = NULL;
+}
+
+static void empty_files(struct fixture *f)
+{
+    memset(&f->result, 0, sizeof(f->result));
+    f->result.quality.files = 8;
+}
+
+static void bad_files(struct fixture *f)
+{
+    empty_files(f);
+    f->result.quality.bad_lines = 12;
+}
+
+static void idle_comms(struct fixture *f)
+{
+    f->result.quality = (struct jp_quality){.files = 8};
+}
+
+static void tail_lost(struct fixture *f)
+{
+    f->result.quality.records -= 10;
+}
+
+static void much_lost(struct fixture *f)
+{
+    f->result.quality.records -= 10880;
+}
+
+static void much_lost_bound(struct fixture *f)
+{
+    much_lost(f);
+    f->result.quality.expected_kind = JP_EXPECT_BOUND;
+}
+
+static void gaps_in_folder(struct fixture *f)
+{
+    much_lost_bound(f);
+    f->result.quality.unseen_records = 10880;
+    f->report.conf = NULL;
+    f->report.nodes = NULL;
+}
+
+static void gaps_by_filter(struct fixture *f)
+{
+    static char size[] = "8K";
+
+    much_lost_bound(f);
+    f->result.quality.unseen_records = 10880;
+    f->conf.settings[4].value = size;
+}
+
+static void bound(struct fixture *f)
+{
+    f->result.quality.expected_kind = JP_EXPECT_BOUND;
+}
+
+static void bound_filtered(struct fixture *f)
+{
+    bound(f);
+    f->result.quality.unseen_records = 9000;
+    f->report.conf = NULL;
+    f->report.nodes = NULL;
+}
+
+static void bound_lost_by_all(struct fixture *f)
+{
+    bound(f);
+    f->result.quality.unseen_records = 9000;
+}
+
+static void unknown(struct fixture *f)
+{
+    f->result.quality.expected_kind = JP_EXPECT_NONE;
+    f->result.quality.expected = 0;
+}
+
+static void miscounted(struct fixture *f)
+{
+    f->result.quality.expected = 100;
+}
+
+static void rank_missing(struct fixture *f)
+{
+    size_t last = f->result.n_ranks - 1; /* rank 31 of the largest */
+
+    f->result.n_ranks = last;
+    f->result.quality.ranks_seen = 31;
+}
+
+static void tp_rank_missing(struct fixture *f)
+{
+    f->result.comms[0].ranks_seen = 7;
+}
+
+static void node_missing(struct fixture *f)
+{
+    static char name[] = "n3";
+    static char *names[] = {name};
+
+    f->nodes.missing = names;
+    f->nodes.n_missing = 1;
+}
+
+static void unfinished_bound(struct fixture *f)
+{
+    bound(f);
+    f->nodes.nodes[1].finished = false;
+}
+
+static void unfinished_counted(struct fixture *f)
+{
+    f->nodes.nodes[1].finished = false;
+}
+
+static void cut(struct fixture *f)
+{
+    f->result.quality.cut_files = 2;
+}
+
+static void few_bad_lines(struct fixture *f)
+{
+    f->result.quality.bad_lines = 5;
+}
+
+static void many_bad_lines(struct fixture *f)
+{
+    f->result.quality.bad_lines = 5000;
+}
+
+static void recorder_lost(struct fixture *f)
+{
+    unknown(f);
+    f->result.quality.lost = 7;
+}
+
+static void memory_limit(struct fixture *f)
+{
+    f->result.quality.left_out_records = 1234;
+}
+
+static void two_runs(struct fixture *f)
+{
+    f->result.quality.shared_ranks = 3;
+}
+
+static void tasks_failed(struct fixture *f)
+{
+    f->nodes.tasks_failed = 2;
+}
+
+static const struct {
+    void (*change)(struct fixture *);
+    enum jp_verdict_word word;
+    const char *says; /* part of the text */
+} rows[] = {
+    {no_result, JP_VERDICT_NODATA, "no profiler output although 32 tasks ran"},
+    {no_result, JP_VERDICT_NODATA,
+     "libnccl-profiler-jobprof.so cannot be read"},
+    {no_nodes_no_result, JP_VERDICT_NODATA, "did not start on any node"},
+    {folder_without_logs, JP_VERDICT_NODATA, "no profiler output was found"},
+    {mode_off, JP_VERDICT_NODATA, "not profiled (mode off)"},
+    {no_library, JP_VERDICT_NODATA, "no profiler library was set"},
+    {empty_files, JP_VERDICT_NODATA, "8 files without a record"},
+    {bad_files, JP_VERDICT_NODATA, "no record that can be read (12 bad lines"},
+    {idle_comms, JP_VERDICT_NODATA, "13 communicators, but no operation"},
+    {much_lost, JP_VERDICT_INCOMPLETE,
+     "90.0 % of the records present (97,920 of 108,800, counted)"},
+    {much_lost_bound, JP_VERDICT_INCOMPLETE, "at most 90.0 %"},
+    {gaps_in_folder, JP_VERDICT_INCOMPLETE, "lost, or below a size filter"},
+    {gaps_by_filter, JP_VERDICT_OK, "the rest lost or left out by min_size=8K"},
+    {bound_filtered, JP_VERDICT_OK,
+     "9,000 more records by sequence numbers are in none (a size filter"},
+    {bound_lost_by_all, JP_VERDICT_INCOMPLETE,
+     "9,000 records recorded by no rank: lost"},
+    {miscounted, JP_VERDICT_INCOMPLETE, "do not belong to these files"},
+    {rank_missing, JP_VERDICT_INCOMPLETE, "1 of 32 ranks without records (31)"},
+    {tp_rank_missing, JP_VERDICT_INCOMPLETE,
+     "1 of 12 other communicators lack ranks"},
+    {node_missing, JP_VERDICT_INCOMPLETE, "1 of 4 nodes without a record (n3)"},
+    {unfinished_bound, JP_VERDICT_INCOMPLETE,
+     "1 node did not finish (gpu-node-0311)"},
+    {cut, JP_VERDICT_INCOMPLETE, "2 of 32 files end in mid-line"},
+    {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
+    {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
+    {memory_limit, JP_VERDICT_INCOMPLETE, "1,234 records left out"},
+    {two_runs, JP_VERDICT_INCOMPLETE, "3 ranks with records of two processes"},
+    {nothing, JP_VERDICT_OK,
+     "32 of 32 ranks, 5,600 operations on 13 "
+     "communicators, 51,200 Send/Recv records, all records present (counted)"},
+    {tail_lost, JP_VERDICT_OK, "99.9 % of the records present (counted)"},
+    {bound, JP_VERDICT_OK, "no gap in the sequence numbers"},
+    {unknown, JP_VERDICT_OK, "how complete they are is unknown"},
+    {unfinished_counted, JP_VERDICT_OK, "all records present (counted)"},
+    {few_bad_lines, JP_VERDICT_OK, "all records present (counted)"},
+    {tasks_failed, JP_VERDICT_OK, "2 of 32 tasks ended with an error"},
+};
+
+static void test_rows(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        fixture_good(f);
+        rows[i].change(f);
+        fixture_judge(f, true);
+        if (f->verdict.word != rows[i].word ||
+            !strstr(f->verdict.text, rows[i].says))
+            fail_msg("row %zu: %s %s\nexpected: %s", i,
+                     verdict_word_name(f->verdict.word), f->verdict.text,
+                     rows[i].says);
+        fixture_fini(f);
+    }
+    free(f);
+}
+
+static void test_not_analysed(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    fixture_good(f);
+    f->report.result = NULL;
+    fixture_judge(f, false);
+    assert_int_equal(f->verdict.word, JP_VERDICT_NODATA);
+    assert_non_null(strstr(f->verdict.text, "not yet analysed"));
+    assert_non_null(strstr(f->verdict.text, "jobprof report 48213.0"));
+    assert_true(f->verdict.coverage < 0);
+    f->report.conf = NULL;
+    fixture_judge(f, false);
+    assert_non_null(strstr(f->verdict.text, "not yet analysed"));
+    fixture_fini(f);
+    free(f);
+}
+
+/* A sentence is bounded, one line, whatever names hold. */
+static void test_long_names(void **state)
+{
+    static char name[3000];
+    static char *names[5] = {name, name, name, name, name};
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    memset(name, '\n', sizeof(name) - 1);
+    fixture_incomplete(f);
+    f->nodes.missing = names;
+    f->nodes.n_missing = 5;
+    fixture_judge(f, true);
+    assert_true(strlen(f->verdict.text) < sizeof(f->verdict.text));
+    assert_null(strchr(f->verdict.text, '\n'));
+    verdict_decide(NULL, NULL, NULL, true, &f->verdict);
+    assert_int_equal(f->verdict.word, JP_VERDICT_NODATA);
+    fixture_fini(f);
+    free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_not_analysed),
+        cmocka_unit_test(test_long_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
