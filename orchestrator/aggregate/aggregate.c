@@ -1,0 +1,74 @@
+/* aggregate.c - from folders of logs to one result. */
+#include "orchestrator/aggregate/aggregate.h"
+
+#include <stdlib.h>
+
+#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/result_build.h"
+
+#define DEFAULT_MEMORY (UINT64_C(1) << 30)
+
+static int make_result(struct build *b)
+{
+    static int (*const steps[])(struct build *) = {
+        result_comms,   result_ranks, result_ops,     result_cells,
+        result_windows, result_p2p,   result_quality,
+    };
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (steps[i](b) < 0)
+            return -1;
+    return 0;
+}
+
+static struct jp_result *build_result(struct join *join,
+                                      const struct jp_logwalk *walk,
+                                      const struct join_file *files,
+                                      struct jp_error *err)
+{
+    struct build b = {.join = join, .walk = walk, .files = files};
+
+    b.result = calloc(1, sizeof(*b.result));
+    if (!b.result || make_result(&b) < 0) {
+        error_set(err, "out of memory");
+        result_destroy(b.result);
+        b.result = NULL;
+    }
+    free(b.comm_at);
+    free(b.comm_from);
+    free(b.func_at);
+    return b.result;
+}
+
+struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
+                                const struct jp_aggregate_options *options,
+                                struct jp_error *err)
+{
+    static const struct jp_aggregate_options defaults;
+    struct jp_result *result = NULL;
+    struct join_file *files = NULL;
+    struct join_budget budget = {0};
+    struct join *join = NULL;
+    struct jp_logwalk walk;
+
+    if (!options)
+        options = &defaults;
+    budget.limit = options->memory_bytes ? options->memory_bytes
+                                         : DEFAULT_MEMORY;
+    budget.journal_limit = budget.limit / 2;
+    if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
+        return NULL;
+    files = calloc(walk.n_logs + 1, sizeof(*files));
+    if (!files) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    join = joinrun(&walk, options, &budget, files, err);
+    if (join)
+        result = build_result(join, &walk, files, err);
+out:
+    join_destroy(join);
+    free(files);
+    logwalk_fini(&walk);
+    return result;
+}

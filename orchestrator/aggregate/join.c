@@ -1,0 +1,357 @@
+/* join.c - add records to a thread's operations. */
+#include "orchestrator/aggregate/join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/join_parts.h"
+
+struct join *join_create(struct join_budget *budget, bool ordered)
+{
+    struct join *join = calloc(1, sizeof(*join));
+
+    if (join) {
+        join->budget = budget;
+        join->ordered = ordered;
+    }
+    return join;
+}
+
+static void free_blocks(struct blockmap *map)
+{
+    for (size_t i = 0; i < blockmap_slots(map); i++)
+        free(map->slots[i]);
+    blockmap_fini(map);
+}
+
+static void comm_destroy(struct join_comm *comm)
+{
+    for (uint32_t i = 0; i < comm->n_series; i++) {
+        free_blocks(&comm->series[i]->blocks);
+        free(comm->series[i]);
+    }
+    free(comm->series);
+    free(comm->name);
+    free(comm);
+}
+
+static void free_lanes(struct join_member *member)
+{
+    for (uint32_t i = 0; i < member->n_lanes; i++) {
+        free_blocks(&member->lanes[i]->blocks);
+        free(member->lanes[i]);
+    }
+    free(member->lanes);
+    member->lanes = NULL;
+    member->n_lanes = 0;
+}
+
+void join_free_lanes(struct join *join)
+{
+    for (uint32_t i = 0; i < join->n_members; i++)
+        free_lanes(join->members[i]);
+}
+
+static void member_destroy(struct join_member *member)
+{
+    free_lanes(member);
+    free(member->host);
+    free(member);
+}
+
+void join_destroy(struct join *join)
+{
+    if (!join)
+        return;
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        comm_destroy(join->comms[i]);
+    for (uint32_t i = 0; i < join->n_members; i++)
+        member_destroy(join->members[i]);
+    for (uint32_t i = 0; i < join->n_p2p; i++)
+        free(join->p2p[i]);
+    for (uint32_t i = 0; i < join->n_funcs; i++)
+        free(join->funcs[i]);
+    free(join->comms);
+    free(join->members);
+    free(join->p2p);
+    free(join->funcs);
+    free(join->strays);
+    keymap_fini(&join->comm_map);
+    keymap_fini(&join->member_map);
+    keymap_fini(&join->p2p_map);
+    free(join);
+}
+
+void join_begin_file(struct join *join, uint32_t file)
+{
+    join->file = file;
+    join->n_streams = 0; /* so that members learn of the new file */
+    join->next_stream = 0;
+}
+
+static bool same(const struct inspector_text *text, const char *other,
+                 size_t len)
+{
+    return text->len == len && (!len || !memcmp(text->text, other, len));
+}
+
+static struct join_stream *find_stream(struct join *join,
+                                       const struct inspector_record *r)
+{
+    for (unsigned i = 0; i < join->n_streams; i++) {
+        struct join_stream *s = &join->streams[i];
+
+        if (s->rank == r->rank && s->n_ranks == r->n_ranks &&
+            s->nnodes == r->nnodes && s->pid == r->pid &&
+            same(&r->id, s->id, s->id_len) &&
+            same(&r->name, s->name, s->name_len) &&
+            same(&r->host, s->host, s->host_len))
+            return s;
+    }
+    return NULL;
+}
+
+static void remember(struct join *join, const struct inspector_record *r,
+                     struct join_member *member)
+{
+    struct join_stream *s = &join->streams[join->next_stream];
+
+    join->next_stream = (join->next_stream + 1) % JOIN_STREAMS;
+    if (join->n_streams < JOIN_STREAMS)
+        join->n_streams++;
+    s->member = member;
+    s->rank = r->rank;
+    s->n_ranks = r->n_ranks;
+    s->nnodes = r->nnodes;
+    s->pid = r->pid;
+    s->id_len = (uint8_t) r->id.len;
+    s->name_len = (uint8_t) r->name.len;
+    s->host_len = (uint8_t) r->host.len;
+    memcpy(s->id, r->id.text, r->id.len);
+    if (r->name.len)
+        memcpy(s->name, r->name.text, r->name.len);
+    if (r->host.len)
+        memcpy(s->host, r->host.text, r->host.len);
+}
+
+/* Who wrote the record; NULL without memory. */
+static struct join_member *member_of(struct join *join,
+                                     const struct inspector_record *r)
+{
+    struct join_stream *stream = find_stream(join, r);
+    struct join_member *member;
+    uint32_t comm;
+
+    if (stream)
+        return stream->member;
+    comm = join_comm_get(join, r->id.text, r->id.len, r->n_ranks, r->nnodes);
+    if (comm == KEYMAP_NONE ||
+        join_comm_name(join->comms[comm], r->name.text, r->name.len) < 0)
+        return NULL;
+    member = join_member_get(join, comm, r->rank);
+    if (!member || join_member_process(member, r->host.len ? r->host.text : "",
+                                       r->host.len, r->pid) < 0)
+        return NULL;
+    if (member->file != join->file)
+        member->many_files = true;
+    member->file = join->file;
+    remember(join, r, member);
+    return member;
+}
+
+static void row_fill(struct join_row *row, const struct inspector_record *r)
+{
+    *row = (struct join_row){.bytes = r->bytes,
+                             .exec_sum = r->exec_us,
+                             .exec_min = r->exec_us,
+                             .exec_max = r->exec_us,
+                             .busbw_sum = r->busbw_micro,
+                             .busbw_min = r->busbw_micro,
+                             .busbw_max = r->busbw_micro,
+                             .dump_min = r->dump_us,
+                             .dump_max = r->dump_us,
+                             .n = 1,
+                             .n_busbw = !r->busbw_nan,
+                             .min_rank = r->rank};
+}
+
+void join_row_fold(struct join_row *into, const struct join_row *from)
+{
+    if (!into->n) {
+        *into = *from;
+        return;
+    }
+    into->n += from->n;
+    into->exec_sum += from->exec_sum;
+    if (from->exec_min < into->exec_min) {
+        into->exec_min = from->exec_min;
+        into->min_rank = from->min_rank;
+    } else if (from->exec_min == into->exec_min) {
+        into->min_rank = JOIN_NO_RANK;
+    }
+    if (from->exec_max > into->exec_max)
+        into->exec_max = from->exec_max;
+    if (from->n_busbw) {
+        if (!into->n_busbw || from->busbw_min < into->busbw_min)
+            into->busbw_min = from->busbw_min;
+        if (!into->n_busbw || from->busbw_max > into->busbw_max)
+            into->busbw_max = from->busbw_max;
+        into->busbw_sum += from->busbw_sum;
+        into->n_busbw += from->n_busbw;
+    }
+    if (from->dump_min && (!into->dump_min || from->dump_min < into->dump_min))
+        into->dump_min = from->dump_min;
+    if (from->dump_max > into->dump_max)
+        into->dump_max = from->dump_max;
+}
+
+/* A record seen before: counted, and between files nobody but the ordered join
+ * knows which was the first. */
+static enum join_status repeated(struct join *join,
+                                 const struct join_member *member)
+{
+    join->duplicates++;
+    if (member->many_files && !join->ordered)
+        join->conflict = true;
+    return JOIN_OK;
+}
+
+static enum join_status failed(struct join *join)
+{
+    if (!join->over)
+        return JOIN_NO_MEMORY;
+    join->over = false;
+    join->left_out++;
+    if (!join->ordered)
+        join->conflict = true;
+    return JOIN_LEFT_OUT;
+}
+
+static enum join_status add_stray(struct join *join,
+                                  const struct join_member *member,
+                                  const struct join_lane *lane, uint64_t sn,
+                                  const struct join_row *row)
+{
+    struct join_stray stray = {.comm = member->comm,
+                               .func = lane->func,
+                               .rank = member->rank,
+                               .sn = sn,
+                               .seq = join->n_strays,
+                               .row = *row};
+
+    return join_stray_add(join, &stray) < 0 ? failed(join) : JOIN_OK;
+}
+
+/* The lane of a record's function; most often the member's first ones. */
+static struct join_lane *lane_of(struct join *join, struct join_member *member,
+                                 const struct inspector_record *r)
+{
+    struct join_comm *comm = join->comms[member->comm];
+    struct join_series *series = NULL;
+    uint32_t func;
+
+    for (uint32_t i = 0; i < member->n_lanes; i++) {
+        const char *name = join->funcs[member->lanes[i]->func];
+
+        if (!member->lanes[i]->series == r->p2p &&
+            !strncmp(name, r->func.text, r->func.len) && !name[r->func.len])
+            return member->lanes[i];
+    }
+    func = join_func_get(join, r->func.text, r->func.len);
+    if (func == KEYMAP_NONE)
+        return NULL;
+    if (!r->p2p && !(series = join_series_get(join, comm, func)))
+        return NULL;
+    return join_lane_get(join, member, series, func);
+}
+
+/* Points the lane at the blocks of a sequence number. */
+static int seek(struct join *join, struct join_lane *lane, uint64_t sn)
+{
+    uint64_t number = sn / JOIN_BLOCK;
+    struct join_lane_block *mine;
+    struct join_block *block = NULL;
+
+    if (lane->lane_block && lane->lane_block->number == number)
+        return 0;
+    if (lane->series && !(block = join_block_get(join, lane->series, number)))
+        return -1;
+    mine = join_lane_block_get(join, lane, number);
+    if (!mine)
+        return -1;
+    lane->lane_block = mine;
+    lane->block = block;
+    return 0;
+}
+
+static enum join_status add_coll(struct join *join, struct join_member *member,
+                                 struct join_lane *lane,
+                                 const struct inspector_record *r)
+{
+    unsigned i = r->sn % JOIN_BLOCK;
+    uint64_t bit = UINT64_C(1) << i;
+    struct join_row row, *into = &lane->block->rows[i];
+    enum join_status status = JOIN_OK;
+
+    row_fill(&row, r);
+    if (into->n && into->bytes != r->bytes) {
+        status = add_stray(join, member, lane, r->sn, &row);
+    } else if (lane->lane_block->seen & bit) {
+        return repeated(join, member);
+    } else {
+        lane->lane_block->seen |= bit;
+        if (lane->journal && !atomic_load_explicit(&join->budget->journal_off,
+                                                   memory_order_relaxed))
+            lane->lane_block->exec[i] = r->exec_us < JOIN_LONG_US
+                                            ? (uint32_t) r->exec_us
+                                            : JOIN_LONG_US;
+        join_row_fold(into, &row);
+    }
+    if (status == JOIN_OK) {
+        member->records++;
+        join->comms[member->comm]->records++;
+        join->coll_records++;
+        join->nan_busbw += r->busbw_nan;
+    }
+    return status;
+}
+
+static enum join_status add_p2p(struct join *join, struct join_member *member,
+                                struct join_lane *lane,
+                                const struct inspector_record *r)
+{
+    bool recv = r->func.text[0] == 'R';
+    uint64_t bit = UINT64_C(1) << r->sn % JOIN_BLOCK;
+    struct join_p2p *p2p;
+
+    if (r->has_sn && lane->lane_block->seen & bit)
+        return repeated(join, member);
+    p2p = join_p2p_get(join, member->comm, recv ? r->peer : r->rank,
+                       recv ? r->rank : r->peer, recv);
+    if (!p2p)
+        return failed(join);
+    if (r->has_sn)
+        lane->lane_block->seen |= bit;
+    p2p->count++;
+    p2p->bytes = join_sum(p2p->bytes, r->bytes);
+    p2p->exec_us = join_sum(p2p->exec_us, r->exec_us);
+    p2p->busbw_sum = join_sum(p2p->busbw_sum, r->busbw_micro);
+    p2p->n_busbw += !r->busbw_nan;
+    member->p2p_records++;
+    join->comms[member->comm]->p2p_records++;
+    join->p2p_records++;
+    join->nan_busbw += r->busbw_nan;
+    return JOIN_OK;
+}
+
+enum join_status join_add(struct join *join,
+                          const struct inspector_record *record)
+{
+    struct join_member *member = member_of(join, record);
+    struct join_lane *lane = member ? lane_of(join, member, record) : NULL;
+
+    if (!lane || seek(join, lane, record->sn) < 0)
+        return failed(join);
+    return record->p2p ? add_p2p(join, member, lane, record)
+                       : add_coll(join, member, lane, record);
+}

@@ -1,0 +1,189 @@
+/* join.h - the records of many ranks become operations, in dense arrays.
+ *
+ * One struct join belongs to one thread; join_merge folds them into one.
+ *
+ * A communicator is (id, n_ranks, nnodes): NVIDIA cuts ids to 16 characters, so
+ * equal ids of different shape are different communicators. The name is no part
+ * of it (ranks may name it differently); the smallest one is shown.
+ * A series is (communicator, function): rows by sequence number in blocks of
+ * 64, found by block number, so gaps of any width cost nothing. A row is one
+ * operation. A second size for a sequence number is another operation and goes
+ * to a list of strays, sorted at the end.
+ * A member is (communicator, rank), written by one process. A lane is (member,
+ * function): one bit a sequence number tells a record seen twice, and the times
+ * of barrier-like functions are kept (4 bytes a record, the journal), because
+ * which operations are complete is known only at the end.
+ *
+ * Twice the same operation of a rank: the first is kept, in order of path and
+ * line. Two threads cannot know that order, so a repetition between files (a
+ * log and its copy; a rank that was written by two processes) makes the join
+ * CONFLICTED, and the caller joins again with one thread in order of path. So
+ * does a second size seen by two threads, and a memory bound that was hit:
+ * whatever the input, the result does not depend on threads or file order.
+ */
+#ifndef JP_AGGREGATE_JOIN_H
+#define JP_AGGREGATE_JOIN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/aggregate/blockmap.h"
+#include "orchestrator/aggregate/keymap.h"
+#include "plugins/nccl_inspector/reader.h"
+
+#define JOIN_BLOCK 64
+#define JOIN_MAX_FUNCS 256 /* distinct names of functions */
+#define JOIN_NO_RANK UINT32_MAX
+#define JOIN_LONG_US (UINT32_MAX - 1) /* longer than the journal can say */
+
+/* What one operation's records add up to. n = 0: nothing yet. */
+struct join_row {
+    uint64_t bytes;
+    uint64_t exec_sum, exec_min, exec_max;
+    uint64_t busbw_sum, busbw_min, busbw_max; /* micro GB/s, over n_busbw */
+    uint64_t dump_min, dump_max;              /* 0: no timestamp */
+    uint32_t n, n_busbw;
+    uint32_t min_rank; /* of exec_min; JOIN_NO_RANK on a tie */
+};
+
+struct join_block {
+    uint64_t number; /* sequence number / JOIN_BLOCK */
+    uint64_t timed;  /* rows that count for the ranks; set at the end */
+    struct join_row rows[JOIN_BLOCK];
+};
+
+struct join_series {
+    uint32_t func;
+    bool barrier; /* waits can be told from times */
+    struct blockmap blocks;
+};
+
+/* A record of a second size. */
+struct join_stray {
+    uint32_t comm, func, rank;
+    uint64_t sn, seq; /* seq: order of arrival */
+    struct join_row row;
+};
+
+struct join_lane_block {
+    uint64_t number;
+    uint64_t seen;
+    uint32_t exec[]; /* JOIN_BLOCK, where the lane keeps times */
+};
+
+struct join_lane {
+    struct join_series *series; /* NULL: p2p, bits only */
+    uint32_t func;
+    bool journal;
+    struct blockmap blocks;
+    /* the last ones used */
+    struct join_lane_block *lane_block;
+    struct join_block *block;
+};
+
+struct join_member {
+    uint32_t comm, rank;
+    char *host; /* smallest (host, pid) that wrote it */
+    int64_t pid;
+    bool shared;     /* by two processes */
+    bool many_files; /* its records come from more than one file */
+    uint32_t file;
+    uint64_t records, p2p_records;
+    uint64_t exec_us; /* result: over timed operations */
+    uint64_t last_ops, caused_us;
+    struct join_lane **lanes;
+    uint32_t n_lanes;
+};
+
+struct join_comm {
+    char id[INSPECTOR_MAX_ID + 2];
+    char *name;
+    uint32_t n_ranks, nnodes;
+    uint64_t records, p2p_records;
+    struct join_series **series;
+    uint32_t n_series;
+};
+
+struct join_p2p {
+    uint32_t comm, src, dst;
+    bool recv;
+    uint64_t count, bytes, exec_us, busbw_sum, n_busbw;
+};
+
+/* Shared by all threads of a run. */
+struct join_budget {
+    _Atomic uint64_t used, journal_used;
+    uint64_t limit, journal_limit;
+    atomic_bool journal_off; /* too many: no waits of ranks */
+};
+
+/* The process that wrote the last records: found by comparing, not hashing. */
+struct join_stream {
+    struct join_member *member;
+    char id[INSPECTOR_MAX_ID];
+    uint8_t id_len, name_len, host_len;
+    uint32_t rank, n_ranks, nnodes;
+    int64_t pid;
+    char name[INSPECTOR_MAX_NAME];
+    char host[INSPECTOR_MAX_HOST];
+};
+
+#define JOIN_STREAMS 16
+
+struct join {
+    struct join_budget *budget;
+    char **funcs; /* names */
+    uint32_t n_funcs;
+    struct join_comm **comms;
+    uint32_t n_comms;
+    struct keymap comm_map; /* (id, shape) */
+    struct join_member **members;
+    uint32_t n_members;
+    struct keymap member_map; /* (comm, rank) */
+    struct join_stray *strays;
+    size_t n_strays;
+    struct join_p2p **p2p;
+    uint32_t n_p2p;
+    struct keymap p2p_map;
+    uint64_t coll_records, p2p_records; /* joined */
+    uint64_t duplicates, nan_busbw, left_out;
+    uint32_t file; /* index of the file being read */
+    bool over;     /* the last failure was the memory bound */
+    bool conflict;
+    bool ordered; /* files come in order of path: conflicts are resolved */
+    struct join_stream streams[JOIN_STREAMS];
+    unsigned n_streams, next_stream;
+};
+
+enum join_status { JOIN_OK, JOIN_LEFT_OUT, JOIN_NO_MEMORY };
+
+/* Heap, because it is large. NULL without memory. */
+struct join *join_create(struct join_budget *budget, bool ordered);
+void join_destroy(struct join *join);
+
+/* The next records come from this file. */
+void join_begin_file(struct join *join, uint32_t file);
+
+/* Adds a record; texts are copied. JOIN_LEFT_OUT: the memory bound. Duplicates
+ * and conflicts are counted and noted in join. */
+enum join_status join_add(struct join *join,
+                          const struct inspector_record *record);
+
+/* Sorts strays by (comm, func, sn, size, rank, arrival) and drops what a rank
+ * said twice. */
+void join_sort_strays(struct join *join);
+/* Of sorted strays, the first of comm and func; *n how many follow. Borrowed.
+ */
+struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
+                                    uint32_t func, size_t *n);
+
+/* Frees what only timing needs: bits and times of ranks. */
+void join_free_lanes(struct join *join);
+
+/* Folds from into into; from is then only good for join_destroy. */
+/* Both have had join_sort_strays; into needs it again. */
+enum join_status join_merge(struct join *into, struct join *from);
+
+#endif

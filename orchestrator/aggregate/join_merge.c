@@ -1,0 +1,204 @@
+/* join_merge.c - fold one thread's join into another's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/join_parts.h"
+
+/* What the numbers of `from` are in `into`. */
+struct mapping {
+    struct join *into, *from;
+    uint32_t *funcs, *comms;
+};
+
+/* Rows of one block; two sizes for one row are left to the ordered join. */
+static void fold_rows(struct join *into, struct join_block *to,
+                      const struct join_block *from)
+{
+    for (unsigned i = 0; i < JOIN_BLOCK; i++) {
+        if (!from->rows[i].n)
+            continue;
+        if (to->rows[i].n && to->rows[i].bytes != from->rows[i].bytes)
+            into->conflict = true;
+        else
+            join_row_fold(&to->rows[i], &from->rows[i]);
+    }
+}
+
+static int merge_series(struct join *into, struct join_series *to,
+                        struct join_series *from)
+{
+    for (size_t i = 0; i < blockmap_slots(&from->blocks); i++) {
+        struct join_block *block = (void *) from->blocks.slots[i], *mine;
+
+        if (!block)
+            continue;
+        mine = blockmap_find(&to->blocks, block->number);
+        if (!mine) {
+            if (blockmap_add(&to->blocks, block) < 0)
+                return -1;
+            from->blocks.slots[i] = NULL; /* handed over */
+            continue;
+        }
+        fold_rows(into, mine, block);
+        free(block);
+        from->blocks.slots[i] = NULL;
+    }
+    blockmap_fini(&from->blocks);
+    return 0;
+}
+
+static int merge_comms(struct mapping *m)
+{
+    for (uint32_t i = 0; i < m->from->n_comms; i++) {
+        struct join_comm *from = m->from->comms[i], *to;
+        const char *name = from->name ? from->name : "";
+
+        m->comms[i] = join_comm_get(m->into, from->id, strlen(from->id),
+                                    from->n_ranks, from->nnodes);
+        if (m->comms[i] == KEYMAP_NONE)
+            return -1;
+        to = m->into->comms[m->comms[i]];
+        if (join_comm_name(to, name, strlen(name)) < 0)
+            return -1;
+        to->records += from->records;
+        to->p2p_records += from->p2p_records;
+        for (uint32_t k = 0; k < from->n_series; k++) {
+            struct join_series *series =
+                join_series_get(m->into, to, m->funcs[from->series[k]->func]);
+
+            if (!series || merge_series(m->into, series, from->series[k]) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int merge_lane(struct join *into, struct join_lane *to,
+                      struct join_lane *from)
+{
+    for (size_t i = 0; i < blockmap_slots(&from->blocks); i++) {
+        struct join_lane_block *block = (void *) from->blocks.slots[i], *mine;
+
+        if (!block)
+            continue;
+        mine = blockmap_find(&to->blocks, block->number);
+        if (!mine) {
+            if (blockmap_add(&to->blocks, block) < 0)
+                return -1;
+            from->blocks.slots[i] = NULL; /* handed over */
+            continue;
+        }
+        if (mine->seen & block->seen)
+            into->conflict = true;
+        if (from->journal && !atomic_load(&into->budget->journal_off))
+            for (unsigned k = 0; k < JOIN_BLOCK; k++)
+                if (block->seen >> k & 1)
+                    mine->exec[k] = block->exec[k];
+        mine->seen |= block->seen;
+    }
+    return 0;
+}
+
+static int merge_member(struct mapping *m, struct join_member *from)
+{
+    uint32_t comm = m->comms[from->comm];
+    struct join_member *to = join_member_get(m->into, comm, from->rank);
+    const char *host = from->host ? from->host : "";
+
+    if (to && to->host)
+        to->many_files = true; /* two threads never share a file */
+    if (!to || join_member_process(to, host, strlen(host), from->pid) < 0)
+        return -1;
+    to->shared |= from->shared;
+    to->many_files |= from->many_files;
+    to->records += from->records;
+    to->p2p_records += from->p2p_records;
+    for (uint32_t i = 0; i < from->n_lanes; i++) {
+        struct join_lane *lane = from->lanes[i], *mine;
+        uint32_t func = m->funcs[lane->func];
+        struct join_series *series = NULL;
+
+        if (lane->series &&
+            !(series = join_series_get(m->into, m->into->comms[comm], func)))
+            return -1;
+        mine = join_lane_get(m->into, to, series, func);
+        if (!mine || merge_lane(m->into, mine, lane) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int merge_p2p(struct mapping *m)
+{
+    for (uint32_t i = 0; i < m->from->n_p2p; i++) {
+        const struct join_p2p *from = m->from->p2p[i];
+        struct join_p2p *to = join_p2p_get(m->into, m->comms[from->comm],
+                                           from->src, from->dst, from->recv);
+
+        if (!to)
+            return -1;
+        to->count += from->count;
+        to->bytes = join_sum(to->bytes, from->bytes);
+        to->exec_us = join_sum(to->exec_us, from->exec_us);
+        to->busbw_sum = join_sum(to->busbw_sum, from->busbw_sum);
+        to->n_busbw += from->n_busbw;
+    }
+    return 0;
+}
+
+static int merge_strays(struct mapping *m)
+{
+    for (size_t i = 0; i < m->from->n_strays; i++) {
+        struct join_stray stray = m->from->strays[i];
+
+        stray.comm = m->comms[stray.comm];
+        stray.func = m->funcs[stray.func];
+        if (join_stray_add(m->into, &stray) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int merge_all(struct mapping *m)
+{
+    for (uint32_t i = 0; i < m->from->n_funcs; i++) {
+        const char *name = m->from->funcs[i];
+
+        m->funcs[i] = join_func_get(m->into, name, strlen(name));
+        if (m->funcs[i] == KEYMAP_NONE)
+            return -1;
+    }
+    if (merge_comms(m) < 0)
+        return -1;
+    for (uint32_t i = 0; i < m->from->n_members; i++)
+        if (merge_member(m, m->from->members[i]) < 0)
+            return -1;
+    return merge_p2p(m) < 0 ? -1 : merge_strays(m);
+}
+
+enum join_status join_merge(struct join *into, struct join *from)
+{
+    struct mapping m = {into, from, NULL, NULL};
+    enum join_status status = JOIN_NO_MEMORY;
+
+    m.funcs = calloc(from->n_funcs + 1, sizeof(*m.funcs));
+    m.comms = calloc(from->n_comms + 1, sizeof(*m.comms));
+    if (!m.funcs || !m.comms)
+        goto out;
+    if (merge_all(&m) < 0) {
+        into->conflict |= into->over; /* the bound: joined again in order */
+        status = into->over ? JOIN_LEFT_OUT : JOIN_NO_MEMORY;
+        goto out;
+    }
+    into->coll_records += from->coll_records;
+    into->p2p_records += from->p2p_records;
+    into->duplicates += from->duplicates;
+    into->nan_busbw += from->nan_busbw;
+    into->left_out += from->left_out;
+    into->conflict |= from->conflict;
+    status = JOIN_OK;
+out:
+    free(m.funcs);
+    free(m.comms);
+    return status;
+}

@@ -1,0 +1,272 @@
+/* join_parts.c - find or make communicators, members, series and lanes. */
+#include "orchestrator/aggregate/join_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a slot in a hash and a pointer in an array cost besides, doubled for
+ * their growth. */
+enum { SLOT_BYTES = 64, BLOCK_SLOT_BYTES = 16 };
+
+bool join_charge(struct join *join, uint64_t bytes)
+{
+    struct join_budget *budget = join->budget;
+
+    if (atomic_fetch_add(&budget->used, bytes) + bytes <= budget->limit)
+        return true;
+    atomic_fetch_sub(&budget->used, bytes);
+    join->over = true;
+    return false;
+}
+
+void *join_alloc(struct join *join, size_t bytes)
+{
+    return join_charge(join, bytes) ? calloc(1, bytes) : NULL;
+}
+
+/* Room for one more pointer; the array doubles at powers of two. */
+static int grow(void *array_of_pointers, uint32_t n)
+{
+    void **array = array_of_pointers, *more;
+
+    if (n & (n - 1))
+        return 0;
+    more = reallocarray(*array, n ? 2 * (size_t) n : 1, sizeof(void *));
+    if (!more)
+        return -1;
+    *array = more;
+    return 0;
+}
+
+uint32_t join_func_get(struct join *join, const char *name, size_t len)
+{
+    for (uint32_t i = 0; i < join->n_funcs; i++)
+        if (!strncmp(join->funcs[i], name, len) && !join->funcs[i][len])
+            return i;
+    if (join->n_funcs >= JOIN_MAX_FUNCS) {
+        join->over = true;
+        return KEYMAP_NONE;
+    }
+    if (grow(&join->funcs, join->n_funcs) < 0 ||
+        !(join->funcs[join->n_funcs] = strndup(name, len)))
+        return KEYMAP_NONE;
+    return join->n_funcs++;
+}
+
+/* The id's digits as a number; 16 of them fit. */
+static uint64_t id_value(const char *id, size_t len)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 2; i < len; i++) {
+        unsigned char b = (unsigned char) id[i];
+
+        v = v << 4 |
+            (b <= '9' ? (unsigned) b - '0' : ((unsigned) b | 0x20) - 'a' + 10);
+    }
+    return v;
+}
+
+uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
+                       uint32_t n_ranks, uint32_t nnodes)
+{
+    uint64_t a = id_value(id, id_len);
+    uint64_t b = (uint64_t) id_len << 48 | (uint64_t) n_ranks << 24 | nnodes;
+    uint32_t i = keymap_find(&join->comm_map, a, b);
+    struct join_comm *comm;
+
+    if (i != KEYMAP_NONE)
+        return i;
+    if (!join_charge(join, SLOT_BYTES) || grow(&join->comms, join->n_comms))
+        return KEYMAP_NONE;
+    comm = join_alloc(join, sizeof(*comm));
+    if (!comm || keymap_add(&join->comm_map, a, b, join->n_comms) < 0) {
+        free(comm);
+        return KEYMAP_NONE;
+    }
+    memcpy(comm->id, id, id_len);
+    comm->n_ranks = n_ranks;
+    comm->nnodes = nnodes;
+    join->comms[join->n_comms] = comm;
+    return join->n_comms++;
+}
+
+/* Waits can be told from times where every rank waits for the last. */
+static bool is_barrier(const char *func)
+{
+    return !strcmp(func, "AllReduce") || !strcmp(func, "AllGather") ||
+           !strcmp(func, "ReduceScatter");
+}
+
+struct join_series *join_series_get(struct join *join, struct join_comm *comm,
+                                    uint32_t func)
+{
+    struct join_series *series;
+
+    for (uint32_t i = 0; i < comm->n_series; i++)
+        if (comm->series[i]->func == func)
+            return comm->series[i];
+    if (grow(&comm->series, comm->n_series) < 0 ||
+        !(series = join_alloc(join, sizeof(*series))))
+        return NULL;
+    series->func = func;
+    series->barrier = comm->n_ranks > 1 && is_barrier(join->funcs[func]);
+    comm->series[comm->n_series++] = series;
+    return series;
+}
+
+struct join_block *join_block_get(struct join *join, struct join_series *series,
+                                  uint64_t number)
+{
+    struct join_block *block = blockmap_find(&series->blocks, number);
+
+    if (block || !join_charge(join, BLOCK_SLOT_BYTES))
+        return block;
+    block = join_alloc(join, sizeof(*block));
+    if (!block)
+        return NULL;
+    block->number = number;
+    if (blockmap_add(&series->blocks, block) == 0)
+        return block;
+    free(block);
+    return NULL;
+}
+
+struct join_member *join_member_get(struct join *join, uint32_t comm,
+                                    uint32_t rank)
+{
+    uint64_t key = (uint64_t) comm << 32 | rank;
+    uint32_t i = keymap_find(&join->member_map, key, 0);
+    struct join_member *member;
+
+    if (i != KEYMAP_NONE)
+        return join->members[i];
+    if (!join_charge(join, SLOT_BYTES) || grow(&join->members, join->n_members))
+        return NULL;
+    member = join_alloc(join, sizeof(*member));
+    if (!member || keymap_add(&join->member_map, key, 0, join->n_members) < 0) {
+        free(member);
+        return NULL;
+    }
+    member->comm = comm;
+    member->rank = rank;
+    member->pid = -1;
+    member->file = join->file;
+    join->members[join->n_members++] = member;
+    return member;
+}
+
+struct join_lane *join_lane_get(struct join *join, struct join_member *member,
+                                struct join_series *series, uint32_t func)
+{
+    struct join_lane *lane;
+
+    for (uint32_t i = 0; i < member->n_lanes; i++)
+        if (member->lanes[i]->func == func &&
+            member->lanes[i]->series == series)
+            return member->lanes[i];
+    if (grow(&member->lanes, member->n_lanes) < 0 ||
+        !(lane = join_alloc(join, sizeof(*lane))))
+        return NULL;
+    lane->series = series;
+    lane->func = func;
+    lane->journal = series && series->barrier;
+    member->lanes[member->n_lanes++] = lane;
+    return lane;
+}
+
+/* Bytes of times the block shall hold; none once there were too many. */
+static size_t journal_bytes(struct join *join, const struct join_lane *lane)
+{
+    struct join_budget *budget = join->budget;
+    size_t bytes = JOIN_BLOCK * sizeof(uint32_t);
+
+    if (!lane->journal)
+        return 0;
+    if (atomic_fetch_add(&budget->journal_used, bytes) + bytes >
+        budget->journal_limit)
+        atomic_store(&budget->journal_off, true);
+    return atomic_load(&budget->journal_off) ? 0 : bytes;
+}
+
+struct join_lane_block *
+join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number)
+{
+    struct join_lane_block *block = blockmap_find(&lane->blocks, number);
+
+    if (block || !join_charge(join, BLOCK_SLOT_BYTES))
+        return block;
+    block = join_alloc(join, sizeof(*block) + journal_bytes(join, lane));
+    if (!block)
+        return NULL;
+    block->number = number;
+    if (blockmap_add(&lane->blocks, block) == 0)
+        return block;
+    free(block);
+    return NULL;
+}
+
+struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
+                              uint32_t dst, bool recv)
+{
+    uint64_t a = (uint64_t) comm << 1 | recv;
+    uint64_t b = (uint64_t) src << 32 | dst;
+    uint32_t i = keymap_find(&join->p2p_map, a, b);
+    struct join_p2p *p2p;
+
+    if (i != KEYMAP_NONE)
+        return join->p2p[i];
+    if (!join_charge(join, SLOT_BYTES) || grow(&join->p2p, join->n_p2p))
+        return NULL;
+    p2p = join_alloc(join, sizeof(*p2p));
+    if (!p2p || keymap_add(&join->p2p_map, a, b, join->n_p2p) < 0) {
+        free(p2p);
+        return NULL;
+    }
+    *p2p =
+        (struct join_p2p){.comm = comm, .src = src, .dst = dst, .recv = recv};
+    join->p2p[join->n_p2p++] = p2p;
+    return p2p;
+}
+
+int join_comm_name(struct join_comm *comm, const char *name, size_t len)
+{
+    char *copy;
+
+    if (!len)
+        return 0;
+    if (comm->name) {
+        size_t old = strlen(comm->name);
+        int order = memcmp(name, comm->name, len < old ? len : old);
+
+        if (order > 0 || (order == 0 && len >= old))
+            return 0;
+    }
+    copy = strndup(name, len);
+    if (!copy)
+        return -1;
+    free(comm->name);
+    comm->name = copy;
+    return 0;
+}
+
+int join_member_process(struct join_member *member, const char *host,
+                        size_t len, int64_t pid)
+{
+    char *copy = strndup(host, len);
+    int order;
+
+    if (!copy)
+        return -1;
+    order = member->host ? strcmp(copy, member->host) : -1;
+    if (member->host && (order || pid != member->pid))
+        member->shared = true;
+    if (order > 0 || (order == 0 && pid >= member->pid)) {
+        free(copy);
+        return 0;
+    }
+    free(member->host);
+    member->host = copy;
+    member->pid = pid;
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* join_parts.h - find or make the parts of a join: for join*.c only.
+ *
+ * The _get functions return NULL (KEYMAP_NONE) without memory, with join->over
+ * set where it was the bound and not malloc. Nothing is half made then.
+ */
+#ifndef JP_AGGREGATE_JOIN_PARTS_H
+#define JP_AGGREGATE_JOIN_PARTS_H
+
+#include "orchestrator/aggregate/join.h"
+
+/* calloc within the bound. */
+void *join_alloc(struct join *join, size_t bytes);
+/* False and join->over: the bound is reached. */
+bool join_charge(struct join *join, uint64_t bytes);
+
+uint32_t join_func_get(struct join *join, const char *name, size_t len);
+/* The index, because members name their communicator by it. */
+uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
+                       uint32_t n_ranks, uint32_t nnodes);
+struct join_series *join_series_get(struct join *join, struct join_comm *comm,
+                                    uint32_t func);
+struct join_block *join_block_get(struct join *join, struct join_series *series,
+                                  uint64_t number);
+struct join_member *join_member_get(struct join *join, uint32_t comm,
+                                    uint32_t rank);
+/* series NULL: a lane of p2p records. */
+struct join_lane *join_lane_get(struct join *join, struct join_member *member,
+                                struct join_series *series, uint32_t func);
+struct join_lane_block *
+join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number);
+struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
+                              uint32_t dst, bool recv);
+/* Each 0 or -1. */
+int join_stray_add(struct join *join, const struct join_stray *stray);
+int join_comm_name(struct join_comm *comm, const char *name, size_t len);
+int join_member_process(struct join_member *member, const char *host,
+                        size_t len, int64_t pid);
+
+void join_row_fold(struct join_row *into, const struct join_row *from);
+/* a + b, at most UINT64_MAX: foreign numbers must not wrap. */
+static inline uint64_t join_sum(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif

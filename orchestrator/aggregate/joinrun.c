@@ -1,0 +1,270 @@
+/* joinrun.c - share the log files among threads and fold what they found. */
+#include "orchestrator/aggregate/joinrun.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
+
+/* A file in the order in which files are taken. */
+struct turn {
+    uint64_t size;
+    size_t index;
+};
+
+/* Shared by the threads of one pass over the files. */
+struct run {
+    const struct jp_logwalk *walk;
+    struct join_file *files;
+    struct turn *order;
+    atomic_size_t next;
+    atomic_bool stop, no_memory, conflict;
+    _Atomic uint64_t done;
+    pthread_mutex_t lock;
+    pthread_cond_t finished; /* running became 0 */
+    unsigned running;
+};
+
+struct worker {
+    pthread_t thread;
+    struct run *run;
+    struct join *join;
+};
+
+static void read_file(struct worker *w, size_t index, struct jp_loglines *lines)
+{
+    struct run *run = w->run;
+    struct join_file *file = &run->files[index];
+    const char *path = run->walk->logs[index].path;
+    struct jp_error err = {""};
+    struct jp_logsource *source = logsource_open(path, &err);
+    size_t skip = strlen(path) + 2; /* "path: reason" */
+
+    if (!source) {
+        file->unreadable = true;
+        snprintf(file->trouble, sizeof(file->trouble), "%.150s",
+                 strlen(err.text) > skip ? err.text + skip : err.text);
+        return;
+    }
+    loglines_reset(lines, source);
+    join_begin_file(w->join, (uint32_t) index);
+    if (joinrun_read(w->join, lines, file, &run->stop, &run->done) ==
+        JOIN_NO_MEMORY) {
+        atomic_store(&run->no_memory, true);
+        atomic_store(&run->stop, true);
+    }
+    if (w->join->conflict) {
+        atomic_store(&run->conflict, true);
+        atomic_store(&run->stop, true);
+    }
+    logsource_close(source);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct run *run = w->run;
+    struct jp_loglines lines = {0};
+    size_t i;
+
+    if (loglines_init(&lines, NULL) < 0) {
+        atomic_store(&run->no_memory, true);
+        atomic_store(&run->stop, true);
+    }
+    while (!atomic_load(&run->stop) &&
+           (i = atomic_fetch_add(&run->next, 1)) < run->walk->n_logs)
+        read_file(w, run->order[i].index, &lines);
+    loglines_fini(&lines);
+    join_sort_strays(w->join);
+    pthread_mutex_lock(&run->lock);
+    if (--run->running == 0)
+        pthread_cond_signal(&run->finished);
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+/* Waits for the threads and tells the caller how far they are. False: it wants
+ * to stop. */
+static bool watch(struct run *run, const struct jp_aggregate_options *options)
+{
+    bool wanted = true, over = false;
+
+    while (!over) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += PROGRESS_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_mutex_lock(&run->lock);
+        if (run->running)
+            pthread_cond_timedwait(&run->finished, &run->lock, &until);
+        over = !run->running;
+        pthread_mutex_unlock(&run->lock);
+        if (wanted && options->progress &&
+            options->progress(options->progress_arg, atomic_load(&run->done),
+                              run->walk->bytes)) {
+            wanted = false;
+            atomic_store(&run->stop, true);
+        }
+    }
+    return wanted;
+}
+
+/* Runs n workers to their end; without threads the first works here. */
+static bool run_workers(struct run *run, struct worker *workers, unsigned n,
+                        const struct jp_aggregate_options *options)
+{
+    unsigned started = 0;
+    bool wanted;
+
+    run->running = n;
+    while (started < n && pthread_create(&workers[started].thread, NULL, work,
+                                         &workers[started]) == 0)
+        started++;
+    for (unsigned i = started; i < n; i++) {
+        if (i == 0)
+            work(&workers[0]);
+        else {
+            pthread_mutex_lock(&run->lock);
+            run->running--;
+            pthread_mutex_unlock(&run->lock);
+        }
+    }
+    wanted = watch(run, options);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(workers[i].thread, NULL);
+    return wanted;
+}
+
+/* Folds all joins into the first, which becomes the caller's. */
+static int fold(struct run *run, struct worker *workers, unsigned n)
+{
+    struct join *into = workers[0].join;
+
+    for (unsigned i = 1; i < n; i++) {
+        enum join_status status = join_merge(into, workers[i].join);
+
+        join_destroy(workers[i].join);
+        workers[i].join = NULL;
+        if (status == JOIN_NO_MEMORY)
+            return -1;
+        if (into->conflict)
+            break;
+    }
+    join_sort_strays(into);
+    if (into->conflict)
+        atomic_store(&run->conflict, true);
+    return 0;
+}
+
+/* One pass over all files. *conflict: the result says nothing, do it again in
+ * order. */
+static struct join *pass(struct run *run, unsigned n, bool ordered,
+                         const struct jp_aggregate_options *options,
+                         struct join_budget *budget, struct jp_error *err)
+{
+    struct worker workers[MAX_THREADS] = {0};
+    struct join *join = NULL;
+    unsigned made;
+
+    for (made = 0; made < n; made++) {
+        workers[made] =
+            (struct worker){.run = run, .join = join_create(budget, ordered)};
+        if (!workers[made].join) {
+            error_set(err, "out of memory");
+            goto out;
+        }
+    }
+    if (!run_workers(run, workers, n, options)) {
+        error_set(err, "stopped");
+        goto out;
+    }
+    if (atomic_load(&run->no_memory) ||
+        (!atomic_load(&run->conflict) && fold(run, workers, n) < 0)) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    join = workers[0].join;
+    workers[0].join = NULL;
+out:
+    for (unsigned i = 0; i < made; i++)
+        join_destroy(workers[i].join);
+    return join;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static unsigned pick_threads(const struct jp_aggregate_options *options,
+                             size_t n_files)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned n = options->threads;
+
+    if (!n)
+        n = cpus < 1                 ? 1
+            : cpus < DEFAULT_THREADS ? (unsigned) cpus
+                                     : DEFAULT_THREADS;
+    if (n > MAX_THREADS)
+        n = MAX_THREADS;
+    return n_files < n ? n_files ? (unsigned) n_files : 1 : n;
+}
+
+static struct join *start(struct run *run, unsigned n,
+                          const struct jp_aggregate_options *options,
+                          struct join_budget *budget, struct jp_error *err)
+{
+    size_t n_files = run->walk->n_logs;
+
+    for (size_t i = 0; i < n_files; i++)
+        run->order[i] = (struct turn){run->walk->logs[i].size, i};
+    if (n > 1)
+        qsort(run->order, n_files, sizeof(*run->order), larger_first);
+    memset(run->files, 0, n_files * sizeof(*run->files));
+    atomic_store(&run->next, 0);
+    atomic_store(&run->stop, false);
+    atomic_store(&run->conflict, false);
+    atomic_store(&run->done, 0);
+    atomic_store(&budget->used, 0);
+    atomic_store(&budget->journal_used, 0);
+    atomic_store(&budget->journal_off, false);
+    return pass(run, n, n == 1, options, budget, err);
+}
+
+struct join *joinrun(const struct jp_logwalk *walk,
+                     const struct jp_aggregate_options *options,
+                     struct join_budget *budget, struct join_file *files,
+                     struct jp_error *err)
+{
+    struct run run = {.walk = walk, .files = files};
+    unsigned threads = pick_threads(options, walk->n_logs);
+    struct join *join;
+
+    run.order = calloc(walk->n_logs + 1, sizeof(*run.order));
+    if (!run.order) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&run.lock, NULL);
+    pthread_cond_init(&run.finished, NULL);
+    join = start(&run, threads, options, budget, err);
+    if (join && atomic_load(&run.conflict)) {
+        join_destroy(join);
+        join = start(&run, 1, options, budget, err);
+    }
+    pthread_cond_destroy(&run.finished);
+    pthread_mutex_destroy(&run.lock);
+    free(run.order);
+    return join;
+}

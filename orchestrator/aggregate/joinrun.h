@@ -1,0 +1,40 @@
+/* joinrun.h - threads read the log files into one join.
+ *
+ * Threads take whole files, largest first, each into its own join; the joins
+ * are folded when all are read. Where that leaves open which record came first
+ * (join.h), everything is read once more by one thread in order of path.
+ */
+#ifndef JP_AGGREGATE_JOINRUN_H
+#define JP_AGGREGATE_JOINRUN_H
+
+#include "common/error.h"
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/join.h"
+#include "orchestrator/ingest/loglines.h"
+#include "orchestrator/ingest/logwalk.h"
+
+/* What reading one file showed. */
+struct join_file {
+    uint64_t bytes; /* decompressed */
+    uint64_t bad_lines, other_lines;
+    uint64_t bad_line; /* number of the first bad one, 0: none */
+    char why[64];      /* its reason */
+    bool unreadable, cut;
+    char trouble[160]; /* why it is unreadable or damaged, or "" */
+};
+
+/* Reads the rest of a source into join. lines' source is open. *stop is looked
+ * at now and then; *done grows by the bytes consumed. JOIN_NO_MEMORY ends the
+ * reading, nothing else does. */
+enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
+                              struct join_file *file, atomic_bool *stop,
+                              _Atomic uint64_t *done);
+
+/* Reads all logs of the walk. files has walk->n_logs elements. Returns the join
+ * (caller destroys; its strays are sorted) or NULL. */
+struct join *joinrun(const struct jp_logwalk *walk,
+                     const struct jp_aggregate_options *options,
+                     struct join_budget *budget, struct join_file *files,
+                     struct jp_error *err);
+
+#endif

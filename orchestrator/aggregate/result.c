@@ -1,0 +1,38 @@
+/* result.c - free what an aggregation gave. */
+#include <stdlib.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+
+static void free_comm(struct jp_comm *comm)
+{
+    for (size_t i = 0; i < comm->n_hosts; i++)
+        free(comm->hosts[i]);
+    free(comm->hosts);
+    free(comm->name);
+    free(comm->why);
+}
+
+void result_destroy(struct jp_result *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->n_comms; i++)
+        free_comm(&r->comms[i]);
+    for (size_t i = 0; i < r->n_ranks; i++)
+        free(r->ranks[i].host);
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        free(r->coll_names[i]);
+    for (size_t i = 0; i < r->quality.n_notes; i++) {
+        free(r->quality.notes[i].path);
+        free(r->quality.notes[i].what);
+    }
+    free(r->quality.notes);
+    free(r->coll_names);
+    free(r->comms);
+    free(r->ranks);
+    free(r->cells);
+    free(r->ops);
+    free(r->p2p);
+    free(r->windows);
+    free(r);
+}

@@ -1,0 +1,43 @@
+/* result_build.h - from a finished join to a struct jp_result: for result_*.c
+ * and aggregate.c only.
+ *
+ * Called in this order: comms, ranks, ops, cells, windows, p2p, quality. Each
+ * returns 0, or -1 without memory; what is made so far is in build->result.
+ * The join's blocks are freed as operations are made, to keep the peak low.
+ */
+#ifndef JP_AGGREGATE_RESULT_BUILD_H
+#define JP_AGGREGATE_RESULT_BUILD_H
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/join.h"
+#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/ingest/logwalk.h"
+
+struct build {
+    struct join *join;
+    const struct jp_logwalk *walk;
+    const struct join_file *files; /* walk->n_logs */
+    struct jp_result *result;
+    uint32_t *comm_at;   /* join's number -> place in result->comms */
+    uint32_t *comm_from; /* and back */
+    uint32_t *func_at;   /* join's number -> place in result->coll_names */
+    /* by sequence numbers; made with the operations */
+    uint64_t expected, unseen;
+    bool ragged; /* some rank lacks a record that another one has */
+};
+
+int result_comms(struct build *build);
+int result_ranks(struct build *build);
+int result_ops(struct build *build);
+int result_cells(struct build *build);
+int result_windows(struct build *build);
+int result_p2p(struct build *build);
+int result_quality(struct build *build);
+
+/* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
+static inline double op_busbw_gbs(const struct jp_op *op)
+{
+    return (double) op->busbw_sum_micro / ((double) op->n_busbw * 1e6);
+}
+
+#endif

@@ -1,0 +1,243 @@
+/* cmd_aggregate.c - `jobprof aggregate`: a report on plain folders of logs. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/insight/verdict.h"
+#include "orchestrator/report/report.h"
+
+enum {
+    MAX_THREADS = 64,
+    SAY_AFTER_MS = 1000,
+    SAY_EVERY_MS = 200,
+    OPT_JSON = 256,
+    OPT_PNG,
+    OPT_CONFIG
+};
+#define MIN_MEMORY (UINT64_C(1) << 20)
+#define MAX_MEMORY (UINT64_C(1) << 50)
+#define SUMMARY_MAX (1024UL * 1024 * 1024)
+
+static const char help[] =
+    "usage: jobprof aggregate --output DIR [options] INPUT...\n"
+    "\n"
+    "Join the logs of NCCL Inspector or of jobprof's recorder (.log, .jsonl,\n"
+    "also .gz) in and below the INPUTs, files or folders, and write the "
+    "report\n"
+    "into DIR. Slurm is not needed. Symbolic links are not followed.\n"
+    "\n"
+    "  -o, --output DIR   where summary.*, report.html, csv/ and plots/ go;\n"
+    "                     made if it is not there\n"
+    "      --threads N    1 to 64; as many as CPUs, at most 8, by default\n"
+    "      --memory SIZE  bound of the join (1G); what does not fit is "
+    "counted\n"
+    "      --png          also render the plots (needs gnuplot)\n"
+    "      --json         print summary.json on standard output\n"
+    "      --config FILE  the site's settings (nothing here depends on them)\n"
+    "  -q, --quiet        print no verdict and no progress\n"
+    "  -v, --verbose      say what is being done, and what was odd about "
+    "files\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input or\n"
+    "output failed.\n";
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"threads", required_argument, NULL, 't'},
+    {"memory", required_argument, NULL, 'm'},
+    {"png", no_argument, NULL, OPT_PNG},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"quiet", no_argument, NULL, 'q'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    const char *output;
+    struct jp_aggregate_options options;
+    bool png, json, quiet, verbose;
+};
+
+struct progress {
+    uint64_t start_ms, said_ms;
+    bool said;
+};
+
+static int usage(const char *what, const struct jp_error *err)
+{
+    fprintf(stderr, "jobprof: aggregate: %s%s%s (jobprof aggregate --help)\n",
+            what, err ? ": " : "", err ? err->text : "");
+    return JP_EXIT_USAGE;
+}
+
+/* One option. Returns -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    struct jp_error err;
+    uint64_t threads;
+
+    switch (c) {
+    case 'o':
+        a->output = optarg;
+        return -1;
+    case 't':
+        if (num_parse_u64(optarg, 1, MAX_THREADS, &threads, &err) < 0)
+            return usage("--threads", &err);
+        a->options.threads = (unsigned) threads;
+        return -1;
+    case 'm':
+        if (num_parse_size(optarg, MIN_MEMORY, MAX_MEMORY,
+                           &a->options.memory_bytes, &err) < 0)
+            return usage("--memory", &err);
+        return -1;
+    case OPT_PNG:
+        a->png = true;
+        return -1;
+    case OPT_JSON:
+        a->json = true;
+        return -1;
+    case OPT_CONFIG:
+        return -1;
+    case 'q':
+        a->quiet = true;
+        return -1;
+    case 'v':
+        a->verbose = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return JP_EXIT_OK;
+    default:
+        return JP_EXIT_USAGE; /* getopt has said why */
+    }
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "o:qvh", long_options, NULL)) != -1)
+        rc = take_option(c, a);
+    if (rc >= 0)
+        return rc;
+    if (!a->output || !*a->output)
+        return usage("--output DIR is missing", NULL);
+    if (optind >= argc)
+        return usage("no INPUT given", NULL);
+    return -1;
+}
+
+static int on_progress(void *arg, uint64_t done, uint64_t total)
+{
+    struct progress *p = arg;
+    uint64_t now = clock_mono_ms();
+    char size[32];
+
+    if (now - p->start_ms < SAY_AFTER_MS || now - p->said_ms < SAY_EVERY_MS)
+        return 0;
+    p->said_ms = now;
+    p->said = true;
+    fprintf(stderr, "\rjobprof: %3.0f %% of %s",
+            total ? 100.0 * (double) done / (double) total : 100.0,
+            num_format_size(total, size, sizeof(size)));
+    return 0;
+}
+
+static int print_json(const char *dir)
+{
+    char *path = fileio_path("%s/summary.json", dir);
+    struct jp_error err = {"out of memory"};
+    char *text = NULL;
+    size_t len = 0;
+    int rc = -1;
+
+    if (path && fileio_read(path, false, SUMMARY_MAX, &text, &len, &err) == 0)
+        rc = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0
+                 ? 0
+                 : error_set(&err, "standard output failed");
+    if (rc < 0)
+        fprintf(stderr, "jobprof: %s\n", err.text);
+    free(text);
+    free(path);
+    return rc;
+}
+
+static void print_notes(const struct jp_quality *q)
+{
+    for (size_t i = 0; i < q->n_notes; i++)
+        fprintf(stderr, "jobprof: %s: %s\n", q->notes[i].path,
+                q->notes[i].what);
+    if (q->notes_left_out)
+        fprintf(stderr, "jobprof: and %" PRIu64 " more files\n",
+                q->notes_left_out);
+}
+
+/* Writes the report and shows it; an exit status. */
+static int deliver(const struct arguments *a, const struct jp_result *result,
+                   uint64_t duration_us)
+{
+    struct jp_verdict verdict;
+    struct jp_report report = {.result = result,
+                               .verdict = &verdict,
+                               .reporter = "user",
+                               .duration_us = duration_us,
+                               .png = a->png};
+    struct jp_error err;
+
+    verdict_decide(NULL, NULL, result, true, &verdict);
+    if (fileio_mkdirs(a->output, &err) < 0 ||
+        report_write(&report, a->output, &err) < 0 ||
+        (!a->quiet &&
+         report_print_line(a->output, JP_SUMMARY_AUTO, stderr, &err) < 0)) {
+        fprintf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
+    if (a->json && print_json(a->output) < 0)
+        return JP_EXIT_IO;
+    if (verdict.word == JP_VERDICT_INCOMPLETE)
+        return JP_EXIT_INCOMPLETE;
+    return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+}
+
+int cmd_aggregate(int argc, char **argv)
+{
+    struct progress progress = {.start_ms = clock_mono_ms()};
+    struct arguments a = {0};
+    struct jp_result *result;
+    struct jp_error err = {""};
+    int rc = parse(argc, argv, &a);
+
+    if (rc >= 0)
+        return rc;
+    if (!a.quiet && isatty(STDERR_FILENO))
+        a.options.progress = on_progress;
+    a.options.progress_arg = &progress;
+    if (a.verbose)
+        fprintf(stderr, "jobprof: reading %d input%s\n", argc - optind,
+                argc - optind == 1 ? "" : "s");
+    result = aggregate_run((const char *const *) argv + optind,
+                           (size_t) (argc - optind), &a.options, &err);
+    if (progress.said)
+        fputs("\r\033[K", stderr);
+    if (!result) {
+        fprintf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
+    if (a.verbose)
+        print_notes(&result->quality);
+    rc = deliver(&a, result, (clock_mono_ms() - progress.start_ms) * 1000);
+    result_destroy(result);
+    return rc;
+}

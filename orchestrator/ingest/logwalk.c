@@ -1,0 +1,263 @@
+/* logwalk.c - collect log files below folders, following no links. */
+#include "orchestrator/ingest/logwalk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+
+enum { OTHER, LOG, COUNTS };
+
+static const struct {
+    const char *ending;
+    int kind;
+} endings[] = {
+    {".log", LOG},      {".log.gz", LOG},         {".jsonl", LOG},
+    {".jsonl.gz", LOG}, {".counts.json", COUNTS},
+};
+
+static int name_kind(const char *name, size_t *stem)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        size_t n = strlen(endings[i].ending);
+
+        if (len > n && !strcmp(name + len - n, endings[i].ending)) {
+            *stem = len - n;
+            return endings[i].kind;
+        }
+    }
+    *stem = len;
+    return OTHER;
+}
+
+size_t logwalk_stem(const char *path)
+{
+    size_t stem;
+
+    name_kind(path, &stem);
+    return stem;
+}
+
+/* Room for one more element; arrays grow by doubling at powers of two. */
+static void *grow(void *array, size_t n, size_t size)
+{
+    if (n & (n - 1))
+        return array;
+    return reallocarray(array, n ? 2 * n : 1, size);
+}
+
+static int add_file(struct jp_logfile **files, size_t *n, const char *path,
+                    const struct stat *st)
+{
+    struct jp_logfile *more = grow(*files, *n, sizeof(**files));
+
+    if (!more)
+        return -1;
+    *files = more;
+    more[*n] = (struct jp_logfile){strdup(path),
+                                   st->st_size > 0 ? (uint64_t) st->st_size : 0,
+                                   st->st_dev, st->st_ino};
+    return more[(*n)++].path ? 0 : -1;
+}
+
+static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
+{
+    struct jp_logskip *more =
+        grow(walk->skips, walk->n_skips, sizeof(*walk->skips));
+
+    if (!more)
+        return -1;
+    walk->skips = more;
+    more[walk->n_skips] = (struct jp_logskip){strdup(path), why};
+    return more[walk->n_skips++].path ? 0 : -1;
+}
+
+static const char *odd_type(mode_t mode)
+{
+    return S_ISLNK(mode)    ? "symbolic link"
+           : S_ISFIFO(mode) ? "FIFO"
+           : S_ISSOCK(mode) ? "socket"
+                            : "device";
+}
+
+static int walk_folder(struct jp_logwalk *walk, int fd, const char *path,
+                       int depth);
+
+/* Takes one entry of the folder dirfd; -1 without memory. */
+static int take_entry(struct jp_logwalk *walk, int dirfd_, const char *name,
+                      const char *path, int depth)
+{
+    struct stat st;
+    size_t stem;
+    int kind, fd;
+
+    if (fstatat(dirfd_, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : add_skip(walk, path, "cannot be read");
+    if (S_ISREG(st.st_mode)) {
+        kind = name_kind(name, &stem);
+        if (kind == LOG)
+            return add_file(&walk->logs, &walk->n_logs, path, &st);
+        if (kind == COUNTS)
+            return add_file(&walk->counts, &walk->n_counts, path, &st);
+        return 0;
+    }
+    if (!S_ISDIR(st.st_mode))
+        return add_skip(walk, path, odd_type(st.st_mode));
+    if (depth >= LOGWALK_MAX_DEPTH)
+        return add_skip(walk, path, "folder too deep");
+    fd = openat(dirfd_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return add_skip(walk, path, "folder cannot be read");
+    return walk_folder(walk, fd, path, depth + 1);
+}
+
+/* fd is taken over. */
+static int walk_folder(struct jp_logwalk *walk, int fd, const char *path,
+                       int depth)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *entry;
+    int rc = 0;
+
+    if (!dir) {
+        close(fd);
+        return -1;
+    }
+    while (rc == 0 && (entry = readdir(dir))) {
+        char *below;
+
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        below = fileio_path("%s/%s", path, entry->d_name);
+        rc = below ? take_entry(walk, dirfd(dir), entry->d_name, below, depth)
+                   : -1;
+        free(below);
+    }
+    closedir(dir);
+    return rc;
+}
+
+static int take_input(struct jp_logwalk *walk, const char *input,
+                      struct jp_error *err)
+{
+    struct stat st;
+    size_t stem;
+    int rc, fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        if (walk_folder(walk, fd, input, 0) == 0)
+            return 0;
+        return error_set(err, "%s: out of memory", input);
+    }
+    if (errno != ENOTDIR)
+        return error_set(err, "%s: %s", input, strerror(errno));
+    if (lstat(input, &st) < 0)
+        return error_set(err, "%s: %s", input, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        rc = add_skip(walk, input, odd_type(st.st_mode));
+    else if (name_kind(input, &stem) == COUNTS)
+        rc = add_file(&walk->counts, &walk->n_counts, input, &st);
+    else
+        rc = add_file(&walk->logs, &walk->n_logs, input, &st);
+    return rc < 0 ? error_set(err, "%s: out of memory", input) : 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct jp_logfile *x = a, *y = b;
+
+    return strcmp(x->path, y->path);
+}
+
+static int skip_by_path(const void *a, const void *b)
+{
+    const struct jp_logskip *x = a, *y = b;
+
+    return strcmp(x->path, y->path);
+}
+
+static int by_inode(const void *a, const void *b)
+{
+    const struct jp_logfile *x = a, *y = b;
+
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    if (x->ino != y->ino)
+        return x->ino < y->ino ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+/* Keeps the first path of each file and sorts by path. */
+static void sort_unique(struct jp_logfile *files, size_t *n)
+{
+    size_t kept = 0;
+
+    if (!*n)
+        return;
+    qsort(files, *n, sizeof(*files), by_inode);
+    for (size_t i = 0; i < *n; i++) {
+        if (kept && files[kept - 1].dev == files[i].dev &&
+            files[kept - 1].ino == files[i].ino)
+            free(files[i].path);
+        else
+            files[kept++] = files[i];
+    }
+    *n = kept;
+    qsort(files, kept, sizeof(*files), by_path);
+}
+
+/* The same for what is skipped: a folder may have been given twice. */
+static void sort_unique_skips(struct jp_logwalk *walk)
+{
+    size_t kept = 0;
+
+    if (!walk->n_skips)
+        return;
+    qsort(walk->skips, walk->n_skips, sizeof(*walk->skips), skip_by_path);
+    for (size_t i = 0; i < walk->n_skips; i++) {
+        if (kept && !strcmp(walk->skips[kept - 1].path, walk->skips[i].path))
+            free(walk->skips[i].path);
+        else
+            walk->skips[kept++] = walk->skips[i];
+    }
+    walk->n_skips = kept;
+}
+
+int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
+                 size_t n_inputs, struct jp_error *err)
+{
+    *walk = (struct jp_logwalk){0};
+    for (size_t i = 0; i < n_inputs; i++)
+        if (take_input(walk, inputs[i], err) < 0) {
+            logwalk_fini(walk);
+            return -1;
+        }
+    sort_unique(walk->logs, &walk->n_logs);
+    sort_unique(walk->counts, &walk->n_counts);
+    sort_unique_skips(walk);
+    for (size_t i = 0; i < walk->n_logs; i++)
+        walk->bytes += walk->logs[i].size;
+    return 0;
+}
+
+void logwalk_fini(struct jp_logwalk *walk)
+{
+    for (size_t i = 0; i < walk->n_logs; i++)
+        free(walk->logs[i].path);
+    for (size_t i = 0; i < walk->n_counts; i++)
+        free(walk->counts[i].path);
+    for (size_t i = 0; i < walk->n_skips; i++)
+        free(walk->skips[i].path);
+    free(walk->logs);
+    free(walk->counts);
+    free(walk->skips);
+    *walk = (struct jp_logwalk){0};
+}

@@ -1,0 +1,352 @@
+/* reader.c - the generic parser of Inspector records: tables of keys. */
+#include "plugins/nccl_inspector/reader.h"
+
+#include <stdio.h>
+
+#include "plugins/nccl_inspector/reader_json.h"
+
+enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL };
+
+enum {
+    HAS_ID = 1 << 0,
+    HAS_RANK = 1 << 1,
+    HAS_N_RANKS = 1 << 2,
+    HAS_NNODES = 1 << 3,
+    HAS_FUNC = 1 << 4,
+    HAS_SN = 1 << 5,
+    HAS_BYTES = 1 << 6,
+    HAS_EXEC = 1 << 7,
+    HAS_BUSBW = 1 << 8,
+    HAS_PEER = 1 << 9,
+    HAS_COLL = 1 << 10,
+    HAS_P2P = 1 << 11
+};
+
+/* One key of one object. quoted is `"key":`, as a compact writer has it. */
+struct key {
+    const char *quoted;
+    size_t len;
+    enum kind kind;
+    unsigned has;
+    size_t offset; /* into struct inspector_record */
+    uint64_t max;
+    const struct section *section;
+};
+
+struct section {
+    const struct key *keys;
+    size_t n;
+};
+
+#define AT(field) offsetof(struct inspector_record, field)
+#define K(name) "\"" name "\":", sizeof(name) + 2
+#define N(table) (sizeof(table) / sizeof(*(table)))
+
+/* In the order in which the plugin writes them: the next row is the guess. */
+static const struct key header_keys[] = {
+    {K("id"), TEXT, HAS_ID, AT(id), INSPECTOR_MAX_ID, NULL},
+    {K("comm_name"), TEXT, 0, AT(name), 0, NULL},
+    {K("rank"), U32, HAS_RANK, AT(rank), INSPECTOR_MAX_RANKS - 1, NULL},
+    {K("n_ranks"), U32, HAS_N_RANKS, AT(n_ranks), INSPECTOR_MAX_RANKS, NULL},
+    {K("nnodes"), U32, HAS_NNODES, AT(nnodes), INSPECTOR_MAX_RANKS, NULL},
+};
+static const struct key metadata_keys[] = {
+    {K("inspector_output_format_version"), SKIP, 0, 0, 0, NULL},
+    {K("git_rev"), SKIP, 0, 0, 0, NULL},
+    {K("rec_mechanism"), SKIP, 0, 0, 0, NULL},
+    {K("dump_timestamp_us"), U64, 0, AT(dump_us), INT64_MAX, NULL},
+    {K("hostname"), TEXT, 0, AT(host), INSPECTOR_MAX_HOST, NULL},
+    {K("pid"), I64, 0, AT(pid), INT64_MAX, NULL},
+};
+static const struct key coll_keys[] = {
+    {K("coll"), TEXT, HAS_FUNC, AT(func), INSPECTOR_MAX_FUNC, NULL},
+    {K("coll_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
+    {K("coll_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), INSPECTOR_MAX_BYTES,
+     NULL},
+    {K("coll_exec_time_us"), U64, HAS_EXEC, AT(exec_us), INSPECTOR_MAX_TIME_US,
+     NULL},
+    {K("coll_timing_source"), SKIP, 0, 0, 0, NULL},
+    {K("coll_algobw_gbs"), SKIP, 0, 0, 0, NULL},
+    {K("coll_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
+     INSPECTOR_MAX_BUSBW_MICRO, NULL},
+};
+static const struct key p2p_keys[] = {
+    {K("p2p"), TEXT, HAS_FUNC, AT(func), INSPECTOR_MAX_FUNC, NULL},
+    {K("p2p_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
+    {K("p2p_peer"), U32, HAS_PEER, AT(peer), INSPECTOR_MAX_RANKS - 1, NULL},
+    {K("p2p_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), INSPECTOR_MAX_BYTES,
+     NULL},
+    {K("p2p_exec_time_us"), U64, HAS_EXEC, AT(exec_us), INSPECTOR_MAX_TIME_US,
+     NULL},
+    {K("p2p_timing_source"), SKIP, 0, 0, 0, NULL},
+    {K("p2p_algobw_gbs"), SKIP, 0, 0, 0, NULL},
+    {K("p2p_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
+     INSPECTOR_MAX_BUSBW_MICRO, NULL},
+};
+static const struct section header = {header_keys, N(header_keys)};
+static const struct section metadata = {metadata_keys, N(metadata_keys)};
+static const struct section coll_perf = {coll_keys, N(coll_keys)};
+static const struct section p2p_perf = {p2p_keys, N(p2p_keys)};
+static const struct key line_keys[] = {
+    {K("header"), SECTION, 0, 0, 0, &header},
+    {K("metadata"), SECTION, 0, 0, 0, &metadata},
+    {K("coll_perf"), SECTION, HAS_COLL, 0, 0, &coll_perf},
+    {K("p2p_perf"), SECTION, HAS_P2P, 0, 0, &p2p_perf},
+};
+static const struct section whole_line = {line_keys, N(line_keys)};
+
+struct parse {
+    struct reader_json_cursor c;
+    struct inspector_reader *reader;
+    struct inspector_record *record;
+    unsigned has;
+};
+
+/* Refuses the line for a reason that names a key. */
+static bool bad_key(struct parse *p, const char *what, const char *quoted)
+{
+    int len = (int) strlen(quoted) - 1;
+
+    if (!p->reader->why[0])
+        snprintf(p->reader->why, sizeof(p->reader->why), "%s %.*s", what, len,
+                 quoted);
+    return false;
+}
+
+static bool refuse(struct inspector_reader *reader, const char *why)
+{
+    if (!reader->why[0])
+        snprintf(reader->why, sizeof(reader->why), "%s", why);
+    return false;
+}
+
+/* "0x" and 1..16 hex digits. */
+static bool good_id(const struct inspector_text *id)
+{
+    if (id->len < 3 || id->len > INSPECTOR_MAX_ID || memcmp(id->text, "0x", 2))
+        return false;
+    for (size_t i = 2; i < id->len; i++) {
+        char b = id->text[i];
+
+        if (!((b >= '0' && b <= '9') || (b >= 'a' && b <= 'f') ||
+              (b >= 'A' && b <= 'F')))
+            return false;
+    }
+    return true;
+}
+
+/* Printable ASCII without blanks, quotes, commas and slashes: what may stand in
+ * a CSV cell or a path without care. */
+static bool good_word(const struct inspector_text *word, size_t max)
+{
+    if (!word->len || word->len > max)
+        return false;
+    for (size_t i = 0; i < word->len; i++) {
+        unsigned char b = (unsigned char) word->text[i];
+
+        if (b <= 0x20 || b >= 0x7f || b == '"' || b == ',' || b == '/' ||
+            b == '\\' || b == '<' || b == '>' || b == '&')
+            return false;
+    }
+    return true;
+}
+
+static bool take_name(struct parse *p, const struct reader_json_raw *raw)
+{
+    struct inspector_text *name = &p->record->name;
+
+    *name = (struct inspector_text){raw->text, raw->len};
+    if (!raw->plain || raw->len > INSPECTOR_MAX_NAME) {
+        name->len =
+            reader_json_decode(raw, p->reader->name, sizeof(p->reader->name));
+        name->text = p->reader->name;
+    }
+    if (name->len == 7 && !memcmp(name->text, "unknown", 7))
+        name->len = 0;
+    return true;
+}
+
+static bool take_text(struct parse *p, const struct key *key)
+{
+    struct inspector_record *r = p->record;
+    struct inspector_text *out = (void *) ((char *) r + key->offset);
+    char *copy = out == &r->host ? p->reader->host
+                 : out == &r->id ? p->reader->id
+                                 : p->reader->func;
+    struct reader_json_raw raw;
+
+    if (!reader_json_string(&p->c, &raw))
+        return false;
+    if (out == &r->name)
+        return take_name(p, &raw);
+    *out = (struct inspector_text){raw.text, raw.len};
+    if (!raw.plain)
+        *out = (struct inspector_text){
+            copy, reader_json_decode(&raw, copy, key->max + 2)};
+    return out == &r->id ? good_id(out) : good_word(out, key->max);
+}
+
+static bool take_number(struct parse *p, const struct key *key)
+{
+    char *out = (char *) p->record + key->offset;
+    uint64_t v;
+
+    if (!reader_json_u64(&p->c, &v) || v > key->max)
+        return false;
+    if (key->kind == U32)
+        *(uint32_t *) (void *) out = (uint32_t) v;
+    else if (key->kind == I64)
+        *(int64_t *) (void *) out = (int64_t) v;
+    else
+        *(uint64_t *) (void *) out = v;
+    return true;
+}
+
+static bool take_section(struct parse *p, const struct section *section);
+
+static bool take_value(struct parse *p, const struct key *key)
+{
+    bool ok;
+
+    switch (key->kind) {
+    case SECTION:
+        ok = take_section(p, key->section);
+        break;
+    case TEXT:
+        ok = take_text(p, key);
+        break;
+    case DECIMAL:
+        ok = reader_json_decimal(&p->c, key->max, &p->record->busbw_micro,
+                                 &p->record->busbw_nan);
+        break;
+    case SKIP:
+        ok = reader_json_skip(&p->c);
+        break;
+    default:
+        ok = take_number(p, key);
+    }
+    p->has |= key->has;
+    return ok || bad_key(p, "bad", key->quoted);
+}
+
+/* The row of a key that was not guessed; NULL: unknown. */
+static const struct key *find_key(const struct section *section,
+                                  const struct reader_json_raw *raw)
+{
+    for (size_t i = 0; i < section->n; i++) {
+        const struct key *key = &section->keys[i];
+
+        if (key->len == raw->len + 3 &&
+            !memcmp(key->quoted + 1, raw->text, raw->len))
+            return key;
+    }
+    return NULL;
+}
+
+/* Takes one "key": value. *next is the row guessed first. */
+static bool take_member(struct parse *p, const struct section *section,
+                        size_t *next)
+{
+    const struct key *key;
+    struct reader_json_raw raw;
+
+    for (size_t i = *next; i < section->n && i < *next + 2; i++) {
+        key = &section->keys[i];
+        if (reader_json_guess(&p->c, key->quoted, key->len)) {
+            *next = i + 1;
+            return take_value(p, key);
+        }
+    }
+    if (!reader_json_string(&p->c, &raw) || !reader_json_take(&p->c, ':'))
+        return refuse(p->reader, "broken JSON");
+    key = find_key(section, &raw);
+    if (!key)
+        return reader_json_skip(&p->c) || refuse(p->reader, "broken JSON");
+    *next = (size_t) (key - section->keys) + 1;
+    return take_value(p, key);
+}
+
+static bool take_section(struct parse *p, const struct section *section)
+{
+    size_t next = 0;
+
+    if (!reader_json_take(&p->c, '{'))
+        return refuse(p->reader, "not a JSON object");
+    if (reader_json_take(&p->c, '}'))
+        return true;
+    do {
+        if (!take_member(p, section, &next))
+            return false;
+    } while (reader_json_take(&p->c, ','));
+    return reader_json_take(&p->c, '}') || refuse(p->reader, "broken JSON");
+}
+
+/* What must be there and agree once all keys are read. */
+static bool check(struct parse *p)
+{
+    static const struct {
+        unsigned has;
+        const char *coll, *p2p;
+    } rows[] = {
+        {HAS_ID, "\"id\":", "\"id\":"},
+        {HAS_RANK, "\"rank\":", "\"rank\":"},
+        {HAS_N_RANKS, "\"n_ranks\":", "\"n_ranks\":"},
+        {HAS_NNODES, "\"nnodes\":", "\"nnodes\":"},
+        {HAS_FUNC, "\"coll\":", "\"p2p\":"},
+        {HAS_SN, "\"coll_sn\":", NULL},
+        {HAS_BYTES, "\"coll_msg_size_bytes\":", "\"p2p_msg_size_bytes\":"},
+        {HAS_EXEC, "\"coll_exec_time_us\":", "\"p2p_exec_time_us\":"},
+        {HAS_PEER, NULL, "\"p2p_peer\":"},
+    };
+    struct inspector_record *r = p->record;
+
+    for (size_t i = 0; i < N(rows); i++) {
+        const char *quoted = r->p2p ? rows[i].p2p : rows[i].coll;
+
+        if (quoted && !(p->has & rows[i].has))
+            return bad_key(p, "no", quoted);
+    }
+    if (!r->n_ranks || r->rank >= r->n_ranks)
+        return bad_key(p, "bad", "\"rank\":");
+    if (!r->nnodes || r->nnodes > r->n_ranks)
+        return bad_key(p, "bad", "\"nnodes\":");
+    if (r->p2p && (r->func.len != 4 || (memcmp(r->func.text, "Send", 4) &&
+                                        memcmp(r->func.text, "Recv", 4))))
+        return bad_key(p, "bad", "\"p2p\":");
+    if (r->p2p && r->peer >= r->n_ranks)
+        return bad_key(p, "bad", "\"p2p_peer\":");
+    return true;
+}
+
+enum inspector_line inspector_read_line(struct inspector_reader *reader,
+                                        const char *line, size_t len,
+                                        struct inspector_record *out)
+{
+    struct parse p = {{line, line + len}, reader, out, 0};
+    unsigned kinds;
+
+    reader->why[0] = '\0';
+    *out = (struct inspector_record){.pid = -1};
+    reader_json_blank(&p.c);
+    if (p.c.p == p.c.end)
+        return INSPECTOR_BLANK;
+    if (!take_section(&p, &whole_line))
+        return INSPECTOR_BAD;
+    reader_json_blank(&p.c);
+    if (p.c.p != p.c.end) {
+        refuse(reader, "text behind the object");
+        return INSPECTOR_BAD;
+    }
+    kinds = p.has & (HAS_COLL | HAS_P2P);
+    if (!kinds)
+        return INSPECTOR_OTHER;
+    if (kinds == (HAS_COLL | HAS_P2P)) {
+        refuse(reader, "both coll_perf and p2p_perf");
+        return INSPECTOR_BAD;
+    }
+    out->p2p = kinds == HAS_P2P;
+    out->has_sn = p.has & HAS_SN;
+    if (!(p.has & HAS_BUSBW))
+        out->busbw_nan = true;
+    return check(&p) ? INSPECTOR_RECORD : INSPECTOR_BAD;
+}

@@ -1,0 +1,80 @@
+/* reader.h - one line of an Inspector log becomes one record.
+ *
+ * Format: NVIDIA's Inspector v4.0 JSON lines, as its plugin and our recorder
+ * write them: {"header":{..},"metadata":{..},"coll_perf":{..}} or "p2p_perf".
+ * Read leniently: any order of keys, blanks, escapes, unknown keys however
+ * nested (verbose traces among them), an absent comm_name, timing source or
+ * metadata. Trusted is nothing: rank < n_ranks <= 1,048,576, 1 <= nnodes <=
+ * n_ranks, id is 0x and at most 16 hex digits, names of hosts and functions are
+ * printable ASCII of limited length, numbers have limits.
+ *
+ * A faster way (structure speculation: compare the line with the last
+ * communicators' prefixes byte for byte) belongs at the head of
+ * inspector_read_line, falls back to the parser here and counts both ways; the
+ * record's meaning stays as stated below.
+ */
+#ifndef JP_NCCL_INSPECTOR_READER_H
+#define JP_NCCL_INSPECTOR_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INSPECTOR_MAX_RANKS (1u << 20)
+#define INSPECTOR_MAX_ID 18    /* "0x" and 16 digits */
+#define INSPECTOR_MAX_NAME 127 /* communicator; longer is cut */
+#define INSPECTOR_MAX_HOST 255 /* longer is refused, as all that follows */
+#define INSPECTOR_MAX_FUNC 31
+#define INSPECTOR_MAX_TIME_US 1000000000000ull /* 11 days */
+/* 1e7 GB/s: a sum over 2^20 ranks stays in 64 bits */
+#define INSPECTOR_MAX_BUSBW_MICRO 10000000000000ull
+#define INSPECTOR_MAX_BYTES (1ull << 50)
+
+/* Bytes of a line or of the reader; not NUL-terminated; len 0: absent. */
+struct inspector_text {
+    const char *text;
+    size_t len;
+};
+
+struct inspector_record {
+    struct inspector_text id;   /* "0x..." as written */
+    struct inspector_text name; /* clean UTF-8; "unknown" counts as absent */
+    struct inspector_text host;
+    struct inspector_text func; /* "AllReduce", "Send" ... */
+    int64_t pid;                /* -1 absent */
+    uint64_t dump_us;           /* realtime of the writing; 0 absent */
+    uint64_t sn; /* per (communicator, function); p2p: per rank */
+    uint64_t bytes;
+    uint64_t exec_us;
+    uint64_t busbw_micro; /* 1e-6 GB/s; 0 if busbw_nan */
+    uint32_t rank, n_ranks, nnodes;
+    uint32_t peer; /* p2p only */
+    bool p2p;
+    bool has_sn;    /* always true for a collective */
+    bool busbw_nan; /* nan, inf or absent */
+};
+
+enum inspector_line {
+    INSPECTOR_RECORD,
+    INSPECTOR_BLANK, /* nothing but blanks */
+    INSPECTOR_OTHER, /* a JSON object, but no coll_perf or p2p_perf in it */
+    INSPECTOR_BAD    /* why says what */
+};
+
+/* One a thread; zero-initialised by its owner, nothing to free. */
+struct inspector_reader {
+    char why[64]; /* of the last INSPECTOR_BAD: "bad \"coll_sn\"" */
+    char name[INSPECTOR_MAX_NAME + 1];
+    char host[INSPECTOR_MAX_HOST + 2];
+    char func[INSPECTOR_MAX_FUNC + 2];
+    char id[INSPECTOR_MAX_ID + 2];
+};
+
+/* Reads a line of len bytes (without its newline). Texts in *out are borrowed
+ * from the line or the reader until the next call. *out is undefined unless
+ * INSPECTOR_RECORD is returned. */
+enum inspector_line inspector_read_line(struct inspector_reader *reader,
+                                        const char *line, size_t len,
+                                        struct inspector_record *out);
+
+#endif

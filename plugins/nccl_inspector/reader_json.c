@@ -1,0 +1,222 @@
+/* reader_json.c - strings, decimals and skipped values of a JSON line. */
+#include "plugins/nccl_inspector/reader_json.h"
+
+bool reader_json_string(struct reader_json_cursor *c,
+                        struct reader_json_raw *out)
+{
+    const char *p;
+    bool plain = true;
+
+    if (!reader_json_take(c, '"'))
+        return false;
+    for (p = c->p; p < c->end; p++) {
+        unsigned char b = (unsigned char) *p;
+
+        if (b == '"') {
+            *out = (struct reader_json_raw){c->p, (size_t) (p - c->p), plain};
+            c->p = p + 1;
+            return true;
+        }
+        if (b >= 0x20 && b < 0x7f && b != '\\')
+            continue;
+        plain = false;
+        if (b < 0x20 || (b == '\\' && ++p >= c->end))
+            return false;
+    }
+    return false;
+}
+
+/* A decimal as value * 10^shift; only the first 18 significant digits count. */
+struct decimal {
+    uint64_t value;
+    int taken, dropped, shift;
+    bool next_up; /* first dropped digit >= 5 */
+};
+
+/* Takes a run of digits, before (fraction 0) or behind the point (1). */
+static const char *take_digits(const char *p, const char *end, int fraction,
+                               struct decimal *d)
+{
+    for (; p < end && *p >= '0' && *p <= '9'; p++) {
+        if (d->taken < 18) {
+            d->value = d->value * 10 + (uint64_t) (*p - '0');
+            d->taken += d->value != 0;
+            d->shift -= fraction;
+            continue;
+        }
+        if (d->dropped++ == 0)
+            d->next_up = *p >= '5';
+        if (d->shift < 9999)
+            d->shift += !fraction;
+    }
+    return p;
+}
+
+/* Takes [eE][+-]digits; *exponent is clamped. NULL if no digit follows. */
+static const char *take_exponent(const char *p, const char *end, int *exponent)
+{
+    bool negative = false;
+    const char *start;
+    int e = 0;
+
+    if (p >= end || (*p != 'e' && *p != 'E'))
+        return p;
+    p++;
+    if (p < end && (*p == '+' || *p == '-'))
+        negative = *p++ == '-';
+    for (start = p; p < end && *p >= '0' && *p <= '9'; p++)
+        if (e < 9999)
+            e = e * 10 + (*p - '0');
+    *exponent += negative ? -e : e;
+    return p == start ? NULL : p;
+}
+
+/* value * 10^shift, rounded half up; false on overflow. */
+static bool scale(const struct decimal *d, uint64_t *out)
+{
+    bool up = d->next_up && d->shift == 0;
+    uint64_t v = d->value;
+    int shift = d->shift;
+
+    for (; shift > 0 && v; shift--)
+        if (__builtin_mul_overflow(v, 10, &v))
+            return false;
+    for (; shift < 0 && v; shift++) {
+        up = shift == -1 && v % 10 >= 5;
+        v /= 10;
+    }
+    return !__builtin_add_overflow(v, up, out);
+}
+
+static bool number(struct reader_json_cursor *c, uint64_t max, uint64_t *micro)
+{
+    struct decimal d = {.shift = 6};
+    const char *p = take_digits(c->p, c->end, 0, &d), *start;
+    uint64_t v;
+
+    if (p == c->p || (*c->p == '0' && p - c->p > 1))
+        return false;
+    if (p < c->end && *p == '.') {
+        start = ++p;
+        p = take_digits(p, c->end, 1, &d);
+        if (p == start)
+            return false;
+    }
+    p = take_exponent(p, c->end, &d.shift);
+    if (!p || !scale(&d, &v) || v > max)
+        return false;
+    c->p = p;
+    *micro = v;
+    return true;
+}
+
+/* The words a C library prints for what is no number, and JSON's own. */
+static bool not_a_number(const char *p, size_t len)
+{
+    static const char *const words[] = {"nan", "-nan", "inf", "-inf", "null"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (len == strlen(words[i]) && !memcmp(p, words[i], len))
+            return true;
+    return false;
+}
+
+bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
+                         uint64_t *micro, bool *nan)
+{
+    struct reader_json_raw raw;
+    const char *p;
+
+    reader_json_blank(c);
+    *nan = false;
+    if (c->p < c->end && *c->p >= '0' && *c->p <= '9')
+        return number(c, max, micro);
+    if (c->p < c->end && *c->p == '"') {
+        if (!reader_json_string(c, &raw))
+            return false;
+    } else {
+        for (p = c->p; p < c->end && (*p == '-' || (*p >= 'a' && *p <= 'z'));)
+            p++;
+        raw = (struct reader_json_raw){c->p, (size_t) (p - c->p), true};
+        c->p = p;
+    }
+    *micro = 0;
+    *nan = not_a_number(raw.text, raw.len);
+    return *nan;
+}
+
+/* Behind the quote that ends the string at p (behind its first quote), or
+ * NULL. A quote is escaped by an odd number of backslashes before it. */
+static const char *string_end(const char *p, const char *end)
+{
+    const char *start = p;
+
+    while ((p = memchr(p, '"', (size_t) (end - p)))) {
+        const char *back = p;
+
+        while (back > start && back[-1] == '\\')
+            back--;
+        p++;
+        if ((p - 1 - back) % 2 == 0)
+            return p;
+    }
+    return NULL;
+}
+
+/* Takes what is between brackets, from the opening one on. */
+static bool skip_nested(struct reader_json_cursor *c)
+{
+    static const bool stops[256] = {
+        ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
+    uint64_t is_object = 0; /* one bit a level: '{' or '[' */
+    unsigned depth = 0;
+    const char *p = c->p;
+
+    do {
+        while (p < c->end && !stops[(unsigned char) *p])
+            p++;
+        if (p >= c->end)
+            return false;
+        if (*p == '"') {
+            p = string_end(p + 1, c->end);
+            if (!p)
+                return false;
+            continue;
+        }
+        if (*p == '{' || *p == '[') {
+            if (++depth >= JSON_MAX_DEPTH)
+                return false;
+            is_object = is_object << 1 | (*p == '{');
+        } else {
+            if ((is_object & 1) != (*p == '}'))
+                return false;
+            is_object >>= 1;
+            depth--;
+        }
+        p++;
+    } while (depth);
+    c->p = p;
+    return true;
+}
+
+bool reader_json_skip(struct reader_json_cursor *c)
+{
+    struct reader_json_raw raw;
+    const char *start;
+
+    reader_json_blank(c);
+    if (c->p >= c->end)
+        return false;
+    if (*c->p == '"')
+        return reader_json_string(c, &raw);
+    if (*c->p == '{' || *c->p == '[')
+        return skip_nested(c);
+    for (start = c->p; c->p < c->end; c->p++) { /* a number or a word */
+        char b = *c->p;
+
+        if (!((b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || b == '.' ||
+              b == '-' || b == '+' || b == 'E'))
+            break;
+    }
+    return c->p > start;
+}

@@ -1,0 +1,197 @@
+/* dump_result.c - print an aggregation as CSV for the tests' comparisons.
+ *
+ * dump_result [-t THREADS] [-m BYTES] stat|join|all INPUT...
+ * stat and join have the columns of shared/samples/inspector/golden; all prints
+ * every figure of the result, so equal results give equal bytes.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+
+static void print_stat(const struct jp_result *r)
+{
+    printf("comm_type,coll,msg,n,mean,p50,p95,p99,mn,mx\n");
+    for (size_t i = 0; i < r->n_cells; i++) {
+        const struct jp_cell *c = &r->cells[i];
+        const struct jp_dist *d = &c->busbw;
+
+        printf("%s,%s,%" PRIu64 ",%" PRIu64
+               ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n",
+               comm_type_name(c->type), c->coll, c->bytes, c->ops, d->mean,
+               d->p50, d->p95, d->p99, d->min, d->max);
+    }
+}
+
+static void print_join(const struct jp_result *r)
+{
+    printf("comm_type,id,coll,coll_sn,msg,mean_bw,min_bw,max_bw,n,t0,t1\n");
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = &r->ops[i];
+        const struct jp_comm *c = &r->comms[op->comm];
+
+        printf("%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%.17g,%.17g,%.17g,%" PRIu32
+               ",%" PRIu64 ",%" PRIu64 "\n",
+               comm_type_name(c->type), c->id, r->coll_names[op->coll], op->sn,
+               op->bytes,
+               op->n_busbw
+                   ? (double) op->busbw_sum_micro / ((double) op->n_busbw * 1e6)
+                   : 0,
+               (double) op->busbw_min_micro / 1e6,
+               (double) op->busbw_max_micro / 1e6, op->n, op->dump_min_us,
+               op->dump_max_us);
+    }
+}
+
+static void print_dist(const char *name, const struct jp_dist *d)
+{
+    printf(" %s %" PRIu64 " %.12g %.12g %.12g %.12g %.12g %.12g", name, d->n,
+           d->mean, d->min, d->p50, d->p95, d->p99, d->max);
+}
+
+static void print_comms(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_comms; i++) {
+        const struct jp_comm *c = &r->comms[i];
+
+        printf("comm %s \"%s\" %" PRIu32 "/%" PRIu32 " %s seen %" PRIu32
+               " ops %" PRIu64 " complete %" PRIu64 " records %" PRIu64
+               " p2p %" PRIu64 " bytes %" PRIu64 " time %" PRIu64 " %s: %s;",
+               c->id, c->name, c->n_ranks, c->nnodes, comm_type_name(c->type),
+               c->ranks_seen, c->ops, c->ops_complete, c->records,
+               c->p2p_records, c->bytes, c->time_us, c->evidence, c->why);
+        for (size_t k = 0; k < c->n_hosts; k++)
+            printf(" %s", c->hosts[k]);
+        putchar('\n');
+    }
+}
+
+static void print_ranks(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        const struct jp_rank *k = &r->ranks[i];
+
+        printf("rank %zu.%" PRIu32 " %s %" PRId64 " records %" PRIu64
+               " p2p %" PRIu64 " timed %" PRIu64 " last %" PRIu64
+               " %.12g exec %" PRIu64 " wait %" PRIu64 " caused %" PRIu64 "\n",
+               k->comm, k->rank, k->host, k->pid, k->records, k->p2p_records,
+               k->timed_ops, k->last_ops, k->last_share, k->exec_us, k->wait_us,
+               k->caused_us);
+    }
+}
+
+static void print_tables(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_cells; i++) {
+        const struct jp_cell *c = &r->cells[i];
+
+        printf("cell %s %s %" PRIu64 " ops %" PRIu64 " records %" PRIu64
+               " weighted %.12g",
+               comm_type_name(c->type), c->coll, c->bytes, c->ops, c->records,
+               c->time_weighted_gbs);
+        print_dist("busbw", &c->busbw);
+        print_dist("exec", &c->exec);
+        print_dist("net", &c->net_busbw);
+        putchar('\n');
+    }
+    for (size_t i = 0; i < r->n_p2p; i++) {
+        const struct jp_p2p *p = &r->p2p[i];
+
+        printf("p2p %zu %" PRIu32 ">%" PRIu32 " %s %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %.12g\n",
+               p->comm, p->src, p->dst, p->func, p->count, p->bytes, p->exec_us,
+               p->busbw_mean);
+    }
+    for (size_t i = 0; i < r->n_windows; i++) {
+        const struct jp_window *w = &r->windows[i];
+
+        printf("window %" PRIu64 "-%" PRIu64 " %zu %s %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %.12g\n",
+               w->t0_us, w->t1_us, w->comm, w->coll, w->ops, w->bytes,
+               w->time_us, w->busbw_mean);
+    }
+}
+
+static void print_ops(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *o = &r->ops[i];
+
+        printf("op %" PRIu32 " %s %" PRIu64 " %" PRIu64 " n %" PRIu32
+               "/%" PRIu32 " first %" PRId64 " exec %" PRIu64 " %" PRIu64
+               " %" PRIu64 " busbw %" PRIu64 " %" PRIu64 " %" PRIu64
+               " dump %" PRIu64 " %" PRIu64 "\n",
+               o->comm, r->coll_names[o->coll], o->sn, o->bytes, o->n,
+               o->n_busbw,
+               o->min_rank == UINT32_MAX ? -1 : (int64_t) o->min_rank,
+               o->exec_min_us, o->exec_max_us, o->exec_sum_us,
+               o->busbw_sum_micro, o->busbw_min_micro, o->busbw_max_micro,
+               o->dump_min_us, o->dump_max_us);
+    }
+}
+
+static void print_quality(const struct jp_result *r)
+{
+    const struct jp_quality *q = &r->quality;
+
+    printf("quality files %" PRIu64 " cut %" PRIu64 " skipped %" PRIu64
+           " bytes %" PRIu64 " records %" PRIu64 " = %" PRIu64 " + %" PRIu64
+           " bad %" PRIu64 " duplicate %" PRIu64 " unknown %" PRIu64
+           " nan %" PRIu64 " expected %d %" PRIu64 " unseen %" PRIu64
+           " lost %" PRIu64 " ranks %" PRIu32 "/%" PRIu32 " left_out %" PRIu64
+           " shared %" PRIu32 " waits %d\n",
+           q->files, q->cut_files, q->skipped_files, q->bytes_read, q->records,
+           q->coll_records, q->p2p_records, q->bad_lines, q->duplicate_records,
+           q->unknown_lines, q->nan_busbw, (int) q->expected_kind, q->expected,
+           q->unseen_records, q->lost, q->ranks_seen, q->ranks_expected,
+           q->left_out_records, q->shared_ranks, !q->waits_unknown);
+    for (size_t i = 0; i < q->n_notes; i++)
+        printf("note %s: %s\n",
+               strrchr(q->notes[i].path, '/')
+                   ? strrchr(q->notes[i].path, '/') + 1
+                   : q->notes[i].path,
+               q->notes[i].what);
+}
+
+int main(int argc, char **argv)
+{
+    struct jp_aggregate_options options = {0};
+    struct jp_result *r;
+    struct jp_error err = {""};
+    const char *what;
+    int opt;
+
+    while ((opt = getopt(argc, argv, "t:m:")) != -1) {
+        if (opt == 't')
+            options.threads = (unsigned) strtoul(optarg, NULL, 10);
+        else if (opt == 'm')
+            options.memory_bytes = strtoull(optarg, NULL, 10);
+        else
+            return 2;
+    }
+    if (argc - optind < 2)
+        return 2;
+    what = argv[optind++];
+    r = aggregate_run((const char *const *) argv + optind,
+                      (size_t) (argc - optind), &options, &err);
+    if (!r) {
+        fprintf(stderr, "dump_result: %s\n", err.text);
+        return 5;
+    }
+    if (!strcmp(what, "stat")) {
+        print_stat(r);
+    } else if (!strcmp(what, "join")) {
+        print_join(r);
+    } else if (!strcmp(what, "all")) {
+        print_quality(r);
+        print_comms(r);
+        print_ranks(r);
+        print_tables(r);
+        print_ops(r);
+    }
+    result_destroy(r);
+    return 0;
+}

@@ -1,0 +1,367 @@
+/* test_ingest.c - files that are cut, packed, rubbish, odd or not there. */
+#include "orchestrator/ingest/loglines.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/ingest/countsfile.h"
+#include "orchestrator/ingest/logwalk.h"
+#include "tests/common/tempdir.h"
+
+/* Path in the test's folder; good for the next seven calls. */
+static const char *at(const char *dir, const char *name)
+{
+    static char ring[8][2048];
+    static unsigned next;
+    char *path = ring[next++ % 8];
+
+    snprintf(path, sizeof(ring[0]), "%s/%s", dir, name);
+    return path;
+}
+
+static const char *put(const char *dir, const char *name, const char *text)
+{
+    free(tempdir_file(dir, name, 0600, text));
+    return at(dir, name);
+}
+
+/* One gzip member; returns its length. */
+static size_t pack(const void *data, size_t len, unsigned char *out, size_t cap)
+{
+    z_stream z = {0};
+
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, 0), Z_OK);
+    z.next_in = (void *) (uintptr_t) data;
+    z.avail_in = (uInt) len;
+    z.next_out = out;
+    z.avail_out = (uInt) cap;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    cap = z.total_out;
+    deflateEnd(&z);
+    return cap;
+}
+
+/* Lines of the source joined by '|'; a last one without newline by '.', one too
+ * long is "L|". */
+static void read_lines(struct jp_logsource *source, char *out, size_t cap)
+{
+    struct jp_loglines lines = {0};
+    enum loglines_kind kind;
+    const char *text;
+    size_t len;
+
+    assert_non_null(source);
+    assert_int_equal(loglines_init(&lines, source), 0);
+    *out = '\0';
+    while ((kind = loglines_next(&lines, &text, &len, NULL)) != LOGLINES_END) {
+        assert_int_not_equal(kind, LOGLINES_ERROR);
+        snprintf(out + strlen(out), cap - strlen(out), "%.*s%c",
+                 kind == LOGLINES_TOO_LONG ? 1 : (int) len,
+                 kind == LOGLINES_TOO_LONG ? "L" : text,
+                 kind == LOGLINES_LAST ? '.' : '|');
+    }
+    loglines_fini(&lines);
+}
+
+static void splits_lines(void **state)
+{
+    static const char *const rows[][2] = {
+        {"", ""},         {"a", "a."},           {"a\n", "a|"},     {"\n", "|"},
+        {"a\nb", "a|b."}, {"a\n\nb\n", "a||b|"}, {"\x1f", "\x1f."},
+    };
+    char out[64];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct jp_logsource *s =
+            logsource_open_memory(rows[i][0], strlen(rows[i][0]), NULL);
+
+        read_lines(s, out, sizeof(out));
+        assert_string_equal(out, rows[i][1]);
+        assert_null(logsource_damage(s));
+        assert_int_equal(logsource_consumed(s), strlen(rows[i][0]));
+        logsource_close(s);
+    }
+}
+
+/* Around every limit: the longest good line, one byte more, very much more, and
+ * at the end of the file. */
+static void skips_long_lines(void **state)
+{
+    static const size_t lens[] = {LOGLINES_MAX_BYTES, LOGLINES_MAX_BYTES + 1,
+                                  LOGLINES_MAX_BYTES + LOGLINES_BLOCK,
+                                  5 * LOGLINES_MAX_BYTES};
+    char out[64];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++)
+        for (int last = 0; last < 2; last++) {
+            size_t len = lens[i] + (last ? 2 : 5);
+            char *text = malloc(len);
+            struct jp_logsource *s;
+
+            memset(text, 'x', len);
+            memcpy(text, "a\n", 2);
+            if (!last)
+                memcpy(text + len - 3, "\nb\n", 3);
+            s = logsource_open_memory(text, len, NULL);
+            if (lens[i] <= LOGLINES_MAX_BYTES) {
+                struct jp_loglines lines = {0};
+                const char *line;
+                size_t n;
+
+                assert_int_equal(loglines_init(&lines, s), 0);
+                loglines_next(&lines, &line, &n, NULL);
+                assert_int_equal(loglines_next(&lines, &line, &n, NULL),
+                                 last ? LOGLINES_LAST : LOGLINES_LINE);
+                assert_int_equal(n, lens[i]);
+                loglines_fini(&lines);
+            } else {
+                read_lines(s, out, sizeof(out));
+                assert_string_equal(out, last ? "a|L|" : "a|L|b|");
+            }
+            logsource_close(s);
+            free(text);
+        }
+}
+
+static void reads_gzip(void **state)
+{
+    unsigned char a[128], b[128], all[512] = {0};
+    size_t na = pack("one\ntw", 6, a, sizeof(a));
+    size_t nb = pack("o\nthree", 7, b, sizeof(b));
+    char out[64];
+
+    (void) state;
+    memcpy(all, a, na);
+    memcpy(all + na, b, nb);
+    for (size_t pad = 0; pad < 9; pad += 4) { /* zeros may follow */
+        struct jp_logsource *s =
+            logsource_open_memory(all, na + nb + pad, NULL);
+
+        read_lines(s, out, sizeof(out));
+        assert_string_equal(out, "one|two|three.");
+        assert_null(logsource_damage(s));
+        logsource_close(s);
+    }
+}
+
+static void tells_damaged_gzip(void **state)
+{
+    unsigned char packed[256];
+    size_t n = pack("one\ntwo\nthree\n", 14, packed, sizeof(packed));
+    struct jp_logsource *s;
+    char out[64];
+
+    (void) state;
+    for (size_t len = 2; len < n; len++) {
+        s = logsource_open_memory(packed, len, NULL);
+        read_lines(s, out, sizeof(out));
+        assert_string_equal(logsource_damage(s), "compressed data is cut");
+        logsource_close(s);
+    }
+    packed[n - 6] ^= 1; /* the checksum */
+    s = logsource_open_memory(packed, n, NULL);
+    read_lines(s, out, sizeof(out));
+    assert_string_equal(logsource_damage(s), "compressed data is corrupt");
+    logsource_close(s);
+    packed[n - 6] ^= 1;
+    memcpy(packed + n, "more", 4);
+    s = logsource_open_memory(packed, n + 4, NULL);
+    read_lines(s, out, sizeof(out));
+    assert_string_equal(out, "one|two|three|");
+    assert_string_equal(logsource_damage(s),
+                        "rubbish behind the compressed data");
+    logsource_close(s);
+}
+
+/* 64 MiB of zeros in 64 KiB: given up long before the end. */
+static void stops_a_bomb(void **state)
+{
+    size_t len = 64 << 20, cap = 1 << 20;
+    char *zeros = calloc(1, len), out[8];
+    unsigned char *packed = malloc(cap);
+    struct jp_logsource *s;
+
+    (void) state;
+    s = logsource_open_memory(packed, pack(zeros, len, packed, cap), NULL);
+    read_lines(s, out, sizeof(out));
+    assert_string_equal(out, "L|");
+    assert_string_equal(logsource_damage(s), "expands more than 300 to 1");
+    logsource_close(s);
+    free(packed);
+    free(zeros);
+}
+
+static void opens_only_files(void **state)
+{
+    static const char *const names[] = {"fifo", "link", "folder", "none"};
+    const char *file = put(*state, "real.log", "x\n");
+
+    assert_int_equal(mkfifo(at(*state, "fifo"), 0600), 0);
+    assert_int_equal(symlink(file, at(*state, "link")), 0);
+    assert_int_equal(mkdir(at(*state, "folder"), 0700), 0);
+    for (size_t i = 0; i < 4; i++) {
+        struct jp_error err = {""};
+
+        assert_null(logsource_open(at(*state, names[i]), &err));
+        assert_non_null(strstr(err.text, names[i]));
+    }
+}
+
+/* A file that grows is read up to the size it had at the open. */
+static void ignores_growth(void **state)
+{
+    const char *path = put(*state, "grow.log", "a\nb");
+    struct jp_logsource *s = logsource_open(path, NULL);
+    FILE *f = fopen(path, "a");
+    char out[16];
+
+    assert_non_null(f);
+    fputs("c\nd\n", f);
+    fclose(f);
+    read_lines(s, out, sizeof(out));
+    assert_string_equal(out, "a|b.");
+    logsource_close(s);
+}
+
+/* ... and one that shrinks just ends. */
+static void survives_truncation(void **state)
+{
+    const char *path = put(*state, "cut.log", "");
+    struct jp_logsource *s;
+    char out[16];
+
+    assert_int_equal(truncate(path, 200000), 0);
+    s = logsource_open(path, NULL);
+    assert_int_equal(truncate(path, 0), 0);
+    read_lines(s, out, sizeof(out));
+    assert_null(logsource_damage(s));
+    logsource_close(s);
+}
+
+static void walks_folders(void **state)
+{
+    const char *dir = *state;
+    char deep[1024], sub[1024];
+    const char *inputs[] = {dir, sub, dir};
+    struct jp_logwalk walk;
+
+    snprintf(deep, sizeof(deep), "%s/deep", dir);
+    snprintf(sub, sizeof(sub), "%s/sub", dir);
+    mkdir(sub, 0700);
+    put(dir, "b.log", "12");
+    put(dir, "a.jsonl.gz", "1");
+    put(dir, "a.counts.json", "{}");
+    put(dir, "a.prom", "x");
+    put(dir, ".log", "x");
+    put(sub, "c.log.gz", "");
+    assert_int_equal(link(at(dir, "b.log"), at(sub, "hard.log")), 0);
+    assert_int_equal(symlink("/", at(dir, "root")), 0);
+    assert_int_equal(symlink("b.log", at(dir, "z.log")), 0);
+    assert_int_equal(mkfifo(at(dir, "pipe.log"), 0600), 0);
+    for (int i = 0; i < 40; i++) {
+        mkdir(deep, 0700);
+        put(deep, "x.log", "");
+        snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/d");
+    }
+    assert_int_equal(logwalk_init(&walk, inputs, 3, NULL), 0);
+    assert_int_equal(walk.n_logs, 3 + LOGWALK_MAX_DEPTH);
+    assert_non_null(strstr(walk.logs[0].path, "/a.jsonl.gz"));
+    assert_non_null(strstr(walk.logs[1].path, "/b.log"));
+    assert_int_equal(walk.n_counts, 1);
+    assert_int_equal(walk.bytes, 3);
+    assert_int_equal(walk.n_skips, 4); /* root z.log pipe.log, too deep */
+    logwalk_fini(&walk);
+}
+
+static void refuses_missing_inputs(void **state)
+{
+    const char *inputs[] = {*state, at(*state, "none")};
+    struct jp_logwalk walk;
+    struct jp_error err;
+
+    assert_int_equal(logwalk_init(&walk, inputs, 2, &err), -1);
+    assert_non_null(strstr(err.text, "none: No such file"));
+    assert_int_equal(walk.n_logs, 0);
+}
+
+#define COMM(produced, finalized)                                              \
+    "{\"id\":\"0x1\",\"produced\":" produced ",\"finalized\":" finalized "}"
+
+static void reads_counts(void **state)
+{
+    static const struct {
+        const char *text;
+        int rc;
+        struct jp_counts counts;
+    } rows[] = {
+        {"", -1, {0}},
+        {"[]", -1, {0}},
+        {"{\"comms\":[]}", -1, {0}},
+        {"{\"records_lost\":-1,\"comms\":[]}", -1, {0}},
+        {"{\"records_lost\":1e3,\"comms\":[]}", -1, {0}},
+        {"{\"records_lost\":0,\"comms\":[1]}", -1, {0}},
+        {"{\"records_lost\":0,\"comms\":[" COMM("{\"A\":-1}", "true") "]}",
+         -1,
+         {0}},
+        {"{\"records_lost\":0,\"comms\":[" COMM("{\"A\":9223372036854775807}",
+                                                "true") "]}",
+         -1,
+         {0}},
+        {"{\"records_lost\":2,\"comms\":[]}", 0, {0, 2, true}},
+        {"{\"records_lost\":0,\"comms\":[" COMM(
+             "{\"A\":3,\"B\":4}", "true") "," COMM("{}", "true") "]}",
+         0,
+         {7, 0, true}},
+        {"{\"records_lost\":0,\"comms\":[" COMM("{\"A\":3}", "true") "," COMM(
+             "{\"A\":5}", "false") "]}",
+         0,
+         {8, 0, false}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct jp_counts c = {99, 99, false};
+        struct jp_error err = {""};
+        int rc = countsfile_parse(rows[i].text, strlen(rows[i].text), "c.json",
+                                  &c, &err);
+
+        if (rc != rows[i].rc)
+            fail_msg("%s: %d", rows[i].text, rc);
+        if (rc < 0) {
+            assert_int_equal(c.produced, 99);
+            assert_non_null(strstr(err.text, "c.json"));
+        } else {
+            assert_int_equal(c.produced, rows[i].counts.produced);
+            assert_int_equal(c.lost, rows[i].counts.lost);
+            assert_int_equal(c.finalized, rows[i].counts.finalized);
+        }
+    }
+}
+
+#define IN_DIR(test)                                                           \
+    cmocka_unit_test_setup_teardown(test, tempdir_make, tempdir_drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(splits_lines), cmocka_unit_test(skips_long_lines),
+        cmocka_unit_test(reads_gzip),   cmocka_unit_test(tells_damaged_gzip),
+        cmocka_unit_test(stops_a_bomb), IN_DIR(opens_only_files),
+        IN_DIR(ignores_growth),         IN_DIR(survives_truncation),
+        IN_DIR(walks_folders),          IN_DIR(refuses_missing_inputs),
+        cmocka_unit_test(reads_counts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* fuzz_record.c - any bytes as a log, plain and compressed, to the result. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "orchestrator/aggregate/result_build.h"
+#include "orchestrator/ingest/countsfile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Reads bytes into join as file `index`. */
+static void read_bytes(struct join *join, const void *data, size_t size,
+                       uint32_t index, struct join_file *file)
+{
+    struct jp_logsource *source = logsource_open_memory(data, size, NULL);
+    struct jp_loglines lines = {0};
+    atomic_bool stop = false;
+    _Atomic uint64_t done = 0;
+
+    if (!source || loglines_init(&lines, source) < 0)
+        abort();
+    join_begin_file(join, index);
+    joinrun_read(join, &lines, file, &stop, &done);
+    loglines_fini(&lines);
+    logsource_close(source);
+}
+
+static void check(const struct jp_result *r)
+{
+    uint64_t records = 0, of_ranks = 0, of_cells = 0;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = &r->ops[i];
+
+        assert(op->n > 0 && op->n <= r->comms[op->comm].n_ranks);
+        assert(op->n_busbw <= op->n && op->coll < r->n_coll_names);
+        assert(op->exec_min_us <= op->exec_max_us);
+        assert(op->exec_max_us <= op->exec_sum_us);
+        records += op->n;
+    }
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        of_ranks += r->ranks[i].records;
+        assert(r->ranks[i].last_ops <= r->ranks[i].timed_ops);
+        assert(r->ranks[i].rank < r->comms[r->ranks[i].comm].n_ranks);
+    }
+    for (size_t i = 0; i < r->n_cells; i++)
+        of_cells += r->cells[i].records;
+    assert(records == r->quality.coll_records);
+    assert(of_ranks == records && of_cells == records);
+    if (r->quality.expected_kind == JP_EXPECT_BOUND)
+        assert(r->quality.records <= r->quality.expected);
+}
+
+/* The whole way to a result. */
+static void finish(struct join *join)
+{
+    static int (*const steps[])(struct build *) = {
+        result_comms,   result_ranks, result_ops,     result_cells,
+        result_windows, result_p2p,   result_quality,
+    };
+    struct jp_logwalk walk = {0};
+    struct build b = {.join = join, .walk = &walk};
+
+    b.result = calloc(1, sizeof(*b.result));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (!b.result || steps[i](&b) < 0)
+            abort();
+    check(b.result);
+    result_destroy(b.result);
+    free(b.comm_at);
+    free(b.comm_from);
+    free(b.func_at);
+}
+
+static size_t squeeze(const uint8_t *data, size_t size, unsigned char *out,
+                      size_t cap)
+{
+    z_stream z = {0};
+    size_t n;
+
+    if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    z.next_in = (unsigned char *) (uintptr_t) data;
+    z.avail_in = (uInt) size;
+    z.next_out = out;
+    z.avail_out = (uInt) cap;
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        abort();
+    n = z.total_out;
+    deflateEnd(&z);
+    return n;
+}
+
+/* The same bytes compressed say the same. */
+static void compare_gzip(const uint8_t *data, size_t size,
+                         struct join_budget *budget, const struct join *plain,
+                         const struct join_file *file)
+{
+    size_t cap = size + size / 8 + 256;
+    unsigned char *packed = malloc(cap);
+    struct join *join = join_create(budget, true);
+    struct join_file again = {0};
+
+    if (!packed || !join)
+        abort();
+    read_bytes(join, packed, squeeze(data, size, packed, cap), 0, &again);
+    join_sort_strays(join);
+    assert(join->coll_records == plain->coll_records);
+    assert(join->p2p_records == plain->p2p_records);
+    assert(join->duplicates == plain->duplicates);
+    assert(again.bad_lines == file->bad_lines && again.cut == file->cut);
+    join_destroy(join);
+    free(packed);
+}
+
+/* Two threads' halves, folded. */
+static void merge_halves(const uint8_t *data, size_t size,
+                         struct join_budget *budget)
+{
+    struct join *a = join_create(budget, false);
+    struct join *b = join_create(budget, false);
+    struct join_file file = {0};
+
+    if (!a || !b)
+        abort();
+    read_bytes(a, data, size / 2, 0, &file);
+    read_bytes(b, data + size / 2, size - size / 2, 1, &file);
+    join_sort_strays(a);
+    join_sort_strays(b);
+    if (!a->conflict && !b->conflict && join_merge(a, b) == JOIN_OK) {
+        join_sort_strays(a);
+        if (!a->conflict)
+            finish(a);
+    }
+    join_destroy(a);
+    join_destroy(b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct join_budget budget = {.limit = 1 << 22, .journal_limit = 1 << 20};
+    struct join *join = join_create(&budget, true);
+    struct join_file file = {0};
+    struct jp_counts counts;
+
+    if (!join)
+        abort();
+    read_bytes(join, data, size, 0, &file);
+    join_sort_strays(join);
+    if (size < 2 || data[0] != 0x1f || data[1] != 0x8b) {
+        budget.used = 0;
+        compare_gzip(data, size, &budget, join, &file);
+    }
+    finish(join);
+    join_destroy(join);
+    budget.used = 0;
+    merge_halves(data, size, &budget);
+    countsfile_parse((const char *) data, size, "fuzz", &counts, NULL);
+    return 0;
+}

@@ -1,0 +1,33 @@
+#!/bin/bash
+# run.sh - replay each fuzz target's corpus, then fuzz it for some seconds.
+# Usage: run.sh SECONDS CORPUS_DIR TARGET...; appends "fuzz P F S" to
+# $JOBPROF_RESULTS; new inputs stay in a temporary folder, crashes in fuzz-crashes/.
+set -u
+seconds=$1
+corpus=$2
+shift 2
+passed=0
+failed=0
+mkdir -p fuzz-crashes
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for target; do
+    name=$(basename "$target")
+    name=${name#fuzz_}
+    mkdir "$work/$name"
+    if "$target" -runs=0 "$corpus/$name" >"$work/log" 2>&1 &&
+        "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+            -max_len=65536 -artifact_prefix="fuzz-crashes/$name-" \
+            "$work/$name" "$corpus/$name" >>"$work/log" 2>&1; then
+        runs=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$work/log" | tail -n 1)
+        echo "ok fuzz $name: corpus and ${runs:-0} runs in $seconds s"
+        passed=$((passed + 1))
+    else
+        echo "not ok fuzz $name"
+        tail -n 40 "$work/log"
+        failed=$((failed + 1))
+    fi
+done
+[ -z "${JOBPROF_RESULTS:-}" ] ||
+    echo "fuzz $passed $failed 0" >>"$JOBPROF_RESULTS"
+[ "$failed" -eq 0 ]
