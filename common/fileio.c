@@ -144,13 +144,15 @@ int fileio_temp_open(struct jp_tempfile *file, const char *path,
                      struct jp_error *err)
 {
     static unsigned counter;
+    char host[65] = "host";
     int fd = -1;
 
+    gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
     *file = (struct jp_tempfile){0};
     file->path = strdup(path);
     file->temp_path =
-        fileio_path("%s.tmp.%ld.%u", path, (long) getpid(),
-                    __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
+        fileio_path("%s.tmp.%ld.%u.%s", path, (long) getpid(),
+                    __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED), host);
     if (!file->path || !file->temp_path) {
         error_set(err, "out of memory");
         goto fail;
@@ -189,6 +191,7 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
     int bad = ferror(file->stream);
     int rc = 0;
 
+    errno = EIO; /* an earlier write failed: its errno is gone */
     bad |= fclose(file->stream);
     file->stream = NULL;
     if (bad || rename(file->temp_path, file->path) < 0) {

@@ -2,7 +2,7 @@
  * default, in this order.
  *
  * Pure but for the two settings files. What profiler runs, and where, is
- * decided later (orchestrator/cmd/resolve.h).
+ * decided later (orchestrator/agent/resolve.h).
  */
 #ifndef JP_COMMON_PLAN_H
 #define JP_COMMON_PLAN_H

@@ -1,0 +1,119 @@
+/* What the program really issued, for checking what a profiler says of it. */
+#include "contrib/ncclsim/sim_counts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "contrib/ncclsim/sim_cost.h"
+
+void sim_counts_add(struct jp_sim_counts *counts, enum jp_nccl_func func,
+                    uint64_t bytes)
+{
+    int i;
+
+    for (i = 0; i < counts->n; i++) {
+        if (counts->rows[i].func == func && counts->rows[i].bytes == bytes)
+            break;
+    }
+    if (i == SIM_MAX_ROWS)
+        return;
+    if (i == counts->n) {
+        counts->rows[i].func = func;
+        counts->rows[i].bytes = bytes;
+        counts->rows[i].ops = 0;
+        counts->n++;
+    }
+    counts->rows[i].ops++;
+}
+
+uint64_t sim_counts_total(const struct jp_sim_counts *counts)
+{
+    uint64_t sum = 0;
+    int i;
+
+    for (i = 0; i < counts->n; i++)
+        sum += counts->rows[i].ops;
+    return sum;
+}
+
+/* Sums of one function; 0 where it was not used. */
+static uint64_t sum_of(const struct jp_sim_counts *counts, int func,
+                       uint64_t *bytes)
+{
+    uint64_t ops = 0;
+    int i;
+
+    *bytes = 0;
+    for (i = 0; i < counts->n; i++) {
+        if ((int) counts->rows[i].func != func)
+            continue;
+        ops += counts->rows[i].ops;
+        *bytes += counts->rows[i].ops * counts->rows[i].bytes;
+    }
+    return ops;
+}
+
+static void put_functions(FILE *out, const struct jp_sim_counts *counts)
+{
+    const char *comma = "";
+    uint64_t ops, bytes;
+    int func;
+
+    for (func = 0; func < JP_NCCL_N_FUNCS; func++) {
+        ops = sum_of(counts, func, &bytes);
+        if (ops == 0)
+            continue;
+        fprintf(out, "%s\"%s\":{\"ops\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
+                comma, sim_cost_func_name((enum jp_nccl_func) func), ops,
+                bytes);
+        comma = ",";
+    }
+}
+
+void sim_counts_put(FILE *out, const struct jp_sim_counts *counts,
+                    const struct jp_sim_group *group, int rank)
+{
+    char hash[32];
+    int i;
+
+    snprintf(hash, sizeof(hash), "0x%" PRIx64, group->hash);
+    fprintf(out, "{\"id\":\"%.16s\",\"hash\":\"%s\",\"name\":\"%s\","
+            "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d,\"functions\":{",
+            hash, hash, group->name ? group->name : "unknown", rank, group->n,
+            group->n_nodes);
+    put_functions(out, counts);
+    fputs("},\"cells\":[", out);
+    for (i = 0; i < counts->n; i++)
+        fprintf(out, "%s{\"func\":\"%s\",\"bytes\":%" PRIu64
+                ",\"ops\":%" PRIu64 "}", i ? "," : "",
+                sim_cost_func_name(counts->rows[i].func),
+                counts->rows[i].bytes, counts->rows[i].ops);
+    fputs("]}", out);
+}
+
+FILE *sim_counts_open(const char *path, int rank, int n_ranks,
+                      struct jp_error *err)
+{
+    char name[PATH_MAX];
+    const char *mark = strstr(path, "%r");
+    struct stat st;
+    FILE *out;
+    int n;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        n = snprintf(name, sizeof(name), "%s/counts-%d.json", path, rank);
+    else if (mark)
+        n = snprintf(name, sizeof(name), "%.*s%d%s", (int) (mark - path), path,
+                     rank, mark + 2);
+    else if (n_ranks > 1)
+        n = snprintf(name, sizeof(name), "%s.%d", path, rank);
+    else
+        n = snprintf(name, sizeof(name), "%s", path);
+    out = n > 0 && n < (int) sizeof(name) ? fopen(name, "we") : NULL;
+    if (!out)
+        error_set(err, "%s: %s", path, strerror(errno));
+    return out;
+}

@@ -1,0 +1,125 @@
+/* The communicators of a 3-D parallel job: who is in which, under which hash. */
+#include "contrib/ncclsim/sim_groups.h"
+
+#include <stdlib.h>
+
+#include "contrib/ncclsim/sim_random.h"
+
+static const char *const names[SIM_N_KINDS] = {
+    [SIM_SELF] = NULL,
+    [SIM_TP] = "tp",
+    [SIM_DP] = "dp",
+    [SIM_WORLD] = "world",
+};
+
+static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
+                    int rank)
+{
+    switch (kind) {
+    case SIM_SELF:
+        return rank;
+    case SIM_TP:
+        return world->node[rank];
+    case SIM_DP:
+        return world->local[rank];
+    default:
+        return 0;
+    }
+}
+
+static void count_nodes(struct jp_sim_group *group,
+                        const struct jp_sim_world *world)
+{
+    int i, k;
+
+    for (i = 0; i < group->n; i++) {
+        int node = world->node[group->members[i]];
+
+        for (k = 0; k < i && world->node[group->members[k]] != node; k++)
+            ;
+        group->n_nodes += k == i;
+    }
+}
+
+static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
+                const struct jp_sim_world *world, uint64_t seed)
+{
+    int min = kind == SIM_SELF ? 1 : 2;
+    int r, g;
+
+    all->of = calloc((size_t) world->n_ranks, sizeof(*all->of));
+    all->groups = calloc((size_t) world->n_ranks, sizeof(*all->groups));
+    if (!all->of || !all->groups)
+        return -1;
+    for (r = 0; r < world->n_ranks; r++) {
+        g = group_of(kind, world, r);
+        all->of[r] = g;
+        all->groups[g].n++;
+        if (g >= all->n)
+            all->n = g + 1;
+    }
+    for (g = 0; g < all->n; g++) {
+        struct jp_sim_group *group = &all->groups[g];
+
+        group->kind = kind;
+        group->name = names[kind];
+        group->hash = sim_random_mix(sim_random_mix(seed, 100 + kind),
+                                     (uint64_t) g);
+        group->members = calloc((size_t) group->n, sizeof(*group->members));
+        if (!group->members)
+            return -1;
+        group->n = 0;
+    }
+    for (r = 0; r < world->n_ranks; r++) {
+        struct jp_sim_group *group = &all->groups[all->of[r]];
+
+        group->members[group->n++] = r;
+    }
+    for (g = 0; g < all->n; g++) {
+        count_nodes(&all->groups[g], world);
+        if (all->groups[g].n < min)
+            all->groups[g].n = 0;
+    }
+    return 0;
+}
+
+int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
+                    const struct jp_sim_world *world, uint64_t seed,
+                    struct jp_error *err)
+{
+    int k;
+
+    for (k = 0; k < SIM_N_KINDS; k++)
+        groups[k] = (struct jp_sim_groups){0};
+    for (k = 0; k < SIM_N_KINDS; k++) {
+        if (fill(&groups[k], (enum jp_sim_kind) k, world, seed) < 0) {
+            sim_groups_fini(groups);
+            return error_set(err, "no memory");
+        }
+    }
+    return 0;
+}
+
+void sim_groups_fini(struct jp_sim_groups groups[SIM_N_KINDS])
+{
+    int k, g;
+
+    for (k = 0; k < SIM_N_KINDS; k++) {
+        for (g = 0; g < groups[k].n; g++)
+            free(groups[k].groups[g].members);
+        free(groups[k].groups);
+        free(groups[k].of);
+        groups[k] = (struct jp_sim_groups){0};
+    }
+}
+
+int sim_groups_rank(const struct jp_sim_group *group, int world_rank)
+{
+    int i;
+
+    for (i = 0; i < group->n; i++) {
+        if (group->members[i] == world_rank)
+            return i;
+    }
+    return -1;
+}

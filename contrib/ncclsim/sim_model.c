@@ -1,0 +1,280 @@
+/* The simulated program: what it computes and communicates, and when. */
+#include "contrib/ncclsim/sim_model.h"
+
+#include <stdlib.h>
+
+#include "contrib/ncclsim/sim_cost.h"
+#include "contrib/ncclsim/sim_random.h"
+
+#define MIB (1024ULL * 1024)
+
+enum action { COMPUTE, COLLECTIVE, PIPELINE, ALLTOALL };
+
+/* One iteration, in order; `every` N means each N-th iteration only. */
+static const struct step {
+    enum action action;
+    enum jp_sim_kind kind;
+    enum jp_nccl_func func;
+    uint64_t bytes; /* COMPUTE: microseconds */
+    int every;
+    int backwards; /* PIPELINE: from the last node to the first */
+} steps[] = {
+    {COMPUTE, SIM_SELF, 0, 2000, 1, 0},
+    {COLLECTIVE, SIM_SELF, JP_NCCL_ALL_REDUCE, 2 * MIB, 1, 0},
+    {COLLECTIVE, SIM_TP, JP_NCCL_ALL_GATHER, 2 * MIB, 1, 0},
+    {COLLECTIVE, SIM_TP, JP_NCCL_REDUCE_SCATTER, 2 * MIB, 1, 0},
+    {COLLECTIVE, SIM_TP, JP_NCCL_ALL_GATHER, 4 * MIB, 1, 0},
+    {COLLECTIVE, SIM_TP, JP_NCCL_REDUCE_SCATTER, 4 * MIB, 1, 0},
+    {COLLECTIVE, SIM_TP, JP_NCCL_ALL_GATHER, 8 * MIB, 1, 0},
+    {COLLECTIVE, SIM_TP, JP_NCCL_REDUCE_SCATTER, 8 * MIB, 1, 0},
+    {PIPELINE, SIM_WORLD, 0, 4 * MIB, 1, 0},
+    {COMPUTE, SIM_SELF, 0, 3000, 1, 0},
+    {PIPELINE, SIM_WORLD, 0, 4 * MIB, 1, 1},
+    {ALLTOALL, SIM_WORLD, 0, 1 * MIB, 1, 0},
+    {COLLECTIVE, SIM_DP, JP_NCCL_ALL_GATHER, 8 * MIB, 1, 0},
+    {COLLECTIVE, SIM_DP, JP_NCCL_ALL_REDUCE, 64 * MIB, 1, 0},
+    {COLLECTIVE, SIM_DP, JP_NCCL_ALL_REDUCE, 512 * MIB, 20, 0},
+    {COLLECTIVE, SIM_WORLD, JP_NCCL_ALL_REDUCE, 128 * MIB, 1, 0},
+    {COLLECTIVE, SIM_WORLD, JP_NCCL_BROADCAST, MIB / 2, 5, 0},
+    {COLLECTIVE, SIM_WORLD, JP_NCCL_REDUCE, 1 * MIB, 10, 0},
+};
+
+enum { N_STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+int sim_model_init(struct jp_sim_model *model, struct jp_error *err)
+{
+    size_t n = (size_t) model->world->n_ranks;
+
+    model->clock_ns = calloc(n, sizeof(*model->clock_ns));
+    model->ops = calloc(2 * n + 2, sizeof(*model->ops));
+    if (!model->clock_ns || !model->ops) {
+        sim_model_fini(model);
+        return error_set(err, "no memory");
+    }
+    return 0;
+}
+
+void sim_model_fini(struct jp_sim_model *model)
+{
+    free(model->clock_ns);
+    free(model->ops);
+    model->clock_ns = NULL;
+    model->ops = NULL;
+}
+
+int64_t sim_model_now_ns(const struct jp_sim_model *model)
+{
+    return model->clock_ns[model->world->rank];
+}
+
+/* A key for noise: the same in all processes, another one each time. */
+static uint64_t noise_key(const struct jp_sim_model *model, uint64_t what)
+{
+    uint64_t key = sim_random_mix(model->seed, (uint64_t) model->iteration);
+
+    return sim_random_mix(sim_random_mix(key, (uint64_t) model->step), what);
+}
+
+/* Moves a rank's clock to where it arrives at the operation. */
+static int64_t arrive(struct jp_sim_model *model, int rank,
+                      const struct jp_sim_group *group, int is_p2p)
+{
+    const struct jp_sim_fault_site site = {
+        .rank = rank,
+        .iteration = model->iteration,
+        .comm_ranks = group->n,
+        .is_p2p = is_p2p,
+    };
+    uint64_t jitter = noise_key(model, 1000 + (uint64_t) rank);
+
+    model->clock_ns[rank] += (int64_t) sim_random_below(jitter, 3000) +
+                             sim_faults_arrival_ns(model->faults, &site);
+    return model->clock_ns[rank];
+}
+
+static struct jp_sim_op make_op(const struct jp_sim_group *group,
+                                enum jp_nccl_func func, uint64_t bytes)
+{
+    return (struct jp_sim_op){
+        .group = group,
+        .func = func,
+        .bytes = bytes,
+        .peer = -1,
+        .n_channels = sim_cost_channels(bytes),
+        .crosses = group->n_nodes > 1,
+    };
+}
+
+/* When the operation ends for member i, given when all arrived. */
+static int64_t end_for(const struct jp_sim_op *op, int i, int64_t own,
+                       int64_t root, int64_t all, int64_t took)
+{
+    int64_t begin = all;
+
+    if (op->func == JP_NCCL_BROADCAST)
+        begin = own > root ? own : root; /* the root sends and goes on */
+    else if (op->func == JP_NCCL_REDUCE && i != op->root)
+        begin = own; /* only the root needs everyone */
+    return begin + took;
+}
+
+static void collective(struct jp_sim_model *model, const struct step *step,
+                       const struct jp_sim_group *group,
+                       sim_model_issue_fn *issue, void *data)
+{
+    struct jp_sim_op op = make_op(group, step->func, step->bytes);
+    struct jp_sim_launch launch = {sim_cost_func_name(step->func), 1, &op};
+    int64_t took = sim_cost_ns(group, step->func, step->bytes,
+                               noise_key(model, group->hash));
+    int64_t all = 0;
+    int64_t root = 0;
+    int i;
+
+    for (i = 0; i < group->n; i++) {
+        int64_t at = arrive(model, group->members[i], group, 0);
+
+        if (i == op.root)
+            root = at;
+        if (at > all)
+            all = at;
+    }
+    for (i = 0; i < group->n; i++) {
+        int rank = group->members[i];
+        int64_t own = model->clock_ns[rank];
+
+        model->clock_ns[rank] = end_for(&op, i, own, root, all, took);
+        if (rank == model->world->rank) {
+            op.start_ns = own;
+            op.end_ns = model->clock_ns[rank];
+            issue(data, &launch);
+        }
+    }
+}
+
+/* Adds our side of a message to the launch. */
+static void add_p2p(struct jp_sim_model *model, struct jp_sim_launch *launch,
+                    int peer, enum jp_nccl_func func, uint64_t bytes,
+                    int64_t start_ns, int64_t end_ns)
+{
+    const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
+    struct jp_sim_op *op = &launch->ops[launch->n++];
+
+    *op = make_op(world, func, bytes);
+    op->peer = peer;
+    op->crosses = model->world->node[peer] !=
+                  model->world->node[model->world->rank];
+    op->start_ns = start_ns;
+    op->end_ns = end_ns;
+}
+
+/* Neighbours among the nodes: same local number, so neighbours in DP. */
+static void pipeline(struct jp_sim_model *model, const struct step *step,
+                     const struct jp_sim_group *dp, sim_model_issue_fn *issue,
+                     void *data)
+{
+    const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
+    struct jp_sim_launch launch = {"Send", 0, model->ops};
+    int me = model->world->rank;
+    int64_t mine = 0;
+    int64_t *arrived = calloc((size_t) dp->n + 1, sizeof(*arrived));
+    int i;
+
+    if (!arrived)
+        abort();
+    for (i = 0; i < dp->n; i++) {
+        arrived[i] = arrive(model, dp->members[i], world, 1);
+        if (dp->members[i] == me)
+            mine = arrived[i];
+    }
+    for (i = 0; i + 1 < dp->n; i++) {
+        int from = dp->members[step->backwards ? i + 1 : i];
+        int to = dp->members[step->backwards ? i : i + 1];
+        int64_t begin = arrived[i] > arrived[i + 1] ? arrived[i]
+                                                    : arrived[i + 1];
+        int64_t end = begin + sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
+                                          noise_key(model, (uint64_t) from));
+
+        if (from == me)
+            add_p2p(model, &launch, to, JP_NCCL_SEND, step->bytes, mine, end);
+        if (to == me)
+            add_p2p(model, &launch, from, JP_NCCL_RECV, step->bytes, mine, end);
+        if (end > model->clock_ns[from])
+            model->clock_ns[from] = end;
+        if (end > model->clock_ns[to])
+            model->clock_ns[to] = end;
+    }
+    free(arrived);
+    if (launch.n > 0)
+        issue(data, &launch);
+}
+
+/* NCCL makes n sends and n receives of it, one pair with itself. */
+static void alltoall(struct jp_sim_model *model, const struct step *step,
+                     const struct jp_sim_group *world,
+                     sim_model_issue_fn *issue, void *data)
+{
+    struct jp_sim_launch launch = {"AlltoAll", 0, model->ops};
+    int64_t mine = 0;
+    int64_t end = 0;
+    int r;
+
+    for (r = 0; r < world->n; r++) {
+        int64_t at = arrive(model, r, world, 1);
+
+        if (r == model->world->rank)
+            mine = at;
+        if (at > end)
+            end = at;
+    }
+    end += world->n * sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
+                                  noise_key(model, world->hash));
+    for (r = 0; r < world->n; r++) {
+        add_p2p(model, &launch, r, JP_NCCL_SEND, step->bytes, mine, end);
+        add_p2p(model, &launch, r, JP_NCCL_RECV, step->bytes, mine, end);
+        model->clock_ns[r] = end;
+    }
+    issue(data, &launch);
+}
+
+static void compute(struct jp_sim_model *model, const struct step *step)
+{
+    int64_t ns = (int64_t) step->bytes * 1000;
+    int r;
+
+    for (r = 0; r < model->world->n_ranks; r++) {
+        uint64_t key = noise_key(model, 2000 + (uint64_t) r);
+
+        model->clock_ns[r] += ns + (int64_t) sim_random_below(key, 20000);
+    }
+}
+
+void sim_model_iterate(struct jp_sim_model *model, int iteration,
+                       sim_model_issue_fn *issue, void *data)
+{
+    int g;
+
+    model->iteration = iteration;
+    for (model->step = 0; model->step < N_STEPS; model->step++) {
+        const struct step *step = &steps[model->step];
+        int kind = step->action == PIPELINE ? SIM_DP : step->kind;
+
+        if (iteration % step->every != 0)
+            continue;
+        if (step->action == COMPUTE) {
+            compute(model, step);
+            continue;
+        }
+        for (g = 0; g < model->groups[kind].n; g++) {
+            const struct jp_sim_group *group = &model->groups[kind].groups[g];
+
+            if (group->n == 0)
+                continue;
+            if (step->action == COLLECTIVE)
+                collective(model, step, group, issue, data);
+            else if (step->action == PIPELINE && model->p2p)
+                pipeline(model, step, group, issue, data);
+            else if (step->action == ALLTOALL && model->alltoall)
+                alltoall(model, step, group, issue, data);
+        }
+    }
+}

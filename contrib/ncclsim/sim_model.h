@@ -1,0 +1,69 @@
+/* The simulated program: what it computes and communicates, and when.
+ *
+ * A virtual clock per rank; every process advances the clocks of all ranks, so
+ * all of them agree without a word between them. A collective begins when its
+ * last rank arrives and ends for all together: who comes early stays longer in
+ * the kernel, exec_r = end - arrival_r. A Broadcast's root and a Reduce's
+ * other ranks need not wait for everyone; Send and Recv wait for each other.
+ *
+ * How long it takes is in sim_cost.h, the iteration is the table in
+ * sim_model.c.
+ */
+#ifndef JP_SIM_MODEL_H
+#define JP_SIM_MODEL_H
+
+#include <stdint.h>
+
+#include "contrib/ncclsim/sim_faults.h"
+#include "contrib/ncclsim/sim_groups.h"
+#include "plugins/nccl_recorder/nccl_profiler.h"
+
+/* One operation of our own rank. */
+struct jp_sim_op {
+    const struct jp_sim_group *group; /* its communicator */
+    enum jp_nccl_func func;
+    uint64_t bytes; /* count times element size, as NCCL enqueues it */
+    int root;       /* in the communicator */
+    int peer;       /* Send, Recv: in the communicator */
+    int n_channels;
+    int crosses;      /* some of its traffic leaves the node */
+    int64_t start_ns; /* we arrived */
+    int64_t end_ns;   /* it was done for us */
+};
+
+/* Operations of one kernel launch: a collective, or a group of Send and Recv;
+ * `api` is the user's call ("AllReduce", "AlltoAll", "Send"). */
+struct jp_sim_launch {
+    const char *api;
+    int n;
+    struct jp_sim_op *ops;
+};
+
+typedef void sim_model_issue_fn(void *data, const struct jp_sim_launch *launch);
+
+struct jp_sim_model {
+    const struct jp_sim_world *world;
+    const struct jp_sim_groups *groups; /* [SIM_N_KINDS] */
+    const struct jp_sim_faults *faults;
+    uint64_t seed;
+    int p2p;      /* pipeline Send and Recv */
+    int alltoall; /* an AlltoAll per iteration */
+    int64_t *clock_ns;     /* [n_ranks] */
+    struct jp_sim_op *ops; /* room for our operations of one launch */
+    int iteration;
+    int step; /* counts the launches of an iteration */
+};
+
+/* Sets the clocks to zero; the pointers stay the caller's. 0 or -1. Release
+ * with sim_model_fini(). */
+int sim_model_init(struct jp_sim_model *model, struct jp_error *err);
+void sim_model_fini(struct jp_sim_model *model);
+
+/* Runs one iteration and calls `issue` for each launch of our own rank. */
+void sim_model_iterate(struct jp_sim_model *model, int iteration,
+                       sim_model_issue_fn *issue, void *data);
+
+/* Our own rank's clock. */
+int64_t sim_model_now_ns(const struct jp_sim_model *model);
+
+#endif

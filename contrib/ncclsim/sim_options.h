@@ -1,0 +1,33 @@
+/* The command line: one table for parsing and for --help. */
+#ifndef JP_SIM_OPTIONS_H
+#define JP_SIM_OPTIONS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/error.h"
+#include "contrib/ncclsim/sim_faults.h"
+
+struct jp_sim_options {
+    int iterations;
+    int rank, n_ranks, ranks_per_node; /* -1: from Slurm's environment */
+    int64_t seed;                      /* -1: from Slurm's environment */
+    int interface;                     /* 0: the newest */
+    int p2p, alltoall;
+    int threads;
+    int64_t seconds_us;  /* 0: as fast as possible */
+    double realtime;     /* wall seconds for a virtual one; 0: none */
+    const char *counts;  /* borrowed from argv; NULL: none */
+    int finalize;        /* destroy the communicators at the end */
+    int verbose;
+    int help;
+    struct jp_sim_faults faults;
+};
+
+/* Sets the defaults, then reads argv. 0 or -1. */
+int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
+                      struct jp_error *err);
+
+void sim_options_help(FILE *out);
+
+#endif

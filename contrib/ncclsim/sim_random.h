@@ -1,0 +1,23 @@
+/* Numbers that look random and are the same in every process of the job. */
+#ifndef JP_SIM_RANDOM_H
+#define JP_SIM_RANDOM_H
+
+#include <stdint.h>
+
+/* splitmix64's finalizer over two words: a well mixed 64-bit hash. */
+static inline uint64_t sim_random_mix(uint64_t a, uint64_t b)
+{
+    uint64_t z = a + 0x9E3779B97F4A7C15ULL * (b + 1);
+
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
+/* A number in [0, below) for the key; `below` > 0. */
+static inline uint64_t sim_random_below(uint64_t key, uint64_t below)
+{
+    return sim_random_mix(key, 7) % below;
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* begin.c - make a node's folders, token and record; then its topology. */
+#include "orchestrator/agent/begin.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/pairs.h"
+#include "orchestrator/agent/topofile.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/noderec.h"
+#include "orchestrator/collect/stepdir.h"
+
+/* A client's cache may say "not there" of what srun has just written. */
+#define CONF_WAIT_MS 200
+/* Drivers may hang hwloc; no step is served by a topology this late. */
+#define LINGER_S 120
+
+static int check_hash(const char *path, struct jp_error *err)
+{
+    const char *wanted = getenv("SLURM_JOBPROF_HASH");
+    char hash[17];
+
+    if (!wanted || !*wanted)
+        return 0;
+    if (jobconf_hash(path, hash, err) < 0)
+        return -1;
+    if (strcmp(hash, wanted) != 0)
+        return error_set(err, "%s: not the one that srun wrote", path);
+    return 0;
+}
+
+static int read_conf(const char *dir, struct jp_jobconf *conf,
+                     struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    int rc;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    for (int waited = 0;; waited += 20) {
+        rc = access(path, R_OK) < 0 && errno == ENOENT ? -1 : 0;
+        if (rc == 0 || waited >= CONF_WAIT_MS)
+            break;
+        clock_sleep_ms(20);
+    }
+    rc = check_hash(path, err);
+    if (rc == 0)
+        rc = jobconf_read(path, conf, err);
+    free(path);
+    return rc;
+}
+
+/* This node stays out of the step: nobody is to wait for it. */
+static void step_aside(const struct jp_seat *seat, const char *node,
+                       const struct jp_error *why)
+{
+    enum jp_lastout out;
+
+    stepdir_log(seat->dir, "%s runs unprofiled: %s", node, why->text);
+    lastout_leave(seat, &out, NULL);
+}
+
+static int join(const struct jp_seat *seat, const char *node,
+                const struct jp_jobconf *conf, char **pairs,
+                struct jp_error *err)
+{
+    char *text = NULL;
+
+    if (pairs_check_plugin(conf, err) < 0 ||
+        !(text = pairs_format(conf, node, err)) ||
+        lastout_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0) {
+        free(text);
+        return -1;
+    }
+    *pairs = text;
+    return 0;
+}
+
+int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
+               struct jp_error *err)
+{
+    struct jp_jobconf conf = {0};
+    int rc = -1;
+
+    if (lastout_is_reported(seat->dir))
+        return error_set(err, "%s: this step is reported already", seat->dir);
+    if (read_conf(seat->dir, &conf, err) < 0)
+        return -1;
+    if (stepdir_prepare(seat->dir, node, err) < 0)
+        goto out;
+    rc = join(seat, node, &conf, pairs, err);
+    if (rc < 0)
+        step_aside(seat, node, err);
+out:
+    jobconf_fini(&conf);
+    return rc;
+}
+
+void begin_linger(const char *dir, const char *node)
+{
+    char *job_dir = stepdir_job_dir(dir);
+    struct jp_error err;
+
+    alarm(LINGER_S);
+    if (job_dir && topofile_make(job_dir, node, &err) < 0)
+        stepdir_log(dir, "no topology of %s: %s", node, err.text);
+    free(job_dir);
+}

@@ -1,0 +1,102 @@
+/* resolve.c - from settings to a step directory with its job.conf. */
+#include "orchestrator/agent/resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+
+bool resolve_is_profiled(const struct jp_plan *plan)
+{
+    const struct plan_side *nccl = &plan->nccl;
+
+    return nccl->mode && nccl->mode != grammar_find_mode(nccl->grammar, "plan");
+}
+
+static bool asks(const char *text)
+{
+    return text && *text && strncmp(text, "off", 3) != 0;
+}
+
+bool resolve_is_asked(const struct plan_input *in)
+{
+    return asks(in->nccl) || asks(in->copper) || asks(in->default_mode) ||
+           asks(plan_env(in, "JOBPROF_NCCL")) ||
+           asks(plan_env(in, "JOBPROF_COPPER"));
+}
+
+/* Writes job.conf and hashes it. */
+static int write_conf(const struct resolve_place *place,
+                      const struct jp_jobconf *conf, char hash[17],
+                      struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, place->step_dir);
+    int rc = -1;
+
+    if (!path)
+        error_set(err, "out of memory");
+    else if (jobconf_write(path, conf, err) == 0 &&
+             jobconf_hash(path, hash, err) == 0)
+        rc = 0;
+    free(path);
+    return rc;
+}
+
+static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
+                     struct resolve_answer *answer, struct jp_error *err)
+{
+    struct resolve_place place = {0};
+    struct jp_jobconf conf = {0};
+    int rc = -1;
+
+    if (resolve_place(&in->plan, plan, &place, err) < 0 ||
+        resolve_conf(in, plan, &place, &conf, &answer->note, err) < 0 ||
+        resolve_make(&place, in->owner, err) < 0)
+        goto out;
+    if (write_conf(&place, &conf, answer->hash, err) < 0) {
+        resolve_unmake(&place);
+        goto out;
+    }
+    answer->limit_s = (plan->policy.report_limit_ms + 999) / 1000;
+    answer->dir = place.step_dir;
+    place.step_dir = NULL;
+    rc = 0;
+out:
+    jobconf_fini(&conf);
+    resolve_place_fini(&place);
+    return rc;
+}
+
+int resolve_step(const struct resolve_input *in, struct resolve_answer *out,
+                 struct jp_error *err)
+{
+    struct resolve_answer answer = {0};
+    struct jp_plan plan;
+    int rc = 0;
+
+    if (plan_make(&in->plan, &plan, err) < 0)
+        return -1;
+    if (resolve_is_profiled(&plan))
+        rc = make_step(in, &plan, &answer, err);
+    else if (plan.copper.mode && plan.copper.mode_source >= PLAN_ENV)
+        rc = error_set(err, "Copper profiles have no runner yet");
+    /* what a site's default leaves out is nobody's surprise */
+    if (rc == 0 && !resolve_is_explicit(&plan)) {
+        free(answer.note);
+        answer.note = NULL;
+    }
+    plan_fini(&plan);
+    if (rc < 0) {
+        resolve_answer_fini(&answer);
+        return -1;
+    }
+    *out = answer;
+    return 0;
+}
+
+void resolve_answer_fini(struct resolve_answer *answer)
+{
+    free(answer->dir);
+    free(answer->note);
+    *answer = (struct resolve_answer){0};
+}

@@ -1,0 +1,88 @@
+/* resolve_backend.c - choose the profiler. */
+#include "orchestrator/agent/resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+
+/* The mode's word as a backend's name. */
+static const char *wanted(const struct plan_side *side)
+{
+    const char *mode = side->grammar->modes[side->mode].name;
+
+    if (!strcmp(mode, "auto"))
+        return JP_DEF_NCCL_AUTO;
+    if (!strcmp(mode, "plan"))
+        return plan_get(side, "mode");
+    return mode;
+}
+
+static const char *library_of(const struct jp_plan *plan, const char *name)
+{
+    if (!strcmp(name, "inspector"))
+        return plan->inspector;
+    if (!strcmp(name, "example"))
+        return plan->example;
+    if (!strcmp(name, "recorder"))
+        return plan->recorder;
+    return NULL;
+}
+
+static bool readable(const char *path)
+{
+    int fd = path ? fileio_open_regular(path, true, NULL) : -1;
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+/* Fills choice with the backend of that name. -1: it cannot run. */
+static int try_backend(const struct jp_plan *plan, const char *name,
+                       struct resolve_choice *choice, struct jp_error *err)
+{
+    const struct backend *backend = backend_find(name);
+
+    if (!backend || !backend->planner)
+        return error_set(err, "no profiler \"%s\" in this build", name);
+    choice->backend = backend;
+    choice->input.library = library_of(plan, name);
+    choice->input.library_exists = readable(choice->input.library);
+    if (!backend->planner->usable)
+        return 0;
+    return backend->planner->usable(&choice->input, err);
+}
+
+int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
+                   const char *step_dir, struct resolve_choice *out,
+                   struct jp_error *err)
+{
+    const char *name = wanted(&plan->nccl), *fallback = NULL;
+    struct resolve_choice choice = {.input = {.side = &plan->nccl,
+                                              .step_dir = step_dir,
+                                              .nnodes = in->nnodes,
+                                              .ntasks = in->ntasks}};
+    struct jp_error why = {""};
+
+    if (try_backend(plan, name, &choice, &why) < 0) {
+        if (choice.backend)
+            fallback = choice.backend->planner->fallback;
+        if (!fallback || try_backend(plan, fallback, &choice, err) < 0)
+            return error_set(err, "%s", why.text);
+    }
+    choice.reason = strdup(why.text);
+    if (!choice.reason)
+        return error_set(err, "out of memory");
+    *out = choice;
+    return 0;
+}
+
+void resolve_choice_fini(struct resolve_choice *choice)
+{
+    free(choice->reason);
+    *choice = (struct resolve_choice){0};
+}

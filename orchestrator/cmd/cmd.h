@@ -1,0 +1,33 @@
+/* cmd.h - the subcommands of jobprof and jobprof-node.
+ *
+ * Each takes main's argc and argv from the subcommand's name on (argv[0] is
+ * "report"), writes data to stdout and narration to stderr, and returns the
+ * program's exit status. Only files in cmd/ turn an error into a line.
+ */
+#ifndef JP_CMD_CMD_H
+#define JP_CMD_CMD_H
+
+/* The exit statuses of jobprof (jobprof(1)); jobprof-node uses OK, NOT_PROFILED
+ * and REFUSED besides (docs/internals.md, section 1). */
+enum jp_exit {
+    JP_EXIT_OK = 0,
+    JP_EXIT_FINDINGS = 1,   /* verdict at or over --fail-on */
+    JP_EXIT_USAGE = 2,      /* bad command line or configuration */
+    JP_EXIT_INCOMPLETE = 3, /* data is missing, or not yet analysed */
+    JP_EXIT_NODATA = 4,
+    JP_EXIT_IO = 5,
+    JP_EXIT_NOT_PROFILED = 3, /* jobprof-node: said on stderr */
+    JP_EXIT_REFUSED = 64      /* jobprof-node resolve --check */
+};
+
+/* jobprof */
+int cmd_report(int argc, char **argv);
+int cmd_aggregate(int argc, char **argv);
+int cmd_config(int argc, char **argv);
+
+/* jobprof-node */
+int cmd_resolve(int argc, char **argv);
+int cmd_begin(int argc, char **argv);
+int cmd_finish(int argc, char **argv);
+
+#endif

@@ -1,0 +1,82 @@
+/* cmd_begin.c - `jobprof-node begin`: a node joins, then lingers. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "orchestrator/agent/begin.h"
+#include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/locate.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/node_args.h"
+
+#define LINGER_NICE 10 /* the tasks are starting beside it */
+
+static int find_dir(const struct node_args *args, char **dir,
+                    struct jp_error *err)
+{
+    const struct jp_locate settings = {.config = args->config,
+                                       .default_mode = args->default_mode,
+                                       .nccl = args->nccl,
+                                       .copper = args->copper,
+                                       .nodeid = args->seat.nodeid,
+                                       .nodes = args->seat.nodes};
+
+    if (!args->seat.dir)
+        return locate_dir(&settings, dir, err);
+    *dir = strdup(args->seat.dir);
+    return *dir ? 0 : error_set(err, "out of memory");
+}
+
+/* The module reads until end of file: nothing of ours stays open. */
+static int hang_up(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int rc = fflush(stdout) == 0 && fd >= 0 ? 0 : -1;
+
+    for (int i = 0; fd >= 0 && i < 3; i++)
+        if (dup2(fd, i) < 0)
+            rc = -1;
+    return rc;
+}
+
+static int join(struct node_args *args, char **pairs, struct jp_error *err)
+{
+    char *dir = NULL;
+
+    if (find_dir(args, &dir, err) < 0)
+        return -1;
+    args->seat.dir = dir; /* kept until the process ends */
+    if (dir)
+        return begin_join(&args->seat, args->node, pairs, err);
+    *pairs = strdup(".\n");
+    return *pairs ? 0 : error_set(err, "out of memory");
+}
+
+int cmd_begin(int argc, char **argv)
+{
+    struct node_args args;
+    struct jp_error err;
+    char *pairs = NULL;
+
+    cleanup_init();
+    if (node_args_parse(argc, argv, &args, &err) < 0) {
+        fprintf(stderr, "begin: %s\n", err.text);
+        return JP_EXIT_USAGE;
+    }
+    if (join(&args, &pairs, &err) < 0) {
+        fprintf(stderr, "%s (tasks here run unprofiled)\n", err.text);
+        free((char *) args.seat.dir);
+        return JP_EXIT_NOT_PROFILED;
+    }
+    fputs(pairs, stdout);
+    free(pairs);
+    if (hang_up() == 0 && args.seat.dir) {
+        setpriority(PRIO_PROCESS, 0, LINGER_NICE);
+        begin_linger(args.seat.dir, args.node);
+    }
+    free((char *) args.seat.dir);
+    return JP_EXIT_OK;
+}

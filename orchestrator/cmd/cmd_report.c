@@ -1,0 +1,274 @@
+/* cmd_report.c - the command line of `jobprof report`. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/fileio.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/report/report.h"
+
+#define SUMMARY_MAX (1024UL * 1024 * 1024)
+
+static const char help[] =
+    "usage: jobprof report [options] DIR|JOBID[.STEP]\n"
+    "\n"
+    "Write the report of a step (DIR is its directory), or of all steps of a\n"
+    "job, from what its nodes have left: at any time, as often as you like.\n"
+    "JOBID is looked up by the site's and your dir setting, here, and in the\n"
+    "job's working directory as Slurm knows it.\n"
+    "\n"
+    "  --json           print summary.json on standard output\n"
+    "  --png            also render the plots (needs gnuplot)\n"
+    "  --fail-on WORD   exit 1 if the verdict is WORD or worse: NODATA,\n"
+    "                   INCOMPLETE, DEGRADED, SLOW, HANG\n"
+    "  --config FILE    the site's settings\n"
+    "  -q, --quiet      print no verdict\n"
+    "  -v, --verbose    say what is being done\n"
+    "  -h, --help       this text\n"
+    "\n"
+    "Exit status: 0 ok, 1 verdict at or over --fail-on, 2 usage, 3 incomplete\n"
+    "data or not yet analysed, 4 no data, 5 input or output failed.\n"
+    "At the end of a step srun runs `report --at-exit DIR`, and its last node\n"
+    "`report --watch DIR` in case srun does not.\n";
+
+enum {
+    OPT_JSON = 256,
+    OPT_PNG,
+    OPT_FAIL_ON,
+    OPT_CONFIG,
+    OPT_AT_EXIT,
+    OPT_WATCH
+};
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, OPT_JSON},
+    {"png", no_argument, NULL, OPT_PNG},
+    {"fail-on", required_argument, NULL, OPT_FAIL_ON},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"at-exit", required_argument, NULL, OPT_AT_EXIT},
+    {"watch", required_argument, NULL, OPT_WATCH},
+    {"quiet", no_argument, NULL, 'q'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+static int parse_fail_on(const char *word)
+{
+    for (int i = JP_VERDICT_HANG; i < JP_VERDICT_OK; i++)
+        if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) == 0)
+            return i;
+    return -1;
+}
+
+/* Sets *word to the step named by --at-exit, --watch or the argument. Returns
+ * -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct report_options *options,
+                 const char **word)
+{
+    int c;
+
+    optind = 0;
+    while ((c = getopt_long(argc, argv, "qvh", long_options, NULL)) != -1) {
+        switch (c) {
+        case OPT_JSON:
+            options->json = true;
+            break;
+        case OPT_PNG:
+            options->png = true;
+            break;
+        case OPT_CONFIG:
+            options->config = optarg;
+            break;
+        case 'q':
+            options->quiet = true;
+            break;
+        case 'v':
+            options->verbose = true;
+            break;
+        case OPT_FAIL_ON:
+            options->fail_on = parse_fail_on(optarg);
+            if (options->fail_on < 0) {
+                fprintf(stderr,
+                        "jobprof: --fail-on=%s: not a verdict that can "
+                        "fail (HANG, SLOW, DEGRADED, INCOMPLETE, NODATA)\n",
+                        optarg);
+                return JP_EXIT_USAGE;
+            }
+            break;
+        case OPT_AT_EXIT:
+        case OPT_WATCH:
+            options->kind = c == OPT_WATCH ? REPORT_WATCHER : REPORT_SRUN;
+            *word = optarg;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return JP_EXIT_OK;
+        default:
+            return JP_EXIT_USAGE;
+        }
+    }
+    if (!*word && optind < argc)
+        *word = argv[optind++];
+    if (*word && optind == argc)
+        return -1;
+    fprintf(stderr, "jobprof: report takes one DIR or JOBID[.STEP] "
+                    "(jobprof report --help)\n");
+    return JP_EXIT_USAGE;
+}
+
+static int print_json(const char *dir)
+{
+    char *path = fileio_path("%s/" JP_STEPDIR_SUMMARY, dir);
+    struct jp_error err = {"out of memory"};
+    char *text = NULL;
+    size_t len = 0;
+    int rc = JP_EXIT_OK;
+
+    if (!path || fileio_read(path, false, SUMMARY_MAX, &text, &len, &err) < 0 ||
+        fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0) {
+        fprintf(stderr, "jobprof: %s\n",
+                text ? "standard output failed" : err.text);
+        rc = JP_EXIT_IO;
+    }
+    free(text);
+    free(path);
+    return rc;
+}
+
+/* What the caller sees of a finished report. */
+static int show(const struct report_session *session)
+{
+    const struct report_options *options = session->options;
+    enum jp_summary how = JP_SUMMARY_AUTO;
+    struct jp_error err;
+
+    if (session->has_conf)
+        how = session->conf.summary;
+    if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
+        how = JP_SUMMARY_AUTO; /* off is for srun's own line */
+    if (options->kind != REPORT_WATCHER && !options->quiet &&
+        stepdir_has(session->dir, JP_STEPDIR_SUMMARY) &&
+        report_print_line(session->dir, how, stderr, &err) < 0)
+        fprintf(stderr, "jobprof: %s\n", err.text);
+    return options->json ? print_json(session->dir) : JP_EXIT_OK;
+}
+
+static int make_and_show(struct report_session *session)
+{
+    int rc;
+
+    report_turn_await_nodes(session);
+    report_session_set_budget(session);
+    if (session->options->verbose)
+        fprintf(stderr, "jobprof: reading %s/raw\n", session->dir);
+    rc = report_make(session);
+    if (rc != REPORT_LOST && rc != JP_EXIT_IO && show(session) != JP_EXIT_OK)
+        rc = JP_EXIT_IO;
+    claim_release(session->claim);
+    session->claim = NULL;
+    return rc;
+}
+
+static int run_session(struct report_session *session)
+{
+    bool silent = session->options->kind == REPORT_WATCHER;
+    struct jp_error err;
+    int rc = REPORT_LOST;
+
+    while (rc == REPORT_LOST) {
+        switch (report_turn_wait(session, &err)) {
+        case REPORT_OURS:
+            rc = make_and_show(session);
+            break;
+        case REPORT_DONE:
+            rc = show(session);
+            break;
+        case REPORT_GONE:
+            rc = JP_EXIT_OK;
+            break;
+        case REPORT_LATE:
+            if (!silent)
+                fprintf(stderr,
+                        "jobprof: %s: its report is still being "
+                        "written by another process\n",
+                        session->dir);
+            rc = JP_EXIT_INCOMPLETE;
+            break;
+        case REPORT_FAILED:
+            if (!silent)
+                fprintf(stderr, "jobprof: %s\n", err.text);
+            rc = JP_EXIT_IO;
+            break;
+        }
+    }
+    return rc;
+}
+
+/* A hidden step without records may have been removed by the watcher. */
+static bool was_hidden(const char *dir)
+{
+    char *job = stepdir_job_dir(dir);
+    const char *base = job ? strrchr(job, '/') : NULL;
+    bool hidden = base && base[1] == '.';
+
+    free(job);
+    return hidden;
+}
+
+static int report_dir(const char *dir, const struct report_options *options)
+{
+    struct report_session session;
+    struct jp_error err;
+    int rc = report_session_init(&session, dir, options, &err);
+
+    if (rc < 0) {
+        bool quiet = options->kind == REPORT_WATCHER ||
+                     (options->kind == REPORT_SRUN && was_hidden(dir));
+
+        if (!quiet)
+            fprintf(stderr, "jobprof: %s\n", err.text);
+        report_session_fini(&session);
+        return options->kind == REPORT_USER ? JP_EXIT_USAGE : JP_EXIT_IO;
+    }
+    if (rc > 0 && options->kind != REPORT_WATCHER)
+        fprintf(stderr, "jobprof: %s (reporting without it)\n", err.text);
+    if (rc > 0)
+        stepdir_log(session.dir, "%s", err.text);
+    rc = run_session(&session);
+    report_session_fini(&session);
+    return rc;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct report_options options = {.kind = REPORT_USER, .fail_on = -1};
+    const char *word = NULL;
+    struct jp_error err;
+    char **dirs = NULL;
+    size_t n = 0;
+    int rc = parse(argc, argv, &options, &word);
+
+    if (rc >= 0)
+        return rc;
+    if (options.kind != REPORT_USER)
+        return report_dir(word, &options);
+    if (report_find(word, options.config, &dirs, &n, &err) < 0) {
+        fprintf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_USAGE;
+    }
+    rc = JP_EXIT_OK;
+    for (size_t i = 0; i < n; i++) {
+        int one = report_dir(dirs[i], &options);
+
+        /* of several steps the worst counts; findings come first */
+        if (rc != JP_EXIT_FINDINGS && (one == JP_EXIT_FINDINGS || one > rc))
+            rc = one;
+    }
+    nodelist_free(dirs, n);
+    return rc;
+}

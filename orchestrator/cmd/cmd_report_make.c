@@ -1,0 +1,186 @@
+/* cmd_report_make.c - figures, verdict and files of one step's report. */
+#include "orchestrator/cmd/cmd_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/report/report.h"
+
+#define LOOK_EVERY_MS 500
+#define SAY_AFTER_MS 1000
+
+/* What the run of the figures watches. */
+struct watch {
+    const struct report_session *session;
+    uint64_t start_ms, looked_ms;
+    bool out_of_time, lost, saying;
+};
+
+/* All that a report is made from. */
+struct material {
+    struct jp_nodes *nodes;
+    struct jp_result *result;
+    bool analysed;
+    uint64_t duration_us;
+    struct jp_error trouble; /* of the figures; "" none */
+};
+
+static void say_progress(struct watch *watch, uint64_t done, uint64_t total)
+{
+    char size[32];
+
+    watch->saying = true;
+    fprintf(stderr, "\rjobprof: %3.0f %% of %s",
+            total ? 100.0 * (double) done / (double) total : 0.0,
+            num_format_size(total, size, sizeof(size)));
+}
+
+static int on_progress(void *arg, uint64_t done, uint64_t total)
+{
+    struct watch *watch = arg;
+    const struct report_session *session = watch->session;
+    uint64_t now = clock_mono_ms();
+
+    if (session->deadline_ms && now >= session->deadline_ms)
+        watch->out_of_time = true;
+    if (now - watch->looked_ms >= LOOK_EVERY_MS) {
+        watch->looked_ms = now;
+        watch->lost = !claim_held(session->claim);
+        if (now - watch->start_ms > SAY_AFTER_MS && !session->options->quiet &&
+            session->options->kind != REPORT_WATCHER && isatty(STDERR_FILENO))
+            say_progress(watch, done, total);
+    }
+    return watch->out_of_time || watch->lost;
+}
+
+/* The figures over raw/. 0: there, or there is nothing to read; 1: out of time
+ * or trouble; REPORT_LOST. */
+static int analyse(const struct report_session *session, struct material *m)
+{
+    struct watch watch = {.session = session, .start_ms = clock_mono_ms()};
+    const struct jp_aggregate_options options = {
+        .threads = session->policy.report_threads,
+        .progress = on_progress,
+        .progress_arg = &watch};
+    char *raw = fileio_path("%s/raw", session->dir);
+    const char *inputs[] = {raw};
+    int rc = 1;
+
+    watch.looked_ms = watch.start_ms;
+    if (raw && !stepdir_is_folder(raw))
+        rc = 0;
+    else if (raw && on_progress(&watch, 0, 0) == 0)
+        m->result = aggregate_run(inputs, 1, &options, &m->trouble);
+    free(raw);
+    if (watch.saying)
+        fputs("\r\033[K", stderr);
+    if (m->result)
+        rc = 0;
+    else if (watch.out_of_time)
+        error_set(&m->trouble, "the budget ran out");
+    m->analysed = rc == 0;
+    m->duration_us = (clock_mono_ms() - watch.start_ms) * 1000;
+    return watch.lost ? REPORT_LOST : rc;
+}
+
+static bool has_data(const struct material *m)
+{
+    return !m->analysed || (m->result && (m->result->quality.records > 0 ||
+                                          m->result->quality.bad_lines > 0));
+}
+
+static int exit_status(const struct report_options *options,
+                       const struct jp_verdict *verdict, bool analysed)
+{
+    if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
+        return JP_EXIT_FINDINGS;
+    if (!analysed || verdict->word == JP_VERDICT_INCOMPLETE)
+        return JP_EXIT_INCOMPLETE;
+    return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+}
+
+/* Writes everything; the report is in place when this returns 0. */
+static int write_all(const struct report_session *session,
+                     const struct material *m, const struct jp_verdict *verdict)
+{
+    const char *kind = report_kind_name(session->options->kind);
+    const struct jp_report report = {.conf = session->has_conf ? &session->conf
+                                                               : NULL,
+                                     .nodes = m->nodes,
+                                     .result = m->result,
+                                     .verdict = verdict,
+                                     .reporter = kind,
+                                     .duration_us = m->duration_us,
+                                     .png = session->options->png};
+    struct jp_error err;
+
+    if (report_write(&report, session->dir, &err) < 0) {
+        stepdir_log(session->dir, "no report: %s", err.text);
+        if (session->options->kind != REPORT_WATCHER)
+            fprintf(stderr, "jobprof: %s\n", err.text);
+        return -1;
+    }
+    stepdir_log(session->dir, "report written: by %s, %s, %" PRIu64 " ms", kind,
+                verdict_word_name(verdict->word), m->duration_us / 1000);
+    return 0;
+}
+
+/* A site's default never bothers a step without NCCL. */
+static bool is_unwanted(const struct report_session *session,
+                        const struct material *m)
+{
+    return session->has_conf && session->conf.hidden &&
+           session->options->kind != REPORT_USER && !has_data(m);
+}
+
+static int make(struct report_session *session, struct material *m)
+{
+    struct jp_verdict verdict;
+    struct jp_error err;
+
+    report_settle_sweep(session);
+    if (analyse(session, m) == REPORT_LOST)
+        return REPORT_LOST;
+    if (is_unwanted(session, m)) {
+        if (report_settle_remove(session, &err) < 0)
+            stepdir_log(session->dir, "cannot be removed: %s", err.text);
+        return JP_EXIT_NODATA;
+    }
+    if (has_data(m))
+        report_settle_promote(session);
+    m->nodes = nodes_read(session->dir, NULL);
+    verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
+                   m->result, m->analysed, &verdict);
+    if (!claim_held(session->claim))
+        return REPORT_LOST;
+    if (write_all(session, m, &verdict) < 0)
+        return JP_EXIT_IO;
+    report_settle_finish(session);
+    return exit_status(session->options, &verdict, m->analysed);
+}
+
+int report_make(struct report_session *session)
+{
+    struct material m = {0};
+    int rc;
+
+    errno = 0;
+    if (session->policy.report_nice > 0 &&
+        nice((int) session->policy.report_nice) == -1 && errno)
+        stepdir_log(session->dir, "no niceness");
+    rc = make(session, &m);
+    if (*m.trouble.text && rc != REPORT_LOST)
+        stepdir_log(session->dir, "not analysed: %s", m.trouble.text);
+    nodes_destroy(m.nodes);
+    result_destroy(m.result);
+    return rc;
+}

@@ -1,0 +1,165 @@
+/* cmd_resolve.c - jobprof-node resolve: srun's side of a profiled step. */
+#include "orchestrator/cmd/cmd.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "orchestrator/agent/resolve.h"
+
+struct options {
+    struct resolve_input in;
+    bool check;
+};
+
+enum {
+    OPT_CHECK = 1,
+    OPT_CONFIG,
+    OPT_DEFAULT,
+    OPT_NCCL,
+    OPT_COPPER,
+    OPT_NODES,
+    OPT_TASKS,
+    OPT_COMMAND
+};
+
+static const struct option long_options[] = {
+    {"check", no_argument, NULL, OPT_CHECK},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"default", required_argument, NULL, OPT_DEFAULT},
+    {"nccl", required_argument, NULL, OPT_NCCL},
+    {"copper", required_argument, NULL, OPT_COPPER},
+    {"nodes", required_argument, NULL, OPT_NODES},
+    {"tasks", required_argument, NULL, OPT_TASKS},
+    {"command", required_argument, NULL, OPT_COMMAND},
+    {NULL, 0, NULL, 0},
+};
+
+/* A count that is only informative: what is no number counts as unknown. */
+static uint32_t parse_count(const char *text)
+{
+    uint64_t v = 0;
+
+    num_parse_u64(text, 0, UINT32_MAX, &v, NULL);
+    return (uint32_t) v;
+}
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+    int c;
+
+    optind = 0;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        switch (c) {
+        case OPT_CHECK:
+            o->check = true;
+            break;
+        case OPT_CONFIG:
+            o->in.plan.config = optarg;
+            break;
+        case OPT_DEFAULT:
+            o->in.plan.default_mode = optarg;
+            break;
+        case OPT_NCCL:
+            o->in.plan.nccl = optarg;
+            break;
+        case OPT_COPPER:
+            o->in.plan.copper = optarg;
+            break;
+        case OPT_NODES:
+            o->in.nnodes = parse_count(optarg);
+            break;
+        case OPT_TASKS:
+            o->in.ntasks = parse_count(optarg);
+            break;
+        case OPT_COMMAND:
+            o->in.command = optarg;
+            break;
+        default:
+            return -1;
+        }
+    }
+    return optind == argc ? 0 : -1;
+}
+
+static int check_one(const struct jp_grammar *grammar, const char *text,
+                     const char *config)
+{
+    struct jp_error err;
+
+    if (!text || plan_check(grammar, text, config, &err) == 0)
+        return JP_EXIT_OK;
+    fprintf(stderr, "jobprof: %s: %s\n", grammar->option, err.text);
+    return JP_EXIT_REFUSED;
+}
+
+static int check(const struct plan_input *in)
+{
+    int rc = check_one(&jp_grammar_nccl, in->nccl, in->config);
+
+    return rc ? rc : check_one(&jp_grammar_copper, in->copper, in->config);
+}
+
+/* Is the effective mode `plan`? */
+static bool wants_plan(const struct plan_input *in)
+{
+    struct jp_plan plan;
+    bool yes;
+
+    if (plan_make(in, &plan, NULL) < 0)
+        return false;
+    yes = plan.nccl.mode && !resolve_is_profiled(&plan);
+    plan_fini(&plan);
+    return yes;
+}
+
+static int unprofiled(const struct plan_input *in, const struct jp_error *err)
+{
+    if (resolve_is_asked(in))
+        fprintf(stderr, "jobprof: %s (the step runs unprofiled)\n", err->text);
+    return JP_EXIT_NOT_PROFILED;
+}
+
+static int print_plan(const struct resolve_input *in)
+{
+    struct jp_error err;
+
+    if (resolve_print(stderr, in, &err) < 0)
+        return unprofiled(&in->plan, &err);
+    puts(".");
+    return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
+}
+
+static int resolve(const struct resolve_input *in)
+{
+    struct resolve_answer answer;
+    struct jp_error err;
+
+    if (resolve_step(in, &answer, &err) < 0)
+        return unprofiled(&in->plan, &err);
+    if (answer.note)
+        fprintf(stderr, "jobprof: %s\n", answer.note);
+    if (answer.dir)
+        printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n"
+               "SLURM_JOBPROF_LIMIT=%u\n",
+               answer.dir, answer.hash, answer.limit_s);
+    puts(".");
+    resolve_answer_fini(&answer);
+    return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
+}
+
+int cmd_resolve(int argc, char **argv)
+{
+    struct options o = {.in.owner = true};
+
+    if (parse_options(argc, argv, &o) < 0) {
+        fprintf(stderr, "jobprof-node resolve: bad command line\n");
+        return JP_EXIT_USAGE;
+    }
+    if (o.check)
+        return check(&o.in.plan);
+    return wants_plan(&o.in.plan) ? print_plan(&o.in) : resolve(&o.in);
+}

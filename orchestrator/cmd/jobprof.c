@@ -1,0 +1,24 @@
+/* jobprof.c - the user's program: its table of subcommands. */
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/commands.h"
+
+static const struct command commands[] = {
+    {"report", cmd_report, "write the report of a step, or of a job's steps"},
+    {"aggregate", cmd_aggregate, "report on plain folders of profiler logs"},
+    {"config", cmd_config, "show or check the settings"},
+};
+
+static const struct program program = {
+    .name = "jobprof",
+    .purpose = "Job-level profiles of a Slurm step: how its communication went,"
+               "\nwho waited for whom, and how complete the data is.",
+    .commands = commands,
+    .n_commands = sizeof(commands) / sizeof(commands[0]),
+    .epilogue = "jobprof COMMAND --help tells more; so does jobprof(1).\n"
+                "A step is profiled with: srun --nccl-profile=auto ...\n",
+};
+
+int main(int argc, char **argv)
+{
+    return commands_run(&program, argc, argv);
+}

@@ -1,0 +1,25 @@
+/* jobprof_node.c - the SPANK module's helper: its table of subcommands. */
+#include <sys/stat.h>
+
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/commands.h"
+
+static const struct command commands[] = {
+    {"resolve", cmd_resolve, "settings to a step directory (srun's side)"},
+    {"begin", cmd_begin, "this node joins a profiled step"},
+    {"finish", cmd_finish, "this node leaves a profiled step"},
+};
+
+static const struct program program = {
+    .name = "jobprof-node",
+    .purpose = "What the SPANK module of jobprof runs, as the job's user.",
+    .commands = commands,
+    .n_commands = sizeof(commands) / sizeof(commands[0]),
+    .epilogue = "Not for people: its arguments are internal to jobprof.\n",
+};
+
+int main(int argc, char **argv)
+{
+    umask(077);
+    return commands_run(&program, argc, argv);
+}

@@ -1,0 +1,19 @@
+/* node_args.h - the words that the SPANK module gives to begin and finish. */
+#ifndef JP_CMD_NODE_ARGS_H
+#define JP_CMD_NODE_ARGS_H
+
+#include "common/error.h"
+#include "orchestrator/collect/lastout.h"
+
+struct node_args {
+    const char *config, *default_mode, *nccl, *copper; /* NULL: not given */
+    const char *node;
+    struct jp_seat seat; /* dir NULL: not given */
+};
+
+/* Parses argv (docs/internals.md, section 1). Strings are borrowed from it. The
+ * node's name is checked: it becomes part of paths. */
+int node_args_parse(int argc, char **argv, struct node_args *args,
+                    struct jp_error *err);
+
+#endif
