@@ -1,0 +1,168 @@
+# lib.sh - what the tests on a real Slurm share: cluster, TAP, waiting, checks.
+# Sourced by bash. Needs top_srcdir and top_builddir.
+set -u
+: "${top_srcdir:?}" "${top_builddir:?}"
+MC=$top_srcdir/contrib/minicluster
+SIM=$top_builddir/contrib/ncclsim/ncclsim
+JOBPROF=$top_builddir/orchestrator/jobprof
+LIB=$top_srcdir/tests/slurm
+PYTHON=${PYTHON:-/usr/bin/python3}
+unset "${!SLURM_@}" "${!JOBPROF_SET@}" 2>/dev/null || true
+
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/jpt.XXXXXX")
+cluster_name=
+
+cleanup() {
+    [ -z "$cluster_name" ] || "$MC" stop --name "$cluster_name" >/dev/null 2>&1
+    if [ -n "${KEEP_WORK:-}" ]; then
+        echo "# kept $WORK"
+    else
+        rm -rf "$WORK"
+    fi
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# start_cluster NAME [minicluster options]: sets SLURM_CONF for what follows.
+start_cluster() {
+    cluster_name=$1-$$
+    shift
+    "$MC" start --name "$cluster_name" --build "$top_builddir" "$@" \
+        >"$WORK/mc.log" 2>&1 || {
+        sed 's/^/# /' "$WORK/mc.log"
+        cluster_name=
+        return 1
+    }
+    eval "$("$MC" env --name "$cluster_name")"
+    # the tasks' environment is looked at for our names
+    unset JOBPROF_MINICLUSTER
+}
+
+stop_cluster() {
+    [ -z "$cluster_name" ] || "$MC" stop --name "$cluster_name" >/dev/null 2>&1
+    cluster_name=
+}
+
+# --- a case: a function that returns 0, or says why and returns 1 -----------
+fail() { # fail TEXT...: say it, and end the case
+    echo "$*" >&2
+    return 1
+}
+
+# case_start NAME FUNCTION [ARG...]: runs it in a folder and a process of its own.
+cases=()
+case_start() {
+    local name=$1
+    shift
+    cases+=("$name")
+    mkdir -p "$WORK/$name"
+    (
+        trap - EXIT
+        cd "$WORK/$name" || exit 1
+        "$@" >"$WORK/$name.out" 2>"$WORK/$name.err"
+        echo $? >"$WORK/$name.rc"
+    ) &
+}
+
+# case_report NAME DESCRIPTION: waits for the case and prints its TAP line.
+tap_n=0
+tap_failed=0
+tap_skipped=0
+case_report() {
+    local name=$1 rc
+    while [ ! -s "$WORK/$name.rc" ]; do sleep 0.1; done
+    rc=$(cat "$WORK/$name.rc")
+    tap_line "$rc" "$2" "$WORK/$name.err"
+    sed 's/^/# /' "$WORK/$name.out"
+}
+
+tap_line() { # tap_line RC DESCRIPTION FILE: 77 is a skip
+    tap_n=$((tap_n + 1))
+    case $1 in
+    0) echo "ok $tap_n - $2" ;;
+    77)
+        echo "ok $tap_n - $2 # SKIP $(head -n 1 "$3")"
+        tap_skipped=$((tap_skipped + 1))
+        ;;
+    *)
+        echo "not ok $tap_n - $2"
+        tail -n 40 "$3" | sed 's/^/# /'
+        tap_failed=$((tap_failed + 1))
+        ;;
+    esac
+}
+
+tap_end() {
+    echo "1..$tap_n"
+    [ -z "${JOBPROF_RESULTS:-}" ] ||
+        echo "${0##*/} $((tap_n - tap_failed - tap_skipped)) $tap_failed $tap_skipped" \
+            >>"$JOBPROF_RESULTS"
+    [ "$tap_failed" -eq 0 ]
+}
+
+# --- waiting ---------------------------------------------------------------
+now_ms() { date +%s%3N; }
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+    local end=$(($(now_ms) + $1 * 1000))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$(now_ms)" -lt "$end" ] || return 1
+        sleep 0.1
+    done
+}
+
+# step_running JOB.STEP; step_gone JOB.STEP: as slurmctld sees it
+step_running() { squeue -h -s "$1" -o %i 2>/dev/null | grep -q .; }
+step_gone() { ! step_running "$1"; }
+job_gone() {
+    local state
+    state=$(squeue -h -j "$1" -t all -o %T 2>/dev/null | head -n 1)
+    case $state in '' | COMPLETED | CANCELLED | FAILED | TIMEOUT | NODE_FAIL) ;;
+    *) return 1 ;; esac
+}
+
+# job_of NAME: id of the running job with that name
+job_of() { squeue -h -n "$1" -t R -o %i 2>/dev/null | head -n 1; }
+job_runs() { [ -n "$(job_of "$1")" ]; }
+
+# --- checks ----------------------------------------------------------------
+# one_report STEPDIR [SECONDS SINCE_MS]: a report, written once, in time, with no
+# protocol file left and the figures of `jobprof aggregate` over raw/.
+one_report() {
+    local dir=$1 limit=${2:-15} since=${3:-$(now_ms)} left n
+    left=$((limit - ($(now_ms) - since) / 1000))
+    [ "$left" -gt 0 ] || left=0
+    wait_for "$left" test -s "$dir/summary.json" ||
+        fail "no $dir/summary.json within $limit s: $(ls -A "$dir" 2>&1 | tr '\n' ' ')" || return
+    echo "report after $((($(now_ms) - since) / 1000)) s by $("$PYTHON" -c \
+        'import json,sys; print(json.load(open(sys.argv[1]))["generator"]["reporter"])' "$dir/summary.json")"
+    wait_for 5 test ! -e "$dir/report.claim" || fail "report.claim stays in $dir" || return
+    n=$(grep -c 'report written' "$dir/log.txt")
+    [ "$n" = 1 ] || fail "$dir: $n reports written instead of one: $(cat "$dir/log.txt")" || return
+    for f in owner pending done alldone; do
+        [ ! -e "$dir/$f" ] || fail "$dir/$f is left" || return
+    done
+    same_figures "$dir"
+}
+
+same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
+    local dir=$1 again
+    again=$(mktemp -d "$WORK/again.XXXXXX")
+    "$JOBPROF" aggregate -q --output "$again" "$dir/raw" >/dev/null 2>"$again/err" ||
+        case $? in 3 | 4) ;; *) cat "$again/err" >&2; return 1 ;; esac
+    for f in cells comms ranks ops p2p windows; do
+        cmp "$dir/csv/$f.csv" "$again/csv/$f.csv" >&2 || return
+    done
+    # the step knows of nodes and tasks besides, a plain folder does not
+    grep -vE '^(nodes|tasks|ranks_expected)' "$dir/csv/quality.csv" >"$again/a"
+    grep -vE '^(nodes|tasks|ranks_expected)' "$again/csv/quality.csv" |
+        diff - "$again/a" >&2
+}
+
+json() { # json FILE EXPRESSION: python expression over d
+    "$PYTHON" -c 'import json,sys
+d = json.load(open(sys.argv[1]))
+print(eval(sys.argv[2]))' "$1" "$2"
+}
