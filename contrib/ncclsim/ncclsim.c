@@ -55,8 +55,10 @@ static int write_counts(const struct jp_sim_lane *lanes, int n,
     if (!out)
         return -1;
     gethostname(host, sizeof(host) - 1);
-    fprintf(out, "{\"rank\":%d,\"n_ranks\":%d,\"hostname\":\"%s\",\"pid\":%d,"
-            "\"comms\":[", world->rank, world->n_ranks, host, (int) getpid());
+    fprintf(out,
+            "{\"rank\":%d,\"n_ranks\":%d,\"hostname\":\"%s\",\"pid\":%d,"
+            "\"comms\":[",
+            world->rank, world->n_ranks, host, (int) getpid());
     for (i = 0; i < n; i++)
         sim_lane_put_counts(&lanes[i], out, &first);
     fputs("]}\n", out);
@@ -93,9 +95,9 @@ static int run(const struct jp_sim_options *options, struct jp_error *err)
         total += sim_lane_total(&lanes[i]);
     if (world.rank == 0 || options->verbose)
         printf("ncclsim: rank %d of %d on %d nodes: %d iterations, %" PRIu64
-               " operations, profiler %s\n", world.rank, world.n_ranks,
-               world.n_nodes, options->iterations, total,
-               sim_plugin_describe());
+               " operations, profiler %s\n",
+               world.rank, world.n_ranks, world.n_nodes, options->iterations,
+               total, sim_plugin_describe());
     rc = 0;
 out:
     for (i = 0; lanes && i < n; i++)

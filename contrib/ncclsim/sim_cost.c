@@ -46,7 +46,8 @@ int64_t sim_cost_ns(const struct jp_sim_group *group, enum jp_nccl_func func,
     double ns = link.latency_ns +
                 bus_bytes(func, (double) bytes, group->n) / link.gbs;
 
-    return (int64_t) (ns * (0.98 + (double) sim_random_below(noise, 4001) / 1e5));
+    return (int64_t) (ns *
+                      (0.98 + (double) sim_random_below(noise, 4001) / 1e5));
 }
 
 int sim_cost_channels(uint64_t bytes)

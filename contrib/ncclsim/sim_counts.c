@@ -80,16 +80,17 @@ void sim_counts_put(FILE *out, const struct jp_sim_counts *counts,
     int i;
 
     snprintf(hash, sizeof(hash), "0x%" PRIx64, group->hash);
-    fprintf(out, "{\"id\":\"%.16s\",\"hash\":\"%s\",\"name\":\"%s\","
+    fprintf(out,
+            "{\"id\":\"%.16s\",\"hash\":\"%s\",\"name\":\"%s\","
             "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d,\"functions\":{",
             hash, hash, group->name ? group->name : "unknown", rank, group->n,
             group->n_nodes);
     put_functions(out, counts);
     fputs("},\"cells\":[", out);
     for (i = 0; i < counts->n; i++)
-        fprintf(out, "%s{\"func\":\"%s\",\"bytes\":%" PRIu64
-                ",\"ops\":%" PRIu64 "}", i ? "," : "",
-                sim_cost_func_name(counts->rows[i].func),
+        fprintf(out,
+                "%s{\"func\":\"%s\",\"bytes\":%" PRIu64 ",\"ops\":%" PRIu64 "}",
+                i ? "," : "", sim_cost_func_name(counts->rows[i].func),
                 counts->rows[i].bytes, counts->rows[i].ops);
     fputs("]}", out);
 }

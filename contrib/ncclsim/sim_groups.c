@@ -1,4 +1,5 @@
-/* The communicators of a 3-D parallel job: who is in which, under which hash. */
+/* The communicators of a 3-D parallel job: who is in which, under which hash.
+ */
 #include "contrib/ncclsim/sim_groups.h"
 
 #include <stdlib.h>
@@ -63,8 +64,8 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
 
         group->kind = kind;
         group->name = names[kind];
-        group->hash = sim_random_mix(sim_random_mix(seed, 100 + kind),
-                                     (uint64_t) g);
+        group->hash =
+            sim_random_mix(sim_random_mix(seed, 100 + kind), (uint64_t) g);
         group->members = calloc((size_t) group->n, sizeof(*group->members));
         if (!group->members)
             return -1;

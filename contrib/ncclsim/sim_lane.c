@@ -25,8 +25,8 @@ static void create_comms(struct jp_sim_lane *lane)
             continue;
         comm->group = group;
         comm->rank = sim_groups_rank(group, me);
-        comm->gpu_base_ns =
-            GPU_EPOCH_NS + GPU_SKEW_NS * (uint64_t) lane->world->node[me];
+        comm->gpu_base_ns = GPU_EPOCH_NS +
+                            GPU_SKEW_NS * (uint64_t) lane->world->node[me];
         sim_plugin_init(lane->options->interface, group->hash, group->name,
                         group->n_nodes, group->n, comm->rank, &comm->context);
         if (lane->options->verbose)
@@ -80,8 +80,8 @@ static void pace(const struct jp_sim_lane *lane, int64_t began, int done)
     int64_t until = 0;
 
     if (o->seconds_us > 0)
-        until = (int64_t) ((double) o->seconds_us * 1000.0 * done /
-                           o->iterations);
+        until =
+            (int64_t) ((double) o->seconds_us * 1000.0 * done / o->iterations);
     else if (o->realtime > 0.0)
         until = (int64_t) (virtual_ns * o->realtime);
     if (until > 0)

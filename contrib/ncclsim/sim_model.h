@@ -46,8 +46,8 @@ struct jp_sim_model {
     const struct jp_sim_groups *groups; /* [SIM_N_KINDS] */
     const struct jp_sim_faults *faults;
     uint64_t seed;
-    int p2p;      /* pipeline Send and Recv */
-    int alltoall; /* an AlltoAll per iteration */
+    int p2p;               /* pipeline Send and Recv */
+    int alltoall;          /* an AlltoAll per iteration */
     int64_t *clock_ns;     /* [n_ranks] */
     struct jp_sim_op *ops; /* room for our operations of one launch */
     int iteration;

@@ -149,9 +149,14 @@ static int set(struct jp_sim_options *options, const struct row *row,
 int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                       struct jp_error *err)
 {
-    struct jp_sim_options o = {
-        .iterations = 200, .rank = -1, .n_ranks = -1, .ranks_per_node = -1,
-        .seed = -1, .p2p = 1, .threads = 1, .finalize = 1};
+    struct jp_sim_options o = {.iterations = 200,
+                               .rank = -1,
+                               .n_ranks = -1,
+                               .ranks_per_node = -1,
+                               .seed = -1,
+                               .p2p = 1,
+                               .threads = 1,
+                               .finalize = 1};
     int i;
 
     for (i = 1; i < argc; i++) {

@@ -15,10 +15,10 @@ struct jp_sim_options {
     int interface;                     /* 0: the newest */
     int p2p, alltoall;
     int threads;
-    int64_t seconds_us;  /* 0: as fast as possible */
-    double realtime;     /* wall seconds for a virtual one; 0: none */
-    const char *counts;  /* borrowed from argv; NULL: none */
-    int finalize;        /* destroy the communicators at the end */
+    int64_t seconds_us; /* 0: as fast as possible */
+    double realtime;    /* wall seconds for a virtual one; 0: none */
+    const char *counts; /* borrowed from argv; NULL: none */
+    int finalize;       /* destroy the communicators at the end */
     int verbose;
     int help;
     struct jp_sim_faults faults;

@@ -38,8 +38,8 @@ static struct jp_nccl_plugin_v6 *plugin;
 static int mask;
 static char description[NAME_BYTES + 16] = "none";
 
-void sim_plugin_log(int level, unsigned long subsys, const char *file,
-                    int line, const char *fmt, ...)
+void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
+                    const char *fmt, ...)
 {
     const char *debug = getenv("NCCL_DEBUG");
     char host[64] = "?";
@@ -173,7 +173,8 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
     __atomic_store_n(&mask, new_mask, __ATOMIC_RELAXED);
     if (rc != 0) {
         printf("NCCL INFO Profiler init failed with error '%d'. Continue "
-               "without profiler.\n", rc);
+               "without profiler.\n",
+               rc);
         *context = NULL;
         pthread_mutex_lock(&lock);
         unload();

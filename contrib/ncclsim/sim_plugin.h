@@ -32,8 +32,7 @@ struct jp_nccl_plugin_v6 *sim_plugin_get(void);
 const char *sim_plugin_describe(void);
 
 /* NCCL's logger: INFO lines show with NCCL_DEBUG=INFO, on stdout. */
-void sim_plugin_log(int level, unsigned long subsys, const char *file,
-                    int line, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
+                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -109,8 +109,8 @@ static int steps_of(const struct jp_sim_op *op)
 static void start_proxies(struct progress *p)
 {
     const struct jp_sim_work *w = &p->work;
-    const int wanted =
-        JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP | JP_NCCL_NET_PLUGIN;
+    const int wanted = JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP |
+                       JP_NCCL_NET_PLUGIN;
     int per_channel = w->op.peer >= 0 ? 1 : 2;
     int i;
 
@@ -184,10 +184,10 @@ static void start_kernels(struct progress *p)
                                          .parent = w->task};
 
         descr.kernel_ch.channel = (uint8_t) c;
-        descr.kernel_ch.gpu_ns =
-            w->gpu_base_ns + (uint64_t) w->op.start_ns + 40 * (uint64_t) c;
-        p->kernels[c] = w->mask & JP_NCCL_KERNEL_CH
-                            ? start(w->context, &descr) : NULL;
+        descr.kernel_ch.gpu_ns = w->gpu_base_ns + (uint64_t) w->op.start_ns +
+                                 40 * (uint64_t) c;
+        p->kernels[c] = w->mask & JP_NCCL_KERNEL_CH ? start(w->context, &descr)
+                                                    : NULL;
     }
 }
 
@@ -198,8 +198,8 @@ static void stop_kernels(struct progress *p)
     int c;
 
     for (c = 0; c < w->op.n_channels; c++) {
-        args.kernel_ch.gpu_ns =
-            w->gpu_base_ns + (uint64_t) w->op.end_ns - 30 * (uint64_t) c;
+        args.kernel_ch.gpu_ns = w->gpu_base_ns + (uint64_t) w->op.end_ns -
+                                30 * (uint64_t) c;
         record(p->kernels[c], JP_NCCL_KERNEL_CH_STOP, args);
         stop(p->kernels[c]);
     }

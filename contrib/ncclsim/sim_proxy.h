@@ -12,10 +12,10 @@
 
 /* One operation on its way: NCCL's ncclProxyOp, as far as it matters here. */
 struct jp_sim_work {
-    void *context; /* of its communicator */
-    void *task;    /* handle of its Coll or P2p event; may be NULL */
-    int mask;      /* events asked for when it was called */
-    int rank;      /* ours in the communicator */
+    void *context;        /* of its communicator */
+    void *task;           /* handle of its Coll or P2p event; may be NULL */
+    int mask;             /* events asked for when it was called */
+    int rank;             /* ours in the communicator */
     uint64_t gpu_base_ns; /* our GPU's clock when the job began */
     struct jp_sim_op op;
 };

@@ -22,20 +22,26 @@ static int start_v4(void *context, void **handle, struct jp_nccl_descr_v6 *d)
         break;
     case JP_NCCL_COLL:
         old.parent = d->coll.parent_group;
-        old.coll = (struct jp_nccl_coll_v4){
-            .seq = d->coll.seq, .func = d->coll.func,
-            .send_buf = d->coll.send_buf, .recv_buf = d->coll.recv_buf,
-            .count = d->coll.count, .root = d->coll.root,
-            .datatype = d->coll.datatype, .n_channels = d->coll.n_channels,
-            .n_warps = d->coll.n_warps, .algo = d->coll.algo,
-            .proto = d->coll.proto};
+        old.coll = (struct jp_nccl_coll_v4){.seq = d->coll.seq,
+                                            .func = d->coll.func,
+                                            .send_buf = d->coll.send_buf,
+                                            .recv_buf = d->coll.recv_buf,
+                                            .count = d->coll.count,
+                                            .root = d->coll.root,
+                                            .datatype = d->coll.datatype,
+                                            .n_channels = d->coll.n_channels,
+                                            .n_warps = d->coll.n_warps,
+                                            .algo = d->coll.algo,
+                                            .proto = d->coll.proto};
         break;
     case JP_NCCL_P2P:
         old.parent = d->p2p.parent_group;
-        old.p2p = (struct jp_nccl_p2p_v4){
-            .func = d->p2p.func, .buf = d->p2p.buf,
-            .datatype = d->p2p.datatype, .count = d->p2p.count,
-            .peer = d->p2p.peer, .n_channels = d->p2p.n_channels};
+        old.p2p = (struct jp_nccl_p2p_v4){.func = d->p2p.func,
+                                          .buf = d->p2p.buf,
+                                          .datatype = d->p2p.datatype,
+                                          .count = d->p2p.count,
+                                          .peer = d->p2p.peer,
+                                          .n_channels = d->p2p.n_channels};
         break;
     case JP_NCCL_PROXY_OP:
         old.proxy_op = d->proxy_op;
@@ -82,7 +88,8 @@ static int init_v5(void **context, uint64_t hash, int *mask, const char *name,
 }
 
 /* v6 only added members to v5's union, and its size is the same. */
-static_assert(sizeof(struct jp_nccl_descr_v5) == sizeof(struct jp_nccl_descr_v6),
+static_assert(sizeof(struct jp_nccl_descr_v5) ==
+                  sizeof(struct jp_nccl_descr_v6),
               "a v6 event is a v5 event");
 
 static int start_v5(void *context, void **handle, struct jp_nccl_descr_v6 *d)

@@ -185,13 +185,17 @@ static int start_v2(void *context, void **handle, struct jp_nccl_descr_v6 *d)
         break;
     case JP_NCCL_COLL:
         old.parent = d->coll.parent_group;
-        old.coll = (struct jp_nccl_coll_v2){
-            .comm_name = c->name, .comm_hash = c->hash,
-            .seq = d->coll.seq, .func = d->coll.func,
-            .count = d->coll.count, .root = d->coll.root,
-            .datatype = d->coll.datatype, .max_channels = d->coll.n_channels,
-            .n_warps = d->coll.n_warps, .algo = d->coll.algo,
-            .proto = d->coll.proto};
+        old.coll = (struct jp_nccl_coll_v2){.comm_name = c->name,
+                                            .comm_hash = c->hash,
+                                            .seq = d->coll.seq,
+                                            .func = d->coll.func,
+                                            .count = d->coll.count,
+                                            .root = d->coll.root,
+                                            .datatype = d->coll.datatype,
+                                            .max_channels = d->coll.n_channels,
+                                            .n_warps = d->coll.n_warps,
+                                            .algo = d->coll.algo,
+                                            .proto = d->coll.proto};
         break;
     case JP_NCCL_P2P:
         old.parent = d->p2p.parent_group;
@@ -222,13 +226,17 @@ static int start_v3(void *context, void **handle, struct jp_nccl_descr_v6 *d)
         break;
     case JP_NCCL_COLL:
         old.parent = d->coll.parent_group;
-        old.coll = (struct jp_nccl_coll_v3){
-            .comm_name = c->name, .comm_hash = c->hash,
-            .seq = d->coll.seq, .func = d->coll.func,
-            .count = d->coll.count, .root = d->coll.root,
-            .datatype = d->coll.datatype, .max_channels = d->coll.n_channels,
-            .n_warps = d->coll.n_warps, .algo = d->coll.algo,
-            .proto = d->coll.proto};
+        old.coll = (struct jp_nccl_coll_v3){.comm_name = c->name,
+                                            .comm_hash = c->hash,
+                                            .seq = d->coll.seq,
+                                            .func = d->coll.func,
+                                            .count = d->coll.count,
+                                            .root = d->coll.root,
+                                            .datatype = d->coll.datatype,
+                                            .max_channels = d->coll.n_channels,
+                                            .n_warps = d->coll.n_warps,
+                                            .algo = d->coll.algo,
+                                            .proto = d->coll.proto};
         break;
     case JP_NCCL_P2P:
         old.parent = d->p2p.parent_group;

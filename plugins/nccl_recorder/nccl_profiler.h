@@ -34,21 +34,21 @@ enum jp_nccl_result {
 
 /* Bits of the activation mask and values of an event's `type`. */
 enum jp_nccl_event_type {
-    JP_NCCL_GROUP = 1 << 0,         /* one launched plan */
-    JP_NCCL_COLL = 1 << 1,          /* a collective being enqueued */
-    JP_NCCL_P2P = 1 << 2,           /* a Send or Recv being enqueued */
-    JP_NCCL_PROXY_OP = 1 << 3,      /* network side of one channel */
-    JP_NCCL_PROXY_STEP = 1 << 4,    /* one network transfer of a ProxyOp */
-    JP_NCCL_PROXY_CTRL = 1 << 5,    /* progress thread asleep, appending */
-    JP_NCCL_KERNEL_CH = 1 << 6,     /* v3: GPU side of one channel */
-    JP_NCCL_NET_PLUGIN = 1 << 7,    /* v3: whatever a net plugin reports */
-    JP_NCCL_GROUP_API = 1 << 8,     /* v5: ncclGroupStart to ncclGroupEnd */
-    JP_NCCL_COLL_API = 1 << 9,      /* v5: the user's collective call */
-    JP_NCCL_P2P_API = 1 << 10,      /* v5: the user's Send or Recv call */
+    JP_NCCL_GROUP = 1 << 0,          /* one launched plan */
+    JP_NCCL_COLL = 1 << 1,           /* a collective being enqueued */
+    JP_NCCL_P2P = 1 << 2,            /* a Send or Recv being enqueued */
+    JP_NCCL_PROXY_OP = 1 << 3,       /* network side of one channel */
+    JP_NCCL_PROXY_STEP = 1 << 4,     /* one network transfer of a ProxyOp */
+    JP_NCCL_PROXY_CTRL = 1 << 5,     /* progress thread asleep, appending */
+    JP_NCCL_KERNEL_CH = 1 << 6,      /* v3: GPU side of one channel */
+    JP_NCCL_NET_PLUGIN = 1 << 7,     /* v3: whatever a net plugin reports */
+    JP_NCCL_GROUP_API = 1 << 8,      /* v5: ncclGroupStart to ncclGroupEnd */
+    JP_NCCL_COLL_API = 1 << 9,       /* v5: the user's collective call */
+    JP_NCCL_P2P_API = 1 << 10,       /* v5: the user's Send or Recv call */
     JP_NCCL_KERNEL_LAUNCH = 1 << 11, /* v5 */
-    JP_NCCL_CE_COLL = 1 << 12,      /* v6: a copy engine collective */
-    JP_NCCL_CE_SYNC = 1 << 13,      /* v6 */
-    JP_NCCL_CE_BATCH = 1 << 14,     /* v6 */
+    JP_NCCL_CE_COLL = 1 << 12,       /* v6: a copy engine collective */
+    JP_NCCL_CE_SYNC = 1 << 13,       /* v6 */
+    JP_NCCL_CE_BATCH = 1 << 14,      /* v6 */
 };
 
 /* What recordEventState() reports; 0 to 7 were retired with v4. */
@@ -64,12 +64,12 @@ enum jp_nccl_state {
     JP_NCCL_CTRL_WAKEUP = 16,
     JP_NCCL_CTRL_APPEND = 17,
     JP_NCCL_CTRL_APPEND_END = 18,
-    JP_NCCL_OP_IN_PROGRESS = 19,        /* v4 */
-    JP_NCCL_STEP_SEND_PEER_WAIT = 20,   /* v4 */
-    JP_NCCL_NET_PLUGIN_UPDATE = 21,     /* v4 */
-    JP_NCCL_KERNEL_CH_STOP = 22,        /* v4: carries the GPU's stop time */
-    JP_NCCL_GROUP_START_API_STOP = 23,  /* v5 */
-    JP_NCCL_GROUP_END_API_START = 24,   /* v5 */
+    JP_NCCL_OP_IN_PROGRESS = 19,       /* v4 */
+    JP_NCCL_STEP_SEND_PEER_WAIT = 20,  /* v4 */
+    JP_NCCL_NET_PLUGIN_UPDATE = 21,    /* v4 */
+    JP_NCCL_KERNEL_CH_STOP = 22,       /* v4: carries the GPU's stop time */
+    JP_NCCL_GROUP_START_API_STOP = 23, /* v5 */
+    JP_NCCL_GROUP_END_API_START = 24,  /* v5 */
 };
 
 /* Numbers of functions and datatypes, which only v1 hands over. */

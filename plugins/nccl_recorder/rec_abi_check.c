@@ -9,8 +9,7 @@
 #define SIZE(type, bytes)                                                      \
     static_assert(sizeof(struct type) == (bytes), "size of " #type)
 #define AT(type, member, offset)                                               \
-    static_assert(offsetof(struct type, member) == (offset),                   \
-                  #type "." #member)
+    static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 
 #if defined(__LP64__)
 SIZE(jp_nccl_plugin_v1, 48);

@@ -34,7 +34,7 @@ struct jp_rec_count {
 
 struct jp_rec_comm {
     _Atomic(struct jp_rec_comm *) next;
-    unsigned epoch; /* process generation, see rec_comm_after_fork() */
+    unsigned epoch;       /* process generation, see rec_comm_after_fork() */
     pthread_mutex_t lock; /* over the members from here to `header` */
     bool known;
     uint64_t hash;

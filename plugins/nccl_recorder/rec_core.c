@@ -20,9 +20,8 @@ static enum jp_rec_source exec_time(const struct jp_rec_op *op, uint64_t *us)
         *us = op->host_max_ns / 1000;
         return JP_REC_KERNEL_CPU;
     }
-    *us = op->child_ns > op->start_ns
-              ? (op->child_ns - op->start_ns) / 1000
-              : 0;
+    *us = op->child_ns > op->start_ns ? (op->child_ns - op->start_ns) / 1000
+                                      : 0;
     return JP_REC_COLLECTIVE_CPU;
 }
 

@@ -34,7 +34,8 @@
 #include "plugins/nccl_recorder/rec_op.h"
 
 /* An operation is being enqueued; its handle, NULL when it is not recorded. */
-void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_op_facts *facts);
+void *rec_core_op(struct jp_rec_comm *comm,
+                  const struct jp_rec_op_facts *facts);
 
 /* A child of an operation starts; NULL when there is no such operation. */
 void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns);

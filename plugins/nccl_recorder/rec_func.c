@@ -28,7 +28,8 @@ static const struct func_row {
 };
 
 enum { N_FUNCS = sizeof(funcs) / sizeof(funcs[0]) };
-static_assert((int) N_FUNCS <= (int) JP_REC_MAX_FUNCS, "counters are too short");
+static_assert((int) N_FUNCS <= (int) JP_REC_MAX_FUNCS,
+              "counters are too short");
 
 static const char *const v1_names[JP_NCCL_N_FUNCS] = {
     [JP_NCCL_BROADCAST] = "Broadcast",
@@ -103,9 +104,8 @@ uint64_t rec_func_type_bytes_v1(unsigned number)
     return number < JP_NCCL_N_DATATYPES ? types[number].bytes : 0;
 }
 
-void rec_func_bandwidth(int func, int n_ranks, uint64_t bytes,
-                        uint64_t exec_us, double *algobw_gbs,
-                        double *busbw_gbs)
+void rec_func_bandwidth(int func, int n_ranks, uint64_t bytes, uint64_t exec_us,
+                        double *algobw_gbs, double *busbw_gbs)
 {
     double seconds = (double) exec_us / 1000000.0;
     double traffic = (double) bytes;

@@ -45,8 +45,7 @@ uint64_t rec_func_type_bytes_v1(unsigned number);
  *   any other                  0                 0
  *
  * No time, or no n_ranks where it is needed (v1 to v3), gives 0. */
-void rec_func_bandwidth(int func, int n_ranks, uint64_t bytes,
-                        uint64_t exec_us, double *algobw_gbs,
-                        double *busbw_gbs);
+void rec_func_bandwidth(int func, int n_ranks, uint64_t bytes, uint64_t exec_us,
+                        double *algobw_gbs, double *busbw_gbs);
 
 #endif

@@ -114,8 +114,8 @@ static int format_perf(char *out, size_t size, const struct jp_rec_record *r)
     char peer[32] = "";
     const char *k = r->is_p2p ? "p2p" : "coll";
 
-    rec_func_bandwidth(r->func, r->comm->n_ranks, r->bytes, r->exec_us,
-                       &algobw, &busbw);
+    rec_func_bandwidth(r->func, r->comm->n_ranks, r->bytes, r->exec_us, &algobw,
+                       &busbw);
     if (r->is_p2p)
         snprintf(peer, sizeof(peer), "\"p2p_peer\":%d,", r->peer);
     return snprintf(out, size,

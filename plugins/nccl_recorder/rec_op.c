@@ -108,8 +108,7 @@ struct jp_rec_op *rec_op_find(void *handle, enum jp_rec_kind *kind,
     uint32_t index = (uint32_t) (bits >> INDEX_SHIFT) & 0xFFFFF;
     struct jp_rec_op *op;
 
-    if (!handle ||
-        index >= (uint32_t) atomic_load(&n_chunks) * CHUNK_SLOTS)
+    if (!handle || index >= (uint32_t) atomic_load(&n_chunks) * CHUNK_SLOTS)
         return NULL;
     op = atomic_load(&chunks[index / CHUNK_SLOTS]) + index % CHUNK_SLOTS;
     pthread_mutex_lock(&op->lock);
@@ -117,7 +116,7 @@ struct jp_rec_op *rec_op_find(void *handle, enum jp_rec_kind *kind,
         pthread_mutex_unlock(&op->lock);
         return NULL;
     }
-    *kind = (enum jp_rec_kind) (bits & 0xF);
+    *kind = (enum jp_rec_kind)(bits & 0xF);
     *channel = (unsigned) (bits >> CHANNEL_SHIFT) & 0xFF;
     return op;
 }

@@ -46,8 +46,8 @@ struct jp_rec_op {
 
     struct jp_rec_comm *comm;
     struct jp_rec_op_facts facts;
-    bool enqueued;          /* its own stopEvent was seen */
-    bool loose;             /* counted by rec_op_loose() */
+    bool enqueued; /* its own stopEvent was seen */
+    bool loose;    /* counted by rec_op_loose() */
     int channels_done;
     int proxies_open;
     uint64_t channels_open; /* bit per channel */

@@ -84,8 +84,8 @@ size_t rec_sink_append(const char *text, size_t n)
     if (dir_fd < 0 || (log_fd < 0 && create_log() < 0))
         return 0;
     while (done < n) {
-        ssize_t k = pwrite(log_fd, text + done, n - done,
-                           log_end + (off_t) done);
+        ssize_t k =
+            pwrite(log_fd, text + done, n - done, log_end + (off_t) done);
 
         if (k < 0 && errno == EINTR)
             continue;

@@ -57,8 +57,7 @@ static void write_batch(const struct jp_rec_record *records)
     int i;
 
     for (i = 0; i < batch.n; i++) {
-        struct jp_rec_count *count =
-            &records[i].comm->counts[records[i].func];
+        struct jp_rec_count *count = &records[i].comm->counts[records[i].func];
 
         atomic_fetch_add(batch.ends[i] <= done ? &count->written : &count->lost,
                          1);

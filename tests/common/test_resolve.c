@@ -1,5 +1,5 @@
 /* test_resolve.c - from settings to a step directory, and none on failure. */
-#include "orchestrator/cmd/resolve.h"
+#include "orchestrator/agent/resolve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

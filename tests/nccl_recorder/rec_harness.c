@@ -1,0 +1,235 @@
+/* Runs a scenario against the built recorder in a process of its own. */
+#include "tests/nccl_recorder/rec_harness.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "contrib/ncclsim/sim_shim.h"
+
+const char *rec_harness_library(void)
+{
+    static char path[4096];
+    const char *given = getenv("JOBPROF_RECORDER_LIB");
+    const char *build = getenv("top_builddir");
+
+    if (given)
+        return given;
+    snprintf(path, sizeof(path),
+             "%s/plugins/nccl_recorder/.libs/libnccl-profiler-jobprof.so",
+             build ? build : ".");
+    return path;
+}
+
+static struct jp_nccl_plugin_v6 *dress(void *lib, int version)
+{
+    static struct jp_nccl_plugin_v6 *(*const shims[])(void *table) = {
+        NULL, sim_shim_v1, sim_shim_v2, sim_shim_v3, sim_shim_v4, sim_shim_v5};
+    char symbol[32];
+    void *table;
+
+    snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", version);
+    table = dlsym(lib, symbol);
+    CHECK(table != NULL);
+    return version == 6 ? table : shims[version](table);
+}
+
+static void child(rec_scenario_fn *scenario, int version, const char *dir)
+{
+    struct rec_scene scene = {.dir = dir, .version = version};
+
+    if (dir)
+        setenv("JOBPROF_RECORDER_DIR", dir, 1);
+    else
+        unsetenv("JOBPROF_RECORDER_DIR");
+    alarm(60);
+    scene.lib = dlopen(rec_harness_library(), RTLD_NOW | RTLD_LOCAL);
+    if (!scene.lib) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    scene.api = dress(scene.lib, version);
+    scenario(&scene);
+    exit(0); /* with destructors: the recorder writes what is left */
+}
+
+/* Appends a file to a text. */
+static char *append_file(char *text, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    size_t have = strlen(text);
+    struct stat st;
+
+    if (f && fstat(fileno(f), &st) == 0) {
+        text = realloc(text, have + (size_t) st.st_size + 1);
+        have += fread(text + have, 1, (size_t) st.st_size, f);
+        text[have] = '\0';
+    }
+    if (f)
+        fclose(f);
+    return text;
+}
+
+static int ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+static void read_back(struct rec_result *r)
+{
+    DIR *d = opendir(r->dir);
+    struct dirent *e;
+    char path[1024];
+
+    while (d && (e = readdir(d))) {
+        snprintf(path, sizeof(path), "%s/%s", r->dir, e->d_name);
+        if (ends_with(e->d_name, ".log")) {
+            r->log = append_file(r->log, path);
+            r->n_logs++;
+        } else if (ends_with(e->d_name, ".counts.json")) {
+            r->counts[0] = '\0';
+            r->counts = append_file(r->counts, path);
+        }
+    }
+    if (d)
+        closedir(d);
+    r->n_lines = rec_harness_count(r->log, "\n");
+}
+
+static void run(rec_scenario_fn *scenario, int version, const char *dir,
+                struct rec_result *r)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        child(scenario, version, dir);
+    waitpid(pid, &r->status, 0);
+    r->log = strdup("");
+    r->counts = strdup("");
+    read_back(r);
+}
+
+void rec_harness_run(rec_scenario_fn *scenario, int version,
+                     struct rec_result *result)
+{
+    memset(result, 0, sizeof(*result));
+    strcpy(result->dir, "/tmp/jobprof-recorder-XXXXXX");
+    if (!mkdtemp(result->dir))
+        abort();
+    run(scenario, version, result->dir, result);
+}
+
+void rec_harness_run_in(rec_scenario_fn *scenario, int version, const char *dir,
+                        struct rec_result *result)
+{
+    memset(result, 0, sizeof(*result));
+    run(scenario, version, dir, result);
+}
+
+void rec_harness_fini(struct rec_result *result)
+{
+    DIR *d = result->dir[0] ? opendir(result->dir) : NULL;
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    if (result->dir[0])
+        rmdir(result->dir);
+    free(result->log);
+    free(result->counts);
+}
+
+int rec_harness_count(const char *where, const char *text)
+{
+    size_t length = strlen(text);
+    int n = 0;
+
+    /* not strstr(): ASan's one measures the whole text at each call */
+    for (where = strchr(where, text[0]); where;
+         where = strchr(where + 1, text[0]))
+        n += strncmp(where, text, length) == 0;
+    return n;
+}
+
+void *scene_comm(struct rec_scene *scene, const char *name, uint64_t hash,
+                 int rank, int n_ranks)
+{
+    void *comm = NULL;
+    int mask = 0;
+
+    CHECK(scene->api->init(&comm, hash, &mask, name, 2, n_ranks, rank, NULL) ==
+          0);
+    CHECK(comm && (mask & JP_NCCL_COLL) && (mask & JP_NCCL_P2P));
+    CHECK(!!(mask & JP_NCCL_KERNEL_CH) == (scene->version >= 3));
+    return comm;
+}
+
+void *scene_coll(struct rec_scene *scene, void *comm, const char *func,
+                 uint64_t seq, uint64_t bytes, int n_channels)
+{
+    struct jp_nccl_descr_v6 d = {.type = JP_NCCL_COLL, .rank = 3};
+    void *handle = (void *) 1;
+
+    d.coll.func = func;
+    d.coll.seq = seq;
+    d.coll.count = bytes;
+    d.coll.datatype = "ncclInt8";
+    d.coll.n_channels = (uint8_t) n_channels;
+    CHECK(scene->api->start(comm, &handle, &d) == 0);
+    return handle;
+}
+
+void *scene_p2p(struct rec_scene *scene, void *comm, const char *func, int peer,
+                uint64_t bytes, int n_channels)
+{
+    struct jp_nccl_descr_v6 d = {.type = JP_NCCL_P2P, .rank = 3};
+    void *handle = (void *) 1;
+
+    d.p2p.func = func;
+    d.p2p.count = bytes;
+    d.p2p.datatype = "ncclInt8";
+    d.p2p.peer = peer;
+    d.p2p.n_channels = (uint8_t) n_channels;
+    CHECK(scene->api->start(comm, &handle, &d) == 0);
+    return handle;
+}
+
+void *scene_kernel(struct rec_scene *scene, void *comm, void *parent,
+                   int channel, uint64_t gpu_ns)
+{
+    struct jp_nccl_descr_v6 d = {.type = JP_NCCL_KERNEL_CH, .parent = parent};
+    void *handle = NULL;
+
+    d.kernel_ch.channel = (uint8_t) channel;
+    d.kernel_ch.gpu_ns = gpu_ns;
+    CHECK(scene->api->start(comm, &handle, &d) == 0);
+    return handle;
+}
+
+void scene_kernel_stop(struct rec_scene *scene, void *kernel, uint64_t gpu_ns)
+{
+    union jp_nccl_args_v4 args = {.kernel_ch = {gpu_ns}};
+
+    CHECK(scene->api->record(kernel, JP_NCCL_KERNEL_CH_STOP, &args) == 0);
+    CHECK(scene->api->stop(kernel) == 0);
+}
+
+void scene_whole(struct rec_scene *scene, void *comm, uint64_t seq, uint64_t us)
+{
+    void *op = scene_coll(scene, comm, "AllReduce", seq, 1048576, 2);
+    void *k0 = scene_kernel(scene, comm, op, 0, 1000);
+    void *k1 = scene_kernel(scene, comm, op, 1, 1500);
+
+    CHECK(scene->api->stop(op) == 0);
+    scene_kernel_stop(scene, k0, 1000 + us * 1000);
+    scene_kernel_stop(scene, k1, 1500 + us * 1000 / 2);
+}

@@ -1,0 +1,74 @@
+/* Runs a scenario against the built recorder in a process of its own.
+ *
+ * The library reads its environment once and lives as long as its process, so
+ * each scenario gets a child: fresh directory, fresh library, then exit().
+ */
+#ifndef JP_REC_HARNESS_H
+#define JP_REC_HARNESS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plugins/nccl_recorder/nccl_profiler.h"
+
+/* What a scenario is given in the child. */
+struct rec_scene {
+    void *lib;
+    const char *dir;               /* NULL: JOBPROF_RECORDER_DIR is unset */
+    struct jp_nccl_plugin_v6 *api; /* v6, or an older table dressed as v6 */
+    int version;
+};
+
+/* What it left behind. */
+struct rec_result {
+    int status; /* of waitpid() */
+    char dir[256];
+    char *log;    /* all *.log files, one after the other */
+    char *counts; /* the last *.counts.json, "" if there is none */
+    int n_lines;
+    int n_logs;
+};
+
+typedef void rec_scenario_fn(struct rec_scene *scene);
+
+/* Runs it with interface `version` in a new directory and reads the files. */
+void rec_harness_run(rec_scenario_fn *scenario, int version,
+                     struct rec_result *result);
+
+/* The same with a directory of the caller's, which stays; NULL: unset. */
+void rec_harness_run_in(rec_scenario_fn *scenario, int version, const char *dir,
+                        struct rec_result *result);
+
+/* Frees the texts and removes the directory if it was made here. */
+void rec_harness_fini(struct rec_result *result);
+
+/* How often `text` occurs. */
+int rec_harness_count(const char *where, const char *text);
+
+/* The library's file name. */
+const char *rec_harness_library(void);
+
+/* In a scenario: ends the child with status 1 unless it holds. */
+#define CHECK(what)                                                            \
+    do {                                                                       \
+        if (!(what)) {                                                         \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);         \
+            exit(1);                                                           \
+        }                                                                      \
+    } while (0)
+
+/* Helpers that speak v6. */
+void *scene_comm(struct rec_scene *scene, const char *name, uint64_t hash,
+                 int rank, int n_ranks);
+void *scene_coll(struct rec_scene *scene, void *comm, const char *func,
+                 uint64_t seq, uint64_t bytes, int n_channels);
+void *scene_p2p(struct rec_scene *scene, void *comm, const char *func, int peer,
+                uint64_t bytes, int n_channels);
+void *scene_kernel(struct rec_scene *scene, void *comm, void *parent,
+                   int channel, uint64_t gpu_ns);
+void scene_kernel_stop(struct rec_scene *scene, void *kernel, uint64_t gpu_ns);
+/* A whole AllReduce of 1 MiB on two channels that took `us`. */
+void scene_whole(struct rec_scene *scene, void *comm, uint64_t seq,
+                 uint64_t us);
+
+#endif
