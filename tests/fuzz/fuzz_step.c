@@ -1,0 +1,113 @@
+/* fuzz_step.c - any bytes as a file that a node or a report left in a step.
+ *
+ * The first byte chooses: n node.json, t tasks.jsonl, m manifest, s summary.json,
+ * l task lines; the rest is the file. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "orchestrator/collect/nodes.h"
+#include "orchestrator/collect/tasklines.h"
+#include "orchestrator/report/report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* libslurm 22.05 leaks some bytes for a reversed range such as n[5-2]. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:slurm_hostlist_create";
+}
+
+static char folder[] = "/dev/shm/jobprof-fuzz-XXXXXX";
+
+static void remove_folder(void)
+{
+    fileio_remove_tree(folder, NULL);
+}
+
+static void prepare(void)
+{
+    static int done;
+    char *nodes = NULL;
+
+    if (done)
+        return;
+    done = 1;
+    if (!mkdtemp(folder) || !(nodes = fileio_path("%s/nodes/n1", folder)) ||
+        fileio_mkdirs(nodes, NULL) < 0)
+        abort();
+    free(nodes);
+    atexit(remove_folder);
+}
+
+static void read_nodes(void)
+{
+    struct jp_nodes *nodes = nodes_read(folder, NULL);
+
+    assert(nodes && nodes->n_nodes <= 1);
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 1; k < nodes->nodes[i].n_tasks; k++)
+            assert(nodes->nodes[i].tasks[k - 1].gtid <=
+                   nodes->nodes[i].tasks[k].gtid);
+    nodes_destroy(nodes);
+}
+
+static void read_summary(void)
+{
+    FILE *null = fopen("/dev/null", "w");
+
+    assert(null);
+    report_print_line(folder, JP_SUMMARY_CARD, null, NULL);
+    report_print_line(folder, JP_SUMMARY_LINE, null, NULL);
+    fclose(null);
+}
+
+static void read_task_lines(const uint8_t *data, size_t size, const char *path)
+{
+    FILE *in = size ? fmemopen((void *) data, size, "r") : NULL;
+    uint32_t bad = 0;
+
+    if (!in)
+        return;
+    tasklines_convert(in, path, &bad, NULL);
+    fclose(in);
+    read_nodes(); /* what we write, we can read */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct {
+        char letter;
+        const char *name;
+    } kinds[] = {{'n', "nodes/n1/node.json"},
+                 {'t', "nodes/n1/tasks.jsonl"},
+                 {'m', "nodes/n1/manifest"},
+                 {'s', "summary.json"},
+                 {'l', "nodes/n1/tasks.jsonl"}};
+    size_t kind = 0;
+    char *path;
+
+    prepare();
+    while (size > 0 && kind < 5 && kinds[kind].letter != (char) data[0])
+        kind++;
+    if (size == 0 || kind == 5)
+        return 0;
+    path = fileio_path("%s/%s", folder, kinds[kind].name);
+    if (!path)
+        abort();
+    if (kind == 4) {
+        read_task_lines(data + 1, size - 1, path);
+    } else if (fileio_write(path, (const char *) data + 1, size - 1, NULL) == 0) {
+        if (kind == 3)
+            read_summary();
+        else
+            read_nodes();
+    }
+    unlink(path);
+    free(path);
+    return 0;
+}
