@@ -3,6 +3,7 @@
 
 #include "orchestrator/collect/nodelist.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +25,18 @@ void nodelist_free(char **names, size_t n)
     free(names);
 }
 
-/* "n[1-4000000000]" would be expanded in full: digits bound each range. */
+/* Whether "5-99" at text is a range of more than JP_NODELIST_MAX. Its numbers
+ * have at most 12 digits. */
+static bool is_huge_range(const char *text)
+{
+    char *end;
+    unsigned long long low = strtoull(text, &end, 10);
+    unsigned long long high = *end == '-' ? strtoull(end + 1, NULL, 10) : low;
+
+    return high > low && high - low >= JP_NODELIST_MAX;
+}
+
+/* libslurm complains on stderr, and leaks, where ranges are too long. */
 static bool is_sane(const char *text)
 {
     size_t digits = 0;
@@ -32,8 +44,9 @@ static bool is_sane(const char *text)
     if (strlen(text) > 1024 * 1024)
         return false;
     for (; *text; text++) {
-        digits = *text >= '0' && *text <= '9' ? digits + 1 : 0;
-        if (digits > 12 || (unsigned char) *text <= ' ')
+        digits = isdigit((unsigned char) *text) ? digits + 1 : 0;
+        if (digits > 12 || (unsigned char) *text <= ' ' ||
+            (digits == 1 && is_huge_range(text)))
             return false;
     }
     return true;

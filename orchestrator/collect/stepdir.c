@@ -30,14 +30,24 @@ bool stepdir_is_folder(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* What stands in the way may be gone (pending/, by another node's rmdir) before
+ * it can be looked at. */
+#define MAKE_TRIES 100
+
 int stepdir_make_folder(const char *path, struct jp_error *err)
 {
-    if (mkdir(path, 0700) == 0)
-        return 0;
-    if (errno != EEXIST)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    if (stepdir_is_folder(path))
-        return 0;
+    struct stat st;
+
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        if (mkdir(path, 0700) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return error_set(err, "%s: %s", path, strerror(errno));
+        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return 0;
+        if (errno != ENOENT)
+            break;
+    }
     errno = ENOTDIR;
     return error_set(err, "%s: not a folder (symbolic links are refused)",
                      path);

@@ -6,7 +6,7 @@ rc=0
 for test; do
     name=$(basename "$test" .test)
     log=$top_builddir/$name.tap
-    JOBPROF_RESULTS='' "$top_srcdir/$test" >"$log" 2>&1 </dev/null
+    "$top_srcdir/$test" >"$log" 2>&1 </dev/null
     status=$?
     passed=$(grep -cE '^ok ' "$log")
     skipped=$(grep -cE '^ok .*# SKIP' "$log")

@@ -1,0 +1,143 @@
+/* apply.c - requests and answers become environment. */
+#include <sys/stat.h>
+
+#include "spank/module.h"
+
+#define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
+enum { LINES = 256, RESOLVE_MS = 3000, BEGIN_MS = 2000 };
+
+/* What srun tells the nodes: a SLURM_ name survives --export=NONE. */
+static const char carried[] =
+    "SLURM_JOBPROF_REQ,SLURM_JOBPROF_DIR,SLURM_JOBPROF_HASH,"
+    "SLURM_JOBPROF_LIMIT,SLURM_JOBPROF_NCCL,SLURM_JOBPROF_HOME";
+
+/* sp: in the job's environment; NULL: in srun's own. value NULL: unset. */
+static bool set(spank_t sp, const char *name, const char *value, bool force)
+{
+    if (sp)
+        return (value ? spank_setenv(sp, name, value, force)
+                      : spank_unsetenv(sp, name)) == ESPANK_SUCCESS;
+    return (value ? setenv(name, value, force) : unsetenv(name)) == 0;
+}
+
+static void unset(spank_t sp, const char *names)
+{
+    char *copy = names ? strdup(names) : NULL, *rest = copy, *name;
+
+    while ((name = strsep(&rest, ",")) != NULL)
+        set(sp, name, NULL, true);
+    free(copy);
+}
+
+/* Lines NAME=VALUE, ?NAME=VALUE (unless set) and -NAME up to the dot: all of them
+ * or, if one is bad, none. On a node JOBPROF_SET then names what was really set;
+ * that list grows where the lines were. */
+static bool apply(spank_t sp, char *answer)
+{
+    char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
+    int n, i;
+
+    for (n = 0; strcmp(line = strsep(&answer, "\n"), ".") != 0; n++) {
+        if (n == LINES || !*line)
+            return false;
+        name[n] = line;
+        value[n] = strchr(line, '=');
+        if (value[n])
+            *value[n]++ = '\0';
+        line += *line == '?' || *line == '-';
+        if (!*line || line[strspn(line, NAME)] || !value[n] != (*name[n] == '-'))
+            return false;
+    }
+    for (i = 0; i < n; i++) {
+        line = name[i] + (*name[i] == '?' || *name[i] == '-');
+        if (!set(sp, line, value[i], *name[i] != '?') || !value[i] ||
+            strncmp(line, "SLURM_", 6) == 0) /* ours for a moment */
+            continue;
+        memmove(end + 1, line, strlen(line) + 1);
+        *end = ',';
+        end += strlen(end);
+    }
+    if (sp && end > list)
+        set(sp, "JOBPROF_SET", list + 1, true);
+    return true;
+}
+
+/* What an outer profiled step has set (JOBPROF_SET) is not valid here. */
+void apply_request(void)
+{
+    unset(NULL, getenv("JOBPROF_SET"));
+    unset(NULL, "JOBPROF_SET");
+    unset(NULL, carried);
+    if (!option_asked())
+        return;
+    set(NULL, "SLURM_JOBPROF_REQ", "1", true);
+    set(NULL, "SLURM_JOBPROF_NCCL", getenv("JOBPROF_NCCL"), true);
+    set(NULL, "SLURM_JOBPROF_HOME", getenv("HOME"), true);
+}
+
+void apply_resolve(spank_t sp)
+{
+    char *answer = NULL;
+    struct jobinfo j;
+    struct helper h;
+    int rc;
+
+    if (!option_asked() || jobinfo_get(sp, &j) < 0)
+        return;
+    helper_init(&h, "resolve");
+    option_args(&h);
+    helper_arg(&h, "--nodes", j.nodes);
+    helper_arg(&h, "--tasks", j.tasks);
+    helper_arg(&h, "--command", j.command);
+    rc = helper_run(&h, RESOLVE_MS, &answer);
+    if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
+        slurm_spank_log("jobprof: %s resolve failed or took over 3 s (the step "
+                        "runs unprofiled)", h.argv[0]);
+    finish_expect(getenv("SLURM_JOBPROF_DIR"), NULL);
+    set(NULL, "SLURM_JOBPROF_DIR", "-", false);
+}
+
+static void begin(spank_t sp, struct jobinfo *j)
+{
+    static struct helper h;
+    char *answer = NULL;
+    bool ok;
+
+    helper_init(&h, "begin");
+    option_args(&h);
+    helper_arg(&h, "--dir", jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR"));
+    jobinfo_node_args(j, &h);
+    h.orphan = true;
+    h.fd[2] = memfd_create("said", MFD_CLOEXEC);
+    ok = helper_run(&h, BEGIN_MS, &answer) == 0 && apply(sp, answer);
+    if (!ok)
+        helper_end(&h);
+    if (*h.said || !ok) /* a big job says a thing once */
+        (strcmp(j->nodeid, "0") == 0 ? slurm_spank_log : slurm_info)(
+            "jobprof: %s: %s", getenv("SLURMD_NODENAME"),
+            *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
+    spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */
+    finish_expect(jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR"), &h);
+}
+
+void apply_begin(spank_t sp)
+{
+    const char *dir, *path = option_program("begin");
+    struct jobinfo j;
+    struct stat st;
+    bool asked;
+
+    if (jobinfo_get(sp, &j) < 0)
+        return;
+    unset(sp, jobinfo_getenv(j.env, "JOBPROF_SET"));
+    unset(sp, "JOBPROF_SET");
+    dir = jobinfo_getenv(j.env, "SLURM_JOBPROF_DIR");
+    asked = jobinfo_getenv(j.env, "SLURM_JOBPROF_REQ") && (!dir || *dir == '/');
+    if (asked && stat(path, &st) == 0 &&
+        (getuid() != 0 || (st.st_uid == 0 && !(st.st_mode & 022))))
+        begin(sp, &j);
+    else if (asked) /* everybody's helper must be nobody's own */
+        slurm_error("jobprof: %s: missing, not root's, or others may write it "
+                    "(tasks run unprofiled)", path);
+    unset(sp, carried);
+}

@@ -1,0 +1,66 @@
+/* finish.c - the tasks' ends and what is left to do at exit. */
+#include "spank/module.h"
+
+enum { FINISH_MS = 6000, REPORT_S = 30, REPORT_MAX_S = 3600 };
+
+static char dir[PATH_MAX]; /* step directory, "": nothing to do */
+static pid_t owner;          /* srun, no fork of it */
+static struct helper *begun; /* on a node */
+static FILE *tasks; /* in memory: contain_spank (24.05) shares no descriptors */
+static char *lines;
+static size_t used;
+
+void finish_expect(const char *step, struct helper *begin)
+{
+    snprintf(dir, sizeof(dir), "%s", step && *step == '/' ? step : "");
+    owner = getpid();
+    begun = begin;
+    if (begun && !tasks)
+        tasks = open_memstream(&lines, &used);
+}
+
+void finish_task(spank_t sp)
+{
+    uint32_t global;
+    int local, status = -1;
+    pid_t pid;
+
+    if (!tasks || spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_TASK_GLOBAL_ID, &global) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+        return;
+    spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
+    fprintf(tasks, "%u %d %d %d\n", global, local, pid, status);
+}
+
+/* On a node jobprof-node finish, in srun jobprof report. */
+void finish_exit(spank_t sp)
+{
+    const char *limit = getenv("SLURM_JOBPROF_LIMIT");
+    int s = limit ? (int) strtoul(limit, NULL, 10) : 0, rc = 0;
+    struct jobinfo j;
+    struct helper h;
+
+    helper_end(begun);
+    if (tasks)
+        fclose(tasks);
+    helper_init(&h, begun ? "finish" : "report");
+    helper_arg(&h, begun ? "--dir" : "--at-exit", dir);
+    if (*dir && begun && jobinfo_get(sp, &j) == 0) {
+        jobinfo_node_args(&j, &h);
+        h.orphan = h.leave = true; /* the end of the job must not end it */
+        h.fd[0] = memfd_create("tasks", MFD_CLOEXEC);
+        if (lines && write(h.fd[0], lines, used) >= 0)
+            lseek(h.fd[0], 0, SEEK_SET);
+        rc = helper_run(&h, FINISH_MS, NULL);
+    } else if (*dir && !begun && getpid() == owner) {
+        s = s > 0 && s < REPORT_MAX_S ? s : REPORT_S;
+        rc = helper_run(&h, (s + 5) * 1000, NULL);
+    }
+    if (rc < 0 || rc > 125) /* the others it has explained itself */
+        slurm_spank_log("jobprof: %s failed or ran out of time; later: jobprof "
+                        "report %s", begun ? "finish" : "the report", dir);
+    tasks = NULL;
+    begun = NULL;
+    *dir = '\0';
+}

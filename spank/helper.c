@@ -1,0 +1,204 @@
+/* helper.c - run a program as the user, bounded in time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+
+#include "spank/module.h"
+
+enum { ANSWER_MAX = 64 * 1024, KILL_MS = 200, TICK_MS = 10 };
+enum { FAILED = -1, LATE = -2 };
+static pid_t *told; /* shared: the pid of the orphan */
+
+/* In srun the helper's words go to the user; in slurmstepd nowhere. */
+void helper_init(struct helper *h, const char *verb)
+{
+    *h = (struct helper){.argv = {option_program(verb), verb}, .argc = 2,
+                         .env = environ, .fd = {-1, -1, -1}, .pid = -1};
+    if (spank_context() != S_CTX_REMOTE)
+        h->fd[2] = STDERR_FILENO;
+}
+
+void helper_arg(struct helper *h, const char *name, const char *value)
+{
+    if (!value || h->argc + 2 >= (int) (sizeof(h->argv) / sizeof(*h->argv)))
+        return;
+    h->argv[h->argc++] = name;
+    h->argv[h->argc++] = value;
+}
+
+/* From here to child(): after fork, so async-signal-safe calls only. */
+static bool put_zero(const char *file)
+{
+    int fd = open(file, O_WRONLY);
+
+    return fd >= 0 && write(fd, "0", 1) == 1;
+}
+
+static bool enter(const char *dir)
+{
+    return chdir(dir) == 0;
+}
+
+/* From "4:freezer:/slurm/uid_1/job_2/step_0" to freezer's /slurm or a parent.
+ * In v2 no folder with children takes a process, but Slurm's "system" does. */
+static void leave_cgroup(char *path)
+{
+    char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL, *job;
+
+    if (!path || (!(job = strstr(path, "/uid_")) &&
+                  !(job = strstr(path, "/job_"))) || !enter("/sys/fs/cgroup"))
+        return;
+    *job = '\0';
+    enter(strncmp(name, "name=", 5) == 0 ? name + 5 : *name ? name : "unified");
+    enter(*path ? path + 1 : ".");
+    enter("system");
+    for (int i = 0; i < 16 && !put_zero("cgroup.procs") && enter(".."); i++)
+        ;
+}
+
+/* In user_init only the effective uid is the user's. A slurmstepd that is not
+ * root can only be the user already. */
+static bool become(const struct jobinfo *j, bool leave)
+{
+    char text[PATH_MAX] = "", *rest = text;
+    uid_t r, e, s;
+
+    if (getuid() == 0 && seteuid(0) == 0) {
+        put_zero("/proc/self/oom_score_adj"); /* slurmstepd's is -1000 */
+        if (leave && read(open("/proc/self/cgroup", O_RDONLY), text,
+                          sizeof(text) - 1) > 0)
+            while (rest)
+                leave_cgroup(strsep(&rest, "\n"));
+        if (setgroups((size_t) j->ngids, j->gids) < 0 ||
+            setresgid(j->gid, j->gid, j->gid) < 0 ||
+            setresuid(j->uid, j->uid, j->uid) < 0)
+            return false;
+    }
+    return getresuid(&r, &e, &s) == 0 && r == j->uid && e == r && s == r &&
+           (r == 0 || (setuid(0) < 0 && seteuid(0) < 0));
+}
+
+static void wire(const struct helper *h)
+{
+    int null = open("/dev/null", O_RDWR), fd[3];
+
+    for (int i = 0; i < 3; i++) /* out of the way first: 0..2 may be closed */
+        if ((fd[i] = fcntl(h->fd[i], F_DUPFD, 10)) < 0)
+            fd[i] = fcntl(null, F_DUPFD, 10);
+    for (int i = 0; i < 3; i++)
+        dup2(fd[i], i);
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
+        return;
+#endif
+    for (int i = 3, n = (int) sysconf(_SC_OPEN_MAX); i < n; i++)
+        close(i);
+}
+
+static void __attribute__((noreturn)) child(const struct helper *h)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    pid_t pid;
+
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &dfl, NULL);
+    sigprocmask(SIG_SETMASK, &dfl.sa_mask, NULL);
+    setsid();
+    umask(077);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if ((h->user && !become(h->user, h->leave)) || !enter("/"))
+        _exit(126);
+    wire(h);
+    if (h->orphan && (pid = fork()) != 0) {
+        *told = pid;
+        _exit(pid < 0 ? 126 : 0);
+    }
+    execve(h->argv[0], (char **) h->argv, h->env);
+    _exit(127);
+}
+
+/* The helper may still write: what counts is this copy. */
+static char *read_answer(int fd)
+{
+    static char text[ANSWER_MAX + 1];
+    ssize_t n = pread(fd, text, ANSWER_MAX, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    return strncmp(text, ".\n", 2) == 0 || strstr(text, "\n.\n") ? text : NULL;
+}
+
+/* Not so a zombie that init has yet to see. EACCES: before its exec. */
+static bool is_alive(pid_t pid)
+{
+    char path[32], c;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    return readlink(path, &c, 1) > 0 || errno == EACCES;
+}
+
+/* ECHILD is an end too: SIGCHLD is ignored, or somebody waited first. */
+static int watch(const struct helper *h, int ms, char **answer)
+{
+    clock_t end = times(NULL) + ms / TICK_MS; /* monotonic, in USER_HZ */
+    int status = 0;
+
+    for (;; usleep(1000)) {
+        bool late = times(NULL) > end;
+        bool over = waitpid(h->pid, &status, WNOHANG) != 0 &&
+                    (!h->orphan || !is_alive(*told));
+
+        if (answer && (*answer = read_answer(h->fd[1])) && h->orphan)
+            return 0;
+        if (over && WIFEXITED(status) && (!answer || *answer || status))
+            return WEXITSTATUS(status);
+        if (over || late)
+            return over ? FAILED : LATE;
+    }
+}
+
+int helper_run(struct helper *h, int ms, char **answer)
+{
+    int rc = FAILED;
+
+    if (answer)
+        h->fd[1] = memfd_create("answer", MFD_CLOEXEC);
+    h->env = jobinfo_helper_env(h->env);
+    if (h->orphan)
+        told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (told != MAP_FAILED && (h->pid = fork()) == 0)
+        child(h);
+    if (h->pid > 0)
+        rc = watch(h, ms, answer);
+    if (rc == LATE) {
+        kill(-h->pid, SIGKILL);
+        kill(h->pid, SIGKILL); /* before its setsid */
+        watch(h, KILL_MS, NULL);
+    }
+    if (h->fd[2] > 2 && pread(h->fd[2], h->said, sizeof(h->said) - 1, 0) > 0)
+        h->said[strcspn(h->said, "\n\r\033")] = '\0';
+    for (int i = 0; i < 3; i++)
+        if (h->fd[i] > 2)
+            close(h->fd[i]);
+    return rc;
+}
+
+/* The group's leader is long reaped: a process of its number is a stranger. */
+void helper_end(struct helper *h)
+{
+    if (!h || h->pid < 0 || kill(h->pid, 0) == 0 || errno != ESRCH)
+        return;
+    kill(-h->pid, SIGTERM);
+    for (int ms = 0; ms < KILL_MS && is_alive(*told); ms += 2)
+        usleep(2000);
+    kill(-h->pid, SIGKILL);
+    h->pid = -1;
+}

@@ -1,0 +1,81 @@
+/* jobinfo.c - what a helper must know about the step: ids and environment. */
+#include <slurm/slurm.h>
+
+#include "spank/module.h"
+
+enum { ENV_MAX = 2048 };
+static const char *const allowed[] = {
+    "SLURM_", "NCCL_", "JOBPROF_", "HOME=", "USER=", "LANG=", "LC_ALL=",
+    "LC_CTYPE=", "TERM=", "NO_COLOR=", "COLUMNS=", "TZ=", "XDG_CONFIG_HOME="};
+
+const char *jobinfo_getenv(char **env, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (; env && *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return *env + n + 1;
+    return NULL;
+}
+
+char **jobinfo_helper_env(char **env)
+{
+    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    static char *clean[ENV_MAX + 2] = {path};
+    const char *conf = getenv("SLURM_CONF"); /* slurmstepd's may be the only */
+    int n = 1;
+
+    if (conf && !jobinfo_getenv(env, "SLURM_CONF"))
+        clean[n++] = (char *) conf - strlen("SLURM_CONF=");
+    for (; env && *env && n < ENV_MAX; env++)
+        for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
+            if (strncmp(*env, allowed[i], strlen(allowed[i])) == 0)
+                clean[n++] = *env;
+    clean[n] = NULL;
+    return clean;
+}
+
+static void item(spank_t sp, spank_item_t which, char text[12])
+{
+    uint32_t n = 0;
+
+    spank_get_item(sp, which, &n);
+    snprintf(text, 12, "%u", n);
+}
+
+int jobinfo_get(spank_t sp, struct jobinfo *j)
+{
+    uint32_t step = 0;
+    char **argv = NULL;
+    const char *nodes;
+    int argc = 0;
+
+    memset(j, 0, sizeof(*j));
+    if (spank_get_item(sp, S_JOB_UID, &j->uid) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_GID, &j->gid) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
+        step >= SLURM_MAX_NORMAL_STEP_ID)
+        return -1;
+    spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &j->gids, &j->ngids);
+    spank_get_item(sp, S_JOB_ENV, &j->env);
+    item(sp, S_JOB_ID, j->job);
+    item(sp, S_JOB_NODEID, j->nodeid);
+    item(sp, S_JOB_NNODES, j->nodes);
+    item(sp, S_JOB_TOTAL_TASK_COUNT, j->tasks);
+    nodes = jobinfo_getenv(j->env, "SLURM_STEP_NUM_NODES");
+    if (nodes) /* of all het components; the item is of one */
+        snprintf(j->nodes, sizeof(j->nodes), "%s", nodes);
+    spank_get_item(sp, S_JOB_ARGV, &argc, &argv);
+    j->command = argc > 0 && argv ? argv[0] : NULL;
+    return 0;
+}
+
+void jobinfo_node_args(const struct jobinfo *j, struct helper *h)
+{
+    helper_arg(h, "--node", getenv("SLURMD_NODENAME")); /* slurmstepd's own */
+    helper_arg(h, "--nodeid", j->nodeid);
+    helper_arg(h, "--component", j->job);
+    helper_arg(h, "--nodes", j->nodes);
+    h->user = j;
+    h->env = j->env;
+}

@@ -1,0 +1,107 @@
+/* option.c - the plugstack line, the two options and their last values. */
+#include "spank/module.h"
+
+enum { NCCL, COPPER, OPTIONS, CHECK_MS = 1000 };
+
+static const char *const words[OPTIONS] = {"--nccl", "--copper"};
+static char *value[OPTIONS]; /* last value, owned; NULL: not given */
+static const char *config, *mode, *node;
+
+static bool is_off(const char *s)
+{
+    return !s || !*s || (strncmp(s, "off", 3) == 0 && (!s[3] || s[3] == ','));
+}
+
+/* 0: accepted. -1: refused, jobprof-node printed why. 1: it could not be asked;
+ * that must not stop anybody's job, so the option counts as off. */
+static int check(int val, const char *arg)
+{
+    struct helper h;
+    int rc;
+
+    helper_init(&h, "resolve");
+    h.argv[h.argc++] = "--check";
+    helper_arg(&h, "--config", config);
+    helper_arg(&h, words[val], arg);
+    rc = helper_run(&h, CHECK_MS, NULL);
+    if (rc != 0 && rc != 64)
+        slurm_spank_log("jobprof: %s-profile counts as off: %s resolve failed "
+                        "or took over 1 s", words[val], h.argv[0]);
+    return rc == 64 ? -1 : rc != 0;
+}
+
+/* Called for each source of a value and each component: the last one wins. */
+static int option_callback(int val, const char *arg, int remote)
+{
+    int rc = 0;
+
+    if (val < 0 || val >= OPTIONS || !arg)
+        return remote ? 0 : -1;
+    if (value[val] && strcmp(value[val], arg) == 0)
+        return 0;
+    if (!remote && (!*arg || memchr(arg, '/', strcspn(arg, ",=")))) {
+        slurm_error("jobprof: \"%s\" is no mode; try %s-profile=%s", arg,
+                    words[val], val == NCCL ? "auto" : "aggregate");
+        return -1;
+    }
+    if (!remote && !is_off(arg) && (rc = check(val, arg)) < 0)
+        return -1;
+    free(value[val]);
+    value[val] = strdup(rc ? "off" : arg);
+    return 0;
+}
+
+static const struct spank_option options[OPTIONS] = {
+    {(char *) "nccl-profile", (char *) "MODE[,KEY=VALUE...]",
+     (char *) "[jobprof] profile NCCL: off, auto, inspector, example, recorder "
+              "or plan", 1, NCCL, option_callback},
+    {(char *) "copper-profile", (char *) "MODE[,KEY=VALUE...]",
+     (char *) "[jobprof] profile file loading by Copper: off, aggregate, top "
+              "or full", 1, COPPER, option_callback}};
+
+void option_init(spank_t sp, int ac, char **av)
+{
+    config = mode = NULL;
+    node = JP_LIBEXECDIR "/jobprof-node";
+    for (int i = 0; i < ac; i++)
+        if (strncmp(av[i], "config=/", 8) == 0)
+            config = av[i] + 7;
+        else if (strncmp(av[i], "node=/", 6) == 0)
+            node = av[i] + 5;
+        else if (strncmp(av[i], "default=", 8) == 0)
+            mode = av[i] + 8;
+        else
+            slurm_error("jobprof: plugstack: \"%s\" is ignored", av[i]);
+    for (int i = 0; i < OPTIONS; i++) {
+        free(value[i]);
+        value[i] = NULL;
+        spank_option_register(sp, (struct spank_option *) &options[i]);
+    }
+}
+
+bool option_asked(void)
+{
+    const char *nccl = value[NCCL] ?: getenv("JOBPROF_NCCL");
+    const char *copper = value[COPPER] ?: getenv("JOBPROF_COPPER");
+
+    return !is_off(nccl && *nccl ? nccl : mode) || !is_off(copper);
+}
+
+void option_args(struct helper *h)
+{
+    helper_arg(h, "--config", config);
+    helper_arg(h, "--default", mode);
+    helper_arg(h, words[NCCL], value[NCCL]);
+    helper_arg(h, words[COPPER], value[COPPER]);
+}
+
+const char *option_program(const char *verb)
+{
+    static char path[PATH_MAX];
+
+    if (strcmp(verb, "report") != 0)
+        return node;
+    snprintf(path, sizeof(path), "%.*s/jobprof",
+             (int) (strrchr(node, '/') - node), node);
+    return access(path, X_OK) == 0 ? path : JP_BINDIR "/jobprof";
+}

@@ -1,0 +1,27 @@
+/* spank_jobprof.c - the map: which callback does what, and where. */
+#pragma GCC visibility push(default)
+#include "spank/module.h"
+
+SPANK_PLUGIN(jobprof, 1)
+#pragma GCC visibility pop
+
+/* From Slurm 25.05 on anything but 0 counts as a failure. */
+#define CALLBACK(name, action)                                                 \
+    int slurm_spank_##name(spank_t sp, int ac, char *argv[])                   \
+    {                                                                          \
+        spank_context_t at = spank_context();                                  \
+        if (at == S_CTX_LOCAL || at == S_CTX_ALLOCATOR || at == S_CTX_REMOTE)  \
+            action;                                                            \
+        return 0;                                                              \
+    }
+
+/* everywhere; then in srun, sbatch and salloc the options: resolve --check */
+CALLBACK(init, option_init(sp, ac, argv))
+/* srun: what is asked for, then resolve */
+CALLBACK(init_post_opt, if (at == S_CTX_LOCAL) apply_request())
+CALLBACK(local_user_init, apply_resolve(sp))
+/* slurmstepd: begin, task lines */
+CALLBACK(user_init, apply_begin(sp))
+CALLBACK(task_exit, finish_task(sp))
+/* slurmstepd: finish; srun: report */
+CALLBACK(exit, finish_exit(sp))

@@ -1,0 +1,227 @@
+/* test_claim.c - one owner at a time, and what becomes of dead ones. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "orchestrator/collect/claim.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/rival.h"
+#include "orchestrator/collect/stepdir.h"
+
+#define STALE_MS 300
+#define THIEVES 6
+#define ROUNDS 30
+
+static int set_up(void **state)
+{
+    char *dir = strdup("/tmp/jobprof-claim.XXXXXX");
+
+    if (!dir || !mkdtemp(dir))
+        return -1;
+    *state = dir;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    int rc = fileio_remove_tree(*state, NULL);
+
+    free(*state);
+    return rc;
+}
+
+/* A claim whose owner's heart stopped an hour ago. */
+static void leave_dead_claim(const char *dir)
+{
+    char *path = fileio_path("%s/" JP_CLAIM_NAME, dir);
+    struct timespec old[2];
+
+    assert_int_equal(fileio_write(path, "gone 1 srun 1\n", 14, NULL), 0);
+    clock_gettime(CLOCK_REALTIME, &old[0]);
+    old[0].tv_sec -= 3600;
+    old[1] = old[0];
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    free(path);
+}
+
+static void test_take_and_release(void **state)
+{
+    struct jp_claim *claim = NULL, *other = NULL;
+    char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
+    char *text;
+
+    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_NONE);
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
+    assert_true(claim_held(claim));
+    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_LIVE);
+    assert_int_equal(claim_take(*state, "user", STALE_MS, &other, NULL), 0);
+    assert_null(other);
+    assert_int_equal(fileio_read(path, false, 200, &text, NULL, NULL), 0);
+    assert_non_null(strstr(text, " srun "));
+    free(text);
+    claim_release(claim);
+    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_NONE);
+    claim_release(NULL);
+    free(path);
+}
+
+static void test_heartbeat(void **state)
+{
+    struct jp_claim *claim = NULL;
+
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
+    clock_sleep_ms(3 * STALE_MS);
+    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_LIVE);
+    claim_release(claim);
+}
+
+static void test_steal(void **state)
+{
+    struct jp_claim *claim = NULL;
+
+    leave_dead_claim(*state);
+    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_STALE);
+    assert_int_equal(claim_take(*state, "watcher", STALE_MS, &claim, NULL), 1);
+    assert_true(claim_held(claim));
+    claim_release(claim);
+    assert_int_equal(rmdir(*state), 0); /* nothing is left behind */
+    assert_int_equal(mkdir(*state, 0700), 0);
+}
+
+static void test_lost(void **state)
+{
+    struct jp_claim *claim = NULL;
+    char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
+
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(fileio_write(path, "thief 1 user 1\n", 15, NULL), 0);
+    assert_false(claim_held(claim));
+    claim_release(claim);
+    assert_int_equal(access(path, F_OK), 0); /* the thief's stays */
+    free(path);
+}
+
+static void test_moved(void **state)
+{
+    struct jp_claim *claim = NULL;
+    char *to = fileio_path("%s.moved", (char *) *state);
+
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
+    assert_int_equal(rename(*state, to), 0);
+    assert_int_equal(claim_moved(claim, to, NULL), 0);
+    assert_true(claim_held(claim));
+    claim_release(claim);
+    assert_int_equal(rival_look(to, STALE_MS), JP_RIVAL_NONE);
+    assert_int_equal(rename(to, *state), 0);
+    free(to);
+}
+
+static void test_bad_places(void **state)
+{
+    struct jp_claim *claim = NULL;
+    struct jp_error err;
+    char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
+
+    assert_int_equal(claim_take("/nonexistent", "srun", STALE_MS, &claim, &err),
+                     -1);
+    assert_int_equal(rival_look("/nonexistent", STALE_MS), JP_RIVAL_BAD);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, &err), 0);
+    assert_null(claim);
+    free(path);
+}
+
+static void test_signals(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct jp_claim *claim = NULL;
+        int ready[2], status;
+        char byte;
+        pid_t pid;
+
+        assert_int_equal(pipe(ready), 0);
+        pid = fork();
+        if (pid == 0) {
+            if (claim_take(*state, "srun", STALE_MS, &claim, NULL) != 1 ||
+                write(ready[1], "x", 1) != 1)
+                _exit(1);
+            pause();
+            _exit(2);
+        }
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        kill(pid, signals[i]);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        assert_false(stepdir_has(*state, JP_CLAIM_NAME));
+        close(ready[0]);
+        close(ready[1]);
+    }
+}
+
+/* Takes a stale claim and keeps it; exit status 1: got it. */
+static void be_thief(const char *dir, int start)
+{
+    struct jp_claim *claim = NULL;
+    char go;
+    int rc;
+
+    if (read(start, &go, 1) < 0)
+        _exit(99);
+    rc = claim_take(dir, "user", 5000, &claim, NULL);
+    if (rc == 1)
+        clock_sleep_ms(60);  /* let the others look */
+    _exit(rc < 0 ? 98 : rc); /* and leave it, as if killed */
+}
+
+static void test_thieves(void **state)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        int start[2], status, got = 0;
+
+        leave_dead_claim(*state);
+        assert_int_equal(pipe(start), 0);
+        for (int i = 0; i < THIEVES; i++)
+            if (fork() == 0) {
+                close(start[1]);
+                be_thief(*state, start[0]);
+            }
+        close(start[0]);
+        close(start[1]);
+        for (int i = 0; i < THIEVES; i++) {
+            assert_true(wait(&status) > 0);
+            assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+            got += WEXITSTATUS(status);
+        }
+        assert_int_equal(got, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_take_and_release, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_heartbeat, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_steal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_signals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_thieves, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

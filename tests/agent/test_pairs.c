@@ -1,0 +1,107 @@
+/* test_pairs.c - the answer that begin gives to the SPANK module. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/agent/pairs.h"
+
+static char name_a[] = "NCCL_A", name_bad[] = "A=B", name_digit[] = "1A";
+static char name_none[] = "";
+static char plugin[] = "NCCL_PROFILER_PLUGIN";
+
+static void test_format(void **state)
+{
+    static char plain[] = "1", twice[] = "/x/%N/%N", percent[] = "%%%n%",
+                lines[] = "a\nb", empty[] = "", code[] = "%J";
+    static const struct {
+        struct jp_envvar var;
+        const char *wanted; /* NULL: refused */
+    } table[] = {
+        {{name_a, plain, false}, "NCCL_A=1\n.\n"},
+        {{name_a, plain, true}, "?NCCL_A=1\n.\n"},
+        {{name_a, twice, false}, "NCCL_A=/x/n1/n1\n.\n"},
+        {{name_a, percent, false}, "NCCL_A=%%%n%\n.\n"},
+        {{name_a, code, false}, "NCCL_A=%J\n.\n"},
+        {{name_a, empty, false}, "NCCL_A=\n.\n"},
+        {{name_a, lines, false}, NULL},
+        {{name_bad, plain, false}, NULL},
+        {{name_digit, plain, false}, NULL},
+        {{name_none, plain, false}, NULL},
+        {{name_a, NULL, false}, NULL},
+        {{NULL, plain, false}, NULL},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct jp_envvar var = table[i].var;
+        struct jp_jobconf conf = {.env = &var, .n_env = 1};
+        char *text = pairs_format(&conf, "n1", NULL);
+
+        if (table[i].wanted)
+            assert_string_equal(text, table[i].wanted);
+        else
+            assert_null(text);
+        free(text);
+    }
+}
+
+static void test_limits(void **state)
+{
+    struct jp_envvar *vars = calloc(JP_PAIRS_MAX, sizeof(*vars));
+    struct jp_jobconf conf = {.env = vars};
+    char *big = calloc(1, JP_PAIRS_MAX_BYTES + 1);
+    char value[] = "1";
+    char *text;
+
+    (void) state;
+    text = pairs_format(&conf, "n1", NULL);
+    assert_string_equal(text, ".\n");
+    free(text);
+    for (size_t i = 0; i < JP_PAIRS_MAX; i++)
+        vars[i] = (struct jp_envvar){name_a, value, false};
+    conf.n_env = JP_PAIRS_MAX - 1; /* and the dot */
+    text = pairs_format(&conf, "n1", NULL);
+    assert_non_null(text);
+    free(text);
+    conf.n_env = JP_PAIRS_MAX;
+    assert_null(pairs_format(&conf, "n1", NULL));
+    memset(big, 'x', JP_PAIRS_MAX_BYTES);
+    vars[0].value = big;
+    conf.n_env = 1;
+    assert_null(pairs_format(&conf, "n1", NULL));
+    free(big);
+    free(vars);
+}
+
+static void test_plugin(void **state)
+{
+    static char here[] = "/proc/self/exe", bare[] = "libx.so",
+                gone[] = "/nonexistent/libx.so", folder[] = "/tmp";
+    static const struct {
+        char *value;
+        int rc;
+    } table[] = {{here, 0}, {bare, 0}, {gone, -1}, {folder, -1}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct jp_envvar var = {plugin, table[i].value, true};
+        struct jp_jobconf conf = {.env = &var, .n_env = 1};
+
+        assert_int_equal(pairs_check_plugin(&conf, NULL), table[i].rc);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_plugin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

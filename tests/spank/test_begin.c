@@ -1,0 +1,264 @@
+/* test_begin.c - the module in slurmstepd: begin and the tasks' environment. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/spank/fakehost.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define BEGIN "jobprof-node.begin.run"
+#define FINISH "jobprof-node.finish.run"
+
+static void test_begin(void **state)
+{
+    char node[PATH_MAX];
+
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
+    host_plugstack(node, "config=/c", "default=auto", NULL);
+    host.nodeid = 2;
+    host_setenv("NCCL_MINE", "user");
+    host_setenv("NCCL_OTHER", "user");
+    host_setenv("NCCL_GONE", "user");
+    host_user_init("echo NCCL_A=1=2; echo '?NCCL_MINE=ours'; echo NCCL_OTHER=ours;"
+              "echo '?NCCL_NEW=x y'; echo -NCCL_GONE; echo NCCL_EMPTY=; echo .");
+    assert_ran(BEGIN,
+               "arg begin\narg --config\narg /c\narg --default\narg auto\n"
+               "arg --nccl\narg recorder\narg --dir\narg /x/step-0\n"
+               "arg --node\narg n1\narg --nodeid\narg 2\narg --component\n"
+               "arg 12\narg --nodes\narg 3\nenv ");
+    assert_ran(BEGIN, "env SLURM_JOBPROF_NCCL=ring=1\n");
+    assert_job("NCCL_A", "1=2");
+    assert_job("NCCL_MINE", "user");
+    assert_job("NCCL_OTHER", "ours");
+    assert_job("NCCL_NEW", "x y");
+    assert_job("NCCL_GONE", NULL);
+    assert_job("NCCL_EMPTY", "");
+    assert_job("JOBPROF_SET", "NCCL_A,NCCL_OTHER,NCCL_NEW,NCCL_EMPTY");
+    assert_carried_gone();
+    assert_string_equal(host.log, "");
+    host_call("exit");
+}
+
+static void test_not_asked(void **state)
+{
+    host.context = S_CTX_REMOTE;
+    host_setenv("JOBPROF_SET", "NCCL_A,NCCL_B");
+    host_setenv("NCCL_A", "ours");
+    host_setenv("NCCL_B", "ours");
+    host_setenv("NCCL_C", "user");
+    host_call("init");
+    host_option("nccl-profile", "recorder", 1); /* inherited */
+    host_call("init_post_opt");
+    host_call("user_init");
+    host_task_ends(0, 0, 100, 0);
+    host_call("exit");
+    assert_int_equal(host.forks, 0);
+    assert_int_equal(host.opens, 0);
+    assert_int_equal(host.sockets, 0);
+    assert_job("JOBPROF_SET", NULL);
+    assert_job("NCCL_A", NULL);
+    assert_job("NCCL_B", NULL);
+    assert_job("NCCL_C", "user");
+    assert_string_equal(host.log, "");
+}
+
+static void test_not_profiled(void **state)
+{
+    host_remote_init();
+    host_setenv("SLURM_JOBPROF_DIR", "-");
+    host_call("user_init");
+    host_call("exit");
+    assert_int_equal(host.forks, 0);
+    assert_carried_gone();
+}
+
+/* A nested profiled step replaces what the outer one set. */
+static void test_nested(void **state)
+{
+    host_setenv("JOBPROF_SET", "NCCL_A,NCCL_B");
+    host_setenv("NCCL_A", "outer");
+    host_setenv("NCCL_B", "outer");
+    host_user_init("echo '?NCCL_A=inner'; echo .");
+    assert_job("NCCL_A", "inner");
+    assert_job("NCCL_B", NULL);
+    assert_job("JOBPROF_SET", "NCCL_A");
+    assert_ran_without(BEGIN, "outer");
+    assert_ran_without(BEGIN, "JOBPROF_SET");
+    host_call("exit");
+}
+
+static void test_special_steps(void **state)
+{
+    static const uint32_t ids[] = {SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT,
+                                   SLURM_INTERACTIVE_STEP, SLURM_PENDING_STEP};
+
+    host_setenv("JOBPROF_SET", "NCCL_A");
+    host_setenv("NCCL_A", "x");
+    for (int i = 0; i < 4; i++) {
+        host.step = ids[i];
+        host_user_init("echo A=1; echo .");
+        host_task_ends(0, 0, 100, 0);
+        host_call("exit");
+    }
+    assert_int_equal(host.forks, 0);
+    assert_job("A", NULL);
+    assert_job("NCCL_A", "x");
+}
+
+static void test_missing_items(void **state)
+{
+    host.absent = true;
+    host_user_init("echo A=1; echo .");
+    host_task_ends(0, 0, 100, 0);
+    host_call("exit");
+    assert_int_equal(host.forks, 0);
+}
+
+static void test_begin_void(void **state)
+{
+    static const char *const does[] = {
+        "exit 0",
+        "exit 3",
+        "kill -SEGV $$",
+        "echo NCCL_A=1",
+        "echo NCCL_A=1; printf .",
+        "echo NCCL_A=1; echo 'ls -l'; echo .",
+        "echo NCCL_A=1; echo; echo .",
+        "head -c 70000 /dev/zero | tr '\\0' x | sed 's/^/NCCL_A=/'; echo;"
+        "echo .",
+        "head -c 70000 /dev/urandom",
+    };
+
+    for (size_t i = 0; i < sizeof(does) / sizeof(*does); i++) {
+        host.log[0] = '\0';
+        host_user_init(does[i]);
+        assert_string_equal(host.log, "spank: jobprof: n1: jobprof-node begin "
+                                      "failed or took over 2 s\n");
+        assert_job("NCCL_A", NULL);
+        assert_job("JOBPROF_SET", NULL);
+        assert_carried_gone();
+        assert_int_equal(host_helpers(0), 0);
+        /* the others must not wait for this node */
+        unlink(host_path(FINISH));
+        host_call("exit");
+        assert_ran(FINISH, "arg finish\narg --dir\narg /x/step-0\n");
+    }
+}
+
+static void test_begin_says(void **state)
+{
+    host_user_init("echo 'no space in /x (tasks here run unprofiled)' >&2;"
+              "echo more >&2; exit 3");
+    assert_string_equal(host.log, "spank: jobprof: n1: no space in /x (tasks "
+                                  "here run unprofiled)\n");
+    host.log[0] = '\0';
+    host.nodeid = 5;
+    host_user_init("echo 'a warning' >&2; echo NCCL_A=1; echo .");
+    assert_string_equal(host.log, "info: jobprof: n1: a warning\n");
+    assert_job("NCCL_A", "1");
+    host_call("exit");
+}
+
+static void test_begin_hangs(void **state)
+{
+    long long start;
+
+    host_remote_init();
+    host_helper_does("sleep 60 & sleep 60");
+    start = host_now_ms();
+    host_call("user_init");
+    assert_in_range(host_now_ms() - start, 1900, 2900);
+    assert_int_equal(host_helpers(0), 0);
+    assert_has(host.log, "failed");
+    host_helper_does("exit 0");
+    host_call("exit");
+}
+
+/* begin computes the directory where srun has named none. */
+static void test_begin_names_dir(void **state)
+{
+    host_remote_init();
+    spank_unsetenv((spank_t) &host, "SLURM_JOBPROF_DIR");
+    host_helper_does("echo SLURM_JOBPROF_DIR=/y/step-3; echo NCCL_A=1; echo .");
+    host_call("user_init");
+    assert_ran_without(BEGIN, "--dir");
+    assert_job("NCCL_A", "1");
+    assert_carried_gone();
+    host_call("exit");
+    assert_ran(FINISH, "arg finish\narg --dir\narg /y/step-3\n");
+}
+
+static void test_no_dir(void **state)
+{
+    host_remote_init();
+    spank_unsetenv((spank_t) &host, "SLURM_JOBPROF_DIR");
+    host_helper_does("echo .");
+    host_call("user_init");
+    host.forks = 0;
+    host_call("exit");
+    assert_int_equal(host.forks, 0);
+}
+
+/* --- begin goes on beside the tasks --------------------------------------- */
+
+static void test_background(void **state)
+{
+    long long start = host_now_ms();
+
+    host_user_init("trap 'echo ended >${0%/*}/ended; exit' TERM; echo .;"
+              "while :; do sleep 0.05; done");
+    assert_in_range(host_now_ms() - start, 0, 1500);
+    assert_int_equal(host_helpers(1), 1);
+    /* slurmstepd's wait3() must not meet it */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    host_helper_does("exit 0");
+    host_call("exit");
+    assert_int_equal(host_helpers(0), 0);
+    assert_int_equal(access(host_path("ended"), F_OK), 0);
+}
+
+static void test_stubborn(void **state)
+{
+    long long start;
+
+    host_user_init("trap '' TERM; echo .; while :; do sleep 0.05; done");
+    assert_int_equal(host_helpers(1), 1);
+    host_helper_does("exit 0");
+    start = host_now_ms();
+    host_call("exit");
+    assert_in_range(host_now_ms() - start, 190, 1500);
+    assert_int_equal(host_helpers(0), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_begin),
+        TEST(test_not_asked),
+        TEST(test_not_profiled),
+        TEST(test_nested),
+        TEST(test_special_steps),
+        TEST(test_missing_items),
+        TEST(test_begin_void),
+        TEST(test_begin_says),
+        TEST(test_begin_hangs),
+        TEST(test_begin_names_dir),
+        TEST(test_no_dir),
+        TEST(test_background),
+        TEST(test_stubborn),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

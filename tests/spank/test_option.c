@@ -1,0 +1,284 @@
+/* test_option.c - the plugstack line, the options, and what asks for profiling. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/spank/fakehost.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void test_registers(void **state)
+{
+    static const spank_context_t with[] = {S_CTX_LOCAL, S_CTX_ALLOCATOR,
+                                           S_CTX_REMOTE};
+
+    for (int i = 0; i < 3; i++) {
+        host.context = with[i];
+        host.noptions = 0;
+        host_call("init");
+        assert_int_equal(host.noptions, 2);
+        assert_string_equal(host.options[0].name, "nccl-profile");
+        assert_string_equal(host.options[1].name, "copper-profile");
+        assert_int_equal(host.options[0].has_arg, 1);
+        assert_int_equal(host.options[1].has_arg, 1);
+        assert_true(strlen(host.options[0].usage) < 200);
+        assert_has(host.options[0].usage, "[jobprof]");
+    }
+    assert_string_equal(host.log, "");
+}
+
+static void test_other_contexts(void **state)
+{
+    static const spank_context_t without[] = {S_CTX_SLURMD, S_CTX_JOB_SCRIPT,
+                                              S_CTX_ERROR};
+
+    for (int i = 0; i < 3; i++) {
+        host.context = without[i];
+        host_call("init");
+        host_call("init_post_opt");
+        host_call("exit");
+    }
+    assert_int_equal(host.noptions, 0);
+    assert_int_equal(host.forks, 0);
+    assert_string_equal(host.log, "");
+}
+
+static void test_plugstack(void **state)
+{
+    host_plugstack("config=relative", "node=x", "what", "default=auto", NULL);
+    host_call("init");
+    assert_string_equal(host.log,
+                        "error: jobprof: plugstack: \"config=relative\" is "
+                        "ignored\n"
+                        "error: jobprof: plugstack: \"node=x\" is ignored\n"
+                        "error: jobprof: plugstack: \"what\" is ignored\n");
+    assert_int_equal(host.noptions, 2);
+}
+
+static void test_outer_form(void **state)
+{
+    static const struct {
+        const char *value;
+        int want;
+    } cases[] = {{NULL, -1},          {"", -1},         {"./train", -1},
+                 {"/bin/true", -1},   {"a/b,x=1", -1},  {"off", 0},
+                 {"off,force=1", 0}};
+
+    host_helper_does("exit 64");
+    host_call("init");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        host.log[0] = '\0';
+        assert_int_equal(host_option("nccl-profile", cases[i].value, 0),
+                         cases[i].want);
+        if (cases[i].want && cases[i].value)
+            assert_has(host.log, "is no mode; try --nccl-profile=auto\n");
+    }
+    assert_int_equal(host.forks, 0);
+    assert_int_equal(host_option("copper-profile", "./train", 0), -1);
+    assert_has(host.log, "--copper-profile=aggregate");
+}
+
+static void test_check(void **state)
+{
+    static const struct {
+        const char *does;
+        int want;
+        bool said;
+    } cases[] = {
+        {"exit 0", 0, false},      {"exit 64", -1, false},
+        {"exit 1", 0, true},       {"exit 2", 0, true},
+        {"kill -SEGV $$", 0, true}, {"exit 255", 0, true},
+    };
+    char value[32];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        host_call("init");
+        host.noptions = 2;
+        host_helper_does(cases[i].does);
+        host.log[0] = '\0';
+        snprintf(value, sizeof(value), "auto,ring=%zu", i);
+        assert_int_equal(host_option("nccl-profile", value, 0), cases[i].want);
+        assert_int_equal(host.log[0] != '\0', cases[i].said);
+        /* not asked successfully is off */
+        host_call("init_post_opt");
+        assert_env("SLURM_JOBPROF_REQ", i == 0 ? "1" : NULL);
+        host.noptions = 0;
+    }
+    assert_ran("jobprof-node.resolve.run",
+               "arg resolve\narg --check\narg --nccl\narg auto,ring=5\nenv ");
+}
+
+static void test_check_args(void **state)
+{
+    char node[PATH_MAX];
+
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
+    host_plugstack(node, "config=/etc/jobprof.conf", "default=auto", NULL);
+    host_call("init");
+    assert_int_equal(host_option("copper-profile", "top,top=5", 0), 0);
+    assert_ran("jobprof-node.resolve.run",
+               "arg resolve\narg --check\narg --config\n"
+               "arg /etc/jobprof.conf\narg --copper\narg top,top=5\nenv ");
+}
+
+static void test_check_hangs(void **state)
+{
+    long long start = host_now_ms();
+
+    host_helper_does("sleep 60");
+    host_call("init");
+    assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
+    assert_in_range(host_now_ms() - start, 900, 1800);
+    assert_has(host.log, "took over 1 s");
+    assert_int_equal(host_helpers(0), 0);
+}
+
+static void test_check_missing(void **state)
+{
+    host_plugstack("node=/nowhere/jobprof-node", NULL);
+    host_call("init");
+    assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
+    assert_string_equal(host.log,
+                        "spank: jobprof: --nccl-profile counts as off: "
+                        "/nowhere/jobprof-node resolve failed or took over 1 "
+                        "s\n");
+}
+
+/* Slurm calls back for the environment, the command line, every component. */
+static void test_last_value(void **state)
+{
+    host_call("init");
+    host_option("nccl-profile", "auto", 0);
+    host_option("nccl-profile", "auto", 0);
+    assert_int_equal(host.forks, 1);
+    host_call("init_post_opt");
+    assert_env("SLURM_JOBPROF_REQ", "1");
+    host_option("nccl-profile", "off", 0);
+    host_option("nccl-profile", "off", 0);
+    assert_int_equal(host.forks, 1);
+    host_call("init_post_opt");
+    assert_env("SLURM_JOBPROF_REQ", NULL);
+    host_option("nccl-profile", "recorder", 0);
+    assert_int_equal(host.forks, 2);
+    host_call("init_post_opt");
+    assert_env("SLURM_JOBPROF_REQ", "1");
+}
+
+/* --- what asks ------------------------------------------------------------- */
+
+static void test_request(void **state)
+{
+    static const struct {
+        const char *nccl, *copper, *env, *mode, *want, *copper_env;
+    } cases[] = {
+        {NULL, NULL, NULL, NULL, "1", "top"},
+        {NULL, "off", NULL, NULL, NULL, "top"},
+        {"off", NULL, NULL, "default=auto", NULL, "off"},
+        {NULL, NULL, NULL, NULL, NULL, NULL},
+        {"off", NULL, NULL, NULL, NULL, NULL},
+        {"off", NULL, "recorder", "default=auto", NULL, NULL},
+        {"auto", NULL, "off", "default=off", "1", NULL},
+        {NULL, "off", NULL, NULL, NULL, NULL},
+        {NULL, "full", NULL, NULL, "1", NULL},
+        {"off", "full", NULL, NULL, "1", NULL},
+        {NULL, NULL, "iterations=5", NULL, "1", NULL},
+        {NULL, NULL, "off", "default=auto", NULL, NULL},
+        {NULL, NULL, "off,verbose=1", "default=auto", NULL, NULL},
+        {NULL, NULL, "", "default=auto", "1", NULL},
+        {NULL, NULL, NULL, "default=auto", "1", NULL},
+        {NULL, NULL, NULL, "default=off", NULL, NULL},
+    };
+    char node[PATH_MAX];
+
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
+    setenv("HOME", "/home/alice", 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        host_plugstack(node, cases[i].mode, NULL);
+        host.noptions = 0;
+        host_call("init");
+        if (cases[i].nccl)
+            host_option("nccl-profile", cases[i].nccl, 0);
+        if (cases[i].copper)
+            host_option("copper-profile", cases[i].copper, 0);
+        unsetenv("JOBPROF_NCCL");
+        if (cases[i].env)
+            setenv("JOBPROF_NCCL", cases[i].env, 1);
+        unsetenv("JOBPROF_COPPER");
+        if (cases[i].copper_env)
+            setenv("JOBPROF_COPPER", cases[i].copper_env, 1);
+        setenv("SLURM_JOBPROF_DIR", "/stale", 1);
+        host_call("init_post_opt");
+        host_call("init_post_opt");
+        assert_env("SLURM_JOBPROF_REQ", cases[i].want);
+        assert_env("SLURM_JOBPROF_DIR", NULL);
+        assert_env("SLURM_JOBPROF_HOME", cases[i].want ? "/home/alice" : NULL);
+        assert_env("SLURM_JOBPROF_NCCL", cases[i].want ? cases[i].env : NULL);
+    }
+    assert_string_equal(host.log, "");
+}
+
+static void test_allocator(void **state)
+{
+    host.context = S_CTX_ALLOCATOR;
+    host_call("init");
+    assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
+    host_helper_does("exit 64");
+    assert_int_equal(host_option("nccl-profile", "auto,x=1", 0), -1);
+    host_call("init_post_opt");
+    host_call("exit");
+    assert_env("SLURM_JOBPROF_REQ", NULL);
+    assert_int_equal(host.forks, 2);
+}
+
+static void test_idle(void **state)
+{
+    host_call("init");
+    host_call("init_post_opt");
+    host_call("local_user_init");
+    host_call("exit");
+    assert_int_equal(host.forks, 0);
+    assert_int_equal(host.opens, 0);
+    assert_int_equal(host.sockets, 0);
+    assert_env("SLURM_JOBPROF_DIR", NULL);
+    assert_string_equal(host.log, "");
+}
+
+static void test_unset_inherited(void **state)
+{
+    setenv("JOBPROF_SET", "NCCL_A,,NCCL_B", 1);
+    setenv("NCCL_A", "1", 1);
+    setenv("NCCL_B", "2", 1);
+    setenv("NCCL_USER", "3", 1);
+    host_call("init");
+    host_call("init_post_opt");
+    assert_env("NCCL_A", NULL);
+    assert_env("NCCL_B", NULL);
+    assert_env("JOBPROF_SET", NULL);
+    assert_env("NCCL_USER", "3");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_registers),
+        TEST(test_other_contexts),
+        TEST(test_plugstack),
+        TEST(test_outer_form),
+        TEST(test_check),
+        TEST(test_check_args),
+        TEST(test_check_hangs),
+        TEST(test_check_missing),
+        TEST(test_last_value),
+        TEST(test_request),
+        TEST(test_allocator),
+        TEST(test_idle),
+        TEST(test_unset_inherited),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
