@@ -29,23 +29,22 @@ static void unset(spank_t sp, const char *names)
     free(copy);
 }
 
-/* Lines NAME=VALUE, ?NAME=VALUE (unless set) and -NAME up to the dot: all of them
- * or, if one is bad, none. On a node JOBPROF_SET then names what was really set;
- * that list grows where the lines were. */
+/* Lines NAME=VALUE, ?NAME=VALUE (unless set), -NAME up to the dot: all or none.
+ * On a node JOBPROF_SET lists what was set; it grows where the lines were. */
 static bool apply(spank_t sp, char *answer)
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
     int n, i;
 
     for (n = 0; strcmp(line = strsep(&answer, "\n"), ".") != 0; n++) {
-        if (n == LINES || !*line)
+        if (n == LINES || (!strchr(line, '=') && *line != '-'))
             return false;
         name[n] = line;
-        value[n] = strchr(line, '=');
+        line += *line == '?' || *line == '-';
+        value[n] = *name[n] == '-' ? NULL : strchr(line, '=');
         if (value[n])
             *value[n]++ = '\0';
-        line += *line == '?' || *line == '-';
-        if (!*line || line[strspn(line, NAME)] || !value[n] != (*name[n] == '-'))
+        if (!*line || line[strspn(line, NAME)])
             return false;
     }
     for (i = 0; i < n; i++) {
@@ -91,8 +90,8 @@ void apply_resolve(spank_t sp)
     helper_arg(&h, "--command", j.command);
     rc = helper_run(&h, RESOLVE_MS, &answer);
     if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
-        slurm_spank_log("jobprof: %s resolve failed or took over 3 s (the step "
-                        "runs unprofiled)", h.argv[0]);
+        slurm_spank_log("jobprof: %s resolve failed or took over 3 s",
+                        h.argv[0]);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), NULL);
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
@@ -137,7 +136,6 @@ void apply_begin(spank_t sp)
         (getuid() != 0 || (st.st_uid == 0 && !(st.st_mode & 022))))
         begin(sp, &j);
     else if (asked) /* everybody's helper must be nobody's own */
-        slurm_error("jobprof: %s: missing, not root's, or others may write it "
-                    "(tasks run unprofiled)", path);
+        slurm_error("jobprof: %s: missing, or not root's alone to write", path);
     unset(sp, carried);
 }

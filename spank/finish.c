@@ -3,7 +3,7 @@
 
 enum { FINISH_MS = 6000, REPORT_S = 30, REPORT_MAX_S = 3600 };
 
-static char dir[PATH_MAX]; /* step directory, "": nothing to do */
+static char dir[PATH_MAX];   /* step directory, "": nothing to do */
 static pid_t owner;          /* srun, no fork of it */
 static struct helper *begun; /* on a node */
 static FILE *tasks; /* in memory: contain_spank (24.05) shares no descriptors */
@@ -58,8 +58,8 @@ void finish_exit(spank_t sp)
         rc = helper_run(&h, (s + 5) * 1000, NULL);
     }
     if (rc < 0 || rc > 125) /* the others it has explained itself */
-        slurm_spank_log("jobprof: %s failed or ran out of time; later: jobprof "
-                        "report %s", begun ? "finish" : "the report", dir);
+        slurm_spank_log("jobprof: %s failed or hung; later: jobprof report %s",
+                        begun ? "finish" : "the report", dir);
     tasks = NULL;
     begun = NULL;
     *dir = '\0';

@@ -12,15 +12,15 @@
 
 #include "spank/module.h"
 
-enum { ANSWER_MAX = 64 * 1024, KILL_MS = 200, TICK_MS = 10 };
-enum { FAILED = -1, LATE = -2 };
+enum { TEXT_MAX = 65536, KILL_MS = 200, TICK_MS = 10, FAILED = -1, LATE = -2 };
 static pid_t *told; /* shared: the pid of the orphan */
 
 /* In srun the helper's words go to the user; in slurmstepd nowhere. */
 void helper_init(struct helper *h, const char *verb)
 {
-    *h = (struct helper){.argv = {option_program(verb), verb}, .argc = 2,
-                         .env = environ, .fd = {-1, -1, -1}, .pid = -1};
+    *h = (struct helper){.argc = 2, .env = environ, .fd = {-1, -1, -1}};
+    h->argv[0] = option_program(verb);
+    h->argv[1] = verb;
     if (spank_context() != S_CTX_REMOTE)
         h->fd[2] = STDERR_FILENO;
 }
@@ -50,10 +50,10 @@ static bool enter(const char *dir)
  * In v2 no folder with children takes a process, but Slurm's "system" does. */
 static void leave_cgroup(char *path)
 {
-    char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL, *job;
+    char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL;
+    char *job = path ? strstr(path, "/uid_") ?: strstr(path, "/job_") : NULL;
 
-    if (!path || (!(job = strstr(path, "/uid_")) &&
-                  !(job = strstr(path, "/job_"))) || !enter("/sys/fs/cgroup"))
+    if (!job || !enter("/sys/fs/cgroup"))
         return;
     *job = '\0';
     enter(strncmp(name, "name=", 5) == 0 ? name + 5 : *name ? name : "unified");
@@ -128,8 +128,8 @@ static void __attribute__((noreturn)) child(const struct helper *h)
 /* The helper may still write: what counts is this copy. */
 static char *read_answer(int fd)
 {
-    static char text[ANSWER_MAX + 1];
-    ssize_t n = pread(fd, text, ANSWER_MAX, 0);
+    static char text[TEXT_MAX + 1];
+    ssize_t n = pread(fd, text, TEXT_MAX, 0);
 
     text[n > 0 ? n : 0] = '\0';
     return strncmp(text, ".\n", 2) == 0 || strstr(text, "\n.\n") ? text : NULL;
@@ -194,7 +194,7 @@ int helper_run(struct helper *h, int ms, char **answer)
 /* The group's leader is long reaped: a process of its number is a stranger. */
 void helper_end(struct helper *h)
 {
-    if (!h || h->pid < 0 || kill(h->pid, 0) == 0 || errno != ESRCH)
+    if (!h || h->pid <= 0 || kill(h->pid, 0) == 0 || errno != ESRCH)
         return;
     kill(-h->pid, SIGTERM);
     for (int ms = 0; ms < KILL_MS && is_alive(*told); ms += 2)

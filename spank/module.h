@@ -20,23 +20,22 @@
 struct helper {
     const char *argv[32]; /* path, verb, options; borrowed words */
     int argc;
-    char **env;      /* unfiltered, run takes what a helper may see; borrowed */
+    char **env; /* unfiltered, run takes what a helper may see; borrowed */
     const struct jobinfo *user; /* in slurmstepd: who to become; else NULL */
-    bool orphan; /* not seen by the host's wait3() nor by proctrack/linuxproc; may
+    bool orphan; /* unseen by the host's wait3() and by proctrack/linuxproc; may
                   * go on after its answer; its exit status is lost */
     bool leave;  /* leaves the job's cgroups, if we are root */
-    int fd[3];       /* the program's 0..2, -1: /dev/null; taken over by run */
-    pid_t pid;       /* process group, -1: not started */
-    char said[256];  /* first line of stderr, where fd[2] is a memfd */
+    int fd[3];   /* the program's 0..2, -1: /dev/null; taken over by run */
+    pid_t pid;   /* process group, 0: not started */
+    char said[256]; /* first line of stderr, where fd[2] is a memfd */
 };
 void helper_init(struct helper *h, const char *verb);
 void helper_arg(struct helper *h, const char *name, const char *value);
 /* Exit status (0..255), or negative: no start, no answer, a signal, or not done
- * after ms and its group is killed. answer, unless NULL, gets stdout, which ends
- * in a line of a single dot; valid until the next call. */
+ * after ms and its group is killed. answer, unless NULL, gets stdout, which
+ * ends in a line of a single dot; valid until the next call. */
 int helper_run(struct helper *h, int ms, char **answer);
-/* SIGTERM to an orphan's group, SIGKILL 200 ms later; NULL: nothing. */
-void helper_end(struct helper *h);
+void helper_end(struct helper *h); /* an orphan (or NULL): SIGTERM, SIGKILL */
 
 /* jobinfo.c: what a helper must know about the step; pointers are the host's */
 struct jobinfo {
@@ -44,13 +43,13 @@ struct jobinfo {
     gid_t gid, *gids;
     int ngids;
     char job[12], nodeid[12], nodes[12], tasks[12]; /* job: the component's */
-    const char *command; /* argv[0] or NULL */
-    char **env;          /* the job's environment in slurmstepd */
+    const char *command;                            /* argv[0] or NULL */
+    char **env; /* the job's environment in slurmstepd */
 };
 /* -1, silent: a batch, extern or interactive step, or an item is missing. */
 int jobinfo_get(spank_t sp, struct jobinfo *j);
 const char *jobinfo_getenv(char **env, const char *name);
-char **jobinfo_helper_env(char **env); /* static: what a helper may see of env */
+char **jobinfo_helper_env(char **env); /* static: what a helper may see */
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 
 /* option.c: the plugstack line and the two options */

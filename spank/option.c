@@ -25,8 +25,9 @@ static int check(int val, const char *arg)
     helper_arg(&h, words[val], arg);
     rc = helper_run(&h, CHECK_MS, NULL);
     if (rc != 0 && rc != 64)
-        slurm_spank_log("jobprof: %s-profile counts as off: %s resolve failed "
-                        "or took over 1 s", words[val], h.argv[0]);
+        slurm_spank_log(
+            "jobprof: %s-profile is off: %s failed or took over 1 s",
+            words[val], h.argv[0]);
     return rc == 64 ? -1 : rc != 0;
 }
 
@@ -53,11 +54,11 @@ static int option_callback(int val, const char *arg, int remote)
 
 static const struct spank_option options[OPTIONS] = {
     {(char *) "nccl-profile", (char *) "MODE[,KEY=VALUE...]",
-     (char *) "[jobprof] profile NCCL: off, auto, inspector, example, recorder "
-              "or plan", 1, NCCL, option_callback},
+     (char *) "[jobprof] NCCL: off, auto, recorder, inspector, example, plan",
+     1, NCCL, option_callback},
     {(char *) "copper-profile", (char *) "MODE[,KEY=VALUE...]",
-     (char *) "[jobprof] profile file loading by Copper: off, aggregate, top "
-              "or full", 1, COPPER, option_callback}};
+     (char *) "[jobprof] Copper (file loading): off, aggregate, top, full", 1,
+     COPPER, option_callback}};
 
 void option_init(spank_t sp, int ac, char **av)
 {

@@ -37,7 +37,8 @@ static char *words[9];
 static int nwords;
 static char srcdir[PATH_MAX], builddir[PATH_MAX]; /* before clearenv() */
 
-/* --- what the module must not do by itself: counted on the way to libc ----- */
+/* --- what the module must not do by itself: counted on the way to libc -----
+ */
 
 pid_t fork(void)
 {
@@ -242,7 +243,8 @@ spank_err_t spank_getenv(spank_t spank, const char *name, char *buf, int len)
                                                           : ESPANK_NOSPACE;
 }
 
-/* --- life ------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------
+ */
 
 const char *host_dir(void)
 {
@@ -325,7 +327,8 @@ static void install(const char *name)
 {
     char command[PATH_MAX * 2];
     int n = snprintf(command, sizeof(command),
-                     "PATH=/usr/bin:/bin install -m 0755 '%s/tests/spank/fake-helper.sh' '%s/%s'",
+                     "PATH=/usr/bin:/bin install -m 0755 "
+                     "'%s/tests/spank/fake-helper.sh' '%s/%s'",
                      srcdir, dir, name);
     char *argv[] = {(char *) "sh", (char *) "-c", command, NULL};
     pid_t pid;

@@ -28,8 +28,9 @@ static void test_begin(void **state)
     host_setenv("NCCL_MINE", "user");
     host_setenv("NCCL_OTHER", "user");
     host_setenv("NCCL_GONE", "user");
-    host_user_init("echo NCCL_A=1=2; echo '?NCCL_MINE=ours'; echo NCCL_OTHER=ours;"
-              "echo '?NCCL_NEW=x y'; echo -NCCL_GONE; echo NCCL_EMPTY=; echo .");
+    host_user_init(
+        "echo NCCL_A=1=2; echo '?NCCL_MINE=ours'; echo NCCL_OTHER=ours;"
+        "echo '?NCCL_NEW=x y'; echo -NCCL_GONE; echo NCCL_EMPTY=; echo .");
     assert_ran(BEGIN,
                "arg begin\narg --config\narg /c\narg --default\narg auto\n"
                "arg --nccl\narg recorder\narg --dir\narg /x/step-0\n"
@@ -157,7 +158,7 @@ static void test_begin_void(void **state)
 static void test_begin_says(void **state)
 {
     host_user_init("echo 'no space in /x (tasks here run unprofiled)' >&2;"
-              "echo more >&2; exit 3");
+                   "echo more >&2; exit 3");
     assert_string_equal(host.log, "spank: jobprof: n1: no space in /x (tasks "
                                   "here run unprofiled)\n");
     host.log[0] = '\0';
@@ -215,7 +216,7 @@ static void test_background(void **state)
     long long start = host_now_ms();
 
     host_user_init("trap 'echo ended >${0%/*}/ended; exit' TERM; echo .;"
-              "while :; do sleep 0.05; done");
+                   "while :; do sleep 0.05; done");
     assert_in_range(host_now_ms() - start, 0, 1500);
     assert_int_equal(host_helpers(1), 1);
     /* slurmstepd's wait3() must not meet it */
@@ -245,18 +246,12 @@ static void test_stubborn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_begin),
-        TEST(test_not_asked),
-        TEST(test_not_profiled),
-        TEST(test_nested),
-        TEST(test_special_steps),
-        TEST(test_missing_items),
-        TEST(test_begin_void),
-        TEST(test_begin_says),
-        TEST(test_begin_hangs),
-        TEST(test_begin_names_dir),
-        TEST(test_no_dir),
-        TEST(test_background),
+        TEST(test_begin),         TEST(test_not_asked),
+        TEST(test_not_profiled),  TEST(test_nested),
+        TEST(test_special_steps), TEST(test_missing_items),
+        TEST(test_begin_void),    TEST(test_begin_says),
+        TEST(test_begin_hangs),   TEST(test_begin_names_dir),
+        TEST(test_no_dir),        TEST(test_background),
         TEST(test_stubborn),
     };
 

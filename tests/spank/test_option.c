@@ -1,4 +1,5 @@
-/* test_option.c - the plugstack line, the options, and what asks for profiling. */
+/* test_option.c - the plugstack line, the options, and what asks for profiling.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,8 @@ static void test_outer_form(void **state)
     static const struct {
         const char *value;
         int want;
-    } cases[] = {{NULL, -1},          {"", -1},         {"./train", -1},
-                 {"/bin/true", -1},   {"a/b,x=1", -1},  {"off", 0},
+    } cases[] = {{NULL, -1},        {"", -1},        {"./train", -1},
+                 {"/bin/true", -1}, {"a/b,x=1", -1}, {"off", 0},
                  {"off,force=1", 0}};
 
     host_helper_does("exit 64");
@@ -88,9 +89,8 @@ static void test_check(void **state)
         int want;
         bool said;
     } cases[] = {
-        {"exit 0", 0, false},      {"exit 64", -1, false},
-        {"exit 1", 0, true},       {"exit 2", 0, true},
-        {"kill -SEGV $$", 0, true}, {"exit 255", 0, true},
+        {"exit 0", 0, false}, {"exit 64", -1, false},     {"exit 1", 0, true},
+        {"exit 2", 0, true},  {"kill -SEGV $$", 0, true}, {"exit 255", 0, true},
     };
     char value[32];
 
@@ -142,9 +142,8 @@ static void test_check_missing(void **state)
     host_call("init");
     assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
     assert_string_equal(host.log,
-                        "spank: jobprof: --nccl-profile counts as off: "
-                        "/nowhere/jobprof-node resolve failed or took over 1 "
-                        "s\n");
+                        "spank: jobprof: --nccl-profile is off: "
+                        "/nowhere/jobprof-node failed or took over 1 s\n");
 }
 
 /* Slurm calls back for the environment, the command line, every component. */
@@ -167,7 +166,8 @@ static void test_last_value(void **state)
     assert_env("SLURM_JOBPROF_REQ", "1");
 }
 
-/* --- what asks ------------------------------------------------------------- */
+/* --- what asks -------------------------------------------------------------
+ */
 
 static void test_request(void **state)
 {
@@ -265,18 +265,12 @@ static void test_unset_inherited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_registers),
-        TEST(test_other_contexts),
-        TEST(test_plugstack),
-        TEST(test_outer_form),
-        TEST(test_check),
-        TEST(test_check_args),
-        TEST(test_check_hangs),
-        TEST(test_check_missing),
-        TEST(test_last_value),
-        TEST(test_request),
-        TEST(test_allocator),
-        TEST(test_idle),
+        TEST(test_registers),       TEST(test_other_contexts),
+        TEST(test_plugstack),       TEST(test_outer_form),
+        TEST(test_check),           TEST(test_check_args),
+        TEST(test_check_hangs),     TEST(test_check_missing),
+        TEST(test_last_value),      TEST(test_request),
+        TEST(test_allocator),       TEST(test_idle),
         TEST(test_unset_inherited),
     };
 
