@@ -1,5 +1,6 @@
 /* cmd_begin.c - `jobprof-node begin`: a node joins, then lingers. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,17 +61,21 @@ int cmd_begin(int argc, char **argv)
     struct node_args args;
     struct jp_error err;
     char *pairs = NULL;
+    bool found;
 
     cleanup_init();
     if (node_args_parse(argc, argv, &args, &err) < 0) {
         fprintf(stderr, "begin: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
+    found = !args.seat.dir;
     if (join(&args, &pairs, &err) < 0) {
         fprintf(stderr, "%s (tasks here run unprofiled)\n", err.text);
         free((char *) args.seat.dir);
         return JP_EXIT_NOT_PROFILED;
     }
+    if (found && args.seat.dir) /* finish will want it */
+        printf("SLURM_JOBPROF_DIR=%s\n", args.seat.dir);
     fputs(pairs, stdout);
     free(pairs);
     if (hang_up() == 0 && args.seat.dir) {
