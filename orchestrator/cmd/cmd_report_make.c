@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
@@ -62,6 +63,19 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
     return watch->out_of_time || watch->lost;
 }
 
+/* A step directory may move: its notes name files from there on. */
+static void make_relative(struct jp_quality *quality, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    for (size_t i = 0; i < quality->n_notes; i++) {
+        char *path = quality->notes[i].path;
+
+        if (!strncmp(path, dir, len) && path[len] == '/')
+            memmove(path, path + len + 1, strlen(path + len + 1) + 1);
+    }
+}
+
 /* The figures over raw/. 0: there, or there is nothing to read; 1: out of time
  * or trouble; REPORT_LOST. */
 static int analyse(const struct report_session *session, struct material *m)
@@ -83,10 +97,12 @@ static int analyse(const struct report_session *session, struct material *m)
     free(raw);
     if (watch.saying)
         fputs("\r\033[K", stderr);
-    if (m->result)
+    if (m->result) {
+        make_relative(&m->result->quality, session->dir);
         rc = 0;
-    else if (watch.out_of_time)
+    } else if (watch.out_of_time) {
         error_set(&m->trouble, "the budget ran out");
+    }
     m->analysed = rc == 0;
     m->duration_us = (clock_mono_ms() - watch.start_ms) * 1000;
     return watch.lost ? REPORT_LOST : rc;
