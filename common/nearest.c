@@ -2,7 +2,9 @@
 #include "common/nearest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_WORD 63
 #define FAR 1000u
@@ -47,6 +49,15 @@ unsigned nearest_distance(const char *a, const char *b)
     return prev[m];
 }
 
+/* "mem" for "memory", "inspector" for "insp": one begins with the other. */
+static bool is_prefix(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    size_t least = n < m ? n : m;
+
+    return least >= 3 && strncasecmp(a, b, least) == 0;
+}
+
 const char *nearest_find(const char *word, const char *const *words, size_t n)
 {
     size_t len = strlen(word);
@@ -61,5 +72,8 @@ const char *nearest_find(const char *word, const char *const *words, size_t n)
             found = words[i];
         }
     }
+    for (size_t i = 0; !found && i < n; i++)
+        if (words[i] && is_prefix(word, words[i]))
+            found = words[i];
     return found;
 }

@@ -1,6 +1,7 @@
 /* request.c - parse MODE[,key=value...]. */
 #include "common/request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,10 +56,23 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
     return error_set(err, "unknown mode \"%s\" (%s)", word, list);
 }
 
+/* "iterations, colls, ..." into buf. Returns buf. */
+static char *list_keys(const struct jp_grammar *grammar, char *buf, size_t len)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < grammar->n_knobs && used < len; i++)
+        used += (size_t) snprintf(buf + used, len - used, "%s%s",
+                                  i ? ", " : "", grammar->knobs[i].name);
+    return buf;
+}
+
 int request_unknown_key(const struct jp_grammar *grammar, const char *key,
                         struct jp_error *err)
 {
     const char *names[JP_KNOBS_MAX], *near;
+    char list[256];
 
     for (size_t i = 0; i < grammar->n_knobs; i++)
         names[i] = grammar->knobs[i].name;
@@ -66,7 +80,8 @@ int request_unknown_key(const struct jp_grammar *grammar, const char *key,
     if (near)
         return error_set(err, "unknown key \"%s\"; did you mean \"%s\"?", key,
                          near);
-    return error_set(err, "unknown key \"%s\"", key);
+    return error_set(err, "unknown key \"%s\" (%s)", key,
+                     list_keys(grammar, list, sizeof(list)));
 }
 
 /* Takes one "key=value" (writable) into request. */
@@ -86,6 +101,10 @@ static int parse_pair(struct jp_request *request, char *pair,
     i = grammar_find_knob(grammar, pair);
     if (i < 0 && !value && grammar_find_mode(grammar, pair) >= 0)
         return error_set(err, "a second mode \"%s\"", pair);
+    if (i < 0 && !value)
+        return error_set(err,
+                         "\"%s\" is no key=value (a value holds no comma)",
+                         pair);
     if (i < 0)
         return request_unknown_key(grammar, pair, err);
     if (!value || !*value)

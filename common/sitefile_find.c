@@ -57,6 +57,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
     struct sitekey keys[SITEKEYS_MAX];
     size_t n = sitekeys_all(keys);
     char name[128];
+    uint32_t least;
 
     *out = (struct jp_policy){
         .finish_limit_ms = JP_DEF_FINISH_LIMIT_MS,
@@ -79,6 +80,10 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
             *(uint32_t *) ((char *) out + keys[i].policy_offset) =
                 policy_number(keys[i].knob, value->value);
     }
+    /* a watcher that ends before it may report would be none */
+    least = out->watcher_delay_ms + out->report_limit_ms;
+    if (out->watcher_life_ms < least)
+        out->watcher_life_ms = least;
 }
 
 static void free_values(struct sitefile_value *list, size_t n)

@@ -37,7 +37,7 @@ static const struct {
         {key, kind, min, max, 0, NULL, NULL, help},                            \
             offsetof(struct jp_policy, member)                                 \
     }
-    POLICY("finish_limit", JP_KNOB_TIME, SECOND / 10, 10 * MINUTE,
+    POLICY("finish_limit", JP_KNOB_TIME, SECOND / 10, 5 * SECOND,
            finish_limit_ms, "a node's finish, then it is killed"),
     POLICY("alldone_wait", JP_KNOB_TIME, 0, 10 * MINUTE, alldone_wait_ms,
            "the report waits for the nodes"),
