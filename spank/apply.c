@@ -99,8 +99,9 @@ void apply_resolve(spank_t sp)
 static void begin(spank_t sp, struct jobinfo *j)
 {
     static struct helper h;
+    const char *nccl = jobinfo_getenv(j->env, "SLURM_JOBPROF_NCCL");
+    bool loud = strcmp(j->nodeid, "0") == 0 && option_named(nccl), ok;
     char *answer = NULL;
-    bool ok;
 
     helper_init(&h, "begin");
     option_args(&h);
@@ -111,8 +112,8 @@ static void begin(spank_t sp, struct jobinfo *j)
     ok = helper_run(&h, BEGIN_MS, &answer) == 0 && apply(sp, answer);
     if (!ok)
         helper_end(&h);
-    if (*h.said || !ok) /* a big job says a thing once */
-        (strcmp(j->nodeid, "0") == 0 ? slurm_spank_log : slurm_info)(
+    if (*h.said || !ok) /* a big job says a thing once, a default nothing */
+        (loud ? slurm_spank_log : slurm_info)(
             "jobprof: %s: %s", getenv("SLURMD_NODENAME"),
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
     spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */

@@ -54,13 +54,12 @@ void finish_exit(spank_t sp)
             lseek(h.fd[0], 0, SEEK_SET);
         rc = helper_run(&h, FINISH_MS, NULL);
     } else if (*dir && !begun && getpid() == owner) {
-        s = s > 0 && s < REPORT_MAX_S ? s : REPORT_S;
+        s = s > 0 && s <= REPORT_MAX_S ? s : REPORT_S;
         rc = helper_run(&h, (s + 5) * 1000, NULL);
     }
     if (rc < 0 || rc > 125) /* the others it has explained itself */
         slurm_spank_log("jobprof: %s failed or hung; later: jobprof report %s",
                         begun ? "finish" : "the report", dir);
     tasks = NULL;
-    begun = NULL;
-    *dir = '\0';
+    finish_expect(NULL, NULL);
 }

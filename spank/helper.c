@@ -36,9 +36,7 @@ void helper_arg(struct helper *h, const char *name, const char *value)
 /* From here to child(): after fork, so async-signal-safe calls only. */
 static bool put_zero(const char *file)
 {
-    int fd = open(file, O_WRONLY);
-
-    return fd >= 0 && write(fd, "0", 1) == 1;
+    return write(open(file, O_WRONLY), "0", 1) == 1;
 }
 
 static bool enter(const char *dir)
@@ -63,8 +61,7 @@ static void leave_cgroup(char *path)
         ;
 }
 
-/* In user_init only the effective uid is the user's. A slurmstepd that is not
- * root can only be the user already. */
+/* In user_init only the effective uid is the user's. Not root: is the user. */
 static bool become(const struct jobinfo *j, bool leave)
 {
     char text[PATH_MAX] = "", *rest = text;
@@ -135,27 +132,31 @@ static char *read_answer(int fd)
     return strncmp(text, ".\n", 2) == 0 || strstr(text, "\n.\n") ? text : NULL;
 }
 
-/* Not so a zombie that init has yet to see. EACCES: before its exec. */
-static bool is_alive(pid_t pid)
+/* Not so a stranger of its number, in another group, nor a zombie, whose exe is
+ * gone. Before its exec hidepid may hide it from us: stat comes first. */
+static bool is_alive(const struct helper *h)
 {
     char path[32], c;
+    int n = snprintf(path, sizeof(path), "/proc/%d", h->self);
+    bool hidden = stat(path, &(struct stat){0}) < 0;
 
-    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    return readlink(path, &c, 1) > 0 || errno == EACCES;
+    memcpy(path + n, "/exe", sizeof("/exe"));
+    return h->self > 0 && getpgid(h->self) == h->pid &&
+           (hidden || readlink(path, &c, 1) > 0 || errno != ENOENT);
 }
 
 /* ECHILD is an end too: SIGCHLD is ignored, or somebody waited first. */
-static int watch(const struct helper *h, int ms, char **answer)
+static int watch(struct helper *h, int ms, char **answer)
 {
     clock_t end = times(NULL) + ms / TICK_MS; /* monotonic, in USER_HZ */
     int status = 0;
 
     for (;; usleep(1000)) {
-        bool late = times(NULL) > end;
-        bool over = waitpid(h->pid, &status, WNOHANG) != 0 &&
-                    (!h->orphan || !is_alive(*told));
+        bool late = times(NULL) > end, over = waitpid(h->pid, &status, WNOHANG);
 
-        if (answer && (*answer = read_answer(h->fd[1])) && h->orphan)
+        h->self = h->orphan ? *told : 0;
+        over = over && !is_alive(h);
+        if (answer && (*answer = read_answer(h->fd[1])) && h->self)
             return 0;
         if (over && WIFEXITED(status) && (!answer || *answer || status))
             return WEXITSTATUS(status);
@@ -178,7 +179,7 @@ int helper_run(struct helper *h, int ms, char **answer)
         child(h);
     if (h->pid > 0)
         rc = watch(h, ms, answer);
-    if (rc == LATE) {
+    if (rc == LATE && (h->self <= 0 || is_alive(h))) {
         kill(-h->pid, SIGKILL);
         kill(h->pid, SIGKILL); /* before its setsid */
         watch(h, KILL_MS, NULL);
@@ -191,14 +192,10 @@ int helper_run(struct helper *h, int ms, char **answer)
     return rc;
 }
 
-/* The group's leader is long reaped: a process of its number is a stranger. */
+/* With the orphan gone the group's number may be a stranger's. */
 void helper_end(struct helper *h)
 {
-    if (!h || h->pid <= 0 || kill(h->pid, 0) == 0 || errno != ESRCH)
-        return;
-    kill(-h->pid, SIGTERM);
-    for (int ms = 0; ms < KILL_MS && is_alive(*told); ms += 2)
-        usleep(2000);
-    kill(-h->pid, SIGKILL);
-    h->pid = -1;
+    for (int ms = 0; h && ms <= KILL_MS && is_alive(h); ms += 2, usleep(2000))
+        if (ms == 0 || ms == KILL_MS)
+            kill(-h->pid, ms == 0 ? SIGTERM : SIGKILL);
 }

@@ -1,5 +1,4 @@
 /* module.h - what the files of the SPANK module share.
- *
  * In srun and slurmstepd it does no work of its own: it runs helper programs as
  * the user, bounded in time, and copies their answers into the environment.
  * Contract: docs/internals.md. No function here fails a step. */
@@ -26,8 +25,8 @@ struct helper {
                   * go on after its answer; its exit status is lost */
     bool leave;  /* leaves the job's cgroups, if we are root */
     int fd[3];   /* the program's 0..2, -1: /dev/null; taken over by run */
-    pid_t pid;   /* process group, 0: not started */
-    char said[256]; /* first line of stderr, where fd[2] is a memfd */
+    pid_t pid, self; /* process group, 0: not started; the orphan's own */
+    char said[256];  /* first line of stderr, where fd[2] is a memfd */
 };
 void helper_init(struct helper *h, const char *verb);
 void helper_arg(struct helper *h, const char *name, const char *value);
@@ -55,6 +54,7 @@ void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the two options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
 bool option_asked(void);                      /* for profiling, by anything */
+bool option_named(const char *nccl);          /* by more than a default */
 void option_args(struct helper *h);           /* adds --config ... --copper */
 const char *option_program(const char *verb); /* whose verb it is */
 

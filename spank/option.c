@@ -45,7 +45,7 @@ static int option_callback(int val, const char *arg, int remote)
                     words[val], val == NCCL ? "auto" : "aggregate");
         return -1;
     }
-    if (!remote && !is_off(arg) && (rc = check(val, arg)) < 0)
+    if (!remote && strcmp(arg, "off") != 0 && (rc = check(val, arg)) < 0)
         return -1;
     free(value[val]);
     value[val] = strdup(rc ? "off" : arg);
@@ -86,6 +86,11 @@ bool option_asked(void)
     const char *copper = value[COPPER] ?: getenv("JOBPROF_COPPER");
 
     return !is_off(nccl && *nccl ? nccl : mode) || !is_off(copper);
+}
+
+bool option_named(const char *nccl)
+{
+    return !mode || value[NCCL] || value[COPPER] || (nccl && *nccl);
 }
 
 void option_args(struct helper *h)

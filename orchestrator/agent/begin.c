@@ -55,14 +55,17 @@ static int read_conf(const char *dir, struct jp_jobconf *conf,
     return rc;
 }
 
-/* This node stays out of the step: nobody is to wait for it. */
+/* This node stays out of the step: nobody is to wait for it. Its finish still
+ * comes and counts: here a watcher would end with the tasks. */
 static void step_aside(const struct jp_seat *seat, const char *node,
                        const struct jp_error *why)
 {
+    struct jp_seat uncounted = *seat;
     enum jp_lastout out;
 
+    uncounted.nodes = UINT32_MAX; /* never all: no alldone/ */
     stepdir_log(seat->dir, "%s runs unprofiled: %s", node, why->text);
-    lastout_leave(seat, &out, NULL);
+    lastout_leave(&uncounted, &out, NULL);
 }
 
 static int join(const struct jp_seat *seat, const char *node,

@@ -56,12 +56,21 @@ static int join(struct node_args *args, char **pairs, struct jp_error *err)
     return *pairs ? 0 : error_set(err, "out of memory");
 }
 
+/* What a site's default has switched on never speaks to the user. */
+static bool is_asked(const struct node_args *args)
+{
+    const char *env = getenv("SLURM_JOBPROF_NCCL");
+
+    return !args->default_mode || args->nccl || args->copper || (env && *env);
+}
+
 int cmd_begin(int argc, char **argv)
 {
     struct node_args args;
     struct jp_error err;
     char *pairs = NULL;
     bool found;
+    int rc;
 
     cleanup_init();
     if (node_args_parse(argc, argv, &args, &err) < 0) {
@@ -69,15 +78,19 @@ int cmd_begin(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     found = !args.seat.dir;
-    if (join(&args, &pairs, &err) < 0) {
+    rc = join(&args, &pairs, &err);
+    if (rc < 0 && is_asked(&args))
         fprintf(stderr, "%s (tasks here run unprofiled)\n", err.text);
+    found = found && args.seat.dir;
+    if (found) /* finish will want it, even of a node that stays out */
+        printf("SLURM_JOBPROF_DIR=%s\n", args.seat.dir);
+    if (rc == 0 || found)
+        fputs(rc == 0 ? pairs : ".\n", stdout);
+    free(pairs);
+    if (rc < 0) {
         free((char *) args.seat.dir);
         return JP_EXIT_NOT_PROFILED;
     }
-    if (found && args.seat.dir) /* finish will want it */
-        printf("SLURM_JOBPROF_DIR=%s\n", args.seat.dir);
-    fputs(pairs, stdout);
-    free(pairs);
     if (hang_up() == 0 && args.seat.dir) {
         setpriority(PRIO_PROCESS, 0, LINGER_NICE);
         begin_linger(args.seat.dir, args.node);

@@ -1,5 +1,6 @@
 /* test_begin.c - the module in slurmstepd: begin and the tasks' environment. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,28 @@ static void test_begin_says(void **state)
     host_call("exit");
 }
 
+/* A site's default never speaks to the user. */
+static void test_default_is_quiet(void **state)
+{
+    char node[PATH_MAX];
+
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
+    host_plugstack(node, "default=auto", NULL);
+    host.context = S_CTX_REMOTE;
+    host_setenv("SLURM_JOBPROF_REQ", "1");
+    host_helper_does("exit 3");
+    host_call("init");
+    host_call("user_init");
+    assert_string_equal(host.log, "info: jobprof: n1: jobprof-node begin "
+                                  "failed or took over 2 s\n");
+    host.log[0] = '\0';
+    host_setenv("SLURM_JOBPROF_REQ", "1");
+    host_setenv("SLURM_JOBPROF_NCCL", "recorder");
+    host_call("user_init");
+    assert_has(host.log, "spank: jobprof: n1: ");
+    host_call("exit");
+}
+
 static void test_begin_hangs(void **state)
 {
     long long start;
@@ -241,6 +264,66 @@ static void test_stubborn(void **state)
     assert_int_equal(host_helpers(0), 0);
 }
 
+/* With begin gone its group's number may be anybody's. */
+static void test_foreign_group(void **state)
+{
+    host_user_init("(sh -c 'sleep 1; : '${0%/*} >/dev/null 2>&1 &) ; echo .");
+    usleep(200000);
+    assert_int_equal(host_helpers(1), 1);
+    host_helper_does("exit 0");
+    host_call("exit");
+    assert_int_equal(host_helpers(1), 1);
+    usleep(1000000);
+    assert_int_equal(host_helpers(0), 0);
+}
+
+/* --- /proc with hidepid: no helper is seen before its exec ---------------- */
+
+static int hide; /* errno of its exe; ENOENT: nor is its folder there */
+
+int stat(const char *path, struct stat *st)
+{
+    if (hide == ENOENT && strncmp(path, "/proc/", 6) == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return fstatat(AT_FDCWD, path, st, 0);
+}
+
+ssize_t readlink(const char *path, char *text, size_t size)
+{
+    if (hide && strncmp(path, "/proc/", 6) == 0) {
+        errno = hide;
+        return -1;
+    }
+    return readlinkat(AT_FDCWD, path, text, size);
+}
+
+static void test_hidepid(void **state)
+{
+    static const int as[] = {EPERM, ENOENT};
+
+    for (int i = 0; i < 2; i++) {
+        hide = as[i];
+        host_user_init("sleep 0.3; echo NCCL_A=1; echo .");
+        hide = 0;
+        assert_string_equal(host.log, "");
+        assert_job("NCCL_A", "1");
+        host_call("exit");
+    }
+}
+
+/* Its init may reap it late: a zombie's exe is gone, its folder is not. */
+static void test_begin_ends(void **state)
+{
+    long long start = host_now_ms();
+
+    host_user_init("exit 1");
+    assert_in_range(host_now_ms() - start, 0, 1500);
+    assert_has(host.log, "failed");
+    host_call("exit");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
 
 int main(void)
@@ -252,7 +335,9 @@ int main(void)
         TEST(test_begin_void),    TEST(test_begin_says),
         TEST(test_begin_hangs),   TEST(test_begin_names_dir),
         TEST(test_no_dir),        TEST(test_background),
-        TEST(test_stubborn),
+        TEST(test_stubborn),      TEST(test_default_is_quiet),
+        TEST(test_foreign_group), TEST(test_hidepid),
+        TEST(test_begin_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,8 +65,7 @@ static void test_outer_form(void **state)
         const char *value;
         int want;
     } cases[] = {{NULL, -1},        {"", -1},        {"./train", -1},
-                 {"/bin/true", -1}, {"a/b,x=1", -1}, {"off", 0},
-                 {"off,force=1", 0}};
+                 {"/bin/true", -1}, {"a/b,x=1", -1}, {"off", 0}};
 
     host_helper_does("exit 64");
     host_call("init");
@@ -78,6 +77,8 @@ static void test_outer_form(void **state)
             assert_has(host.log, "is no mode; try --nccl-profile=auto\n");
     }
     assert_int_equal(host.forks, 0);
+    assert_int_equal(host_option("nccl-profile", "off,iteratons=3", 0), -1);
+    assert_int_equal(host.forks, 1);
     assert_int_equal(host_option("copper-profile", "./train", 0), -1);
     assert_has(host.log, "--copper-profile=aggregate");
 }
