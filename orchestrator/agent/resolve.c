@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
 
@@ -42,6 +43,54 @@ static int write_conf(const struct resolve_place *place,
     return rc;
 }
 
+/* Another job's step without a finished report may be running: it is not to be
+ * moved aside, nor joined. */
+static int check_rival(const char *step_dir, uint64_t job_id,
+                       struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    char *done = fileio_path("%s/done", step_dir);
+    struct jp_jobconf conf;
+    int rc = 0;
+
+    if (!path || !done) {
+        rc = error_set(err, "out of memory");
+    } else if (access(done, F_OK) == 0 &&
+               jobconf_read(path, &conf, NULL) == 0) {
+        if (conf.job_id != job_id)
+            rc = error_set(err,
+                           "%s: is job %llu's, which may still run; put %%j "
+                           "into the dir setting",
+                           step_dir, (unsigned long long) conf.job_id);
+        jobconf_fini(&conf);
+    }
+    free(path);
+    free(done);
+    return rc;
+}
+
+/* The directory with its job.conf. */
+static int make_place(const struct resolve_input *in,
+                      struct resolve_place *place,
+                      const struct jp_jobconf *conf, char hash[17],
+                      struct jp_error *err)
+{
+    if (check_rival(place->step_dir, conf->job_id, err) < 0 ||
+        resolve_make(place, in->owner, err) < 0)
+        return -1;
+    if (write_conf(place, conf, hash, err) == 0)
+        return 0;
+    resolve_unmake(place);
+    return -1;
+}
+
+/* Trouble with the directory. Where only a default asked for a profile, the
+ * step runs without one, and nobody hears of it. */
+static int no_place(const struct jp_plan *plan)
+{
+    return resolve_is_explicit(plan) ? -1 : 0;
+}
+
 static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
                      struct resolve_answer *answer, struct jp_error *err)
 {
@@ -49,12 +98,14 @@ static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
     struct jp_jobconf conf = {0};
     int rc = -1;
 
-    if (resolve_place(&in->plan, plan, &place, err) < 0 ||
-        resolve_conf(in, plan, &place, &conf, &answer->note, err) < 0 ||
-        resolve_make(&place, in->owner, err) < 0)
+    if (resolve_place(&in->plan, plan, &place, err) < 0) {
+        rc = no_place(plan);
         goto out;
-    if (write_conf(&place, &conf, answer->hash, err) < 0) {
-        resolve_unmake(&place);
+    }
+    if (resolve_conf(in, plan, &place, &conf, &answer->note, err) < 0)
+        goto out;
+    if (make_place(in, &place, &conf, answer->hash, err) < 0) {
+        rc = no_place(plan);
         goto out;
     }
     answer->limit_s = (plan->policy.report_limit_ms + 999) / 1000;

@@ -63,6 +63,10 @@ struct resolve_facts {
     char user[256];
 };
 
+/* Whether a pattern tells jobs apart: %j, %J, or %A with %a. One that does not
+ * gets "-%j" at its end. */
+bool resolve_names_job(const char *pattern);
+
 /* Reads SLURM_JOB_ID, SLURM_STEP_ID, SLURM_SUBMIT_DIR ...; the first two and
  * the last must be there. */
 int resolve_facts(const struct plan_input *in, struct resolve_facts *out,

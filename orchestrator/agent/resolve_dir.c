@@ -69,23 +69,51 @@ int resolve_facts(const struct plan_input *in, struct resolve_facts *out,
     return 0;
 }
 
+bool resolve_names_job(const char *pattern)
+{
+    bool array = false, index = false;
+
+    for (const char *c = pattern; (c = strchr(c, '%')) && c[1]; c += 2) {
+        if (c[1] == 'j' || c[1] == 'J')
+            return true;
+        array = array || c[1] == 'A';
+        index = index || c[1] == 'a';
+    }
+    return array && index;
+}
+
+/* What the pattern alone does not tell apart: other jobs in the same place, and
+ * a requeued job, which comes again under its id. */
+static void make_suffix(const char *pattern, const struct resolve_facts *facts,
+                        char *buf, size_t len)
+{
+    char id[32] = "", run[32] = "";
+
+    if (!resolve_names_job(pattern))
+        snprintf(id, sizeof(id), "-%llu",
+                 (unsigned long long) facts->names.job_id);
+    if (facts->restart)
+        snprintf(run, sizeof(run), "_r%u", facts->restart);
+    snprintf(buf, len, "%s%s", id, run);
+}
+
 /* The job's directory, absolute, without trailing slashes. Caller frees. */
 static char *job_dir(const struct jp_plan *plan,
                      const struct resolve_facts *facts, struct jp_error *err)
 {
     const struct plan_value *dir = plan_find(&plan->nccl, "dir");
     char *text = pattern_expand(dir->value, &facts->names, err);
-    char *path, suffix[32] = "";
+    char *path, suffix[64];
     size_t n;
 
     if (!text)
         return NULL;
     for (n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
         text[n - 1] = '\0';
-    /* a requeued job comes again under its id */
-    if (facts->restart && dir->source == PLAN_DEFAULT)
-        snprintf(suffix, sizeof(suffix), "_r%u", facts->restart);
-    if (*text == '/')
+    make_suffix(dir->value, facts, suffix, sizeof(suffix));
+    if (!text[1] && *text == '/')
+        path = strdup(text); /* refused by check_path */
+    else if (*text == '/')
         path = fileio_path("%s%s", text, suffix);
     else
         path = fileio_path("%s/%s%s", facts->submit_dir, text, suffix);

@@ -85,8 +85,13 @@ static int make_step(const char *path, struct jp_error *err)
     if (mkdir(path, 0700) == 0)
         return 0;
     if (errno == EEXIST) {
-        if (is_empty_folder(path) ? rmdir(path) < 0 : move_old(path, err) < 0)
-            return -1;
+        if (!is_empty_folder(path)) {
+            if (move_old(path, err) < 0)
+                return -1;
+        } else if (rmdir(path) < 0) {
+            return error_set(err, "%s: cannot be removed: %s", path,
+                             strerror(errno));
+        }
         if (mkdir(path, 0700) == 0)
             return 0;
     }

@@ -52,6 +52,9 @@ static const char *reason_of(const struct plan_side *side,
     if (side->grammar == &jp_grammar_nccl && !strcmp(knob->name, "nccl") &&
         value->source == PLAN_DEFAULT)
         return "assumed: nccl= or the site file can name it";
+    if (side->grammar == &jp_grammar_nccl && !strcmp(knob->name, "dir") &&
+        value->value && !resolve_names_job(value->value))
+        return "names no job: -%j is added";
     return "";
 }
 

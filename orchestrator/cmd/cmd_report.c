@@ -167,10 +167,11 @@ static int make_and_show(struct report_session *session)
     if (session->options->verbose)
         fprintf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
-    if (rc != REPORT_LOST && rc != JP_EXIT_IO && show(session) != JP_EXIT_OK)
-        rc = JP_EXIT_IO;
+    /* who reads our output may be slow, or gone */
     claim_release(session->claim);
     session->claim = NULL;
+    if (rc != REPORT_LOST && rc != JP_EXIT_IO && show(session) != JP_EXIT_OK)
+        rc = JP_EXIT_IO;
     return rc;
 }
 

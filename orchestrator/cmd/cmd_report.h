@@ -36,6 +36,8 @@ struct report_session {
     uint64_t start_ms;    /* clock_mono_ms() */
     uint64_t deadline_ms; /* of the figures; 0: none */
     struct jp_claim *claim;
+    /* the step was over, or reported, when the claim was taken */
+    bool over;
 };
 
 /* --- cmd_report_session.c ------------------------------------------------ */
@@ -93,11 +95,12 @@ int report_make(struct report_session *session);
 /* --- cmd_report_settle.c ------------------------------------------------- */
 
 /* Moves a hidden step into the visible job directory, claim and topologies
- * included. Does nothing for others. Trouble leaves it hidden, said in the log.
+ * included. Does nothing for others, nor for a user while it runs. Trouble
+ * leaves it hidden, said in the log.
  */
 void report_settle_promote(struct report_session *session);
 
-/* Removes a hidden step without records. */
+/* Removes a hidden step without records, and releases the claim. */
 int report_settle_remove(struct report_session *session, struct jp_error *err);
 
 /* After summary.json: the job's index, then the protocol's files (but for a

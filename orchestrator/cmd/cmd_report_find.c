@@ -15,6 +15,8 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/plan.h"
+#include "orchestrator/agent/resolve.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/slurmjob.h"
 #include "orchestrator/collect/stepdir.h"
 
@@ -60,6 +62,45 @@ static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
     return NULL;
 }
 
+static int is_step(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "step-", 5) == 0 &&
+           !strstr(entry->d_name, ".old-");
+}
+
+static bool is_step_of(const char *step_dir, uint64_t job_id)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    struct jp_jobconf conf;
+    bool same = false;
+
+    if (path && stepdir_is_folder(step_dir) &&
+        jobconf_read(path, &conf, NULL) == 0) {
+        same = conf.job_id == job_id;
+        jobconf_fini(&conf);
+    }
+    free(path);
+    return same;
+}
+
+/* Other jobs' directories match too where a code became a wildcard. */
+static bool is_of_job(const char *dir, uint64_t job_id)
+{
+    struct dirent **entries = NULL;
+    int n = stepdir_is_folder(dir) ? scandir(dir, &entries, is_step, NULL) : 0;
+    bool found = false;
+
+    for (int i = 0; i < n; i++) {
+        char *step = fileio_path("%s/%s", dir, entries[i]->d_name);
+
+        found = found || (step && is_step_of(step, job_id));
+        free(step);
+        free(entries[i]);
+    }
+    free(entries);
+    return found;
+}
+
 /* The last folder that matches: glob sorts, so _r2 comes after _r1. */
 static char *match(const char *root, const char *pattern, uint64_t job_id,
                    const char *tail)
@@ -70,7 +111,7 @@ static char *match(const char *root, const char *pattern, uint64_t job_id,
 
     if (text && glob(text, 0, NULL, &found) == 0) {
         for (size_t i = found.gl_pathc; i-- > 0 && !dir;)
-            if (stepdir_is_folder(found.gl_pathv[i]))
+            if (is_of_job(found.gl_pathv[i], job_id))
                 dir = strdup(found.gl_pathv[i]);
         globfree(&found);
     }
@@ -90,6 +131,18 @@ static char *match_pattern(const char *root, const char *pattern,
     return dir;
 }
 
+/* The pattern without trailing slashes, and with "-%j" where resolve adds it.
+ * Caller frees. */
+static char *job_pattern(const char *value)
+{
+    size_t n = strlen(value);
+
+    while (n > 1 && value[n - 1] == '/')
+        n--;
+    return fileio_path("%.*s%s", (int) n, value,
+                       resolve_names_job(value) ? "" : "-%j");
+}
+
 /* The pattern of the settings as they are now (site, user, environment). */
 static char *settings_pattern(const char *config)
 {
@@ -102,7 +155,7 @@ static char *settings_pattern(const char *config)
         return NULL;
     value = plan_get(&plan.nccl, "dir");
     if (value)
-        pattern = strdup(value);
+        pattern = job_pattern(value);
     plan_fini(&plan);
     return pattern;
 }
@@ -135,12 +188,6 @@ static int by_step(const struct dirent **a, const struct dirent **b)
     return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-static int is_step(const struct dirent *entry)
-{
-    return strncmp(entry->d_name, "step-", 5) == 0 &&
-           !strstr(entry->d_name, ".old-");
-}
-
 /* All steps of a job's directory. */
 static int list_steps(const char *job, char ***dirs, size_t *n,
                       struct jp_error *err)
@@ -151,8 +198,12 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
     size_t kept = 0;
 
     for (int i = 0; i < count; i++) {
-        if (out && (out[kept] = fileio_path("%s/%s", job, entries[i]->d_name)))
-            kept++;
+        char *path = fileio_path("%s/%s", job, entries[i]->d_name);
+
+        if (out && path && stepdir_is_folder(path))
+            out[kept++] = path;
+        else
+            free(path);
         free(entries[i]);
     }
     free(entries);
@@ -183,13 +234,13 @@ static int list_one(char *dir, char ***dirs, size_t *n, struct jp_error *err)
 
 static bool has_steps(const char *dir)
 {
-    struct dirent **entries = NULL;
-    int n = scandir(dir, &entries, is_step, NULL);
+    char **steps = NULL;
+    size_t n = 0;
 
-    for (int i = 0; i < n; i++)
-        free(entries[i]);
-    free(entries);
-    return n > 0;
+    if (list_steps(dir, &steps, &n, NULL) < 0)
+        return false;
+    nodelist_free(steps, n);
+    return true;
 }
 
 /* JOBID or JOBID.STEP; *step points into word, or NULL. */

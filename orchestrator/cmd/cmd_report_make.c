@@ -15,6 +15,7 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
 
 #define LOOK_EVERY_MS 500
 #define SAY_AFTER_MS 1000
@@ -158,6 +159,36 @@ static bool is_unwanted(const struct report_session *session,
            session->options->kind != REPORT_USER && !has_data(m);
 }
 
+/* Whether a user would lose by this report: its records are gone or cannot be
+ * read, and the one that is there had some. */
+static bool is_worse(const struct report_session *session,
+                     const struct material *m)
+{
+    uint64_t records = 0;
+    json_t *root;
+
+    if (session->options->kind != REPORT_USER ||
+        (m->result && m->result->quality.records > 0))
+        return false;
+    root = summary_file_read(session->dir, NULL);
+    if (!summary_file_count(json_object_get(root, "quality"), "records",
+                            &records))
+        records = 0;
+    json_decref(root);
+    return records > 0;
+}
+
+static int keep_old(const struct report_session *session,
+                    const struct material *m)
+{
+    const char *why = *m->trouble.text ? m->trouble.text
+                                       : "no records are left in raw";
+
+    fprintf(stderr, "jobprof: %s: the older report stays: %s\n", session->dir,
+            why);
+    return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
+}
+
 static int make(struct report_session *session, struct material *m)
 {
     struct jp_verdict verdict;
@@ -166,6 +197,8 @@ static int make(struct report_session *session, struct material *m)
     report_settle_sweep(session);
     if (analyse(session, m) == REPORT_LOST)
         return REPORT_LOST;
+    if (is_worse(session, m))
+        return keep_old(session, m);
     if (is_unwanted(session, m)) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);

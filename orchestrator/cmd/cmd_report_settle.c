@@ -76,6 +76,13 @@ static void tidy_job(const char *job_dir)
     rmdir(job_dir);
 }
 
+/* A user may look at a step that runs, or has not begun: its directory is in
+ * use then. What has ended meanwhile is not in his report. */
+static bool is_final(const struct report_session *session)
+{
+    return session->options->kind != REPORT_USER || session->over;
+}
+
 static int move_step(struct report_session *session, const char *from,
                      const char *to, struct jp_error *err)
 {
@@ -97,7 +104,7 @@ void report_settle_promote(struct report_session *session)
     char *from, *to, *dir;
     struct jp_error err;
 
-    if (!session->has_conf || !session->conf.hidden ||
+    if (!is_final(session) || !session->has_conf || !session->conf.hidden ||
         !*session->conf.final_dir ||
         strcmp(session->dir, session->conf.final_dir) == 0)
         return;
@@ -119,6 +126,16 @@ void report_settle_promote(struct report_session *session)
     free(dir);
 }
 
+/* The claim is let go first: NFS keeps the files that a process holds open. */
+static int remove_gone(struct report_session *session, const char *gone,
+                       struct jp_error *err)
+{
+    claim_moved(session->claim, gone, NULL);
+    claim_release(session->claim);
+    session->claim = NULL;
+    return fileio_remove_tree(gone, err);
+}
+
 /* By rename first: who looks on sees the step or nothing, never half of it. */
 int report_settle_remove(struct report_session *session, struct jp_error *err)
 {
@@ -135,7 +152,7 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     else if (rename(session->dir, gone) < 0)
         error_set(err, "%s: %s", session->dir, strerror(errno));
     else
-        rc = fileio_remove_tree(gone, err);
+        rc = remove_gone(session, gone, err);
     if (rc == 0)
         tidy_job(job);
     free(gone);
@@ -151,9 +168,7 @@ void report_settle_finish(struct report_session *session)
     if (job && report_index(job, &err) < 0)
         stepdir_log(session->dir, "no index: %s", err.text);
     free(job);
-    if (session->options->kind != REPORT_USER ||
-        stepdir_has(session->dir, "alldone") ||
-        lastout_count_pending(session->dir) == 0)
+    if (is_final(session))
         lastout_clear(session->dir);
 }
 

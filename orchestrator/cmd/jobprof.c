@@ -1,4 +1,6 @@
 /* jobprof.c - the user's program: its table of subcommands. */
+#include <signal.h>
+
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/commands.h"
 
@@ -18,7 +20,24 @@ static const struct program program = {
                 "A step is profiled with: srun --nccl-profile=auto ...\n",
 };
 
+/* Writing fails with EPIPE or EFBIG instead of ending the process. A handler,
+ * not SIG_IGN: what we exec starts with the defaults again. */
+static void on_write_signal(int sig)
+{
+    (void) sig;
+}
+
+static void survive_writes(void)
+{
+    const struct sigaction action = {.sa_handler = on_write_signal,
+                                     .sa_flags = SA_RESTART};
+
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
+    survive_writes();
     return commands_run(&program, argc, argv);
 }

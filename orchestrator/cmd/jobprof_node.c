@@ -1,4 +1,5 @@
 /* jobprof_node.c - the SPANK module's helper: its table of subcommands. */
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "orchestrator/cmd/cmd.h"
@@ -18,8 +19,25 @@ static const struct program program = {
     .epilogue = "Not for people: its arguments are internal to jobprof.\n",
 };
 
+/* Writing fails with EPIPE or EFBIG instead of ending the process. A handler,
+ * not SIG_IGN: what we exec starts with the defaults again. */
+static void on_write_signal(int sig)
+{
+    (void) sig;
+}
+
+static void survive_writes(void)
+{
+    const struct sigaction action = {.sa_handler = on_write_signal,
+                                     .sa_flags = SA_RESTART};
+
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
     umask(077);
+    survive_writes();
     return commands_run(&program, argc, argv);
 }

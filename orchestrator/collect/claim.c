@@ -35,6 +35,8 @@ static struct stat held_stat;
 static volatile sig_atomic_t held;
 
 static const int quit_signals[] = {SIGTERM, SIGINT, SIGHUP};
+#define N_QUIT (sizeof(quit_signals) / sizeof(quit_signals[0]))
+static struct sigaction saved[N_QUIT]; /* as they were before the claim */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -57,12 +59,22 @@ static void on_quit(int sig)
     raise(sig);
 }
 
-static void watch_signals(bool on)
+/* A signal that is ignored (nohup) stays so. */
+static void watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on ? on_quit : SIG_DFL};
+    const struct sigaction action = {.sa_handler = on_quit};
 
-    for (size_t i = 0; i < sizeof(quit_signals) / sizeof(int); i++)
-        sigaction(quit_signals[i], &action, NULL);
+    for (size_t i = 0; i < N_QUIT; i++) {
+        sigaction(quit_signals[i], NULL, &saved[i]);
+        if (saved[i].sa_handler != SIG_IGN)
+            sigaction(quit_signals[i], &action, NULL);
+    }
+}
+
+static void unwatch_signals(void)
+{
+    for (size_t i = 0; i < N_QUIT; i++)
+        sigaction(quit_signals[i], &saved[i], NULL);
 }
 
 static void *beat(void *arg)
@@ -108,7 +120,7 @@ static int remember(int fd, const char *path)
         return -1;
     memcpy(held_path, path, n + 1);
     held = 1;
-    watch_signals(true);
+    watch_signals();
     return 0;
 }
 
@@ -204,9 +216,11 @@ void claim_release(struct jp_claim *claim)
         pthread_mutex_unlock(&claim->lock);
         pthread_join(claim->thread, NULL);
     }
-    unlink_if_held();
-    held = 0;
-    watch_signals(false);
+    if (held) {
+        unlink_if_held();
+        held = 0;
+        unwatch_signals();
+    }
     close(claim->fd);
     pthread_cond_destroy(&claim->wake);
     pthread_mutex_destroy(&claim->lock);

@@ -195,7 +195,7 @@ out:
 
 void lastout_clear(const char *dir)
 {
-    static const char *const names[] = {"owner", "pending", "done", "alldone"};
+    static const char *const names[] = {"owner", "pending", "alldone", "done"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char *path = fileio_path("%s/%s", dir, names[i]);

@@ -41,11 +41,14 @@ finish_ms=3000 alldone_ms=4000 report_ms=20000 stale_ms=1000
 delay_ms=400 life_ms=8000 hidden=false final= summary=line
 
 step_make() { # step_make DIR: job.conf and folders, as resolve makes them
+    local id=12
+
+    [[ $1 =~ jobprof-([0-9]+)[^/]*/step- ]] && id=${BASH_REMATCH[1]}
     mkdir -p "$1/done" "$1/pending" "$1/nodes" "$1/raw"
     chmod 700 "$1"
     cat > "$1/job.conf" <<EOF
 schema = 1; version = "0.1.0"; created_us = 1795251741332365L;
-job = { id = 12L; step = "0"; restart = 0; user = "alice"; uid = 1001;
+job = { id = ${id}L; step = "0"; restart = 0; user = "alice"; uid = 1001;
   name = "train"; account = ""; partition = "debug"; submit_dir = "/tmp";
   submit_host = "login1"; slurm = "22.05.8"; nodes = 4; tasks = 8;
   command = "./train"; };

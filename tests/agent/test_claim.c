@@ -171,6 +171,26 @@ static void test_signals(void **state)
     }
 }
 
+/* What was ignored (nohup) stays so, and handlers come back. */
+static void test_signals_kept(void **state)
+{
+    struct jp_claim *claim = NULL;
+    struct sigaction now;
+
+    signal(SIGHUP, SIG_IGN);
+    assert_int_equal(claim_take(*state, "user", STALE_MS, &claim, NULL), 1);
+    sigaction(SIGHUP, NULL, &now);
+    assert_true(now.sa_handler == SIG_IGN);
+    sigaction(SIGTERM, NULL, &now);
+    assert_true(now.sa_handler != SIG_DFL);
+    claim_release(claim);
+    sigaction(SIGHUP, NULL, &now);
+    assert_true(now.sa_handler == SIG_IGN);
+    sigaction(SIGTERM, NULL, &now);
+    assert_true(now.sa_handler == SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+}
+
 /* Takes a stale claim and keeps it; exit status 1: got it. */
 static void be_thief(const char *dir, int start)
 {
@@ -220,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_signals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_signals_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_thieves, set_up, tear_down),
     };
 

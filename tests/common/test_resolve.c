@@ -115,12 +115,13 @@ static void test_bad_directories(void **state)
 {
     const char *dir = *state;
     char *file = tempdir_file(dir, "file", 0600, "");
-    char *path = tempdir_path(dir, "foreign");
+    char *path = tempdir_path(dir, "foreign-12");
     struct resolve_input in = input_of(dir, "auto,dir=file/prof");
 
     refuse(&in, dir, "file/prof", "Not a directory");
     in = input_of(dir, "auto,dir=file");
-    refuse(&in, dir, "file/step-0", "file: Not a directory");
+    free(tempdir_file(dir, "file-12", 0600, ""));
+    refuse(&in, dir, "file/step-0", "file-12: Not a directory");
     in = input_of(dir, "auto,dir=/");
     refuse(&in, dir, "step-0", "not a directory for a job");
     in = input_of(dir, "example,dir=deep/er/prof");
@@ -131,7 +132,7 @@ static void test_bad_directories(void **state)
         assert_int_equal(mkdir(path, 0777), 0);
         assert_int_equal(chown(path, 12345, 0), 0);
         in = input_of(dir, "auto,dir=foreign");
-        refuse(&in, dir, "foreign/step-0", "belongs to uid 12345");
+        refuse(&in, dir, "foreign-12/step-0", "belongs to uid 12345");
     }
     free(path);
     free(file);
@@ -227,25 +228,25 @@ static void test_older_steps(void **state)
     struct resolve_answer answer;
     char *path;
 
-    path = tempdir_path(*state, "again");
+    path = tempdir_path(*state, "again-12");
     assert_int_equal(mkdir(path, 0700), 0);
     free(path);
-    path = tempdir_path(*state, "again/step-0");
+    path = tempdir_path(*state, "again-12/step-0");
     assert_int_equal(symlink("/tmp", path), 0);
     free(path);
     for (int i = 0; i < 3; i++) {
         answer = resolve(&in);
         resolve_answer_fini(&answer);
     }
-    assert_true(exists(*state, "again/step-0/owner"));
-    assert_true(exists(*state, "again/step-0.old-1"));
-    assert_true(exists(*state, "again/step-0.old-2/owner"));
-    assert_true(exists(*state, "again/step-0.old-3/owner"));
+    assert_true(exists(*state, "again-12/step-0/owner"));
+    assert_true(exists(*state, "again-12/step-0.old-1"));
+    assert_true(exists(*state, "again-12/step-0.old-2/owner"));
+    assert_true(exists(*state, "again-12/step-0.old-3/owner"));
     set_env("SLURM_STEP_ID", "1");
     answer = resolve(&in);
     resolve_answer_fini(&answer);
-    assert_true(exists(*state, "again/step-1/owner"));
-    assert_false(exists(*state, "again/step-1.old-1"));
+    assert_true(exists(*state, "again-12/step-1/owner"));
+    assert_false(exists(*state, "again-12/step-1.old-1"));
 }
 
 static void test_restart(void **state)
@@ -260,7 +261,7 @@ static void test_restart(void **state)
     resolve_answer_fini(&answer);
     in.plan.nccl = "auto,dir=mine";
     assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
-    assert_null(strstr(dir, "_r2"));
+    assert_non_null(strstr(dir, "/mine-12_r2/step-0"));
     free(dir);
 }
 
