@@ -145,15 +145,17 @@ struct jp_quality {
     uint64_t coll_records, p2p_records;
     uint64_t bad_lines, duplicate_records, unknown_lines;
     uint64_t nan_busbw; /* records whose bandwidth was nan, left out of means */
-    /* what should be there. COUNTED: every log has its .counts.json and all
-     * communicators in it are finalized; the sum of produced. BOUND: for each
-     * (communicator, function) the sequence numbers that any rank recorded
-     * times n_ranks (at least its records), plus the p2p records as they are
-     * (their numbers imply nothing), plus unseen_records where some rank lacks
-     * a record that another one has: then records were lost, and gaps count as
-     * lost, too. Where all ranks agree in every number, gaps are most likely
-     * the profiler's size filter (8 KiB by default) and are only told in
-     * unseen_records. NONE: unknown. records <= expected for a BOUND. */
+    /* what should be there. COUNTED: every log has its .counts.json, all
+     * communicators in it are finalized and all ranks of the largest one were
+     * seen; the sum of produced. BOUND: for each (communicator, function) the
+     * sequence numbers that any rank recorded times n_ranks (at least its
+     * records), plus the p2p records, plus unseen_records where some rank lacks
+     * a record that another one has (of Send and Recv: a pair's sides differ in
+     * number), or counters tell of more: then records were lost, and gaps count
+     * as lost, too; at least the sum of produced. Where all ranks agree in every
+     * number, gaps are most likely the profiler's size filter (8 KiB by
+     * default) and are only told in unseen_records. NONE: unknown. records <=
+     * expected for a BOUND. */
     enum { JP_EXPECT_NONE, JP_EXPECT_COUNTED, JP_EXPECT_BOUND } expected_kind;
     uint64_t expected;
     uint64_t lost; /* the recorder's own count of lost records */
@@ -163,7 +165,8 @@ struct jp_quality {
     size_t n_notes;
     uint64_t notes_left_out;
     /* what the gaps below each series' largest sequence number stand for, times
-     * n_ranks: numbers that no rank recorded. BOUND only */
+     * n_ranks: numbers that no rank recorded; and those below each rank's
+     * largest p2p_sn, one counter from 1 for Send and Recv. BOUND only */
     uint64_t unseen_records;
     uint64_t left_out_records; /* good ones over options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */

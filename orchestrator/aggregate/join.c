@@ -338,6 +338,8 @@ static enum join_status add_p2p(struct join *join, struct join_member *member,
     p2p->busbw_sum = join_sum(p2p->busbw_sum, r->busbw_micro);
     p2p->n_busbw += !r->busbw_nan;
     member->p2p_records++;
+    if (r->has_sn && r->sn > member->p2p_last)
+        member->p2p_last = r->sn;
     join->comms[member->comm]->p2p_records++;
     join->p2p_records++;
     join->nan_busbw += r->busbw_nan;

@@ -91,7 +91,8 @@ struct join_member {
     bool many_files; /* its records come from more than one file */
     uint32_t file;
     uint64_t records, p2p_records;
-    uint64_t exec_us; /* result: over timed operations */
+    uint64_t p2p_last; /* largest p2p_sn, which counts both from 1 */
+    uint64_t exec_us;  /* result: over timed operations */
     uint64_t last_ops, caused_us;
     struct join_lane **lanes;
     uint32_t n_lanes;

@@ -113,6 +113,8 @@ static int merge_member(struct mapping *m, struct join_member *from)
     to->many_files |= from->many_files;
     to->records += from->records;
     to->p2p_records += from->p2p_records;
+    if (from->p2p_last > to->p2p_last)
+        to->p2p_last = from->p2p_last;
     for (uint32_t i = 0; i < from->n_lanes; i++) {
         struct join_lane *lane = from->lanes[i], *mine;
         uint32_t func = m->funcs[lane->func];

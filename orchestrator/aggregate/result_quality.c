@@ -171,6 +171,26 @@ static void set_ranks(struct jp_result *r)
     }
 }
 
+/* Counters of ranks that left no record are in no sum, so the sum is then no
+ * more than another bound. */
+static void set_expected(struct build *b, bool complete, uint64_t produced)
+{
+    struct jp_quality *q = &b->result->quality;
+
+    if (complete && q->ranks_seen == q->ranks_expected) {
+        q->expected_kind = JP_EXPECT_COUNTED;
+        q->expected = produced;
+    } else if (q->records) {
+        q->expected_kind = JP_EXPECT_BOUND;
+        q->expected = join_sum(b->expected, q->p2p_records);
+        q->unseen_records = b->unseen;
+        if (b->ragged || produced > q->records)
+            q->expected = join_sum(q->expected, b->unseen);
+        if (q->expected < produced)
+            q->expected = produced;
+    }
+}
+
 int result_quality(struct build *b)
 {
     struct jp_quality *q = &b->result->quality;
@@ -186,16 +206,7 @@ int result_quality(struct build *b)
     q->duplicate_records = b->join->duplicates;
     q->nan_busbw = b->join->nan_busbw;
     q->left_out_records = b->join->left_out;
-    if (complete) {
-        q->expected_kind = JP_EXPECT_COUNTED;
-        q->expected = produced;
-    } else if (q->coll_records) {
-        q->expected_kind = JP_EXPECT_BOUND;
-        q->expected = join_sum(b->expected, q->p2p_records);
-        q->unseen_records = b->unseen;
-        if (b->ragged)
-            q->expected = join_sum(q->expected, b->unseen);
-    }
     set_ranks(b->result);
+    set_expected(b, complete, produced);
     return 0;
 }

@@ -44,39 +44,72 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
     return expected_tasks(conf, nodes);
 }
 
-double expected_coverage(const struct jp_result *result)
+/* A setting that stands for a variable that the user set himself. */
+static bool is_own(const struct jp_setting *setting)
 {
-    const struct jp_quality *q = result ? &result->quality : NULL;
+    return setting->source && !strcmp(setting->source, "environment") &&
+           !strncmp(setting->key, "NCCL_", 5);
+}
 
-    if (!q || q->expected_kind == JP_EXPECT_NONE || q->expected == 0 ||
-        q->records > q->expected)
-        return -1;
-    return (double) q->records / (double) q->expected;
+const char *expected_own_plugin(const struct jp_jobconf *conf)
+{
+    for (size_t i = 0; conf && i < conf->n_settings; i++)
+        if (is_own(&conf->settings[i]) &&
+            !strcmp(conf->settings[i].key, "NCCL_PROFILER_PLUGIN"))
+            return conf->settings[i].value;
+    return NULL;
 }
 
 bool expected_may_filter(const struct jp_jobconf *conf)
 {
-    return !conf || !conf->nccl_mode || strcmp(conf->nccl_mode, "recorder") ||
-           expected_filter(conf);
+    const char *min_size = conf ? jobconf_find(conf, "min_size") : NULL;
+
+    if (!conf || !conf->nccl_mode || expected_own_plugin(conf))
+        return true;
+    if (!strcmp(conf->nccl_mode, "recorder"))
+        return false;
+    for (size_t i = 0; i < conf->n_settings; i++)
+        if (is_own(&conf->settings[i]) &&
+            strstr(conf->settings[i].key, "MIN_SIZE"))
+            return true;
+    return !min_size || expected_filter(conf);
 }
 
-double expected_judged_coverage(const struct jp_jobconf *conf,
-                                const struct jp_result *result)
+/* Are the counters of whole nodes missing? */
+static bool lacks_nodes(const struct jp_nodes *nodes)
+{
+    return nodes && (nodes->n_missing || nodes->n_nodes < nodes->step_nodes);
+}
+
+struct jp_expected expected_records(const struct jp_jobconf *conf,
+                                    const struct jp_nodes *nodes,
+                                    const struct jp_result *result)
 {
     const struct jp_quality *q = result ? &result->quality : NULL;
-    double coverage = expected_coverage(result), seen;
+    struct jp_expected x = {.coverage = -1, .judged = -1};
+    uint64_t unseen, seen;
 
-    if (coverage < 0 || q->expected_kind != JP_EXPECT_BOUND)
-        return coverage;
+    if (!q || q->expected_kind == JP_EXPECT_NONE || q->expected == 0 ||
+        (q->expected_kind == JP_EXPECT_COUNTED && lacks_nodes(nodes)))
+        return x;
+    x.kind = q->expected_kind;
+    x.records = q->expected;
+    if (q->records > q->expected)
+        return x;
+    unseen = x.kind == JP_EXPECT_BOUND ? q->unseen_records : 0;
     /* they are among the expected only if some rank lacks what another has */
-    seen = (double) q->expected;
-    if (q->records < q->expected)
-        seen -= (double) q->unseen_records;
-    if (seen < (double) q->records)
-        return coverage;
-    if (!expected_may_filter(conf))
-        return (double) q->records / (seen + (double) q->unseen_records);
-    return expected_filter(conf) ? (double) q->records / seen : coverage;
+    x.excludes_unseen = unseen && q->records == q->expected;
+    if (x.excludes_unseen && !expected_may_filter(conf)) {
+        x.records = x.records > UINT64_MAX - unseen ? UINT64_MAX
+                                                    : x.records + unseen;
+        x.excludes_unseen = false;
+    }
+    x.coverage = x.judged = (double) q->records / (double) x.records;
+    seen = x.records > unseen ? x.records - unseen : 0;
+    if (!x.excludes_unseen && expected_may_filter(conf) &&
+        expected_filter(conf) && seen >= q->records)
+        x.judged = (double) q->records / (double) seen;
+    return x;
 }
 
 /* Adds "from-to" to the list in buf, at most RANGES_NAMED times. */
@@ -125,17 +158,29 @@ uint32_t expected_missing_ranks(const struct jp_result *result,
     return missing;
 }
 
-bool expected_is_filter(const struct jp_setting *setting)
+static bool is_size_filter(const struct jp_setting *setting)
 {
-    if (!strcmp(setting->key, "min_size"))
-        return strcmp(setting->value, "0") && strcmp(setting->value, "0 B");
-    return !strcmp(setting->key, "p2p") && !strcmp(setting->value, "off");
+    return !strcmp(setting->key, "min_size") && strcmp(setting->value, "0") &&
+           strcmp(setting->value, "0 B");
+}
+
+static bool is_obeyed(const struct jp_jobconf *conf)
+{
+    return conf && (!conf->nccl_mode || strcmp(conf->nccl_mode, "recorder"));
+}
+
+bool expected_is_filter(const struct jp_jobconf *conf,
+                        const struct jp_setting *setting)
+{
+    return is_obeyed(conf) &&
+           (is_size_filter(setting) ||
+            (!strcmp(setting->key, "p2p") && !strcmp(setting->value, "off")));
 }
 
 const struct jp_setting *expected_filter(const struct jp_jobconf *conf)
 {
-    for (size_t i = 0; conf && i < conf->n_settings; i++)
-        if (expected_is_filter(&conf->settings[i]))
+    for (size_t i = 0; is_obeyed(conf) && i < conf->n_settings; i++)
+        if (is_size_filter(&conf->settings[i]))
             return &conf->settings[i];
     return NULL;
 }

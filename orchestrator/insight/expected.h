@@ -20,18 +20,28 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes,
                         const struct jp_result *result);
 
-/* records / expected; < 0 where expected is unknown, or less than what is there
- * (then the counters do not belong to the records). */
-double expected_coverage(const struct jp_result *result);
+struct jp_expected {
+    int kind;         /* JP_EXPECT_NONE, _COUNTED, _BOUND */
+    uint64_t records; /* 0 for NONE */
+    /* records that are there / records; < 0 where unknown, or less than what is
+     * there (then the counters do not belong to the records) */
+    double coverage;
+    /* what a verdict is drawn from: numbers that no rank recorded do not count
+     * against it where a setting leaves operations out */
+    double judged;
+    /* unseen_records are there, but not in records: they may be by a filter */
+    bool excludes_unseen;
+};
 
-/* The coverage that a verdict is drawn from. Sequence numbers that no rank
- * recorded (unseen_records) do not count against it where a setting leaves
- * operations out, and do where the recorder was to leave out nothing. */
-double expected_judged_coverage(const struct jp_jobconf *conf,
-                                const struct jp_result *result);
+/* The result's figures in the light of the job: numbers that no rank recorded
+ * are expected where nothing may leave operations out; counters say nothing on
+ * the whole where nodes are missing. */
+struct jp_expected expected_records(const struct jp_jobconf *conf,
+                                    const struct jp_nodes *nodes,
+                                    const struct jp_result *result);
 
 /* True if a size filter may explain numbers that no rank recorded: it was set,
- * or nobody knows (a folder of logs; NVIDIA's library, which has its own). */
+ * or nobody knows (a folder of logs; the user's own library or variables). */
 bool expected_may_filter(const struct jp_jobconf *conf);
 
 /* The largest communicator, NULL if there is none. */
@@ -44,9 +54,12 @@ uint32_t expected_missing_ranks(const struct jp_result *result,
                                 size_t size);
 
 /* True for a setting that keeps operations out of the records by intent
- * (min_size above 0, p2p=off). */
-bool expected_is_filter(const struct jp_setting *setting);
-/* The first such setting, or NULL. */
+ * (min_size above 0, p2p=off) in the mode that ran; the recorder obeys none. */
+bool expected_is_filter(const struct jp_jobconf *conf,
+                        const struct jp_setting *setting);
+/* The size filter that was set, or NULL. */
 const struct jp_setting *expected_filter(const struct jp_jobconf *conf);
+/* The profiler that the user set himself and that stayed, or NULL. */
+const char *expected_own_plugin(const struct jp_jobconf *conf);
 
 #endif

@@ -13,19 +13,19 @@
 
 static bool is_counted(const struct jp_evidence *e)
 {
-    return e->result->quality.expected_kind == JP_EXPECT_COUNTED;
+    return e->expected.kind == JP_EXPECT_COUNTED;
 }
 
 static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    if (q->records < q->expected)
+    if (q->records < e->expected.records)
         sentence_add(s,
                      "at most %s of the records present (%s of %s by sequence "
                      "numbers)",
-                     FIG_SHARE(e->coverage), FIG_COUNT(q->records),
-                     FIG_COUNT(q->expected));
+                     FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
+                     FIG_COUNT(e->expected.records));
     if (q->unseen_records)
         sentence_add(
             s, "%s record%s recorded by no rank: %s",
@@ -37,20 +37,19 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
-    double judged = expected_judged_coverage(e->conf, e->result);
+    double judged = e->expected.judged;
 
-    if (q->expected_kind != JP_EXPECT_NONE && q->expected &&
-        q->records > q->expected)
+    if (e->expected.kind != JP_EXPECT_NONE && q->records > e->expected.records)
         sentence_add(s,
                      "%s records where %s were expected: the counts do not "
                      "belong to these files",
-                     FIG_COUNT(q->records), FIG_COUNT(q->expected));
+                     FIG_COUNT(q->records), FIG_COUNT(e->expected.records));
     if (judged < 0 || judged >= limits_table[JP_LIMIT_COVERAGE].value)
         return;
     if (is_counted(e))
         sentence_add(s, "%s of the records present (%s of %s, counted)",
-                     FIG_SHARE(e->coverage), FIG_COUNT(q->records),
-                     FIG_COUNT(q->expected));
+                     FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
+                     FIG_COUNT(e->expected.records));
     else
         bound_coverage(e, s);
 }
@@ -76,11 +75,12 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     if (comm && comm->n_ranks == of &&
         expected_missing_ranks(e->result, comm, names, sizeof(names)) ==
             of - q->ranks_seen)
-        sentence_add(s, "%" PRIu32 " of %" PRIu32 " ranks without records (%s)",
-                     of - q->ranks_seen, of, names);
+        sentence_add(s,
+                     "%" PRIu32 " of %" PRIu32 " rank%s without records (%s)",
+                     of - q->ranks_seen, of, sentence_s(of), names);
     else
-        sentence_add(s, "%" PRIu32 " of %" PRIu32 " ranks without records",
-                     of - q->ranks_seen, of);
+        sentence_add(s, "%" PRIu32 " of %" PRIu32 " rank%s without records",
+                     of - q->ranks_seen, of, sentence_s(of));
 }
 
 /* Other communicators; the largest was judged by ranks(). */
@@ -122,8 +122,8 @@ void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s)
     for (size_t i = 0; i < e->nodes->n_missing; i++)
         add_name(names, sizeof(names), i, e->nodes->missing[i]);
     if (of >= e->nodes->n_missing)
-        sentence_add(s, "%zu of %" PRIu32 " nodes without a record (%s)",
-                     e->nodes->n_missing, of, names);
+        sentence_add(s, "%zu of %" PRIu32 " node%s without a record (%s)",
+                     e->nodes->n_missing, of, sentence_s(of), names);
     else
         sentence_add(s, "%zu node%s without a record (%s)", e->nodes->n_missing,
                      sentence_s(e->nodes->n_missing), names);

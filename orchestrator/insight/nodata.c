@@ -15,8 +15,11 @@ static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
     if (e->conf && e->conf->step_id)
         sentence_add(s,
                      "not yet analysed: the report's budget ran out; "
-                     "finish with: jobprof report %" PRIu64 ".%s",
-                     e->conf->job_id, e->conf->step_id);
+                     "finish with: jobprof report %" PRIu64 ".%s (where it is "
+                     "not found: with its directory in place of %" PRIu64
+                     ".%s)",
+                     e->conf->job_id, e->conf->step_id, e->conf->job_id,
+                     e->conf->step_id);
     else
         sentence_add(s, "not yet analysed: the budget ran out; run the same "
                         "command again without a limit");
@@ -40,8 +43,8 @@ static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->nodes || e->nodes->n_nodes || has_files(e))
         return false;
-    sentence_add(s, "the step did not start on any node (no node left a "
-                    "record)");
+    sentence_add(s, "no node left a record: the step did not start there, or "
+                    "the nodes cannot write the report's directory");
     return true;
 }
 
@@ -58,10 +61,16 @@ static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
 static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
+    const char *own = expected_own_plugin(e->conf);
 
     if (!e->conf)
         return;
-    if (!library)
+    if (own)
+        sentence_add(s,
+                     "NCCL_PROFILER_PLUGIN=%.120s was set in the environment "
+                     "and stayed in place of jobprof's profiler",
+                     own);
+    else if (!library)
         sentence_add(s, "no profiler library was set (NCCL_PROFILER_PLUGIN)");
     else if (library->value[0] == '/' && access(library->value, R_OK) < 0)
         sentence_add(s, "the profiler library %s cannot be read from here",
@@ -96,12 +105,12 @@ static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
     if (!q->bad_lines && !q->cut_files)
         return false;
     sentence_add(s,
-                 "%s file%s hold no record that can be read (%s bad "
+                 "%s file%s hold%s no record that can be read (%s bad "
                  "line%s, %s cut file%s%s%s%s%s)",
                  FIG_COUNT(q->files), sentence_s(q->files),
-                 FIG_COUNT(q->bad_lines), sentence_s(q->bad_lines),
-                 FIG_COUNT(q->cut_files), sentence_s(q->cut_files),
-                 q->n_notes ? "; first: " : "",
+                 q->files == 1 ? "s" : "", FIG_COUNT(q->bad_lines),
+                 sentence_s(q->bad_lines), FIG_COUNT(q->cut_files),
+                 sentence_s(q->cut_files), q->n_notes ? "; first: " : "",
                  q->n_notes ? q->notes[0].path : "", q->n_notes ? ": " : "",
                  q->n_notes ? q->notes[0].what : "");
     return true;

@@ -32,23 +32,23 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
 {
     const struct jp_quality *q = &e->result->quality;
     const struct jp_setting *filter = expected_filter(e->conf);
-    double coverage = e->coverage;
+    double coverage = e->expected.coverage;
     char share[JP_FIGURE_LEN];
 
     if (coverage < 0)
         return "how complete they are is unknown";
     figure_share(coverage, share);
-    if (q->expected_kind == JP_EXPECT_COUNTED && coverage >= 1)
+    if (e->expected.kind == JP_EXPECT_COUNTED && coverage >= 1)
         return "all records present (counted)";
-    if (q->expected_kind == JP_EXPECT_COUNTED)
+    if (e->expected.kind == JP_EXPECT_COUNTED)
         snprintf(buf, size, "%s of the records present (counted)", share);
     else if (coverage >= 1 && !q->unseen_records)
         return "no gap in the sequence numbers";
     else if (coverage >= 1)
         snprintf(buf, size,
-                 "all ranks agree; %s more records by sequence numbers are in "
-                 "none (a size filter, or lost by all)",
-                 FIG_COUNT(q->unseen_records));
+                 "%s of the sequence numbers any rank recorded; %s more "
+                 "were recorded by no rank (filtered or lost)",
+                 share, FIG_COUNT(q->unseen_records));
     else if (filter && q->unseen_records)
         snprintf(buf, size,
                  "%s of the records by sequence numbers, the rest "
@@ -106,11 +106,11 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                             .nodes = nodes,
                             .result = result,
                             .analysed = analysed,
-                            .coverage = expected_coverage(result)};
+                            .expected = expected_records(conf, nodes, result)};
     struct jp_sentence s;
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
-    verdict->coverage = analysed ? e.coverage : -1;
+    verdict->coverage = analysed ? e.expected.coverage : -1;
     if (nodata_explain(&e, &s)) {
         verdict->word = JP_VERDICT_NODATA;
         if (analysed)

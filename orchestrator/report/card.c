@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "orchestrator/insight/figure.h"
+#include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/text_out.h"
@@ -61,23 +62,37 @@ static char *of(const json_t *object, const char *some, const char *all,
     return buf;
 }
 
+/* What the coverage is a share of. */
+static const char *share_of(const json_t *quality, char *buf, size_t size)
+{
+    uint64_t records, expected, unseen;
+
+    if (!summary_file_count(quality, "records", &records) ||
+        !summary_file_count(quality, "expected", &expected) ||
+        !summary_file_count(quality, "unseen_records", &unseen) || !unseen ||
+        records != expected)
+        return "of those expected";
+    snprintf(buf, size, "of those some rank recorded, %s more by none",
+             FIG_COUNT(unseen));
+    return buf;
+}
+
 static void put_data(const json_t *root, FILE *out)
 {
     const json_t *quality = json_object_get(root, "quality");
     const char *kind = summary_file_text(quality, "expected_kind");
     double coverage = summary_file_real(quality, "coverage");
-    char ranks[64], nodes[64], share[JP_FIGURE_LEN];
+    char ranks[64], nodes[64], share[JP_FIGURE_LEN], whole[80];
     uint64_t n;
 
     if (!summary_file_count(quality, "records", &n))
         return;
     text_out_line(
-        out,
-        "  data     %s records, %s of those expected%s%.20s%s   "
-        "%s ranks   %s nodes",
-        FIG_COUNT(n),
+        out, "  data     %s record%s, %s %s%s%.20s%s   ranks %s   nodes %s",
+        FIG_COUNT(n), sentence_s(n),
         isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
-        *kind ? " (" : "", kind, *kind ? ")" : "",
+        share_of(quality, whole, sizeof(whole)), *kind ? " (" : "", kind,
+        *kind ? ")" : "",
         of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
         of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes)));
 }
@@ -148,12 +163,39 @@ static void put_cells(const json_t *root, FILE *out)
         put_cell(picked[i], out);
 }
 
-/* Whom the others waited for longest. */
+/* The size of the communicator of an id; 0: unknown. */
+static uint64_t comm_size(const json_t *root, const char *id)
+{
+    const json_t *comms = json_object_get(root, "comms");
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(comms); i++) {
+        const json_t *comm = json_array_get(comms, i);
+
+        if (!strcmp(summary_file_text(comm, "id"), id) &&
+            summary_file_count(comm, "n_ranks", &n))
+            return n;
+    }
+    return 0;
+}
+
+/* Is a rank last more often than by chance: by over three standard errors? */
+static bool is_often_last(double share, double n_ranks, double timed_ops)
+{
+    double chance = 1 / n_ranks;
+
+    return n_ranks > 1 && timed_ops > 0 &&
+           share - chance > 3 * sqrt(chance * (1 - chance) / timed_ops);
+}
+
+/* Whom the others waited for longest, if it was last more often than chance
+ * makes any rank. */
 static void put_waits(const json_t *root, FILE *out)
 {
     const json_t *ranks = json_object_get(root, "ranks");
     const json_t *worst = NULL;
-    uint64_t most = 0, n, rank = 0;
+    uint64_t most = 0, n, rank = 0, size;
+    double share;
     char host[32];
 
     for (size_t i = 0; i < json_array_size(ranks); i++) {
@@ -166,14 +208,19 @@ static void put_waits(const json_t *root, FILE *out)
     }
     if (!worst)
         return;
+    share = summary_file_real(worst, "last_share");
+    size = comm_size(root, summary_file_text(worst, "comm"));
+    if (!summary_file_count(worst, "timed_ops", &n) ||
+        !is_often_last(share, (double) size, (double) n))
+        return;
     summary_file_count(worst, "rank", &rank);
     clean_text(summary_file_text(worst, "host"), JP_CLEAN_ASCII, host,
                sizeof(host));
     text_out_line(out,
-                  "  waits    rank %s (%s) of %.18s: last in %s, caused %s",
+                  "  waits    rank %s (%s) of %.18s: last in %s of %s "
+                  "operations, caused %s",
                   FIG_COUNT(rank), host, summary_file_text(worst, "comm"),
-                  FIG_SHARE(summary_file_real(worst, "last_share")),
-                  FIG_US((double) most));
+                  FIG_SHARE(share), FIG_COUNT(n), FIG_US((double) most));
 }
 
 void card_print(const json_t *root, const char *step_dir, bool colour,

@@ -33,7 +33,8 @@ static bool get_expected(const struct jp_report *report, uint64_t *value)
 {
     if (!quality_expected_kind(report))
         return false;
-    *value = report->result->quality.expected;
+    *value =
+        expected_records(report->conf, report->nodes, report->result).records;
     return true;
 }
 
@@ -98,7 +99,8 @@ const char *quality_expected_kind(const struct jp_report *report)
 {
     if (!report->result)
         return NULL;
-    switch (report->result->quality.expected_kind) {
+    switch (
+        expected_records(report->conf, report->nodes, report->result).kind) {
     case JP_EXPECT_COUNTED:
         return "counted";
     case JP_EXPECT_BOUND:
@@ -106,4 +108,12 @@ const char *quality_expected_kind(const struct jp_report *report)
     default:
         return NULL;
     }
+}
+
+const char *quality_coverage_of(const struct jp_report *report)
+{
+    return expected_records(report->conf, report->nodes, report->result)
+                   .excludes_unseen
+               ? " of the sequence numbers any rank recorded"
+               : "";
 }

@@ -25,5 +25,8 @@ extern const size_t quality_n_items;
 
 /* "counted", "bound", or NULL where nothing says what should be there. */
 const char *quality_expected_kind(const struct jp_report *report);
+/* " of ...": what the coverage is a share of, where that is not all there was;
+ * else "". */
+const char *quality_coverage_of(const struct jp_report *report);
 
 #endif

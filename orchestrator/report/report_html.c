@@ -115,10 +115,14 @@ static const char *explain_kind(const char *kind)
 static void put_quality(FILE *out, const struct jp_report *report)
 {
     double coverage = report->verdict->coverage;
+    char share[128];
 
     begin_section(out, "Data quality");
     fputs("<dl>\n", out);
-    put_fact(out, "Coverage", coverage < 0 ? "unknown" : FIG_SHARE(coverage));
+    snprintf(share, sizeof(share), "%s%s",
+             coverage < 0 ? "unknown" : FIG_SHARE(coverage),
+             coverage < 0 ? "" : quality_coverage_of(report));
+    put_fact(out, "Coverage", share);
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
@@ -128,7 +132,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
                      known ? FIG_COUNT(value) : "unknown");
     }
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
-        if (expected_is_filter(&report->conf->settings[i]))
+        if (expected_is_filter(report->conf, &report->conf->settings[i]))
             put_fact(out, "Left out by", report->conf->settings[i].key);
     fprintf(out, "</dl><p class=\"note\">%s</p>\n",
             explain_kind(quality_expected_kind(report)));
@@ -219,7 +223,10 @@ static void put_footer(FILE *out, const struct jp_report *report)
     for (size_t i = 0; i < JP_N_LIMITS; i++)
         fprintf(out, "<li>%s than %s: %s.</li>\n", limits_table[i].text,
                 FIG_SHARE(limits_table[i].value), limits_table[i].reason);
-    fputs("</ul></details>\n<p>Written by jobprof " JP_VERSION " (", out);
+    fputs("</ul></details>\n<p>This version judges completeness only: OK does "
+          "not mean fast. Late ranks and slow networks are not judged yet.</p>"
+          "\n<p>Written by jobprof " JP_VERSION " (",
+          out);
     html_out_text(out, report->reporter);
     fprintf(out, ") in %s.</p></footer>\n",
             FIG_US((double) report->duration_us));

@@ -117,7 +117,7 @@ static json_t *filter_list(struct jp_json *j, const struct jp_jobconf *conf)
     for (size_t i = 0; conf && i < conf->n_settings; i++) {
         json_t *row;
 
-        if (!expected_is_filter(&conf->settings[i]))
+        if (!expected_is_filter(conf, &conf->settings[i]))
             continue;
         row = json_out_object(j);
         json_out_text(j, row, "key", conf->settings[i].key);

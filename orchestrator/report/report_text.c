@@ -10,6 +10,7 @@
 
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/figure.h"
+#include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/rows.h"
@@ -57,13 +58,15 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  input      a folder of logs, without a job");
     }
     if (expected_nodes(c, nodes) || expected_tasks(c, nodes))
-        text_out_line(out,
-                      "  size       %" PRIu32 " nodes, %" PRIu32 " tasks  %s",
-                      expected_nodes(c, nodes), expected_tasks(c, nodes),
-                      nodes ? nodes->step_nodelist : "");
+        text_out_line(
+            out, "  size       %" PRIu32 " node%s, %" PRIu32 " task%s  %s",
+            expected_nodes(c, nodes), sentence_s(expected_nodes(c, nodes)),
+            expected_tasks(c, nodes), sentence_s(expected_tasks(c, nodes)),
+            nodes ? nodes->step_nodelist : "");
     if (nodes && nodes->tasks_failed)
-        text_out_line(out, "  failed     %" PRIu32 " tasks ended with an error",
-                      nodes->tasks_failed);
+        text_out_line(out,
+                      "  failed     %" PRIu32 " task%s ended with an error",
+                      nodes->tasks_failed, sentence_s(nodes->tasks_failed));
 }
 
 static void put_quality(FILE *out, const struct jp_report *report)
@@ -73,11 +76,12 @@ static void put_quality(FILE *out, const struct jp_report *report)
                                                 : NULL;
 
     fprintf(out, "\nData\n");
-    text_out_line(out, "  %-26s %s%s%s%s", "Coverage",
-                  report->verdict->coverage < 0
-                      ? "unknown"
-                      : FIG_SHARE(report->verdict->coverage),
-                  kind ? " (" : "", kind ? kind : "", kind ? ")" : "");
+    text_out_line(
+        out, "  %-26s %s%s%s%s%s", "Coverage",
+        report->verdict->coverage < 0 ? "unknown"
+                                      : FIG_SHARE(report->verdict->coverage),
+        report->verdict->coverage < 0 ? "" : quality_coverage_of(report),
+        kind ? " (" : "", kind ? kind : "", kind ? ")" : "");
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);

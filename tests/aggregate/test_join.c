@@ -293,21 +293,62 @@ static void counts_what_the_recorder_counted(void **state)
 
     PUT(*state, "h-pid1.log", {.sn = 0});
     free(tempdir_file(*state, "h-pid1.counts.json", 0600, counts));
-    r = run(*state, 1, 0);
-    assert_int_equal(r->quality.expected_kind, JP_EXPECT_COUNTED);
+    r = run(*state, 1, 0); /* rank 1 was not counted */
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
     assert_int_equal(r->quality.expected, 8);
     assert_int_equal(r->quality.lost, 3);
     result_destroy(r);
     PUT(*state, "h-pid12.log", {.sn = 0, .rank = 1}); /* has no counts */
     r = run(*state, 1, 0);
     assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
-    assert_int_equal(r->quality.expected, 2);
+    assert_int_equal(r->quality.expected, 8);
+    result_destroy(r);
+    free(tempdir_file(*state, "h-pid12.counts.json", 0600, counts));
+    r = run(*state, 1, 0);
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_COUNTED);
+    assert_int_equal(r->quality.expected, 16);
     result_destroy(r);
     free(tempdir_file(*state, "h-pid12.counts.json", 0600, "{\"comms\":"));
     r = run(*state, 1, 0);
     assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
     assert_int_equal(r->quality.n_notes, 1);
     result_destroy(r);
+}
+
+#define P2P(rank, func, peer, sn)                                              \
+    "{\"header\":{\"id\":\"0x1\",\"rank\":" rank                               \
+    ",\"n_ranks\":2,\"nnodes\":1},\"metadata\":{\"dump_timestamp_us\":1000,"   \
+    "\"hostname\":\"h\",\"pid\":" rank "},\"p2p_perf\":{\"p2p\":\"" func       \
+    "\",\"p2p_sn\":" sn ",\"p2p_peer\":" peer                                  \
+    ",\"p2p_msg_size_bytes\":64,\"p2p_exec_time_us\":5,"                       \
+    "\"p2p_busbw_gbs\":1.0}}\n"
+
+/* One counter from 1 for both functions of a rank. */
+static void expects_send_and_recv(void **state)
+{
+    static const char *const logs[][2] = {
+        {P2P("0", "Send", "1", "1") P2P("0", "Recv", "1", "2"),
+         P2P("1", "Recv", "0", "1") P2P("1", "Send", "0", "2")},
+        {P2P("0", "Recv", "1", "2"), /* both sides lack the same */
+         P2P("1", "Send", "0", "2")},
+        {P2P("0", "Recv", "1", "2"), /* one side lacks more */
+         P2P("1", "Recv", "0", "1") P2P("1", "Send", "0", "2")},
+    };
+    static const unsigned want[][3] = {{4, 4, 0}, {2, 2, 2}, {3, 4, 1}};
+
+    for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            struct jp_result *r;
+
+            free(tempdir_file(*state, "a.log", 0600, logs[i][0]));
+            free(tempdir_file(*state, "b.log", 0600, logs[i][1]));
+            r = run(*state, threads, 0);
+            assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
+            assert_int_equal(r->quality.p2p_records, want[i][0]);
+            assert_int_equal(r->quality.expected, want[i][1]);
+            assert_int_equal(r->quality.unseen_records, want[i][2]);
+            result_destroy(r);
+        }
 }
 
 static void notes_odd_files(void **state)
@@ -388,6 +429,7 @@ int main(void)
         IN_DIR(keeps_to_the_bound),
         IN_DIR(gives_up_waits_first),
         IN_DIR(counts_what_the_recorder_counted),
+        IN_DIR(expects_send_and_recv),
         IN_DIR(notes_odd_files),
         IN_DIR(explains_types),
     };

@@ -112,6 +112,33 @@ static void test_card(void **state)
     check_card();
 }
 
+/* A rank is named only if it was last more often than chance makes any. */
+static void test_card_waits(void **state)
+{
+    static const char summary[] =
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"t\"},"
+        "\"quality\":{\"records\":100,\"expected\":100,\"coverage\":1.0,"
+        "\"expected_kind\":\"bound\",\"unseen_records\":50},"
+        "\"comms\":[{\"id\":\"0x1\",\"n_ranks\":2}],"
+        "\"ranks\":[{\"comm\":\"0x1\",\"rank\":1,\"host\":\"h\","
+        "\"caused_us\":900,\"timed_ops\":%u,\"last_share\":0.6}]}";
+    static const unsigned ops[] = {10, 1000};
+    char json[sizeof(summary) + 16], *text;
+
+    (void) state;
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(json, sizeof(json), summary, ops[i]);
+        put_summary(json);
+        assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+        assert_int_equal(
+            strstr(text, "last in 60.0 % of 1,000 operations") != NULL, i == 1);
+        assert_int_equal(strstr(text, "waits") != NULL, i == 1);
+        assert_non_null(strstr(text, "100 % of those some rank recorded, 50 "
+                                     "more by none (bound)"));
+        free(text);
+    }
+}
+
 static void test_locale(void **state)
 {
     static const char summary[] =
@@ -189,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_card_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fifo, set_up, tear_down),

@@ -94,11 +94,12 @@ static void gaps_in_folder(struct fixture *f)
 
 static void gaps_by_filter(struct fixture *f)
 {
-    static char size[] = "8K";
+    static char size[] = "8K", inspector[] = "inspector";
 
     much_lost_bound(f);
     f->result.quality.unseen_records = 10880;
     f->conf.settings[4].value = size;
+    f->conf.nccl_mode = inspector;
 }
 
 static void bound(struct fixture *f)
@@ -118,6 +119,60 @@ static void bound_lost_by_all(struct fixture *f)
 {
     bound(f);
     f->result.quality.unseen_records = 9000;
+}
+
+static void set_mode(struct fixture *f, const char *mode)
+{
+    f->conf.nccl_mode = (char *) mode;
+}
+
+/* NVIDIA's library, but with its filter off. */
+static void inspector_lost_by_all(struct fixture *f)
+{
+    bound_lost_by_all(f);
+    set_mode(f, "inspector");
+}
+
+static void inspector_filter(struct fixture *f)
+{
+    static char size[] = "8K";
+
+    inspector_lost_by_all(f);
+    f->conf.settings[4].value = size;
+}
+
+/* The recorder obeys no filter. */
+static void recorder_filter(struct fixture *f)
+{
+    inspector_filter(f);
+    set_mode(f, "recorder");
+}
+
+/* p2p=off excuses no collective. */
+static void inspector_p2p_off(struct fixture *f)
+{
+    static char p2p[] = "p2p", off[] = "off";
+
+    inspector_lost_by_all(f);
+    f->conf.settings[1].key = p2p;
+    f->conf.settings[1].value = off;
+}
+
+static void own_plugin(struct fixture *f)
+{
+    static char key[] = "NCCL_PROFILER_PLUGIN", value[] = "/my/own.so";
+    static char source[] = "environment";
+
+    f->conf.settings[1].key = key;
+    f->conf.settings[1].value = value;
+    f->conf.settings[1].source = source;
+    f->report.result = NULL;
+}
+
+static void one_bad_file(struct fixture *f)
+{
+    bad_files(f);
+    f->result.quality.files = 1;
 }
 
 static void unknown(struct fixture *f)
@@ -208,7 +263,8 @@ static const struct {
     {no_result, JP_VERDICT_NODATA, "no profiler output although 32 tasks ran"},
     {no_result, JP_VERDICT_NODATA,
      "libnccl-profiler-jobprof.so cannot be read"},
-    {no_nodes_no_result, JP_VERDICT_NODATA, "did not start on any node"},
+    {no_nodes_no_result, JP_VERDICT_NODATA,
+     "did not start there, or the nodes cannot"},
     {folder_without_logs, JP_VERDICT_NODATA, "no profiler output was found"},
     {mode_off, JP_VERDICT_NODATA, "not profiled (mode off)"},
     {no_library, JP_VERDICT_NODATA, "no profiler library was set"},
@@ -221,9 +277,17 @@ static const struct {
     {gaps_in_folder, JP_VERDICT_INCOMPLETE, "lost, or below a size filter"},
     {gaps_by_filter, JP_VERDICT_OK, "the rest lost or left out by min_size=8K"},
     {bound_filtered, JP_VERDICT_OK,
-     "9,000 more records by sequence numbers are in none (a size filter"},
+     "100 % of the sequence numbers any rank recorded; 9,000 more were "
+     "recorded by no rank (filtered or lost)"},
     {bound_lost_by_all, JP_VERDICT_INCOMPLETE,
      "9,000 records recorded by no rank: lost"},
+    {inspector_lost_by_all, JP_VERDICT_INCOMPLETE,
+     "9,000 records recorded by no rank: lost"},
+    {inspector_filter, JP_VERDICT_OK, "9,000 more were recorded by no rank"},
+    {recorder_filter, JP_VERDICT_INCOMPLETE, "recorded by no rank: lost"},
+    {inspector_p2p_off, JP_VERDICT_INCOMPLETE, "recorded by no rank: lost"},
+    {own_plugin, JP_VERDICT_NODATA, "NCCL_PROFILER_PLUGIN=/my/own.so was set"},
+    {one_bad_file, JP_VERDICT_NODATA, "1 file holds no record"},
     {miscounted, JP_VERDICT_INCOMPLETE, "do not belong to these files"},
     {rank_missing, JP_VERDICT_INCOMPLETE, "1 of 32 ranks without records (31)"},
     {tp_rank_missing, JP_VERDICT_INCOMPLETE,
@@ -264,6 +328,26 @@ static void test_rows(void **state)
                      rows[i].says);
         fixture_fini(f);
     }
+    free(f);
+}
+
+/* What counters of some nodes say is not about the whole. */
+static void test_coverage(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    fixture_good(f);
+    node_missing(f);
+    fixture_judge(f, true);
+    assert_true(f->verdict.coverage < 0);
+    fixture_fini(f);
+    fixture_good(f);
+    inspector_lost_by_all(f);
+    fixture_judge(f, true);
+    assert_true(f->verdict.coverage > 0 && f->verdict.coverage < 0.95);
+    fixture_fini(f);
     free(f);
 }
 
@@ -313,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_not_analysed),
         cmocka_unit_test(test_long_names),
     };
