@@ -82,6 +82,22 @@ static bool may_step_in(const struct report_session *session)
     }
 }
 
+/* Whether a reported step is left as it should be: who reported it releases his
+ * claim last, and if he was killed before, the watcher clears it away. */
+static bool is_settled(struct report_session *session)
+{
+    enum jp_rival rival =
+        rival_look(session->dir, session->policy.claim_stale_ms);
+
+    if (rival == JP_RIVAL_STALE &&
+        claim_take(session->dir, report_kind_name(REPORT_WATCHER),
+                   session->policy.claim_stale_ms, &session->claim, NULL) > 0) {
+        claim_release(session->claim);
+        session->claim = NULL;
+    }
+    return rival != JP_RIVAL_LIVE;
+}
+
 /* Looks on until the step is reported, or nobody does it. */
 static enum report_turn watch(struct report_session *session,
                               struct jp_error *err)
@@ -96,9 +112,10 @@ static enum report_turn watch(struct report_session *session,
     while (clock_mono_ms() < end_ms) {
         if (!report_session_follow(session))
             return REPORT_GONE;
-        if (lastout_is_reported(session->dir))
-            return REPORT_DONE;
-        if (may_step_in(session)) {
+        if (lastout_is_reported(session->dir)) {
+            if (is_settled(session))
+                return REPORT_DONE;
+        } else if (may_step_in(session)) {
             turn = try_claim(session, err);
             if (turn != REPORT_LATE)
                 return turn;
