@@ -8,21 +8,15 @@ rc=0
 COUNT=$count PARALLEL=10 "$LIB/ends.test" || rc=1
 COUNT=3 WAYS=time_limit PARALLEL=3 "$LIB/ends.test" || rc=1
 
-# STEPS x srun -N4 true with the option: never two reports, never none
+# STEPS x srun -N4 true with the option: never two reports, never none. One after
+# the other: slurmd 22.05.8 itself aborts (double free in munge_decode, seen with
+# an empty plugstack too) when many steps start on a node at once.
 start_cluster many --nodes 4 --cpus 64 || exit 1
-cd "$WORK" || exit 1
-run_many() { # run_many FIRST LAST
-    local i
-    for i in $(seq "$1" "$2"); do
-        mkdir "$WORK/s$i" && cd "$WORK/s$i" &&
-            srun -N4 --nccl-profile=recorder true >o 2>e || echo "step $i: rc $?" >>"$WORK/bad"
-    done
-}
 start=$(now_ms)
-for w in 0 1 2 3; do
-    run_many $((w * steps / 4 + 1)) $(((w + 1) * steps / 4)) &
+for i in $(seq "$steps"); do
+    mkdir "$WORK/s$i" && cd "$WORK/s$i" &&
+        srun -N4 --nccl-profile=recorder true >o 2>e || echo "step $i: rc $?" >>"$WORK/bad"
 done
-wait
 took=$(($(now_ms) - start))
 sleep 15
 none=0 two=0 left=0
