@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/insight/limits.h"
 
 #define NAMES_SHOWN 4

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 
 static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
 {

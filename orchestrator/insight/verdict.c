@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/insight/gaps.h"
 #include "orchestrator/insight/nodata.h"
 #include "orchestrator/insight/sentence.h"

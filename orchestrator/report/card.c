@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/summary_file.h"

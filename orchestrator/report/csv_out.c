@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/clean.h"
 
 void csv_out_empty(struct jp_csv *csv)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/html_style.h"
 

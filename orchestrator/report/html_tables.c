@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/rows.h"
 

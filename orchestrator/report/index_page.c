@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/summary_file.h"
 

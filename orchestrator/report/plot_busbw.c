@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/plot_script.h"
 
 #define MAX_SERIES 12 /* more lines cannot be told apart */

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/plot_script.h"
 #include "orchestrator/report/rows.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/plot_script.h"
 #include "orchestrator/report/rows.h"
 

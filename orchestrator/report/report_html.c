@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/html_tables.h"

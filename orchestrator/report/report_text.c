@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/quality.h"

@@ -1,5 +1,5 @@
 /* figure.c - format counts, sizes, times, bandwidths and shares. */
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 
 #include <inttypes.h>
 #include <math.h>

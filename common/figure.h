@@ -4,8 +4,8 @@
  * FIG_ macros bring a buffer that lives until the end of the enclosing block.
  * What is no number (NaN, infinite) becomes "-". Decimal point always '.'.
  */
-#ifndef JP_INSIGHT_FIGURE_H
-#define JP_INSIGHT_FIGURE_H
+#ifndef JP_COMMON_FIGURE_H
+#define JP_COMMON_FIGURE_H
 
 #include <stdint.h>
 
