@@ -45,6 +45,9 @@
 
 #define JP_DEF_SITE_FILE JP_SYSCONFDIR "/jobprof.conf"
 
+/* Releases of NCCL that have trouble with a profiler. */
+#define JP_DEF_KNOWN_BAD JP_SYSCONFDIR "/nccl-known-bad.conf"
+
 /* Beside the batch script's output, where users look first; %j keeps jobs
  * apart. Relative patterns start at the submit directory. */
 #define JP_DEF_DIR "jobprof-%j"
@@ -77,9 +80,6 @@
  * measured with tiny messages in a tight loop. */
 #define JP_DEF_RATE 5000
 
-/* 2 x JP_DEF_RATE x JP_DEF_INTERVAL, rounded up to a power of two. */
-#define JP_DEF_RING 1024
-
 /* 0 writes every message: a gap in the sequence numbers then proves a loss. */
 #define JP_DEF_MIN_SIZE 0
 
@@ -92,8 +92,19 @@
 /* Communicators of one rank: world, tensor, data, pipeline. */
 #define JP_DEF_COMMS 4
 
+/* Channels of one operation: as many as the example plugin can hold, so that
+ * its memory is bounded. NCCL takes 2 to 32. */
+#define JP_DEF_CHANNELS 32
+
 /* One rank's profiler memory: small beside any training rank. */
 #define JP_DEF_MEM "256M"
+
+/* Of the step's memory on a node all profilers of its ranks may take one part
+ * in so many; the rest is the program's. */
+#define JP_STEP_MEMORY_PARTS 4
+
+/* What the recorder takes unless mem= is named or the rate asks for more. */
+#define JP_DEF_RECORDER_MEM_BYTES (16u << 20)
 
 /* One step's raw files on disk. */
 #define JP_DEF_DISK "10G"

@@ -248,6 +248,7 @@ static int read_env(const struct source *src, const config_t *cfg,
 
         if (read_member(src, s, "name", &one->name) < 0 ||
             read_member(src, s, "value", &one->value) < 0 ||
+            read_member(src, s, "reason", &one->reason) < 0 ||
             (soft && read_bool(src, soft, &one->soft) < 0))
             return -1;
     }

@@ -33,7 +33,8 @@ struct jp_setting {
 struct jp_envvar {
     char *name;
     char *value;
-    bool soft; /* a value the user set himself stays */
+    bool soft;    /* a value the user set himself stays */
+    char *reason; /* why it is so, half a sentence; NULL or "": plain */
 };
 
 /* What the site's limits and protocol times are: see common/defaults.h. */
@@ -75,6 +76,10 @@ struct jp_jobconf {
     bool explicit_request; /* false: the site's default switched it on */
     bool hidden;           /* directory is hidden until there is a record */
     char *final_dir;       /* where a hidden step directory moves then, or "" */
+    /* the plan's forecast for one rank; 0: not known */
+    uint64_t memory_bytes, disk_bytes;
+    uint64_t planned_ops, kept_ops; /* of the requested run */
+    char *lost; /* what will be missing, a sentence, or "" */
     char *copper_request;
     struct jp_setting *settings;
     size_t n_settings;

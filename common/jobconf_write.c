@@ -79,7 +79,10 @@ static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
         if (put_string(f, "name = ", list[i].name, "; ") < 0 ||
             put_string(f, "value = ", list[i].value, "; ") < 0)
             return -1;
-        fprintf(f, "soft = %s; }", list[i].soft ? "true" : "false");
+        fprintf(f, "soft = %s; ", list[i].soft ? "true" : "false");
+        if (put_string(f, "reason = ", list[i].reason ? list[i].reason : "",
+                       "; }") < 0)
+            return -1;
     }
     fputs(" );\n", f);
     return 0;
@@ -177,6 +180,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     for (size_t i = 0; i < conf->n_env; i++) {
         free(conf->env[i].name);
         free(conf->env[i].value);
+        free(conf->env[i].reason);
     }
     free(conf->env);
     *conf = (struct jp_jobconf){0};

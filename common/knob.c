@@ -8,8 +8,12 @@
 #include "common/nearest.h"
 #include "common/num.h"
 #include "common/pattern.h"
+#include "common/quote.h"
 
 #define MAX_WORDS 16
+#define NAME_BYTES                                                             \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+#define LIST_RANGE "names of letters, digits, dot, dash and _, comma between"
 
 /* Splits "off|line|card" into buf and words. Returns how many. */
 static size_t split_words(const char *text, char *buf, size_t len,
@@ -39,8 +43,8 @@ static int word_number(const struct jp_knob *knob, const char *text,
     near = nearest_find(text, words, n);
     if (near)
         return error_set(err, "\"%s\" is none of %s; did you mean \"%s\"?",
-                         text, knob->words, near);
-    return error_set(err, "\"%s\" is none of %s", text, knob->words);
+                         QUOTE(text), knob->words, near);
+    return error_set(err, "\"%s\" is none of %s", QUOTE(text), knob->words);
 }
 
 static int rate_number(const struct jp_knob *knob, const char *text,
@@ -51,8 +55,8 @@ static int rate_number(const struct jp_knob *knob, const char *text,
 
     if (len > 2 && !strcmp(text + len - 2, "/s"))
         len -= 2;
-    if (len >= sizeof(digits))
-        return error_set(err, "\"%s\" is not a whole number", text);
+    if (len >= sizeof(digits)) /* num refuses what is so long */
+        return num_parse_u64(text, knob->min, knob->max, out, err);
     memcpy(digits, text, len);
     digits[len] = '\0';
     return num_parse_u64(digits, knob->min, knob->max, out, err);
@@ -61,8 +65,8 @@ static int rate_number(const struct jp_knob *knob, const char *text,
 static int version_number(const char *text, uint64_t *out, struct jp_error *err)
 {
     char buf[32], *rest = buf;
-    const char *part[3] = {NULL, NULL, "0"};
-    uint64_t v[3];
+    const char *part[3] = {NULL, NULL, NULL};
+    uint64_t v[3] = {0, 0, JP_NCCL_NO_PATCH};
 
     snprintf(buf, sizeof(buf), "%s", text);
     for (int i = 0; i < 3 && rest; i++)
@@ -70,12 +74,17 @@ static int version_number(const char *text, uint64_t *out, struct jp_error *err)
     if (strlen(text) >= sizeof(buf) || rest || !part[1] ||
         num_parse_u64(part[0], 0, 99, &v[0], NULL) < 0 ||
         num_parse_u64(part[1], 0, 999, &v[1], NULL) < 0 ||
-        num_parse_u64(part[2], 0, 999, &v[2], NULL) < 0)
-        return error_set(err, "\"%s\" is not an NCCL release like 2.27", text);
+        (part[2] &&
+         num_parse_u64(part[2], 0, JP_NCCL_NO_PATCH - 1, &v[2], NULL) < 0))
+        return error_set(err,
+                         "\"%s\" is not an NCCL release (2.23 or later, like "
+                         "2.27 or 2.27.3)",
+                         QUOTE(text));
     if (JP_NCCL_VERSION(v[0], v[1]) < JP_NCCL_MIN)
-        return error_set(err, "NCCL %s has no profiler interface (2.23 has)",
-                         text);
-    *out = JP_NCCL_VERSION(v[0], v[1]);
+        return error_set(err,
+                         "NCCL %s has no profiler interface (2.23 or later)",
+                         QUOTE(text));
+    *out = JP_NCCL_RELEASE(v[0], v[1], v[2]);
     return 0;
 }
 
@@ -112,22 +121,58 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
         return version_number(text, out, err);
     case JP_KNOB_PATTERN:
     case JP_KNOB_PATH:
+    case JP_KNOB_LIST:
         break;
     }
-    return error_set(err, "\"%s\" is not a number", text);
+    return error_set(err, "\"%s\" is not a number", QUOTE(text));
+}
+
+/* Names with one comma between two. */
+static int check_list(const char *text, struct jp_error *err)
+{
+    const char *c = text;
+
+    while (true) {
+        size_t n = strspn(c, NAME_BYTES);
+
+        if (!n || (c[n] && c[n] != ','))
+            return error_set(err, "\"%s\" is not a list (" LIST_RANGE ")",
+                             QUOTE(text));
+        if (!c[n])
+            return 0;
+        c += n + 1;
+    }
+}
+
+bool knob_list_has(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+
+    while (*list) {
+        size_t n = strcspn(list, ",");
+
+        if (n == len && !strncmp(list, name, n))
+            return true;
+        list += n + (list[n] == ',');
+    }
+    return false;
 }
 
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
     uint64_t ignored;
+    char range[64];
 
     if (!text || !*text)
-        return error_set(err, "the value is empty");
+        return error_set(err, "the value is empty (%s)",
+                         knob_format_range(knob, range, sizeof(range)));
     if (knob->kind == JP_KNOB_PATTERN)
         return pattern_check(text, err);
     if (knob->kind == JP_KNOB_PATH)
         return pattern_check_path(text, err);
+    if (knob->kind == JP_KNOB_LIST)
+        return check_list(text, err);
     return knob_number(knob, text, &ignored, err);
 }
 
@@ -177,6 +222,9 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_PATH:
         snprintf(buf, len, "absolute path");
+        break;
+    case JP_KNOB_LIST:
+        snprintf(buf, len, LIST_RANGE);
         break;
     }
     return buf;

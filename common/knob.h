@@ -22,6 +22,7 @@ enum jp_knob_kind {
     JP_KNOB_VERSION,      /* NCCL release: "2.27" or "2.27.3" */
     JP_KNOB_PATTERN,      /* directory pattern, see pattern.h */
     JP_KNOB_PATH,         /* absolute path */
+    JP_KNOB_LIST,         /* names of [A-Za-z0-9._-], commas between them */
 };
 
 struct jp_knob {
@@ -34,22 +35,32 @@ struct jp_knob {
     const char *help;  /* half a sentence */
 };
 
-/* Lowest NCCL release with a profiler interface, as knob_number gives it. */
-#define JP_NCCL_VERSION(major, minor) ((major) *1000u + (minor))
+/* An NCCL release as knob_number gives it. "2.29" names no patch and reads as
+ * the last one, JP_NCCL_NO_PATCH: at least as new as each 2.29.x. */
+#define JP_NCCL_RELEASE(major, minor, patch)                                   \
+    ((major) *1000000u + (minor) *1000u + (patch))
+#define JP_NCCL_VERSION(major, minor) JP_NCCL_RELEASE(major, minor, 0u)
+#define JP_NCCL_NO_PATCH 999u
+/* The oldest with a profiler interface; the newest that jobprof knows. */
 #define JP_NCCL_MIN JP_NCCL_VERSION(2, 23)
+#define JP_NCCL_KNOWN JP_NCCL_RELEASE(2, 30, JP_NCCL_NO_PATCH)
 
-/* Is text a value of knob? -1: err says why not, without the knob's name. */
+/* Is text a value of knob? -1: err says why not, with the value and the valid
+ * range or words, without the knob's name. */
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err);
 
 /* A checked value as a number: count, bytes, microseconds, 0 or 1, the index
- * among words, JP_NCCL_VERSION(major, minor). -1 for patterns, paths and bad
- * values. */
+ * among words, JP_NCCL_RELEASE. -1 for patterns, paths, lists
+ * and bad values. */
 int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
                 struct jp_error *err);
 
 /* Do two checked values mean the same ("1G", "1024M")? */
 bool knob_equal(const struct jp_knob *knob, const char *a, const char *b);
+
+/* Is name one of a JP_KNOB_LIST's names? */
+bool knob_list_has(const char *list, const char *name);
 
 /* "1 MiB to 64 GiB", "off|line|card", "0|1" ... into buf. Returns buf. */
 char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len);

@@ -23,9 +23,10 @@
 
 #include "common/error.h"
 #include "common/jobconf.h"
+#include "common/jobshape.h"
 #include "common/plan.h"
 
-#define BACKEND_ABI 1
+#define BACKEND_ABI 2
 #define BACKEND_ENV_MAX 64
 
 /* All that a planner may look at; borrowed for the call. */
@@ -34,7 +35,7 @@ struct backend_input {
     const char *step_dir;         /* absolute */
     const char *library;          /* path of the profiler, NULL: not named */
     bool library_exists;          /* on srun's host, a readable file */
-    uint32_t nnodes, ntasks;      /* 0: unknown */
+    struct jp_jobshape shape;     /* zeros: unknown */
 };
 
 /* Variables for the tasks; `%N` in a value is the node's name. */
@@ -44,19 +45,24 @@ struct backend_env {
     bool soft; /* what backend_env_add gives NCCL_ names; others are ours */
 };
 
-/* What a profile costs, as far as it is known; 0: unknown. */
-struct backend_size {
-    uint64_t rank_memory_bytes;
-    uint64_t rank_disk_bytes;
-    char text[160]; /* how it was counted, or "" */
+/* What a profile of the requested run costs one rank, and what it keeps. */
+struct backend_forecast {
+    uint64_t memory_bytes;   /* resident when the run ends; 0: unknown */
+    uint64_t reserved_bytes; /* address space */
+    uint64_t disk_bytes;     /* raw files; 0: unknown */
+    uint64_t planned_ops;    /* iterations x (colls + p2p) */
+    uint64_t kept_ops;       /* of them in the files */
+    char counted[256];       /* how memory and disk were counted, or "" */
+    char lost[256]; /* what will be missing and why, a sentence, or "" */
 };
 
 struct backend_planner {
     /* Can it run with these settings? -1: err is the reason that the user
      * reads. NULL: always. */
     int (*usable)(const struct backend_input *in, struct jp_error *err);
-    /* Estimates cost. NULL: unknown. */
-    int (*size)(const struct backend_input *in, struct backend_size *out,
+    /* Sizes the profile. -1: it does not fit, err names what would; the
+     * fallback is taken, or the step runs unprofiled. NULL: unknown. */
+    int (*size)(const struct backend_input *in, struct backend_forecast *out,
                 struct jp_error *err);
     /* Adds the variables by backend_env_add. NULL: none. */
     int (*env)(const struct backend_input *in, struct backend_env *out,
@@ -107,6 +113,9 @@ const struct backend *backend_find(const char *name);
 int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Adds NAME=number with the reason that the plan prints beside it. */
+int backend_env_number(struct backend_env *env, struct jp_error *err,
+                       const char *name, uint64_t number, const char *reason);
 void backend_env_fini(struct backend_env *env);
 
 #endif

@@ -1,6 +1,7 @@
 /* registry_find.c - find a backend and collect its variables. */
 #include "plugins/backend.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
 {
     bool soft = env->soft && !strncmp(name, "NCCL_", 5);
-    struct jp_envvar var = {strdup(name), NULL, soft};
+    struct jp_envvar var = {strdup(name), NULL, soft, NULL};
     va_list ap;
 
     va_start(ap, fmt);
@@ -46,11 +47,27 @@ fail:
     return -1;
 }
 
+int backend_env_number(struct backend_env *env, struct jp_error *err,
+                       const char *name, uint64_t number, const char *reason)
+{
+    char *copy = strdup(reason);
+
+    if (!copy)
+        return error_set(err, "out of memory");
+    if (backend_env_add(env, err, name, "%" PRIu64, number) < 0) {
+        free(copy);
+        return -1;
+    }
+    env->vars[env->n - 1].reason = copy;
+    return 0;
+}
+
 void backend_env_fini(struct backend_env *env)
 {
     for (size_t i = 0; i < env->n; i++) {
         free(env->vars[i].name);
         free(env->vars[i].value);
+        free(env->vars[i].reason);
     }
     *env = (struct backend_env){0};
 }

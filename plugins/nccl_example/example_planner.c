@@ -1,33 +1,20 @@
-/* example_planner.c - variables of NVIDIA's example plugin. */
+/* example_planner.c - variables and cost of NVIDIA's example plugin. */
 #include "plugins/backend.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "common/defaults.h"
+#include "common/figure.h"
+#include "plugins/nccl_example/example_size.h"
 
-#define V(minor) JP_NCCL_VERSION(2, minor)
-#define NEVER (~0u)
-
-/* Slots of each pool, by release: small constants that every node can hold
- * until sizing counts them. Pools are calloc'ed for each communicator; a slot
- * of COLL is 10.7 MB in 2.26 and 2.27, 755 MB in 2.28 and 24 MB since, so 2.28
- * gets less than its own default, which asks for 193 GB. */
-static const struct {
-    const char *name;
-    unsigned since, until; /* until: first release without this row */
-    unsigned slots;
-} pools[] = {
-    {"GROUP_API", V(28), NEVER, 256},    {"COLL_API", V(28), NEVER, 256},
-    {"P2P_API", V(28), NEVER, 256},      {"KERNEL_LAUNCH", V(28), NEVER, 256},
-    {"GROUP", V(23), NEVER, 64},         {"COLL", V(23), V(28), 16},
-    {"COLL", V(28), V(29), 2},           {"COLL", V(29), NEVER, 16},
-    {"P2P", V(23), V(28), 64},           {"P2P", V(28), V(29), 8},
-    {"P2P", V(29), NEVER, 64},           {"PROXY_CTRL", V(23), NEVER, 16},
-    {"PROXY_DETACH", V(23), V(28), 128}, {"PROXY_DETACH", V(28), V(29), 16},
-    {"PROXY_DETACH", V(29), NEVER, 128}, {"CE_COLL", V(29), NEVER, 8},
-    {"CE_SYNC", V(29), NEVER, 8},        {"CE_BATCH", V(29), NEVER, 8},
-};
+/* Bits of NCCL_PROFILE_EVENT_MASK; the plugin's own default is 0. What a
+ * timeline needs: ProxyStep (16) alone would be 99 % of the volume, and
+ * KernelLaunch (2048) events are never given back. */
+#define MASK_COLL 2
+#define MASK_P2P 4
+#define MASK_PROXY_OP 8
+#define MASK_KERNEL_CH 64
 
 static int example_usable(const struct backend_input *in, struct jp_error *err)
 {
@@ -42,34 +29,123 @@ static int example_usable(const struct backend_input *in, struct jp_error *err)
     return 0;
 }
 
-static int example_env(const struct backend_input *in, struct backend_env *out,
-                       struct jp_error *err)
+/* "keeps the last 1,200 of 40,000 collectives of each rank (mem=)". */
+static void say_lost(const struct example_plan *p, uint64_t comms,
+                     struct backend_forecast *f)
 {
-    uint64_t release = plan_number(in->side, "nccl");
-    char name[64];
+    bool last = p->slots->keeps == KEEPS_LAST;
 
-    /* the plugin adds _<commHash>_<rank>.json; its mask's default is 0 */
-    if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <
-            0 ||
-        backend_env_add(out, err, "NCCL_PROFILE_DUMP_FILE", "%s/raw/%%N/trace",
-                        in->step_dir) < 0 ||
-        backend_env_add(out, err, "NCCL_PROFILE_EVENT_MASK", "%d",
-                        JP_DEF_EXAMPLE_MASK) < 0)
+    if (p->colls >= p->wanted_colls)
+        return;
+    snprintf(f->lost, sizeof(f->lost),
+             "keeps the %s %s of %s collectives of each rank: the limit is %s; "
+             "the recorder keeps all",
+             last ? "last" : "first", FIG_COUNT(p->colls * comms),
+             FIG_COUNT(p->wanted_colls * comms), p->limit);
+}
+
+static int example_forecast(const struct backend_input *in,
+                            struct backend_forecast *out, struct jp_error *err)
+{
+    uint64_t comms = plan_number(in->side, "comms"), p2p;
+    struct backend_forecast f = {0};
+    struct example_plan p;
+
+    if (example_size(in, &p, err) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
-        if (release < pools[i].since || release >= pools[i].until)
-            continue;
+    f.memory_bytes = p.resident_bytes;
+    f.reserved_bytes = p.reserved_bytes;
+    f.disk_bytes = p.disk_bytes;
+    p2p = p.p2p < p.wanted_p2p ? p.p2p : p.wanted_p2p;
+    f.planned_ops = comms * (p.wanted_colls + p.wanted_p2p);
+    f.kept_ops = comms * (p.colls + p2p);
+    snprintf(f.counted, sizeof(f.counted),
+             "%s collectives and %s p2p in each of %s communicators, evenly "
+             "spread; a slot of COLL %s, of P2P %s; at most %s channels",
+             FIG_COUNT(p.colls), FIG_COUNT(p2p), FIG_COUNT(comms),
+             FIG_BYTES(p.slots->bytes[POOL_COLL]),
+             FIG_BYTES(p.slots->bytes[POOL_P2P]),
+             FIG_COUNT(plan_number(in->side, "channels")));
+    say_lost(&p, comms, &f);
+    *out = f;
+    return 0;
+}
+
+/* Why a pool is as large as it is. */
+static const char *pool_reason(const struct example_plan *p, int pool,
+                               char *buf, size_t len)
+{
+    const char *what =
+        pool == POOL_COLL || pool == POOL_COLL_API     ? "one a collective"
+        : pool == POOL_P2P || pool == POOL_P2P_API     ? "one a send or receive"
+        : pool == POOL_GROUP || pool == POOL_GROUP_API ? "one a group"
+        : pool == POOL_PROXY_DETACH                    ? "one a process (PXN)"
+                                    : "not in the event mask";
+
+    if (!p->slots->bytes[pool]) {
+        snprintf(buf, len, "%s; unknown to this release", what);
+    } else {
+        snprintf(buf, len, "%s; %s a slot, default %" PRIu32, what,
+                 FIG_BYTES(p->slots->bytes[pool]), p->slots->defaults[pool]);
+    }
+    return buf;
+}
+
+static int add_pools(const struct example_plan *p, struct backend_env *out,
+                     struct jp_error *err)
+{
+    char name[64], reason[96];
+
+    for (int i = 0; i < EXAMPLE_POOLS; i++) {
         snprintf(name, sizeof(name), "NCCL_PROFILE_%s_POOL_SIZE",
-                 pools[i].name);
-        if (backend_env_add(out, err, name, "%u", pools[i].slots) < 0)
+                 example_pool_names[i]);
+        if (backend_env_number(out, err, name, p->pool[i],
+                               pool_reason(p, i, reason, sizeof(reason))) < 0)
             return -1;
     }
     return 0;
 }
 
+static int add_mask(const struct backend_input *in,
+                    const struct example_plan *p, struct backend_env *out,
+                    struct jp_error *err)
+{
+    const char *p2p_knob = plan_get(in->side, "p2p");
+    bool p2p = !p2p_knob || strcmp(p2p_knob, "off") != 0;
+    uint64_t mask = MASK_COLL | MASK_KERNEL_CH;
+    char reason[96];
+
+    mask |= p2p ? MASK_P2P : 0;
+    mask |= p->slots->proxy_ops ? MASK_PROXY_OP : 0;
+    snprintf(reason, sizeof(reason), "Coll, KernelCh%s%s; default 0",
+             p2p ? ", P2p" : "",
+             p->slots->proxy_ops ? ", ProxyOp" : "; not ProxyOp (nccl#2112)");
+    return backend_env_number(out, err, "NCCL_PROFILE_EVENT_MASK", mask,
+                              reason);
+}
+
+/* All variables, those of later releases too: a program may bring another NCCL
+ * than the one that was planned with, and unknown ones are ignored. */
+static int example_env(const struct backend_input *in, struct backend_env *out,
+                       struct jp_error *err)
+{
+    struct example_plan p;
+
+    if (example_size(in, &p, err) < 0)
+        return -1;
+    /* the plugin adds _<commHash>_<rank>.json */
+    if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <
+            0 ||
+        backend_env_add(out, err, "NCCL_PROFILE_DUMP_FILE", "%s/raw/%%N/trace",
+                        in->step_dir) < 0 ||
+        add_mask(in, &p, out, err) < 0)
+        return -1;
+    return add_pools(&p, out, err);
+}
+
 static const struct backend_planner example_planner = {
     .usable = example_usable,
-    .size = NULL, /* with the sizing of pools */
+    .size = example_forecast,
     .env = example_env,
 };
 
@@ -77,6 +153,7 @@ extern const struct backend backend_nccl_example;
 const struct backend backend_nccl_example = {
     .abi = BACKEND_ABI,
     .name = "example",
-    .help = "NVIDIA's example plugin: a timeline of the last operations",
+    .help = "NVIDIA's example plugin: a timeline of a bounded number of "
+            "operations",
     .planner = &example_planner,
 };

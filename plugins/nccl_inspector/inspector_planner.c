@@ -5,59 +5,69 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Measured on 2.30.7: a record, a verbose record with two channels, a ring's
- * slot. Two rings a communicator, plus an equal drain buffer. */
-#define LINE_BYTES 447
-#define VERBOSE_BYTES 1020
-#define SLOT_BYTES 3192
+#include "common/figure.h"
+#include "common/num.h"
+#include "plugins/nccl_inspector/inspector_size.h"
 
 /* Release that brought the Inspector. */
 #define FIRST JP_NCCL_VERSION(2, 28)
+#define PROM JP_NCCL_RELEASE(2, 29, 3)
+#define RINGS JP_NCCL_VERSION(2, 30)
 
 /* What a variable's number is made of. */
-enum what { ONE, ZERO, INTERVAL, VERBOSE, MIN_SIZE, RING, P2P };
+enum what { ONE, ZERO, INTERVAL, VERBOSE, MIN_SIZE, RING, P2P_RING, P2P };
 
-/* All variables, the release that first reads each, and its value. Defaults
- * are written out: Inspector's own lose most records. */
+/* All variables, the release that first reads each, its value and the reason.
+ * Defaults are written out: Inspector's own write no file at all. */
 static const struct {
     const char *name;
     unsigned since;
     enum what what;
+    const char *reason;
 } variables[] = {
-    {"ENABLE", FIRST, ONE},
-    {"DUMP_THREAD_ENABLE", FIRST, ONE},
-    {"DUMP_THREAD_INTERVAL_MICROSECONDS", FIRST, INTERVAL},
-    {"DUMP_VERBOSE", FIRST, VERBOSE},
-    {"PROM_DUMP", JP_NCCL_VERSION(2, 29), ZERO},
-    {"ENABLE_P2P", JP_NCCL_VERSION(2, 30), P2P},
-    {"DUMP_MIN_SIZE_BYTES", JP_NCCL_VERSION(2, 30), MIN_SIZE},
-    {"DUMP_COLL_RING_SIZE", JP_NCCL_VERSION(2, 30), RING},
-    {"DUMP_P2P_RING_SIZE", JP_NCCL_VERSION(2, 30), RING},
-    /* with 1 everything without GPU timing is dropped; the records name
-     * their timing's source */
-    {"REQUIRE_KERNEL_TIMING", JP_NCCL_VERSION(2, 30), ZERO},
+    {"ENABLE", FIRST, ONE, "default 0"},
+    {"DUMP_THREAD_ENABLE", FIRST, ONE, "writes during the run"},
+    {"DUMP_THREAD_INTERVAL_MICROSECONDS", FIRST, INTERVAL,
+     "the default writes nothing"},
+    {"DUMP_VERBOSE", FIRST, VERBOSE, "verbose="},
+    {"PROM_DUMP", PROM, ZERO, "its files are deleted at the end"},
+    {"ENABLE_P2P", RINGS, P2P, "p2p="},
+    {"DUMP_MIN_SIZE_BYTES", RINGS, MIN_SIZE,
+     "min_size=; default 8192 hides small messages"},
+    {"DUMP_COLL_RING_SIZE", RINGS, RING, "2 x rate x interval; default 1024"},
+    {"DUMP_P2P_RING_SIZE", RINGS, P2P_RING,
+     "2 x rate x interval; default 1024"},
+    {"REQUIRE_KERNEL_TIMING", RINGS, ZERO,
+     "1 drops what has no GPU time; records name their clock"},
 };
 
-static uint64_t number(const struct plan_side *side, enum what what)
+static bool wants_p2p(const struct plan_side *side)
 {
-    const char *p2p;
+    const char *p2p = plan_get(side, "p2p");
 
+    return !p2p || strcmp(p2p, "off") != 0;
+}
+
+static uint64_t number(const struct plan_side *side,
+                       const struct inspector_plan *plan, enum what what)
+{
     switch (what) {
     case ONE:
         return 1;
     case ZERO:
         return 0;
     case INTERVAL:
-        return plan_number(side, "interval");
+        return plan->variable;
     case VERBOSE:
         return plan_number(side, "verbose");
     case MIN_SIZE:
         return plan_number(side, "min_size");
     case RING:
-        return plan_number(side, "ring");
+        return plan->ring;
+    case P2P_RING:
+        return wants_p2p(side) ? plan->ring : 1;
     case P2P:
-        p2p = plan_get(side, "p2p");
-        return !p2p || strcmp(p2p, "off") != 0;
+        return wants_p2p(side);
     }
     return 0;
 }
@@ -79,27 +89,56 @@ static int inspector_usable(const struct backend_input *in,
     return 0;
 }
 
-static int inspector_size(const struct backend_input *in,
-                          struct backend_size *out, struct jp_error *err)
+static void say_lost(const struct plan_side *side,
+                     const struct inspector_plan *p, struct backend_forecast *f)
 {
-    const struct plan_side *side = in->side;
-    uint64_t line = plan_number(side, "verbose") ? VERBOSE_BYTES : LINE_BYTES;
-    uint64_t ops, bytes, memory;
+    uint64_t colls = plan_number(side, "colls") *
+                     plan_number(side, "iterations");
+    char interval[32];
 
-    *out = (struct backend_size){0};
-    if (__builtin_add_overflow(plan_number(side, "colls"),
-                               plan_number(side, "p2p"), &ops) ||
-        __builtin_mul_overflow(ops, plan_number(side, "iterations"), &ops) ||
-        __builtin_mul_overflow(ops, line, &bytes) ||
-        __builtin_mul_overflow(plan_number(side, "comms") * 4 * SLOT_BYTES,
-                               plan_number(side, "ring"), &memory))
-        return error_set(err, "the sizes are too much to count");
-    out->rank_disk_bytes = bytes;
-    out->rank_memory_bytes = memory;
-    snprintf(out->text, sizeof(out->text),
-             "iterations x (colls + p2p) x %" PRIu64
-             " B; comms x 4 x ring x %d B",
-             line, SLOT_BYTES);
+    num_format_time_us(p->interval_us, interval, sizeof(interval));
+    if (!p->rings) {
+        snprintf(
+            f->lost, sizeof(f->lost),
+            "loses about %s of the collectives at %s a second (one a "
+            "communicator and dump is kept, each %s) and all sends and "
+            "receives; the recorder loses none",
+            FIG_SHARE(colls ? 1 - (double) p->kept_ops / (double) colls : 0),
+            FIG_COUNT(plan_number(side, "rate")), interval);
+        return;
+    }
+    snprintf(f->lost, sizeof(f->lost),
+             "loses up to %s of %s records a rank: what completes in the last "
+             "%s of a communicator%s",
+             FIG_COUNT(p->planned_ops - p->kept_ops), FIG_COUNT(p->planned_ops),
+             interval,
+             p->ring < plan_number(side, "rate") * p->interval_us / 1000000
+                 ? ", and what its ring cannot hold"
+                 : "");
+}
+
+static int inspector_forecast(const struct backend_input *in,
+                              struct backend_forecast *out,
+                              struct jp_error *err)
+{
+    struct backend_forecast f = {0};
+    struct inspector_plan p;
+
+    if (inspector_size(in, &p, err) < 0)
+        return -1;
+    f.memory_bytes = f.reserved_bytes = p.memory_bytes;
+    f.disk_bytes = p.disk_bytes;
+    f.planned_ops = p.planned_ops;
+    f.kept_ops = p.kept_ops;
+    snprintf(f.counted, sizeof(f.counted),
+             "ring %s x 4 x 3,192 B in each of %s communicators; %s records of "
+             "%s B%s",
+             FIG_COUNT(p.ring), FIG_COUNT(plan_number(in->side, "comms")),
+             FIG_COUNT(p.kept_ops),
+             plan_number(in->side, "verbose") ? "1,020" : "447",
+             p.shortened ? "; interval shortened to fit the memory" : "");
+    say_lost(in->side, &p, &f);
+    *out = f;
     return 0;
 }
 
@@ -107,9 +146,11 @@ static int inspector_env(const struct backend_input *in,
                          struct backend_env *out, struct jp_error *err)
 {
     uint64_t release = plan_number(in->side, "nccl");
+    struct inspector_plan plan;
     char name[64];
 
-    if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <
+    if (inspector_size(in, &plan, err) < 0 ||
+        backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <
             0 ||
         backend_env_add(out, err, "NCCL_INSPECTOR_DUMP_DIR", "%s/raw/%%N",
                         in->step_dir) < 0)
@@ -118,8 +159,9 @@ static int inspector_env(const struct backend_input *in,
         if (release < variables[i].since)
             continue;
         snprintf(name, sizeof(name), "NCCL_INSPECTOR_%s", variables[i].name);
-        if (backend_env_add(out, err, name, "%" PRIu64,
-                            number(in->side, variables[i].what)) < 0)
+        if (backend_env_number(out, err, name,
+                               number(in->side, &plan, variables[i].what),
+                               variables[i].reason) < 0)
             return -1;
     }
     return 0;
@@ -127,7 +169,7 @@ static int inspector_env(const struct backend_input *in,
 
 static const struct backend_planner inspector_planner = {
     .usable = inspector_usable,
-    .size = inspector_size,
+    .size = inspector_forecast,
     .env = inspector_env,
     .fallback = "recorder",
 };

@@ -3,26 +3,82 @@
 
 #include <stdio.h>
 
+#include "common/defaults.h"
+#include "common/figure.h"
+
 #define INSTALLED JP_PKGLIBDIR "/libnccl-profiler-jobprof.so"
 
-/* A line of Inspector's format without its verbose part (measured: 447). */
-#define LINE_BYTES 450
+/* One operation in the file (measured). */
+#define RECORD_BYTES 450
 
-static int recorder_size(const struct backend_input *in,
-                         struct backend_size *out, struct jp_error *err)
+/* One operation in a buffer; the writer drains each 100 ms, and twice that is
+ * held ready. */
+#define SLOT_BYTES 256
+#define DRAINS_A_SECOND 10
+
+/* A file below this would hold little more than its header. */
+#define MIN_FILE_BYTES (64u << 10)
+
+struct recorder_plan {
+    uint64_t memory_bytes, disk_bytes, cap_bytes, planned_ops, kept_ops;
+};
+
+static uint64_t mul(uint64_t a, uint64_t b)
 {
-    uint64_t ops, bytes;
+    uint64_t c;
 
-    *out = (struct backend_size){0};
-    if (__builtin_add_overflow(plan_number(in->side, "colls"),
-                               plan_number(in->side, "p2p"), &ops) ||
-        __builtin_mul_overflow(ops, plan_number(in->side, "iterations"),
-                               &ops) ||
-        __builtin_mul_overflow(ops, LINE_BYTES, &bytes))
-        return error_set(err, "iterations x colls is too much to count");
-    out->rank_disk_bytes = bytes;
-    snprintf(out->text, sizeof(out->text), "iterations x (colls + p2p) x %d B",
-             LINE_BYTES);
+    return __builtin_mul_overflow(a, b, &c) ? UINT64_MAX : c;
+}
+
+static void size_recorder(const struct backend_input *in,
+                          struct recorder_plan *p)
+{
+    const struct plan_side *side = in->side;
+    uint64_t mem = plan_number(side, "mem");
+    uint64_t ntasks = in->shape.ntasks ? in->shape.ntasks : 1;
+    uint64_t volume;
+
+    p->memory_bytes = mul(mul(plan_number(side, "comms"),
+                              plan_number(side, "rate")),
+                          2 * SLOT_BYTES) /
+                      DRAINS_A_SECOND;
+    if (p->memory_bytes < JP_DEF_RECORDER_MEM_BYTES)
+        p->memory_bytes = JP_DEF_RECORDER_MEM_BYTES;
+    if (p->memory_bytes > mem)
+        p->memory_bytes = mem;
+    p->planned_ops = mul(plan_number(side, "colls") + plan_number(side, "p2p"),
+                         plan_number(side, "iterations"));
+    volume = mul(p->planned_ops, RECORD_BYTES);
+    p->cap_bytes = plan_number(side, "disk") / ntasks;
+    if (p->cap_bytes < MIN_FILE_BYTES)
+        p->cap_bytes = MIN_FILE_BYTES;
+    p->disk_bytes = volume < p->cap_bytes ? volume : p->cap_bytes;
+    p->kept_ops = volume <= p->cap_bytes ? p->planned_ops
+                                         : p->cap_bytes / RECORD_BYTES;
+}
+
+static int recorder_forecast(const struct backend_input *in,
+                             struct backend_forecast *out, struct jp_error *err)
+{
+    struct backend_forecast f = {0};
+    struct recorder_plan p;
+
+    (void) err;
+    size_recorder(in, &p);
+    f.memory_bytes = f.reserved_bytes = p.memory_bytes;
+    f.disk_bytes = p.disk_bytes;
+    f.planned_ops = p.planned_ops;
+    f.kept_ops = p.kept_ops;
+    snprintf(f.counted, sizeof(f.counted),
+             "iterations x (colls + p2p) x %d B, at most disk= over the ranks "
+             "(%s each)",
+             RECORD_BYTES, FIG_BYTES(p.cap_bytes));
+    if (p.kept_ops < p.planned_ops)
+        snprintf(f.lost, sizeof(f.lost),
+                 "writes the first %s of %s operations of a rank whole, then "
+                 "counters and samples (disk=)",
+                 FIG_COUNT(p.kept_ops), FIG_COUNT(p.planned_ops));
+    *out = f;
     return 0;
 }
 
@@ -32,15 +88,23 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
                         struct jp_error *err)
 {
     const char *library = in->library ? in->library : INSTALLED;
+    struct recorder_plan p;
 
-    if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", library) < 0)
+    size_recorder(in, &p);
+    if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", library) < 0 ||
+        backend_env_add(out, err, "JOBPROF_RECORDER_DIR", "%s/raw/%%N",
+                        in->step_dir) < 0 ||
+        backend_env_number(out, err, "JOBPROF_RECORDER_MEM", p.memory_bytes,
+                           "buffers of one process; rate x comms, mem=") < 0 ||
+        backend_env_number(out, err, "JOBPROF_RECORDER_DISK", p.cap_bytes,
+                           "disk= over the ranks") < 0)
         return -1;
-    return backend_env_add(out, err, "JOBPROF_RECORDER_DIR", "%s/raw/%%N",
-                           in->step_dir);
+    return backend_env_number(out, err, "JOBPROF_RECORDER_MIN_FREE",
+                              plan_number(in->side, "min_free"), "min_free=");
 }
 
 static const struct backend_planner recorder_planner = {
-    .size = recorder_size,
+    .size = recorder_forecast,
     .env = recorder_env,
 };
 

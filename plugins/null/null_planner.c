@@ -16,11 +16,12 @@ static int null_usable(const struct backend_input *in, struct jp_error *err)
     return 0;
 }
 
-/* Memory and disk of one rank, and how they were counted. */
-static int null_size(const struct backend_input *in, struct backend_size *out,
-                     struct jp_error *err)
+/* Memory and disk of one rank, how they were counted, and what will be
+ * missing. -1 where it cannot fit: the sentence names what would. */
+static int null_size(const struct backend_input *in,
+                     struct backend_forecast *out, struct jp_error *err)
 {
-    *out = (struct backend_size){.text = "nothing is recorded"};
+    *out = (struct backend_forecast){.counted = "nothing is recorded"};
     return 0;
 }
 

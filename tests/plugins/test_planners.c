@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "plugins/nccl_example/example_slots.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -149,12 +150,12 @@ static const struct {
     {"inspector", "inspector,verbose=on", INSP "DUMP_VERBOSE", "1"},
     {"inspector", "inspector", INSP "REQUIRE_KERNEL_TIMING", "0"},
     {"example", "example", "NCCL_PROFILE_DUMP_FILE", "/s/raw/%N/trace"},
-    {"example", "example", "NCCL_PROFILE_EVENT_MASK", "78"},
-    {"example", "example", POOL("COLL"), "16"},
-    {"example", "example,nccl=2.28", POOL("COLL"), "2"},
-    {"example", "example,nccl=2.27", POOL("COLL_API"), NULL},
-    {"example", "example,nccl=2.28", POOL("CE_COLL"), NULL},
-    {"example", "example,nccl=2.29", POOL("CE_COLL"), "8"},
+    {"example", "example", "NCCL_PROFILE_EVENT_MASK", "70"},
+    {"example", "example,p2p=off", "NCCL_PROFILE_EVENT_MASK", "66"},
+    {"example", "example,nccl=2.29.7", "NCCL_PROFILE_EVENT_MASK", "78"},
+    /* those of later releases too */
+    {"example", "example,nccl=2.27", POOL("COLL_API"), "162"},
+    {"example", "example,nccl=2.27", POOL("CE_COLL"), "8"},
     {"null", "auto", "JOBPROF_NULL", "/s/raw/%N"},
 };
 
@@ -196,32 +197,91 @@ static void test_recorder_default(void **state)
     plan_fini(&plan);
 }
 
-static void test_size(void **state)
+/* The recorder's cap, buffers and volume; more in test_plans.c. */
+static void test_recorder_size(void **state)
 {
     static const struct {
-        const char *backend, *option;
-        uint64_t memory, disk; /* 0, 0: too much */
+        const char *option;
+        uint32_t ntasks;
+        const char *mem, *disk; /* of one process */
+        uint64_t volume, kept;
+        const char *lost; /* NULL: nothing */
     } rows[] = {
-        {"recorder", "recorder,iterations=10,colls=2,p2p=1", 0, 13500},
-        {"inspector", "inspector,iterations=10,colls=3,comms=2,ring=16",
-         2 * 4 * 16 * 3192, 13410},
-        {"inspector",
-         "inspector,iterations=1,colls=1,verbose=1,ring=16,"
-         "comms=1",
-         4 * 16 * 3192, 1020},
-        {"null", "auto", 0, 0},
+        /* 10 x (2 + 1) x 450 B; 10 GiB over one rank */
+        {"recorder,iterations=10,colls=2,p2p=1", 0, "16777216", "10737418240",
+         13500, 30, NULL},
+        /* 4 x 50,000 / 10 x 2 x 256 B = 9.8 MiB: 16 MiB hold it */
+        {"recorder,rate=50000", 4, "16777216", "2684354560", 5760000, 12800,
+         NULL},
+        /* ten times that is more, mem= caps it */
+        {"recorder,rate=500000", 4, "102400000", "2684354560", 5760000, 12800,
+         NULL},
+        {"recorder,rate=500000,mem=32M", 4, "33554432", "2684354560", 5760000,
+         12800, NULL},
+        /* 1 MiB over 8 ranks: 131,072 B hold 291 of 450 B */
+        {"recorder,disk=1M", 8, "16777216", "131072", 131072, 291,
+         "first 291 of 12,800 operations"},
+        /* never below 64 KiB */
+        {"recorder,disk=1M", 1000, "16777216", "65536", 65536, 145, "first 145"},
     };
 
     for (size_t i = 0; i < N(rows); i++) {
         struct jp_plan plan = plan_of(*state, rows[i].option);
-        struct backend_input in = {.side = &plan.nccl, .step_dir = "/s"};
-        struct backend_size size;
+        struct backend_input in = {.side = &plan.nccl,
+                                   .step_dir = "/s",
+                                   .shape.ntasks = rows[i].ntasks};
+        const struct backend_planner *planner =
+            backend_find("recorder")->planner;
+        struct backend_forecast f;
+        struct backend_env env = {0};
 
-        assert_int_equal(
-            backend_find(rows[i].backend)->planner->size(&in, &size, NULL), 0);
-        assert_int_equal(size.rank_memory_bytes, rows[i].memory);
-        assert_int_equal(size.rank_disk_bytes, rows[i].disk);
+        assert_int_equal(planner->size(&in, &f, NULL), 0);
+        assert_int_equal(planner->env(&in, &env, NULL), 0);
+        assert_string_equal(value_of(&env, "JOBPROF_RECORDER_MEM"),
+                            rows[i].mem);
+        assert_string_equal(value_of(&env, "JOBPROF_RECORDER_DISK"),
+                            rows[i].disk);
+        assert_string_equal(value_of(&env, "JOBPROF_RECORDER_MIN_FREE"),
+                            "1073741824");
+        assert_int_equal(f.disk_bytes, rows[i].volume);
+        assert_int_equal(f.kept_ops, rows[i].kept);
+        assert_true(rows[i].lost ? strstr(f.lost, rows[i].lost) != NULL
+                                 : !*f.lost);
+        backend_env_fini(&env);
         plan_fini(&plan);
+    }
+}
+
+/* Slot sizes by release: the row that a release takes. */
+static void test_slots(void **state)
+{
+    static const struct {
+        uint32_t release, coll, p2p, coll_default;
+        enum example_keeps keeps;
+    } rows[] = {
+        {JP_NCCL_RELEASE(2, 23, 4), 74368, 1256, 16, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(2, 25, 999), 1188128, 37232, 16, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(2, 26, 2), 1188128, 37232, 16, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(2, 26, 3), 10757400, 337264, 16, KEEPS_LAST},
+        {JP_NCCL_RELEASE(2, 26, 999), 10757400, 337264, 16, KEEPS_LAST},
+        {JP_NCCL_RELEASE(2, 27, 0), 10700552, 335968, 16, KEEPS_LAST},
+        {JP_NCCL_RELEASE(2, 28, 9), 755066640, 23597416, 256, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(2, 29, 2), 755066640, 23597416, 256, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(2, 29, 3), 23684880, 741736, 8, KEEPS_FIRST},
+        /* any of 2.29: the largest */
+        {JP_NCCL_RELEASE(2, 29, 999), 755066640, 23597416, 256, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(2, 30, 7), 23684880, 741736, 8, KEEPS_FIRST},
+        {JP_NCCL_RELEASE(3, 0, 0), 23684880, 741736, 8, KEEPS_FIRST},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < N(rows); i++) {
+        const struct example_slots *s = example_slots_find(rows[i].release);
+
+        assert_int_equal(s->bytes[POOL_COLL], rows[i].coll);
+        assert_int_equal(s->bytes[POOL_P2P], rows[i].p2p);
+        assert_int_equal(s->defaults[POOL_COLL], rows[i].coll_default);
+        assert_int_equal(s->keeps, rows[i].keeps);
     }
 }
 
@@ -230,7 +290,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry),         cmocka_unit_test(test_env_add),
         cmocka_unit_test(test_usable),           cmocka_unit_test(test_env),
-        cmocka_unit_test(test_recorder_default), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_recorder_default),
+        cmocka_unit_test(test_recorder_size),    cmocka_unit_test(test_slots),
     };
 
     return cmocka_run_group_tests_name("planners", tests, tempdir_make,

@@ -1,0 +1,48 @@
+/* jobshape.h - what is known of the job and its nodes before the launch.
+ *
+ * Sizing reads it: how many ranks share a node, and how much memory the node
+ * and the step have. Zero always means "not known". Node facts are those of
+ * srun's host unless the site file names its smallest node.
+ */
+#ifndef JP_COMMON_JOBSHAPE_H
+#define JP_COMMON_JOBSHAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/plan.h"
+
+/* Memory of one node. */
+struct jp_nodemem {
+    uint64_t ram_bytes, swap_bytes;
+    /* vm.overcommit_memory: 0 refuses one allocation above RAM + swap, 1
+     * refuses none, 2 refuses what exceeds the commit limit in sum */
+    unsigned overcommit;
+    uint64_t commit_limit_bytes, committed_bytes;
+    bool huge_pages; /* transparent huge pages "always": a touch takes 2 MiB */
+};
+
+struct jp_jobshape {
+    uint32_t nnodes, ntasks;
+    uint32_t ranks_per_node;    /* the most on one node */
+    uint64_t step_memory_bytes; /* that the step may use on one node */
+    char memory_from[96]; /* where that is known from, for people; "" unknown */
+    struct jp_nodemem node;
+    uint64_t address_limit_bytes; /* RLIMIT_AS of the tasks; 0: none */
+    uint64_t disk_free_bytes;     /* of the step directory's file system */
+};
+
+/* Fills *out from Slurm's variables (through in->env), /proc and /sys below
+ * root ("" is the host itself) and the site's nccl.node_memory. nnodes and
+ * ntasks: as srun knows them, 0 takes the variables. dir: the step directory
+ * or NULL; its nearest existing parent is asked for free space. What is
+ * missing or malformed stays unknown: this never fails. */
+void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
+                  const char *root, const char *dir, uint32_t nnodes,
+                  uint32_t ntasks, struct jp_jobshape *out);
+
+/* Ranks on the fullest node: ranks_per_node, else ntasks over nnodes rounded
+ * up, else 1. */
+uint32_t jobshape_ranks(const struct jp_jobshape *shape);
+
+#endif

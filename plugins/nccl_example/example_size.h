@@ -1,0 +1,60 @@
+/* example_size.h - how large the example plugin's pools shall be.
+ *
+ * W = iterations x colls / comms collectives and V = iterations x p2p / comms
+ * sends and receives are asked for in each communicator. The largest n <= W is
+ * taken for which all of this holds:
+ *
+ *   one pool          slots x slot bytes <= RAM + swap  (vm.overcommit_memory
+ *                     0: the kernel refuses one larger allocation)
+ *   all pools         (comms x pools + PROXY_DETACH) x ranks on the node <=
+ *                     half of what CommitLimit leaves  (overcommit 2)
+ *                     comms x pools + PROXY_DETACH <= half of RLIMIT_AS
+ *   resident          comms x touched + PROXY_DETACH <= mem=, and x ranks on
+ *                     the node <= a quarter of the step's memory there
+ *   files             comms x trace bytes x ranks <= disk=, and <= the free
+ *                     space less min_free=
+ *
+ * with, for n collectives and v = n x V / W sends and receives of a
+ * communicator (none expected: EXAMPLE_MIN_SLOTS slots all the same):
+ *
+ *   COLL = COLL_API = n        P2P = P2P_API = v
+ *   GROUP_API = GROUP = n + v  (each operation its own group at most)
+ *   where the pools turn over (KEEPS_LAST) and n < W: COLL = n + v and P2P =
+ *   2 (n + v), for a group whose operations find no slot is never given back,
+ *   and a communicator may have groups of one kind only
+ *   the others EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event
+ *   mask leaves theirs out
+ *
+ * A COLL or P2P slot is touched at its head and tail, and at begin and end of
+ * its ProxyOps: (4 + channels x (ops + 1)) pages, at most the slot; ops is 2
+ * (ring: a send and a receive), 0 within one node and where ProxyOps are left
+ * out. A P2P slot that is used again
+ * is cleared, which touches all of it. With transparent huge pages "always" a
+ * page is 2 MiB.
+ * A trace holds, begin and end of each: 950 B of GROUP_API, COLL_API and COLL,
+ * 275 B a channel and 920 B a ProxyOp.
+ */
+#ifndef JP_EXAMPLE_SIZE_H
+#define JP_EXAMPLE_SIZE_H
+
+#include "plugins/backend.h"
+#include "plugins/nccl_example/example_slots.h"
+
+#define EXAMPLE_MIN_SLOTS 8
+
+struct example_plan {
+    const struct example_slots *slots; /* of the release */
+    uint64_t pool[EXAMPLE_POOLS];      /* slots of each pool */
+    /* of one communicator: asked for and kept */
+    uint64_t wanted_colls, colls, wanted_p2p, p2p;
+    /* of one rank */
+    uint64_t reserved_bytes, resident_bytes, disk_bytes;
+    const char *limit; /* what kept it from more, or "" */
+};
+
+/* Sizes the pools. -1: the fixed minimum does not fit; err names it and the
+ * limit. */
+int example_size(const struct backend_input *in, struct example_plan *out,
+                 struct jp_error *err);
+
+#endif
