@@ -1,6 +1,8 @@
-/* fuzz_option.c - the option grammars and directory patterns.
+/* fuzz_option.c - the option grammars, directory patterns and the values of a
+ * settings file's keys.
  *
- * The first byte chooses the grammar, the rest is the option's value.
+ * The first byte chooses: 'c' copper's grammar, 'k' all keys of a settings
+ * file, else nccl's grammar; the rest is the value.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +10,9 @@
 
 #include "common/grammar.h"
 #include "common/pattern.h"
+#include "common/quote.h"
 #include "common/request.h"
+#include "common/sitekeys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,6 +47,70 @@ static void check(const struct jp_request *request)
     }
 }
 
+/* A refusal is one line without control characters and of bounded length. */
+static void check_refusal(const struct jp_error *err)
+{
+    size_t len = strlen(err->text);
+
+    if (!len || len >= sizeof(err->text))
+        abort();
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char) err->text[i] < 0x20 || err->text[i] == 0x7f)
+            abort();
+}
+
+/* Every name of an accepted list is in it. */
+static void check_list(const char *list)
+{
+    char name[64];
+
+    while (*list) {
+        size_t n = strcspn(list, ",");
+
+        if (!n || (list[n] && !list[n + 1]))
+            abort();
+        if (n < sizeof(name)) {
+            memcpy(name, list, n);
+            name[n] = '\0';
+            if (!knob_list_has(list, name))
+                abort();
+        }
+        list += n + (list[n] == ',');
+    }
+}
+
+static void check_keys(const char *text)
+{
+    struct sitekey keys[SITEKEYS_MAX];
+    size_t n = sitekeys_all(keys);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_knob *knob = keys[i].knob;
+        struct jp_error err = {""};
+
+        if (knob_check(knob, text, &err) < 0)
+            check_refusal(&err);
+        else if (!knob_equal(knob, text, text))
+            abort();
+        else if (knob->kind == JP_KNOB_LIST)
+            check_list(text);
+        else if (knob->kind == JP_KNOB_PATTERN)
+            expand(text);
+    }
+}
+
+/* What a message shows of a value is short and printable. */
+static void check_quote(const char *text)
+{
+    const char *shown = QUOTE(text);
+
+    if (strlen(shown) >= JP_QUOTE_LEN)
+        abort();
+    for (; *shown; shown++)
+        if ((unsigned char) *shown < 0x20 || *shown == 0x7f)
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct jp_grammar *grammar = &jp_grammar_nccl;
@@ -57,11 +125,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;
-    if (request_parse(grammar, text, &request, &err) == 0) {
+    check_quote(text);
+    if (data[0] == 'k') {
+        check_keys(text);
+    } else if (request_parse(grammar, text, &request, &err) == 0) {
         check(&request);
         request_fini(&request);
-    } else if (!*err.text || strchr(err.text, '\n')) {
-        abort();
+    } else {
+        check_refusal(&err);
     }
     free(text);
     return 0;

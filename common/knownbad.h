@@ -1,0 +1,90 @@
+/* knownbad.h - NCCL releases that are known to have trouble with a profiler.
+ *
+ * The site's nccl-known-bad.conf, a libconfig file (nccl-known-bad.conf(5)):
+ *
+ *     known_bad = (
+ *         { since = "2.28"; until = "2.29.7"; mode = "inspector";
+ *           action = "fallback"; symptom = "..."; source = "https://..."; },
+ *         ...
+ *     );
+ *
+ * It is read like a settings file (siteflat.h: owner, mode, size), but may not
+ * include another one.
+ */
+#ifndef JP_COMMON_KNOWNBAD_H
+#define JP_COMMON_KNOWNBAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+/* What the planner does about a row; the worse, the greater. */
+enum knownbad_action {
+    KNOWNBAD_NONE,     /* no row matches; no row has this action */
+    KNOWNBAD_NOTE,     /* told where the plan is shown, nowhere else */
+    KNOWNBAD_WARN,     /* one line for the user */
+    KNOWNBAD_FALLBACK, /* the profiler is not used in this release */
+};
+
+/* The first is the word in the file, the rest are backends' names. */
+#define KNOWNBAD_MODES "any|example|inspector|recorder"
+
+/* Bounds of a row's texts, so that a sentence fits into struct jp_error. */
+#define KNOWNBAD_SYMPTOM_MAX 240
+#define KNOWNBAD_SOURCE_MAX 120
+#define KNOWNBAD_MAX_ROWS 256
+
+struct knownbad_row {
+    uint64_t since, until; /* JP_NCCL_RELEASE, both inclusive */
+    bool open;             /* no until: later releases too */
+    unsigned modes; /* bit i: the i-th word of KNOWNBAD_MODES; any: all */
+    enum knownbad_action action;
+    char *symptom, *source;
+    char *where; /* "file:line" */
+};
+
+struct jp_knownbad {
+    struct knownbad_row *rows; /* in the file's order */
+    size_t n;
+};
+
+/* Gets "file:line: what is wrong", once for each mistake. */
+typedef void knownbad_report(void *arg, const char *sentence);
+
+/* Reads path. A row with a mistake is reported (report may be NULL) and left
+ * out; the others stand. -1: the file as a whole cannot be read or parsed;
+ * reported too, *out is unchanged. A missing file is an empty list unless
+ * must_exist. knownbad_fini frees. */
+int knownbad_load(const char *path, bool must_exist, knownbad_report *report,
+                  void *arg, struct jp_knownbad *out, struct jp_error *err);
+void knownbad_fini(struct jp_knownbad *list);
+
+/* The next row from *index on that holds for that backend ("example",
+ * "inspector", "recorder") and release (as knob_number gives it; one without a
+ * patch matches if any patch of its minor release would); *index moves behind
+ * it. NULL: no more, or a name that is not in KNOWNBAD_MODES. Borrowed. */
+const struct knownbad_row *knownbad_find(const struct jp_knownbad *list,
+                                         const char *mode, uint64_t release,
+                                         size_t *index);
+
+/* "NCCL 2.29.7, example: SYMPTOM (SOURCE)" into out. A release without a patch
+ * of which not every patch is in the row's range: "NCCL 2.29.x may be affected
+ * (2.29.3 to 2.30.7), example: ...". */
+void knownbad_sentence(const struct knownbad_row *row, const char *mode,
+                       const char *release_text, uint64_t release,
+                       struct jp_error *out);
+
+/* Gets the sentence of one matching row. */
+typedef void knownbad_say(void *arg, const struct knownbad_row *row,
+                          const char *sentence);
+
+/* Calls say (may be NULL) for each row that matches, the worst action first,
+ * within one action in the file's order. Returns the worst action. */
+enum knownbad_action knownbad_check(const struct jp_knownbad *list,
+                                    const char *mode, const char *release_text,
+                                    uint64_t release, knownbad_say *say,
+                                    void *arg);
+
+#endif
