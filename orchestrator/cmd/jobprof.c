@@ -7,6 +7,7 @@
 static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
     {"aggregate", cmd_aggregate, "report on plain folders of profiler logs"},
+    {"plan", cmd_plan, "what a profile would set, cost and lose"},
     {"config", cmd_config, "show or check the settings"},
 };
 

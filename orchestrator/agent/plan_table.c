@@ -1,0 +1,150 @@
+/* plan_table.c - lay out columns of text. */
+#include "orchestrator/agent/plan_table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP 2
+/* A last column narrower than this goes on a line of its own. */
+#define ROOM_MIN 24
+#define OWN_LINE_INDENT 4
+
+static void clean(char *text)
+{
+    for (unsigned char *c = (unsigned char *) text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
+void plan_table_add(struct plan_table *table, const char *fmt, ...)
+{
+    char *cell = NULL, **more;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&cell, fmt, ap) < 0)
+        cell = NULL;
+    va_end(ap);
+    more = reallocarray(table->cells, table->n + 1, sizeof(*more));
+    if (more)
+        table->cells = more;
+    if (!cell || !more) {
+        free(cell);
+        table->failed = true;
+        return;
+    }
+    clean(cell);
+    table->cells[table->n++] = cell;
+}
+
+/* Where each column starts. */
+static void place_columns(const struct plan_table *table, unsigned indent,
+                          unsigned start[PLAN_TABLE_MAX])
+{
+    unsigned at = indent;
+
+    for (size_t c = 0; c < table->n_columns; c++) {
+        unsigned width = 0;
+
+        for (size_t i = c; i < table->n; i += table->n_columns) {
+            size_t len = strlen(table->cells[i]);
+
+            if (len > width && (!table->limit[c] || len <= table->limit[c]))
+                width = (unsigned) len;
+        }
+        start[c] = at;
+        at += width ? width + GAP : 0;
+    }
+}
+
+/* Moves from column `at` of the line to the start of a cell of that length.
+ * Returns where it is now. */
+static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
+{
+    if (at == 0 || at + GAP <= start) {
+        fprintf(out, "%*s", (int) (start - at), "");
+        return start;
+    }
+    if (at + GAP + len <= PLAN_TABLE_COLUMNS) {
+        fprintf(out, "%*s", GAP, "");
+        return at + GAP;
+    }
+    fprintf(out, "\n%*s", (int) start, "");
+    return start;
+}
+
+/* Text broken at blanks; a word that is longer than a line stays whole. */
+static void put_wrapped(FILE *out, unsigned at, unsigned indent,
+                        const char *text)
+{
+    size_t room = PLAN_TABLE_COLUMNS - at;
+
+    while (strlen(text) > room) {
+        size_t n = room;
+
+        while (n > 0 && text[n] != ' ')
+            n--;
+        if (!n)
+            n = strcspn(text, " ");
+        if (!text[n])
+            break;
+        fprintf(out, "%.*s\n%*s", (int) n, text, (int) indent, "");
+        text += n + 1;
+        room = PLAN_TABLE_COLUMNS - indent;
+    }
+    fputs(text, out);
+}
+
+static void put_last(FILE *out, unsigned at, unsigned start, const char *text)
+{
+    if (start + ROOM_MIN > PLAN_TABLE_COLUMNS) {
+        start = OWN_LINE_INDENT;
+        if (at + GAP + strlen(text) > PLAN_TABLE_COLUMNS) {
+            fputc('\n', out);
+            at = 0;
+        }
+    }
+    at = move_to(out, at, start, strlen(text));
+    put_wrapped(out, at, at < start ? at : start, text);
+}
+
+static void put_row(FILE *out, char *const *cells, size_t n,
+                    const unsigned start[PLAN_TABLE_MAX])
+{
+    unsigned at = 0;
+
+    for (size_t c = 0; c < n; c++) {
+        size_t len = strlen(cells[c]);
+
+        if (!len)
+            continue;
+        if (c + 1 == n) {
+            put_last(out, at, start[c], cells[c]);
+            break;
+        }
+        at = move_to(out, at, start[c], len) + (unsigned) len;
+        fputs(cells[c], out);
+    }
+    fputc('\n', out);
+}
+
+int plan_table_print(struct plan_table *table, unsigned indent, FILE *out,
+                     struct jp_error *err)
+{
+    unsigned start[PLAN_TABLE_MAX] = {0};
+    int rc = table->failed ? error_set(err, "out of memory") : 0;
+
+    if (rc == 0) {
+        place_columns(table, indent, start);
+        for (size_t i = 0; i + table->n_columns <= table->n;
+             i += table->n_columns)
+            put_row(out, table->cells + i, table->n_columns, start);
+    }
+    for (size_t i = 0; i < table->n; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    table->cells = NULL;
+    table->n = 0;
+    return rc;
+}

@@ -1,0 +1,241 @@
+/* plan_text.c - print a plan for people. */
+#include "orchestrator/agent/plan_text.h"
+
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/agent/plan_table.h"
+
+static int print_head(FILE *out, const struct plan_view *view, const char *head,
+                      struct jp_error *err)
+{
+    struct plan_table text = {.n_columns = 1};
+    char known[16];
+
+    if (*view->reason && strcmp(view->asked, "auto") != 0)
+        plan_table_add(&text, "%s: %s is asked for, the %s would run: %s", head,
+                       view->asked, view->runs, view->reason);
+    else
+        plan_table_add(&text, "%s: the %s would run%s%s%s", head, view->runs,
+                       *view->reason ? " (" : "", view->reason,
+                       *view->reason ? ")" : "");
+    plan_table_add(
+        &text, "NCCL %s%s%s%s%s", *view->release ? view->release : "(unknown)",
+        view->assumed ? ", assumed: nccl= or the site file can name it" : "",
+        view->newer ? ", planned as " : "",
+        view->newer ? plan_view_known(known) : "",
+        view->newer ? ", the newest that jobprof knows" : "");
+    return plan_table_print(&text, 0, out, err);
+}
+
+static int print_variables(FILE *out, const struct plan_view *view,
+                           struct jp_error *err)
+{
+    struct plan_table table = {.n_columns = 4, .limit = {50, 12, 12}};
+
+    plan_table_add(&table, "variable");
+    plan_table_add(&table, "value");
+    plan_table_add(&table, "source");
+    plan_table_add(&table, "reason");
+    for (size_t i = 0; i < view->n_variables; i++) {
+        const struct plan_variable *v = &view->variables[i];
+
+        plan_table_add(&table, "%s", v->name);
+        plan_table_add(&table, "%s", v->value);
+        plan_table_add(&table, "%s", v->yours ? "yours: stays" : "computed");
+        plan_table_add(&table, "%s", v->reason);
+    }
+    return plan_table_print(&table, 0, out, err);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
+{
+    uint32_t ranks = jobshape_ranks(shape);
+
+    plan_table_add(t, "job");
+    if (shape->nnodes && shape->ntasks)
+        plan_table_add(t, "%s node%s, %s rank%s, %u on a node",
+                       FIG_COUNT(shape->nnodes), plural(shape->nnodes),
+                       FIG_COUNT(shape->ntasks), plural(shape->ntasks), ranks);
+    else
+        plan_table_add(t, "%s nodes, %s ranks; counted for %u rank%s on a node",
+                       shape->nnodes ? FIG_COUNT(shape->nnodes) : "unknown",
+                       shape->ntasks ? FIG_COUNT(shape->ntasks) : "unknown",
+                       ranks, plural(ranks));
+}
+
+static const char *overcommit_text(unsigned mode)
+{
+    return mode == 0   ? "at most RAM + swap in one allocation"
+           : mode == 1 ? "any allocation is granted"
+                       : "all allocations within the commit limit";
+}
+
+static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
+{
+    const struct jp_nodemem *node = &shape->node;
+
+    plan_table_add(t, "step");
+    if (shape->step_memory_bytes)
+        plan_table_add(t, "%s of memory on a node%s%s%s",
+                       FIG_BYTES(shape->step_memory_bytes),
+                       *shape->memory_from ? " (" : "", shape->memory_from,
+                       *shape->memory_from ? ")" : "");
+    else
+        plan_table_add(t, "its memory on a node is unknown");
+    if (node->ram_bytes) {
+        plan_table_add(t, "node");
+        plan_table_add(t, "%s of RAM, %s of swap; overcommit mode %u: %s",
+                       FIG_BYTES(node->ram_bytes), FIG_BYTES(node->swap_bytes),
+                       node->overcommit, overcommit_text(node->overcommit));
+    }
+    if (node->overcommit == 2 && node->commit_limit_bytes) {
+        plan_table_add(t, "%s", "");
+        plan_table_add(t, "commit limit %s, %s of it taken",
+                       FIG_BYTES(node->commit_limit_bytes),
+                       FIG_BYTES(node->committed_bytes));
+    }
+    if (shape->address_limit_bytes) {
+        plan_table_add(t, "limit");
+        plan_table_add(t, "a rank's address space: %s (ulimit -v)",
+                       FIG_BYTES(shape->address_limit_bytes));
+    }
+}
+
+/* "; 1.2 % of the step's": empty where the whole is unknown. */
+static const char *share_text(char *buf, size_t len, uint64_t part,
+                              uint64_t whole, const char *of)
+{
+    buf[0] = '\0';
+    if (whole)
+        snprintf(buf, len, "; %s of %s",
+                 FIG_SHARE((double) part / (double) whole), of);
+    return buf;
+}
+
+static void add_memory(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+    uint64_t node = plan_view_node(view, f->memory_bytes);
+    char share[96];
+
+    plan_table_add(t, "memory");
+    if (f->memory_bytes)
+        plan_table_add(t, "%s a rank, %s a node%s", FIG_BYTES(f->memory_bytes),
+                       FIG_BYTES(node),
+                       share_text(share, sizeof(share), node,
+                                  view->shape.step_memory_bytes,
+                                  "the step's memory"));
+    else
+        plan_table_add(t, "unknown");
+    if (f->reserved_bytes > f->memory_bytes) {
+        plan_table_add(t, "address");
+        plan_table_add(t, "%s a rank, %s a node; most of it is never touched",
+                       FIG_BYTES(f->reserved_bytes),
+                       FIG_BYTES(plan_view_node(view, f->reserved_bytes)));
+    }
+}
+
+static void add_disk(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+    uint64_t step = plan_view_step(view, f->disk_bytes);
+    uint64_t left = view->shape.disk_free_bytes;
+    char share[96];
+
+    plan_table_add(t, "disk");
+    if (!f->disk_bytes)
+        plan_table_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
+    else if (!step)
+        plan_table_add(t, "%s a rank; disk=%s for the step",
+                       FIG_BYTES(f->disk_bytes), FIG_BYTES(view->disk_bytes));
+    else
+        plan_table_add(
+            t, "%s a rank, %s the step%s%s", FIG_BYTES(f->disk_bytes),
+            FIG_BYTES(step),
+            share_text(share, sizeof(share), step, view->disk_bytes, "disk="),
+            view->disk_bytes ? FIG_BYTES(view->disk_bytes) : "");
+    if (!left)
+        return;
+    if (!step)
+        step = f->disk_bytes;
+    plan_table_add(t, "%s", "");
+    plan_table_add(t, "%s free there; min_free=%s%s", FIG_BYTES(left),
+                   FIG_BYTES(view->min_free_bytes),
+                   step > left || view->min_free_bytes > left - step
+                       ? ": NOT ENOUGH"
+                       : "");
+}
+
+static void add_records(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+
+    if (*f->counted) {
+        plan_table_add(t, "counted");
+        plan_table_add(t, "%s", f->counted);
+    }
+    if (!f->planned_ops && !*f->lost)
+        return;
+    plan_table_add(t, "records");
+    if (*f->lost)
+        plan_table_add(t, "%s", f->lost);
+    else if (f->kept_ops < f->planned_ops)
+        plan_table_add(t, "%s of %s operations of each rank",
+                       FIG_COUNT(f->kept_ops), FIG_COUNT(f->planned_ops));
+    else
+        plan_table_add(t, "all %s operations of each rank",
+                       FIG_COUNT(f->planned_ops));
+}
+
+static void add_lines(struct plan_table *t, const char *label,
+                      const char *lines)
+{
+    while (*lines) {
+        size_t len = strcspn(lines, "\n");
+
+        if (len) {
+            plan_table_add(t, "%s", label);
+            plan_table_add(t, "%.*s", (int) len, lines);
+        }
+        lines += len + (lines[len] == '\n');
+    }
+}
+
+static int print_facts(FILE *out, const struct plan_view *view,
+                       struct jp_error *err)
+{
+    struct plan_table facts = {.n_columns = 2};
+
+    add_job(&facts, &view->shape);
+    add_node(&facts, &view->shape);
+    add_memory(&facts, view);
+    add_disk(&facts, view);
+    add_records(&facts, view);
+    add_lines(&facts, "WARNING", view->warnings);
+    add_lines(&facts, "note", view->notes);
+    plan_table_add(&facts, "output");
+    plan_table_add(&facts, "%s", view->dir);
+    return plan_table_print(&facts, 0, out, err);
+}
+
+int plan_text_print(FILE *out, const struct plan_view *view, const char *head,
+                    bool brief, struct jp_error *err)
+{
+    if (print_head(out, view, head, err) < 0)
+        return -1;
+    fputc('\n', out);
+    if (!brief) {
+        resolve_print_settings(out, view->settings, view->n_settings);
+        fputc('\n', out);
+        if (print_variables(out, view, err) < 0)
+            return -1;
+        fputc('\n', out);
+    }
+    return print_facts(out, view, err);
+}

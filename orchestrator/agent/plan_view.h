@@ -1,0 +1,66 @@
+/* plan_view.h - all that a plan tells, ready to be printed.
+ *
+ * `srun --nccl-profile=plan` and `jobprof plan` show the same: plan_text.h as
+ * text, jobprof also as JSON. Nothing is decided here: the figures are those of
+ * resolve_conf and resolve_choose, which a profiled step takes too.
+ */
+#ifndef JP_AGENT_PLAN_VIEW_H
+#define JP_AGENT_PLAN_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/jobshape.h"
+#include "common/plan.h"
+#include "orchestrator/agent/resolve.h"
+#include "plugins/backend.h"
+
+/* A variable of the tasks. */
+struct plan_variable {
+    const char *name, *value;
+    const char *reason; /* or "" */
+    bool yours;         /* set by the user himself, and it stays */
+};
+
+/* Texts are borrowed, from the plan or from `store`. */
+struct plan_view {
+    const char *asked;           /* mode as asked: "auto" */
+    const char *runs;            /* the profiler that would run: "recorder" */
+    const char *reason;          /* why another one, or "" */
+    const char *release;         /* of NCCL: "2.28.3" */
+    bool assumed;                /* nobody named the release */
+    bool newer;                  /* than the newest that jobprof knows */
+    struct jp_setting *settings; /* those that the profiler reads */
+    size_t n_settings;
+    struct plan_variable *variables;
+    size_t n_variables;
+    struct jp_jobshape shape;
+    struct backend_forecast forecast;
+    uint64_t disk_bytes;     /* setting disk=, of the step */
+    uint64_t min_free_bytes; /* setting min_free= */
+    const char *dir;         /* step directory, maybe with codes like %j */
+    const char *warnings;    /* lines on known bad releases, or "" */
+    const char *notes;       /* other lines, or "" */
+    struct plan_view_store *store;
+};
+
+/* Works out what the merged settings give. plan: borrowed while the view lives.
+ * dir: NULL takes the step's own directory, which needs its facts
+ * (resolve_facts). Makes nothing on disk. -1: it cannot run, or does not fit,
+ * and err says what would. plan_view_fini frees. */
+int plan_view_make(const struct resolve_input *in, const struct jp_plan *plan,
+                   const char *dir, struct plan_view *out,
+                   struct jp_error *err);
+void plan_view_fini(struct plan_view *view);
+
+/* A rank's bytes times the ranks of the fullest node, or of the step (0:
+ * unknown); at most UINT64_MAX. */
+uint64_t plan_view_node(const struct plan_view *view, uint64_t bytes);
+uint64_t plan_view_step(const struct plan_view *view, uint64_t bytes);
+
+/* "2.30": what a newer release is planned as. */
+const char *plan_view_known(char buf[16]);
+
+#endif

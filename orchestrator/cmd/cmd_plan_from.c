@@ -1,0 +1,306 @@
+/* cmd_plan_from.c - the next run's option from an earlier run's figures. */
+#include "orchestrator/cmd/cmd_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/defaults.h"
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/request.h"
+#include "orchestrator/agent/plan_table.h"
+
+static const struct jp_knob *knob_of(const char *key)
+{
+    int k = grammar_find_knob(&jp_grammar_nccl, key);
+
+    return k < 0 ? NULL : &jp_grammar_nccl.knobs[k];
+}
+
+/* Up to two figures: a peak is no exact number. */
+static uint64_t round_up(uint64_t n)
+{
+    uint64_t unit = 1;
+
+    while (n / unit >= 100)
+        unit *= 10;
+    return (n / unit + (n % unit != 0)) * unit;
+}
+
+/* Of how many iterations the figures are: as that run's settings said, or as
+ * the user says now, or the whole run is one. */
+static uint64_t iterations_of(const struct plan_measured *m,
+                              const struct jp_request *user, uint64_t most)
+{
+    const struct jp_knob *knob = knob_of("iterations");
+    const char *said =
+        user->values[grammar_find_knob(&jp_grammar_nccl, "iterations")];
+    uint64_t n = m->iterations, limit = knob_of("colls")->max;
+
+    if (!n && said)
+        knob_number(knob, said, &n, NULL);
+    if (!n)
+        n = 1;
+    if (most / n >= limit)
+        n = most / limit + 1;
+    return n;
+}
+
+static uint64_t share(uint64_t total, uint64_t iterations)
+{
+    return total / iterations + (total % iterations != 0);
+}
+
+/* Does this mode know the key? The user's own value wins. */
+static bool is_wanted(const struct jp_request *user, const char *key)
+{
+    int k = grammar_find_knob(&jp_grammar_nccl, key);
+
+    return !user->values[k] &&
+           (jp_grammar_nccl.knobs[k].modes >> user->mode & 1);
+}
+
+static void add_text(struct plan_from *from, const struct jp_request *user,
+                     const char *key, const char *value)
+{
+    if (!*value || !is_wanted(user, key))
+        return;
+    from->figures[from->n].key = key;
+    snprintf(from->figures[from->n++].value, sizeof(from->figures[0].value),
+             "%s", value);
+}
+
+static void add_number(struct plan_from *from, const struct jp_request *user,
+                       const char *key, uint64_t n)
+{
+    const struct jp_knob *knob = knob_of(key);
+    char text[32];
+
+    n = n > knob->max ? knob->max : n < knob->min ? knob->min : n;
+    snprintf(text, sizeof(text), "%llu", (unsigned long long) n);
+    add_text(from, user, key, text);
+}
+
+static void add_figures(struct plan_from *from, const struct jp_request *user,
+                        const struct plan_measured *m)
+{
+    uint64_t colls = plan_measured_whole(m, m->colls);
+    uint64_t p2p = plan_measured_whole(m, m->p2p);
+    uint64_t iterations = iterations_of(m, user, colls > p2p ? colls : p2p);
+
+    add_number(from, user, "iterations", iterations);
+    add_number(from, user, "colls", share(colls, iterations));
+    if (m->comms)
+        add_number(from, user, "comms", m->comms);
+    if (m->p2p_off)
+        add_text(from, user, "p2p", "off");
+    else
+        add_number(from, user, "p2p", share(p2p, iterations));
+    if (m->rate)
+        add_number(from, user, "rate",
+                   round_up(plan_measured_whole(m, m->rate)));
+    add_text(from, user, "nccl", m->release);
+}
+
+/* The user's words with the mode that runs: plan,mode=X is X. */
+static int parse_user(const char *word, const struct plan_measured *m,
+                      struct jp_request *out, struct jp_error *err)
+{
+    const char *mode = *m->mode ? m->mode : "auto";
+    int k = grammar_find_knob(&jp_grammar_nccl, "mode");
+
+    if (request_parse(&jp_grammar_nccl, word ? word : mode, out, err) < 0)
+        return -1;
+    if (!strcmp(jp_grammar_nccl.modes[out->mode].name, "plan")) {
+        mode = out->values[k] ? out->values[k] : JP_DEF_NCCL_AUTO;
+        out->mode = grammar_find_mode(&jp_grammar_nccl, mode);
+        free(out->values[k]);
+        out->values[k] = NULL;
+    }
+    return 0;
+}
+
+static char *make_option(const struct plan_from *from,
+                         const struct jp_request *user)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return NULL;
+    fputs(jp_grammar_nccl.modes[user->mode].name, out);
+    for (size_t i = 0; i < from->n; i++)
+        fprintf(out, ",%s=%s", from->figures[i].key, from->figures[i].value);
+    for (size_t i = 0; i < jp_grammar_nccl.n_knobs; i++)
+        if (user->values[i])
+            fprintf(out, ",%s=%s", jp_grammar_nccl.knobs[i].name,
+                    user->values[i]);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* For the shell: quoted where it has to be. */
+static char *make_command(const char *option)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./%,=:+@-";
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out;
+
+    if (!option[strspn(option, plain)])
+        return fileio_path("srun --nccl-profile=%s ...", option);
+    out = open_memstream(&text, &len);
+    if (!out)
+        return NULL;
+    fputs("srun --nccl-profile='", out);
+    for (const char *c = option; *c; c++)
+        if (*c == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*c, out);
+    fputs("' ...", out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int plan_from_make(const struct plan_measured *measured, const char *word,
+                   struct plan_from *out, struct jp_error *err)
+{
+    struct plan_from from = {.mode = !word};
+    struct jp_request user = {0};
+    int rc = -1;
+
+    if (parse_user(word, measured, &user, err) < 0)
+        return -1;
+    add_figures(&from, &user, measured);
+    from.option = make_option(&from, &user);
+    if (from.option)
+        from.command = make_command(from.option);
+    if (!from.command) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    *out = from;
+    from = (struct plan_from){0};
+    rc = 0;
+out:
+    request_fini(&user);
+    plan_from_fini(&from);
+    return rc;
+}
+
+void plan_from_fini(struct plan_from *from)
+{
+    free(from->option);
+    free(from->command);
+    *from = (struct plan_from){0};
+}
+
+static bool is_figure(const struct plan_from *from, const char *key)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (!strcmp(from->figures[i].key, key))
+            return true;
+    return from->mode && !strcmp(key, "mode");
+}
+
+void plan_from_attribute(const struct plan_from *from,
+                         const struct plan_measured *measured,
+                         struct plan_view *view)
+{
+    for (size_t i = 0; i < view->n_settings; i++)
+        if (is_figure(from, view->settings[i].key)) {
+            view->settings[i].source = (char *) "report";
+            view->settings[i].where = measured->path;
+        }
+}
+
+/* --- for people ---------------------------------------------------------- */
+
+static void add_row(struct plan_table *t, const char *what, const char *value,
+                    const char *from)
+{
+    plan_table_add(t, "%s", what);
+    plan_table_add(t, "%s", value);
+    plan_table_add(t, "%s", from);
+}
+
+static void add_counts(struct plan_table *t, const struct plan_measured *m)
+{
+    char from[128];
+
+    if (m->mean)
+        snprintf(from, sizeof(from),
+                 "mean of %s ranks: the report leaves some out",
+                 FIG_COUNT(m->processes));
+    else
+        snprintf(from, sizeof(from), "the most of %s process%s",
+                 FIG_COUNT(m->processes), m->processes == 1 ? "" : "es");
+    add_row(t, "collectives of a rank", FIG_COUNT(m->colls), from);
+    add_row(t, "sends and receives of a rank", FIG_COUNT(m->p2p),
+            m->p2p_off ? "that run recorded none (p2p=off)" : from);
+    add_row(t, "communicators of a rank", FIG_COUNT(m->comms), from);
+    if (m->slice_us)
+        snprintf(from, sizeof(from), "the busiest %s of one communicator",
+                 FIG_US((double) m->slice_us));
+    else
+        snprintf(from, sizeof(from),
+                 "a communicator's operations over their own time: at most");
+    if (m->rate)
+        add_row(t, "collectives a second", FIG_COUNT(m->rate), from);
+}
+
+static void add_losses(struct plan_table *t, const struct plan_measured *m)
+{
+    char from[160];
+
+    snprintf(from, sizeof(from), "%s of raw files", FIG_BYTES(m->bytes));
+    add_row(t, "bytes of an operation", FIG_COUNT(m->bytes / m->records), from);
+    snprintf(from, sizeof(from), "%s lost by the recorder's own count",
+             FIG_COUNT(m->lost));
+    add_row(t, "records", FIG_COUNT(m->records), m->lost ? from : "");
+    if (m->expected > m->records) {
+        snprintf(from, sizeof(from),
+                 "%s is there; the option counts with all of them",
+                 FIG_SHARE((double) m->records / (double) m->expected));
+        add_row(t, "records expected", FIG_COUNT(m->expected), from);
+    }
+    if (*m->release)
+        add_row(t, "NCCL", m->release, "settings of that run");
+    if (m->iterations)
+        add_row(t, "iterations", FIG_COUNT(m->iterations),
+                "settings of that run");
+    if (m->nodes && m->tasks) {
+        snprintf(from, sizeof(from), "%s rank%s on %s node%s",
+                 FIG_COUNT(m->tasks), m->tasks == 1 ? "" : "s",
+                 FIG_COUNT(m->nodes), m->nodes == 1 ? "" : "s");
+        add_row(t, "ranks on a node",
+                FIG_COUNT(m->tasks / m->nodes + (m->tasks % m->nodes != 0)),
+                from);
+    }
+}
+
+int plan_from_print(const struct plan_from *from,
+                    const struct plan_measured *measured, FILE *out,
+                    struct jp_error *err)
+{
+    struct plan_table head = {.n_columns = 1};
+    struct plan_table table = {.n_columns = 3};
+
+    plan_table_add(&head, "measured: %s", measured->path);
+    if (plan_table_print(&head, 0, out, err) < 0)
+        return -1;
+    add_counts(&table, measured);
+    add_losses(&table, measured);
+    if (plan_table_print(&table, 2, out, err) < 0)
+        return -1;
+    fprintf(out, "\nthe next run:\n  %s\n\n", from->command);
+    return 0;
+}

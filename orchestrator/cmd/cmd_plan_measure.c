@@ -1,0 +1,292 @@
+/* cmd_plan_measure.c - figures of an earlier step from its summary.json. */
+#include "orchestrator/cmd/cmd_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "common/grammar.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/report/summary_file.h"
+
+uint64_t plan_measure_sum(uint64_t a, uint64_t b)
+{
+    uint64_t total;
+
+    return __builtin_add_overflow(a, b, &total) ? UINT64_MAX : total;
+}
+
+int plan_measure_count(const json_t *object, const char *where, const char *key,
+                       uint64_t *out, struct jp_error *err)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!value || json_is_null(value) || summary_file_count(object, key, out))
+        return 0;
+    return error_set(err, "%s.%s: not a count", where, key);
+}
+
+static int get_totals(const json_t *root, struct plan_measured *m,
+                      struct jp_error *err)
+{
+    const json_t *job = json_object_get(root, "job");
+    const json_t *quality = json_object_get(root, "quality");
+    const struct {
+        const json_t *object;
+        const char *where, *key;
+        uint64_t *out;
+    } counts[] = {
+        {job, "job", "nodes", &m->nodes},
+        {job, "job", "ntasks", &m->tasks},
+        {quality, "quality", "records", &m->records},
+        {quality, "quality", "coll_records", &m->coll_records},
+        {quality, "quality", "p2p_records", &m->p2p_records},
+        {quality, "quality", "expected", &m->expected},
+        {quality, "quality", "lost", &m->lost},
+        {quality, "quality", "bytes_read", &m->bytes},
+    };
+
+    if (!json_is_object(job) || !json_is_object(quality))
+        return error_set(err, "%s: not an object",
+                         json_is_object(job) ? "quality" : "job");
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        if (plan_measure_count(counts[i].object, counts[i].where, counts[i].key,
+                               counts[i].out, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* A knob's value as that run had it; "" unless somebody named it there. */
+static const char *setting(const json_t *root, const char *key)
+{
+    const json_t *rows =
+        json_object_get(json_object_get(root, "job"), "settings");
+    const struct jp_grammar *grammar = &jp_grammar_nccl;
+    size_t i;
+    const json_t *row;
+
+    json_array_foreach((json_t *) rows, i, row)
+    {
+        const char *value = summary_file_text(row, "value");
+        int knob = grammar_find_knob(grammar, key);
+
+        if (!strcmp(summary_file_text(row, "key"), key) &&
+            strcmp(summary_file_text(row, "source"), "default") != 0 &&
+            knob >= 0 && knob_check(&grammar->knobs[knob], value, NULL) == 0)
+            return value;
+    }
+    return "";
+}
+
+static void get_settings(const json_t *root, struct plan_measured *m)
+{
+    const char *mode =
+        summary_file_text(json_object_get(root, "job"), "nccl_mode");
+    const char *iterations = setting(root, "iterations");
+    int knob = grammar_find_knob(&jp_grammar_nccl, "iterations");
+
+    if (grammar_find_mode(&jp_grammar_nccl, mode) > 0 &&
+        strcmp(mode, "plan") != 0)
+        snprintf(m->mode, sizeof(m->mode), "%s", mode);
+    if (*iterations)
+        knob_number(&jp_grammar_nccl.knobs[knob], iterations, &m->iterations,
+                    NULL);
+    snprintf(m->release, sizeof(m->release), "%s", setting(root, "nccl"));
+    m->p2p_off = !strcmp(setting(root, "p2p"), "off");
+}
+
+/* --- ranks --------------------------------------------------------------- */
+
+/* A rank in one communicator; a process is a rank in several. */
+struct member {
+    const char *host;
+    int64_t pid;
+    uint64_t colls, p2p;
+};
+
+static int by_process(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int hosts = strcmp(x->host, y->host);
+
+    return hosts ? hosts : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int read_member(const json_t *row, size_t i, struct member *out,
+                       struct jp_error *err)
+{
+    const json_t *pid = json_object_get(row, "pid");
+    char where[32];
+
+    *out = (struct member){.host = summary_file_text(row, "host")};
+    if (!json_is_object(row) || !json_is_integer(pid))
+        return error_set(err, "ranks[%zu].pid: not a number", i);
+    out->pid = json_integer_value(pid);
+    snprintf(where, sizeof(where), "ranks[%zu]", i);
+    if (plan_measure_count(row, where, "records", &out->colls, err) < 0)
+        return -1;
+    return plan_measure_count(row, where, "p2p_records", &out->p2p, err);
+}
+
+static void take_process(struct plan_measured *m, const struct member *of,
+                         size_t n)
+{
+    uint64_t colls = 0, p2p = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        colls = plan_measure_sum(colls, of[i].colls);
+        p2p = plan_measure_sum(p2p, of[i].p2p);
+    }
+    m->processes++;
+    m->colls = colls > m->colls ? colls : m->colls;
+    m->p2p = p2p > m->p2p ? p2p : m->p2p;
+    m->comms = n > m->comms ? n : m->comms;
+}
+
+static int get_processes(const json_t *rows, struct plan_measured *m,
+                         struct jp_error *err)
+{
+    size_t n = json_array_size(rows), end;
+    struct member *members = calloc(n + 1, sizeof(*members));
+    int rc = members ? 0 : error_set(err, "out of memory");
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = read_member(json_array_get(rows, i), i, &members[i], err);
+    if (rc == 0 && n)
+        qsort(members, n, sizeof(*members), by_process);
+    for (size_t i = 0; i < n && rc == 0; i = end) {
+        m->hosts += i == 0 || strcmp(members[i].host, members[i - 1].host) != 0;
+        for (end = i + 1; end < n && !by_process(&members[i], &members[end]);)
+            end++;
+        take_process(m, members + i, end - i);
+    }
+    free(members);
+    return rc;
+}
+
+static uint64_t ratio_up(uint64_t a, uint64_t b)
+{
+    return b ? a / b + (a % b != 0) : 0;
+}
+
+/* Where not all ranks are listed: totals over the step's tasks. */
+static int get_means(const json_t *root, struct plan_measured *m,
+                     struct jp_error *err)
+{
+    const json_t *comms = json_object_get(root, "comms");
+    uint64_t members = 0, tasks = m->tasks;
+    size_t i;
+    const json_t *row;
+
+    json_array_foreach((json_t *) comms, i, row)
+    {
+        uint64_t seen = 0;
+        char where[32];
+
+        snprintf(where, sizeof(where), "comms[%zu]", i);
+        if (plan_measure_count(row, where, "ranks_seen", &seen, err) < 0)
+            return -1;
+        members = plan_measure_sum(members, seen);
+    }
+    if (!tasks &&
+        plan_measure_count(json_object_get(root, "quality"), "quality",
+                           "ranks_expected", &tasks, err) < 0)
+        return -1;
+    if (!tasks)
+        return error_set(err, "ranks: none, and how many ran is unknown");
+    m->mean = true;
+    m->processes = tasks;
+    m->colls = ratio_up(m->coll_records, tasks);
+    m->p2p = ratio_up(m->p2p_records, tasks);
+    m->comms = ratio_up(members, tasks);
+    return 0;
+}
+
+static int get_ranks(const json_t *root, struct plan_measured *m,
+                     struct jp_error *err)
+{
+    const json_t *rows = json_object_get(root, "ranks");
+    uint64_t left_out = 0;
+
+    if (!json_is_array(rows))
+        return error_set(err, "ranks: not an array");
+    if (plan_measure_count(json_object_get(root, "left_out"), "left_out",
+                           "ranks", &left_out, err) < 0)
+        return -1;
+    if (left_out || !json_array_size(rows))
+        return get_means(root, m, err);
+    if (get_processes(rows, m, err) < 0)
+        return -1;
+    if (!m->tasks && !m->nodes) {
+        m->tasks = m->processes;
+        m->nodes = m->hosts;
+    }
+    return 0;
+}
+
+/* --- all ----------------------------------------------------------------- */
+
+uint64_t plan_measured_whole(const struct plan_measured *m, uint64_t count)
+{
+    double whole;
+
+    if (!m->records || m->expected <= m->records)
+        return count;
+    whole = (double) count * (double) m->expected / (double) m->records;
+    return whole < 1e18 ? (uint64_t) (whole + 0.999999) : UINT64_MAX;
+}
+
+static int read_root(const json_t *root, struct plan_measured *m,
+                     struct jp_error *err)
+{
+    if (get_totals(root, m, err) < 0)
+        return error_wrap(err, "%s", m->path);
+    get_settings(root, m);
+    if (m->records &&
+        (get_ranks(root, m, err) < 0 || plan_measure_rate(root, m, err) < 0))
+        return error_wrap(err, "%s", m->path);
+    return 0;
+}
+
+enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
+                          struct jp_error *err)
+{
+    struct plan_measured m = {
+        .path = fileio_path("%s/" JP_SUMMARY_NAME, step_dir)};
+    enum jp_exit rc = JP_EXIT_USAGE;
+    json_t *root = NULL;
+
+    if (!m.path) {
+        error_set(err, "out of memory");
+        return JP_EXIT_USAGE;
+    }
+    if (stepdir_is_folder(step_dir) &&
+        !stepdir_has(step_dir, JP_SUMMARY_NAME)) {
+        error_set(err, "%s: not there; jobprof report %s writes it", m.path,
+                  step_dir);
+        rc = JP_EXIT_NODATA;
+        goto out;
+    }
+    root = summary_file_read(step_dir, err);
+    if (!root || read_root(root, &m, err) < 0)
+        goto out;
+    if (!m.records) {
+        error_set(err, "%s: no records to measure: %s", m.path,
+                  summary_file_text(json_object_get(root, "verdict"), "text"));
+        rc = JP_EXIT_NODATA;
+        goto out;
+    }
+    *out = m;
+    m.path = NULL;
+    rc = JP_EXIT_OK;
+out:
+    json_decref(root);
+    free(m.path);
+    return rc;
+}
+
+void plan_measured_fini(struct plan_measured *measured)
+{
+    free(measured->path);
+    *measured = (struct plan_measured){0};
+}
