@@ -6,36 +6,55 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/quote.h"
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+/* How a text reads as a number. */
+enum reading { READ_OK, READ_TOO_LARGE, READ_NONE };
+
 /* Reads digits at *p into *out and moves *p behind them. */
-static int read_digits(const char **p, uint64_t *out)
+static enum reading read_digits(const char **p, uint64_t *out)
 {
     const char *c = *p;
     uint64_t v = 0;
+    bool over = false;
 
     if (!isdigit((unsigned char) *c))
-        return -1;
+        return READ_NONE;
     for (; isdigit((unsigned char) *c); c++)
-        if (__builtin_mul_overflow(v, 10, &v) ||
-            __builtin_add_overflow(v, (uint64_t) (*c - '0'), &v))
-            return -1;
+        over = over || __builtin_mul_overflow(v, 10, &v) ||
+               __builtin_add_overflow(v, (uint64_t) (*c - '0'), &v);
     *p = c;
     *out = v;
-    return 0;
+    return over ? READ_TOO_LARGE : READ_OK;
+}
+
+/* The refusal of a whole number. */
+static int refuse_whole(const char *text, enum reading how, const char *lo,
+                        const char *hi, struct jp_error *err)
+{
+    if (how == READ_NONE)
+        return error_set(err, "\"%s\" is not a whole number (%s to %s)",
+                         QUOTE(text), lo, hi);
+    return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
 }
 
 int num_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out,
                   struct jp_error *err)
 {
     const char *p = text ? text : "";
-    uint64_t v;
+    uint64_t v = 0;
+    enum reading how = read_digits(&p, &v);
+    char lo[32], hi[32];
 
-    if (read_digits(&p, &v) < 0 || *p)
-        return error_set(err, "\"%s\" is not a whole number", text ? text : "");
-    if (v < min || v > max)
-        return error_set(err, "%s is out of range (%" PRIu64 " to %" PRIu64 ")",
-                         text, min, max);
-    *out = v;
-    return 0;
+    if (how == READ_OK && !*p && v >= min && v <= max) {
+        *out = v;
+        return 0;
+    }
+    snprintf(lo, sizeof(lo), "%" PRIu64, min);
+    snprintf(hi, sizeof(hi), "%" PRIu64, max);
+    return refuse_whole(text, *p ? READ_NONE : how, lo, hi, err);
 }
 
 int num_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out,
@@ -43,19 +62,25 @@ int num_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out,
 {
     const char *p = text ? text : "";
     bool negative = *p == '-';
-    uint64_t u;
+    uint64_t u = 0;
+    enum reading how;
+    char lo[32], hi[32];
     int64_t v;
 
     if (negative)
         p++;
-    if (read_digits(&p, &u) < 0 || *p || u > (uint64_t) INT64_MAX)
-        return error_set(err, "\"%s\" is not a whole number", text ? text : "");
-    v = negative ? -(int64_t) u : (int64_t) u;
-    if (v < min || v > max)
-        return error_set(err, "%s is out of range (%" PRId64 " to %" PRId64 ")",
-                         text, min, max);
-    *out = v;
-    return 0;
+    how = read_digits(&p, &u);
+    v = (int64_t) (u & INT64_MAX);
+    if (negative)
+        v = -v;
+    if (how == READ_OK && !*p && u <= (uint64_t) INT64_MAX && v >= min &&
+        v <= max) {
+        *out = v;
+        return 0;
+    }
+    snprintf(lo, sizeof(lo), "%" PRId64, min);
+    snprintf(hi, sizeof(hi), "%" PRId64, max);
+    return refuse_whole(text, *p ? READ_NONE : how, lo, hi, err);
 }
 
 /* whole * mult + digits-after-the-point * mult, rounded down; at most nine
@@ -80,29 +105,35 @@ struct unit {
     uint64_t mult;
 };
 
-static int parse_unit(const char *text, const struct unit *units,
-                      size_t n_units, uint64_t *out)
+static enum reading parse_unit(const char *text, const struct unit *units,
+                               size_t n_units, uint64_t *out)
 {
-    const char *p = text, *fraction = "";
+    const char *p = text ? text : "", *fraction = "";
     size_t digits = 0;
     uint64_t whole;
+    enum reading how = read_digits(&p, &whole);
 
-    if (read_digits(&p, &whole) < 0)
-        return -1;
+    if (how == READ_NONE)
+        return how;
     if (*p == '.') {
         fraction = ++p;
         while (isdigit((unsigned char) *p))
             p++;
         digits = (size_t) (p - fraction);
         if (!digits)
-            return -1;
+            return READ_NONE;
     }
-    for (size_t i = 0; i < n_units; i++)
-        if (!strcmp(p, units[i].suffix))
-            return digits && units[i].mult == 1
-                       ? -1
-                       : scale(whole, fraction, digits, units[i].mult, out);
-    return -1;
+    for (size_t i = 0; i < n_units; i++) {
+        if (strcmp(p, units[i].suffix) != 0)
+            continue;
+        if (digits && units[i].mult == 1)
+            return READ_NONE;
+        if (how == READ_OK &&
+            scale(whole, fraction, digits, units[i].mult, out) < 0)
+            how = READ_TOO_LARGE;
+        return how;
+    }
+    return READ_NONE;
 }
 
 int num_parse_size(const char *text, uint64_t min, uint64_t max,
@@ -113,19 +144,21 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
         {"G", 1ULL << 30}, {"T", 1ULL << 40},
     };
     char lo[32], hi[32];
-    uint64_t v;
+    uint64_t v = 0;
+    enum reading how = parse_unit(text, units, N(units), &v);
 
-    if (!text || parse_unit(text, units, sizeof(units) / sizeof(*units), &v))
+    if (how == READ_OK && v >= min && v <= max) {
+        *out_bytes = v;
+        return 0;
+    }
+    num_format_size(min, lo, sizeof(lo));
+    num_format_size(max, hi, sizeof(hi));
+    if (how == READ_NONE)
         return error_set(err,
-                         "\"%s\" is not a size (bytes, or a number with "
-                         "K, M, G or T)",
-                         text ? text : "");
-    if (v < min || v > max)
-        return error_set(err, "%s is out of range (%s to %s)", text,
-                         num_format_size(min, lo, sizeof(lo)),
-                         num_format_size(max, hi, sizeof(hi)));
-    *out_bytes = v;
-    return 0;
+                         "\"%s\" is not a size (%s to %s; bytes, or a number "
+                         "with K, M, G or T)",
+                         QUOTE(text), lo, hi);
+    return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
 }
 
 int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
@@ -135,19 +168,21 @@ int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
         {"", 1000000}, {"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000},
     };
     char lo[32], hi[32];
-    uint64_t v;
+    uint64_t v = 0;
+    enum reading how = parse_unit(text, units, N(units), &v);
 
-    if (!text || parse_unit(text, units, sizeof(units) / sizeof(*units), &v))
+    if (how == READ_OK && v >= min && v <= max) {
+        *out_us = v;
+        return 0;
+    }
+    num_format_time_us(min, lo, sizeof(lo));
+    num_format_time_us(max, hi, sizeof(hi));
+    if (how == READ_NONE)
         return error_set(err,
-                         "\"%s\" is not a time (seconds, or a number "
-                         "with us, ms, s or m)",
-                         text ? text : "");
-    if (v < min || v > max)
-        return error_set(err, "%s is out of range (%s to %s)", text,
-                         num_format_time_us(min, lo, sizeof(lo)),
-                         num_format_time_us(max, hi, sizeof(hi)));
-    *out_us = v;
-    return 0;
+                         "\"%s\" is not a time (%s to %s; seconds, or a "
+                         "number with us, ms, s or m)",
+                         QUOTE(text), lo, hi);
+    return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
 }
 
 int num_parse_bool(const char *text, bool *out, struct jp_error *err)
@@ -161,7 +196,7 @@ int num_parse_bool(const char *text, bool *out, struct jp_error *err)
                 *out = v == 1;
                 return 0;
             }
-    return error_set(err, "\"%s\" is neither 0 nor 1", text ? text : "");
+    return error_set(err, "\"%s\" is neither 0 nor 1", QUOTE(text));
 }
 
 /* value / unit with up to one decimal, none where it is whole. */

@@ -1,12 +1,14 @@
 /* pattern.c - check and expand directory patterns. */
 #include "common/pattern.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/defaults.h"
+#include "common/quote.h"
 
 static int has_dotdot(const char *path)
 {
@@ -21,21 +23,34 @@ static int has_dotdot(const char *path)
     return 0;
 }
 
+/* What looks like a shell's variable: "$HOME", "${x}". */
+static int has_variable(const char *text)
+{
+    for (const char *c = text; (c = strchr(c, '$')); c++)
+        if (c[1] == '{' || c[1] == '_' || isalpha((unsigned char) c[1]))
+            return 1;
+    return 0;
+}
+
 static int check_bytes(const char *text, struct jp_error *err)
 {
     if (!text || !*text)
         return error_set(err, "the value is empty");
     if (strlen(text) > JP_PATTERN_MAX)
-        return error_set(err, "the path is longer than %d bytes",
-                         JP_PATTERN_MAX);
+        return error_set(err, "\"%s\" is longer than %d bytes",
+                         QUOTE(text), JP_PATTERN_MAX);
     for (const unsigned char *c = (const unsigned char *) text; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
-            return error_set(err, "\"%s\" has a control character", text);
+            return error_set(err, "\"%s\" has a control character",
+                             QUOTE(text));
     if (has_dotdot(text))
-        return error_set(err, "\"%s\" has a \"..\" component", text);
+        return error_set(err, "\"%s\" has a \"..\" component", QUOTE(text));
     if (*text == '~')
         return error_set(err, "\"%s\": ~ is not expanded; write the path",
-                         text);
+                         QUOTE(text));
+    if (has_variable(text))
+        return error_set(err, "\"%s\": $ is not expanded; write the path",
+                         QUOTE(text));
     return 0;
 }
 
@@ -46,9 +61,9 @@ int pattern_check(const char *pattern, struct jp_error *err)
     for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
         if (!p[1] || !strchr("jJsuxAa%", p[1]))
             return error_set(err,
-                             "\"%s\": \"%%%.1s\" is none of %%j %%J %%s "
+                             "\"%s\": \"%%%s\" is none of %%j %%J %%s "
                              "%%u %%x %%A %%a %%%%",
-                             pattern, p + 1);
+                             QUOTE(pattern), QUOTE(((char[]){p[1], 0})));
     return 0;
 }
 
@@ -58,7 +73,7 @@ int pattern_check_path(const char *path, struct jp_error *err)
         return -1;
     return *path == '/'
                ? 0
-               : error_set(err, "\"%s\" is not an absolute path", path);
+               : error_set(err, "\"%s\" is not an absolute path", QUOTE(path));
 }
 
 static void put_name(FILE *out, const char *name)

@@ -6,6 +6,8 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/num.h"
+#include "common/plan_site.h"
 #include "common/request.h"
 
 const char *const plan_source_words[5] = {"default", "site file", "user file",
@@ -44,7 +46,7 @@ static int set(struct plan_value *slot, const char *value, const char *where,
     return 0;
 }
 
-static int set_mode(struct plan_side *side, int mode, const char *where,
+int plan_set_mode(struct plan_side *side, int mode, const char *where,
                     enum plan_source source, struct jp_error *err)
 {
     char *copy = strdup(where);
@@ -52,6 +54,8 @@ static int set_mode(struct plan_side *side, int mode, const char *where,
     if (!copy)
         return error_set(err, "out of memory");
     free(side->mode_where);
+    free(side->mode_reason);
+    side->mode_reason = NULL;
     side->mode_where = copy;
     side->mode = mode;
     side->mode_source = source;
@@ -60,7 +64,7 @@ static int set_mode(struct plan_side *side, int mode, const char *where,
 
 static int merge_defaults(struct plan_side *side, struct jp_error *err)
 {
-    if (set_mode(side, 0, "", PLAN_DEFAULT, err) < 0)
+    if (plan_set_mode(side, 0, "", PLAN_DEFAULT, err) < 0)
         return -1;
     for (size_t i = 0; i < side->grammar->n_knobs; i++) {
         const char *def = side->grammar->knobs[i].def;
@@ -78,9 +82,8 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
     const struct sitefile_value *from;
     char name[64];
 
-    from = sitefile_find(file, grammar == &jp_grammar_nccl ? "nccl.default"
-                                                           : "copper.default");
-    if (from && set_mode(side, grammar_find_mode(grammar, from->value),
+    from = sitefile_find(file, plan_default_name(grammar));
+    if (from && plan_set_mode(side, grammar_find_mode(grammar, from->value),
                          from->where, source, err) < 0)
         return -1;
     for (size_t i = 0; i < grammar->n_knobs; i++) {
@@ -107,7 +110,7 @@ static int merge_text(struct plan_side *side, const char *text,
         error_wrap(err, "%s", *where ? where : side->grammar->option);
         goto out;
     }
-    if (set_mode(side, request.mode, where, source, err) < 0)
+    if (plan_set_mode(side, request.mode, where, source, err) < 0)
         goto out;
     for (size_t i = 0; i < side->grammar->n_knobs; i++)
         if (request.values[i] &&
@@ -117,52 +120,6 @@ static int merge_text(struct plan_side *side, const char *text,
 out:
     request_fini(&request);
     return rc;
-}
-
-/* The site's value of a knob, else its default. */
-static const char *site_value(const struct jp_sitefile *site,
-                              const struct jp_knob *knob, const char *name,
-                              const char **where)
-{
-    const struct sitefile_value *value = sitefile_find(site, name);
-    const struct sitefile_value *lock = sitefile_lock(site, name);
-
-    *where = value ? value->where : lock->where;
-    return value ? value->value : knob->def;
-}
-
-/* Refuses value for a locked knob unless it is the site's. */
-static int check_lock(const struct jp_sitefile *site,
-                      const struct jp_grammar *grammar, size_t i,
-                      const char *value, struct jp_error *err)
-{
-    const struct jp_knob *knob = &grammar->knobs[i];
-    const char *locked, *where;
-    char name[64];
-
-    sitefile_knob_name(grammar, knob, name, sizeof(name));
-    if (!value || !sitefile_lock(site, name))
-        return 0;
-    locked = site_value(site, knob, name, &where);
-    if (locked && knob_equal(knob, value, locked))
-        return 0;
-    return error_set(err, "\"%s=%s\" is locked%s%s by %s", knob->name, value,
-                     locked ? " to " : "", locked ? locked : "", where);
-}
-
-static int check_locks(const struct jp_sitefile *site,
-                       const struct plan_side *side, struct jp_error *err)
-{
-    for (size_t i = 0; i < side->grammar->n_knobs; i++) {
-        const struct plan_value *v = &side->values[i];
-
-        if (check_lock(site, side->grammar, i, v->value, err) < 0) {
-            const char *where = *v->where ? v->where : side->grammar->option;
-
-            return error_wrap(err, "%s", where);
-        }
-    }
-    return 0;
 }
 
 char *plan_user_path(const struct plan_input *in)
@@ -175,13 +132,6 @@ char *plan_user_path(const struct plan_input *in)
     if (home && *home == '/')
         return fileio_path("%s/.config/jobprof/jobprof.conf", home);
     return NULL;
-}
-
-static int load_site(const char *config, struct jp_sitefile *out,
-                     struct jp_error *err)
-{
-    return sitefile_load(config ? config : JP_DEF_SITE_FILE, SITEFILE_SITE,
-                         config != NULL, NULL, NULL, out, err);
 }
 
 static int load_user(const struct plan_input *in, struct jp_sitefile *out,
@@ -207,6 +157,31 @@ static int copy_library(const struct jp_sitefile *site, const char *name,
     return *out ? 0 : error_set(err, "out of memory");
 }
 
+/* The plugstack line's default and the site file. */
+static int merge_site(const struct plan_input *in, struct plan_side *side,
+                      const struct jp_sitefile *site, struct jp_error *err)
+{
+    if (side->grammar == &jp_grammar_nccl && in->default_mode &&
+        merge_text(side, in->default_mode, PLAN_SITE, "plugstack.conf", err) <
+            0)
+        return -1;
+    return merge_file(side, site, PLAN_SITE, err);
+}
+
+static int copy_node_memory(const struct jp_sitefile *site,
+                            struct jp_plan *plan, struct jp_error *err)
+{
+    const struct sitefile_value *value =
+        sitefile_find(site, "nccl.node_memory");
+
+    plan->node_memory_where = strdup(value ? value->where : "");
+    if (!plan->node_memory_where)
+        return error_set(err, "out of memory");
+    return value ? num_parse_size(value->value, 0, UINT64_MAX,
+                                  &plan->node_memory_bytes, err)
+                 : 0;
+}
+
 static int merge_side(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site,
                       const struct jp_sitefile *user, struct jp_error *err)
@@ -215,18 +190,18 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
     const char *env = side->grammar->env;
     const char *text = nccl ? env_or_copy(in, env, "SLURM_JOBPROF_NCCL")
                             : plan_env(in, env);
+    int site_mode;
 
-    if (merge_defaults(side, err) < 0 ||
-        (nccl && in->default_mode &&
-         merge_text(side, in->default_mode, PLAN_SITE, "plugstack.conf", err) <
-             0) ||
-        merge_file(side, site, PLAN_SITE, err) < 0 ||
-        merge_file(side, user, PLAN_USER, err) < 0 ||
+    if (merge_defaults(side, err) < 0 || merge_site(in, side, site, err) < 0)
+        return -1;
+    site_mode = side->mode;
+    if (merge_file(side, user, PLAN_USER, err) < 0 ||
         merge_text(side, text, PLAN_ENV, env, err) < 0 ||
         merge_text(side, nccl ? in->nccl : in->copper, PLAN_OPTION, "", err) <
-            0)
+            0 ||
+        plan_settle_mode(in, site, site_mode, side, err) < 0)
         return -1;
-    return side->mode || in->strict ? check_locks(site, side, err) : 0;
+    return side->mode || in->strict ? plan_check_locks(site, side, err) : 0;
 }
 
 int plan_make(const struct plan_input *in, struct jp_plan *out,
@@ -237,13 +212,15 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
     struct jp_sitefile site = {0}, user = {0};
     int rc = -1;
 
-    if (load_site(in->config, &site, err) < 0 ||
+    if (plan_load_site(in->config, &site, err) < 0 ||
         load_user(in, &user, err) < 0 ||
         merge_side(in, &plan.nccl, &site, &user, err) < 0 ||
         merge_side(in, &plan.copper, &site, &user, err) < 0 ||
         copy_library(&site, "nccl.inspector", &plan.inspector, err) < 0 ||
         copy_library(&site, "nccl.example", &plan.example, err) < 0 ||
-        copy_library(&site, "nccl.recorder", &plan.recorder, err) < 0)
+        copy_library(&site, "nccl.recorder", &plan.recorder, err) < 0 ||
+        copy_library(&site, "nccl.known_bad", &plan.known_bad, err) < 0 ||
+        copy_node_memory(&site, &plan, err) < 0)
         goto out;
     sitefile_policy(&site, &plan.policy);
     *out = plan;
@@ -253,23 +230,6 @@ out:
     plan_fini(&plan);
     sitefile_fini(&user);
     sitefile_fini(&site);
-    return rc;
-}
-
-int plan_check(const struct jp_grammar *grammar, const char *text,
-               const char *config, struct jp_error *err)
-{
-    struct jp_request request;
-    struct jp_sitefile site = {0};
-    int rc = 0;
-
-    if (request_parse(grammar, text, &request, err) < 0)
-        return -1;
-    if (load_site(config, &site, NULL) == 0)
-        for (size_t i = 0; i < grammar->n_knobs && rc == 0; i++)
-            rc = check_lock(&site, grammar, i, request.values[i], err);
-    sitefile_fini(&site);
-    request_fini(&request);
     return rc;
 }
 
@@ -305,6 +265,8 @@ static void side_fini(struct plan_side *side)
         free(side->values[i].where);
     }
     free(side->mode_where);
+    free(side->mode_reason);
+    free(side->overruled);
 }
 
 void plan_fini(struct jp_plan *plan)
@@ -316,5 +278,7 @@ void plan_fini(struct jp_plan *plan)
     free(plan->inspector);
     free(plan->example);
     free(plan->recorder);
+    free(plan->known_bad);
+    free(plan->node_memory_where);
     *plan = (struct jp_plan){0};
 }

@@ -8,7 +8,9 @@
 #define JP_COMMON_PLAN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "common/activation.h"
 #include "common/error.h"
 #include "common/grammar.h"
 #include "common/jobconf.h"
@@ -37,6 +39,9 @@ struct plan_side {
     int mode; /* index in grammar->modes; 0 is off */
     enum plan_source mode_source;
     char *mode_where;
+    char *mode_reason; /* the conditions that a site's default meets, or "" */
+    char *overruled;   /* of a mode that the site's lock overrules: what to tell
+                          the user; NULL: none */
     struct plan_value values[JP_KNOBS_MAX]; /* by knob */
 };
 
@@ -45,6 +50,9 @@ struct jp_plan {
     struct jp_policy policy;
     /* the site's libraries; NULL: not named */
     char *inspector, *example, *recorder;
+    char *known_bad; /* the site's list; NULL: JP_DEF_KNOWN_BAD if there */
+    uint64_t node_memory_bytes; /* nccl.node_memory; 0: not said */
+    char *node_memory_where;    /* "file:line" or "" */
 };
 
 struct plan_input {
@@ -55,20 +63,29 @@ struct plan_input {
     /* a variable's value or NULL; NULL: getenv */
     const char *(*env)(void *arg, const char *name);
     void *env_arg;
-    bool strict; /* locks hold also where the mode is off */
+    /* asks Slurm what the environment lacks of the job's facts; only where a
+     * condition of the site's default needs it; NULL: nobody to ask */
+    jobfacts_ask *ask;
+    void *ask_arg;
+    bool settled; /* somebody else has decided that the conditions hold */
+    bool strict; /* locks hold also where the mode is off, and a locked default
+                    is not only overruled */
 };
 
 /* A variable through in->env; NULL if it is absent or empty. */
 const char *plan_env(const struct plan_input *in, const char *name);
 
-/* Merges. Errors name option, variable or file and line. On failure *out is
- * unchanged; else plan_fini frees. */
+/* Merges. Errors name option, variable or file and line. A site's default
+ * whose conditions do not hold leaves the mode off; a locked one that applies
+ * stays whatever the user says (overruled). On failure *out is unchanged; else
+ * plan_fini frees. */
 int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err);
 void plan_fini(struct jp_plan *plan);
 
-/* Checks one option's value: grammar, ranges and the site's locks. Trouble with
- * the site file itself is no refusal. */
+/* Checks one option's value: grammar, ranges and the site's locks, but for a
+ * lock on a default with conditions: the job is not known yet. Trouble with the
+ * site file itself is no refusal. */
 int plan_check(const struct jp_grammar *grammar, const char *text,
                const char *config, struct jp_error *err);
 

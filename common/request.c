@@ -7,6 +7,7 @@
 
 #include "common/defaults.h"
 #include "common/nearest.h"
+#include "common/quote.h"
 
 #define ALL_MODES (~0u)
 #define LIST_LEN 128
@@ -21,12 +22,18 @@ static int check_text(const struct jp_grammar *grammar, const char *text,
             err, "needs a value: %s",
             grammar_list_modes(grammar, ALL_MODES, list, sizeof(list)));
     if (strlen(text) > JP_OPTION_MAX)
-        return error_set(err, "the value is longer than %d bytes",
+        return error_set(err, "\"%s\" is longer than %d bytes", QUOTE(text),
                          JP_OPTION_MAX);
     for (const unsigned char *c = (const unsigned char *) text; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
-            return error_set(err, "\"%s\" has a control character", text);
+            return error_set(err, "\"%s\" has a control character",
+                             QUOTE(text));
     return 0;
+}
+
+static const struct jp_grammar *other_grammar(const struct jp_grammar *grammar)
+{
+    return grammar == &jp_grammar_nccl ? &jp_grammar_copper : &jp_grammar_nccl;
 }
 
 static int unknown_mode(const struct jp_grammar *grammar, const char *word,
@@ -43,17 +50,20 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
         return error_set(err,
                          "needs a value: %s; \"%s\" looks like the "
                          "program",
-                         list, word);
+                         list, QUOTE(word));
     if (strchr(word, '='))
-        return error_set(err, "\"%s\" stands where the mode belongs: %s", word,
-                         list);
+        return error_set(err, "\"%s\" stands where the mode belongs: %s",
+                         QUOTE(word), list);
     for (size_t i = 0; i < grammar->n_modes; i++)
         names[i] = grammar->modes[i].name;
     near = nearest_find(word, names, grammar->n_modes);
     if (near)
-        return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?", word,
-                         near);
-    return error_set(err, "unknown mode \"%s\" (%s)", word, list);
+        return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?",
+                         QUOTE(word), near);
+    if (grammar_find_mode(other_grammar(grammar), word) > 0)
+        return error_set(err, "\"%s\" is a mode of %s, not of this (%s)",
+                         word, other_grammar(grammar)->option, list);
+    return error_set(err, "unknown mode \"%s\" (%s)", QUOTE(word), list);
 }
 
 /* "iterations, colls, ..." into buf. Returns buf. */
@@ -68,19 +78,26 @@ static char *list_keys(const struct jp_grammar *grammar, char *buf, size_t len)
     return buf;
 }
 
-int request_unknown_key(const struct jp_grammar *grammar, const char *key,
-                        struct jp_error *err)
+static int unknown_key(const struct jp_grammar *grammar, const char *key,
+                       struct jp_error *err)
 {
     const char *names[JP_KNOBS_MAX], *near;
     char list[256];
 
+    if (grammar_find_mode(grammar, key) >= 0)
+        return error_set(err, "\"%s\" is a mode, no key: it comes first, "
+                              "without \"=\"",
+                         key);
+    if (grammar_find_knob(other_grammar(grammar), key) >= 0)
+        return error_set(err, "\"%s\" is a key of %s, not of %s", key,
+                         other_grammar(grammar)->option, grammar->option);
     for (size_t i = 0; i < grammar->n_knobs; i++)
         names[i] = grammar->knobs[i].name;
     near = nearest_find(key, names, grammar->n_knobs);
     if (near)
-        return error_set(err, "unknown key \"%s\"; did you mean \"%s\"?", key,
-                         near);
-    return error_set(err, "unknown key \"%s\" (%s)", key,
+        return error_set(err, "unknown key \"%s\"; did you mean \"%s\"?",
+                         QUOTE(key), near);
+    return error_set(err, "unknown key \"%s\" (%s)", QUOTE(key),
                      list_keys(grammar, list, sizeof(list)));
 }
 
@@ -90,12 +107,10 @@ static int parse_pair(struct jp_request *request, char *pair,
 {
     const struct jp_grammar *grammar = request->grammar;
     char *value = strchr(pair, '=');
-    char list[LIST_LEN];
+    char list[LIST_LEN], range[64];
     const struct jp_knob *knob;
     int i;
 
-    if (!*pair)
-        return error_set(err, "an empty word between commas");
     if (value)
         *value++ = '\0';
     i = grammar_find_knob(grammar, pair);
@@ -104,16 +119,16 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (i < 0 && !value)
         return error_set(err,
                          "\"%s\" is no key=value (a value holds no comma)",
-                         pair);
+                         QUOTE(pair));
     if (i < 0)
-        return request_unknown_key(grammar, pair, err);
-    if (!value || !*value)
-        return error_set(err, "\"%s\" needs a value: %s=...", pair, pair);
+        return unknown_key(grammar, pair, err);
     knob = &grammar->knobs[i];
+    if (!value || !*value)
+        return error_set(err, "\"%s\" needs a value (%s)", pair,
+                         knob_format_range(knob, range, sizeof(range)));
     if (request->values[i])
-        return error_set(err, "\"%s\" is given twice", pair);
-    if (!request->mode)
-        return error_set(err, "\"%s\" does not go with \"off\"", pair);
+        return error_set(err, "\"%s\" is given twice: %s and %s", pair,
+                         QUOTE(request->values[i]), QUOTE(value));
     if (!(knob->modes >> request->mode & 1))
         return error_set(
             err, "\"%s\" does not go with \"%s\" (only with %s)", pair,
@@ -145,9 +160,15 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
         unknown_mode(grammar, word, err);
         goto out;
     }
-    while ((word = strsep(&rest, ",")))
+    while ((word = strsep(&rest, ","))) {
+        if (!*word) {
+            error_set(err, "an empty word between commas in \"%s\"",
+                      QUOTE(text));
+            goto out;
+        }
         if (parse_pair(&request, word, err) < 0)
             goto out;
+    }
     *out = request;
     request = (struct jp_request){0};
     rc = 0;

@@ -21,8 +21,4 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err);
 void request_fini(struct jp_request *request);
 
-/* "did you mean"-sentence for an unknown key of grammar. Returns -1. */
-int request_unknown_key(const struct jp_grammar *grammar, const char *key,
-                        struct jp_error *err);
-
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/nearest.h"
+#include "common/quote.h"
 #include "common/siteflat.h"
 #include "common/sitekeys.h"
 
@@ -39,11 +40,28 @@ static void note(struct loader *ld, unsigned line, struct jp_error *one)
         ld->report(ld->arg, one->text);
 }
 
+/* A key of that name in another group, or the option's word for one: "mem" is
+ * "nccl.mem", "nccl.dir" is "dir", "nccl.nccl" is "nccl.version". Into buf;
+ * NULL: there is none. */
+static const char *elsewhere(const struct loader *ld, const char *key,
+                             char *buf, size_t len)
+{
+    for (size_t i = 0; i < ld->n_keys; i++)
+        if (!strcmp(ld->keys[i].key, key) ||
+            !strcmp(ld->keys[i].knob->name, key)) {
+            snprintf(buf, len, "%s%s%s", ld->keys[i].group,
+                     *ld->keys[i].group ? "." : "", ld->keys[i].key);
+            return buf;
+        }
+    return NULL;
+}
+
 static void unknown_key(struct loader *ld, const char *group,
                         const config_setting_t *s)
 {
     const char *names[SITEKEYS_MAX + 4], *near;
     const char *key = config_setting_name(s);
+    char buf[128];
     struct jp_error one;
     size_t n = 0;
 
@@ -54,9 +72,11 @@ static void unknown_key(struct loader *ld, const char *group,
         names[n++] = sitekeys_groups[i];
     if (!*group)
         names[n++] = "lock";
-    near = nearest_find(key, names, n);
+    near = elsewhere(ld, key, buf, sizeof(buf));
+    if (!near)
+        near = nearest_find(key, names, n);
     error_set(&one, "unknown key \"%s%s%s\"%s%s%s", group, *group ? "." : "",
-              key, near ? "; did you mean \"" : "", near ? near : "",
+              QUOTE(key), near ? "; did you mean \"" : "", near ? near : "",
               near ? "\"?" : "");
     note(ld, config_setting_source_line(s), &one);
 }
@@ -94,6 +114,27 @@ static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
     }
 }
 
+/* The text of a value; a list of names may be one, ["a", "b"], too. */
+static const char *value_text(const struct jp_knob *knob,
+                              const config_setting_t *s, char *buf, size_t len)
+{
+    size_t used = 0;
+
+    if (knob->kind != JP_KNOB_LIST || !config_setting_is_aggregate(s) ||
+        config_setting_is_group(s))
+        return scalar_text(s, buf, len);
+    buf[0] = '\0';
+    for (int i = 0; i < config_setting_length(s) && used < len; i++) {
+        const char *name = config_setting_get_string_elem(s, i);
+
+        if (!name)
+            return NULL;
+        used += (size_t) snprintf(buf + used, len - used, "%s%s", i ? "," : "",
+                                  name);
+    }
+    return used < len ? buf : NULL;
+}
+
 static int add(struct sitefile_value **list, size_t *n, const char *name,
                const char *value, const char *where)
 {
@@ -125,7 +166,7 @@ static void read_value(struct loader *ld, const char *group,
     unsigned line = config_setting_source_line(s);
     const char *name = config_setting_name(s), *text;
     const struct sitekey *key = find_key(ld, group, name);
-    char buf[512], full[128], where[WHERE_LEN];
+    char buf[2048], full[128], where[WHERE_LEN];
     struct jp_error one;
 
     if (!key) {
@@ -133,11 +174,12 @@ static void read_value(struct loader *ld, const char *group,
         return;
     }
     snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
-    text = scalar_text(s, buf, sizeof(buf));
+    text = value_text(key->knob, s, buf, sizeof(buf));
     if (key->site_only && ld->kind == SITEFILE_USER)
         error_set(&one, "\"%s\" belongs to the site's file", full);
     else if (!text)
-        error_set(&one, "\"%s\" is neither a string nor a number", full);
+        error_set(&one, "\"%s\" is no single value: needs %s", full,
+                  knob_format_range(key->knob, buf, sizeof(buf)));
     else if (knob_check(key->knob, text, &one) < 0)
         error_wrap(&one, "%s", full);
     else if (add(&ld->file->values, &ld->file->n_values, full, text,
@@ -153,24 +195,28 @@ static int check_lock(const struct loader *ld, const char *name,
                       struct jp_error *err)
 {
     char names[SITEKEYS_MAX][64];
-    const char *list[SITEKEYS_MAX], *near;
+    const char *list[SITEKEYS_MAX], *near = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < ld->n_keys; i++) {
         const struct sitekey *key = &ld->keys[i];
 
-        if (key->site_only || !strcmp(key->key, "default"))
+        if (key->site_only)
             continue;
         snprintf(names[n], sizeof(names[n]), "%s%s%s", key->group,
                  *key->group ? "." : "", key->key);
         list[n] = names[n];
-        if (!strcmp(list[n++], name))
+        if (!strcmp(list[n], name))
             return 0;
+        if (!near && !strcmp(key->key, name))
+            near = list[n]; /* "mem" for "nccl.mem" */
+        n++;
     }
-    near = nearest_find(name, list, n);
+    if (!near)
+        near = nearest_find(name, list, n);
     return error_set(err, "lock: \"%s\" is no key that can be locked%s%s%s",
-                     name, near ? "; did you mean \"" : "", near ? near : "",
-                     near ? "\"?" : "");
+                     QUOTE(name), near ? "; did you mean \"" : "",
+                     near ? near : "", near ? "\"?" : "");
 }
 
 static void read_locks(struct loader *ld, const config_setting_t *s)

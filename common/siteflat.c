@@ -15,7 +15,7 @@
 /* What one reading carries through its depths. */
 struct reader {
     struct siteflat *flat;
-    bool group_writable;
+    bool user; /* a user's file */
     size_t total; /* bytes read so far */
     struct jp_error *err;
 };
@@ -157,6 +157,11 @@ static int include(struct reader *r, struct scan *s)
 
     if (!path)
         return -1;
+    if (r->user) {
+        fail_at(r, s, "@include belongs to the site's file");
+        errno = EINVAL;
+        goto out;
+    }
     if (s->depth >= JP_SITEFILE_MAX_DEPTH) {
         fail_at(r, s, "@include is nested too deep (a loop?)");
         goto out;
@@ -202,7 +207,7 @@ static int copy_text(struct reader *r, struct scan *s)
 
 static int check_owner(struct reader *r, int fd, const char *path)
 {
-    mode_t bad = r->group_writable ? S_IWOTH : S_IWGRP | S_IWOTH;
+    mode_t bad = r->user ? S_IWOTH : S_IWGRP | S_IWOTH;
     struct stat st;
 
     if (fstat(fd, &st) < 0)
@@ -258,11 +263,11 @@ out:
     return rc;
 }
 
-int siteflat_read(const char *path, bool group_writable, struct siteflat *out,
+int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err)
 {
     struct siteflat flat = {0};
-    struct reader r = {&flat, group_writable, 0, err};
+    struct reader r = {&flat, user, 0, err};
     int rc = read_file(&r, path, 0);
 
     /* one is left only inside a string that spans lines */

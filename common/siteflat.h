@@ -31,10 +31,11 @@ struct siteflat {
     size_t n_files;
 };
 
-/* Reads path. group_writable: a user's file may be writable by its group.
- * On failure *out is unchanged (errno ENOENT only if path itself is missing);
- * else siteflat_fini frees. */
-int siteflat_read(const char *path, bool group_writable, struct siteflat *out,
+/* Reads path. user: a user's file may be writable by its group and is one file,
+ * without @include: it is read within srun's time limit. On failure *out is
+ * unchanged (errno ENOENT only if path itself is missing); else siteflat_fini
+ * frees. */
+int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err);
 void siteflat_fini(struct siteflat *flat);
 

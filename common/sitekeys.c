@@ -5,6 +5,7 @@
 
 #define SECOND 1000000ULL
 #define MINUTE (60 * SECOND)
+#define DAY (24 * 60 * MINUTE)
 
 const char *const sitekeys_groups[4] = {"nccl", "copper", "policy", ""};
 
@@ -19,13 +20,26 @@ static const struct jp_knob default_copper = {
     0,         "off|aggregate|top|full",
     "off",     "mode of steps that do not ask for one"};
 
-static const struct jp_knob libraries[] = {
+/* What only the site says about NCCL profiles. */
+static const struct jp_knob site_nccl[] = {
+    {"default_partitions", JP_KNOB_LIST, 0, 0, 0, NULL, NULL,
+     "partitions that the default is for"},
+    {"default_accounts", JP_KNOB_LIST, 0, 0, 0, NULL, NULL,
+     "accounts that the default is for"},
+    {"default_gres", JP_KNOB_LIST, 0, 0, 0, NULL, NULL,
+     "generic resources of which a job must have one"},
+    {"default_min_time", JP_KNOB_TIME, SECOND, 366 * DAY, 0, NULL, NULL,
+     "least time limit of a job that the default is for"},
+    {"node_memory", JP_KNOB_SIZE, 64 << 20, 1ULL << 50, 0, NULL, NULL,
+     "memory of the site's smallest node"},
     {"inspector", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
      "NVIDIA's libnccl-profiler-inspector.so"},
     {"example", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
      "NVIDIA's libnccl-profiler-example.so"},
     {"recorder", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
      "another libnccl-profiler-jobprof.so than the installed one"},
+    {"known_bad", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "another nccl-known-bad.conf than the installed one"},
 };
 
 static const struct {
@@ -85,8 +99,8 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     keys[n++] = (struct sitekey){"nccl", "default", &default_nccl, false,
                                  SITEKEY_NO_POLICY};
     add_knobs(&jp_grammar_nccl, keys, &n);
-    for (size_t i = 0; i < N(libraries); i++)
-        keys[n++] = (struct sitekey){"nccl", libraries[i].name, &libraries[i],
+    for (size_t i = 0; i < N(site_nccl); i++)
+        keys[n++] = (struct sitekey){"nccl", site_nccl[i].name, &site_nccl[i],
                                      true, SITEKEY_NO_POLICY};
     keys[n++] = (struct sitekey){"copper", "default", &default_copper, false,
                                  SITEKEY_NO_POLICY};

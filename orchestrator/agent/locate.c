@@ -11,6 +11,7 @@
 #include "common/num.h"
 #include "orchestrator/agent/resolve.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/slurmjob.h"
 
 /* The module takes no answer that comes after 2 s. */
 #define JOIN_WAIT_MS 1500
@@ -58,10 +59,8 @@ static int resolve_here(const struct plan_input *plan,
     return 0;
 }
 
-static int wait_for_conf(const char *dir, struct jp_error *err)
+static int wait_for_conf(const char *dir, uint64_t end_ms, struct jp_error *err)
 {
-    uint64_t end_ms = clock_mono_ms() + JOIN_WAIT_MS;
-
     while (!has_conf(dir)) {
         if (clock_mono_ms() >= end_ms)
             return error_set(err, "%s: no job.conf", dir);
@@ -73,21 +72,31 @@ static int wait_for_conf(const char *dir, struct jp_error *err)
 int locate_dir(const struct jp_locate *settings, char **dir,
                struct jp_error *err)
 {
+    struct slurmjob_memo memo = {0};
+    /* srun has decided for all components before it launched them */
+    bool het = getenv("SLURM_HET_SIZE") != NULL, hidden = false;
     const struct plan_input plan = {.config = settings->config,
                                     .default_mode = settings->default_mode,
                                     .nccl = settings->nccl,
                                     .copper = settings->copper,
-                                    .env = node_env};
+                                    .env = node_env,
+                                    .ask = slurmjob_ask,
+                                    .ask_arg = &memo,
+                                    .settled = het};
+    uint64_t end_ms = clock_mono_ms() + JOIN_WAIT_MS;
     char *found = NULL;
 
-    if (resolve_dir(&plan, &found, err) < 0)
+    if (resolve_dir(&plan, &found, &hidden, err) < 0)
         return -1;
     if (found && !has_conf(found)) {
-        if (settings->nodeid == 0 && !getenv("SLURM_HET_SIZE")) {
+        if (settings->nodeid == 0 && !het) {
             free(found);
             return resolve_here(&plan, settings, dir, err);
         }
-        if (wait_for_conf(found, err) < 0) {
+        if (het && hidden) { /* the default is not for this job */
+            free(found);
+            found = NULL;
+        } else if (wait_for_conf(found, end_ms, err) < 0) {
             free(found);
             return -1;
         }

@@ -16,7 +16,7 @@ bool resolve_is_profiled(const struct jp_plan *plan)
 
 static bool asks(const char *text)
 {
-    return text && *text && strncmp(text, "off", 3) != 0;
+    return text && *text && strcmp(text, "off") != 0;
 }
 
 bool resolve_is_asked(const struct plan_input *in)
@@ -69,6 +69,24 @@ static int check_rival(const char *step_dir, uint64_t job_id,
     return rc;
 }
 
+/* Why the site's default is for this job, behind what is said of the mode. */
+static int explain_mode(const struct plan_side *side, struct jp_jobconf *conf,
+                        struct jp_error *err)
+{
+    char *text;
+
+    if (!side->mode_reason || !*side->mode_reason || !conf->n_settings)
+        return 0;
+    text = fileio_path("%s%s%s", conf->settings[0].reason,
+                       *conf->settings[0].reason ? "; " : "",
+                       side->mode_reason);
+    if (!text)
+        return error_set(err, "out of memory");
+    free(conf->settings[0].reason);
+    conf->settings[0].reason = text;
+    return 0;
+}
+
 /* The directory with its job.conf. */
 static int make_place(const struct resolve_input *in,
                       struct resolve_place *place,
@@ -102,7 +120,8 @@ static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
         rc = no_place(plan);
         goto out;
     }
-    if (resolve_conf(in, plan, &place, &conf, &answer->note, err) < 0)
+    if (resolve_conf(in, plan, &place, &conf, &answer->note, err) < 0 ||
+        explain_mode(&plan->nccl, &conf, err) < 0)
         goto out;
     if (make_place(in, &place, &conf, answer->hash, err) < 0) {
         rc = no_place(plan);
@@ -116,6 +135,19 @@ out:
     jobconf_fini(&conf);
     resolve_place_fini(&place);
     return rc;
+}
+
+/* A locked default has overruled the user: that is worth a line. */
+static int note_lock(const struct jp_plan *plan, char **note,
+                     struct jp_error *err)
+{
+    const struct plan_side *sides[] = {&plan->nccl, &plan->copper};
+
+    for (size_t i = 0; i < 2; i++)
+        if (sides[i]->overruled &&
+            resolve_note(note, err, "%s", sides[i]->overruled) < 0)
+            return -1;
+    return 0;
 }
 
 int resolve_step(const struct resolve_input *in, struct resolve_answer *out,
@@ -136,6 +168,8 @@ int resolve_step(const struct resolve_input *in, struct resolve_answer *out,
         free(answer.note);
         answer.note = NULL;
     }
+    if (rc == 0)
+        rc = note_lock(&plan, &answer.note, err);
     plan_fini(&plan);
     if (rc < 0) {
         resolve_answer_fini(&answer);

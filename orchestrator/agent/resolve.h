@@ -30,7 +30,7 @@ struct resolve_answer {
     char *dir;        /* absolute step directory; NULL: unprofiled */
     char hash[17];    /* of job.conf */
     unsigned limit_s; /* srun may wait so long for the report */
-    char *note;       /* one line for the user, or NULL */
+    char *note;       /* lines for the user, or NULL */
 };
 
 /* Merges the settings, makes the step directory and writes job.conf. 0 with
@@ -43,6 +43,13 @@ void resolve_answer_fini(struct resolve_answer *answer);
 /* Whether the user himself (option or JOBPROF_NCCL, JOBPROF_COPPER) or the
  * plugstack line asks for something: then trouble is worth a line. */
 bool resolve_is_asked(const struct plan_input *in);
+
+/* --- resolve_check.c: before the allocation --- */
+
+/* Refuses settings that no allocation can make fit: the profiler that would run
+ * has no fallback and cannot be sized with what is known here. Trouble with
+ * files and variables is no refusal. */
+int resolve_check(const struct plan_input *in, struct jp_error *err);
 
 /* --- resolve_dir.c: where --- */
 
@@ -74,8 +81,10 @@ int resolve_facts(const struct plan_input *in, struct resolve_facts *out,
 
 /* The directory that resolve_step makes with the same settings and environment
  * (SLURM_SUBMIT_DIR, SLURM_JOB_ID, SLURM_STEP_ID ...), also on a node. *dir is
- * NULL when the step is not profiled. Caller frees. Creates nothing. */
-int resolve_dir(const struct plan_input *in, char **dir, struct jp_error *err);
+ * NULL when the step is not profiled, *hidden tells that only a default asks for
+ * it. Caller frees. Creates nothing. */
+int resolve_dir(const struct plan_input *in, char **dir, bool *hidden,
+                struct jp_error *err);
 
 /* The same for merged settings. */
 int resolve_place(const struct plan_input *in, const struct jp_plan *plan,
@@ -95,11 +104,15 @@ void resolve_unmake_job(const struct resolve_place *place);
 
 /* --- resolve_conf.c: what --- */
 
-/* Fills job.conf. *note (may be set on success) is one line for the user;
+/* Fills job.conf. *note (may be set on success) is lines for the user;
  * caller frees. -1: the step cannot be profiled so; *out is unchanged. */
 int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
                  const struct resolve_place *place, struct jp_jobconf *out,
                  char **note, struct jp_error *err);
+
+/* Appends a line to *note (NULL: none yet). -1: no memory. */
+int resolve_note(char **note, struct jp_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Did the user ask, by option or variable, rather than a default? */
 bool resolve_is_explicit(const struct jp_plan *plan);
@@ -112,14 +125,24 @@ struct resolve_choice {
     const struct backend *backend;
     char *reason; /* why it is not the one that was asked for, or "" */
     struct backend_input input; /* borrows from plan and step_dir */
+    struct backend_forecast forecast; /* zeros: not known for this profiler */
+    char *warnings; /* known trouble of the release, lines; NULL: none */
+    char *remarks;  /* the same, rare: for the plan only */
 };
 
-/* Takes the mode's backend, or its fallback when that one cannot run. -1: none
- * can, and why. resolve_choice_fini frees. */
+/* Takes the mode's backend, or its fallback when that one cannot run or does
+ * not fit. -1: none can, and why. resolve_choice_fini frees. */
 int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
                    const char *step_dir, struct resolve_choice *out,
                    struct jp_error *err);
 void resolve_choice_fini(struct resolve_choice *choice);
+
+/* --- resolve_known.c: trouble of NCCL's release --- */
+
+/* Fills choice's warnings and remarks from the list of known-bad releases. -1:
+ * the release is not to be profiled by choice's backend; err says why. */
+int resolve_known(const struct jp_plan *plan, struct resolve_choice *choice,
+                  struct jp_error *err);
 
 /* --- resolve_print.c: for people --- */
 

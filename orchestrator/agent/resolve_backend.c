@@ -52,9 +52,15 @@ static int try_backend(const struct jp_plan *plan, const char *name,
     choice->backend = backend;
     choice->input.library = library_of(plan, name);
     choice->input.library_exists = readable(choice->input.library);
-    if (!backend->planner->usable)
+    choice->forecast = (struct backend_forecast){0};
+    if (backend->planner->usable &&
+        backend->planner->usable(&choice->input, err) < 0)
+        return -1;
+    if (resolve_known(plan, choice, err) < 0)
+        return -1;
+    if (!backend->planner->size)
         return 0;
-    return backend->planner->usable(&choice->input, err);
+    return backend->planner->size(&choice->input, &choice->forecast, err);
 }
 
 int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
@@ -62,21 +68,26 @@ int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
                    struct jp_error *err)
 {
     const char *name = wanted(&plan->nccl), *fallback = NULL;
-    struct resolve_choice choice = {.input = {.side = &plan->nccl,
-                                              .step_dir = step_dir,
-                                              .nnodes = in->nnodes,
-                                              .ntasks = in->ntasks}};
+    struct resolve_choice choice = {
+        .input = {.side = &plan->nccl, .step_dir = step_dir}};
     struct jp_error why = {""};
+
+    jobshape_get(&in->plan, plan, "", step_dir, in->nnodes, in->ntasks,
+                 &choice.input.shape);
 
     if (try_backend(plan, name, &choice, &why) < 0) {
         if (choice.backend)
             fallback = choice.backend->planner->fallback;
-        if (!fallback || try_backend(plan, fallback, &choice, err) < 0)
+        if (!fallback || try_backend(plan, fallback, &choice, err) < 0) {
+            resolve_choice_fini(&choice);
             return error_set(err, "%s", why.text);
+        }
     }
     choice.reason = strdup(why.text);
-    if (!choice.reason)
+    if (!choice.reason) {
+        resolve_choice_fini(&choice);
         return error_set(err, "out of memory");
+    }
     *out = choice;
     return 0;
 }
@@ -84,5 +95,7 @@ int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
 void resolve_choice_fini(struct resolve_choice *choice)
 {
     free(choice->reason);
+    free(choice->warnings);
+    free(choice->remarks);
     *choice = (struct resolve_choice){0};
 }

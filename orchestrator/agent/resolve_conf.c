@@ -5,6 +5,8 @@
 #include "config.h"
 #endif
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +25,26 @@
 bool resolve_is_explicit(const struct jp_plan *plan)
 {
     return plan->nccl.mode_source >= PLAN_ENV;
+}
+
+int resolve_note(char **note, struct jp_error *err, const char *fmt, ...)
+{
+    char *line = NULL, *both;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&line, fmt, ap) < 0)
+        line = NULL;
+    va_end(ap);
+    if (!line)
+        return error_set(err, "out of memory");
+    both = *note ? fileio_path("%s\n%s", *note, line) : strdup(line);
+    free(line);
+    if (!both)
+        return error_set(err, "out of memory");
+    free(*note);
+    *note = both;
+    return 0;
 }
 
 /* Copies text ("" for NULL) into *slot; *ok turns false without memory. */
@@ -125,9 +147,24 @@ static int fill_nccl(const struct resolve_input *in, const struct jp_plan *plan,
     if (fill_settings(side, choice->backend->name, reason, &conf->settings,
                       &conf->n_settings, err) < 0)
         return -1;
-    if (*choice->reason)
-        *note = fileio_path("%s; the %s runs", choice->reason,
-                            choice->backend->name);
+    conf->memory_bytes = choice->forecast.memory_bytes;
+    conf->disk_bytes = choice->forecast.disk_bytes;
+    conf->planned_ops = choice->forecast.planned_ops;
+    conf->kept_ops = choice->forecast.kept_ops;
+    copy_to(&conf->lost, choice->forecast.lost, &ok);
+    if (!ok)
+        return error_set(err, "out of memory");
+    if (*choice->reason && resolve_note(note, err, "%s; the %s runs",
+                                        choice->reason,
+                                        choice->backend->name) < 0)
+        return -1;
+    if (*choice->forecast.lost &&
+        resolve_note(note, err, "%s %s", choice->backend->name,
+                     choice->forecast.lost) < 0)
+        return -1;
+    if (choice->warnings &&
+        resolve_note(note, err, "%s", choice->warnings) < 0)
+        return -1;
     return resolve_env(in, plan, choice, conf, note, err);
 }
 

@@ -188,7 +188,8 @@ void resolve_place_fini(struct resolve_place *place)
     *place = (struct resolve_place){0};
 }
 
-int resolve_dir(const struct plan_input *in, char **dir, struct jp_error *err)
+int resolve_dir(const struct plan_input *in, char **dir, bool *hidden,
+                struct jp_error *err)
 {
     struct resolve_place place = {0};
     struct jp_plan plan;
@@ -200,6 +201,7 @@ int resolve_dir(const struct plan_input *in, char **dir, struct jp_error *err)
         rc = resolve_place(in, &plan, &place, err);
         if (rc == 0) {
             *dir = place.step_dir;
+            *hidden = place.hidden;
             place.step_dir = NULL;
         }
     } else {

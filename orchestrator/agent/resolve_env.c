@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fileio.h"
-
 #define PLUGIN "NCCL_PROFILER_PLUGIN"
 
 bool resolve_env_is_ours(const struct plan_input *in, const char *name)
@@ -31,12 +29,12 @@ static int report_user(const char *name, const char *value,
         (char *) name, (char *) value, (char *) plan_source_words[PLAN_ENV],
         (char *) name, (char *) "set by the user; force=1 replaces it"};
 
-    if (!strcmp(name, PLUGIN)) {
-        free(*note);
-        *note = fileio_path(PLUGIN "=%s is set in the environment and stays "
-                                   "(force=1 replaces it)",
-                            value);
-    }
+    if (!strcmp(name, PLUGIN) &&
+        resolve_note(note, err,
+                     PLUGIN "=%s is set in the environment and stays "
+                            "(force=1 replaces it)",
+                     value) < 0)
+        return -1;
     return resolve_add_setting(&conf->settings, &conf->n_settings, &one, err);
 }
 

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "common/quote.h"
 #include "orchestrator/agent/resolve.h"
+#include "orchestrator/collect/slurmjob.h"
 
 struct options {
     struct resolve_input in;
@@ -85,6 +87,14 @@ static int parse_options(int argc, char **argv, struct options *o)
     return optind == argc ? 0 : -1;
 }
 
+/* One line of ours, harmless to the terminal. */
+static void say(const char *text)
+{
+    fputs("jobprof: ", stderr);
+    quote_print(stderr, text);
+    fputc('\n', stderr);
+}
+
 static int check_one(const struct jp_grammar *grammar, const char *text,
                      const char *config)
 {
@@ -92,7 +102,20 @@ static int check_one(const struct jp_grammar *grammar, const char *text,
 
     if (!text || plan_check(grammar, text, config, &err) == 0)
         return JP_EXIT_OK;
-    fprintf(stderr, "jobprof: %s: %s\n", grammar->option, err.text);
+    error_wrap(&err, "%s", grammar->option);
+    say(err.text);
+    return JP_EXIT_REFUSED;
+}
+
+/* Settings that no allocation can make fit. */
+static int check_size(const struct plan_input *in)
+{
+    struct jp_error err;
+
+    if (!in->nccl || resolve_check(in, &err) == 0)
+        return JP_EXIT_OK;
+    error_wrap(&err, "%s", jp_grammar_nccl.option);
+    say(err.text);
     return JP_EXIT_REFUSED;
 }
 
@@ -100,7 +123,9 @@ static int check(const struct plan_input *in)
 {
     int rc = check_one(&jp_grammar_nccl, in->nccl, in->config);
 
-    return rc ? rc : check_one(&jp_grammar_copper, in->copper, in->config);
+    if (rc == JP_EXIT_OK)
+        rc = check_one(&jp_grammar_copper, in->copper, in->config);
+    return rc == JP_EXIT_OK ? check_size(in) : rc;
 }
 
 /* Is the effective mode `plan`? */
@@ -116,10 +141,13 @@ static bool wants_plan(const struct plan_input *in)
     return yes;
 }
 
-static int unprofiled(const struct plan_input *in, const struct jp_error *err)
+static int unprofiled(const struct plan_input *in, struct jp_error *err)
 {
-    if (resolve_is_asked(in))
-        fprintf(stderr, "jobprof: %s (the step runs unprofiled)\n", err->text);
+    if (resolve_is_asked(in)) {
+        fputs("jobprof: ", stderr);
+        quote_print(stderr, err->text);
+        fputs(" (the step runs unprofiled)\n", stderr);
+    }
     return JP_EXIT_NOT_PROFILED;
 }
 
@@ -133,6 +161,15 @@ static int print_plan(const struct resolve_input *in)
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
+/* Each of its lines with our name in front. */
+static void print_note(char *note)
+{
+    char *line;
+
+    while ((line = strsep(&note, "\n")))
+        say(line);
+}
+
 static int resolve(const struct resolve_input *in)
 {
     struct resolve_answer answer;
@@ -140,8 +177,7 @@ static int resolve(const struct resolve_input *in)
 
     if (resolve_step(in, &answer, &err) < 0)
         return unprofiled(&in->plan, &err);
-    if (answer.note)
-        fprintf(stderr, "jobprof: %s\n", answer.note);
+    print_note(answer.note);
     if (answer.dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n"
                "SLURM_JOBPROF_LIMIT=%u\n",
@@ -153,7 +189,9 @@ static int resolve(const struct resolve_input *in)
 
 int cmd_resolve(int argc, char **argv)
 {
-    struct options o = {.in.owner = true};
+    struct slurmjob_memo memo = {0};
+    struct options o = {.in = {.owner = true,
+                               .plan = {.ask = slurmjob_ask, .ask_arg = &memo}}};
 
     if (parse_options(argc, argv, &o) < 0) {
         fprintf(stderr, "jobprof-node resolve: bad command line\n");

@@ -1,23 +1,25 @@
-/* slurmjob.c - ask the controller for a job's working directory. */
+/* slurmjob.c - ask the controller about a job. */
 #include "config.h"
 
 #include "orchestrator/collect/slurmjob.h"
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
 
 #ifdef HAVE_SLURM
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <slurm/slurm.h>
 
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/slurmgres.h"
 
 static int load_job(job_info_msg_t **jobs, uint32_t job_id)
 {
@@ -31,72 +33,143 @@ static int load_job(job_info_msg_t **jobs, uint32_t job_id)
 #endif
 }
 
-/* In the child: writes the directory to fd. Never returns. */
+/* A text that does not fit stays unknown. */
+static void copy(const char *text, char *buf, size_t len)
+{
+    if (text && strlen(text) < len)
+        memcpy(buf, text, strlen(text) + 1);
+}
+
+static uint64_t limit_us(uint32_t minutes)
+{
+    if (minutes == INFINITE)
+        return UINT64_MAX;
+    return minutes == NO_VAL ? 0 : minutes * 60000000ULL;
+}
+
+static void fill(const slurm_job_info_t *job, struct slurmjob *out)
+{
+    const char *const requests[] = {job->tres_per_job, job->tres_per_node,
+                                    job->tres_per_socket, job->tres_per_task,
+                                    job->gres_total};
+
+    copy(job->work_dir, out->work_dir, sizeof(out->work_dir));
+    copy(job->partition, out->facts.partition, sizeof(out->facts.partition));
+    copy(job->account, out->facts.account, sizeof(out->facts.account));
+    out->facts.time_limit_us = limit_us(job->time_limit);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+        slurmgres_add(requests[i], false, out->facts.gres,
+                      sizeof(out->facts.gres));
+    slurmgres_add(job->tres_alloc_str, true, out->facts.gres,
+                  sizeof(out->facts.gres));
+}
+
+/* In the child: writes the answer to fd. Never returns. */
 static void answer(int fd, uint32_t job_id)
 {
+    static struct slurmjob job;
     job_info_msg_t *jobs = NULL;
     int null = open("/dev/null", O_RDWR);
-    const char *dir = NULL;
 
     if (null >= 0)
         dup2(null, STDERR_FILENO); /* libslurm complains there */
     slurm_init(NULL);
-    if (load_job(&jobs, job_id) == 0 && jobs->record_count > 0)
-        dir = jobs->job_array[0].work_dir;
-    if (dir && strlen(dir) < PATH_MAX)
-        _exit(write(fd, dir, strlen(dir)) < 0);
-    _exit(1);
+    if (load_job(&jobs, job_id) != 0 || jobs->record_count == 0)
+        _exit(1);
+    fill(&jobs->job_array[0], &job);
+    _exit(write(fd, &job, sizeof(job)) != (ssize_t) sizeof(job));
 }
 
-/* Reads until end of file, a full buffer or the deadline. */
-static size_t read_answer(int fd, char *buf, size_t max)
+/* Reads until the answer is whole, end of file or the deadline. */
+static bool read_answer(int fd, unsigned wait_ms, struct slurmjob *out)
 {
-    uint64_t deadline = clock_mono_ms() + JP_SLURMJOB_WAIT_MS;
+    uint64_t deadline = clock_mono_ms() + wait_ms;
     struct pollfd end = {.fd = fd, .events = POLLIN};
     size_t len = 0;
 
-    while (len < max) {
+    while (len < sizeof(*out)) {
         uint64_t now = clock_mono_ms();
         ssize_t n;
 
         if (now >= deadline || poll(&end, 1, (int) (deadline - now)) == 0)
-            return 0;
-        n = read(fd, buf + len, max - len);
-        if (n == 0)
-            return len;
-        if (n < 0 && errno != EINTR)
-            return 0;
+            return false;
+        n = read(fd, (char *) out + len, sizeof(*out) - len);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
         len += n > 0 ? (size_t) n : 0;
     }
-    return len;
+    return true;
 }
 
-char *slurmjob_work_dir(uint32_t job_id)
+bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
 {
-    char dir[PATH_MAX];
+    struct slurmjob job;
+    bool whole = false;
     int ends[2];
-    size_t len = 0;
     pid_t pid;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return NULL;
+        return false;
     pid = fork();
     if (pid == 0)
         answer(ends[1], job_id);
     close(ends[1]);
     if (pid > 0) {
-        len = read_answer(ends[0], dir, sizeof(dir) - 1);
+        whole = read_answer(ends[0], wait_ms, &job);
         kill(pid, SIGKILL);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
     close(ends[0]);
-    return len > 0 && dir[0] == '/' ? strndup(dir, len) : NULL;
+    if (whole)
+        *out = job;
+    return whole;
 }
 #else
-char *slurmjob_work_dir(uint32_t job_id)
+bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
 {
     (void) job_id;
-    return NULL;
+    (void) wait_ms;
+    (void) out;
+    return false;
 }
 #endif
+
+char *slurmjob_work_dir(uint32_t job_id)
+{
+    struct slurmjob job;
+
+    if (!slurmjob_get(job_id, JP_SLURMJOB_WAIT_MS, &job) ||
+        job.work_dir[0] != '/')
+        return NULL;
+    return strdup(job.work_dir);
+}
+
+static void ask(struct jp_jobfacts *facts)
+{
+    struct slurmjob job;
+    uint64_t id;
+
+    if (num_parse_u64(getenv("SLURM_JOB_ID"), 1, UINT32_MAX, &id, NULL) < 0 ||
+        !slurmjob_get((uint32_t) id, JP_SLURMJOB_LAUNCH_MS, &job))
+        return;
+    if (*facts->partition)
+        memcpy(job.facts.partition, facts->partition, sizeof(facts->partition));
+    if (*facts->account)
+        memcpy(job.facts.account, facts->account, sizeof(facts->account));
+    if (facts->time_limit_us)
+        job.facts.time_limit_us = facts->time_limit_us;
+    *facts = job.facts;
+}
+
+void slurmjob_ask(void *arg, struct jp_jobfacts *facts)
+{
+    struct slurmjob_memo *memo = arg;
+
+    if (!memo->done) {
+        memo->facts = *facts;
+        ask(&memo->facts);
+        memo->done = true;
+    }
+    *facts = memo->facts;
+}

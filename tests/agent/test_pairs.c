@@ -21,18 +21,18 @@ static void test_format(void **state)
         struct jp_envvar var;
         const char *wanted; /* NULL: refused */
     } table[] = {
-        {{name_a, plain, false}, "NCCL_A=1\n.\n"},
-        {{name_a, plain, true}, "?NCCL_A=1\n.\n"},
-        {{name_a, twice, false}, "NCCL_A=/x/n1/n1\n.\n"},
-        {{name_a, percent, false}, "NCCL_A=%%%n%\n.\n"},
-        {{name_a, code, false}, "NCCL_A=%J\n.\n"},
-        {{name_a, empty, false}, "NCCL_A=\n.\n"},
-        {{name_a, lines, false}, NULL},
-        {{name_bad, plain, false}, NULL},
-        {{name_digit, plain, false}, NULL},
-        {{name_none, plain, false}, NULL},
-        {{name_a, NULL, false}, NULL},
-        {{NULL, plain, false}, NULL},
+        {{name_a, plain, false, NULL}, "NCCL_A=1\n.\n"},
+        {{name_a, plain, true, NULL}, "?NCCL_A=1\n.\n"},
+        {{name_a, twice, false, NULL}, "NCCL_A=/x/n1/n1\n.\n"},
+        {{name_a, percent, false, NULL}, "NCCL_A=%%%n%\n.\n"},
+        {{name_a, code, false, NULL}, "NCCL_A=%J\n.\n"},
+        {{name_a, empty, false, NULL}, "NCCL_A=\n.\n"},
+        {{name_a, lines, false, NULL}, NULL},
+        {{name_bad, plain, false, NULL}, NULL},
+        {{name_digit, plain, false, NULL}, NULL},
+        {{name_none, plain, false, NULL}, NULL},
+        {{name_a, NULL, false, NULL}, NULL},
+        {{NULL, plain, false, NULL}, NULL},
     };
 
     (void) state;
@@ -62,7 +62,7 @@ static void test_limits(void **state)
     assert_string_equal(text, ".\n");
     free(text);
     for (size_t i = 0; i < JP_PAIRS_MAX; i++)
-        vars[i] = (struct jp_envvar){name_a, value, false};
+        vars[i] = (struct jp_envvar){name_a, value, false, NULL};
     conf.n_env = JP_PAIRS_MAX - 1; /* and the dot */
     text = pairs_format(&conf, "n1", NULL);
     assert_non_null(text);
@@ -88,7 +88,7 @@ static void test_plugin(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        struct jp_envvar var = {plugin, table[i].value, true};
+        struct jp_envvar var = {plugin, table[i].value, true, NULL};
         struct jp_jobconf conf = {.env = &var, .n_env = 1};
 
         assert_int_equal(pairs_check_plugin(&conf, NULL), table[i].rc);

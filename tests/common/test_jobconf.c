@@ -101,6 +101,9 @@ static void test_defaults(void **state)
     assert_int_equal(conf.policy.watcher_life_ms, JP_DEF_WATCHER_LIFE_MS);
     assert_int_equal(conf.summary, JP_SUMMARY_AUTO);
     assert_int_equal(conf.n_settings, 0);
+    assert_int_equal(conf.memory_bytes, 0);
+    assert_int_equal(conf.kept_ops, 0);
+    assert_string_equal(conf.lost, "");
     assert_null(jobconf_find(&conf, "mode"));
     jobconf_fini(&conf);
     jobconf_fini(&conf);
@@ -126,6 +129,12 @@ static void check_equal(const struct jp_jobconf *a, const struct jp_jobconf *b)
     assert_int_equal(b->n_env, 1);
     assert_string_equal(b->env[0].value, "%N");
     assert_true(b->env[0].soft);
+    assert_string_equal(b->env[0].reason, nasty);
+    assert_int_equal(b->memory_bytes, a->memory_bytes);
+    assert_int_equal(b->disk_bytes, a->disk_bytes);
+    assert_int_equal(b->planned_ops, a->planned_ops);
+    assert_int_equal(b->kept_ops, a->kept_ops);
+    assert_string_equal(b->lost, nasty);
 }
 
 static void test_round_trip(void **state)
@@ -136,7 +145,7 @@ static void test_round_trip(void **state)
     struct jp_setting settings[] = {{mode, recorder, empty, empty, empty},
                                     {odd, odd, odd, odd, odd}};
     struct jp_setting copper = {top, empty, empty, empty, empty};
-    struct jp_envvar env = {name, node, true};
+    struct jp_envvar env = {name, node, true, odd};
     struct jp_jobconf conf = {.schema = 1,
                               .created_us = 1795251741332365ULL,
                               .job_id = 1ULL << 40,
@@ -146,6 +155,11 @@ static void test_round_trip(void **state)
                               .explicit_request = true,
                               .hidden = true,
                               .summary = JP_SUMMARY_CARD,
+                              .memory_bytes = 1ULL << 33,
+                              .disk_bytes = 1ULL << 50,
+                              .planned_ops = 40000,
+                              .kept_ops = 1200,
+                              .lost = odd,
                               .policy.report_nice = 19,
                               .settings = settings,
                               .n_settings = 2,

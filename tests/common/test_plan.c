@@ -207,7 +207,8 @@ static void test_lookup(void **state)
     assert_int_equal(plan_make(&in, &plan, NULL), 0);
     assert_string_equal(plan.recorder, "/r.so");
     assert_null(plan.inspector);
-    assert_int_equal(plan_number(&plan.nccl, "nccl"), 2028);
+    assert_int_equal(plan_number(&plan.nccl, "nccl"),
+                     JP_NCCL_RELEASE(2, 28, 3));
     assert_int_equal(plan_number(&plan.nccl, "summary"), JP_SUMMARY_CARD);
     assert_int_equal(plan_number(&plan.nccl, "dir"), 0);
     assert_int_equal(plan_number(&plan.nccl, "wibble"), 0);

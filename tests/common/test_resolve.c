@@ -163,6 +163,7 @@ static void test_unasked(void **state)
     for (size_t i = 0; i < N(options); i++) {
         struct resolve_input in = input_of(*state, options[i]);
         struct resolve_answer answer;
+        bool hidden;
         char *dir;
 
         memset(env, 0, sizeof(env)); /* nothing is looked at then */
@@ -171,7 +172,7 @@ static void test_unasked(void **state)
         assert_null(answer.dir);
         assert_null(answer.note);
         resolve_answer_fini(&answer);
-        assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
+        assert_int_equal(resolve_dir(&in.plan, &dir, &hidden, NULL), 0);
         assert_null(dir);
     }
 }
@@ -195,6 +196,7 @@ static void test_step(void **state)
     struct jp_jobconf conf;
     struct stat st;
     char *path, *dir, hash[17];
+    bool hidden;
 
     set_env("SLURM_JOB_NAME", "../up");
     answer = resolve(&in);
@@ -215,8 +217,9 @@ static void test_step(void **state)
     assert_true(conf.explicit_request && !conf.hidden);
     jobconf_fini(&conf);
     free(path);
-    assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
+    assert_int_equal(resolve_dir(&in.plan, &dir, &hidden, NULL), 0);
     assert_string_equal(dir, answer.dir);
+    assert_false(hidden);
     free(dir);
     resolve_answer_fini(&answer);
     resolve_answer_fini(&answer);
@@ -253,6 +256,7 @@ static void test_restart(void **state)
 {
     struct resolve_input in = input_of(*state, "auto");
     struct resolve_answer answer;
+    bool hidden;
     char *dir;
 
     set_env("SLURM_RESTART_COUNT", "2");
@@ -260,7 +264,7 @@ static void test_restart(void **state)
     assert_true(exists(*state, "jobprof-12_r2/step-0/job.conf"));
     resolve_answer_fini(&answer);
     in.plan.nccl = "auto,dir=mine";
-    assert_int_equal(resolve_dir(&in.plan, &dir, NULL), 0);
+    assert_int_equal(resolve_dir(&in.plan, &dir, &hidden, NULL), 0);
     assert_non_null(strstr(dir, "/mine-12_r2/step-0"));
     free(dir);
 }

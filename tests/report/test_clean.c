@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/insight/figure.h"
+#include "common/figure.h"
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/plot_script.h"

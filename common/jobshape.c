@@ -1,0 +1,213 @@
+/* jobshape.c - job and node facts from Slurm's variables, /proc and /sys. */
+#include "common/jobshape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include "common/nodemem.h"
+#include "common/num.h"
+#include "common/quote.h"
+
+#define MIB (1ULL << 20)
+#define MAX_COUNT 1000000000u
+
+uint32_t jobshape_ranks(const struct jp_jobshape *shape)
+{
+    if (shape->ranks_per_node)
+        return shape->ranks_per_node;
+    if (!shape->nnodes || !shape->ntasks)
+        return 1;
+    return (shape->ntasks - 1) / shape->nnodes + 1;
+}
+
+/* --- Slurm's variables ---------------------------------------------------- */
+
+/* Reads the number at *text and moves it behind. -1: none, or zero. */
+static int take_count(const char **text, uint64_t *out)
+{
+    size_t n = strspn(*text, "0123456789");
+    char digits[16];
+
+    if (!n || n >= sizeof(digits))
+        return -1;
+    memcpy(digits, *text, n);
+    digits[n] = '\0';
+    *text += n;
+    return num_parse_u64(digits, 1, MAX_COUNT, out, NULL);
+}
+
+/* The largest of Slurm's "2(x3),1"; 0 for what is none. */
+static uint64_t largest_count(const char *text)
+{
+    uint64_t largest = 0, n, times;
+
+    while (text && *text) {
+        if (take_count(&text, &n) < 0)
+            return 0;
+        if (n > largest)
+            largest = n;
+        if (*text == '(') {
+            if (text[1] != 'x')
+                return 0;
+            text += 2;
+            if (take_count(&text, &times) < 0 || *text++ != ')')
+                return 0;
+        }
+        if (*text == ',' && text[1])
+            text++;
+        else if (*text)
+            return 0;
+    }
+    return largest;
+}
+
+/* The first of the variables that holds such a list. */
+static uint64_t first_count(const struct plan_input *in,
+                            const char *const *names)
+{
+    uint64_t n = 0;
+
+    for (; *names && !n; names++)
+        n = largest_count(plan_env(in, *names));
+    return n;
+}
+
+/* GPUs on a node: SLURM_GPUS_ON_NODE, or the number behind the last colon of
+ * "a100:4". */
+static uint64_t gpus(const struct plan_input *in)
+{
+    const char *text = plan_env(in, "SLURM_GPUS_ON_NODE");
+    const char *colon;
+
+    if (!text)
+        text = plan_env(in, "SLURM_GPUS_PER_NODE");
+    colon = text ? strrchr(text, ':') : NULL;
+    return largest_count(colon ? colon + 1 : text);
+}
+
+static uint64_t cpus(const struct plan_input *in, uint32_t ranks)
+{
+    static const char *const job[] = {"SLURM_JOB_CPUS_PER_NODE",
+                                      "SLURM_CPUS_ON_NODE", NULL};
+    static const char *const task[] = {"SLURM_CPUS_PER_TASK", NULL};
+    uint64_t per_task = first_count(in, task);
+
+    return per_task ? per_task * ranks : first_count(in, job);
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+/* Slurm's memory variable as bytes; false: it is not there. */
+static bool env_mib(const struct plan_input *in, const char *name,
+                    uint64_t *bytes)
+{
+    uint64_t mib;
+
+    if (num_parse_u64(plan_env(in, name), 0, UINT64_MAX / MIB, &mib, NULL) < 0)
+        return false;
+    *bytes = mib * MIB;
+    return true;
+}
+
+/* Memory of the step on a node as Slurm's variables say; 0: they do not, or it
+ * is the node's whole. */
+static uint64_t slurm_memory(const struct plan_input *in, uint32_t ranks,
+                             const char **from)
+{
+    uint64_t each, bytes;
+
+    *from = "SLURM_MEM_PER_NODE";
+    if (env_mib(in, *from, &each))
+        return each;
+    *from = "SLURM_MEM_PER_CPU";
+    if (env_mib(in, *from, &each) &&
+        !__builtin_mul_overflow(each, cpus(in, ranks), &bytes) && bytes)
+        return bytes;
+    *from = "SLURM_MEM_PER_GPU";
+    if (env_mib(in, *from, &each) &&
+        !__builtin_mul_overflow(each, gpus(in), &bytes) && bytes)
+        return bytes;
+    return 0;
+}
+
+static void fill_memory(const struct plan_input *in, const struct jp_plan *plan,
+                        struct jp_jobshape *out)
+{
+    uint64_t site = plan ? plan->node_memory_bytes : 0, step;
+    const char *from;
+
+    if (site)
+        out->node.ram_bytes = site;
+    step = slurm_memory(in, jobshape_ranks(out), &from);
+    if (!step) {
+        step = out->node.ram_bytes;
+        from = site ? plan->node_memory_where : "RAM of this host";
+    }
+    out->step_memory_bytes = step;
+    if (step)
+        quote_shorten(from, out->memory_from, sizeof(out->memory_from));
+}
+
+/* --- limits --------------------------------------------------------------- */
+
+static uint64_t address_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    return limit.rlim_cur;
+}
+
+/* Free space for us below the nearest parent of dir that exists; 0 where none
+ * can be asked. A file system that is full has one byte, so that it is known. */
+static uint64_t disk_free(const char *dir)
+{
+    char *path = dir ? strdup(dir) : NULL, *slash;
+    struct statvfs st;
+    uint64_t bytes = 0;
+    int rc = -1;
+
+    while (path && *path && (rc = statvfs(path, &st)) < 0 &&
+           (slash = strrchr(path, '/')))
+        slash[slash == path && slash[1]] = '\0';
+    if (rc == 0 &&
+        __builtin_mul_overflow((uint64_t) st.f_bavail, st.f_frsize, &bytes))
+        bytes = UINT64_MAX;
+    free(path);
+    return rc == 0 && !bytes ? 1 : bytes;
+}
+
+static uint32_t count_or(uint32_t given, const struct plan_input *in,
+                         const char *const *names)
+{
+    return given ? given : (uint32_t) first_count(in, names);
+}
+
+void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
+                  const char *root, const char *dir, uint32_t nnodes,
+                  uint32_t ntasks, struct jp_jobshape *out)
+{
+    static const char *const ranks[] = {"SLURM_STEP_TASKS_PER_NODE",
+                                        "SLURM_TASKS_PER_NODE",
+                                        "SLURM_NTASKS_PER_NODE", NULL};
+    static const char *const nodes[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES",
+                                        NULL};
+    static const char *const tasks[] = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
+                                        NULL};
+
+    *out = (struct jp_jobshape){.nnodes = count_or(nnodes, in, nodes),
+                                .ntasks = count_or(ntasks, in, tasks),
+                                .ranks_per_node =
+                                    (uint32_t) first_count(in, ranks)};
+    /* the job's list may stand for a smaller step's */
+    if (out->ntasks && out->ranks_per_node > out->ntasks)
+        out->ranks_per_node = out->ntasks;
+    nodemem_read(root, &out->node);
+    fill_memory(in, plan, out);
+    out->address_limit_bytes = address_limit();
+    out->disk_free_bytes = disk_free(dir);
+}

@@ -1,0 +1,93 @@
+/* quote.c - escape what a terminal must not get. */
+#include "common/quote.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Length of the well-formed UTF-8 sequence at s, its code point in *point; 0:
+ * there is none. */
+static size_t decode(const unsigned char *s, uint32_t *point)
+{
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = *s < 0x80             ? 1
+               : (*s & 0xe0) == 0xc0 ? 2
+               : (*s & 0xf0) == 0xe0 ? 3
+               : (*s & 0xf8) == 0xf0 ? 4
+                                     : 0;
+
+    if (!n)
+        return 0;
+    *point = n == 1 ? *s : *s & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        *point = *point << 6 | (s[i] & 0x3f);
+    }
+    if (*point < least[n] || *point > 0x10ffff ||
+        (*point >= 0xd800 && *point <= 0xdfff))
+        return 0;
+    return n;
+}
+
+static bool is_harmless(uint32_t point)
+{
+    if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+        return false;
+    if (point >= 0x200b && point <= 0x200f) /* no width, direction */
+        return false;
+    return !(point >= 0x2028 && point <= 0x202e) &&
+           !(point >= 0x2066 && point <= 0x2069) && point != 0xfeff;
+}
+
+/* Bytes of the next unit of s; *plain: it may be shown as it is. */
+static size_t next_unit(const char *s, bool *plain)
+{
+    uint32_t point = 0;
+    size_t n = decode((const unsigned char *) s, &point);
+
+    *plain = n && is_harmless(point);
+    return n ? n : 1;
+}
+
+const char *quote_text(const char *text, char buf[JP_QUOTE_LEN])
+{
+    size_t used = 0, at = 0;
+
+    for (text = text ? text : ""; text[at];) {
+        bool plain;
+        size_t n = next_unit(text + at, &plain);
+
+        if (at + n > JP_QUOTE_SHOWN) {
+            memcpy(buf + used, "...", 4);
+            return buf;
+        }
+        for (size_t i = 0; i < n; i++)
+            used += (size_t) snprintf(buf + used, JP_QUOTE_LEN - used,
+                                      plain ? "%c" : "\\x%02x",
+                                      (unsigned char) text[at + i]);
+        at += n;
+    }
+    buf[used] = '\0';
+    return buf;
+}
+
+void quote_shorten(const char *text, char *buf, size_t len)
+{
+    size_t n = strlen(text);
+
+    snprintf(buf, len, "%s%s", n < len ? "" : "...",
+             n < len ? text : text + n - (len - 4));
+}
+
+void quote_print(FILE *out, const char *text)
+{
+    while (*text) {
+        bool plain;
+        size_t n = next_unit(text, &plain);
+
+        for (size_t i = 0; i < n; i++)
+            fprintf(out, plain ? "%c" : "\\x%02x", (unsigned char) text[i]);
+        text += n;
+    }
+}
