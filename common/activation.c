@@ -9,7 +9,8 @@
 #define N(array) (sizeof(array) / sizeof(*(array)))
 #define SECOND 1000000ULL
 
-/* Any of them with a value says that the job has a GPU. */
+/* Any of them with a value says that the job has a GPU; in the first "0" is a
+ * GPU's index, in the others none. */
 static const char *const gpu_variables[] = {"SLURM_JOB_GPUS", "SLURM_GPUS",
                                             "SLURM_GPUS_ON_NODE",
                                             "SLURM_GPUS_PER_NODE"};
@@ -42,9 +43,12 @@ static void facts_of_env(const struct activation_input *in,
     copy_env(in, "SLURM_JOB_ACCOUNT", facts->account, sizeof(facts->account));
     if (start && end > start)
         facts->time_limit_us = (end - start) * SECOND;
-    for (size_t i = 0; i < N(gpu_variables); i++)
-        if (in->env(in->env_arg, gpu_variables[i]))
+    for (size_t i = 0; i < N(gpu_variables); i++) {
+        const char *value = in->env(in->env_arg, gpu_variables[i]);
+
+        if (value && (i == 0 || strcmp(value, "0") != 0))
             snprintf(facts->gres, sizeof(facts->gres), "gpu");
+    }
 }
 
 /* Appends " and <what> <value>" to reason. */

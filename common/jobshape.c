@@ -163,7 +163,8 @@ static uint64_t address_limit(void)
 }
 
 /* Free space for us below the nearest parent of dir that exists; 0 where none
- * can be asked. A file system that is full has one byte, so that it is known. */
+ * can be asked. A file system that is full has one byte, so that it is known.
+ */
 static uint64_t disk_free(const char *dir)
 {
     char *path = dir ? strdup(dir) : NULL, *slash;
@@ -199,10 +200,10 @@ void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
     static const char *const tasks[] = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
                                         NULL};
 
-    *out = (struct jp_jobshape){.nnodes = count_or(nnodes, in, nodes),
-                                .ntasks = count_or(ntasks, in, tasks),
-                                .ranks_per_node =
-                                    (uint32_t) first_count(in, ranks)};
+    *out = (struct jp_jobshape){
+        .nnodes = count_or(nnodes, in, nodes),
+        .ntasks = count_or(ntasks, in, tasks),
+        .ranks_per_node = (uint32_t) first_count(in, ranks)};
     /* the job's list may stand for a smaller step's */
     if (out->ntasks && out->ranks_per_node > out->ntasks)
         out->ranks_per_node = out->ntasks;

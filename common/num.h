@@ -1,8 +1,8 @@
 /* num.h - checked numbers: integers, sizes and durations from foreign text.
  *
  * Each function takes the whole string (no blanks, no sign where unsigned, no
- * trailing characters), checks the range and overflow, names the value in the
- * error and leaves *out untouched on failure. Returns 0 or -1.
+ * trailing characters), checks the range and overflow, names the value and the
+ * range in the error and leaves *out untouched on failure. Returns 0 or -1.
  */
 #ifndef JP_COMMON_NUM_H
 #define JP_COMMON_NUM_H

@@ -37,8 +37,8 @@ static int check_bytes(const char *text, struct jp_error *err)
     if (!text || !*text)
         return error_set(err, "the value is empty");
     if (strlen(text) > JP_PATTERN_MAX)
-        return error_set(err, "\"%s\" is longer than %d bytes",
-                         QUOTE(text), JP_PATTERN_MAX);
+        return error_set(err, "\"%s\" is longer than %d bytes", QUOTE(text),
+                         JP_PATTERN_MAX);
     for (const unsigned char *c = (const unsigned char *) text; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             return error_set(err, "\"%s\" has a control character",

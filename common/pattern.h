@@ -2,7 +2,8 @@
  *
  * Codes: %j job id (the leader's), %J job id and step id ("12.0"), %s step id,
  * %u user, %x job name, %A the array's job id, %a the index in the array (0
- * without one), %% a percent sign. Control characters, ".." components, a leading
+ * without one), %% a percent sign. Control characters, ".." components, a
+ * leading
  * "~" and "$NAME" (nobody expands them here) are refused.
  */
 #ifndef JP_COMMON_PATTERN_H

@@ -47,7 +47,7 @@ static int set(struct plan_value *slot, const char *value, const char *where,
 }
 
 int plan_set_mode(struct plan_side *side, int mode, const char *where,
-                    enum plan_source source, struct jp_error *err)
+                  enum plan_source source, struct jp_error *err)
 {
     char *copy = strdup(where);
 
@@ -84,7 +84,7 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
 
     from = sitefile_find(file, plan_default_name(grammar));
     if (from && plan_set_mode(side, grammar_find_mode(grammar, from->value),
-                         from->where, source, err) < 0)
+                              from->where, source, err) < 0)
         return -1;
     for (size_t i = 0; i < grammar->n_knobs; i++) {
         from =

@@ -68,8 +68,8 @@ struct plan_input {
     jobfacts_ask *ask;
     void *ask_arg;
     bool settled; /* somebody else has decided that the conditions hold */
-    bool strict; /* locks hold also where the mode is off, and a locked default
-                    is not only overruled */
+    bool strict;  /* locks hold also where the mode is off, and a locked default
+                     is not only overruled */
 };
 
 /* A variable through in->env; NULL if it is absent or empty. */

@@ -1,4 +1,5 @@
-/* plan_site.c - hold merged settings against the site's locks and conditions. */
+/* plan_site.c - hold merged settings against the site's locks and conditions.
+ */
 #include "common/plan_site.h"
 
 #include <stdlib.h>
@@ -35,8 +36,7 @@ static bool applies(const struct plan_input *in, const struct jp_sitefile *site,
 
     reason[0] = '\0';
     return side->grammar != &jp_grammar_nccl || in->settled ||
-           !activation_is_bound(site) ||
-           activation_holds(&job, reason, len);
+           !activation_is_bound(site) || activation_holds(&job, reason, len);
 }
 
 static int say(char **slot, const char *text, struct jp_error *err)
@@ -49,9 +49,9 @@ static int say(char **slot, const char *text, struct jp_error *err)
 static int refuse_mode(const struct plan_side *side, int site_mode,
                        const char *where, struct jp_error *err)
 {
-    const char *from =
-        side->mode_where && *side->mode_where ? side->mode_where
-                                              : side->grammar->option;
+    const char *from = side->mode_where && *side->mode_where
+                           ? side->mode_where
+                           : side->grammar->option;
 
     return error_set(err, "%s: mode \"%s\" is locked to \"%s\" by %s", from,
                      side->grammar->modes[side->mode].name,

@@ -61,8 +61,8 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
         return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?",
                          QUOTE(word), near);
     if (grammar_find_mode(other_grammar(grammar), word) > 0)
-        return error_set(err, "\"%s\" is a mode of %s, not of this (%s)",
-                         word, other_grammar(grammar)->option, list);
+        return error_set(err, "\"%s\" is a mode of %s, not of this (%s)", word,
+                         other_grammar(grammar)->option, list);
     return error_set(err, "unknown mode \"%s\" (%s)", QUOTE(word), list);
 }
 
@@ -73,8 +73,8 @@ static char *list_keys(const struct jp_grammar *grammar, char *buf, size_t len)
 
     buf[0] = '\0';
     for (size_t i = 0; i < grammar->n_knobs && used < len; i++)
-        used += (size_t) snprintf(buf + used, len - used, "%s%s",
-                                  i ? ", " : "", grammar->knobs[i].name);
+        used += (size_t) snprintf(buf + used, len - used, "%s%s", i ? ", " : "",
+                                  grammar->knobs[i].name);
     return buf;
 }
 
@@ -85,8 +85,9 @@ static int unknown_key(const struct jp_grammar *grammar, const char *key,
     char list[256];
 
     if (grammar_find_mode(grammar, key) >= 0)
-        return error_set(err, "\"%s\" is a mode, no key: it comes first, "
-                              "without \"=\"",
+        return error_set(err,
+                         "\"%s\" is a mode, no key: it comes first, "
+                         "without \"=\"",
                          key);
     if (grammar_find_knob(other_grammar(grammar), key) >= 0)
         return error_set(err, "\"%s\" is a key of %s, not of %s", key,
@@ -117,8 +118,7 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (i < 0 && !value && grammar_find_mode(grammar, pair) >= 0)
         return error_set(err, "a second mode \"%s\"", pair);
     if (i < 0 && !value)
-        return error_set(err,
-                         "\"%s\" is no key=value (a value holds no comma)",
+        return error_set(err, "\"%s\" is no key=value (a value holds no comma)",
                          QUOTE(pair));
     if (i < 0)
         return unknown_key(grammar, pair, err);

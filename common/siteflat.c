@@ -15,7 +15,7 @@
 /* What one reading carries through its depths. */
 struct reader {
     struct siteflat *flat;
-    bool user; /* a user's file */
+    bool user;    /* a user's file */
     size_t total; /* bytes read so far */
     struct jp_error *err;
 };

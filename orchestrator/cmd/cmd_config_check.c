@@ -48,9 +48,9 @@ static void note_state(struct check *c, const char *name, const char *state)
 static void note_file(struct check *c, const char *path, bool good)
 {
     note_state(c, path,
-               !good                       ? "bad"
+               !good                    ? "bad"
                : access(path, F_OK) < 0 ? "missing"
-                                           : "ok");
+                                        : "ok");
 }
 
 static void check_file(struct check *c, const char *path,

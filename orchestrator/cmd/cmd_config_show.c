@@ -44,9 +44,9 @@ static int add_side(const struct plan_side *side, const char *reason,
                            sizeof(name));
         free(knobs[i].key);
         knobs[i].key = strdup(name);
-        rc = knobs[i].key ? resolve_add_setting(&shown->list, &shown->n,
-                                                &knobs[i], err)
-                          : error_set(err, "out of memory");
+        rc = knobs[i].key
+                 ? resolve_add_setting(&shown->list, &shown->n, &knobs[i], err)
+                 : error_set(err, "out of memory");
     }
     resolve_free_settings(knobs, n_knobs);
     return rc;
@@ -95,8 +95,9 @@ static int mark_locks(struct shown *shown, struct jp_error *err)
         char name[64], *reason;
 
         snprintf(name, sizeof(name), "%s%s", s->key,
-                 strcmp(s->key, "nccl") && strcmp(s->key, "copper") ? ""
-                                                                    : ".default");
+                 strcmp(s->key, "nccl") && strcmp(s->key, "copper")
+                     ? ""
+                     : ".default");
         lock = sitefile_lock(&shown->site, name);
         if (!lock)
             continue;

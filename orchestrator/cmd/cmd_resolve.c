@@ -190,8 +190,8 @@ static int resolve(const struct resolve_input *in)
 int cmd_resolve(int argc, char **argv)
 {
     struct slurmjob_memo memo = {0};
-    struct options o = {.in = {.owner = true,
-                               .plan = {.ask = slurmjob_ask, .ask_arg = &memo}}};
+    struct options o = {
+        .in = {.owner = true, .plan = {.ask = slurmjob_ask, .ask_arg = &memo}}};
 
     if (parse_options(argc, argv, &o) < 0) {
         fprintf(stderr, "jobprof-node resolve: bad command line\n");

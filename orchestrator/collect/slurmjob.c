@@ -49,18 +49,17 @@ static uint64_t limit_us(uint32_t minutes)
 
 static void fill(const slurm_job_info_t *job, struct slurmjob *out)
 {
-    const char *const requests[] = {job->tres_per_job, job->tres_per_node,
-                                    job->tres_per_socket, job->tres_per_task,
-                                    job->gres_total};
+    const char *const tres[] = {job->tres_per_job, job->tres_per_node,
+                                job->tres_per_socket, job->tres_per_task,
+                                job->tres_alloc_str};
 
     copy(job->work_dir, out->work_dir, sizeof(out->work_dir));
     copy(job->partition, out->facts.partition, sizeof(out->facts.partition));
     copy(job->account, out->facts.account, sizeof(out->facts.account));
     out->facts.time_limit_us = limit_us(job->time_limit);
-    for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
-        slurmgres_add(requests[i], false, out->facts.gres,
-                      sizeof(out->facts.gres));
-    slurmgres_add(job->tres_alloc_str, true, out->facts.gres,
+    for (size_t i = 0; i < sizeof(tres) / sizeof(*tres); i++)
+        slurmgres_add(tres[i], true, out->facts.gres, sizeof(out->facts.gres));
+    slurmgres_add(job->gres_total, false, out->facts.gres,
                   sizeof(out->facts.gres));
 }
 

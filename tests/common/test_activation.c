@@ -20,7 +20,7 @@
 
 /* What a row's job looks like, and what is said of it. */
 struct row {
-    const char *site; /* the conditions */
+    const char *site;                                     /* the conditions */
     const char *partition, *account, *gpus, *start, *end; /* variables */
     const struct jp_jobfacts *slurm; /* its answer; NULL: none */
     bool asked;                      /* Slurm is asked */
@@ -239,6 +239,7 @@ static void test_gres_names(void **state)
         {"gres/gpu:2,gpu", false, "gpu"},
         {"gpu:a100:2(IDX:0,3),nic:1(IDX:0)", false, "gpu,nic"},
         {"cpu=4,mem=1G,node=1,billing=4", true, ""},
+        {"cpu:2,gres/gpu:1,license/x:1", true, "gpu"},
         {"cpu=4,gres/gpu=2,gres/gpu:a100=2", true, "gpu"},
         {",,:,gres:", false, ""},
         {"gpu(((", false, "gpu"},

@@ -124,8 +124,8 @@ static void test_step_memory(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         char where[] = "/etc/jobprof/jobprof.conf:12", none[] = "";
         struct jp_plan plan = {.node_memory_bytes = rows[i].site_bytes,
-                               .node_memory_where =
-                                   rows[i].site_bytes ? where : none};
+                               .node_memory_where = rows[i].site_bytes ? where
+                                                                       : none};
         struct jp_jobshape shape;
 
         env = rows[i].env;
@@ -154,15 +154,20 @@ static void test_node(void **state)
          "0\n",
          "always [madvise] never\n",
          {64 * MIB, MIB, 0, 33 * MIB, 2 * MIB, false}},
-        {"SwapTotal: 0 kB\nMemTotal: 1024 kB", "1", "[always] madvise never",
+        {"SwapTotal: 0 kB\nMemTotal: 1024 kB",
+         "1",
+         "[always] madvise never",
          {MIB, 0, 1, 0, 0, true}},
         {"", "2\n", "", {0, 0, 2, 0, 0, false}},
-        {"MemTotal: -5 kB\nSwapTotal: 12\nCommitLimit: 99999999999999999999 kB\n"
+        {"MemTotal: -5 kB\nSwapTotal: 12\nCommitLimit: 99999999999999999999 "
+         "kB\n"
          "Committed_AS: 18446744073709551615 kB\nXMemTotal: 4 kB\n",
          "3\n",
          "always\n",
          {0, 0, 0, 0, 0, false}},
-        {"MemTotal:\nMemTotal: 4 kB\n", "22\n", "[never]",
+        {"MemTotal:\nMemTotal: 4 kB\n",
+         "22\n",
+         "[never]",
          {0, 0, 0, 0, 0, false}},
     };
 
@@ -225,9 +230,13 @@ static void test_limits(void **state)
 
 static int make_root(void **state)
 {
-    static const char *const folders[] = {
-        "proc", "proc/sys", "proc/sys/vm", "sys", "sys/kernel",
-        "sys/kernel/mm", "sys/kernel/mm/transparent_hugepage"};
+    static const char *const folders[] = {"proc",
+                                          "proc/sys",
+                                          "proc/sys/vm",
+                                          "sys",
+                                          "sys/kernel",
+                                          "sys/kernel/mm",
+                                          "sys/kernel/mm/transparent_hugepage"};
 
     if (tempdir_make(state) < 0)
         return -1;

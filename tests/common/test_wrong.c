@@ -117,7 +117,8 @@ static const struct row nccl_rows[] = {
     {"auto,iterations=\xc2\x9b"
      "2J",
      "\"\\xc2\\x9b2J\"", "(1 to 1000000000)"},
-    {"auto,iterations=\xe2\x80\xae", "\"\\xe2\\x80\\xae\"", "(1 to 1000000000)"},
+    {"auto,iterations=\xe2\x80\xae", "\"\\xe2\\x80\\xae\"",
+     "(1 to 1000000000)"},
     {"auto,iterations=\xd9\xa5", "\"\xd9\xa5\"", "(1 to 1000000000)"},
     {"auto,mem=\xef\xbc\x91G", "\"\xef\xbc\x91G\"", "1 MiB to 1 TiB"},
     {"auto\x1b[2J", "\"auto\\x1b[2J\"", "control character"},
