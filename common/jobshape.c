@@ -18,8 +18,10 @@ uint32_t jobshape_ranks(const struct jp_jobshape *shape)
 {
     if (shape->ranks_per_node)
         return shape->ranks_per_node;
-    if (!shape->nnodes || !shape->ntasks)
+    if (!shape->ntasks)
         return 1;
+    if (!shape->nnodes) /* they may all share one */
+        return shape->ntasks;
     return (shape->ntasks - 1) / shape->nnodes + 1;
 }
 

@@ -42,7 +42,7 @@ void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
                   uint32_t ntasks, struct jp_jobshape *out);
 
 /* Ranks on the fullest node: ranks_per_node, else ntasks over nnodes rounded
- * up, else 1. */
+ * up, else all of them, else 1. */
 uint32_t jobshape_ranks(const struct jp_jobshape *shape);
 
 #endif

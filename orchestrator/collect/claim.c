@@ -38,16 +38,11 @@ static const int quit_signals[] = {SIGTERM, SIGINT, SIGHUP};
 #define N_QUIT (sizeof(quit_signals) / sizeof(quit_signals[0]))
 static struct sigaction saved[N_QUIT]; /* as they were before the claim */
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static void unlink_if_held(void)
 {
     struct stat st;
 
-    if (stat(held_path, &st) == 0 && same_file(&st, &held_stat))
+    if (stat(held_path, &st) == 0 && rival_same_file(&st, &held_stat))
         unlink(held_path);
 }
 
@@ -188,7 +183,7 @@ bool claim_held(const struct jp_claim *claim)
     struct stat st;
 
     (void) claim;
-    return held && stat(held_path, &st) == 0 && same_file(&st, &held_stat);
+    return held && stat(held_path, &st) == 0 && rival_same_file(&st, &held_stat);
 }
 
 int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err)

@@ -20,7 +20,7 @@ void rival_host(char out[65])
     out[64] = '\0';
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+bool rival_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -96,7 +96,7 @@ static bool move_away(const char *path, const struct stat *judged)
     if (!aside)
         return false;
     if (rename(path, aside) == 0) {
-        ours = lstat(aside, &st) == 0 && same_file(&st, judged);
+        ours = lstat(aside, &st) == 0 && rival_same_file(&st, judged);
         if (!ours && link(aside, path) < 0 && errno != EEXIST)
             ours = true; /* no hard links here: it is lost, so take over */
         unlink(aside);
@@ -117,7 +117,7 @@ bool rival_oust(const char *dir, const char *path, uint32_t stale_ms,
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return false;
     if (fstat(fd, &opened) < 0 || lstat(path, &now) < 0 ||
-        !same_file(&opened, &now) ||
+        !rival_same_file(&opened, &now) ||
         judge(dir, &now, stale_ms) != JP_RIVAL_STALE)
         return false;
     return move_away(path, &opened);

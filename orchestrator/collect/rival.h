@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 enum jp_rival {
     JP_RIVAL_NONE,  /* nobody holds the claim */
@@ -26,6 +27,9 @@ enum jp_rival rival_look(const char *dir, uint32_t stale_ms);
  * after false). False: its owner lives, or another thief was faster. */
 bool rival_oust(const char *dir, const char *path, uint32_t stale_ms,
                 int *lock_fd);
+
+/* Are these one file? A claim that was stolen and made anew is another one. */
+bool rival_same_file(const struct stat *a, const struct stat *b);
 
 /* This host's name, as claims say it. */
 void rival_host(char out[65]);
