@@ -59,14 +59,15 @@ static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
 
     plan_table_add(t, "job");
     if (shape->nnodes && shape->ntasks)
-        plan_table_add(t, "%s node%s, %s rank%s, %u on a node",
+        plan_table_add(t, "%s node%s, %s rank%s, %s on a node",
                        FIG_COUNT(shape->nnodes), plural(shape->nnodes),
-                       FIG_COUNT(shape->ntasks), plural(shape->ntasks), ranks);
+                       FIG_COUNT(shape->ntasks), plural(shape->ntasks),
+                       FIG_COUNT(ranks));
     else
-        plan_table_add(t, "%s nodes, %s ranks; counted for %u rank%s on a node",
+        plan_table_add(t, "%s nodes, %s ranks; counted for %s rank%s on a node",
                        shape->nnodes ? FIG_COUNT(shape->nnodes) : "unknown",
                        shape->ntasks ? FIG_COUNT(shape->ntasks) : "unknown",
-                       ranks, plural(ranks));
+                       FIG_COUNT(ranks), plural(ranks));
 }
 
 static const char *overcommit_text(unsigned mode)

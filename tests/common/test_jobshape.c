@@ -49,7 +49,7 @@ static void test_ranks(void **state)
     } rows[] = {
         {{NULL}, 0, 0, 0, 1},
         {{NULL}, 4, 0, 0, 1},
-        {{NULL}, 0, 8, 0, 1},
+        {{NULL}, 0, 8, 0, 8},
         {{NULL}, 4, 8, 0, 2},
         {{NULL}, 4, 9, 0, 3},
         {{STEP, "2"}, 0, 0, 2, 2},
