@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "contrib/ncclsim/sim_crash.h"
 #include "contrib/ncclsim/sim_lane.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_random.h"
@@ -43,10 +44,17 @@ static int run_lanes(struct jp_sim_lane *lanes, int n, struct jp_error *err)
     return rc;
 }
 
-static int write_counts(const struct jp_sim_lane *lanes, int n,
-                        const struct jp_sim_world *world, const char *path,
-                        struct jp_error *err)
+/* What the counts are written of. */
+struct run {
+    const struct jp_sim_options *options;
+    struct jp_sim_world world;
+    struct jp_sim_lane *lanes;
+};
+
+static int write_counts(const struct run *run, struct jp_error *err)
 {
+    const struct jp_sim_world *world = &run->world;
+    const char *path = run->options->counts;
     FILE *out = sim_counts_open(path, world->rank, world->n_ranks, err);
     char host[256] = "";
     int first = 1;
@@ -59,51 +67,90 @@ static int write_counts(const struct jp_sim_lane *lanes, int n,
             "{\"rank\":%d,\"n_ranks\":%d,\"hostname\":\"%s\",\"pid\":%d,"
             "\"comms\":[",
             world->rank, world->n_ranks, host, (int) getpid());
-    for (i = 0; i < n; i++)
-        sim_lane_put_counts(&lanes[i], out, &first);
+    for (i = 0; i < run->options->threads; i++)
+        sim_comms_put_counts(&run->lanes[i].comms, out, &first);
     fputs("]}\n", out);
     if (fclose(out) != 0)
         return error_set(err, "%s: cannot be written", path);
     return 0;
 }
 
+static void save(void *data)
+{
+    struct run *run = data;
+    struct jp_error err = {""};
+
+    if (run->options->counts && write_counts(run, &err) < 0)
+        fprintf(stderr, "ncclsim: %s\n", err.text);
+}
+
+static int prepare(struct run *run, struct jp_error *err)
+{
+    const struct jp_sim_options *o = run->options;
+    uint64_t seed = o->seed >= 0 ? (uint64_t) o->seed : sim_world_seed();
+    int64_t death_us;
+    int signal;
+    int i;
+
+    if (sim_world_init(&run->world, o->rank, o->n_ranks, o->ranks_per_node,
+                       err) < 0)
+        return -1;
+    for (i = 0; i < o->threads; i++) {
+        run->lanes[i].options = o;
+        run->lanes[i].world = &run->world;
+        run->lanes[i].seed = sim_random_mix(seed, (uint64_t) i);
+    }
+    sim_crash_arm(save, run);
+    death_us = sim_faults_death_us(&o->faults, run->world.rank, seed, &signal);
+    return death_us < 0 ? 0 : sim_crash_later(death_us, signal, err);
+}
+
+/* Returns whether some lane hung. */
+static int summarise(const struct run *run)
+{
+    uint64_t total = 0;
+    int64_t ran_ns = 1;
+    int halted = 0;
+    int i;
+
+    for (i = 0; i < run->options->threads; i++) {
+        const struct jp_sim_lane *lane = &run->lanes[i];
+
+        total += sim_comms_total(&lane->comms);
+        halted |= lane->halted;
+        if (lane->ran_ns > ran_ns)
+            ran_ns = lane->ran_ns;
+    }
+    if (run->world.rank == 0 || run->options->verbose)
+        printf("ncclsim: rank %d of %d on %d nodes: %d iterations, %" PRIu64
+               " operations, %.0f a second, profiler %s\n",
+               run->world.rank, run->world.n_ranks, run->world.n_nodes,
+               run->options->iterations, total,
+               (double) total * 1e9 / (double) ran_ns, sim_plugin_describe());
+    return halted;
+}
+
+/* The exit status, or -1. */
 static int run(const struct jp_sim_options *options, struct jp_error *err)
 {
-    int n = options->threads;
-    struct jp_sim_lane *lanes = calloc((size_t) n, sizeof(*lanes));
-    struct jp_sim_world world = {0};
-    uint64_t seed = options->seed >= 0 ? (uint64_t) options->seed
-                                       : sim_world_seed();
-    uint64_t total = 0;
+    struct run run = {.options = options};
     int rc = -1;
     int i;
 
-    if (!lanes || sim_world_init(&world, options->rank, options->n_ranks,
-                                 options->ranks_per_node, err) < 0)
+    run.lanes = calloc((size_t) options->threads, sizeof(*run.lanes));
+    if (!run.lanes || prepare(&run, err) < 0)
         goto out;
-    for (i = 0; i < n; i++) {
-        lanes[i].options = options;
-        lanes[i].world = &world;
-        lanes[i].seed = sim_random_mix(seed, (uint64_t) i);
-    }
-    if (run_lanes(lanes, n, err) < 0)
+    if (run_lanes(run.lanes, options->threads, err) < 0)
         goto out;
-    if (options->counts &&
-        write_counts(lanes, n, &world, options->counts, err) < 0)
+    if (options->counts && write_counts(&run, err) < 0)
         goto out;
-    for (i = 0; i < n; i++)
-        total += sim_lane_total(&lanes[i]);
-    if (world.rank == 0 || options->verbose)
-        printf("ncclsim: rank %d of %d on %d nodes: %d iterations, %" PRIu64
-               " operations, profiler %s\n",
-               world.rank, world.n_ranks, world.n_nodes, options->iterations,
-               total, sim_plugin_describe());
-    rc = 0;
+    rc = summarise(&run) ? 3 : 0;
 out:
-    for (i = 0; lanes && i < n; i++)
-        sim_lane_fini(&lanes[i]);
-    free(lanes);
-    sim_world_fini(&world);
+    sim_crash_arm(NULL, NULL);
+    for (i = 0; run.lanes && i < options->threads; i++)
+        sim_lane_fini(&run.lanes[i]);
+    free(run.lanes);
+    sim_world_fini(&run.world);
     return rc;
 }
 
@@ -111,6 +158,7 @@ int main(int argc, char **argv)
 {
     struct jp_sim_options options;
     struct jp_error err = {""};
+    int rc;
 
     if (sim_options_parse(&options, argc, argv, &err) < 0) {
         fprintf(stderr, "ncclsim: %s\n", err.text);
@@ -120,9 +168,10 @@ int main(int argc, char **argv)
         sim_options_help(stdout);
         return 0;
     }
-    if (run(&options, &err) < 0) {
+    rc = run(&options, &err);
+    if (rc < 0) {
         fprintf(stderr, "ncclsim: %s\n", err.text);
         return 1;
     }
-    return 0;
+    return rc;
 }

@@ -10,9 +10,13 @@
 #include "contrib/ncclsim/sim_cost.h"
 
 void sim_counts_add(struct jp_sim_counts *counts, enum jp_nccl_func func,
-                    uint64_t bytes)
+                    uint64_t bytes, int in_flight)
 {
     int i;
+
+    if (in_flight)
+        __atomic_store_n(&counts->in_flight, counts->in_flight + 1,
+                         __ATOMIC_RELAXED);
 
     for (i = 0; i < counts->n; i++) {
         if (counts->rows[i].func == func && counts->rows[i].bytes == bytes)
@@ -24,9 +28,10 @@ void sim_counts_add(struct jp_sim_counts *counts, enum jp_nccl_func func,
         counts->rows[i].func = func;
         counts->rows[i].bytes = bytes;
         counts->rows[i].ops = 0;
-        counts->n++;
+        __atomic_store_n(&counts->n, i + 1, __ATOMIC_RELEASE);
     }
-    counts->rows[i].ops++;
+    __atomic_store_n(&counts->rows[i].ops, counts->rows[i].ops + 1,
+                     __ATOMIC_RELAXED);
 }
 
 uint64_t sim_counts_total(const struct jp_sim_counts *counts)
@@ -73,25 +78,36 @@ static void put_functions(FILE *out, const struct jp_sim_counts *counts)
     }
 }
 
-void sim_counts_put(FILE *out, const struct jp_sim_counts *counts,
-                    const struct jp_sim_group *group, int rank)
+void sim_counts_put(FILE *out, const struct jp_sim_counts *live,
+                    const struct jp_sim_group *group, uint64_t hash, int rank)
 {
-    char hash[32];
+    struct jp_sim_counts counts = {
+        .n = __atomic_load_n(&live->n, __ATOMIC_ACQUIRE),
+        .in_flight = __atomic_load_n(&live->in_flight, __ATOMIC_RELAXED),
+    };
+    char text[32];
     int i;
 
-    snprintf(hash, sizeof(hash), "0x%" PRIx64, group->hash);
+    for (i = 0; i < counts.n; i++) {
+        counts.rows[i].func = live->rows[i].func;
+        counts.rows[i].bytes = live->rows[i].bytes;
+        counts.rows[i].ops =
+            __atomic_load_n(&live->rows[i].ops, __ATOMIC_RELAXED);
+    }
+    snprintf(text, sizeof(text), "0x%" PRIx64, hash);
     fprintf(out,
             "{\"id\":\"%.16s\",\"hash\":\"%s\",\"name\":\"%s\","
-            "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d,\"functions\":{",
-            hash, hash, group->name ? group->name : "unknown", rank, group->n,
-            group->n_nodes);
-    put_functions(out, counts);
+            "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d,"
+            "\"in_flight\":%" PRIu64 ",\"functions\":{",
+            text, text, group->name ? group->name : "unknown", rank, group->n,
+            group->n_nodes, counts.in_flight);
+    put_functions(out, &counts);
     fputs("},\"cells\":[", out);
-    for (i = 0; i < counts->n; i++)
+    for (i = 0; i < counts.n; i++)
         fprintf(out,
                 "%s{\"func\":\"%s\",\"bytes\":%" PRIu64 ",\"ops\":%" PRIu64 "}",
-                i ? "," : "", sim_cost_func_name(counts->rows[i].func),
-                counts->rows[i].bytes, counts->rows[i].ops);
+                i ? "," : "", sim_cost_func_name(counts.rows[i].func),
+                counts.rows[i].bytes, counts.rows[i].ops);
     fputs("]}", out);
 }
 

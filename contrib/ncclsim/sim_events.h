@@ -10,27 +10,25 @@
  *       Coll or P2p stop
  *     Group stop
  *   GroupApi stop
- * Each only where the mask has its bit or that of one of its children.
- * Source: NVIDIA/nccl 2.30, src/enqueue.cc, group.cc, plugin/profiler.cc.
+ * Each only where the mask has its bit or that of one of its children; the mask
+ * is read anew for each call in the group. NCCL before 2.28 has no API events
+ * and no KernelLaunch, which the older tables' shims leave out.
+ *
+ * As NCCL does, the thread keeps the handle of its last CollApi event: a plugin
+ * that starts one and writes no handle finds the one before used again.
+ * Source: NVIDIA/nccl 2.23 to 2.30, src/enqueue.cc, group.cc and profiler.cc.
  */
 #ifndef JP_SIM_EVENTS_H
 #define JP_SIM_EVENTS_H
 
-#include "contrib/ncclsim/sim_counts.h"
+#include "contrib/ncclsim/sim_comms.h"
 #include "contrib/ncclsim/sim_proxy.h"
 
-/* A communicator of our rank. */
-struct jp_sim_comm {
-    const struct jp_sim_group *group;
-    int rank;
-    void *context;
-    uint64_t gpu_base_ns;
-    uint64_t seq[JP_NCCL_N_FUNCS]; /* NCCL's own, per function */
-    struct jp_sim_counts counts;
-};
-
-/* Issues a launch on its communicator and posts it to the proxy thread. */
+/* Issues a launch on its communicator and posts it to the proxy thread.
+ * `silent_broadcast`: NCCL 2.29's and 2.30's way with a Broadcast, which keeps
+ * its API events and loses all others. */
 void sim_events_launch(struct jp_sim_comm *comm, struct jp_sim_proxy *proxy,
-                       const struct jp_sim_launch *launch);
+                       const struct jp_sim_launch *launch,
+                       int silent_broadcast);
 
 #endif

@@ -1,18 +1,24 @@
 /* Faults that a run can be told to have, so that reports can be verified. */
 #include "contrib/ncclsim/sim_faults.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "common/num.h"
+#include "contrib/ncclsim/sim_random.h"
 
+/* Types of the arguments, in order: n a number, c a communicator's name, s a
+ * signal. Hooks are NULL where the kind does nothing there. */
 struct jp_sim_fault_kind {
     const char *name;
     const char *syntax;
+    const char *types;
     const char *help;
-    int n_args;
-    /* Hooks; NULL where the kind does nothing there. */
+    enum jp_sim_stop stop;
+    enum jp_sim_fate fate;
     int64_t (*arrival_ns)(const struct jp_sim_fault *fault,
                           const struct jp_sim_fault_site *site);
+    int64_t (*death_us)(const struct jp_sim_fault *fault, uint64_t seed);
 };
 
 static int64_t late_rank_arrival(const struct jp_sim_fault *fault,
@@ -23,17 +29,75 @@ static int64_t late_rank_arrival(const struct jp_sim_fault *fault,
     return fault->args[1] * 1000;
 }
 
+static int64_t random_death(const struct jp_sim_fault *fault, uint64_t seed)
+{
+    uint64_t below = (uint64_t) fault->args[1] * 1000 + 1;
+
+    return (int64_t) sim_random_below(sim_random_mix(seed, 3000), below);
+}
+
 static const struct jp_sim_fault_kind kinds[] = {
     {
         .name = "late-rank",
         .syntax = "R:USEC",
+        .types = "nn",
         .help = "rank R reaches every collective USEC microseconds late",
-        .n_args = 2,
         .arrival_ns = late_rank_arrival,
+    },
+    {
+        .name = "destroy",
+        .syntax = "COMM:N",
+        .types = "cn",
+        .help = "COMM is destroyed right after its first N operations and\n"
+                "        not used again",
+        .fate = SIM_DESTROYED,
+    },
+    {
+        .name = "recreate",
+        .syntax = "COMM:N",
+        .types = "cn",
+        .help = "COMM is destroyed right after its first N operations and\n"
+                "        created again, under another id",
+        .fate = SIM_RECREATED,
+    },
+    {
+        .name = "hang",
+        .syntax = "R:COMM:N",
+        .types = "ncn",
+        .help = "rank R stops after N operations of COMM; who needs it waits\n"
+                "        in the operation, until killed or until --seconds "
+                "have passed",
+        .stop = SIM_HANGS,
+    },
+    {
+        .name = "crash",
+        .syntax = "R:COMM:N:SIGNAL",
+        .types = "ncns",
+        .help = "rank R dies by KILL, SEGV, ABRT or TERM after N operations\n"
+                "        of COMM; who needs it waits as with hang",
+        .stop = SIM_CRASHES,
+    },
+    {
+        .name = "crash-within",
+        .syntax = "R:MSEC:SIGNAL",
+        .types = "nns",
+        .help = "rank R dies at a random moment (--seed) of its first MSEC\n"
+                "        milliseconds; the others do not notice",
+        .death_us = random_death,
     },
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {
+    {"KILL", SIGKILL},
+    {"SEGV", SIGSEGV},
+    {"ABRT", SIGABRT},
+    {"TERM", SIGTERM},
+};
 
 static const struct jp_sim_fault_kind *find_kind(const char *text, size_t n)
 {
@@ -46,22 +110,54 @@ static const struct jp_sim_fault_kind *find_kind(const char *text, size_t n)
     return NULL;
 }
 
-/* Splits "3:200" at the colons into exactly the kind's number of integers. */
+static int parse_signal(const char *word, int64_t *out, struct jp_error *err)
+{
+    size_t i;
+
+    if (strncmp(word, "SIG", 3) == 0)
+        word += 3;
+    for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (strcmp(signals[i].name, word) == 0) {
+            *out = signals[i].number;
+            return 0;
+        }
+    }
+    return error_set(err, "\"%s\" is not KILL, SEGV, ABRT or TERM", word);
+}
+
+static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
+                     const char *word, struct jp_error *err)
+{
+    if (type == 'c') {
+        if (!*word)
+            return error_set(err, "want %s", fault->kind->syntax);
+        memcpy(fault->comm, word, strlen(word) + 1);
+        return 0;
+    }
+    if (type == 's')
+        return parse_signal(word, &fault->args[(*n)++], err);
+    /* nothing comes "right after" no operation */
+    return num_parse_i64(word, fault->kind->fate != SIM_STAYS, INT32_MAX,
+                         &fault->args[(*n)++], err);
+}
+
+/* Splits "3:200" at the colons into exactly the kind's arguments. */
 static int parse_args(struct jp_sim_fault *fault, const char *text,
                       struct jp_error *err)
 {
-    char word[32];
-    int i;
+    const char *type;
+    char word[SIM_COMM_NAME];
+    int n_args = 0;
 
-    for (i = 0; i < fault->kind->n_args; i++) {
+    for (type = fault->kind->types; *type; type++) {
         size_t n = strcspn(text, ":");
-        int last = i == fault->kind->n_args - 1;
+        int last = type[1] == '\0';
 
         if (n >= sizeof(word) || (text[n] == '\0') != last)
             return error_set(err, "want %s", fault->kind->syntax);
         memcpy(word, text, n);
         word[n] = '\0';
-        if (num_parse_i64(word, 0, INT32_MAX, &fault->args[i], err) < 0)
+        if (parse_arg(fault, *type, &n_args, word, err) < 0)
             return -1;
         text += n + !last;
     }
@@ -100,6 +196,57 @@ int64_t sim_faults_arrival_ns(const struct jp_sim_faults *faults,
     return sum;
 }
 
+enum jp_sim_stop sim_faults_stop(const struct jp_sim_faults *faults,
+                                 const struct jp_sim_fault_site *site,
+                                 int *signal)
+{
+    int i;
+
+    for (i = 0; i < faults->n; i++) {
+        const struct jp_sim_fault *fault = &faults->list[i];
+
+        if (fault->kind->stop == SIM_GOES_ON || site->rank != fault->args[0] ||
+            site->op != (uint64_t) fault->args[1] ||
+            strcmp(site->comm, fault->comm) != 0)
+            continue;
+        *signal = (int) fault->args[2];
+        return fault->kind->stop;
+    }
+    return SIM_GOES_ON;
+}
+
+enum jp_sim_fate sim_faults_fate(const struct jp_sim_faults *faults,
+                                 const struct jp_sim_fault_site *site)
+{
+    int i;
+
+    for (i = 0; i < faults->n; i++) {
+        const struct jp_sim_fault *fault = &faults->list[i];
+
+        if (fault->kind->fate != SIM_STAYS &&
+            site->op + 1 == (uint64_t) fault->args[0] &&
+            strcmp(site->comm, fault->comm) == 0)
+            return fault->kind->fate;
+    }
+    return SIM_STAYS;
+}
+
+int64_t sim_faults_death_us(const struct jp_sim_faults *faults, int rank,
+                            uint64_t seed, int *signal)
+{
+    int i;
+
+    for (i = 0; i < faults->n; i++) {
+        const struct jp_sim_fault *fault = &faults->list[i];
+
+        if (!fault->kind->death_us || fault->args[0] != rank)
+            continue;
+        *signal = (int) fault->args[2];
+        return fault->kind->death_us(fault, seed);
+    }
+    return -1;
+}
+
 void sim_faults_help(FILE *out)
 {
     int i;
@@ -107,4 +254,7 @@ void sim_faults_help(FILE *out)
     for (i = 0; i < N_KINDS; i++)
         fprintf(out, "  %s=%s\n        %s\n", kinds[i].name, kinds[i].syntax,
                 kinds[i].help);
+    fputs("COMM is self, tp, dp or world, or comm0, comm1, ... with --comms.\n"
+          "Operations are a communicator's collectives, counted from 0.\n",
+          out);
 }

@@ -2,7 +2,11 @@
  *
  * A fault is one row of the table in sim_faults.c: how it is written, what it
  * does. A new kind is a new row and, where it needs one, a new hook here, which
- * sim_model.c calls at the right place.
+ * the program (sim_model.c, sim_plain.c) calls at the right place.
+ *
+ * Operations of a communicator are counted from 0, collectives only: "after N
+ * operations" is before number N. Every process reads the same faults, so all
+ * know who stops where.
  */
 #ifndef JP_SIM_FAULTS_H
 #define JP_SIM_FAULTS_H
@@ -12,11 +16,12 @@
 
 #include "common/error.h"
 
-enum { SIM_MAX_FAULTS = 16, SIM_MAX_FAULT_ARGS = 4 };
+enum { SIM_MAX_FAULTS = 16, SIM_MAX_FAULT_ARGS = 4, SIM_COMM_NAME = 24 };
 
 struct jp_sim_fault {
     const struct jp_sim_fault_kind *kind;
-    int64_t args[SIM_MAX_FAULT_ARGS]; /* as the kind's syntax orders them */
+    char comm[SIM_COMM_NAME];         /* where the syntax has a COMM */
+    int64_t args[SIM_MAX_FAULT_ARGS]; /* the others, as the syntax has them */
 };
 
 struct jp_sim_faults {
@@ -24,13 +29,20 @@ struct jp_sim_faults {
     struct jp_sim_fault list[SIM_MAX_FAULTS];
 };
 
-/* Where the model stands when it asks. */
+/* Where the program stands when it asks. */
 struct jp_sim_fault_site {
     int rank; /* in the world */
-    int iteration;
+    const char *comm;
+    uint64_t op; /* its number in the communicator */
     int comm_ranks;
     int is_p2p;
 };
+
+/* What a rank does instead of an operation. */
+enum jp_sim_stop { SIM_GOES_ON, SIM_HANGS, SIM_CRASHES };
+
+/* What happens to a communicator after an operation. */
+enum jp_sim_fate { SIM_STAYS, SIM_DESTROYED, SIM_RECREATED };
 
 /* Adds "KIND=ARGUMENTS". 0 or -1, then nothing changed. */
 int sim_faults_add(struct jp_sim_faults *faults, const char *text,
@@ -39,6 +51,20 @@ int sim_faults_add(struct jp_sim_faults *faults, const char *text,
 /* How much later than it would the rank arrives at an operation, in ns. */
 int64_t sim_faults_arrival_ns(const struct jp_sim_faults *faults,
                               const struct jp_sim_fault_site *site);
+
+/* Whether the rank stops before the operation; `*signal` is set for a crash. */
+enum jp_sim_stop sim_faults_stop(const struct jp_sim_faults *faults,
+                                 const struct jp_sim_fault_site *site,
+                                 int *signal);
+
+/* What is done with the communicator when the site's operation was issued. */
+enum jp_sim_fate sim_faults_fate(const struct jp_sim_faults *faults,
+                                 const struct jp_sim_fault_site *site);
+
+/* When the rank dies whatever it does, in us from its start, and by which
+ * signal; -1 where it does not. */
+int64_t sim_faults_death_us(const struct jp_sim_faults *faults, int rank,
+                            uint64_t seed, int *signal);
 
 /* Prints a line for each kind. */
 void sim_faults_help(FILE *out);

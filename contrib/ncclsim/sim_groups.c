@@ -13,6 +13,13 @@ static const char *const names[SIM_N_KINDS] = {
     [SIM_WORLD] = "world",
 };
 
+static const char *const labels[SIM_N_KINDS] = {
+    [SIM_SELF] = "self",
+    [SIM_TP] = "tp",
+    [SIM_DP] = "dp",
+    [SIM_WORLD] = "world",
+};
+
 static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
                     int rank)
 {
@@ -63,6 +70,8 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
         struct jp_sim_group *group = &all->groups[g];
 
         group->kind = kind;
+        group->index = (int) kind;
+        group->label = labels[kind];
         group->name = names[kind];
         group->hash =
             sim_random_mix(sim_random_mix(seed, 100 + kind), (uint64_t) g);

@@ -19,7 +19,9 @@ enum jp_sim_kind { SIM_SELF, SIM_TP, SIM_DP, SIM_WORLD, SIM_N_KINDS };
 
 struct jp_sim_group {
     enum jp_sim_kind kind;
-    const char *name; /* NULL: the user set none */
+    int index;         /* of our rank's communicators; here the kind */
+    const char *label; /* what --fault calls it: "self", "tp", ... */
+    const char *name;  /* NULL: the user set none */
     uint64_t hash;
     int n;        /* ranks; 0: no such communicator */
     int *members; /* world ranks, ascending */

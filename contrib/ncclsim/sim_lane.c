@@ -1,82 +1,71 @@
 /* One user thread with its communicators and its proxy thread. */
 #include "contrib/ncclsim/sim_lane.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <time.h>
+#include <unistd.h>
 
-#include "contrib/ncclsim/sim_plugin.h"
+#include "contrib/ncclsim/sim_crash.h"
+#include "contrib/ncclsim/sim_events.h"
 
-/* Any number: GPU clocks of different nodes have nothing in common. */
-#define GPU_EPOCH_NS 1000000000000000ULL
-#define GPU_SKEW_NS 7777777777ULL
+static int is_plain(const struct jp_sim_lane *lane)
+{
+    return sim_options_is_plain(lane->options);
+}
 
 static void create_comms(struct jp_sim_lane *lane)
 {
     int me = lane->world->rank;
-    int k;
+    int i;
 
-    for (k = 0; k < SIM_N_KINDS; k++) {
-        const struct jp_sim_groups *all = &lane->groups[k];
-        const struct jp_sim_group *group = &all->groups[all->of[me]];
-        struct jp_sim_comm *comm = &lane->comms[k];
+    for (i = 0; i < lane->comms.n_at; i++) {
+        const struct jp_sim_group *group =
+            is_plain(lane) ? &lane->plain.groups[i]
+                           : &lane->groups[i].groups[lane->groups[i].of[me]];
 
-        if (group->n == 0)
-            continue;
-        comm->group = group;
-        comm->rank = sim_groups_rank(group, me);
-        comm->gpu_base_ns = GPU_EPOCH_NS +
-                            GPU_SKEW_NS * (uint64_t) lane->world->node[me];
-        sim_plugin_init(lane->options->interface, group->hash, group->name,
-                        group->n_nodes, group->n, comm->rank, &comm->context);
-        if (lane->options->verbose)
-            printf("ncclsim: rank %d: comm %s 0x%" PRIx64
-                   " rank %d of %d on %d nodes%s\n",
-                   me, group->name ? group->name : "(single)", group->hash,
-                   comm->rank, group->n, group->n_nodes,
-                   comm->context ? "" : ", not profiled");
+        if (group->n > 0)
+            sim_comms_create(&lane->comms, group);
     }
+    sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, -1));
 }
 
-static void destroy_comms(struct jp_sim_lane *lane)
+/* ncclCommDestroy() waits for the communicator's operations. */
+static void meet_fate(struct jp_sim_lane *lane, const struct jp_sim_op *op)
 {
-    int k;
+    const struct jp_sim_fault_site site = {.comm = op->group->label,
+                                           .op = op->number};
+    enum jp_sim_fate fate = sim_faults_fate(&lane->options->faults, &site);
+    int index = op->group->index;
 
-    for (k = 0; k < SIM_N_KINDS; k++) {
-        if (lane->comms[k].group)
-            sim_plugin_finalize(lane->comms[k].context);
-    }
+    if (fate == SIM_STAYS || op->peer >= 0 || op->hangs)
+        return;
+    sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, index));
+    sim_comms_destroy(&lane->comms, index);
+    if (fate == SIM_RECREATED)
+        sim_comms_create(&lane->comms, op->group);
+    sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, -1));
 }
 
 static void issue(void *data, const struct jp_sim_launch *launch)
 {
     struct jp_sim_lane *lane = data;
+    struct jp_sim_comm *comm = lane->comms.at[launch->ops[0].group->index];
 
-    sim_events_launch(&lane->comms[launch->ops[0].group->kind], lane->proxy,
-                      launch);
-}
-
-static int64_t wall_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-static void sleep_until(int64_t ns)
-{
-    struct timespec ts = {ns / 1000000000, ns % 1000000000};
-
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-        ;
+    if (!comm)
+        return;
+    sim_pace_wait(&lane->pace, launch->n);
+    sim_events_launch(comm, lane->proxy, launch,
+                      lane->options->silent_broadcast);
+    if (lane->options->faults.n > 0)
+        meet_fate(lane, &launch->ops[0]);
 }
 
 /* Waits until the iteration just done may be over. */
-static void pace(const struct jp_sim_lane *lane, int64_t began, int done)
+static void pace(const struct jp_sim_lane *lane, int done)
 {
     const struct jp_sim_options *o = lane->options;
-    double virtual_ns = (double) sim_model_now_ns(&lane->model);
+    double virtual_ns = is_plain(lane)
+                            ? (double) lane->plain.clock_ns
+                            : (double) sim_model_now_ns(&lane->model);
     int64_t until = 0;
 
     if (o->seconds_us > 0)
@@ -85,74 +74,117 @@ static void pace(const struct jp_sim_lane *lane, int64_t began, int done)
     else if (o->realtime > 0.0)
         until = (int64_t) (virtual_ns * o->realtime);
     if (until > 0)
-        sleep_until(began + until);
+        sim_pace_sleep_until(lane->pace.began_ns + until);
 }
 
-static int prepare(struct jp_sim_lane *lane)
+static int prepare_plain(struct jp_sim_lane *lane)
 {
+    const struct jp_sim_options *o = lane->options;
+
+    lane->plain = (struct jp_sim_plain){
+        .world = lane->world,
+        .faults = &o->faults,
+        .seed = lane->seed,
+        .n_comms = o->n_comms > 0 ? o->n_comms : 1,
+        .colls = o->colls >= 0 ? o->colls : 1,
+        .p2p_ops = o->p2p_ops > 0 ? o->p2p_ops : 0,
+        .bytes = o->bytes,
+        .n_channels = o->n_channels,
+    };
+    if (sim_plain_init(&lane->plain, &lane->err) < 0)
+        return -1;
+    return sim_comms_init(&lane->comms, lane->plain.n_comms, &lane->err);
+}
+
+static int prepare_model(struct jp_sim_lane *lane)
+{
+    const struct jp_sim_options *o = lane->options;
+
     if (sim_groups_init(lane->groups, lane->world, lane->seed, &lane->err) < 0)
         return -1;
     lane->model = (struct jp_sim_model){
         .world = lane->world,
         .groups = lane->groups,
-        .faults = &lane->options->faults,
+        .faults = &o->faults,
         .seed = lane->seed,
-        .p2p = lane->options->p2p,
-        .alltoall = lane->options->alltoall,
+        .p2p = o->p2p,
+        .alltoall = o->alltoall,
+        .n_channels = o->n_channels,
     };
-    return sim_model_init(&lane->model, &lane->err);
+    if (sim_model_init(&lane->model, &lane->err) < 0)
+        return -1;
+    return sim_comms_init(&lane->comms, SIM_N_KINDS, &lane->err);
+}
+
+static int prepare(struct jp_sim_lane *lane)
+{
+    lane->comms.options = lane->options;
+    lane->comms.world = lane->world;
+    if ((is_plain(lane) ? prepare_plain(lane) : prepare_model(lane)) < 0)
+        return -1;
+    lane->proxy = sim_proxy_create(lane->options->is_inline, &lane->err);
+    return lane->proxy ? 0 : -1;
+}
+
+/* Says why nothing more comes, then stays until killed or --seconds. */
+static void halt(struct jp_sim_lane *lane, const struct jp_sim_halt *halt)
+{
+    int64_t us = lane->options->seconds_us;
+
+    fprintf(stderr, "ncclsim: rank %d %s operation %" PRIu64 " of %s\n",
+            lane->world->rank,
+            halt->stop == SIM_CRASHES ? "dies before"
+            : halt->waits             ? "waits in"
+                                      : "stops before",
+            halt->op, halt->group->label);
+    if (halt->stop == SIM_CRASHES)
+        sim_crash_now(halt->signal);
+    sim_crash_save();
+    while (us == 0)
+        pause();
+    sim_pace_sleep_until(lane->pace.began_ns + us * 1000);
+    lane->halted = 1;
+}
+
+static void run(struct jp_sim_lane *lane)
+{
+    const struct jp_sim_halt *stop = is_plain(lane) ? &lane->plain.halt
+                                                    : &lane->model.halt;
+    int i;
+
+    for (i = 0; i < lane->options->iterations && !stop->stop; i++) {
+        if (is_plain(lane))
+            sim_plain_iterate(&lane->plain, issue, lane);
+        else
+            sim_model_iterate(&lane->model, i, issue, lane);
+        if (!stop->stop)
+            pace(lane, i + 1);
+    }
+    if (stop->stop)
+        halt(lane, stop);
 }
 
 void sim_lane_run(struct jp_sim_lane *lane)
 {
-    int64_t began = wall_ns();
-    int i;
-
     if (prepare(lane) < 0) {
         lane->failed = 1;
         return;
     }
     create_comms(lane);
-    lane->proxy = sim_proxy_create(lane->comms[0].context, &lane->err);
-    lane->failed = !lane->proxy;
-    for (i = 0; lane->proxy && i < lane->options->iterations; i++) {
-        sim_model_iterate(&lane->model, i, issue, lane);
-        pace(lane, began, i + 1);
-    }
+    sim_pace_init(&lane->pace, lane->options->rate / lane->options->threads);
+    run(lane);
     sim_proxy_destroy(lane->proxy);
     lane->proxy = NULL;
+    lane->ran_ns = sim_pace_now_ns() - lane->pace.began_ns;
+    /* after a hang as ncclCommAbort() does: operations stay in flight */
     if (lane->options->finalize)
-        destroy_comms(lane);
-}
-
-void sim_lane_put_counts(const struct jp_sim_lane *lane, FILE *out, int *first)
-{
-    int k;
-
-    for (k = 0; k < SIM_N_KINDS; k++) {
-        const struct jp_sim_comm *comm = &lane->comms[k];
-
-        if (!comm->group)
-            continue;
-        if (!*first)
-            fputc(',', out);
-        *first = 0;
-        sim_counts_put(out, &comm->counts, comm->group, comm->rank);
-    }
-}
-
-uint64_t sim_lane_total(const struct jp_sim_lane *lane)
-{
-    uint64_t sum = 0;
-    int k;
-
-    for (k = 0; k < SIM_N_KINDS; k++)
-        sum += sim_counts_total(&lane->comms[k].counts);
-    return sum;
+        sim_comms_destroy_all(&lane->comms);
 }
 
 void sim_lane_fini(struct jp_sim_lane *lane)
 {
     sim_model_fini(&lane->model);
     sim_groups_fini(lane->groups);
+    sim_plain_fini(&lane->plain);
+    sim_comms_fini(&lane->comms);
 }

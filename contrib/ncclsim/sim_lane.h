@@ -7,29 +7,30 @@
 #ifndef JP_SIM_LANE_H
 #define JP_SIM_LANE_H
 
-#include "contrib/ncclsim/sim_events.h"
-#include "contrib/ncclsim/sim_options.h"
+#include "contrib/ncclsim/sim_comms.h"
+#include "contrib/ncclsim/sim_pace.h"
+#include "contrib/ncclsim/sim_plain.h"
+#include "contrib/ncclsim/sim_proxy.h"
 
 struct jp_sim_lane {
     const struct jp_sim_options *options;
     const struct jp_sim_world *world;
     uint64_t seed; /* another one for each lane */
     struct jp_sim_groups groups[SIM_N_KINDS];
-    struct jp_sim_model model;
-    struct jp_sim_comm comms[SIM_N_KINDS]; /* group NULL: none of this kind */
+    struct jp_sim_model model; /* one of the two programs runs */
+    struct jp_sim_plain plain;
+    struct jp_sim_comms comms;
     struct jp_sim_proxy *proxy;
+    struct jp_sim_pace pace;
+    int64_t ran_ns;      /* first operation to last one's end */
     struct jp_error err; /* why it failed */
     int failed;
+    int halted; /* it hung, and --seconds are over */
 };
 
-/* Runs it all; sets `failed` and `err` on failure. */
+/* Runs it all; sets `failed` and `err` on failure. A lane that hangs stays
+ * here for ever, unless --seconds says how long. */
 void sim_lane_run(struct jp_sim_lane *lane);
-
-/* Writes the communicators' counts, separated by commas; `first` says
- * whether one was written before and is updated. */
-void sim_lane_put_counts(const struct jp_sim_lane *lane, FILE *out, int *first);
-
-uint64_t sim_lane_total(const struct jp_sim_lane *lane);
 
 void sim_lane_fini(struct jp_sim_lane *lane);
 

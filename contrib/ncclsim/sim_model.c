@@ -44,10 +44,18 @@ enum { N_STEPS = sizeof(steps) / sizeof(steps[0]) };
 int sim_model_init(struct jp_sim_model *model, struct jp_error *err)
 {
     size_t n = (size_t) model->world->n_ranks;
+    int ok;
+    int k;
 
     model->clock_ns = calloc(n, sizeof(*model->clock_ns));
     model->ops = calloc(2 * n + 2, sizeof(*model->ops));
-    if (!model->clock_ns || !model->ops) {
+    model->stuck = calloc(n, sizeof(*model->stuck));
+    ok = model->clock_ns && model->ops && model->stuck;
+    for (k = 0; k < SIM_N_KINDS; k++) {
+        model->n_ops[k] = calloc(n, sizeof(*model->n_ops[k]));
+        ok = ok && model->n_ops[k];
+    }
+    if (!ok) {
         sim_model_fini(model);
         return error_set(err, "no memory");
     }
@@ -56,10 +64,18 @@ int sim_model_init(struct jp_sim_model *model, struct jp_error *err)
 
 void sim_model_fini(struct jp_sim_model *model)
 {
+    int k;
+
     free(model->clock_ns);
     free(model->ops);
+    free(model->stuck);
     model->clock_ns = NULL;
     model->ops = NULL;
+    model->stuck = NULL;
+    for (k = 0; k < SIM_N_KINDS; k++) {
+        free(model->n_ops[k]);
+        model->n_ops[k] = NULL;
+    }
 }
 
 int64_t sim_model_now_ns(const struct jp_sim_model *model)
@@ -81,7 +97,6 @@ static int64_t arrive(struct jp_sim_model *model, int rank,
 {
     const struct jp_sim_fault_site site = {
         .rank = rank,
-        .iteration = model->iteration,
         .comm_ranks = group->n,
         .is_p2p = is_p2p,
     };
@@ -92,7 +107,57 @@ static int64_t arrive(struct jp_sim_model *model, int rank,
     return model->clock_ns[rank];
 }
 
-static struct jp_sim_op make_op(const struct jp_sim_group *group,
+/* A rank comes to an operation whose peers do not all come; says whether it is
+ * our own. */
+static int catch_in(struct jp_sim_model *model, int rank,
+                    const struct jp_sim_group *group, uint64_t op)
+{
+    if (model->stuck[rank])
+        return 0;
+    model->stuck[rank] = 1;
+    if (rank != model->world->rank)
+        return 0;
+    model->halt = (struct jp_sim_halt){
+        .stop = SIM_HANGS, .waits = 1, .group = group, .op = op};
+    return 1;
+}
+
+/* Lets a rank stop before the operation, if it is to. */
+static void stop_before(struct jp_sim_model *model, int rank,
+                        const struct jp_sim_group *group, uint64_t op)
+{
+    const struct jp_sim_fault_site site = {
+        .rank = rank, .comm = group->label, .op = op};
+    struct jp_sim_halt halt = {.group = group, .op = op};
+
+    if (model->stuck[rank])
+        return;
+    halt.stop = sim_faults_stop(model->faults, &site, &halt.signal);
+    if (halt.stop == SIM_GOES_ON)
+        return;
+    model->stuck[rank] = 1;
+    if (rank == model->world->rank)
+        model->halt = halt;
+}
+
+/* Whether some member of the group never comes to the operation. */
+static int is_blocked(struct jp_sim_model *model,
+                      const struct jp_sim_group *group, uint64_t op)
+{
+    int blocked = 0;
+    int i;
+
+    if (model->faults->n == 0)
+        return 0;
+    for (i = 0; i < group->n; i++) {
+        stop_before(model, group->members[i], group, op);
+        blocked |= model->stuck[group->members[i]];
+    }
+    return blocked;
+}
+
+static struct jp_sim_op make_op(const struct jp_sim_model *model,
+                                const struct jp_sim_group *group,
                                 enum jp_nccl_func func, uint64_t bytes)
 {
     return (struct jp_sim_op){
@@ -100,7 +165,8 @@ static struct jp_sim_op make_op(const struct jp_sim_group *group,
         .func = func,
         .bytes = bytes,
         .peer = -1,
-        .n_channels = sim_cost_channels(bytes),
+        .n_channels = model->n_channels ? model->n_channels
+                                        : sim_cost_channels(bytes),
         .crosses = group->n_nodes > 1,
     };
 }
@@ -122,14 +188,18 @@ static void collective(struct jp_sim_model *model, const struct step *step,
                        const struct jp_sim_group *group,
                        sim_model_issue_fn *issue, void *data)
 {
-    struct jp_sim_op op = make_op(group, step->func, step->bytes);
-    struct jp_sim_launch launch = {sim_cost_func_name(step->func), 1, &op};
+    const struct jp_sim_groups *all_groups = &model->groups[step->kind];
+    uint64_t *n_ops = &model->n_ops[step->kind][group - all_groups->groups];
+    struct jp_sim_op op = make_op(model, group, step->func, step->bytes);
+    struct jp_sim_launch launch = {sim_cost_func_name(step->func), 1, &op, 0};
     int64_t took = sim_cost_ns(group, step->func, step->bytes,
                                noise_key(model, group->hash));
     int64_t all = 0;
     int64_t root = 0;
     int i;
 
+    op.number = (*n_ops)++;
+    op.hangs = is_blocked(model, group, op.number);
     for (i = 0; i < group->n; i++) {
         int64_t at = arrive(model, group->members[i], group, 0);
 
@@ -143,7 +213,8 @@ static void collective(struct jp_sim_model *model, const struct step *step,
         int64_t own = model->clock_ns[rank];
 
         model->clock_ns[rank] = end_for(&op, i, own, root, all, took);
-        if (rank == model->world->rank) {
+        if (op.hangs ? catch_in(model, rank, group, op.number)
+                     : rank == model->world->rank) {
             op.start_ns = own;
             op.end_ns = model->clock_ns[rank];
             issue(data, &launch);
@@ -152,19 +223,65 @@ static void collective(struct jp_sim_model *model, const struct step *step,
 }
 
 /* Adds our side of a message to the launch. */
-static void add_p2p(struct jp_sim_model *model, struct jp_sim_launch *launch,
-                    int peer, enum jp_nccl_func func, uint64_t bytes,
-                    int64_t start_ns, int64_t end_ns)
+static struct jp_sim_op *add_p2p(struct jp_sim_model *model,
+                                 struct jp_sim_launch *launch, int peer,
+                                 enum jp_nccl_func func, uint64_t bytes)
 {
     const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
     struct jp_sim_op *op = &launch->ops[launch->n++];
 
-    *op = make_op(world, func, bytes);
+    *op = make_op(model, world, func, bytes);
     op->peer = peer;
     op->crosses = model->world->node[peer] !=
                   model->world->node[model->world->rank];
-    op->start_ns = start_ns;
-    op->end_ns = end_ns;
+    return op;
+}
+
+/* One message of the pipeline; both clocks move to its end. */
+static void message(struct jp_sim_model *model, const struct step *step,
+                    int from, int to, const int64_t arrived_ns[2],
+                    struct jp_sim_launch *launch)
+{
+    const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
+    int me = model->world->rank;
+    int64_t from_ns = arrived_ns[0], to_ns = arrived_ns[1];
+    int64_t end = (from_ns > to_ns ? from_ns : to_ns) +
+                  sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
+                              noise_key(model, (uint64_t) from));
+    struct jp_sim_op *op = NULL;
+
+    if (from == me)
+        op = add_p2p(model, launch, to, JP_NCCL_SEND, step->bytes);
+    else if (to == me)
+        op = add_p2p(model, launch, from, JP_NCCL_RECV, step->bytes);
+    if (op) {
+        op->start_ns = from == me ? from_ns : to_ns;
+        op->end_ns = end;
+        op->hangs = model->stuck[from] || model->stuck[to];
+    }
+    if (end > model->clock_ns[from])
+        model->clock_ns[from] = end;
+    if (end > model->clock_ns[to])
+        model->clock_ns[to] = end;
+}
+
+/* Who has a neighbour that never comes waits for it from now on. */
+static void catch_neighbours(struct jp_sim_model *model,
+                             const struct jp_sim_group *dp)
+{
+    const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
+    char *before = calloc((size_t) dp->n + 1, sizeof(*before));
+    int i;
+
+    if (!before)
+        abort();
+    for (i = 0; i < dp->n; i++)
+        before[i] = model->stuck[dp->members[i]];
+    for (i = 0; i < dp->n; i++) {
+        if ((i > 0 && before[i - 1]) || before[i + 1])
+            catch_in(model, dp->members[i], world, 0);
+    }
+    free(before);
 }
 
 /* Neighbours among the nodes: same local number, so neighbours in DP. */
@@ -173,37 +290,24 @@ static void pipeline(struct jp_sim_model *model, const struct step *step,
                      void *data)
 {
     const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
-    struct jp_sim_launch launch = {"Send", 0, model->ops};
-    int me = model->world->rank;
-    int64_t mine = 0;
+    struct jp_sim_launch launch = {"Send", 0, model->ops, 1};
     int64_t *arrived = calloc((size_t) dp->n + 1, sizeof(*arrived));
     int i;
 
     if (!arrived)
         abort();
-    for (i = 0; i < dp->n; i++) {
+    for (i = 0; i < dp->n; i++)
         arrived[i] = arrive(model, dp->members[i], world, 1);
-        if (dp->members[i] == me)
-            mine = arrived[i];
-    }
     for (i = 0; i + 1 < dp->n; i++) {
-        int from = dp->members[step->backwards ? i + 1 : i];
-        int to = dp->members[step->backwards ? i : i + 1];
-        int64_t begin = arrived[i] > arrived[i + 1] ? arrived[i]
-                                                    : arrived[i + 1];
-        int64_t end = begin + sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
-                                          noise_key(model, (uint64_t) from));
+        int back = step->backwards;
+        const int64_t at[2] = {arrived[i + back], arrived[i + !back]};
 
-        if (from == me)
-            add_p2p(model, &launch, to, JP_NCCL_SEND, step->bytes, mine, end);
-        if (to == me)
-            add_p2p(model, &launch, from, JP_NCCL_RECV, step->bytes, mine, end);
-        if (end > model->clock_ns[from])
-            model->clock_ns[from] = end;
-        if (end > model->clock_ns[to])
-            model->clock_ns[to] = end;
+        message(model, step, dp->members[i + back], dp->members[i + !back], at,
+                &launch);
     }
     free(arrived);
+    if (model->faults->n > 0)
+        catch_neighbours(model, dp);
     if (launch.n > 0)
         issue(data, &launch);
 }
@@ -213,9 +317,10 @@ static void alltoall(struct jp_sim_model *model, const struct step *step,
                      const struct jp_sim_group *world,
                      sim_model_issue_fn *issue, void *data)
 {
-    struct jp_sim_launch launch = {"AlltoAll", 0, model->ops};
+    struct jp_sim_launch launch = {"AlltoAll", 0, model->ops, 0};
     int64_t mine = 0;
     int64_t end = 0;
+    int hangs = 0;
     int r;
 
     for (r = 0; r < world->n; r++) {
@@ -225,14 +330,22 @@ static void alltoall(struct jp_sim_model *model, const struct step *step,
             mine = at;
         if (at > end)
             end = at;
+        hangs |= model->stuck[r];
     }
     end += world->n * sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
                                   noise_key(model, world->hash));
     for (r = 0; r < world->n; r++) {
-        add_p2p(model, &launch, r, JP_NCCL_SEND, step->bytes, mine, end);
-        add_p2p(model, &launch, r, JP_NCCL_RECV, step->bytes, mine, end);
+        add_p2p(model, &launch, r, JP_NCCL_SEND, step->bytes);
+        add_p2p(model, &launch, r, JP_NCCL_RECV, step->bytes);
         model->clock_ns[r] = end;
     }
+    for (r = 0; r < launch.n; r++) {
+        launch.ops[r].start_ns = mine;
+        launch.ops[r].end_ns = end;
+        launch.ops[r].hangs = hangs;
+    }
+    for (r = 0; hangs && r < world->n; r++)
+        catch_in(model, r, world, 0);
     issue(data, &launch);
 }
 
@@ -264,7 +377,7 @@ void sim_model_iterate(struct jp_sim_model *model, int iteration,
             compute(model, step);
             continue;
         }
-        for (g = 0; g < model->groups[kind].n; g++) {
+        for (g = 0; g < model->groups[kind].n && !model->halt.stop; g++) {
             const struct jp_sim_group *group = &model->groups[kind].groups[g];
 
             if (group->n == 0)

@@ -27,6 +27,8 @@ struct jp_sim_op {
     int peer;       /* Send, Recv: in the communicator */
     int n_channels;
     int crosses;      /* some of its traffic leaves the node */
+    int hangs;        /* some peer never comes: it starts and never ends */
+    uint64_t number;  /* among the communicator's collectives */
     int64_t start_ns; /* we arrived */
     int64_t end_ns;   /* it was done for us */
 };
@@ -37,6 +39,17 @@ struct jp_sim_launch {
     const char *api;
     int n;
     struct jp_sim_op *ops;
+    int grouped; /* between the user's own ncclGroupStart and ncclGroupEnd */
+};
+
+/* Why our rank issues nothing more; `waits` is set where it is in an operation
+ * that never ends, not where it stopped before one. */
+struct jp_sim_halt {
+    enum jp_sim_stop stop;
+    int signal;
+    int waits;
+    const struct jp_sim_group *group;
+    uint64_t op;
 };
 
 typedef void sim_model_issue_fn(void *data, const struct jp_sim_launch *launch);
@@ -46,9 +59,13 @@ struct jp_sim_model {
     const struct jp_sim_groups *groups; /* [SIM_N_KINDS] */
     const struct jp_sim_faults *faults;
     uint64_t seed;
-    int p2p;               /* pipeline Send and Recv */
-    int alltoall;          /* an AlltoAll per iteration */
-    int64_t *clock_ns;     /* [n_ranks] */
+    int p2p;           /* pipeline Send and Recv */
+    int alltoall;      /* an AlltoAll per iteration */
+    int n_channels;    /* of every operation; 0: by its size */
+    int64_t *clock_ns; /* [n_ranks] */
+    char *stuck;       /* [n_ranks] stopped, or waits for one that did */
+    uint64_t *n_ops[SIM_N_KINDS]; /* [groups] collectives so far */
+    struct jp_sim_halt halt;
     struct jp_sim_op *ops; /* room for our operations of one launch */
     int iteration;
     int step; /* counts the launches of an iteration */
@@ -59,7 +76,8 @@ struct jp_sim_model {
 int sim_model_init(struct jp_sim_model *model, struct jp_error *err);
 void sim_model_fini(struct jp_sim_model *model);
 
-/* Runs one iteration and calls `issue` for each launch of our own rank. */
+/* Runs one iteration and calls `issue` for each launch of our own rank, until
+ * `halt` says that it stopped. */
 void sim_model_iterate(struct jp_sim_model *model, int iteration,
                        sim_model_issue_fn *issue, void *data);
 

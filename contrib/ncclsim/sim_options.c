@@ -6,8 +6,21 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "plugins/nccl_recorder/nccl_profiler.h"
 
-enum type { INT, FLAG, SWITCH, INTERFACE, TIME, FACTOR, TEXT, FAULT, SEED };
+enum type {
+    INT,
+    FLAG,
+    SWITCH,
+    INTERFACE,
+    TIME,
+    FACTOR,
+    TEXT,
+    FAULT,
+    SEED,
+    RATE,
+    SIZE,
+};
 
 /* `where` is the offset of the member in struct jp_sim_options. */
 static const struct row {
@@ -29,11 +42,28 @@ static const struct row {
     {"--seed", "N", SEED, AT(seed), 0, INT64_MAX,
      "communicator ids and noise (job, step and restart count)"},
     {"--interface", "vN", INTERFACE, AT(interface), 1, 6,
-     "use this profiler interface, not the newest"},
+     "be the first NCCL with this profiler interface: 2.23 v1, 2.24 v2,\n"
+     "        2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (the newest, with all older)"},
     {"--p2p", "on|off", SWITCH, AT(p2p), 0, 1,
      "pipeline Send and Recv between neighbouring nodes (on)"},
     {"--alltoall", NULL, FLAG, AT(alltoall), 0, 1,
      "an AlltoAll per iteration over all ranks"},
+    {"--comms", "N", INT, AT(n_comms), 1, 4096,
+     "the plain program, each thread on N communicators of all ranks (1)"},
+    {"--colls", "N", INT, AT(colls), 0, 1000000,
+     "the plain program, N collectives an iteration and communicator (1)"},
+    {"--p2p-ops", "N", INT, AT(p2p_ops), 0, 1000000,
+     "the plain program, N Send and Recv an iteration and communicator (0)"},
+    {"--bytes", "SIZE", SIZE, AT(bytes), 2, 1LL << 40,
+     "size of the plain program's operations (1M)"},
+    {"--channels", "N", INT, AT(n_channels), 1, JP_NCCL_MAX_CHANNELS,
+     "channels of every operation (2 to 16, by its size)"},
+    {"--rate", "N/s", RATE, AT(rate), 1, 1000000000,
+     "N operations a second, evenly, over all threads of the process"},
+    {"--max-rate", NULL, FLAG, AT(is_inline), 0, 1,
+     "the proxy thread's work in the user thread, at its least cost"},
+    {"--silent-broadcast", NULL, FLAG, AT(silent_broadcast), 0, 1,
+     "a Broadcast has API events only, as with NCCL 2.29 and 2.30 (v6)"},
     {"--comm-threads", "N", INT, AT(threads), 1, 64,
      "user threads, each with communicators of its own (1)"},
     {"--fault", "KIND=ARGS", FAULT, 0, 0, 0,
@@ -66,8 +96,21 @@ void sim_options_help(FILE *out)
         fprintf(out, "  %s%s%s\n        %s\n", rows[i].name,
                 rows[i].argument ? " " : "",
                 rows[i].argument ? rows[i].argument : "", rows[i].help);
+    fputs("\nThe 3-D program has the communicators self, tp, dp and world. "
+          "The plain one is\niterations x communicators x (collectives + Send "
+          "and Recv), all of one size;\n--comms, --colls or --p2p-ops choose "
+          "it.\n"
+          "\nExit status: 0, 1 failed, 2 usage, 3 hung until the end of "
+          "--seconds.\n",
+          out);
     fprintf(out, "\nFaults:\n");
     sim_faults_help(out);
+}
+
+int sim_options_is_plain(const struct jp_sim_options *options)
+{
+    return options->n_comms >= 0 || options->colls >= 0 ||
+           options->p2p_ops >= 0;
 }
 
 static const struct row *find_row(const char *word, size_t n)
@@ -92,6 +135,26 @@ static int parse_factor(const char *text, double *out, struct jp_error *err)
     return 0;
 }
 
+/* "20000/s" or "20000". */
+static int parse_rate(const struct row *row, const char *text, double *out,
+                      struct jp_error *err)
+{
+    size_t n = strlen(text);
+    char word[16];
+    int64_t v;
+
+    if (n > 2 && strcmp(text + n - 2, "/s") == 0)
+        n -= 2;
+    if (n >= sizeof(word))
+        return error_set(err, "\"%s\" is not a rate", text);
+    memcpy(word, text, n);
+    word[n] = '\0';
+    if (num_parse_i64(word, row->min, row->max, &v, err) < 0)
+        return -1;
+    *out = (double) v;
+    return 0;
+}
+
 static int set_number(const struct row *row, void *at, const char *text,
                       struct jp_error *err)
 {
@@ -107,6 +170,9 @@ static int set_number(const struct row *row, void *at, const char *text,
         return 0;
     case SEED:
         return num_parse_i64(text, row->min, row->max, at, err);
+    case SIZE:
+        return num_parse_size(text, (uint64_t) row->min, (uint64_t) row->max,
+                              at, err);
     case INTERFACE:
         text += text[0] == 'v';
         break;
@@ -136,6 +202,8 @@ static int set(struct jp_sim_options *options, const struct row *row,
         return 0;
     case FACTOR:
         return parse_factor(text, at, err);
+    case RATE:
+        return parse_rate(row, text, at, err);
     case TEXT:
         *(const char **) at = text;
         return 0;
@@ -154,6 +222,10 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                                .n_ranks = -1,
                                .ranks_per_node = -1,
                                .seed = -1,
+                               .n_comms = -1,
+                               .colls = -1,
+                               .p2p_ops = -1,
+                               .bytes = 1024 * 1024,
                                .p2p = 1,
                                .threads = 1,
                                .finalize = 1};

@@ -14,6 +14,12 @@ struct jp_sim_options {
     int64_t seed;                      /* -1: from Slurm's environment */
     int interface;                     /* 0: the newest */
     int p2p, alltoall;
+    int silent_broadcast;
+    int n_comms, colls, p2p_ops; /* -1: the 3-D program's; else the plain one */
+    uint64_t bytes;              /* of the plain program's operations */
+    int n_channels;              /* 0: by the size */
+    double rate;                 /* operations a second; 0: no limit */
+    int is_inline;               /* no proxy thread */
     int threads;
     int64_t seconds_us; /* 0: as fast as possible */
     double realtime;    /* wall seconds for a virtual one; 0: none */
@@ -27,6 +33,9 @@ struct jp_sim_options {
 /* Sets the defaults, then reads argv. 0 or -1. */
 int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                       struct jp_error *err);
+
+/* Whether the plain program runs (sim_plain.h), not the 3-D one. */
+int sim_options_is_plain(const struct jp_sim_options *options);
 
 void sim_options_help(FILE *out);
 

@@ -36,6 +36,7 @@ static int users;
 static void *library;
 static struct jp_nccl_plugin_v6 *plugin;
 static int mask;
+static int newest = 6;
 static char description[NAME_BYTES + 16] = "none";
 
 void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
@@ -117,6 +118,8 @@ static void load(int interface)
 {
     const char *name = getenv("NCCL_PROFILER_PLUGIN");
 
+    if (interface > 0)
+        __atomic_store_n(&newest, interface, __ATOMIC_RELAXED);
     if (state == FAILED)
         return;
     if (state == LOADED) {
@@ -149,6 +152,11 @@ static void unload(void)
     state = READY;
 }
 
+int sim_plugin_host(void)
+{
+    return __atomic_load_n(&newest, __ATOMIC_RELAXED);
+}
+
 int sim_plugin_mask(void)
 {
     return __atomic_load_n(&mask, __ATOMIC_RELAXED);
@@ -175,7 +183,6 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
         printf("NCCL INFO Profiler init failed with error '%d'. Continue "
                "without profiler.\n",
                rc);
-        *context = NULL;
         pthread_mutex_lock(&lock);
         unload();
         pthread_mutex_unlock(&lock);

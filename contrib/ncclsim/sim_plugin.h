@@ -22,6 +22,11 @@ int sim_plugin_mask(void);
 void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
                      int n_nodes, int n_ranks, int rank, void **context);
 
+/* The newest interface that NCCL itself would have: `interface` of the first
+ * call where it forced one, else 6. What is reported, and in which order,
+ * goes by it. */
+int sim_plugin_host(void);
+
 /* The opposite, for a communicator; the last one unloads the plugin. */
 void sim_plugin_finalize(void *context);
 

@@ -4,6 +4,19 @@
 
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
+/* States of a ProxyOp that v1 to v3 know and v4 retired. record() of those
+ * three shims takes them with a union jp_nccl_args_v1. */
+enum {
+    SIM_OP_SEND_POSTED = 0,
+    SIM_OP_SEND_REM_FIFO_WAIT = 1,
+    SIM_OP_SEND_TRANSMITTED = 2,
+    SIM_OP_SEND_DONE = 3,
+    SIM_OP_RECV_POSTED = 4,
+    SIM_OP_RECV_RECEIVED = 5,
+    SIM_OP_RECV_TRANSMITTED = 6,
+    SIM_OP_RECV_DONE = 7,
+};
+
 /* Each takes the table its library exports and returns a v6 that calls it;
  * static, one per interface. */
 struct jp_nccl_plugin_v6 *sim_shim_v1(void *table);

@@ -94,9 +94,10 @@ static_assert(sizeof(struct jp_nccl_descr_v5) ==
 
 static int start_v5(void *context, void **handle, struct jp_nccl_descr_v6 *d)
 {
-    *handle = NULL;
-    if (d->type >= JP_NCCL_CE_COLL)
+    if (d->type >= JP_NCCL_CE_COLL) {
+        *handle = NULL;
         return JP_NCCL_SUCCESS;
+    }
     return v5->start(context, handle, (struct jp_nccl_descr_v5 *) d);
 }
 

@@ -112,6 +112,10 @@ static int old_args(int state, const union jp_nccl_args_v4 *args,
                     union jp_nccl_args_v1 *old)
 {
     memset(old, 0, sizeof(*old));
+    if (state >= SIM_OP_SEND_POSTED && state <= SIM_OP_RECV_DONE) {
+        *old = *(const union jp_nccl_args_v1 *) args;
+        return 1;
+    }
     if (state >= JP_NCCL_CTRL_IDLE && state <= JP_NCCL_CTRL_APPEND_END)
         old->proxy_ctrl.appended = args->proxy_ctrl.appended;
     return state >= JP_NCCL_STEP_SEND_GPU_WAIT &&

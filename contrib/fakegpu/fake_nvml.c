@@ -1,0 +1,189 @@
+/* libnvidia-ml.so.1 of a machine without a GPU.
+ *
+ * Which GPUs there are and what they are called: names, arguments and result
+ * numbers are those of the NVML reference manual. A GPU's handle is its index
+ * plus one, that of its MIG instance 100 more.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "contrib/fakegpu/fakegpu.h"
+
+enum {
+    SUCCESS = 0,
+    INVALID_ARGUMENT = 2,
+    NOT_SUPPORTED = 3,
+    NOT_FOUND = 6,
+    INSUFFICIENT_SIZE = 7,
+    UNKNOWN = 999,
+};
+
+enum { MIG_HANDLE = 100 };
+
+struct pci_info {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char id[32];
+};
+
+FAKEGPU_EXPORT int nvmlInit_v2(void);
+FAKEGPU_EXPORT int nvmlShutdown(void);
+FAKEGPU_EXPORT const char *nvmlErrorString(int result);
+FAKEGPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+FAKEGPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+FAKEGPU_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *id,
+                                                    void **device);
+FAKEGPU_EXPORT int nvmlDeviceGetIndex(void *device, unsigned *index);
+FAKEGPU_EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size);
+FAKEGPU_EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size);
+FAKEGPU_EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci_info *pci);
+FAKEGPU_EXPORT int nvmlDeviceGetMigMode(void *device, unsigned *current,
+                                        unsigned *pending);
+FAKEGPU_EXPORT int
+nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **mig);
+
+static int index_of(const void *device)
+{
+    return (int) ((uintptr_t) device % MIG_HANDLE) - 1;
+}
+
+static int is_mig(const void *device)
+{
+    return (uintptr_t) device > MIG_HANDLE;
+}
+
+static int is_known(const void *device)
+{
+    return index_of(device) >= 0 && index_of(device) < fakegpu_count();
+}
+
+int nvmlInit_v2(void)
+{
+    return fakegpu_fails("nvmlInit_v2") ? UNKNOWN : SUCCESS;
+}
+
+int nvmlShutdown(void)
+{
+    return SUCCESS;
+}
+
+const char *nvmlErrorString(int result)
+{
+    return result == SUCCESS ? "Success" : "no such GPU";
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    if (fakegpu_fails("nvmlDeviceGetCount_v2"))
+        return UNKNOWN;
+    *count = (unsigned) fakegpu_count();
+    return SUCCESS;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    if (fakegpu_fails("nvmlDeviceGetHandleByIndex_v2"))
+        return UNKNOWN;
+    if (index >= (unsigned) fakegpu_count())
+        return INVALID_ARGUMENT;
+    *device = (void *) (uintptr_t) (index + 1);
+    return SUCCESS;
+}
+
+/* NVML writes the domain with eight digits, CUDA with four: both are fine. */
+int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
+{
+    int i;
+
+    if (fakegpu_fails("nvmlDeviceGetHandleByPciBusId_v2"))
+        return UNKNOWN;
+    for (i = 0; i < fakegpu_count(); i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "00000000:%02X:00.0", fakegpu_bus(i));
+        if (strcasecmp(id, name) == 0 || strcasecmp(id, name + 4) == 0) {
+            *device = (void *) (uintptr_t) (i + 1);
+            return SUCCESS;
+        }
+    }
+    return NOT_FOUND;
+}
+
+int nvmlDeviceGetIndex(void *device, unsigned *index)
+{
+    if (fakegpu_fails("nvmlDeviceGetIndex"))
+        return UNKNOWN;
+    if (!is_known(device))
+        return INVALID_ARGUMENT;
+    *index = is_mig(device) ? 0 : (unsigned) index_of(device);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetName(void *device, char *name, unsigned size)
+{
+    if (fakegpu_fails("nvmlDeviceGetName"))
+        return UNKNOWN;
+    if (!is_known(device))
+        return INVALID_ARGUMENT;
+    return snprintf(name, size, "Fake GPU") < (int) size ? SUCCESS
+                                                         : INSUFFICIENT_SIZE;
+}
+
+int nvmlDeviceGetUUID(void *device, char *text, unsigned size)
+{
+    unsigned char uuid[FAKEGPU_UUID_BYTES];
+    const char *prefix = is_mig(device) ? "MIG" : "GPU";
+
+    if (fakegpu_fails("nvmlDeviceGetUUID"))
+        return UNKNOWN;
+    if (!is_known(device))
+        return INVALID_ARGUMENT;
+    if (!is_mig(device))
+        fakegpu_uuid(index_of(device), uuid);
+    else if (fakegpu_mig_uuid(uuid) < 0)
+        return NOT_FOUND;
+    return fakegpu_format_uuid(prefix, uuid, text, size) < 0 ? INSUFFICIENT_SIZE
+                                                             : SUCCESS;
+}
+
+int nvmlDeviceGetPciInfo_v3(void *device, struct pci_info *pci)
+{
+    unsigned bus;
+
+    if (fakegpu_fails("nvmlDeviceGetPciInfo_v3"))
+        return UNKNOWN;
+    if (!is_known(device) || is_mig(device))
+        return INVALID_ARGUMENT;
+    bus = (unsigned) fakegpu_bus(index_of(device)) & 0xFF;
+    memset(pci, 0, sizeof(*pci));
+    pci->bus = bus;
+    snprintf(pci->legacy_id, sizeof(pci->legacy_id), "0000:%02X:00.0", bus);
+    snprintf(pci->id, sizeof(pci->id), "00000000:%02X:00.0", bus);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
+{
+    if (fakegpu_fails("nvmlDeviceGetMigMode"))
+        return UNKNOWN;
+    if (!is_known(device))
+        return INVALID_ARGUMENT;
+    *current = *pending = getenv("FAKEGPU_MIG") != NULL;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
+                                        void **mig)
+{
+    if (fakegpu_fails("nvmlDeviceGetMigDeviceHandleByIndex"))
+        return UNKNOWN;
+    if (!getenv("FAKEGPU_MIG"))
+        return NOT_SUPPORTED;
+    if (!is_known(device) || index != 0)
+        return NOT_FOUND;
+    *mig = (void *) ((uintptr_t) device + MIG_HANDLE);
+    return SUCCESS;
+}

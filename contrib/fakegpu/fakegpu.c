@@ -1,0 +1,136 @@
+/* GPUs that are not there, as the three stand-in libraries see them. */
+#include "contrib/fakegpu/fakegpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number of the environment, 0 to `max`; `fallback` where it is none. */
+static int env_number(const char *name, int max, int fallback)
+{
+    const char *text = getenv(name);
+    char *end;
+    long v;
+
+    if (!text || !*text)
+        return fallback;
+    v = strtol(text, &end, 10);
+    return *end || v < 0 || v > max ? fallback : (int) v;
+}
+
+int fakegpu_fails(const char *function)
+{
+    const char *list = getenv("FAKEGPU_FAIL");
+    size_t n = strlen(function);
+
+    if (!list)
+        return 0;
+    if (strcmp(list, "all") == 0)
+        return 1;
+    while (*list) {
+        size_t word = strcspn(list, ",");
+
+        if (word == n && strncmp(list, function, n) == 0)
+            return 1;
+        list += word + (list[word] == ',');
+    }
+    return 0;
+}
+
+int fakegpu_count(void)
+{
+    return env_number("FAKEGPU_COUNT", FAKEGPU_MAX, 1);
+}
+
+/* CUDA's rule: the list ends at the first entry that is no GPU. */
+static int read_visible(int index[FAKEGPU_MAX])
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    int count = fakegpu_count();
+    int n = 0;
+
+    if (!list) {
+        for (n = 0; n < count; n++)
+            index[n] = n;
+        return n;
+    }
+    while (n < FAKEGPU_MAX) {
+        char *end;
+        long v = strtol(list, &end, 10);
+
+        if (end == list || v < 0 || v >= count)
+            return n;
+        index[n++] = (int) v;
+        if (*end != ',')
+            return n;
+        list = end + 1;
+    }
+    return n;
+}
+
+int fakegpu_visible(void)
+{
+    int index[FAKEGPU_MAX];
+
+    return read_visible(index);
+}
+
+int fakegpu_index(int ordinal)
+{
+    int index[FAKEGPU_MAX];
+    int n = read_visible(index);
+
+    return ordinal >= 0 && ordinal < n ? index[ordinal] : -1;
+}
+
+int fakegpu_current(void)
+{
+    return env_number("FAKEGPU_DEVICE", FAKEGPU_MAX - 1, 0);
+}
+
+int fakegpu_bus(int index)
+{
+    return 0x1A + 8 * index;
+}
+
+void fakegpu_uuid(int index, unsigned char uuid[FAKEGPU_UUID_BYTES])
+{
+    static const unsigned char base[FAKEGPU_UUID_BYTES] = {
+        0xfa, 0x4e, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
+
+    memcpy(uuid, base, sizeof(base));
+    uuid[FAKEGPU_UUID_BYTES - 1] = (unsigned char) index;
+}
+
+int fakegpu_mig_uuid(unsigned char uuid[FAKEGPU_UUID_BYTES])
+{
+    const char *text = getenv("FAKEGPU_MIG");
+    int n = 0;
+
+    if (!text || strncmp(text, "MIG-", 4) != 0)
+        return -1;
+    for (text += 4; *text && n < FAKEGPU_UUID_BYTES; text++) {
+        char hex[3] = {text[0], text[1], '\0'};
+        char *end;
+
+        if (*text == '-')
+            continue;
+        uuid[n++] = (unsigned char) strtoul(hex, &end, 16);
+        if (end != hex + 2)
+            return -1;
+        text++;
+    }
+    return n == FAKEGPU_UUID_BYTES && !*text ? 0 : -1;
+}
+
+int fakegpu_format_uuid(const char *prefix, const unsigned char *u, char *out,
+                        size_t size)
+{
+    int n = snprintf(out, size,
+                     "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+                     "%02x%02x%02x%02x%02x%02x",
+                     prefix, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7],
+                     u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+
+    return n > 0 && (size_t) n < size ? 0 : -1;
+}

@@ -1,0 +1,49 @@
+/* GPUs that are not there, as the three stand-in libraries see them.
+ *
+ * The environment says what exists; it is read at every call, so a test may
+ * change it on the way:
+ *   FAKEGPU_COUNT         GPUs of the node (1), at most 16
+ *   CUDA_VISIBLE_DEVICES  numbers of those the process sees, "2,3"; CUDA's
+ *                         ordinals count these, NVML's indices all
+ *   FAKEGPU_DEVICE        the ordinal of a thread that never called
+ *                         cudaSetDevice() (0)
+ *   FAKEGPU_MIG           UUID of the MIG instance that the visible devices
+ *                         are, "MIG-<8-4-4-4-12>"; unset: whole GPUs
+ *   FAKEGPU_FAIL          functions that fail, "cuDeviceGetUuid,cudaGetDevice",
+ *                         or "all"
+ * GPU number i has the PCI bus id 0000:<1A + 8 i>:00.0 and the UUID
+ * GPU-fa4e0000-0000-4000-8000-00000000000<i> (in hexadecimal).
+ */
+#ifndef JP_FAKEGPU_H
+#define JP_FAKEGPU_H
+
+#include <stddef.h>
+
+#define FAKEGPU_EXPORT __attribute__((visibility("default")))
+
+enum { FAKEGPU_MAX = 16, FAKEGPU_UUID_BYTES = 16 };
+
+/* Whether the test wants this function to fail. */
+int fakegpu_fails(const char *function);
+
+int fakegpu_count(void);   /* of the node */
+int fakegpu_visible(void); /* to the process */
+
+/* The node's number of an ordinal; -1 where there is none. */
+int fakegpu_index(int ordinal);
+
+/* The calling thread's ordinal. */
+int fakegpu_current(void);
+int fakegpu_bus(int index);
+
+/* A GPU's UUID. */
+void fakegpu_uuid(int index, unsigned char uuid[FAKEGPU_UUID_BYTES]);
+
+/* The MIG instance's UUID; -1 where the devices are whole GPUs. */
+int fakegpu_mig_uuid(unsigned char uuid[FAKEGPU_UUID_BYTES]);
+
+/* Writes "GPU-fa4e0000-...": -1 where `size` is too small. */
+int fakegpu_format_uuid(const char *prefix, const unsigned char *uuid,
+                        char *out, size_t size);
+
+#endif

@@ -1,0 +1,136 @@
+/* Our rank's communicators, those that are and those that were. */
+#include "contrib/ncclsim/sim_comms.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "contrib/ncclsim/sim_plugin.h"
+#include "contrib/ncclsim/sim_random.h"
+
+/* Any number: GPU clocks of different nodes have nothing in common. */
+#define GPU_EPOCH_NS 1000000000000000ULL
+#define GPU_SKEW_NS 7777777777ULL
+
+int sim_comms_init(struct jp_sim_comms *comms, int n_at, struct jp_error *err)
+{
+    /* each fault creates one again at most */
+    size_t n_all = (size_t) n_at + SIM_MAX_FAULTS;
+
+    comms->at = calloc((size_t) n_at + 1, sizeof(comms->at[0]));
+    comms->all = calloc(n_all, sizeof(*comms->all));
+    comms->n_at = n_at;
+    comms->n = 0;
+    if (comms->at && comms->all)
+        return 0;
+    sim_comms_fini(comms);
+    return error_set(err, "no memory");
+}
+
+void sim_comms_fini(struct jp_sim_comms *comms)
+{
+    free(comms->at);
+    free(comms->all);
+    comms->at = NULL;
+    comms->all = NULL;
+    comms->n = 0;
+    comms->n_at = 0;
+}
+
+/* How often the group had a communicator. */
+static int generation(const struct jp_sim_comms *comms,
+                      const struct jp_sim_group *group)
+{
+    int sum = 0;
+    int i;
+
+    for (i = 0; i < comms->n; i++)
+        sum += comms->all[i].group == group;
+    return sum;
+}
+
+void sim_comms_create(struct jp_sim_comms *comms,
+                      const struct jp_sim_group *group)
+{
+    int me = comms->world->rank;
+    int again = generation(comms, group);
+    struct jp_sim_comm *comm = &comms->all[comms->n];
+
+    comm->group = group;
+    comm->hash = again ? sim_random_mix(group->hash, (uint64_t) again)
+                       : group->hash;
+    comm->rank = sim_groups_rank(group, me);
+    comm->is_alive = 1;
+    comm->gpu_base_ns = GPU_EPOCH_NS +
+                        GPU_SKEW_NS * (uint64_t) comms->world->node[me];
+    sim_plugin_init(comms->options->interface, comm->hash, group->name,
+                    group->n_nodes, group->n, comm->rank, &comm->context);
+    comms->at[group->index] = comm;
+    /* a crash may write the counts meanwhile */
+    __atomic_store_n(&comms->n, comms->n + 1, __ATOMIC_RELEASE);
+    if (comms->options->verbose)
+        printf("ncclsim: rank %d: comm %s 0x%" PRIx64
+               " rank %d of %d on %d nodes%s\n",
+               me, group->name ? group->name : "(single)", comm->hash,
+               comm->rank, group->n, group->n_nodes,
+               comm->context ? "" : ", not profiled");
+}
+
+void sim_comms_destroy(struct jp_sim_comms *comms, int index)
+{
+    struct jp_sim_comm *comm = comms->at[index];
+
+    if (!comm)
+        return;
+    sim_plugin_finalize(comm->context);
+    comm->context = NULL;
+    comm->is_alive = 0;
+    comms->at[index] = NULL;
+    if (comms->options->verbose)
+        printf("ncclsim: rank %d: destroyed 0x%" PRIx64 "\n",
+               comms->world->rank, comm->hash);
+}
+
+void sim_comms_destroy_all(struct jp_sim_comms *comms)
+{
+    int i;
+
+    for (i = 0; i < comms->n_at; i++)
+        sim_comms_destroy(comms, i);
+}
+
+void *sim_comms_context(const struct jp_sim_comms *comms, int not_index)
+{
+    int i;
+
+    for (i = 0; i < comms->n_at; i++) {
+        if (i != not_index && comms->at[i] && comms->at[i]->context)
+            return comms->at[i]->context;
+    }
+    return NULL;
+}
+
+void sim_comms_put_counts(const struct jp_sim_comms *comms, FILE *out,
+                          int *first)
+{
+    int n = __atomic_load_n(&comms->n, __ATOMIC_ACQUIRE);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        const struct jp_sim_comm *comm = &comms->all[i];
+
+        if (!*first)
+            fputc(',', out);
+        *first = 0;
+        sim_counts_put(out, &comm->counts, comm->group, comm->hash, comm->rank);
+    }
+}
+
+uint64_t sim_comms_total(const struct jp_sim_comms *comms)
+{
+    uint64_t sum = 0;
+    int i;
+
+    for (i = 0; i < comms->n; i++)
+        sum += sim_counts_total(&comms->all[i].counts);
+    return sum;
+}

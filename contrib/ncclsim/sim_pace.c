@@ -1,0 +1,45 @@
+/* When the next operation may be issued, in wall time. */
+#include "contrib/ncclsim/sim_pace.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+int64_t sim_pace_now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+void sim_pace_sleep_until(int64_t ns)
+{
+    struct timespec ts = {ns / 1000000000, ns % 1000000000};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+        ;
+}
+
+void sim_pace_init(struct jp_sim_pace *pace, double rate)
+{
+    *pace = (struct jp_sim_pace){.began_ns = sim_pace_now_ns()};
+    if (rate <= 0.0)
+        return;
+    pace->interval_ns = 1e9 / rate;
+    /* the usual 50 us are a whole interval at 20,000 a second */
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
+
+void sim_pace_wait(struct jp_sim_pace *pace, int n)
+{
+    int64_t due;
+
+    if (pace->interval_ns <= 0.0)
+        return;
+    due = pace->began_ns +
+          (int64_t) ((double) pace->issued * pace->interval_ns);
+    pace->issued += (uint64_t) n;
+    if (due > sim_pace_now_ns())
+        sim_pace_sleep_until(due);
+}
