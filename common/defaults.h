@@ -112,8 +112,4 @@
 /* Leave the file system usable: below this nothing is written. */
 #define JP_DEF_MIN_FREE "1G"
 
-/* The example plugin's event mask: Coll, P2p, ProxyOp, KernelCh = 2+4+8+64:
- * what a timeline needs; ProxyStep alone would be 99 % of the volume. */
-#define JP_DEF_EXAMPLE_MASK 78
-
 #endif

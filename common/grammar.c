@@ -46,7 +46,7 @@ static const struct jp_knob nccl_knobs[] = {
      JP_DEF_INTERVAL, "time between two writes of Inspector"},
     {"ring", JP_KNOB_COUNT, 16, 16 * MIB, INSPECTOR | PLAN, NULL, NULL,
      "slots of each of Inspector's rings; by rate and interval without it"},
-    {"channels", JP_KNOB_COUNT, 1, 64, EXAMPLE | PLAN, NULL,
+    {"channels", JP_KNOB_COUNT, 1, 64, INSPECTOR | EXAMPLE | PLAN, NULL,
      STR(JP_DEF_CHANNELS),
      "channels of an operation that the plan counts with"},
     {"mem", JP_KNOB_SIZE, MIB, TIB, ANY, NULL, JP_DEF_MEM,

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 
 #include "common/nodemem.h"
+#include "common/defaults.h"
 #include "common/num.h"
 #include "common/quote.h"
 
@@ -23,6 +24,22 @@ uint32_t jobshape_ranks(const struct jp_jobshape *shape)
     if (!shape->nnodes) /* they may all share one */
         return shape->ntasks;
     return (shape->ntasks - 1) / shape->nnodes + 1;
+}
+
+uint64_t jobshape_room(const struct jp_jobshape *shape, uint64_t min_free)
+{
+    if (!shape->disk_free_bytes)
+        return UINT64_MAX;
+    return shape->disk_free_bytes > min_free ? shape->disk_free_bytes - min_free
+                                             : 0;
+}
+
+uint64_t jobshape_memory(const struct jp_jobshape *shape)
+{
+    if (!shape->step_memory_bytes)
+        return UINT64_MAX;
+    return shape->step_memory_bytes / JP_STEP_MEMORY_PARTS /
+           jobshape_ranks(shape);
 }
 
 /* --- Slurm's variables ---------------------------------------------------- */
@@ -135,6 +152,21 @@ static uint64_t slurm_memory(const struct plan_input *in, uint32_t ranks,
     return 0;
 }
 
+/* A task or batch script of the job has SLURM_TASK_PID; a login node has not.
+ */
+static void fill_known(const struct plan_input *in, const struct jp_plan *plan,
+                       struct jp_jobshape *out)
+{
+    bool on_node = plan_env(in, "SLURM_TASK_PID") != NULL;
+
+    out->ram_known = on_node || (plan && plan->node_memory_bytes);
+    out->huge_pages_known = on_node || (plan && plan->node_huge_pages);
+    if (plan && plan->node_huge_pages)
+        out->node.huge_pages = *plan->node_huge_pages == '1';
+    else if (!on_node)
+        out->node.huge_pages = true;
+}
+
 static void fill_memory(const struct plan_input *in, const struct jp_plan *plan,
                         struct jp_jobshape *out)
 {
@@ -210,6 +242,7 @@ void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
     if (out->ntasks && out->ranks_per_node > out->ntasks)
         out->ranks_per_node = out->ntasks;
     nodemem_read(root, &out->node);
+    fill_known(in, plan, out);
     fill_memory(in, plan, out);
     out->address_limit_bytes = address_limit();
     out->disk_free_bytes = disk_free(dir);

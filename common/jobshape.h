@@ -27,6 +27,10 @@ struct jp_jobshape {
     uint32_t ranks_per_node;    /* the most on one node */
     uint64_t step_memory_bytes; /* that the step may use on one node */
     char memory_from[96]; /* where that is known from, for people; "" unknown */
+    /* whether node's RAM, and its huge pages, are those of the job's nodes:
+     * srun runs on one of them, or the site file says. Else huge pages count
+     * as "always", which costs more memory */
+    bool ram_known, huge_pages_known;
     struct jp_nodemem node;
     uint64_t address_limit_bytes; /* RLIMIT_AS of the tasks; 0: none */
     uint64_t disk_free_bytes;     /* of the step directory's file system */
@@ -44,5 +48,13 @@ void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
 /* Ranks on the fullest node: ranks_per_node, else ntasks over nnodes rounded
  * up, else all of them, else 1. */
 uint32_t jobshape_ranks(const struct jp_jobshape *shape);
+
+/* Free space of the file system that min_free= leaves to us; UINT64_MAX where
+ * it is not known. */
+uint64_t jobshape_room(const struct jp_jobshape *shape, uint64_t min_free);
+
+/* Memory that profilers of one rank may take: of the step's memory on a node
+ * one part in JP_STEP_MEMORY_PARTS, shared by its ranks; UINT64_MAX unknown. */
+uint64_t jobshape_memory(const struct jp_jobshape *shape);
 
 #endif

@@ -146,7 +146,7 @@ static int load_user(const struct plan_input *in, struct jp_sitefile *out,
     return rc;
 }
 
-static int copy_library(const struct jp_sitefile *site, const char *name,
+static int copy_text(const struct jp_sitefile *site, const char *name,
                         char **out, struct jp_error *err)
 {
     const struct sitefile_value *value = sitefile_find(site, name);
@@ -216,10 +216,16 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
         load_user(in, &user, err) < 0 ||
         merge_side(in, &plan.nccl, &site, &user, err) < 0 ||
         merge_side(in, &plan.copper, &site, &user, err) < 0 ||
-        copy_library(&site, "nccl.inspector", &plan.inspector, err) < 0 ||
-        copy_library(&site, "nccl.example", &plan.example, err) < 0 ||
-        copy_library(&site, "nccl.recorder", &plan.recorder, err) < 0 ||
-        copy_library(&site, "nccl.known_bad", &plan.known_bad, err) < 0 ||
+        copy_text(&site, "nccl.inspector", &plan.inspector, err) < 0 ||
+        copy_text(&site, "nccl.example", &plan.example, err) < 0 ||
+        copy_text(&site, "nccl.recorder", &plan.recorder, err) < 0 ||
+        copy_text(&site, "nccl.known_bad", &plan.known_bad, err) < 0 ||
+        copy_text(&site, "nccl.node_huge_pages", &plan.node_huge_pages,
+                     err) < 0 ||
+        copy_text(&site, "nccl.inspector_release", &plan.inspector_release,
+                     err) < 0 ||
+        copy_text(&site, "nccl.example_release", &plan.example_release,
+                     err) < 0 ||
         copy_node_memory(&site, &plan, err) < 0)
         goto out;
     sitefile_policy(&site, &plan.policy);
@@ -280,5 +286,8 @@ void plan_fini(struct jp_plan *plan)
     free(plan->recorder);
     free(plan->known_bad);
     free(plan->node_memory_where);
+    free(plan->node_huge_pages);
+    free(plan->inspector_release);
+    free(plan->example_release);
     *plan = (struct jp_plan){0};
 }

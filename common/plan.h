@@ -53,6 +53,9 @@ struct jp_plan {
     char *known_bad; /* the site's list; NULL: JP_DEF_KNOWN_BAD if there */
     uint64_t node_memory_bytes; /* nccl.node_memory; 0: not said */
     char *node_memory_where;    /* "file:line" or "" */
+    char *node_huge_pages;      /* nccl.node_huge_pages: "0", "1"; NULL */
+    /* releases of NVIDIA's libraries; NULL: as the program's NCCL */
+    char *inspector_release, *example_release;
 };
 
 struct plan_input {

@@ -35,7 +35,8 @@ struct backend_input {
     const char *step_dir;         /* absolute */
     const char *library;          /* path of the profiler, NULL: not named */
     bool library_exists;          /* on srun's host, a readable file */
-    struct jp_jobshape shape;     /* zeros: unknown */
+    uint32_t release; /* of the library, JP_NCCL_RELEASE; 0: the program's */
+    struct jp_jobshape shape; /* zeros: unknown */
 };
 
 /* Variables for the tasks; `%N` in a value is the node's name. */
@@ -53,7 +54,8 @@ struct backend_forecast {
     uint64_t planned_ops;    /* iterations x (colls + p2p) */
     uint64_t kept_ops;       /* of them in the files */
     char counted[256];       /* how memory and disk were counted, or "" */
-    char lost[256]; /* what will be missing and why, a sentence, or "" */
+    char lost[320];    /* what will be missing and why, a sentence, or "" */
+    char assumed[256]; /* what sizing had to assume, a sentence, or "" */
 };
 
 struct backend_planner {
@@ -108,6 +110,9 @@ extern const struct backend *const backend_registry[];
 
 /* The backend of that name and of our ABI, or NULL. */
 const struct backend *backend_find(const char *name);
+
+/* The release that the profiler's library is of: in->release, else nccl=. */
+uint32_t backend_release(const struct backend_input *in);
 
 /* Adds NAME=<formatted value>. -1: no memory, or too many, or a name twice. */
 int backend_env_add(struct backend_env *env, struct jp_error *err,

@@ -15,6 +15,11 @@ const struct backend *backend_find(const char *name)
     return NULL;
 }
 
+uint32_t backend_release(const struct backend_input *in)
+{
+    return in->release ? in->release : (uint32_t) plan_number(in->side, "nccl");
+}
+
 int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
 {

@@ -1,22 +1,34 @@
 /* plan_text.c - print a plan for people. */
 #include "orchestrator/agent/plan_text.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
 #include "orchestrator/agent/plan_table.h"
 
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static int print_head(FILE *out, const struct plan_view *view, const char *head,
                       struct jp_error *err)
 {
     struct plan_table text = {.n_columns = 1};
+    const char *title = resolve_title(view->runs);
     char known[16];
 
-    if (*view->reason && strcmp(view->asked, "auto") != 0)
-        plan_table_add(&text, "%s: %s is asked for, the %s would run: %s", head,
-                       view->asked, view->runs, view->reason);
+    if (view->plugin)
+        plan_table_add(&text,
+                       "%s: your NCCL_PROFILER_PLUGIN=%s would run, not %s",
+                       head, view->plugin, title);
+    else if (*view->reason && strcmp(view->asked, "auto") != 0)
+        plan_table_add(&text, "%s: %s is asked for, %s would run: %s", head,
+                       view->asked, title, view->reason);
     else
-        plan_table_add(&text, "%s: the %s would run%s%s%s", head, view->runs,
+        plan_table_add(&text, "%s: %s would run%s%s%s", head, title,
                        *view->reason ? " (" : "", view->reason,
                        *view->reason ? ")" : "");
     plan_table_add(
@@ -26,6 +38,60 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
         view->newer ? plan_view_known(known) : "",
         view->newer ? ", the newest that jobprof knows" : "");
     return plan_table_print(&text, 0, out, err);
+}
+
+/* A pool of which the example plugin makes no use (its planner says so): its
+ * name without the words that all pools share, and their number; 0: another
+ * variable. */
+static size_t idle_pool(const struct plan_variable *v, const char **name)
+{
+    static const char before[] = "NCCL_PROFILE_", after[] = "_POOL_SIZE";
+    size_t len = strlen(v->name), cut = sizeof(before) + sizeof(after) - 2;
+    bool idle = strstr(v->reason, "not in the event mask") ||
+                strstr(v->reason, "unknown to this release");
+
+    if (v->yours || !idle || len <= cut ||
+        strncmp(v->name, before, sizeof(before) - 1) != 0 ||
+        strcmp(v->name + len - (sizeof(after) - 1), after) != 0)
+        return 0;
+    *name = v->name + sizeof(before) - 1;
+    return len - cut;
+}
+
+/* The pools that nothing uses, in one row. */
+static int add_idle(struct plan_table *t, const struct plan_view *view,
+                    struct jp_error *err)
+{
+    size_t n = 0, len = 0;
+    char *names = NULL;
+    FILE *out = open_memstream(&names, &len);
+
+    if (!out)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < view->n_variables; i++) {
+        const struct plan_variable *v = &view->variables[i];
+        const char *name;
+        size_t room = idle_pool(v, &name);
+
+        if (room)
+            fprintf(out, "%s%.*s=%s", n++ ? ", " : "", (int) room, name,
+                    v->value);
+    }
+    if (fclose(out) != 0) {
+        free(names);
+        return error_set(err, "out of memory");
+    }
+    if (n) {
+        plan_table_add(t, "%zu more pool%s", n, plural(n));
+        plan_table_add(t, "%s", "");
+        plan_table_add(t, "computed");
+        plan_table_add(t,
+                       "not in the event mask or unknown to this release: "
+                       "%s",
+                       names);
+    }
+    free(names);
+    return 0;
 }
 
 static int print_variables(FILE *out, const struct plan_view *view,
@@ -39,18 +105,18 @@ static int print_variables(FILE *out, const struct plan_view *view,
     plan_table_add(&table, "reason");
     for (size_t i = 0; i < view->n_variables; i++) {
         const struct plan_variable *v = &view->variables[i];
+        const char *name;
 
+        if (idle_pool(v, &name))
+            continue;
         plan_table_add(&table, "%s", v->name);
         plan_table_add(&table, "%s", v->value);
         plan_table_add(&table, "%s", v->yours ? "yours: stays" : "computed");
         plan_table_add(&table, "%s", v->reason);
     }
+    if (add_idle(&table, view, err) < 0)
+        table.failed = true;
     return plan_table_print(&table, 0, out, err);
-}
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
@@ -108,6 +174,12 @@ static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
     }
 }
 
+/* In front of a figure that the user's own variables may change. */
+static const char *without(const struct plan_view *view)
+{
+    return view->without ? "without your variables: " : "";
+}
+
 /* "; 1.2 % of the step's": empty where the whole is unknown. */
 static const char *share_text(char *buf, size_t len, uint64_t part,
                               uint64_t whole, const char *of)
@@ -127,8 +199,8 @@ static void add_memory(struct plan_table *t, const struct plan_view *view)
 
     plan_table_add(t, "memory");
     if (f->memory_bytes)
-        plan_table_add(t, "%s a rank, %s a node%s", FIG_BYTES(f->memory_bytes),
-                       FIG_BYTES(node),
+        plan_table_add(t, "%s%s a rank, %s a node%s", without(view),
+                       FIG_BYTES(f->memory_bytes), FIG_BYTES(node),
                        share_text(share, sizeof(share), node,
                                   view->shape.step_memory_bytes,
                                   "the step's memory"));
@@ -136,8 +208,8 @@ static void add_memory(struct plan_table *t, const struct plan_view *view)
         plan_table_add(t, "unknown");
     if (f->reserved_bytes > f->memory_bytes) {
         plan_table_add(t, "address");
-        plan_table_add(t, "%s a rank, %s a node; most of it is never touched",
-                       FIG_BYTES(f->reserved_bytes),
+        plan_table_add(t, "%s%s a rank, %s a node; most of it is never touched",
+                       without(view), FIG_BYTES(f->reserved_bytes),
                        FIG_BYTES(plan_view_node(view, f->reserved_bytes)));
     }
 }
@@ -153,45 +225,63 @@ static void add_disk(struct plan_table *t, const struct plan_view *view)
     if (!f->disk_bytes)
         plan_table_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
     else if (!step)
-        plan_table_add(t, "%s a rank; disk=%s for the step",
+        plan_table_add(t, "%s%s a rank; disk=%s for the step", without(view),
                        FIG_BYTES(f->disk_bytes), FIG_BYTES(view->disk_bytes));
     else
         plan_table_add(
-            t, "%s a rank, %s the step%s%s", FIG_BYTES(f->disk_bytes),
-            FIG_BYTES(step),
+            t, "%s%s a rank, %s the step%s%s", without(view),
+            FIG_BYTES(f->disk_bytes), FIG_BYTES(step),
             share_text(share, sizeof(share), step, view->disk_bytes, "disk="),
             view->disk_bytes ? FIG_BYTES(view->disk_bytes) : "");
+    if (*f->counted) {
+        plan_table_add(t, "counted");
+        plan_table_add(t, "%s", f->counted);
+    }
     if (!left)
         return;
-    if (!step)
-        step = f->disk_bytes;
-    plan_table_add(t, "%s", "");
-    plan_table_add(t, "%s free there; min_free=%s%s", FIG_BYTES(left),
+    plan_table_add(t, "free");
+    plan_table_add(t, "%s there; min_free=%s%s", FIG_BYTES(left),
                    FIG_BYTES(view->min_free_bytes),
-                   step > left || view->min_free_bytes > left - step
-                       ? ": NOT ENOUGH"
-                       : "");
+                   plan_view_is_full(view) ? ": NOT ENOUGH" : "");
+}
+
+/* ", for iterations=200 (default)" */
+static const char *basis_text(char *buf, size_t len,
+                              const struct plan_view *view)
+{
+    buf[0] = '\0';
+    if (view->iterations)
+        snprintf(buf, len, ", for iterations=%llu%s",
+                 (unsigned long long) view->iterations,
+                 view->iterations_default ? " (default)" : "");
+    return buf;
 }
 
 static void add_records(struct plan_table *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
+    char basis[64];
 
-    if (*f->counted) {
-        plan_table_add(t, "counted");
-        plan_table_add(t, "%s", f->counted);
-    }
-    if (!f->planned_ops && !*f->lost)
-        return;
     plan_table_add(t, "records");
+    basis_text(basis, sizeof(basis), view);
     if (*f->lost)
-        plan_table_add(t, "%s", f->lost);
+        plan_table_add(t, "%s%s", without(view), f->lost);
+    else if (!f->planned_ops)
+        plan_table_add(t, "unknown");
     else if (f->kept_ops < f->planned_ops)
-        plan_table_add(t, "%s of %s operations of each rank",
-                       FIG_COUNT(f->kept_ops), FIG_COUNT(f->planned_ops));
+        plan_table_add(t, "%s%s of %s operations of each rank%s", without(view),
+                       FIG_COUNT(f->kept_ops), FIG_COUNT(f->planned_ops),
+                       basis);
     else
-        plan_table_add(t, "all %s operations of each rank",
-                       FIG_COUNT(f->planned_ops));
+        plan_table_add(t, "%sall %s operations of each rank%s", without(view),
+                       FIG_COUNT(f->planned_ops), basis);
+    if (*f->lost && f->planned_ops) {
+        plan_table_add(t, "%s", "");
+        plan_table_add(t, "kept: %s of %s operations of each rank%s",
+                       f->kept_ops < f->planned_ops ? FIG_COUNT(f->kept_ops)
+                                                    : "all",
+                       FIG_COUNT(f->planned_ops), basis);
+    }
 }
 
 static void add_lines(struct plan_table *t, const char *label,
@@ -213,15 +303,15 @@ static int print_facts(FILE *out, const struct plan_view *view,
 {
     struct plan_table facts = {.n_columns = 2};
 
+    add_records(&facts, view);
+    add_lines(&facts, "WARNING", view->warnings);
     add_job(&facts, &view->shape);
     add_node(&facts, &view->shape);
     add_memory(&facts, view);
     add_disk(&facts, view);
-    add_records(&facts, view);
-    add_lines(&facts, "WARNING", view->warnings);
-    add_lines(&facts, "note", view->notes);
     plan_table_add(&facts, "output");
     plan_table_add(&facts, "%s", view->dir);
+    add_lines(&facts, "note", view->notes);
     return plan_table_print(&facts, 0, out, err);
 }
 
@@ -231,12 +321,12 @@ int plan_text_print(FILE *out, const struct plan_view *view, const char *head,
     if (print_head(out, view, head, err) < 0)
         return -1;
     fputc('\n', out);
-    if (!brief) {
-        resolve_print_settings(out, view->settings, view->n_settings);
-        fputc('\n', out);
-        if (print_variables(out, view, err) < 0)
-            return -1;
-        fputc('\n', out);
-    }
-    return print_facts(out, view, err);
+    if (print_facts(out, view, err) < 0)
+        return -1;
+    if (brief)
+        return 0;
+    fputc('\n', out);
+    resolve_print_settings(out, view->settings, view->n_settings);
+    fputc('\n', out);
+    return print_variables(out, view, err);
 }

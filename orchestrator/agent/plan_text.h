@@ -1,8 +1,8 @@
 /* plan_text.h - a plan as a person reads it.
  *
- * What runs and why; the settings; the tasks' variables; the job's shape; the
- * cost in memory and on disk beside what there is; what is recorded and what is
- * not; the directory. Lines have 100 columns but for values that are longer.
+ * What runs and why; what is recorded and what is not, with the warnings; the
+ * job's shape; the cost in memory and on disk beside what there is; the
+ * directory; the settings; the tasks' variables. Lines have 100 columns but for values that are longer.
  */
 #ifndef JP_AGENT_PLAN_TEXT_H
 #define JP_AGENT_PLAN_TEXT_H

@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
+#include "orchestrator/agent/resolve_env.h"
+
 /* What a view's texts are borrowed from. */
 struct plan_view_store {
     struct resolve_place place;
     struct resolve_choice choice;
     struct jp_jobconf conf;
-    char *notes;      /* lines */
+    char *without;    /* names of the user's variables, or NULL */
     char foreign[64]; /* reason of a setting that the profiler ignores */
     char instead[64]; /* reason of a mode that is not the one asked for */
 };
@@ -86,8 +89,8 @@ static void fill_settings(struct plan_view *view)
     struct plan_view_store *store = view->store;
     const struct jp_jobconf *conf = &store->conf;
 
-    snprintf(store->foreign, sizeof(store->foreign), "the %s does not read it",
-             view->runs);
+    snprintf(store->foreign, sizeof(store->foreign), "%s does not read it",
+             resolve_title(view->runs));
     snprintf(store->instead, sizeof(store->instead), "%s is asked for",
              view->asked);
     for (size_t i = 0; i < conf->n_settings; i++) {
@@ -130,67 +133,45 @@ static void fill_variables(struct plan_view *view)
     }
 }
 
-static bool starts(const char *line, size_t len, const char *with)
+bool plan_view_is_full(const struct plan_view *view)
 {
-    size_t n = strlen(with);
+    uint64_t left = view->shape.disk_free_bytes;
+    uint64_t step = plan_view_step(view, view->forecast.disk_bytes);
 
-    return n > 0 && n <= len && !strncmp(line, with, n);
+    if (!step)
+        step = view->forecast.disk_bytes;
+    return left && (step > left || view->min_free_bytes > left - step);
 }
 
-static bool has_line(const char *lines, const char *line, size_t len)
+/* What only the view can tell: the files do not fit. */
+static int warn_full(const struct plan_view *view, char **warnings,
+                     struct jp_error *err)
 {
-    while (*lines) {
-        size_t n = strcspn(lines, "\n");
+    uint64_t step = plan_view_step(view, view->forecast.disk_bytes);
 
-        if (n == len && !strncmp(lines, line, n))
-            return true;
-        lines += n + (lines[n] == '\n');
-    }
-    return false;
+    if (!plan_view_is_full(view))
+        return 0;
+    return resolve_note(warnings, err,
+                        "not enough free space: %s %s %s and min_free=%s, and "
+                        "%s is free: records would be missing",
+                        step ? "the step needs" : "a rank needs",
+                        FIG_BYTES(step ? step : view->forecast.disk_bytes),
+                        view->without ? "without your variables" : "of files",
+                        FIG_BYTES(view->min_free_bytes),
+                        FIG_BYTES(view->shape.disk_free_bytes));
 }
 
-/* Is the line said elsewhere in the view? The reason of the fallback, what is
- * lost, and the warnings. */
-static bool is_said(const struct plan_view *view, const char *line, size_t len)
-{
-    size_t name = strlen(view->runs) + 1;
-
-    return starts(line, len, view->store->choice.reason) ||
-           has_line(view->warnings, line, len) ||
-           (starts(line, len, view->runs) && len > name &&
-            starts(line + name, len - name, view->forecast.lost));
-}
-
-/* Appends to what view->notes holds the lines that are new. */
-static void append_new(struct plan_view *view, char **end, const char *lines)
-{
-    while (*lines) {
-        size_t len = strcspn(lines, "\n");
-
-        if (len && !is_said(view, lines, len) &&
-            !has_line(view->notes, lines, len)) {
-            if (*view->notes)
-                *(*end)++ = '\n';
-            memcpy(*end, lines, len);
-            *end += len;
-        }
-        lines += len + (lines[len] == '\n');
-    }
-}
-
-static int fill_notes(struct plan_view *view, const char *note)
+static int fill_lines(struct plan_view *view, struct jp_error *err)
 {
     struct plan_view_store *store = view->store;
-    const char *remarks = store->choice.remarks ? store->choice.remarks : "";
-    char *end;
 
-    store->notes = calloc(strlen(note) + strlen(remarks) + 2, 1);
-    if (!store->notes)
+    if (resolve_env_own(&store->conf, &store->without, err) < 0)
+        return -1;
+    view->without = store->without;
+    if (warn_full(view, &store->choice.warnings, err) < 0)
         return -1;
     view->warnings = store->choice.warnings ? store->choice.warnings : "";
-    view->notes = end = store->notes;
-    append_new(view, &end, remarks);
-    append_new(view, &end, note);
+    view->notes = store->choice.remarks ? store->choice.remarks : "";
     return 0;
 }
 
@@ -200,17 +181,21 @@ static void fill(struct plan_view *view, const struct jp_plan *plan)
     const struct plan_view_store *store = view->store;
     const struct jp_setting *mode = find_row(&store->conf, "mode");
     const struct plan_value *release = plan_find(side, "nccl");
+    const struct plan_value *iterations = plan_find(side, "iterations");
 
     view->asked = side->grammar->modes[side->mode].name;
     if (!strcmp(view->asked, "plan"))
         view->asked = plan_get(side, "mode");
     view->runs = store->choice.backend->name;
     view->reason = mode ? mode->reason : "";
+    view->plugin = resolve_env_own_value(&store->conf, RESOLVE_ENV_PLUGIN);
     view->release = release && release->value ? release->value : "";
     view->assumed = release && release->source == PLAN_DEFAULT;
     view->newer = plan_number(side, "nccl") > JP_NCCL_KNOWN;
     view->shape = store->choice.input.shape;
     view->forecast = store->choice.forecast;
+    view->iterations = plan_number(side, "iterations");
+    view->iterations_default = iterations && iterations->source == PLAN_DEFAULT;
     view->disk_bytes = plan_number(side, "disk");
     view->min_free_bytes = plan_number(side, "min_free");
     view->dir = store->place.step_dir;
@@ -248,9 +233,10 @@ int plan_view_make(const struct resolve_input *in, const struct jp_plan *plan,
     if (!store)
         return error_set(err, "out of memory");
     if (get_place(in, plan, dir, &store->place, err) < 0 ||
-        resolve_conf(in, plan, &store->place, &store->conf, &note, err) < 0 ||
         resolve_choose(in, plan, store->place.step_dir, &store->choice, err) <
-            0)
+            0 ||
+        resolve_conf(in, plan, &store->place, &store->choice, &store->conf,
+                     &note, err) < 0)
         goto fail;
     view.settings = calloc(store->conf.n_settings + 1, sizeof(*view.settings));
     view.variables = calloc(store->conf.n_env + store->conf.n_settings + 1,
@@ -260,11 +246,9 @@ int plan_view_make(const struct resolve_input *in, const struct jp_plan *plan,
         goto fail;
     }
     fill(&view, plan);
-    if (fill_notes(&view, note ? note : "") < 0) {
-        error_set(err, "out of memory");
+    if (fill_lines(&view, err) < 0)
         goto fail;
-    }
-    free(note);
+    free(note); /* the view tells the same in its own places */
     *out = view;
     return 0;
 fail:
@@ -278,7 +262,7 @@ void plan_view_fini(struct plan_view *view)
     free(view->settings);
     free(view->variables);
     if (view->store) {
-        free(view->store->notes);
+        free(view->store->without);
         jobconf_fini(&view->store->conf);
         resolve_choice_fini(&view->store->choice);
         resolve_place_fini(&view->store->place);

@@ -27,8 +27,9 @@ struct plan_variable {
 /* Texts are borrowed, from the plan or from `store`. */
 struct plan_view {
     const char *asked;           /* mode as asked: "auto" */
-    const char *runs;            /* the profiler that would run: "recorder" */
+    const char *runs;            /* the profiler that is planned: "recorder" */
     const char *reason;          /* why another one, or "" */
+    const char *plugin; /* the user's own, which runs instead; NULL: none */
     const char *release;         /* of NCCL: "2.28.3" */
     bool assumed;                /* nobody named the release */
     bool newer;                  /* than the newest that jobprof knows */
@@ -38,10 +39,15 @@ struct plan_view {
     size_t n_variables;
     struct jp_jobshape shape;
     struct backend_forecast forecast;
+    const char *without; /* the user's own variables, which the forecast leaves
+                            out: "A, B"; NULL: none */
+    uint64_t iterations; /* that planned_ops counts with; 0: does not say */
+    bool iterations_default; /* nobody named them */
     uint64_t disk_bytes;     /* setting disk=, of the step */
     uint64_t min_free_bytes; /* setting min_free= */
     const char *dir;         /* step directory, maybe with codes like %j */
-    const char *warnings;    /* lines on known bad releases, or "" */
+    const char *warnings;    /* lines: known bad releases, what sizing assumed,
+                                variables of the user's own, a full disk; or "" */
     const char *notes;       /* other lines, or "" */
     struct plan_view_store *store;
 };
@@ -59,6 +65,10 @@ void plan_view_fini(struct plan_view *view);
  * unknown); at most UINT64_MAX. */
 uint64_t plan_view_node(const struct plan_view *view, uint64_t bytes);
 uint64_t plan_view_step(const struct plan_view *view, uint64_t bytes);
+
+/* Does the step's volume (of a rank, where the ranks are unknown) leave less
+ * than min_free= on the file system? */
+bool plan_view_is_full(const struct plan_view *view);
 
 /* "2.30": what a newer release is planned as. */
 const char *plan_view_known(char buf[16]);

@@ -113,6 +113,7 @@ static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
                      struct resolve_answer *answer, struct jp_error *err)
 {
     struct resolve_place place = {0};
+    struct resolve_choice choice = {0};
     struct jp_jobconf conf = {0};
     int rc = -1;
 
@@ -120,7 +121,9 @@ static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
         rc = no_place(plan);
         goto out;
     }
-    if (resolve_conf(in, plan, &place, &conf, &answer->note, err) < 0 ||
+    if (resolve_choose(in, plan, place.step_dir, &choice, err) < 0 ||
+        resolve_conf(in, plan, &place, &choice, &conf, &answer->note, err) <
+            0 ||
         explain_mode(&plan->nccl, &conf, err) < 0)
         goto out;
     if (make_place(in, &place, &conf, answer->hash, err) < 0) {
@@ -133,6 +136,7 @@ static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
     rc = 0;
 out:
     jobconf_fini(&conf);
+    resolve_choice_fini(&choice);
     resolve_place_fini(&place);
     return rc;
 }

@@ -104,10 +104,15 @@ void resolve_unmake_job(const struct resolve_place *place);
 
 /* --- resolve_conf.c: what --- */
 
-/* Fills job.conf. *note (may be set on success) is lines for the user;
- * caller frees. -1: the step cannot be profiled so; *out is unchanged. */
+struct resolve_choice;
+
+/* Fills job.conf for the profiler of resolve_choose; the user's own variables
+ * that stay are added to choice's warnings. *note (may be set on success) is
+ * lines for the user; caller frees. -1: the step cannot be profiled so; *out is
+ * unchanged. */
 int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
-                 const struct resolve_place *place, struct jp_jobconf *out,
+                 const struct resolve_place *place,
+                 struct resolve_choice *choice, struct jp_jobconf *out,
                  char **note, struct jp_error *err);
 
 /* Appends a line to *note (NULL: none yet). -1: no memory. */
@@ -126,9 +131,14 @@ struct resolve_choice {
     char *reason; /* why it is not the one that was asked for, or "" */
     struct backend_input input; /* borrows from plan and step_dir */
     struct backend_forecast forecast; /* zeros: not known for this profiler */
-    char *warnings; /* known trouble of the release, lines; NULL: none */
-    char *remarks;  /* the same, rare: for the plan only */
+    /* what the user has to know, lines; NULL: none. Known trouble of the
+     * release, what sizing assumed, and (resolve_conf) variables of his own */
+    char *warnings;
+    char *remarks; /* known trouble that is rare: for the plan only */
 };
+
+/* A profiler's name in a sentence: "NVIDIA's Inspector", "the recorder". */
+const char *resolve_title(const char *backend);
 
 /* Takes the mode's backend, or its fallback when that one cannot run or does
  * not fit. -1: none can, and why. resolve_choice_fini frees. */
@@ -139,8 +149,9 @@ void resolve_choice_fini(struct resolve_choice *choice);
 
 /* --- resolve_known.c: trouble of NCCL's release --- */
 
-/* Fills choice's warnings and remarks from the list of known-bad releases. -1:
- * the release is not to be profiled by choice's backend; err says why. */
+/* Fills choice's warnings and remarks from the list of known-bad releases, each
+ * with the file and line of its row. -1: the release is not to be profiled by
+ * choice's backend, whatever the user says; err says why. */
 int resolve_known(const struct jp_plan *plan, struct resolve_choice *choice,
                   struct jp_error *err);
 

@@ -31,6 +31,34 @@ static const char *library_of(const struct jp_plan *plan, const char *name)
     return NULL;
 }
 
+static const struct {
+    const char *backend, *title;
+} titles[] = {{"inspector", "NVIDIA's Inspector"},
+              {"example", "NVIDIA's example plugin"},
+              {"recorder", "the recorder"}};
+
+const char *resolve_title(const char *backend)
+{
+    for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+        if (!strcmp(titles[i].backend, backend))
+            return titles[i].title;
+    return backend;
+}
+
+/* The release that the site says its library is of; 0: not said. */
+static uint32_t release_of(const struct jp_plan *plan, const char *name)
+{
+    static const struct jp_knob knob = {.kind = JP_KNOB_VERSION};
+    const char *text = !strcmp(name, "inspector") ? plan->inspector_release
+                       : !strcmp(name, "example") ? plan->example_release
+                                                  : NULL;
+    uint64_t release = 0;
+
+    if (text)
+        knob_number(&knob, text, &release, NULL);
+    return (uint32_t) release;
+}
+
 static bool readable(const char *path)
 {
     int fd = path ? fileio_open_regular(path, true, NULL) : -1;
@@ -52,6 +80,7 @@ static int try_backend(const struct jp_plan *plan, const char *name,
     choice->backend = backend;
     choice->input.library = library_of(plan, name);
     choice->input.library_exists = readable(choice->input.library);
+    choice->input.release = release_of(plan, name);
     choice->forecast = (struct backend_forecast){0};
     if (backend->planner->usable &&
         backend->planner->usable(&choice->input, err) < 0)
@@ -84,7 +113,9 @@ int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
         }
     }
     choice.reason = strdup(why.text);
-    if (!choice.reason) {
+    if (!choice.reason || (*choice.forecast.assumed &&
+                           resolve_note(&choice.warnings, err, "%s",
+                                        choice.forecast.assumed) < 0)) {
         resolve_choice_fini(&choice);
         return error_set(err, "out of memory");
     }

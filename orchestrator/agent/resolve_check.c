@@ -5,13 +5,25 @@
 
 #include "common/defaults.h"
 
-/* Before the allocation nothing is known of the step: what an outer one has
- * left in the environment is not its. */
-static const char *outside_env(void *arg, const char *name)
+/* Only the option and the site file refuse; what is wrong in the environment
+ * or in the user's file is one line when the step runs. */
+static const char *no_env(void *arg, const char *name)
 {
-    const struct plan_input *in = arg;
+    (void) arg;
+    (void) name;
+    return NULL;
+}
 
-    return strncmp(name, "SLURM_", 6) ? plan_env(in, name) : NULL;
+/* Of the nodes only what the site file says is certain: this host is another
+ * one. */
+static struct jp_jobshape certain_shape(const struct jp_plan *plan)
+{
+    return (struct jp_jobshape){
+        .step_memory_bytes = plan->node_memory_bytes,
+        .node.ram_bytes = plan->node_memory_bytes,
+        .node.overcommit = plan->node_memory_bytes ? 0 : 1,
+        .ram_known = plan->node_memory_bytes > 0,
+    };
 }
 
 int resolve_check(const struct plan_input *in, struct jp_error *err)
@@ -24,8 +36,7 @@ int resolve_check(const struct plan_input *in, struct jp_error *err)
     const char *mode;
     int rc = 0;
 
-    outside.env = outside_env;
-    outside.env_arg = (void *) in;
+    outside.env = no_env;
     if (plan_make(&outside, &plan, NULL) < 0)
         return 0; /* trouble in files is said when the step runs */
     mode = plan.nccl.grammar->modes[plan.nccl.mode].name;
@@ -35,7 +46,7 @@ int resolve_check(const struct plan_input *in, struct jp_error *err)
     if (backend && backend->planner && backend->planner->size &&
         !backend->planner->fallback) {
         input.side = &plan.nccl;
-        jobshape_get(&outside, &plan, "", NULL, 0, 0, &input.shape);
+        input.shape = certain_shape(&plan);
         rc = backend->planner->size(&input, &forecast, err);
     }
     plan_fini(&plan);

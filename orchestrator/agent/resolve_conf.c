@@ -127,14 +127,51 @@ static int fill_settings(const struct plan_side *side, const char *mode,
     return rc;
 }
 
+/* With variables of the user's own nobody knows what will be kept. */
+static int fill_forecast(const struct backend_forecast *forecast,
+                         const char *own, struct jp_jobconf *conf,
+                         struct jp_error *err)
+{
+    conf->lost =
+        own ? fileio_path("not known: %s stays as the user has set it", own)
+            : strdup(forecast->lost);
+    if (!conf->lost)
+        return error_set(err, "out of memory");
+    if (own)
+        return 0;
+    conf->memory_bytes = forecast->memory_bytes;
+    conf->disk_bytes = forecast->disk_bytes;
+    conf->planned_ops = forecast->planned_ops;
+    conf->kept_ops = forecast->kept_ops;
+    return 0;
+}
+
+/* What srun says: another profiler, what is lost, and the warnings. */
+static int fill_note(const struct resolve_choice *choice, bool own, char **note,
+                     struct jp_error *err)
+{
+    const char *title = resolve_title(choice->backend->name);
+
+    if (*choice->reason &&
+        resolve_note(note, err, "%s; %s runs", choice->reason, title) < 0)
+        return -1;
+    if (*choice->forecast.lost && !own &&
+        resolve_note(note, err, "%s %s", title, choice->forecast.lost) < 0)
+        return -1;
+    return choice->warnings ? resolve_note(note, err, "%s", choice->warnings)
+                            : 0;
+}
+
 static int fill_nccl(const struct resolve_input *in, const struct jp_plan *plan,
-                     const struct resolve_choice *choice,
-                     struct jp_jobconf *conf, char **note, struct jp_error *err)
+                     struct resolve_choice *choice, struct jp_jobconf *conf,
+                     char **note, struct jp_error *err)
 {
     const struct plan_side *side = &plan->nccl;
     const char *request = side->grammar->modes[side->mode].name;
     const char *reason = choice->reason;
+    char *own = NULL;
     bool ok = true;
+    int rc = -1;
 
     if (!*reason && !strcmp(request, "auto"))
         reason = "auto is the recorder";
@@ -147,25 +184,12 @@ static int fill_nccl(const struct resolve_input *in, const struct jp_plan *plan,
     if (fill_settings(side, choice->backend->name, reason, &conf->settings,
                       &conf->n_settings, err) < 0)
         return -1;
-    conf->memory_bytes = choice->forecast.memory_bytes;
-    conf->disk_bytes = choice->forecast.disk_bytes;
-    conf->planned_ops = choice->forecast.planned_ops;
-    conf->kept_ops = choice->forecast.kept_ops;
-    copy_to(&conf->lost, choice->forecast.lost, &ok);
-    if (!ok)
-        return error_set(err, "out of memory");
-    if (*choice->reason && resolve_note(note, err, "%s; the %s runs",
-                                        choice->reason,
-                                        choice->backend->name) < 0)
-        return -1;
-    if (*choice->forecast.lost &&
-        resolve_note(note, err, "%s %s", choice->backend->name,
-                     choice->forecast.lost) < 0)
-        return -1;
-    if (choice->warnings &&
-        resolve_note(note, err, "%s", choice->warnings) < 0)
-        return -1;
-    return resolve_env(in, plan, choice, conf, note, err);
+    if (resolve_env(in, plan, choice, conf, err) == 0 &&
+        resolve_env_own(conf, &own, err) == 0 &&
+        fill_forecast(&choice->forecast, own, conf, err) == 0)
+        rc = fill_note(choice, own != NULL, note, err);
+    free(own);
+    return rc;
 }
 
 static int fill_copper(const struct plan_side *side, struct jp_jobconf *conf,
@@ -183,19 +207,18 @@ static int fill_copper(const struct plan_side *side, struct jp_jobconf *conf,
 }
 
 int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
-                 const struct resolve_place *place, struct jp_jobconf *out,
+                 const struct resolve_place *place,
+                 struct resolve_choice *choice, struct jp_jobconf *out,
                  char **note, struct jp_error *err)
 {
-    struct resolve_choice choice = {0};
     struct jp_jobconf conf = {.policy = plan->policy, .hidden = place->hidden};
     struct resolve_facts facts;
     char *said = NULL;
     int rc = -1;
 
     if (resolve_facts(&in->plan, &facts, err) < 0 ||
-        resolve_choose(in, plan, place->step_dir, &choice, err) < 0 ||
         fill_job(in, &facts, &conf, err) < 0 ||
-        fill_nccl(in, plan, &choice, &conf, &said, err) < 0 ||
+        fill_nccl(in, plan, choice, &conf, &said, err) < 0 ||
         fill_copper(&plan->copper, &conf, err) < 0)
         goto out;
     conf.final_dir = strdup(place->final_dir);
@@ -211,6 +234,5 @@ int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
 out:
     free(said);
     jobconf_fini(&conf);
-    resolve_choice_fini(&choice);
     return rc;
 }

@@ -224,6 +224,16 @@ static int print(const struct session *s, struct plan_view *view,
     return plan_text_print(stdout, view, "plan", a->quiet, err);
 }
 
+/* What srun would do: refuse the option, or start the step without it. */
+static int fail_step(const struct plan_input *in, const struct jp_error *err)
+{
+    bool refused = in->nccl && resolve_check(in, NULL) < 0;
+
+    fprintf(stderr, "jobprof: plan: %s; %s\n", err->text,
+            refused ? "srun refuses the option" : "the step runs unprofiled");
+    return JP_EXIT_USAGE;
+}
+
 static int show(struct session *s, const struct jp_plan *plan)
 {
     struct plan_view view;
@@ -231,9 +241,11 @@ static int show(struct session *s, const struct jp_plan *plan)
     char *dir = plan_world_dir(&s->world, plan_get(&plan->nccl, "dir"), &err);
     int rc = JP_EXIT_OK;
 
-    if (!dir || plan_view_make(&s->in, plan, dir, &view, &err) < 0) {
-        free(dir);
+    if (!dir)
         return fail(JP_EXIT_USAGE, &err);
+    if (plan_view_make(&s->in, plan, dir, &view, &err) < 0) {
+        free(dir);
+        return fail_step(&s->in.plan, &err);
     }
     if (print(s, &view, &err) < 0)
         rc = fail(JP_EXIT_IO, &err);

@@ -56,9 +56,17 @@ struct plan_measured {
      * the mean of the step's tasks: summary.json leaves ranks out) */
     uint64_t colls, p2p, comms, processes, hosts;
     bool mean;
-    /* collectives a second in one communicator: most in a slice of that
-     * length, or, with slice_us 0, operations over their own time */
+    bool comms_estimated; /* scaled: not all communicators are listed */
+    uint64_t busiest; /* most collectives of one communicator, as listed */
+    /* collectives a second in one communicator: the mean of the busiest slice
+     * of that length (bursts within are not seen), or, with slice_us 0,
+     * operations over their own time. With windows left out at least so many:
+     * the report lists those of most time */
     uint64_t rate, slice_us;
+    /* rows of the report's tables, and those that summary.json lacks */
+    struct {
+        uint64_t ranks, comms, windows;
+    } listed, left_out;
 };
 
 /* Reads step_dir/summary.json: foreign input, of which nothing is trusted.

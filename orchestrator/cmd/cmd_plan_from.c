@@ -232,6 +232,59 @@ static void add_row(struct plan_table *t, const char *what, const char *value,
     plan_table_add(t, "%s", from);
 }
 
+/* How uneven: the planner spreads a rank's collectives evenly. */
+static void add_comms(struct plan_table *t, const struct plan_measured *m,
+                      const char *counted)
+{
+    uint64_t even = m->comms ? m->colls / m->comms + (m->colls % m->comms != 0)
+                             : 0;
+    char from[160];
+
+    if (m->comms_estimated)
+        snprintf(
+            from, sizeof(from),
+            "estimated: the report lists %s of %s communicators",
+            FIG_COUNT(m->listed.comms),
+            FIG_COUNT(plan_measure_sum(m->listed.comms, m->left_out.comms)));
+    add_row(t, "communicators of a rank", FIG_COUNT(m->comms),
+            m->comms_estimated ? from : counted);
+    if (m->comms < 2 || !even || !m->busiest)
+        return;
+    snprintf(from, sizeof(from),
+             "the busiest communicator%s; %s if a rank's %s were equally busy",
+             m->left_out.comms ? " of those listed" : "", FIG_COUNT(even),
+             FIG_COUNT(m->comms));
+    add_row(t, "collectives in one", FIG_COUNT(m->busiest), from);
+}
+
+static void add_rate(struct plan_table *t, const struct plan_measured *m)
+{
+    bool part = m->slice_us ? m->left_out.windows : m->left_out.comms;
+    char value[JP_FIGURE_LEN + 16], from[192];
+
+    if (!m->rate)
+        return;
+    snprintf(value, sizeof(value), "%s%s", part ? "at least " : "",
+             FIG_COUNT(m->rate));
+    if (!m->slice_us)
+        snprintf(from, sizeof(from),
+                 "a communicator's operations over their own time%s",
+                 part ? "; not all communicators are listed" : ": at most");
+    else if (part)
+        snprintf(from, sizeof(from),
+                 "mean of the busiest %s of one communicator; the report "
+                 "lists %s of %s slices of time",
+                 FIG_US((double) m->slice_us), FIG_COUNT(m->listed.windows),
+                 FIG_COUNT(
+                     plan_measure_sum(m->listed.windows, m->left_out.windows)));
+    else
+        snprintf(from, sizeof(from),
+                 "mean of the busiest %s of one communicator; bursts within "
+                 "are not seen",
+                 FIG_US((double) m->slice_us));
+    add_row(t, "collectives a second", value, from);
+}
+
 static void add_counts(struct plan_table *t, const struct plan_measured *m)
 {
     char from[128];
@@ -246,15 +299,8 @@ static void add_counts(struct plan_table *t, const struct plan_measured *m)
     add_row(t, "collectives of a rank", FIG_COUNT(m->colls), from);
     add_row(t, "sends and receives of a rank", FIG_COUNT(m->p2p),
             m->p2p_off ? "that run recorded none (p2p=off)" : from);
-    add_row(t, "communicators of a rank", FIG_COUNT(m->comms), from);
-    if (m->slice_us)
-        snprintf(from, sizeof(from), "the busiest %s of one communicator",
-                 FIG_US((double) m->slice_us));
-    else
-        snprintf(from, sizeof(from),
-                 "a communicator's operations over their own time: at most");
-    if (m->rate)
-        add_row(t, "collectives a second", FIG_COUNT(m->rate), from);
+    add_comms(t, m, from);
+    add_rate(t, m);
 }
 
 static void add_losses(struct plan_table *t, const struct plan_measured *m)

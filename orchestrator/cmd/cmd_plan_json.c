@@ -1,6 +1,7 @@
 /* cmd_plan_json.c - a plan for programs (docs/plan.schema.json). */
 #include "orchestrator/cmd/cmd_plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/report/json_out.h"
@@ -36,6 +37,7 @@ static json_t *mode_object(struct jp_json *j, const struct plan_view *view)
     json_out_text(j, object, "asked", view->asked);
     json_out_text(j, object, "runs", view->runs);
     json_out_text(j, object, "reason", view->reason);
+    json_out_text(j, object, "plugin", view->plugin);
     return object;
 }
 
@@ -108,6 +110,27 @@ static json_t *shape_object(struct jp_json *j, const struct jp_jobshape *shape)
     return object;
 }
 
+/* One string for each part between separators. */
+static json_t *parts_array(struct jp_json *j, const char *text,
+                           const char *separator)
+{
+    json_t *array = json_out_array(j);
+
+    while (*text) {
+        const char *end = strstr(text, separator);
+        size_t len = end ? (size_t) (end - text) : strlen(text);
+        char *part = strndup(text, len);
+
+        if (!part)
+            j->failed = true;
+        else if (len)
+            json_out_append(j, array, json_out_string(part));
+        free(part);
+        text += len + (end ? strlen(separator) : 0);
+    }
+    return array;
+}
+
 static json_t *forecast_object(struct jp_json *j, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
@@ -133,23 +156,24 @@ static json_t *forecast_object(struct jp_json *j, const struct plan_view *view)
     json_out_put(j, object, "step", step);
     json_out_text(j, object, "counted", f->counted);
     json_out_text(j, object, "lost", f->lost);
+    json_out_put(j, object, "without",
+                 parts_array(j, view->without ? view->without : "", ", "));
     return object;
 }
 
-/* One string a line. */
-static json_t *lines_array(struct jp_json *j, const char *lines)
+/* What the text says beside its figures. */
+static json_t *notes_array(struct jp_json *j, const struct plan_view *view)
 {
-    json_t *array = json_out_array(j);
+    json_t *array = parts_array(j, view->notes, "\n");
+    struct jp_error note;
 
-    while (*lines) {
-        size_t len = strcspn(lines, "\n");
-        struct jp_error line;
-
-        error_set(&line, "%.*s", (int) len, lines);
-        if (len)
-            json_out_append(j, array, json_out_string(line.text));
-        lines += len + (lines[len] == '\n');
-    }
+    if (!view->iterations_default)
+        return array;
+    error_set(&note,
+              "iterations=%llu is the default, not this program's: planned and "
+              "kept operations and the disk's share rest on it",
+              (unsigned long long) view->iterations);
+    json_out_append(j, array, json_out_string(note.text));
     return array;
 }
 
@@ -160,8 +184,21 @@ static json_t *rank_object(struct jp_json *j, const struct plan_measured *m)
     json_out_count(j, object, "colls", m->colls);
     json_out_count(j, object, "p2p", m->p2p);
     json_out_count(j, object, "comms", m->comms);
+    put_bool(j, object, "comms_estimated", m->comms_estimated);
+    put_known(j, object, "busiest_comm_colls", m->busiest);
     put_bool(j, object, "mean", m->mean);
     json_out_count(j, object, "processes", m->processes);
+    return object;
+}
+
+/* Rows of the report's tables that summary.json lacks. */
+static json_t *left_out_object(struct jp_json *j, const struct plan_measured *m)
+{
+    json_t *object = json_out_object(j);
+
+    json_out_count(j, object, "ranks", m->left_out.ranks);
+    json_out_count(j, object, "comms", m->left_out.comms);
+    json_out_count(j, object, "windows", m->left_out.windows);
     return object;
 }
 
@@ -182,6 +219,7 @@ static json_t *measured_object(struct jp_json *j, const struct plan_measured *m)
     put_known(j, object, "rate", m->rate);
     json_out_text(j, object, "rate_from", m->slice_us ? "windows" : "comms");
     put_known(j, object, "rate_slice_us", m->slice_us);
+    json_out_put(j, object, "left_out", left_out_object(j, m));
     json_out_real(j, object, "bytes_per_op",
                   (double) m->bytes / (double) m->records);
     json_out_count(j, object, "records", m->records);
@@ -205,8 +243,8 @@ int plan_json_print(const struct plan_view *view,
     json_out_put(&j, root, "variables", variables_array(&j, view));
     json_out_put(&j, root, "shape", shape_object(&j, &view->shape));
     json_out_put(&j, root, "forecast", forecast_object(&j, view));
-    json_out_put(&j, root, "warnings", lines_array(&j, view->warnings));
-    json_out_put(&j, root, "notes", lines_array(&j, view->notes));
+    json_out_put(&j, root, "warnings", parts_array(&j, view->warnings, "\n"));
+    json_out_put(&j, root, "notes", notes_array(&j, view));
     json_out_text(&j, root, "dir", view->dir);
     json_out_put(&j, root, "measured", measured_object(&j, measured));
     json_out_text(&j, root, "command", from ? from->command : NULL);

@@ -169,6 +169,16 @@ static uint64_t ratio_up(uint64_t a, uint64_t b)
     return b ? a / b + (a % b != 0) : 0;
 }
 
+/* A sum over the rows that are listed, as if the others were like them. */
+static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
+{
+    double all = listed ? (double) sum / (double) listed *
+                              ((double) listed + (double) left_out)
+                        : (double) left_out;
+
+    return all < 1e18 ? (uint64_t) (all + 0.999999) : UINT64_MAX;
+}
+
 /* Where not all ranks are listed: totals over the step's tasks. */
 static int get_means(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
@@ -194,6 +204,9 @@ static int get_means(const json_t *root, struct plan_measured *m,
         return -1;
     if (!tasks)
         return error_set(err, "ranks: none, and how many ran is unknown");
+    m->comms_estimated = m->left_out.comms > 0;
+    if (m->comms_estimated)
+        members = scaled(members, m->listed.comms, m->left_out.comms);
     m->mean = true;
     m->processes = tasks;
     m->colls = ratio_up(m->coll_records, tasks);
@@ -206,14 +219,10 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
     const json_t *rows = json_object_get(root, "ranks");
-    uint64_t left_out = 0;
 
     if (!json_is_array(rows))
         return error_set(err, "ranks: not an array");
-    if (plan_measure_count(json_object_get(root, "left_out"), "left_out",
-                           "ranks", &left_out, err) < 0)
-        return -1;
-    if (left_out || !json_array_size(rows))
+    if (m->left_out.ranks || !json_array_size(rows))
         return get_means(root, m, err);
     if (get_processes(rows, m, err) < 0)
         return -1;
@@ -224,7 +233,55 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
+/* --- communicators ------------------------------------------------------- */
+
+/* Each rank of a communicator does each of its collectives. */
+static int get_busiest(const json_t *root, struct plan_measured *m,
+                       struct jp_error *err)
+{
+    const json_t *comms = json_object_get(root, "comms");
+    size_t i;
+    const json_t *row;
+
+    json_array_foreach((json_t *) comms, i, row)
+    {
+        uint64_t ops = 0;
+        char where[32];
+
+        snprintf(where, sizeof(where), "comms[%zu]", i);
+        if (plan_measure_count(row, where, "ops", &ops, err) < 0)
+            return -1;
+        m->busiest = ops > m->busiest ? ops : m->busiest;
+    }
+    return 0;
+}
+
 /* --- all ----------------------------------------------------------------- */
+
+/* How much of its tables summary.json holds. */
+static int get_left_out(const json_t *root, struct plan_measured *m,
+                        struct jp_error *err)
+{
+    const json_t *object = json_object_get(root, "left_out");
+    const struct {
+        const char *key;
+        uint64_t *listed, *left_out;
+    } tables[] = {
+        {"ranks", &m->listed.ranks, &m->left_out.ranks},
+        {"comms", &m->listed.comms, &m->left_out.comms},
+        {"windows", &m->listed.windows, &m->left_out.windows},
+    };
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+        const char *key = tables[i].key;
+
+        *tables[i].listed = json_array_size(json_object_get(root, key));
+        if (plan_measure_count(object, "left_out", key, tables[i].left_out,
+                               err) < 0)
+            return -1;
+    }
+    return 0;
+}
 
 uint64_t plan_measured_whole(const struct plan_measured *m, uint64_t count)
 {
@@ -243,7 +300,8 @@ static int read_root(const json_t *root, struct plan_measured *m,
         return error_wrap(err, "%s", m->path);
     get_settings(root, m);
     if (m->records &&
-        (get_ranks(root, m, err) < 0 || plan_measure_rate(root, m, err) < 0))
+        (get_left_out(root, m, err) < 0 || get_ranks(root, m, err) < 0 ||
+         get_busiest(root, m, err) < 0 || plan_measure_rate(root, m, err) < 0))
         return error_wrap(err, "%s", m->path);
     return 0;
 }

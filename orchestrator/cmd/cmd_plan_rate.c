@@ -2,10 +2,16 @@
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/report/summary_file.h"
 
 #define SECOND_US UINT64_C(1000000)
+/* The shortest slice that tells something: NVIDIA's profilers stamp records
+ * when they write them, in bunches; the recorder stamps each operation, and
+ * empties its buffers ten times a second. */
+#define SHORTEST_US SECOND_US
+#define SHORTEST_RECORDER_US (SECOND_US / 10)
 
 /* Operations of one communicator in one slice of time. */
 struct slice {
@@ -33,9 +39,9 @@ static int read_slice(const json_t *row, size_t i, struct slice *out,
     return 0;
 }
 
-/* Slices are merged to a second at least: profilers stamp records when they
- * write them, in bunches. A shorter run is one slice. */
-static uint64_t slice_length(const struct slice *slices, size_t n)
+/* Slices are merged to the shortest at least. A shorter run is one slice. */
+static uint64_t slice_length(const struct slice *slices, size_t n,
+                             uint64_t shortest)
 {
     uint64_t from = UINT64_MAX, to = 0, width = slices[0].to - slices[0].from;
 
@@ -43,9 +49,9 @@ static uint64_t slice_length(const struct slice *slices, size_t n)
         from = slices[i].from < from ? slices[i].from : from;
         to = slices[i].to > to ? slices[i].to : to;
     }
-    if (to - from < SECOND_US)
+    if (to - from < shortest)
         return to - from;
-    return width < SECOND_US ? (SECOND_US - 1) / width * width + width : width;
+    return width < shortest ? (shortest - 1) / width * width + width : width;
 }
 
 static uint64_t per_second(uint64_t ops, uint64_t time_us)
@@ -55,19 +61,20 @@ static uint64_t per_second(uint64_t ops, uint64_t time_us)
     return rate < 1e15 ? (uint64_t) rate + 1 : 0;
 }
 
-/* Slices are sorted by communicator and start. */
+/* The most operations in any stretch of that length. Slices are sorted by
+ * communicator and start. */
 static void take_peak(struct plan_measured *m, const struct slice *slices,
                       size_t n, uint64_t length)
 {
-    uint64_t most = 0, ops = 0, start = 0;
+    uint64_t most = 0, ops = 0;
+    size_t first = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || slices[i].comm != slices[i - 1].comm ||
-            slices[i].from - start >= length) {
-            ops = 0;
-            start = slices[i].from;
-        }
-        ops = plan_measure_sum(ops, slices[i].ops);
+        for (; slices[first].comm != slices[i].comm ||
+               slices[i].from - slices[first].from >= length;
+             first++)
+            ops -= slices[first].ops;
+        ops += slices[i].ops;
         most = ops > most ? ops : most;
     }
     m->slice_us = length;
@@ -115,7 +122,11 @@ int plan_measure_rate(const json_t *root, struct plan_measured *m,
         rc = read_slice(json_array_get(rows, i), i, &slices[i], err);
     if (rc == 0) {
         qsort(slices, n, sizeof(*slices), by_slice);
-        take_peak(m, slices, n, slice_length(slices, n));
+        take_peak(m, slices, n,
+                  slice_length(slices, n,
+                               !strcmp(m->mode, "recorder")
+                                   ? SHORTEST_RECORDER_US
+                                   : SHORTEST_US));
     }
     free(slices);
     return rc;

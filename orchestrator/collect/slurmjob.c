@@ -89,8 +89,14 @@ static bool read_answer(int fd, unsigned wait_ms, struct slurmjob *out)
     while (len < sizeof(*out)) {
         uint64_t now = clock_mono_ms();
         ssize_t n;
+        int ready;
 
-        if (now >= deadline || poll(&end, 1, (int) (deadline - now)) == 0)
+        if (now >= deadline)
+            return false;
+        ready = poll(&end, 1, (int) (deadline - now));
+        if (ready < 0 && errno == EINTR)
+            continue; /* a read would block past the deadline */
+        if (ready <= 0)
             return false;
         n = read(fd, (char *) out + len, sizeof(*out) - len);
         if (n == 0 || (n < 0 && errno != EINTR))

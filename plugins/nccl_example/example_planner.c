@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/num.h"
 #include "plugins/nccl_example/example_size.h"
 
 /* Bits of NCCL_PROFILE_EVENT_MASK; the plugin's own default is 0. What a
@@ -29,19 +30,58 @@ static int example_usable(const struct backend_input *in, struct jp_error *err)
     return 0;
 }
 
-/* "keeps the last 1,200 of 40,000 collectives of each rank (mem=)". */
-static void say_lost(const struct example_plan *p, uint64_t comms,
-                     struct backend_forecast *f)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    bool last = p->slots->keeps == KEEPS_LAST;
+    return a < b ? a : b;
+}
 
-    if (p->colls >= p->wanted_colls)
+/* "keeps the last 1,200 of 40,000 collectives of each rank: the limit is
+ * mem=". */
+static void say_lost(const struct backend_input *in,
+                     const struct example_plan *p, struct backend_forecast *f)
+{
+    uint64_t comms = plan_number(in->side, "comms");
+    uint64_t iterations = plan_number(in->side, "iterations");
+    uint64_t colls = num_mul(plan_number(in->side, "colls"), iterations);
+    uint64_t p2p = num_mul(plan_number(in->side, "p2p"), iterations);
+    const char *which = example_slots_differ(backend_release(in)) ? ""
+                        : p->slots->keeps == KEEPS_LAST           ? "the last "
+                                                        : "the first ";
+    char sends[128] = "";
+
+    if (p->colls >= p->wanted_colls && p->p2p >= p->wanted_p2p) {
+        if (p->spread < comms)
+            snprintf(f->lost, sizeof(f->lost),
+                     "keeps all as long as no communicator has more than %s "
+                     "times its even share of %s operations",
+                     FIG_COUNT(p->spread),
+                     FIG_COUNT(p->wanted_colls + p->wanted_p2p));
         return;
+    }
+    if (p2p)
+        snprintf(sends, sizeof(sends), " and %s of %s sends and receives",
+                 FIG_COUNT(least(num_mul(p->p2p, comms), p2p)), FIG_COUNT(p2p));
     snprintf(f->lost, sizeof(f->lost),
-             "keeps the %s %s of %s collectives of each rank: the limit is %s; "
-             "the recorder keeps all",
-             last ? "last" : "first", FIG_COUNT(p->colls * comms),
-             FIG_COUNT(p->wanted_colls * comms), p->limit);
+             "keeps %s%s of %s collectives%s of each rank, if its "
+             "communicators are equally busy: the limit is %s",
+             which, FIG_COUNT(least(num_mul(p->colls, comms), colls)),
+             FIG_COUNT(colls), sends, p->limit);
+}
+
+static void say_assumed(const struct backend_input *in,
+                        struct backend_forecast *f)
+{
+    const struct jp_jobshape *shape = &in->shape;
+
+    if (shape->node.ram_bytes && !(shape->ram_known && shape->huge_pages_known))
+        snprintf(f->assumed, sizeof(f->assumed),
+                 "sized as if each node had %s%s%s; nccl.node_memory and "
+                 "nccl.node_huge_pages in the site file say what they have",
+                 shape->ram_known ? "" : FIG_BYTES(shape->node.ram_bytes),
+                 shape->ram_known ? "" : " of RAM",
+                 shape->huge_pages_known ? ""
+                 : shape->ram_known      ? "transparent huge pages"
+                                         : " and transparent huge pages");
 }
 
 static int example_forecast(const struct backend_input *in,
@@ -56,17 +96,18 @@ static int example_forecast(const struct backend_input *in,
     f.memory_bytes = p.resident_bytes;
     f.reserved_bytes = p.reserved_bytes;
     f.disk_bytes = p.disk_bytes;
-    p2p = p.p2p < p.wanted_p2p ? p.p2p : p.wanted_p2p;
-    f.planned_ops = comms * (p.wanted_colls + p.wanted_p2p);
-    f.kept_ops = comms * (p.colls + p2p);
+    p2p = least(p.p2p, p.wanted_p2p);
+    f.planned_ops = p.planned_ops;
+    f.kept_ops = least(num_mul(comms, num_add(p.colls, p2p)), p.planned_ops);
     snprintf(f.counted, sizeof(f.counted),
-             "%s collectives and %s p2p in each of %s communicators, evenly "
-             "spread; a slot of COLL %s, of P2P %s; at most %s channels",
+             "%s collectives and %s p2p in each of %s communicators; a slot of "
+             "COLL %s, of P2P %s; at most %s channels",
              FIG_COUNT(p.colls), FIG_COUNT(p2p), FIG_COUNT(comms),
              FIG_BYTES(p.slots->bytes[POOL_COLL]),
              FIG_BYTES(p.slots->bytes[POOL_P2P]),
              FIG_COUNT(plan_number(in->side, "channels")));
-    say_lost(&p, comms, &f);
+    say_lost(in, &p, &f);
+    say_assumed(in, &f);
     *out = f;
     return 0;
 }

@@ -4,33 +4,41 @@
  * sends and receives are asked for in each communicator. The largest n <= W is
  * taken for which all of this holds:
  *
- *   one pool          slots x slot bytes <= RAM + swap  (vm.overcommit_memory
- *                     0: the kernel refuses one larger allocation)
+ *   one pool          slots x slot bytes <= 9/10 of RAM + swap
+ *                     (vm.overcommit_memory 0: the kernel refuses one larger
+ *                     allocation); of the step's memory where the nodes' RAM
+ *                     is not known
  *   all pools         (comms x pools + PROXY_DETACH) x ranks on the node <=
  *                     half of what CommitLimit leaves  (overcommit 2)
  *                     comms x pools + PROXY_DETACH <= half of RLIMIT_AS
- *   resident          comms x touched + PROXY_DETACH <= mem=, and x ranks on
- *                     the node <= a quarter of the step's memory there
+ *   resident          comms x touched + PROXY_DETACH <= mem=, and <= a
+ *                     quarter of the step's memory on a node over its ranks
  *   files             comms x trace bytes x ranks <= disk=, and <= the free
  *                     space less min_free=
  *
  * with, for n collectives and v = n x V / W sends and receives of a
- * communicator (none expected: EXAMPLE_MIN_SLOTS slots all the same):
+ * communicator (8 where even n = 8 does not fit so):
  *
- *   COLL = COLL_API = n        P2P = P2P_API = v
- *   GROUP_API = GROUP = n + v  (each operation its own group at most)
- *   where the pools turn over (KEEPS_LAST) and n < W: COLL = n + v and P2P =
- *   2 (n + v), for a group whose operations find no slot is never given back,
- *   and a communicator may have groups of one kind only
+ *   COLL = COLL_API = n        P2P = P2P_API = v, at least EXAMPLE_MIN_SLOTS
+ *   GROUP_API = GROUP = 8 (n + v) + 1,024: groups of sends that nobody planned
+ *   take slots as well, and these are small
+ *   where the pools turn over (KEEPS_LAST) and n < W: GROUP = COLL = n + v and
+ *   P2P = 2 (n + v), for a group whose operations find no slot is never given
+ *   back, and a communicator may have groups of one kind only
  *   the others EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event
  *   mask leaves theirs out
  *
+ * Where n = W fits, pools grow up to comms times that while the address space
+ * allows: communicators need not be equally busy, and all of them together
+ * touch no more than before.
+ *
  * A COLL or P2P slot is touched at its head and tail, and at begin and end of
- * its ProxyOps: (4 + channels x (ops + 1)) pages, at most the slot; ops is 2
- * (ring: a send and a receive), 0 within one node and where ProxyOps are left
- * out. A P2P slot that is used again
- * is cleared, which touches all of it. With transparent huge pages "always" a
- * page is 2 MiB.
+ * its ProxyOps: (4 + channels x (ops + 1)) pages, at most the slot; ops is 6
+ * (tree: three peers, a send and a receive each; ring has 2), 0 within one node
+ * and where ProxyOps are left out. A P2P slot that is used again is cleared,
+ * which touches all of it. With transparent huge pages "always" a page is 2
+ * MiB, and head and tail take 2 instead of 4.
+ *
  * A trace holds, begin and end of each: 950 B of GROUP_API, COLL_API and COLL,
  * 275 B a channel and 920 B a ProxyOp.
  */
@@ -47,8 +55,9 @@ struct example_plan {
     uint64_t pool[EXAMPLE_POOLS];      /* slots of each pool */
     /* of one communicator: asked for and kept */
     uint64_t wanted_colls, colls, wanted_p2p, p2p;
+    uint64_t spread; /* times the even share that a communicator may have */
     /* of one rank */
-    uint64_t reserved_bytes, resident_bytes, disk_bytes;
+    uint64_t planned_ops, reserved_bytes, resident_bytes, disk_bytes;
     const char *limit; /* what kept it from more, or "" */
 };
 

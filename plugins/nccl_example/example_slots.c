@@ -51,19 +51,41 @@ static const struct example_slots rows[] = {
 
 #define N (sizeof(rows) / sizeof(*rows))
 
+/* The oldest release that one may mean. */
+static uint32_t oldest_of(uint32_t release)
+{
+    return release % 1000 == JP_NCCL_NO_PATCH ? release - JP_NCCL_NO_PATCH
+                                              : release;
+}
+
+/* Whether rows[i] is valid for a release from oldest to release. */
+static bool may_mean(size_t i, uint32_t oldest, uint32_t release)
+{
+    return rows[i].since <= release &&
+           (i + 1 == N || rows[i + 1].since > oldest);
+}
+
 const struct example_slots *example_slots_find(uint32_t release)
 {
     const struct example_slots *found = &rows[0];
-    uint32_t oldest = release;
+    uint32_t oldest = oldest_of(release);
+    bool any = false;
 
-    if (release % 1000 == JP_NCCL_NO_PATCH)
-        oldest -= JP_NCCL_NO_PATCH;
-    for (size_t i = 0; i < N && rows[i].since <= release; i++) {
-        /* rows up to the oldest patch are history; of the later ones any may
-         * be meant */
-        if (rows[i].since <= oldest ||
-            rows[i].bytes[POOL_COLL] > found->bytes[POOL_COLL])
+    for (size_t i = 0; i < N; i++)
+        if (may_mean(i, oldest, release) &&
+            (!any || rows[i].bytes[POOL_COLL] > found->bytes[POOL_COLL])) {
             found = &rows[i];
-    }
+            any = true;
+        }
     return found;
+}
+
+bool example_slots_differ(uint32_t release)
+{
+    enum example_keeps keeps = example_slots_find(release)->keeps;
+
+    for (size_t i = 0; i < N; i++)
+        if (may_mean(i, oldest_of(release), release) && rows[i].keeps != keeps)
+            return true;
+    return false;
 }

@@ -66,4 +66,8 @@ extern const char *const example_pool_names[EXAMPLE_POOLS];
  * release with the largest COLL slot; one newer than all takes the newest. */
 const struct example_slots *example_slots_find(uint32_t release);
 
+/* Whether the patches that a release without one may mean keep different
+ * operations: "2.26". */
+bool example_slots_differ(uint32_t release);
+
 #endif

@@ -34,9 +34,10 @@ static const struct {
     {"ENABLE_P2P", RINGS, P2P, "p2p="},
     {"DUMP_MIN_SIZE_BYTES", RINGS, MIN_SIZE,
      "min_size=; default 8192 hides small messages"},
-    {"DUMP_COLL_RING_SIZE", RINGS, RING, "2 x rate x interval; default 1024"},
+    {"DUMP_COLL_RING_SIZE", RINGS, RING,
+     "2 x rate x interval, or an iteration; default 1024"},
     {"DUMP_P2P_RING_SIZE", RINGS, P2P_RING,
-     "2 x rate x interval; default 1024"},
+     "2 x rate x interval, or an iteration; default 1024"},
     {"REQUIRE_KERNEL_TIMING", RINGS, ZERO,
      "1 drops what has no GPU time; records name their clock"},
 };
@@ -65,7 +66,7 @@ static uint64_t number(const struct plan_side *side,
     case RING:
         return plan->ring;
     case P2P_RING:
-        return wants_p2p(side) ? plan->ring : 1;
+        return plan->p2p_ring;
     case P2P:
         return wants_p2p(side);
     }
@@ -84,7 +85,7 @@ static int inspector_usable(const struct backend_input *in,
                          "read",
                          in->library);
     if (plan_number(in->side, "nccl") < FIRST)
-        return error_set(err, "NCCL %s has no Inspector (2.28 has)",
+        return error_set(err, "NCCL %s cannot run Inspector (2.28 can)",
                          plan_get(in->side, "nccl"));
     return 0;
 }
@@ -92,19 +93,19 @@ static int inspector_usable(const struct backend_input *in,
 static void say_lost(const struct plan_side *side,
                      const struct inspector_plan *p, struct backend_forecast *f)
 {
-    uint64_t colls = plan_number(side, "colls") *
-                     plan_number(side, "iterations");
+    uint64_t colls =
+        num_mul(plan_number(side, "colls"), plan_number(side, "iterations"));
     char interval[32];
 
     num_format_time_us(p->interval_us, interval, sizeof(interval));
     if (!p->rings) {
         snprintf(
             f->lost, sizeof(f->lost),
-            "loses about %s of the collectives at %s a second (one a "
-            "communicator and dump is kept, each %s) and all sends and "
-            "receives; the recorder loses none",
-            FIG_SHARE(colls ? 1 - (double) p->kept_ops / (double) colls : 0),
-            FIG_COUNT(plan_number(side, "rate")), interval);
+            "keeps one collective a communicator and dump (each %s) and "
+            "no sends and receives: an estimated %s of the collectives are "
+            "lost at %s a second, more in bursts",
+            interval, FIG_SHARE(1 - (double) p->kept_ops / (double) colls),
+            FIG_COUNT(plan_number(side, "rate")));
         return;
     }
     snprintf(f->lost, sizeof(f->lost),
@@ -112,9 +113,26 @@ static void say_lost(const struct plan_side *side,
              "%s of a communicator%s",
              FIG_COUNT(p->planned_ops - p->kept_ops), FIG_COUNT(p->planned_ops),
              interval,
-             p->ring < plan_number(side, "rate") * p->interval_us / 1000000
-                 ? ", and what its ring cannot hold"
-                 : "");
+             p->ring < p->burst ? ", and what its ring cannot hold" : "");
+}
+
+static void say_counted(const struct plan_side *side,
+                        const struct inspector_plan *p,
+                        struct backend_forecast *f)
+{
+    if (!p->rings) {
+        snprintf(f->counted, sizeof(f->counted),
+                 "at most %s records of %s B; this release has no rings",
+                 FIG_COUNT(p->planned_ops), FIG_COUNT(p->line_bytes));
+        return;
+    }
+    snprintf(f->counted, sizeof(f->counted),
+             "rings of %s and %s slots x 2 x 3,192 B in each of %s "
+             "communicators; %s records of %s B%s",
+             FIG_COUNT(p->ring), FIG_COUNT(p->p2p_ring),
+             FIG_COUNT(plan_number(side, "comms")), FIG_COUNT(p->planned_ops),
+             FIG_COUNT(p->line_bytes),
+             p->shortened ? "; interval shortened to fit the memory" : "");
 }
 
 static int inspector_forecast(const struct backend_input *in,
@@ -130,22 +148,24 @@ static int inspector_forecast(const struct backend_input *in,
     f.disk_bytes = p.disk_bytes;
     f.planned_ops = p.planned_ops;
     f.kept_ops = p.kept_ops;
-    snprintf(f.counted, sizeof(f.counted),
-             "ring %s x 4 x 3,192 B in each of %s communicators; %s records of "
-             "%s B%s",
-             FIG_COUNT(p.ring), FIG_COUNT(plan_number(in->side, "comms")),
-             FIG_COUNT(p.kept_ops),
-             plan_number(in->side, "verbose") ? "1,020" : "447",
-             p.shortened ? "; interval shortened to fit the memory" : "");
+    say_counted(in->side, &p, &f);
     say_lost(in->side, &p, &f);
     *out = f;
     return 0;
 }
 
+/* The variable's own reason, where it does not hold what it is named after. */
+static const char *reason_of(size_t i, const struct inspector_plan *p)
+{
+    if (variables[i].what == INTERVAL && p->variable != p->interval_us)
+        return "1,000 x the interval: this release takes it as nanoseconds";
+    return variables[i].reason;
+}
+
 static int inspector_env(const struct backend_input *in,
                          struct backend_env *out, struct jp_error *err)
 {
-    uint64_t release = plan_number(in->side, "nccl");
+    uint32_t release = backend_release(in);
     struct inspector_plan plan;
     char name[64];
 
@@ -161,7 +181,7 @@ static int inspector_env(const struct backend_input *in,
         snprintf(name, sizeof(name), "NCCL_INSPECTOR_%s", variables[i].name);
         if (backend_env_number(out, err, name,
                                number(in->side, &plan, variables[i].what),
-                               variables[i].reason) < 0)
+                               reason_of(i, &plan)) < 0)
             return -1;
     }
     return 0;

@@ -5,6 +5,7 @@
 
 #include "common/defaults.h"
 #include "common/figure.h"
+#include "common/num.h"
 
 #define INSTALLED JP_PKGLIBDIR "/libnccl-profiler-jobprof.so"
 
@@ -16,45 +17,51 @@
 #define SLOT_BYTES 256
 #define DRAINS_A_SECOND 10
 
-/* A file below this would hold little more than its header. */
-#define MIN_FILE_BYTES (64u << 10)
+/* Below this the recorder has no room to work. */
+#define MIN_MEMORY_BYTES (1u << 20)
 
 struct recorder_plan {
     uint64_t memory_bytes, disk_bytes, cap_bytes, planned_ops, kept_ops;
+    const char *limit; /* what keeps it from all, or "" */
 };
 
-static uint64_t mul(uint64_t a, uint64_t b)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    uint64_t c;
-
-    return __builtin_mul_overflow(a, b, &c) ? UINT64_MAX : c;
+    return a < b ? a : b;
 }
 
-static void size_recorder(const struct backend_input *in,
-                          struct recorder_plan *p)
+static int size_recorder(const struct backend_input *in,
+                         struct recorder_plan *p, struct jp_error *err)
 {
     const struct plan_side *side = in->side;
-    uint64_t mem = plan_number(side, "mem");
     uint64_t ntasks = in->shape.ntasks ? in->shape.ntasks : 1;
+    uint64_t room = jobshape_room(&in->shape, plan_number(side, "min_free"));
+    uint64_t limit =
+        least(plan_number(side, "mem"), jobshape_memory(&in->shape));
     uint64_t volume;
 
-    p->memory_bytes = mul(mul(plan_number(side, "comms"),
-                              plan_number(side, "rate")),
-                          2 * SLOT_BYTES) /
-                      DRAINS_A_SECOND;
+    if (limit < MIN_MEMORY_BYTES)
+        return error_set(err,
+                         "the recorder needs at least %s a rank; a quarter of "
+                         "the step's memory on a node allows %s",
+                         FIG_BYTES(MIN_MEMORY_BYTES), FIG_BYTES(limit));
+    p->memory_bytes =
+        num_mul(num_mul(plan_number(side, "comms"), plan_number(side, "rate")),
+                2 * SLOT_BYTES) /
+        DRAINS_A_SECOND;
     if (p->memory_bytes < JP_DEF_RECORDER_MEM_BYTES)
         p->memory_bytes = JP_DEF_RECORDER_MEM_BYTES;
-    if (p->memory_bytes > mem)
-        p->memory_bytes = mem;
-    p->planned_ops = mul(plan_number(side, "colls") + plan_number(side, "p2p"),
-                         plan_number(side, "iterations"));
-    volume = mul(p->planned_ops, RECORD_BYTES);
+    p->memory_bytes = least(p->memory_bytes, limit);
+    p->planned_ops =
+        num_mul(num_add(plan_number(side, "colls"), plan_number(side, "p2p")),
+                plan_number(side, "iterations"));
+    volume = num_mul(p->planned_ops, RECORD_BYTES);
     p->cap_bytes = plan_number(side, "disk") / ntasks;
-    if (p->cap_bytes < MIN_FILE_BYTES)
-        p->cap_bytes = MIN_FILE_BYTES;
-    p->disk_bytes = volume < p->cap_bytes ? volume : p->cap_bytes;
-    p->kept_ops = volume <= p->cap_bytes ? p->planned_ops
-                                         : p->cap_bytes / RECORD_BYTES;
+    p->limit = room / ntasks < p->cap_bytes ? "min_free=" : "disk=";
+    p->disk_bytes = least(volume, least(p->cap_bytes, room / ntasks));
+    p->kept_ops = p->disk_bytes < volume ? p->disk_bytes / RECORD_BYTES
+                                         : p->planned_ops;
+    return 0;
 }
 
 static int recorder_forecast(const struct backend_input *in,
@@ -63,8 +70,8 @@ static int recorder_forecast(const struct backend_input *in,
     struct backend_forecast f = {0};
     struct recorder_plan p;
 
-    (void) err;
-    size_recorder(in, &p);
+    if (size_recorder(in, &p, err) < 0)
+        return -1;
     f.memory_bytes = f.reserved_bytes = p.memory_bytes;
     f.disk_bytes = p.disk_bytes;
     f.planned_ops = p.planned_ops;
@@ -76,8 +83,8 @@ static int recorder_forecast(const struct backend_input *in,
     if (p.kept_ops < p.planned_ops)
         snprintf(f.lost, sizeof(f.lost),
                  "writes the first %s of %s operations of a rank whole, then "
-                 "counters and samples (disk=)",
-                 FIG_COUNT(p.kept_ops), FIG_COUNT(p.planned_ops));
+                 "counters and samples: the limit is %s",
+                 FIG_COUNT(p.kept_ops), FIG_COUNT(p.planned_ops), p.limit);
     *out = f;
     return 0;
 }
@@ -90,8 +97,8 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
     const char *library = in->library ? in->library : INSTALLED;
     struct recorder_plan p;
 
-    size_recorder(in, &p);
-    if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", library) < 0 ||
+    if (size_recorder(in, &p, err) < 0 ||
+        backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", library) < 0 ||
         backend_env_add(out, err, "JOBPROF_RECORDER_DIR", "%s/raw/%%N",
                         in->step_dir) < 0 ||
         backend_env_number(out, err, "JOBPROF_RECORDER_MEM", p.memory_bytes,

@@ -14,7 +14,9 @@ known_bad = (
     { since = "2.28"; mode = "any"; action = "warn";
       symptom = "it is slow"; source = "https://example.org/2"; },
     { since = "2.28"; mode = "recorder"; action = "note";
-      symptom = "it is odd"; source = "https://example.org/3"; }
+      symptom = "it is odd"; source = "https://example.org/3"; },
+    { since = "2.27.9"; until = "2.27.9"; mode = "example"; action = "fallback";
+      symptom = "it hangs"; source = "https://example.org/4"; }
 );
 LIST
     cat >"$work/site" <<SITE

@@ -56,12 +56,17 @@ static struct plan_variable inspector_variables[] = {
 static struct jp_setting example_settings[] = {
     ROW("mode", "example", "option", "", ""),
     ROW("iterations", "10000", "option", "", ""),
-    ROW("rate", "3", "option", "", "the example does not read it"),
+    ROW("rate", "3", "option", "", "NVIDIA's example plugin does not read it"),
     ROW("nccl", "2.28", "site file", "/etc/jobprof/jobprof.conf:9", ""),
 };
 static struct plan_variable example_variables[] = {
     {"NCCL_PROFILE_COLL_POOL_SIZE", "33",
      "one a collective; 720.1 MiB a slot, default 256", false},
+    {"NCCL_PROFILE_KERNEL_LAUNCH_POOL_SIZE", "8",
+     "not in the event mask; 56 B a slot, default 256", false},
+    {"NCCL_PROFILE_CE_COLL_POOL_SIZE", "8",
+     "not in the event mask; unknown to this release", false},
+    {"NCCL_PROFILE_PROXY_CTRL_POOL_SIZE", "9", "not in the event mask", true},
 };
 
 /* What a user's own variables may hold. */
@@ -93,6 +98,7 @@ static const struct plan_view recorder = {
                  .planned_ops = 64000,
                  .kept_ops = 64000,
                  .counted = "iterations x (colls + p2p) x 450 B"},
+    .iterations = 1000,
     .disk_bytes = 10 * GIB,
     .min_free_bytes = GIB,
     .dir = "/scratch/alice/jobprof-12/step-0",
@@ -124,13 +130,20 @@ static const struct plan_view inspector = {
                  .planned_ops = 12800,
                  .kept_ops = 10800,
                  .lost = "loses up to 2,000 of 12,800 records a rank"},
+    .plugin = "/opt/own.so",
+    .without = "NCCL_PROFILER_PLUGIN",
+    .iterations = 200,
+    .iterations_default = true,
     .disk_bytes = 10 * GIB,
     .min_free_bytes = GIB,
     .dir = "/scratch/alice/jobprof-12/step-0",
-    .warnings = "NCCL 2.31.2, inspector: collectives slow down "
-                "(https://github.com/NVIDIA/nccl/issues/2355)",
-    .notes = "NCCL_PROFILER_PLUGIN=/opt/own.so is set in the environment and "
-             "stays (force=1 replaces it)\nanother line",
+    .warnings = "NCCL_PROFILER_PLUGIN=/opt/own.so is set in the environment and "
+                "stays (force=1 replaces it): NVIDIA's Inspector does not run, "
+                "and what is recorded is not known\n"
+                "NCCL 2.31.2, inspector: collectives slow down "
+                "(https://github.com/NVIDIA/nccl/issues/2355) "
+                "[/etc/jobprof/nccl-known-bad.conf:12]",
+    .notes = "one line\nanother line",
 };
 
 /* Little is kept; the step's size is not known. */
@@ -160,6 +173,8 @@ static const struct plan_view hostile = {
     .asked = "inspector",
     .runs = "recorder",
     .reason = "no Inspector library is configured\n\033[2J",
+    .plugin = "a\033[31mb\nc\td\177",
+    .without = "\002",
     .release = "",
     .variables = hostile_variables,
     .n_variables = N(hostile_variables),

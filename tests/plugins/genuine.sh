@@ -1,5 +1,5 @@
 #!/bin/bash
-# genuine.sh - drive NVIDIA's own plugins with the plans of test_plans.c.
+# genuine.sh - drive NVIDIA's own plugins with the plans of plan_rows.c.
 #
 # By hand, after a build: tests/plugins/genuine.sh BUILDDIR PLUGINS
 # PLUGINS holds <release>/libnccl-profiler-example.so and -inspector.so, for
@@ -37,6 +37,10 @@ count() {
     fi
 }
 
+# K of the simulator without a plugin
+/usr/bin/time -f %M -o "$dir/rss" "$build/contrib/ncclsim/ncclsim" --rank 0 \
+    --nranks 2 --ranks-per-node 2 --comms 1 --iterations 1 >/dev/null 2>&1
+own=$(cat "$dir/rss")
 printf '%-44s %-8s %9s %9s %10s %10s\n' plan release promised kept \
     'forecast K' 'resident K'
 "$build/tests/plugins/test_plans" --print |
@@ -48,13 +52,16 @@ while IFS=$'\t' read -r name backend release shape promised env; do
     read -r kept memory <<<"$promised"
     rm -rf "$dir/raw"
     mkdir "$dir/raw"
+    # Inspector: evenly over the communicators, so that rate is each one's
+    each=$((colls / comms))
+    [ "$backend" = example ] || { iterations=$((iterations * each)) each=1; }
     args=(--interface "$(interface "$release" "$backend")" --rank 0
           --nranks "$((ntasks > 1 ? ntasks : 2))"
           --ranks-per-node "$((per_node > 1 ? per_node : 2))" --comms "$comms"
-          --iterations "$iterations" --colls "$((colls / comms))" --channels "$channels")
+          --iterations "$iterations" --colls "$each" --channels "$channels")
     [ "$p2p" = 0 ] || args+=(--p2p-ops "$((p2p / comms))")
     if [ "$backend" = inspector ]; then
-        args+=(--rate "$rate") # one communicator after the other
+        args+=(--rate "$((rate * comms))")
     else
         args+=(--max-rate)
     fi
@@ -64,6 +71,13 @@ while IFS=$'\t' read -r name backend release shape promised env; do
         /usr/bin/time -f %M -o "$dir/rss" \
         "$build/contrib/ncclsim/ncclsim" "${args[@]}" >"$dir/out" 2>&1 ||
         cat "$dir/out"
-    printf '%-44s %-8s %9s %9s %10s %10s\n' "$name" "$release" "$kept" \
-        "$(count "$backend")" "$((memory / 1024))" "$(cat "$dir/rss")"
+    seen=$(count "$backend") rss=$(tail -1 "$dir/rss") verdict=
+    [ "$seen" -ge "$kept" ] || verdict="FEWER THAN PROMISED"
+    [ "$seen" != 0 ] || verdict="DID NOT START: does this machine allow its memory?"
+    [ "$memory" = 0 ] || [ $((rss - own)) -le $((memory * 3 / 2 / 1024)) ] ||
+        verdict="$verdict MORE MEMORY THAN FORECAST"
+    printf '%-44s %-8s %9s %9s %10s %10s %s\n' "$name" "$release" "$kept" \
+        "$seen" "$((memory / 1024))" "$rss" "$verdict"
+    [ -z "$verdict" ] || touch "$dir/bad"
 done
+[ ! -e "$dir/bad" ]
