@@ -1,18 +1,21 @@
-/* Communicators the recorder has seen, with their counters.
+/* rec_comm.h - communicators with their counters, in a table of fixed size.
  *
- * A communicator is never freed: its counters go into the counts file until
- * the process ends, and a late event may still name it. A process that makes
- * many communicators pays about 600 bytes each.
+ * A context that NCCL holds is a place in the table and its generation, as a
+ * handle is. A place is used again once its communicator is gone, everything of
+ * it is written and its last counters are in the file.
  */
 #ifndef JP_REC_COMM_H
 #define JP_REC_COMM_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/nccl_recorder/rec_func.h"
+#include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/rec_names.h"
+
+enum { JP_REC_MAX_COMMS = 512 };
 
 /* What init() tells (v4 to v6). `known` is false for v1 to v3, where name,
  * hash and rank come with the first operation and the sizes never. */
@@ -25,69 +28,72 @@ struct jp_rec_comm_facts {
     int n_nodes; /* NCCL's count: NVLink domains, not hosts; 0: not told */
 };
 
-/* Counts of one function; produced = written + lost + still pending. */
 struct jp_rec_count {
     _Atomic uint64_t produced;
-    _Atomic uint64_t written;
     _Atomic uint64_t lost;
+    /* the writer's */
+    uint64_t written;
+    uint64_t left_out;
 };
 
 struct jp_rec_comm {
-    _Atomic(struct jp_rec_comm *) next;
-    unsigned epoch;       /* process generation, see rec_comm_after_fork() */
-    pthread_mutex_t lock; /* over the members from here to `header` */
-    bool known;
-    uint64_t hash;
-    int rank;
-    int n_ranks;
-    int n_nodes;
-    char *name;   /* as given, owned; NULL: none */
-    char *header; /* the record's "header" member as JSON, owned */
-    _Atomic uint64_t p2p_seq;
+    _Atomic uint32_t generation; /* odd: live or not yet written out */
     atomic_bool finalized;
-    struct jp_rec_count counts[JP_REC_MAX_FUNCS];
+    atomic_bool known;
+    _Atomic uint64_t p2p_seq;
+    struct jp_rec_count counts[JPR_N_OP_KINDS][JP_REC_FUNCS];
+    /* the writer's */
+    bool told;    /* its block is in the file, or on its way */
+    bool in_file; /* it is there */
+    uint64_t told_sums[JP_REC_FUNCS]; /* of all counts, as the file has them */
+    /* set before anybody else can see it, or under the lock by identify;
+     * about.index counts all communicators of the process */
+    struct jpr_comm about; /* texts point into the members below */
+    char name[256];
+    char gpu_pci[32];
+    char gpu_uuid[64];
 };
 
-/* Inspector's id of a hash: "0x%lx" cut to 16 characters, so hashes of 15 or
- * 16 hex digits lose their tail. Kept so, for our records must join with
- * Inspector's of the same run. `id` has room for 17 bytes. */
-enum { JP_REC_ID_BYTES = 17 };
-void rec_comm_id(uint64_t hash, char id[JP_REC_ID_BYTES]);
+/* Takes zeroed memory for JP_REC_MAX_COMMS into use. */
+void rec_comm_init(struct jp_rec_comm *table, unsigned epoch);
 
-/* A new communicator, live until rec_comm_finalize(); NULL without memory.
- * Owned by this module. */
-struct jp_rec_comm *rec_comm_create(const struct jp_rec_comm_facts *facts);
+/* A new communicator; its context. When the table is full, which is counted,
+ * one whose operations are counted as foreign. */
+void *rec_comm_create(const struct jp_rec_comm_facts *facts);
 
 /* Tells name, hash and rank of a communicator made with known = false; only
  * the first call counts. */
 void rec_comm_identify(struct jp_rec_comm *comm, uint64_t hash,
                        const char *name, int rank);
 
-/* The communicator behind a context pointer, or NULL where there is none or
- * it belongs to the process this one was forked from. */
+/* The communicator behind a context, or NULL. */
 struct jp_rec_comm *rec_comm_get(void *context);
+
+/* An operation comes whose context rec_comm_get does not know; NULL. */
+void *rec_comm_foreign(void *context);
+
+unsigned rec_comm_place(const struct jp_rec_comm *comm);
+struct jp_rec_comm *rec_comm_at(unsigned place);
+
+/* How many places were ever used; those of even generation are free. */
+unsigned rec_comm_places(void);
+static inline bool rec_comm_used(const struct jp_rec_comm *comm)
+{
+    return atomic_load_explicit(&comm->generation, memory_order_acquire) & 1;
+}
 
 /* Marks it finalized; true for the first call. */
 bool rec_comm_finalize(struct jp_rec_comm *comm);
 
-/* How many are live. */
+/* Frees the place; for the writer, when nothing of it is left. */
+void rec_comm_release(struct jp_rec_comm *comm);
+
+/* Not finalized yet; without a place. */
 int rec_comm_live(void);
+uint64_t rec_comm_lost(void);
+uint64_t rec_comm_lost_foreign(void);
 
-/* First of all communicators, oldest first; follow `next`. Lock-free: one
- * that appears meanwhile may or may not be seen. */
-struct jp_rec_comm *rec_comm_first(void);
-
-/* Sums over all communicators; also a fingerprint of "something changed". */
-struct jp_rec_totals {
-    uint64_t produced;
-    uint64_t written;
-    uint64_t lost;
-    uint64_t finalized;
-    uint64_t comms;
-};
-void rec_comm_totals(struct jp_rec_totals *totals);
-
-/* In a forked child: the parent's communicators are no longer ours. */
+/* In a forked child: no context of the parent's is ours. */
 void rec_comm_after_fork(void);
 
 #endif

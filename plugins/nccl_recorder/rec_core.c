@@ -3,231 +3,282 @@
 
 #include <unistd.h>
 
-#include "plugins/nccl_recorder/rec_queue.h"
-#include "plugins/nccl_recorder/rec_writer.h"
+#include "plugins/nccl_recorder/rec_clock.h"
+#include "plugins/nccl_recorder/rec_finish.h"
+#include "plugins/nccl_recorder/rec_net.h"
+#include "plugins/nccl_recorder/rec_thread.h"
 
-/* A loose operation that is this quiet is over: the channels or proxies of one
- * operation start within microseconds of each other. */
-#define QUIET_NS 500000000ULL
+/* In an operation's entry of a channel: the time is the host's. */
+#define HOST_TIME (1ULL << 63)
 
-static enum jp_rec_source exec_time(const struct jp_rec_op *op, uint64_t *us)
+/* An API event's handle: kind 3, function 5, datatype 6, graph 1, count 49. */
+enum { API_FUNC = 3, API_DATATYPE = 8, API_GRAPH = 14, API_COUNT = 15 };
+
+static atomic_int our_pid; /* getpid() is a system call */
+
+/* ---------------------------------------------------- start of an operation */
+
+static void fill_api(struct jp_rec_facts *facts, uint64_t api)
 {
-    if (op->gpu_max_ns > 0) {
-        *us = op->gpu_max_ns / 1000;
-        return JP_REC_KERNEL_GPU;
-    }
-    if (op->host_max_ns > 0) {
-        *us = op->host_max_ns / 1000;
-        return JP_REC_KERNEL_CPU;
-    }
-    *us = op->child_ns > op->start_ns ? (op->child_ns - op->start_ns) / 1000
-                                      : 0;
-    return JP_REC_COLLECTIVE_CPU;
+    if (rec_op_kind(api) != JP_REC_API)
+        return;
+    facts->api_func = (uint8_t) (api >> API_FUNC & 31);
+    facts->api_datatype = (uint8_t) (api >> API_DATATYPE & 63);
+    facts->api_count = api >> API_COUNT;
+    facts->flags |= api >> API_GRAPH & 1 ? JP_REC_GRAPH : 0;
 }
 
-/* Turns a locked operation into a record on its way to the writer; unlocks. */
-static void finish(struct jp_rec_op *op)
+static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
+                 struct jp_rec_comm *comm, const struct jp_rec_start *start)
 {
-    uint64_t age_ns = rec_op_now_ns() - op->last_ns;
-    struct jp_rec_record record = {
-        .comm = op->comm,
-        .seq = op->facts.seq,
-        .bytes = op->facts.bytes,
-        .done_us = (rec_op_wall_ns() - age_ns) / 1000,
-        .peer = op->facts.peer,
-        .func = (uint8_t) op->facts.func,
-        .is_p2p = op->facts.is_p2p,
-    };
-    bool wake = false;
-
-    record.source = (uint8_t) exec_time(op, &record.exec_us);
-    rec_op_retire(op);
-    if (!rec_queue_push(&record, &wake))
-        atomic_fetch_add(&record.comm->counts[record.func].lost, 1);
-    if (wake)
-        rec_writer_wake();
+    facts->seq = start->seq;
+    if (start->kind == JPR_P2P)
+        facts->seq = 1 + atomic_fetch_add_explicit(&comm->p2p_seq, 1,
+                                                   memory_order_relaxed);
+    facts->count = start->count;
+    facts->root = start->root;
+    facts->peer = start->peer;
+    facts->comm = (uint16_t) rec_comm_place(comm);
+    facts->n_channels = (uint16_t) start->n_channels;
+    facts->kind = (uint8_t) start->kind;
+    facts->func = (uint8_t) rec_names_func(&thread->funcs, start->func);
+    facts->datatype = (uint8_t) rec_names_word(&thread->words, start->datatype);
+    facts->algo = (uint8_t) rec_names_word(&thread->words, start->algo);
+    facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
+    facts->flags = start->kernel_reports ? JP_REC_HAS_KERNELS : 0;
+    fill_api(facts, (uint64_t) (uintptr_t) start->api);
 }
 
-static bool children_open(const struct jp_rec_op *op)
+/* An operation that the thread table had no room for. */
+static void count_unseen(struct jp_rec_comm *comm, enum jpr_op_kind kind)
 {
-    return op->channels_open != 0 || op->proxies_open > 0;
-}
-
-/* Unlocks a locked operation, finishing it if that was its last event. */
-static void settle(struct jp_rec_op *op)
-{
-    if (op->enqueued && !children_open(op) && !op->loose &&
-        op->channels_done >= op->facts.n_channels)
-        finish(op);
-    else
-        pthread_mutex_unlock(&op->lock);
-}
-
-static void finish_if_quiet(struct jp_rec_op *op, void *now)
-{
-    /* an event may have come since `now` was taken: signed difference */
-    int64_t quiet = (int64_t) (*(uint64_t *) now - op->last_ns);
-
-    if (op->loose && op->enqueued && !children_open(op) &&
-        (op->channels_done > 0 || !op->facts.kernel_reports) &&
-        quiet > (int64_t) QUIET_NS)
-        finish(op);
-    else
-        pthread_mutex_unlock(&op->lock);
-}
-
-static void finish_if_of(struct jp_rec_op *op, void *comm)
-{
-    if (!comm || op->comm == comm)
-        finish(op);
-    else
-        pthread_mutex_unlock(&op->lock);
-}
-
-void rec_core_finish_all(struct jp_rec_comm *comm)
-{
-    rec_op_each(finish_if_of, comm);
-}
-
-void rec_core_finish_quiet(void)
-{
-    uint64_t now = rec_op_now_ns();
-
-    if (rec_op_any_loose())
-        rec_op_each(finish_if_quiet, &now);
-}
-
-void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_op_facts *facts)
-{
-    struct jp_rec_count *count = &comm->counts[facts->func];
-    uint64_t seq = facts->is_p2p ? atomic_fetch_add(&comm->p2p_seq, 1) + 1
-                                 : facts->seq;
-    struct jp_rec_op *op;
-    void *handle;
+    struct jp_rec_count *count = &comm->counts[kind][JP_REC_FUNCS - 1];
 
     atomic_fetch_add(&count->produced, 1);
-    op = rec_op_create();
-    if (!op) {
-        atomic_fetch_add(&count->lost, 1);
-        return NULL;
-    }
-    op->comm = comm;
-    op->facts = *facts;
-    op->facts.seq = seq;
-    op->start_ns = rec_op_now_ns();
-    op->last_ns = op->start_ns;
-    if (facts->n_channels <= 0)
-        rec_op_set_loose(op);
-    handle = rec_op_handle(op, JP_REC_OP, 0);
-    pthread_mutex_unlock(&op->lock);
-    return handle;
+    atomic_fetch_add(&count->lost, 1);
 }
 
-/* The operation behind a parent handle, locked; NULL when it is over. */
-static struct jp_rec_op *find_parent(void *parent)
+void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
 {
-    enum jp_rec_kind kind;
-    unsigned channel;
-    struct jp_rec_op *op = rec_op_find(parent, &kind, &channel);
+    struct jp_rec_thread *thread = rec_thread_get();
+    struct jp_rec_facts facts = {0};
+    uint64_t state = (uint64_t) start->n_channels & JP_REC_LEFT_MASK;
+    uint32_t index;
 
-    if (op && kind != JP_REC_OP) {
-        pthread_mutex_unlock(&op->lock);
-        op = NULL;
+    if (!thread) {
+        count_unseen(comm, start->kind);
+        return NULL;
     }
-    return op;
+    fill(&facts, thread, comm, start);
+    atomic_fetch_add_explicit(&comm->counts[facts.kind][facts.func].produced, 1,
+                              memory_order_relaxed);
+    index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
+    if (index == JP_REC_NONE) {
+        rec_finish_lost(&facts);
+        return NULL;
+    }
+    if (start->loose) {
+        state |= JP_REC_LOOSE;
+        rec_finish_expect_loose();
+    }
+    facts.start_ns = rec_clock_ns();
+    return rec_op_begin(index, &facts, state);
+}
+
+void *rec_core_api(const char *func, uint64_t count, const char *datatype,
+                   bool graph_captured)
+{
+    struct jp_rec_thread *thread = rec_thread_get();
+    uint64_t bits = JP_REC_API;
+
+    if (!thread)
+        return NULL;
+    if (count >> (64 - API_COUNT))
+        count = 0; /* nothing real is as long; 0: not told */
+    bits |= (uint64_t) rec_names_func(&thread->funcs, func) << API_FUNC;
+    bits |= (uint64_t) rec_names_word(&thread->words, datatype) << API_DATATYPE;
+    bits |= (uint64_t) graph_captured << API_GRAPH;
+    return (void *) (uintptr_t) (bits | count << API_COUNT);
+}
+
+/* ---------------------------------------------------------------- children */
+
+/* The live operation that a child's parent handle names, or NULL. */
+static struct jp_rec_op *find_parent(uint64_t parent, uint64_t *state)
+{
+    uint64_t generation;
+    struct jp_rec_op *op = NULL;
+
+    if (rec_op_kind(parent) == JP_REC_OP)
+        op = rec_op_find(parent, &generation);
+    if (!op)
+        return NULL;
+    *state = rec_op_state(op);
+    return rec_op_is(*state, generation) ? op : NULL;
+}
+
+/* Opens a child that only closing counts off; false when it is over. */
+static bool open_child(struct jp_rec_op *op, uint64_t state)
+{
+    uint64_t generation = state;
+
+    do {
+        if (!rec_op_is(state, generation))
+            return false;
+        if ((state & JP_REC_OPEN_MASK) == JP_REC_OPEN_MASK)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &op->state, &state, state + JP_REC_OPEN_ONE, memory_order_acq_rel,
+        memory_order_acquire));
+    return true;
+}
+
+static void keep_first(struct jp_rec_op *op, enum jp_rec_time which,
+                       uint64_t ns)
+{
+    uint64_t have = rec_op_time(op, which);
+
+    if (have == 0 || ns < have)
+        rec_op_set_time(op, which, ns);
+}
+
+static void keep_last(struct jp_rec_op *op, enum jp_rec_time which, uint64_t ns)
+{
+    if (ns > rec_op_time(op, which))
+        rec_op_set_time(op, which, ns);
+}
+
+/* Counters of one operation's children come from one thread: no lock prefix. */
+static void count_one(_Atomic uint32_t *counter)
+{
+    uint32_t n = atomic_load_explicit(counter, memory_order_relaxed);
+
+    atomic_store_explicit(counter, n + 1, memory_order_release);
 }
 
 void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
 {
-    struct jp_rec_op *op;
-    void *handle;
+    uint64_t handle = (uint64_t) (uintptr_t) parent;
+    uint64_t state, now;
+    struct jp_rec_op *op = find_parent(handle, &state);
 
-    if (channel >= JP_NCCL_MAX_CHANNELS || !(op = find_parent(parent)))
+    if (!op || channel >= JP_NCCL_MAX_CHANNELS)
         return NULL;
-    op->last_ns = rec_op_now_ns();
-    op->channels_open |= 1ULL << channel;
-    op->channels[channel].gpu_start_ns = gpu_ns;
-    op->channels[channel].host_start_ns = op->last_ns;
-    handle = rec_op_handle(op, JP_REC_KERNEL, channel);
-    pthread_mutex_unlock(&op->lock);
-    return handle;
+    if ((state & JP_REC_LOOSE) && !open_child(op, state))
+        return NULL;
+    now = rec_clock_ns();
+    count_one(&op->started);
+    keep_first(op, JP_REC_KERNEL_FIRST, now);
+    if (gpu_ns)
+        keep_first(op, JP_REC_GPU_FIRST, gpu_ns);
+    rec_op_set_time(op, JP_REC_LAST, now);
+    atomic_store_explicit(&op->channels[channel],
+                          gpu_ns ? gpu_ns & ~HOST_TIME : now | HOST_TIME,
+                          memory_order_relaxed);
+    return rec_op_handle(handle, JP_REC_KERNEL, channel);
 }
 
 void *rec_core_proxy(void *parent, pid_t pid)
 {
+    uint64_t handle = (uint64_t) (uintptr_t) parent;
+    uint64_t state;
     struct jp_rec_op *op;
-    void *handle;
 
     /* With PXN the operation is another process's; so is its handle. */
-    if (pid != getpid() || !(op = find_parent(parent)))
+    if (pid != atomic_load_explicit(&our_pid, memory_order_relaxed)) {
+        if (pid != getpid())
+            return NULL;
+        atomic_store_explicit(&our_pid, pid, memory_order_relaxed);
+    }
+    op = find_parent(handle, &state);
+    if (!op || !open_child(op, state))
         return NULL;
-    op->last_ns = rec_op_now_ns();
-    op->proxies_open++;
-    handle = rec_op_handle(op, JP_REC_PROXY, 0);
-    pthread_mutex_unlock(&op->lock);
-    return handle;
+    rec_op_set_time(op, JP_REC_LAST, rec_clock_ns());
+    return rec_op_handle(handle, JP_REC_PROXY, 0);
 }
 
-static void stop_channel(struct jp_rec_op *op, unsigned channel)
+static void stop_channel(struct jp_rec_op *op, uint64_t state, uint64_t handle,
+                         uint64_t now)
 {
-    uint64_t bit = 1ULL << channel;
-    uint64_t host_ns = op->last_ns - op->channels[channel].host_start_ns;
+    _Atomic uint64_t *channel = &op->channels[rec_op_channel(handle)];
+    uint64_t start = atomic_load_explicit(channel, memory_order_relaxed);
+    bool loose = state & JP_REC_LOOSE;
 
-    if (!(op->channels_open & bit))
+    if (start == 0) /* stopped before */
         return;
-    op->channels_open &= ~bit;
-    op->channels_done++;
-    op->child_ns = op->last_ns;
-    if (host_ns > op->host_max_ns)
-        op->host_max_ns = host_ns;
+    atomic_store_explicit(channel, 0, memory_order_relaxed);
+    if (start & HOST_TIME)
+        keep_last(op, JP_REC_HOST_MAX, now - (start & ~HOST_TIME));
+    rec_op_set_time(op, JP_REC_KERNEL_LAST, now);
+    count_one(&op->stopped);
+    rec_finish_settle(op, state, loose ? JP_REC_OPEN_ONE : JP_REC_LEFT_ONE,
+                      loose ? JP_REC_OPEN_MASK : JP_REC_LEFT_MASK, 0);
 }
 
 int rec_core_stop(void *handle)
 {
-    enum jp_rec_kind kind;
-    unsigned channel;
-    struct jp_rec_op *op = rec_op_find(handle, &kind, &channel);
+    uint64_t bits = (uint64_t) (uintptr_t) handle;
+    uint64_t generation, state, now;
+    struct jp_rec_op *op;
 
-    if (!op)
+    if (rec_op_kind(bits) == JP_REC_STEP) {
+        rec_net_stop(bits);
         return JP_NCCL_SUCCESS;
-    op->last_ns = rec_op_now_ns();
-    if (kind == JP_REC_OP) {
-        op->enqueued = true;
-    } else if (kind == JP_REC_KERNEL) {
-        stop_channel(op, channel);
-    } else if (op->proxies_open > 0) {
-        op->proxies_open--;
-        op->child_ns = op->last_ns;
     }
-    settle(op);
+    if (rec_op_kind(bits) > JP_REC_STEP || rec_op_kind(bits) == 0)
+        return JP_NCCL_SUCCESS;
+    op = rec_op_find(bits, &generation);
+    state = op ? rec_op_state(op) : 0;
+    if (!rec_op_is(state, generation) || !op)
+        return JP_NCCL_SUCCESS;
+    now = rec_clock_ns();
+    rec_op_set_time(op, JP_REC_LAST, now);
+    if (rec_op_kind(bits) == JP_REC_OP) {
+        if (!(state & JP_REC_ENQUEUED))
+            rec_op_set_time(op, JP_REC_ENQUEUE_STOP, now);
+        rec_finish_settle(op, state, 0, 0, JP_REC_ENQUEUED);
+    } else if (rec_op_kind(bits) == JP_REC_KERNEL) {
+        stop_channel(op, state, bits, now);
+    } else {
+        rec_op_set_time(op, JP_REC_PROXY_LAST, now);
+        rec_finish_settle(op, state, JP_REC_OPEN_ONE, JP_REC_OPEN_MASK, 0);
+    }
     return JP_NCCL_SUCCESS;
 }
 
 int rec_core_record_v1(void *handle, int state, union jp_nccl_args_v1 *args)
 {
-    (void) handle;
-    (void) state;
-    (void) args;
+    uint64_t bits = (uint64_t) (uintptr_t) handle;
+
+    (void) args; /* only a ProxyOp tells bytes there, and not per step */
+    if (rec_op_kind(bits) == JP_REC_STEP)
+        rec_net_record(bits, state, 0);
     return JP_NCCL_SUCCESS;
+}
+
+static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
+{
+    uint64_t generation, start;
+    struct jp_rec_op *op = rec_op_find(bits, &generation);
+
+    if (!op || !rec_op_is(rec_op_state(op), generation))
+        return;
+    start = atomic_load_explicit(&op->channels[rec_op_channel(bits)],
+                                 memory_order_relaxed);
+    if (start == 0 || (start & HOST_TIME) || gpu_ns <= start)
+        return;
+    keep_last(op, JP_REC_GPU_MAX, gpu_ns - start);
+    keep_last(op, JP_REC_GPU_LAST, gpu_ns);
 }
 
 int rec_core_record_v4(void *handle, int state, union jp_nccl_args_v4 *args)
 {
-    enum jp_rec_kind kind;
-    unsigned channel;
-    struct jp_rec_op *op;
-    uint64_t start_ns;
+    uint64_t bits = (uint64_t) (uintptr_t) handle;
 
-    if (state != JP_NCCL_KERNEL_CH_STOP || !args)
-        return JP_NCCL_SUCCESS;
-    op = rec_op_find(handle, &kind, &channel);
-    if (!op)
-        return JP_NCCL_SUCCESS;
-    start_ns = op->channels[channel % JP_NCCL_MAX_CHANNELS].gpu_start_ns;
-    if (kind == JP_REC_KERNEL && start_ns > 0 &&
-        args->kernel_ch.gpu_ns > start_ns &&
-        args->kernel_ch.gpu_ns - start_ns > op->gpu_max_ns)
-        op->gpu_max_ns = args->kernel_ch.gpu_ns - start_ns;
-    pthread_mutex_unlock(&op->lock);
+    if (rec_op_kind(bits) == JP_REC_STEP)
+        rec_net_record(bits, state, args ? args->proxy_step.trans_bytes : 0);
+    else if (state == JP_NCCL_KERNEL_CH_STOP && args &&
+             rec_op_kind(bits) == JP_REC_KERNEL)
+        record_gpu_stop(bits, args->kernel_ch.gpu_ns);
     return JP_NCCL_SUCCESS;
 }

@@ -18,8 +18,8 @@
 int rec_life_init(int version, const struct jp_rec_comm_facts *facts,
                   jp_nccl_log_fn *log, void **context, int *mask);
 
-/* It goes: pending operations are recorded, everything is written, or five
- * seconds have passed. Always JP_NCCL_SUCCESS. */
+/* It goes: pending operations are recorded, and everything is written or 40 ms
+ * have passed. Always JP_NCCL_SUCCESS. */
 int rec_life_finalize(void *context);
 
 #endif

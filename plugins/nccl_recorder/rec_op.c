@@ -1,182 +1,98 @@
 /* Operations in flight, and the handles NCCL holds for them. */
 #include "plugins/nccl_recorder/rec_op.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* 256 slots are about 300 KB; 256 chunks bound the table at 75 MB. NCCL keeps
- * no more than about a thousand launches in flight on one stream. */
-enum { CHUNK_SLOTS = 256, MAX_CHUNKS = 256 };
+/* Bits of a handle: kind 3, channel 6, index 20, generation 32 from bit 32. */
+enum { INDEX_SHIFT = 9, INDEX_BITS = 20, CHAIN = 16 };
 
-/* Bits of a handle: kind 4, channel 8, index 20, generation 32. */
-enum { CHANNEL_SHIFT = 4, INDEX_SHIFT = 12, GENERATION_SHIFT = 32 };
+_Static_assert(sizeof(struct jp_rec_facts) % 8 == 0, "facts are whole words");
+_Static_assert(JP_NCCL_MAX_CHANNELS <= 64, "a channel has 6 bits");
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(struct jp_rec_op *) chunks[MAX_CHUNKS];
-static atomic_int n_chunks;
-static struct jp_rec_op *free_slots;
-static atomic_int n_loose;
+struct jp_rec_op *jp_rec_ops;
+struct jp_rec_pool jp_rec_op_pool;
 
-static uint64_t clock_ns(clockid_t clock)
+size_t rec_op_bytes(uint32_t n)
 {
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return (uint64_t) ts.tv_sec * 1000000000U + (uint64_t) ts.tv_nsec;
+    return n * sizeof(struct jp_rec_op) + rec_pool_bytes(n);
 }
 
-uint64_t rec_op_now_ns(void)
+void rec_op_init(void *memory, uint32_t n, unsigned epoch)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    struct jp_rec_op *ops = memory;
+    uint32_t i;
+
+    if (n > 1u << INDEX_BITS)
+        n = 1u << INDEX_BITS;
+    rec_pool_init(&jp_rec_op_pool, n, CHAIN, ops + n);
+    for (i = 0; epoch > 0 && i < n; i++)
+        atomic_init(&ops[i].state, (uint64_t) epoch << 56);
+    jp_rec_ops = ops;
 }
 
-uint64_t rec_op_wall_ns(void)
+void rec_op_forget(void)
 {
-    return clock_ns(CLOCK_REALTIME);
+    jp_rec_ops = NULL;
 }
 
-/* Adds a chunk of free slots; 0 or -1. Called with table_lock. */
-static int grow(void)
+void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
+                   uint64_t state)
 {
-    int n = atomic_load(&n_chunks);
-    struct jp_rec_op *chunk;
+    struct jp_rec_op *op = &jp_rec_ops[index];
+    uint64_t generation = rec_op_state(op) >> JP_REC_GENERATION_SHIFT;
+    uint64_t words[JP_REC_FACT_WORDS];
     int i;
 
-    if (n == MAX_CHUNKS)
-        return -1;
-    chunk = calloc(CHUNK_SLOTS, sizeof(*chunk));
-    if (!chunk)
-        return -1;
-    for (i = CHUNK_SLOTS - 1; i >= 0; i--) {
-        pthread_mutex_init(&chunk[i].lock, NULL);
-        chunk[i].index = (uint32_t) (n * CHUNK_SLOTS + i);
-        chunk[i].generation = 1;
-        chunk[i].next_free = free_slots;
-        free_slots = &chunk[i];
-    }
-    atomic_store(&chunks[n], chunk);
-    atomic_store(&n_chunks, n + 1);
-    return 0;
+    memcpy(words, facts, sizeof(words));
+    /* release: a snapshot that sees a new word sees the new generation too */
+    for (i = 0; i < JP_REC_FACT_WORDS; i++)
+        atomic_store_explicit(&op->facts[i], words[i], memory_order_release);
+    for (i = 0; i < JP_REC_N_TIMES; i++)
+        rec_op_set_time(op, (enum jp_rec_time) i, 0);
+    for (i = 0; i < JP_REC_N_NET; i++)
+        atomic_store_explicit(&op->net[i], 0, memory_order_release);
+    atomic_store_explicit(&op->started, 0, memory_order_release);
+    atomic_store_explicit(&op->stopped, 0, memory_order_release);
+    atomic_store_explicit(
+        &op->state, generation << JP_REC_GENERATION_SHIFT | JP_REC_LIVE | state,
+        memory_order_release);
+    return (void *) (uintptr_t) ((uint64_t) JP_REC_OP |
+                                 (uint64_t) index << INDEX_SHIFT |
+                                 generation << JP_REC_GENERATION_SHIFT);
 }
 
-/* Zeroes what belongs to one operation and keeps what belongs to the slot.
- * The channels are left: a start writes both members before a stop reads. */
-static void reset(struct jp_rec_op *op)
+void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
 {
-    const size_t from = offsetof(struct jp_rec_op, comm);
-    const size_t to = offsetof(struct jp_rec_op, channels);
+    uint64_t words[JP_REC_FACT_WORDS];
+    int i;
 
-    memset((char *) op + from, 0, to - from);
-    op->next_free = NULL;
-    op->live = true;
+    for (i = 0; i < JP_REC_FACT_WORDS; i++)
+        words[i] = atomic_load_explicit(&op->facts[i], memory_order_acquire);
+    memcpy(facts, words, sizeof(words));
 }
 
-struct jp_rec_op *rec_op_create(void)
+struct jp_rec_op *rec_op_find(uint64_t handle, uint64_t *generation)
 {
-    struct jp_rec_op *op;
+    uint32_t index = (uint32_t) (handle >> INDEX_SHIFT) &
+                     ((1u << INDEX_BITS) - 1);
 
-    pthread_mutex_lock(&table_lock);
-    if (!free_slots)
-        (void) grow();
-    op = free_slots;
-    if (op)
-        free_slots = op->next_free;
-    pthread_mutex_unlock(&table_lock);
-    if (!op)
+    if (!jp_rec_ops || index >= jp_rec_op_pool.n)
         return NULL;
-    pthread_mutex_lock(&op->lock);
-    reset(op);
-    return op;
-}
-
-void *rec_op_handle(const struct jp_rec_op *op, enum jp_rec_kind kind,
-                    unsigned channel)
-{
-    uint64_t bits = (uint64_t) kind | (uint64_t) channel << CHANNEL_SHIFT |
-                    (uint64_t) op->index << INDEX_SHIFT |
-                    (uint64_t) op->generation << GENERATION_SHIFT;
-
-    return (void *) (uintptr_t) bits;
-}
-
-struct jp_rec_op *rec_op_find(void *handle, enum jp_rec_kind *kind,
-                              unsigned *channel)
-{
-    uint64_t bits = (uint64_t) (uintptr_t) handle;
-    uint32_t index = (uint32_t) (bits >> INDEX_SHIFT) & 0xFFFFF;
-    struct jp_rec_op *op;
-
-    if (!handle || index >= (uint32_t) atomic_load(&n_chunks) * CHUNK_SLOTS)
-        return NULL;
-    op = atomic_load(&chunks[index / CHUNK_SLOTS]) + index % CHUNK_SLOTS;
-    pthread_mutex_lock(&op->lock);
-    if (!op->live || op->generation != (uint32_t) (bits >> GENERATION_SHIFT)) {
-        pthread_mutex_unlock(&op->lock);
-        return NULL;
-    }
-    *kind = (enum jp_rec_kind)(bits & 0xF);
-    *channel = (unsigned) (bits >> CHANNEL_SHIFT) & 0xFF;
-    return op;
+    *generation = handle & ~0xFFFFFFFFULL;
+    return &jp_rec_ops[index];
 }
 
 void rec_op_retire(struct jp_rec_op *op)
 {
-    if (op->loose)
-        atomic_fetch_sub(&n_loose, 1);
-    op->live = false;
-    op->generation++;
-    pthread_mutex_unlock(&op->lock);
-    pthread_mutex_lock(&table_lock);
-    op->next_free = free_slots;
-    free_slots = op;
-    pthread_mutex_unlock(&table_lock);
-}
-
-void rec_op_each(void (*visit)(struct jp_rec_op *op, void *data), void *data)
-{
-    int n = atomic_load(&n_chunks) * CHUNK_SLOTS;
-    struct jp_rec_op *op;
+    uint64_t state = rec_op_state(op);
+    uint64_t generation = state >> JP_REC_GENERATION_SHIFT;
     int i;
 
-    for (i = 0; i < n; i++) {
-        op = atomic_load(&chunks[i / CHUNK_SLOTS]) + i % CHUNK_SLOTS;
-        pthread_mutex_lock(&op->lock);
-        if (op->live)
-            visit(op, data);
-        else
-            pthread_mutex_unlock(&op->lock);
-    }
-}
+    /* a channel's stop clears its entry: only what was cut short leaves any */
+    for (i = 0; (state & JP_REC_CUT_SHORT) && i < JP_NCCL_MAX_CHANNELS; i++)
+        atomic_store_explicit(&op->channels[i], 0, memory_order_relaxed);
 
-void rec_op_set_loose(struct jp_rec_op *op)
-{
-    op->loose = true;
-    atomic_fetch_add(&n_loose, 1);
-}
-
-bool rec_op_any_loose(void)
-{
-    return atomic_load(&n_loose) > 0;
-}
-
-void rec_op_after_fork(void)
-{
-    int n = atomic_load(&n_chunks) * CHUNK_SLOTS;
-    struct jp_rec_op *op;
-    int i;
-
-    pthread_mutex_init(&table_lock, NULL);
-    free_slots = NULL;
-    atomic_store(&n_loose, 0);
-    for (i = n - 1; i >= 0; i--) {
-        op = atomic_load(&chunks[i / CHUNK_SLOTS]) + i % CHUNK_SLOTS;
-        /* a thread that does not exist here may have held it */
-        pthread_mutex_init(&op->lock, NULL);
-        op->live = false;
-        op->generation++; /* the parent's handle means nothing here */
-        op->next_free = free_slots;
-        free_slots = op;
-    }
+    atomic_store_explicit(&op->state,
+                          (generation + 1) << JP_REC_GENERATION_SHIFT,
+                          memory_order_release);
 }

@@ -1,97 +1,164 @@
-/* Operations in flight, and the handles NCCL holds for them.
+/* rec_op.h - operations in flight, and the handles NCCL holds for them.
  *
- * A handle is a number, not a pointer: it names a slot of a table, the slot's
- * generation and what kind of event it is for. NCCL may use a handle long
- * after the operation was recorded (a late child, a replayed graph); such a
- * handle no longer matches its slot's generation and is ignored. Slots are
- * never given back to the system, so looking one up is always safe.
+ * A handle is a number, not a pointer: the place of an operation in a table,
+ * the place's generation and what kind of event it is for. NCCL may use a
+ * handle long after the operation was recorded (a late child, a replayed
+ * graph); it no longer matches the generation and is ignored. The table is
+ * never given back, so looking one up is always safe.
  *
- * Life of a slot: rec_op_create (live, locked) - unlock, find, unlock ... -
- * rec_op_retire (its handles die) - free for the next operation.
+ * Every member that two threads may touch is atomic, and one word, `state`,
+ * decides: whoever takes it from live to over owns the operation then. NCCL
+ * calls for the children of one operation from one thread; should two do so
+ * at once, a first or last time may be the other one's, nothing worse.
  */
 #ifndef JP_REC_OP_H
 #define JP_REC_OP_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
+#include "plugins/nccl_recorder/rec_pool.h"
 
-struct jp_rec_comm;
-
-/* What the interface tells about an operation when it is enqueued. */
-struct jp_rec_op_facts {
-    bool is_p2p;
-    int func;       /* index of rec_func.h */
-    uint64_t seq;   /* collectives: NCCL's own; p2p: filled in by rec_core */
-    uint64_t bytes; /* count times element size */
-    int peer;       /* p2p only */
-    int n_channels; /* kernel channels that will report; 0: not told */
-    bool kernel_reports; /* at least one will (v3 on) */
+/* What the interface tells when an operation is enqueued. */
+struct jp_rec_facts {
+    uint64_t seq;
+    uint64_t count;
+    uint64_t api_count;
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
+    int32_t root;
+    int32_t peer;
+    uint16_t comm; /* place in the table of communicators */
+    uint16_t n_channels;
+    uint8_t kind; /* enum jpr_op_kind */
+    uint8_t func; /* numbers of rec_names.h */
+    uint8_t datatype;
+    uint8_t algo;
+    uint8_t proto;
+    uint8_t api_func;
+    uint8_t api_datatype;
+    uint8_t flags;
+    uint32_t unused;
 };
 
-/* The GPU side of one channel between its start and its stop. */
-struct jp_rec_channel {
-    uint64_t gpu_start_ns; /* 0: the GPU gave no time */
-    uint64_t host_start_ns;
+enum {
+    JP_REC_GRAPH = 1,       /* captured in a CUDA graph */
+    JP_REC_HAS_KERNELS = 2, /* at least one channel will report */
+    JP_REC_INCOMPLETE = 4,  /* set when finalize or exit ended it */
+    JP_REC_FACT_WORDS = sizeof(struct jp_rec_facts) / sizeof(uint64_t),
 };
+
+/* What the children tell; all ns, 0: not yet. */
+enum jp_rec_time {
+    JP_REC_ENQUEUE_STOP,
+    JP_REC_KERNEL_FIRST,
+    JP_REC_KERNEL_LAST,
+    JP_REC_PROXY_LAST,
+    JP_REC_GPU_FIRST,
+    JP_REC_GPU_LAST,
+    JP_REC_GPU_MAX,  /* longest channel by the GPU */
+    JP_REC_HOST_MAX, /* ... by the host */
+    JP_REC_LAST,     /* the last event of all */
+    JP_REC_N_TIMES,
+};
+
+enum { JP_REC_N_NET = JPR_N_WAITS + 2 }; /* waits, steps, bytes */
 
 struct jp_rec_op {
-    pthread_mutex_t lock; /* over everything below */
-    uint32_t index;
-    uint32_t generation;
-    bool live;
-    struct jp_rec_op *next_free;
-
-    struct jp_rec_comm *comm;
-    struct jp_rec_op_facts facts;
-    bool enqueued; /* its own stopEvent was seen */
-    bool loose;    /* counted by rec_op_loose() */
-    int channels_done;
-    int proxies_open;
-    uint64_t channels_open; /* bit per channel */
-    uint64_t start_ns;      /* monotonic */
-    uint64_t last_ns;       /* monotonic, of the last event */
-    uint64_t child_ns;      /* the same of the last child's stop; 0: none */
-    uint64_t gpu_max_ns;    /* longest channel by the GPU's clock */
-    uint64_t host_max_ns;   /* longest channel by the host's */
-    struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
+    _Alignas(64) _Atomic uint64_t state;
+    _Atomic uint64_t facts[JP_REC_FACT_WORDS];
+    _Atomic uint64_t times[JP_REC_N_TIMES];
+    _Atomic uint32_t started; /* channels */
+    _Atomic uint32_t stopped;
+    _Atomic uint64_t net[JP_REC_N_NET];
+    /* start of each open channel: GPU's time, or the host's with bit 63 */
+    _Atomic uint64_t channels[JP_NCCL_MAX_CHANNELS];
 };
 
-enum jp_rec_kind { JP_REC_OP = 1, JP_REC_KERNEL = 2, JP_REC_PROXY = 3 };
+/* The state: what is still to come. */
+#define JP_REC_LEFT_ONE 1ULL /* a channel that has not stopped */
+#define JP_REC_LEFT_MASK 0xFFFFULL
+#define JP_REC_OPEN_ONE (1ULL << 16) /* an open proxy or loose channel */
+#define JP_REC_OPEN_MASK (0xFFFULL << 16)
+#define JP_REC_CUT_SHORT (1ULL << 28) /* over, but not by its last event */
+#define JP_REC_LOOSE (1ULL << 29)     /* nobody can tell its last event */
+#define JP_REC_ENQUEUED (1ULL << 30)
+#define JP_REC_LIVE (1ULL << 31)
+#define JP_REC_GENERATION_SHIFT 32
 
-/* A fresh slot, zeroed and locked, live; NULL when 65,536 operations are in
- * flight or there is no memory. */
-struct jp_rec_op *rec_op_create(void);
+enum jp_rec_kind {
+    JP_REC_OP = 1,
+    JP_REC_KERNEL,
+    JP_REC_PROXY,
+    JP_REC_STEP,
+    JP_REC_API
+};
 
-/* The handle of an operation, of its kernel channel or of a proxy below it. */
-void *rec_op_handle(const struct jp_rec_op *op, enum jp_rec_kind kind,
-                    unsigned channel);
+extern struct jp_rec_op *jp_rec_ops; /* NULL before the first communicator */
+extern struct jp_rec_pool jp_rec_op_pool;
 
-/* The live operation a handle belongs to, locked, with kind and channel; NULL
- * where the handle is NULL or outlived its operation. */
-struct jp_rec_op *rec_op_find(void *handle, enum jp_rec_kind *kind,
-                              unsigned *channel);
+/* Bytes for n operations, and taking them into use; generations begin at
+ * `epoch` << 24, so that a forked child's differ from its parent's. */
+size_t rec_op_bytes(uint32_t n);
+void rec_op_init(void *memory, uint32_t n, unsigned epoch);
 
-/* Ends an operation that the caller has locked; unlocks it. Handles to it are
- * ignored from now on. */
+/* In a forked child: there are none, and every handle is too old. */
+void rec_op_forget(void);
+
+/* Makes the free place `index` a live operation; its handle. `left` and
+ * flags are the state's first bits. */
+void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
+                   uint64_t state);
+
+void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts);
+
+/* The place a handle names and its generation in the state's upper half; NULL
+ * where there is none. Whether it is live is for rec_op_is to say. */
+struct jp_rec_op *rec_op_find(uint64_t handle, uint64_t *generation);
+
+/* A handle of that operation for another kind of event. */
+static inline void *rec_op_handle(uint64_t handle, enum jp_rec_kind kind,
+                                  unsigned channel)
+{
+    return (void *) (uintptr_t) ((handle & ~0x1FFULL) | (uint64_t) kind |
+                                 (uint64_t) channel << 3);
+}
+
+static inline enum jp_rec_kind rec_op_kind(uint64_t handle)
+{
+    return (enum jp_rec_kind)(handle & 7);
+}
+
+static inline unsigned rec_op_channel(uint64_t handle)
+{
+    return (unsigned) (handle >> 3) & 63;
+}
+
+static inline uint64_t rec_op_state(const struct jp_rec_op *op)
+{
+    return atomic_load_explicit(&op->state, memory_order_acquire);
+}
+
+static inline bool rec_op_is(uint64_t state, uint64_t generation)
+{
+    return (state & JP_REC_LIVE) && ((state ^ generation) >> 32) == 0;
+}
+
+static inline uint64_t rec_op_time(const struct jp_rec_op *op,
+                                   enum jp_rec_time which)
+{
+    return atomic_load_explicit(&op->times[which], memory_order_acquire);
+}
+
+static inline void rec_op_set_time(struct jp_rec_op *op, enum jp_rec_time which,
+                                   uint64_t ns)
+{
+    atomic_store_explicit(&op->times[which], ns, memory_order_release);
+}
+
+/* Gives up a place that its owner has taken from live to over. */
 void rec_op_retire(struct jp_rec_op *op);
-
-/* Calls `visit` for every live operation, locked; visit unlocks or retires
- * it. New ones that appear meanwhile may be left out. */
-void rec_op_each(void (*visit)(struct jp_rec_op *op, void *data), void *data);
-
-/* A loose operation: nobody can tell which event is its last, see
- * rec_core.c. The writer looks for quiet ones only while there are any. */
-void rec_op_set_loose(struct jp_rec_op *op);
-bool rec_op_any_loose(void);
-
-/* Monotonic and wall clock in ns. */
-uint64_t rec_op_now_ns(void);
-uint64_t rec_op_wall_ns(void);
-
-/* In a forked child: forget the parent's operations. */
-void rec_op_after_fork(void);
 
 #endif

@@ -1,35 +1,44 @@
-/* The files of one process: its log of records, its file of counts.
+/* rec_sink.h - the file of one process, and how large it may grow.
  *
- * Names: <hostname>-pid<pid>.log and <hostname>-pid<pid>.counts.json; where
- * the log exists already (two containers may share host name and pid) both get
- * "-1", "-2", ... before the suffix. Nothing is ever overwritten but our own
- * counts. Files have mode 0600. One caller at a time (the writer thread).
+ * Name: <hostname>-pid<pid>.jpr; where that exists already (two containers may
+ * share host name and pid), "-1", "-2", ... before the suffix. Nothing is ever
+ * overwritten; mode 0600. One caller at a time (the writer thread).
+ *
+ * The cap: most of JOBPROF_RECORDER_DISK is for everything; when that is used
+ * up, or the file system has less free than JOBPROF_RECORDER_MIN_FREE, the
+ * sink is "full", and what is left is an allowance for the little that a full
+ * sink still takes.
  */
 #ifndef JP_REC_SINK_H
 #define JP_REC_SINK_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "plugins/nccl_recorder/rec_line.h"
+#include "plugins/nccl_recorder/rec_env.h"
 
-/* Opens the directory and learns host name and pid. Returns NULL, or why it
- * cannot be used (static text); then nothing changed. */
-const char *rec_sink_init(const char *dir);
+/* Opens the directory. Returns NULL, or why it cannot be used (static text);
+ * then nothing changed. */
+const char *rec_sink_init(const char *dir,
+                          const struct jp_rec_settings *settings);
 
 bool rec_sink_ready(void);
-const struct jp_rec_process *rec_sink_process(void);
 
-/* Writes whole lines at the end of the log, which the first call creates.
- * Returns how many bytes are in the file now: all of `n`, or as many whole
- * lines as fit; a line cut by an error (no space, quota, a size limit) is
- * taken back. Never blocks beyond the write itself. */
-size_t rec_sink_append(const char *text, size_t n);
+/* Whether only the allowance is left; looks at the file system at most once a
+ * second and once every 4 MiB. */
+bool rec_sink_is_full(void);
 
-/* Replaces the counts file as a whole (temporary file, rename). 0 or -1. */
-int rec_sink_counts(const char *text, size_t n);
+/* Bytes of the allowance that are left, 0 with none; UINT64_MAX while the
+ * sink is not full. */
+uint64_t rec_sink_allowance(void);
 
-/* Closes the files, back to not ready; for a forked child too. */
+/* Writes whole blocks behind the last ones; the first call creates the file.
+ * 0, or -1 when they are not in the file: none of them then. `last`: they may
+ * use up what is kept for the last block. */
+int rec_sink_append(const void *blocks, size_t n, bool last);
+
+/* Closes the file, back to not ready; for a forked child too. */
 void rec_sink_close(void);
 
 #endif

@@ -1,232 +1,164 @@
-/* The thread that writes: records every 100 ms, counts every second. */
+/* The thread that writes: every 100 ms, or when much is waiting. */
 #include "plugins/nccl_recorder/rec_writer.h"
 
-#include <locale.h>
-#include <pthread.h>
+#include <linux/futex.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_comm.h"
-#include "plugins/nccl_recorder/rec_counts.h"
-#include "plugins/nccl_recorder/rec_op.h"
-#include "plugins/nccl_recorder/rec_queue.h"
-#include "plugins/nccl_recorder/rec_sink.h"
+#include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/rec_finish.h"
+#include "plugins/nccl_recorder/rec_flush.h"
 
-enum { DRAIN_MS = 100, COUNTS_MS = 1000 };
-enum { TEXT_BYTES = 256 * 1024, BATCH_LINES = 1024 };
+#define MS 1000000ULL
+#define DRAIN_NS (100 * MS)
+#define FLUSH_WAIT_NS (40 * MS)
+#define CLOSE_WAIT_NS (2000 * MS)
 
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_cond_t answer;
     bool started;
-    bool urgent;
-    bool closing;
-    uint64_t asked;    /* flushes wanted so far */
-    uint64_t answered; /* flushes done so far */
-    void (*sweep)(bool all);
+    atomic_bool sleeping;
+    atomic_bool closing;
+    _Atomic uint32_t bell;     /* changes when there is a reason to wake */
+    _Atomic uint32_t asked;    /* flushes wanted so far */
+    _Atomic uint32_t answered; /* flushes done so far */
 } w;
 
-/* Lines formatted but not written yet; the thread's own. */
-static struct {
-    char *text;
-    size_t used;
-    int n;
-    size_t ends[BATCH_LINES];
-} batch;
-
-static void deadline_in(struct timespec *ts, long ms)
+/* Sleeps while *word is `value`; ns 0: for ever. */
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
-    clock_gettime(CLOCK_MONOTONIC, ts);
-    ts->tv_sec += ms / 1000;
-    ts->tv_nsec += (ms % 1000) * 1000000;
-    if (ts->tv_nsec >= 1000000000) {
-        ts->tv_sec++;
-        ts->tv_nsec -= 1000000000;
-    }
+    struct timespec ts = {(time_t) (ns / 1000000000), (long) (ns % 1000000000)};
+
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &ts : NULL, NULL,
+            0);
 }
 
-/* Writes the batch, whose records are records[0..batch.n), and counts each
- * as written or lost. */
-static void write_batch(const struct jp_rec_record *records)
+static void futex_wake(_Atomic uint32_t *word)
 {
-    size_t done = rec_sink_append(batch.text, batch.used);
-    int i;
-
-    for (i = 0; i < batch.n; i++) {
-        struct jp_rec_count *count = &records[i].comm->counts[records[i].func];
-
-        atomic_fetch_add(batch.ends[i] <= done ? &count->written : &count->lost,
-                         1);
-    }
-    batch.used = 0;
-    batch.n = 0;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-static void drain(void)
+static void ring(void)
 {
-    const struct jp_rec_process *process = rec_sink_process();
-    const struct jp_rec_record *records;
-    size_t n = rec_queue_take(&records);
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        size_t need = strlen(records[i].comm->header) + JP_REC_LINE_BYTES;
-
-        if (batch.n == BATCH_LINES || batch.used + need > TEXT_BYTES)
-            write_batch(&records[i - (size_t) batch.n]);
-        batch.used += rec_line_format(batch.text + batch.used, need, process,
-                                      &records[i]);
-        batch.ends[batch.n++] = batch.used;
-    }
-    if (batch.n > 0)
-        write_batch(&records[n - (size_t) batch.n]);
+    atomic_fetch_add(&w.bell, 1);
+    futex_wake(&w.bell);
 }
 
-/* Sleeps until there is a reason to work. Called with the lock. */
-static void wait_for_work(void)
+void rec_writer_nudge(void)
 {
-    struct timespec until;
+    if (atomic_load_explicit(&w.sleeping, memory_order_relaxed) &&
+        atomic_exchange(&w.sleeping, false))
+        ring();
+}
 
-    deadline_in(&until, DRAIN_MS);
-    while (!w.urgent) {
+void rec_writer_wake(void)
+{
+    ring();
+}
+
+/* ------------------------------------------------------------- the thread */
+
+static void sleep_a_while(uint64_t *next_ns)
+{
+    uint32_t bell = atomic_load(&w.bell);
+    uint64_t now = rec_clock_ns();
+
+    atomic_store(&w.sleeping, true);
+    if (atomic_load(&w.asked) == atomic_load(&w.answered) &&
+        !atomic_load(&w.closing)) {
         if (rec_comm_live() == 0)
-            pthread_cond_wait(&w.wake, &w.lock);
-        else if (pthread_cond_timedwait(&w.wake, &w.lock, &until) != 0)
-            break;
+            futex_wait(&w.bell, bell, 0);
+        else if (now < *next_ns)
+            futex_wait(&w.bell, bell, *next_ns - now);
     }
-    w.urgent = false;
-}
-
-static void loop(void)
-{
-    uint64_t next_counts_ns = 0;
-    bool closing = false;
-
-    pthread_mutex_lock(&w.lock);
-    while (!closing) {
-        uint64_t asked;
-        bool flush;
-
-        wait_for_work();
-        asked = w.asked;
-        flush = asked != w.answered;
-        closing = w.closing;
-        pthread_mutex_unlock(&w.lock);
-
-        w.sweep(closing);
-        drain();
-        if (flush || rec_op_now_ns() >= next_counts_ns) {
-            (void) rec_counts_write();
-            next_counts_ns = rec_op_now_ns() + COUNTS_MS * 1000000ULL;
-        }
-
-        pthread_mutex_lock(&w.lock);
-        w.answered = asked;
-        pthread_cond_broadcast(&w.answer);
-    }
-    pthread_mutex_unlock(&w.lock);
+    atomic_store(&w.sleeping, false);
+    *next_ns = rec_clock_ns() + DRAIN_NS;
 }
 
 static void *writer_main(void *unused)
 {
-    /* numbers with a point, whatever the program's locale is */
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t) 0);
+    uint64_t next_ns = rec_clock_ns() + DRAIN_NS;
+    bool closing = false;
 
     (void) unused;
-    if (c_locale)
-        uselocale(c_locale);
-    pthread_setname_np(pthread_self(), "jobprof-rec");
-    loop();
-    uselocale(LC_GLOBAL_LOCALE);
-    if (c_locale)
-        freelocale(c_locale);
+    prctl(PR_SET_NAME, "jobprof-rec");
+    while (!closing) {
+        uint32_t asked;
+
+        sleep_a_while(&next_ns);
+        asked = atomic_load(&w.asked);
+        closing = atomic_load(&w.closing);
+        if (closing)
+            rec_finish_all(NULL);
+        else
+            rec_finish_quiet();
+        rec_flush_run(closing || rec_comm_live() == 0);
+        atomic_store(&w.answered, asked);
+        futex_wake(&w.answered);
+    }
     return NULL;
 }
 
-static int start_thread(void)
+int rec_writer_start(void)
 {
     pthread_t thread;
     pthread_attr_t attr;
     sigset_t all, old;
     int rc;
 
+    if (w.started)
+        return 0;
+    atomic_store(&w.closing, false);
+    atomic_store(&w.asked, 0);
+    atomic_store(&w.answered, 0);
     sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    /* on Linux it is the thread's mask, by an older name */
+    sigprocmask(SIG_SETMASK, &all, &old);
     rc = pthread_create(&thread, &attr, writer_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    sigprocmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
-    return rc == 0 ? 0 : -1;
+    w.started = rc == 0;
+    return w.started ? 0 : -1;
 }
 
-int rec_writer_start(void (*sweep)(bool all))
-{
-    pthread_condattr_t attr;
+/* ------------------------------------------------------------------ others */
 
-    if (w.started)
-        return 0;
-    if (!batch.text && !(batch.text = malloc(TEXT_BYTES)))
-        return -1;
-    batch.used = 0;
-    batch.n = 0;
-    memset(&w, 0, sizeof(w));
-    w.sweep = sweep;
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w.wake, &attr);
-    pthread_cond_init(&w.answer, &attr);
-    pthread_condattr_destroy(&attr);
-    if (start_thread() < 0)
-        return -1;
-    w.started = true;
-    return 0;
-}
-
-void rec_writer_wake(void)
+static void ask_and_wait(uint64_t wait_ns)
 {
-    if (!w.started)
-        return;
-    pthread_mutex_lock(&w.lock);
-    w.urgent = true;
-    pthread_cond_signal(&w.wake);
-    pthread_mutex_unlock(&w.lock);
-}
-
-static void flush(bool closing)
-{
-    struct timespec until;
-    uint64_t mine;
+    uint64_t until = rec_clock_ns() + wait_ns;
+    uint32_t mine, answered;
 
     if (!w.started)
         return;
-    deadline_in(&until, JP_REC_FLUSH_WAIT_S * 1000L);
-    pthread_mutex_lock(&w.lock);
-    if (!w.closing) {
-        w.closing = closing;
-        mine = ++w.asked;
-        w.urgent = true;
-        pthread_cond_signal(&w.wake);
-        while (w.answered < mine &&
-               pthread_cond_timedwait(&w.answer, &w.lock, &until) == 0)
-            ;
+    mine = atomic_fetch_add(&w.asked, 1) + 1;
+    ring();
+    while ((int32_t) ((answered = atomic_load(&w.answered)) - mine) < 0) {
+        uint64_t now = rec_clock_ns();
+
+        if (now >= until)
+            break;
+        futex_wait(&w.answered, answered, until - now);
     }
-    pthread_mutex_unlock(&w.lock);
 }
 
 void rec_writer_flush(void)
 {
-    flush(false);
+    ask_and_wait(FLUSH_WAIT_NS);
 }
 
 void rec_writer_close(void)
 {
-    flush(true);
+    if (atomic_exchange(&w.closing, true))
+        return;
+    ask_and_wait(CLOSE_WAIT_NS);
 }
 
 void rec_writer_after_fork(void)

@@ -1,4 +1,4 @@
-/* The thread that writes: records every 100 ms, counts every second.
+/* The thread that writes: every 100 ms, or when much is waiting.
  *
  * All file work is done here and never in a thread of NCCL's. Signals are
  * blocked in it: a file size limit gives an error instead of SIGXFSZ. While
@@ -7,23 +7,21 @@
 #ifndef JP_REC_WRITER_H
 #define JP_REC_WRITER_H
 
-#include <stdbool.h>
-
-/* Longest time finalize and exit wait for a stuck file system. */
-enum { JP_REC_FLUSH_WAIT_S = 5 };
-
-/* Starts the thread once. `sweep` is called in it before each drain; `all` is
- * true in the last one. 0, or -1 when there can be no thread. Not
+/* Starts the thread once. 0, or -1 when there can be no thread. Not
  * thread-safe. */
-int rec_writer_start(void (*sweep)(bool all));
+int rec_writer_start(void);
 
-/* Drains soon, without waiting. */
+/* Much is waiting: writes soon. Never waits; a system call at most, and only
+ * if the thread sleeps. */
+void rec_writer_nudge(void);
+
+/* Looks again whether there is a communicator. */
 void rec_writer_wake(void);
 
-/* Drains and writes the counts, and waits for that within bounds. */
+/* Writes everything, and waits for that: 40 ms at most. */
 void rec_writer_flush(void);
 
-/* The last flush; the thread ends. For the end of the process. */
+/* The last flush; the thread ends. Waits 2 s at most, for the process ends. */
 void rec_writer_close(void);
 
 /* In a forked child: there is no thread. */

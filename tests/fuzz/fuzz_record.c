@@ -1,4 +1,5 @@
-/* fuzz_record.c - any bytes as a log, plain and compressed, to the result. */
+/* fuzz_record.c - any bytes as a log, plain and compressed, or as a recorder's
+ * file, to the result, the exports and what is pending. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,11 +7,77 @@
 #include <zlib.h>
 
 #include "orchestrator/aggregate/result_build.h"
-#include "orchestrator/ingest/countsfile.h"
+#include "orchestrator/export/inspector_line.h"
+#include "orchestrator/export/trace_event.h"
+#include "orchestrator/ingest/pending.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads bytes into join as file `index`. */
+/* The same operation by way of a line. */
+static void compare_line(struct jp_recfile *source, const struct jpr_op *op)
+{
+    struct inspector_reader reader = {.why = ""};
+    struct inspector_record direct, exported;
+    char line[INSPECTOR_LINE_BYTES];
+    size_t n = inspector_line_format(line, source, op);
+    const char *why = recfile_record(source, op, &direct);
+
+    assert(n > 0 || why);
+    if (n == 0)
+        return;
+    assert((inspector_read_line(&reader, line, n, &exported) ==
+            INSPECTOR_RECORD) == !why);
+    assert(why || (direct.busbw_micro == exported.busbw_micro &&
+                   direct.dump_us == exported.dump_us &&
+                   direct.exec_us == exported.exec_us));
+}
+
+/* All that reads a recorder's file but the join. */
+static void look_at_recording(const void *data, size_t size)
+{
+    struct jp_recfile source;
+    struct jp_pending pending = {0};
+    struct jpr_record record;
+    uint64_t start, end;
+    char *text;
+    int rc, ops = 0;
+
+    if (recfile_open_bytes(&source, data, size, "fuzz", NULL) < 0)
+        return;
+    while ((rc = recfile_next(&source, &record, NULL)) != 0) {
+        if (rc < 0 || pending_add(&pending, &record) < 0 ||
+            record.type != JPR_OP || ++ops > 200)
+            continue;
+        compare_line(&source, record.op);
+        if (trace_event_span(record.op, &start, &end))
+            assert(start <= end);
+        text = trace_event_describe(&source, record.op);
+        assert(text && text[strlen(text) - 1] == '}');
+        free(text);
+    }
+    pending_settle(&pending);
+    assert(pending.n <= PENDING_MAX);
+    pending_fini(&pending);
+    recfile_close(&source);
+}
+
+/* Reads bytes into join as file `index`; false: it is no recorder's. */
+static bool read_recording(struct join *join, const void *data, size_t size,
+                           uint32_t index, struct join_file *file)
+{
+    struct jp_recfile source;
+    atomic_bool stop = false;
+
+    if (recfile_open_bytes(&source, data, size, "fuzz", NULL) < 0)
+        return false;
+    join_begin_file(join, index);
+    joinrun_read_recorder(join, &source, file, &stop);
+    recfile_close(&source);
+    return true;
+}
+
+/* The same for lines. */
 static void read_bytes(struct join *join, const void *data, size_t size,
                        uint32_t index, struct join_file *file)
 {
@@ -53,15 +120,16 @@ static void check(const struct jp_result *r)
         assert(r->quality.records <= r->quality.expected);
 }
 
-/* The whole way to a result. */
-static void finish(struct join *join)
+/* The whole way to a result; file NULL: of no file. */
+static void finish_file(struct join *join, const struct join_file *file)
 {
     static int (*const steps[])(struct build *) = {
         result_comms,   result_ranks, result_ops,     result_cells,
         result_windows, result_p2p,   result_quality,
     };
-    struct jp_logwalk walk = {0};
-    struct build b = {.join = join, .walk = &walk};
+    struct jp_logfile log = {.path = (char[]){"fuzz"}};
+    struct jp_logwalk walk = {.logs = &log, .n_logs = file != NULL};
+    struct build b = {.join = join, .walk = &walk, .files = file};
 
     b.result = calloc(1, sizeof(*b.result));
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
@@ -72,6 +140,53 @@ static void finish(struct join *join)
     free(b.comm_at);
     free(b.comm_from);
     free(b.func_at);
+}
+
+/* The same blocks, stored and with right checks, which no mutation finds.
+ * Returns the length. */
+static size_t seal(const uint8_t *data, size_t size, uint8_t *out, size_t cap)
+{
+    size_t at = JPR_HEAD_BYTES, n = JPR_HEAD_BYTES;
+
+    jpr_head_write(out);
+    while (at + JPR_FRAME_BYTES < size) {
+        size_t len = data[at + 8] | (size_t) data[at + 9] << 8;
+
+        if (len > size - at - JPR_FRAME_BYTES)
+            len = size - at - JPR_FRAME_BYTES;
+        n += jpr_frame_write((enum jpr_block)(data[at + 4] & 7),
+                             data + at + JPR_FRAME_BYTES, len, NULL, out + n,
+                             cap - n);
+        at += JPR_FRAME_BYTES + len;
+    }
+    return n;
+}
+
+/* A recorder's file to the result and past everything else that reads it. */
+static bool try_recording(const uint8_t *data, size_t size,
+                          struct join_budget *budget)
+{
+    struct join *join = join_create(budget, true);
+    struct join_file file = {0};
+    bool good;
+
+    if (!join)
+        abort();
+    budget->used = 0;
+    good = read_recording(join, data, size, 0, &file);
+    if (good) {
+        look_at_recording(data, size);
+        join_sort_strays(join);
+        finish_file(join, &file);
+    }
+    join_destroy(join);
+    free(file.notes);
+    return good;
+}
+
+static void finish(struct join *join)
+{
+    finish_file(join, NULL);
 }
 
 static size_t squeeze(const uint8_t *data, size_t size, unsigned char *out,
@@ -143,10 +258,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct join_budget budget = {.limit = 1 << 22, .journal_limit = 1 << 20};
     struct join *join = join_create(&budget, true);
     struct join_file file = {0};
-    struct jp_counts counts;
+    uint8_t *sealed;
 
     if (!join)
         abort();
+    if (try_recording(data, size, &budget)) {
+        sealed = malloc(2 * size + JPR_HEAD_BYTES);
+        if (!sealed)
+            abort();
+        try_recording(sealed,
+                      seal(data, size, sealed, 2 * size + JPR_HEAD_BYTES),
+                      &budget);
+        free(sealed);
+        join_destroy(join);
+        return 0;
+    }
+    budget.used = 0;
     read_bytes(join, data, size, 0, &file);
     join_sort_strays(join);
     if (size < 2 || data[0] != 0x1f || data[1] != 0x8b) {
@@ -157,6 +284,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     join_destroy(join);
     budget.used = 0;
     merge_halves(data, size, &budget);
-    countsfile_parse((const char *) data, size, "fuzz", &counts, NULL);
     return 0;
 }

@@ -1,8 +1,8 @@
-/* Compares a process's records and counts with what ncclsim says it issued.
+/* Compares a process's records and counters with what ncclsim says it issued.
  *
- * Usage: check_counts LOGDIR COUNTS.json INTERFACE
- * COUNTS.json is one file of ncclsim --counts; the recorder's files of the
- * same process are found by host name and pid. Exit status 0 or 1.
+ * Usage: check_counts DIR COUNTS.json INTERFACE
+ * COUNTS.json is one file of ncclsim --counts; the recorder's file of the same
+ * process is found by host name and pid. Exit status 0 or 1.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,8 +12,11 @@
 
 #include <jansson.h>
 
+#include "plugins/nccl_recorder/jpr_read.h"
+
 static int n_bad;
 static char who[512];
+static int version;
 
 static void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
 {
@@ -40,137 +43,102 @@ static int64_t number_of(json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
-static json_t *find_comm(json_t *comms, const char *id)
+/* ncclsim's entry of a communicator of the file, or NULL. */
+static json_t *find_comm(json_t *sim, const struct jpr_comm *comm)
 {
-    json_t *comm;
+    json_t *comms = json_object_get(sim, "comms");
+    char hash[32];
+    json_t *entry;
     size_t i;
 
-    json_array_foreach(comms, i, comm)
+    if (!comm)
+        return NULL;
+    snprintf(hash, sizeof(hash), "0x%" PRIx64, comm->id);
+    json_array_foreach(comms, i, entry)
     {
-        if (strcmp(text_of(comm, "id"), id) == 0)
-            return comm;
+        if (strcmp(text_of(entry, "hash"), hash) == 0)
+            return entry;
     }
     return NULL;
 }
 
-/* --------------------------------------------------- the recorder's counts */
-
-static void check_comm(json_t *sim, json_t *rec, int version)
+static void check_comm(json_t *sim, const struct jpr_comm *comm)
 {
-    static const char *const same[] = {"rank", "n_ranks", "nnodes"};
-    json_t *functions = json_object_get(sim, "functions");
-    json_t *function;
-    const char *name;
-    size_t i;
+    json_t *entry = find_comm(sim, comm);
+    const char *name = comm->name[0] ? comm->name : "unknown";
 
-    if (strcmp(text_of(sim, "name"), text_of(rec, "name")) != 0)
-        bad("%s is called %s", text_of(sim, "id"), text_of(rec, "name"));
-    for (i = 0; i < (version >= 4 ? 3 : 1); i++) {
-        if (number_of(sim, same[i]) != number_of(rec, same[i]))
-            bad("%s: %s differs", text_of(sim, "id"), same[i]);
+    if (!entry) {
+        bad("communicator 0x%" PRIx64 " was never made", comm->id);
+        return;
     }
-    json_object_foreach(functions, name, function)
-    {
-        int64_t ops = number_of(function, "ops");
-
-        if (number_of(json_object_get(rec, "produced"), name) != ops ||
-            number_of(json_object_get(rec, "written"), name) != ops)
-            bad("%s %s: %" PRId64 " issued", text_of(sim, "id"), name, ops);
-    }
-    if (json_object_size(functions) !=
-        json_object_size(json_object_get(rec, "produced")))
-        bad("%s: another number of functions", text_of(sim, "id"));
-    if (json_object_size(json_object_get(rec, "lost")) != 0)
-        bad("%s: something was lost", text_of(sim, "id"));
-    if (!json_is_true(json_object_get(rec, "finalized")))
-        bad("%s: not finalized", text_of(sim, "id"));
+    if (strcmp(text_of(entry, "name"), name) != 0)
+        bad("%s is called %s", text_of(entry, "id"), name);
+    if (number_of(entry, "rank") != comm->rank)
+        bad("%s: rank %" PRId64, text_of(entry, "id"), comm->rank);
+    if (version >= 4 && (number_of(entry, "n_ranks") != comm->n_ranks ||
+                         number_of(entry, "nnodes") != comm->n_nodes))
+        bad("%s: sizes differ", text_of(entry, "id"));
 }
-
-static void check_counts(json_t *sim, json_t *rec, int version)
-{
-    json_t *comms = json_object_get(sim, "comms");
-    json_t *comm;
-    char interface[8];
-    size_t i;
-
-    snprintf(interface, sizeof(interface), "v%d", version);
-    if (strcmp(text_of(rec, "nccl_interface"), interface) != 0)
-        bad("interface %s instead of %s", text_of(rec, "nccl_interface"),
-            interface);
-    json_array_foreach(comms, i, comm)
-    {
-        json_t *other =
-            find_comm(json_object_get(rec, "comms"), text_of(comm, "id"));
-
-        /* v1 to v3 learn a communicator's name from its first operation */
-        if (other)
-            check_comm(comm, other, version);
-        else if (version >= 4 ||
-                 json_object_size(json_object_get(comm, "functions")) > 0)
-            bad("%s is not in the counts", text_of(comm, "id"));
-    }
-}
-
-/* ----------------------------------------------------------------- the log */
 
 /* Takes one off the cell of (function, size) and marks its number as seen. */
-static void check_record(json_t *sim, json_t *record)
+static void check_op(json_t *sim, struct jpr_reader *r, const struct jpr_op *op)
 {
-    json_t *p2p = json_object_get(record, "p2p_perf");
-    json_t *perf = p2p ? p2p : json_object_get(record, "coll_perf");
-    const char *func = text_of(perf, p2p ? "p2p" : "coll");
-    int64_t bytes =
-        number_of(perf, p2p ? "p2p_msg_size_bytes" : "coll_msg_size_bytes");
-    json_t *comm = find_comm(json_object_get(sim, "comms"),
-                             text_of(json_object_get(record, "header"), "id"));
+    json_t *entry = find_comm(sim, jpr_comm(r, op->comm));
+    json_t *cells = json_object_get(entry, "cells");
     char key[64];
-    json_t *cell;
+    json_t *cell = NULL;
     size_t i;
 
-    if (!comm) {
-        bad("a record of an unknown communicator");
+    json_array_foreach(cells, i, cell)
+    {
+        if (strcmp(text_of(cell, "func"), op->func) == 0 &&
+            (uint64_t) number_of(cell, "bytes") == op->bytes)
+            break;
+    }
+    if (i == json_array_size(cells)) {
+        bad("%s %" PRIu64 " was never issued", op->func, op->bytes);
         return;
     }
-    json_array_foreach(json_object_get(comm, "cells"), i, cell)
-    {
-        if (strcmp(text_of(cell, "func"), func) == 0 &&
-            number_of(cell, "bytes") == bytes) {
-            json_object_set_new(cell, "ops",
-                                json_integer(number_of(cell, "ops") - 1));
-            break;
-        }
-    }
-    if (i == json_array_size(json_object_get(comm, "cells")))
-        bad("%s %" PRId64 " was never issued", func, bytes);
-    snprintf(key, sizeof(key), "seen %s %" PRId64, p2p ? "p2p" : func,
-             number_of(perf, p2p ? "p2p_sn" : "coll_sn"));
-    if (json_object_get(comm, key))
+    json_object_set_new(cell, "ops", json_integer(number_of(cell, "ops") - 1));
+    snprintf(key, sizeof(key), "seen %s %" PRIu64,
+             op->kind == JPR_P2P ? "p2p" : op->func, op->seq);
+    if (json_object_get(entry, key))
         bad("%s twice", key);
-    json_object_set_new(comm, key, json_true());
+    json_object_set_new(entry, key, json_true());
+    if (op->incomplete)
+        bad("%s is incomplete", key);
+    if (version >= 4 && (op->source != JPR_KERNEL_GPU || !op->gpu_first_ns ||
+                         op->gpu_last_ns <= op->gpu_first_ns))
+        bad("%s: no times of the GPU", key);
+    if (version >= 5 && !op->api_func[0])
+        bad("%s: no API", key);
+    if (op->enqueue_stop_mono_ns < op->enqueue_start_mono_ns)
+        bad("%s: enqueued backwards", key);
 }
 
-static void check_log(json_t *sim, const char *path)
+static void check_row(json_t *sim, struct jpr_reader *r,
+                      const struct jpr_comm_counts *row)
 {
-    static char line[65536];
-    FILE *f = fopen(path, "r");
-    json_t *comm, *cell;
+    json_t *entry = find_comm(sim, jpr_comm(r, row->comm));
+    json_t *function =
+        json_object_get(json_object_get(entry, "functions"), row->func);
+
+    /* the last one counts */
+    json_object_set_new(function, "finalized", json_boolean(row->finalized));
+    json_object_set_new(function, "produced",
+                        json_integer((int64_t) row->counts.produced));
+    json_object_set_new(function, "written",
+                        json_integer((int64_t) row->counts.written));
+}
+
+static void check_rest(json_t *sim)
+{
+    json_t *comms = json_object_get(sim, "comms");
+    json_t *comm, *cell, *function;
+    const char *name;
     size_t i, k;
 
-    if (!f) {
-        bad("%s: cannot be opened", path);
-        return;
-    }
-    while (fgets(line, sizeof(line), f)) {
-        json_t *record = json_loads(line, 0, NULL);
-
-        if (record)
-            check_record(sim, record);
-        else
-            bad("no JSON: %s", line);
-        json_decref(record);
-    }
-    fclose(f);
-    json_array_foreach(json_object_get(sim, "comms"), i, comm)
+    json_array_foreach(comms, i, comm)
     {
         json_array_foreach(json_object_get(comm, "cells"), k, cell)
         {
@@ -179,13 +147,53 @@ static void check_log(json_t *sim, const char *path)
                     text_of(comm, "id"), text_of(cell, "func"),
                     number_of(cell, "bytes"), number_of(cell, "ops"));
         }
+        json_object_foreach(json_object_get(comm, "functions"), name, function)
+        {
+            int64_t ops = number_of(function, "ops");
+
+            if (!json_is_true(json_object_get(function, "finalized")) ||
+                number_of(function, "produced") != ops ||
+                number_of(function, "written") != ops)
+                bad("%s %s: %" PRId64 " issued, %" PRId64 " written",
+                    text_of(comm, "id"), name, ops,
+                    number_of(function, "written"));
+        }
+    }
+}
+
+static void check_record(json_t *sim, struct jpr_reader *r,
+                         const struct jpr_record *record)
+{
+    uint64_t i;
+
+    switch (record->type) {
+    case JPR_HEADER:
+        if (record->header->interface != (uint64_t) version)
+            bad("interface v%" PRIu64, record->header->interface);
+        break;
+    case JPR_COMM:
+        check_comm(sim, record->comm);
+        break;
+    case JPR_OP:
+        check_op(sim, r, record->op);
+        break;
+    case JPR_COUNTERS:
+        for (i = 0; i < record->counters->n_rows; i++)
+            check_row(sim, r, &record->counters->rows[i]);
+        break;
+    default:
+        break;
     }
 }
 
 int main(int argc, char **argv)
 {
+    struct jp_error err = {""};
+    struct jpr_record record;
+    struct jpr_reader *r;
     char path[4096];
-    json_t *sim, *rec;
+    json_t *sim;
+    int rc;
 
     if (argc != 4)
         return 2;
@@ -194,17 +202,26 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: no JSON\n", argv[2]);
         return 1;
     }
+    version = (int) strtol(argv[3], NULL, 10);
     snprintf(who, sizeof(who), "%s-pid%" PRId64, text_of(sim, "hostname"),
              number_of(sim, "pid"));
-    snprintf(path, sizeof(path), "%s/%s.counts.json", argv[1], who);
-    rec = json_load_file(path, 0, NULL);
-    if (rec)
-        check_counts(sim, rec, atoi(argv[3]));
-    else
-        bad("%s: no JSON", path);
-    snprintf(path, sizeof(path), "%s/%s.log", argv[1], who);
-    check_log(sim, path);
-    json_decref(rec);
+    snprintf(path, sizeof(path), "%s/%s.jpr", argv[1], who);
+    r = jpr_open(path, &err);
+    if (!r) {
+        fprintf(stderr, "%s\n", err.text);
+        json_decref(sim);
+        return 1;
+    }
+    while ((rc = jpr_next(r, &record, &err)) != 0) {
+        if (rc > 0)
+            check_record(sim, r, &record);
+        else
+            bad("%s", err.text);
+    }
+    if (!jpr_end(r)->complete || jpr_end(r)->cut)
+        bad("the file is not complete");
+    check_rest(sim);
+    jpr_close(r);
     json_decref(sim);
     return n_bad > 0;
 }

@@ -7,6 +7,8 @@ build=${top_builddir:?}
 SIM=$build/contrib/ncclsim/ncclsim
 RECORDER=$build/plugins/nccl_recorder/.libs/libnccl-profiler-jobprof.so
 CHECK=$build/tests/nccl_recorder/check_counts
+DUMP=$build/tests/nccl_recorder/jprdump
+DRIVE=$build/tests/nccl_recorder/rec_drive
 # the tests' own settings only
 unset NCCL_DEBUG "${!SLURM_@}" "${!JOBPROF_RECORDER@}"
 unset NCCL_PROFILER_PLUGIN
@@ -38,6 +40,17 @@ check_ranks() {
     for ((r = 0; r < $1; r++)); do
         "$CHECK" rec "sim/counts-$r.json" "$2" || return 1
     done
+}
+
+# drive FOLDER [rec_drive options]: the recorder at full speed, into FOLDER
+drive() {
+    mkdir -p "$1"
+    JOBPROF_RECORDER_DIR=$1 "$DRIVE" "$RECORDER" "${@:2}"
+}
+
+# final KEY: a number of collectives from the last counters of text on stdin
+final() {
+    grep '"type":"counters",.*"kind":"coll"' | tail -n 1 | sed "s/.*\"$1\":\([0-9]*\).*/\1/"
 }
 
 plan() {

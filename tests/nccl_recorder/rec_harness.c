@@ -3,12 +3,14 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_shim.h"
+#include "tests/nccl_recorder/jpr_text.h"
 
 const char *rec_harness_library(void)
 {
@@ -56,23 +58,6 @@ static void child(rec_scenario_fn *scenario, int version, const char *dir)
     exit(0); /* with destructors: the recorder writes what is left */
 }
 
-/* Appends a file to a text. */
-static char *append_file(char *text, const char *path)
-{
-    FILE *f = fopen(path, "r");
-    size_t have = strlen(text);
-    struct stat st;
-
-    if (f && fstat(fileno(f), &st) == 0) {
-        text = realloc(text, have + (size_t) st.st_size + 1);
-        have += fread(text + have, 1, (size_t) st.st_size, f);
-        text[have] = '\0';
-    }
-    if (f)
-        fclose(f);
-    return text;
-}
-
 static int ends_with(const char *name, const char *end)
 {
     size_t n = strlen(name), m = strlen(end);
@@ -80,25 +65,48 @@ static int ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
+/* Moves the lines of snapshots from `text` to `inflight`, which has room. */
+static void split(char *text, char *inflight)
+{
+    char *out = text;
+
+    while (*text) {
+        size_t n = strcspn(text, "\n") + 1;
+        bool is_snapshot = strncmp(text, "{\"type\":\"inflight\"", 18) == 0;
+
+        memmove(is_snapshot ? inflight : out, text, n);
+        *(is_snapshot ? &inflight : &out) += n;
+        text += n;
+    }
+    *out = *inflight = '\0';
+}
+
+/* All files of the folder as JSON lines. */
 static void read_back(struct rec_result *r)
 {
     DIR *d = opendir(r->dir);
     struct dirent *e;
     char path[1024];
+    struct stat st;
+    size_t size;
+    FILE *out = open_memstream(&r->text, &size);
 
     while (d && (e = readdir(d))) {
+        if (!ends_with(e->d_name, ".jpr"))
+            continue;
         snprintf(path, sizeof(path), "%s/%s", r->dir, e->d_name);
-        if (ends_with(e->d_name, ".log")) {
-            r->log = append_file(r->log, path);
-            r->n_logs++;
-        } else if (ends_with(e->d_name, ".counts.json")) {
-            r->counts[0] = '\0';
-            r->counts = append_file(r->counts, path);
-        }
+        if (stat(path, &st) == 0)
+            r->bytes += (uint64_t) st.st_size;
+        if (jpr_text(path, out) < 0)
+            r->n_bad++;
+        r->n_files++;
     }
     if (d)
         closedir(d);
-    r->n_lines = rec_harness_count(r->log, "\n");
+    fclose(out);
+    r->inflight = malloc(size + 1);
+    split(r->text, r->inflight);
+    r->n_ops = rec_harness_count(r->text, "{\"type\":\"op\",");
 }
 
 static void run(rec_scenario_fn *scenario, int version, const char *dir,
@@ -111,8 +119,6 @@ static void run(rec_scenario_fn *scenario, int version, const char *dir,
     if (pid == 0)
         child(scenario, version, dir);
     waitpid(pid, &r->status, 0);
-    r->log = strdup("");
-    r->counts = strdup("");
     read_back(r);
 }
 
@@ -120,7 +126,7 @@ void rec_harness_run(rec_scenario_fn *scenario, int version,
                      struct rec_result *result)
 {
     memset(result, 0, sizeof(*result));
-    strcpy(result->dir, "/tmp/jobprof-recorder-XXXXXX");
+    snprintf(result->dir, sizeof(result->dir), "/tmp/jobprof-recorder-XXXXXX");
     if (!mkdtemp(result->dir))
         abort();
     run(scenario, version, result->dir, result);
@@ -144,8 +150,8 @@ void rec_harness_fini(struct rec_result *result)
         closedir(d);
     if (result->dir[0])
         rmdir(result->dir);
-    free(result->log);
-    free(result->counts);
+    free(result->text);
+    free(result->inflight);
 }
 
 int rec_harness_count(const char *where, const char *text)
@@ -232,4 +238,31 @@ void scene_whole(struct rec_scene *scene, void *comm, uint64_t seq, uint64_t us)
     CHECK(scene->api->stop(op) == 0);
     scene_kernel_stop(scene, k0, 1000 + us * 1000);
     scene_kernel_stop(scene, k1, 1500 + us * 1000 / 2);
+}
+
+struct rec_counts rec_harness_counts(const char *text, const char *comm,
+                                     const char *func)
+{
+    struct rec_counts counts = {0};
+    char start[256];
+    const char *at = text;
+
+    snprintf(start, sizeof(start), "{\"type\":\"row\",\"comm\":\"%s\"", comm);
+    while ((at = strstr(at, start))) {
+        char want[64];
+        const char *end = strchr(at, '\n');
+        const char *row;
+
+        snprintf(want, sizeof(want), "\"func\":\"%s\"", func);
+        row = strstr(at, want);
+        if (row && row < end)
+            sscanf(strstr(row, "\"finalized\""),
+                   "\"finalized\":%7[a-z],\"produced\":%" SCNu64
+                   ",\"written\":%" SCNu64 ",\"lost\":%" SCNu64
+                   ",\"left_out\":%" SCNu64,
+                   counts.finalized, &counts.produced, &counts.written,
+                   &counts.lost, &counts.left_out);
+        at = end;
+    }
+    return counts;
 }

@@ -23,11 +23,24 @@ struct rec_scene {
 struct rec_result {
     int status; /* of waitpid() */
     char dir[256];
-    char *log;    /* all *.log files, one after the other */
-    char *counts; /* the last *.counts.json, "" if there is none */
-    int n_lines;
-    int n_logs;
+    char *text;     /* all *.jpr files as jpr_text's lines */
+    char *inflight; /* those of snapshots, which `text` lacks */
+    int n_ops;
+    int n_files;
+    int n_bad;      /* files with damage */
+    uint64_t bytes; /* of all files */
 };
+
+/* The last row of a (communicator's id, function); all zeros: none. */
+struct rec_counts {
+    char finalized[8]; /* "true" or "false" */
+    uint64_t produced;
+    uint64_t written;
+    uint64_t lost;
+    uint64_t left_out;
+};
+struct rec_counts rec_harness_counts(const char *text, const char *comm,
+                                     const char *func);
 
 typedef void rec_scenario_fn(struct rec_scene *scene);
 

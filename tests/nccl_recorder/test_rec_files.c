@@ -1,6 +1,7 @@
 /* The recorder's files: where there is none, where there are many, forks. */
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +12,8 @@
 #include <cmocka.h>
 
 #include "tests/nccl_recorder/rec_harness.h"
+
+enum { MANY = 10000 };
 
 #define assert_ok(r) assert_int_equal((r).status, 0)
 
@@ -61,8 +64,11 @@ static void many(struct rec_scene *s)
     void *comm = scene_comm(s, "many", 0xabc, 0, 4);
     uint64_t i;
 
-    for (i = 0; i < 1000; i++)
-        scene_whole(s, comm, i, 100);
+    for (i = 0; i < MANY; i++) {
+        scene_whole(s, comm, i, 100 + i * 7919 % 1000);
+        if (i % 2000 == 0)
+            usleep(1000);
+    }
     CHECK(s->api->finalize(comm) == 0);
 }
 
@@ -88,22 +94,77 @@ static void limited(struct rec_scene *s)
 static void full_disk(void **state)
 {
     struct rec_result r;
-    int written, lost;
-    const char *at;
+    struct rec_counts c;
 
     (void) state;
     rec_harness_run(limited, 6, &r);
     assert_ok(r); /* and not killed by SIGXFSZ */
-    assert_in_range(r.n_lines, 20, 60);
-    assert_true(strlen(r.log) <= 20000);
-    assert_int_equal(r.log[strlen(r.log) - 1], '\n');
-    at = strstr(r.counts, "\"records_written\":");
-    assert_non_null(at);
-    assert_int_equal(sscanf(at, "\"records_written\":%d,\"records_lost\":%d",
-                            &written, &lost),
-                     2);
-    assert_int_equal(written, r.n_lines);
-    assert_int_equal(written + lost, 1000);
+    assert_int_equal(r.n_bad, 0);
+    c = rec_harness_counts(r.text, "0xabc", "AllReduce");
+    assert_true(c.written <= (uint64_t) r.n_ops && r.n_ops < 50000);
+    assert_int_equal(rec_harness_count(r.text, "\"cut\":false"), 1);
+    rec_harness_fini(&r);
+}
+
+/* At the cap: the file stays below it, a sample goes on, all is counted. */
+static void capped_scene(struct rec_scene *s)
+{
+    void *comm;
+    uint64_t i;
+
+    setenv("JOBPROF_RECORDER_DISK", "100000", 1);
+    comm = scene_comm(s, "capped", 0xcab, 0, 4);
+    for (i = 0; i < 60000; i++) {
+        scene_whole(s, comm, i, 100 + i % 977);
+        if (i % 5000 == 0)
+            usleep(150000);
+    }
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+static void capped_file(void **state)
+{
+    struct rec_result r;
+    struct rec_counts c;
+
+    (void) state;
+    rec_harness_run(capped_scene, 6, &r);
+    assert_ok(r);
+    assert_true(r.bytes > 60000 && r.bytes <= 100000);
+    c = rec_harness_counts(r.text, "0xcab", "AllReduce");
+    assert_int_equal(c.produced, 60000);
+    assert_int_equal(c.written + c.left_out + c.lost, 60000);
+    assert_true(c.left_out > 10000 && c.lost == 0);
+    assert_int_equal(c.written, r.n_ops);
+    assert_non_null(strstr(r.text, "\"disk_bytes\":100000,"));
+    assert_non_null(strstr(r.text, "\"complete\":true"));
+    rec_harness_fini(&r);
+}
+
+/* Little free space: as at the cap, from the start. */
+static void low_space_scene(struct rec_scene *s)
+{
+    setenv("JOBPROF_RECORDER_MIN_FREE", "9000000000000000", 1);
+    setenv("JOBPROF_RECORDER_MEM", "16M", 1); /* and a number that is none */
+    many(s);
+}
+
+static void low_space(void **state)
+{
+    struct rec_result r;
+    struct rec_counts c;
+
+    (void) state;
+    rec_harness_run(low_space_scene, 6, &r);
+    assert_ok(r);
+    c = rec_harness_counts(r.text, "0xabc", "AllReduce");
+    assert_int_equal(c.produced, MANY);
+    assert_int_equal(c.written + c.left_out, MANY);
+    assert_in_range(c.written, 100, MANY / 10);
+    assert_non_null(strstr(r.text, "\"note\":\"JOBPROF_RECORDER_MEM: "
+                                   "\\\"16M\\\" is not a number from 6291456 "
+                                   "to 1073741824: not taken\""));
+    assert_non_null(strstr(r.text, "\"memory_bytes\":16777216,"));
     rec_harness_fini(&r);
 }
 
@@ -116,16 +177,16 @@ static void taken_name(struct rec_scene *s)
     FILE *f;
 
     gethostname(host, sizeof(host) - 1);
-    snprintf(name, sizeof(name), "%s/%s-pid%d.log", s->dir, host,
+    snprintf(name, sizeof(name), "%s/%s-pid%d.jpr", s->dir, host,
              (int) getpid());
     f = fopen(name, "w");
     fputs("somebody else's\n", f);
     fclose(f);
-    snprintf(name, sizeof(name), "%s/%s-pid%d-1.log", s->dir, host,
+    snprintf(name, sizeof(name), "%s/%s-pid%d-1.jpr", s->dir, host,
              (int) getpid());
     CHECK(symlink("/tmp/jobprof-never", name) == 0);
     many(s);
-    snprintf(name, sizeof(name), "%s/%s-pid%d-2.log", s->dir, host,
+    snprintf(name, sizeof(name), "%s/%s-pid%d-2.jpr", s->dir, host,
              (int) getpid());
     CHECK(access(name, F_OK) == 0);
     CHECK(access("/tmp/jobprof-never", F_OK) != 0);
@@ -138,8 +199,8 @@ static void nothing_is_overwritten(void **state)
     (void) state;
     rec_harness_run(taken_name, 6, &r);
     assert_ok(r);
-    assert_int_equal(r.n_lines, 1001);
-    assert_int_equal(rec_harness_count(r.log, "somebody else's\n"), 1);
+    assert_int_equal(r.n_ops, MANY);
+    assert_int_equal(r.n_bad, 2); /* somebody else's and the dead link */
     rec_harness_fini(&r);
 }
 
@@ -182,11 +243,13 @@ static void a_fork_has_its_own_file(void **state)
 #endif
     rec_harness_run(forking, 6, &r);
     assert_ok(r);
-    assert_int_equal(r.n_logs, 2);
-    assert_int_equal(r.n_lines, 3);
-    assert_int_equal(rec_harness_count(r.log, "\"comm_name\":\"parent\""), 2);
-    assert_int_equal(rec_harness_count(r.log, "\"comm_name\":\"child\""), 1);
-    assert_int_equal(rec_harness_count(r.log, "\"coll_sn\":99,"), 1);
+    assert_int_equal(r.n_files, 2);
+    assert_int_equal(r.n_ops, 3);
+    assert_int_equal(
+        rec_harness_count(r.text, "\"type\":\"op\",\"comm\":\"0x1\""), 2);
+    assert_int_equal(
+        rec_harness_count(r.text, "\"type\":\"op\",\"comm\":\"0x2\""), 1);
+    assert_int_equal(rec_harness_count(r.text, "\"seq\":99,"), 1);
     rec_harness_fini(&r);
 }
 
@@ -208,42 +271,27 @@ static void reloaded_goes_on(void **state)
     (void) state;
     rec_harness_run(reloading, 6, &r);
     assert_ok(r);
-    assert_int_equal(r.n_logs, 1);
-    assert_int_equal(r.n_lines, 2000);
+    assert_int_equal(r.n_files, 1);
+    assert_int_equal(r.n_ops, 2 * MANY);
+    assert_int_equal(rec_harness_count(r.text, "\"type\":\"comm\""), 2);
     rec_harness_fini(&r);
 }
 
 /* ----------------------------------------------------------------- time -- */
 
-static char *file_in(const char *dir, const char *suffix, char *path, size_t n)
-{
-    char host[256] = "";
-
-    gethostname(host, sizeof(host) - 1);
-    snprintf(path, n, "%s/%s-pid%d%s", dir, host, (int) getpid(), suffix);
-    return path;
-}
-
-static void while_running(struct rec_scene *s)
+/* Operations and counters reach the file within a flush, what is in flight
+ * too: a process that is killed then has told them. */
+static void killed_scene(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "live", 1, 0, 2);
-    struct stat st;
-    char path[1024];
-    int i;
+    void *op;
 
-    CHECK(stat(file_in(s->dir, ".log", path, sizeof(path)), &st) != 0);
     scene_whole(s, comm, 0, 10);
-    for (i = 0; i < 100; i++) {
-        if (stat(path, &st) == 0 && st.st_size > 0)
-            break;
-        usleep(20000);
-    }
-    CHECK(i < 100 && (st.st_mode & 0777) == 0600);
-    file_in(s->dir, ".counts.json", path, sizeof(path));
-    for (i = 0; i < 150 && stat(path, &st) != 0; i++)
-        usleep(20000);
-    CHECK(i < 150 && (st.st_mode & 0777) == 0600);
-    _exit(0); /* no finalize, no destructors */
+    op = scene_coll(s, comm, "AllReduce", 1, 4096, 2);
+    CHECK(s->api->stop(op) == 0);
+    CHECK(scene_kernel(s, comm, op, 0, 1000) != NULL);
+    usleep(400000);
+    kill(getpid(), SIGKILL);
 }
 
 static void written_while_running(void **state)
@@ -251,9 +299,75 @@ static void written_while_running(void **state)
     struct rec_result r;
 
     (void) state;
-    rec_harness_run(while_running, 6, &r);
+    rec_harness_run(killed_scene, 6, &r);
+    assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGKILL);
+    assert_int_equal(r.n_ops, 1);
+    assert_int_equal(r.n_bad, 0);
+    assert_non_null(strstr(r.inflight,
+                           "\"none\":false,\"comm\":\"0x1\",\"name\":"
+                           "\"live\",\"kind\":\"coll\",\"func\":"
+                           "\"AllReduce\",\"seq\":1,"));
+    assert_non_null(strstr(r.inflight, "\"started\":1,\"stopped\":0}"));
+    assert_non_null(strstr(r.text, "\"produced\":2,\"written\":1,\"lost\":0,"
+                                   "\"left_out\":0,\"in_flight\":1,"));
+    assert_non_null(strstr(r.text, "\"complete\":false,\"cut\":false,"));
+    rec_harness_fini(&r);
+}
+
+/* Destroyed right after its last operation, a thousand times: nothing lost,
+ * and places are used again. */
+static void short_lives(struct rec_scene *s)
+{
+    uint64_t i;
+
+    for (i = 0; i < 1000; i++) {
+        void *comm = scene_comm(s, "short", 100 + i, 0, 2);
+
+        scene_whole(s, comm, 0, 10);
+        scene_whole(s, comm, 1, 10);
+        CHECK(s->api->finalize(comm) == 0);
+    }
+    _exit(0);
+}
+
+static void nothing_is_lost_at_destroy(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(short_lives, 6, &r);
     assert_ok(r);
-    assert_int_equal(r.n_lines, 1);
+    assert_int_equal(r.n_ops, 2000);
+    assert_int_equal(rec_harness_count(r.text, "\"type\":\"comm\""), 1000);
+    assert_non_null(strstr(r.text, "\"produced\":2000,\"written\":2000,"
+                                   "\"lost\":0,\"left_out\":0,\"in_flight\":0,"
+                                   "\"lost_steps\":0,\"lost_comms\":0,"));
+    rec_harness_fini(&r);
+}
+
+/* More communicators than there are places: counted, and harmless. */
+static void crowd(struct rec_scene *s)
+{
+    void *comms[600];
+    int i;
+
+    for (i = 0; i < 600; i++)
+        comms[i] = scene_comm(s, "crowd", (uint64_t) i, 0, 2);
+    for (i = 0; i < 600; i++)
+        scene_coll(s, comms[i], "AllReduce", 0, 64, 1);
+    for (i = 0; i < 600; i++)
+        CHECK(s->api->finalize(comms[i]) == 0);
+}
+
+static void too_many_communicators(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(crowd, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 512);
+    assert_non_null(strstr(r.text, "\"lost_comms\":88,\"lost_foreign\":88}"));
     rec_harness_fini(&r);
 }
 
@@ -263,10 +377,14 @@ int main(void)
         cmocka_unit_test(no_directory),
         cmocka_unit_test(directory_that_takes_no_file),
         cmocka_unit_test(full_disk),
+        cmocka_unit_test(capped_file),
+        cmocka_unit_test(low_space),
         cmocka_unit_test(nothing_is_overwritten),
         cmocka_unit_test(a_fork_has_its_own_file),
         cmocka_unit_test(reloaded_goes_on),
         cmocka_unit_test(written_while_running),
+        cmocka_unit_test(nothing_is_lost_at_destroy),
+        cmocka_unit_test(too_many_communicators),
     };
 
     return cmocka_run_group_tests_name("recorder files", tests, NULL, NULL);

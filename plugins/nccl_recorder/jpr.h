@@ -1,0 +1,179 @@
+/* jpr.h - what a recorder file holds: the records and the numbers of the
+ * format.
+ *
+ * Shared by the plugin, which writes, and jpr_read.h, which reads. The layout
+ * on disk is docs/recorder-format.md. Times are ns; `_mono_ns` is
+ * CLOCK_MONOTONIC of the writing process, which the header's and the counters'
+ * clock triples tie to wall time; `gpu_ns` is the GPU's globaltimer, another
+ * clock altogether. A time of 0 is "not known".
+ */
+#ifndef JP_JPR_H
+#define JP_JPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { JPR_VERSION = 1 };
+
+/* Bounds that writer and reader share; a file beyond them is refused. */
+enum {
+    JPR_MAX_RAW_BYTES = 1 << 20, /* payload of a block before compression */
+    JPR_MAX_TEXT_BYTES = 1024,   /* one string, without a final NUL */
+    JPR_MAX_STRINGS = 4096,      /* dictionary of a block */
+    JPR_MAX_TEMPLATES = 16384,   /* different operations of a block */
+    JPR_MAX_COMMS = 1 << 16,     /* communicators of a file */
+    JPR_MAX_VARIABLES = 64,      /* environment variables in a header */
+    JPR_MAX_NOTES = 16,
+};
+
+/* The three clocks read one right after the other. */
+struct jpr_clocks {
+    uint64_t mono_ns; /* CLOCK_MONOTONIC */
+    uint64_t real_ns; /* CLOCK_REALTIME, since 1970 */
+    uint64_t raw_ns;  /* CLOCK_MONOTONIC_RAW */
+};
+
+struct jpr_variable {
+    const char *name;
+    const char *value;
+};
+
+/* One per file, before anything else. Strings are never NULL. */
+struct jpr_header {
+    struct jpr_clocks clocks;
+    const char *recorder; /* "jobprof 0.1.0" */
+    const char *hostname;
+    const char *boot_id; /* "" where /proc is not there */
+    uint64_t pid;
+    uint64_t pid_namespace; /* inode of /proc/self/ns/pid; 0: not known */
+    const char *job;        /* SLURM_JOB_ID and so on; "" outside a step */
+    const char *step;
+    int64_t procid; /* -1: not known; the same below */
+    int64_t nodeid;
+    int64_t localid;
+    uint64_t interface;      /* 1 to 6: ncclProfiler_vN */
+    uint64_t nccl_release;   /* 23007 is 2.30.7; 0: not known */
+    uint64_t memory_bytes;   /* the recorder's bound */
+    uint64_t disk_bytes;     /* cap of this file; 0: none */
+    uint64_t min_free_bytes; /* 0: none */
+    bool net;                /* network waits were asked for */
+    uint32_t n_variables;
+    struct jpr_variable variables[JPR_MAX_VARIABLES];
+    uint32_t n_notes; /* settings that were not taken, in words */
+    const char *notes[JPR_MAX_NOTES];
+};
+
+/* One per communicator, before its first operation. */
+struct jpr_comm {
+    uint32_t index;   /* the file's own number for it */
+    bool known;       /* false: NCCL has told neither id nor name (v1 to v3) */
+    uint64_t id;      /* NCCL's 64-bit hash */
+    const char *name; /* "" when none was set */
+    int64_t rank;
+    int64_t n_ranks;      /* 0: not told (v1 to v3) */
+    int64_t n_nodes;      /* NVLink domains, not hosts; 0: not told */
+    const char *gpu_pci;  /* "0000:4f:00.0"; "" where there is no GPU */
+    const char *gpu_uuid; /* "GPU-..."; "" where there is no GPU */
+    uint64_t init_mono_ns;
+};
+
+enum jpr_op_kind { JPR_COLL, JPR_P2P, JPR_CE, JPR_N_OP_KINDS };
+
+/* Where the execution time comes from, best first; Inspector's three. */
+enum jpr_source {
+    JPR_KERNEL_GPU,     /* GPU time stamps of the kernel's channels */
+    JPR_KERNEL_CPU,     /* when the host saw those channels */
+    JPR_COLLECTIVE_CPU, /* host: enqueued until the last child stopped */
+};
+
+/* Network waits, summed over the steps of an operation. */
+enum jpr_wait {
+    JPR_WAIT_SEND_GPU,  /* the sender waits for data from its GPU */
+    JPR_WAIT_SEND_PEER, /* ... for the receiver's credit */
+    JPR_WAIT_SEND,      /* ... for the network */
+    JPR_WAIT_RECV,      /* the receiver waits for the network */
+    JPR_WAIT_RECV_FLUSH,
+    JPR_WAIT_RECV_GPU,
+    JPR_N_WAITS,
+};
+
+/* One operation. Strings are never NULL, "" is "not told". */
+struct jpr_op {
+    uint32_t comm; /* index of a struct jpr_comm */
+    enum jpr_op_kind kind;
+    uint64_t seq; /* collectives, CE: NCCL's; p2p: counted by the recorder */
+    const char *func;     /* "AllReduce" */
+    const char *datatype; /* "ncclFloat32" */
+    const char *algo;     /* "RING"; CE: the synchronisation strategy */
+    const char *proto;    /* "LL128" */
+    uint64_t count;
+    uint64_t bytes; /* count times the datatype's size, as enqueued */
+    int64_t root;   /* -1 for p2p */
+    int64_t peer;   /* -1 for collectives */
+    uint32_t n_channels;
+    const char *api_func; /* what the program called (v5+), else "" */
+    const char *api_datatype;
+    uint64_t api_count;
+    bool graph_captured;
+
+    uint64_t enqueue_start_mono_ns;
+    uint64_t enqueue_stop_mono_ns; /* 0: it never came back */
+    uint64_t kernel_first_mono_ns; /* first channel's start, host */
+    uint64_t kernel_last_mono_ns;  /* last channel's stop, host */
+    uint64_t gpu_first_ns;         /* the same by the GPU */
+    uint64_t gpu_last_ns;
+    uint64_t exec_ns; /* longest channel; exec_ns / 1000 is Inspector's us */
+    enum jpr_source source;
+    bool incomplete; /* ended by finalize or exit, not by its last child */
+
+    /* For operations in flight (JPR_INFLIGHT) and incomplete ones. */
+    uint32_t channels_started;
+    uint32_t channels_stopped;
+
+    bool has_net;
+    uint64_t wait_ns[JPR_N_WAITS];
+    uint64_t net_steps;
+    uint64_t net_bytes;
+};
+
+/* The last state of an operation that was not over; a snapshot is a run of
+ * these with the same `at_mono_ns`, and replaces the one before it. */
+struct jpr_inflight {
+    uint64_t at_mono_ns;
+    uint32_t left;    /* how many of this snapshot follow; 0: the last one */
+    uint32_t omitted; /* operations in flight for which there was no room */
+    bool none;        /* nothing was in flight: `op` is empty */
+    struct jpr_op op;
+};
+
+/* produced = written + lost + left_out in a final record; before that the rest
+ * is in flight, or over and not written yet. */
+struct jpr_counts {
+    uint64_t produced; /* started by NCCL */
+    uint64_t written;  /* records in this file */
+    uint64_t lost;     /* no room in memory, or the file took no more */
+    uint64_t left_out; /* on purpose, at the cap of the disk */
+};
+
+struct jpr_comm_counts {
+    uint32_t comm;
+    const char *func;
+    bool finalized; /* of the communicator */
+    struct jpr_counts counts;
+};
+
+/* Sums since the start of the process. A counters record holds the rows that
+ * changed; the last row of a (communicator, function) counts. */
+struct jpr_counters {
+    struct jpr_clocks clocks;
+    bool final; /* the process ended in order: nothing follows */
+    struct jpr_counts kinds[JPR_N_OP_KINDS];
+    uint64_t in_flight;
+    uint64_t lost_steps;   /* network steps that no wait includes */
+    uint64_t lost_comms;   /* communicators there was no room for */
+    uint64_t lost_foreign; /* operations of those communicators */
+    uint64_t n_rows;
+    const struct jpr_comm_counts *rows;
+};
+
+#endif

@@ -1,0 +1,267 @@
+/* Reads a recorder file, record by record. */
+#include "plugins/nccl_recorder/jpr_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugins/nccl_recorder/jpr_bytes.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
+#include "plugins/nccl_recorder/jpr_unpack.h"
+
+enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024 };
+
+struct jpr_reader {
+    char *name;
+    int fd; /* -1: `bytes` */
+    const uint8_t *bytes;
+    size_t n_bytes;
+    uint64_t offset; /* of the next block */
+    uint64_t block;  /* of the one being read out */
+    struct jpr_end end;
+    bool over;
+    uint8_t *disk; /* the last payload as it is in the file */
+    struct jpr_unpacked *block_records;
+};
+
+/* Up to n bytes at an offset: how many there are; -1 with errno. */
+static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
+                       size_t n)
+{
+    size_t done = 0;
+
+    if (r->fd < 0) {
+        if (offset >= r->n_bytes)
+            return 0;
+        if (n > r->n_bytes - offset)
+            n = (size_t) (r->n_bytes - offset);
+        memcpy(out, r->bytes + offset, n);
+        return (ssize_t) n;
+    }
+    while (done < n) {
+        ssize_t k = pread(r->fd, (char *) out + done, n - done,
+                          (off_t) (offset + done));
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return -1;
+        if (k == 0)
+            break;
+        done += (size_t) k;
+    }
+    return (ssize_t) done;
+}
+
+static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
+                  struct jp_error *err)
+{
+    r->end.damaged++;
+    if (r->end.damaged > MAX_DAMAGED)
+        r->over = true;
+    return error_set(err, "%s: offset %llu: %s", r->name,
+                     (unsigned long long) offset, what);
+}
+
+static int finish(struct jpr_reader *r, bool cut)
+{
+    r->over = true;
+    r->end.cut = cut;
+    r->end.offset = r->offset;
+    return 0;
+}
+
+/* Reads the file's first bytes: 0 or -1. */
+static int read_head(struct jpr_reader *r, struct jp_error *err)
+{
+    uint8_t head[JPR_HEAD_BYTES];
+    uint8_t want[JPR_HEAD_BYTES];
+    ssize_t n = read_at(r, 0, head, sizeof(head));
+
+    if (n < 0)
+        return error_set(err, "%s: %s", r->name, strerror(errno));
+    jpr_head_write(want);
+    if (memcmp(head, want, n < 8 ? (size_t) n : 8) != 0)
+        return error_set(err, "%s: not a recorder file", r->name);
+    if (n < JPR_HEAD_BYTES) {
+        finish(r, n > 0);
+        return 0;
+    }
+    if (jpr_head_read(head) != JPR_VERSION)
+        return error_set(err, "%s: version %u; this release reads %d", r->name,
+                         (unsigned) jpr_head_read(head), JPR_VERSION);
+    r->offset = JPR_HEAD_BYTES;
+    return 0;
+}
+
+/* Takes the descriptor over. */
+static struct jpr_reader *create(int fd, const void *bytes, size_t n,
+                                 const char *name, struct jp_error *err)
+{
+    struct jpr_reader *r = calloc(1, sizeof(*r));
+
+    if (r) {
+        r->fd = fd;
+        r->bytes = bytes;
+        r->n_bytes = n;
+        r->name = strdup(name);
+        r->disk = malloc(JPR_MAX_RAW_BYTES);
+        r->block_records = jpr_unpacked_create();
+    }
+    if (!r || !r->name || !r->disk || !r->block_records) {
+        error_set(err, "%s: no memory", name);
+        if (!r && fd >= 0)
+            close(fd);
+        jpr_close(r);
+        return NULL;
+    }
+    if (read_head(r, err) < 0) {
+        jpr_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+struct jpr_reader *jpr_open(const char *path, struct jp_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0) {
+        error_set(err, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    return create(fd, NULL, 0, path, err);
+}
+
+struct jpr_reader *jpr_open_bytes(const void *bytes, size_t n, const char *name,
+                                  struct jp_error *err)
+{
+    return create(-1, bytes, n, name, err);
+}
+
+/* Looks for the next frame from `from` on; its offset, or UINT64_MAX. Sets
+ * *zeros when there is nothing but zeros up to the end of the file. */
+static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
+{
+    uint8_t *buf = r->disk;
+    struct jpr_frame frame;
+    ssize_t n;
+
+    *zeros = true;
+    while ((n = read_at(r, from, buf, SEARCH_BYTES)) > 0) {
+        ssize_t i;
+
+        for (i = 0; i < n; i++) {
+            *zeros = *zeros && buf[i] == 0;
+            if (i + JPR_FRAME_BYTES <= n && buf[i] == 'J' &&
+                jpr_frame_read(buf + i, &frame))
+                return from + (uint64_t) i;
+        }
+        if (n < SEARCH_BYTES)
+            break;
+        from += (uint64_t) (n - JPR_FRAME_BYTES + 1);
+    }
+    return UINT64_MAX;
+}
+
+/* The frame at r->offset is none: goes on behind the damage. */
+static int skip_damage(struct jpr_reader *r, struct jp_error *err)
+{
+    uint64_t at = r->offset;
+    bool zeros;
+    uint64_t next = find_frame(r, at, &zeros);
+
+    if (next == UINT64_MAX) {
+        finish(r, true);
+        /* a node that crashed leaves zeros where the data never arrived */
+        return zeros ? 0 : damage(r, at, "damaged block", err);
+    }
+    r->offset = next;
+    return damage(r, at, "damaged block", err);
+}
+
+static int unpack_payload(struct jpr_reader *r, const struct jpr_frame *frame,
+                          struct jp_error *err)
+{
+    const char *why;
+
+    if (jpr_crc32(0, r->disk, frame->disk_bytes) != frame->crc)
+        return damage(r, r->block, "checksum differs", err);
+    why = jpr_unpacked_load(r->block_records, frame, r->disk);
+    if (why)
+        return damage(r, r->block, why, err);
+    return 1;
+}
+
+/* Loads the next block: 1; 0 at the end; -1. */
+static int next_block(struct jpr_reader *r, struct jp_error *err)
+{
+    uint8_t bytes[JPR_FRAME_BYTES];
+    struct jpr_frame frame;
+    ssize_t n = read_at(r, r->offset, bytes, sizeof(bytes));
+
+    if (n == 0)
+        return finish(r, false);
+    if (n == (ssize_t) sizeof(bytes)) {
+        if (!jpr_frame_read(bytes, &frame))
+            return skip_damage(r, err);
+        n = read_at(r, r->offset + sizeof(bytes), r->disk, frame.disk_bytes);
+        if (n == (ssize_t) frame.disk_bytes) {
+            r->block = r->offset;
+            r->offset += sizeof(bytes) + frame.disk_bytes;
+            return unpack_payload(r, &frame, err);
+        }
+    }
+    if (n >= 0)
+        return finish(r, true);
+    r->over = true;
+    return error_set(err, "%s: %s", r->name, strerror(errno));
+}
+
+int jpr_next(struct jpr_reader *r, struct jpr_record *record,
+             struct jp_error *err)
+{
+    const char *why = NULL;
+    int rc;
+
+    while (!r->over || jpr_unpacked_left(r->block_records)) {
+        rc = jpr_unpacked_next(r->block_records, record, &why);
+        if (rc > 0) {
+            r->end.n_ops += record->type == JPR_OP;
+            r->end.complete = record->type == JPR_COUNTERS &&
+                              record->counters->final;
+            return 1;
+        }
+        if (rc < 0)
+            return damage(r, r->block, why, err);
+        rc = next_block(r, err);
+        if (rc <= 0)
+            return rc;
+    }
+    r->end.offset = r->offset;
+    return 0;
+}
+
+const struct jpr_end *jpr_end(const struct jpr_reader *reader)
+{
+    return &reader->end;
+}
+
+const struct jpr_comm *jpr_comm(const struct jpr_reader *reader, uint32_t index)
+{
+    return jpr_unpacked_comm(reader->block_records, index);
+}
+
+void jpr_close(struct jpr_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->fd >= 0)
+        close(reader->fd);
+    jpr_unpacked_destroy(reader->block_records);
+    free(reader->disk);
+    free(reader->name);
+    free(reader);
+}

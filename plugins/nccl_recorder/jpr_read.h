@@ -1,0 +1,88 @@
+/* jpr_read.h - reads a recorder file, record by record.
+ *
+ *     struct jpr_reader *r = jpr_open(path, &err);
+ *     struct jpr_record record;
+ *     int rc;
+ *
+ *     while ((rc = jpr_next(r, &record, &err)) != 0) {
+ *         if (rc < 0)
+ *             ... a damaged block: say err, then go on or give up ...
+ *         else
+ *             ... switch (record.type) ...
+ *     }
+ *     if (jpr_end(r)->cut) ...
+ *     jpr_close(r);
+ *
+ * Nothing in a file is trusted: lengths, counts and indices are checked, text
+ * is cut at the first NUL and what is not UTF-8 or a control character is
+ * shown as '?', and memory is bounded (14 MB for a block, 16 MB for all
+ * communicators; a file of ours needs a tenth of that). Errors name the file
+ * and the offset of the block. A file may grow while it is read: the end is
+ * where it is when jpr_next comes there.
+ */
+#ifndef JP_JPR_READ_H
+#define JP_JPR_READ_H
+
+#include <stddef.h>
+
+#include "common/error.h"
+#include "plugins/nccl_recorder/jpr.h"
+
+struct jpr_reader;
+
+enum jpr_type {
+    JPR_HEADER,
+    JPR_COMM,
+    JPR_OP,
+    JPR_INFLIGHT,
+    JPR_COUNTERS, /* .final: the trailer */
+};
+
+/* One record. Everything a pointer names is borrowed until the next call of
+ * jpr_next; a communicator's until jpr_close. */
+struct jpr_record {
+    enum jpr_type type;
+    union {
+        const struct jpr_header *header;
+        const struct jpr_comm *comm;
+        const struct jpr_op *op;
+        const struct jpr_inflight *inflight;
+        const struct jpr_counters *counters;
+    };
+};
+
+/* How the file ends; for after jpr_next has returned 0. */
+struct jpr_end {
+    bool complete;    /* a trailer was the last block */
+    bool cut;         /* the last block is not whole: a kill, a full disk */
+    uint64_t offset;  /* bytes of whole blocks up to the end or the cut */
+    uint64_t damaged; /* blocks that were skipped (jpr_next said -1) */
+    uint64_t n_ops;   /* operations read */
+};
+
+/* Opens a file; NULL when it cannot be read or does not begin as a recorder's.
+ * A file cut inside its first 12 bytes opens and is empty. */
+struct jpr_reader *jpr_open(const char *path, struct jp_error *err);
+
+/* The same for bytes in memory, which are borrowed until jpr_close; `name`
+ * stands in errors. */
+struct jpr_reader *jpr_open_bytes(const void *bytes, size_t n, const char *name,
+                                  struct jp_error *err);
+
+/* The next record: 1; 0 at the end, cut or not; -1 for a damaged block or a
+ * read error. After -1 the next call goes on behind the damage; a file with
+ * more than 16 damaged blocks ends there. */
+int jpr_next(struct jpr_reader *reader, struct jpr_record *record,
+             struct jp_error *err);
+
+const struct jpr_end *jpr_end(const struct jpr_reader *reader);
+
+/* A communicator by its index, NULL if the file has not named it (yet). Each
+ * operation's communicator comes before it in a file without damage. */
+const struct jpr_comm *jpr_comm(const struct jpr_reader *reader,
+                                uint32_t index);
+
+/* NULL is fine. */
+void jpr_close(struct jpr_reader *reader);
+
+#endif

@@ -1,0 +1,336 @@
+/* The payload of one block into records, trusting nothing. */
+#include "plugins/nccl_recorder/jpr_unpack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/nccl_recorder/jpr_comms.h"
+#include "plugins/nccl_recorder/jpr_fields.h"
+#include "plugins/nccl_recorder/jpr_pack.h"
+
+enum { N_TEXTS = 6 };
+
+struct template
+{
+    struct jpr_op op;
+    struct jpr_row_base last;
+};
+
+struct jpr_unpacked {
+    enum jpr_block type;
+    uint64_t left; /* records of the block still to come */
+    struct jpr_in in;
+    uint8_t *raw;
+    struct jpr_texts texts;
+    struct jpr_comms comms;
+    const char **dictionary;
+    uint64_t n_texts;
+    struct template *templates;
+    uint64_t n_templates;
+    uint64_t last_start_ns;
+    struct jpr_header header;
+    struct jpr_counters counters;
+    struct jpr_inflight inflight;
+};
+
+struct jpr_unpacked *jpr_unpacked_create(void)
+{
+    struct jpr_unpacked *u = calloc(1, sizeof(*u));
+
+    if (!u)
+        return NULL;
+    u->raw = malloc(JPR_MAX_RAW_BYTES);
+    u->texts.size = JPR_MAX_RAW_BYTES;
+    u->texts.bytes = malloc(u->texts.size);
+    u->dictionary = malloc(JPR_MAX_STRINGS * sizeof(*u->dictionary));
+    if (!u->raw || !u->texts.bytes || !u->dictionary) {
+        jpr_unpacked_destroy(u);
+        return NULL;
+    }
+    return u;
+}
+
+void jpr_unpacked_destroy(struct jpr_unpacked *u)
+{
+    if (!u)
+        return;
+    jpr_comms_fini(&u->comms);
+    free(u->templates);
+    free((void *) (uintptr_t) u->counters.rows);
+    free(u->dictionary);
+    free(u->texts.bytes);
+    free(u->raw);
+    free(u);
+}
+
+bool jpr_unpacked_left(const struct jpr_unpacked *u)
+{
+    return u->left > 0;
+}
+
+const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
+                                         uint32_t index)
+{
+    return jpr_comms_find(&u->comms, index);
+}
+
+/* ------------------------------------------------- header and counters -- */
+
+static const char *load_header(struct jpr_unpacked *u)
+{
+    struct jpr_header *h = &u->header;
+    uint32_t i;
+
+    memset(h, 0, sizeof(*h));
+    jpr_fields_get(&jpr_header_fields, h, &u->in, &u->texts);
+    h->n_variables = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_VARIABLES);
+    for (i = 0; i < h->n_variables; i++)
+        jpr_fields_get(&jpr_variable_fields, &h->variables[i], &u->in,
+                       &u->texts);
+    h->n_notes = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_NOTES);
+    for (i = 0; i < h->n_notes; i++)
+        h->notes[i] = jpr_texts_get(&u->texts, &u->in);
+    u->left = 1;
+    return u->in.bad ? "damaged header" : NULL;
+}
+
+static const char *load_counters(struct jpr_unpacked *u)
+{
+    struct jpr_counters *c = &u->counters;
+    struct jpr_comm_counts *rows = NULL;
+    uint64_t i;
+
+    free((void *) (uintptr_t) c->rows);
+    memset(c, 0, sizeof(*c));
+    jpr_fields_get(&jpr_counters_fields, c, &u->in, &u->texts);
+    /* each row takes 7 bytes at least: no number asks for more than 7 MB */
+    c->n_rows = jpr_get_bounded(&u->in, (uint64_t) (u->in.end - u->in.at) / 7);
+    if (c->n_rows > 0) {
+        rows = calloc(c->n_rows, sizeof(*rows));
+        if (!rows)
+            return "no memory for its counters";
+    }
+    c->rows = rows;
+    for (i = 0; i < c->n_rows; i++)
+        jpr_fields_get(&jpr_row_fields, &rows[i], &u->in, &u->texts);
+    u->left = 1;
+    return u->in.bad ? "damaged counters" : NULL;
+}
+
+/* ---------------------------------------------------------- operations -- */
+
+static const char *load_dictionary(struct jpr_unpacked *u)
+{
+    uint64_t i;
+
+    u->n_texts = jpr_get_bounded(&u->in, JPR_MAX_STRINGS);
+    for (i = 0; i < u->n_texts; i++)
+        u->dictionary[i] = jpr_texts_get(&u->texts, &u->in);
+    return u->in.bad ? "damaged dictionary" : NULL;
+}
+
+static bool get_template(struct jpr_unpacked *u, struct template *t)
+{
+    const char **const texts[N_TEXTS] = {&t->op.func,     &t->op.datatype,
+                                         &t->op.algo,     &t->op.proto,
+                                         &t->op.api_func, &t->op.api_datatype};
+    int i;
+
+    memset(t, 0, sizeof(*t));
+    jpr_fields_get(&jpr_template_fields, &t->op, &u->in, &u->texts);
+    for (i = 0; i < N_TEXTS; i++) {
+        uint64_t number = jpr_get_u64(&u->in);
+
+        if (number >= u->n_texts)
+            return false;
+        *texts[i] = u->dictionary[number];
+    }
+    return !u->in.bad && (unsigned) t->op.kind < JPR_N_OP_KINDS;
+}
+
+static const char *load_ops(struct jpr_unpacked *u)
+{
+    const char *why;
+    uint64_t i;
+
+    u->last_start_ns = u->inflight.at_mono_ns = jpr_get_u64(&u->in);
+    u->inflight.omitted = (uint32_t) jpr_get_bounded(&u->in, UINT32_MAX);
+    why = load_dictionary(u);
+    if (why)
+        return why;
+    u->n_templates = jpr_get_bounded(&u->in, JPR_MAX_TEMPLATES);
+    free(u->templates);
+    u->templates = malloc((size_t) u->n_templates * sizeof(*u->templates) + 1);
+    if (!u->templates)
+        return "no memory for its operations";
+    for (i = 0; i < u->n_templates; i++) {
+        if (!get_template(u, &u->templates[i]))
+            return "damaged description of an operation";
+    }
+    u->left = jpr_get_bounded(&u->in, JPR_MAX_RAW_BYTES);
+    u->inflight.none = u->type == JPR_BLOCK_INFLIGHT && u->left == 0;
+    if (u->inflight.none)
+        u->left = 1;
+    return u->in.bad ? "damaged number of operations" : NULL;
+}
+
+static void get_times(struct jpr_in *in, struct jpr_op *op, uint64_t flags,
+                      struct jpr_row_base *last)
+{
+    uint64_t likely_ns = 0;
+
+    if (flags & JPR_ROW_KERNEL) {
+        op->kernel_first_mono_ns = jpr_get_delta(in, op->enqueue_start_mono_ns);
+        op->kernel_last_mono_ns = jpr_get_delta(in, op->kernel_first_mono_ns);
+        likely_ns = op->kernel_last_mono_ns - op->kernel_first_mono_ns;
+    }
+    if (flags & JPR_ROW_GPU) {
+        op->gpu_first_ns = jpr_get_delta(
+            in, last->gpu_ns + op->kernel_first_mono_ns - last->kernel_ns);
+        op->gpu_last_ns = jpr_get_delta(in, op->gpu_first_ns);
+        likely_ns = op->gpu_last_ns - op->gpu_first_ns;
+        last->gpu_ns = op->gpu_first_ns;
+        last->kernel_ns = op->kernel_first_mono_ns;
+    }
+    op->exec_ns = jpr_get_delta(in, likely_ns);
+}
+
+static void get_net(struct jpr_in *in, struct jpr_op *op)
+{
+    int i;
+
+    for (i = 0; i < JPR_N_WAITS; i++)
+        op->wait_ns[i] = jpr_get_u64(in);
+    op->net_steps = jpr_get_u64(in);
+    op->net_bytes = jpr_get_u64(in);
+}
+
+static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
+{
+    struct jpr_in *in = &u->in;
+    uint64_t number = jpr_get_u64(in);
+    uint64_t flags = jpr_get_u64(in);
+    struct template *t;
+
+    if (in->bad || number >= u->n_templates || flags >= 64 ||
+        (flags & JPR_ROW_SOURCE) == JPR_ROW_SOURCE)
+        return "damaged operation";
+    t = &u->templates[number];
+    *op = t->op;
+    op->source =
+        (enum jpr_source)((flags & JPR_ROW_SOURCE) >> JPR_ROW_SOURCE_SHIFT);
+    op->incomplete = flags & JPR_ROW_INCOMPLETE;
+    op->has_net = flags & JPR_ROW_NET;
+    op->seq = t->last.seq = jpr_get_delta(in, t->last.seq + 1);
+    op->enqueue_start_mono_ns = u->last_start_ns =
+        jpr_get_delta(in, u->last_start_ns);
+    op->enqueue_stop_mono_ns = jpr_get_delta(in, op->enqueue_start_mono_ns);
+    get_times(in, op, flags, &t->last);
+    if (u->type == JPR_BLOCK_INFLIGHT || op->incomplete) {
+        op->channels_started = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+        op->channels_stopped = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+    }
+    if (op->has_net)
+        get_net(in, op);
+    return in->bad ? "damaged operation" : NULL;
+}
+
+static const char *next_op(struct jpr_unpacked *u, struct jpr_record *record)
+{
+    static const struct jpr_op no_op = {.func = "",
+                                        .datatype = "",
+                                        .algo = "",
+                                        .proto = "",
+                                        .api_func = "",
+                                        .api_datatype = ""};
+    const char *why = NULL;
+
+    u->inflight.op = no_op;
+    if (!u->inflight.none)
+        why = get_row(u, &u->inflight.op);
+    u->inflight.left = (uint32_t) (u->left - 1);
+    if (u->type == JPR_BLOCK_INFLIGHT) {
+        record->type = JPR_INFLIGHT;
+        record->inflight = &u->inflight;
+    } else {
+        record->type = JPR_OP;
+        record->op = &u->inflight.op;
+    }
+    return why;
+}
+
+static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
+{
+    struct jpr_comm comm = {0};
+
+    jpr_fields_get(&jpr_comm_fields, &comm, &u->in, &u->texts);
+    if (u->in.bad)
+        return "damaged communicator";
+    record->type = JPR_COMM;
+    return jpr_comms_add(&u->comms, &comm, &record->comm);
+}
+
+/* ---------------------------------------------------------------- blocks -- */
+
+const char *jpr_unpacked_load(struct jpr_unpacked *u,
+                              const struct jpr_frame *frame,
+                              const uint8_t *disk)
+{
+    const char *why = NULL;
+
+    u->left = 0;
+    u->texts.used = 0;
+    u->type = (enum jpr_block) frame->type;
+    if (frame->codec == JPR_ZLIB) {
+        if (jpr_unzip(disk, frame->disk_bytes, u->raw, frame->raw_bytes) < 0)
+            return "cannot be unpacked";
+        disk = u->raw;
+    }
+    u->in = (struct jpr_in){.at = disk, .end = disk + frame->raw_bytes};
+    switch (u->type) {
+    case JPR_BLOCK_HEADER:
+        why = load_header(u);
+        break;
+    case JPR_BLOCK_COMM:
+        u->left = jpr_get_bounded(&u->in, JPR_MAX_COMMS);
+        break;
+    case JPR_BLOCK_OPS:
+    case JPR_BLOCK_INFLIGHT:
+        why = load_ops(u);
+        break;
+    case JPR_BLOCK_COUNTERS:
+        why = load_counters(u);
+        break;
+    default: /* a later release's */
+        break;
+    }
+    if (why || u->in.bad)
+        u->left = 0;
+    return !why && u->in.bad ? "damaged block" : why;
+}
+
+int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
+                      const char **why)
+{
+    *why = NULL;
+    if (u->left == 0)
+        return 0;
+    switch (u->type) {
+    case JPR_BLOCK_HEADER:
+        record->type = JPR_HEADER;
+        record->header = &u->header;
+        break;
+    case JPR_BLOCK_COUNTERS:
+        record->type = JPR_COUNTERS;
+        record->counters = &u->counters;
+        break;
+    case JPR_BLOCK_COMM:
+        *why = next_comm(u, record);
+        break;
+    default:
+        *why = next_op(u, record);
+        break;
+    }
+    u->left = *why ? 0 : u->left - 1;
+    return *why ? -1 : 1;
+}

@@ -1,0 +1,149 @@
+/* rec_abi_new.h - an adapter for v4, v5 or v6, whose events differ in little.
+ *
+ * Include it once, with VERSION (4, 5, 6) defined. v4 has another order of
+ * init()'s arguments and no API events: a parent is the launch there.
+ */
+#include "plugins/nccl_recorder/rec_abi.h"
+#include "plugins/nccl_recorder/rec_core.h"
+#include "plugins/nccl_recorder/rec_life.h"
+#include "plugins/nccl_recorder/rec_net.h"
+
+#define JP_REC_PASTE(a, b) a##b
+#define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)
+#define DESCR JP_REC_NAME(jp_nccl_descr_v, VERSION)
+
+#if VERSION == 4
+#define API_OF(d) NULL
+static int init(void **context, int *mask, const char *comm_name,
+                uint64_t comm_hash, int n_nodes, int n_ranks, int rank,
+                jp_nccl_log_fn *log)
+#else
+#define API_OF(d) (d)->parent
+static int init(void **context, uint64_t comm_hash, int *mask,
+                const char *comm_name, int n_nodes, int n_ranks, int rank,
+                jp_nccl_log_fn *log)
+#endif
+{
+    struct jp_rec_comm_facts facts = {
+        .known = true,
+        .name = comm_name,
+        .hash = comm_hash,
+        .rank = rank,
+        .n_ranks = n_ranks,
+        .n_nodes = n_nodes,
+    };
+
+    return rec_life_init(VERSION, &facts, log, context, mask);
+}
+
+static void *start_coll(struct jp_rec_comm *comm, const struct DESCR *d)
+{
+    struct jp_rec_start start = {
+        .kind = JPR_COLL,
+        .func = d->coll.func,
+        .seq = d->coll.seq,
+        .count = d->coll.count,
+        .datatype = d->coll.datatype,
+        .algo = d->coll.algo,
+        .proto = d->coll.proto,
+        .root = d->coll.root,
+        .peer = -1,
+        .n_channels = d->coll.n_channels,
+        .kernel_reports = d->coll.n_channels > 0,
+        .loose = d->coll.n_channels == 0,
+        .api = API_OF(d),
+    };
+
+    return rec_core_op(comm, &start);
+}
+
+static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
+{
+    struct jp_rec_start start = {
+        .kind = JPR_P2P,
+        .func = d->p2p.func,
+        .count = d->p2p.count,
+        .datatype = d->p2p.datatype,
+        .root = -1,
+        .peer = d->p2p.peer,
+        .n_channels = d->p2p.n_channels,
+        .kernel_reports = d->p2p.n_channels > 0,
+        .loose = d->p2p.n_channels == 0,
+        .api = API_OF(d),
+    };
+
+    return rec_core_op(comm, &start);
+}
+
+#if VERSION >= 6
+static void *start_ce(struct jp_rec_comm *comm, const struct DESCR *d)
+{
+    struct jp_rec_start start = {
+        .kind = JPR_CE,
+        .func = d->ce_coll.func,
+        .seq = d->ce_coll.seq,
+        .count = d->ce_coll.count,
+        .datatype = d->ce_coll.datatype,
+        .algo = d->ce_coll.sync_strategy,
+        .root = d->ce_coll.root,
+        .peer = -1,
+        .api = API_OF(d),
+    };
+
+    return rec_core_op(comm, &start);
+}
+#endif
+
+static int start(void *context, void **handle, struct DESCR *d)
+{
+    struct jp_rec_comm *comm = rec_comm_get(context);
+
+    *handle = NULL;
+    switch (d->type) {
+    case JP_NCCL_COLL:
+        *handle = comm ? start_coll(comm, d) : rec_comm_foreign(context);
+        break;
+    case JP_NCCL_P2P:
+        *handle = comm ? start_p2p(comm, d) : rec_comm_foreign(context);
+        break;
+    case JP_NCCL_KERNEL_CH:
+        *handle = rec_core_kernel(d->parent, d->kernel_ch.channel,
+                                  d->kernel_ch.gpu_ns);
+        break;
+    case JP_NCCL_PROXY_OP:
+        *handle = rec_core_proxy(d->parent, d->proxy_op.pid);
+        break;
+    case JP_NCCL_PROXY_STEP:
+        *handle = rec_net_start(d->parent);
+        break;
+#if VERSION >= 5
+    case JP_NCCL_COLL_API:
+        *handle = rec_core_api(d->coll_api.func, d->coll_api.count,
+                               d->coll_api.datatype,
+                               d->coll_api.graph_captured);
+        break;
+    case JP_NCCL_P2P_API:
+        *handle = rec_core_api(d->p2p_api.func, d->p2p_api.count,
+                               d->p2p_api.datatype, d->p2p_api.graph_captured);
+        break;
+#endif
+#if VERSION >= 6
+    case JP_NCCL_CE_COLL:
+        *handle = comm ? start_ce(comm, d) : rec_comm_foreign(context);
+        break;
+#endif
+    default:
+        break;
+    }
+    return JP_NCCL_SUCCESS;
+}
+
+JP_REC_EXPORT struct JP_REC_NAME(jp_nccl_plugin_v, VERSION)
+    JP_REC_NAME(ncclProfiler_v, VERSION) = {
+        .name = "jobprof",
+        .init = init,
+        .start = start,
+        .stop = rec_core_stop,
+        .record = rec_core_record_v4,
+        .finalize = rec_life_finalize,
+};

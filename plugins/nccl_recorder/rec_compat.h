@@ -1,0 +1,39 @@
+/* rec_compat.h - pthreads and dlopen by the names that older glibcs have too.
+ *
+ * glibc 2.34 moved them into libc under a new version; a library built there
+ * would not load in a container with an older one. The old versions are still
+ * there, the same functions.
+ */
+#ifndef JP_REC_COMPAT_H
+#define JP_REC_COMPAT_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JP_REC_INTERCEPTED 1 /* a sanitizer knows them by name only */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define JP_REC_INTERCEPTED 1
+#endif
+#endif
+
+#if defined(__GLIBC__) && !defined(JP_REC_INTERCEPTED)
+#if defined(__x86_64__)
+#define JP_REC_GLIBC "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define JP_REC_GLIBC "GLIBC_2.17"
+#endif
+#endif
+
+#ifdef JP_REC_GLIBC
+#define JP_REC_OLD(name) __asm__(".symver " #name "," #name "@" JP_REC_GLIBC)
+JP_REC_OLD(pthread_create);
+JP_REC_OLD(pthread_key_create);
+JP_REC_OLD(pthread_setspecific);
+JP_REC_OLD(dlopen);
+JP_REC_OLD(dlsym);
+JP_REC_OLD(dlclose);
+#endif
+
+#endif

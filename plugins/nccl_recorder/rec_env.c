@@ -1,0 +1,201 @@
+/* The recorder's settings and what the file's header tells. */
+#include "plugins/nccl_recorder/rec_env.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugins/nccl_recorder/rec_clock.h"
+#include "plugins/nccl_recorder/rec_gpu.h"
+
+enum { NOTE_BYTES = 160 };
+
+static const struct knob {
+    const char *name;
+    uint64_t min, max, fallback;
+    size_t where;
+} knobs[] = {
+#define AT(member) offsetof(struct jp_rec_settings, member)
+    {"JOBPROF_RECORDER_MEM", 6 << 20, 1 << 30, 16 << 20, AT(memory_bytes)},
+    {"JOBPROF_RECORDER_DISK", 0, UINT64_MAX, 0, AT(disk_bytes)},
+    {"JOBPROF_RECORDER_MIN_FREE", 0, UINT64_MAX, 0, AT(min_free_bytes)},
+#undef AT
+};
+
+enum { N_KNOBS = sizeof(knobs) / sizeof(knobs[0]) };
+
+/* What changes the paths data takes; nothing else of the environment is kept.
+ */
+static const char *const variables[] = {
+    "NCCL_ALGO",          "NCCL_PROTO",          "NCCL_NET",
+    "NCCL_NET_PLUGIN",    "NCCL_IB_DISABLE",     "NCCL_IB_HCA",
+    "NCCL_SOCKET_IFNAME", "NCCL_P2P_DISABLE",    "NCCL_P2P_LEVEL",
+    "NCCL_SHM_DISABLE",   "NCCL_NET_GDR_LEVEL",  "NCCL_NET_DISABLE_INTRA",
+    "NCCL_CROSS_NIC",     "NCCL_NVLS_ENABLE",    "NCCL_MNNVL_ENABLE",
+    "NCCL_CUMEM_ENABLE",  "NCCL_COLLNET_ENABLE", "NCCL_PXN_DISABLE",
+    "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS",  "NCCL_MIN_CTAS",
+    "NCCL_MAX_CTAS",      "NCCL_NTHREADS",       "NCCL_BUFFSIZE",
+    "NCCL_TOPO_FILE",     "NCCL_GRAPH_FILE",     "NCCL_TUNER_PLUGIN",
+    "NCCL_CTA_POLICY",    "CUDA_VISIBLE_DEVICES"};
+
+enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
+_Static_assert((int) N_VARIABLES <= (int) JPR_MAX_VARIABLES,
+               "the header holds them all");
+
+static char notes[N_KNOBS + 1][NOTE_BYTES];
+static unsigned n_notes;
+
+/* Decimal digits and nothing else, within range: 0; else -1. Not strtoull: its
+ * newest symbol version would keep the library out of older containers. */
+static int parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (!text[0])
+        return -1;
+    for (; *text; text++) {
+        unsigned digit = (unsigned) (unsigned char) *text - '0';
+
+        if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return -1;
+    }
+    if (value < min || value > max)
+        return -1;
+    *out = value;
+    return 0;
+}
+
+static void note(const char *name, const char *value, uint64_t min,
+                 uint64_t max)
+{
+    snprintf(notes[n_notes++], NOTE_BYTES,
+             "%s: \"%.40s\" is not a number from %llu to %llu: not taken", name,
+             value, (unsigned long long) min, (unsigned long long) max);
+}
+
+void rec_env_read(struct jp_rec_settings *settings)
+{
+    const char *net = getenv("JOBPROF_RECORDER_NET");
+    uint64_t value = 0;
+    int i;
+
+    n_notes = 0;
+    for (i = 0; i < N_KNOBS; i++) {
+        const struct knob *knob = &knobs[i];
+        uint64_t *out = (uint64_t *) ((char *) settings + knob->where);
+        const char *text = getenv(knob->name);
+
+        *out = knob->fallback;
+        if (text && parse(text, knob->min, knob->max, out) < 0)
+            note(knob->name, text, knob->min, knob->max);
+    }
+    if (net && parse(net, 0, 1, &value) < 0)
+        note("JOBPROF_RECORDER_NET", net, 0, 1);
+    settings->net = value == 1;
+}
+
+void rec_env_clocks(struct jpr_clocks *clocks)
+{
+    clocks->mono_ns = rec_clock_of(CLOCK_MONOTONIC);
+    clocks->real_ns = rec_clock_of(CLOCK_REALTIME);
+    clocks->raw_ns = rec_clock_of(CLOCK_MONOTONIC_RAW);
+}
+
+const char *rec_env_hostname(void)
+{
+    static char name[256];
+
+    if (gethostname(name, sizeof(name) - 1) < 0 || !name[0] ||
+        strchr(name, '/'))
+        memcpy(name, "unknown", sizeof("unknown"));
+    return name;
+}
+
+static const char *env_text(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text ? text : "";
+}
+
+static int64_t env_number(const char *name)
+{
+    const char *text = getenv(name);
+    uint64_t value;
+
+    return text && parse(text, 0, INT32_MAX, &value) == 0 ? (int64_t) value
+                                                          : -1;
+}
+
+static const char *boot_id(void)
+{
+    static char id[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, id, sizeof(id) - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    id[n > 0 ? n : 0] = '\0';
+    id[strcspn(id, "\n")] = '\0';
+    return id;
+}
+
+/* The inode out of "pid:[4026531836]"; fewer symbols than stat() needs. */
+static uint64_t pid_namespace(void)
+{
+    char link[64];
+    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+    uint64_t inode = 0;
+    char *at;
+
+    link[n > 0 ? n : 0] = '\0';
+    at = strchr(link, '[');
+    if (!at)
+        return 0;
+    link[strcspn(link, "]")] = '\0';
+    return parse(at + 1, 0, UINT64_MAX, &inode) == 0 ? inode : 0;
+}
+
+static void fill_lists(struct jpr_header *header)
+{
+    unsigned i;
+
+    for (i = 0; i < N_VARIABLES; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value)
+            header->variables[header->n_variables++] =
+                (struct jpr_variable){variables[i], value};
+    }
+    for (i = 0; i < n_notes; i++)
+        header->notes[header->n_notes++] = notes[i];
+}
+
+void rec_env_header(const struct jp_rec_settings *settings, int interface,
+                    struct jpr_header *header)
+{
+    *header = (struct jpr_header){
+        .recorder = "jobprof " JP_RECORDER_VERSION,
+        .hostname = rec_env_hostname(),
+        .boot_id = boot_id(),
+        .pid = (uint64_t) getpid(),
+        .pid_namespace = pid_namespace(),
+        .job = env_text("SLURM_JOB_ID"),
+        .step = env_text("SLURM_STEP_ID"),
+        .procid = env_number("SLURM_PROCID"),
+        .nodeid = env_number("SLURM_NODEID"),
+        .localid = env_number("SLURM_LOCALID"),
+        .interface = (uint64_t) interface,
+        .nccl_release = rec_gpu_nccl_release(),
+        .memory_bytes = settings->memory_bytes,
+        .disk_bytes = settings->disk_bytes,
+        .min_free_bytes = settings->min_free_bytes,
+        .net = settings->net,
+    };
+    rec_env_clocks(&header->clocks);
+    fill_lists(header);
+}

@@ -1,0 +1,36 @@
+/* rec_env.h - the recorder's settings and what the file's header tells.
+ *
+ *   JOBPROF_RECORDER_DIR       folder of the file, which must exist
+ *   JOBPROF_RECORDER_MEM       bytes of memory (16 MiB; 6 MiB to 1 GiB)
+ *   JOBPROF_RECORDER_DISK      cap of the file in bytes (0: none)
+ *   JOBPROF_RECORDER_MIN_FREE  bytes of the file system to leave free (0: none)
+ *   JOBPROF_RECORDER_NET       1: record network waits (0)
+ * Numbers are decimal. A bad one is as if it were not set, and noted.
+ */
+#ifndef JP_REC_ENV_H
+#define JP_REC_ENV_H
+
+#include "plugins/nccl_recorder/jpr.h"
+
+struct jp_rec_settings {
+    uint64_t memory_bytes;
+    uint64_t disk_bytes;
+    uint64_t min_free_bytes;
+    bool net;
+};
+
+/* Reads the environment; once per process. */
+void rec_env_read(struct jp_rec_settings *settings);
+
+/* Fills the header with them and with what the process is; texts live for
+ * ever. `interface` is 1 to 6. */
+void rec_env_header(const struct jp_rec_settings *settings, int interface,
+                    struct jpr_header *header);
+
+/* The three clocks, one right after the other. */
+void rec_env_clocks(struct jpr_clocks *clocks);
+
+/* The host's name without anything that is no file name. */
+const char *rec_env_hostname(void);
+
+#endif

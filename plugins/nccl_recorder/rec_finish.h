@@ -1,0 +1,36 @@
+/* rec_finish.h - how an operation ends and becomes a record.
+ *
+ * See rec_core.h for when it is over. Whoever takes an operation's state from
+ * live to over makes the record; everybody else finds it gone.
+ */
+#ifndef JP_REC_FINISH_H
+#define JP_REC_FINISH_H
+
+#include <stdbool.h>
+
+#include "plugins/nccl_recorder/rec_comm.h"
+#include "plugins/nccl_recorder/rec_done.h"
+#include "plugins/nccl_recorder/rec_op.h"
+
+/* Counts one of `one` (if `mask` has any left) off the state and sets bits;
+ * finishes the operation if that was its last event. Does nothing when it is
+ * not live in that generation any more. */
+void rec_finish_settle(struct jp_rec_op *op, uint64_t generation, uint64_t one,
+                       uint64_t mask, uint64_t set);
+
+/* Records what is pending, as incomplete where it is: of one communicator, or
+ * of all (NULL); or the loose operations that are over. */
+void rec_finish_all(struct jp_rec_comm *comm);
+void rec_finish_quiet(void);
+
+/* A loose operation begins. */
+void rec_finish_expect_loose(void);
+
+/* An operation that there is no room for. */
+void rec_finish_lost(const struct jp_rec_facts *facts);
+
+/* Copies what is known of the operation in place `index`; false when there is
+ * none. */
+bool rec_finish_look(uint32_t index, struct jp_rec_record *record);
+
+#endif

@@ -1,0 +1,222 @@
+/* Produced, written, lost, left out: the writer's side. */
+#include "plugins/nccl_recorder/rec_tally.h"
+
+#include <string.h>
+
+#include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/jpr_put.h"
+#include "plugins/nccl_recorder/rec_blocks.h"
+#include "plugins/nccl_recorder/rec_comm.h"
+#include "plugins/nccl_recorder/rec_env.h"
+#include "plugins/nccl_recorder/rec_net.h"
+
+/* More rows than this wait for the next flush: a row is 60 bytes at most. */
+enum { MAX_ROWS = 1024 };
+
+static struct {
+    struct jpr_counts gone[JPR_N_OP_KINDS]; /* of released communicators */
+    struct jpr_comm_counts rows[MAX_ROWS];
+    uint64_t told_sum; /* of all numbers in the last block */
+    bool told_final;
+} t;
+
+void rec_tally_init(void)
+{
+    memset(&t, 0, sizeof(t));
+}
+
+static struct jp_rec_count *count_of(struct jp_rec_who who)
+{
+    return &rec_comm_at(who.comm)->counts[who.kind][who.func];
+}
+
+void rec_tally_written(struct jp_rec_who who)
+{
+    count_of(who)->written++;
+}
+
+void rec_tally_left_out(struct jp_rec_who who)
+{
+    count_of(who)->left_out++;
+}
+
+void rec_tally_take_back(struct jp_rec_who who, bool on_purpose)
+{
+    struct jp_rec_count *count = count_of(who);
+
+    count->written--;
+    if (on_purpose)
+        count->left_out++;
+    else
+        atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
+}
+
+static void add_counts(struct jpr_counts *sum, const struct jp_rec_count *count)
+{
+    /* produced last: what is accounted for was produced before */
+    sum->lost += atomic_load_explicit(&count->lost, memory_order_acquire);
+    sum->written += count->written;
+    sum->left_out += count->left_out;
+    sum->produced +=
+        atomic_load_explicit(&count->produced, memory_order_acquire);
+}
+
+static uint64_t sum_of(const struct jpr_counts *c)
+{
+    return c->produced + c->written + c->lost + c->left_out;
+}
+
+/* The row of a function over all kinds; false when it has no numbers. */
+static bool fill_row(const struct jp_rec_comm *comm, unsigned func,
+                     struct jpr_comm_counts *row)
+{
+    int kind;
+
+    *row = (struct jpr_comm_counts){.comm = comm->about.index,
+                                    .func = rec_names_func_text(func),
+                                    .finalized = atomic_load(&comm->finalized)};
+    for (kind = 0; kind < JPR_N_OP_KINDS; kind++)
+        add_counts(&row->counts, &comm->counts[kind][func]);
+    return row->counts.produced > 0;
+}
+
+static void emit(struct jpr_counters *counters, bool final)
+{
+    struct jpr_out *out = rec_blocks_payload();
+
+    counters->final = final;
+    jpr_put_counters(out, counters);
+    rec_blocks_add(JPR_BLOCK_COUNTERS, out->bytes, out->full ? 0 : out->used);
+    counters->n_rows = 0;
+}
+
+static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
+                     bool all)
+{
+    unsigned func;
+
+    for (func = 0; func < JP_REC_FUNCS; func++) {
+        struct jpr_comm_counts row;
+        uint64_t sum;
+
+        if (!fill_row(comm, func, &row))
+            continue;
+        /* a row is told again when its communicator is finalized */
+        sum = sum_of(&row.counts) * 2 + row.finalized;
+        if (!all && sum == comm->told_sums[func])
+            continue;
+        if (counters->n_rows == MAX_ROWS)
+            emit(counters, false);
+        comm->told_sums[func] = sum;
+        t.rows[counters->n_rows++] = row;
+    }
+}
+
+static void sum_kinds(struct jpr_counters *counters)
+{
+    unsigned i;
+    int kind, func;
+
+    memcpy(counters->kinds, t.gone, sizeof(t.gone));
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        for (kind = 0; rec_comm_used(comm) && kind < JPR_N_OP_KINDS; kind++) {
+            for (func = 0; func < JP_REC_FUNCS; func++)
+                add_counts(&counters->kinds[kind], &comm->counts[kind][func]);
+        }
+    }
+}
+
+static uint64_t sum_of_all(const struct jpr_counters *c)
+{
+    return sum_of(&c->kinds[JPR_COLL]) + sum_of(&c->kinds[JPR_P2P]) +
+           sum_of(&c->kinds[JPR_CE]) + c->lost_steps + c->lost_comms +
+           c->lost_foreign;
+}
+
+void rec_tally_add(uint64_t in_flight, bool final)
+{
+    struct jpr_counters counters = {
+        .in_flight = in_flight,
+        .lost_steps = rec_net_lost(),
+        .lost_comms = rec_comm_lost(),
+        .lost_foreign = rec_comm_lost_foreign(),
+        .rows = t.rows,
+    };
+    unsigned i;
+
+    sum_kinds(&counters);
+    rec_env_clocks(&counters.clocks);
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (rec_comm_used(comm) && comm->told)
+            add_rows(&counters, comm, final && !t.told_final);
+    }
+    if (counters.n_rows == 0 && sum_of_all(&counters) == t.told_sum &&
+        final == t.told_final)
+        return;
+    t.told_sum = sum_of_all(&counters);
+    t.told_final = final;
+    emit(&counters, final);
+}
+
+void rec_tally_told(bool in_file)
+{
+    unsigned i;
+
+    if (!in_file) {
+        t.told_sum = 0;
+        t.told_final = false;
+    }
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (!rec_comm_used(comm))
+            continue;
+        if (in_file)
+            comm->in_file = comm->told;
+        else
+            memset(comm->told_sums, 0, sizeof(comm->told_sums));
+        comm->told = comm->in_file;
+    }
+}
+
+/* Everything that was produced is accounted for, and the file knows. */
+static bool is_done(const struct jp_rec_comm *comm, bool anyway)
+{
+    unsigned func;
+
+    for (func = 0; func < JP_REC_FUNCS; func++) {
+        struct jpr_comm_counts row;
+
+        if (!fill_row(comm, func, &row))
+            continue;
+        if (row.counts.produced !=
+            row.counts.written + row.counts.lost + row.counts.left_out)
+            return false;
+        if (!anyway && comm->told_sums[func] != sum_of(&row.counts) * 2 + 1)
+            return false;
+    }
+    return true;
+}
+
+void rec_tally_release(bool anyway)
+{
+    unsigned i;
+    int kind, func;
+
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (!rec_comm_used(comm) || !atomic_load(&comm->finalized) ||
+            !is_done(comm, anyway))
+            continue;
+        for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
+            for (func = 0; func < JP_REC_FUNCS; func++)
+                add_counts(&t.gone[kind], &comm->counts[kind][func]);
+        }
+        rec_comm_release(comm);
+    }
+}

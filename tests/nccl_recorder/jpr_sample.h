@@ -1,0 +1,36 @@
+/* jpr_sample.h - a small recorder file in memory, every member set. */
+#ifndef JP_JPR_SAMPLE_H
+#define JP_JPR_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
+
+enum { SAMPLE_OPS = 6, SAMPLE_INFLIGHT = 2 };
+
+extern const struct jpr_header sample_header;
+extern const struct jpr_comm sample_comms[2];
+extern const struct jpr_op sample_ops[SAMPLE_OPS];
+extern const struct jpr_op sample_inflight[SAMPLE_INFLIGHT];
+extern const struct jpr_counters sample_counters; /* final */
+
+struct sample {
+    uint8_t bytes[256 * 1024];
+    size_t n;
+    size_t ends[16]; /* where each block ends, the head first */
+    int n_ends;
+};
+
+void sample_begin(struct sample *file);
+void sample_block(struct sample *file, enum jpr_block type, const void *raw,
+                  size_t n, struct jpr_zip *zip);
+/* Operations as one block of that type. */
+void sample_ops_block(struct sample *file, enum jpr_block type,
+                      const struct jpr_op *ops, int n, struct jpr_zip *zip);
+/* The whole file: header, communicators, operations, snapshot, "nothing in
+ * flight", counters; packed where `zip` is not NULL. */
+void sample_fill(struct sample *file, struct jpr_zip *zip);
+
+#endif

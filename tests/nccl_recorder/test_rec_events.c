@@ -1,0 +1,206 @@
+/* What the later interfaces tell: API calls, copy engines, network steps. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/nccl_recorder/rec_asserts.h"
+
+static void *start_event(struct rec_scene *s, void *comm,
+                         struct jp_nccl_descr_v6 *d)
+{
+    void *handle = NULL;
+
+    CHECK(s->api->start(comm, &handle, d) == 0);
+    return handle;
+}
+
+static void with_api(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "api", 0xa, 0, 4);
+    struct jp_nccl_descr_v6 api = {.type = JP_NCCL_COLL_API};
+    struct jp_nccl_descr_v6 coll = {.type = JP_NCCL_COLL};
+    struct jp_nccl_descr_v6 p2p = {.type = JP_NCCL_P2P};
+    void *op;
+
+    api.coll_api.func = "AllGather";
+    api.coll_api.count = 1000;
+    api.coll_api.datatype = "ncclFloat32";
+    api.coll_api.graph_captured = true;
+    coll.parent = start_event(s, comm, &api);
+    CHECK(s->api->stop(coll.parent) == 0);
+    coll.coll.func = "AllGather";
+    coll.coll.seq = 5;
+    coll.coll.count = 4000;
+    coll.coll.datatype = "ncclInt8";
+    coll.coll.root = 3;
+    coll.coll.algo = "RING";
+    coll.coll.proto = "LL128";
+    coll.coll.n_channels = 1;
+    op = start_event(s, comm, &coll);
+    CHECK(s->api->stop(coll.parent) == 0); /* late: nothing */
+    scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
+    CHECK(s->api->stop(op) == 0);
+
+    api.type = JP_NCCL_P2P_API;
+    api.p2p_api.func = "SomethingNew";
+    api.p2p_api.count = 1ULL << 50; /* more than a handle carries */
+    api.p2p_api.datatype = "ncclSomeType";
+    api.p2p_api.graph_captured = false;
+    p2p.parent = start_event(s, comm, &api);
+    p2p.p2p.func = "Send";
+    p2p.p2p.count = 8;
+    p2p.p2p.datatype = "ncclFloat64";
+    p2p.p2p.peer = 2;
+    p2p.p2p.n_channels = 1;
+    op = start_event(s, comm, &p2p);
+    CHECK(s->api->stop(op) == 0);
+    scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+static void the_api_is_known(void **state)
+{
+    struct rec_result r;
+    int v;
+
+    (void) state;
+    for (v = 5; v <= 6; v++) {
+        rec_harness_run(with_api, v, &r);
+        assert_ok(r);
+        assert_int_equal(r.n_ops, 2);
+        assert_int_equal(
+            has(&r, "\"func\":\"AllGather\",\"seq\":5,\"bytes\":4000,"
+                    "\"count\":4000,\"datatype\":\"ncclInt8\",\"root\":3,"
+                    "\"peer\":-1,\"algo\":\"RING\",\"proto\":\"LL128\","
+                    "\"channels\":1,\"api\":\"AllGather\",\"api_count\":1000,"
+                    "\"api_datatype\":\"ncclFloat32\",\"graph\":true,"),
+            1);
+        assert_int_equal(
+            has(&r, "\"func\":\"Send\",\"seq\":1,\"bytes\":64,\"count\":8,"
+                    "\"datatype\":\"ncclFloat64\",\"root\":-1,\"peer\":2,"
+                    "\"algo\":\"\",\"proto\":\"\",\"channels\":1,"
+                    "\"api\":\"SomethingNew\",\"api_count\":0,"
+                    "\"api_datatype\":\"ncclSomeType\",\"graph\":false,"),
+            1);
+        rec_harness_fini(&r);
+    }
+}
+
+static void copy_engine(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "ce", 0xce, 0, 4);
+    struct jp_nccl_descr_v6 ce = {.type = JP_NCCL_CE_COLL};
+    struct jp_nccl_descr_v6 sync = {.type = JP_NCCL_CE_SYNC};
+    void *op;
+
+    ce.ce_coll.seq = 9;
+    ce.ce_coll.func = "AlltoAll";
+    ce.ce_coll.count = 256;
+    ce.ce_coll.datatype = "ncclFloat16";
+    ce.ce_coll.sync_strategy = "MC";
+    op = start_event(s, comm, &ce);
+    sync.parent = op;
+    CHECK(op && start_event(s, comm, &sync) == NULL);
+    usleep(2000);
+    CHECK(s->api->stop(op) == 0);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+static void copy_engines_are_recorded(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(copy_engine, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 1);
+    assert_int_equal(has(&r, "\"kind\":\"ce\",\"func\":\"AlltoAll\",\"seq\":9,"
+                             "\"bytes\":512,"),
+                     1);
+    assert_int_equal(has(&r, "\"algo\":\"MC\","), 1);
+    assert_int_equal(has(&r, "\"exec_ns\":0,"), 1);
+    HAS_ROW(r, "0xce", "AlltoAll", 1, 1, 0);
+    rec_harness_fini(&r);
+}
+
+static void one_step(struct rec_scene *s, void *comm, void *proxy,
+                     const int *states)
+{
+    struct jp_nccl_descr_v6 d = {.type = JP_NCCL_PROXY_STEP, .parent = proxy};
+    union jp_nccl_args_v4 args = {.proxy_step = {1000}};
+    void *step = start_event(s, comm, &d);
+    int i;
+
+    CHECK(step != NULL);
+    for (i = 0; i < 3; i++) {
+        CHECK(s->api->record(step, states[i], &args) == 0);
+        usleep((useconds_t) (2000 * (i + 1)));
+    }
+    CHECK(s->api->stop(step) == 0);
+    CHECK(s->api->stop(step) == 0); /* once more does nothing */
+    CHECK(s->api->record(step, states[0], &args) == 0);
+}
+
+static void with_net(struct rec_scene *s)
+{
+    static const int send[] = {JP_NCCL_STEP_SEND_GPU_WAIT,
+                               JP_NCCL_STEP_SEND_PEER_WAIT,
+                               JP_NCCL_STEP_SEND_WAIT};
+    static const int recv[] = {JP_NCCL_STEP_RECV_WAIT,
+                               JP_NCCL_STEP_RECV_FLUSH_WAIT,
+                               JP_NCCL_STEP_RECV_GPU_WAIT};
+    struct jp_nccl_descr_v6 d = {.type = JP_NCCL_PROXY_OP};
+    void *comm, *op, *proxies[2];
+
+    setenv("JOBPROF_RECORDER_NET", "1", 1);
+    comm = scene_comm(s, "net", 0x4e7, 0, 4);
+    op = scene_coll(s, comm, "AllReduce", 0, 4096, 1);
+    CHECK(s->api->stop(op) == 0);
+    d.parent = op;
+    d.proxy_op.pid = getpid();
+    proxies[0] = start_event(s, comm, &d);
+    proxies[1] = start_event(s, comm, &d);
+    scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
+    one_step(s, comm, proxies[0], send); /* not over before its proxies are */
+    CHECK(s->api->stop(proxies[0]) == 0);
+    one_step(s, comm, proxies[1], recv);
+    CHECK(s->api->stop(proxies[1]) == 0);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+static void waits_are_summed(void **state)
+{
+    static const char *const keys[] = {"send_gpu", "send_peer",  "send",
+                                       "recv",     "recv_flush", "recv_gpu"};
+    struct rec_result r;
+    int i;
+
+    (void) state;
+    rec_harness_run(with_net, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 1);
+    assert_int_equal(has(&r, "\"incomplete\":false,"), 1);
+    assert_int_equal(has(&r, "\"net_steps\":2,\"net_bytes\":2000}"), 1);
+    for (i = 0; i < 6; i++) {
+        char key[32];
+        const char *at;
+
+        snprintf(key, sizeof(key), "\"%s\":", keys[i]);
+        at = strstr(r.text, key);
+        assert_non_null(at);
+        assert_in_range(strtoull(at + strlen(key), NULL, 10),
+                        2000000 * (i % 3 + 1), 200000000);
+    }
+    rec_harness_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_api_is_known),
+        cmocka_unit_test(copy_engines_are_recorded),
+        cmocka_unit_test(waits_are_summed),
+    };
+
+    return cmocka_run_group_tests_name("recorder events", tests, NULL, NULL);
+}
