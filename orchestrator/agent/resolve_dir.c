@@ -9,7 +9,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 
-/* raw/<node>/<host>-pid<pid>.counts.json has to follow within PATH_MAX. */
+/* raw/<node>/<host>-pid<pid>-1.jpr has to follow within PATH_MAX. */
 #define MAX_DIR 3000
 
 static const char *env_of(const struct plan_input *in, const char *name,

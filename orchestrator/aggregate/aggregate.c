@@ -68,7 +68,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
         result = build_result(join, &walk, files, err);
 out:
     join_destroy(join);
-    free(files);
+    joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);
     return result;
 }

@@ -44,6 +44,7 @@ struct jp_comm {
     char *name;    /* "" if unknown */
     uint32_t n_ranks;
     uint32_t nnodes; /* NVLink domains, as NCCL says */
+    bool guessed; /* NCCL before 2.27 tells no sizes: from ranks and hosts */
     enum jp_comm_type type;
     char **hosts;  /* sorted, distinct, of the ranks seen */
     size_t n_hosts;
@@ -54,8 +55,12 @@ struct jp_comm {
     uint64_t bytes;   /* sum of message sizes over operations */
     uint64_t time_us; /* sum over operations of the longest rank's time */
     uint64_t p2p_records; /* Send and Recv; not among records */
+    /* the recorder's counters over its ranks, Send and Recv among them */
+    bool counted;
+    uint64_t produced, lost, capped;
     /* what supports the type, and one sentence with the rule and numbers */
-    const char *evidence; /* "records", "records+hosts", "contradicted" */
+    const char *evidence; /* "records", "records+hosts", "contradicted",
+                             "hosts" */
     char *why;
 };
 
@@ -145,9 +150,11 @@ struct jp_quality {
     uint64_t coll_records, p2p_records;
     uint64_t bad_lines, duplicate_records, unknown_lines;
     uint64_t nan_busbw; /* records whose bandwidth was nan, left out of means */
-    /* what should be there. COUNTED: every log has its .counts.json, all
-     * communicators in it are finalized and all ranks of the largest one were
-     * seen; the sum of produced. BOUND: for each (communicator, function) the
+    /* what should be there. COUNTED: every file is a recorder's and holds
+     * counters, and all ranks of the largest communicator were seen; the sum of
+     * what they say was produced (of a cut file: at least what is in it). What a
+     * cut file misses behind its last counters, at most 100 ms, is in no sum:
+     * cut_recordings. BOUND: for each (communicator, function) the
      * sequence numbers that any rank recorded times n_ranks (at least its
      * records), plus the p2p records, plus unseen_records where some rank lacks
      * a record that another one has (of Send and Recv: a pair's sides differ in
@@ -159,6 +166,13 @@ struct jp_quality {
     enum { JP_EXPECT_NONE, JP_EXPECT_COUNTED, JP_EXPECT_BOUND } expected_kind;
     uint64_t expected;
     uint64_t lost; /* the recorder's own count of lost records */
+    uint64_t capped; /* of those it left out on purpose at its cap (disk=) */
+    uint64_t in_flight; /* had not ended when the recorder counted last */
+    uint64_t lost_steps; /* network steps that no wait includes */
+    uint64_t recordings; /* files of the recorder */
+    uint64_t cut_recordings; /* of these without their final block; not among
+                                cut_files */
+    uint64_t damaged_blocks; /* of the recorder's files, left aside */
     uint32_t ranks_seen;     /* of the largest communicator */
     uint32_t ranks_expected; /* its n_ranks, else 0 */
     struct jp_file_note *notes; /* first 100, in order of path */
@@ -204,8 +218,8 @@ struct jp_aggregate_options {
     void *progress_arg;
 };
 
-/* Reads every .log, .jsonl, .log.gz and .jsonl.gz below the given files and
- * folders (recursively; symbolic links and FIFOs are not followed but counted)
+/* Reads every .jpr, .log, .jsonl, .log.gz and .jsonl.gz below the given files
+ * and folders (recursively; symbolic links and FIFOs are not followed but counted)
  * and joins them. A bad line, a cut or unreadable file is counted and noted,
  * the rest is used; only no memory, no such input or progress' stop fail.
  * Returns NULL and err then. */

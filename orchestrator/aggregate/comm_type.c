@@ -30,7 +30,11 @@ enum jp_comm_type comm_type_of(uint32_t n_ranks, uint32_t nnodes)
 /* What the hosts of the records say about nnodes. */
 static const char *judge(const struct jp_comm *comm, const char **evidence)
 {
-    *evidence = "records";
+    *evidence = comm->guessed ? "hosts" : "records";
+    if (comm->guessed)
+        return "sizes are from ranks and hosts, as NCCL before 2.27 tells "
+               "none; "
+               "NVLink may span hosts";
     if (comm->ranks_seen < comm->n_ranks)
         return "hosts prove nothing, because ranks are missing";
     if (!comm->n_hosts)

@@ -32,6 +32,7 @@
 #include "orchestrator/aggregate/blockmap.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "plugins/nccl_inspector/reader.h"
+#include "plugins/nccl_recorder/jpr.h"
 
 #define JOIN_BLOCK 64
 #define JOIN_MAX_FUNCS 256 /* distinct names of functions */
@@ -57,6 +58,8 @@ struct join_block {
 struct join_series {
     uint32_t func;
     bool barrier; /* waits can be told from times */
+    bool shares;  /* its sequence numbers with other series: a gap says nothing
+                   */
     struct blockmap blocks;
 };
 
@@ -101,7 +104,10 @@ struct join_member {
 struct join_comm {
     char id[INSPECTOR_MAX_ID + 2];
     char *name;
-    uint32_t n_ranks, nnodes;
+    uint32_t n_ranks, nnodes; /* 0: not told, see join_guess_sizes */
+    bool guessed;
+    bool counted; /* by a recorder: the sums below */
+    struct jpr_counts counts;
     uint64_t records, p2p_records;
     struct join_series **series;
     uint32_t n_series;
@@ -172,6 +178,11 @@ void join_begin_file(struct join *join, uint32_t file);
 enum join_status join_add(struct join *join,
                           const struct inspector_record *record);
 
+/* Adds a recorder's counters of a communicator that has records here; base as
+ * of its records. */
+void join_add_counts(struct join *join, const struct inspector_record *base,
+                     const struct jpr_counts *counts);
+
 /* Sorts strays by (comm, func, sn, size, rank, arrival) and drops what a rank
  * said twice. */
 void join_sort_strays(struct join *join);
@@ -179,6 +190,11 @@ void join_sort_strays(struct join *join);
  */
 struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
                                     uint32_t func, size_t *n);
+
+/* Communicators whose size was not told (NCCL before 2.27) get as many ranks as
+ * the largest number among them says, and a domain for each host. 0, or -1
+ * without memory. */
+int join_guess_sizes(struct join *join);
 
 /* Frees what only timing needs: bits and times of ranks. */
 void join_free_lanes(struct join *join);

@@ -62,6 +62,8 @@ static int merge_comms(struct mapping *m)
             return -1;
         to->records += from->records;
         to->p2p_records += from->p2p_records;
+        if (from->counted)
+            join_counts_fold(to, &from->counts);
         for (uint32_t k = 0; k < from->n_series; k++) {
             struct join_series *series =
                 join_series_get(m->into, to, m->funcs[from->series[k]->func]);

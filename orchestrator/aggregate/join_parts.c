@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/ingest/recfile.h"
+
 /* What a slot in a hash and a pointer in an array cost besides, doubled for
  * their growth. */
 enum { SLOT_BYTES = 64, BLOCK_SLOT_BYTES = 16 };
@@ -67,11 +69,37 @@ static uint64_t id_value(const char *id, size_t len)
     return v;
 }
 
+/* What tells communicators of one id value apart. */
+static uint64_t shape_value(size_t id_len, uint32_t n_ranks, uint32_t nnodes)
+{
+    return (uint64_t) id_len << 48 | (uint64_t) n_ranks << 24 | nnodes;
+}
+
+void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts)
+{
+    into->counted = true;
+    into->counts.produced = join_sum(into->counts.produced, counts->produced);
+    into->counts.written = join_sum(into->counts.written, counts->written);
+    into->counts.lost = join_sum(into->counts.lost, counts->lost);
+    into->counts.left_out = join_sum(into->counts.left_out, counts->left_out);
+}
+
+void join_add_counts(struct join *join, const struct inspector_record *base,
+                     const struct jpr_counts *counts)
+{
+    uint64_t a = id_value(base->id.text, base->id.len);
+    uint64_t b = shape_value(base->id.len, base->n_ranks, base->nnodes);
+    uint32_t i = keymap_find(&join->comm_map, a, b);
+
+    if (i != KEYMAP_NONE)
+        join_counts_fold(join->comms[i], counts);
+}
+
 uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
                        uint32_t n_ranks, uint32_t nnodes)
 {
     uint64_t a = id_value(id, id_len);
-    uint64_t b = (uint64_t) id_len << 48 | (uint64_t) n_ranks << 24 | nnodes;
+    uint64_t b = shape_value(id_len, n_ranks, nnodes);
     uint32_t i = keymap_find(&join->comm_map, a, b);
     struct join_comm *comm;
 
@@ -98,6 +126,14 @@ static bool is_barrier(const char *func)
            !strcmp(func, "ReduceScatter");
 }
 
+/* The copy engines' operations are numbered by one counter a communicator. */
+static bool is_numbered_together(const char *func)
+{
+    size_t len = strlen(func), n = strlen(RECFILE_CE);
+
+    return len > n && !strcmp(func + len - n, RECFILE_CE);
+}
+
 struct join_series *join_series_get(struct join *join, struct join_comm *comm,
                                     uint32_t func)
 {
@@ -110,7 +146,8 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
         !(series = join_alloc(join, sizeof(*series))))
         return NULL;
     series->func = func;
-    series->barrier = comm->n_ranks > 1 && is_barrier(join->funcs[func]);
+    series->barrier = comm->n_ranks != 1 && is_barrier(join->funcs[func]);
+    series->shares = is_numbered_together(join->funcs[func]);
     comm->series[comm->n_series++] = series;
     return series;
 }

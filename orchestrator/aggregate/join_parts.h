@@ -36,6 +36,7 @@ int join_comm_name(struct join_comm *comm, const char *name, size_t len);
 int join_member_process(struct join_member *member, const char *host,
                         size_t len, int64_t pid);
 
+void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 void join_row_fold(struct join_row *into, const struct join_row *from);
 /* a + b, at most UINT64_MAX: foreign numbers must not wrap. */
 static inline uint64_t join_sum(uint64_t a, uint64_t b)

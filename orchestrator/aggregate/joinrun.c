@@ -35,25 +35,71 @@ struct worker {
     struct join *join;
 };
 
+/* A file that cannot be opened: err says "path: reason". */
+static void refuse(struct join_file *file, const char *path,
+                   const struct jp_error *err)
+{
+    size_t skip = strlen(path) + 2;
+
+    file->unreadable = true;
+    snprintf(file->trouble, sizeof(file->trouble), "%.150s",
+             strlen(err->text) > skip ? err->text + skip : err->text);
+}
+
+static enum join_status read_lines(struct worker *w, const char *path,
+                                   struct join_file *file,
+                                   struct jp_loglines *lines)
+{
+    struct run *run = w->run;
+    struct jp_error err = {""};
+    struct jp_logsource *source = logsource_open(path, &err);
+    enum join_status status;
+
+    if (!source) {
+        refuse(file, path, &err);
+        return JOIN_OK;
+    }
+    loglines_reset(lines, source);
+    status = joinrun_read(w->join, lines, file, &run->stop, &run->done);
+    logsource_close(source);
+    return status;
+}
+
+static enum join_status read_recorder(struct worker *w, const char *path,
+                                      struct join_file *file)
+{
+    struct jp_error err = {""};
+    struct jp_recfile source;
+    enum join_status status;
+
+    if (recfile_open(&source, path, &err) < 0) {
+        refuse(file, path, &err);
+        return JOIN_OK;
+    }
+    status = joinrun_read_recorder(w->join, &source, file, &w->run->stop);
+    recfile_close(&source);
+    return status;
+}
+
 static void read_file(struct worker *w, size_t index, struct jp_loglines *lines)
 {
     struct run *run = w->run;
     struct join_file *file = &run->files[index];
     const char *path = run->walk->logs[index].path;
+    enum join_status status = JOIN_OK;
     struct jp_error err = {""};
-    struct jp_logsource *source = logsource_open(path, &err);
-    size_t skip = strlen(path) + 2; /* "path: reason" */
+    int kind = recfile_probe(path, &err);
 
-    if (!source) {
-        file->unreadable = true;
-        snprintf(file->trouble, sizeof(file->trouble), "%.150s",
-                 strlen(err.text) > skip ? err.text + skip : err.text);
-        return;
-    }
-    loglines_reset(lines, source);
     join_begin_file(w->join, (uint32_t) index);
-    if (joinrun_read(w->join, lines, file, &run->stop, &run->done) ==
-        JOIN_NO_MEMORY) {
+    if (kind < 0)
+        refuse(file, path, &err);
+    else if (kind > 0)
+        status = read_recorder(w, path, file);
+    else
+        status = read_lines(w, path, file, lines);
+    if (kind > 0)
+        atomic_fetch_add(&run->done, run->walk->logs[index].size);
+    if (status == JOIN_NO_MEMORY) {
         atomic_store(&run->no_memory, true);
         atomic_store(&run->stop, true);
     }
@@ -61,7 +107,6 @@ static void read_file(struct worker *w, size_t index, struct jp_loglines *lines)
         atomic_store(&run->conflict, true);
         atomic_store(&run->stop, true);
     }
-    logsource_close(source);
 }
 
 static void *work(void *arg)
@@ -197,6 +242,13 @@ out:
     return join;
 }
 
+void joinrun_free_files(struct join_file *files, size_t n)
+{
+    for (size_t i = 0; files && i < n; i++)
+        free(files[i].notes);
+    free(files);
+}
+
 static int larger_first(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
@@ -231,7 +283,10 @@ static struct join *start(struct run *run, unsigned n,
         run->order[i] = (struct turn){run->walk->logs[i].size, i};
     if (n > 1)
         qsort(run->order, n_files, sizeof(*run->order), larger_first);
-    memset(run->files, 0, n_files * sizeof(*run->files));
+    for (size_t i = 0; i < n_files; i++) {
+        free(run->files[i].notes);
+        run->files[i] = (struct join_file){0};
+    }
     atomic_store(&run->next, 0);
     atomic_store(&run->stop, false);
     atomic_store(&run->conflict, false);

@@ -12,15 +12,23 @@
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/ingest/loglines.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/ingest/recfile.h"
 
 /* What reading one file showed. */
 struct join_file {
     uint64_t bytes; /* decompressed */
     uint64_t bad_lines, other_lines;
-    uint64_t bad_line; /* number of the first bad one, 0: none */
+    uint64_t bad_line; /* number of the first bad one (in a recorder's file of
+                          the operation), 0: none */
     char why[64];      /* its reason */
     bool unreadable, cut;
     char trouble[160]; /* why it is unreadable or damaged, or "" */
+    /* a recorder's file: what its last counters say, and its records, good or
+     * bad */
+    bool recorder;
+    struct recfile_tail tail;
+    uint64_t records, damaged; /* blocks */
+    char *notes;               /* settings that were not taken; NULL: none */
 };
 
 /* Reads the rest of a source into join. lines' source is open. *stop is looked
@@ -29,6 +37,15 @@ struct join_file {
 enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
                               struct join_file *file, atomic_bool *stop,
                               _Atomic uint64_t *done);
+
+/* The same for a recorder's file that is open. */
+enum join_status joinrun_read_recorder(struct join *join,
+                                       struct jp_recfile *source,
+                                       struct join_file *file,
+                                       atomic_bool *stop);
+
+/* Frees what n files hold, and the array. */
+void joinrun_free_files(struct join_file *files, size_t n);
 
 /* Reads all logs of the walk. files has walk->n_logs elements. Returns the join
  * (caller destroys; its strays are sorted) or NULL. */

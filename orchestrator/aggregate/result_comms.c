@@ -133,9 +133,14 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     comm->name = strdup(from->name ? from->name : "");
     comm->n_ranks = from->n_ranks;
     comm->nnodes = from->nnodes;
+    comm->guessed = from->guessed;
     comm->type = comm_type_of(from->n_ranks, from->nnodes);
     comm->records = from->records;
     comm->p2p_records = from->p2p_records;
+    comm->counted = from->counted;
+    comm->produced = from->counts.produced;
+    comm->lost = from->counts.lost;
+    comm->capped = from->counts.left_out;
     return comm->name ? 0 : -1;
 }
 
@@ -143,7 +148,7 @@ int result_comms(struct build *b)
 {
     struct jp_result *r = b->result;
 
-    if (make_funcs(b) < 0 || make_order(b) < 0)
+    if (join_guess_sizes(b->join) < 0 || make_funcs(b) < 0 || make_order(b) < 0)
         return -1;
     r->comms = calloc(b->join->n_comms + 1, sizeof(*r->comms));
     if (!r->comms)

@@ -75,7 +75,7 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row)
 }
 
 /* Every rank has each sequence number that is there, and those that are not. */
-static void expect(struct walk *w)
+static void expect(struct walk *w, const struct join_series *series)
 {
     struct build *b = w->b;
     uint64_t n_ranks = w->comm->n_ranks, seen, gaps;
@@ -84,7 +84,9 @@ static void expect(struct walk *w)
         return;
     if (__builtin_mul_overflow(w->rows, n_ranks, &seen))
         seen = UINT64_MAX;
-    if (__builtin_mul_overflow(w->last_sn + 1 - w->rows, n_ranks, &gaps))
+    if (series->shares)
+        gaps = 0;
+    else if (__builtin_mul_overflow(w->last_sn + 1 - w->rows, n_ranks, &gaps))
         gaps = UINT64_MAX;
     b->expected = join_sum(b->expected, seen < w->records ? w->records : seen);
     b->unseen = join_sum(b->unseen, gaps);
@@ -125,7 +127,7 @@ static void write_series(struct build *b, uint32_t comm, uint32_t from,
         give_back(++*freed);
     }
     blockmap_fini(&series->blocks);
-    expect(&w);
+    expect(&w, series);
 }
 
 static size_t count_rows(const struct join_series *series)

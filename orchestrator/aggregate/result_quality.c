@@ -6,7 +6,6 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
-#include "orchestrator/ingest/countsfile.h"
 
 enum { MAX_NOTES = 100 };
 
@@ -29,28 +28,59 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
     return more[n].path ? 0 : -1;
 }
 
+/* What the recorder itself had to say. */
+static int note_recorder(struct jp_quality *q, const char *path,
+                         const struct join_file *f)
+{
+    const struct recfile_tail *t = &f->tail;
+    int rc = 0;
+
+    if (t->counts.lost || t->counts.left_out)
+        rc = add_note(q, path,
+                      fileio_path("the recorder lost %" PRIu64 " of %" PRIu64
+                                  " operations and left out %" PRIu64
+                                  " at its cap (disk=)",
+                                  t->counts.lost, t->counts.produced,
+                                  t->counts.left_out));
+    if (rc == 0 && t->lost_comms)
+        rc = add_note(q, path,
+                      fileio_path("the recorder had no room for %" PRIu64
+                                  " communicators: their operations count as "
+                                  "lost",
+                                  t->lost_comms));
+    if (rc == 0 && f->notes)
+        rc = add_note(q, path, fileio_path("recorder: %s", f->notes));
+    return rc;
+}
+
 /* What was wrong with a file, worst first; NULL: nothing. *failed: no memory.
  */
 static int note_file(struct jp_quality *q, const char *path,
                      const struct join_file *f)
 {
+    const char *unit = f->recorder ? "operation" : "line";
     int rc = 0;
 
     if (f->unreadable)
         return add_note(q, path, fileio_path("not read: %s", f->trouble));
     if (f->trouble[0])
         rc = add_note(q, path, fileio_path("%s", f->trouble));
+    else if (f->cut && f->recorder)
+        rc = add_note(q, path,
+                      fileio_path("ends without its final block: at most "
+                                  "100 ms are missing besides"));
     else if (f->cut)
         rc = add_note(q, path, fileio_path("cut last line"));
     if (rc == 0 && f->bad_lines > 1)
-        rc = add_note(q, path,
-                      fileio_path("line %" PRIu64 ": %s (and %" PRIu64
-                                  " more bad lines)",
-                                  f->bad_line, f->why, f->bad_lines - 1));
+        rc = add_note(
+            q, path,
+            fileio_path("%s %" PRIu64 ": %s (and %" PRIu64 " more bad %ss)",
+                        unit, f->bad_line, f->why, f->bad_lines - 1, unit));
     else if (rc == 0 && f->bad_lines)
-        rc = add_note(q, path,
-                      fileio_path("line %" PRIu64 ": %s", f->bad_line, f->why));
-    return rc;
+        rc = add_note(
+            q, path,
+            fileio_path("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
+    return rc == 0 && f->recorder ? note_recorder(q, path, f) : rc;
 }
 
 static int count_files(struct build *b)
@@ -62,7 +92,7 @@ static int count_files(struct build *b)
 
         q->files += !f->unreadable;
         q->skipped_files += f->unreadable;
-        q->cut_files += f->cut;
+        q->cut_files += f->cut && !f->recorder;
         q->bytes_read += f->bytes;
         q->bad_lines += f->bad_lines;
         q->unknown_lines += f->other_lines;
@@ -98,62 +128,31 @@ static void cut_notes(struct jp_quality *q)
     }
 }
 
-/* Is there a counts file beside the log, and was it good (good[i])? */
-static bool has_counts(const struct jp_logwalk *walk, const bool *good,
-                       const char *log)
+/* Adds up the recorder's counters. *complete: they cover every file. */
+static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
 {
-    size_t stem = logwalk_stem(log), lo = 0, hi = walk->n_counts;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const char *path = walk->counts[mid].path;
-        int order = strncmp(path, log, stem);
-
-        if (!order)
-            order = strcmp(path + stem, ".counts.json");
-        if (!order)
-            return good[mid];
-        if (order < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return false;
-}
-
-/* Reads all counts files. *complete: they cover every log. */
-static int read_counts(struct build *b, uint64_t *produced, bool *complete)
-{
-    const struct jp_logwalk *walk = b->walk;
     struct jp_quality *q = &b->result->quality;
-    bool *good = calloc(walk->n_counts + 1, sizeof(*good));
-    int rc = -1;
 
-    if (!good)
-        return -1;
-    *complete = walk->n_logs > 0;
-    for (size_t i = 0; i < walk->n_counts; i++) {
-        struct jp_counts counts = {0};
-        struct jp_error err = {""};
+    *complete = b->walk->n_logs > 0;
+    for (size_t i = 0; i < b->walk->n_logs; i++) {
+        const struct join_file *f = &b->files[i];
+        const struct jpr_counts *c = &f->tail.counts;
+        uint64_t there = join_sum(f->records, join_sum(c->lost, c->left_out));
 
-        if (countsfile_read(walk->counts[i].path, &counts, &err) < 0) {
-            *complete = false;
-            if (add_note(q, walk->counts[i].path,
-                         fileio_path("counts not read: %s", err.text)) < 0)
-                goto out;
+        *complete = *complete && f->recorder && f->tail.counted;
+        if (!f->recorder)
             continue;
-        }
-        good[i] = counts.finalized;
-        *complete = *complete && counts.finalized;
-        *produced = join_sum(*produced, counts.produced);
-        q->lost = join_sum(q->lost, counts.lost);
+        q->recordings++;
+        q->cut_recordings += f->cut;
+        q->damaged_blocks = join_sum(q->damaged_blocks, f->damaged);
+        /* records may have come behind the last counters */
+        *produced =
+            join_sum(*produced, c->produced > there ? c->produced : there);
+        q->lost = join_sum(q->lost, c->lost);
+        q->capped = join_sum(q->capped, c->left_out);
+        q->in_flight = join_sum(q->in_flight, f->tail.in_flight);
+        q->lost_steps = join_sum(q->lost_steps, f->tail.lost_steps);
     }
-    for (size_t i = 0; *complete && i < walk->n_logs; i++)
-        *complete = has_counts(walk, good, walk->logs[i].path);
-    rc = 0;
-out:
-    free(good);
-    return rc;
 }
 
 static void set_ranks(struct jp_result *r)
@@ -197,8 +196,9 @@ int result_quality(struct build *b)
     uint64_t produced = 0;
     bool complete;
 
-    if (count_files(b) < 0 || read_counts(b, &produced, &complete) < 0)
+    if (count_files(b) < 0)
         return -1;
+    sum_counters(b, &produced, &complete);
     cut_notes(q);
     q->coll_records = b->join->coll_records;
     q->p2p_records = b->join->p2p_records;

@@ -23,6 +23,8 @@ enum jp_exit {
 /* jobprof */
 int cmd_report(int argc, char **argv);
 int cmd_aggregate(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 

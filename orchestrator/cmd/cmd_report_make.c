@@ -109,10 +109,13 @@ static int analyse(const struct report_session *session, struct material *m)
     return watch.lost ? REPORT_LOST : rc;
 }
 
+/* A program that hangs in its first operation has no record, but a story. */
 static bool has_data(const struct material *m)
 {
-    return !m->analysed || (m->result && (m->result->quality.records > 0 ||
-                                          m->result->quality.bad_lines > 0));
+    const struct jp_quality *q = m->result ? &m->result->quality : NULL;
+
+    return !m->analysed || (q && (q->records || q->bad_lines || q->in_flight ||
+                                  q->lost || q->damaged_blocks));
 }
 
 static int exit_status(const struct report_options *options,

@@ -8,6 +8,8 @@ static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
     {"aggregate", cmd_aggregate, "report on plain folders of profiler logs"},
     {"plan", cmd_plan, "what a profile would set, cost and lose"},
+    {"show", cmd_show, "show a step's operations, or those that never ended"},
+    {"export", cmd_export, "write the recorder's files in other formats"},
     {"config", cmd_config, "show or check the settings"},
 };
 

@@ -12,38 +12,20 @@
 
 #include "common/fileio.h"
 
-enum { OTHER, LOG, COUNTS };
+static const char *const endings[] = {".jpr", ".log", ".log.gz", ".jsonl",
+                                      ".jsonl.gz"};
 
-static const struct {
-    const char *ending;
-    int kind;
-} endings[] = {
-    {".log", LOG},      {".log.gz", LOG},         {".jsonl", LOG},
-    {".jsonl.gz", LOG}, {".counts.json", COUNTS},
-};
-
-static int name_kind(const char *name, size_t *stem)
+static bool is_log(const char *name)
 {
     size_t len = strlen(name);
 
     for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        size_t n = strlen(endings[i].ending);
+        size_t n = strlen(endings[i]);
 
-        if (len > n && !strcmp(name + len - n, endings[i].ending)) {
-            *stem = len - n;
-            return endings[i].kind;
-        }
+        if (len > n && !strcmp(name + len - n, endings[i]))
+            return true;
     }
-    *stem = len;
-    return OTHER;
-}
-
-size_t logwalk_stem(const char *path)
-{
-    size_t stem;
-
-    name_kind(path, &stem);
-    return stem;
+    return false;
 }
 
 /* Room for one more element; arrays grow by doubling at powers of two. */
@@ -54,18 +36,18 @@ static void *grow(void *array, size_t n, size_t size)
     return reallocarray(array, n ? 2 * n : 1, size);
 }
 
-static int add_file(struct jp_logfile **files, size_t *n, const char *path,
+static int add_file(struct jp_logwalk *walk, const char *path,
                     const struct stat *st)
 {
-    struct jp_logfile *more = grow(*files, *n, sizeof(**files));
+    struct jp_logfile *more = grow(walk->logs, walk->n_logs, sizeof(*more));
 
     if (!more)
         return -1;
-    *files = more;
-    more[*n] = (struct jp_logfile){strdup(path),
-                                   st->st_size > 0 ? (uint64_t) st->st_size : 0,
-                                   st->st_dev, st->st_ino};
-    return more[(*n)++].path ? 0 : -1;
+    walk->logs = more;
+    more[walk->n_logs] = (struct jp_logfile){
+        strdup(path), st->st_size > 0 ? (uint64_t) st->st_size : 0, st->st_dev,
+        st->st_ino};
+    return more[walk->n_logs++].path ? 0 : -1;
 }
 
 static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
@@ -96,19 +78,12 @@ static int take_entry(struct jp_logwalk *walk, int dirfd_, const char *name,
                       const char *path, int depth)
 {
     struct stat st;
-    size_t stem;
-    int kind, fd;
+    int fd;
 
     if (fstatat(dirfd_, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : add_skip(walk, path, "cannot be read");
-    if (S_ISREG(st.st_mode)) {
-        kind = name_kind(name, &stem);
-        if (kind == LOG)
-            return add_file(&walk->logs, &walk->n_logs, path, &st);
-        if (kind == COUNTS)
-            return add_file(&walk->counts, &walk->n_counts, path, &st);
-        return 0;
-    }
+    if (S_ISREG(st.st_mode))
+        return is_log(name) ? add_file(walk, path, &st) : 0;
     if (!S_ISDIR(st.st_mode))
         return add_skip(walk, path, odd_type(st.st_mode));
     if (depth >= LOGWALK_MAX_DEPTH)
@@ -149,7 +124,6 @@ static int take_input(struct jp_logwalk *walk, const char *input,
                       struct jp_error *err)
 {
     struct stat st;
-    size_t stem;
     int rc, fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0) {
@@ -163,10 +137,8 @@ static int take_input(struct jp_logwalk *walk, const char *input,
         return error_set(err, "%s: %s", input, strerror(errno));
     if (!S_ISREG(st.st_mode))
         rc = add_skip(walk, input, odd_type(st.st_mode));
-    else if (name_kind(input, &stem) == COUNTS)
-        rc = add_file(&walk->counts, &walk->n_counts, input, &st);
     else
-        rc = add_file(&walk->logs, &walk->n_logs, input, &st);
+        rc = add_file(walk, input, &st);
     return rc < 0 ? error_set(err, "%s: out of memory", input) : 0;
 }
 
@@ -241,7 +213,6 @@ int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
             return -1;
         }
     sort_unique(walk->logs, &walk->n_logs);
-    sort_unique(walk->counts, &walk->n_counts);
     sort_unique_skips(walk);
     for (size_t i = 0; i < walk->n_logs; i++)
         walk->bytes += walk->logs[i].size;
@@ -252,12 +223,9 @@ void logwalk_fini(struct jp_logwalk *walk)
 {
     for (size_t i = 0; i < walk->n_logs; i++)
         free(walk->logs[i].path);
-    for (size_t i = 0; i < walk->n_counts; i++)
-        free(walk->counts[i].path);
     for (size_t i = 0; i < walk->n_skips; i++)
         free(walk->skips[i].path);
     free(walk->logs);
-    free(walk->counts);
     free(walk->skips);
     *walk = (struct jp_logwalk){0};
 }

@@ -1,11 +1,12 @@
-/* logwalk.h - which files below the given inputs are logs, in order of path.
+/* logwalk.h - which files below the given inputs are profilers' logs, in order
+ * of path.
  *
  * Folders are read recursively (LOGWALK_MAX_DEPTH levels); a symbolic link is
  * followed only where it is itself an input and leads to a folder. Names decide
- * inside folders: .log .log.gz .jsonl .jsonl.gz are logs, .counts.json are the
- * recorder's counters, anything else is no concern of ours. A file given by
- * name is taken whatever it is called. One file seen twice (inputs that
- * overlap, hard links) is taken once.
+ * inside folders: .jpr .log .log.gz .jsonl .jsonl.gz are logs, anything else is
+ * no concern of ours. A file given by name is taken whatever it is called; what
+ * it holds its first bytes tell (recfile_probe, logsource.h). One file seen
+ * twice (inputs that overlap, hard links) is taken once.
  */
 #ifndef JP_INGEST_LOGWALK_H
 #define JP_INGEST_LOGWALK_H
@@ -34,8 +35,6 @@ struct jp_logskip {
 struct jp_logwalk {
     struct jp_logfile *logs; /* sorted by path */
     size_t n_logs;
-    struct jp_logfile *counts; /* sorted by path */
-    size_t n_counts;
     struct jp_logskip *skips; /* sorted by path */
     size_t n_skips;
     uint64_t bytes; /* of logs */
@@ -45,9 +44,4 @@ struct jp_logwalk {
 int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
                  size_t n_inputs, struct jp_error *err);
 void logwalk_fini(struct jp_logwalk *walk);
-
-/* Length of path without the ending of a log or counts file: files with equal
- * stems belong to one process. */
-size_t logwalk_stem(const char *path);
-
 #endif

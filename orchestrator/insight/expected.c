@@ -87,7 +87,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
 {
     const struct jp_quality *q = result ? &result->quality : NULL;
     struct jp_expected x = {.coverage = -1, .judged = -1};
-    uint64_t unseen, seen;
+    uint64_t unseen, excused;
 
     if (!q || q->expected_kind == JP_EXPECT_NONE || q->expected == 0 ||
         (q->expected_kind == JP_EXPECT_COUNTED && lacks_nodes(nodes)))
@@ -105,10 +105,14 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
         x.excludes_unseen = false;
     }
     x.coverage = x.judged = (double) q->records / (double) x.records;
-    seen = x.records > unseen ? x.records - unseen : 0;
-    if (!x.excludes_unseen && expected_may_filter(conf) &&
-        expected_filter(conf) && seen >= q->records)
-        x.judged = (double) q->records / (double) seen;
+    excused = !x.excludes_unseen && expected_may_filter(conf) &&
+                      expected_filter(conf)
+                  ? unseen
+                  : 0;
+    if (excused <= UINT64_MAX - q->capped)
+        excused += q->capped;
+    if (x.records > excused && x.records - excused >= q->records)
+        x.judged = (double) q->records / (double) (x.records - excused);
     return x;
 }
 

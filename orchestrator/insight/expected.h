@@ -27,7 +27,8 @@ struct jp_expected {
      * there (then the counters do not belong to the records) */
     double coverage;
     /* what a verdict is drawn from: numbers that no rank recorded do not count
-     * against it where a setting leaves operations out */
+     * against it where a setting leaves operations out, nor does what the
+     * recorder left out at its cap */
     double judged;
     /* unseen_records are there, but not in records: they may be by a filter */
     bool excludes_unseen;

@@ -154,6 +154,33 @@ static void cut(const struct jp_evidence *e, struct jp_sentence *s)
                      sentence_s(e->result->quality.files), n == 1 ? "s" : "");
 }
 
+static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->cut_recordings)
+        sentence_add(s,
+                     "%s of %s recording%s cut: at most 100 ms of %s missing "
+                     "besides",
+                     FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
+                     sentence_s(q->recordings),
+                     q->cut_recordings == 1 ? "it is" : "each are");
+    if (q->in_flight)
+        sentence_add(s,
+                     "%s operation%s had not ended (jobprof show --pending "
+                     "names them)",
+                     FIG_COUNT(q->in_flight), sentence_s(q->in_flight));
+}
+
+static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.damaged_blocks;
+
+    if (n)
+        sentence_add(s, "%s damaged block%s in the recordings", FIG_COUNT(n),
+                     sentence_s(n));
+}
+
 static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->result->quality.left_out_records;
@@ -189,8 +216,8 @@ void gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static void (*const checks[])(const struct jp_evidence *,
                                   struct jp_sentence *) = {
-        coverage, ranks,    comms,  gaps_nodes, unfinished,
-        cut,      left_out, shared, lost,       bad_lines,
+        coverage,       ranks,   comms,    gaps_nodes, unfinished, cut,
+        cut_recordings, damaged, left_out, shared,     lost,       bad_lines,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

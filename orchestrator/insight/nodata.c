@@ -102,7 +102,7 @@ static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    if (!q->bad_lines && !q->cut_files)
+    if (!q->bad_lines && !q->cut_files && !q->damaged_blocks)
         return false;
     sentence_add(s,
                  "%s file%s hold%s no record that can be read (%s bad "
@@ -114,6 +114,28 @@ static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
                  q->n_notes ? q->notes[0].path : "", q->n_notes ? ": " : "",
                  q->n_notes ? q->notes[0].what : "");
     return true;
+}
+
+static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.in_flight;
+
+    if (n)
+        sentence_add(s,
+                     "%s operation%s had begun, none had ended (jobprof show "
+                     "--pending names them)",
+                     FIG_COUNT(n), sentence_s(n));
+    return n > 0;
+}
+
+static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->lost)
+        sentence_add(s, "the recorder lost all of %s operation%s",
+                     FIG_COUNT(q->lost), sentence_s(q->lost));
+    return q->lost > 0;
 }
 
 static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
@@ -143,8 +165,8 @@ bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static bool (*const reasons[])(const struct jp_evidence *,
                                    struct jp_sentence *) = {
-        not_analysed, mode_off,   not_started, no_output,
-        unreadable,   idle_comms, empty_files,
+        not_analysed, mode_off, not_started, no_output,   unreadable,
+        none_ended,   all_lost, idle_comms,  empty_files,
     };
 
     if (e->analysed && e->result && e->result->quality.records > 0)

@@ -98,6 +98,19 @@ static void say_failed_tasks(const struct jp_evidence *e, struct jp_sentence *s)
                      sentence_s(e->nodes->tasks_failed));
 }
 
+/* So does what the recorder was told to leave out. */
+static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->analysed && e->result ? e->result->quality.capped : 0;
+    const char *disk = e->conf ? jobconf_find(e->conf, "disk") : NULL;
+
+    if (n)
+        sentence_add(s,
+                     "%s operation%s left out by intent: the recorder's cap "
+                     "(disk=%.32s) was reached",
+                     FIG_COUNT(n), sentence_s(n), disk ? disk : "");
+}
+
 void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                     const struct jp_result *result, bool analysed,
                     struct jp_verdict *verdict)
@@ -121,5 +134,6 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
         if (verdict->word == JP_VERDICT_OK)
             say_ok(&e, &s);
     }
+    say_capped(&e, &s);
     say_failed_tasks(&e, &s);
 }

@@ -25,6 +25,15 @@ static void put_dist(struct jp_json *j, json_t *row, const char *key,
     json_out_put(j, row, key, object);
 }
 
+static void put_known(struct jp_json *j, json_t *row, const char *key,
+                      bool known, uint64_t value)
+{
+    if (known)
+        json_out_count(j, row, key, value);
+    else
+        json_out_null(j, row, key);
+}
+
 static json_t *comm_row(struct jp_json *j, const struct jp_result *result,
                         size_t i)
 {
@@ -52,6 +61,9 @@ static json_t *comm_row(struct jp_json *j, const struct jp_result *result,
     json_out_count(j, row, "p2p_records", comm->p2p_records);
     json_out_count(j, row, "bytes", comm->bytes);
     json_out_count(j, row, "time_us", comm->time_us);
+    put_known(j, row, "produced", comm->counted, comm->produced);
+    put_known(j, row, "lost", comm->counted, comm->lost);
+    put_known(j, row, "capped", comm->counted, comm->capped);
     return row;
 }
 

@@ -16,6 +16,12 @@ COUNTER(records)
 COUNTER(coll_records)
 COUNTER(p2p_records)
 COUNTER(lost)
+COUNTER(capped)
+COUNTER(in_flight)
+COUNTER(lost_steps)
+COUNTER(recordings)
+COUNTER(cut_recordings)
+COUNTER(damaged_blocks)
 COUNTER(files)
 COUNTER(bytes_read)
 COUNTER(cut_files)
@@ -92,6 +98,19 @@ const struct jp_quality_item quality_items[] = {
      get_duplicate_records},
     {"nan_busbw", "Records without a bandwidth",
      "nan in the file; left out of means", false, get_nan_busbw},
+    {"capped", "Left out at the recorder's cap", "by intent (disk=)", false,
+     get_capped},
+    {"in_flight", "In flight at the end",
+     "had not ended when the recorder counted last", false, get_in_flight},
+    {"lost_steps", "Network steps lost", "no wait includes them", false,
+     get_lost_steps},
+    {"recordings", "Files of the recorder", "among the files read", false,
+     get_recordings},
+    {"cut_recordings", "Recordings cut",
+     "without a final block: at most 100 ms of each are missing besides", false,
+     get_cut_recordings},
+    {"damaged_blocks", "Damaged blocks", "of the recorder's files, left aside",
+     false, get_damaged_blocks},
 };
 const size_t quality_n_items = sizeof(quality_items) / sizeof(*quality_items);
 

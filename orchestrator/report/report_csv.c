@@ -50,6 +50,14 @@ static void cells(struct jp_csv *csv, const struct jp_result *r)
     }
 }
 
+static void put_if(struct jp_csv *csv, bool known, uint64_t value)
+{
+    if (known)
+        csv_out_count(csv, value);
+    else
+        csv_out_empty(csv);
+}
+
 static void comms(struct jp_csv *csv, const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_comms; i++) {
@@ -71,16 +79,11 @@ static void comms(struct jp_csv *csv, const struct jp_result *r)
         csv_out_text(csv, c->why);
         csv_out_count(csv, c->p2p_records);
         csv_out_list(csv, c->hosts, c->n_hosts);
+        put_if(csv, c->counted, c->produced);
+        put_if(csv, c->counted, c->lost);
+        put_if(csv, c->counted, c->capped);
         csv_out_end(csv);
     }
-}
-
-static void put_if(struct jp_csv *csv, bool known, uint64_t value)
-{
-    if (known)
-        csv_out_count(csv, value);
-    else
-        csv_out_empty(csv);
 }
 
 static void ranks(struct jp_csv *csv, const struct jp_result *r)
@@ -226,7 +229,8 @@ static const struct sheet {
      cells},
     {"comms",
      "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"
-     "ops_complete,records,bytes,time_us,evidence,why,p2p_records,hosts",
+     "ops_complete,records,bytes,time_us,evidence,why,p2p_records,hosts,"
+     "produced,lost,capped",
      comms},
     {"ranks",
      "comm,comm_name,rank,host,pid,records,timed_ops,last_ops,"

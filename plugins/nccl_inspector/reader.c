@@ -135,14 +135,12 @@ static bool good_id(const struct inspector_text *id)
     return true;
 }
 
-/* Printable ASCII without blanks, quotes, commas and slashes: what may stand in
- * a CSV cell or a path without care. */
-static bool good_word(const struct inspector_text *word, size_t max)
+bool inspector_good_word(const char *text, size_t len, size_t max)
 {
-    if (!word->len || word->len > max)
+    if (!len || len > max)
         return false;
-    for (size_t i = 0; i < word->len; i++) {
-        unsigned char b = (unsigned char) word->text[i];
+    for (size_t i = 0; i < len; i++) {
+        unsigned char b = (unsigned char) text[i];
 
         if (b <= 0x20 || b >= 0x7f || b == '"' || b == ',' || b == '/' ||
             b == '\\' || b == '<' || b == '>' || b == '&')
@@ -183,7 +181,8 @@ static bool take_text(struct parse *p, const struct key *key)
     if (!raw.plain)
         *out = (struct inspector_text){
             copy, reader_json_decode(&raw, copy, key->max + 2)};
-    return out == &r->id ? good_id(out) : good_word(out, key->max);
+    return out == &r->id ? good_id(out)
+                         : inspector_good_word(out->text, out->len, key->max);
 }
 
 static bool take_number(struct parse *p, const struct key *key)
@@ -281,6 +280,20 @@ static bool take_section(struct parse *p, const struct section *section)
     return reader_json_take(&p->c, '}') || refuse(p->reader, "broken JSON");
 }
 
+static bool check_p2p(struct parse *p, uint32_t n_ranks)
+{
+    const struct inspector_record *r = p->record;
+
+    if (!r->p2p)
+        return true;
+    if (r->func.len != 4 ||
+        (memcmp(r->func.text, "Send", 4) && memcmp(r->func.text, "Recv", 4)))
+        return bad_key(p, "bad", "\"p2p\":");
+    if (r->peer >= n_ranks)
+        return bad_key(p, "bad", "\"p2p_peer\":");
+    return true;
+}
+
 /* What must be there and agree once all keys are read. */
 static bool check(struct parse *p)
 {
@@ -306,16 +319,16 @@ static bool check(struct parse *p)
         if (quoted && !(p->has & rows[i].has))
             return bad_key(p, "no", quoted);
     }
+    if (!r->n_ranks && !r->nnodes) {
+        r->busbw_nan = true;
+        r->busbw_micro = 0;
+        return check_p2p(p, INSPECTOR_MAX_RANKS);
+    }
     if (!r->n_ranks || r->rank >= r->n_ranks)
         return bad_key(p, "bad", "\"rank\":");
     if (!r->nnodes || r->nnodes > r->n_ranks)
         return bad_key(p, "bad", "\"nnodes\":");
-    if (r->p2p && (r->func.len != 4 || (memcmp(r->func.text, "Send", 4) &&
-                                        memcmp(r->func.text, "Recv", 4))))
-        return bad_key(p, "bad", "\"p2p\":");
-    if (r->p2p && r->peer >= r->n_ranks)
-        return bad_key(p, "bad", "\"p2p_peer\":");
-    return true;
+    return check_p2p(p, r->n_ranks);
 }
 
 enum inspector_line inspector_read_line(struct inspector_reader *reader,

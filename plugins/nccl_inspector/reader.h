@@ -4,9 +4,11 @@
  * write them: {"header":{..},"metadata":{..},"coll_perf":{..}} or "p2p_perf".
  * Read leniently: any order of keys, blanks, escapes, unknown keys however
  * nested (verbose traces among them), an absent comm_name, timing source or
- * metadata. Trusted is nothing: rank < n_ranks <= 1,048,576, 1 <= nnodes <=
- * n_ranks, id is 0x and at most 16 hex digits, names of hosts and functions are
- * printable ASCII of limited length, numbers have limits.
+ * metadata. n_ranks and nnodes both 0 are "not told" (our recorder under NCCL
+ * before 2.27): such a record has no bandwidth. Trusted is nothing: rank <
+ * n_ranks <= 1,048,576, 1 <= nnodes <= n_ranks, id is 0x and at most 16 hex
+ * digits, names of hosts and functions are printable ASCII of limited length,
+ * numbers have limits.
  *
  * A faster way (structure speculation: compare the line with the last
  * communicators' prefixes byte for byte) belongs at the head of
@@ -46,9 +48,9 @@ struct inspector_record {
     uint64_t sn; /* per (communicator, function); p2p: per rank */
     uint64_t bytes;
     uint64_t exec_us;
-    uint64_t busbw_micro; /* 1e-6 GB/s; 0 if busbw_nan */
-    uint32_t rank, n_ranks, nnodes;
-    uint32_t peer; /* p2p only */
+    uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
+    uint32_t rank, n_ranks, nnodes; /* the last two 0: not told */
+    uint32_t peer;                  /* p2p only */
     bool p2p;
     bool has_sn;    /* always true for a collective */
     bool busbw_nan; /* nan, inf or absent */
@@ -60,6 +62,11 @@ enum inspector_line {
     INSPECTOR_OTHER, /* a JSON object, but no coll_perf or p2p_perf in it */
     INSPECTOR_BAD    /* why says what */
 };
+
+/* Whether a name may be a host's or a function's: printable ASCII without
+ * blanks, quotes, commas and slashes, of 1 to max bytes: what may stand in a
+ * CSV cell or a path without care. */
+bool inspector_good_word(const char *text, size_t len, size_t max);
 
 /* One a thread; zero-initialised by its owner, nothing to free. */
 struct inspector_reader {

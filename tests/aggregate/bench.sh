@@ -1,5 +1,6 @@
 #!/bin/bash
-# bench.sh - the join against wc -l and gzip -dc on the same files, as ratios.
+# bench.sh - the join against wc -l and gzip -dc on the same files, as ratios,
+# and the recorder's files beside the JSON lines of the same records.
 #
 # Only ratios of one run carry over to other machines (facts: a whole job at
 # <= 4 times wc -l with one thread, .gz at <= 1.5 times bare inflate).
@@ -9,6 +10,7 @@ export LC_ALL=C
 top_builddir=${top_builddir:-.}
 gen=${GEN_LOGS:-$top_builddir/tests/aggregate/gen_logs}
 jobprof=${JOBPROF:-$top_builddir/orchestrator/jobprof}
+gen_jpr=${GEN_JPR:-$top_builddir/tests/aggregate/gen_jpr}
 dump=${DUMP_RESULT:-$top_builddir/tests/aggregate/dump_result}
 iterations=${BENCH_ITERATIONS:-600}
 runs=${BENCH_RUNS:-3}
@@ -50,6 +52,27 @@ peak() { # FOLDER: kilobytes, and a row of operations
     echo "peak memory: $kb KB for $rows operations, $((kb * 1024 / rows)) B each"
 }
 
+# The same records as the recorder has them; both ways in operations a second.
+recordings() { # FOLDER-OF-LOGS
+    local ops mb kind threads
+    mkdir "$work/jpr"
+    for log in "$1"/*.log; do
+        "$gen_jpr" -l "$log" > "$work/jpr/$(basename "$log" .log).jpr"
+    done
+    ops=$(cat "$1"/*.log | wc -l)
+    mb=$(cat "$work/jpr"/* | wc -c | awk '{ print $1 / 1e6 }')
+    echo "recordings: $ops records in $mb MB," \
+        "$(echo "$mb $ops" | awk '{ printf "%.1f", $1 * 1e6 / $2 }') B each"
+    for threads in 1 2; do
+        for kind in "$1" "$work/jpr"; do
+            seconds "$dump" -t $threads stat "$kind"
+        done | paste - - | awk -v ops="$ops" -v mb="$mb" -v threads=$threads '{
+            printf "recordings: join, %d thread %16.3f s %8.0f MB/s  %6.2f M records/s (JSON %.2f)\n",
+                   threads, $2, mb / $2, ops / $2 / 1e6, ops / $1 / 1e6 }'
+    done
+    rm -rf "$work/jpr"
+}
+
 for set in plain verbose; do
     mkdir "$work/$set"
     "$gen" -o "$work/$set" -n 8 -r 8 -i "$iterations" \
@@ -60,6 +83,7 @@ for set in plain verbose; do
     measure $set "$work/$set" "$mb" "$base" "wc -l"
     if [ $set = plain ]; then
         peak "$work/plain"
+        recordings "$work/plain"
         gzip -6 "$work/plain"/*.log
         base=$(seconds gzip -dc "$work/plain"/*.gz)
         echo "gz: gzip -dc takes $base s"

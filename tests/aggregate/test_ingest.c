@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/ingest/countsfile.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "tests/common/tempdir.h"
 
@@ -262,6 +261,7 @@ static void walks_folders(void **state)
     put(dir, "b.log", "12");
     put(dir, "a.jsonl.gz", "1");
     put(dir, "a.counts.json", "{}");
+    put(dir, "d.jpr", "");
     put(dir, "a.prom", "x");
     put(dir, ".log", "x");
     put(sub, "c.log.gz", "");
@@ -275,10 +275,9 @@ static void walks_folders(void **state)
         snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/d");
     }
     assert_int_equal(logwalk_init(&walk, inputs, 3, NULL), 0);
-    assert_int_equal(walk.n_logs, 3 + LOGWALK_MAX_DEPTH);
+    assert_int_equal(walk.n_logs, 4 + LOGWALK_MAX_DEPTH);
     assert_non_null(strstr(walk.logs[0].path, "/a.jsonl.gz"));
     assert_non_null(strstr(walk.logs[1].path, "/b.log"));
-    assert_int_equal(walk.n_counts, 1);
     assert_int_equal(walk.bytes, 3);
     assert_int_equal(walk.n_skips, 4); /* root z.log pipe.log, too deep */
     logwalk_fini(&walk);
@@ -295,60 +294,6 @@ static void refuses_missing_inputs(void **state)
     assert_int_equal(walk.n_logs, 0);
 }
 
-#define COMM(produced, finalized)                                              \
-    "{\"id\":\"0x1\",\"produced\":" produced ",\"finalized\":" finalized "}"
-
-static void reads_counts(void **state)
-{
-    static const struct {
-        const char *text;
-        int rc;
-        struct jp_counts counts;
-    } rows[] = {
-        {"", -1, {0}},
-        {"[]", -1, {0}},
-        {"{\"comms\":[]}", -1, {0}},
-        {"{\"records_lost\":-1,\"comms\":[]}", -1, {0}},
-        {"{\"records_lost\":1e3,\"comms\":[]}", -1, {0}},
-        {"{\"records_lost\":0,\"comms\":[1]}", -1, {0}},
-        {"{\"records_lost\":0,\"comms\":[" COMM("{\"A\":-1}", "true") "]}",
-         -1,
-         {0}},
-        {"{\"records_lost\":0,\"comms\":[" COMM("{\"A\":9223372036854775807}",
-                                                "true") "]}",
-         -1,
-         {0}},
-        {"{\"records_lost\":2,\"comms\":[]}", 0, {0, 2, true}},
-        {"{\"records_lost\":0,\"comms\":[" COMM(
-             "{\"A\":3,\"B\":4}", "true") "," COMM("{}", "true") "]}",
-         0,
-         {7, 0, true}},
-        {"{\"records_lost\":0,\"comms\":[" COMM("{\"A\":3}", "true") "," COMM(
-             "{\"A\":5}", "false") "]}",
-         0,
-         {8, 0, false}},
-    };
-
-    (void) state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct jp_counts c = {99, 99, false};
-        struct jp_error err = {""};
-        int rc = countsfile_parse(rows[i].text, strlen(rows[i].text), "c.json",
-                                  &c, &err);
-
-        if (rc != rows[i].rc)
-            fail_msg("%s: %d", rows[i].text, rc);
-        if (rc < 0) {
-            assert_int_equal(c.produced, 99);
-            assert_non_null(strstr(err.text, "c.json"));
-        } else {
-            assert_int_equal(c.produced, rows[i].counts.produced);
-            assert_int_equal(c.lost, rows[i].counts.lost);
-            assert_int_equal(c.finalized, rows[i].counts.finalized);
-        }
-    }
-}
-
 #define IN_DIR(test)                                                           \
     cmocka_unit_test_setup_teardown(test, tempdir_make, tempdir_drop)
 
@@ -360,7 +305,6 @@ int main(void)
         cmocka_unit_test(stops_a_bomb), IN_DIR(opens_only_files),
         IN_DIR(ignores_growth),         IN_DIR(survives_truncation),
         IN_DIR(walks_folders),          IN_DIR(refuses_missing_inputs),
-        cmocka_unit_test(reads_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,37 +284,6 @@ static void gives_up_waits_first(void **state)
     result_destroy(r);
 }
 
-static void counts_what_the_recorder_counted(void **state)
-{
-    static const char counts[] =
-        "{\"records_lost\":3,\"comms\":[{\"produced\":{\"AllReduce\":8},"
-        "\"finalized\":true}]}";
-    struct jp_result *r;
-
-    PUT(*state, "h-pid1.log", {.sn = 0});
-    free(tempdir_file(*state, "h-pid1.counts.json", 0600, counts));
-    r = run(*state, 1, 0); /* rank 1 was not counted */
-    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
-    assert_int_equal(r->quality.expected, 8);
-    assert_int_equal(r->quality.lost, 3);
-    result_destroy(r);
-    PUT(*state, "h-pid12.log", {.sn = 0, .rank = 1}); /* has no counts */
-    r = run(*state, 1, 0);
-    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
-    assert_int_equal(r->quality.expected, 8);
-    result_destroy(r);
-    free(tempdir_file(*state, "h-pid12.counts.json", 0600, counts));
-    r = run(*state, 1, 0);
-    assert_int_equal(r->quality.expected_kind, JP_EXPECT_COUNTED);
-    assert_int_equal(r->quality.expected, 16);
-    result_destroy(r);
-    free(tempdir_file(*state, "h-pid12.counts.json", 0600, "{\"comms\":"));
-    r = run(*state, 1, 0);
-    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
-    assert_int_equal(r->quality.n_notes, 1);
-    result_destroy(r);
-}
-
 #define P2P(rank, func, peer, sn)                                              \
     "{\"header\":{\"id\":\"0x1\",\"rank\":" rank                               \
     ",\"n_ranks\":2,\"nnodes\":1},\"metadata\":{\"dump_timestamp_us\":1000,"   \
@@ -428,7 +397,6 @@ int main(void)
         IN_DIR(judges_gaps),
         IN_DIR(keeps_to_the_bound),
         IN_DIR(gives_up_waits_first),
-        IN_DIR(counts_what_the_recorder_counted),
         IN_DIR(expects_send_and_recv),
         IN_DIR(notes_odd_files),
         IN_DIR(explains_types),

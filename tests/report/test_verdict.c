@@ -224,6 +224,35 @@ static void cut(struct fixture *f)
     f->result.quality.cut_files = 2;
 }
 
+static void cut_recordings(struct fixture *f)
+{
+    f->result.quality.recordings = 32;
+    f->result.quality.cut_recordings = 2;
+}
+
+static void stuck(struct fixture *f)
+{
+    f->result.quality.in_flight = 31;
+}
+
+static void damaged(struct fixture *f)
+{
+    f->result.quality.damaged_blocks = 1;
+}
+
+static void first_hangs(struct fixture *f)
+{
+    empty_files(f);
+    f->result.quality.in_flight = 8;
+}
+
+static void capped(struct fixture *f)
+{
+    much_lost(f);
+    f->result.quality.capped = f->result.quality.expected -
+                               f->result.quality.records;
+}
+
 static void few_bad_lines(struct fixture *f)
 {
     f->result.quality.bad_lines = 5;
@@ -270,6 +299,8 @@ static const struct {
     {no_library, JP_VERDICT_NODATA, "no profiler library was set"},
     {empty_files, JP_VERDICT_NODATA, "8 files without a record"},
     {bad_files, JP_VERDICT_NODATA, "no record that can be read (12 bad lines"},
+    {first_hangs, JP_VERDICT_NODATA,
+     "8 operations had begun, none had ended (jobprof show --pending"},
     {idle_comms, JP_VERDICT_NODATA, "13 communicators, but no operation"},
     {much_lost, JP_VERDICT_INCOMPLETE,
      "90.0 % of the records present (97,920 of 108,800, counted)"},
@@ -296,6 +327,14 @@ static const struct {
     {unfinished_bound, JP_VERDICT_INCOMPLETE,
      "1 node did not finish (gpu-node-0311)"},
     {cut, JP_VERDICT_INCOMPLETE, "2 of 32 files end in mid-line"},
+    {cut_recordings, JP_VERDICT_INCOMPLETE,
+     "2 of 32 recordings cut: at most 100 ms of each are missing"},
+    {stuck, JP_VERDICT_INCOMPLETE,
+     "31 operations had not ended (jobprof show --pending names them)"},
+    {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
+    {capped, JP_VERDICT_OK,
+     "10,880 operations left out by intent: the recorder's cap (disk="},
+    {capped, JP_VERDICT_OK, "90.0 % of the records present (counted)"},
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
     {memory_limit, JP_VERDICT_INCOMPLETE, "1,234 records left out"},

@@ -3,7 +3,7 @@
 # the step's end (ms) and leaves the report to come.
 
 # The step runs: its recorder has written something.
-step_profiled() { ls "$1"/raw/*/*.log >/dev/null 2>&1; }
+step_profiled() { ls "$1"/raw/*/*.jpr >/dev/null 2>&1; }
 
 # Each way: end_NAME JOBNAME; sets step_dir, ended_ms, and limit (s).
 end_normal() {

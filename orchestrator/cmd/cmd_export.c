@@ -1,0 +1,140 @@
+/* cmd_export.c - `jobprof export`: the recorder's files in others' formats. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/export/export.h"
+
+static const char help[] =
+    "usage: jobprof export inspector|chrome [options] DIR|JOBID[.STEP]\n"
+    "\n"
+    "Write what jobprof's recorder has recorded (.jpr files) in another "
+    "format.\n"
+    "DIR is a step's or a job's directory, or any folder.\n"
+    "\n"
+    "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a "
+    ".log\n"
+    "             for each file, or all lines on standard output. Operations "
+    "of\n"
+    "             the copy engines, which Inspector lacks, are AllGather-CE "
+    "...\n"
+    "  chrome     one trace of the whole step in JSON Trace Event Format, for\n"
+    "             ui.perfetto.dev: a process a rank, a thread a communicator.\n"
+    "             Hosts' times stand beside each other as good as their "
+    "clocks\n"
+    "             are set (NTP: often a millisecond apart, not microseconds)\n"
+    "\n"
+    "  -o, --output PATH  inspector: a folder, made if it is not there; "
+    "chrome:\n"
+    "                     a file; - is standard output, which is the default\n"
+    "      --config FILE  the site's settings\n"
+    "  -q, --quiet        say nothing about what was odd\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
+    "rest is written), 4 no file of the recorder, 5 input or output failed.\n";
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"config", required_argument, NULL, 'c'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    const char *format, *word, *output, *config;
+    bool quiet;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, "jobprof: export: %s (jobprof export --help)\n", what);
+    return JP_EXIT_USAGE;
+}
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c;
+
+    optind = 0;
+    while ((c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
+        switch (c) {
+        case 'o':
+            a->output = optarg;
+            break;
+        case 'c':
+            a->config = optarg;
+            break;
+        case 'q':
+            a->quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return JP_EXIT_OK;
+        default:
+            return JP_EXIT_USAGE; /* getopt has said why */
+        }
+    }
+    if (argc - optind != 2)
+        return usage("takes a format and one DIR or JOBID[.STEP]");
+    a->format = argv[optind];
+    a->word = argv[optind + 1];
+    if (a->output && (!*a->output || !strcmp(a->output, "-")))
+        a->output = NULL;
+    if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome"))
+        return usage("the format is inspector or chrome");
+    return -1;
+}
+
+static int write_chrome(const struct arguments *a, struct jp_recwalk *walk,
+                        struct export_done *done, struct jp_error *err)
+{
+    struct jp_tempfile file;
+
+    if (!a->output)
+        return export_chrome(walk, stdout, done, err);
+    if (fileio_temp_open(&file, a->output, err) < 0)
+        return -1;
+    if (export_chrome(walk, file.stream, done, err) < 0) {
+        fileio_temp_abort(&file);
+        return -1;
+    }
+    return fileio_temp_commit(&file, err);
+}
+
+int cmd_export(int argc, char **argv)
+{
+    struct cmd_inputs inputs = {.command = "export"};
+    struct export_done done = {0};
+    struct arguments a = {0};
+    struct jp_error err = {""};
+    int rc = parse(argc, argv, &a);
+
+    if (rc >= 0)
+        return rc;
+    inputs.quiet = a.quiet;
+    rc = cmd_inputs_init(&inputs, a.word, a.config);
+    if (rc != JP_EXIT_OK)
+        return rc;
+    rc = strcmp(a.format, "chrome")
+             ? export_inspector(&inputs.walk, a.output, stdout, &done, &err)
+             : write_chrome(&a, &inputs.walk, &done, &err);
+    if (rc < 0) {
+        fprintf(stderr, "jobprof: export: %s\n", err.text);
+        rc = JP_EXIT_IO;
+    } else {
+        rc = cmd_inputs_judge(&inputs);
+    }
+    if (done.left_out && !a.quiet)
+        fprintf(stderr,
+                "jobprof: %" PRIu64 " operations left out: their communicator "
+                "or time is not told\n",
+                done.left_out);
+    cmd_inputs_fini(&inputs);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* cmd_inputs.h - the recorder's files that a user's word means. */
+#ifndef JP_CMD_CMD_INPUTS_H
+#define JP_CMD_CMD_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+#include "orchestrator/ingest/recwalk.h"
+
+struct cmd_inputs {
+    struct jp_recwalk walk;
+    char **folders; /* raw/ of the steps, or the folder or file itself */
+    size_t n;
+    bool quiet;
+    const char *command; /* for what it says on stderr */
+};
+
+/* Finds DIR (a step's or a job's directory, any folder, a file) or
+ * JOBID[.STEP]. JP_EXIT_OK, or the exit status after saying why. */
+int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
+                    const char *config);
+void cmd_inputs_fini(struct cmd_inputs *inputs);
+
+/* Once all was read: says what was odd, and returns the exit status. */
+int cmd_inputs_judge(const struct cmd_inputs *inputs);
+
+#endif

@@ -1,0 +1,172 @@
+/* cmd_show.c - `jobprof show`: operations of a step, on the terminal. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/show/opsum.h"
+#include "orchestrator/show/stuck.h"
+
+static const char help[] =
+    "usage: jobprof show [options] DIR|JOBID[.STEP]\n"
+    "\n"
+    "Show the operations that jobprof's recorder has recorded (.jpr files), "
+    "for\n"
+    "each communicator, function and size: how many, their times and bus\n"
+    "bandwidths. DIR is a step's or a job's directory, or any folder; the "
+    "step\n"
+    "may still be running.\n"
+    "\n"
+    "  --rank R       only of rank R of the program (SLURM_PROCID; where that "
+    "is\n"
+    "                 not known, the rank in its largest communicator)\n"
+    "  --node N       only of that host, or that folder of raw/\n"
+    "  --comm ID      only of the communicator with that id or name\n"
+    "  --pending      instead: the operations that had not ended, which ranks\n"
+    "                 are in them, and which never came\n"
+    "  --json         for programs\n"
+    "  --config FILE  the site's settings\n"
+    "  -q, --quiet    say nothing about what was odd\n"
+    "  -h, --help     this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
+    "rest is shown), 4 no file of the recorder, 5 input or output failed.\n";
+
+enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_PENDING, OPT_JSON, OPT_CONFIG };
+
+static const struct option long_options[] = {
+    {"rank", required_argument, NULL, OPT_RANK},
+    {"node", required_argument, NULL, OPT_NODE},
+    {"comm", required_argument, NULL, OPT_COMM},
+    {"pending", no_argument, NULL, OPT_PENDING},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    struct opsum_filter filter;
+    const char *word, *config;
+    bool pending, json, quiet;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, "jobprof: show: %s (jobprof show --help)\n", what);
+    return JP_EXIT_USAGE;
+}
+
+/* One option. -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    struct jp_error err;
+
+    switch (c) {
+    case OPT_RANK:
+        if (num_parse_i64(optarg, 0, INT64_MAX, &a->filter.rank, &err) == 0)
+            return -1;
+        fprintf(stderr, "jobprof: show: --rank: %s\n", err.text);
+        return JP_EXIT_USAGE;
+    case OPT_NODE:
+        a->filter.node = optarg;
+        return *optarg ? -1 : usage("--node: empty");
+    case OPT_COMM:
+        a->filter.comm = optarg;
+        return *optarg ? -1 : usage("--comm: empty");
+    case OPT_PENDING:
+        a->pending = true;
+        return -1;
+    case OPT_JSON:
+        a->json = true;
+        return -1;
+    case OPT_CONFIG:
+        a->config = optarg;
+        return -1;
+    case 'q':
+        a->quiet = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return JP_EXIT_OK;
+    default:
+        return JP_EXIT_USAGE; /* getopt has said why */
+    }
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
+        rc = take_option(c, a);
+    if (rc >= 0)
+        return rc;
+    if (argc - optind != 1)
+        return usage("takes one DIR or JOBID[.STEP]");
+    if (a->pending && (a->filter.rank >= 0 || a->filter.node || a->filter.comm))
+        return usage("--pending is about all ranks");
+    a->word = argv[optind];
+    return -1;
+}
+
+static int show_pending(struct jp_recwalk *walk, bool json,
+                        struct jp_error *err)
+{
+    struct jp_stuck stuck;
+    int rc = stuck_read(walk, &stuck, err);
+
+    if (rc < 0)
+        return rc;
+    if (json)
+        rc = stuck_print_json(&stuck, stdout, err);
+    else if (stuck.n_processes)
+        rc = stuck_print(&stuck, stdout, err);
+    stuck_fini(&stuck);
+    return rc;
+}
+
+static int show_sums(struct jp_recwalk *walk, const struct arguments *a,
+                     struct jp_error *err)
+{
+    struct jp_opsum sum;
+    int rc = opsum_read(walk, &a->filter, &sum, err);
+
+    if (rc < 0)
+        return rc;
+    if (a->json)
+        rc = opsum_print_json(&sum, stdout, err);
+    else if (walk->files)
+        rc = opsum_print(&sum, stdout, err);
+    opsum_fini(&sum);
+    return rc;
+}
+
+int cmd_show(int argc, char **argv)
+{
+    struct cmd_inputs inputs = {.command = "show"};
+    struct arguments a = {.filter = {.rank = -1}};
+    struct jp_error err = {""};
+    int rc = parse(argc, argv, &a);
+
+    if (rc >= 0)
+        return rc;
+    inputs.quiet = a.quiet;
+    rc = cmd_inputs_init(&inputs, a.word, a.config);
+    if (rc != JP_EXIT_OK)
+        return rc;
+    rc = a.pending ? show_pending(&inputs.walk, a.json, &err)
+                   : show_sums(&inputs.walk, &a, &err);
+    if (rc < 0) {
+        fprintf(stderr, "jobprof: show: %s\n", err.text);
+        rc = JP_EXIT_IO;
+    } else {
+        rc = cmd_inputs_judge(&inputs);
+    }
+    cmd_inputs_fini(&inputs);
+    return rc;
+}

@@ -1,0 +1,406 @@
+/* recfile.c - what stands once in a recorder's file, and its operations. */
+#include "orchestrator/ingest/recfile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
+
+#define MAGIC_BYTES 8
+
+int recfile_probe(const char *path, struct jp_error *err)
+{
+    uint8_t magic[JPR_HEAD_BYTES], head[MAGIC_BYTES];
+    int fd = fileio_open_regular(path, false, err);
+    ssize_t n;
+
+    if (fd < 0)
+        return -1;
+    n = pread(fd, head, sizeof(head), 0);
+    if (n < 0)
+        error_set(err, "%s: %m", path);
+    close(fd);
+    jpr_head_write(magic);
+    return n < 0 ? -1 : n > 0 && !memcmp(head, magic, (size_t) n);
+}
+
+static int begin(struct jp_recfile *file, struct jpr_reader *reader)
+{
+    *file = (struct jp_recfile){
+        .reader = reader, .why = "no header", .pid = -1, .procid = -1};
+    return reader ? 0 : -1;
+}
+
+int recfile_open(struct jp_recfile *file, const char *path,
+                 struct jp_error *err)
+{
+    return begin(file, jpr_open(path, err));
+}
+
+int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
+                       const char *name, struct jp_error *err)
+{
+    return begin(file, jpr_open_bytes(bytes, n, name, err));
+}
+
+static void free_comm(struct recfile_comm *comm)
+{
+    if (comm)
+        free(comm->counts);
+    free(comm);
+}
+
+void recfile_close(struct jp_recfile *file)
+{
+    for (uint32_t i = 0; i < file->n_comms; i++)
+        free_comm(file->comms[i]);
+    free(file->comms);
+    free(file->notes);
+    jpr_close(file->reader);
+    *file = (struct jp_recfile){0};
+}
+
+/* Copies text, cut at a whole character. */
+static void copy_text(char *out, size_t size, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (n >= size) {
+        n = size - 1;
+        while (n > 0 && ((unsigned char) text[n] & 0xc0) == 0x80)
+            n--;
+    }
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+static struct inspector_text text_of(const char *text)
+{
+    return (struct inspector_text){text, strlen(text)};
+}
+
+static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
+{
+    size_t len = 0;
+    FILE *out = h->n_notes ? open_memstream(&file->notes, &len) : NULL;
+
+    if (!out)
+        return; /* notes are no figures */
+    for (uint32_t i = 0; i < h->n_notes; i++)
+        fprintf(out, "%s%.200s", i ? "; " : "", h->notes[i]);
+    if (fclose(out) != 0) {
+        free(file->notes);
+        file->notes = NULL;
+    }
+}
+
+static void take_header(struct jp_recfile *file, const struct jpr_header *h)
+{
+    if (file->has_header)
+        return;
+    file->has_header = true;
+    file->clocks = h->clocks;
+    file->procid = h->procid;
+    file->pid = h->pid <= INT64_MAX ? (int64_t) h->pid : -1;
+    copy_text(file->host, sizeof(file->host), h->hostname);
+    file->host_len = strlen(file->host);
+    copy_text(file->recorder, sizeof(file->recorder), h->recorder);
+    take_notes(file, h);
+    file->why = file->pid < 0 ? "bad pid"
+                : inspector_good_word(h->hostname, strlen(h->hostname),
+                                      INSPECTOR_MAX_HOST)
+                    ? NULL
+                    : "bad host name";
+}
+
+void recfile_id(uint64_t hash, char id[INSPECTOR_MAX_ID + 1])
+{
+    char full[2 + 16 + 1];
+
+    snprintf(full, sizeof(full), "0x%" PRIx64, hash);
+    snprintf(id, INSPECTOR_MAX_ID + 1, "%.16s", full);
+}
+
+static const char *judge(const struct jpr_comm *comm)
+{
+    if (!comm->n_ranks && !comm->n_nodes && comm->rank >= 0 &&
+        comm->rank < INSPECTOR_MAX_RANKS)
+        return NULL; /* NCCL before 2.27 tells no sizes */
+    if (comm->n_ranks < 1 || comm->n_ranks > INSPECTOR_MAX_RANKS ||
+        comm->rank < 0 || comm->rank >= comm->n_ranks)
+        return "bad rank";
+    if (comm->n_nodes < 1 || comm->n_nodes > comm->n_ranks)
+        return "bad number of nodes";
+    return NULL;
+}
+
+static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
+{
+    struct inspector_record *base = &to->base;
+
+    to->why = judge(comm);
+    recfile_id(comm->id, to->id);
+    copy_text(to->name, sizeof(to->name), comm->name);
+    *base = (struct inspector_record){
+        .id = text_of(to->id), .name = text_of(to->name), .has_sn = true};
+    if (!strcmp(to->name, "unknown"))
+        base->name.len = 0;
+    if (to->why)
+        return;
+    base->rank = (uint32_t) comm->rank;
+    base->n_ranks = (uint32_t) comm->n_ranks;
+    base->nnodes = (uint32_t) comm->n_nodes;
+}
+
+/* 0, or -1 without memory. */
+static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
+{
+    uint32_t n = file->n_comms;
+    struct recfile_comm *one = calloc(1, sizeof(*one));
+
+    if (!one)
+        return -1;
+    if (comm->index >= n) {
+        struct recfile_comm **more;
+
+        while (n <= comm->index)
+            n = n ? 2 * n : 16;
+        more = reallocarray(file->comms, n, sizeof(*more));
+        if (!more) {
+            free(one);
+            return -1;
+        }
+        memset(more + file->n_comms, 0, (n - file->n_comms) * sizeof(*more));
+        file->comms = more;
+        file->n_comms = n;
+    }
+    free_comm(file->comms[comm->index]);
+    file->comms[comm->index] = one;
+    fill_comm(one, comm);
+    return 0;
+}
+
+static void add(uint64_t *sum, uint64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = UINT64_MAX;
+}
+
+void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum)
+{
+    *sum = (struct jpr_counts){0};
+    for (size_t i = 0; i < comm->n_counts; i++) {
+        add(&sum->produced, comm->counts[i].counts.produced);
+        add(&sum->written, comm->counts[i].counts.written);
+        add(&sum->lost, comm->counts[i].counts.lost);
+        add(&sum->left_out, comm->counts[i].counts.left_out);
+    }
+}
+
+/* NCCL has a dozen functions; a file that names more is not worth memory. */
+#define MAX_COUNTS 64
+
+/* Replaces the row of a (communicator, function). */
+static int take_row(struct recfile_comm *comm,
+                    const struct jpr_comm_counts *row)
+{
+    struct recfile_count *more, one = {.counts = row->counts};
+
+    copy_text(one.func, sizeof(one.func), row->func);
+    for (size_t i = 0; i < comm->n_counts; i++)
+        if (!strcmp(comm->counts[i].func, one.func)) {
+            comm->counts[i] = one;
+            return 0;
+        }
+    if (comm->n_counts == MAX_COUNTS)
+        return 0;
+    more = reallocarray(comm->counts, comm->n_counts + 1, sizeof(*more));
+    if (!more)
+        return -1;
+    comm->counts = more;
+    more[comm->n_counts++] = one;
+    return 0;
+}
+
+static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
+{
+    for (uint64_t i = 0; i < c->n_rows; i++) {
+        uint32_t comm = c->rows[i].comm;
+
+        if (comm < file->n_comms && file->comms[comm] &&
+            take_row(file->comms[comm], &c->rows[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void take_counters(struct recfile_tail *tail,
+                          const struct jpr_counters *c)
+{
+    *tail = (struct recfile_tail){.counted = true,
+                                  .final = c->final,
+                                  .clocks = c->clocks,
+                                  .in_flight = c->in_flight,
+                                  .lost_steps = c->lost_steps,
+                                  .lost_comms = c->lost_comms};
+    for (int i = 0; i < JPR_N_OP_KINDS; i++) {
+        add(&tail->counts.produced, c->kinds[i].produced);
+        add(&tail->counts.written, c->kinds[i].written);
+        add(&tail->counts.lost, c->kinds[i].lost);
+        add(&tail->counts.left_out, c->kinds[i].left_out);
+    }
+    add(&tail->counts.produced, c->lost_foreign);
+    add(&tail->counts.lost, c->lost_foreign);
+}
+
+int recfile_next(struct jp_recfile *file, struct jpr_record *record,
+                 struct jp_error *err)
+{
+    int rc = jpr_next(file->reader, record, err);
+
+    if (rc <= 0)
+        return rc;
+    if (record->type != JPR_COUNTERS)
+        file->tail.final = false; /* something follows the last block */
+    switch (record->type) {
+    case JPR_HEADER:
+        take_header(file, record->header);
+        break;
+    case JPR_COMM:
+        if (take_comm(file, record->comm) < 0)
+            return error_set(err, "no memory for a communicator");
+        break;
+    case JPR_COUNTERS:
+        take_counters(&file->tail, record->counters);
+        if (take_rows(file, record->counters) < 0)
+            return error_set(err, "no memory for counters");
+        break;
+    case JPR_OP:
+    case JPR_INFLIGHT:
+        break;
+    }
+    return 1;
+}
+
+const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
+                                        uint32_t index)
+{
+    return index < file->n_comms ? file->comms[index] : NULL;
+}
+
+int64_t recfile_rank(const struct jp_recfile *file)
+{
+    int64_t rank = file->procid, largest = 0;
+
+    for (uint32_t i = 0; file->procid < 0 && i < file->n_comms; i++) {
+        const struct jpr_comm *comm = jpr_comm(file->reader, i);
+
+        if (comm && comm->n_ranks > largest) {
+            largest = comm->n_ranks;
+            rank = comm->rank;
+        }
+    }
+    return rank;
+}
+
+uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns)
+{
+    /* modulo 2^64, as the difference may be negative */
+    uint64_t wall = file->clocks.real_ns + (mono_ns - file->clocks.mono_ns);
+
+    return mono_ns && file->has_header && wall <= INT64_MAX ? wall : 0;
+}
+
+uint64_t recfile_end_ns(const struct jpr_op *op)
+{
+    uint64_t end;
+
+    if (op->kernel_last_mono_ns)
+        return op->kernel_last_mono_ns;
+    if (__builtin_add_overflow(op->enqueue_start_mono_ns, op->exec_ns, &end))
+        end = 0;
+    return end > op->enqueue_stop_mono_ns ? end : op->enqueue_stop_mono_ns;
+}
+
+/* Puts a function in the place of the oldest; NULL: its name is none. */
+static const struct recfile_func *add_func(struct jp_recfile *file,
+                                           const struct jpr_op *op)
+{
+    struct recfile_func *f = &file->funcs[file->next_func];
+    int n = snprintf(f->name, sizeof(f->name), "%s%s", op->func,
+                     op->kind == JPR_CE ? RECFILE_CE : "");
+
+    *f->asked = '\0'; /* what was here is gone */
+    if (n < 0 || (size_t) n >= sizeof(f->name) ||
+        !inspector_good_word(f->name, (size_t) n, INSPECTOR_MAX_FUNC) ||
+        (op->kind == JPR_P2P && strcmp(op->func, "Send") &&
+         strcmp(op->func, "Recv")))
+        return NULL;
+    copy_text(f->asked, sizeof(f->asked), op->func);
+    f->kind = op->kind;
+    f->len = (size_t) n;
+    f->rule = bandwidth_find(op->func);
+    file->next_func = (file->next_func + 1) % RECFILE_FUNCS;
+    if (file->n_funcs < RECFILE_FUNCS)
+        file->n_funcs++;
+    return f;
+}
+
+static const struct recfile_func *find_func(struct jp_recfile *file,
+                                            const struct jpr_op *op)
+{
+    for (unsigned i = 0; *op->func && i < file->n_funcs; i++)
+        if (file->funcs[i].kind == op->kind &&
+            !strcmp(file->funcs[i].asked, op->func))
+            return &file->funcs[i];
+    return add_func(file, op);
+}
+
+const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
+                           struct inspector_record *out)
+{
+    const struct recfile_comm *comm = recfile_comm(file, op->comm);
+    uint32_t most;
+
+    if (file->why)
+        return file->why;
+    if (!comm)
+        return "communicator not told";
+    if (comm->why)
+        return comm->why;
+    file->func = find_func(file, op);
+    if (!file->func)
+        return "bad function";
+    *out = comm->base;
+    out->host = (struct inspector_text){file->host, file->host_len};
+    out->pid = file->pid;
+    out->func = (struct inspector_text){file->func->name, file->func->len};
+    out->p2p = op->kind == JPR_P2P;
+    out->sn = op->seq;
+    out->bytes = op->bytes;
+    out->exec_us = op->exec_ns / 1000;
+    out->dump_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;
+    if (out->sn == UINT64_MAX)
+        return "bad sequence number";
+    if (out->bytes > INSPECTOR_MAX_BYTES)
+        return "bad size";
+    if (out->exec_us > INSPECTOR_MAX_TIME_US)
+        return "bad time";
+    most = out->n_ranks ? out->n_ranks : INSPECTOR_MAX_RANKS;
+    if (out->p2p && (op->peer < 0 || op->peer >= most))
+        return "bad peer";
+    out->peer = out->p2p ? (uint32_t) op->peer : 0;
+    out->busbw_micro = bandwidth_micro(
+        bandwidth_of(file->func->rule, out->n_ranks, out->bytes, out->exec_us)
+            .bus_gbs);
+    if (out->busbw_micro > INSPECTOR_MAX_BUSBW_MICRO)
+        return "bad bandwidth";
+    out->busbw_nan = !out->n_ranks;
+    if (out->busbw_nan)
+        out->busbw_micro = 0;
+    return NULL;
+}

@@ -1,0 +1,125 @@
+/* recfile.h - a recorder's file as the records that the join takes.
+ *
+ * A thin layer over plugins/nccl_recorder/jpr_read.h: it remembers what stands
+ * once in a file (header, communicators, the last counters) and turns an
+ * operation into what Inspector would have written of it. Bounds are those of
+ * plugins/nccl_inspector/reader.h, so that a file and its exported lines say
+ * the same.
+ *
+ * - id: NCCL's hash as Inspector prints it, "0x%lx" cut to 16 characters.
+ * - function of an operation by the copy engines: "AllGather-CE". NCCL numbers
+ *   those by a counter of their own (ceSeqNum, one for all functions of a
+ *   communicator), so they must not meet the kernels' "AllGather".
+ * - dump time: the wall clock at the operation's end, by the header's clocks.
+ */
+#ifndef JP_INGEST_RECFILE_H
+#define JP_INGEST_RECFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "orchestrator/ingest/bandwidth.h"
+#include "plugins/nccl_inspector/reader.h"
+#include "plugins/nccl_recorder/jpr_read.h"
+
+#define RECFILE_CE "-CE"
+
+/* The last counters of one function in a communicator. */
+struct recfile_count {
+    char func[INSPECTOR_MAX_FUNC + 1]; /* cut if it is longer */
+    struct jpr_counts counts;
+};
+
+/* A communicator of the file, as records name it. */
+struct recfile_comm {
+    const char *why; /* NULL: its records are good */
+    char id[INSPECTOR_MAX_ID + 1];
+    char name[INSPECTOR_MAX_NAME + 1];
+    struct inspector_record base; /* what all its records share */
+    struct recfile_count *counts;
+    size_t n_counts;
+};
+
+/* A function that operations of the file have named. */
+struct recfile_func {
+    enum jpr_op_kind kind;
+    char asked[INSPECTOR_MAX_FUNC + 1]; /* as the file has it */
+    char name[INSPECTOR_MAX_FUNC + 1];  /* as records have it */
+    size_t len;
+    enum bandwidth_rule rule;
+};
+
+#define RECFILE_FUNCS 8 /* remembered; more only cost time */
+
+/* The last counters of a file, and how it ends. */
+struct recfile_tail {
+    bool counted; /* there were counters */
+    bool final;   /* the process ended in order: nothing is missing behind */
+    struct jpr_clocks clocks;
+    struct jpr_counts counts; /* over all kinds; communicators there was no
+                                 room for count as lost */
+    uint64_t in_flight, lost_steps, lost_comms;
+};
+
+struct jp_recfile {
+    struct jpr_reader *reader;
+    bool has_header;
+    struct jpr_clocks clocks; /* of the header */
+    char host[INSPECTOR_MAX_HOST + 1];
+    size_t host_len;
+    char recorder[64]; /* "jobprof 0.1.0" */
+    char *notes;       /* settings that were not taken; NULL: none */
+    int64_t pid, procid;
+    const char *why;             /* NULL: the header is good */
+    struct recfile_comm **comms; /* by index; entries may be NULL */
+    uint32_t n_comms;
+    struct recfile_tail tail;
+    struct recfile_func funcs[RECFILE_FUNCS];
+    unsigned n_funcs, next_func;
+    const struct recfile_func *func; /* of the last operation */
+};
+
+/* Is it a recorder's, by its first bytes? 1, 0, or -1: cannot be read. */
+int recfile_probe(const char *path, struct jp_error *err);
+
+/* 0 or -1. recfile_close is due only after 0. */
+int recfile_open(struct jp_recfile *file, const char *path,
+                 struct jp_error *err);
+/* The same over bytes, borrowed until the close; name stands in errors. */
+int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
+                       const char *name, struct jp_error *err);
+void recfile_close(struct jp_recfile *file);
+
+/* jpr_next, which sees to the members above. */
+int recfile_next(struct jp_recfile *file, struct jpr_record *record,
+                 struct jp_error *err);
+
+/* NULL: *out is the record of the operation, texts borrowed until the next
+ * call; else why there is none ("bad rank"). */
+const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
+                           struct inspector_record *out);
+
+/* The communicator that an operation names, NULL: not told. */
+const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
+                                        uint32_t index);
+
+/* The process' rank in the program: SLURM_PROCID, else its rank in its largest
+ * communicator told so far; -1: not known. */
+int64_t recfile_rank(const struct jp_recfile *file);
+
+/* Wall clock, ns since 1970, of a CLOCK_MONOTONIC time; 0: not known. */
+uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns);
+
+/* When the operation was over, CLOCK_MONOTONIC: its kernel's end as the host
+ * saw it, else its start and its time. */
+uint64_t recfile_end_ns(const struct jpr_op *op);
+
+/* Adds up the functions of a communicator. */
+void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum);
+
+/* "0x%lx" cut to 16 characters. */
+void recfile_id(uint64_t hash, char id[INSPECTOR_MAX_ID + 1]);
+
+#endif

@@ -1,0 +1,46 @@
+/* progress.h - how far each rank has come in each communicator and function. */
+#ifndef JP_SHOW_PROGRESS_H
+#define JP_SHOW_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/ingest/recfile.h"
+
+/* One rank in one series. Operations of the copy engines are numbered over all
+ * functions of a communicator: func is "" for them. kind JPR_N_OP_KINDS: only
+ * that the rank has the communicator. */
+struct progress_row {
+    uint64_t hash; /* of the communicator */
+    int64_t n_ranks, rank;
+    unsigned kind;
+    char func[INSPECTOR_MAX_FUNC + 1];
+    uint32_t process;
+    uint64_t last; /* the largest sequence number that ended */
+};
+
+struct progress {
+    struct progress_row *rows;
+    size_t n;
+    size_t from; /* the open file's rows begin here */
+};
+
+/* The next rows are another file's. */
+void progress_begin(struct progress *progress);
+/* Each 0, or -1 without memory. */
+int progress_comm(struct progress *progress, const struct jpr_comm *comm,
+                  uint32_t process);
+int progress_op(struct progress *progress, const struct jpr_comm *comm,
+                const struct jpr_op *op, uint32_t process);
+
+/* Sorts by (hash, n_ranks, kind, func, rank), for progress_find. */
+void progress_sort(struct progress *progress);
+/* The rows of a series; *n how many. func is ignored but for collectives. */
+const struct progress_row *progress_find(const struct progress *progress,
+                                         uint64_t hash, int64_t n_ranks,
+                                         unsigned kind, const char *func,
+                                         size_t *n);
+void progress_fini(struct progress *progress);
+
+#endif

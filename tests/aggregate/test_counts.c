@@ -1,0 +1,143 @@
+/* test_counts.c - what should be there, by the recorder's counters, and sizes
+ * that were not told. */
+#include "orchestrator/aggregate/aggregate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/aggregate/jpr_maker.h"
+#include "tests/common/tempdir.h"
+
+static struct jp_result *run(const char *dir, unsigned threads)
+{
+    const struct jp_aggregate_options options = {.threads = threads};
+    struct jp_error err = {""};
+    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
+
+    if (!r)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+/* A recorder's file of one AllReduce of that rank, with counters. */
+static void put_recording(const char *dir, const char *name, unsigned rank,
+                          bool final, uint64_t lost, uint64_t left_out)
+{
+    const struct jpr_comm comm = {.known = true,
+                                  .id = 1,
+                                  .name = "c",
+                                  .rank = rank,
+                                  .n_ranks = 2,
+                                  .n_nodes = 1,
+                                  .gpu_pci = "",
+                                  .gpu_uuid = ""};
+    struct jpr_op op = {.func = "AllReduce",
+                        .datatype = "",
+                        .algo = "",
+                        .proto = "",
+                        .api_func = "",
+                        .api_datatype = "",
+                        .bytes = 64};
+    char path[512];
+    FILE *f;
+    struct jpr_maker *maker;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    maker = jpr_maker_create(f);
+    jpr_maker_header(maker, "h", 1 + rank, rank, "JOBPROF_X=1: unknown");
+    jpr_maker_comm(maker, &comm);
+    jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
+    jpr_maker_op(maker, &op);
+    jpr_maker_counters(maker, JPR_MAKER_MONO_NS, final, lost, left_out);
+    jpr_maker_destroy(maker);
+    fclose(f);
+}
+
+/* Counted once every file has counters and every rank was seen. */
+static void counts_what_the_recorder_counted(void **state)
+{
+    static const char line[] =
+        "{\"header\":{\"id\":\"0x1\",\"rank\":1,\"n_ranks\":2,"
+        "\"nnodes\":1},\"metadata\":{\"hostname\":\"h\",\"pid\":2},"
+        "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":0,"
+        "\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":10}}\n";
+    struct jp_result *r;
+
+    put_recording(*state, "a.jpr", 0, true, 3, 0);
+    r = run(*state, 1); /* rank 1 was not counted */
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
+    assert_int_equal(r->quality.expected, 4);
+    assert_int_equal(r->quality.lost, 3);
+    assert_int_equal(r->quality.recordings, 1);
+    assert_int_equal(r->quality.n_notes, 2); /* lost; the header's note */
+    result_destroy(r);
+    free(tempdir_file(*state, "b.log", 0600, line)); /* has no counters */
+    r = run(*state, 1);
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
+    assert_int_equal(r->quality.records, 2);
+    assert_int_equal(r->ops[0].n, 2); /* both formats join */
+    result_destroy(r);
+    put_recording(*state, "b.log", 1, false, 0, 5); /* told by its bytes */
+    r = run(*state, 2);
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_COUNTED);
+    assert_int_equal(r->quality.expected, 10);
+    assert_int_equal(r->quality.records, 2);
+    assert_int_equal(r->quality.lost, 3);
+    assert_int_equal(r->quality.capped, 5);
+    assert_int_equal(r->quality.cut_files, 0);
+    assert_int_equal(r->quality.cut_recordings, 1);
+    assert_int_equal(r->ops[0].dump_max_us, JPR_MAKER_REAL_NS / 1000 + 20);
+    result_destroy(r);
+}
+
+/* Sizes that were not told come from what was seen. */
+static void guesses_sizes(void **state)
+{
+    static const char line[] =
+        "{\"header\":{\"id\":\"0x1\",\"rank\":%u,\"n_ranks\":0,"
+        "\"nnodes\":0},\"metadata\":{\"hostname\":\"h%u\",\"pid\":%u},"
+        "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":0,"
+        "\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":%u,"
+        "\"coll_busbw_gbs\":0.000000}}\n";
+
+    for (unsigned i = 0; i < 4; i++) {
+        char name[16], text[512];
+
+        snprintf(name, sizeof(name), "%u.log", i);
+        snprintf(text, sizeof(text), line, i, i / 2, i + 1, 10 + i);
+        free(tempdir_file(*state, name, 0600, text));
+    }
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        struct jp_result *r = run(*state, threads);
+
+        assert_int_equal(r->n_comms, 1);
+        assert_int_equal(r->comms[0].n_ranks, 4);
+        assert_int_equal(r->comms[0].nnodes, 2);
+        assert_int_equal(r->comms[0].ops_complete, 1);
+        assert_string_equal(r->comms[0].evidence, "hosts");
+        assert_int_equal(r->quality.nan_busbw, 4);
+        assert_int_equal(r->ranks[0].last_ops, 1);
+        assert_int_equal(r->ranks[0].caused_us, 1 + 2 + 3);
+        result_destroy(r);
+    }
+}
+
+#define IN_DIR(test)                                                           \
+    cmocka_unit_test_setup_teardown(test, tempdir_make, tempdir_drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(counts_what_the_recorder_counted),
+        IN_DIR(guesses_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
