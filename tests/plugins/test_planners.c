@@ -207,21 +207,21 @@ static void test_recorder_size(void **state)
         uint64_t volume, kept;
         const char *lost; /* NULL: nothing */
     } rows[] = {
-        /* 10 x (2 + 1) x 450 B; 10 GiB over one rank */
+        /* 10 x (2 + 1) x 40 B; 10 GiB over one rank */
         {"recorder,iterations=10,colls=2,p2p=1", 0, "16777216", "10737418240",
-         13500, 30, NULL},
+         1200, 30, NULL},
         /* 4 x 50,000 / 10 x 2 x 256 B = 9.8 MiB: 16 MiB hold it */
-        {"recorder,rate=50000", 4, "16777216", "2684354560", 5760000, 12800,
+        {"recorder,rate=50000", 4, "16777216", "2684354560", 512000, 12800,
          NULL},
         /* ten times that is more, mem= caps it */
-        {"recorder,rate=500000", 4, "102400000", "2684354560", 5760000, 12800,
+        {"recorder,rate=500000", 4, "102400000", "2684354560", 512000, 12800,
          NULL},
-        {"recorder,rate=500000,mem=32M", 4, "33554432", "2684354560", 5760000,
+        {"recorder,rate=500000,mem=32M", 4, "33554432", "2684354560", 512000,
          12800, NULL},
-        /* 1 MiB over 8 ranks: 131,072 B hold 291 of 450 B */
-        {"recorder,disk=1M", 8, "16777216", "131072", 131072, 291,
-         "first 291 of 12,800 operations"},
-        {"recorder,disk=1M", 1000, "16777216", "1048", 1048, 2, "first 2 "},
+        /* 1 MiB over 8 ranks: 131,072 B hold 3,276 of 40 B */
+        {"recorder,disk=1M", 8, "16777216", "131072", 131072, 3276,
+         "first 3,276 of 12,800 operations"},
+        {"recorder,disk=1M", 1000, "16777216", "1048", 1048, 26, "first 26 "},
     };
 
     for (size_t i = 0; i < N(rows); i++) {
