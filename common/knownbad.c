@@ -68,6 +68,47 @@ static char *format_release(uint64_t release, char *buf, size_t len)
     return buf;
 }
 
+/* "2.27.3", "2.31.2-2.31.5", "2.32-". */
+static void format_range(const struct knownbad_row *row, char *buf, size_t len)
+{
+    char since[64], until[64];
+
+    format_release(row->since, since, sizeof(since));
+    format_release(row->until, until, sizeof(until));
+    if (row->open)
+        snprintf(buf, len, "%s-", since);
+    else if (row->since == row->until)
+        snprintf(buf, len, "%s", since);
+    else
+        snprintf(buf, len, "%s-%s", since, until);
+}
+
+char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
+                      char *buf, size_t len)
+{
+    uint64_t word;
+    size_t used = 0;
+
+    *buf = '\0';
+    if (knob_number(&mode_knob, mode, &word, NULL) < 0 || !word)
+        return buf;
+    for (size_t i = 0; i < list->n; i++) {
+        char range[160];
+        size_t n;
+
+        if (list->rows[i].action != KNOWNBAD_FALLBACK ||
+            !(list->rows[i].modes & 1u << word))
+            continue;
+        format_range(&list->rows[i], range, sizeof(range));
+        n = strlen(range);
+        if (used + n + 2 > len)
+            break;
+        used += (size_t) snprintf(buf + used, len - used, "%s%s",
+                                  used ? "," : "", range);
+    }
+    return buf;
+}
+
 void knownbad_sentence(const struct knownbad_row *row, const char *mode,
                        const char *release_text, uint64_t release,
                        struct jp_error *out)

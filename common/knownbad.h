@@ -76,6 +76,12 @@ void knownbad_sentence(const struct knownbad_row *row, const char *mode,
                        const char *release_text, uint64_t release,
                        struct jp_error *out);
 
+/* The releases that the list keeps from a backend (KNOWNBAD_FALLBACK), for who
+ * knows the running NCCL's: "2.27.3,2.31.2-2.31.5,2.32-" into buf; "" none.
+ * What does not fit is left out. Returns buf. */
+char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
+                      char *buf, size_t len);
+
 /* Gets the sentence of one matching row. */
 typedef void knownbad_say(void *arg, const struct knownbad_row *row,
                           const char *sentence);

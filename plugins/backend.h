@@ -36,6 +36,8 @@ struct backend_input {
     const char *library;          /* path of the profiler, NULL: not named */
     bool library_exists;          /* on srun's host, a readable file */
     uint32_t release; /* of the library, JP_NCCL_RELEASE; 0: the program's */
+    const char *declined; /* NCCL releases not to profile: knownbad_ranges();
+                             NULL or "": none */
     struct jp_jobshape shape; /* zeros: unknown */
 };
 

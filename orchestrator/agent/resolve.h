@@ -133,6 +133,7 @@ struct resolve_choice {
     struct backend_forecast forecast; /* zeros: not known for this profiler */
     /* what the user has to know, lines; NULL: none. Known trouble of the
      * release, what sizing assumed, and (resolve_conf) variables of his own */
+    char declined[512]; /* for input.declined: releases kept from backend */
     char *warnings;
     char *remarks; /* known trouble that is rare: for the plan only */
 };

@@ -141,6 +141,7 @@ int resolve_env(const struct resolve_input *in, const struct jp_plan *plan,
     const struct backend_planner *planner = choice->backend->planner;
     struct backend_env env = {.soft = !plan_number(&plan->nccl, "force")};
 
+    choice->input.declined = choice->declined;
     if (planner->env && (planner->env(&choice->input, &env, err) < 0 ||
                          check_values(&env, err) < 0))
         goto fail;

@@ -77,6 +77,8 @@ int resolve_known(const struct jp_plan *plan, struct resolve_choice *choice,
     if (knownbad_load(path, plan->known_bad != NULL, complain, &t, &list,
                       &bad) == 0)
         tell_all(plan, choice, &list, &t);
+    knownbad_ranges(&list, choice->backend->name, choice->declined,
+                    sizeof(choice->declined));
     knownbad_fini(&list);
     free(choice->warnings);
     free(choice->remarks);

@@ -107,8 +107,14 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
         backend_env_number(out, err, "JOBPROF_RECORDER_DISK", p.cap_bytes,
                            "disk= over the ranks") < 0)
         return -1;
-    return backend_env_number(out, err, "JOBPROF_RECORDER_MIN_FREE",
-                              plan_number(in->side, "min_free"), "min_free=");
+    if (backend_env_number(out, err, "JOBPROF_RECORDER_MIN_FREE",
+                           plan_number(in->side, "min_free"), "min_free=") < 0)
+        return -1;
+    /* which NCCL the program loads is known only there */
+    return in->declined && *in->declined
+               ? backend_env_add(out, err, "JOBPROF_RECORDER_DECLINE", "%s",
+                                 in->declined)
+               : 0;
 }
 
 static const struct backend_planner recorder_planner = {

@@ -413,13 +413,47 @@ static void test_shipped(void **state)
     knownbad_fini(&list);
 }
 
+/* What the recorder gets to decline. */
+static void test_ranges(void **state)
+{
+    static const char text[] =
+        "known_bad = ("
+        "{ since = \"2.27.3\"; until = \"2.27.3\"; mode = \"any\"; "
+        "action = \"fallback\"; symptom = \"a\"; source = "
+        "\"https://x/1\"; },"
+        "{ since = \"2.28\"; until = \"2.28.5\"; mode = \"recorder\"; "
+        "action = \"fallback\"; symptom = \"a\"; source = "
+        "\"https://x/2\"; },"
+        "{ since = \"2.29\"; mode = \"recorder\"; action = \"warn\"; "
+        "symptom = \"a\"; source = \"https://x/3\"; },"
+        "{ since = \"2.32\"; mode = \"recorder\"; action = \"fallback\"; "
+        "symptom = \"a\"; source = \"https://x/4\"; });";
+    struct jp_knownbad list = {0};
+    char *path = tempdir_file(*state, "ranges.conf", 0600, text);
+    struct jp_error err = {""};
+    char buf[64];
+
+    if (knownbad_load(path, true, NULL, NULL, &list, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(list.n, 4);
+    assert_string_equal(knownbad_ranges(&list, "recorder", buf, sizeof(buf)),
+                        "2.27.3,2.28-2.28.5,2.32-");
+    assert_string_equal(knownbad_ranges(&list, "example", buf, sizeof(buf)),
+                        "2.27.3");
+    assert_string_equal(knownbad_ranges(&list, "wibble", buf, sizeof(buf)), "");
+    /* what does not fit is left out whole */
+    assert_string_equal(knownbad_ranges(&list, "recorder", buf, 12), "2.27.3");
+    knownbad_fini(&list);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_rest_stays), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_matches),    cmocka_unit_test(test_open_end),
-        cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_ranges),   cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_rows), cmocka_unit_test(test_rest_stays),
+        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_open_end), cmocka_unit_test(test_shipped),
     };
 
     return cmocka_run_group_tests_name("knownbad", tests, tempdir_make,
