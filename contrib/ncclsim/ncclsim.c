@@ -9,6 +9,7 @@
 #include "contrib/ncclsim/sim_lane.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_random.h"
+#include "contrib/ncclsim/sim_version.h"
 
 static void *lane_main(void *lane)
 {
@@ -162,6 +163,10 @@ int main(int argc, char **argv)
 
     if (sim_options_parse(&options, argc, argv, &err) < 0) {
         fprintf(stderr, "ncclsim: %s\n", err.text);
+        return 2;
+    }
+    if (sim_version_set(options.nccl_version, options.interface, &err) < 0) {
+        fprintf(stderr, "ncclsim: --nccl-version: %s\n", err.text);
         return 2;
     }
     if (options.help) {

@@ -7,8 +7,9 @@
 #include "common/num.h"
 #include "contrib/ncclsim/sim_random.h"
 
-/* Types of the arguments, in order: n a number, c a communicator's name, s a
- * signal. Hooks are NULL where the kind does nothing there. */
+/* Types of the arguments, in order: n a number, p one from 1, c a
+ * communicator's name, s a signal. Hooks are NULL where the kind does nothing
+ * there. */
 struct jp_sim_fault_kind {
     const char *name;
     const char *syntax;
@@ -18,6 +19,7 @@ struct jp_sim_fault_kind {
     enum jp_sim_fate fate;
     int64_t (*arrival_ns)(const struct jp_sim_fault *fault,
                           const struct jp_sim_fault_site *site);
+    int (*missing)(const struct jp_sim_fault *fault, uint64_t n);
     int64_t (*death_us)(const struct jp_sim_fault *fault, uint64_t seed);
 };
 
@@ -27,6 +29,11 @@ static int64_t late_rank_arrival(const struct jp_sim_fault *fault,
     if (site->rank != fault->args[0] || site->is_p2p || site->comm_ranks < 2)
         return 0;
     return fault->args[1] * 1000;
+}
+
+static int short_channels(const struct jp_sim_fault *fault, uint64_t n)
+{
+    return n % (uint64_t) fault->args[0] == 0;
 }
 
 static int64_t random_death(const struct jp_sim_fault *fault, uint64_t seed)
@@ -76,6 +83,14 @@ static const struct jp_sim_fault_kind kinds[] = {
         .help = "rank R dies by KILL, SEGV, ABRT or TERM after N operations\n"
                 "        of COMM; who needs it waits as with hang",
         .stop = SIM_CRASHES,
+    },
+    {
+        .name = "short-channels",
+        .syntax = "N",
+        .types = "p",
+        .help = "each N-th operation, also Send and Recv, reports one channel\n"
+                "        less than it announces, as NCCL does now and then",
+        .missing = short_channels,
     },
     {
         .name = "crash-within",
@@ -137,8 +152,8 @@ static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
     if (type == 's')
         return parse_signal(word, &fault->args[(*n)++], err);
     /* nothing comes "right after" no operation */
-    return num_parse_i64(word, fault->kind->fate != SIM_STAYS, INT32_MAX,
-                         &fault->args[(*n)++], err);
+    return num_parse_i64(word, type == 'p' || fault->kind->fate != SIM_STAYS,
+                         INT32_MAX, &fault->args[(*n)++], err);
 }
 
 /* Splits "3:200" at the colons into exactly the kind's arguments. */
@@ -229,6 +244,20 @@ enum jp_sim_fate sim_faults_fate(const struct jp_sim_faults *faults,
             return fault->kind->fate;
     }
     return SIM_STAYS;
+}
+
+int sim_faults_missing(const struct jp_sim_faults *faults, uint64_t n)
+{
+    int sum = 0;
+    int i;
+
+    for (i = 0; i < faults->n; i++) {
+        const struct jp_sim_fault *fault = &faults->list[i];
+
+        if (fault->kind->missing)
+            sum += fault->kind->missing(fault, n);
+    }
+    return sum;
 }
 
 int64_t sim_faults_death_us(const struct jp_sim_faults *faults, int rank,

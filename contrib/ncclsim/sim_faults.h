@@ -57,6 +57,10 @@ enum jp_sim_stop sim_faults_stop(const struct jp_sim_faults *faults,
                                  const struct jp_sim_fault_site *site,
                                  int *signal);
 
+/* How many of the channels that an operation announces report nothing; `n`
+ * counts all operations of the thread. */
+int sim_faults_missing(const struct jp_sim_faults *faults, uint64_t n);
+
 /* What is done with the communicator when the site's operation was issued. */
 enum jp_sim_fate sim_faults_fate(const struct jp_sim_faults *faults,
                                  const struct jp_sim_fault_site *site);

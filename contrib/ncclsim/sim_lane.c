@@ -45,6 +45,16 @@ static void meet_fate(struct jp_sim_lane *lane, const struct jp_sim_op *op)
     sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, -1));
 }
 
+static void set_missing(struct jp_sim_lane *lane,
+                        const struct jp_sim_launch *launch)
+{
+    int i;
+
+    for (i = 0; i < launch->n; i++)
+        launch->ops[i].n_missing =
+            sim_faults_missing(&lane->options->faults, lane->n_issued++);
+}
+
 static void issue(void *data, const struct jp_sim_launch *launch)
 {
     struct jp_sim_lane *lane = data;
@@ -53,6 +63,8 @@ static void issue(void *data, const struct jp_sim_launch *launch)
     if (!comm)
         return;
     sim_pace_wait(&lane->pace, launch->n);
+    if (lane->options->faults.n > 0)
+        set_missing(lane, launch);
     sim_events_launch(comm, lane->proxy, launch,
                       lane->options->silent_broadcast);
     if (lane->options->faults.n > 0)

@@ -22,6 +22,7 @@ struct jp_sim_lane {
     struct jp_sim_comms comms;
     struct jp_sim_proxy *proxy;
     struct jp_sim_pace pace;
+    uint64_t n_issued;   /* operations */
     int64_t ran_ns;      /* first operation to last one's end */
     struct jp_error err; /* why it failed */
     int failed;

@@ -26,6 +26,7 @@ struct jp_sim_op {
     int root;       /* in the communicator */
     int peer;       /* Send, Recv: in the communicator */
     int n_channels;
+    int n_missing;    /* channels of which nothing is reported */
     int crosses;      /* some of its traffic leaves the node */
     int hangs;        /* some peer never comes: it starts and never ends */
     uint64_t number;  /* among the communicator's collectives */

@@ -44,6 +44,9 @@ static const struct row {
     {"--interface", "vN", INTERFACE, AT(interface), 1, 6,
      "be the first NCCL with this profiler interface: 2.23 v1, 2.24 v2,\n"
      "        2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (the newest, with all older)"},
+    {"--nccl-version", "X.Y.Z", TEXT, AT(nccl_version), 0, 0,
+     "what ncclGetVersion() says (2.23.4, 2.24.3, 2.26.2, 2.27.7, 2.28.3, "
+     "2.29.2,\n        by --interface)"},
     {"--p2p", "on|off", SWITCH, AT(p2p), 0, 1,
      "pipeline Send and Recv between neighbouring nodes (on)"},
     {"--alltoall", NULL, FLAG, AT(alltoall), 0, 1,

@@ -98,6 +98,11 @@ void sim_progress_append(struct jp_sim_progress *p)
     const struct jp_sim_op *op = &p->work.op;
 
     p->n_proxies = 0;
+    p->n_kernels = 0;
+    if (op->peer == p->work.rank)
+        return;
+    if (op->n_missing < op->n_channels)
+        p->n_kernels = op->n_channels - op->n_missing;
     if (op->crosses && (p->work.mask & WANT_PROXY))
         p->n_proxies = op->n_channels * per_channel(op);
     if (sim_plugin_host() > CHATTY_HOST)
@@ -195,7 +200,7 @@ static void start_kernels(struct jp_sim_progress *p)
     const struct jp_sim_work *w = &p->work;
     int c;
 
-    for (c = 0; c < w->op.n_channels; c++) {
+    for (c = 0; c < p->n_kernels; c++) {
         struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_KERNEL_CH,
                                          .parent = w->task};
 
@@ -213,7 +218,7 @@ static void stop_kernels(struct jp_sim_progress *p)
     union jp_nccl_args_v4 args;
     int c;
 
-    for (c = 0; c < w->op.n_channels; c++) {
+    for (c = 0; c < p->n_kernels; c++) {
         args.kernel_ch.gpu_ns = w->gpu_base_ns + (uint64_t) w->op.end_ns -
                                 30 * (uint64_t) c;
         record(p->kernels[c], JP_NCCL_KERNEL_CH_STOP, args);

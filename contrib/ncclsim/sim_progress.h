@@ -1,8 +1,10 @@
 /* What the proxy thread reports of one operation: its network and its GPU.
  *
  * Source: NVIDIA/nccl 2.23 to 2.30, src/proxy.cc, transport/net.cc,
- * transport/profiler.cc. From 2.27 on a ProxyOp starts when it is appended;
- * before, at its first progress, and it reports each of its steps itself.
+ * transport/profiler.cc. A Send or Recv to oneself has neither ProxyOps nor
+ * kernel events, whatever channels it announces (enqueue.cc, selfSend).
+ * From 2.27 on a ProxyOp starts when it is appended; before, at its first
+ * progress, and it reports each of its steps itself.
  */
 #ifndef JP_SIM_PROGRESS_H
 #define JP_SIM_PROGRESS_H
@@ -22,6 +24,7 @@ struct jp_sim_work {
 struct jp_sim_progress {
     struct jp_sim_work work;
     int n_proxies;
+    int n_kernels;                           /* channels that report */
     void *proxies[2 * JP_NCCL_MAX_CHANNELS]; /* even: send, odd: receive */
     void *kernels[JP_NCCL_MAX_CHANNELS];
 };

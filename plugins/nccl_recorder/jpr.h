@@ -59,7 +59,7 @@ struct jpr_header {
     bool net;                /* network waits were asked for */
     uint32_t n_variables;
     struct jpr_variable variables[JPR_MAX_VARIABLES];
-    uint32_t n_notes; /* settings that were not taken, in words */
+    uint32_t n_notes; /* settings not taken, why nothing is recorded */
     const char *notes[JPR_MAX_NOTES];
 };
 
@@ -124,7 +124,8 @@ struct jpr_op {
     uint64_t gpu_last_ns;
     uint64_t exec_ns; /* longest channel; exec_ns / 1000 is Inspector's us */
     enum jpr_source source;
-    bool incomplete; /* ended by finalize or exit, not by its last child */
+    bool incomplete; /* not ended by its last child: its times are not whole */
+    bool overtaken;  /* ... for later ones ended: it is over, not pending */
 
     /* For operations in flight (JPR_INFLIGHT) and incomplete ones. */
     uint32_t channels_started;
@@ -162,6 +163,15 @@ struct jpr_comm_counts {
     struct jpr_counts counts;
 };
 
+/* Calls that the program made (v5, v6; without those captured in a graph) and
+ * that NCCL told no operation of: their number, and nothing else, is known.
+ * A call whose operation is still to come counts here until it came. */
+struct jpr_unseen {
+    uint32_t comm;
+    const char *func; /* of the API: "Broadcast" */
+    uint64_t calls;
+};
+
 /* Sums since the start of the process. A counters record holds the rows that
  * changed; the last row of a (communicator, function) counts. */
 struct jpr_counters {
@@ -174,6 +184,8 @@ struct jpr_counters {
     uint64_t lost_foreign; /* operations of those communicators */
     uint64_t n_rows;
     const struct jpr_comm_counts *rows;
+    uint64_t n_unseen; /* changed ones too; 0 calls: they came after all */
+    const struct jpr_unseen *unseen;
 };
 
 #endif

@@ -47,6 +47,10 @@ FIELDS(row, jpr_comm_counts, R(comm, JPR_U32), R(func, JPR_TEXT),
        R(counts.written, JPR_U64), R(counts.lost, JPR_U64),
        R(counts.left_out, JPR_U64));
 
+#define U(member, how) AT(jpr_unseen, member, how)
+FIELDS(unseen, jpr_unseen, U(comm, JPR_U32), U(func, JPR_TEXT),
+       U(calls, JPR_U64));
+
 #define O(member, how) AT(jpr_op, member, how)
 FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
        O(bytes, JPR_U64), O(root, JPR_I64), O(peer, JPR_I64),

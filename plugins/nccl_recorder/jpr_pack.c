@@ -191,6 +191,8 @@ static unsigned flags_of(const struct jpr_op *op)
         flags |= JPR_ROW_NET;
     if (op->incomplete)
         flags |= JPR_ROW_INCOMPLETE;
+    if (op->overtaken)
+        flags |= JPR_ROW_OVERTAKEN;
     return flags;
 }
 

@@ -22,6 +22,8 @@ enum {
     JPR_ROW_SOURCE_SHIFT = 2,
     JPR_ROW_NET = 1 << 4,
     JPR_ROW_INCOMPLETE = 1 << 5, /* channel counts, as for ops in flight */
+    JPR_ROW_OVERTAKEN = 1 << 6,
+    JPR_ROW_FLAGS = (1 << 7) - 1,
 };
 
 /* What writer and reader remember of a template's last row. */

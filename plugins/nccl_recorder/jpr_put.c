@@ -29,4 +29,7 @@ void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
     jpr_put_u64(out, counters->n_rows);
     for (i = 0; i < counters->n_rows; i++)
         jpr_fields_put(&jpr_row_fields, &counters->rows[i], out);
+    jpr_put_u64(out, counters->n_unseen);
+    for (i = 0; i < counters->n_unseen; i++)
+        jpr_fields_put(&jpr_unseen_fields, &counters->unseen[i], out);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/jpr_bytes.h"
@@ -126,10 +127,19 @@ static struct jpr_reader *create(int fd, const void *bytes, size_t n,
 
 struct jpr_reader *jpr_open(const char *path, struct jp_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int fd = open(path, flags);
+    struct stat st;
 
-    if (fd < 0) {
+    if (fd < 0 || fstat(fd, &st) < 0) {
         error_set(err, "%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        error_set(err, "%s: not a file", path);
+        close(fd);
         return NULL;
     }
     return create(fd, NULL, 0, path, err);

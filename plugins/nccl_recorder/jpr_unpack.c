@@ -50,13 +50,20 @@ struct jpr_unpacked *jpr_unpacked_create(void)
     return u;
 }
 
+static void free_counters(struct jpr_counters *c)
+{
+    free((void *) (uintptr_t) c->rows);
+    free((void *) (uintptr_t) c->unseen);
+    *c = (struct jpr_counters){0};
+}
+
 void jpr_unpacked_destroy(struct jpr_unpacked *u)
 {
     if (!u)
         return;
     jpr_comms_fini(&u->comms);
     free(u->templates);
-    free((void *) (uintptr_t) u->counters.rows);
+    free_counters(&u->counters);
     free(u->dictionary);
     free(u->texts.bytes);
     free(u->raw);
@@ -94,25 +101,35 @@ static const char *load_header(struct jpr_unpacked *u)
     return u->in.bad ? "damaged header" : NULL;
 }
 
+/* A list of entries that take `least` bytes each or more, so that no number
+ * asks for more memory than the block's size allows; NULL
+ * without memory. */
+static void *load_list(struct jpr_unpacked *u, const struct jpr_fields *fields,
+                       size_t size, unsigned least, uint64_t *n)
+{
+    char *list;
+    uint64_t i;
+
+    *n = jpr_get_bounded(&u->in, (uint64_t) (u->in.end - u->in.at) / least);
+    list = calloc(*n + 1, size);
+    for (i = 0; list && i < *n; i++)
+        jpr_fields_get(fields, list + i * size, &u->in, &u->texts);
+    return list;
+}
+
 static const char *load_counters(struct jpr_unpacked *u)
 {
     struct jpr_counters *c = &u->counters;
-    struct jpr_comm_counts *rows = NULL;
-    uint64_t i;
 
-    free((void *) (uintptr_t) c->rows);
-    memset(c, 0, sizeof(*c));
+    free_counters(c);
     jpr_fields_get(&jpr_counters_fields, c, &u->in, &u->texts);
-    /* each row takes 7 bytes at least: no number asks for more than 7 MB */
-    c->n_rows = jpr_get_bounded(&u->in, (uint64_t) (u->in.end - u->in.at) / 7);
-    if (c->n_rows > 0) {
-        rows = calloc(c->n_rows, sizeof(*rows));
-        if (!rows)
-            return "no memory for its counters";
-    }
-    c->rows = rows;
-    for (i = 0; i < c->n_rows; i++)
-        jpr_fields_get(&jpr_row_fields, &rows[i], &u->in, &u->texts);
+    c->rows = load_list(u, &jpr_row_fields, sizeof(*c->rows), 7, &c->n_rows);
+    /* a file of 0.1 ends here */
+    if (c->rows && u->in.at < u->in.end)
+        c->unseen = load_list(u, &jpr_unseen_fields, sizeof(*c->unseen), 3,
+                              &c->n_unseen);
+    if (!c->rows || (c->n_unseen > 0 && !c->unseen))
+        return "no memory for its counters";
     u->left = 1;
     return u->in.bad ? "damaged counters" : NULL;
 }
@@ -212,7 +229,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     uint64_t flags = jpr_get_u64(in);
     struct template *t;
 
-    if (in->bad || number >= u->n_templates || flags >= 64 ||
+    if (in->bad || number >= u->n_templates || flags > JPR_ROW_FLAGS ||
         (flags & JPR_ROW_SOURCE) == JPR_ROW_SOURCE)
         return "damaged operation";
     t = &u->templates[number];
@@ -220,6 +237,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     op->source =
         (enum jpr_source)((flags & JPR_ROW_SOURCE) >> JPR_ROW_SOURCE_SHIFT);
     op->incomplete = flags & JPR_ROW_INCOMPLETE;
+    op->overtaken = flags & JPR_ROW_OVERTAKEN;
     op->has_net = flags & JPR_ROW_NET;
     op->seq = t->last.seq = jpr_get_delta(in, t->last.seq + 1);
     op->enqueue_start_mono_ns = u->last_start_ns =

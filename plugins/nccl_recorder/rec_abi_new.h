@@ -67,13 +67,41 @@ static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
         .root = -1,
         .peer = d->p2p.peer,
         .n_channels = d->p2p.n_channels,
+        .silent = d->p2p.peer == comm->about.rank,
         .kernel_reports = d->p2p.n_channels > 0,
-        .loose = d->p2p.n_channels == 0,
+        .loose = d->p2p.n_channels == 0 && d->p2p.peer != comm->about.rank,
         .api = API_OF(d),
     };
 
     return rec_core_op(comm, &start);
 }
+
+#if VERSION >= 5
+static void *start_coll_api(struct jp_rec_comm *comm, const struct DESCR *d)
+{
+    struct jp_rec_call call = {
+        .func = d->coll_api.func,
+        .datatype = d->coll_api.datatype,
+        .count = d->coll_api.count,
+        .graph_captured = d->coll_api.graph_captured,
+    };
+
+    return rec_core_api(comm, &call);
+}
+
+static void *start_p2p_api(struct jp_rec_comm *comm, const struct DESCR *d)
+{
+    struct jp_rec_call call = {
+        .func = d->p2p_api.func,
+        .datatype = d->p2p_api.datatype,
+        .count = d->p2p_api.count,
+        .graph_captured = d->p2p_api.graph_captured,
+        .is_p2p = true,
+    };
+
+    return rec_core_api(comm, &call);
+}
+#endif
 
 #if VERSION >= 6
 static void *start_ce(struct jp_rec_comm *comm, const struct DESCR *d)
@@ -118,13 +146,10 @@ static int start(void *context, void **handle, struct DESCR *d)
         break;
 #if VERSION >= 5
     case JP_NCCL_COLL_API:
-        *handle = rec_core_api(d->coll_api.func, d->coll_api.count,
-                               d->coll_api.datatype,
-                               d->coll_api.graph_captured);
+        *handle = start_coll_api(comm, d);
         break;
     case JP_NCCL_P2P_API:
-        *handle = rec_core_api(d->p2p_api.func, d->p2p_api.count,
-                               d->p2p_api.datatype, d->p2p_api.graph_captured);
+        *handle = start_p2p_api(comm, d);
         break;
 #endif
 #if VERSION >= 6

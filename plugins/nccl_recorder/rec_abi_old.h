@@ -49,7 +49,7 @@ static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
         .datatype = DATATYPE(d->p2p),
         .root = -1,
         .peer = d->p2p.peer,
-        .kernel_reports = VERSION == 3,
+        .kernel_reports = VERSION == 3 && d->p2p.peer != d->rank,
         .loose = true,
     };
 

@@ -37,17 +37,18 @@ struct jpr_out *rec_blocks_payload(void)
     return &payload;
 }
 
-void rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n)
+size_t rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n)
 {
     size_t added;
 
     if (n == 0)
-        return;
+        return 0;
     added =
         jpr_frame_write(type, raw, n, zip, buffer + used, BUFFER_BYTES - used);
     if (added == 0)
         overflow = true;
     used += added;
+    return added;
 }
 
 int rec_blocks_write(bool last)

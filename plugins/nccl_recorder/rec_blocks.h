@@ -15,8 +15,8 @@ int rec_blocks_init(void);
 /* An empty payload to fill; valid until the next call. */
 struct jpr_out *rec_blocks_payload(void);
 
-/* Adds a block; an empty payload is left out. */
-void rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n);
+/* Adds a block, an empty payload is left out; bytes it takes in the file. */
+size_t rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n);
 
 /* Writes what was added since the last call, all or nothing: 0 or -1. */
 int rec_blocks_write(bool last);

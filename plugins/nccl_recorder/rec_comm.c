@@ -17,6 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct jp_rec_comm *table;
 static atomic_uint n_places;
 static atomic_int n_live;
+static bool all_closed;    /* under the lock */
 static uint32_t n_created; /* under the lock */
 static _Atomic uint64_t n_lost;
 static _Atomic uint64_t n_foreign;
@@ -29,6 +30,7 @@ void rec_comm_init(struct jp_rec_comm *memory, unsigned epoch)
         atomic_init(&memory[i].generation, epoch << 24);
     atomic_store(&n_places, 0);
     atomic_store(&n_live, 0);
+    all_closed = false;
     n_created = 0;
     atomic_store(&n_lost, 0);
     atomic_store(&n_foreign, 0);
@@ -90,11 +92,13 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     rec_gpu_identify(pci, sizeof(pci), uuid,
                      sizeof(uuid)); /* asks the loader */
     pthread_mutex_lock(&lock);
-    comm = find_place();
+    comm = all_closed ? NULL : find_place();
     if (!comm) {
-        atomic_fetch_add(&n_lost, 1);
+        void *context = all_closed ? NULL : FOREIGN;
+
+        atomic_fetch_add(&n_lost, context != NULL);
         pthread_mutex_unlock(&lock);
-        return FOREIGN;
+        return context;
     }
     reset(comm);
     describe(comm, facts);
@@ -165,6 +169,21 @@ struct jp_rec_comm *rec_comm_at(unsigned place)
 unsigned rec_comm_places(void)
 {
     return atomic_load(&n_places);
+}
+
+void rec_comm_close(struct jp_rec_comm *comm)
+{
+    unsigned i;
+
+    if (comm) {
+        atomic_store(&comm->closed, true);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    all_closed = true;
+    for (i = 0; table && i < atomic_load(&n_places); i++)
+        atomic_store(&table[i].closed, true);
+    pthread_mutex_unlock(&lock);
 }
 
 bool rec_comm_finalize(struct jp_rec_comm *comm)

@@ -39,10 +39,17 @@ struct jp_rec_count {
 struct jp_rec_comm {
     _Atomic uint32_t generation; /* odd: live or not yet written out */
     atomic_bool finalized;
+    atomic_bool closed; /* takes no operation any more */
     atomic_bool known;
     _Atomic uint64_t p2p_seq;
     struct jp_rec_count counts[JPR_N_OP_KINDS][JP_REC_FUNCS];
+    /* API calls less those that an operation came of */
+    _Atomic int64_t unseen[JP_REC_FUNCS];
     /* the writer's */
+    uint64_t reached_ns; /* latest start of an operation that a channel of
+                            has stopped: all enqueued before are over */
+    uint64_t looked_unseen[JP_REC_FUNCS];
+    uint64_t told_unseen[JP_REC_FUNCS];
     bool told;    /* its block is in the file, or on its way */
     bool in_file; /* it is there */
     uint64_t told_sums[JP_REC_FUNCS]; /* of all counts, as the file has them */
@@ -58,7 +65,7 @@ struct jp_rec_comm {
 void rec_comm_init(struct jp_rec_comm *table, unsigned epoch);
 
 /* A new communicator; its context. When the table is full, which is counted,
- * one whose operations are counted as foreign. */
+ * one whose operations are counted as foreign; NULL when all are closed. */
 void *rec_comm_create(const struct jp_rec_comm_facts *facts);
 
 /* Tells name, hash and rank of a communicator made with known = false; only
@@ -81,6 +88,10 @@ static inline bool rec_comm_used(const struct jp_rec_comm *comm)
 {
     return atomic_load_explicit(&comm->generation, memory_order_acquire) & 1;
 }
+
+/* No operation of it is taken from now on, or of any, nor is a communicator
+ * made (NULL). */
+void rec_comm_close(struct jp_rec_comm *comm);
 
 /* Marks it finalized; true for the first call. */
 bool rec_comm_finalize(struct jp_rec_comm *comm);

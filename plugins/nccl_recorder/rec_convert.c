@@ -66,6 +66,7 @@ void rec_convert(const struct jp_rec_record *r, uint32_t comm,
         .gpu_first_ns = r->times[JP_REC_GPU_FIRST],
         .gpu_last_ns = r->times[JP_REC_GPU_LAST],
         .incomplete = facts->flags & JP_REC_INCOMPLETE,
+        .overtaken = facts->flags & JP_REC_OVER,
         .channels_started = r->started,
         .channels_stopped = r->stopped,
     };

@@ -20,7 +20,7 @@ static atomic_int our_pid; /* getpid() is a system call */
 
 static void fill_api(struct jp_rec_facts *facts, uint64_t api)
 {
-    if (rec_op_kind(api) != JP_REC_API)
+    if (rec_op_kind(api) != JP_REC_API && rec_op_kind(api) != JP_REC_API_P2P)
         return;
     facts->api_func = (uint8_t) (api >> API_FUNC & 31);
     facts->api_datatype = (uint8_t) (api >> API_DATATYPE & 63);
@@ -47,6 +47,10 @@ static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
     facts->flags = start->kernel_reports ? JP_REC_HAS_KERNELS : 0;
     fill_api(facts, (uint64_t) (uintptr_t) start->api);
+    if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
+        !(facts->flags & JP_REC_GRAPH))
+        atomic_fetch_sub_explicit(&comm->unseen[facts->api_func], 1,
+                                  memory_order_relaxed);
 }
 
 /* An operation that the thread table had no room for. */
@@ -65,6 +69,10 @@ void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
     uint64_t state = (uint64_t) start->n_channels & JP_REC_LEFT_MASK;
     uint32_t index;
 
+    if (atomic_load_explicit(&comm->closed, memory_order_relaxed))
+        return NULL;
+    if (start->silent)
+        state = 0;
     if (!thread) {
         count_unseen(comm, start->kind);
         return NULL;
@@ -85,19 +93,24 @@ void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
     return rec_op_begin(index, &facts, state);
 }
 
-void *rec_core_api(const char *func, uint64_t count, const char *datatype,
-                   bool graph_captured)
+void *rec_core_api(struct jp_rec_comm *comm, const struct jp_rec_call *call)
 {
     struct jp_rec_thread *thread = rec_thread_get();
-    uint64_t bits = JP_REC_API;
+    uint64_t bits = call->is_p2p ? JP_REC_API_P2P : JP_REC_API;
+    uint64_t count = call->count;
+    unsigned func;
 
     if (!thread)
         return NULL;
     if (count >> (64 - API_COUNT))
         count = 0; /* nothing real is as long; 0: not told */
-    bits |= (uint64_t) rec_names_func(&thread->funcs, func) << API_FUNC;
-    bits |= (uint64_t) rec_names_word(&thread->words, datatype) << API_DATATYPE;
-    bits |= (uint64_t) graph_captured << API_GRAPH;
+    func = rec_names_func(&thread->funcs, call->func);
+    if (!call->is_p2p && !call->graph_captured && comm)
+        atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
+    bits |= (uint64_t) func << API_FUNC;
+    bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
+            << API_DATATYPE;
+    bits |= (uint64_t) call->graph_captured << API_GRAPH;
     return (void *) (uintptr_t) (bits | count << API_COUNT);
 }
 
@@ -260,13 +273,19 @@ static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
 {
     uint64_t generation, start;
     struct jp_rec_op *op = rec_op_find(bits, &generation);
+    _Atomic uint64_t *channel;
 
     if (!op || !rec_op_is(rec_op_state(op), generation))
         return;
-    start = atomic_load_explicit(&op->channels[rec_op_channel(bits)],
-                                 memory_order_relaxed);
-    if (start == 0 || (start & HOST_TIME) || gpu_ns <= start)
+    channel = &op->channels[rec_op_channel(bits)];
+    start = atomic_load_explicit(channel, memory_order_relaxed);
+    if (start == 0 || (start & HOST_TIME))
         return;
+    if (gpu_ns <= start) { /* no time: the host's, from the first channel's */
+        start = rec_op_time(op, JP_REC_KERNEL_FIRST) | HOST_TIME;
+        atomic_store_explicit(channel, start, memory_order_relaxed);
+        return;
+    }
     keep_last(op, JP_REC_GPU_MAX, gpu_ns - start);
     keep_last(op, JP_REC_GPU_LAST, gpu_ns);
 }

@@ -14,10 +14,22 @@
  *    (v3) at least one channel has stopped, for a kernel may start long after
  *    it was enqueued.
  *  - Copy engine collectives (v6) are done when they are enqueued: their
- *    events carry no time of the copies.
+ *    events carry no time of the copies. So is a Send or Recv to oneself: NCCL
+ *    announces its channels and reports none (enqueue.cc: selfSend).
+ *  - Of the others NCCL reports fewer channels than announced now and then
+ *    (nccl#2056, #2221). Kernels of a communicator run one after the other: an
+ *    operation of which nothing was heard for half a second while a channel of
+ *    one enqueued after it has stopped is over, and recorded as incomplete.
  *  - At finalize of the communicator, and at the end of the process, whatever
  *    is pending is recorded, as incomplete unless it is loose and may be over.
- * Each operation is recorded exactly once; what comes later is ignored.
+ * Each operation is recorded exactly once; what comes later is ignored. From
+ * finalize on, and when the process ends, no operation of the communicator is
+ * taken any more.
+ *
+ * Calls that NCCL tells no operation of (Broadcast by AllGatherV in 2.29 and
+ * 2.30, symmetric kernels in 2.30.7) are counted: CollApi events without those
+ * that a Coll or CeColl event names as its parent. Not P2pApi, nor calls that
+ * are captured in a graph: their operations come with each replay.
  *
  * Execution time: the longest channel by the GPU's clock; else the longest
  * channel as the host saw it; else from being enqueued until the last child
@@ -46,7 +58,8 @@ struct jp_rec_start {
     uint64_t count;
     int root;
     int peer;
-    int n_channels;      /* kernel channels that will report; 0: not told */
+    int n_channels;      /* kernel channels that it has; 0: not told */
+    bool silent;         /* none of them will report: a message to oneself */
     bool kernel_reports; /* at least one will (v3 on) */
     bool loose;          /* v1 to v3 */
     void *api;           /* handle of the API event, NULL: none */
@@ -56,8 +69,14 @@ struct jp_rec_start {
 void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_start *start);
 
 /* The user's call (v5, v6): all it tells travels in the handle. */
-void *rec_core_api(const char *func, uint64_t count, const char *datatype,
-                   bool graph_captured);
+struct jp_rec_call {
+    const char *func;
+    const char *datatype;
+    uint64_t count;
+    bool graph_captured;
+    bool is_p2p;
+};
+void *rec_core_api(struct jp_rec_comm *comm, const struct jp_rec_call *call);
 
 /* A child of an operation starts; NULL when there is no such operation. */
 void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns);

@@ -45,7 +45,8 @@ enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 _Static_assert((int) N_VARIABLES <= (int) JPR_MAX_VARIABLES,
                "the header holds them all");
 
-static char notes[N_KNOBS + 1][NOTE_BYTES];
+/* a note for each of them, JOBPROF_RECORDER_NET, and two of the release */
+static char notes[N_KNOBS + 3][NOTE_BYTES];
 static unsigned n_notes;
 
 /* Decimal digits and nothing else, within range: 0; else -1. Not strtoull: its
@@ -96,6 +97,85 @@ void rec_env_read(struct jp_rec_settings *settings)
     if (net && parse(net, 0, 1, &value) < 0)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
+}
+
+/* A release as ncclGetVersion() numbers it, 23007 for "2.30.7", at *text, which
+ * moves behind it; without a third number `patch` is it. 0: there is none. */
+static unsigned parse_release(const char **text, unsigned patch)
+{
+    unsigned parts[3] = {0, 0, patch};
+    const char *at = *text;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        unsigned value = 0;
+        int n_digits = 0;
+
+        for (; *at >= '0' && *at <= '9' && n_digits < 3; at++, n_digits++)
+            value = value * 10 + (unsigned) (*at - '0');
+        if (n_digits == 0 || value > 99)
+            return 0;
+        parts[i] = value;
+        if (*at != '.')
+            break;
+        at++;
+    }
+    if (i < 1 || i > 2)
+        return 0;
+    *text = at;
+    return parts[0] * 10000 + parts[1] * 100 + parts[2];
+}
+
+/* Whether a list of releases and ranges has this one; *bad: it is none. */
+static bool has_release(const char *list, unsigned release, bool *bad)
+{
+    bool found = false;
+
+    *bad = false;
+    while (*list) {
+        const char *again = list;
+        unsigned first = parse_release(&list, 0);
+        unsigned last = parse_release(&again, 99);
+
+        if (*list == '-') {
+            list++;
+            last = parse_release(&list, 99);
+        }
+        if (!first || !last || (*list && *list != ','))
+            *bad = true; /* the others of the list still count */
+        else
+            found = found || (release >= first && release <= last);
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    return found;
+}
+
+const char *rec_env_declined(void)
+{
+    const char *list = getenv("JOBPROF_RECORDER_DECLINE");
+    unsigned release = rec_gpu_nccl_release();
+    char *text = notes[n_notes];
+    bool bad, found;
+
+    if (!list || !list[0])
+        return NULL;
+    found = has_release(list, release, &bad);
+    if (bad) {
+        snprintf(text, NOTE_BYTES,
+                 "JOBPROF_RECORDER_DECLINE: \"%.40s\" is not all releases",
+                 list);
+        text = notes[++n_notes];
+    }
+    if (!release)
+        snprintf(text, NOTE_BYTES,
+                 "JOBPROF_RECORDER_DECLINE: NCCL's release "
+                 "is not known: not compared");
+    else if (found)
+        snprintf(text, NOTE_BYTES, "declined: NCCL %u.%u.%u (known-bad)",
+                 release / 10000, release / 100 % 100, release % 100);
+    n_notes += !release || found;
+    return release && found ? text : NULL;
 }
 
 void rec_env_clocks(struct jpr_clocks *clocks)

@@ -5,6 +5,8 @@
  *   JOBPROF_RECORDER_DISK      cap of the file in bytes (0: none)
  *   JOBPROF_RECORDER_MIN_FREE  bytes of the file system to leave free (0: none)
  *   JOBPROF_RECORDER_NET       1: record network waits (0)
+ *   JOBPROF_RECORDER_DECLINE   releases of NCCL that are not recorded, and
+ *                              ranges: "2.27.3,2.31.2-2.31.5" (none)
  * Numbers are decimal. A bad one is as if it were not set, and noted.
  */
 #ifndef JP_REC_ENV_H
@@ -21,6 +23,10 @@ struct jp_rec_settings {
 
 /* Reads the environment; once per process. */
 void rec_env_read(struct jp_rec_settings *settings);
+
+/* Why NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), a
+ * note of the header too; NULL: it is. After rec_env_read. */
+const char *rec_env_declined(void);
 
 /* Fills the header with them and with what the process is; texts live for
  * ever. `interface` is 1 to 6. */

@@ -19,9 +19,14 @@ void rec_finish_settle(struct jp_rec_op *op, uint64_t generation, uint64_t one,
                        uint64_t mask, uint64_t set);
 
 /* Records what is pending, as incomplete where it is: of one communicator, or
- * of all (NULL); or the loose operations that are over. */
+ * of all (NULL). */
 void rec_finish_all(struct jp_rec_comm *comm);
+
+/* Records what is over without having said so: loose operations, and those that
+ * never get all of their events. For the writer only, which tells what it has
+ * seen of finished ones. */
 void rec_finish_quiet(void);
+void rec_finish_saw(const struct jp_rec_record *record);
 
 /* A loose operation begins. */
 void rec_finish_expect_loose(void);

@@ -14,8 +14,16 @@
 #include "plugins/nccl_recorder/rec_tally.h"
 
 enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
-#define STILL_NS 2000000000ULL      /* a snapshot this old may be a hang */
-#define HEARTBEAT_NS 10000000000ULL /* an unchanged one is told again */
+/* Near the cap; an operation takes a fifth of that. */
+enum { SMALL_BATCH = 64, OP_BYTES = 128, KEPT_BYTES = 32 };
+/* While full; see rec_flush.h. */
+enum { PACE = 8, STILL_PART = 4, RESERVE_BYTES = 16 * 1024, OLDEST = 200 };
+#define SECOND_NS 1000000000ULL
+#define STILL_NS (2 * SECOND_NS)  /* a snapshot this old may be a hang */
+#define AGAIN_NS (10 * SECOND_NS) /* an unchanged one is told again */
+/* What nobody waits for is told again after this part of the time that nothing
+ * changed, where that is longer. */
+enum { AGAIN_PART = 60, BEAT_PART = 600 };
 
 static struct {
     struct jpr_packer *ops;
@@ -27,7 +35,16 @@ static struct {
     struct jp_rec_who batch[BATCH_OPS];
     bool full;
     uint64_t full_since_ns;
-    uint64_t next_due_ns;
+    uint64_t flushed_ns;     /* while full: when the last time */
+    uint64_t flush_bytes;    /* what that took without operations */
+    uint64_t ops_bytes;      /* of the block of operations just added */
+    uint64_t still_told_ns;  /* when the last time for that alone */
+    uint64_t allowance;      /* when it became full */
+    uint64_t oldest[OLDEST]; /* starts of operations in flight, ascending */
+    uint32_t n_oldest;
+    uint64_t counted_ns; /* the last counters */
+    uint64_t changed_ns; /* ... that were new */
+    bool only_header;
     uint64_t n_seen; /* while full */
     uint64_t n_kept;
     uint64_t k;
@@ -39,7 +56,8 @@ static struct {
     bool failed; /* the last write */
 } f;
 
-int rec_flush_init(const struct jp_rec_settings *settings, int interface)
+int rec_flush_init(const struct jp_rec_settings *settings, int interface,
+                   bool only_header)
 {
     struct jpr_packer *ops = f.ops, *snapshot = f.snapshot;
 
@@ -57,6 +75,8 @@ int rec_flush_init(const struct jp_rec_settings *settings, int interface)
     f.ops = ops;
     f.snapshot = snapshot;
     f.k = FIRST_KEPT;
+    f.only_header = only_header;
+    f.changed_ns = rec_clock_ns();
     jpr_packer_begin(f.ops, false, rec_clock_ns());
     rec_env_header(settings, interface, &f.header);
     rec_tally_init();
@@ -115,23 +135,53 @@ static void end_ops(void)
     const uint8_t *raw;
     size_t n;
 
+    f.ops_bytes = 0;
     if (jpr_packer_count(f.ops) == 0)
         return;
     raw = jpr_packer_end(f.ops, 0, &n);
-    rec_blocks_add(JPR_BLOCK_OPS, raw, n);
+    f.ops_bytes = rec_blocks_add(JPR_BLOCK_OPS, raw, n);
     jpr_packer_begin(f.ops, false, rec_clock_ns());
 }
 
 /* ------------------------------------------------------------- operations */
 
-/* Whether a full sink takes this one. */
+/* Whether a full sink takes this one: every k-th, from a quarter of what it
+ * still takes. */
 static bool is_kept(void)
 {
-    if (f.n_seen++ % f.k != 0)
+    uint64_t spent = f.allowance - rec_sink_allowance();
+
+    if (f.n_seen++ % f.k != 0 ||
+        spent + f.n_batch * KEPT_BYTES > f.allowance / 4)
         return false;
     if (++f.n_kept % KEPT_PER_K == 0)
         f.k *= 2;
     return true;
+}
+
+static void set_full(uint64_t now)
+{
+    bool full = rec_sink_is_full();
+
+    if (full && !f.full) {
+        f.full_since_ns = now;
+        f.flushed_ns = f.still_told_ns = 0;
+        f.allowance = rec_sink_allowance();
+        f.n_seen = f.n_kept = 0;
+        f.k = FIRST_KEPT;
+    }
+    f.full = full;
+}
+
+/* Operations of one write: near the cap ever fewer, so that what does not fit
+ * any more is little. */
+static uint32_t batch_limit(void)
+{
+    uint64_t n = rec_sink_room() / OP_BYTES;
+
+    if (f.full || n > BATCH_OPS)
+        return BATCH_OPS;
+    return n > SMALL_BATCH ? (uint32_t) n : SMALL_BATCH;
 }
 
 static void take(const struct jp_rec_record *record)
@@ -141,15 +191,17 @@ static void take(const struct jp_rec_record *record)
     struct jp_rec_comm *comm = rec_comm_at(who.comm);
     struct jpr_op op;
 
+    rec_finish_saw(record);
     if (f.full && !is_kept()) {
         rec_tally_left_out(who);
         return;
     }
     tell_comm(comm);
     rec_convert(record, comm->about.index, &op);
-    if (f.n_batch == BATCH_OPS || !jpr_packer_add(f.ops, &op)) {
+    if (f.n_batch >= batch_limit() || !jpr_packer_add(f.ops, &op)) {
         end_ops();
         write_out(false);
+        set_full(rec_clock_ns());
         tell_comm(comm);                   /* again, should that have failed */
         (void) jpr_packer_add(f.ops, &op); /* an empty block takes any */
     }
@@ -165,6 +217,40 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+/* Keeps the starts of the oldest operations in flight. */
+static void note_start(uint64_t ns)
+{
+    uint32_t i = f.n_oldest;
+
+    if (i == OLDEST && ns >= f.oldest[i - 1])
+        return;
+    if (i < OLDEST)
+        f.n_oldest++;
+    else
+        i--;
+    for (; i > 0 && f.oldest[i - 1] > ns; i--)
+        f.oldest[i] = f.oldest[i - 1];
+    f.oldest[i] = ns;
+}
+
+static void find_oldest(uint32_t n)
+{
+    struct jp_rec_record record;
+    uint32_t i;
+
+    f.n_oldest = 0;
+    for (i = 0; i < n; i++) {
+        if (rec_finish_look(i, &record))
+            note_start(record.facts.start_ns);
+    }
+}
+
+/* Whether a snapshot has room for one that started then. */
+static bool is_told(uint64_t start_ns)
+{
+    return !f.full || f.n_oldest < OLDEST || start_ns <= f.oldest[OLDEST - 1];
+}
+
 /* Packs what is in flight; how many there are, and a number that changes with
  * them. */
 static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
@@ -176,12 +262,16 @@ static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
     uint32_t i;
 
     jpr_packer_begin(f.snapshot, true, now);
+    if (f.full)
+        find_oldest(n);
     for (i = 0; i < n; i++) {
         if (!rec_finish_look(i, &record))
             continue;
         count++;
         hash = mix(hash, record.facts.start_ns + record.started);
         hash = mix(hash, record.times[JP_REC_ENQUEUE_STOP] + record.stopped);
+        if (!is_told(record.facts.start_ns))
+            continue;
         tell_comm(rec_comm_at(record.facts.comm));
         rec_convert(&record, rec_comm_at(record.facts.comm)->about.index, &op);
         (void) jpr_packer_add(f.snapshot, &op);
@@ -193,15 +283,21 @@ static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
     return count;
 }
 
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void add_snapshot(uint64_t now, uint64_t count, uint64_t omitted)
 {
+    uint64_t again_ns = longer(AGAIN_NS, (now - f.still_since_ns) / AGAIN_PART);
     const uint8_t *raw;
     size_t n;
 
     if (count == 0 && !f.told_some)
         return;
     if (f.signature == f.told_signature && f.told_some == (count > 0) &&
-        now - f.told_at_ns < HEARTBEAT_NS)
+        (f.full || now - f.told_at_ns < again_ns))
         return;
     raw = jpr_packer_end(f.snapshot, omitted, &n);
     rec_blocks_add(JPR_BLOCK_INFLIGHT, raw, n);
@@ -223,32 +319,73 @@ static void tell_comms(void)
     }
 }
 
-/* --------------------------------------------------------------- the flush */
-
-static void set_full(uint64_t now)
+static void add_counters(uint64_t now, uint64_t in_flight, bool final)
 {
-    bool full = rec_sink_is_full();
+    uint64_t beat_ns = longer(SECOND_NS, (now - f.changed_ns) / BEAT_PART);
+    bool beat = f.full || (rec_comm_live() > 0 && now - f.counted_ns > beat_ns);
 
-    if (full && !f.full) {
-        f.full_since_ns = f.next_due_ns = now;
-        f.n_seen = f.n_kept = 0;
-        f.k = FIRST_KEPT;
+    switch (rec_tally_add(in_flight, final, beat)) {
+    case JP_REC_TALLY_CHANGED:
+        f.changed_ns = now;
+        /* fall through */
+    case JP_REC_TALLY_BEAT:
+        f.counted_ns = now;
+        break;
+    case JP_REC_TALLY_NONE:
+        break;
     }
-    f.full = full;
 }
+
+/* --------------------------------------------------------------- the flush */
 
 /* Whether a full sink gets its counters and snapshot now. */
 static bool is_due(uint64_t now, uint64_t in_flight)
 {
     bool still = in_flight > 0 && now - f.still_since_ns > STILL_NS &&
                  f.signature != f.told_signature;
+    uint64_t age_ns = longer(now - f.full_since_ns, SECOND_NS);
+    uint64_t left = rec_sink_allowance();
+    uint64_t reserve = f.allowance / 4;
+    double wait_ns;
 
-    if (!f.full || still)
+    if (reserve > RESERVE_BYTES)
+        reserve = RESERVE_BYTES;
+    if (!f.full || f.flushed_ns == 0)
         return true;
-    if (now < f.next_due_ns)
+    if (!still)
+        left -= left < reserve ? left : reserve;
+    /* what is left is used up: each time after as long again */
+    wait_ns = (double) age_ns;
+    if (left > f.flush_bytes)
+        wait_ns *= PACE * (double) f.flush_bytes / (double) left;
+    if (wait_ns > (double) age_ns)
+        wait_ns = (double) age_ns;
+    if (wait_ns < SECOND_NS)
+        wait_ns = SECOND_NS;
+    if ((double) (now - f.flushed_ns) >= wait_ns)
+        return true;
+    if (!still || (double) (now - f.still_told_ns) < wait_ns / STILL_PART)
         return false;
-    f.next_due_ns = now + (now - f.full_since_ns) / 16;
+    f.still_told_ns = now;
     return true;
+}
+
+/* Writes all that is to be told now. */
+static void flush(uint64_t now, uint64_t in_flight, uint64_t omitted,
+                  bool final)
+{
+    uint64_t left = rec_sink_allowance();
+
+    if (f.only_header)
+        add_header();
+    tell_comms();
+    end_ops();
+    add_snapshot(now, in_flight, omitted);
+    add_counters(now, in_flight, final);
+    write_out(final);
+    f.flushed_ns = now;
+    if (f.full && left > rec_sink_allowance() + f.ops_bytes)
+        f.flush_bytes = left - rec_sink_allowance() - f.ops_bytes;
 }
 
 void rec_flush_run(bool final)
@@ -261,16 +398,11 @@ void rec_flush_run(bool final)
     set_full(now);
     rec_done_drain(take);
     in_flight = take_snapshot(now, &omitted);
-    if (final || is_due(now, in_flight)) {
-        tell_comms();
-        end_ops();
-        add_snapshot(now, in_flight, omitted);
-        rec_tally_add(in_flight, final);
-        write_out(final);
-    }
+    if (final || is_due(now, in_flight))
+        flush(now, in_flight, omitted, final);
     if (final && f.failed) { /* without the operations there may be room */
         tell_comms();
-        rec_tally_add(in_flight, final);
+        rec_tally_add(in_flight, final, false);
         write_out(final);
     }
     rec_tally_release(f.failed && f.n_batch == 0);

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_finish.h"
 #include "plugins/nccl_recorder/rec_flush.h"
@@ -29,6 +32,7 @@ enum { N_STEPS = 8192 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *off; /* why nothing is recorded; NULL: no reason */
+static bool is_ready;
 static bool said;
 static bool fork_handled;
 static unsigned epoch; /* how many forks we come from */
@@ -44,6 +48,18 @@ static char *carve(size_t *used, size_t bytes)
 
     *used += (bytes + 63) & ~(size_t) 63;
     return at;
+}
+
+/* Any number that another process will hardly have. */
+static uint32_t make_salt(void)
+{
+    const long no_block = 1; /* GRND_NONBLOCK */
+    uint32_t salt = 0;
+
+    if (syscall(SYS_getrandom, &salt, sizeof(salt), no_block) !=
+        (long) sizeof(salt))
+        salt = (uint32_t) rec_clock_ns() * 2654435761u;
+    return salt;
 }
 
 /* Divides the memory: tables first, of the rest three quarters for operations
@@ -75,7 +91,7 @@ static int divide_memory(void)
     rec_net_init(settings.net ? carve(&used, steps) : NULL, N_STEPS);
     rec_done_init(carve(&used, rec_done_bytes(n_records, settings.net)),
                   n_records, settings.net);
-    rec_op_init(carve(&used, rec_op_bytes(n_ops)), n_ops, epoch);
+    rec_op_init(carve(&used, rec_op_bytes(n_ops)), n_ops, epoch, make_salt());
     return 0;
 }
 
@@ -94,6 +110,7 @@ static void after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     off = NULL;
+    is_ready = false;
     said = false;
     epoch++;
     rec_comm_after_fork();
@@ -109,26 +126,27 @@ __attribute__((destructor)) static void at_exit(void)
     rec_writer_close();
 }
 
-/* Opens the directory and starts the writer, once; NULL or why that is not
- * possible. */
+/* Starts the writer, which opens the directory, once; NULL or why nothing is
+ * recorded. A release that is declined has a file, which says so. */
 static const char *get_ready(int version)
 {
-    const char *why;
+    const char *declined, *why;
 
     if (!fork_handled && pthread_atfork(NULL, NULL, after_fork) != 0)
         return "no memory";
     fork_handled = true;
     rec_env_read(&settings);
-    why = rec_sink_init(getenv("JOBPROF_RECORDER_DIR"), &settings);
+    declined = rec_env_declined();
+    why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;
-    if (divide_memory() < 0 || rec_flush_init(&settings, version) < 0)
-        why = "no memory";
-    else if (rec_writer_start() < 0)
-        why = "the writer thread cannot be started";
-    if (why)
-        rec_sink_close();
-    return why;
+    if ((!declined && divide_memory() < 0) ||
+        rec_flush_init(&settings, version, declined != NULL) < 0)
+        return "no memory";
+    rec_writer_go();
+    if (declined)
+        rec_writer_wake();
+    return declined;
 }
 
 static int mask_of(int version)
@@ -145,8 +163,10 @@ int rec_life_init(int version, const struct jp_rec_comm_facts *facts,
 
     *context = NULL;
     pthread_mutex_lock(&lock);
-    if (!off && !rec_sink_ready())
+    if (!off && !is_ready) {
         off = get_ready(version);
+        is_ready = !off;
+    }
     why = off;
     if (!why)
         *context = rec_comm_create(facts);
@@ -170,6 +190,7 @@ int rec_life_finalize(void *context)
 
     if (!comm)
         return JP_NCCL_SUCCESS;
+    rec_comm_close(comm);
     rec_finish_all(comm);
     if (rec_comm_finalize(comm))
         rec_writer_flush();

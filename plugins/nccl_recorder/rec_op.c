@@ -11,13 +11,14 @@ _Static_assert(JP_NCCL_MAX_CHANNELS <= 64, "a channel has 6 bits");
 
 struct jp_rec_op *jp_rec_ops;
 struct jp_rec_pool jp_rec_op_pool;
+static uint64_t handle_salt; /* in the generation's place */
 
 size_t rec_op_bytes(uint32_t n)
 {
     return n * sizeof(struct jp_rec_op) + rec_pool_bytes(n);
 }
 
-void rec_op_init(void *memory, uint32_t n, unsigned epoch)
+void rec_op_init(void *memory, uint32_t n, unsigned epoch, uint32_t salt)
 {
     struct jp_rec_op *ops = memory;
     uint32_t i;
@@ -27,6 +28,7 @@ void rec_op_init(void *memory, uint32_t n, unsigned epoch)
     rec_pool_init(&jp_rec_op_pool, n, CHAIN, ops + n);
     for (i = 0; epoch > 0 && i < n; i++)
         atomic_init(&ops[i].state, (uint64_t) epoch << 56);
+    handle_salt = (uint64_t) salt << JP_REC_GENERATION_SHIFT;
     jp_rec_ops = ops;
 }
 
@@ -56,9 +58,10 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
     atomic_store_explicit(
         &op->state, generation << JP_REC_GENERATION_SHIFT | JP_REC_LIVE | state,
         memory_order_release);
-    return (void *) (uintptr_t) ((uint64_t) JP_REC_OP |
-                                 (uint64_t) index << INDEX_SHIFT |
-                                 generation << JP_REC_GENERATION_SHIFT);
+    return (void *) (uintptr_t) (((uint64_t) JP_REC_OP |
+                                  (uint64_t) index << INDEX_SHIFT |
+                                  generation << JP_REC_GENERATION_SHIFT) ^
+                                 handle_salt);
 }
 
 void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
@@ -78,7 +81,7 @@ struct jp_rec_op *rec_op_find(uint64_t handle, uint64_t *generation)
 
     if (!jp_rec_ops || index >= jp_rec_op_pool.n)
         return NULL;
-    *generation = handle & ~0xFFFFFFFFULL;
+    *generation = (handle ^ handle_salt) & ~0xFFFFFFFFULL;
     return &jp_rec_ops[index];
 }
 

@@ -46,7 +46,8 @@ struct jp_rec_facts {
 enum {
     JP_REC_GRAPH = 1,       /* captured in a CUDA graph */
     JP_REC_HAS_KERNELS = 2, /* at least one channel will report */
-    JP_REC_INCOMPLETE = 4,  /* set when finalize or exit ended it */
+    JP_REC_INCOMPLETE = 4,  /* set when it was cut short */
+    JP_REC_OVER = 8,        /* ... because later ones had ended */
     JP_REC_FACT_WORDS = sizeof(struct jp_rec_facts) / sizeof(uint64_t),
 };
 
@@ -81,7 +82,8 @@ struct jp_rec_op {
 #define JP_REC_LEFT_ONE 1ULL /* a channel that has not stopped */
 #define JP_REC_LEFT_MASK 0xFFFFULL
 #define JP_REC_OPEN_ONE (1ULL << 16) /* an open proxy or loose channel */
-#define JP_REC_OPEN_MASK (0xFFFULL << 16)
+#define JP_REC_OPEN_MASK (0x7FFULL << 16)
+#define JP_REC_OVERTAKEN (1ULL << 27) /* cut short for later ones ended */
 #define JP_REC_CUT_SHORT (1ULL << 28) /* over, but not by its last event */
 #define JP_REC_LOOSE (1ULL << 29)     /* nobody can tell its last event */
 #define JP_REC_ENQUEUED (1ULL << 30)
@@ -93,16 +95,19 @@ enum jp_rec_kind {
     JP_REC_KERNEL,
     JP_REC_PROXY,
     JP_REC_STEP,
-    JP_REC_API
+    JP_REC_API, /* of a collective */
+    JP_REC_API_P2P,
 };
 
 extern struct jp_rec_op *jp_rec_ops; /* NULL before the first communicator */
 extern struct jp_rec_pool jp_rec_op_pool;
 
 /* Bytes for n operations, and taking them into use; generations begin at
- * `epoch` << 24, so that a forked child's differ from its parent's. */
+ * `epoch` << 24, so that a forked child's differ from its parent's. In handles
+ * they are mixed with `salt`, any number of this process's own: with PXN and
+ * pid namespaces a handle of another process can come here. */
 size_t rec_op_bytes(uint32_t n);
-void rec_op_init(void *memory, uint32_t n, unsigned epoch);
+void rec_op_init(void *memory, uint32_t n, unsigned epoch, uint32_t salt);
 
 /* In a forked child: there are none, and every handle is too old. */
 void rec_op_forget(void);

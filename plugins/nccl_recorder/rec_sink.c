@@ -11,14 +11,17 @@
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_clock.h"
 
-/* The allowance: a sixteenth of the cap, for hours of counters; half of a tiny
- * one. Without a cap, when the file system is full, 256 KiB. */
+/* The allowance; without a cap, when the file system is full, 256 KiB. */
 enum { MAX_TRIES = 1000, LAST_BYTES = 4096 };
+#define ALLOWANCE_MIN (128ULL << 10)
 #define ALLOWANCE_MAX (1ULL << 20)
 #define ALLOWANCE_LOW_SPACE (256ULL << 10)
 /* How old the number of free bytes may be. */
 #define LOOK_NS 1000000000ULL
 #define LOOK_BYTES (1ULL << 20)
+/* Other ranks write there too: with less than 4 x min_free free, each of them
+ * looks that much more often. */
+enum { NEAR = 4 };
 /* After a failed write the file system is left alone for a second. */
 #define RETRY_NS 1000000000ULL
 
@@ -29,6 +32,7 @@ static struct {
     uint64_t disk_bytes;
     uint64_t min_free_bytes;
     bool low_space;
+    bool is_near;     /* to min_free */
     uint64_t low_end; /* where the file was when space became low */
     uint64_t looked_ns;
     uint64_t looked_end;
@@ -91,7 +95,9 @@ static uint64_t cap_allowance(void)
 {
     uint64_t part = s.disk_bytes / 16;
 
-    if (s.disk_bytes < 16 * LAST_BYTES)
+    if (part < ALLOWANCE_MIN)
+        part = ALLOWANCE_MIN;
+    if (part > s.disk_bytes / 2)
         part = s.disk_bytes / 2;
     return part < ALLOWANCE_MAX ? part : ALLOWANCE_MAX;
 }
@@ -100,16 +106,18 @@ static void look_at_space(void)
 {
     struct statvfs fs;
     uint64_t now = rec_clock_ns();
+    uint64_t often = s.is_near ? NEAR : 1;
     uint64_t free_bytes, enough;
 
-    if (s.looked_ns && now - s.looked_ns < LOOK_NS &&
-        s.end - s.looked_end < LOOK_BYTES)
+    if (s.looked_ns && now - s.looked_ns < LOOK_NS / often &&
+        s.end - s.looked_end < LOOK_BYTES / often)
         return;
     s.looked_ns = now;
     s.looked_end = s.end;
     if (fstatvfs(s.dir_fd, &fs) < 0)
         return;
     free_bytes = (uint64_t) fs.f_bavail * fs.f_frsize;
+    s.is_near = free_bytes / NEAR < s.min_free_bytes;
     /* leaving takes a little more than staying: no flutter at the edge */
     enough = s.min_free_bytes + (s.low_space ? s.min_free_bytes / 8 : 0);
     if (free_bytes < enough + LOOK_BYTES && !s.low_space)
@@ -123,6 +131,15 @@ bool rec_sink_is_full(void)
         look_at_space();
     return s.low_space || s.capped ||
            (s.disk_bytes && s.end >= s.disk_bytes - cap_allowance());
+}
+
+uint64_t rec_sink_room(void)
+{
+    uint64_t end = s.disk_bytes - cap_allowance();
+
+    if (!s.disk_bytes)
+        return UINT64_MAX;
+    return s.end < end && !s.capped ? end - s.end : 0;
 }
 
 uint64_t rec_sink_allowance(void)
@@ -148,8 +165,9 @@ uint64_t rec_sink_allowance(void)
 static bool fits(size_t n, bool last)
 {
     uint64_t left = rec_sink_allowance();
+    uint64_t keep = left == UINT64_MAX ? cap_allowance() : LAST_BYTES;
 
-    if (s.disk_bytes && s.end + n + (last ? 0 : LAST_BYTES) > s.disk_bytes) {
+    if (s.disk_bytes && s.end + n + (last ? 0 : keep) > s.disk_bytes) {
         s.capped = true;
         return false;
     }

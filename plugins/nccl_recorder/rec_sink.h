@@ -7,7 +7,8 @@
  * The cap: most of JOBPROF_RECORDER_DISK is for everything; when that is used
  * up, or the file system has less free than JOBPROF_RECORDER_MIN_FREE, the
  * sink is "full", and what is left is an allowance for the little that a full
- * sink still takes.
+ * sink still takes: a sixteenth of the cap, 128 KiB at least (half of a cap
+ * below 256 KiB) and 1 MiB at most.
  */
 #ifndef JP_REC_SINK_H
 #define JP_REC_SINK_H
@@ -18,20 +19,24 @@
 
 #include "plugins/nccl_recorder/rec_env.h"
 
-/* Opens the directory. Returns NULL, or why it cannot be used (static text);
- * then nothing changed. */
+/* Opens the directory, which may take as long as its file system does. Returns
+ * NULL, or why it cannot be used (static text); then nothing changed. */
 const char *rec_sink_init(const char *dir,
                           const struct jp_rec_settings *settings);
 
 bool rec_sink_ready(void);
 
-/* Whether only the allowance is left; looks at the file system at most once a
- * second and once every 4 MiB. */
+/* Whether only the allowance is left; looks at the file system once a second
+ * and each MiB, where little more than `min_free` is free each 256 KiB. */
 bool rec_sink_is_full(void);
 
 /* Bytes of the allowance that are left, 0 with none; UINT64_MAX while the
  * sink is not full. */
 uint64_t rec_sink_allowance(void);
+
+/* Bytes of the cap that are left before only the allowance is; UINT64_MAX
+ * without a cap. */
+uint64_t rec_sink_room(void);
 
 /* Writes whole blocks behind the last ones; the first call creates the file.
  * 0, or -1 when they are not in the file: none of them then. `last`: they may

@@ -11,12 +11,17 @@
 #include "plugins/nccl_recorder/rec_net.h"
 
 /* More rows than this wait for the next flush: a row is 60 bytes at most. */
-enum { MAX_ROWS = 1024 };
+enum { MAX_ROWS = 1024, MAX_UNSEEN = 256 };
+/* Between a call and its operation lies the end of the program's group: calls
+ * are told as unseen when they were at two looks so far apart. */
+#define UNSEEN_NS 500000000ULL
 
 static struct {
     struct jpr_counts gone[JPR_N_OP_KINDS]; /* of released communicators */
     struct jpr_comm_counts rows[MAX_ROWS];
-    uint64_t told_sum; /* of all numbers in the last block */
+    struct jpr_unseen unseen[MAX_UNSEEN];
+    uint64_t looked_ns; /* for calls without operation */
+    uint64_t told_sum;  /* of all numbers in the last block */
     bool told_final;
 } t;
 
@@ -88,6 +93,7 @@ static void emit(struct jpr_counters *counters, bool final)
     jpr_put_counters(out, counters);
     rec_blocks_add(JPR_BLOCK_COUNTERS, out->bytes, out->full ? 0 : out->used);
     counters->n_rows = 0;
+    counters->n_unseen = 0;
 }
 
 static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
@@ -109,6 +115,38 @@ static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
             emit(counters, false);
         comm->told_sums[func] = sum;
         t.rows[counters->n_rows++] = row;
+    }
+}
+
+static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
+{
+    int64_t n = atomic_load_explicit(&comm->unseen[func], memory_order_relaxed);
+
+    return n > 0 ? (uint64_t) n : 0;
+}
+
+/* Adds what changed; `all` is the end of it: nothing is still to come. */
+static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
+                       bool all, bool look)
+{
+    bool over = all || atomic_load(&comm->finalized);
+    unsigned func;
+
+    for (func = 0; func < JP_REC_FUNCS && (look || over); func++) {
+        uint64_t now = unseen_of(comm, func);
+        uint64_t n = now;
+
+        if (!over && comm->looked_unseen[func] < now)
+            n = comm->looked_unseen[func];
+        if (look)
+            comm->looked_unseen[func] = now;
+        if (n == comm->told_unseen[func] && !(all && n > 0))
+            continue;
+        if (counters->n_unseen == MAX_UNSEEN)
+            emit(counters, false);
+        comm->told_unseen[func] = n;
+        t.unseen[counters->n_unseen++] = (struct jpr_unseen){
+            comm->about.index, rec_names_func_text(func), n};
     }
 }
 
@@ -135,7 +173,40 @@ static uint64_t sum_of_all(const struct jpr_counters *c)
            c->lost_foreign;
 }
 
-void rec_tally_add(uint64_t in_flight, bool final)
+/* Rows of all communicators that the file knows. */
+static void add_comms(struct jpr_counters *counters, bool all)
+{
+    bool look = counters->clocks.mono_ns - t.looked_ns > UNSEEN_NS;
+    unsigned i;
+
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (!rec_comm_used(comm) || !comm->told)
+            continue;
+        add_rows(counters, comm, all);
+        add_unseen(counters, comm, all, look);
+    }
+    if (look)
+        t.looked_ns = counters->clocks.mono_ns;
+}
+
+/* What is accounted for nowhere else; exact in a final block too, though a
+ * thread may have begun an operation after it was looked for. */
+static uint64_t missing(const struct jpr_counters *counters)
+{
+    uint64_t n = 0;
+    int kind;
+
+    for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
+        const struct jpr_counts *c = &counters->kinds[kind];
+
+        n += c->produced - c->written - c->lost - c->left_out;
+    }
+    return n;
+}
+
+enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway)
 {
     struct jpr_counters counters = {
         .in_flight = in_flight,
@@ -143,23 +214,35 @@ void rec_tally_add(uint64_t in_flight, bool final)
         .lost_comms = rec_comm_lost(),
         .lost_foreign = rec_comm_lost_foreign(),
         .rows = t.rows,
+        .unseen = t.unseen,
     };
-    unsigned i;
+    bool changed;
 
-    sum_kinds(&counters);
     rec_env_clocks(&counters.clocks);
-    for (i = 0; i < rec_comm_places(); i++) {
-        struct jp_rec_comm *comm = rec_comm_at(i);
-
-        if (rec_comm_used(comm) && comm->told)
-            add_rows(&counters, comm, final && !t.told_final);
-    }
-    if (counters.n_rows == 0 && sum_of_all(&counters) == t.told_sum &&
-        final == t.told_final)
-        return;
+    add_comms(&counters, final && !t.told_final);
+    sum_kinds(&counters);
+    if (final)
+        counters.in_flight = missing(&counters);
+    changed = counters.n_rows > 0 || counters.n_unseen > 0 ||
+              sum_of_all(&counters) != t.told_sum || final != t.told_final;
+    if (!changed && !anyway)
+        return JP_REC_TALLY_NONE;
     t.told_sum = sum_of_all(&counters);
     t.told_final = final;
     emit(&counters, final);
+    return changed ? JP_REC_TALLY_CHANGED : JP_REC_TALLY_BEAT;
+}
+
+/* All of it is to be told again. */
+static void forget_told(struct jp_rec_comm *comm)
+{
+    unsigned func;
+
+    memset(comm->told_sums, 0, sizeof(comm->told_sums));
+    for (func = 0; func < JP_REC_FUNCS; func++) {
+        if (comm->told_unseen[func] > 0)
+            comm->told_unseen[func] = UINT64_MAX;
+    }
 }
 
 void rec_tally_told(bool in_file)
@@ -178,7 +261,7 @@ void rec_tally_told(bool in_file)
         if (in_file)
             comm->in_file = comm->told;
         else
-            memset(comm->told_sums, 0, sizeof(comm->told_sums));
+            forget_told(comm);
         comm->told = comm->in_file;
     }
 }
@@ -191,6 +274,8 @@ static bool is_done(const struct jp_rec_comm *comm, bool anyway)
     for (func = 0; func < JP_REC_FUNCS; func++) {
         struct jpr_comm_counts row;
 
+        if (!anyway && comm->told_unseen[func] != unseen_of(comm, func))
+            return false;
         if (!fill_row(comm, func, &row))
             continue;
         if (row.counts.produced !=

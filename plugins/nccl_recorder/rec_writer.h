@@ -7,9 +7,16 @@
 #ifndef JP_REC_WRITER_H
 #define JP_REC_WRITER_H
 
-/* Starts the thread once. 0, or -1 when there can be no thread. Not
- * thread-safe. */
-int rec_writer_start(void);
+#include "plugins/nccl_recorder/rec_env.h"
+
+/* Starts the thread once, which opens the directory. NULL, or why it cannot
+ * (static text). Waits 200 ms for that at most: a file system that takes longer
+ * is tried further while NCCL goes on. Not thread-safe. */
+const char *rec_writer_start(const char *dir,
+                             const struct jp_rec_settings *settings);
+
+/* What it writes from is there: it may. */
+void rec_writer_go(void);
 
 /* Much is waiting: writes soon. Never waits; a system call at most, and only
  * if the thread sleeps. */
@@ -18,7 +25,8 @@ void rec_writer_nudge(void);
 /* Looks again whether there is a communicator. */
 void rec_writer_wake(void);
 
-/* Writes everything, and waits for that: 40 ms at most. */
+/* Writes everything, and waits for that: 40 ms at most, and not again before
+ * the thread has come back from where it then was. */
 void rec_writer_flush(void);
 
 /* The last flush; the thread ends. Waits 2 s at most, for the process ends. */

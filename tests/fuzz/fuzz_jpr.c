@@ -49,6 +49,8 @@ static void look_at(const struct jpr_reader *r, const struct jpr_record *record)
     case JPR_COUNTERS:
         for (i = 0; i < record->counters->n_rows; i++)
             sum += strlen(record->counters->rows[i].func);
+        for (i = 0; i < record->counters->n_unseen; i++)
+            sum += strlen(record->counters->unseen[i].func);
         break;
     }
 }

@@ -80,6 +80,12 @@ static void check_comm(json_t *sim, const struct jpr_comm *comm)
         bad("%s: sizes differ", text_of(entry, "id"));
 }
 
+/* NCCL reports no kernel of it. */
+static bool is_to_self(const struct jpr_op *op, const struct jpr_comm *comm)
+{
+    return op->kind == JPR_P2P && comm && op->peer == comm->rank;
+}
+
 /* Takes one off the cell of (function, size) and marks its number as seen. */
 static void check_op(json_t *sim, struct jpr_reader *r, const struct jpr_op *op)
 {
@@ -107,8 +113,12 @@ static void check_op(json_t *sim, struct jpr_reader *r, const struct jpr_op *op)
     json_object_set_new(entry, key, json_true());
     if (op->incomplete)
         bad("%s is incomplete", key);
-    if (version >= 4 && (op->source != JPR_KERNEL_GPU || !op->gpu_first_ns ||
-                         op->gpu_last_ns <= op->gpu_first_ns))
+    if (is_to_self(op, jpr_comm(r, op->comm))) {
+        if (op->exec_ns != 0 || op->kernel_first_mono_ns != 0)
+            bad("%s: a time of a message to oneself", key);
+    } else if (version >= 4 &&
+               (op->source != JPR_KERNEL_GPU || !op->gpu_first_ns ||
+                op->gpu_last_ns <= op->gpu_first_ns))
         bad("%s: no times of the GPU", key);
     if (version >= 5 && !op->api_func[0])
         bad("%s: no API", key);

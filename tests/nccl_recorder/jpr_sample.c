@@ -79,9 +79,9 @@ const struct jpr_op sample_ops[SAMPLE_OPS] = {
      .n_channels = UINT32_MAX, .enqueue_start_mono_ns = UINT64_MAX,
      .enqueue_stop_mono_ns = 1, .exec_ns = UINT64_MAX,
      .source = JPR_COLLECTIVE_CPU},
-    {SHARED, .seq = UINT64_MAX, .incomplete = true, .channels_started = 2,
-     .channels_stopped = 1, .kernel_first_mono_ns = 6000000,
-     .gpu_first_ns = 999000200000},
+    {SHARED, .seq = UINT64_MAX, .incomplete = true, .overtaken = true,
+     .channels_started = 2, .channels_stopped = 1,
+     .kernel_first_mono_ns = 6000000, .gpu_first_ns = 999000200000},
     {.kind = JPR_CE,
      .seq = 3,
      .func = "AllGather",
@@ -113,6 +113,12 @@ static const struct jpr_comm_counts rows[] = {
     {1, "Send", false, {UINT64_MAX, 1, 0, 0}},
 };
 
+static const struct jpr_unseen unseen[] = {
+    {0, "Broadcast", 7},
+    {1, "ReduceScatter", UINT64_MAX},
+    {1, "AllReduce", 0},
+};
+
 const struct jpr_counters sample_counters = {
     .clocks = {223456789012345, 1700000100123456789, 223456000000000},
     .final = true,
@@ -123,6 +129,8 @@ const struct jpr_counters sample_counters = {
     .lost_foreign = 5,
     .n_rows = 2,
     .rows = rows,
+    .n_unseen = 3,
+    .unseen = unseen,
 };
 
 void sample_begin(struct sample *file)

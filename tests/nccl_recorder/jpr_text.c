@@ -135,6 +135,8 @@ static void put_op(FILE *out, const struct jpr_reader *r,
     put_u64(out, "stopped", op->channels_stopped);
     if (op->has_net)
         put_net(out, op);
+    if (op->overtaken)
+        fputs(",\"overtaken\":true", out);
     fputs("}\n", out);
 }
 
@@ -158,6 +160,13 @@ static void put_counters(FILE *out, const struct jpr_reader *r,
         put_string(out, "func", c->rows[i].func);
         fprintf(out, ",\"finalized\":%s", yes(c->rows[i].finalized));
         put_counts(out, &c->rows[i].counts);
+        fputs("}\n", out);
+    }
+    for (i = 0; i < c->n_unseen; i++) {
+        fputs("{\"type\":\"unseen\"", out);
+        put_comm_name(out, r, c->unseen[i].comm);
+        put_string(out, "func", c->unseen[i].func);
+        put_u64(out, "calls", c->unseen[i].calls);
         fputs("}\n", out);
     }
     for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {

@@ -129,7 +129,14 @@ static void same_counters(const struct jpr_counters *c)
         assert_memory_equal(&c->rows[i].counts, &sample_counters.rows[i].counts,
                             sizeof(struct jpr_counts));
     }
+    assert_int_equal(c->n_unseen, sample_counters.n_unseen);
+    for (i = 0; i < c->n_unseen; i++) {
+        assert_int_equal(c->unseen[i].comm, sample_counters.unseen[i].comm);
+        assert_string_equal(c->unseen[i].func, sample_counters.unseen[i].func);
+        assert_int_equal(c->unseen[i].calls, sample_counters.unseen[i].calls);
+    }
     x.rows = y.rows = NULL;
+    x.unseen = y.unseen = NULL;
     assert_memory_equal(&x, &y, sizeof(x));
 }
 
@@ -371,6 +378,9 @@ static void lying_payloads(void **state)
          "\0\0\0\0\0\0\x09\0\0\0\0\0\0",
          27}, /* 9 rows, one */
         {JPR_BLOCK_COUNTERS, "", 0},
+        {JPR_BLOCK_COUNTERS,
+         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0",
+         25}, /* 2, one */
     };
     struct jpr_end end;
     size_t i;
@@ -406,6 +416,20 @@ static void later_releases(void **state)
     assert_string_equal(err.text, "x.log: not a recorder file");
     assert_null(jpr_open("/nonexistent.jpr", &err));
     assert_null(jpr_open("/", &err));
+}
+
+/* Counters of 0.1 end before the calls that nothing came of. */
+static void older_counters(void **state)
+{
+    struct jpr_end end;
+    int errors;
+
+    (void) state;
+    sample_begin(&file);
+    sample_block(&file, JPR_BLOCK_COUNTERS,
+                 "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, NULL);
+    assert_int_equal(read_all(file.bytes, file.n, &end, &errors), 1);
+    assert_int_equal(errors, 0);
 }
 
 static void texts_are_made_harmless(void **state)
@@ -455,6 +479,7 @@ int main(void)
         cmocka_unit_test(zeros_at_the_end),
         cmocka_unit_test(lying_payloads),
         cmocka_unit_test(later_releases),
+        cmocka_unit_test(older_counters),
         cmocka_unit_test(texts_are_made_harmless),
     };
 

@@ -86,6 +86,78 @@ static void the_api_is_known(void **state)
     }
 }
 
+/* Calls that no operation came of: Broadcast with AllGatherV in 2.29. */
+static void call(struct rec_scene *s, void *comm, const char *func,
+                 bool graph_captured, bool comes)
+{
+    struct jp_nccl_descr_v6 api = {.type = JP_NCCL_COLL_API};
+    struct jp_nccl_descr_v6 coll = {.type = JP_NCCL_COLL};
+    void *op;
+
+    api.coll_api.func = func;
+    api.coll_api.graph_captured = graph_captured;
+    coll.parent = start_event(s, comm, &api);
+    CHECK(s->api->stop(coll.parent) == 0);
+    if (!comes)
+        return;
+    coll.coll.func = func;
+    coll.coll.n_channels = 1;
+    op = start_event(s, comm, &coll);
+    CHECK(s->api->stop(op) == 0);
+    scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
+}
+
+static void calls(struct rec_scene *s, void *comm)
+{
+    int i;
+
+    for (i = 0; i < 6; i++) {
+        call(s, comm, "Broadcast", false, i == 0);
+        call(s, comm, "AllReduce", false, true);
+        call(s, comm, "Reduce", true, i == 0);
+    }
+}
+
+static void unseen_finalize(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "unseen", 0xb, 0, 4);
+
+    calls(s, comm);
+    CHECK(s->api->finalize(comm) == 0);
+    _exit(0);
+}
+
+static void unseen_killed(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "unseen", 0xb, 0, 4);
+
+    calls(s, comm);
+    usleep(1600000);
+    call(s, comm, "AllGather", false, false); /* may still come */
+    usleep(250000);
+    _exit(0);
+}
+
+static void calls_without_operation_are_counted(void **state)
+{
+    rec_scenario_fn *const both[] = {unseen_finalize, unseen_killed};
+    struct rec_result r;
+    int i;
+
+    (void) state;
+    for (i = 0; i < 4; i++) {
+        rec_harness_run(both[i % 2], 5 + i / 2, &r);
+        assert_ok(r);
+        assert_int_equal(r.n_ops, 8);
+        assert_true(has(&r, "{\"type\":\"unseen\",\"comm\":\"0xb\","
+                            "\"name\":\"unseen\",\"func\":\"Broadcast\","
+                            "\"calls\":5}") > 0);
+        assert_int_equal(has(&r, "{\"type\":\"unseen\""),
+                         has(&r, "\"func\":\"Broadcast\",\"calls\":5}"));
+        rec_harness_fini(&r);
+    }
+}
+
 static void copy_engine(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "ce", 0xce, 0, 4);
@@ -198,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_api_is_known),
+        cmocka_unit_test(calls_without_operation_are_counted),
         cmocka_unit_test(copy_engines_are_recorded),
         cmocka_unit_test(waits_are_summed),
     };

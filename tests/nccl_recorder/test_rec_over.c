@@ -1,0 +1,296 @@
+/* Operations whose end NCCL does not tell, or tells while we end them. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/nccl_recorder/rec_asserts.h"
+
+/* -------------------------------------------------------- to oneself -- */
+
+enum { ROUNDS = 8000 };
+
+/* An AlltoAll's part to itself: channels announced, none reported. */
+static void to_oneself(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "world", 0x5e1f, 3, 8);
+    uint64_t i;
+
+    for (i = 0; i < ROUNDS; i++) {
+        void *send = scene_p2p(s, comm, "Send", 3, 4096, 2);
+        void *recv = scene_p2p(s, comm, "Recv", 3, 4096, 2);
+
+        CHECK(send && recv);
+        CHECK(s->api->stop(send) == 0 && s->api->stop(recv) == 0);
+        scene_whole(s, comm, i, 50);
+        if (i % 50 == 0)
+            usleep(2000);
+    }
+    _exit(0); /* nothing is left for finalize to end */
+}
+
+static void messages_to_oneself_end(void **state)
+{
+    struct rec_result r;
+    int v;
+
+    (void) state;
+    for (v = 4; v <= 6; v++) {
+        rec_harness_run(to_oneself, v, &r);
+        assert_ok(r);
+        assert_true(r.n_ops > 3 * ROUNDS * 3 / 4);
+        assert_int_equal(rec_harness_counts(r.text, "0x5e1f", "Send").lost, 0);
+        assert_int_equal(rec_harness_counts(r.text, "0x5e1f", "AllReduce").lost,
+                         0);
+        assert_int_equal(has(&r, "\"incomplete\":true"), 0);
+        assert_true(has(&r, "\"peer\":3,") > ROUNDS);
+        assert_int_equal(has(&r, "\"peer\":3,"), has(&r, "\"exec_ns\":0,"));
+        rec_harness_fini(&r);
+    }
+}
+
+/* v3 tells no number of channels, but the rank. */
+static void to_oneself_once(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "world", 1, 3, 8);
+
+    CHECK(s->api->stop(scene_p2p(s, comm, "Send", 3, 4096, 2)) == 0);
+    CHECK(s->api->stop(scene_p2p(s, comm, "Send", 4, 4096, 2)) == 0);
+    usleep(1200000);
+    _exit(0);
+}
+
+static void old_messages_to_oneself_end(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(to_oneself_once, 3, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 1);
+    assert_int_equal(has(&r, "\"peer\":3,"), 1);
+    rec_harness_fini(&r);
+}
+
+/* ------------------------------------------------- fewer than announced -- */
+
+static void report(struct rec_scene *s, void *comm, void *op, int n)
+{
+    int c;
+
+    for (c = 0; c < n; c++)
+        scene_kernel_stop(s, scene_kernel(s, comm, op, c, 1000), 31000);
+}
+
+static void *enqueue(struct rec_scene *s, void *comm, uint64_t seq, int n)
+{
+    void *op = scene_coll(s, comm, "AllReduce", seq, 4096, n);
+
+    CHECK(s->api->stop(op) == 0);
+    return op;
+}
+
+static void too_few(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "few", 1, 0, 2);
+    void *other = scene_comm(s, "other", 2, 0, 2);
+    void *grouped[2];
+
+    enqueue(s, other, 100, 2); /* nothing of its own communicator follows */
+    report(s, comm, enqueue(s, comm, 0, 4), 3);
+    enqueue(s, comm, 1, 2);
+    report(s, comm, enqueue(s, comm, 2, 2), 2);
+    /* one launch: its second operation is over, its first one hangs */
+    grouped[0] = scene_coll(s, comm, "AllReduce", 3, 4096, 2);
+    grouped[1] = scene_coll(s, comm, "AllReduce", 4, 4096, 1);
+    CHECK(s->api->stop(grouped[0]) == 0 && s->api->stop(grouped[1]) == 0);
+    report(s, comm, grouped[0], 1);
+    report(s, comm, grouped[1], 1);
+    usleep(1500000);
+    CHECK(scene_kernel(s, comm, grouped[0], 1, 1000) != NULL);
+    _exit(0);
+}
+
+static void fewer_channels_than_announced(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(too_few, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 4);
+    assert_int_equal(has(&r, "\"incomplete\":true"), 2);
+    assert_int_equal(has(&r, "\"overtaken\":true}"), 2);
+    assert_int_equal(has(&r, "\"incomplete\":true,\"started\":3,"
+                             "\"stopped\":3,\"overtaken\":true}"),
+                     1);
+    assert_int_equal(has(&r, "\"incomplete\":true,\"started\":0,"
+                             "\"stopped\":0,\"overtaken\":true}"),
+                     1);
+    assert_int_equal(has(&r, "\"func\":\"AllReduce\",\"seq\":3,"), 0);
+    assert_int_equal(has(&r, "\"func\":\"AllReduce\",\"seq\":100,"), 0);
+    assert_non_null(strstr(r.inflight, "\"func\":\"AllReduce\",\"seq\":3,"));
+    assert_non_null(strstr(r.inflight, "\"func\":\"AllReduce\",\"seq\":100,"));
+    rec_harness_fini(&r);
+}
+
+/* The GPU's clock goes back: the channel's time is the host's. */
+static void clock_back(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "back", 1, 0, 2);
+    void *op = enqueue(s, comm, 0, 1);
+    void *kernel = scene_kernel(s, comm, op, 0, 5000);
+
+    usleep(20000);
+    scene_kernel_stop(s, kernel, 5000);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+static void a_useless_gpu_time(void **state)
+{
+    struct rec_result r;
+    unsigned us = 0;
+
+    (void) state;
+    rec_harness_run(clock_back, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 1);
+    assert_int_equal(has(&r, "\"source\":\"kernel_cpu\""), 1);
+    assert_int_equal(
+        sscanf(strstr(r.text, "\"exec_us\""), "\"exec_us\":%u", &us), 1);
+    assert_in_range(us, 20000, 400000);
+    rec_harness_fini(&r);
+}
+
+/* ------------------------------------------------------- events meanwhile --
+ */
+
+enum { LIVES = 1000, CHANNELS = 60 };
+
+struct proxy {
+    struct rec_scene *scene;
+    void *_Atomic comm;
+    void *_Atomic op;
+    atomic_int stage; /* 0 wait, 1 go, 2 kernels are stopping, -1 end */
+};
+
+static void *stop_kernels(void *data)
+{
+    struct proxy *p = data;
+    void *kernels[CHANNELS];
+    int c, stage;
+
+    while ((stage = atomic_load(&p->stage)) >= 0) {
+        if (stage != 1)
+            continue;
+        for (c = 0; c < CHANNELS; c++)
+            kernels[c] = scene_kernel(p->scene, p->comm, p->op, c, 1000);
+        atomic_store(&p->stage, 2);
+        for (c = 0; c < CHANNELS - 1; c++)
+            scene_kernel_stop(p->scene, kernels[c], 9000);
+        atomic_store(&p->stage, 0);
+    }
+    return NULL;
+}
+
+static void busy_finalize(struct rec_scene *s)
+{
+    struct proxy p = {.scene = s};
+    pthread_t thread;
+    uint64_t i;
+
+    CHECK(scene_comm(s, "stays", 1, 0, 2) != NULL);
+    CHECK(pthread_create(&thread, NULL, stop_kernels, &p) == 0);
+    for (i = 0; i < LIVES; i++) {
+        p.comm = scene_comm(s, "short", 100 + i, 0, 2);
+        p.op = enqueue(s, p.comm, 0, CHANNELS);
+        atomic_store(&p.stage, 1);
+        while (atomic_load(&p.stage) == 1)
+            continue;
+        CHECK(s->api->finalize(p.comm) == 0);
+        while (atomic_load(&p.stage) != 0)
+            continue;
+        CHECK(scene_coll(s, p.comm, "AllReduce", 1, 64, 1) == NULL);
+    }
+    atomic_store(&p.stage, -1);
+    pthread_join(thread, NULL);
+    usleep(400000);
+    _exit(0);
+}
+
+static void finalize_leaves_nothing(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(busy_finalize, 5, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, LIVES);
+    assert_true(has(&r, "\"produced\":1000,\"written\":1000,\"lost\":0,"
+                        "\"left_out\":0,\"in_flight\":0,") > 0);
+    rec_harness_fini(&r);
+}
+
+static atomic_int running;
+
+static void *start_for_ever(void *data)
+{
+    struct rec_scene *s = data;
+    void *comm = scene_comm(s, "ever", (uint64_t) pthread_self(), 0, 2);
+    uint64_t i;
+
+    atomic_fetch_add(&running, 1);
+    for (i = 0;; i++)
+        scene_coll(s, comm, "AllReduce", i, 64, 1);
+    return NULL;
+}
+
+static void exit_meanwhile(struct rec_scene *s)
+{
+    pthread_t thread;
+    int i;
+
+    for (i = 0; i < 2; i++)
+        CHECK(pthread_create(&thread, NULL, start_for_ever, s) == 0);
+    while (atomic_load(&running) < 2)
+        usleep(100);
+    usleep(20000);
+}
+
+/* What the last counters of collectives say. */
+static void the_end_adds_up(void **state)
+{
+    unsigned long long produced, written, lost, left_out, in_flight;
+    const char *at, *last = NULL;
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(exit_meanwhile, 6, &r);
+    assert_ok(r);
+    for (at = r.text; (at = strstr(at, "\"final\":true,\"kind\":\"coll\""));
+         at++)
+        last = strstr(at, "\"produced\"");
+    assert_non_null(last);
+    assert_int_equal(sscanf(last,
+                            "\"produced\":%llu,\"written\":%llu,\"lost\":%llu,"
+                            "\"left_out\":%llu,\"in_flight\":%llu",
+                            &produced, &written, &lost, &left_out, &in_flight),
+                     5);
+    assert_int_equal(produced, written + lost + left_out + in_flight);
+    assert_int_equal(written, r.n_ops);
+    rec_harness_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_to_oneself_end),
+        cmocka_unit_test(old_messages_to_oneself_end),
+        cmocka_unit_test(fewer_channels_than_announced),
+        cmocka_unit_test(a_useless_gpu_time),
+        cmocka_unit_test(finalize_leaves_nothing),
+        cmocka_unit_test(the_end_adds_up),
+    };
+
+    return cmocka_run_group_tests_name("recorder ends", tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* What the recorder tells while nothing happens, and with little room. */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/nccl_recorder/rec_asserts.h"
+
+#define KILLED(r) (WIFSIGNALED((r).status) && WTERMSIG((r).status) == SIGKILL)
+
+/* The last time a key stands in the text: its number. */
+static uint64_t last_number(const char *text, const char *type, const char *key)
+{
+    const char *last = NULL;
+    char want[64];
+
+    snprintf(want, sizeof(want), "{\"type\":\"%s\"", type);
+    while ((text = strstr(text, want)))
+        last = text++;
+    assert_non_null(last);
+    snprintf(want, sizeof(want), "\"%s\":", key);
+    last = strstr(last, want);
+    assert_non_null(last);
+    return strtoull(last + strlen(want), NULL, 10);
+}
+
+/* Monotonic time of the header, seconds before the last counters. */
+static double told_for(const struct rec_result *r)
+{
+    return (double) (last_number(r->text, "counters", "mono_ns") -
+                     last_number(r->text, "header", "mono_ns")) /
+           1e9;
+}
+
+static double now_s(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
+}
+
+static void idle(struct rec_scene *s)
+{
+    CHECK(scene_comm(s, "idle", 1, 0, 2) != NULL);
+    usleep(4500000);
+    kill(getpid(), SIGKILL);
+}
+
+static void waiting(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "waits", 1, 0, 2);
+
+    CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", 0, 64, 1)) == 0);
+    usleep(4500000);
+    kill(getpid(), SIGKILL);
+}
+
+static void counters_are_told_each_second(void **state)
+{
+    rec_scenario_fn *const both[] = {idle, waiting};
+    struct rec_result r;
+    int i;
+
+    (void) state;
+    for (i = 0; i < 2; i++) {
+        rec_harness_run(both[i], 6, &r);
+        assert_true(KILLED(r));
+        assert_true(told_for(&r) > 3.3 && told_for(&r) < 4.7);
+        assert_int_equal(last_number(r.text, "counters", "in_flight"), i);
+        assert_in_range(has(&r, "\"type\":\"counters\""), 3 * 4, 3 * 8);
+        assert_true(r.bytes < 4096);
+        rec_harness_fini(&r);
+    }
+}
+
+/* 64 KiB are full at once; then a run, then a hang. */
+static void small_cap(struct rec_scene *s)
+{
+    double until = now_s() + 6;
+    uint64_t seq = 0;
+    void *comm;
+
+    setenv("JOBPROF_RECORDER_DISK", "65536", 1);
+    comm = scene_comm(s, "small", 1, 0, 2);
+    while (now_s() < until) {
+        int i;
+
+        for (i = 0; i < 100; i++, seq++)
+            scene_whole(s, comm, seq, 50 + seq % 977);
+        usleep(2000);
+    }
+    CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", 77777777, 64, 1)) == 0);
+    usleep(5000000);
+    kill(getpid(), SIGKILL);
+}
+
+static void a_full_file_goes_on(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(small_cap, 6, &r);
+    assert_true(KILLED(r));
+    assert_true(r.bytes > 32768 && r.bytes < 65536);
+    assert_true(told_for(&r) > 7.5);
+    assert_int_equal(last_number(r.text, "counters", "in_flight"), 1);
+    assert_int_equal(last_number(r.inflight, "inflight", "seq"), 77777777);
+    assert_true(rec_harness_counts(r.text, "0x1", "AllReduce").left_out >
+                50000);
+    assert_int_equal(rec_harness_counts(r.text, "0x1", "AllReduce").lost, 0);
+    print_message("# %llu bytes, %d counters in %.1f s\n",
+                  (unsigned long long) r.bytes,
+                  has(&r, "\"type\":\"counters\"") / 3, told_for(&r));
+    rec_harness_fini(&r);
+}
+
+/* More in flight than a full file tells: the oldest ones. */
+static void many_in_flight(struct rec_scene *s)
+{
+    uint64_t seq;
+    void *comm;
+
+    setenv("JOBPROF_RECORDER_MIN_FREE", "9000000000000000", 1);
+    comm = scene_comm(s, "many", 1, 0, 2);
+    for (seq = 0; seq < 100; seq++)
+        scene_whole(s, comm, seq, 50);
+    usleep(300000);
+    for (seq = 1000; seq < 4000; seq++)
+        CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", seq, 64, 1)) == 0);
+    usleep(4000000);
+    kill(getpid(), SIGKILL);
+}
+
+static void the_oldest_are_told(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(many_in_flight, 6, &r);
+    assert_true(KILLED(r));
+    assert_int_equal(last_number(r.text, "counters", "in_flight"), 3000);
+    assert_int_equal(last_number(r.inflight, "inflight", "omitted"), 2800);
+    assert_non_null(strstr(r.inflight, "\"seq\":1000,"));
+    assert_non_null(strstr(r.inflight, "\"seq\":1199,"));
+    assert_null(strstr(r.inflight, "\"seq\":1200,"));
+    rec_harness_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_are_told_each_second),
+        cmocka_unit_test(a_full_file_goes_on),
+        cmocka_unit_test(the_oldest_are_told),
+    };
+
+    return cmocka_run_group_tests_name("recorder pace", tests, NULL, NULL);
+}
