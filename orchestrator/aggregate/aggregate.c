@@ -12,7 +12,7 @@ static int make_result(struct build *b)
 {
     static int (*const steps[])(struct build *) = {
         result_comms,   result_ranks, result_ops,     result_cells,
-        result_windows, result_p2p,   result_quality,
+        result_windows, result_p2p,   result_quality, result_hang,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
@@ -21,16 +21,17 @@ static int make_result(struct build *b)
     return 0;
 }
 
-static struct jp_result *build_result(struct join *join,
-                                      const struct jp_logwalk *walk,
-                                      const struct join_file *files,
-                                      struct jp_error *err)
+static struct jp_result *
+build_result(struct join *join, const struct jp_logwalk *walk,
+             const struct join_file *files,
+             const struct jp_aggregate_options *options, struct jp_error *err)
 {
-    struct build b = {.join = join, .walk = walk, .files = files};
+    struct build b = {
+        .join = join, .walk = walk, .files = files, .options = options};
 
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || make_result(&b) < 0) {
-        error_set(err, "out of memory");
+        error_set(err, b.stopped ? "stopped" : "out of memory");
         result_destroy(b.result);
         b.result = NULL;
     }
@@ -65,7 +66,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     }
     join = joinrun(&walk, options, &budget, files, err);
     if (join)
-        result = build_result(join, &walk, files, err);
+        result = build_result(join, &walk, files, options, err);
 out:
     join_destroy(join);
     joinrun_free_files(files, walk.n_logs);

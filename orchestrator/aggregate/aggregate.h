@@ -143,6 +143,14 @@ struct jp_file_note {
     char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */
 };
 
+#define JP_UNSEEN_FUNCS 8 /* told apart; the rest is in the sum */
+
+/* Calls of one function that NCCL told the recorder no operation of. */
+struct jp_unseen {
+    char func[40];
+    uint64_t calls;
+};
+
 struct jp_quality {
     uint64_t files, cut_files, skipped_files, bytes_read;
     uint64_t records;   /* good collective and p2p records, duplicates and
@@ -152,9 +160,9 @@ struct jp_quality {
     uint64_t nan_busbw; /* records whose bandwidth was nan, left out of means */
     /* what should be there. COUNTED: every file is a recorder's and holds
      * counters, and all ranks of the largest communicator were seen; the sum of
-     * what they say was produced (of a cut file: at least what is in it). What a
-     * cut file misses behind its last counters, at most 100 ms, is in no sum:
-     * cut_recordings. BOUND: for each (communicator, function) the
+     * what they say was produced (of a cut file: at least what is in it), and
+     * unseen_calls. What a cut file misses behind its last counters is in no
+     * sum: cut_recordings, unbounded_recordings. BOUND: for each (communicator, function) the
      * sequence numbers that any rank recorded times n_ranks (at least its
      * records), plus the p2p records, plus unseen_records where some rank lacks
      * a record that another one has (of Send and Recv: a pair's sides differ in
@@ -167,11 +175,22 @@ struct jp_quality {
     uint64_t expected;
     uint64_t lost; /* the recorder's own count of lost records */
     uint64_t capped; /* of those it left out on purpose at its cap (disk=) */
-    uint64_t in_flight; /* had not ended when the recorder counted last */
+    uint64_t in_flight; /* had not ended when the recorder counted last, or were
+                           ended by finalize or exit (these are records, too) */
+    uint64_t unseen_calls; /* the program made them, NCCL told no operation of
+                              them; in a COUNTED expected */
+    struct jp_unseen unseen[JP_UNSEEN_FUNCS];
+    size_t n_unseen;
     uint64_t lost_steps; /* network steps that no wait includes */
     uint64_t recordings; /* files of the recorder */
     uint64_t cut_recordings; /* of these without their final block; not among
-                                cut_files */
+                                cut_files. Each misses at most 100 ms more, but
+                                for the next */
+    uint64_t unbounded_recordings; /* cut ones that had lost operations or left
+                                some out, are damaged, or hold no counters: what
+                                they miss besides is not known */
+    uint64_t unbounded_since_us; /* the earliest last counters of these, wall
+                                clock; 0: one has none */
     uint64_t damaged_blocks; /* of the recorder's files, left aside */
     uint32_t ranks_seen;     /* of the largest communicator */
     uint32_t ranks_expected; /* its n_ranks, else 0 */
@@ -187,6 +206,17 @@ struct jp_quality {
     bool waits_unknown; /* too many records for options.memory_bytes: exec_us
                            and wait_us of all ranks are 0; last_share and
                            caused_us hold */
+};
+
+/* An operation that is in flight for this long when its recordings end hangs:
+ * NCCL's own take milliseconds, a wait for a slow checkpoint or data loader
+ * seconds; watchdogs give up after minutes. */
+#define JP_HANG_US 10000000
+
+struct jp_hang {
+    uint64_t operations; /* that hang; 0: none, then the rest is 0 */
+    uint64_t age_us;     /* of the oldest, at least */
+    char text[700];      /* who is missing where, a sentence on the worst */
 };
 
 struct jp_result {
@@ -205,6 +235,7 @@ struct jp_result {
     struct jp_window *windows;
     size_t n_windows;
     struct jp_quality quality;
+    struct jp_hang hang;
 };
 
 struct jp_aggregate_options {

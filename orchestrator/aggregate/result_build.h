@@ -1,8 +1,8 @@
 /* result_build.h - from a finished join to a struct jp_result: for result_*.c
  * and aggregate.c only.
  *
- * Called in this order: comms, ranks, ops, cells, windows, p2p, quality. Each
- * returns 0, or -1 without memory; what is made so far is in build->result.
+ * Called in this order: comms, ranks, ops, cells, windows, p2p, quality, hang.
+ * Each returns 0, or -1 without memory; what is made so far is in build->result.
  * The join's blocks are freed as operations are made, to keep the peak low.
  */
 #ifndef JP_AGGREGATE_RESULT_BUILD_H
@@ -17,12 +17,14 @@ struct build {
     struct join *join;
     const struct jp_logwalk *walk;
     const struct join_file *files; /* walk->n_logs */
+    const struct jp_aggregate_options *options;
     struct jp_result *result;
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
     /* by sequence numbers; made with the operations */
     uint64_t expected, unseen;
+    bool stopped; /* by options->progress, in the second reading */
     bool ragged; /* some rank lacks a record that another one has */
 };
 
@@ -33,6 +35,7 @@ int result_cells(struct build *build);
 int result_windows(struct build *build);
 int result_p2p(struct build *build);
 int result_quality(struct build *build);
+int result_hang(struct build *build);
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
 static inline double op_busbw_gbs(const struct jp_op *op)

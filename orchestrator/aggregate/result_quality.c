@@ -1,8 +1,10 @@
 /* result_quality.c - how complete and how clean the input was. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
@@ -53,6 +55,36 @@ static int note_recorder(struct jp_quality *q, const char *path,
     return rc;
 }
 
+/* At most a flush is missing behind the last counters of a recorder that was
+ * killed; of one that had lost some or was at its cap nobody knows. */
+static bool is_unbounded(const struct join_file *f)
+{
+    const struct jpr_counts *c = &f->tail.counts;
+
+    return f->recorder && f->cut &&
+           (!f->tail.counted || c->lost || c->left_out || f->damaged);
+}
+
+static int note_cut(struct jp_quality *q, const char *path,
+                    const struct join_file *f)
+{
+    if (!f->recorder)
+        return add_note(q, path, fileio_path("cut last line"));
+    if (!is_unbounded(f))
+        return add_note(q, path,
+                        fileio_path("ends without its final block: at most "
+                                    "100 ms are missing besides"));
+    if (!f->tail.counted)
+        return add_note(q, path,
+                        fileio_path("ends without its final block, and holds "
+                                    "no counters: what is missing besides is "
+                                    "unknown"));
+    return add_note(q, path,
+                    fileio_path("ends without its final block: what is missing "
+                                "besides is unknown since %s",
+                                FIG_UTC(f->tail.clocks.real_ns / 1000)));
+}
+
 /* What was wrong with a file, worst first; NULL: nothing. *failed: no memory.
  */
 static int note_file(struct jp_quality *q, const char *path,
@@ -65,12 +97,8 @@ static int note_file(struct jp_quality *q, const char *path,
         return add_note(q, path, fileio_path("not read: %s", f->trouble));
     if (f->trouble[0])
         rc = add_note(q, path, fileio_path("%s", f->trouble));
-    else if (f->cut && f->recorder)
-        rc = add_note(q, path,
-                      fileio_path("ends without its final block: at most "
-                                  "100 ms are missing besides"));
     else if (f->cut)
-        rc = add_note(q, path, fileio_path("cut last line"));
+        rc = note_cut(q, path, f);
     if (rc == 0 && f->bad_lines > 1)
         rc = add_note(
             q, path,
@@ -128,6 +156,50 @@ static void cut_notes(struct jp_quality *q)
     }
 }
 
+static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
+{
+    q->unseen_calls = join_sum(q->unseen_calls, tail->unseen_calls);
+    for (uint32_t i = 0; i < tail->n_unseen; i++) {
+        const struct recfile_unseen *one = &tail->unseen[i];
+        size_t k = 0;
+
+        while (k < q->n_unseen && strncmp(q->unseen[k].func, one->func,
+                                          sizeof(q->unseen[k].func) - 1) != 0)
+            k++;
+        if (k == JP_UNSEEN_FUNCS)
+            continue;
+        if (k == q->n_unseen)
+            snprintf(q->unseen[q->n_unseen++].func, sizeof(q->unseen[k].func),
+                     "%.*s", (int) sizeof(q->unseen[k].func) - 1, one->func);
+        q->unseen[k].calls = join_sum(q->unseen[k].calls, one->calls);
+    }
+}
+
+static void add_unbounded(struct jp_quality *q, const struct join_file *f)
+{
+    uint64_t at = f->tail.counted ? f->tail.clocks.real_ns / 1000 : 0;
+
+    if (!q->unbounded_recordings++ || at < q->unbounded_since_us)
+        q->unbounded_since_us = at;
+}
+
+static int by_calls(const void *a, const void *b)
+{
+    const struct jp_unseen *x = a, *y = b;
+
+    if (x->calls != y->calls)
+        return x->calls < y->calls ? 1 : -1;
+    return strcmp(x->func, y->func);
+}
+
+/* The most called first; none that came after all. */
+static void sort_unseen(struct jp_quality *q)
+{
+    qsort(q->unseen, q->n_unseen, sizeof(*q->unseen), by_calls);
+    while (q->n_unseen && !q->unseen[q->n_unseen - 1].calls)
+        q->n_unseen--;
+}
+
 /* Adds up the recorder's counters. *complete: they cover every file. */
 static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
 {
@@ -150,7 +222,11 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
             join_sum(*produced, c->produced > there ? c->produced : there);
         q->lost = join_sum(q->lost, c->lost);
         q->capped = join_sum(q->capped, c->left_out);
-        q->in_flight = join_sum(q->in_flight, f->tail.in_flight);
+        q->in_flight = join_sum(q->in_flight,
+                                join_sum(f->tail.in_flight, f->tail.cut_short));
+        if (is_unbounded(f))
+            add_unbounded(q, f);
+        add_unseen(q, &f->tail);
         q->lost_steps = join_sum(q->lost_steps, f->tail.lost_steps);
     }
 }
@@ -178,7 +254,7 @@ static void set_expected(struct build *b, bool complete, uint64_t produced)
 
     if (complete && q->ranks_seen == q->ranks_expected) {
         q->expected_kind = JP_EXPECT_COUNTED;
-        q->expected = produced;
+        q->expected = join_sum(produced, q->unseen_calls);
     } else if (q->records) {
         q->expected_kind = JP_EXPECT_BOUND;
         q->expected = join_sum(b->expected, q->p2p_records);
@@ -199,6 +275,7 @@ int result_quality(struct build *b)
     if (count_files(b) < 0)
         return -1;
     sum_counters(b, &produced, &complete);
+    sort_unseen(q);
     cut_notes(q);
     q->coll_records = b->join->coll_records;
     q->p2p_records = b->join->p2p_records;

@@ -209,7 +209,8 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     }
     if (a->json && print_json(a->output) < 0)
         return JP_EXIT_IO;
-    if (verdict.word == JP_VERDICT_INCOMPLETE)
+    if (verdict.word == JP_VERDICT_INCOMPLETE ||
+        verdict.word == JP_VERDICT_HANG)
         return JP_EXIT_INCOMPLETE;
     return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }

@@ -114,8 +114,9 @@ static bool has_data(const struct material *m)
 {
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
-    return !m->analysed || (q && (q->records || q->bad_lines || q->in_flight ||
-                                  q->lost || q->damaged_blocks));
+    return !m->analysed ||
+           (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
+                  q->damaged_blocks || q->unseen_calls));
 }
 
 static int exit_status(const struct report_options *options,
@@ -123,7 +124,8 @@ static int exit_status(const struct report_options *options,
 {
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
-    if (!analysed || verdict->word == JP_VERDICT_INCOMPLETE)
+    if (!analysed || verdict->word == JP_VERDICT_INCOMPLETE ||
+        verdict->word == JP_VERDICT_HANG)
         return JP_EXIT_INCOMPLETE;
     return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }

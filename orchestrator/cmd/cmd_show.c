@@ -7,7 +7,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/show/opsum.h"
-#include "orchestrator/show/stuck.h"
+#include "orchestrator/ingest/stuck.h"
 
 static const char help[] =
     "usage: jobprof show [options] DIR|JOBID[.STEP]\n"

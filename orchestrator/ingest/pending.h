@@ -3,11 +3,12 @@
  *     while (... each record of a file, in order ...)
  *         pending_add(&pending, &record);
  *     pending_settle(&pending);
- *     ... pending.ops[0..n) ...
+ *     ... pending.ops[0..n) and pending.cut_short[0..n_cut_short) ...
  *
  * A snapshot replaces the one before it; an operation that ends behind the last
- * snapshot is no longer pending. At most PENDING_MAX are kept; the rest, and
- * what the recorder had no room for, is counted.
+ * snapshot is no longer pending. One that finalize or exit ended (a watchdog's
+ * abort of a hang) stays: it was in flight then. At most PENDING_MAX of either
+ * are kept; the rest, and what the recorder had no room for, is counted.
  */
 #ifndef JP_INGEST_PENDING_H
 #define JP_INGEST_PENDING_H
@@ -24,15 +25,20 @@
 struct pending_op {
     struct jpr_op op; /* texts belong to the pending */
     bool ended;       /* false behind pending_settle */
+    /* when it was in flight still, at the latest that the file tells */
+    uint64_t until_mono_ns;
 };
 
 struct jp_pending {
     struct pending_op *ops;
     size_t n;
     uint64_t left_out;
-    uint64_t at_mono_ns; /* of the snapshot; 0: there was none */
-    uint32_t left;       /* of the snapshot, still to come */
-    size_t first;        /* all before have ended */
+    uint64_t at_mono_ns;          /* of the snapshot; 0: there was none */
+    uint32_t left;                /* of the snapshot, still to come */
+    size_t first;                 /* all before have ended */
+    struct pending_op *cut_short; /* by finalize or exit */
+    size_t n_cut_short, n_dated;  /* dated: until is known */
+    uint64_t told_mono_ns;        /* the last counters; 0: there were none */
     char *texts[PENDING_TEXTS];
     size_t n_texts;
 };

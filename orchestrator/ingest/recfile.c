@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "orchestrator/ingest/recfile_tail.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 #define MAGIC_BYTES 8
@@ -49,8 +50,10 @@ int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
 
 static void free_comm(struct recfile_comm *comm)
 {
-    if (comm)
+    if (comm) {
         free(comm->counts);
+        free(comm->unseen);
+    }
     free(comm);
 }
 
@@ -64,8 +67,7 @@ void recfile_close(struct jp_recfile *file)
     *file = (struct jp_recfile){0};
 }
 
-/* Copies text, cut at a whole character. */
-static void copy_text(char *out, size_t size, const char *text)
+void recfile_copy(char *out, size_t size, const char *text)
 {
     size_t n = strlen(text);
 
@@ -106,9 +108,9 @@ static void take_header(struct jp_recfile *file, const struct jpr_header *h)
     file->clocks = h->clocks;
     file->procid = h->procid;
     file->pid = h->pid <= INT64_MAX ? (int64_t) h->pid : -1;
-    copy_text(file->host, sizeof(file->host), h->hostname);
+    recfile_copy(file->host, sizeof(file->host), h->hostname);
     file->host_len = strlen(file->host);
-    copy_text(file->recorder, sizeof(file->recorder), h->recorder);
+    recfile_copy(file->recorder, sizeof(file->recorder), h->recorder);
     take_notes(file, h);
     file->why = file->pid < 0 ? "bad pid"
                 : inspector_good_word(h->hostname, strlen(h->hostname),
@@ -144,7 +146,7 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
 
     to->why = judge(comm);
     recfile_id(comm->id, to->id);
-    copy_text(to->name, sizeof(to->name), comm->name);
+    recfile_copy(to->name, sizeof(to->name), comm->name);
     *base = (struct inspector_record){
         .id = text_of(to->id), .name = text_of(to->name), .has_sn = true};
     if (!strcmp(to->name, "unknown"))
@@ -184,79 +186,6 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     return 0;
 }
 
-static void add(uint64_t *sum, uint64_t value)
-{
-    if (__builtin_add_overflow(*sum, value, sum))
-        *sum = UINT64_MAX;
-}
-
-void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum)
-{
-    *sum = (struct jpr_counts){0};
-    for (size_t i = 0; i < comm->n_counts; i++) {
-        add(&sum->produced, comm->counts[i].counts.produced);
-        add(&sum->written, comm->counts[i].counts.written);
-        add(&sum->lost, comm->counts[i].counts.lost);
-        add(&sum->left_out, comm->counts[i].counts.left_out);
-    }
-}
-
-/* NCCL has a dozen functions; a file that names more is not worth memory. */
-#define MAX_COUNTS 64
-
-/* Replaces the row of a (communicator, function). */
-static int take_row(struct recfile_comm *comm,
-                    const struct jpr_comm_counts *row)
-{
-    struct recfile_count *more, one = {.counts = row->counts};
-
-    copy_text(one.func, sizeof(one.func), row->func);
-    for (size_t i = 0; i < comm->n_counts; i++)
-        if (!strcmp(comm->counts[i].func, one.func)) {
-            comm->counts[i] = one;
-            return 0;
-        }
-    if (comm->n_counts == MAX_COUNTS)
-        return 0;
-    more = reallocarray(comm->counts, comm->n_counts + 1, sizeof(*more));
-    if (!more)
-        return -1;
-    comm->counts = more;
-    more[comm->n_counts++] = one;
-    return 0;
-}
-
-static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
-{
-    for (uint64_t i = 0; i < c->n_rows; i++) {
-        uint32_t comm = c->rows[i].comm;
-
-        if (comm < file->n_comms && file->comms[comm] &&
-            take_row(file->comms[comm], &c->rows[i]) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static void take_counters(struct recfile_tail *tail,
-                          const struct jpr_counters *c)
-{
-    *tail = (struct recfile_tail){.counted = true,
-                                  .final = c->final,
-                                  .clocks = c->clocks,
-                                  .in_flight = c->in_flight,
-                                  .lost_steps = c->lost_steps,
-                                  .lost_comms = c->lost_comms};
-    for (int i = 0; i < JPR_N_OP_KINDS; i++) {
-        add(&tail->counts.produced, c->kinds[i].produced);
-        add(&tail->counts.written, c->kinds[i].written);
-        add(&tail->counts.lost, c->kinds[i].lost);
-        add(&tail->counts.left_out, c->kinds[i].left_out);
-    }
-    add(&tail->counts.produced, c->lost_foreign);
-    add(&tail->counts.lost, c->lost_foreign);
-}
-
 int recfile_next(struct jp_recfile *file, struct jpr_record *record,
                  struct jp_error *err)
 {
@@ -275,12 +204,14 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
             return error_set(err, "no memory for a communicator");
         break;
     case JPR_COUNTERS:
-        take_counters(&file->tail, record->counters);
-        if (take_rows(file, record->counters) < 0)
+        if (recfile_tail_counters(file, record->counters) < 0)
             return error_set(err, "no memory for counters");
         break;
     case JPR_OP:
+        recfile_tail_op(file, record->op);
+        break;
     case JPR_INFLIGHT:
+        recfile_tail_inflight(file, record->inflight);
         break;
     }
     return 1;
@@ -340,7 +271,7 @@ static const struct recfile_func *add_func(struct jp_recfile *file,
         (op->kind == JPR_P2P && strcmp(op->func, "Send") &&
          strcmp(op->func, "Recv")))
         return NULL;
-    copy_text(f->asked, sizeof(f->asked), op->func);
+    recfile_copy(f->asked, sizeof(f->asked), op->func);
     f->kind = op->kind;
     f->len = (size_t) n;
     f->rule = bandwidth_find(op->func);

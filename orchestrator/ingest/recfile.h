@@ -32,6 +32,12 @@ struct recfile_count {
     struct jpr_counts counts;
 };
 
+/* Calls of one function that NCCL told no operation of. */
+struct recfile_unseen {
+    char func[INSPECTOR_MAX_FUNC + 1]; /* cut if it is longer */
+    uint64_t calls;
+};
+
 /* A communicator of the file, as records name it. */
 struct recfile_comm {
     const char *why; /* NULL: its records are good */
@@ -40,6 +46,8 @@ struct recfile_comm {
     struct inspector_record base; /* what all its records share */
     struct recfile_count *counts;
     size_t n_counts;
+    struct recfile_unseen *unseen;
+    size_t n_unseen;
 };
 
 /* A function that operations of the file have named. */
@@ -53,6 +61,8 @@ struct recfile_func {
 
 #define RECFILE_FUNCS 8 /* remembered; more only cost time */
 
+#define RECFILE_UNSEEN 8 /* functions told apart; the rest is in the sum */
+
 /* The last counters of a file, and how it ends. */
 struct recfile_tail {
     bool counted; /* there were counters */
@@ -61,6 +71,18 @@ struct recfile_tail {
     struct jpr_counts counts; /* over all kinds; communicators there was no
                                  room for count as lost */
     uint64_t in_flight, lost_steps, lost_comms;
+    uint64_t by_ce;     /* produced by the copy engines */
+    uint64_t cut_short; /* operations that finalize or exit ended */
+    /* over all communicators */
+    struct recfile_unseen unseen[RECFILE_UNSEEN];
+    uint32_t n_unseen;
+    uint64_t unseen_calls;
+    /* wall clock, 0: none. The last counters or snapshot; and since when there
+     * was an operation that had not ended in the last snapshot, or that was cut
+     * short: the earliest */
+    uint64_t last_ns, oldest_ns;
+    uint64_t at_mono_ns;     /* of the last snapshot */
+    uint64_t fly_ns, cut_ns; /* the two that oldest_ns is the earlier of */
 };
 
 struct jp_recfile {

@@ -55,6 +55,9 @@ struct jp_recfile *recwalk_open(struct jp_recwalk *walk)
     struct jp_error err;
 
     close_file(walk);
+    walk->stopped = walk->look && walk->look(walk->look_arg) != 0;
+    if (walk->stopped)
+        return NULL;
     while (walk->next < walk->walk.n_logs) {
         const char *path = walk->walk.logs[walk->next++].path;
         int kind = recfile_probe(path, &err);

@@ -23,6 +23,11 @@ struct jp_recwalk {
     /* one sentence that names file and offset; NULL: nobody listens */
     void (*say)(void *arg, const char *text);
     void *arg;
+    /* asked before each file is opened; non-zero: the walk ends here, stopped.
+     * NULL: nobody asks */
+    int (*look)(void *arg);
+    void *look_arg;
+    bool stopped;
     struct jp_logwalk walk;
     size_t next;       /* of walk.logs */
     const char *path;  /* of the open file */

@@ -158,7 +158,20 @@ static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    if (q->cut_recordings)
+    char since[8 + JP_FIGURE_LEN] = "";
+
+    if (q->unbounded_since_us)
+        snprintf(since, sizeof(since), " since %s",
+                 FIG_UTC(q->unbounded_since_us));
+    if (q->unbounded_recordings)
+        sentence_add(s,
+                     "%s of %s recording%s cut: what %s of them miss%s besides "
+                     "is unknown%s",
+                     FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
+                     sentence_s(q->recordings),
+                     FIG_COUNT(q->unbounded_recordings),
+                     q->unbounded_recordings == 1 ? "es" : "", since);
+    else if (q->cut_recordings)
         sentence_add(s,
                      "%s of %s recording%s cut: at most 100 ms of %s missing "
                      "besides",

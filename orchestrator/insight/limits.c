@@ -1,7 +1,20 @@
 /* limits.c - the table of limits. */
 #include "orchestrator/insight/limits.h"
 
+#include "orchestrator/aggregate/aggregate.h"
+
 const struct jp_limit limits_table[JP_N_LIMITS] = {
+    [JP_LIMIT_HANG] =
+        {
+            .name = "hang_min",
+            .value = JP_HANG_US,
+            .is_time = true,
+            .text = "HANG where an operation was in flight at the end, and for "
+                    "no less",
+            .reason = "operations take milliseconds, and seconds where a rank "
+                      "loads data or writes a checkpoint; watchdogs end a hang "
+                      "after minutes, so that none is missed",
+        },
     [JP_LIMIT_COVERAGE] =
         {
             .name = "coverage_min",

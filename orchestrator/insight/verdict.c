@@ -9,6 +9,7 @@
 #include "orchestrator/insight/expected.h"
 #include "common/figure.h"
 #include "orchestrator/insight/gaps.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/nodata.h"
 #include "orchestrator/insight/sentence.h"
 
@@ -38,7 +39,8 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
     if (coverage < 0)
         return "how complete they are is unknown";
     figure_share(coverage, share);
-    if (e->expected.kind == JP_EXPECT_COUNTED && coverage >= 1)
+    if (e->expected.kind == JP_EXPECT_COUNTED && coverage >= 1 &&
+        !q->unseen_calls)
         return "all records present (counted)";
     if (e->expected.kind == JP_EXPECT_COUNTED)
         snprintf(buf, size, "%s of the records present (counted)", share);
@@ -111,6 +113,54 @@ static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), sentence_s(n), disk ? disk : "");
 }
 
+/* "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them" */
+static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
+                                                          : NULL;
+    char what[256] = "";
+    uint64_t rest = q ? q->unseen_calls : 0;
+    size_t len = 0;
+
+    if (!rest)
+        return;
+    for (size_t i = 0; i < q->n_unseen && len < sizeof(what); i++) {
+        const struct jp_unseen *u = &q->unseen[i];
+
+        rest -= rest < u->calls ? rest : u->calls;
+        len += (size_t) snprintf(what + len, sizeof(what) - len, "%s%s %s%s",
+                                 !i                              ? ""
+                                 : i + 1 == q->n_unseen && !rest ? " and "
+                                                                 : ", ",
+                                 FIG_COUNT(u->calls), u->func,
+                                 sentence_s(u->calls));
+    }
+    if (rest && len < sizeof(what))
+        snprintf(what + len, sizeof(what) - len, "%s%s other operation%s",
+                 len ? " and " : "", FIG_COUNT(rest), sentence_s(rest));
+    sentence_add(s, "%s %s called, NCCL told nothing of %s", what,
+                 q->unseen_calls == 1 ? "was" : "were",
+                 q->unseen_calls == 1 ? "it" : "them");
+}
+
+/* Needs last operations only: no gap in the data takes it back. */
+static bool hangs(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_hang *hang = e->analysed && e->result ? &e->result->hang
+                                                          : NULL;
+
+    if (!hang || !hang->operations ||
+        (double) hang->age_us < limits_table[JP_LIMIT_HANG].value)
+        return false;
+    sentence_add(s, "%s", hang->text);
+    if (hang->operations > 1)
+        sentence_add(s, "%s more operation%s in flight for %s or more",
+                     FIG_COUNT(hang->operations - 1),
+                     sentence_s(hang->operations - 1),
+                     FIG_US(limits_table[JP_LIMIT_HANG].value));
+    return true;
+}
+
 void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                     const struct jp_result *result, bool analysed,
                     struct jp_verdict *verdict)
@@ -124,7 +174,10 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->coverage = analysed ? e.expected.coverage : -1;
-    if (nodata_explain(&e, &s)) {
+    if (hangs(&e, &s)) {
+        verdict->word = JP_VERDICT_HANG;
+        gaps_list(&e, &s);
+    } else if (nodata_explain(&e, &s)) {
         verdict->word = JP_VERDICT_NODATA;
         if (analysed)
             gaps_nodes(&e, &s);
@@ -134,6 +187,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
         if (verdict->word == JP_VERDICT_OK)
             say_ok(&e, &s);
     }
+    say_unseen(&e, &s);
     say_capped(&e, &s);
     say_failed_tasks(&e, &s);
 }

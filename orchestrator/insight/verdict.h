@@ -1,8 +1,9 @@
 /* verdict.h - one word and one sentence about a step.
  *
- * Words, worst first: HANG SLOW DEGRADED INCOMPLETE NODATA OK. The first three
- * need findings (a later room); what is decided here is whether the data
- * carries an answer at all.
+ * Words, worst first: HANG SLOW DEGRADED INCOMPLETE NODATA OK. SLOW and
+ * DEGRADED need findings (a later room); what is decided here is whether an
+ * operation hung, and whether the data carries an answer at all. HANG needs the
+ * last operations only, so it stands however much else is missing.
  */
 #ifndef JP_INSIGHT_VERDICT_H
 #define JP_INSIGHT_VERDICT_H

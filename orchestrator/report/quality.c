@@ -18,9 +18,11 @@ COUNTER(p2p_records)
 COUNTER(lost)
 COUNTER(capped)
 COUNTER(in_flight)
+COUNTER(unseen_calls)
 COUNTER(lost_steps)
 COUNTER(recordings)
 COUNTER(cut_recordings)
+COUNTER(unbounded_recordings)
 COUNTER(damaged_blocks)
 COUNTER(files)
 COUNTER(bytes_read)
@@ -101,14 +103,21 @@ const struct jp_quality_item quality_items[] = {
     {"capped", "Left out at the recorder's cap", "by intent (disk=)", false,
      get_capped},
     {"in_flight", "In flight at the end",
-     "had not ended when the recorder counted last", false, get_in_flight},
+     "had not ended when the recorder counted last, or when the process did",
+     false, get_in_flight},
     {"lost_steps", "Network steps lost", "no wait includes them", false,
      get_lost_steps},
     {"recordings", "Files of the recorder", "among the files read", false,
      get_recordings},
     {"cut_recordings", "Recordings cut",
-     "without a final block: at most 100 ms of each are missing besides", false,
-     get_cut_recordings},
+     "without a final block: each misses at most 100 ms besides, but for the "
+     "next",
+     false, get_cut_recordings},
+    {"unbounded_recordings", "Recordings cut, loss unknown",
+     "of these: had lost or left out operations, or hold no counters", false,
+     get_unbounded_recordings},
+    {"unseen_calls", "Calls that NCCL told nothing of",
+     "the program made them; among the expected", false, get_unseen_calls},
     {"damaged_blocks", "Damaged blocks", "of the recorder's files, left aside",
      false, get_damaged_blocks},
 };

@@ -222,9 +222,12 @@ static void put_footer(FILE *out, const struct jp_report *report)
           out);
     for (size_t i = 0; i < JP_N_LIMITS; i++)
         fprintf(out, "<li>%s than %s: %s.</li>\n", limits_table[i].text,
-                FIG_SHARE(limits_table[i].value), limits_table[i].reason);
-    fputs("</ul></details>\n<p>This version judges completeness only: OK does "
-          "not mean fast. Late ranks and slow networks are not judged yet.</p>"
+                limits_table[i].is_time ? FIG_US(limits_table[i].value)
+                                        : FIG_SHARE(limits_table[i].value),
+                limits_table[i].reason);
+    fputs("</ul></details>\n<p>This version judges hangs and completeness "
+          "only: OK does not mean fast. Late ranks and slow networks are not "
+          "judged yet.</p>"
           "\n<p>Written by jobprof " JP_VERSION " (",
           out);
     html_out_text(out, report->reporter);

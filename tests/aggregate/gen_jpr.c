@@ -5,9 +5,11 @@
  *   comm INDEX ID NAME RANK RANKS DOMAINS    NAME - is none; ID hexadecimal
  *   op COMM KIND FUNC SEQ BYTES EXEC_US START_US [PEER]     KIND c, p or e (CE)
  *   fly COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER]
- *   snap AT_US                               of the fly lines since the last
- *   counts AT_US FINAL LOST LEFT_OUT
- * Times are us since the header.
+ *   cut COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER]
+ *                                            a record: finalize or exit ended
+ * it unseen COMM FUNC CALLS                   for the next counts snap AT_US of
+ * the fly lines since the last counts AT_US FINAL LOST LEFT_OUT Times are us
+ * since the header.
  *
  * gen_jpr -l LOG > FILE: the records of an Inspector log, with final counters.
  */
@@ -101,7 +103,8 @@ static bool take_op(struct script *s, const char *line)
     return true;
 }
 
-static bool take_fly(struct script *s, const char *line)
+/* word: the four characters it begins with. */
+static bool take_fly(struct script *s, const char *word, const char *line)
 {
     uint64_t seq, bytes, start_us;
     unsigned comm, started, stopped;
@@ -109,11 +112,11 @@ static bool take_fly(struct script *s, const char *line)
     char kind, func[WORD];
     struct jpr_op *op = &s->fly[s->n_fly];
 
-    if (s->n_fly == MAX_FLY || sscanf(line,
-                                      "fly %u %c %127s %" SCNu64 " %" SCNu64
-                                      " %" SCNu64 " %u %u %" SCNd64,
-                                      &comm, &kind, func, &seq, &bytes,
-                                      &start_us, &started, &stopped, &peer) < 8)
+    if (s->n_fly == MAX_FLY || strncmp(line, word, 4) != 0 ||
+        sscanf(line + 4,
+               "%u %c %127s %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u %" SCNd64,
+               &comm, &kind, func, &seq, &bytes, &start_us, &started, &stopped,
+               &peer) < 8)
         return false;
     *op = make_op(comm, kind, func, seq, bytes, peer);
     op->enqueue_start_mono_ns = mono_ns(start_us);
@@ -121,6 +124,30 @@ static bool take_fly(struct script *s, const char *line)
     op->channels_started = started;
     op->channels_stopped = stopped;
     s->n_fly++;
+    return true;
+}
+
+static bool take_cut(struct script *s, const char *line)
+{
+    struct jpr_op op;
+
+    if (!take_fly(s, "cut ", line))
+        return false;
+    op = s->fly[--s->n_fly];
+    op.incomplete = true;
+    jpr_maker_op(s->maker, &op);
+    return true;
+}
+
+static bool take_unseen(struct script *s, const char *line)
+{
+    char func[WORD];
+    uint64_t calls;
+    unsigned comm;
+
+    if (sscanf(line, "unseen %u %127s %" SCNu64, &comm, func, &calls) != 3)
+        return false;
+    jpr_maker_unseen(s->maker, comm, lasting(func), calls);
     return true;
 }
 
@@ -146,8 +173,10 @@ static bool take_line(struct script *s, const char *line)
         jpr_maker_counters(s->maker, mono_ns(at), final, lost, left);
         return true;
     }
-    return take_comm(s, line) || take_op(s, line) || take_fly(s, line) ||
-           line[strspn(line, " \n")] == '\0' || line[0] == '#';
+    return take_comm(s, line) || take_op(s, line) ||
+           take_fly(s, "fly ", line) || take_cut(s, line) ||
+           take_unseen(s, line) || line[strspn(line, " \n")] == '\0' ||
+           line[0] == '#';
 }
 
 /* The file's index of a record's communicator, told when it is new. */

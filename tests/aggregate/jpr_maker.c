@@ -136,6 +136,15 @@ void jpr_maker_snapshot(struct jpr_maker *maker, uint64_t at_mono_ns,
     maker->counters.in_flight = n;
 }
 
+void jpr_maker_unseen(struct jpr_maker *maker, uint32_t comm, const char *func,
+                      uint64_t calls)
+{
+    if (maker->counters.n_unseen == 8)
+        abort();
+    maker->unseen[maker->counters.n_unseen++] =
+        (struct jpr_unseen){comm, func, calls};
+}
+
 void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
                         bool final, uint64_t lost, uint64_t left_out)
 {
@@ -151,6 +160,8 @@ void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
     c.kinds[JPR_COLL].left_out = left_out;
     c.kinds[JPR_COLL].produced += lost + left_out + c.in_flight;
     c.rows = maker->rows;
+    c.unseen = maker->unseen;
+    maker->counters.n_unseen = 0;
     maker->rows[0].counts.lost += lost;
     maker->rows[0].counts.left_out += left_out;
     maker->rows[0].counts.produced += lost + left_out;

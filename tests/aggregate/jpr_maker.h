@@ -23,6 +23,7 @@ struct jpr_maker {
     bool open; /* a block of operations has begun */
     struct jpr_counters counters;
     struct jpr_comm_counts rows[64];
+    struct jpr_unseen unseen[8];
     uint8_t block[2 * JPR_MAX_RAW_BYTES];
 };
 
@@ -38,6 +39,9 @@ void jpr_maker_op(struct jpr_maker *maker, const struct jpr_op *op);
 void jpr_maker_flush(struct jpr_maker *maker);
 void jpr_maker_snapshot(struct jpr_maker *maker, uint64_t at_mono_ns,
                         const struct jpr_op *ops, size_t n);
+/* Told by the next counters; func must live until then. */
+void jpr_maker_unseen(struct jpr_maker *maker, uint32_t comm, const char *func,
+                      uint64_t calls);
 /* lost and left_out count as collectives, of the first row. */
 void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
                         bool final, uint64_t lost, uint64_t left_out);

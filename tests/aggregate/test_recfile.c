@@ -285,6 +285,45 @@ static void keeps_the_last_snapshot(void **state)
     pending_fini(&pending);
 }
 
+/* What finalize ended was in flight, whatever snapshots say behind it. */
+static void keeps_what_was_cut_short(void **state)
+{
+    struct jpr_op a = {.func = "AllReduce",
+                       .datatype = "",
+                       .algo = "",
+                       .proto = "",
+                       .api_func = "",
+                       .api_datatype = "",
+                       .seq = 1,
+                       .incomplete = true};
+    struct jpr_inflight in = {.at_mono_ns = 5, .op = a};
+    struct jpr_counters counters = {.clocks = {.mono_ns = 9}};
+    struct jpr_record snap = {.type = JPR_INFLIGHT, .inflight = &in};
+    struct jpr_record op = {.type = JPR_OP, .op = &a};
+    struct jpr_record told = {.type = JPR_COUNTERS, .counters = &counters};
+    struct jp_pending pending = {0};
+
+    (void) state;
+    assert_int_equal(pending_add(&pending, &snap), 0);
+    assert_int_equal(pending_add(&pending, &op), 0);
+    assert_int_equal(pending_add(&pending, &told), 0);
+    in = (struct jpr_inflight){.at_mono_ns = 20, .none = true};
+    counters.clocks.mono_ns = 30;
+    assert_int_equal(pending_add(&pending, &snap), 0);
+    assert_int_equal(pending_add(&pending, &told), 0);
+    pending_settle(&pending);
+    assert_int_equal(pending.n, 0);
+    assert_int_equal(pending.n_cut_short, 1);
+    assert_int_equal(pending.cut_short[0].op.seq, 1);
+    assert_int_equal(pending.cut_short[0].until_mono_ns, 9);
+    pending_clear(&pending);
+    assert_int_equal(pending.n_cut_short, 0);
+    assert_int_equal(pending_add(&pending, &op), 0);
+    pending_settle(&pending);
+    assert_int_equal(pending.cut_short[0].until_mono_ns, 0);
+    pending_fini(&pending);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(probes_by_the_first_bytes, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(keeps_the_last_snapshot),
+        cmocka_unit_test(keeps_what_was_cut_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

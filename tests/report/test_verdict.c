@@ -245,6 +245,13 @@ static void stuck(struct fixture *f)
     f->result.quality.in_flight = 31;
 }
 
+static void unbounded(struct fixture *f)
+{
+    cut_recordings(f);
+    f->result.quality.unbounded_recordings = 1;
+    f->result.quality.unbounded_since_us = 1700000000000000;
+}
+
 static void damaged(struct fixture *f)
 {
     f->result.quality.damaged_blocks = 1;
@@ -343,6 +350,9 @@ static const struct {
      "2 of 32 recordings cut: at most 100 ms of each are missing"},
     {stuck, JP_VERDICT_INCOMPLETE,
      "31 operations had not ended (jobprof show --pending names them)"},
+    {unbounded, JP_VERDICT_INCOMPLETE,
+     "2 of 32 recordings cut: what 1 of them misses besides is unknown since "
+     "2023-11-14 22:13:20 UTC"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
      "10,880 operations left out by intent: the recorder's cap (disk="},

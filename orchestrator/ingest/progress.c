@@ -1,5 +1,5 @@
 /* progress.c - rows of (communicator, function, rank), made file by file. */
-#include "orchestrator/show/progress.h"
+#include "orchestrator/ingest/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,32 +37,56 @@ int progress_comm(struct progress *progress, const struct jpr_comm *comm,
     return add(progress, &row);
 }
 
-int progress_op(struct progress *progress, const struct jpr_comm *comm,
-                const struct jpr_op *op, uint32_t process)
+/* The open file's row of a series; NULL: no memory. */
+static struct progress_row *row_of(struct progress *progress,
+                                   const struct jpr_comm *comm, unsigned kind,
+                                   const char *func, uint32_t process)
 {
-    const char *func = op->kind == JPR_COLL ? op->func : "";
     struct progress_row row = {.hash = comm->id,
                                .n_ranks = comm->n_ranks,
                                .rank = comm->rank,
-                               .kind = op->kind,
-                               .process = process,
-                               .last = op->seq};
+                               .kind = kind,
+                               .process = process};
 
-    if (op->kind == JPR_P2P)
-        return 0;
     for (size_t i = progress->n; i-- > progress->from;) {
         struct progress_row *r = &progress->rows[i];
 
-        if (r->kind != op->kind || r->hash != comm->id ||
-            r->rank != comm->rank || r->n_ranks != comm->n_ranks ||
-            strncmp(r->func, func, sizeof(r->func) - 1))
-            continue;
-        if (op->seq > r->last)
-            r->last = op->seq;
-        return 0;
+        if (r->kind == kind && r->hash == comm->id && r->rank == comm->rank &&
+            r->n_ranks == comm->n_ranks &&
+            !strncmp(r->func, func, sizeof(r->func) - 1))
+            return r;
     }
     snprintf(row.func, sizeof(row.func), "%s", func);
-    return add(progress, &row);
+    return add(progress, &row) < 0 ? NULL : &progress->rows[progress->n - 1];
+}
+
+int progress_op(struct progress *progress, const struct jpr_comm *comm,
+                const struct jpr_op *op, bool ended, uint32_t process)
+{
+    uint64_t over = op->seq < UINT64_MAX ? op->seq + 1 : op->seq;
+    struct progress_row *row;
+
+    if (op->kind == JPR_P2P)
+        return 0;
+    row = row_of(progress, comm, op->kind, op->kind == JPR_COLL ? op->func : "",
+                 process);
+    if (!row)
+        return -1;
+    if (ended && over > row->ended)
+        row->ended = over;
+    if (over > row->begun)
+        row->begun = over;
+    return 0;
+}
+
+int progress_count(struct progress *progress, const struct jpr_comm *comm,
+                   const char *func, uint64_t produced, uint32_t process)
+{
+    struct progress_row *row = row_of(progress, comm, JPR_COLL, func, process);
+
+    if (row && produced > row->begun)
+        row->begun = produced;
+    return row ? 0 : -1;
 }
 
 static int compare(uint64_t a, uint64_t b)

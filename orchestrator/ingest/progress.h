@@ -1,6 +1,6 @@
 /* progress.h - how far each rank has come in each communicator and function. */
-#ifndef JP_SHOW_PROGRESS_H
-#define JP_SHOW_PROGRESS_H
+#ifndef JP_INGEST_PROGRESS_H
+#define JP_INGEST_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,9 @@ struct progress_row {
     unsigned kind;
     char func[INSPECTOR_MAX_FUNC + 1];
     uint32_t process;
-    uint64_t last; /* the largest sequence number that ended */
+    /* one over the largest sequence number that ended, and that is known to
+     * have begun; 0: none */
+    uint64_t ended, begun;
 };
 
 struct progress {
@@ -32,7 +34,11 @@ void progress_begin(struct progress *progress);
 int progress_comm(struct progress *progress, const struct jpr_comm *comm,
                   uint32_t process);
 int progress_op(struct progress *progress, const struct jpr_comm *comm,
-                const struct jpr_op *op, uint32_t process);
+                const struct jpr_op *op, bool ended, uint32_t process);
+/* What counters tell of a function's collectives, recorded or not: NCCL numbers
+ * them from 0, so that of n the last has number n - 1. */
+int progress_count(struct progress *progress, const struct jpr_comm *comm,
+                   const char *func, uint64_t produced, uint32_t process);
 
 /* Sorts by (hash, n_ranks, kind, func, rank), for progress_find. */
 void progress_sort(struct progress *progress);

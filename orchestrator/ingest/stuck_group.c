@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/show/stuck_parts.h"
+#include "orchestrator/ingest/stuck_parts.h"
 
 /* States of all groups together; a file may claim any n_ranks. */
 #define MAX_STATES (UINT64_C(16) << 20)
@@ -45,11 +45,34 @@ static void set_state(struct stuck_group *group, int64_t rank, uint32_t process,
     group->processes[rank] = process;
 }
 
+/* Whether the process should have entered by the last that it tells. */
+static bool is_evident(const struct jp_stuck *stuck,
+                       const struct stuck_group *group, uint32_t process)
+{
+    const struct stuck_process *p = &stuck->processes[process];
+    const struct stuck_process *starter = &stuck->processes[group->starter];
+    int64_t margin = strcmp(p->host, starter->host) ? STUCK_OTHER_HOST_NS
+                                                    : STUCK_SAME_HOST_NS;
+
+    if (p->damaged || !group->start_ns)
+        return false;
+    return p->final || p->counted_ns - margin >= group->start_ns;
+}
+
+static enum stuck_state absence(const struct jp_stuck *stuck,
+                                const struct stuck_group *group,
+                                uint32_t process)
+{
+    if (!is_evident(stuck, group, process))
+        return STUCK_UNSURE;
+    return stuck->processes[process].busy ? STUCK_HELD : STUCK_MISSING;
+}
+
 /* What every rank has done of the group's operation. */
 static void fill_states(const struct jp_stuck *stuck, struct stuck_group *group,
                         const struct progress *progress)
 {
-    const struct stuck_op *op = &stuck->ops[group->first];
+    struct stuck_op *op = &stuck->ops[group->first];
     const struct progress_row *row;
     size_t n;
 
@@ -57,15 +80,18 @@ static void fill_states(const struct jp_stuck *stuck, struct stuck_group *group,
         progress_find(progress, op->hash, op->n_ranks, JPR_N_OP_KINDS, "", &n);
     for (size_t i = 0; i < n; i++)
         set_state(group, row[i].rank, row[i].process,
-                  stuck->processes[row[i].process].busy ? STUCK_HELD
-                                                        : STUCK_MISSING);
+                  absence(stuck, group, row[i].process));
     row =
         progress_find(progress, op->hash, op->n_ranks, op->kind, op->func, &n);
     for (size_t i = 0; i < n; i++)
-        if (row[i].last >= op->seq)
+        if (row[i].ended > op->seq)
             set_state(group, row[i].rank, row[i].process, STUCK_DONE);
+        else if (row[i].begun > op->seq)
+            set_state(group, row[i].rank, row[i].process, STUCK_BEGUN);
     for (size_t i = 0; i < group->n_ops; i++)
         if (op[i].rank >= 0 && op[i].rank < group->n_ranks) {
+            op[i].passed = group->states[op[i].rank] == STUCK_DONE &&
+                           group->processes[op[i].rank] == op[i].process;
             /* what the rank's own snapshot says is surer than a number */
             group->states[op[i].rank] = STUCK_NO_FILE;
             set_state(group, op[i].rank, op[i].process, STUCK_IN_FLIGHT);
@@ -74,15 +100,50 @@ static void fill_states(const struct jp_stuck *stuck, struct stuck_group *group,
         group->count[group->states[i]]++;
 }
 
+int64_t stuck_age_ns(const struct stuck_op *op)
+{
+    return op->start_ns && op->until_ns >= op->start_ns
+               ? op->until_ns - op->start_ns
+               : -1;
+}
+
+/* Since when it is in flight, and how long by the ranks that are in it. */
+static void begin_group(const struct jp_stuck *stuck, struct stuck_group *group)
+{
+    const struct stuck_op *op = &stuck->ops[group->first];
+
+    group->age_ns = -1;
+    for (size_t i = 0; i < group->n_ops; i++) {
+        if (op[i].start_ns &&
+            (!group->start_ns || op[i].start_ns < group->start_ns)) {
+            group->start_ns = op[i].start_ns;
+            group->starter = op[i].process;
+        }
+        if (stuck_age_ns(&op[i]) > group->age_ns)
+            group->age_ns = stuck_age_ns(&op[i]);
+    }
+}
+
+/* A rank that has not come shows that the others wait, even where their own
+ * files end early; one that ended in order shows nothing of later. */
+static void add_waiting(const struct jp_stuck *stuck, struct stuck_group *group)
+{
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        const struct stuck_process *p = stuck_process_of(stuck, group, i);
+
+        if ((group->states[i] == STUCK_MISSING ||
+             group->states[i] == STUCK_HELD) &&
+            p && !p->final && p->counted_ns - group->start_ns > group->age_ns)
+            group->age_ns = p->counted_ns - group->start_ns;
+    }
+}
+
 static int make_group(const struct jp_stuck *stuck, struct stuck_group *group,
                       const struct progress *progress, uint64_t *n_states)
 {
     const struct stuck_op *op = &stuck->ops[group->first];
 
-    for (size_t i = 0; i < group->n_ops; i++)
-        if (op[i].start_ns &&
-            (!group->start_ns || op[i].start_ns < group->start_ns))
-            group->start_ns = op[i].start_ns;
+    begin_group(stuck, group);
     if (op->kind == JPR_P2P || op->n_ranks < 1 ||
         op->n_ranks > INSPECTOR_MAX_RANKS ||
         *n_states + (uint64_t) op->n_ranks > MAX_STATES)
@@ -95,6 +156,7 @@ static int make_group(const struct jp_stuck *stuck, struct stuck_group *group,
     group->n_ranks = (uint32_t) op->n_ranks;
     memset(group->processes, 0xff, group->n_ranks * sizeof(uint32_t));
     fill_states(stuck, group, progress);
+    add_waiting(stuck, group);
     return 0;
 }
 
@@ -105,6 +167,8 @@ static int worst_first(const void *a, const void *b)
 
     if (!order)
         order = compare(!x->count[STUCK_HELD], !y->count[STUCK_HELD]);
+    if (!order)
+        order = compare(!x->count[STUCK_UNSURE], !y->count[STUCK_UNSURE]);
     if (!order) /* one that is not known comes last */
         order = compare((uint64_t) x->start_ns - 1, (uint64_t) y->start_ns - 1);
     return order ? order : compare(x->first, y->first);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "orchestrator/ingest/pending.h"
-#include "orchestrator/show/stuck_parts.h"
+#include "orchestrator/ingest/stuck_parts.h"
 
 /* In flight over all files, about 350 B each. */
 #define MAX_OPS 65536
@@ -47,21 +47,10 @@ static struct stuck_op *add_op(struct jp_stuck *stuck)
     return memset(&stuck->ops[n], 0, sizeof(stuck->ops[n]));
 }
 
-/* The file's last word counts for all: a rank that hangs writes seldom. */
-static void take_now(struct reading *r)
+static int take_pending(struct reading *r, const struct pending_op *pending,
+                        bool cut_short)
 {
-    const struct jp_recfile *file = &r->walk->file;
-    uint64_t at = r->pending.at_mono_ns, now;
-
-    if (file->tail.counted && file->tail.clocks.mono_ns > at)
-        at = file->tail.clocks.mono_ns;
-    now = recfile_wall_ns(file, at);
-    if ((int64_t) now > r->stuck->now_ns)
-        r->stuck->now_ns = (int64_t) now;
-}
-
-static int take_op(struct reading *r, const struct jpr_op *op)
-{
+    const struct jpr_op *op = &pending->op;
     const struct jp_recfile *file = &r->walk->file;
     const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
     const struct recfile_comm *told = recfile_comm(file, op->comm);
@@ -89,10 +78,13 @@ static int take_op(struct reading *r, const struct jpr_op *op)
     to->start_ns = (int64_t) recfile_wall_ns(
         file, op->enqueue_start_mono_ns ? op->enqueue_start_mono_ns
                                         : op->kernel_first_mono_ns);
+    to->until_ns = (int64_t) recfile_wall_ns(file, pending->until_mono_ns);
+    to->cut_short = cut_short;
+    to->captured = op->graph_captured && !op->channels_started;
     to->channels = op->n_channels;
     to->started = op->channels_started;
     to->stopped = op->channels_stopped;
-    return 0;
+    return progress_op(&r->progress, comm, op, false, to->process);
 }
 
 static int take_record(struct reading *r, const struct jpr_record *record)
@@ -104,10 +96,51 @@ static int take_record(struct reading *r, const struct jpr_record *record)
         return progress_comm(&r->progress, record->comm, process);
     if (record->type == JPR_OP) {
         comm = jpr_comm(r->walk->file.reader, record->op->comm);
-        if (comm && progress_op(&r->progress, comm, record->op, process) < 0)
+        if (comm &&
+            progress_op(&r->progress, comm, record->op,
+                        !record->op->incomplete || record->op->overtaken,
+                        process) < 0)
             return -1;
     }
     return pending_add(&r->pending, record);
+}
+
+/* The counters know of what was lost or left out, too. They are by function,
+ * those by the copy engines among them. */
+static int take_counts(struct reading *r)
+{
+    const struct jp_recfile *file = &r->walk->file;
+    uint32_t process = (uint32_t) r->stuck->n_processes - 1;
+
+    for (uint32_t i = 0; !file->tail.by_ce && i < file->n_comms; i++) {
+        const struct recfile_comm *told = recfile_comm(file, i);
+        const struct jpr_comm *comm = jpr_comm(file->reader, i);
+
+        for (size_t k = 0; told && comm && k < told->n_counts; k++)
+            if (progress_count(&r->progress, comm, told->counts[k].func,
+                               told->counts[k].counts.produced, process) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static void fill_process(struct stuck_process *process,
+                         const struct jp_recfile *file)
+{
+    const struct recfile_tail *tail = &file->tail;
+
+    memcpy(process->host, file->host, sizeof(process->host));
+    if (file->has_header) {
+        process->pid = file->pid;
+        process->task = file->procid;
+    }
+    process->final = tail->final && !jpr_end(file->reader)->cut;
+    process->cut = !process->final;
+    process->damaged = jpr_end(file->reader)->damaged > 0;
+    process->last_ns = (int64_t) tail->last_ns;
+    if (tail->counted)
+        process->counted_ns =
+            (int64_t) recfile_wall_ns(file, tail->clocks.mono_ns);
 }
 
 static int read_file(struct reading *r)
@@ -123,20 +156,17 @@ static int read_file(struct reading *r)
     while (recwalk_record(r->walk, &record))
         if (take_record(r, &record) < 0)
             return -1;
-    memcpy(process->host, file->host, sizeof(process->host));
-    if (file->has_header) {
-        process->pid = file->pid;
-        process->task = file->procid;
-    }
-    process->cut = !file->tail.final;
+    fill_process(process, file);
     pending_settle(&r->pending);
-    process->busy = r->pending.n > 0;
-    take_now(r);
+    process->busy = r->pending.n > 0 || r->pending.n_cut_short > 0;
     r->stuck->left_out += r->pending.left_out;
     for (size_t i = 0; i < r->pending.n; i++)
-        if (take_op(r, &r->pending.ops[i].op) < 0)
+        if (take_pending(r, &r->pending.ops[i], false) < 0)
             return -1;
-    return 0;
+    for (size_t i = 0; i < r->pending.n_cut_short; i++)
+        if (take_pending(r, &r->pending.cut_short[i], true) < 0)
+            return -1;
+    return take_counts(r);
 }
 
 int stuck_read(struct jp_recwalk *walk, struct jp_stuck *stuck,

@@ -1,9 +1,9 @@
 /* stuck_parts.h - for stuck_*.c only. */
-#ifndef JP_SHOW_STUCK_PARTS_H
-#define JP_SHOW_STUCK_PARTS_H
+#ifndef JP_INGEST_STUCK_PARTS_H
+#define JP_INGEST_STUCK_PARTS_H
 
-#include "orchestrator/show/progress.h"
-#include "orchestrator/show/stuck.h"
+#include "orchestrator/ingest/progress.h"
+#include "orchestrator/ingest/stuck.h"
 
 /* Sorts the operations into groups and says what every rank has done of each.
  * 0, or -1 without memory. */
