@@ -44,7 +44,8 @@ struct jp_comm {
     char *name;    /* "" if unknown */
     uint32_t n_ranks;
     uint32_t nnodes; /* NVLink domains, as NCCL says */
-    bool guessed; /* NCCL before 2.27 tells no sizes: from ranks and hosts */
+    bool guessed;    /* NCCL before 2.27 and the example plugin's traces tell no
+                        sizes: from ranks and hosts seen */
     enum jp_comm_type type;
     char **hosts;  /* sorted, distinct, of the ranks seen */
     size_t n_hosts;
@@ -60,7 +61,7 @@ struct jp_comm {
     uint64_t produced, lost, capped;
     /* what supports the type, and one sentence with the rule and numbers */
     const char *evidence; /* "records", "records+hosts", "contradicted",
-                             "hosts" */
+                             "hosts", "ranks" (guessed without hosts) */
     char *why;
 };
 
@@ -109,12 +110,14 @@ struct jp_op {
     uint64_t sn;
     uint64_t bytes;
     uint32_t n; /* records */
-    uint32_t min_rank; /* rank of exec_min_us; UINT32_MAX on a tie */
-    uint64_t exec_min_us, exec_max_us, exec_sum_us;
+    uint32_t min_rank; /* rank of exec_min_us; UINT32_MAX on a tie, or where a
+                          record has no time */
+    uint64_t exec_min_us, exec_max_us, exec_sum_us; /* over n_exec; or 0 */
     uint64_t busbw_sum_micro; /* 1e-6 GB/s, over n records */
     uint64_t busbw_min_micro, busbw_max_micro;
     uint64_t dump_min_us, dump_max_us; /* realtime, of the records' writing */
     uint32_t n_busbw; /* records with a bandwidth; the sum is over these */
+    uint32_t n_exec;  /* records with a time: exec_us was not 0 */
 };
 
 /* Send and Recv between two ranks; sorted by (comm, src, dst, function). */
@@ -143,6 +146,15 @@ struct jp_file_note {
     char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */
 };
 
+/* Events of a trace that fill a pool of the example plugin each. */
+enum jp_trace_pool {
+    JP_TRACE_COLL,
+    JP_TRACE_P2P,
+    JP_TRACE_GROUP_API,
+    JP_TRACE_GROUP,
+    JP_TRACE_POOLS
+};
+
 #define JP_UNSEEN_FUNCS 8 /* told apart; the rest is in the sum */
 
 /* Calls of one function that NCCL told the recorder no operation of. */
@@ -167,10 +179,11 @@ struct jp_quality {
      * records), plus the p2p records, plus unseen_records where some rank lacks
      * a record that another one has (of Send and Recv: a pair's sides differ in
      * number), or counters tell of more: then records were lost, and gaps count
-     * as lost, too; at least the sum of produced. Where all ranks agree in every
-     * number, gaps are most likely the profiler's size filter (8 KiB by
-     * default) and are only told in unseen_records. NONE: unknown. records <=
-     * expected for a BOUND. */
+     * as lost, too; at least the sum of produced. Where all ranks agree in
+     * every number, gaps are most likely the profiler's size filter (8 KiB by
+     * default) and are only told in unseen_records - but for traces, which
+     * know no filter: their gaps are overflow_records, and lost. NONE: unknown.
+     * records <= expected for a BOUND. */
     enum { JP_EXPECT_NONE, JP_EXPECT_COUNTED, JP_EXPECT_BOUND } expected_kind;
     uint64_t expected;
     uint64_t lost; /* the recorder's own count of lost records */
@@ -192,6 +205,14 @@ struct jp_quality {
     uint64_t unbounded_since_us; /* the earliest last counters of these, wall
                                 clock; 0: one has none */
     uint64_t damaged_blocks; /* of the recorder's files, left aside */
+    uint64_t traces;         /* files of NVIDIA's example plugin */
+    uint64_t trace_most[JP_TRACE_POOLS]; /* events in one of them, the most */
+    uint64_t overflow_records; /* of the expected: those that a gap in their
+                                  sequence numbers tells of, which no rank
+                                  recorded */
+    uint64_t partly_timed; /* records with the time of some channels: the others
+                              were never ended (traces of 2.28 to 2.30) */
+    uint64_t untimed_records; /* without a time: in no exec_us and no wait */
     uint32_t ranks_seen;     /* of the largest communicator */
     uint32_t ranks_expected; /* its n_ranks, else 0 */
     struct jp_file_note *notes; /* first 100, in order of path */
@@ -249,8 +270,9 @@ struct jp_aggregate_options {
     void *progress_arg;
 };
 
-/* Reads every .jpr, .log, .jsonl, .log.gz and .jsonl.gz below the given files
- * and folders (recursively; symbolic links and FIFOs are not followed but counted)
+/* Reads every .jpr, .log, .jsonl, .log.gz, .jsonl.gz and, if they are the
+ * example plugin's traces, .json, .json.gz and .txt below the given files and
+ * folders (recursively; symbolic links and FIFOs are not followed but counted)
  * and joins them. A bad line, a cut or unreadable file is counted and noted,
  * the rest is used; only no memory, no such input or progress' stop fail.
  * Returns NULL and err then. */

@@ -27,14 +27,23 @@ enum jp_comm_type comm_type_of(uint32_t n_ranks, uint32_t nnodes)
     return nnodes == n_ranks ? JP_COMM_HCA_ONLY : JP_COMM_MIXED;
 }
 
+static const char *judge_guess(const struct jp_comm *comm,
+                               const char **evidence)
+{
+    *evidence = comm->n_hosts ? "hosts" : "ranks";
+    if (!comm->n_hosts)
+        return "the records tell neither sizes nor hosts: that this is all of "
+               "it, in one NVLink domain, is a guess";
+    return "sizes are from ranks and hosts, as NCCL before 2.27 and the "
+           "example plugin tell none; NVLink may span hosts";
+}
+
 /* What the hosts of the records say about nnodes. */
 static const char *judge(const struct jp_comm *comm, const char **evidence)
 {
-    *evidence = comm->guessed ? "hosts" : "records";
+    *evidence = "records";
     if (comm->guessed)
-        return "sizes are from ranks and hosts, as NCCL before 2.27 tells "
-               "none; "
-               "NVLink may span hosts";
+        return judge_guess(comm, evidence);
     if (comm->ranks_seen < comm->n_ranks)
         return "hosts prove nothing, because ranks are missing";
     if (!comm->n_hosts)

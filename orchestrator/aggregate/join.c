@@ -155,54 +155,9 @@ static struct join_member *member_of(struct join *join,
     if (member->file != join->file)
         member->many_files = true;
     member->file = join->file;
+    join->comms[comm]->gaps_lost |= r->gaps_lost;
     remember(join, r, member);
     return member;
-}
-
-static void row_fill(struct join_row *row, const struct inspector_record *r)
-{
-    *row = (struct join_row){.bytes = r->bytes,
-                             .exec_sum = r->exec_us,
-                             .exec_min = r->exec_us,
-                             .exec_max = r->exec_us,
-                             .busbw_sum = r->busbw_micro,
-                             .busbw_min = r->busbw_micro,
-                             .busbw_max = r->busbw_micro,
-                             .dump_min = r->dump_us,
-                             .dump_max = r->dump_us,
-                             .n = 1,
-                             .n_busbw = !r->busbw_nan,
-                             .min_rank = r->rank};
-}
-
-void join_row_fold(struct join_row *into, const struct join_row *from)
-{
-    if (!into->n) {
-        *into = *from;
-        return;
-    }
-    into->n += from->n;
-    into->exec_sum += from->exec_sum;
-    if (from->exec_min < into->exec_min) {
-        into->exec_min = from->exec_min;
-        into->min_rank = from->min_rank;
-    } else if (from->exec_min == into->exec_min) {
-        into->min_rank = JOIN_NO_RANK;
-    }
-    if (from->exec_max > into->exec_max)
-        into->exec_max = from->exec_max;
-    if (from->n_busbw) {
-        if (!into->n_busbw || from->busbw_min < into->busbw_min)
-            into->busbw_min = from->busbw_min;
-        if (!into->n_busbw || from->busbw_max > into->busbw_max)
-            into->busbw_max = from->busbw_max;
-        into->busbw_sum += from->busbw_sum;
-        into->n_busbw += from->n_busbw;
-    }
-    if (from->dump_min && (!into->dump_min || from->dump_min < into->dump_min))
-        into->dump_min = from->dump_min;
-    if (from->dump_max > into->dump_max)
-        into->dump_max = from->dump_max;
 }
 
 /* A record seen before: counted, and between files nobody but the ordered join
@@ -293,7 +248,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     struct join_row row, *into = &lane->block->rows[i];
     enum join_status status = JOIN_OK;
 
-    row_fill(&row, r);
+    join_row_fill(&row, r);
     if (into->n && into->bytes != r->bytes) {
         status = add_stray(join, member, lane, r->sn, &row);
     } else if (lane->lane_block->seen & bit) {
@@ -312,6 +267,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
         join->comms[member->comm]->records++;
         join->coll_records++;
         join->nan_busbw += r->busbw_nan;
+        join->untimed += r->exec_unknown;
     }
     return status;
 }
@@ -343,6 +299,7 @@ static enum join_status add_p2p(struct join *join, struct join_member *member,
     join->comms[member->comm]->p2p_records++;
     join->p2p_records++;
     join->nan_busbw += r->busbw_nan;
+    join->untimed += r->exec_unknown;
     return JOIN_OK;
 }
 

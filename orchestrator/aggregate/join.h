@@ -42,11 +42,11 @@
 /* What one operation's records add up to. n = 0: nothing yet. */
 struct join_row {
     uint64_t bytes;
-    uint64_t exec_sum, exec_min, exec_max;
+    uint64_t exec_sum, exec_min, exec_max;    /* over n_exec */
     uint64_t busbw_sum, busbw_min, busbw_max; /* micro GB/s, over n_busbw */
     uint64_t dump_min, dump_max;              /* 0: no timestamp */
-    uint32_t n, n_busbw;
-    uint32_t min_rank; /* of exec_min; JOIN_NO_RANK on a tie */
+    uint32_t n, n_busbw, n_exec;
+    uint32_t min_rank; /* of exec_min; JOIN_NO_RANK on a tie, or without it */
 };
 
 struct join_block {
@@ -106,6 +106,7 @@ struct join_comm {
     char *name;
     uint32_t n_ranks, nnodes; /* 0: not told, see join_guess_sizes */
     bool guessed;
+    bool gaps_lost; /* of its records: see reader.h */
     bool counted; /* by a recorder: the sums below */
     struct jpr_counts counts;
     uint64_t records, p2p_records;
@@ -156,6 +157,7 @@ struct join {
     struct keymap p2p_map;
     uint64_t coll_records, p2p_records; /* joined */
     uint64_t duplicates, nan_busbw, left_out;
+    uint64_t untimed; /* joined records without a time */
     uint32_t file; /* index of the file being read */
     bool over;     /* the last failure was the memory bound */
     bool conflict;

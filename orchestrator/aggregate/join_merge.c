@@ -62,6 +62,7 @@ static int merge_comms(struct mapping *m)
             return -1;
         to->records += from->records;
         to->p2p_records += from->p2p_records;
+        to->gaps_lost |= from->gaps_lost;
         if (from->counted)
             join_counts_fold(to, &from->counts);
         for (uint32_t k = 0; k < from->n_series; k++) {
@@ -198,6 +199,7 @@ enum join_status join_merge(struct join *into, struct join *from)
     into->p2p_records += from->p2p_records;
     into->duplicates += from->duplicates;
     into->nan_busbw += from->nan_busbw;
+    into->untimed += from->untimed;
     into->left_out += from->left_out;
     into->conflict |= from->conflict;
     status = JOIN_OK;

@@ -37,6 +37,8 @@ int join_member_process(struct join_member *member, const char *host,
                         size_t len, int64_t pid);
 
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
+/* A row of one record; a row and another one of the same operation. */
+void join_row_fill(struct join_row *row, const struct inspector_record *r);
 void join_row_fold(struct join_row *into, const struct join_row *from);
 /* a + b, at most UINT64_MAX: foreign numbers must not wrap. */
 static inline uint64_t join_sum(uint64_t a, uint64_t b)

@@ -36,6 +36,10 @@ int join_guess_sizes(struct join *join)
             comm->n_ranks = sorted[i]->rank + 1;
         comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
     }
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        if (join->comms[i]->n_ranks == 1) /* nobody waits there */
+            for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
+                join->comms[i]->series[k]->barrier = false;
     free(sorted);
     return 0;
 }

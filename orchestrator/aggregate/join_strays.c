@@ -59,6 +59,7 @@ static void take_back(struct join *join, const struct join_stray *stray)
     join->comms[stray->comm]->records--;
     join->coll_records--;
     join->nan_busbw -= !stray->row.n_busbw;
+    join->untimed -= !stray->row.n_exec;
     join->duplicates++;
     if (member->many_files && !join->ordered)
         join->conflict = true;

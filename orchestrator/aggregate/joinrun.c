@@ -35,70 +35,16 @@ struct worker {
     struct join *join;
 };
 
-/* A file that cannot be opened: err says "path: reason". */
-static void refuse(struct join_file *file, const char *path,
-                   const struct jp_error *err)
-{
-    size_t skip = strlen(path) + 2;
-
-    file->unreadable = true;
-    snprintf(file->trouble, sizeof(file->trouble), "%.150s",
-             strlen(err->text) > skip ? err->text + skip : err->text);
-}
-
-static enum join_status read_lines(struct worker *w, const char *path,
-                                   struct join_file *file,
-                                   struct jp_loglines *lines)
-{
-    struct run *run = w->run;
-    struct jp_error err = {""};
-    struct jp_logsource *source = logsource_open(path, &err);
-    enum join_status status;
-
-    if (!source) {
-        refuse(file, path, &err);
-        return JOIN_OK;
-    }
-    loglines_reset(lines, source);
-    status = joinrun_read(w->join, lines, file, &run->stop, &run->done);
-    logsource_close(source);
-    return status;
-}
-
-static enum join_status read_recorder(struct worker *w, const char *path,
-                                      struct join_file *file)
-{
-    struct jp_error err = {""};
-    struct jp_recfile source;
-    enum join_status status;
-
-    if (recfile_open(&source, path, &err) < 0) {
-        refuse(file, path, &err);
-        return JOIN_OK;
-    }
-    status = joinrun_read_recorder(w->join, &source, file, &w->run->stop);
-    recfile_close(&source);
-    return status;
-}
-
 static void read_file(struct worker *w, size_t index, struct jp_loglines *lines)
 {
     struct run *run = w->run;
-    struct join_file *file = &run->files[index];
-    const char *path = run->walk->logs[index].path;
-    enum join_status status = JOIN_OK;
-    struct jp_error err = {""};
-    int kind = recfile_probe(path, &err);
+    const struct join_reading reading = {w->join, lines, &run->stop,
+                                         &run->done};
+    enum join_status status;
 
     join_begin_file(w->join, (uint32_t) index);
-    if (kind < 0)
-        refuse(file, path, &err);
-    else if (kind > 0)
-        status = read_recorder(w, path, file);
-    else
-        status = read_lines(w, path, file, lines);
-    if (kind > 0)
-        atomic_fetch_add(&run->done, run->walk->logs[index].size);
+    status = joinrun_read_file(&reading, &run->walk->logs[index],
+                               &run->files[index]);
     if (status == JOIN_NO_MEMORY) {
         atomic_store(&run->no_memory, true);
         atomic_store(&run->stop, true);

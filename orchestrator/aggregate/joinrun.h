@@ -13,6 +13,7 @@
 #include "orchestrator/ingest/loglines.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/ingest/recfile.h"
+#include "orchestrator/ingest/tracefile.h"
 
 /* What reading one file showed. */
 struct join_file {
@@ -29,6 +30,13 @@ struct join_file {
     struct recfile_tail tail;
     uint64_t records, damaged; /* blocks */
     char *notes;               /* settings that were not taken; NULL: none */
+    /* a trace of the example plugin; records above, good ones; of these without
+     * a time, with that of some channels; and those that it lacks by its
+     * sequence numbers */
+    bool trace;
+    uint64_t untimed, partly, missing;
+    uint64_t pools[TRACE_POOLS]; /* events */
+    bool foreign; /* neither a trace nor a log, only named as one: not read */
 };
 
 /* Reads the rest of a source into join. lines' source is open. *stop is looked
@@ -43,6 +51,25 @@ enum join_status joinrun_read_recorder(struct join *join,
                                        struct jp_recfile *source,
                                        struct join_file *file,
                                        atomic_bool *stop);
+
+/* The same for a trace. */
+enum join_status joinrun_read_trace(struct join *join,
+                                    struct jp_tracefile *source,
+                                    struct join_file *file, atomic_bool *stop);
+
+/* What one thread reads with. */
+struct join_reading {
+    struct join *join;
+    struct jp_loglines *lines;
+    atomic_bool *stop;
+    _Atomic uint64_t *done;
+};
+
+/* Opens a file and reads it by one of the three above; what is wrong with it is
+ * in *file. */
+enum join_status joinrun_read_file(const struct join_reading *reading,
+                                   const struct jp_logfile *log,
+                                   struct join_file *file);
 
 /* Frees what n files hold, and the array. */
 void joinrun_free_files(struct join_file *files, size_t n);

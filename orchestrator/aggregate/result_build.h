@@ -23,7 +23,7 @@ struct build {
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
     /* by sequence numbers; made with the operations */
-    uint64_t expected, unseen;
+    uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */
     bool ragged; /* some rank lacks a record that another one has */
 };

@@ -75,7 +75,7 @@ static double busbw_of(const struct jp_result *r, const struct jp_op *op)
 static double exec_of(const struct jp_result *r, const struct jp_op *op)
 {
     (void) r;
-    return (double) op->exec_max_us;
+    return op->n_exec ? (double) op->exec_max_us : -1;
 }
 
 /* The last arriver waits for nobody: its bandwidth is the network's. */

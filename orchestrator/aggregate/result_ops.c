@@ -7,6 +7,7 @@
 
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
+#include "orchestrator/ingest/bandwidth.h"
 
 /* The series being written: its sorted blocks and strays. */
 struct walk {
@@ -19,27 +20,42 @@ struct walk {
     uint64_t last_sn; /* valid if rows */
     uint64_t records;
     bool ragged; /* a rank lacks what another one has */
+    bool gaps_lost;
+    double factor; /* of the rows' bandwidths */
 };
+
+/* A bandwidth of a communicator whose size was not told while it was joined. */
+static uint64_t scale(const struct walk *w, uint64_t micro)
+{
+    double scaled;
+
+    if (w->factor == 1)
+        return micro;
+    scaled = (double) micro * w->factor + 0.5;
+    return scaled < (double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
+}
 
 static void emit(struct walk *w, uint64_t sn, const struct join_row *row)
 {
     struct jp_result *r = w->b->result;
 
-    r->ops[r->n_ops++] = (struct jp_op){.comm = w->comm_at,
-                                        .coll = w->coll,
-                                        .sn = sn,
-                                        .bytes = row->bytes,
-                                        .n = row->n,
-                                        .n_busbw = row->n_busbw,
-                                        .min_rank = row->min_rank,
-                                        .exec_min_us = row->exec_min,
-                                        .exec_max_us = row->exec_max,
-                                        .exec_sum_us = row->exec_sum,
-                                        .busbw_sum_micro = row->busbw_sum,
-                                        .busbw_min_micro = row->busbw_min,
-                                        .busbw_max_micro = row->busbw_max,
-                                        .dump_min_us = row->dump_min,
-                                        .dump_max_us = row->dump_max};
+    r->ops[r->n_ops++] = (struct jp_op){
+        .comm = w->comm_at,
+        .coll = w->coll,
+        .sn = sn,
+        .bytes = row->bytes,
+        .n = row->n,
+        .n_busbw = row->n_busbw,
+        .n_exec = row->n_exec,
+        .min_rank = row->n_exec < row->n ? JOIN_NO_RANK : row->min_rank,
+        .exec_min_us = row->exec_min,
+        .exec_max_us = row->exec_max,
+        .exec_sum_us = row->exec_sum,
+        .busbw_sum_micro = scale(w, row->busbw_sum),
+        .busbw_min_micro = scale(w, row->busbw_min),
+        .busbw_max_micro = scale(w, row->busbw_max),
+        .dump_min_us = row->dump_min,
+        .dump_max_us = row->dump_max};
     w->records += row->n;
     w->comm->ops++;
     w->comm->ops_complete += row->n == w->comm->n_ranks;
@@ -89,7 +105,12 @@ static void expect(struct walk *w, const struct join_series *series)
     else if (__builtin_mul_overflow(w->last_sn + 1 - w->rows, n_ranks, &gaps))
         gaps = UINT64_MAX;
     b->expected = join_sum(b->expected, seen < w->records ? w->records : seen);
-    b->unseen = join_sum(b->unseen, gaps);
+    if (w->gaps_lost) {
+        b->expected = join_sum(b->expected, gaps);
+        b->overflow = join_sum(b->overflow, gaps);
+    } else {
+        b->unseen = join_sum(b->unseen, gaps);
+    }
     b->ragged |= w->ragged;
 }
 
@@ -112,10 +133,15 @@ static void write_series(struct build *b, uint32_t comm, uint32_t from,
     struct walk w = {.b = b,
                      .comm = &b->result->comms[comm],
                      .comm_at = comm,
-                     .coll = b->func_at[series->func]};
+                     .coll = b->func_at[series->func],
+                     .gaps_lost = b->join->comms[from]->gaps_lost,
+                     .factor = 1};
     size_t n = series->blocks.n;
     void **blocks = blockmap_sort(&series->blocks);
 
+    if (w.comm->guessed)
+        w.factor = bandwidth_factor(
+            bandwidth_find(b->join->funcs[series->func]), w.comm->n_ranks);
     w.stray = join_find_strays(b->join, from, series->func, &w.n_strays);
     for (size_t i = 0; i < n; i++) {
         struct join_block *block = blocks[i];

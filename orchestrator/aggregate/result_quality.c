@@ -55,6 +55,36 @@ static int note_recorder(struct jp_quality *q, const char *path,
     return rc;
 }
 
+/* What a trace tells of and lacks. */
+static int note_trace(struct jp_quality *q, const char *path,
+                      const struct join_file *f)
+{
+    if (!f->missing)
+        return 0;
+    return add_note(q, path,
+                    fileio_path("holds %" PRIu64 " operations and lacks at "
+                                "least %" PRIu64
+                                " by its sequence numbers: the plugin's pools "
+                                "were full (NCCL_PROFILE_*_POOL_SIZE)",
+                                f->records, f->missing));
+}
+
+static void count_trace(struct jp_quality *q, const struct join_file *f)
+{
+    static const enum trace_pool from[JP_TRACE_POOLS] = {
+        [JP_TRACE_COLL] = TRACE_COLL,
+        [JP_TRACE_P2P] = TRACE_P2P,
+        [JP_TRACE_GROUP_API] = TRACE_GROUP_API,
+        [JP_TRACE_GROUP] = TRACE_GROUP,
+    };
+
+    q->traces += f->trace;
+    q->partly_timed += f->partly;
+    for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
+        if (f->pools[from[i]] > q->trace_most[i])
+            q->trace_most[i] = f->pools[from[i]];
+}
+
 /* At most a flush is missing behind the last counters of a recorder that was
  * killed; of one that had lost some or was at its cap nobody knows. */
 static bool is_unbounded(const struct join_file *f)
@@ -97,6 +127,8 @@ static int note_file(struct jp_quality *q, const char *path,
         return add_note(q, path, fileio_path("not read: %s", f->trouble));
     if (f->trouble[0])
         rc = add_note(q, path, fileio_path("%s", f->trouble));
+    else if (f->cut && f->trace)
+        rc = add_note(q, path, fileio_path("cut: its array has no end"));
     else if (f->cut)
         rc = note_cut(q, path, f);
     if (rc == 0 && f->bad_lines > 1)
@@ -108,7 +140,21 @@ static int note_file(struct jp_quality *q, const char *path,
         rc = add_note(
             q, path,
             fileio_path("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
-    return rc == 0 && f->recorder ? note_recorder(q, path, f) : rc;
+    if (rc == 0 && f->recorder)
+        return note_recorder(q, path, f);
+    return rc == 0 && f->trace ? note_trace(q, path, f) : rc;
+}
+
+/* A .json that is neither a trace nor ours; a .txt needs no word. */
+static int note_foreign(struct jp_quality *q, const char *path)
+{
+    size_t len = strlen(path);
+
+    if (len > 4 && !strcmp(path + len - 4, ".txt"))
+        return 0;
+    q->skipped_files++;
+    return add_note(q, path,
+                    fileio_path("not read: no trace of the example plugin"));
 }
 
 static int count_files(struct build *b)
@@ -118,6 +164,11 @@ static int count_files(struct build *b)
     for (size_t i = 0; i < b->walk->n_logs; i++) {
         const struct join_file *f = &b->files[i];
 
+        if (f->foreign && note_foreign(q, b->walk->logs[i].path) < 0)
+            return -1;
+        if (f->foreign)
+            continue;
+        count_trace(q, f);
         q->files += !f->unreadable;
         q->skipped_files += f->unreadable;
         q->cut_files += f->cut && !f->recorder;
@@ -211,6 +262,8 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         const struct jpr_counts *c = &f->tail.counts;
         uint64_t there = join_sum(f->records, join_sum(c->lost, c->left_out));
 
+        if (f->foreign)
+            continue;
         *complete = *complete && f->recorder && f->tail.counted;
         if (!f->recorder)
             continue;
@@ -283,6 +336,8 @@ int result_quality(struct build *b)
     q->duplicate_records = b->join->duplicates;
     q->nan_busbw = b->join->nan_busbw;
     q->left_out_records = b->join->left_out;
+    q->untimed_records = b->join->untimed;
+    q->overflow_records = b->overflow;
     set_ranks(b->result);
     set_expected(b, complete, produced);
     return 0;

@@ -45,8 +45,8 @@ static void time_series(struct join *join, uint32_t comm,
         for (unsigned k = 0; k < JOIN_BLOCK; k++) {
             const struct join_row *row = &block->rows[k];
 
-            if (row->n != n_ranks || row->exec_max >= JOIN_LONG_US ||
-                two_sizes >> k & 1)
+            if (row->n != n_ranks || row->n_exec != n_ranks ||
+                row->exec_max >= JOIN_LONG_US || two_sizes >> k & 1)
                 continue;
             block->timed |= UINT64_C(1) << k;
             time_row(join, comm, row, timing);

@@ -56,6 +56,23 @@ struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
     return b;
 }
 
+double bandwidth_factor(enum bandwidth_rule rule, uint32_t n_ranks)
+{
+    double n = n_ranks;
+
+    switch (rule) {
+    case BANDWIDTH_ONE:
+        return 1.0;
+    case BANDWIDTH_SHARE:
+        return n > 0 ? n - 1 : 0.0;
+    case BANDWIDTH_ALL_REDUCE:
+        return n > 0 ? 2.0 * (n - 1) / n : 0.0;
+    case BANDWIDTH_NONE:
+        break;
+    }
+    return 0.0;
+}
+
 uint64_t bandwidth_micro(double gbs)
 {
     int exponent;

@@ -35,6 +35,9 @@ struct bandwidth {
 struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
                               uint64_t bytes, uint64_t exec_us);
 
+/* What bytes / time is to be multiplied by for busbw. */
+double bandwidth_factor(enum bandwidth_rule rule, uint32_t n_ranks);
+
 /* The integer of 1e-6 that printf's %.6f shows of gbs: exact, half to even.
  * UINT64_MAX where it is more. gbs is finite and not negative. */
 uint64_t bandwidth_micro(double gbs);

@@ -15,17 +15,36 @@
 static const char *const endings[] = {".jpr", ".log", ".log.gz", ".jsonl",
                                       ".jsonl.gz"};
 
-static bool is_log(const char *name)
+/* Endings that a trace shares with much else, and what of that is ours. */
+static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};
+static const char *const ours[] = {"job.json", "node.json", "summary.json",
+                                   "summary.txt", "log.txt"};
+
+static bool ends_as(const char *name, const char *const *list, size_t n_list)
 {
     size_t len = strlen(name);
 
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        size_t n = strlen(endings[i]);
+    for (size_t i = 0; i < n_list; i++) {
+        size_t n = strlen(list[i]);
 
-        if (len > n && !strcmp(name + len - n, endings[i]))
+        if (len > n && !strcmp(name + len - n, list[i]))
             return true;
     }
     return false;
+}
+
+static bool is_log(const char *name)
+{
+    return ends_as(name, endings, sizeof(endings) / sizeof(*endings));
+}
+
+static bool is_maybe(const char *name)
+{
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+        if (!strcmp(name, ours[i]))
+            return false;
+    return ends_as(name, maybe_endings,
+                   sizeof(maybe_endings) / sizeof(*maybe_endings));
 }
 
 /* Room for one more element; arrays grow by doubling at powers of two. */
@@ -37,7 +56,7 @@ static void *grow(void *array, size_t n, size_t size)
 }
 
 static int add_file(struct jp_logwalk *walk, const char *path,
-                    const struct stat *st)
+                    const struct stat *st, bool maybe)
 {
     struct jp_logfile *more = grow(walk->logs, walk->n_logs, sizeof(*more));
 
@@ -45,8 +64,8 @@ static int add_file(struct jp_logwalk *walk, const char *path,
         return -1;
     walk->logs = more;
     more[walk->n_logs] = (struct jp_logfile){
-        strdup(path), st->st_size > 0 ? (uint64_t) st->st_size : 0, st->st_dev,
-        st->st_ino};
+        strdup(path), st->st_size > 0 ? (uint64_t) st->st_size : 0, maybe,
+        st->st_dev, st->st_ino};
     return more[walk->n_logs++].path ? 0 : -1;
 }
 
@@ -83,7 +102,9 @@ static int take_entry(struct jp_logwalk *walk, int dirfd_, const char *name,
     if (fstatat(dirfd_, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : add_skip(walk, path, "cannot be read");
     if (S_ISREG(st.st_mode))
-        return is_log(name) ? add_file(walk, path, &st) : 0;
+        return is_log(name) || is_maybe(name)
+                   ? add_file(walk, path, &st, !is_log(name))
+                   : 0;
     if (!S_ISDIR(st.st_mode))
         return add_skip(walk, path, odd_type(st.st_mode));
     if (depth >= LOGWALK_MAX_DEPTH)
@@ -138,7 +159,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
     if (!S_ISREG(st.st_mode))
         rc = add_skip(walk, input, odd_type(st.st_mode));
     else
-        rc = add_file(walk, input, &st);
+        rc = add_file(walk, input, &st, false);
     return rc < 0 ? error_set(err, "%s: out of memory", input) : 0;
 }
 

@@ -3,14 +3,17 @@
  *
  * Folders are read recursively (LOGWALK_MAX_DEPTH levels); a symbolic link is
  * followed only where it is itself an input and leads to a folder. Names decide
- * inside folders: .jpr .log .log.gz .jsonl .jsonl.gz are logs, anything else is
- * no concern of ours. A file given by name is taken whatever it is called; what
- * it holds its first bytes tell (recfile_probe, logsource.h). One file seen
- * twice (inputs that overlap, hard links) is taken once.
+ * inside folders: .jpr .log .log.gz .jsonl .jsonl.gz are logs; .json .json.gz
+ * .txt may be traces of the example plugin (2.23 to 2.26 write .txt), unless
+ * they are called as jobprof's own files; anything else is no concern of ours.
+ * A file given by name is taken whatever it is called; what it holds its first
+ * bytes tell (recfile_probe, tracefile_probe, logsource.h). One file seen twice
+ * (inputs that overlap, hard links) is taken once.
  */
 #ifndef JP_INGEST_LOGWALK_H
 #define JP_INGEST_LOGWALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +25,7 @@
 struct jp_logfile {
     char *path;
     uint64_t size; /* as seen by the walk */
+    bool maybe;    /* by its name: a trace, or no concern of ours */
     dev_t dev;
     ino_t ino;
 };

@@ -314,6 +314,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->sn = op->seq;
     out->bytes = op->bytes;
     out->exec_us = op->exec_ns / 1000;
+    out->exec_unknown = !out->exec_us;
     out->dump_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;
     if (out->sn == UINT64_MAX)
         return "bad sequence number";

@@ -8,6 +8,7 @@
 #include "orchestrator/insight/expected.h"
 #include "common/figure.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/pools.h"
 
 #define NAMES_SHOWN 4
 
@@ -229,8 +230,9 @@ void gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static void (*const checks[])(const struct jp_evidence *,
                                   struct jp_sentence *) = {
-        coverage,       ranks,   comms,    gaps_nodes, unfinished, cut,
-        cut_recordings, damaged, left_out, shared,     lost,       bad_lines,
+        coverage,   pools_check, ranks,          comms,   gaps_nodes,
+        unfinished, cut,         cut_recordings, damaged, left_out,
+        shared,     lost,        bad_lines,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

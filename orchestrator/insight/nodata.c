@@ -77,25 +77,6 @@ static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
                      library->value);
 }
 
-/* NVIDIA's example plugin leaves traces that no report reads yet. */
-static bool traces(const struct jp_evidence *e, struct jp_sentence *s)
-{
-    uint64_t files = 0;
-
-    if (!e->conf || !e->conf->nccl_mode ||
-        strcmp(e->conf->nccl_mode, "example") != 0 || has_files(e))
-        return false;
-    for (size_t i = 0; e->nodes && i < e->nodes->n_nodes; i++)
-        files += e->nodes->nodes[i].files;
-    if (!files)
-        return false;
-    sentence_add(s,
-                 "the example plugin left %s trace%s in raw/, which reports do "
-                 "not read: open them in Perfetto",
-                 FIG_COUNT(files), sentence_s(files));
-    return true;
-}
-
 static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
@@ -184,8 +165,8 @@ bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static bool (*const reasons[])(const struct jp_evidence *,
                                    struct jp_sentence *) = {
-        not_analysed, mode_off,   not_started, traces,     no_output,
-        unreadable,   none_ended, all_lost,    idle_comms, empty_files,
+        not_analysed, mode_off, not_started, no_output,   unreadable,
+        none_ended,   all_lost, idle_comms,  empty_files,
     };
 
     if (e->analysed && e->result && e->result->quality.records > 0)

@@ -24,6 +24,10 @@ COUNTER(recordings)
 COUNTER(cut_recordings)
 COUNTER(unbounded_recordings)
 COUNTER(damaged_blocks)
+COUNTER(traces)
+COUNTER(overflow_records)
+COUNTER(partly_timed)
+COUNTER(untimed_records)
 COUNTER(files)
 COUNTER(bytes_read)
 COUNTER(cut_files)
@@ -76,6 +80,10 @@ const struct jp_quality_item quality_items[] = {
     {"unseen_records", "Recorded by no rank",
      "by sequence numbers: lost by all, or below the size filter", false,
      get_unseen_records},
+    {"overflow_records", "Dropped by full pools",
+     "among the expected: gaps in the sequence numbers of traces "
+     "(NCCL_PROFILE_*_POOL_SIZE); what followed the last one is not known",
+     false, get_overflow_records},
     {"left_out_records", "Left out of the join", "its memory limit was reached",
      false, get_left_out_records},
     {"ranks_seen", "Ranks seen", "of the largest communicator", true,
@@ -100,6 +108,12 @@ const struct jp_quality_item quality_items[] = {
      get_duplicate_records},
     {"nan_busbw", "Records without a bandwidth",
      "nan in the file; left out of means", false, get_nan_busbw},
+    {"untimed_records", "Records without a time", "counted, but in no wait",
+     false, get_untimed_records},
+    {"partly_timed", "Timed by some channels",
+     "the example plugin did not end the others", false, get_partly_timed},
+    {"traces", "Example plugin's traces", "among the files read", false,
+     get_traces},
     {"capped", "Left out at the recorder's cap", "by intent (disk=)", false,
      get_capped},
     {"in_flight", "In flight at the end",

@@ -123,7 +123,6 @@ static void ops(struct jp_csv *csv, const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_ops; i++) {
         const struct jp_op *o = &r->ops[i];
-        double n = o->n ? (double) o->n : 1;
 
         put_comm(csv, r, o->comm);
         csv_out_text(csv,
@@ -133,9 +132,12 @@ static void ops(struct jp_csv *csv, const struct jp_result *r)
         csv_out_count(csv, rows_comm(r, o->comm)->n_ranks);
         csv_out_count(csv, o->n);
         put_busbw(csv, o);
-        csv_out_count(csv, o->exec_min_us);
-        csv_out_count(csv, o->exec_max_us);
-        csv_out_real(csv, (double) o->exec_sum_us / n);
+        put_if(csv, o->n_exec, o->exec_min_us);
+        put_if(csv, o->n_exec, o->exec_max_us);
+        if (o->n_exec)
+            csv_out_real(csv, (double) o->exec_sum_us / o->n_exec);
+        else
+            csv_out_empty(csv);
         if (o->min_rank == UINT32_MAX)
             csv_out_empty(csv);
         else

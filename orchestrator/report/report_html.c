@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/expected.h"
 #include "common/figure.h"
 #include "orchestrator/insight/limits.h"
@@ -134,6 +135,9 @@ static void put_quality(FILE *out, const struct jp_report *report)
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
         if (expected_is_filter(report->conf, &report->conf->settings[i]))
             put_fact(out, "Left out by", report->conf->settings[i].key);
+    if (pools_planned_loss(report->conf))
+        put_fact(out, "As planned, the plugin",
+                 pools_planned_loss(report->conf));
     fprintf(out, "</dl><p class=\"note\">%s</p>\n",
             explain_kind(quality_expected_kind(report)));
     if (report->result)

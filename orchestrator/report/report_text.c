@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/expected.h"
 #include "common/figure.h"
 #include "orchestrator/insight/sentence.h"
@@ -89,6 +90,10 @@ static void put_quality(FILE *out, const struct jp_report *report)
         if (quality_items[i].always || value)
             text_out_line(out, "  %-26s %s", quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
+    }
+    if (pools_planned_loss(report->conf)) {
+        fprintf(out, "  %-26s ", "As planned, the plugin");
+        text_out_wrap(out, 29, 29, pools_planned_loss(report->conf));
     }
     for (size_t i = 0; q && i < q->n_notes && i < MAX_NOTES; i++)
         text_out_line(out, "  note: %s: %s", q->notes[i].path,

@@ -313,6 +313,7 @@ static bool check(struct parse *p)
     };
     struct inspector_record *r = p->record;
 
+    r->exec_unknown = !r->exec_us;
     for (size_t i = 0; i < N(rows); i++) {
         const char *quoted = r->p2p ? rows[i].p2p : rows[i].coll;
 

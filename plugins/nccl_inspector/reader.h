@@ -5,7 +5,7 @@
  * Read leniently: any order of keys, blanks, escapes, unknown keys however
  * nested (verbose traces among them), an absent comm_name, timing source or
  * metadata. n_ranks and nnodes both 0 are "not told" (our recorder under NCCL
- * before 2.27): such a record has no bandwidth. Trusted is nothing: rank <
+ * before 2.27): such a line has no bandwidth. Trusted is nothing: rank <
  * n_ranks <= 1,048,576, 1 <= nnodes <= n_ranks, id is 0x and at most 16 hex
  * digits, names of hosts and functions are printable ASCII of limited length,
  * numbers have limits.
@@ -54,6 +54,9 @@ struct inspector_record {
     bool p2p;
     bool has_sn;    /* always true for a collective */
     bool busbw_nan; /* nan, inf or absent */
+    bool exec_unknown; /* exec_us is 0, which no operation takes: no time */
+    bool gaps_lost;    /* no filter on sizes: numbers that are missing in sn
+                          were lost (traces; never set by this reader) */
 };
 
 enum inspector_line {

@@ -262,6 +262,7 @@ static void walks_folders(void **state)
     put(dir, "a.jsonl.gz", "1");
     put(dir, "a.counts.json", "{}");
     put(dir, "d.jpr", "");
+    put(dir, "summary.json", "[{\"name\":"); /* ours */
     put(dir, "a.prom", "x");
     put(dir, ".log", "x");
     put(sub, "c.log.gz", "");
@@ -275,10 +276,13 @@ static void walks_folders(void **state)
         snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/d");
     }
     assert_int_equal(logwalk_init(&walk, inputs, 3, NULL), 0);
-    assert_int_equal(walk.n_logs, 4 + LOGWALK_MAX_DEPTH);
-    assert_non_null(strstr(walk.logs[0].path, "/a.jsonl.gz"));
-    assert_non_null(strstr(walk.logs[1].path, "/b.log"));
-    assert_int_equal(walk.bytes, 3);
+    assert_int_equal(walk.n_logs, 5 + LOGWALK_MAX_DEPTH);
+    assert_non_null(strstr(walk.logs[0].path, "/a.counts.json"));
+    assert_true(walk.logs[0].maybe); /* a trace, if its bytes say so */
+    assert_non_null(strstr(walk.logs[1].path, "/a.jsonl.gz"));
+    assert_non_null(strstr(walk.logs[2].path, "/b.log"));
+    assert_false(walk.logs[1].maybe || walk.logs[2].maybe);
+    assert_int_equal(walk.bytes, 5);
     assert_int_equal(walk.n_skips, 4); /* root z.log pipe.log, too deep */
     logwalk_fini(&walk);
 }

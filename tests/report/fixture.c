@@ -246,7 +246,7 @@ static void make_ops(struct fixture *f)
         o->coll = 1;
         o->sn = i % 432;
         o->bytes = 64 << 20;
-        o->n = o->n_busbw = r->comms[o->comm].n_ranks;
+        o->n = o->n_busbw = o->n_exec = r->comms[o->comm].n_ranks;
         o->min_rank = i % 9 ? (uint32_t) i % o->n : UINT32_MAX;
         o->exec_min_us = 400;
         o->exec_max_us = 440 + i % 17;

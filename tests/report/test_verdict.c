@@ -24,16 +24,6 @@ static void no_result(struct fixture *f)
     f->report.result = NULL;
 }
 
-static void example_traces(struct fixture *f)
-{
-    static char example[] = "example";
-
-    f->report.result = NULL;
-    f->conf.nccl_mode = example;
-    for (size_t i = 0; i < f->nodes.n_nodes; i++)
-        f->nodes.nodes[i].files = 2;
-}
-
 static void no_nodes_no_result(struct fixture *f)
 {
     f->report.result = NULL;
@@ -307,8 +297,6 @@ static const struct {
     const char *says; /* part of the text */
 } rows[] = {
     {no_result, JP_VERDICT_NODATA, "no profiler output although 32 tasks ran"},
-    {example_traces, JP_VERDICT_NODATA,
-     "the example plugin left 8 traces in raw/"},
     {no_result, JP_VERDICT_NODATA,
      "libnccl-profiler-jobprof.so cannot be read"},
     {no_nodes_no_result, JP_VERDICT_NODATA,

@@ -1,0 +1,288 @@
+/* trace_read.c - put the events of an operation together. */
+#include "plugins/nccl_example/trace_read.h"
+
+#include <string.h>
+
+#include "common/num.h"
+
+static const struct {
+    const char *name;
+    const char *number; /* of 2.23 */
+    uint64_t bytes;
+} datatypes[] = {
+    {"ncclInt8", "0", 1},        {"ncclUint8", "1", 1},
+    {"ncclInt32", "2", 4},       {"ncclUint32", "3", 4},
+    {"ncclInt64", "4", 8},       {"ncclUint64", "5", 8},
+    {"ncclFloat16", "6", 2},     {"ncclFloat32", "7", 4},
+    {"ncclFloat64", "8", 8},     {"ncclBfloat16", "9", 2},
+    {"ncclFloat8e4m3", "10", 1}, {"ncclFloat8e5m2", "11", 1},
+    {"Unknown", "", 1},
+};
+
+uint64_t trace_read_elem_bytes(const char *datatype)
+{
+    for (size_t i = 0; *datatype && i < sizeof(datatypes) / sizeof(*datatypes);
+         i++)
+        if (!strcmp(datatypes[i].name, datatype) ||
+            !strcmp(datatypes[i].number, datatype))
+            return datatypes[i].bytes;
+    return 0;
+}
+
+void trace_read_init(struct trace_reader *reader, trace_fill *fill, void *arg)
+{
+    trace_lex_init(&reader->lex, fill, arg);
+    reader->is_open = reader->bad_next = false;
+    reader->events = reader->others = 0;
+    memset(reader->pools, 0, sizeof(reader->pools));
+    reader->cut = false;
+    reader->why = NULL;
+    reader->line = 0;
+}
+
+static bool has(const struct trace_fields *f, enum trace_key key)
+{
+    return f->has >> key & 1 && !(f->cut >> key & 1);
+}
+
+/* An unsigned number that is there in full. */
+static bool number(const struct trace_fields *f, enum trace_key key,
+                   uint64_t *out)
+{
+    return has(f, key) &&
+           num_parse_u64(f->text[key], 0, UINT64_MAX, out, NULL) == 0;
+}
+
+/* Digits of a fraction as a whole number of 1e-3; more of them are left. */
+static uint64_t thousandths(const char *digits)
+{
+    uint64_t value = 0;
+
+    for (int i = 0; i < 3; i++) {
+        bool more = *digits >= '0' && *digits <= '9';
+
+        value = value * 10 + (more ? (uint64_t) (*digits - '0') : 0);
+        digits += more;
+    }
+    return value;
+}
+
+/* ts, "57.589999" microseconds, in ns; 0: absent, bad or never set. */
+static uint64_t time_ns(const struct trace_fields *f)
+{
+    const char *text = f->text[TRACE_TS], *dot = strchr(text, '.');
+    size_t whole = dot ? (size_t) (dot - text) : strlen(text);
+    char digits[TRACE_MAX_TEXT + 1];
+    uint64_t us;
+
+    if (!has(f, TRACE_TS))
+        return 0;
+    memcpy(digits, text, whole);
+    digits[whole] = '\0';
+    if ((dot && dot[1 + strspn(dot + 1, "0123456789")]) ||
+        num_parse_u64(digits, 0, UINT64_MAX / 1000 - 1, &us, NULL) < 0)
+        return 0;
+    return us * 1000 + (dot ? thousandths(dot + 1) : 0);
+}
+
+static bool is(const struct trace_fields *f, enum trace_key key,
+               const char *text)
+{
+    return !strcmp(f->text[key], text);
+}
+
+/* What an operation's event must have, NULL: it has. */
+static const char *take_begin(const struct trace_fields *f, struct trace_op *op)
+{
+    const char *func = f->text[TRACE_NAME];
+    uint64_t pid;
+
+    *op = (struct trace_op){.p2p = is(f, TRACE_CAT, "P2P"),
+                            .start_ns = time_ns(f),
+                            .line = f->line,
+                            .pid = -1};
+    if (!strncmp(func, "nccl", 4))
+        func += 4;
+    if (!has(f, TRACE_NAME) || !*func)
+        return "no name";
+    memcpy(op->func, func, strlen(func) + 1);
+    memcpy(op->algo, f->text[TRACE_ALGORITHM], sizeof(op->algo));
+    memcpy(op->proto, f->text[TRACE_PROTOCOL], sizeof(op->proto));
+    op->has_comm = number(f, TRACE_COMM_HASH, &op->comm_hash) &&
+                   number(f, TRACE_RANK, &op->rank);
+    if (!op->has_comm && f->has & (1u << TRACE_COMM_HASH | 1u << TRACE_RANK))
+        return "bad \"CommHash\" or \"Rank\"";
+    if (op->p2p ? !number(f, TRACE_PEER, &op->peer)
+                : !number(f, TRACE_SEQ_NUM, &op->seq))
+        return op->p2p ? "bad \"Peer\"" : "bad \"SeqNum\"";
+    if (!number(f, TRACE_COUNT, &op->count))
+        return "bad \"Count\"";
+    if (has(f, TRACE_DATATYPE))
+        op->elem_bytes = trace_read_elem_bytes(f->text[TRACE_DATATYPE]);
+    if (!op->elem_bytes)
+        return "unknown \"Datatype\"";
+    if (!number(f, TRACE_CHANNELS, &op->channels))
+        op->channels = 0;
+    if (number(f, TRACE_PID, &pid) && pid <= INT32_MAX)
+        op->pid = (int64_t) pid;
+    return NULL;
+}
+
+static void keep_longest(uint64_t *longest, uint32_t *n, uint64_t from,
+                         uint64_t to)
+{
+    if (!from || to <= from)
+        return;
+    ++*n;
+    if (to - from > *longest)
+        *longest = to - from;
+}
+
+static void take_kernel(struct trace_children *c, const struct trace_fields *f,
+                        bool begins)
+{
+    uint64_t start, stop;
+
+    if (!begins) {
+        keep_longest(&c->host_ns, &c->host_timed, c->kernel_begin_ns,
+                     time_ns(f));
+        c->kernel_begin_ns = 0;
+        return;
+    }
+    c->kernels++;
+    c->kernel_begin_ns = time_ns(f);
+    if (number(f, TRACE_START_CLK, &start) && number(f, TRACE_STOP_CLK, &stop))
+        keep_longest(&c->gpu_ns, &c->gpu_timed, start, stop);
+}
+
+static void take_proxy(struct trace_children *c, const struct trace_fields *f,
+                       bool begins)
+{
+    uint64_t now = time_ns(f);
+
+    c->proxy_unsure |= !now;
+    if (begins) {
+        if (!c->proxy_begun++ || now < c->proxy_first_ns)
+            c->proxy_first_ns = now;
+    } else {
+        c->proxy_ended++;
+        if (now > c->proxy_last_ns)
+            c->proxy_last_ns = now;
+    }
+}
+
+/* Decides how long the operation took and closes it. */
+static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
+{
+    const struct trace_children *c = &r->children;
+    struct trace_op *op = &r->op;
+
+    r->is_open = false;
+    op->ended = ended;
+    op->kernels = c->kernels;
+    if (!ended) {
+        op->time = TRACE_TIME_NONE; /* its longest channel may be missing */
+    } else if (c->gpu_timed) {
+        op->time = TRACE_TIME_GPU;
+        op->exec_ns = c->gpu_ns;
+        op->kernels_timed = c->gpu_timed;
+    } else if (c->host_timed) {
+        op->time = TRACE_TIME_HOST;
+        op->exec_ns = c->host_ns;
+        op->kernels_timed = c->host_timed;
+    } else if (c->proxy_begun && c->proxy_begun == c->proxy_ended &&
+               !c->proxy_unsure && c->proxy_last_ns > c->proxy_first_ns) {
+        op->time = TRACE_TIME_PROXY;
+        op->exec_ns = c->proxy_last_ns - c->proxy_first_ns;
+    }
+    *out = *op;
+}
+
+static enum trace_status bad(struct trace_reader *r, const char *why)
+{
+    r->why = why;
+    r->line = r->fields.line;
+    return TRACE_OP_BAD;
+}
+
+static void count_event(struct trace_reader *r)
+{
+    static const char *const categories[TRACE_POOLS] = {
+        [TRACE_COLL] = "COLL",
+        [TRACE_P2P] = "P2P",
+        [TRACE_GROUP_API] = "GROUP_API",
+        [TRACE_GROUP] = "GROUP",
+    };
+
+    r->events++;
+    for (unsigned i = 0; i < TRACE_POOLS && is(&r->fields, TRACE_PH, "b"); i++)
+        r->pools[i] += is(&r->fields, TRACE_CAT, categories[i]);
+}
+
+/* Takes the event in r->fields. True: *status is the caller's answer. An
+ * operation that begins while another one is open closes that one. */
+static bool take_event(struct trace_reader *r, struct trace_op *out,
+                       enum trace_status *status)
+{
+    const struct trace_fields *f = &r->fields;
+    bool begins = is(f, TRACE_PH, "b"), ends = is(f, TRACE_PH, "e");
+    bool was_open = r->is_open;
+    struct trace_op next;
+    const char *why;
+
+    if (!begins && !ends)
+        return false;
+    if (!is(f, TRACE_CAT, "COLL") && !is(f, TRACE_CAT, "P2P")) {
+        if (was_open && is(f, TRACE_CAT, "GPU"))
+            take_kernel(&r->children, f, begins);
+        else if (was_open && is(f, TRACE_CAT, "PROXY"))
+            take_proxy(&r->children, f, begins);
+        return false;
+    }
+    *status = TRACE_OP;
+    if (ends) {
+        if (was_open)
+            settle(r, true, out);
+        return was_open;
+    }
+    why = take_begin(f, &next);
+    if (was_open)
+        settle(r, false, out);
+    r->is_open = !why;
+    r->op = next;
+    r->children = (struct trace_children){0};
+    if (why)
+        *status = bad(r, why);
+    r->bad_next = why && was_open; /* *out is answered first */
+    if (was_open)
+        *status = TRACE_OP;
+    return why || was_open;
+}
+
+enum trace_status trace_read_next(struct trace_reader *r, struct trace_op *out)
+{
+    enum trace_status status = TRACE_OP_END;
+    enum trace_token token;
+
+    if (r->bad_next) {
+        r->bad_next = false;
+        return TRACE_OP_BAD;
+    }
+    while ((token = trace_lex_next(&r->lex, &r->fields)) == TRACE_OBJECT) {
+        if (!has(&r->fields, TRACE_CAT)) {
+            r->others += r->fields.has != 0; /* the last one is empty */
+            continue;
+        }
+        count_event(r);
+        if (take_event(r, out, &status))
+            return status;
+    }
+    if (token == TRACE_BROKEN && !r->lex.eof)
+        return bad(r, r->lex.why);
+    r->cut = !r->lex.closed;
+    if (r->is_open) {
+        settle(r, false, out);
+        return TRACE_OP;
+    }
+    return token == TRACE_FAILED ? TRACE_OP_FAILED : TRACE_OP_END;
+}

@@ -1,0 +1,104 @@
+/* trace_read.h - the operations in a trace of NVIDIA's example plugin.
+ *
+ * Source: print_event.c or .cc of NVIDIA/nccl's example plugin, 2.23 to 2.30.
+ * An operation is a COLL or P2P event; KernelCh (category GPU) and ProxyOp
+ * (PROXY) events between its "b" and its "e" are its own. All other categories
+ * say nothing on operations and are passed over.
+ *
+ * How long an operation took is told by the best that is there (`time`):
+ *   TRACE_TIME_GPU    longest channel, StopGpuClk - StartGpuClk (ns)
+ *   TRACE_TIME_HOST   longest channel, KernelCh's "b" to "e"
+ *   TRACE_TIME_PROXY  first ProxyOp's begin to the last one's end, where all
+ *                     have ended
+ *   TRACE_TIME_NONE   unknown: the event's own "e" is the end of enqueueing
+ * An event that was not ended has ts 0.000000 on its "e" (2.28 to 2.30 so end
+ * KernelCh of all channels but the first); such an end is not used. ts are
+ * microseconds on an origin of the process that is written nowhere: no two
+ * files can be aligned by them.
+ *
+ * Sizes of communicators are not in a trace. A full pool drops operations
+ * silently, the first or the last: SeqNum, per communicator and function,
+ * tells.
+ */
+#ifndef JP_EXAMPLE_TRACE_READ_H
+#define JP_EXAMPLE_TRACE_READ_H
+
+#include "plugins/nccl_example/trace_lex.h"
+
+enum trace_time {
+    TRACE_TIME_NONE,
+    TRACE_TIME_PROXY,
+    TRACE_TIME_HOST,
+    TRACE_TIME_GPU
+};
+
+/* Categories whose events fill a pool of their own each. */
+enum trace_pool {
+    TRACE_COLL,
+    TRACE_P2P,
+    TRACE_GROUP_API,
+    TRACE_GROUP,
+    TRACE_POOLS
+};
+
+struct trace_op {
+    bool p2p;      /* no seq then; peer is the other rank */
+    bool has_comm; /* comm_hash and rank; else only the file's name has them */
+    bool ended;    /* its "e" was seen */
+    char func[TRACE_MAX_TEXT + 1]; /* "AllReduce"; 2.23's "nccl" is taken off */
+    char algo[TRACE_MAX_TEXT + 1], proto[TRACE_MAX_TEXT + 1];
+    uint64_t comm_hash, rank, seq, peer;
+    uint64_t count, elem_bytes; /* of the datatype; 0: not known */
+    uint64_t channels;          /* as told; 0: not told */
+    int64_t pid;                /* -1: not told */
+    uint64_t start_ns;          /* of the enqueueing; origin as above */
+    uint32_t kernels,
+        kernels_timed; /* KernelCh events; with a time by `time` */
+    enum trace_time time;
+    uint64_t exec_ns; /* 0 for TRACE_TIME_NONE */
+    uint64_t line;    /* in the file */
+};
+
+/* The operation that is being read: what its children said. */
+struct trace_children {
+    uint64_t kernel_begin_ns; /* of the open KernelCh; 0: none */
+    uint64_t gpu_ns, host_ns; /* longest channel */
+    uint32_t kernels, gpu_timed, host_timed;
+    uint64_t proxy_first_ns, proxy_last_ns;
+    uint32_t proxy_begun, proxy_ended;
+    bool proxy_unsure; /* one without a begin or an end */
+};
+
+struct trace_reader {
+    struct trace_lex lex;
+    struct trace_fields fields;
+    bool is_open, bad_next;
+    struct trace_op op;
+    struct trace_children children;
+    uint64_t events;             /* objects that were events */
+    uint64_t pools[TRACE_POOLS]; /* of these that begin */
+    uint64_t others; /* objects that were none: without a category */
+    bool cut;        /* at the end: the file stops in between */
+    const char *why; /* of the last TRACE_OP_BAD */
+    uint64_t line;   /* its line */
+};
+
+enum trace_status {
+    TRACE_OP,
+    TRACE_OP_BAD, /* not the last: why and line; the next call goes on behind it
+                   */
+    TRACE_OP_END,
+    TRACE_OP_FAILED /* the source did */
+};
+
+void trace_read_init(struct trace_reader *reader, trace_fill *fill, void *arg);
+/* *out is the next operation, in order of the file. */
+enum trace_status trace_read_next(struct trace_reader *reader,
+                                  struct trace_op *out);
+
+/* Bytes of one element of a datatype as a trace names it ("ncclBfloat16"; the
+ * enum's number up to 2.23); 0: not known. "Unknown" is NCCL's name for
+ * ncclUint8. */
+uint64_t trace_read_elem_bytes(const char *datatype);
+
+#endif

@@ -1,0 +1,262 @@
+/* test_untimed.c - records without a time, and traces in a join. */
+#include "orchestrator/aggregate/aggregate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "tests/aggregate/jpr_maker.h"
+#include "tests/common/tempdir.h"
+
+static struct jp_result *run(const char *dir, unsigned threads)
+{
+    const struct jp_aggregate_options options = {.threads = threads};
+    struct jp_error err = {""};
+    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
+
+    if (!r)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+/* A trace of AllReduce 0 to n - 1 of 1,000 bytes; exec 0: no KernelCh. */
+static void put_trace(const char *dir, const char *name, unsigned rank,
+                      unsigned from, unsigned n, unsigned exec_us)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    fputs("[\n", out);
+    for (unsigned i = from; i < from + n; i++) {
+        fprintf(
+            out,
+            "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", "
+            "\"ts\": 1.0, \"args\": {\"SeqNum\": %u, \"CommHash\": 9, "
+            "\"Rank\": %u, \"Count\": 1000, \"Datatype\": \"ncclInt8\"}},\n",
+            i, rank);
+        if (exec_us)
+            fprintf(out,
+                    "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"b\", "
+                    "\"ts\": 2.0, \"args\": {\"StartGpuClk\": 1000, "
+                    "\"StopGpuClk\": %u}},\n",
+                    1000 + 1000 * exec_us);
+        fputs("{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"e\", "
+              "\"ts\": 1.5},\n",
+              out);
+    }
+    fputs("{}]\n", out);
+    fclose(out);
+    free(tempdir_file(dir, name, 0600, text));
+    free(text);
+}
+
+static char *raw(const char *dir, const char *node)
+{
+    char *path = tempdir_path(dir, "raw");
+
+    mkdir(path, 0700);
+    free(path);
+    path = malloc(strlen(dir) + strlen(node) + 8);
+    assert_non_null(path);
+    snprintf(path, strlen(dir) + strlen(node) + 8, "%s/raw/%s", dir, node);
+    assert_int_equal(mkdir(path, 0700), 0);
+    return path;
+}
+
+/* The one without a time is neither the shortest nor last, and its operation
+ * tells nobody's wait. */
+static void no_time_is_not_the_shortest(void **state)
+{
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        struct jp_result *r;
+
+        put_trace(*state, "a_9_0.json", 0, 0, 2, 30);
+        put_trace(*state, "b_9_1.json", 1, 0, 2, 0);
+        put_trace(*state, "c_9_2.json", 2, 0, 2, 20);
+        r = run(*state, threads);
+        assert_int_equal(r->n_ops, 2);
+        assert_int_equal(r->ops[0].n, 3);
+        assert_int_equal(r->ops[0].n_exec, 2);
+        assert_int_equal(r->ops[0].exec_min_us, 20);
+        assert_int_equal(r->ops[0].exec_max_us, 30);
+        assert_int_equal(r->ops[0].exec_sum_us, 50);
+        assert_int_equal(r->ops[0].min_rank, UINT32_MAX);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(r->ranks[i].timed_ops, 0);
+        assert_int_equal(r->quality.untimed_records, 2);
+        assert_int_equal(r->quality.nan_busbw, 2);
+        assert_int_equal(r->cells[0].exec.n, 2);
+        assert_int_equal(r->cells[0].net_busbw.n, 0);
+        result_destroy(r);
+    }
+}
+
+/* None at all: NCCL before 2.26.3 in one node. */
+static void no_time_at_all(void **state)
+{
+    struct jp_result *r;
+
+    put_trace(*state, "a_9_0.txt", 0, 0, 2, 0);
+    put_trace(*state, "b_9_1.txt", 1, 0, 2, 0);
+    r = run(*state, 1);
+    assert_int_equal(r->n_ops, 2);
+    assert_int_equal(r->ops[0].n_exec, 0);
+    assert_int_equal(r->ops[0].exec_max_us, 0);
+    assert_int_equal(r->cells[0].exec.n, 0);
+    assert_int_equal(r->cells[0].busbw.n, 0);
+    assert_int_equal(r->ranks[0].timed_ops, 0);
+    assert_int_equal(r->quality.untimed_records, 4);
+    result_destroy(r);
+}
+
+/* The recorder's files of interfaces v1 to v3 have none either. */
+static void recordings_without_times(void **state)
+{
+    struct jp_result *r;
+
+    for (unsigned rank = 0; rank < 2; rank++) {
+        const struct jpr_comm comm = {.known = true,
+                                      .id = 1,
+                                      .name = "c",
+                                      .rank = rank,
+                                      .gpu_pci = "",
+                                      .gpu_uuid = ""};
+        struct jpr_op op = {.func = "AllReduce",
+                            .datatype = "",
+                            .algo = "",
+                            .proto = "",
+                            .api_func = "",
+                            .api_datatype = "",
+                            .bytes = 64};
+        char *path = tempdir_path(*state, rank ? "b.jpr" : "a.jpr");
+        FILE *f = fopen(path, "w");
+        struct jpr_maker *maker;
+
+        assert_non_null(f);
+        maker = jpr_maker_create(f);
+        jpr_maker_header(maker, "h", 1 + rank, rank, NULL);
+        jpr_maker_comm(maker, &comm);
+        jpr_maker_times(&op, JPR_MAKER_MONO_NS, rank ? 10 : 0);
+        jpr_maker_op(maker, &op);
+        jpr_maker_destroy(maker);
+        fclose(f);
+        free(path);
+    }
+    r = run(*state, 2);
+    assert_int_equal(r->ops[0].n, 2);
+    assert_int_equal(r->ops[0].n_exec, 1);
+    assert_int_equal(r->ops[0].exec_min_us, 10);
+    assert_int_equal(r->ranks[0].last_ops, 0);
+    assert_int_equal(r->quality.untimed_records, 1);
+    result_destroy(r);
+}
+
+/* Sizes and bandwidths come from ranks and hosts: 4 ranks on 2 nodes. */
+static void sizes_and_bandwidths_are_found(void **state)
+{
+    char *n1 = raw(*state, "n1"), *n2 = raw(*state, "n2");
+    struct jp_result *r;
+
+    for (unsigned rank = 0; rank < 4; rank++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "t_9_%u.json", rank);
+        put_trace(rank < 2 ? n1 : n2, name, rank, 0, 1, 10 + rank);
+    }
+    r = run(*state, 2);
+    assert_int_equal(r->n_comms, 1);
+    assert_string_equal(r->comms[0].id, "0x9");
+    assert_int_equal(r->comms[0].n_ranks, 4);
+    assert_int_equal(r->comms[0].nnodes, 2);
+    assert_int_equal(r->comms[0].type, JP_COMM_MIXED);
+    assert_string_equal(r->comms[0].evidence, "hosts");
+    assert_string_equal(r->ranks[3].host, "n2");
+    assert_int_equal(r->ops[0].min_rank, 0);
+    /* 1,000 B in 10 us are 0.1 GB/s, times 2 (n - 1) / n */
+    assert_int_equal(r->ops[0].busbw_max_micro, 150000);
+    assert_int_equal(r->ranks[0].caused_us, 6);
+    assert_int_equal(r->ops[0].dump_max_us, 0);
+    assert_int_equal(r->n_windows, 0);
+    result_destroy(r);
+    free(n1);
+    free(n2);
+}
+
+/* Numbers that no rank recorded are lost, as traces know no filter. */
+static void gaps_of_traces_are_losses(void **state)
+{
+    struct jp_result *r;
+
+    put_trace(*state, "a_9_0.json", 0, 5, 3, 30);
+    put_trace(*state, "b_9_1.json", 1, 5, 3, 30);
+    r = run(*state, 2);
+    assert_int_equal(r->quality.records, 6);
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
+    assert_int_equal(r->quality.expected, 16);
+    assert_int_equal(r->quality.overflow_records, 10);
+    assert_int_equal(r->quality.unseen_records, 0);
+    assert_int_equal(r->quality.traces, 2);
+    assert_int_equal(r->quality.trace_most[JP_TRACE_COLL], 3);
+    assert_int_equal(r->quality.n_notes, 2);
+    assert_non_null(strstr(r->quality.notes[0].what, "lacks at least 5"));
+    result_destroy(r);
+}
+
+/* A communicator of one rank, found so at the end, waits for nobody. */
+static void one_rank_is_not_timed(void **state)
+{
+    struct jp_result *r;
+
+    put_trace(*state, "a_9_0.json", 0, 0, 3, 30);
+    r = run(*state, 1);
+    assert_int_equal(r->comms[0].type, JP_COMM_SINGLE_RANK);
+    assert_int_equal(r->ranks[0].timed_ops, 0);
+    assert_int_equal(r->ops[0].busbw_max_micro, 0);
+    assert_string_equal(r->comms[0].evidence, "ranks");
+    result_destroy(r);
+}
+
+/* What only looks like a trace by its name is left alone, and said so where it
+ * is not ours. */
+static void other_files_are_left_alone(void **state)
+{
+    static const char *const names[] = {"job.json", "node.json", "summary.json",
+                                        "log.txt",  "x.txt",     "other.json"};
+    struct jp_result *r;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        free(tempdir_file(*state, names[i], 0600, "{\"a\": 1}\n"));
+    r = run(*state, 2);
+    assert_int_equal(r->quality.files, 0);
+    assert_int_equal(r->quality.bad_lines, 0);
+    assert_int_equal(r->quality.skipped_files, 1);
+    assert_int_equal(r->quality.n_notes, 1);
+    assert_non_null(strstr(r->quality.notes[0].path, "other.json"));
+    result_destroy(r);
+    free(tempdir_file(*state, "other.json", 0600, "[\n"));
+    r = run(*state, 2); /* a trace whose program was killed */
+    assert_int_equal(r->quality.files, 1);
+    assert_int_equal(r->quality.cut_files, 1);
+    result_destroy(r);
+}
+
+int main(void)
+{
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
+    const struct CMUnitTest tests[] = {
+        TEST(no_time_is_not_the_shortest), TEST(no_time_at_all),
+        TEST(recordings_without_times),    TEST(sizes_and_bandwidths_are_found),
+        TEST(gaps_of_traces_are_losses),   TEST(one_rank_is_not_timed),
+        TEST(other_files_are_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

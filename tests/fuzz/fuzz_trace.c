@@ -1,0 +1,121 @@
+/* fuzz_trace.c - any bytes as a trace of the example plugin, to the result. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/result_build.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What the reader may hand out at all. */
+static void look(const void *data, size_t size)
+{
+    struct inspector_record r;
+    struct jp_tracefile file;
+    enum trace_status status;
+    uint64_t n = 0;
+
+    if (tracefile_open_bytes(&file, data, size, "raw/n/t_1_2.json", NULL) < 0)
+        abort();
+    while ((status = tracefile_next(&file, &r)) <= TRACE_OP_BAD) {
+        if (status == TRACE_OP_BAD) {
+            assert(file.why && file.line);
+            continue;
+        }
+        n++;
+        assert(r.rank < INSPECTOR_MAX_RANKS && r.peer < INSPECTOR_MAX_RANKS);
+        assert(r.bytes <= INSPECTOR_MAX_BYTES && r.sn < UINT64_MAX);
+        assert(r.exec_us <= INSPECTOR_MAX_TIME_US);
+        assert(r.exec_unknown == !r.exec_us && r.id.len <= INSPECTOR_MAX_ID);
+        assert(r.busbw_micro <= INSPECTOR_MAX_BUSBW_MICRO);
+        assert(
+            inspector_good_word(r.func.text, r.func.len, INSPECTOR_MAX_FUNC));
+    }
+    assert(status == TRACE_OP_END && n == file.records);
+    tracefile_close(&file);
+}
+
+static void read_trace(struct join *join, const void *data, size_t size,
+                       uint32_t index, struct join_file *file)
+{
+    struct jp_tracefile source;
+    atomic_bool stop = false;
+
+    if (tracefile_open_bytes(&source, data, size, "raw/n/t.json", NULL) < 0)
+        abort();
+    join_begin_file(join, index);
+    joinrun_read_trace(join, &source, file, &stop);
+    tracefile_close(&source);
+}
+
+static void check(const struct jp_result *r)
+{
+    uint64_t records = 0;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = &r->ops[i];
+
+        assert(op->n > 0 && op->n <= r->comms[op->comm].n_ranks);
+        assert(op->n_exec <= op->n && op->n_busbw == op->n_exec);
+        assert(op->exec_min_us <= op->exec_max_us);
+        assert(op->exec_max_us <= op->exec_sum_us);
+        assert(!op->n_exec == !op->exec_sum_us);
+        records += op->n;
+    }
+    assert(records == r->quality.coll_records);
+    assert(r->quality.records <= r->quality.expected ||
+           r->quality.expected_kind == JP_EXPECT_NONE);
+}
+
+static void finish(struct join *join, const struct join_file *file)
+{
+    static int (*const steps[])(struct build *) = {
+        result_comms,   result_ranks, result_ops,     result_cells,
+        result_windows, result_p2p,   result_quality,
+    };
+    struct jp_logfile log = {.path = (char[]){"fuzz"}};
+    struct jp_logwalk walk = {.logs = &log, .n_logs = 1};
+    struct build b = {.join = join, .walk = &walk, .files = file};
+
+    b.result = calloc(1, sizeof(*b.result));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (!b.result || steps[i](&b) < 0)
+            abort();
+    check(b.result);
+    result_destroy(b.result);
+    free(b.comm_at);
+    free(b.comm_from);
+    free(b.func_at);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct join_budget budget = {.limit = 1 << 22, .journal_limit = 1 << 20};
+    struct join *whole = join_create(&budget, true);
+    struct join *a = join_create(&budget, false);
+    struct join *b = join_create(&budget, false);
+    struct join_file file = {0}, half = {0};
+
+    if (!whole || !a || !b)
+        abort();
+    trace_lex_begins((const char *) data, size);
+    look(data, size);
+    read_trace(whole, data, size, 0, &file);
+    join_sort_strays(whole);
+    finish(whole, &file);
+    budget.used = budget.journal_used = 0;
+    read_trace(a, data, size / 2, 0, &half);
+    read_trace(b, data + size / 2, size - size / 2, 1, &half);
+    join_sort_strays(a);
+    join_sort_strays(b);
+    if (!a->conflict && !b->conflict && join_merge(a, b) == JOIN_OK) {
+        join_sort_strays(a);
+        if (!a->conflict)
+            finish(a, &file);
+    }
+    join_destroy(whole);
+    join_destroy(a);
+    join_destroy(b);
+    return 0;
+}
