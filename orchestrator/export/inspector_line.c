@@ -103,7 +103,7 @@ static int format_perf(char *out, size_t size, const struct jpr_comm *comm,
                        const struct jpr_op *op)
 {
     const char *k = op->kind == JPR_P2P ? "p2p" : "coll";
-    uint64_t exec_us = op->exec_ns / 1000;
+    uint64_t exec_us = recfile_exec_us(op);
     struct bandwidth b = bandwidth_of(bandwidth_find(op->func), comm->n_ranks,
                                       op->bytes, exec_us);
     char func[2 * JPR_MAX_TEXT_BYTES + 8], peer[32] = "";

@@ -56,7 +56,7 @@ static void put_times(FILE *out, const struct jp_recfile *file,
                       const struct jpr_op *op)
 {
     const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
-    uint64_t enqueue = op->enqueue_start_mono_ns, exec_us = op->exec_ns / 1000;
+    uint64_t enqueue = op->enqueue_start_mono_ns, exec_us = recfile_exec_us(op);
     struct bandwidth b = bandwidth_of(
         bandwidth_find(op->func), comm ? comm->n_ranks : 0, op->bytes, exec_us);
 

@@ -246,6 +246,13 @@ uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns)
     return mono_ns && file->has_header && wall <= INT64_MAX ? wall : 0;
 }
 
+uint64_t recfile_exec_us(const struct jpr_op *op)
+{
+    if (op->incomplete || op->source == JPR_COLLECTIVE_CPU)
+        return 0;
+    return op->exec_ns / 1000;
+}
+
 uint64_t recfile_end_ns(const struct jpr_op *op)
 {
     uint64_t end;
@@ -313,7 +320,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->p2p = op->kind == JPR_P2P;
     out->sn = op->seq;
     out->bytes = op->bytes;
-    out->exec_us = op->exec_ns / 1000;
+    out->exec_us = recfile_exec_us(op);
     out->exec_unknown = !out->exec_us;
     out->dump_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;
     if (out->sn == UINT64_MAX)

@@ -138,6 +138,11 @@ uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns);
  * saw it, else its start and its time. */
 uint64_t recfile_end_ns(const struct jpr_op *op);
 
+/* The execution time; 0: not known. What finalize or exit ended has none, and
+ * from being enqueued to the last child (JPR_COLLECTIVE_CPU) is mostly waiting
+ * in the stream: as a kernel's time it would blame the wrong rank. */
+uint64_t recfile_exec_us(const struct jpr_op *op);
+
 /* Adds up the functions of a communicator. */
 void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum);
 
