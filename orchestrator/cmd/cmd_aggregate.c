@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_aggregate.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
@@ -20,6 +21,7 @@ enum {
     SAY_EVERY_MS = 200,
     OPT_JSON = 256,
     OPT_PNG,
+    OPT_EXPORTER,
     OPT_CONFIG
 };
 #define MIN_MEMORY (UINT64_C(1) << 20)
@@ -42,6 +44,11 @@ static const char help[] =
     "      --memory SIZE  bound of the join (1G); what does not fit is "
     "counted\n"
     "      --png          also render the plots (needs gnuplot)\n"
+    "      --exporter-layout\n"
+    "                     also write output.log and summary/, as the exporter "
+    "of\n"
+    "                     NCCL Inspector does; pictures where gnuplot is "
+    "found\n"
     "      --json         print summary.json on standard output\n"
     "      --config FILE  the site's settings (nothing here depends on them)\n"
     "  -q, --quiet        print no verdict and no progress\n"
@@ -57,6 +64,7 @@ static const struct option long_options[] = {
     {"threads", required_argument, NULL, 't'},
     {"memory", required_argument, NULL, 'm'},
     {"png", no_argument, NULL, OPT_PNG},
+    {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
     {"json", no_argument, NULL, OPT_JSON},
     {"config", required_argument, NULL, OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
@@ -67,7 +75,7 @@ static const struct option long_options[] = {
 struct arguments {
     const char *output;
     struct jp_aggregate_options options;
-    bool png, json, quiet, verbose;
+    bool png, exporter, json, quiet, verbose;
 };
 
 struct progress {
@@ -104,6 +112,9 @@ static int take_option(int c, struct arguments *a)
         return -1;
     case OPT_PNG:
         a->png = true;
+        return -1;
+    case OPT_EXPORTER:
+        a->exporter = true;
         return -1;
     case OPT_JSON:
         a->json = true;
@@ -194,8 +205,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     struct jp_report report = {.result = result,
                                .verdict = &verdict,
                                .reporter = "user",
-                               .duration_us = duration_us,
-                               .png = a->png};
+                               .duration_us = duration_us};
     struct jp_error err;
 
     verdict_decide(NULL, NULL, result, true, &verdict);
@@ -208,6 +218,12 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     }
     if (a->json && print_json(a->output) < 0)
         return JP_EXIT_IO;
+    if (a->exporter && aggregate_exporter(result, a->output, a->quiet) < 0)
+        return JP_EXIT_IO;
+    if (a->png && report_draw(a->output, &err) < 0) {
+        fprintf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
     if (verdict.word == JP_VERDICT_INCOMPLETE ||
         verdict.word == JP_VERDICT_HANG)
         return JP_EXIT_INCOMPLETE;

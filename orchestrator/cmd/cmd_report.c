@@ -158,6 +158,19 @@ static int show(const struct report_session *session)
     return options->json ? print_json(session->dir) : JP_EXIT_OK;
 }
 
+/* Last of all, without the claim: nobody waits for pictures. */
+static int draw(const struct report_session *session)
+{
+    struct jp_error err;
+
+    if (!session->options->png ||
+        !stepdir_has(session->dir, JP_STEPDIR_SUMMARY) ||
+        report_draw(session->dir, &err) == 0)
+        return JP_EXIT_OK;
+    fprintf(stderr, "jobprof: %s\n", err.text);
+    return JP_EXIT_IO;
+}
+
 static int make_and_show(struct report_session *session)
 {
     int rc;
@@ -170,7 +183,8 @@ static int make_and_show(struct report_session *session)
     /* who reads our output may be slow, or gone */
     claim_release(session->claim);
     session->claim = NULL;
-    if (rc != REPORT_LOST && rc != JP_EXIT_IO && show(session) != JP_EXIT_OK)
+    if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
+        (show(session) != JP_EXIT_OK || draw(session) != JP_EXIT_OK))
         rc = JP_EXIT_IO;
     return rc;
 }

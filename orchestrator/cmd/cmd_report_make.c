@@ -141,8 +141,7 @@ static int write_all(const struct report_session *session,
                                      .result = m->result,
                                      .verdict = verdict,
                                      .reporter = kind,
-                                     .duration_us = m->duration_us,
-                                     .png = session->options->png};
+                                     .duration_us = m->duration_us};
     struct jp_error err;
 
     if (report_write(&report, session->dir, &err) < 0) {

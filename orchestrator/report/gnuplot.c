@@ -14,7 +14,7 @@
 #define EXIT_NOT_STARTED 126
 
 /* Between fork and exec: async-signal-safe calls only. */
-static _Noreturn void exec_gnuplot(const char *dir, const char *script)
+static _Noreturn void exec_gnuplot(const char *dir, char *const *argv)
 {
     int null = open("/dev/null", O_RDWR);
 
@@ -22,7 +22,7 @@ static _Noreturn void exec_gnuplot(const char *dir, const char *script)
     if (null < 0 || chdir(dir) < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
         dup2(null, 2) < 0)
         _exit(EXIT_NOT_STARTED);
-    execlp("gnuplot", "gnuplot", "-d", script, (char *) NULL);
+    execvp(argv[0], argv);
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
 }
 
@@ -58,15 +58,20 @@ static int wait_until(pid_t pid, uint64_t deadline, int *status)
     return -1;
 }
 
-int gnuplot_run(const char *dir, const char *script, unsigned limit_ms,
-                struct jp_error *err)
+int gnuplot_run(const char *dir, const char *const *scripts, size_t n,
+                unsigned limit_ms, struct jp_error *err)
 {
+    char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
     uint64_t deadline = now_ms() + limit_ms;
+    const char *script = n ? scripts[0] : "";
     int status = 0;
-    pid_t pid = fork();
+    pid_t pid;
 
+    for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
+        argv[2 + i] = (char *) scripts[i]; /* as exec demands */
+    pid = fork();
     if (pid == 0)
-        exec_gnuplot(dir, script);
+        exec_gnuplot(dir, argv);
     if (pid < 0 || wait_until(pid, deadline, &status) < 0)
         return error_set(err, "gnuplot: %s: %s", script,
                          errno == ETIMEDOUT ? "no end in time"

@@ -35,6 +35,12 @@ char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
 
 void plot_script_begin(FILE *out, const char *name, const char *title)
 {
+    plot_script_begin_sized(out, name, title, 1200, 720);
+}
+
+void plot_script_begin_sized(FILE *out, const char *name, const char *title,
+                             unsigned width, unsigned height)
+{
     /* Okabe and Ito's colours: apart for colour-blind eyes too. */
     static const char *const colours[] = {
         "0072B2", "D55E00", "009E73", "CC79A7",
@@ -43,12 +49,13 @@ void plot_script_begin(FILE *out, const char *name, const char *title)
 
     fprintf(out, "# Run in this folder: gnuplot -d %s.gp\nreset session\n",
             name);
-    fputs("if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
-          "    set terminal pngcairo noenhanced size 1200,720 font 'Sans,12'\n"
-          "} else {\n"
-          "    set terminal png noenhanced size 1200,720\n"
-          "}\n",
-          out);
+    fprintf(out,
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
+            "    set terminal pngcairo noenhanced size %u,%u font 'Sans,12'\n"
+            "} else {\n"
+            "    set terminal png noenhanced size %u,%u\n"
+            "}\n",
+            width, height, width, height);
     fprintf(out, "set output '%s.png'\n", name);
     fputs("set encoding utf8\n"
           "set datafile separator '\\t'\n",

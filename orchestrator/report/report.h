@@ -23,7 +23,6 @@ struct jp_report {
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */
     uint64_t duration_us; /* of the analysis */
-    bool png;             /* render plots with gnuplot */
 };
 
 /* Writes all files of the report into dir (exists). -1: the error names the
@@ -42,6 +41,11 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err);
 int report_write_plots(const struct jp_report *report, const char *plots_dir,
                        struct jp_error *err);
+
+/* Draws what report_write left in dir/plots, with gnuplot: pictures come after
+ * the summary and its card, as they take time. A gnuplot that is absent or
+ * fails is no failure: plots/NOTE says so. */
+int report_draw(const char *dir, struct jp_error *err);
 
 /* The line (or, wanted and a terminal, the card of <= 12 lines and 100 columns)
  * for srun's stderr, read back from <step_dir>/summary.json, so that whoever

@@ -1,4 +1,4 @@
-/* report_plots.c - plots/: tables for gnuplot, scripts, pictures if wanted. */
+/* report_plots.c - plots/: tables for gnuplot, scripts; later the pictures. */
 #include "orchestrator/report/report.h"
 
 #include <stdlib.h>
@@ -79,9 +79,10 @@ static int render(const char *dir, struct jp_error *err)
         return error_set(err, "out of memory");
     for (size_t i = 0; i < sizeof(plots) / sizeof(*plots) && rc == 0; i++) {
         char script[32];
+        const char *scripts[] = {script};
 
         snprintf(script, sizeof(script), "%s.gp", plots[i].name);
-        rc = gnuplot_run(dir, script, RENDER_LIMIT_MS, &why);
+        rc = gnuplot_run(dir, scripts, 1, RENDER_LIMIT_MS, &why);
         if (rc != 0)
             remove_picture(dir, plots[i].name);
     }
@@ -107,5 +108,15 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
         if (write_plot(report->result, plots_dir, &plots[i], err) < 0)
             return -1;
     }
-    return report->png ? render(plots_dir, err) : 0;
+    return 0;
+}
+
+int report_draw(const char *dir, struct jp_error *err)
+{
+    char *plots_dir = fileio_path("%s/plots", dir);
+    int rc = plots_dir ? render(plots_dir, err)
+                       : error_set(err, "out of memory");
+
+    free(plots_dir);
+    return rc;
 }

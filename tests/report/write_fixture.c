@@ -37,18 +37,18 @@ static const struct {
 };
 
 static int write_fixture(struct fixture *f, const char *dir, const char *name,
-                         struct jp_error *err)
+                         bool png, struct jp_error *err)
 {
     for (size_t i = 0; i < sizeof(fixtures) / sizeof(*fixtures); i++) {
-        bool png = f->report.png;
         int rc;
 
         if (strcmp(name, fixtures[i].name))
             continue;
         fixtures[i].make(f);
-        f->report.png = png;
         rc = fileio_mkdirs(dir, err) < 0 ? -1
                                          : report_write(&f->report, dir, err);
+        if (rc == 0 && png)
+            rc = report_draw(dir, err);
         fixture_fini(f);
         return rc;
     }
@@ -64,8 +64,7 @@ int main(int argc, char **argv)
     if (f && argc > 2 && !strcmp(argv[2], "index")) {
         rc = report_index(argv[1], &err);
     } else if (f && argc > 2) {
-        f->report.png = argc > 3;
-        rc = write_fixture(f, argv[1], argv[2], &err);
+        rc = write_fixture(f, argv[1], argv[2], argc > 3, &err);
     }
     if (rc < 0)
         fprintf(stderr, "%s\n", err.text);
