@@ -264,6 +264,8 @@ struct jp_aggregate_options {
     uint64_t memory_bytes; /* bound of the join (about 100 B an operation and
                               thread, 5 B a record); 0: 1 GiB. The result's
                               own 112 B an operation come on top */
+    uint64_t piece_bytes; /* of a huge log that threads share; 0: 64 MiB. The
+                             result does not depend on it */
     /* called now and then from one thread with bytes done and in all; may be
      * NULL; non-zero stops with an error ("stopped") */
     int (*progress)(void *arg, uint64_t done, uint64_t total);

@@ -10,9 +10,14 @@ struct join *join_create(struct join_budget *budget, bool ordered)
 {
     struct join *join = calloc(1, sizeof(*join));
 
-    if (join) {
-        join->budget = budget;
-        join->ordered = ordered;
+    if (!join)
+        return NULL;
+    join->budget = budget;
+    join->ordered = ordered;
+    join->reader.cache = inspector_cache_create();
+    if (!join->reader.cache) {
+        free(join);
+        return NULL;
     }
     return join;
 }
@@ -79,6 +84,7 @@ void join_destroy(struct join *join)
     keymap_fini(&join->comm_map);
     keymap_fini(&join->member_map);
     keymap_fini(&join->p2p_map);
+    inspector_cache_destroy(join->reader.cache);
     free(join);
 }
 
@@ -87,6 +93,7 @@ void join_begin_file(struct join *join, uint32_t file)
     join->file = file;
     join->n_streams = 0; /* so that members learn of the new file */
     join->next_stream = 0;
+    memset(join->known, 0, sizeof(join->known));
 }
 
 static bool same(const struct inspector_text *text, const char *other,
@@ -306,9 +313,17 @@ static enum join_status add_p2p(struct join *join, struct join_member *member,
 enum join_status join_add(struct join *join,
                           const struct inspector_record *record)
 {
-    struct join_member *member = member_of(join, record);
-    struct join_lane *lane = member ? lane_of(join, member, record) : NULL;
+    struct join_known *known =
+        &join->known[record->series % INSPECTOR_MAX_SERIES];
+    struct join_member *member = known->member;
+    struct join_lane *lane = known->lane;
 
+    if (!record->series || known->series != record->series) {
+        member = member_of(join, record);
+        lane = member ? lane_of(join, member, record) : NULL;
+        if (lane && record->series)
+            *known = (struct join_known){record->series, member, lane};
+    }
     if (!lane || seek(join, lane, record->sn) < 0)
         return failed(join);
     return record->p2p ? add_p2p(join, member, lane, record)

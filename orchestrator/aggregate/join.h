@@ -140,6 +140,13 @@ struct join_stream {
 
 #define JOIN_STREAMS 16
 
+/* Where records of one inspector_record.series go: found by its number. */
+struct join_known {
+    uint64_t series; /* 0: none */
+    struct join_member *member;
+    struct join_lane *lane;
+};
+
 struct join {
     struct join_budget *budget;
     char **funcs; /* names */
@@ -164,6 +171,8 @@ struct join {
     bool ordered; /* files come in order of path: conflicts are resolved */
     struct join_stream streams[JOIN_STREAMS];
     unsigned n_streams, next_stream;
+    struct join_known known[INSPECTOR_MAX_SERIES]; /* in this file */
+    struct inspector_reader reader; /* of this thread, with a cache */
 };
 
 enum join_status { JOIN_OK, JOIN_LEFT_OUT, JOIN_NO_MEMORY };

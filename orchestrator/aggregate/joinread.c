@@ -12,15 +12,13 @@ static void note_bad(struct join_file *file, uint64_t line, const char *why)
     }
 }
 
-static enum join_status take_line(struct join *join,
-                                  struct inspector_reader *reader,
-                                  struct join_file *file,
+static enum join_status take_line(struct join *join, struct join_file *file,
                                   enum loglines_kind kind, const char *text,
-                                  size_t len, uint64_t line)
+                                  size_t len)
 {
     struct inspector_record record;
 
-    switch (inspector_read_line(reader, text, len, &record)) {
+    switch (inspector_read_line(&join->reader, text, len, &record)) {
     case INSPECTOR_RECORD:
         return join_add(join, &record);
     case INSPECTOR_OTHER:
@@ -30,7 +28,7 @@ static enum join_status take_line(struct join *join,
         if (kind == LOGLINES_LAST)
             file->cut = true; /* killed while writing, or still growing */
         else
-            note_bad(file, line, reader->why);
+            note_bad(file, file->lines, join->reader.why);
         break;
     case INSPECTOR_BLANK:
         break;
@@ -49,40 +47,88 @@ static bool tick(const struct jp_loglines *lines, uint64_t *seen,
     return !atomic_load_explicit(stop, memory_order_relaxed);
 }
 
+/* Lines that look like those before, as many as are in the buffer. */
+static enum join_status take_ahead(struct join *join, struct jp_loglines *lines,
+                                   uint64_t *line)
+{
+    enum join_status status = JOIN_OK;
+    const char *text;
+    size_t used, len = loglines_ahead(lines, &text);
+    uint64_t at = loglines_at(lines);
+
+    while (status != JOIN_NO_MEMORY && !join->conflict && at < lines->to) {
+        struct inspector_record record;
+
+        if (!inspector_read_ahead(&join->reader, text, len, &record, &used))
+            break;
+        status = join_add(join, &record);
+        ++*line;
+        loglines_take(lines, used);
+        text += used;
+        len -= used;
+        at += used;
+    }
+    return status;
+}
+
+/* The line in which a piece begins belongs to the one before. */
+static bool skip_first(struct jp_loglines *lines, struct jp_error *err)
+{
+    const char *text;
+    size_t len;
+
+    return lines->from == 0 ||
+           loglines_next(lines, &text, &len, err) < LOGLINES_END;
+}
+
+/* What the whole of a file or piece showed. */
+static void sum_up(struct join_file *file, const struct jp_loglines *lines,
+                   const struct jp_error *err)
+{
+    const char *damage = logsource_damage(lines->source);
+
+    if (damage || err->text[0]) {
+        file->cut = true;
+        snprintf(file->trouble, sizeof(file->trouble), "%.150s",
+                 damage ? damage : err->text);
+    }
+}
+
 enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
                               struct join_file *file, atomic_bool *stop,
                               _Atomic uint64_t *done)
 {
-    struct inspector_reader reader = {.why = ""};
     enum join_status status = JOIN_OK;
-    uint64_t line = 0, read = 0, seen = 0;
+    uint64_t odd = join->reader.ways.odd, read = 0, seen = 0, from;
     struct jp_error err = {""};
-    const char *damage;
-    bool more = true;
+    bool more = skip_first(lines, &err);
 
-    while (more && status != JOIN_NO_MEMORY && !join->conflict) {
+    from = loglines_at(lines);
+    while (more) {
         const char *text;
         size_t len;
-        enum loglines_kind kind = loglines_next(lines, &text, &len, &err);
+        enum loglines_kind kind;
 
-        line++;
+        status = take_ahead(join, lines, &file->lines);
+        if (status == JOIN_NO_MEMORY || join->conflict ||
+            loglines_at(lines) >= lines->to)
+            break;
+        kind = loglines_next(lines, &text, &len, &err);
         if (kind == LOGLINES_END || kind == LOGLINES_ERROR)
             break;
+        file->lines++;
         if (kind == LOGLINES_TOO_LONG)
-            note_bad(file, line, "line longer than 1 MiB");
+            note_bad(file, file->lines, "line longer than 1 MiB");
         else
-            status = take_line(join, &reader, file, kind, text, len, line);
-        if (lines->bytes != read)
+            status = take_line(join, file, kind, text, len);
+        more = status != JOIN_NO_MEMORY && !join->conflict;
+        if (more && lines->bytes != read)
             more = tick(lines, &seen, stop, done);
         read = lines->bytes;
     }
     tick(lines, &seen, stop, done);
-    file->bytes = lines->bytes;
-    damage = logsource_damage(lines->source);
-    if (damage || err.text[0]) {
-        file->cut = true;
-        snprintf(file->trouble, sizeof(file->trouble), "%.150s",
-                 damage ? damage : err.text);
-    }
+    file->bytes = loglines_at(lines) - from;
+    file->odd_lines = join->reader.ways.odd - odd;
+    sum_up(file, lines, &err);
     return status;
 }

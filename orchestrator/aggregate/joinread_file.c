@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/joinsplit.h"
 
 /* A file that cannot be opened: err says "path: reason". */
 static void refuse(struct join_file *file, const char *path,
@@ -16,18 +16,23 @@ static void refuse(struct join_file *file, const char *path,
 }
 
 static enum join_status read_lines(const struct join_reading *r,
-                                   const char *path, struct join_file *file)
+                                   const char *path,
+                                   const struct join_turn *turn)
 {
     struct jp_error err = {""};
-    struct jp_logsource *source = logsource_open(path, &err);
+    uint64_t from = turn->from ? turn->from - 1 : 0; /* a newline there? */
+    struct jp_logsource *source = from ? logsource_open_at(path, from, &err)
+                                       : logsource_open(path, &err);
     enum join_status status;
 
     if (!source) {
-        refuse(file, path, &err);
+        refuse(turn->file, path, &err);
         return JOIN_OK;
     }
     loglines_reset(r->lines, source);
-    status = joinrun_read(r->join, r->lines, file, r->stop, r->done);
+    r->lines->from = from;
+    r->lines->to = turn->to;
+    status = joinrun_read(r->join, r->lines, turn->file, r->stop, r->done);
     logsource_close(source);
     return status;
 }
@@ -64,25 +69,38 @@ static enum join_status read_trace(const struct join_reading *r,
     return status;
 }
 
+int joinrun_kind(const struct jp_logfile *log, struct jp_error *err)
+{
+    int recorder = recfile_probe(log->path, err);
+    int trace = recorder == 0 ? tracefile_probe(log->path, err) : 0;
+
+    if (recorder < 0 || trace < 0)
+        return -1;
+    return recorder     ? JOIN_RECORDER
+           : trace      ? JOIN_TRACE
+           : log->maybe ? JOIN_FOREIGN
+                        : JOIN_LINES;
+}
+
 enum join_status joinrun_read_file(const struct join_reading *r,
                                    const struct jp_logfile *log,
-                                   struct join_file *file)
+                                   const struct join_turn *turn)
 {
     struct jp_error err = {""};
     enum join_status status = JOIN_OK;
-    int recorder = recfile_probe(log->path, &err);
-    int trace = recorder == 0 ? tracefile_probe(log->path, &err) : 0;
+    /* what is split are lines */
+    int kind = turn->file != turn->whole ? JOIN_LINES : joinrun_kind(log, &err);
 
-    if (recorder == 0 && trace == 0 && !log->maybe)
-        return read_lines(r, log->path, file);
-    if (recorder > 0)
-        status = read_recorder(r, log->path, file);
-    else if (trace > 0)
-        status = read_trace(r, log->path, file);
-    else if (recorder < 0 || trace < 0)
-        refuse(file, log->path, &err);
+    if (kind == JOIN_LINES)
+        return read_lines(r, log->path, turn);
+    if (kind == JOIN_RECORDER)
+        status = read_recorder(r, log->path, turn->file);
+    else if (kind == JOIN_TRACE)
+        status = read_trace(r, log->path, turn->file);
+    else if (kind == JOIN_FOREIGN)
+        turn->file->foreign = true;
     else
-        file->foreign = true;
+        refuse(turn->file, log->path, &err);
     atomic_fetch_add(r->done, log->size);
     return status;
 }

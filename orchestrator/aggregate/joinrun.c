@@ -8,20 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
+#include "orchestrator/aggregate/joinsplit.h"
 
-/* A file in the order in which files are taken. */
-struct turn {
-    uint64_t size;
-    size_t index;
-};
+enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
 /* Shared by the threads of one pass over the files. */
 struct run {
     const struct jp_logwalk *walk;
     struct join_file *files;
-    struct turn *order;
-    atomic_size_t next;
+    struct joinsplit split;
+    size_t next;   /* turn; under the lock */
+    uint64_t left; /* bytes of the turns from there on */
+    unsigned threads;
     atomic_bool stop, no_memory, conflict;
     _Atomic uint64_t done;
     pthread_mutex_t lock;
@@ -35,24 +33,47 @@ struct worker {
     struct join *join;
 };
 
-static void read_file(struct worker *w, size_t index, struct jp_loglines *lines)
+static void read_file(struct worker *w, const struct join_turn *turn,
+                      struct jp_loglines *lines)
 {
     struct run *run = w->run;
     const struct join_reading reading = {w->join, lines, &run->stop,
                                          &run->done};
     enum join_status status;
 
-    join_begin_file(w->join, (uint32_t) index);
-    status = joinrun_read_file(&reading, &run->walk->logs[index],
-                               &run->files[index]);
+    /* pieces are told apart as files are */
+    join_begin_file(w->join, (uint32_t) (turn - run->split.turns));
+    status = joinrun_read_file(&reading, &run->walk->logs[turn->index], turn);
     if (status == JOIN_NO_MEMORY) {
         atomic_store(&run->no_memory, true);
         atomic_store(&run->stop, true);
     }
+    if (turn->file != turn->whole && w->join->n_strays)
+        w->join->conflict = true; /* which size came first? */
     if (w->join->conflict) {
         atomic_store(&run->conflict, true);
         atomic_store(&run->stop, true);
     }
+}
+
+/* Several turns at once, as long as much is left: neighbours by path are often
+ * ranks of one node, whose operations are then joined in one thread and need no
+ * folding. False: none is left. */
+static bool take_turns(struct run *run, size_t *from, size_t *to)
+{
+    const struct join_turn *turns = run->split.turns;
+    uint64_t bytes = 0, fair;
+
+    pthread_mutex_lock(&run->lock);
+    fair = run->left / (2 * run->threads);
+    *from = run->next;
+    while (run->next < run->split.n &&
+           (run->next == *from || bytes + turns[run->next].size <= fair))
+        bytes += turns[run->next++].size;
+    *to = run->next;
+    run->left -= bytes;
+    pthread_mutex_unlock(&run->lock);
+    return *to > *from;
 }
 
 static void *work(void *arg)
@@ -60,15 +81,15 @@ static void *work(void *arg)
     struct worker *w = arg;
     struct run *run = w->run;
     struct jp_loglines lines = {0};
-    size_t i;
+    size_t i, end;
 
     if (loglines_init(&lines, NULL) < 0) {
         atomic_store(&run->no_memory, true);
         atomic_store(&run->stop, true);
     }
-    while (!atomic_load(&run->stop) &&
-           (i = atomic_fetch_add(&run->next, 1)) < run->walk->n_logs)
-        read_file(w, run->order[i].index, &lines);
+    while (!atomic_load(&run->stop) && take_turns(run, &i, &end))
+        for (; i < end && !atomic_load(&run->stop); i++)
+            read_file(w, &run->split.turns[i], &lines);
     loglines_fini(&lines);
     join_sort_strays(w->join);
     pthread_mutex_lock(&run->lock);
@@ -195,17 +216,7 @@ void joinrun_free_files(struct join_file *files, size_t n)
     free(files);
 }
 
-static int larger_first(const void *a, const void *b)
-{
-    const struct turn *x = a, *y = b;
-
-    if (x->size != y->size)
-        return x->size > y->size ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-static unsigned pick_threads(const struct jp_aggregate_options *options,
-                             size_t n_files)
+static unsigned pick_threads(const struct jp_aggregate_options *options)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned n = options->threads;
@@ -214,9 +225,16 @@ static unsigned pick_threads(const struct jp_aggregate_options *options,
         n = cpus < 1                 ? 1
             : cpus < DEFAULT_THREADS ? (unsigned) cpus
                                      : DEFAULT_THREADS;
-    if (n > MAX_THREADS)
-        n = MAX_THREADS;
-    return n_files < n ? n_files ? (unsigned) n_files : 1 : n;
+    return n > MAX_THREADS ? MAX_THREADS : n;
+}
+
+/* Bytes of a piece; without threads nothing is split. */
+static uint64_t piece_bytes(const struct jp_aggregate_options *options,
+                            unsigned n)
+{
+    return n == 1                 ? 0
+           : options->piece_bytes ? options->piece_bytes
+                                  : JOINSPLIT_BYTES;
 }
 
 static struct join *start(struct run *run, unsigned n,
@@ -224,23 +242,33 @@ static struct join *start(struct run *run, unsigned n,
                           struct join_budget *budget, struct jp_error *err)
 {
     size_t n_files = run->walk->n_logs;
+    struct join *join;
 
-    for (size_t i = 0; i < n_files; i++)
-        run->order[i] = (struct turn){run->walk->logs[i].size, i};
-    if (n > 1)
-        qsort(run->order, n_files, sizeof(*run->order), larger_first);
     for (size_t i = 0; i < n_files; i++) {
         free(run->files[i].notes);
         run->files[i] = (struct join_file){0};
     }
-    atomic_store(&run->next, 0);
+    joinsplit_fini(&run->split);
+    if (joinsplit_init(&run->split, run->walk, piece_bytes(options, n),
+                       run->files) < 0) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    n = run->split.n < n ? run->split.n ? (unsigned) run->split.n : 1 : n;
+    run->next = 0;
+    run->left = 0;
+    for (size_t i = 0; i < run->split.n; i++)
+        run->left += run->split.turns[i].size;
+    run->threads = n;
     atomic_store(&run->stop, false);
     atomic_store(&run->conflict, false);
     atomic_store(&run->done, 0);
     atomic_store(&budget->used, 0);
     atomic_store(&budget->journal_used, 0);
     atomic_store(&budget->journal_off, false);
-    return pass(run, n, n == 1, options, budget, err);
+    join = pass(run, n, n == 1, options, budget, err);
+    joinsplit_fold(&run->split);
+    return join;
 }
 
 struct join *joinrun(const struct jp_logwalk *walk,
@@ -249,23 +277,17 @@ struct join *joinrun(const struct jp_logwalk *walk,
                      struct jp_error *err)
 {
     struct run run = {.walk = walk, .files = files};
-    unsigned threads = pick_threads(options, walk->n_logs);
     struct join *join;
 
-    run.order = calloc(walk->n_logs + 1, sizeof(*run.order));
-    if (!run.order) {
-        error_set(err, "out of memory");
-        return NULL;
-    }
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.finished, NULL);
-    join = start(&run, threads, options, budget, err);
+    join = start(&run, pick_threads(options), options, budget, err);
     if (join && atomic_load(&run.conflict)) {
         join_destroy(join);
         join = start(&run, 1, options, budget, err);
     }
     pthread_cond_destroy(&run.finished);
     pthread_mutex_destroy(&run.lock);
-    free(run.order);
+    joinsplit_fini(&run.split);
     return join;
 }

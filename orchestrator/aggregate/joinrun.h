@@ -1,8 +1,9 @@
 /* joinrun.h - threads read the log files into one join.
  *
- * Threads take whole files, largest first, each into its own join; the joins
- * are folded when all are read. Where that leaves open which record came first
- * (join.h), everything is read once more by one thread in order of path.
+ * Threads take whole files or pieces of huge ones (joinsplit.h), largest first,
+ * each into its own join; the joins are folded when all are read. Where that
+ * leaves open which record came first (join.h), everything is read once more by
+ * one thread in order of path.
  */
 #ifndef JP_AGGREGATE_JOINRUN_H
 #define JP_AGGREGATE_JOINRUN_H
@@ -18,10 +19,11 @@
 /* What reading one file showed. */
 struct join_file {
     uint64_t bytes; /* decompressed */
-    uint64_t bad_lines, other_lines;
-    uint64_t bad_line; /* number of the first bad one (in a recorder's file of
-                          the operation), 0: none */
-    char why[64];      /* its reason */
+    uint64_t lines, bad_lines, other_lines;
+    uint64_t odd_lines; /* records laid out in a way that is not known */
+    uint64_t bad_line;  /* number of the first bad one (in a recorder's file of
+                           the operation), 0: none */
+    char why[64];       /* its reason */
     bool unreadable, cut;
     char trouble[160]; /* why it is unreadable or damaged, or "" */
     /* a recorder's file: what its last counters say, and its records, good or
@@ -39,9 +41,10 @@ struct join_file {
     bool foreign; /* neither a trace nor a log, only named as one: not read */
 };
 
-/* Reads the rest of a source into join. lines' source is open. *stop is looked
- * at now and then; *done grows by the bytes consumed. JOIN_NO_MEMORY ends the
- * reading, nothing else does. */
+/* Reads the rest of a source into join, or the lines that begin before
+ * lines->to. lines' source is open. *stop is looked at now and then; *done
+ * grows by the bytes consumed. JOIN_NO_MEMORY ends the reading, nothing else
+ * does. */
 enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
                               struct join_file *file, atomic_bool *stop,
                               _Atomic uint64_t *done);
@@ -57,6 +60,8 @@ enum join_status joinrun_read_trace(struct join *join,
                                     struct jp_tracefile *source,
                                     struct join_file *file, atomic_bool *stop);
 
+struct join_turn; /* joinsplit.h */
+
 /* What one thread reads with. */
 struct join_reading {
     struct join *join;
@@ -65,11 +70,15 @@ struct join_reading {
     _Atomic uint64_t *done;
 };
 
-/* Opens a file and reads it by one of the three above; what is wrong with it is
- * in *file. */
+/* What a file is, by its first bytes and name; -1: it cannot be read. */
+enum join_kind { JOIN_LINES, JOIN_RECORDER, JOIN_TRACE, JOIN_FOREIGN };
+int joinrun_kind(const struct jp_logfile *log, struct jp_error *err);
+
+/* Opens a turn's file and reads it, or the turn's piece, by one of the three
+ * above; what is wrong with it is in *turn->file. */
 enum join_status joinrun_read_file(const struct join_reading *reading,
                                    const struct jp_logfile *log,
-                                   struct join_file *file);
+                                   const struct join_turn *turn);
 
 /* Frees what n files hold, and the array. */
 void joinrun_free_files(struct join_file *files, size_t n);

@@ -115,6 +115,19 @@ static int note_cut(struct jp_quality *q, const char *path,
                                 FIG_UTC(f->tail.clocks.real_ns / 1000)));
 }
 
+/* More than one record in 100 came in a layout that is not known. */
+static int note_layout(struct jp_quality *q, const char *path,
+                       const struct join_file *f)
+{
+    if (f->lines < 1000 || f->odd_lines <= f->lines / 100)
+        return 0;
+    return add_note(q, path,
+                    fileio_path("%" PRIu64 " of %" PRIu64
+                                " lines hold records in a layout that is not "
+                                "known (a new version?): read, but slowly",
+                                f->odd_lines, f->lines));
+}
+
 /* What was wrong with a file, worst first; NULL: nothing. *failed: no memory.
  */
 static int note_file(struct jp_quality *q, const char *path,
@@ -140,6 +153,8 @@ static int note_file(struct jp_quality *q, const char *path,
         rc = add_note(
             q, path,
             fileio_path("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
+    if (rc == 0)
+        rc = note_layout(q, path, f);
     if (rc == 0 && f->recorder)
         return note_recorder(q, path, f);
     return rc == 0 && f->trace ? note_trace(q, path, f) : rc;

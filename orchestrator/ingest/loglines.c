@@ -15,7 +15,8 @@ void loglines_reset(struct jp_loglines *lines, struct jp_logsource *source)
 {
     char *buf = lines->buf;
 
-    *lines = (struct jp_loglines){.source = source, .buf = buf};
+    *lines =
+        (struct jp_loglines){.source = source, .buf = buf, .to = UINT64_MAX};
 }
 
 void loglines_fini(struct jp_loglines *lines)

@@ -29,6 +29,9 @@ struct jp_loglines {
     char *buf;
     size_t start, end;
     uint64_t bytes; /* read so far, decompressed */
+    uint64_t to;    /* lines that begin at this offset or behind are not ours;
+                       the caller looks (loglines_at) and may set it */
+    uint64_t from;  /* offset of the source's first byte */
     bool skipping, eof;
 };
 
@@ -41,5 +44,23 @@ void loglines_reset(struct jp_loglines *lines, struct jp_logsource *source);
 /* *text is borrowed until the next call. */
 enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
                                  size_t *len, struct jp_error *err);
+
+/* What is read already of the next lines; 0 bytes in the midst of one that is
+ * too long. Whoever finds whole lines at the front of it may take them. */
+static inline size_t loglines_ahead(const struct jp_loglines *lines,
+                                    const char **text)
+{
+    *text = lines->buf + lines->start;
+    return lines->skipping ? 0 : lines->end - lines->start;
+}
+/* The offset of the next line in the file. */
+static inline uint64_t loglines_at(const struct jp_loglines *lines)
+{
+    return lines->from + lines->bytes - (lines->end - lines->start);
+}
+static inline void loglines_take(struct jp_loglines *lines, size_t bytes)
+{
+    lines->start += bytes;
+}
 
 #endif

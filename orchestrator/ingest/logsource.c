@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "common/fileio.h"
+#include "orchestrator/ingest/inflate.h"
 
 enum { IN_BYTES = 64 * 1024 };
 
@@ -17,10 +17,13 @@ struct jp_logsource {
     int fd; /* -1: memory */
     const unsigned char *memory;
     uint64_t size;     /* seen at open */
+    uint64_t from;     /* where reading began */
     uint64_t taken;    /* of size */
     uint64_t produced; /* decompressed bytes */
+    uint64_t known;    /* of these, given out before zlib took over */
     const char *damage;
-    z_stream z;
+    const struct inflate_engine *engine; /* of a compressed file */
+    struct inflate *z;
     bool gzip, ended, member_ended;
     unsigned char in[IN_BYTES]; /* also the first two bytes of a plain file */
     size_t in_start, in_end;
@@ -58,18 +61,36 @@ static int refill(struct jp_logsource *s)
     return n < 0 ? -1 : 0;
 }
 
-/* Looks at the first bytes and prepares zlib if they are gzip's. */
+static int use(struct jp_logsource *s, const struct inflate_engine *engine,
+               struct jp_error *err)
+{
+    struct inflate *z = engine->create();
+
+    if (!z)
+        return error_set(err, "out of memory");
+    if (s->z)
+        s->engine->destroy(s->z);
+    s->engine = engine;
+    s->z = z;
+    return 0;
+}
+
+int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err)
+{
+    return source->gzip ? use(source, &inflate_zlib, err) : 0;
+}
+
+/* Looks at the first bytes and prepares to inflate if they are gzip's. */
 static int begin(struct jp_logsource *s, struct jp_error *err)
 {
     if (refill(s) < 0)
         return error_set(err, "%s", strerror(errno));
     s->gzip = s->in_end >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b;
-    if (s->gzip && inflateInit2(&s->z, 15 + 16) != Z_OK)
-        return error_set(err, "out of memory");
-    return 0;
+    return s->gzip ? use(s, inflate_best(), err) : 0;
 }
 
-struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
+/* Opens path; NULL and err without it. */
+static struct jp_logsource *open_file(const char *path, struct jp_error *err)
 {
     struct jp_logsource *s = calloc(1, sizeof(*s));
     struct stat st;
@@ -87,12 +108,36 @@ struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
     }
     s->size = st.st_size > 0 ? (uint64_t) st.st_size : 0;
     (void) posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    if (begin(s, err) < 0) {
-        error_wrap(err, "%s", path);
-        goto fail;
-    }
     return s;
 fail:
+    logsource_close(s);
+    return NULL;
+}
+
+struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
+{
+    struct jp_logsource *s = open_file(path, err);
+
+    if (!s || begin(s, err) == 0)
+        return s;
+    error_wrap(err, "%s", path);
+    logsource_close(s);
+    return NULL;
+}
+
+struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
+                                       struct jp_error *err)
+{
+    struct jp_logsource *s = open_file(path, err);
+
+    if (!s)
+        return NULL;
+    if (offset > s->size)
+        offset = s->size; /* cut meanwhile: nothing to read */
+    s->from = s->taken = offset;
+    if (lseek(s->fd, (off_t) offset, SEEK_SET) >= 0)
+        return s;
+    error_set(err, "%s: %s", path, strerror(errno));
     logsource_close(s);
     return NULL;
 }
@@ -135,7 +180,7 @@ static int next_member(struct jp_logsource *s)
         s->in_start++;
     if (s->in_start == s->in_end)
         return 1; /* more to refill, or the end */
-    if (s->in[s->in_start] != 0x1f || inflateReset(&s->z) != Z_OK) {
+    if (s->in[s->in_start] != 0x1f || !s->engine->again(s->z)) {
         s->damage = "rubbish behind the compressed data";
         return 0;
     }
@@ -143,28 +188,58 @@ static int next_member(struct jp_logsource *s)
     return 1;
 }
 
-/* One step of zlib into buf. Returns bytes made, 0 with s->ended at the end. */
+/* Whatever is not a good file is zlib's to judge, from its beginning: a faster
+ * engine may give a byte less or more before it stops. */
+static int start_over(struct jp_logsource *s)
+{
+    uint64_t known = s->produced;
+
+    if (use(s, &inflate_zlib, NULL) < 0 ||
+        (s->fd >= 0 && lseek(s->fd, 0, SEEK_SET) < 0))
+        return -1;
+    s->known = known;
+    s->taken = s->produced = 0;
+    s->in_start = s->in_end = 0;
+    s->member_ended = false;
+    return 0;
+}
+
+/* Leaves out what the reader has already. */
+static size_t drop_known(struct jp_logsource *s, char *buf, size_t made)
+{
+    uint64_t before = s->produced - made, drop;
+
+    if (s->known <= before)
+        return made;
+    drop = s->known - before < made ? s->known - before : made;
+    memmove(buf, buf + drop, made - drop);
+    return made - drop;
+}
+
+/* Decompresses into buf. Returns the bytes made, -1 with errno. */
 static ssize_t inflate_some(struct jp_logsource *s, char *buf, size_t cap)
 {
-    size_t made;
-    int rc;
+    size_t taken = s->in_end - s->in_start, made = cap;
+    bool at_end = taken == 0;
+    enum inflate_step step =
+        s->engine->step(s->z, s->in + s->in_start, &taken, buf, &made);
 
-    s->z.next_in = s->in + s->in_start;
-    s->z.avail_in = (uInt) (s->in_end - s->in_start);
-    s->z.next_out = (unsigned char *) buf;
-    s->z.avail_out = (uInt) cap;
-    rc = inflate(&s->z, Z_NO_FLUSH);
-    s->in_start = s->in_end - s->z.avail_in;
-    made = cap - s->z.avail_out;
+    if (s->engine != &inflate_zlib &&
+        (step == INFLATE_CORRUPT ||
+         (at_end && step == INFLATE_MORE && made == 0)))
+        return start_over(s);
+    s->in_start += taken;
     s->produced += made;
-    if (rc == Z_STREAM_END)
+    if (step == INFLATE_END)
         s->member_ended = true;
-    else if (rc != Z_OK && rc != Z_BUF_ERROR)
+    else if (step == INFLATE_CORRUPT)
         s->damage = "compressed data is corrupt";
     else if (s->produced > s->taken * LOGSOURCE_MAX_RATIO + (16u << 20))
         s->damage = "expands more than 300 to 1";
+    else if (at_end && made == 0)
+        s->damage = "compressed data is cut";
     s->ended = s->damage != NULL;
-    return (ssize_t) made;
+    return (ssize_t) drop_known(s, buf, made);
 }
 
 static ssize_t read_gzip(struct jp_logsource *s, char *buf, size_t cap)
@@ -174,20 +249,12 @@ static ssize_t read_gzip(struct jp_logsource *s, char *buf, size_t cap)
     if (cap > 1u << 30)
         cap = 1u << 30;
     while (!s->ended && n == 0) {
-        if (s->in_start == s->in_end) {
-            if (refill(s) < 0)
-                return -1;
-            if (s->in_start == s->in_end) {
-                s->ended = true;
-                if (!s->member_ended)
-                    s->damage = "compressed data is cut";
-                break;
-            }
-        }
-        if (s->member_ended && !next_member(s))
-            s->ended = true;
-        else if (!s->member_ended)
+        if (s->in_start == s->in_end && refill(s) < 0)
+            return -1;
+        if (!s->member_ended)
             n = inflate_some(s, buf, cap);
+        else if (s->in_start == s->in_end || !next_member(s))
+            s->ended = true;
     }
     return n;
 }
@@ -215,15 +282,20 @@ const char *logsource_damage(const struct jp_logsource *source)
 
 uint64_t logsource_consumed(const struct jp_logsource *source)
 {
-    return source->taken - (source->in_end - source->in_start);
+    return source->taken - source->from - (source->in_end - source->in_start);
+}
+
+bool logsource_packed(const struct jp_logsource *source)
+{
+    return source->gzip;
 }
 
 void logsource_close(struct jp_logsource *source)
 {
     if (!source)
         return;
-    if (source->gzip)
-        inflateEnd(&source->z);
+    if (source->z)
+        source->engine->destroy(source->z);
     if (source->fd >= 0)
         close(source->fd);
     free(source);

@@ -9,6 +9,7 @@
 #ifndef JP_INGEST_LOGSOURCE_H
 #define JP_INGEST_LOGSOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,9 +24,16 @@ struct jp_logsource;
 /* Opens a regular file; a symbolic link, FIFO or device is refused and never
  * blocks. NULL and err on failure. */
 struct jp_logsource *logsource_open(const char *path, struct jp_error *err);
-/* The same over memory, borrowed until the close (tests, fuzzing). */
+/* A plain file from an offset on; its first bytes there are not looked at. */
+struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
+                                       struct jp_error *err);
+/* A whole log in memory, borrowed until the close (tests, fuzzing). */
 struct jp_logsource *logsource_open_memory(const void *data, size_t len,
                                            struct jp_error *err);
+
+/* Makes a source that was just opened use zlib, if it is compressed, and not
+ * what is faster (inflate.h). 0, or -1 without memory. */
+int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err);
 
 /* Up to cap bytes into buf. 0: end. -1: reading failed (err); the source is at
  * its end then. */
@@ -34,7 +42,9 @@ ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
 
 /* Why a compressed file ended early ("compressed data is cut"), or NULL. */
 const char *logsource_damage(const struct jp_logsource *source);
-/* Bytes taken from the file so far (compressed ones, if it is). */
+bool logsource_packed(const struct jp_logsource *source);
+/* Bytes taken from the file so far, behind the offset (compressed ones, if it
+ * is). */
 uint64_t logsource_consumed(const struct jp_logsource *source);
 
 void logsource_close(struct jp_logsource *source);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "plugins/nccl_inspector/reader_cache.h"
 #include "plugins/nccl_inspector/reader_json.h"
 
 enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL };
@@ -332,9 +333,9 @@ static bool check(struct parse *p)
     return check_p2p(p, r->n_ranks);
 }
 
-enum inspector_line inspector_read_line(struct inspector_reader *reader,
-                                        const char *line, size_t len,
-                                        struct inspector_record *out)
+enum inspector_line reader_parse(struct inspector_reader *reader,
+                                 const char *line, size_t len,
+                                 struct inspector_record *out)
 {
     struct parse p = {{line, line + len}, reader, out, 0};
     unsigned kinds;

@@ -10,10 +10,10 @@
  * digits, names of hosts and functions are printable ASCII of limited length,
  * numbers have limits.
  *
- * A faster way (structure speculation: compare the line with the last
- * communicators' prefixes byte for byte) belongs at the head of
- * inspector_read_line, falls back to the parser here and counts both ways; the
- * record's meaning stays as stated below.
+ * With a cache the reader speculates on a line's structure: what is laid out as
+ * lines before it is compared instead of parsed (reader_cache.h), any surprise
+ * goes to the generic parser, which alone defines the meaning. The record is
+ * the same either way, and the ways are counted.
  */
 #ifndef JP_NCCL_INSPECTOR_READER_H
 #define JP_NCCL_INSPECTOR_READER_H
@@ -31,6 +31,7 @@
 /* 1e7 GB/s: a sum over 2^20 ranks stays in 64 bits */
 #define INSPECTOR_MAX_BUSBW_MICRO 10000000000000ull
 #define INSPECTOR_MAX_BYTES (1ull << 50)
+#define INSPECTOR_MAX_SERIES 1024
 
 /* Bytes of a line or of the reader; not NUL-terminated; len 0: absent. */
 struct inspector_text {
@@ -51,6 +52,10 @@ struct inspector_record {
     uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
     uint32_t rank, n_ranks, nnodes; /* the last two 0: not told */
     uint32_t peer;                  /* p2p only */
+    /* not 0: all records with this number that come from one cache agree in id,
+     * name, host, pid, rank, n_ranks, nnodes, func and p2p; modulo
+     * INSPECTOR_MAX_SERIES the numbers at one time are distinct */
+    uint64_t series;
     bool p2p;
     bool has_sn;    /* always true for a collective */
     bool busbw_nan; /* nan, inf or absent */
@@ -71,8 +76,23 @@ enum inspector_line {
  * CSV cell or a path without care. */
 bool inspector_good_word(const char *text, size_t len, size_t max);
 
+/* Of the records read, how many were compared, parsed and kept for comparing,
+ * or parsed because they are laid out in a way that is not known (which way
+ * one goes then depends on that line alone). */
+struct inspector_ways {
+    uint64_t speculated, learned, odd;
+};
+
+/* What speculation remembers, from file to file; one a thread. NULL without
+ * memory. Destroy takes NULL. */
+struct inspector_cache;
+struct inspector_cache *inspector_cache_create(void);
+void inspector_cache_destroy(struct inspector_cache *cache);
+
 /* One a thread; zero-initialised by its owner, nothing to free. */
 struct inspector_reader {
+    struct inspector_cache *cache; /* borrowed; NULL: no speculation */
+    struct inspector_ways ways;    /* counted only with a cache */
     char why[64]; /* of the last INSPECTOR_BAD: "bad \"coll_sn\"" */
     char name[INSPECTOR_MAX_NAME + 1];
     char host[INSPECTOR_MAX_HOST + 2];
@@ -86,5 +106,12 @@ struct inspector_reader {
 enum inspector_line inspector_read_line(struct inspector_reader *reader,
                                         const char *line, size_t len,
                                         struct inspector_record *out);
+
+/* The line at the front of len bytes, with its newline, without looking for
+ * that first: only where speculation succeeds. *used bytes were taken. False:
+ * ask inspector_read_line. */
+bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
+                          size_t len, struct inspector_record *out,
+                          size_t *used);
 
 #endif

@@ -1,96 +1,189 @@
 #!/bin/bash
-# bench.sh - the join against wc -l and gzip -dc on the same files, as ratios,
-# and the recorder's files beside the JSON lines of the same records.
+# bench.sh - the join against every floor it has, as ratios of one run.
 #
-# Only ratios of one run carry over to other machines (facts: a whole job at
-# <= 4 times wc -l with one thread, .gz at <= 1.5 times bare inflate).
-# BENCH_ITERATIONS sets the size (1200: 570 MB), BENCH_RUNS the repetitions.
+# Only such ratios carry over to other machines. "join" is dump_result: logs to
+# the finished result in memory; "aggregate" the command with all its files. The
+# time of DuckDB is compared where node resolves @duckdb/node-api in
+# $BENCH_DUCKDB (a folder with its node_modules).
+#   BENCH_SCALE  size of the data (1: 64 ranks with 1.15 GB, and 256 and 1,024
+#                ranks with as much)
+#   BENCH_RUNS   repetitions, of which the median counts (3)
+#   BENCH_STRICT 1: exit status 1 if a floor is not met
 set -eu
 export LC_ALL=C
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 top_builddir=${top_builddir:-.}
 gen=${GEN_LOGS:-$top_builddir/tests/aggregate/gen_logs}
-jobprof=${JOBPROF:-$top_builddir/orchestrator/jobprof}
 gen_jpr=${GEN_JPR:-$top_builddir/tests/aggregate/gen_jpr}
 dump=${DUMP_RESULT:-$top_builddir/tests/aggregate/dump_result}
-iterations=${BENCH_ITERATIONS:-600}
+bare=${BARE_INFLATE:-$top_builddir/tests/aggregate/bare_inflate}
+jobprof=${JOBPROF:-$top_builddir/orchestrator/jobprof}
+scale=${BENCH_SCALE:-1}
 runs=${BENCH_RUNS:-3}
+duck=${BENCH_DUCKDB:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+missed=0
 
-# Median seconds of a command; its exit status 3 (incomplete) is fine.
-seconds() {
-    local i from
+# Median seconds of commands, run in turn so that they share the machine's
+# moods: each argument is one, its words split at blanks. One number a line.
+medians() {
+    local i k from command
     for i in $(seq "$runs"); do
-        from=$(date +%s.%N)
-        "$@" > "$work/out" 2> "$work/err" || [ $? = 3 ]
-        echo "$from $(date +%s.%N)" | awk '{ printf "%.4f\n", $2 - $1 }'
-    done | sort -n | sed -n "$(((runs + 1) / 2))p"
+        k=0
+        for command; do
+            k=$((k + 1))
+            from=$(date +%s.%N)
+            # shellcheck disable=SC2086
+            $command > "$work/out" 2> "$work/err" || [ $? = 3 ] || {
+                echo "failed: ${command::200}: $(tail -1 "$work/err")" >&2
+                kill $$
+            }
+            echo "$k $from $(date +%s.%N)"
+        done
+    done | awk '{ printf "%d %.5f\n", $1, $3 - $2 }' | sort -k1,1n -k2,2n |
+        awk -v runs="$runs" '++n[$1] == int((runs + 1) / 2) { print $2 }'
 }
 
-row() { # WHAT SECONDS MEGABYTES BASE-SECONDS BASE
-    echo "$2 $3 $4" | awk -v what="$1" -v base="$5" '{
-        printf "%-34s %7.3f s %8.0f MB/s  %6.2f x %s\n", what, $1,
-               $2 / ($1 > 0 ? $1 : 0.0001), $1 / ($3 > 0 ? $3 : 0.0001), base }'
+# One floor: WHAT VALUE OF FLOOR at-most|at-least UNIT
+floor() {
+    local verdict
+    verdict=$(echo "$2 $4" | awk -v kind="$5" '{
+        print (kind == "at-most" ? $1 <= $2 : $1 >= $2) ? "met" : "NOT MET" }')
+    [ "$verdict" = met ] || missed=1
+    printf '  %-44s %8s %-12s floor %s %s: %s\n' \
+        "$1" "$2" "$3" "${5/-/ }" "$4" "$verdict"
 }
 
-measure() { # NAME FOLDER MEGABYTES BASE-SECONDS BASE
-    local threads
-    for threads in 1 2; do
-        row "$1: join, $threads thread" \
-            "$(seconds "$dump" -t $threads stat "$2")" "$3" "$4" "$5"
-        [ ! -x "$jobprof" ] ||
-            row "$1: jobprof aggregate, $threads thread" \
-                "$(seconds "$jobprof" aggregate -q --threads $threads \
-                   --output "$work/report" "$2")" "$3" "$4" "$5"
-    done
+ratio() { # A B: A / B
+    echo "$1 $2" | awk '{ printf "%.2f", $1 / ($2 > 0 ? $2 : 1e-5) }'
 }
 
-peak() { # FOLDER: kilobytes, and a row of operations
+speed() { # WHAT SECONDS MEGABYTES
+    echo "$2 $3" | awk -v what="$1" '{
+        printf "  %-44s %8.3f s %9.0f MB/s\n", what, $1, $2 / $1 }'
+}
+
+# Peak memory of the join with one thread against 16 MB + 80 B a row.
+memory() { # FOLDER
     local kb rows
     kb=$(command time -f %M "$dump" -t 1 stat "$1" 2>&1 > /dev/null | tail -1)
     rows=$(($("$dump" -t 1 join "$1" | wc -l) - 1))
-    echo "peak memory: $kb KB for $rows operations, $((kb * 1024 / rows)) B each"
+    floor "peak memory, $rows rows" \
+        "$(echo "$kb" | awk '{ printf "%.1f", $1 * 1024 / 1e6 }')" MB \
+        "$(echo "$rows" | awk '{ printf "%.1f", 16 + 80 * $1 / 1e6 }')" at-most
 }
 
-# The same records as the recorder has them; both ways in operations a second.
+have_duckdb() {
+    [ -n "$duck" ] && (cd "$duck" && node -e 'require("@duckdb/node-api")') \
+        2> "$work/err"
+}
+
+against_duckdb() { # WHAT FOLDER ENDING FLOOR
+    local threads t
+    if ! have_duckdb; then
+        echo "  DuckDB: not compared"
+        return
+    fi
+    for threads in 1 2; do
+        t=$(cd "$duck" && medians \
+            "node $script $2 $3 $threads $work" "$dump -t $threads stat $2")
+        # shellcheck disable=SC2086
+        floor "$1: DuckDB, $threads threads, takes" "$(ratio $t)" "x ours" \
+            "$4" at-least
+    done
+}
+
+make_set() { # NAME NODES ITERATIONS CHANNELS
+    mkdir "$work/$1"
+    "$gen" -o "$work/$1" -n "$2" -r 8 -c "$4" \
+        -i "$(echo "$3 $scale" | awk '{ n = int($1 * $2); print n ? n : 1 }')"
+    mb=$(cat "$work/$1"/* | wc -c | awk '{ print $1 / 1e6 }')
+    echo "$1: $mb MB in $(find "$work/$1" -type f | wc -l) files"
+}
+
+plain() { # NAME: wc -l, one thread, two, the whole command
+    # shellcheck disable=SC2046
+    set -- "$1" $(medians "wc -l $(echo "$work/$1"/*.log)" \
+        "$dump -t 1 stat $work/$1" "$dump -t 2 stat $work/$1" \
+        "$jobprof aggregate -q --threads 1 --output $work/report $work/$1")
+    speed "wc -l" "$2" "$mb"
+    speed "join, 1 thread" "$3" "$mb"
+    speed "aggregate with all its files, 1 thread" "$5" "$mb"
+    floor "join, 1 thread" "$(ratio "$3" "$2")" "x wc -l" 4 at-most
+    floor "aggregate, 1 thread" "$(ratio "$5" "$2")" "x wc -l" 4 at-most
+    floor "2 threads, 1 thread takes" "$(ratio "$3" "$4")" "x" 1.6 at-least
+    rm -rf "$work/report"
+}
+
+packed() { # FOLDER: becomes .gz
+    gzip -6 "$1"/*.log
+    # shellcheck disable=SC2046
+    set -- "$1" $(medians "$bare $(echo "$1"/*.gz)" "$dump -t 1 stat $1" \
+        "$bare -z $(echo "$1"/*.gz)")
+    echo "gz: $("$bare") $(cat "$1"/*.gz | wc -c | awk '{ print $1 / 1e6 }') MB"
+    speed "bare inflate" "$2" "$mb"
+    speed "bare inflate by zlib" "$4" "$mb"
+    speed "join, 1 thread" "$3" "$mb"
+    floor "gz: join, 1 thread" "$(ratio "$3" "$2")" "x inflate" 1.5 at-most
+}
+
+# The same records as the recorder has them.
 recordings() { # FOLDER-OF-LOGS
-    local ops mb kind threads
+    local ops log
     mkdir "$work/jpr"
     for log in "$1"/*.log; do
         "$gen_jpr" -l "$log" > "$work/jpr/$(basename "$log" .log).jpr"
     done
     ops=$(cat "$1"/*.log | wc -l)
-    mb=$(cat "$work/jpr"/* | wc -c | awk '{ print $1 / 1e6 }')
-    echo "recordings: $ops records in $mb MB," \
-        "$(echo "$mb $ops" | awk '{ printf "%.1f", $1 * 1e6 / $2 }') B each"
-    for threads in 1 2; do
-        for kind in "$1" "$work/jpr"; do
-            seconds "$dump" -t $threads stat "$kind"
-        done | paste - - | awk -v ops="$ops" -v mb="$mb" -v threads=$threads '{
-            printf "recordings: join, %d thread %16.3f s %8.0f MB/s  %6.2f M records/s (JSON %.2f)\n",
-                   threads, $2, mb / $2, ops / $2 / 1e6, ops / $1 / 1e6 }'
-    done
+    medians "$dump -t 1 stat $work/jpr" "$dump -t 1 stat $1" | paste - - |
+        awk -v ops="$ops" -v bytes="$(cat "$work/jpr"/* | wc -c)" '{
+            printf "  recordings: %.1f B a record, %.2f M records/s (JSON %.2f)\n",
+                   bytes / ops, ops / $1 / 1e6, ops / $2 / 1e6 }'
     rm -rf "$work/jpr"
 }
 
-for set in plain verbose; do
-    mkdir "$work/$set"
-    "$gen" -o "$work/$set" -n 8 -r 8 -i "$iterations" \
-        -c "$([ $set = verbose ] && echo 12 || echo 0)"
-    mb=$(cat "$work/$set"/* | wc -c | awk '{ print $1 / 1e6 }')
-    base=$(seconds wc -l "$work/$set"/*.log)
-    echo "$set: $mb MB in 64 files; wc -l takes $base s"
-    measure $set "$work/$set" "$mb" "$base" "wc -l"
-    if [ $set = plain ]; then
-        peak "$work/plain"
-        recordings "$work/plain"
-        gzip -6 "$work/plain"/*.log
-        base=$(seconds gzip -dc "$work/plain"/*.gz)
-        echo "gz: gzip -dc takes $base s"
-        measure gz "$work/plain" "$mb" "$base" "gzip -dc"
-    fi
-    rm -rf "${work:?}/$set"
+script=$(cd "$top_srcdir" && pwd)/tests/aggregate/duckdb.mjs
+for tool in gen gen_jpr dump bare jobprof; do
+    declare "$tool=$(realpath "${!tool}")"
 done
+make_set j64 8 2400 0
+plain j64
+memory "$work/j64"
+against_duckdb plain "$work/j64" .log 4
+recordings "$work/j64"
+cat "$work/j64"/*.log > "$work/huge.log"
+echo "one file of $mb MB"
+mkdir "$work/huge" && mv "$work/huge.log" "$work/huge"
+t=$(medians "$dump -t 1 stat $work/huge" "$dump -t 2 stat $work/huge")
+# shellcheck disable=SC2086
+floor "2 threads, 1 thread takes" "$(ratio $t)" x 1.6 at-least
+rm -rf "$work/huge"
+packed "$work/j64"
+against_duckdb gz "$work/j64" .gz 3
+rm -rf "$work/j64"
+for set in "j256 32 600" "j1024 128 150"; do
+    # shellcheck disable=SC2086
+    make_set $set 0
+    plain "${set%% *}"
+    memory "$work/${set%% *}"
+    rm -rf "$work/${set%% *}"
+done
+make_set v64 8 400 12
+plain v64
+memory "$work/v64"
+against_duckdb verbose "$work/v64" .log 4
+rm -rf "$work/v64"
+make_set odd 8 600 0
+sed -i 's/"coll":\("[A-Za-z]*"\),"coll_sn":\([0-9]*\)/"coll_sn":\2,"coll":\1/' \
+    "$work"/odd/*.log
+t=$(medians "$dump -t 1 stat $work/odd")
+speed "unexpected order of keys, 1 thread" "$t" "$mb"
+against_duckdb "unexpected order" "$work/odd" .log 1
+rm -rf "$work/odd"
 mkdir "$work/small"
 "$gen" -o "$work/small" -n 2 -r 4 -i 10
-row "small job (8 files)" "$(seconds "$dump" stat "$work/small")" 0 0.020 "20 ms"
+t=$(medians "$dump stat $work/small" |
+    awk '{ printf "%.1f", $1 * 1000 }')
+floor "small job (8 files)" "$t" ms 20 at-most
+[ "${BENCH_STRICT:-0}" != 1 ] || exit "$missed"

@@ -1,6 +1,6 @@
 /* dump_result.c - print an aggregation as CSV for the tests' comparisons.
  *
- * dump_result [-t THREADS] [-m BYTES] stat|join|all INPUT...
+ * dump_result [-t THREADS] [-m BYTES] [-p BYTES] stat|join|all INPUT...
  * stat and join have the columns of shared/samples/inspector/golden; all prints
  * every figure of the result, so equal results give equal bytes.
  */
@@ -164,11 +164,13 @@ int main(int argc, char **argv)
     const char *what;
     int opt;
 
-    while ((opt = getopt(argc, argv, "t:m:")) != -1) {
+    while ((opt = getopt(argc, argv, "t:m:p:")) != -1) {
         if (opt == 't')
             options.threads = (unsigned) strtoul(optarg, NULL, 10);
         else if (opt == 'm')
             options.memory_bytes = strtoull(optarg, NULL, 10);
+        else if (opt == 'p')
+            options.piece_bytes = strtoull(optarg, NULL, 10);
         else
             return 2;
     }

@@ -183,6 +183,68 @@ static void tells_damaged_gzip(void **state)
     logsource_close(s);
 }
 
+/* All bytes of a packed source; damage as it says. */
+static size_t unpack(const void *data, size_t len, bool zlib, char *out,
+                     size_t cap, const char **damage)
+{
+    struct jp_logsource *s = logsource_open_memory(data, len, NULL);
+    size_t n = 0;
+    ssize_t got;
+
+    assert_non_null(s);
+    assert_int_equal(zlib ? logsource_use_zlib(s, NULL) : 0, 0);
+    while ((got = logsource_read(s, out + n, cap - n < 700 ? cap - n : 700,
+                                 NULL)) > 0)
+        n += (size_t) got;
+    assert_int_equal(got, 0);
+    *damage = logsource_damage(s);
+    logsource_close(s);
+    return n;
+}
+
+/* What is faster than zlib says the same: whole, cut anywhere, in members. */
+static void agrees_with_zlib(void **state)
+{
+    enum { TEXT = 60000, PACKED = 80000 };
+    char *text = malloc(TEXT), *a = malloc(2 * TEXT), *b = malloc(2 * TEXT);
+    unsigned char *packed = malloc(PACKED);
+    const char *why_a, *why_b;
+    size_t len, n_a, n_b, first;
+    unsigned random = 1;
+
+    (void) state;
+    assert_true(text && a && b && packed);
+    for (size_t i = 0; i < TEXT; i++) {
+        random = random * 1103515245 + 12345;
+        text[i] = "{\"coll_sn\":0123456789}\n"[(random >> 16) % 24];
+    }
+    memset(text + 20000, 'x', 9000);
+    first = pack(text, 30000, packed, PACKED);
+    len = first + pack(text + 30000, 30000, packed + first, PACKED - first);
+    for (size_t cut = 2; cut <= len; cut += cut + 40 < first ? 37 : 1) {
+        n_a = unpack(packed, cut, false, a, 2 * TEXT, &why_a);
+        n_b = unpack(packed, cut, true, b, 2 * TEXT, &why_b);
+        if (n_a != n_b || memcmp(a, b, n_a) || why_a != why_b)
+            fail_msg("cut at %zu: %zu bytes, zlib %zu; %s, zlib %s", cut, n_a,
+                     n_b, why_a ? why_a : "-", why_b ? why_b : "-");
+    }
+    assert_int_equal(n_a, TEXT);
+    assert_null(why_a);
+    for (size_t at = 2; at < len; at += 11) { /* corrupt: the same verdict */
+        packed[at] ^= (unsigned char) (1 << at % 8);
+        n_a = unpack(packed, len, false, a, 2 * TEXT, &why_a);
+        n_b = unpack(packed, len, true, b, 2 * TEXT, &why_b);
+        packed[at] ^= (unsigned char) (1 << at % 8);
+        if (n_a != n_b || memcmp(a, b, n_b) || why_a != why_b)
+            fail_msg("corrupt at %zu: %zu bytes, zlib %zu; %s, zlib %s", at,
+                     n_a, n_b, why_a ? why_a : "-", why_b ? why_b : "-");
+    }
+    free(text);
+    free(packed);
+    free(a);
+    free(b);
+}
+
 /* 64 MiB of zeros in 64 KiB: given up long before the end. */
 static void stops_a_bomb(void **state)
 {
@@ -304,11 +366,17 @@ static void refuses_missing_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_lines), cmocka_unit_test(skips_long_lines),
-        cmocka_unit_test(reads_gzip),   cmocka_unit_test(tells_damaged_gzip),
-        cmocka_unit_test(stops_a_bomb), IN_DIR(opens_only_files),
-        IN_DIR(ignores_growth),         IN_DIR(survives_truncation),
-        IN_DIR(walks_folders),          IN_DIR(refuses_missing_inputs),
+        cmocka_unit_test(splits_lines),
+        cmocka_unit_test(skips_long_lines),
+        cmocka_unit_test(reads_gzip),
+        cmocka_unit_test(tells_damaged_gzip),
+        cmocka_unit_test(agrees_with_zlib),
+        cmocka_unit_test(stops_a_bomb),
+        IN_DIR(opens_only_files),
+        IN_DIR(ignores_growth),
+        IN_DIR(survives_truncation),
+        IN_DIR(walks_folders),
+        IN_DIR(refuses_missing_inputs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "orchestrator/export/trace_event.h"
 #include "orchestrator/ingest/pending.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
+#include "tests/aggregate/both_ways.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -253,6 +254,19 @@ static void merge_halves(const uint8_t *data, size_t size,
     join_destroy(b);
 }
 
+/* Speculation and the generic parser agree on every line, when it is new, and
+ * when lines like it are known. */
+static void compare_ways(const uint8_t *data, size_t size)
+{
+    struct inspector_reader reader = {.cache = inspector_cache_create()};
+
+    if (!reader.cache)
+        abort();
+    assert(!both_ways_differ(&reader, (const char *) data, size));
+    assert(!both_ways_differ(&reader, (const char *) data, size));
+    inspector_cache_destroy(reader.cache);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct join_budget budget = {.limit = 1 << 22, .journal_limit = 1 << 20};
@@ -273,6 +287,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         join_destroy(join);
         return 0;
     }
+    compare_ways(data, size);
     budget.used = 0;
     read_bytes(join, data, size, 0, &file);
     join_sort_strays(join);

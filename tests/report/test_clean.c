@@ -94,6 +94,28 @@ static void test_figures(void **state)
     figure_gbs(-1e300, buf);
 }
 
+/* The quick way of a mean says what printf says. */
+static void test_means(void **state)
+{
+    char got[JP_FIGURE_LEN], want[JP_FIGURE_LEN];
+
+    (void) state;
+    for (uint64_t i = 1, sum = 7; i < 200000; i++) {
+        double value;
+        int digits = 15;
+
+        sum = sum * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        value = (double) (sum >> (24 + i % 32)) / (double) (1 + i % 130) /
+                (i % 2 ? 1e6 : 1);
+        if (value == (double) (int64_t) value || value >= 1e15)
+            continue;
+        do
+            snprintf(want, sizeof(want), "%.*g", digits, value);
+        while (strtod(want, NULL) != value && ++digits <= 17);
+        assert_string_equal(figure_exact(value, got), want);
+    }
+}
+
 static void test_exact(void **state)
 {
     static const double values[] = {
@@ -203,10 +225,10 @@ static void test_plot_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean),      cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_exact),      cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_html),       cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_plot_names),
+        cmocka_unit_test(test_clean), cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_exact), cmocka_unit_test(test_means),
+        cmocka_unit_test(test_csv),   cmocka_unit_test(test_html),
+        cmocka_unit_test(test_wrap),  cmocka_unit_test(test_plot_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

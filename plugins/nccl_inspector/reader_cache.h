@@ -1,0 +1,102 @@
+/* reader_cache.h - what the speculation on a line's structure remembers.
+ *
+ * Inspector writes every line the same way, so a line that was read by the
+ * generic parser is kept in parts, and the next ones are compared with them:
+ *   head  {"header":{"id":..,"nnodes":8},"metadata":{..,"dump_timestamp_us":
+ *         a number
+ *   mid   ,"hostname":..,"pid":9},"coll_perf":{"coll":"AllReduce","coll_sn":
+ *         numbers between keys that are known by heart
+ *   late  ,"coll_timing_source":"kernel_gpu","coll_algobw_gbs":
+ *         two decimals, `,"coll_busbw_gbs":` between them
+ *   tail  }} or what verbose records have besides, up to }}
+ * head, mid and late must agree byte for byte; of a tail digits may differ, and
+ * the number of digits in a row. That is exact: a tail's own keys hold no
+ * digit, so all digits stand between the brackets of a skipped value, where the
+ * generic parser looks at brackets and quotes only (no tail with a backslash is
+ * kept). A part that is kept when its room is taken replaces another one.
+ */
+#ifndef JP_NCCL_INSPECTOR_READER_CACHE_H
+#define JP_NCCL_INSPECTOR_READER_CACHE_H
+
+#include "plugins/nccl_inspector/reader.h"
+
+enum {
+    CACHE_SETS = 8, /* of heads, by the digits of the id */
+    CACHE_WAYS = 8,
+    CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
+    CACHE_MIDS = INSPECTOR_MAX_SERIES / CACHE_HEADS,
+    CACHE_LATES = 4,
+    CACHE_TAILS = 8,
+    CACHE_PART_BYTES = 512,
+    CACHE_TAIL_BYTES = 20 * 1024, /* 64 channels */
+    CACHE_TAG_AT = 19             /* behind {"header":{"id":"0x */
+};
+
+struct cache_head {
+    uint64_t tag; /* bytes at CACHE_TAG_AT */
+    uint16_t len; /* 0: free */
+    uint8_t id_len, name_len, tail;
+    uint32_t rank, n_ranks, nnodes;
+    char id[INSPECTOR_MAX_ID];
+    char name[INSPECTOR_MAX_NAME];
+    char text[CACHE_PART_BYTES];
+};
+
+struct cache_mid {
+    uint64_t tag; /* bytes at tag_at: the function's name */
+    uint16_t len, tag_at;
+    uint8_t host_len, func_len;
+    bool p2p;
+    int64_t pid;
+    char host[INSPECTOR_MAX_HOST];
+    char func[INSPECTOR_MAX_FUNC];
+    char text[CACHE_PART_BYTES];
+};
+
+struct cache_late {
+    bool p2p;
+    uint16_t len;
+    char text[CACHE_PART_BYTES];
+};
+
+struct cache_tail {
+    uint32_t len;
+    char text[CACHE_TAIL_BYTES];
+};
+
+struct inspector_cache {
+    uint64_t generation; /* of the numbers in inspector_record.series */
+    unsigned n_mids, n_lates, n_tails;
+    unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail;
+    unsigned late; /* the last one used */
+    struct cache_head heads[CACHE_HEADS];
+    struct cache_mid mids[CACHE_MIDS];
+    struct cache_late lates[CACHE_LATES];
+    struct cache_tail tails[CACHE_TAILS];
+};
+
+/* The set of heads of a tag. */
+static inline struct cache_head *cache_set(struct inspector_cache *cache,
+                                           uint64_t tag)
+{
+    return cache->heads +
+           (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61) * CACHE_WAYS;
+}
+
+/* The generic parser (reader.c): what a line means. */
+enum inspector_line reader_parse(struct inspector_reader *reader,
+                                 const char *line, size_t len,
+                                 struct inspector_record *out);
+
+/* A line at p in known parts. *next: behind its }}. false: *out is undefined.
+ */
+bool reader_speculate(struct inspector_cache *cache, const char *p,
+                      const char *end, struct inspector_record *out,
+                      const char **next);
+
+/* Keeps the parts of a line that the generic parser made *record of. false: it
+ * is laid out in a way that is not known. */
+bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
+                  const struct inspector_record *record);
+
+#endif

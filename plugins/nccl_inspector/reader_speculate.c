@@ -1,0 +1,233 @@
+/* reader_speculate.c - a line that looks like one before, without parsing. */
+#include "plugins/nccl_inspector/reader_cache.h"
+
+#include "plugins/nccl_inspector/reader_json.h"
+#include "plugins/nccl_inspector/reader_swar.h"
+
+/* The key of a constant name stands exactly here, between numbers. */
+#define TAKE(p, end, name) take(p, end, ",\"" name "\":", sizeof(name) + 3)
+
+/* Of a constant length: a few words are compared. */
+static inline __attribute__((always_inline)) bool
+take(const char **p, const char *end, const char *text, size_t len)
+{
+    if ((size_t) (end - *p) < len || memcmp(*p, text, len))
+        return false;
+    *p += len;
+    return true;
+}
+
+/* Takes bytes that stand exactly here. */
+static inline bool literal(const char **p, const char *end, const char *text,
+                           size_t len)
+{
+    if ((size_t) (end - *p) < len || !reader_json_same(*p, text, len))
+        return false;
+    *p += len;
+    return true;
+}
+
+static inline struct cache_head *find_head(struct inspector_cache *cache,
+                                           const char **p, const char *end)
+{
+    uint64_t tag;
+    struct cache_head *set;
+
+    if (end - *p < CACHE_TAG_AT + 8)
+        return NULL;
+    tag = swar_load(*p + CACHE_TAG_AT);
+    set = cache_set(cache, tag);
+    for (unsigned i = 0; i < CACHE_WAYS; i++) {
+        struct cache_head *head = &set[i];
+
+        if (head->tag != tag || !head->len ||
+            (size_t) (end - *p) < head->len + 8u ||
+            memcmp(*p, head->text, head->len))
+            continue;
+        *p += head->len;
+        return head;
+    }
+    return NULL;
+}
+
+static inline const struct cache_mid *
+find_mid(const struct inspector_cache *cache, const char **p, const char *end)
+{
+    for (unsigned i = 0; i < cache->n_mids; i++) {
+        const struct cache_mid *mid = &cache->mids[i];
+
+        if ((size_t) (end - *p) < mid->len + 8u ||
+            swar_load(*p + mid->tag_at) != mid->tag ||
+            memcmp(*p, mid->text, mid->len))
+            continue;
+        *p += mid->len;
+        return mid;
+    }
+    return NULL;
+}
+
+static inline bool take_late(struct inspector_cache *cache, bool p2p,
+                             const char **p, const char *end)
+{
+    for (unsigned n = 0; n < cache->n_lates; n++) {
+        const struct cache_late *late = &cache->lates[cache->late];
+
+        if (late->p2p == p2p && literal(p, end, late->text, late->len))
+            return true;
+        cache->late = (cache->late + 1) % cache->n_lates;
+    }
+    return false;
+}
+
+static bool is_digit(char b)
+{
+    return b >= '0' && b <= '9';
+}
+
+/* Where the text at p stops to be like the tail but for the digits of its
+ * numbers; NULL: before the tail's end. *longer numbers have another length. */
+static const char *match_tail(const struct cache_tail *tail, const char *p,
+                              const char *end, unsigned *longer)
+{
+    const char *a = tail->text, *stop = a + tail->len;
+
+    for (*longer = 0;; ++*longer) {
+        while (stop - a >= SWAR_BLOCK && end - p >= SWAR_BLOCK &&
+               !swar_unlike(a, p)) {
+            a += SWAR_BLOCK;
+            p += SWAR_BLOCK;
+        }
+        while (a < stop && p < end &&
+               (*a == *p || (is_digit(*a) && is_digit(*p)))) {
+            a++;
+            p++;
+        }
+        if (a == stop)
+            return p;
+        if (p == end || a == tail->text || !is_digit(a[-1]) ||
+            !is_digit(p[-1]) || is_digit(*a) == is_digit(*p))
+            return NULL;
+        while (a < stop && is_digit(*a))
+            a++;
+        while (p < end && is_digit(*p))
+            p++;
+    }
+}
+
+/* A tail whose numbers have grown takes the place of the one it is like. */
+static void renew_tail(struct cache_tail *tail, const char *p, size_t len)
+{
+    if (len > sizeof(tail->text))
+        return;
+    memcpy(tail->text, p, len);
+    tail->len = (uint32_t) len;
+}
+
+static const char *take_tail(struct inspector_cache *cache,
+                             struct cache_head *head, const char *p,
+                             const char *end)
+{
+    unsigned longer;
+
+    if (end - p >= 2 && p[0] == '}' && p[1] == '}')
+        return p + 2;
+    for (unsigned n = 0, i = head->tail; n < cache->n_tails; n++, i++) {
+        const char *next;
+
+        i = i < cache->n_tails ? i : 0;
+        next = match_tail(&cache->tails[i], p, end, &longer);
+        if (!next)
+            continue;
+        head->tail = (uint8_t) i;
+        if (longer > 2)
+            renew_tail(&cache->tails[i], p, (size_t) (next - p));
+        return next;
+    }
+    return NULL;
+}
+
+/* Peer, size, times and bandwidth. Made twice, with p2p a constant. */
+static inline __attribute__((always_inline)) bool
+take_fields(struct inspector_cache *cache, bool p2p, const char **p,
+            const char *end, struct inspector_record *out)
+{
+    uint64_t peer = 0;
+
+    if (!swar_number(p, end, &out->sn))
+        return false;
+    if (p2p && (!TAKE(p, end, "p2p_peer") || !swar_number(p, end, &peer) ||
+                peer >= (out->n_ranks ? out->n_ranks : INSPECTOR_MAX_RANKS)))
+        return false;
+    out->peer = (uint32_t) peer;
+    return (p2p ? TAKE(p, end, "p2p_msg_size_bytes")
+                : TAKE(p, end, "coll_msg_size_bytes")) &&
+           swar_number(p, end, &out->bytes) &&
+           out->bytes <= INSPECTOR_MAX_BYTES &&
+           (p2p ? TAKE(p, end, "p2p_exec_time_us")
+                : TAKE(p, end, "coll_exec_time_us")) &&
+           swar_number(p, end, &out->exec_us) &&
+           out->exec_us <= INSPECTOR_MAX_TIME_US &&
+           take_late(cache, p2p, p, end) && swar_skip_decimal(p, end) &&
+           (p2p ? TAKE(p, end, "p2p_busbw_gbs")
+                : TAKE(p, end, "coll_busbw_gbs")) &&
+           swar_decimal(p, end, &out->busbw_micro, &out->busbw_nan);
+}
+
+static bool take_coll(struct inspector_cache *cache, const char **p,
+                      const char *end, struct inspector_record *out)
+{
+    return take_fields(cache, false, p, end, out);
+}
+
+static bool take_p2p(struct inspector_cache *cache, const char **p,
+                     const char *end, struct inspector_record *out)
+{
+    return take_fields(cache, true, p, end, out);
+}
+
+/* Fields of the parts, one by one: a whole struct costs a tenth of all time. A
+ * field that is new in struct inspector_record must be set here or behind. */
+static inline void fill(struct inspector_record *out,
+                        const struct cache_head *head,
+                        const struct cache_mid *mid)
+{
+    out->id = (struct inspector_text){head->id, head->id_len};
+    out->name = (struct inspector_text){head->name, head->name_len};
+    out->rank = head->rank;
+    out->n_ranks = head->n_ranks;
+    out->nnodes = head->nnodes;
+    out->host = (struct inspector_text){mid->host, mid->host_len};
+    out->func = (struct inspector_text){mid->func, mid->func_len};
+    out->pid = mid->pid;
+    out->p2p = mid->p2p;
+    out->has_sn = true;
+    out->gaps_lost = false;
+}
+
+bool reader_speculate(struct inspector_cache *cache, const char *p,
+                      const char *end, struct inspector_record *out,
+                      const char **next)
+{
+    struct cache_head *head = find_head(cache, &p, end);
+    const struct cache_mid *mid;
+
+    if (!head || !swar_number(&p, end, &out->dump_us))
+        return false;
+    mid = find_mid(cache, &p, end);
+    if (!mid)
+        return false;
+    fill(out, head, mid);
+    if (!(mid->p2p ? take_p2p(cache, &p, end, out)
+                   : take_coll(cache, &p, end, out)))
+        return false;
+    out->exec_unknown = !out->exec_us;
+    if (!head->n_ranks) { /* not told: no bandwidth */
+        out->busbw_micro = 0;
+        out->busbw_nan = true;
+    }
+    *next = take_tail(cache, head, p, end);
+    out->series = cache->generation * INSPECTOR_MAX_SERIES +
+                  (uint64_t) (head - cache->heads) * CACHE_MIDS +
+                  (uint64_t) (mid - cache->mids);
+    return *next != NULL;
+}

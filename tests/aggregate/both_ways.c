@@ -1,0 +1,93 @@
+/* both_ways.c - a line read by speculation and by the generic parser. */
+#include "tests/aggregate/both_ways.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool same(const struct inspector_text *a, const struct inspector_text *b)
+{
+    return a->len == b->len && (!a->len || !memcmp(a->text, b->text, a->len));
+}
+
+static const char *record_differs(const struct inspector_record *a,
+                                  const struct inspector_record *b)
+{
+    if (!same(&a->id, &b->id) || !same(&a->name, &b->name))
+        return "id or name";
+    if (!same(&a->host, &b->host) || a->pid != b->pid)
+        return "host or pid";
+    if (!same(&a->func, &b->func) || a->p2p != b->p2p)
+        return "function";
+    if (a->rank != b->rank || a->n_ranks != b->n_ranks ||
+        a->nnodes != b->nnodes)
+        return "shape";
+    if (a->sn != b->sn || a->has_sn != b->has_sn || a->bytes != b->bytes ||
+        (a->p2p && a->peer != b->peer))
+        return "operation";
+    if (a->gaps_lost != b->gaps_lost)
+        return "gaps";
+    if (a->dump_us != b->dump_us || a->exec_us != b->exec_us ||
+        a->exec_unknown != b->exec_unknown)
+        return "time";
+    if (a->busbw_micro != b->busbw_micro || a->busbw_nan != b->busbw_nan)
+        return "bandwidth";
+    return NULL;
+}
+
+/* A copy of len bytes and an end, if any. */
+static char *copy_of(const char *text, size_t len, const char *ending)
+{
+    size_t n = strlen(ending);
+    char *copy = malloc(len + n + 1);
+
+    if (!copy)
+        abort();
+    memcpy(copy + 1, text, len);
+    memcpy(copy + 1 + len, ending, n);
+    return copy;
+}
+
+static const char *line_differs(struct inspector_reader *reader,
+                                const char *text, size_t len)
+{
+    struct inspector_reader generic = {.why = ""};
+    struct inspector_record a = {.gaps_lost = true, .exec_unknown = true}, b;
+    char *line = copy_of(text, len, ""), *ended = copy_of(text, len, "\n");
+    const char *differs = NULL;
+    enum inspector_line kind = inspector_read_line(&generic, line + 1, len, &b);
+    size_t used;
+
+    if (inspector_read_ahead(reader, ended + 1, len + 1, &a, &used))
+        differs = kind != INSPECTOR_RECORD || used != len + 1
+                      ? "kind of the line ahead"
+                      : record_differs(&a, &b);
+    if (differs)
+        goto out;
+    if (inspector_read_line(reader, line + 1, len, &a) != kind)
+        differs = "kind";
+    else if (kind == INSPECTOR_BAD && strcmp(reader->why, generic.why))
+        differs = "reason";
+    else if (kind == INSPECTOR_RECORD)
+        differs = record_differs(&a, &b);
+out:
+    free(line);
+    free(ended);
+    return differs;
+}
+
+const char *both_ways_differ(struct inspector_reader *reader, const char *text,
+                             size_t len)
+{
+    const char *differs = NULL;
+
+    while (len && !differs) {
+        const char *newline = memchr(text, '\n', len);
+        size_t n = newline ? (size_t) (newline - text) : len;
+
+        differs = line_differs(reader, text, n);
+        n += newline != NULL;
+        text += n;
+        len -= n;
+    }
+    return differs;
+}
