@@ -6,15 +6,6 @@
 
 #include "tests/nccl_recorder/rec_asserts.h"
 
-/* LeakSanitizer cannot stop a process that exits while its threads go on, which
- * is what is tested here; leaks are looked for in the other programs. */
-__attribute__((visibility("default"))) const char *
-__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-
 /* -------------------------------------------------------- to oneself -- */
 
 enum { ROUNDS = 8000 };
