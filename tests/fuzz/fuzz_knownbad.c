@@ -33,10 +33,11 @@ static void check_report(void *arg, const char *sentence)
 static void check_sentence(void *arg, const struct knownbad_row *row,
                            const char *sentence)
 {
-    const char *source = strstr(sentence, row->source);
+    size_t len = strlen(sentence), tail = strlen(row->source) + 1;
 
-    (void) arg;
-    if (!source || strcmp(source + strlen(row->source), ")") != 0)
+    (void) arg; /* the symptom may hold the same words */
+    if (len <= tail || sentence[len - 1] != ')' ||
+        strncmp(sentence + len - tail, row->source, tail - 1) != 0)
         abort();
 }
 
