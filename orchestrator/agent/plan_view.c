@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/num.h"
 #include "orchestrator/agent/resolve_env.h"
 
 /* What a view's texts are borrowed from. */
@@ -18,21 +19,14 @@ struct plan_view_store {
     char instead[64]; /* reason of a mode that is not the one asked for */
 };
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 uint64_t plan_view_node(const struct plan_view *view, uint64_t bytes)
 {
-    return times(bytes, jobshape_ranks(&view->shape));
+    return num_mul(bytes, jobshape_ranks(&view->shape));
 }
 
 uint64_t plan_view_step(const struct plan_view *view, uint64_t bytes)
 {
-    return times(bytes, view->shape.ntasks);
+    return num_mul(bytes, view->shape.ntasks);
 }
 
 const char *plan_view_known(char buf[16])
