@@ -26,6 +26,21 @@
 #define REAP_MS 100
 /* The module kills finish after 6 s, whatever the site's limit. */
 #define LIMIT_MAX_MS 5000
+/* A partial stops so long before the kill (or at half of the limit): its reader
+ * looks at the clock every 100 ms, and what was read is to be written. */
+#define STOP_BEFORE_MS 500
+/* What a partial may take from programs that the node still runs: little. */
+#define PARTIAL_NICE 10
+
+/* A node that leaves. */
+struct leaving {
+    const struct jp_seat *seat;
+    const char *node;
+    FILE *tasks;
+    finish_partial *partial;
+    uint64_t start_ms;
+    uint32_t limit_ms;
+};
 
 static uint32_t read_limit(const char *dir)
 {
@@ -41,25 +56,46 @@ static uint32_t read_limit(const char *dir)
     return limit_ms < LIMIT_MAX_MS ? limit_ms : LIMIT_MAX_MS;
 }
 
-/* The child's work. The walk stops at three quarters, to be written still. */
-static int make_records(const struct jp_seat *seat, const char *node,
-                        FILE *tasks, uint64_t start_ms, uint32_t limit_ms)
+/* A child's work. The walk stops at three quarters, to be written still. */
+static int make_records(const struct leaving *leaving)
 {
+    const struct jp_seat *seat = leaving->seat;
+    const char *node = leaving->node;
     char *path = fileio_path("%s/nodes/%s/tasks.jsonl", seat->dir, node);
     struct jp_error err = {""};
     uint32_t bad = 0;
     int rc = path ? 0 : -1;
 
-    if (path && tasklines_convert(tasks, path, &bad, &err) < 0)
+    if (path && tasklines_convert(leaving->tasks, path, &bad, &err) < 0)
         rc = -1;
     if (bad)
         stepdir_log(seat->dir, "%s: %u bad task lines", node, bad);
-    if (manifest_write(seat, node, start_ms + limit_ms / 4 * 3, &err) < 0)
+    if (manifest_write(seat, node,
+                       leaving->start_ms + leaving->limit_ms / 4 * 3, &err) < 0)
         rc = -1;
     if (rc < 0)
         stepdir_log(seat->dir, "%s: %s", node, err.text);
     free(path);
     return rc;
+}
+
+/* Another child's work. */
+static int make_partial(const struct leaving *leaving)
+{
+    uint32_t half = leaving->limit_ms / 2;
+    uint32_t room = leaving->limit_ms -
+                    (half < STOP_BEFORE_MS ? half : STOP_BEFORE_MS);
+    struct jp_error err = {""};
+
+    errno = 0;
+    if (nice(PARTIAL_NICE) == -1 && errno)
+        stepdir_log(leaving->seat->dir, "%s: no niceness", leaving->node);
+    if (leaving->partial(leaving->seat, leaving->node, leaving->start_ms + room,
+                         &err) < 0)
+        stepdir_log(leaving->seat->dir,
+                    "%s: no partial: %s (the report reads its files)",
+                    leaving->node, err.text);
+    return 0;
 }
 
 /* Waits until the child has closed its end of the pipe, or the deadline. */
@@ -93,11 +129,10 @@ static bool reap(pid_t pid, uint32_t wait_ms)
     return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Runs make_records in a child. True: all is on disk. */
-static bool run_worker(const struct jp_seat *seat, const char *node,
-                       FILE *tasks, uint32_t limit_ms, pid_t *worker)
+/* Does the work in a child. True: it is done, in time. */
+static bool run_worker(const struct leaving *leaving,
+                       int (*work)(const struct leaving *), pid_t *worker)
 {
-    uint64_t start_ms = clock_mono_ms();
     int ends[2];
     pid_t pid;
 
@@ -106,10 +141,10 @@ static bool run_worker(const struct jp_seat *seat, const char *node,
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        _exit(make_records(seat, node, tasks, start_ms, limit_ms) < 0);
+        _exit(work(leaving) < 0);
     }
     close(ends[1]);
-    if (pid > 0 && !wait_closed(ends[0], start_ms + limit_ms))
+    if (pid > 0 && !wait_closed(ends[0], leaving->start_ms + leaving->limit_ms))
         kill(pid, SIGKILL);
     close(ends[0]);
     *worker = pid;
@@ -134,29 +169,48 @@ static void remove_temps(const struct jp_seat *seat, const char *node,
     free(mark);
 }
 
-static void keep_records(const struct jp_seat *seat, const char *node,
-                         FILE *tasks)
+static bool keep_records(const struct leaving *leaving)
 {
-    uint32_t limit_ms = read_limit(seat->dir);
+    const struct jp_seat *seat = leaving->seat;
     struct jp_error err;
     pid_t worker = -1;
 
-    if (run_worker(seat, node, tasks, limit_ms, &worker))
+    if (run_worker(leaving, make_records, &worker))
+        return true;
+    stepdir_log(seat->dir, "%s: its records are not complete after %u ms",
+                leaving->node, leaving->limit_ms);
+    remove_temps(seat, leaving->node, worker);
+    if (manifest_write_empty(seat, leaving->node, &err) < 0)
+        stepdir_log(seat->dir, "%s: %s", leaving->node, err.text);
+    return false;
+}
+
+static void keep_partial(const struct leaving *leaving)
+{
+    pid_t worker = -1;
+
+    if (run_worker(leaving, make_partial, &worker))
         return;
-    stepdir_log(seat->dir, "%s: its records are not complete after %u ms", node,
-                limit_ms);
-    remove_temps(seat, node, worker);
-    if (manifest_write_empty(seat, node, &err) < 0)
-        stepdir_log(seat->dir, "%s: %s", node, err.text);
+    stepdir_log(leaving->seat->dir,
+                "%s: no partial within %u ms (the report reads its files)",
+                leaving->node, leaving->limit_ms);
+    remove_temps(leaving->seat, leaving->node, worker);
 }
 
 int finish_leave(const struct jp_seat *seat, const char *node, FILE *tasks,
-                 struct jp_error *err)
+                 finish_partial *partial, struct jp_error *err)
 {
+    const struct leaving leaving = {.seat = seat,
+                                    .node = node,
+                                    .tasks = tasks,
+                                    .partial = partial,
+                                    .start_ms = clock_mono_ms(),
+                                    .limit_ms = read_limit(seat->dir)};
     enum jp_lastout out = JP_LASTOUT_OTHERS;
     struct jp_error why;
 
-    keep_records(seat, node, tasks);
+    if (keep_records(&leaving) && partial)
+        keep_partial(&leaving);
     if (lastout_leave(seat, &out, err) < 0) {
         stepdir_log(seat->dir, "%s cannot be marked as done", node);
         return -1;

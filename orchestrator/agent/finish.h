@@ -1,20 +1,28 @@
 /* finish.h - a node leaves a profiled step.
  *
  * Records are made by a child within policy.finish_limit_ms and killed beyond;
- * then, whatever became of them, the node says that it is done, and the last
- * one starts the watcher. Takes milliseconds where the file system does.
+ * then, in what is left of that time, a nice child makes the node's partial,
+ * which is complete or not there. Then, whatever became of them, the node says
+ * that it is done, and the last one starts the watcher.
  */
 #ifndef JP_AGENT_FINISH_H
 #define JP_AGENT_FINISH_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "common/error.h"
 #include "orchestrator/collect/lastout.h"
 
-/* tasks: stepd's task lines (tasklines.h). -1: this node could not be marked as
- * done. */
+/* Makes nodes/<node>/partial.jpp by temp + rename before deadline_ms of
+ * clock_mono_ms(), or not at all. 0: there, or nothing to make one of. -1 and
+ * err: why not. Called in a child, which is killed a little later. */
+typedef int finish_partial(const struct jp_seat *seat, const char *node,
+                           uint64_t deadline_ms, struct jp_error *err);
+
+/* tasks: stepd's task lines (tasklines.h); partial may be NULL. -1: this node
+ * could not be marked as done. */
 int finish_leave(const struct jp_seat *seat, const char *node, FILE *tasks,
-                 struct jp_error *err);
+                 finish_partial *partial, struct jp_error *err);
 
 #endif

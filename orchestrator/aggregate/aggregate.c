@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/partial_set.h"
 #include "orchestrator/aggregate/result_build.h"
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
@@ -41,6 +42,21 @@ build_result(struct join *join, const struct jp_logwalk *walk,
     return b.result;
 }
 
+/* Which nodes came from partials, and what was wrong with the others. */
+static void tell_partials(const struct partial_set *set,
+                          const struct jp_aggregate_options *options,
+                          struct jp_result *result)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        const struct partial_node *node = &set->nodes[i];
+
+        if (result)
+            result->quality.partial_nodes += node->used;
+        if (node->why[0] && options->note)
+            options->note(options->note_arg, node->name, node->why);
+    }
+}
+
 struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                 const struct jp_aggregate_options *options,
                                 struct jp_error *err)
@@ -49,6 +65,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     struct jp_result *result = NULL;
     struct join_file *files = NULL;
     struct join_budget budget = {0};
+    struct partial_set partials = {0};
     struct join *join = NULL;
     struct jp_logwalk walk;
 
@@ -60,14 +77,18 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
     files = calloc(walk.n_logs + 1, sizeof(*files));
-    if (!files) {
+    if (!files || (options->partials && n_inputs &&
+                   partial_set_init(&partials, &walk, inputs[0],
+                                    options->partials) < 0)) {
         error_set(err, "out of memory");
         goto out;
     }
-    join = joinrun(&walk, options, &budget, files, err);
+    join = joinrun(&walk, options, &budget, &partials, files, err);
     if (join)
         result = build_result(join, &walk, files, options, err);
+    tell_partials(&partials, options, result);
 out:
+    partial_set_fini(&partials);
     join_destroy(join);
     joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);

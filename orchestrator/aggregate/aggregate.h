@@ -224,6 +224,7 @@ struct jp_quality {
     uint64_t unseen_records;
     uint64_t left_out_records; /* good ones over options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
+    uint64_t partial_nodes; /* nodes whose partial was read in place of logs */
     bool waits_unknown; /* too many records for options.memory_bytes: exec_us
                            and wait_us of all ranks are 0; last_share and
                            caused_us hold */
@@ -270,6 +271,12 @@ struct jp_aggregate_options {
      * NULL; non-zero stops with an error ("stopped") */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    /* folder whose <node>/partial.jpp may stand for the logs in folder <node> of
+     * the first input; NULL: none is used */
+    const char *partials;
+    /* told why a node's partial was not used; may be NULL */
+    void (*note)(void *arg, const char *node, const char *why);
+    void *note_arg;
 };
 
 /* Reads every .jpr, .log, .jsonl, .log.gz, .jsonl.gz and, if they are the

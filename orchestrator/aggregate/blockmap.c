@@ -66,6 +66,8 @@ void **blockmap_sort(struct blockmap *map)
     for (size_t i = 0; i < blockmap_slots(map); i++)
         if (map->slots[i])
             map->slots[n++] = map->slots[i];
+    for (size_t i = n; i < blockmap_slots(map); i++)
+        map->slots[i] = NULL;
     if (n)
         qsort(map->slots, n, sizeof(*map->slots), by_number);
     return (void **) map->slots;

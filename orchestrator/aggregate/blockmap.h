@@ -21,7 +21,7 @@ void *blockmap_find(const struct blockmap *map, uint64_t number);
 /* Adds a block whose number is not there. 0, or -1 without memory. */
 int blockmap_add(struct blockmap *map, void *block);
 /* Moves the blocks to the front of slots, sorted by number; only iteration over
- * slots[0..n) and fini are allowed afterwards. Borrowed. */
+ * slots[0..n), or over all, and fini are allowed afterwards. Borrowed. */
 void **blockmap_sort(struct blockmap *map);
 /* Frees the slots, not the blocks. */
 void blockmap_fini(struct blockmap *map);

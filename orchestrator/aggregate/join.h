@@ -107,7 +107,7 @@ struct join_comm {
     uint32_t n_ranks, nnodes; /* 0: not told, see join_guess_sizes */
     bool guessed;
     bool gaps_lost; /* of its records: see reader.h */
-    bool counted; /* by a recorder: the sums below */
+    bool counted;   /* by a recorder: the sums below */
     struct jpr_counts counts;
     uint64_t records, p2p_records;
     struct join_series **series;
@@ -165,8 +165,9 @@ struct join {
     uint64_t coll_records, p2p_records; /* joined */
     uint64_t duplicates, nan_busbw, left_out;
     uint64_t untimed; /* joined records without a time */
-    uint32_t file; /* index of the file being read */
-    bool over;     /* the last failure was the memory bound */
+    uint64_t charged; /* of the budget, by this join */
+    uint32_t file;    /* index of the file being read */
+    bool over;        /* the last failure was the memory bound */
     bool conflict;
     bool ordered; /* files come in order of path: conflicts are resolved */
     struct join_stream streams[JOIN_STREAMS];
@@ -209,6 +210,10 @@ int join_guess_sizes(struct join *join);
 
 /* Frees what only timing needs: bits and times of ranks. */
 void join_free_lanes(struct join *join);
+
+/* Gives back what the join, which is then good for join_destroy only, holds of
+ * the budget. */
+void join_give_back(struct join *join);
 
 /* Folds from into into; from is then only good for join_destroy. */
 /* Both have had join_sort_strays; into needs it again. */

@@ -24,7 +24,7 @@ static void fold_rows(struct join *into, struct join_block *to,
     }
 }
 
-static int merge_series(struct join *into, struct join_series *to,
+static int merge_series(struct mapping *m, struct join_series *to,
                         struct join_series *from)
 {
     for (size_t i = 0; i < blockmap_slots(&from->blocks); i++) {
@@ -37,9 +37,10 @@ static int merge_series(struct join *into, struct join_series *to,
             if (blockmap_add(&to->blocks, block) < 0)
                 return -1;
             from->blocks.slots[i] = NULL; /* handed over */
+            join_move_block(m->into, m->from);
             continue;
         }
-        fold_rows(into, mine, block);
+        fold_rows(m->into, mine, block);
         free(block);
         from->blocks.slots[i] = NULL;
     }
@@ -69,16 +70,18 @@ static int merge_comms(struct mapping *m)
             struct join_series *series =
                 join_series_get(m->into, to, m->funcs[from->series[k]->func]);
 
-            if (!series || merge_series(m->into, series, from->series[k]) < 0)
+            if (!series || merge_series(m, series, from->series[k]) < 0)
                 return -1;
         }
     }
     return 0;
 }
 
-static int merge_lane(struct join *into, struct join_lane *to,
+static int merge_lane(struct mapping *m, struct join_lane *to,
                       struct join_lane *from)
 {
+    struct join *into = m->into;
+
     for (size_t i = 0; i < blockmap_slots(&from->blocks); i++) {
         struct join_lane_block *block = (void *) from->blocks.slots[i], *mine;
 
@@ -89,6 +92,7 @@ static int merge_lane(struct join *into, struct join_lane *to,
             if (blockmap_add(&to->blocks, block) < 0)
                 return -1;
             from->blocks.slots[i] = NULL; /* handed over */
+            join_move_lane_block(into, m->from, from->journal);
             continue;
         }
         if (mine->seen & block->seen)
@@ -127,7 +131,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
             !(series = join_series_get(m->into, m->into->comms[comm], func)))
             return -1;
         mine = join_lane_get(m->into, to, series, func);
-        if (!mine || merge_lane(m->into, mine, lane) < 0)
+        if (!mine || merge_lane(m, mine, lane) < 0)
             return -1;
     }
     return 0;

@@ -14,8 +14,10 @@ bool join_charge(struct join *join, uint64_t bytes)
 {
     struct join_budget *budget = join->budget;
 
-    if (atomic_fetch_add(&budget->used, bytes) + bytes <= budget->limit)
+    if (atomic_fetch_add(&budget->used, bytes) + bytes <= budget->limit) {
+        join->charged += bytes;
         return true;
+    }
     atomic_fetch_sub(&budget->used, bytes);
     join->over = true;
     return false;
@@ -167,6 +169,32 @@ struct join_block *join_block_get(struct join *join, struct join_series *series,
         return block;
     free(block);
     return NULL;
+}
+
+static void move_charge(struct join *into, struct join *from, uint64_t bytes)
+{
+    if (bytes > from->charged)
+        bytes = from->charged;
+    from->charged -= bytes;
+    into->charged += bytes;
+}
+
+void join_move_block(struct join *into, struct join *from)
+{
+    move_charge(into, from, sizeof(struct join_block) + BLOCK_SLOT_BYTES);
+}
+
+void join_move_lane_block(struct join *into, struct join *from, bool journal)
+{
+    move_charge(into, from,
+                sizeof(struct join_lane_block) + BLOCK_SLOT_BYTES +
+                    (journal ? JOIN_BLOCK * sizeof(uint32_t) : 0));
+}
+
+void join_give_back(struct join *join)
+{
+    atomic_fetch_sub(&join->budget->used, join->charged);
+    join->charged = 0;
 }
 
 struct join_member *join_member_get(struct join *join, uint32_t comm,

@@ -21,6 +21,9 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
                                     uint32_t func);
 struct join_block *join_block_get(struct join *join, struct join_series *series,
                                   uint64_t number);
+/* Blocks that one join hands over to another one, in the bound's books. */
+void join_move_block(struct join *into, struct join *from);
+void join_move_lane_block(struct join *into, struct join *from, bool journal);
 struct join_member *join_member_get(struct join *join, uint32_t comm,
                                     uint32_t rank);
 /* series NULL: a lane of p2p records. */

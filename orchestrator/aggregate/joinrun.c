@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "orchestrator/aggregate/joinsplit.h"
+#include "orchestrator/aggregate/partial_set.h"
 
 enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
@@ -33,27 +34,71 @@ struct worker {
     struct join *join;
 };
 
+/* Ends the pass where it cannot go on. */
+static void settle(struct worker *w, enum join_status status)
+{
+    struct run *run = w->run;
+
+    if (status == JOIN_NO_MEMORY)
+        atomic_store(&run->no_memory, true);
+    if (w->join->conflict)
+        atomic_store(&run->conflict, true);
+    if (status == JOIN_NO_MEMORY || w->join->conflict)
+        atomic_store(&run->stop, true);
+}
+
+/* number: no other file or piece has it. */
 static void read_file(struct worker *w, const struct join_turn *turn,
-                      struct jp_loglines *lines)
+                      size_t number, struct jp_loglines *lines)
 {
     struct run *run = w->run;
     const struct join_reading reading = {w->join, lines, &run->stop,
                                          &run->done};
     enum join_status status;
 
-    /* pieces are told apart as files are */
-    join_begin_file(w->join, (uint32_t) (turn - run->split.turns));
+    join_begin_file(w->join, (uint32_t) number);
     status = joinrun_read_file(&reading, &run->walk->logs[turn->index], turn);
-    if (status == JOIN_NO_MEMORY) {
-        atomic_store(&run->no_memory, true);
-        atomic_store(&run->stop, true);
-    }
     if (turn->file != turn->whole && w->join->n_strays)
         w->join->conflict = true; /* which size came first? */
-    if (w->join->conflict) {
-        atomic_store(&run->conflict, true);
-        atomic_store(&run->stop, true);
+    settle(w, status);
+}
+
+/* A node's partial; its logs where it turns out to be damaged. */
+static void read_node(struct worker *w, const struct join_turn *turn,
+                      size_t number, struct jp_loglines *lines)
+{
+    struct run *run = w->run;
+    struct partial_node *node = turn->node;
+    enum join_status status;
+
+    join_begin_file(w->join, (uint32_t) number);
+    status = partial_set_read(node, run->walk, w->join, run->files);
+    for (size_t i = node->first;
+         status == JOIN_LEFT_OUT && i < node->first + node->n &&
+         !atomic_load(&run->stop);
+         i++) {
+        const struct join_turn log = {.index = i,
+                                      .to = UINT64_MAX,
+                                      .file = &run->files[i],
+                                      .whole = &run->files[i]};
+
+        read_file(w, &log, run->split.n + i, lines);
     }
+    if (status == JOIN_OK)
+        atomic_fetch_add(&run->done, node->bytes);
+    settle(w, status);
+}
+
+/* Pieces are told apart as files are. */
+static void read_turn(struct worker *w, size_t number,
+                      struct jp_loglines *lines)
+{
+    const struct join_turn *turn = &w->run->split.turns[number];
+
+    if (turn->node)
+        read_node(w, turn, number, lines);
+    else
+        read_file(w, turn, number, lines);
 }
 
 /* Several turns at once, as long as much is left: neighbours by path are often
@@ -89,7 +134,7 @@ static void *work(void *arg)
     }
     while (!atomic_load(&run->stop) && take_turns(run, &i, &end))
         for (; i < end && !atomic_load(&run->stop); i++)
-            read_file(w, &run->split.turns[i], &lines);
+            read_turn(w, i, &lines);
     loglines_fini(&lines);
     join_sort_strays(w->join);
     pthread_mutex_lock(&run->lock);
@@ -239,7 +284,8 @@ static uint64_t piece_bytes(const struct jp_aggregate_options *options,
 
 static struct join *start(struct run *run, unsigned n,
                           const struct jp_aggregate_options *options,
-                          struct join_budget *budget, struct jp_error *err)
+                          struct join_budget *budget,
+                          struct partial_set *partials, struct jp_error *err)
 {
     size_t n_files = run->walk->n_logs;
     struct join *join;
@@ -249,8 +295,8 @@ static struct join *start(struct run *run, unsigned n,
         run->files[i] = (struct join_file){0};
     }
     joinsplit_fini(&run->split);
-    if (joinsplit_init(&run->split, run->walk, piece_bytes(options, n),
-                       run->files) < 0) {
+    if (joinsplit_init(&run->split, run->walk, partials,
+                       piece_bytes(options, n), run->files) < 0) {
         error_set(err, "out of memory");
         return NULL;
     }
@@ -266,25 +312,27 @@ static struct join *start(struct run *run, unsigned n,
     atomic_store(&budget->used, 0);
     atomic_store(&budget->journal_used, 0);
     atomic_store(&budget->journal_off, false);
-    join = pass(run, n, n == 1, options, budget, err);
+    join = pass(run, n, n == 1 && !run->split.n_nodes, options, budget, err);
     joinsplit_fold(&run->split);
     return join;
 }
 
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
-                     struct join_budget *budget, struct join_file *files,
-                     struct jp_error *err)
+                     struct join_budget *budget, struct partial_set *partials,
+                     struct join_file *files, struct jp_error *err)
 {
     struct run run = {.walk = walk, .files = files};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.finished, NULL);
-    join = start(&run, pick_threads(options), options, budget, err);
+    join = start(&run, pick_threads(options), options, budget, partials, err);
     if (join && atomic_load(&run.conflict)) {
+        for (size_t i = 0; partials && i < partials->n; i++)
+            partials->nodes[i].used = false;
         join_destroy(join);
-        join = start(&run, 1, options, budget, err);
+        join = start(&run, 1, options, budget, NULL, err);
     }
     pthread_cond_destroy(&run.finished);
     pthread_mutex_destroy(&run.lock);

@@ -83,11 +83,14 @@ enum join_status joinrun_read_file(const struct join_reading *reading,
 /* Frees what n files hold, and the array. */
 void joinrun_free_files(struct join_file *files, size_t n);
 
-/* Reads all logs of the walk. files has walk->n_logs elements. Returns the join
- * (caller destroys; its strays are sorted) or NULL. */
+struct partial_set;
+
+/* Reads all logs of the walk, or in place of a node's logs its partial, where
+ * partials (NULL: none) has a good one. files has walk->n_logs elements.
+ * Returns the join (caller destroys; its strays are sorted) or NULL. */
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
-                     struct join_budget *budget, struct join_file *files,
-                     struct jp_error *err);
+                     struct join_budget *budget, struct partial_set *partials,
+                     struct join_file *files, struct jp_error *err);
 
 #endif

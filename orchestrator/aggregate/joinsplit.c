@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/partial_set.h"
 #include "orchestrator/ingest/logsource.h"
 
 /* How many pieces a file makes; it is opened only if it is huge. */
@@ -71,28 +72,77 @@ static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
     }
 }
 
+/* The good node whose logs begin at this one; *next moves on. */
+static struct partial_node *node_at(const struct partial_set *set, size_t *next,
+                                    size_t log)
+{
+    while (set && *next < set->n && set->nodes[*next].first < log)
+        ++*next;
+    return set && *next < set->n && set->nodes[*next].first == log &&
+                   set->nodes[*next].good
+               ? &set->nodes[*next]
+               : NULL;
+}
+
+/* Fills pieces and nodes of each log: those that a node's partial stands for
+ * make no turn but the first's. Returns how many turns there are. */
+static size_t count_turns(const struct jp_logwalk *walk,
+                          const struct partial_set *partials,
+                          uint64_t piece_bytes, size_t *pieces,
+                          struct partial_node **nodes)
+{
+    size_t n = 0, next = 0;
+
+    for (size_t i = 0; i < walk->n_logs;) {
+        nodes[i] = node_at(partials, &next, i);
+        pieces[i] = nodes[i] ? 1 : pieces_of(&walk->logs[i], piece_bytes);
+        n += pieces[i];
+        i += nodes[i] ? nodes[i]->n : 1;
+    }
+    return n;
+}
+
+static void put_node(struct joinsplit *split, size_t index,
+                     struct partial_node *node)
+{
+    split->turns[split->n++] =
+        (struct join_turn){.size = node->bytes, .index = index, .node = node};
+    split->n_nodes++;
+}
+
 int joinsplit_init(struct joinsplit *split, const struct jp_logwalk *walk,
-                   uint64_t piece_bytes, struct join_file *files)
+                   const struct partial_set *partials, uint64_t piece_bytes,
+                   struct join_file *files)
 {
     size_t *pieces = calloc(walk->n_logs + 1, sizeof(*pieces)), n = 0;
+    struct partial_node **nodes = calloc(walk->n_logs + 1, sizeof(*nodes));
+    int rc = -1;
 
     *split = (struct joinsplit){0};
-    for (size_t i = 0; pieces && i < walk->n_logs; i++)
-        n += pieces[i] = pieces_of(&walk->logs[i], piece_bytes);
+    if (!pieces || !nodes)
+        goto out;
+    n = count_turns(walk, partials, piece_bytes, pieces, nodes);
     split->turns = calloc(n + 1, sizeof(*split->turns));
-    if (n > walk->n_logs)
-        split->own = calloc(n, sizeof(*split->own));
-    if (!pieces || !split->turns || (n > walk->n_logs && !split->own)) {
-        free(pieces);
-        joinsplit_fini(split);
-        return -1;
-    }
+    if (!split->turns)
+        goto out;
+    for (size_t i = 0; i < walk->n_logs && !split->own; i++)
+        if (pieces[i] > 1 && !(split->own = calloc(n, sizeof(*split->own))))
+            goto out;
     for (size_t i = 0; i < walk->n_logs; i++)
-        put_turns(split, &walk->logs[i], i, pieces[i], piece_bytes, &files[i]);
+        if (nodes[i])
+            put_node(split, i, nodes[i]);
+        else
+            put_turns(split, &walk->logs[i], i, pieces[i], piece_bytes,
+                      &files[i]);
     if (piece_bytes && n)
         qsort(split->turns, n, sizeof(*split->turns), larger_first);
+    rc = 0;
+out:
+    if (rc < 0)
+        joinsplit_fini(split);
     free(pieces);
-    return 0;
+    free(nodes);
+    return rc;
 }
 
 /* What a piece showed; the lines of the pieces before it are in `into`. */

@@ -1,9 +1,46 @@
 /* cmd_finish.c - `jobprof-node finish`: a node leaves. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "common/fileio.h"
 #include "orchestrator/agent/finish.h"
+#include "orchestrator/aggregate/partial_make.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/stepdir.h"
+
+static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
+{
+    (void) done;
+    (void) total;
+    return clock_mono_ms() > *(const uint64_t *) deadline_ms;
+}
+
+/* A finish_partial. */
+static int make_partial(const struct jp_seat *seat, const char *node,
+                        uint64_t deadline_ms, struct jp_error *err)
+{
+    const struct jp_aggregate_options options = {.progress = is_late,
+                                                 .progress_arg = &deadline_ms};
+    char *raw = fileio_path("%s/raw/%s", seat->dir, node);
+    char *path = fileio_path("%s/nodes/%s/partial.jpp", seat->dir, node);
+    uint64_t ms = 0;
+    int rc = -1;
+
+    if (!raw || !path)
+        error_set(err, "out of memory");
+    else if (!stepdir_is_folder(raw) || !(ms = partial_estimate_ms(raw)))
+        rc = 0;
+    else if (clock_mono_ms() + ms > deadline_ms)
+        error_set(err, "reading its files takes about %" PRIu64 " ms", ms);
+    else
+        rc = partial_make(raw, path, &options, err) < 0 ? -1 : 0;
+    free(raw);
+    free(path);
+    return rc;
+}
 
 int cmd_finish(int argc, char **argv)
 {
@@ -15,7 +52,7 @@ int cmd_finish(int argc, char **argv)
         fprintf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
-    if (finish_leave(&args.seat, args.node, stdin, &err) < 0) {
+    if (finish_leave(&args.seat, args.node, stdin, make_partial, &err) < 0) {
         fprintf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_IO;
     }

@@ -77,16 +77,27 @@ static void make_relative(struct jp_quality *quality, const char *dir)
     }
 }
 
-/* The figures over raw/. 0: there, or there is nothing to read; 1: out of time
- * or trouble; REPORT_LOST. */
+static void on_note(void *arg, const char *node, const char *why)
+{
+    const struct report_session *session = arg;
+
+    stepdir_log(session->dir, "%s: its partial is not used: %s", node, why);
+}
+
+/* The figures over raw/, or the nodes' partials of it. 0: there, or there is
+ * nothing to read; 1: out of time or trouble; REPORT_LOST. */
 static int analyse(const struct report_session *session, struct material *m)
 {
     struct watch watch = {.session = session, .start_ms = clock_mono_ms()};
+    char *raw = fileio_path("%s/raw", session->dir);
+    char *nodes = fileio_path("%s/nodes", session->dir);
     const struct jp_aggregate_options options = {
         .threads = session->policy.report_threads,
         .progress = on_progress,
-        .progress_arg = &watch};
-    char *raw = fileio_path("%s/raw", session->dir);
+        .progress_arg = &watch,
+        .partials = nodes,
+        .note = on_note,
+        .note_arg = (void *) (uintptr_t) session};
     const char *inputs[] = {raw};
     int rc = 1;
 
@@ -96,6 +107,7 @@ static int analyse(const struct report_session *session, struct material *m)
     else if (raw && on_progress(&watch, 0, 0) == 0)
         m->result = aggregate_run(inputs, 1, &options, &m->trouble);
     free(raw);
+    free(nodes);
     if (watch.saying)
         fputs("\r\033[K", stderr);
     if (m->result) {
@@ -150,8 +162,11 @@ static int write_all(const struct report_session *session,
             fprintf(stderr, "jobprof: %s\n", err.text);
         return -1;
     }
-    stepdir_log(session->dir, "report written: by %s, %s, %" PRIu64 " ms", kind,
-                verdict_word_name(verdict->word), m->duration_us / 1000);
+    stepdir_log(session->dir,
+                "report written: by %s, %s, %" PRIu64 " ms, %" PRIu64
+                " partials",
+                kind, verdict_word_name(verdict->word), m->duration_us / 1000,
+                m->result ? m->result->quality.partial_nodes : 0);
     return 0;
 }
 

@@ -64,8 +64,13 @@ static int add_file(struct jp_logwalk *walk, const char *path,
         return -1;
     walk->logs = more;
     more[walk->n_logs] = (struct jp_logfile){
-        strdup(path), st->st_size > 0 ? (uint64_t) st->st_size : 0, maybe,
-        st->st_dev, st->st_ino};
+        .path = strdup(path),
+        .size = st->st_size > 0 ? (uint64_t) st->st_size : 0,
+        .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
+                    st->st_mtim.tv_nsec / 1000,
+        .maybe = maybe,
+        .dev = st->st_dev,
+        .ino = st->st_ino};
     return more[walk->n_logs++].path ? 0 : -1;
 }
 

@@ -25,7 +25,8 @@
 struct jp_logfile {
     char *path;
     uint64_t size; /* as seen by the walk */
-    bool maybe;    /* by its name: a trace, or no concern of ours */
+    int64_t mtime_us;
+    bool maybe; /* by its name: a trace, or no concern of ours */
     dev_t dev;
     ino_t ino;
 };

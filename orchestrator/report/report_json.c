@@ -154,6 +154,8 @@ static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
 
         put_count_or_null(j, object, quality_items[i].key, known, value);
     }
+    put_count_or_null(j, object, "partial_nodes", result != NULL,
+                      result ? result->quality.partial_nodes : 0);
     json_out_text(j, object, "expected_kind", quality_expected_kind(report));
     if (coverage >= 0)
         json_out_real(j, object, "coverage", coverage);

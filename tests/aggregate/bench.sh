@@ -128,6 +128,26 @@ packed() { # FOLDER: becomes .gz
     floor "gz: join, 1 thread" "$(ratio "$3" "$2")" "x inflate" 1.5 at-most
 }
 
+# Partials of BENCH_NODES nodes of 8 ranks (4096: a report of 32,768 ranks), of
+# few operations each, and of one node with many.
+partials() {
+    local k dir=$work/step nodes=${BENCH_NODES:-64} tools
+    tools=$(dirname "$dump")
+    mkdir -p "$dir/raw" "$dir/one"
+    "$gen" -o "$dir/one/n0" -n 4 -r 8 -i 4800 -k 0
+    "$tools/make_partials" "$dir/one" "$dir/partials"
+    echo "partials: $("$tools/merge_partials" "$dir/partials")"
+    echo "partials: $(gzip -1 < "$dir/partials/n0/partial.jpp" | wc -c) bytes of it by gzip -1"
+    for ((k = 0; k < nodes; k++)); do
+        "$gen" -o "$dir/raw/n$k" -n "$nodes" -r 8 -i 10 -k $k
+        "$tools/make_partials" -s "$dir/raw" "$dir/nodes" n$k
+    done
+    echo "partials of $nodes nodes: $("$tools/merge_partials" "$dir/nodes")"
+    command time -f "partials of $nodes nodes: figures in %e s, peak %M KB" \
+        "$dump" -t 2 -P "$dir/nodes" none "$dir/raw"
+    rm -rf "$dir"
+}
+
 # The same records as the recorder has them.
 recordings() { # FOLDER-OF-LOGS
     local ops log
@@ -186,4 +206,5 @@ mkdir "$work/small"
 t=$(medians "$dump stat $work/small" |
     awk '{ printf "%.1f", $1 * 1000 }')
 floor "small job (8 files)" "$t" ms 20 at-most
+partials
 [ "${BENCH_STRICT:-0}" != 1 ] || exit "$missed"

@@ -1,6 +1,9 @@
 /* dump_result.c - print an aggregation as CSV for the tests' comparisons.
  *
- * dump_result [-t THREADS] [-m BYTES] [-p BYTES] stat|join|all INPUT...
+ * dump_result [-t THREADS] [-m BYTES] [-p BYTES] [-P PARTIALS] stat|join|all
+ *     INPUT...
+ * PARTIALS holds <node>/partial.jpp of the folders of the first input; on
+ * stderr, how many were used and why others were not.
  * stat and join have the columns of shared/samples/inspector/golden; all prints
  * every figure of the result, so equal results give equal bytes.
  */
@@ -121,11 +124,11 @@ static void print_ops(const struct jp_result *r)
         const struct jp_op *o = &r->ops[i];
 
         printf("op %" PRIu32 " %s %" PRIu64 " %" PRIu64 " n %" PRIu32
-               "/%" PRIu32 " first %" PRId64 " exec %" PRIu64 " %" PRIu64
-               " %" PRIu64 " busbw %" PRIu64 " %" PRIu64 " %" PRIu64
+               "/%" PRIu32 "/%" PRIu32 " first %" PRId64 " exec %" PRIu64
+               " %" PRIu64 " %" PRIu64 " busbw %" PRIu64 " %" PRIu64 " %" PRIu64
                " dump %" PRIu64 " %" PRIu64 "\n",
                o->comm, r->coll_names[o->coll], o->sn, o->bytes, o->n,
-               o->n_busbw,
+               o->n_busbw, o->n_exec,
                o->min_rank == UINT32_MAX ? -1 : (int64_t) o->min_rank,
                o->exec_min_us, o->exec_max_us, o->exec_sum_us,
                o->busbw_sum_micro, o->busbw_min_micro, o->busbw_max_micro,
@@ -148,6 +151,12 @@ static void print_quality(const struct jp_result *r)
            q->unknown_lines, q->nan_busbw, (int) q->expected_kind, q->expected,
            q->unseen_records, q->lost, q->ranks_seen, q->ranks_expected,
            q->left_out_records, q->shared_ranks, !q->waits_unknown);
+    printf("untimed %" PRIu64 " partly %" PRIu64 " traces %" PRIu64
+           " overflow %" PRIu64 " most",
+           q->untimed_records, q->partly_timed, q->traces, q->overflow_records);
+    for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
+        printf(" %" PRIu64, q->trace_most[i]);
+    putchar('\n');
     for (size_t i = 0; i < q->n_notes; i++)
         printf("note %s: %s\n",
                strrchr(q->notes[i].path, '/')
@@ -156,21 +165,29 @@ static void print_quality(const struct jp_result *r)
                q->notes[i].what);
 }
 
+static void on_note(void *arg, const char *node, const char *why)
+{
+    (void) arg;
+    fprintf(stderr, "%s: %s\n", node, why);
+}
+
 int main(int argc, char **argv)
 {
-    struct jp_aggregate_options options = {0};
+    struct jp_aggregate_options options = {.note = on_note};
     struct jp_result *r;
     struct jp_error err = {""};
     const char *what;
     int opt;
 
-    while ((opt = getopt(argc, argv, "t:m:p:")) != -1) {
+    while ((opt = getopt(argc, argv, "t:m:p:P:")) != -1) {
         if (opt == 't')
             options.threads = (unsigned) strtoul(optarg, NULL, 10);
         else if (opt == 'm')
             options.memory_bytes = strtoull(optarg, NULL, 10);
         else if (opt == 'p')
             options.piece_bytes = strtoull(optarg, NULL, 10);
+        else if (opt == 'P')
+            options.partials = optarg;
         else
             return 2;
     }
@@ -183,6 +200,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "dump_result: %s\n", err.text);
         return 5;
     }
+    if (options.partials)
+        fprintf(stderr, "%" PRIu64 " partials\n", r->quality.partial_nodes);
     if (!strcmp(what, "stat")) {
         print_stat(r);
     } else if (!strcmp(what, "join")) {

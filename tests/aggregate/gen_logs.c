@@ -1,8 +1,8 @@
 /* gen_logs.c - Inspector logs of a made-up training run, for tests and bench.
  *
  * gen_logs -o DIR [-n NODES] [-r RANKS_PER_NODE] [-i ITERATIONS] [-c CHANNELS]
- *          [-l LATE_RANK] [-s SEED]
- * One file a rank, as the plugin names it. Communicators: world, tp (the ranks
+ *          [-l LATE_RANK] [-s SEED] [-k NODE]
+ * NODE, from 0: only this one's files. One file a rank, as the plugin names it. Communicators: world, tp (the ranks
  * of a node), dp (equal ranks of all nodes), one of a single rank. An iteration
  * is 6 AllGather and 6 ReduceScatter in tp, 2 AllReduce in dp, 1 in world, 1
  * alone. CHANNELS > 0 writes verbose traces. LATE_RANK comes 200 us late to
@@ -19,7 +19,7 @@
 
 struct shape {
     unsigned nodes, per_node, iterations, channels;
-    long late;
+    long late, only;
     uint64_t seed;
     const char *dir;
 };
@@ -168,10 +168,10 @@ static int write_file(const struct shape *s, unsigned rank)
 
 int main(int argc, char **argv)
 {
-    struct shape s = {.nodes = 2, .per_node = 4, .iterations = 10, .late = -1};
+    struct shape s = {.nodes = 2, .per_node = 4, .iterations = 10, .late = -1, .only = -1};
     int opt;
 
-    while ((opt = getopt(argc, argv, "o:n:r:i:c:l:s:")) != -1) {
+    while ((opt = getopt(argc, argv, "o:n:r:i:c:l:s:k:")) != -1) {
         unsigned long v = optarg ? strtoul(optarg, NULL, 10) : 0;
 
         switch (opt) {
@@ -193,6 +193,9 @@ int main(int argc, char **argv)
         case 'l':
             s.late = (long) v;
             break;
+        case 'k':
+            s.only = (long) v;
+            break;
         case 's':
             s.seed = v;
             break;
@@ -203,7 +206,8 @@ int main(int argc, char **argv)
     if (!s.dir || !s.nodes || !s.per_node || optind < argc) {
         fprintf(stderr,
                 "usage: gen_logs -o DIR [-n NODES] [-r RANKS_PER_NODE] "
-                "[-i ITERATIONS] [-c CHANNELS] [-l LATE_RANK] [-s SEED]\n");
+                "[-i ITERATIONS] [-c CHANNELS] [-l LATE_RANK] [-s SEED] "
+                "[-k NODE]\n");
         return 2;
     }
     if (mkdir(s.dir, 0700) < 0 && errno != EEXIST) {
@@ -211,7 +215,8 @@ int main(int argc, char **argv)
         return 5;
     }
     for (unsigned rank = 0; rank < s.nodes * s.per_node; rank++)
-        if (write_file(&s, rank) < 0)
+        if ((s.only < 0 || (unsigned long) s.only == rank / s.per_node) &&
+            write_file(&s, rank) < 0)
             return 5;
     return 0;
 }

@@ -1,0 +1,63 @@
+/* partial.h - nodes/<node>/partial.jpp: a node's records, joined beforehand.
+ *
+ * What one node's logs say as a struct join says it, packed: per operation the
+ * node's sums, and per rank the times from which the waits are made once it is
+ * known which operations are complete. Merged, partials give what the logs
+ * themselves would have given, to the byte. The layout is
+ * docs/partial-format.md.
+ *
+ * A partial names the files it was made from; it counts only while each of them
+ * has the size and the time it had then, and no other log is beside them. Like
+ * every file it is foreign input: bounds are those of the readers of logs, and
+ * a partial is taken whole or not at all.
+ */
+#ifndef JP_AGGREGATE_PARTIAL_H
+#define JP_AGGREGATE_PARTIAL_H
+
+#include <stdio.h>
+
+#include "common/error.h"
+#include "orchestrator/aggregate/join.h"
+#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/ingest/logwalk.h"
+
+enum { PARTIAL_VERSION = 1 };
+
+/* A log that a partial was made from; path is relative to raw/<node>/. */
+struct partial_file {
+    char *path;
+    uint64_t size;
+    int64_t mtime_us;
+    struct join_file read;
+};
+
+struct partial {
+    FILE *stream;
+    uint8_t *bytes; /* of the block being read */
+    size_t room;
+    struct partial_file *files; /* sorted by path */
+    size_t n_files;
+    bool over; /* partial_load: the memory bound was hit */
+};
+
+/* Opens a partial and reads its list of files. NULL and err: there is none
+ * (errno ENOENT), or it is cut, damaged or of another version. */
+struct partial *partial_open(const char *path, struct jp_error *err);
+/* The same over bytes, borrowed until the close. */
+struct partial *partial_open_bytes(const void *bytes, size_t n,
+                                   struct jp_error *err);
+/* The rest, as a join of its own for join_merge; caller destroys. Once an open.
+ * NULL and err: damaged, or no memory, or over. */
+struct join *partial_load(struct partial *partial, struct join_budget *budget,
+                          struct jp_error *err);
+void partial_close(struct partial *partial);
+
+/* Writes a finished join (its strays are sorted; its blocks get sorted, so it
+ * is then good for join_destroy only) and the files it was made from, whose
+ * paths lose their first `skip` bytes. -1 and err: it does not fit the format
+ * (a name too long, too many lanes), or the stream failed. */
+int partial_write(FILE *stream, struct join *join,
+                  const struct jp_logwalk *walk, size_t skip,
+                  const struct join_file *files, struct jp_error *err);
+
+#endif

@@ -1,0 +1,186 @@
+/* partial_files.c - the logs that a partial was made from. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/aggregate/partial_parts.h"
+
+enum { MAX_FILES = 1 << 20 };
+
+/* flags of a file */
+enum { IS_CUT = 1, IS_TRACE = 2, IS_FOREIGN = 4 };
+
+struct list {
+    const struct jp_logwalk *walk;
+    size_t skip;
+    const struct join_file *files;
+};
+
+/* A text of any length; jpr_put_text cuts at 1,024 bytes. */
+static void put_long_text(struct jpr_out *out, const char *text)
+{
+    size_t n = strlen(text);
+
+    jpr_put_u64(out, n);
+    jpr_put_bytes(out, text, n);
+}
+
+static void put_trace(struct jpr_out *out, const struct join_file *f)
+{
+    jpr_put_u64(out, f->records);
+    jpr_put_u64(out, f->untimed);
+    jpr_put_u64(out, f->partly);
+    jpr_put_u64(out, f->missing);
+    for (unsigned i = 0; i < TRACE_POOLS; i++)
+        jpr_put_u64(out, f->pools[i]);
+}
+
+static unsigned flags_of(const struct join_file *f)
+{
+    return (f->cut ? IS_CUT : 0u) | (f->trace ? IS_TRACE : 0u) |
+           (f->foreign ? IS_FOREIGN : 0u);
+}
+
+static void put_file(struct jpr_out *out, const struct jp_logfile *log,
+                     size_t skip, const struct join_file *f)
+{
+    put_long_text(out, log->path + skip);
+    jpr_put_u64(out, log->size);
+    jpr_put_i64(out, log->mtime_us);
+    jpr_put_u64(out, flags_of(f));
+    jpr_put_u64(out, f->bytes);
+    jpr_put_u64(out, f->lines);
+    jpr_put_u64(out, f->odd_lines);
+    jpr_put_u64(out, f->bad_lines);
+    jpr_put_u64(out, f->other_lines);
+    jpr_put_u64(out, f->bad_line);
+    jpr_put_text(out, f->why);
+    jpr_put_text(out, f->trouble);
+    if (f->trace)
+        put_trace(out, f);
+}
+
+static void put_list(struct jpr_out *out, const void *arg)
+{
+    const struct list *list = arg;
+
+    jpr_put_u64(out, list->walk->n_logs);
+    for (size_t i = 0; i < list->walk->n_logs; i++)
+        put_file(out, &list->walk->logs[i], list->skip, &list->files[i]);
+}
+
+int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
+                      size_t skip, const struct join_file *files)
+{
+    const struct list list = {walk, skip, files};
+
+    for (size_t i = 0; i < walk->n_logs; i++) {
+        if (files[i].unreadable)
+            return error_set(w->err, "%.200s is not readable",
+                             walk->logs[i].path);
+        if (files[i].recorder)
+            return error_set(w->err, "%.200s is a recording",
+                             walk->logs[i].path);
+        if (strlen(walk->logs[i].path) >= PATH_MAX)
+            return error_set(w->err, "a name is too long");
+    }
+    return partial_put_block(w, PARTIAL_FILES, put_list, &list);
+}
+
+/* A text of any length; malloc'ed. NULL: bad or no memory. */
+static char *get_long_text(struct jpr_in *in, size_t max)
+{
+    size_t n = (size_t) jpr_get_bounded(in, max);
+    char *text;
+
+    if (in->bad || n > (size_t) (in->end - in->at))
+        return NULL;
+    text = malloc(n + 1);
+    if (!text)
+        return NULL;
+    memcpy(text, in->at, n);
+    text[n] = '\0';
+    in->at += n;
+    if (strlen(text) == n)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static bool get_short_text(struct jpr_in *in, char *buf, size_t size)
+{
+    const char *text;
+    size_t n = jpr_get_text(in, &text);
+
+    if (in->bad || n >= size || memchr(text, '\0', n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char) text[i] < 0x20 || text[i] == 0x7f)
+            return false;
+    memcpy(buf, text, n);
+    buf[n] = '\0';
+    return true;
+}
+
+static bool get_trace(struct jpr_in *in, struct join_file *f)
+{
+    f->records = jpr_get_u64(in);
+    f->untimed = jpr_get_bounded(in, f->records);
+    f->partly = jpr_get_bounded(in, f->records);
+    f->missing = jpr_get_u64(in);
+    for (unsigned i = 0; i < TRACE_POOLS; i++)
+        f->pools[i] = jpr_get_u64(in);
+    return !in->bad;
+}
+
+/* False: it is of two kinds. */
+static bool get_flags(struct jpr_in *in, struct join_file *f)
+{
+    uint64_t flags = jpr_get_bounded(in, 7);
+
+    f->cut = flags & IS_CUT;
+    f->trace = flags & IS_TRACE;
+    f->foreign = flags & IS_FOREIGN;
+    return !f->trace || !f->foreign;
+}
+
+static bool get_file(struct jpr_in *in, struct partial_file *file)
+{
+    struct join_file *f = &file->read;
+    bool good;
+
+    file->path = get_long_text(in, PATH_MAX);
+    file->size = jpr_get_u64(in);
+    file->mtime_us = jpr_get_i64(in);
+    good = get_flags(in, f);
+    f->bytes = jpr_get_u64(in);
+    f->lines = jpr_get_u64(in);
+    f->odd_lines = jpr_get_u64(in);
+    f->bad_lines = jpr_get_u64(in);
+    f->other_lines = jpr_get_u64(in);
+    f->bad_line = jpr_get_u64(in);
+    return good && file->path && get_short_text(in, f->why, sizeof(f->why)) &&
+           get_short_text(in, f->trouble, sizeof(f->trouble)) &&
+           (!f->trace || get_trace(in, f)) && !in->bad;
+}
+
+int partial_get_files(struct partial *partial, struct jpr_in *in)
+{
+    size_t n = (size_t) jpr_get_bounded(in, MAX_FILES);
+
+    /* a file takes a dozen bytes at least */
+    if (in->bad || n > (size_t) (in->end - in->at) / 13)
+        return -1;
+    partial->files = calloc(n + 1, sizeof(*partial->files));
+    if (!partial->files)
+        return -1;
+    for (partial->n_files = 0; partial->n_files < n;) {
+        struct partial_file *file = &partial->files[partial->n_files++];
+
+        if (!get_file(in, file) ||
+            (file > partial->files && strcmp(file[-1].path, file->path) >= 0))
+            return -1;
+    }
+    return in->at == in->end ? 0 : -1;
+}

@@ -1,0 +1,133 @@
+/* partial_parts.h - what writer and reader of partials share: for partial*.c
+ * only.
+ *
+ * docs/partial-format.md describes what the functions named after its sections
+ * write and read.
+ */
+#ifndef JP_AGGREGATE_PARTIAL_PARTS_H
+#define JP_AGGREGATE_PARTIAL_PARTS_H
+
+#include <stdio.h>
+
+#include "orchestrator/aggregate/join_parts.h"
+#include "orchestrator/aggregate/partial.h"
+#include "orchestrator/ingest/bandwidth.h"
+#include "plugins/nccl_recorder/jpr_bytes.h"
+
+enum {
+    PARTIAL_HEAD_BYTES = 12,
+    PARTIAL_FRAME_BYTES = 12,
+    PARTIAL_MAX_BLOCK = 64 << 20, /* bytes of a payload */
+    PARTIAL_ROWS = 1024,          /* operations of a block */
+};
+
+/* Numbers are the file's; never reuse one. */
+enum partial_block {
+    PARTIAL_FILES = 1,
+    PARTIAL_TABLES = 2, /* functions, communicators, members, totals */
+    PARTIAL_PAIRS = 3,  /* Send and Recv */
+    PARTIAL_BITS = 4,   /* sequence numbers of Send and Recv, by member */
+    PARTIAL_STRAYS = 5,
+    PARTIAL_OPS = 6,
+    PARTIAL_END = 7,
+};
+
+/* --- writing --- */
+
+struct partial_out {
+    FILE *stream;
+    struct jpr_out out; /* a block's payload; grows */
+    const struct join *join;
+    struct join_member **members; /* by communicator */
+    uint32_t *first;              /* of a communicator, n_comms + 1 */
+    uint32_t *place;              /* of the join's members among these */
+    uint64_t blocks;
+    struct jp_error *err;
+};
+
+/* Puts a payload into out; called again with more room where it was full. */
+typedef void partial_put(struct jpr_out *out, const void *arg);
+/* 0 or -1 with err. */
+int partial_put_block(struct partial_out *w, enum partial_block type,
+                      partial_put *put, const void *arg);
+
+int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
+                      size_t skip, const struct join_file *files);
+int partial_put_tables(struct partial_out *w);
+int partial_put_pairs(struct partial_out *w);
+int partial_put_bits(struct partial_out *w);
+int partial_put_strays(struct partial_out *w);
+int partial_put_series(struct partial_out *w, uint32_t comm,
+                       struct join_series *series);
+
+/* --- reading --- */
+
+struct partial_rows; /* work space of partial_rows_in.c */
+
+struct partial_in {
+    struct jpr_in in;
+    struct join *join;
+    /* members stand by communicator, as in the writer */
+    uint32_t *first;
+    struct partial_rows *rows;
+};
+
+/* Each reads one block's payload: 0, or -1: it is not so, or no memory. */
+int partial_get_files(struct partial *partial, struct jpr_in *in);
+int partial_get_tables(struct partial_in *r);
+int partial_get_pairs(struct partial_in *r);
+int partial_get_bits(struct partial_in *r);
+int partial_get_strays(struct partial_in *r);
+int partial_get_ops(struct partial_in *r);
+struct partial_rows *partial_rows_create(void);
+void partial_rows_destroy(struct partial_rows *rows);
+
+/* Signed numbers that are mostly 0, modulo 2^64: nothing, the others with their
+ * distances, or all. */
+void partial_put_column(struct jpr_out *out, const uint64_t *values, size_t n);
+bool partial_get_column(struct jpr_in *in, uint64_t *values, size_t n);
+
+/* jpr_get_u64, quick where it is one byte. */
+static inline uint64_t partial_get(struct jpr_in *in)
+{
+    if (in->at < in->end && *in->at < 0x80)
+        return *in->at++;
+    return jpr_get_u64(in);
+}
+
+/* jpr_get_i64 the same way. */
+static inline uint64_t partial_get_signed(struct jpr_in *in)
+{
+    uint64_t code = partial_get(in);
+
+    return (code >> 1) ^ (0 - (code & 1));
+}
+
+/* --- the expected bandwidth --- */
+
+/* 1e-6 GB/s times us that a record of this size has if its bandwidth follows
+ * from its time; integers below 2^53 as a rule, so every machine has the same.
+ */
+static inline double partial_work(enum bandwidth_rule rule, uint32_t n_ranks,
+                                  uint64_t bytes)
+{
+    double n = (double) n_ranks, work = 1000.0 * (double) bytes;
+
+    if (rule == BANDWIDTH_SHARE)
+        work *= n - 1;
+    else if (rule == BANDWIDTH_ALL_REDUCE)
+        work = n_ranks ? 2 * (n - 1) * work / n : 0;
+    else if (rule != BANDWIDTH_ONE)
+        work = 0;
+    return work < 0 ? 0 : work < 9e18 ? work : 9e18;
+}
+
+static inline uint64_t partial_rate(double work, uint64_t exec_us)
+{
+    /* below 2^63, and signed conversions are one instruction */
+    return exec_us
+               ? (uint64_t) (int64_t) (work / (double) (int64_t) exec_us + 0.5)
+               : 0;
+}
+
+#endif

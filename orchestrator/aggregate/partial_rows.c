@@ -1,0 +1,308 @@
+/* partial_rows.c - pack the operations of a series, column by column. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/partial_parts.h"
+
+/* Up to PARTIAL_ROWS operations of a series and the members that have any of
+ * the series. */
+struct chunk {
+    uint32_t comm, n_ranks;
+    const struct join_series *series;
+    enum bandwidth_rule rule;
+    size_t n;
+    uint64_t sn[PARTIAL_ROWS];
+    const struct join_row *rows[PARTIAL_ROWS];
+    uint64_t sizes[PARTIAL_ROWS]; /* distinct ones, ascending */
+    size_t n_sizes;
+    uint16_t size_at[PARTIAL_ROWS];
+    struct join_lane **lanes; /* NULL: the member has none of the series */
+    struct join_member *const *members;
+    uint32_t n_members, n_lanes;
+    bool derived; /* the rows' times follow from the lanes' */
+    uint64_t rate_sum[PARTIAL_ROWS]; /* follows from the times */
+    /* the lane in hand */
+    bool there[PARTIAL_ROWS];
+    uint32_t exec[PARTIAL_ROWS];
+    /* a column in hand */
+    uint64_t column[PARTIAL_ROWS];
+};
+
+static void put_numbers(struct jpr_out *out, const struct chunk *c)
+{
+    size_t runs = 0, end;
+    uint64_t next = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        runs += i == 0 || c->sn[i] != c->sn[i - 1] + 1;
+    jpr_put_u64(out, runs);
+    for (size_t i = 0; i < c->n; i = end) {
+        for (end = i + 1; end < c->n && c->sn[end] == c->sn[end - 1] + 1;)
+            end++;
+        jpr_put_u64(out, c->sn[i] - next);
+        jpr_put_u64(out, end - i);
+        next = c->sn[end - 1] + 1;
+    }
+}
+
+static void put_sizes(struct jpr_out *out, const struct chunk *c)
+{
+    jpr_put_u64(out, c->n_sizes);
+    for (size_t i = 0; i < c->n_sizes; i++)
+        jpr_put_u64(out, i ? c->sizes[i] - c->sizes[i - 1] : c->sizes[0]);
+    for (size_t i = 0; i < c->n && c->n_sizes > 1; i++)
+        jpr_put_u64(out, c->size_at[i]);
+}
+
+/* Looks up which operations the member has, and its times. */
+static void gather(struct chunk *c, const struct join_lane *lane)
+{
+    const struct join_lane_block *block = NULL;
+
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t number = c->sn[i] / JOIN_BLOCK;
+        unsigned k = c->sn[i] % JOIN_BLOCK;
+
+        if (i == 0 || number != c->sn[i - 1] / JOIN_BLOCK)
+            block = blockmap_find(&lane->blocks, number);
+        c->there[i] = block && block->seen >> k & 1;
+        c->exec[i] = c->there[i] && lane->journal ? block->exec[k] : 0;
+    }
+}
+
+static void put_presence(struct jpr_out *out, const struct chunk *c)
+{
+    size_t there = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        there += c->there[i];
+    jpr_put_u64(out, there < c->n);
+    for (size_t i = 0; i < c->n && there < c->n; i += 8) {
+        uint8_t bits = 0;
+
+        for (size_t k = 0; k < 8 && i + k < c->n; k++)
+            bits |= (uint8_t) (c->there[i + k] << k);
+        jpr_put_bytes(out, &bits, 1);
+    }
+}
+
+static void put_lanes(struct jpr_out *out, struct chunk *c)
+{
+    uint32_t next = 0;
+
+    jpr_put_u64(out, c->n_lanes);
+    for (uint32_t i = 0; i < c->n_members && !out->full; i++) {
+        if (!c->lanes[i])
+            continue;
+        jpr_put_u64(out, i - next);
+        next = i + 1;
+        gather(c, c->lanes[i]);
+        put_presence(out, c);
+    }
+}
+
+/* The shortest times, each from the last one of its size. */
+static void put_shortest(struct jpr_out *out, struct chunk *c)
+{
+    memset(c->column, 0, sizeof(c->column));
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t *last = &c->column[c->size_at[i]];
+
+        jpr_put_delta(out, c->rows[i]->exec_min, *last);
+        *last = c->rows[i]->exec_min;
+    }
+}
+
+/* The members' times: 0 without one, else above the shortest and 1, or as the
+ * journal has them. */
+static void put_times(struct jpr_out *out, struct chunk *c)
+{
+    memset(c->rate_sum, 0, sizeof(c->rate_sum));
+    for (uint32_t i = 0; i < c->n_members && !out->full; i++) {
+        if (!c->lanes[i])
+            continue;
+        gather(c, c->lanes[i]);
+        for (size_t k = 0; k < c->n; k++) {
+            uint64_t bytes = c->rows[k]->bytes;
+
+            if (!c->there[k])
+                continue;
+            c->rate_sum[k] += partial_rate(
+                partial_work(c->rule, c->n_ranks, bytes), c->exec[k]);
+            if (!c->derived)
+                jpr_put_u64(out, c->exec[k]);
+            else if (c->n_lanes > 1)
+                jpr_put_u64(out, c->exec[k]
+                                     ? c->exec[k] + 1 - c->rows[k]->exec_min
+                                     : 0);
+        }
+    }
+}
+
+/* What the lanes' times do not tell: how many have one, longest, sum, and who
+ * was the last. */
+static void put_sums(struct jpr_out *out, struct chunk *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->n - c->rows[i]->n_exec;
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->exec_max - c->rows[i]->exec_min;
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->exec_sum -
+                       c->rows[i]->n_exec * c->rows[i]->exec_min;
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++) /* JOIN_NO_RANK becomes 0 */
+        c->column[i] = c->rows[i]->n == 1 ? 0 : c->rows[i]->min_rank + 1;
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++) {
+        double work = partial_work(c->rule, c->n_ranks, c->rows[i]->bytes);
+        uint32_t n = c->rows[i]->n_exec;
+
+        c->rate_sum[i] = n ? n * partial_rate(work, c->rows[i]->exec_sum / n)
+                           : 0;
+    }
+}
+
+/* Bandwidths, where they are not what time and size say. */
+static void put_bandwidths(struct jpr_out *out, struct chunk *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->busbw_sum - c->rate_sum[i];
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] =
+            c->rows[i]->busbw_min -
+            partial_rate(partial_work(c->rule, c->n_ranks, c->rows[i]->bytes),
+                         c->rows[i]->exec_max);
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] =
+            c->rows[i]->busbw_max -
+            partial_rate(partial_work(c->rule, c->n_ranks, c->rows[i]->bytes),
+                         c->rows[i]->exec_min);
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->n - c->rows[i]->n_busbw;
+    partial_put_column(out, c->column, c->n);
+}
+
+static void put_dumps(struct jpr_out *out, struct chunk *c)
+{
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        c->column[i] = c->rows[i]->dump_min - last;
+        last = c->rows[i]->dump_min;
+    }
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->dump_max - c->rows[i]->dump_min;
+    partial_put_column(out, c->column, c->n);
+}
+
+static void put_chunk(struct jpr_out *out, const void *arg)
+{
+    struct chunk *c = (struct chunk *) (uintptr_t) arg;
+
+    jpr_put_u64(out, c->comm);
+    jpr_put_u64(out, c->series->func);
+    jpr_put_u64(out, c->rule);
+    jpr_put_u64(out, c->n);
+    put_numbers(out, c);
+    put_sizes(out, c);
+    put_lanes(out, c);
+    jpr_put_u64(out, !c->derived);
+    put_shortest(out, c);
+    if (c->derived || c->series->barrier)
+        put_times(out, c);
+    if (!c->derived)
+        put_sums(out, c);
+    put_bandwidths(out, c);
+    put_dumps(out, c);
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The table of sizes, and whether all times are in the lanes. */
+static void prepare(struct chunk *c)
+{
+    size_t kept = 0;
+
+    c->derived = c->series->barrier;
+    for (size_t i = 0; i < c->n; i++) {
+        c->sizes[i] = c->rows[i]->bytes;
+        c->derived = c->derived && c->rows[i]->exec_max < JOIN_LONG_US;
+    }
+    qsort(c->sizes, c->n, sizeof(*c->sizes), compare);
+    for (size_t i = 0; i < c->n; i++)
+        if (i == 0 || c->sizes[i] != c->sizes[kept - 1])
+            c->sizes[kept++] = c->sizes[i];
+    c->n_sizes = kept;
+    for (size_t i = 0; i < c->n; i++) {
+        const uint64_t *at = bsearch(&c->rows[i]->bytes, c->sizes, kept,
+                                     sizeof(*c->sizes), compare);
+
+        c->size_at[i] = (uint16_t) (at - c->sizes);
+    }
+}
+
+static int put_blocks(struct partial_out *w, struct chunk *c, void **blocks,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct join_block *block = blocks[i];
+
+        for (unsigned k = 0; k < JOIN_BLOCK; k++)
+            if (block->rows[k].n) {
+                c->sn[c->n] = block->number * JOIN_BLOCK + k;
+                c->rows[c->n++] = &block->rows[k];
+            }
+        if (!c->n || (i + 1 < n && c->n + JOIN_BLOCK <= PARTIAL_ROWS))
+            continue;
+        prepare(c);
+        if (partial_put_block(w, PARTIAL_OPS, put_chunk, c) < 0)
+            return -1;
+        c->n = 0;
+    }
+    return 0;
+}
+
+int partial_put_series(struct partial_out *w, uint32_t comm,
+                       struct join_series *series)
+{
+    struct chunk *c = calloc(1, sizeof(*c));
+    size_t n = series->blocks.n;
+    int rc = -1;
+
+    if (!c)
+        return error_set(w->err, "out of memory");
+    c->comm = comm;
+    c->n_ranks = w->join->comms[comm]->n_ranks;
+    c->series = series;
+    c->rule = bandwidth_find(w->join->funcs[series->func]);
+    c->members = w->members + w->first[comm];
+    c->n_members = w->first[comm + 1] - w->first[comm];
+    c->lanes = calloc((size_t) c->n_members + 1, sizeof(struct join_lane *));
+    if (!c->lanes) {
+        error_set(w->err, "out of memory");
+        goto out;
+    }
+    for (uint32_t i = 0; i < c->n_members; i++)
+        for (uint32_t k = 0; k < c->members[i]->n_lanes; k++)
+            if (c->members[i]->lanes[k]->series == series) {
+                c->lanes[i] = c->members[i]->lanes[k];
+                c->n_lanes++;
+            }
+    rc = put_blocks(w, c, blockmap_sort(&series->blocks), n);
+out:
+    free(c->lanes);
+    free(c);
+    return rc;
+}

@@ -1,0 +1,266 @@
+/* partial_rows_values.c - unpack what operations say, once they are found. */
+#include "orchestrator/aggregate/partial_rows_in.h"
+
+#include <string.h>
+
+#define NOBODY (UINT32_MAX - 1) /* no rank had the shortest time so far */
+
+static bool get_shortest(struct jpr_in *in, struct partial_rows *c)
+{
+    uint64_t max = c->derived ? JOIN_LONG_US - 1 : INSPECTOR_MAX_TIME_US;
+    uint64_t *last = c->column;
+
+    memset(c->column, 0, sizeof(c->column));
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t v = last[c->size_at[i]] + partial_get_signed(in);
+
+        if (v > max)
+            return false;
+        last[c->size_at[i]] = c->shortest[i] = v;
+    }
+    return !in->bad;
+}
+
+/* One time of a lane into the sums of its operation. False: too long. */
+static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
+                              uint32_t rank)
+{
+    if (above >= JOIN_LONG_US - c->shortest[i] || !c->shortest[i])
+        return false;
+    c->timed[i]++;
+    c->above_sum[i] += above;
+    if (above > c->above[i])
+        c->above[i] = above;
+    if (!above)
+        c->min_rank[i] = c->min_rank[i] == NOBODY ? rank : JOIN_NO_RANK;
+    c->rate_sum[i] +=
+        partial_rate(c->work[c->size_at[i]], c->shortest[i] + above);
+    return true;
+}
+
+/* The same as the journal has it; the sums come later. */
+static inline bool take_whole(struct partial_rows *c, size_t i, uint64_t time)
+{
+    if (time > JOIN_LONG_US)
+        return false;
+    if (!c->timed[i] || time < c->lane_min[i])
+        c->lane_min[i] = time;
+    if (time > c->lane_max[i])
+        c->lane_max[i] = time;
+    c->timed[i]++;
+    return true;
+}
+
+/* The lane's block of an operation; *keep: it has room for times. NULL: no
+ * memory. */
+static struct join_lane_block *block_of(struct partial_in *r,
+                                        const struct lane_in *from, uint64_t sn,
+                                        bool *keep)
+{
+    struct join_lane_block *block =
+        join_lane_block_get(r->join, from->lane, sn / JOIN_BLOCK);
+
+    *keep = from->lane->journal && !atomic_load(&r->join->budget->journal_off);
+    return block;
+}
+
+/* Bits and times of one lane. */
+static bool take_lane(struct partial_in *r, struct partial_rows *c,
+                      const struct lane_in *from)
+{
+    bool times = c->derived ? c->n_lanes > 1 : c->series->barrier;
+    struct join_lane_block *block = NULL;
+    uint32_t rank = from->member->rank;
+    uint64_t records = 0;
+    bool keep = false;
+
+    for (size_t i = 0; i < c->n; i++) {
+        unsigned k = c->sn[i] % JOIN_BLOCK;
+        uint64_t time, code;
+
+        if (from->there && !(from->there[i / 8] >> i % 8 & 1))
+            continue;
+        if ((!block || block->number != c->sn[i] / JOIN_BLOCK) &&
+            !(block = block_of(r, from, c->sn[i], &keep)))
+            return false;
+        /* 0: the record has no time */
+        code = times ? partial_get(&r->in) : c->derived && c->shortest[i];
+        time = code && c->derived ? c->shortest[i] + code - 1 : code;
+        if (code && !(c->derived ? take_above(c, i, code - 1, rank)
+                                 : take_whole(c, i, time)))
+            return false;
+        if (!c->derived)
+            c->min_rank[i] = rank;
+        if (keep)
+            block->exec[k] = (uint32_t) time;
+        block->seen |= UINT64_C(1) << k;
+        c->seen[i]++;
+        records++;
+    }
+    from->member->records += records;
+    r->join->comms[c->comm]->records += records;
+    r->join->coll_records += records;
+    return !r->in.bad;
+}
+
+static bool get_times(struct partial_in *r, struct partial_rows *c)
+{
+    memset(c->above, 0, sizeof(c->above));
+    memset(c->above_sum, 0, sizeof(c->above_sum));
+    memset(c->rate_sum, 0, sizeof(c->rate_sum));
+    memset(c->seen, 0, sizeof(c->seen));
+    memset(c->timed, 0, sizeof(c->timed));
+    memset(c->lane_max, 0, sizeof(c->lane_max));
+    for (size_t i = 0; i < c->n; i++)
+        c->min_rank[i] = NOBODY;
+    for (uint32_t i = 0; i < c->n_lanes; i++)
+        if (!take_lane(r, c, &c->lanes[i]))
+            return false;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->derived && !c->timed[i] && !c->shortest[i])
+            c->min_rank[i] = JOIN_NO_RANK;
+        if (!c->seen[i] || c->min_rank[i] == NOBODY)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t in_journal(uint64_t exec_us)
+{
+    return exec_us < JOIN_LONG_US ? exec_us : JOIN_LONG_US;
+}
+
+/* How many records have a time; of a series with waits the lanes told it. */
+static bool get_timed(struct partial_in *r, struct partial_rows *c)
+{
+    if (!partial_get_column(&r->in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t timed = c->seen[i] - (uint32_t) c->column[i];
+
+        if (c->column[i] > c->seen[i] ||
+            (c->series->barrier && timed != c->timed[i]) ||
+            !timed != !c->shortest[i])
+            return false;
+        c->timed[i] = timed;
+    }
+    return true;
+}
+
+/* The longest time, which must be the lanes', and the sum. */
+static bool good_sums(const struct partial_rows *c, size_t i)
+{
+    uint64_t n = c->timed[i], above = c->above[i], sum = c->above_sum[i];
+
+    if (!n)
+        return !above && !sum;
+    return above <= INSPECTOR_MAX_TIME_US - c->shortest[i] && sum >= above &&
+           sum <= (n - 1) * above && /* one has none */
+           (!c->series->barrier ||
+            (c->lane_min[i] == in_journal(c->shortest[i]) &&
+             c->lane_max[i] == in_journal(c->shortest[i] + above)));
+}
+
+/* What the lanes' times did not tell. */
+static bool get_sums(struct partial_in *r, struct partial_rows *c)
+{
+    if (!get_timed(r, c) || !partial_get_column(&r->in, c->above, c->n) ||
+        !partial_get_column(&r->in, c->above_sum, c->n) ||
+        !partial_get_column(&r->in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t n = c->timed[i], rank = c->column[i] - 1;
+        uint64_t key = (uint64_t) c->comm << 32 | rank;
+
+        if (!good_sums(c, i) || (!n && c->column[i]))
+            return false;
+        c->rate_sum[i] =
+            n ? n * partial_rate(c->work[c->size_at[i]],
+                                 c->shortest[i] + c->above_sum[i] / n)
+              : 0;
+        if (c->seen[i] == 1 && n)
+            continue;
+        c->min_rank[i] = c->column[i] ? (uint32_t) rank : JOIN_NO_RANK;
+        if (c->column[i] &&
+            (rank >= INSPECTOR_MAX_RANKS ||
+             keymap_find(&r->join->member_map, key, 0) == KEYMAP_NONE))
+            return false;
+    }
+    return true;
+}
+
+static void put_rows(struct partial_rows *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct join_row *row = c->rows[i];
+
+        row->bytes = c->sizes[c->size_at[i]];
+        row->n = c->seen[i];
+        row->n_exec = c->timed[i];
+        row->min_rank = c->min_rank[i];
+        row->exec_min = c->shortest[i];
+        row->exec_max = c->shortest[i] + c->above[i];
+        row->exec_sum = c->timed[i] * c->shortest[i] + c->above_sum[i];
+        row->busbw_sum = c->rate_sum[i];
+        row->busbw_min = partial_rate(c->work[c->size_at[i]], row->exec_max);
+        row->busbw_max = partial_rate(c->work[c->size_at[i]], row->exec_min);
+    }
+}
+
+static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
+{
+    static const size_t members[] = {offsetof(struct join_row, busbw_sum),
+                                     offsetof(struct join_row, busbw_min),
+                                     offsetof(struct join_row, busbw_max)};
+
+    for (unsigned k = 0; k < 3; k++) {
+        if (!partial_get_column(in, c->column, c->n))
+            return false;
+        for (size_t i = 0; i < c->n; i++) {
+            uint64_t *at = (void *) ((char *) c->rows[i] + members[k]);
+            uint64_t n = k ? 1 : c->seen[i];
+
+            *at += c->column[i];
+            if (*at > n * INSPECTOR_MAX_BUSBW_MICRO)
+                return false;
+        }
+    }
+    if (!partial_get_column(in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->column[i] > c->seen[i])
+            return false;
+        c->rows[i]->n_busbw = c->seen[i] - (uint32_t) c->column[i];
+    }
+    return true;
+}
+
+static bool get_dumps(struct jpr_in *in, struct partial_rows *c)
+{
+    uint64_t last = 0;
+
+    if (!partial_get_column(in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++)
+        c->rows[i]->dump_min = last += c->column[i];
+    if (!partial_get_column(in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        struct join_row *row = c->rows[i];
+
+        row->dump_max = row->dump_min + c->column[i];
+        if (row->dump_min > INT64_MAX || row->dump_max > INT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool partial_get_values(struct partial_in *r, struct partial_rows *c)
+{
+    c->derived = !jpr_get_bounded(&r->in, 1);
+    if (!get_shortest(&r->in, c) || !get_times(r, c) ||
+        (!c->derived && !get_sums(r, c)))
+        return false;
+    put_rows(c);
+    return get_bandwidths(&r->in, c) && get_dumps(&r->in, c);
+}

@@ -1,0 +1,249 @@
+/* test_partial.c - partials that are cut, flipped and absurd. */
+#include "orchestrator/aggregate/partial_make.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "orchestrator/aggregate/partial.h"
+#include "orchestrator/aggregate/partial_parts.h"
+#include "tests/aggregate/partial_seal.h"
+#include "tests/common/tempdir.h"
+
+static void put_coll(FILE *f, unsigned rank, const char *func, unsigned sn,
+                     unsigned bytes)
+{
+    fprintf(f,
+            "{\"header\":{\"id\":\"0x1\",\"comm_name\":\"c\",\"rank\":%u,"
+            "\"n_ranks\":4,\"nnodes\":2},\"metadata\":{\"dump_timestamp_us\":"
+            "%u,\"hostname\":\"h\",\"pid\":%u},\"coll_perf\":{\"coll\":\"%s\","
+            "\"coll_sn\":%u,\"coll_msg_size_bytes\":%u,\"coll_exec_time_us\":"
+            "%u,\"coll_busbw_gbs\":%u.5}}\n",
+            rank, 1000 + sn, 7 + rank, func, sn, bytes, 10 + (sn + rank) % 3,
+            sn);
+}
+
+static void put_p2p(FILE *f, unsigned rank, unsigned sn)
+{
+    fprintf(f,
+            "{\"header\":{\"id\":\"0x1\",\"rank\":%u,\"n_ranks\":4,\"nnodes\":"
+            "2},\"metadata\":{\"hostname\":\"h\",\"pid\":%u},"
+            "\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_sn\":%u,\"p2p_peer\":3,"
+            "\"p2p_msg_size_bytes\":8,\"p2p_exec_time_us\":4,"
+            "\"p2p_busbw_gbs\":1}}\n",
+            rank, 7 + rank, sn);
+}
+
+/* Two ranks' logs in <dir>/n1: gaps, sizes, strays, Send. */
+static void put_logs(const char *dir)
+{
+    for (unsigned rank = 0; rank < 2; rank++) {
+        char *path = fileio_path("%s/n1/%u.log", dir, rank);
+        FILE *f;
+
+        f = fopen(path, "w");
+        assert_non_null(f);
+        for (unsigned sn = 0; sn < 6; sn++) {
+            put_coll(f, rank, "AllReduce", sn * (sn > 3 ? 50 : 1),
+                     64u << sn % 2);
+            put_coll(f, rank, "Broadcast", sn, 8);
+            put_p2p(f, rank, sn + 1);
+        }
+        put_coll(f, rank, "AllReduce", rank, 77);
+        fputs("rubbish\n", f);
+        fclose(f);
+        free(path);
+    }
+}
+
+/* Makes the partial of put_logs. Caller frees. */
+static uint8_t *make(const char *dir, size_t *n)
+{
+    const struct jp_aggregate_options options = {0};
+    struct jp_error err = {""};
+    char *raw = fileio_path("%s/n1", dir);
+    char *path = fileio_path("%s/partial.jpp", dir), *text;
+
+    assert_int_equal(fileio_mkdirs(raw, NULL), 0);
+    put_logs(dir);
+    if (partial_make(raw, path, &options, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(partial_estimate_ms(raw) > 0);
+    assert_int_equal(fileio_read(path, false, 1 << 20, &text, n, &err), 0);
+    free(raw);
+    free(path);
+    return (uint8_t *) text;
+}
+
+/* True: it was taken; err, where wanted, says why not. */
+static bool takes(const void *bytes, size_t n, struct jp_error *err)
+{
+    struct join_budget budget = {.limit = 64 << 20, .journal_limit = 32 << 20};
+    struct partial *partial = partial_open_bytes(bytes, n, err);
+    struct join *join = partial ? partial_load(partial, &budget, err) : NULL;
+    bool taken = join != NULL;
+
+    join_destroy(join);
+    partial_close(partial);
+    return taken;
+}
+
+static void keeps_all(void **state)
+{
+    struct join_budget budget = {.limit = 64 << 20, .journal_limit = 32 << 20};
+    struct jp_error err = {""};
+    struct partial *partial;
+    struct join *join;
+    size_t n;
+    uint8_t *bytes = make(*state, &n);
+
+    partial = partial_open_bytes(bytes, n, &err);
+    assert_non_null(partial);
+    assert_int_equal(partial->n_files, 2);
+    assert_string_equal(partial->files[1].path, "1.log");
+    assert_int_equal(partial->files[1].read.bad_lines, 1);
+    assert_int_equal(partial->files[1].read.lines, 20);
+    join = partial_load(partial, &budget, &err);
+    if (!join)
+        fail_msg("%s", err.text);
+    assert_int_equal(join->coll_records, 26);
+    assert_int_equal(join->n_strays, 2);
+    assert_int_equal(join->p2p_records, 12);
+    assert_int_equal(join->comms[0]->n_series, 2);
+    assert_int_equal(join->members[1]->pid, 8);
+    assert_string_equal(join->members[1]->host, "h");
+    join_destroy(join);
+    partial_close(partial);
+    free(bytes);
+}
+
+static void refuses_every_cut(void **state)
+{
+    size_t n;
+    uint8_t *bytes = make(*state, &n), *room = malloc(n);
+
+    assert_true(takes(bytes, n, NULL));
+    for (size_t i = 0; i < n; i++) {
+        struct jp_error err = {""};
+        uint8_t *cut = realloc(room, i ? i : 1);
+
+        assert_non_null(cut);
+        memcpy(cut, bytes, i);
+        room = cut;
+        assert_false(takes(cut, i, &err));
+        assert_true(*err.text);
+    }
+    free(room);
+    free(bytes);
+}
+
+static void refuses_every_flip(void **state)
+{
+    size_t n;
+    uint8_t *bytes = make(*state, &n);
+
+    for (size_t i = 0; i < 8 * n; i++) {
+        bytes[i / 8] ^= (uint8_t) (1u << i % 8);
+        assert_false(takes(bytes, n, NULL));
+        bytes[i / 8] ^= (uint8_t) (1u << i % 8);
+    }
+    assert_true(takes(bytes, n, NULL));
+    bytes = realloc(bytes, n + 1);
+    assert_non_null(bytes);
+    bytes[n] = 0;
+    assert_false(takes(bytes, n + 1, NULL));
+    free(bytes);
+}
+
+/* With right checks: taken or not, but never believed beyond its bounds. */
+static void survives_absurd_numbers(void **state)
+{
+    static const uint8_t odd[] = {0, 1, 2, 3, 0x7f, 0x80, 0xff};
+    size_t n, taken = 0, refused = 0;
+    uint8_t *bytes = make(*state, &n), *sealed = malloc(n);
+
+    assert_non_null(sealed);
+    for (size_t i = PARTIAL_HEAD_BYTES; i < n; i++)
+        for (size_t k = 0; k < sizeof(odd); k++) {
+            size_t len;
+
+            memcpy(sealed, bytes, n);
+            sealed[i] = odd[k];
+            len = partial_seal(sealed, n);
+            if (takes(sealed, len, NULL))
+                taken++;
+            else
+                refused++;
+        }
+    assert_true(taken > 100 && refused > 1000);
+    free(sealed);
+    free(bytes);
+}
+
+/* Sets one payload over all and asks for a refusal. */
+static void refuses_huge_lengths(void **state)
+{
+    uint8_t *bytes, *end;
+    struct jp_error err = {""};
+    size_t n;
+
+    bytes = make(*state, &n);
+    end = bytes + PARTIAL_HEAD_BYTES;
+    jpr_put_le32(end + 4, PARTIAL_MAX_BLOCK);
+    assert_false(takes(bytes, n, &err));
+    assert_string_equal(err.text, "the partial is cut");
+    jpr_put_le32(end + 4, PARTIAL_MAX_BLOCK + 1);
+    assert_false(takes(bytes, n, &err));
+    assert_string_equal(err.text, "the partial is damaged");
+    free(bytes);
+}
+
+static void leaves_nothing_on_failure(void **state)
+{
+    const struct jp_aggregate_options small = {.memory_bytes = 8192};
+    const struct jp_aggregate_options options = {0};
+    char *raw = fileio_path("%s/n1", (char *) *state);
+    char *none = fileio_path("%s/none", (char *) *state);
+    char *path = fileio_path("%s/other.jpp", (char *) *state);
+    struct jp_error err = {""};
+    size_t n;
+
+    free(make(*state, &n));
+    assert_int_equal(partial_make(raw, path, &small, &err), -1);
+    assert_non_null(strstr(err.text, "memory bound"));
+    assert_int_equal(partial_make(none, path, &options, &err), -1);
+    assert_int_equal(mkdir(none, 0700), 0);
+    assert_int_equal(partial_make(none, path, &options, &err), 1);
+    assert_int_equal(partial_estimate_ms(none), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    free(raw);
+    free(none);
+    free(path);
+}
+
+#define TEST(function)                                                         \
+    cmocka_unit_test_setup_teardown(function, tempdir_make, tempdir_drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(keeps_all),
+        TEST(refuses_every_cut),
+        TEST(refuses_every_flip),
+        TEST(survives_absurd_numbers),
+        TEST(refuses_huge_lengths),
+        TEST(leaves_nothing_on_failure),
+    };
+
+    return cmocka_run_group_tests_name("tests/aggregate/test_partial", tests,
+                                       NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* fuzz_partial.c - any bytes as a partial, also with right checks, to the
+ * result, merged with itself, and written again. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/partial.h"
+#include "orchestrator/aggregate/result_build.h"
+#include "tests/aggregate/partial_seal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct jp_result *r)
+{
+    uint64_t records = 0, of_ranks = 0;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = &r->ops[i];
+
+        assert(op->n > 0 && op->n_busbw <= op->n);
+        assert(op->coll < r->n_coll_names);
+        assert(op->exec_min_us <= op->exec_max_us);
+        assert(op->exec_max_us <= op->exec_sum_us);
+        records += op->n;
+    }
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        of_ranks += r->ranks[i].records;
+        assert(r->ranks[i].last_ops <= r->ranks[i].timed_ops);
+    }
+    assert(records == r->quality.coll_records && of_ranks == records);
+}
+
+/* The whole way to a result. */
+static void finish(struct join *join, const struct partial *partial)
+{
+    static int (*const steps[])(struct build *) = {
+        result_comms,   result_ranks, result_ops,     result_cells,
+        result_windows, result_p2p,   result_quality,
+    };
+    size_t n = partial->n_files;
+    struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
+    struct join_file *files = calloc(n + 1, sizeof(*files));
+    struct jp_logwalk walk = {.logs = logs, .n_logs = n};
+    struct build b = {.join = join, .walk = &walk, .files = files};
+
+    b.result = calloc(1, sizeof(*b.result));
+    if (!logs || !files || !b.result)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        logs[i].path = partial->files[i].path;
+        files[i] = partial->files[i].read;
+    }
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (steps[i](&b) < 0)
+            abort();
+    check(b.result);
+    result_destroy(b.result);
+    free(b.comm_at);
+    free(b.comm_from);
+    free(b.func_at);
+    free(files);
+    free(logs);
+}
+
+static struct join *load(const void *bytes, size_t n,
+                         struct join_budget *budget, struct partial **partial)
+{
+    struct jp_error err = {""};
+    struct join *join = NULL;
+
+    *partial = partial_open_bytes(bytes, n, &err);
+    if (*partial)
+        join = partial_load(*partial, budget, &err);
+    if (!join)
+        assert(*err.text);
+    return join;
+}
+
+/* What was read can be written and is the same then. */
+static void write_again(const void *bytes, size_t n, struct join_budget *budget)
+{
+    struct partial *partial, *same;
+    struct join *join = load(bytes, n, budget, &partial), *again;
+    struct jp_logwalk walk = {0};
+    uint64_t records;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f;
+
+    if (!join || budget->journal_off) {
+        join_destroy(join);
+        partial_close(partial);
+        return;
+    }
+    join_sort_strays(join);
+    records = join->coll_records;
+    f = open_memstream(&text, &len);
+    if (!f || partial_write(f, join, &walk, 0, NULL, NULL) < 0 || fclose(f))
+        abort();
+    join_destroy(join);
+    partial_close(partial);
+    budget->used = budget->journal_used = 0;
+    again = load(text, len, budget, &same);
+    assert(again && again->coll_records == records);
+    join_destroy(again);
+    partial_close(same);
+    free(text);
+}
+
+static void try_bytes(const void *bytes, size_t n)
+{
+    struct join_budget budget = {.limit = 64 << 20, .journal_limit = 16 << 20};
+    struct join *into = join_create(&budget, false), *join;
+    struct partial *partial, *twin;
+
+    if (!into)
+        abort();
+    join = load(bytes, n, &budget, &partial);
+    if (join) {
+        join_sort_strays(join);
+        if (join_merge(into, join) == JOIN_OK) {
+            join_sort_strays(into);
+            finish(into, partial);
+        }
+        join_destroy(join);
+        join_destroy(into);
+        into = join_create(&budget, false);
+        budget.used = budget.journal_used = 0;
+        for (int i = 0; into && i < 2; i++) { /* two that are one: a conflict */
+            join = load(bytes, n, &budget, &twin);
+            if (join)
+                join_merge(into, join);
+            join_destroy(join);
+            partial_close(twin);
+        }
+        budget.used = budget.journal_used = 0;
+        budget.journal_off = false;
+        write_again(bytes, n, &budget);
+    }
+    join_destroy(into);
+    partial_close(partial);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *sealed = malloc(size + 1);
+
+    if (!sealed)
+        abort();
+    try_bytes(data, size);
+    if (size > 0) {
+        memcpy(sealed, data, size);
+        try_bytes(sealed, partial_seal(sealed, size));
+    }
+    free(sealed);
+    return 0;
+}
