@@ -155,6 +155,7 @@ static void test_signals(void **state)
         assert_int_equal(pipe(ready), 0);
         pid = fork();
         if (pid == 0) {
+            signal(signals[i], SIG_DFL); /* nohup's stays ignored */
             if (claim_take(*state, "srun", STALE_MS, &claim, NULL) != 1 ||
                 write(ready[1], "x", 1) != 1)
                 _exit(1);
