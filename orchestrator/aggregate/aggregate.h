@@ -103,22 +103,33 @@ struct jp_cell {
     double time_weighted_gbs; /* sum(busbw * time) / sum(time) */
 };
 
-/* One joined operation; sorted by (comm, coll, sn, bytes). */
+/* One joined operation, as ops_at of ops.h gives it; sorted by (comm, coll, sn,
+ * bytes). A value over no records is 0. */
 struct jp_op {
     uint32_t comm;
     uint32_t coll; /* index into coll_names */
     uint64_t sn;
     uint64_t bytes;
-    uint32_t n; /* records */
-    uint32_t min_rank; /* rank of exec_min_us; UINT32_MAX on a tie, or where a
-                          record has no time */
-    uint64_t exec_min_us, exec_max_us, exec_sum_us; /* over n_exec; or 0 */
-    uint64_t busbw_sum_micro; /* 1e-6 GB/s, over n records */
+    uint32_t n;        /* records */
+    uint32_t min_rank; /* of exec_min_us, who came last; UINT32_MAX on a tie, or
+                          where a record has no time */
+    uint32_t n_exec;   /* records with a time: exec_us was not 0 */
+    uint32_t n_busbw;  /* records with a bandwidth */
+    uint32_t n_start;  /* records with a start */
+    /* over n_exec. The second-shortest is the shortest on a tie or where there
+     * is no second: what n - 1 ranks waited for the last one alone is (n - 1)
+     * * (second - min) */
+    uint64_t exec_min_us, exec_second_us, exec_max_us, exec_sum_us;
+    uint64_t busbw_sum_micro; /* 1e-6 GB/s, over n_busbw, as the others */
     uint64_t busbw_min_micro, busbw_max_micro;
     uint64_t dump_min_us, dump_max_us; /* realtime, of the records' writing */
-    uint32_t n_busbw; /* records with a bandwidth; the sum is over these */
-    uint32_t n_exec;  /* records with a time: exec_us was not 0 */
+    /* realtime by each rank's own clock: over n_start, when the first and the
+     * last rank began, which is when they arrived; the last end, 0: unknown */
+    uint64_t start_min_us, start_max_us, end_max_us;
 };
+
+/* Packed operations: ops.h. */
+struct jp_ops;
 
 /* Send and Recv between two ranks; sorted by (comm, src, dst, function). */
 struct jp_p2p {
@@ -250,7 +261,7 @@ struct jp_result {
     size_t n_ranks;
     struct jp_cell *cells;
     size_t n_cells;
-    struct jp_op *ops;
+    struct jp_ops *ops; /* ops_at reads them */
     size_t n_ops;
     struct jp_p2p *p2p;
     size_t n_p2p;
@@ -264,7 +275,7 @@ struct jp_aggregate_options {
     unsigned threads;     /* 0: as many as CPUs, at most 8 */
     uint64_t memory_bytes; /* bound of the join (about 100 B an operation and
                               thread, 5 B a record); 0: 1 GiB. The result's
-                              own 112 B an operation come on top */
+                              own 30 B an operation come on top */
     uint64_t piece_bytes; /* of a huge log that threads share; 0: 64 MiB. The
                              result does not depend on it */
     /* called now and then from one thread with bytes done and in all; may be

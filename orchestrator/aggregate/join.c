@@ -22,6 +22,13 @@ struct join *join_create(struct join_budget *budget, bool ordered)
     return join;
 }
 
+void join_block_destroy(struct join_block *block)
+{
+    if (block)
+        free(block->stamps);
+    free(block);
+}
+
 static void free_blocks(struct blockmap *map)
 {
     for (size_t i = 0; i < blockmap_slots(map); i++)
@@ -32,7 +39,11 @@ static void free_blocks(struct blockmap *map)
 static void comm_destroy(struct join_comm *comm)
 {
     for (uint32_t i = 0; i < comm->n_series; i++) {
-        free_blocks(&comm->series[i]->blocks);
+        struct blockmap *blocks = &comm->series[i]->blocks;
+
+        for (size_t k = 0; k < blockmap_slots(blocks); k++)
+            join_block_destroy((void *) blocks->slots[k]);
+        blockmap_fini(blocks);
         free(comm->series[i]);
     }
     free(comm->series);
@@ -191,16 +202,17 @@ static enum join_status failed(struct join *join)
 
 static enum join_status add_stray(struct join *join,
                                   const struct join_member *member,
-                                  const struct join_lane *lane, uint64_t sn,
-                                  const struct join_row *row)
+                                  const struct join_lane *lane,
+                                  const struct inspector_record *r)
 {
     struct join_stray stray = {.comm = member->comm,
                                .func = lane->func,
                                .rank = member->rank,
-                               .sn = sn,
-                               .seq = join->n_strays,
-                               .row = *row};
+                               .sn = r->sn,
+                               .seq = join->n_strays};
 
+    join_row_fill(&stray.row, r);
+    join_stamp_fill(&stray.stamp, r);
     return join_stray_add(join, &stray) < 0 ? failed(join) : JOIN_OK;
 }
 
@@ -246,6 +258,18 @@ static int seek(struct join *join, struct join_lane *lane, uint64_t sn)
     return 0;
 }
 
+static int add_stamp(struct join *join, struct join_block *block, unsigned i,
+                     const struct inspector_record *r)
+{
+    struct join_stamp stamp;
+
+    if (join_stamps_get(join, block) < 0)
+        return -1;
+    join_stamp_fill(&stamp, r);
+    join_stamp_fold(&block->stamps[i], &stamp);
+    return 0;
+}
+
 static enum join_status add_coll(struct join *join, struct join_member *member,
                                  struct join_lane *lane,
                                  const struct inspector_record *r)
@@ -255,12 +279,15 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     struct join_row row, *into = &lane->block->rows[i];
     enum join_status status = JOIN_OK;
 
-    join_row_fill(&row, r);
     if (into->n && into->bytes != r->bytes) {
-        status = add_stray(join, member, lane, r->sn, &row);
+        status = add_stray(join, member, lane, r);
     } else if (lane->lane_block->seen & bit) {
         return repeated(join, member);
+    } else if ((r->start_us || r->end_us) &&
+               add_stamp(join, lane->block, i, r) < 0) {
+        return failed(join);
     } else {
+        join_row_fill(&row, r);
         lane->lane_block->seen |= bit;
         if (lane->journal && !atomic_load_explicit(&join->budget->journal_off,
                                                    memory_order_relaxed))

@@ -38,20 +38,30 @@
 #define JOIN_MAX_FUNCS 256 /* distinct names of functions */
 #define JOIN_NO_RANK UINT32_MAX
 #define JOIN_LONG_US (UINT32_MAX - 1) /* longer than the journal can say */
+#define JOIN_NO_TIME UINT64_MAX
 
 /* What one operation's records add up to. n = 0: nothing yet. */
 struct join_row {
     uint64_t bytes;
     uint64_t exec_sum, exec_min, exec_max;    /* over n_exec */
+    uint64_t exec_second; /* second-shortest; JOIN_NO_TIME below two */
     uint64_t busbw_sum, busbw_min, busbw_max; /* micro GB/s, over n_busbw */
     uint64_t dump_min, dump_max;              /* 0: no timestamp */
     uint32_t n, n_busbw, n_exec;
     uint32_t min_rank; /* of exec_min; JOIN_NO_RANK on a tie, or without it */
 };
 
+/* When an operation's ranks began and ended, by their own clocks. */
+struct join_stamp {
+    uint64_t start_min, start_max; /* over n; 0: none */
+    uint64_t end_max;
+    uint32_t n;
+};
+
 struct join_block {
     uint64_t number; /* sequence number / JOIN_BLOCK */
     uint64_t timed;  /* rows that count for the ranks; set at the end */
+    struct join_stamp *stamps; /* JOIN_BLOCK; NULL: no record has one */
     struct join_row rows[JOIN_BLOCK];
 };
 
@@ -68,6 +78,7 @@ struct join_stray {
     uint32_t comm, func, rank;
     uint64_t sn, seq; /* seq: order of arrival */
     struct join_row row;
+    struct join_stamp stamp;
 };
 
 struct join_lane_block {
@@ -181,6 +192,8 @@ enum join_status { JOIN_OK, JOIN_LEFT_OUT, JOIN_NO_MEMORY };
 /* Heap, because it is large. NULL without memory. */
 struct join *join_create(struct join_budget *budget, bool ordered);
 void join_destroy(struct join *join);
+/* Takes NULL. */
+void join_block_destroy(struct join_block *block);
 
 /* The next records come from this file. */
 void join_begin_file(struct join *join, uint32_t file);

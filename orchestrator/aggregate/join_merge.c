@@ -17,10 +17,13 @@ static void fold_rows(struct join *into, struct join_block *to,
     for (unsigned i = 0; i < JOIN_BLOCK; i++) {
         if (!from->rows[i].n)
             continue;
-        if (to->rows[i].n && to->rows[i].bytes != from->rows[i].bytes)
+        if (to->rows[i].n && to->rows[i].bytes != from->rows[i].bytes) {
             into->conflict = true;
-        else
-            join_row_fold(&to->rows[i], &from->rows[i]);
+            continue;
+        }
+        join_row_fold(&to->rows[i], &from->rows[i]);
+        if (from->stamps)
+            join_stamp_fold(&to->stamps[i], &from->stamps[i]);
     }
 }
 
@@ -37,11 +40,13 @@ static int merge_series(struct mapping *m, struct join_series *to,
             if (blockmap_add(&to->blocks, block) < 0)
                 return -1;
             from->blocks.slots[i] = NULL; /* handed over */
-            join_move_block(m->into, m->from);
+            join_move_block(m->into, m->from, block);
             continue;
         }
+        if (block->stamps && join_stamps_get(m->into, mine) < 0)
+            return -1;
         fold_rows(m->into, mine, block);
-        free(block);
+        join_block_destroy(block);
         from->blocks.slots[i] = NULL;
     }
     blockmap_fini(&from->blocks);

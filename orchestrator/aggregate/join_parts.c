@@ -171,6 +171,13 @@ struct join_block *join_block_get(struct join *join, struct join_series *series,
     return NULL;
 }
 
+int join_stamps_get(struct join *join, struct join_block *block)
+{
+    if (!block->stamps)
+        block->stamps = join_alloc(join, JOIN_BLOCK * sizeof(*block->stamps));
+    return block->stamps ? 0 : -1;
+}
+
 static void move_charge(struct join *into, struct join *from, uint64_t bytes)
 {
     if (bytes > from->charged)
@@ -179,9 +186,12 @@ static void move_charge(struct join *into, struct join *from, uint64_t bytes)
     into->charged += bytes;
 }
 
-void join_move_block(struct join *into, struct join *from)
+void join_move_block(struct join *into, struct join *from,
+                     const struct join_block *block)
 {
-    move_charge(into, from, sizeof(struct join_block) + BLOCK_SLOT_BYTES);
+    move_charge(into, from,
+                sizeof(*block) + BLOCK_SLOT_BYTES +
+                    (block->stamps ? JOIN_BLOCK * sizeof(*block->stamps) : 0));
 }
 
 void join_move_lane_block(struct join *into, struct join *from, bool journal)

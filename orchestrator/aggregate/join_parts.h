@@ -21,8 +21,11 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
                                     uint32_t func);
 struct join_block *join_block_get(struct join *join, struct join_series *series,
                                   uint64_t number);
+/* Sees to the block's stamps. 0 or -1. */
+int join_stamps_get(struct join *join, struct join_block *block);
 /* Blocks that one join hands over to another one, in the bound's books. */
-void join_move_block(struct join *into, struct join *from);
+void join_move_block(struct join *into, struct join *from,
+                     const struct join_block *block);
 void join_move_lane_block(struct join *into, struct join *from, bool journal);
 struct join_member *join_member_get(struct join *join, uint32_t comm,
                                     uint32_t rank);
@@ -43,6 +46,10 @@ void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* A row of one record; a row and another one of the same operation. */
 void join_row_fill(struct join_row *row, const struct inspector_record *r);
 void join_row_fold(struct join_row *into, const struct join_row *from);
+/* The same of stamps; all zeros: none. */
+void join_stamp_fill(struct join_stamp *stamp,
+                     const struct inspector_record *r);
+void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from);
 /* a + b, at most UINT64_MAX: foreign numbers must not wrap. */
 static inline uint64_t join_sum(uint64_t a, uint64_t b)
 {

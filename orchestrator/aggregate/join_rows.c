@@ -8,6 +8,7 @@ void join_row_fill(struct join_row *row, const struct inspector_record *r)
                           .exec_sum = r->exec_us,
                           .exec_min = r->exec_us,
                           .exec_max = r->exec_us,
+                          .exec_second = JOIN_NO_TIME,
                           .busbw_sum = r->busbw_micro,
                           .busbw_min = r->busbw_micro,
                           .busbw_max = r->busbw_micro,
@@ -22,11 +23,21 @@ void join_row_fill(struct join_row *row, const struct inspector_record *r)
 /* Times of `from`, which has some. */
 static void exec_fold(struct join_row *into, const struct join_row *from)
 {
-    if (!into->n_exec || from->exec_min < into->exec_min) {
+    if (!into->n_exec) {
+        into->exec_min = from->exec_min;
+        into->exec_second = from->exec_second;
+        into->min_rank = from->min_rank;
+    } else if (from->exec_min < into->exec_min) {
+        into->exec_second = from->exec_second < into->exec_min
+                                ? from->exec_second
+                                : into->exec_min;
         into->exec_min = from->exec_min;
         into->min_rank = from->min_rank;
-    } else if (from->exec_min == into->exec_min) {
-        into->min_rank = JOIN_NO_RANK;
+    } else {
+        if (from->exec_min < into->exec_second)
+            into->exec_second = from->exec_min;
+        if (from->exec_min == into->exec_min)
+            into->min_rank = JOIN_NO_RANK;
     }
     if (from->exec_max > into->exec_max)
         into->exec_max = from->exec_max;
@@ -55,4 +66,23 @@ void join_row_fold(struct join_row *into, const struct join_row *from)
         into->dump_min = from->dump_min;
     if (from->dump_max > into->dump_max)
         into->dump_max = from->dump_max;
+}
+
+void join_stamp_fill(struct join_stamp *stamp, const struct inspector_record *r)
+{
+    *stamp = (struct join_stamp){.start_min = r->start_us,
+                                 .start_max = r->start_us,
+                                 .end_max = r->end_us,
+                                 .n = r->start_us != 0};
+}
+
+void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from)
+{
+    if (from->n && (!into->n || from->start_min < into->start_min))
+        into->start_min = from->start_min;
+    if (from->start_max > into->start_max)
+        into->start_max = from->start_max;
+    if (from->end_max > into->end_max)
+        into->end_max = from->end_max;
+    into->n += from->n;
 }

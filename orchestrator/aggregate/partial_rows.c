@@ -13,6 +13,7 @@ struct chunk {
     size_t n;
     uint64_t sn[PARTIAL_ROWS];
     const struct join_row *rows[PARTIAL_ROWS];
+    const struct join_stamp *stamps[PARTIAL_ROWS];
     uint64_t sizes[PARTIAL_ROWS]; /* distinct ones, ascending */
     size_t n_sizes;
     uint16_t size_at[PARTIAL_ROWS];
@@ -153,6 +154,11 @@ static void put_sums(struct jpr_out *out, struct chunk *c)
         c->column[i] = c->rows[i]->exec_sum -
                        c->rows[i]->n_exec * c->rows[i]->exec_min;
     partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->rows[i]->n_exec > 1
+                           ? c->rows[i]->exec_second - c->rows[i]->exec_min
+                           : 0;
+    partial_put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++) /* JOIN_NO_RANK becomes 0 */
         c->column[i] = c->rows[i]->n == 1 ? 0 : c->rows[i]->min_rank + 1;
     partial_put_column(out, c->column, c->n);
@@ -202,6 +208,29 @@ static void put_dumps(struct jpr_out *out, struct chunk *c)
     partial_put_column(out, c->column, c->n);
 }
 
+/* Starts and ends, as distances from the first start before. */
+static void put_stamps(struct jpr_out *out, struct chunk *c)
+{
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->stamps[i]->n;
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++) {
+        c->column[i] = c->stamps[i]->n ? c->stamps[i]->start_min - last : 0;
+        last += c->column[i];
+    }
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->stamps[i]->start_max - c->stamps[i]->start_min;
+    partial_put_column(out, c->column, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        c->column[i] = c->stamps[i]->end_max
+                           ? c->stamps[i]->end_max - c->stamps[i]->start_max + 1
+                           : 0;
+    partial_put_column(out, c->column, c->n);
+}
+
 static void put_chunk(struct jpr_out *out, const void *arg)
 {
     struct chunk *c = (struct chunk *) (uintptr_t) arg;
@@ -221,6 +250,7 @@ static void put_chunk(struct jpr_out *out, const void *arg)
         put_sums(out, c);
     put_bandwidths(out, c);
     put_dumps(out, c);
+    put_stamps(out, c);
 }
 
 static int compare(const void *a, const void *b)
@@ -256,12 +286,15 @@ static void prepare(struct chunk *c)
 static int put_blocks(struct partial_out *w, struct chunk *c, void **blocks,
                       size_t n)
 {
+    static const struct join_stamp none;
+
     for (size_t i = 0; i < n; i++) {
         const struct join_block *block = blocks[i];
 
         for (unsigned k = 0; k < JOIN_BLOCK; k++)
             if (block->rows[k].n) {
                 c->sn[c->n] = block->number * JOIN_BLOCK + k;
+                c->stamps[c->n] = block->stamps ? &block->stamps[k] : &none;
                 c->rows[c->n++] = &block->rows[k];
             }
         if (!c->n || (i + 1 < n && c->n + JOIN_BLOCK <= PARTIAL_ROWS))

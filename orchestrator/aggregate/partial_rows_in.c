@@ -131,6 +131,7 @@ static bool find_rows(struct partial_in *r, struct partial_rows *c)
             block = join_block_get(r->join, c->series, number);
         if (!block || block->rows[c->sn[i] % JOIN_BLOCK].n)
             return false;
+        c->blocks[i] = block;
         c->rows[i] = &block->rows[c->sn[i] % JOIN_BLOCK];
     }
     return true;

@@ -18,6 +18,7 @@ struct partial_rows {
     size_t n;
     uint64_t sn[PARTIAL_ROWS];
     struct join_row *rows[PARTIAL_ROWS];
+    struct join_block *blocks[PARTIAL_ROWS]; /* they stand in */
     uint64_t sizes[PARTIAL_ROWS];
     double work[PARTIAL_ROWS]; /* of a size: partial_work */
     uint16_t size_at[PARTIAL_ROWS];
@@ -25,6 +26,7 @@ struct partial_rows {
     uint32_t n_lanes;
     bool derived;
     uint64_t shortest[PARTIAL_ROWS];
+    uint64_t second[PARTIAL_ROWS];    /* above the shortest; or JOIN_NO_TIME */
     uint64_t above[PARTIAL_ROWS];     /* the longest above the shortest */
     uint64_t above_sum[PARTIAL_ROWS]; /* the sum of that */
     uint64_t rate_sum[PARTIAL_ROWS];

@@ -31,6 +31,9 @@ static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
     c->above_sum[i] += above;
     if (above > c->above[i])
         c->above[i] = above;
+    /* of two without a distance, one is the second */
+    if ((above || c->min_rank[i] != NOBODY) && above < c->second[i])
+        c->second[i] = above;
     if (!above)
         c->min_rank[i] = c->min_rank[i] == NOBODY ? rank : JOIN_NO_RANK;
     c->rate_sum[i] +=
@@ -111,8 +114,10 @@ static bool get_times(struct partial_in *r, struct partial_rows *c)
     memset(c->seen, 0, sizeof(c->seen));
     memset(c->timed, 0, sizeof(c->timed));
     memset(c->lane_max, 0, sizeof(c->lane_max));
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++) {
         c->min_rank[i] = NOBODY;
+        c->second[i] = JOIN_NO_TIME;
+    }
     for (uint32_t i = 0; i < c->n_lanes; i++)
         if (!take_lane(r, c, &c->lanes[i]))
             return false;
@@ -161,18 +166,41 @@ static bool good_sums(const struct partial_rows *c, size_t i)
              c->lane_max[i] == in_journal(c->shortest[i] + above)));
 }
 
+/* The second-shortest times above the shortest. */
+static bool get_second(struct partial_in *r, struct partial_rows *c)
+{
+    if (!partial_get_column(&r->in, c->second, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t n = c->timed[i];
+
+        /* all but one are as long at least, and the longest may be it */
+        if (n > 1 ? c->second[i] > c->above[i] ||
+                        c->above_sum[i] < (n - 2) * c->second[i] + c->above[i]
+                  : c->second[i] != 0)
+            return false;
+        if (n < 2)
+            c->second[i] = JOIN_NO_TIME;
+    }
+    return true;
+}
+
 /* What the lanes' times did not tell. */
 static bool get_sums(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_timed(r, c) || !partial_get_column(&r->in, c->above, c->n) ||
-        !partial_get_column(&r->in, c->above_sum, c->n) ||
-        !partial_get_column(&r->in, c->column, c->n))
+        !partial_get_column(&r->in, c->above_sum, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++)
+        if (!good_sums(c, i))
+            return false;
+    if (!get_second(r, c) || !partial_get_column(&r->in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         uint64_t n = c->timed[i], rank = c->column[i] - 1;
         uint64_t key = (uint64_t) c->comm << 32 | rank;
 
-        if (!good_sums(c, i) || (!n && c->column[i]))
+        if (!n && c->column[i])
             return false;
         c->rate_sum[i] =
             n ? n * partial_rate(c->work[c->size_at[i]],
@@ -199,6 +227,9 @@ static void put_rows(struct partial_rows *c)
         row->n_exec = c->timed[i];
         row->min_rank = c->min_rank[i];
         row->exec_min = c->shortest[i];
+        row->exec_second = c->second[i] == JOIN_NO_TIME
+                               ? JOIN_NO_TIME
+                               : c->shortest[i] + c->second[i];
         row->exec_max = c->shortest[i] + c->above[i];
         row->exec_sum = c->timed[i] * c->shortest[i] + c->above_sum[i];
         row->busbw_sum = c->rate_sum[i];
@@ -255,6 +286,49 @@ static bool get_dumps(struct jpr_in *in, struct partial_rows *c)
     return true;
 }
 
+/* An operation's stamps, from four columns. False: they are not so, or there is
+ * no memory. */
+static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
+                      const struct join_stamp *stamp)
+{
+    struct join_block *block = c->blocks[i];
+
+    if (stamp->n > c->seen[i] || !stamp->n != !stamp->start_min ||
+        stamp->start_max < stamp->start_min || stamp->start_max > INT64_MAX ||
+        stamp->end_max > INT64_MAX)
+        return false;
+    if (!stamp->n && !stamp->end_max)
+        return true;
+    if (join_stamps_get(r->join, block) < 0)
+        return false;
+    block->stamps[c->sn[i] % JOIN_BLOCK] = *stamp;
+    return true;
+}
+
+static bool get_stamps(struct partial_in *r, struct partial_rows *c)
+{
+    /* what is free here by now */
+    uint64_t *n = c->lane_min, *first = c->lane_max, *span = c->above_sum;
+    uint64_t last = 0;
+
+    if (!partial_get_column(&r->in, n, c->n) ||
+        !partial_get_column(&r->in, first, c->n) ||
+        !partial_get_column(&r->in, span, c->n) ||
+        !partial_get_column(&r->in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        struct join_stamp stamp = {.n = (uint32_t) n[i]};
+
+        last += first[i];
+        stamp.start_min = n[i] ? last : 0;
+        stamp.start_max = stamp.start_min + span[i];
+        stamp.end_max = c->column[i] ? stamp.start_max + c->column[i] - 1 : 0;
+        if (n[i] > UINT32_MAX || !put_stamp(r, c, i, &stamp))
+            return false;
+    }
+    return true;
+}
+
 bool partial_get_values(struct partial_in *r, struct partial_rows *c)
 {
     c->derived = !jpr_get_bounded(&r->in, 1);
@@ -262,5 +336,6 @@ bool partial_get_values(struct partial_in *r, struct partial_rows *c)
         (!c->derived && !get_sums(r, c)))
         return false;
     put_rows(c);
-    return get_bandwidths(&r->in, c) && get_dumps(&r->in, c);
+    return get_bandwidths(&r->in, c) && get_dumps(&r->in, c) &&
+           get_stamps(r, c);
 }

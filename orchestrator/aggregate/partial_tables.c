@@ -146,6 +146,8 @@ static void put_strays(struct jpr_out *out, const void *arg)
         jpr_put_u64(out, s->row.busbw_sum);
         jpr_put_u64(out, s->row.n_busbw);
         jpr_put_u64(out, s->row.dump_min);
+        jpr_put_u64(out, s->stamp.start_min);
+        jpr_put_u64(out, s->stamp.end_max);
     }
 }
 

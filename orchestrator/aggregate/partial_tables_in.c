@@ -224,6 +224,8 @@ static int get_stray(struct partial_in *r)
     uint64_t busbw = jpr_get_bounded(&r->in, INSPECTOR_MAX_BUSBW_MICRO);
     uint64_t n_busbw = jpr_get_bounded(&r->in, 1);
     uint64_t dump = jpr_get_bounded(&r->in, INT64_MAX);
+    uint64_t start = jpr_get_bounded(&r->in, INT64_MAX);
+    uint64_t end = jpr_get_bounded(&r->in, INT64_MAX);
     struct inspector_record record;
     struct join_member *member;
     struct join_stray stray;
@@ -236,7 +238,9 @@ static int get_stray(struct partial_in *r)
                                        .exec_unknown = !exec,
                                        .busbw_micro = busbw,
                                        .busbw_nan = !n_busbw,
-                                       .dump_us = (uint64_t) dump,
+                                       .dump_us = dump,
+                                       .start_us = start,
+                                       .end_us = end,
                                        .rank = member->rank};
     stray = (struct join_stray){.comm = member->comm,
                                 .func = (uint32_t) func,
@@ -244,6 +248,7 @@ static int get_stray(struct partial_in *r)
                                 .sn = sn,
                                 .seq = r->join->n_strays};
     join_row_fill(&stray.row, &record);
+    join_stamp_fill(&stray.stamp, &record);
     if (!has_row(r, &stray) || join_stray_add(r->join, &stray) < 0)
         return -1;
     member->records++;

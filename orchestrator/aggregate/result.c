@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/ops.h"
 
 static void free_comm(struct jp_comm *comm)
 {
@@ -31,7 +32,7 @@ void result_destroy(struct jp_result *r)
     free(r->comms);
     free(r->ranks);
     free(r->cells);
-    free(r->ops);
+    ops_destroy(r->ops);
     free(r->p2p);
     free(r->windows);
     free(r);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/dist.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 
 /* Work space: which cell an operation is in, and the values of one quantity,
@@ -14,6 +15,7 @@ struct cells {
     size_t *start; /* of a cell's values, n_cells + 1 */
     size_t *used;
     double *values, *scratch;
+    struct ops_reader reader;
 };
 
 static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
@@ -49,10 +51,12 @@ static int assign(struct cells *c)
     if (!c->of_op || !c->values || !c->scratch)
         return -1;
     for (size_t i = 0; i < r->n_ops; i++) {
-        if (find_cell(c, &r->ops[i], &c->of_op[i]) < 0)
+        const struct jp_op *op = ops_at(&c->reader, i);
+
+        if (find_cell(c, op, &c->of_op[i]) < 0)
             return -1;
         r->cells[c->of_op[i]].ops++;
-        r->cells[c->of_op[i]].records += r->ops[i].n;
+        r->cells[c->of_op[i]].records += op->n;
     }
     c->start = calloc(r->n_cells + 1, sizeof(*c->start));
     c->used = calloc(r->n_cells + 1, sizeof(*c->used));
@@ -100,7 +104,7 @@ static void fill(struct cells *c, value_of *value, size_t offset)
     memset(c->used, 0, r->n_cells * sizeof(*c->used));
     for (size_t i = 0; i < r->n_ops; i++) {
         uint32_t cell = c->of_op[i];
-        double v = value(r, &r->ops[i]);
+        double v = value(r, ops_at(&c->reader, i));
 
         if (v >= 0)
             c->values[c->start[cell] + c->used[cell]++] = v;
@@ -119,7 +123,7 @@ static int weigh(struct cells *c)
     if (!time)
         return -1;
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
+        const struct jp_op *op = ops_at(&c->reader, i);
 
         if (!op->n_busbw)
             continue;
@@ -151,7 +155,7 @@ static int by_kind(const void *a, const void *b)
 
 int result_cells(struct build *b)
 {
-    struct cells c = {.r = b->result};
+    struct cells c = {.r = b->result, .reader = {.ops = b->result->ops}};
     int rc = assign(&c);
 
     if (rc == 0) {

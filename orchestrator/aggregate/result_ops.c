@@ -6,6 +6,7 @@
 #endif
 
 #include "orchestrator/aggregate/join_parts.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/ingest/bandwidth.h"
 
@@ -22,6 +23,7 @@ struct walk {
     bool ragged; /* a rank lacks what another one has */
     bool gaps_lost;
     double factor; /* of the rows' bandwidths */
+    int rc;
 };
 
 /* A bandwidth of a communicator whose size was not told while it was joined. */
@@ -35,11 +37,13 @@ static uint64_t scale(const struct walk *w, uint64_t micro)
     return scaled < (double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
 }
 
-static void emit(struct walk *w, uint64_t sn, const struct join_row *row)
+/* An operation's sums; stamp may be NULL. */
+static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
+                 const struct join_stamp *stamp)
 {
-    struct jp_result *r = w->b->result;
-
-    r->ops[r->n_ops++] = (struct jp_op){
+    static const struct join_stamp none;
+    const struct join_stamp *at = stamp ? stamp : &none;
+    const struct jp_op op = {
         .comm = w->comm_at,
         .coll = w->coll,
         .sn = sn,
@@ -49,13 +53,21 @@ static void emit(struct walk *w, uint64_t sn, const struct join_row *row)
         .n_exec = row->n_exec,
         .min_rank = row->n_exec < row->n ? JOIN_NO_RANK : row->min_rank,
         .exec_min_us = row->exec_min,
+        .exec_second_us = row->n_exec > 1 ? row->exec_second : row->exec_min,
         .exec_max_us = row->exec_max,
         .exec_sum_us = row->exec_sum,
         .busbw_sum_micro = scale(w, row->busbw_sum),
         .busbw_min_micro = scale(w, row->busbw_min),
         .busbw_max_micro = scale(w, row->busbw_max),
         .dump_min_us = row->dump_min,
-        .dump_max_us = row->dump_max};
+        .dump_max_us = row->dump_max,
+        .n_start = at->n,
+        .start_min_us = at->start_min,
+        .start_max_us = at->start_max,
+        .end_max_us = at->end_max};
+
+    if (w->rc == 0)
+        w->rc = ops_add(w->b->result->ops, &op);
     w->records += row->n;
     w->comm->ops++;
     w->comm->ops_complete += row->n == w->comm->n_ranks;
@@ -64,7 +76,8 @@ static void emit(struct walk *w, uint64_t sn, const struct join_row *row)
 }
 
 /* Emits a row and the strays of its sequence number in order of size. */
-static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row)
+static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
+                     const struct join_stamp *stamp)
 {
     uint64_t before = w->records;
     bool pending = true;
@@ -73,20 +86,23 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row)
     w->last_sn = sn;
     while (w->n_strays && w->stray->sn == sn) {
         struct join_row sum = {0};
+        struct join_stamp stamps = {0};
         uint64_t bytes = w->stray->row.bytes;
 
         for (;
              w->n_strays && w->stray->sn == sn && w->stray->row.bytes == bytes;
-             w->stray++, w->n_strays--)
+             w->stray++, w->n_strays--) {
             join_row_fold(&sum, &w->stray->row);
+            join_stamp_fold(&stamps, &w->stray->stamp);
+        }
         if (pending && row->bytes < bytes) {
-            emit(w, sn, row);
+            emit(w, sn, row, stamp);
             pending = false;
         }
-        emit(w, sn, &sum);
+        emit(w, sn, &sum, &stamps);
     }
     if (pending)
-        emit(w, sn, row);
+        emit(w, sn, row, stamp);
     w->ragged |= w->records - before < w->comm->n_ranks;
 }
 
@@ -126,9 +142,18 @@ static void give_back(size_t blocks)
 #endif
 }
 
-/* Writes a series and frees its blocks. *freed counts them over all series. */
-static void write_series(struct build *b, uint32_t comm, uint32_t from,
-                         struct join_series *series, size_t *freed)
+static void write_block(struct walk *w, const struct join_block *block)
+{
+    for (unsigned k = 0; k < JOIN_BLOCK; k++)
+        if (block->rows[k].n)
+            emit_row(w, block->number * JOIN_BLOCK + k, &block->rows[k],
+                     block->stamps ? &block->stamps[k] : NULL);
+}
+
+/* Writes a series and frees its blocks. *freed counts them over all series.
+ * 0, or -1 without memory. */
+static int write_series(struct build *b, uint32_t comm, uint32_t from,
+                        struct join_series *series, size_t *freed)
 {
     struct walk w = {.b = b,
                      .comm = &b->result->comms[comm],
@@ -144,29 +169,13 @@ static void write_series(struct build *b, uint32_t comm, uint32_t from,
             bandwidth_find(b->join->funcs[series->func]), w.comm->n_ranks);
     w.stray = join_find_strays(b->join, from, series->func, &w.n_strays);
     for (size_t i = 0; i < n; i++) {
-        struct join_block *block = blocks[i];
-
-        for (unsigned k = 0; k < JOIN_BLOCK; k++)
-            if (block->rows[k].n)
-                emit_row(&w, block->number * JOIN_BLOCK + k, &block->rows[k]);
-        free(block);
+        write_block(&w, blocks[i]);
+        join_block_destroy(blocks[i]);
         give_back(++*freed);
     }
     blockmap_fini(&series->blocks);
     expect(&w, series);
-}
-
-static size_t count_rows(const struct join_series *series)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
-        const struct join_block *block = (void *) series->blocks.slots[i];
-
-        for (unsigned k = 0; block && k < JOIN_BLOCK; k++)
-            n += block->rows[k].n != 0;
-    }
-    return n;
+    return w.rc;
 }
 
 /* Series in order of their functions' names. */
@@ -186,14 +195,12 @@ static void sort_series(const struct build *b, struct join_comm *comm)
 
 int result_ops(struct build *b)
 {
+    struct jp_result *r = b->result;
     struct join *join = b->join;
-    size_t n = join->n_strays, freed = 0;
+    size_t freed = 0;
 
-    for (uint32_t i = 0; i < join->n_comms; i++)
-        for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
-            n += count_rows(join->comms[i]->series[k]);
-    b->result->ops = reallocarray(NULL, n + 1, sizeof(*b->result->ops));
-    if (!b->result->ops)
+    r->ops = ops_create();
+    if (!r->ops)
         return -1;
     for (uint32_t i = 0; i < join->n_comms; i++) {
         uint32_t from = b->comm_from[i];
@@ -201,7 +208,9 @@ int result_ops(struct build *b)
 
         sort_series(b, comm);
         for (uint32_t k = 0; k < comm->n_series; k++)
-            write_series(b, i, from, comm->series[k], &freed);
+            if (write_series(b, i, from, comm->series[k], &freed) < 0)
+                return -1;
     }
-    return 0;
+    r->n_ops = r->ops->n;
+    return ops_end(r->ops);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/join_parts.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 
 /* At most 200 slices, and fewer where very many communicators would make the
@@ -15,30 +16,33 @@ struct slices {
     unsigned n;
     struct jp_window now[SLICES]; /* of the series being walked */
     uint64_t n_busbw[SLICES];
+    struct ops_reader reader;
 };
 
-/* Operations are sorted by (comm, coll): where does this series end? */
-static size_t series_end(const struct jp_result *r, size_t i)
-{
-    size_t end = i + 1;
+/* Of the operation before, which is of the same series? */
+struct series {
+    uint32_t comm, coll;
+};
 
-    while (end < r->n_ops && r->ops[end].comm == r->ops[i].comm &&
-           r->ops[end].coll == r->ops[i].coll)
-        end++;
-    return end;
+static bool is_next(struct series *last, const struct jp_op *op)
+{
+    bool next = last->comm != op->comm || last->coll != op->coll;
+
+    *last = (struct series){op->comm, op->coll};
+    return next;
 }
 
 /* Chooses the slices. False: no operation has a time. */
 static bool cut(struct slices *s)
 {
     uint64_t lo = UINT64_MAX, hi = 0, span;
+    struct series last = {UINT32_MAX, UINT32_MAX};
     size_t series = 0;
 
     for (size_t i = 0; i < s->r->n_ops; i++) {
-        const struct jp_op *op = &s->r->ops[i];
+        const struct jp_op *op = ops_at(&s->reader, i);
 
-        if (i == 0 || op->comm != op[-1].comm || op->coll != op[-1].coll)
-            series++;
+        series += is_next(&last, op);
         if (op->dump_min_us && op->dump_min_us < lo)
             lo = op->dump_min_us;
         if (op->dump_min_us > hi)
@@ -116,20 +120,25 @@ int result_windows(struct build *b)
 {
     struct jp_result *r = b->result;
     struct slices *s = calloc(1, sizeof(*s));
-    size_t end;
+    struct series last = {UINT32_MAX, UINT32_MAX};
     int rc = 0;
 
     if (!s)
         return -1;
     s->r = r;
-    if (cut(s))
-        for (size_t i = 0; i < r->n_ops && rc == 0; i = end) {
-            end = series_end(r, i);
-            for (size_t k = i; k < end; k++)
-                if (r->ops[k].dump_min_us)
-                    add_op(s, &r->ops[k]);
-            rc = flush(s);
+    s->reader.ops = r->ops;
+    if (cut(s)) {
+        for (size_t i = 0; i < r->n_ops && rc == 0; i++) {
+            const struct jp_op *op = ops_at(&s->reader, i);
+
+            if (is_next(&last, op))
+                rc = flush(s);
+            if (op->dump_min_us)
+                add_op(s, op);
         }
+        if (rc == 0)
+            rc = flush(s);
+    }
     if (rc == 0 && r->n_windows)
         qsort(r->windows, r->n_windows, sizeof(*r->windows), by_time);
     free(s);

@@ -323,6 +323,9 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->exec_us = recfile_exec_us(op);
     out->exec_unknown = !out->exec_us;
     out->dump_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;
+    out->start_us = recfile_wall_ns(file, op->kernel_first_mono_ns) / 1000;
+    if (!op->incomplete)
+        out->end_us = recfile_wall_ns(file, op->kernel_last_mono_ns) / 1000;
     if (out->sn == UINT64_MAX)
         return "bad sequence number";
     if (out->bytes > INSPECTOR_MAX_BYTES)

@@ -11,6 +11,8 @@
  *   those by a counter of their own (ceSeqNum, one for all functions of a
  *   communicator), so they must not meet the kernels' "AllGather".
  * - dump time: the wall clock at the operation's end, by the header's clocks.
+ * - start and end: when the host saw the kernel's first channel start and its
+ *   last one stop, by the same clocks; none without such events.
  */
 #ifndef JP_INGEST_RECFILE_H
 #define JP_INGEST_RECFILE_H

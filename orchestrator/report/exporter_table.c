@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/ops.h"
+
 static int by_cell_and_row(const void *a, const void *b)
 {
     const struct exporter_key *x = a, *y = b;
@@ -23,9 +25,10 @@ static int by_cell_and_row(const void *a, const void *b)
 static void fill_keys(struct exporter_table *table)
 {
     const struct jp_result *r = table->result;
+    struct ops_reader reader = {.ops = r->ops};
 
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
+        const struct jp_op *op = ops_at(&reader, i);
         uint32_t type;
 
         if (op->comm >= r->n_comms || op->coll >= r->n_coll_names ||
@@ -37,7 +40,13 @@ static void fill_keys(struct exporter_table *table)
             .sn = op->sn,
             .group = type * (uint32_t) r->n_coll_names + op->coll,
             .comm = op->comm,
-            .op = i};
+            .op = i,
+            .busbw_sum_micro = op->busbw_sum_micro,
+            .exec_max_us = op->exec_max_us,
+            .dump_min_us = op->dump_min_us,
+            .dump_max_us = op->dump_max_us,
+            .n = op->n,
+            .n_busbw = op->n_busbw};
     }
 }
 
@@ -61,7 +70,7 @@ size_t exporter_table_row(const struct exporter_table *table,
     for (; at < cell->to && table->keys[at].sn == first->sn &&
            !strcmp(r->comms[table->keys[at].comm].id, id);
          at++) {
-        const struct jp_op *op = &r->ops[table->keys[at].op];
+        const struct exporter_key *op = &table->keys[at];
 
         row->records += op->n;
         micro += op->busbw_sum_micro;
@@ -106,7 +115,7 @@ static void sum_cell(const struct exporter_table *table,
         cell->mean = sum / (double) cell->valued;
     cell->last_sn = table->keys[cell->to - 1].sn;
     for (size_t i = cell->from; i < cell->to; i++) {
-        uint64_t us = table->result->ops[table->keys[i].op].exec_max_us;
+        uint64_t us = table->keys[i].exec_max_us;
 
         if (__builtin_add_overflow(cell->time_us, us, &cell->time_us))
             cell->time_us = UINT64_MAX;

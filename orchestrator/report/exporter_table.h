@@ -16,11 +16,14 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 
+/* An operation, as far as the exporter looks at it. */
 struct exporter_key {
     uint64_t bytes, sn;
     uint32_t group; /* communicator type and function */
     uint32_t comm;
-    size_t op;
+    size_t op; /* its number in the result */
+    uint64_t busbw_sum_micro, exec_max_us, dump_min_us, dump_max_us;
+    uint32_t n, n_busbw;
 };
 
 /* Rows of one communicator type, function and size: a file. */
@@ -54,7 +57,7 @@ struct exporter_row {
     size_t from, to; /* its operations in table.keys */
 };
 
-/* 32 bytes an operation. At most max_cells are kept. -1: out of memory. Free
+/* 72 bytes an operation. At most max_cells are kept. -1: out of memory. Free
  * with exporter_table_fini. */
 int exporter_table_init(struct exporter_table *table,
                         const struct jp_result *result, size_t max_cells);

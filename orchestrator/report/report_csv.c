@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/fileio.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/quality.h"
@@ -121,8 +122,10 @@ static void put_busbw(struct jp_csv *csv, const struct jp_op *o)
 
 static void ops(struct jp_csv *csv, const struct jp_result *r)
 {
+    struct ops_reader reader = {.ops = r->ops};
+
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *o = &r->ops[i];
+        const struct jp_op *o = ops_at(&reader, i);
 
         put_comm(csv, r, o->comm);
         csv_out_text(csv,
@@ -144,6 +147,11 @@ static void ops(struct jp_csv *csv, const struct jp_result *r)
             csv_out_count(csv, o->min_rank);
         csv_out_count(csv, o->dump_min_us);
         csv_out_count(csv, o->dump_max_us);
+        put_if(csv, o->n_exec > 1, o->exec_second_us);
+        csv_out_count(csv, o->n_start);
+        put_if(csv, o->n_start, o->start_min_us);
+        put_if(csv, o->n_start, o->start_max_us);
+        put_if(csv, o->end_max_us, o->end_max_us);
         csv_out_end(csv);
     }
 }
@@ -241,7 +249,7 @@ static const struct sheet {
     {"ops",
      "comm,comm_name,coll,sn,msg_size_bytes,n_ranks,records,mean,min,"
      "max,exec_min_us,exec_max_us,exec_mean_us,last_rank,dump_min_us,"
-     "dump_max_us",
+     "dump_max_us,exec_second_us,starts,start_first_us,start_last_us,end_us",
      ops},
     {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p},
     {"windows", "t0_us,t1_us,comm,comm_name,coll,ops,bytes,time_us,mean",

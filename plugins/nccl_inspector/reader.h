@@ -46,6 +46,8 @@ struct inspector_record {
     struct inspector_text func; /* "AllReduce", "Send" ... */
     int64_t pid;                /* -1 absent */
     uint64_t dump_us;           /* realtime of the writing; 0 absent */
+    uint64_t start_us, end_us;  /* realtime of its first and last event on the
+                                   rank; 0 not told */
     uint64_t sn; /* per (communicator, function); p2p: per rank */
     uint64_t bytes;
     uint64_t exec_us;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/aggregate.h"
 
 static void print_stat(const struct jp_result *r)
@@ -31,9 +32,11 @@ static void print_stat(const struct jp_result *r)
 
 static void print_join(const struct jp_result *r)
 {
+    struct ops_reader reader = {.ops = r->ops};
+
     printf("comm_type,id,coll,coll_sn,msg,mean_bw,min_bw,max_bw,n,t0,t1\n");
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
+        const struct jp_op *op = ops_at(&reader, i);
         const struct jp_comm *c = &r->comms[op->comm];
 
         printf("%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%.17g,%.17g,%.17g,%" PRIu32
@@ -120,19 +123,23 @@ static void print_tables(const struct jp_result *r)
 
 static void print_ops(const struct jp_result *r)
 {
+    struct ops_reader reader = {.ops = r->ops};
+
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *o = &r->ops[i];
+        const struct jp_op *o = ops_at(&reader, i);
 
         printf("op %" PRIu32 " %s %" PRIu64 " %" PRIu64 " n %" PRIu32
                "/%" PRIu32 "/%" PRIu32 " first %" PRId64 " exec %" PRIu64
                " %" PRIu64 " %" PRIu64 " busbw %" PRIu64 " %" PRIu64 " %" PRIu64
-               " dump %" PRIu64 " %" PRIu64 "\n",
+               " dump %" PRIu64 " %" PRIu64 " second %" PRIu64 " start %" PRIu32
+               " %" PRIu64 " %" PRIu64 " end %" PRIu64 "\n",
                o->comm, r->coll_names[o->coll], o->sn, o->bytes, o->n,
                o->n_busbw, o->n_exec,
                o->min_rank == UINT32_MAX ? -1 : (int64_t) o->min_rank,
                o->exec_min_us, o->exec_max_us, o->exec_sum_us,
                o->busbw_sum_micro, o->busbw_min_micro, o->busbw_max_micro,
-               o->dump_min_us, o->dump_max_us);
+               o->dump_min_us, o->dump_max_us, o->exec_second_us, o->n_start,
+               o->start_min_us, o->start_max_us, o->end_max_us);
     }
 }
 

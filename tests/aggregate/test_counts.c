@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/aggregate/jpr_maker.h"
+#include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
 
 static struct jp_result *run(const char *dir, unsigned threads)
@@ -82,7 +83,7 @@ static void counts_what_the_recorder_counted(void **state)
     r = run(*state, 1);
     assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
     assert_int_equal(r->quality.records, 2);
-    assert_int_equal(r->ops[0].n, 2); /* both formats join */
+    assert_int_equal(op_of(r, 0).n, 2); /* both formats join */
     result_destroy(r);
     put_recording(*state, "b.log", 1, false, 0, 5); /* told by its bytes */
     r = run(*state, 2);
@@ -93,7 +94,11 @@ static void counts_what_the_recorder_counted(void **state)
     assert_int_equal(r->quality.capped, 5);
     assert_int_equal(r->quality.cut_files, 0);
     assert_int_equal(r->quality.cut_recordings, 1);
-    assert_int_equal(r->ops[0].dump_max_us, JPR_MAKER_REAL_NS / 1000 + 20);
+    assert_int_equal(op_of(r, 0).dump_max_us, JPR_MAKER_REAL_NS / 1000 + 20);
+    assert_int_equal(op_of(r, 0).n_start, 2);
+    assert_int_equal(op_of(r, 0).start_min_us, JPR_MAKER_REAL_NS / 1000 + 10);
+    assert_int_equal(op_of(r, 0).start_max_us, JPR_MAKER_REAL_NS / 1000 + 10);
+    assert_int_equal(op_of(r, 0).end_max_us, JPR_MAKER_REAL_NS / 1000 + 20);
     result_destroy(r);
 }
 

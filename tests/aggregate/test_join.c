@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
 
 /* A record; unset fields are those of `usual` below. */
@@ -120,9 +121,9 @@ static void keeps_the_first_of_duplicates(void **state)
         assert_int_equal(r->quality.duplicate_records, 3);
         assert_int_equal(r->quality.records, 3);
         assert_int_equal(r->n_ops, 3);
-        assert_int_equal(r->ops[0].exec_sum_us, 5);
-        assert_int_equal(r->ops[1].exec_sum_us, 7);
-        assert_int_equal(r->ops[2].exec_sum_us, 9);
+        assert_int_equal(op_of(r, 0).exec_sum_us, 5);
+        assert_int_equal(op_of(r, 1).exec_sum_us, 7);
+        assert_int_equal(op_of(r, 2).exec_sum_us, 9);
         assert_int_equal(r->quality.shared_ranks, 0);
         result_destroy(r);
     }
@@ -159,9 +160,9 @@ static void parts_sizes(void **state)
 
         assert_int_equal(r->n_ops, 3);
         for (size_t i = 0; i < 3; i++) {
-            assert_int_equal(r->ops[i].bytes, 32 * (i + 1));
-            assert_int_equal(r->ops[i].n, i < 2 ? 2 : 1);
-            assert_int_equal(r->ops[i].exec_max_us, 10);
+            assert_int_equal(op_of(r, i).bytes, 32 * (i + 1));
+            assert_int_equal(op_of(r, i).n, i < 2 ? 2 : 1);
+            assert_int_equal(op_of(r, i).exec_max_us, 10);
         }
         assert_int_equal(r->quality.duplicate_records, 1);
         assert_int_equal(r->quality.records, 5);
@@ -203,8 +204,8 @@ static void takes_any_gap(void **state)
         {.sn = UINT64_C(1) << 40}, {.sn = 5000000});
     r = run(*state, 1, 1 << 20);
     assert_int_equal(r->n_ops, 4);
-    assert_int_equal(r->ops[1].sn, 5000000);
-    assert_true(r->ops[3].sn == UINT64_MAX - 1);
+    assert_int_equal(op_of(r, 1).sn, 5000000);
+    assert_true(op_of(r, 3).sn == UINT64_MAX - 1);
     assert_true(r->quality.expected == UINT64_MAX); /* rank 1 lacks them all */
     assert_int_equal(r->quality.left_out_records, 0);
     assert_true(r->n_windows > 0);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/aggregate/jpr_maker.h"
+#include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
 
 static struct jp_result *run(const char *dir, unsigned threads)
@@ -82,12 +83,13 @@ static void no_time_is_not_the_shortest(void **state)
         put_trace(*state, "c_9_2.json", 2, 0, 2, 20);
         r = run(*state, threads);
         assert_int_equal(r->n_ops, 2);
-        assert_int_equal(r->ops[0].n, 3);
-        assert_int_equal(r->ops[0].n_exec, 2);
-        assert_int_equal(r->ops[0].exec_min_us, 20);
-        assert_int_equal(r->ops[0].exec_max_us, 30);
-        assert_int_equal(r->ops[0].exec_sum_us, 50);
-        assert_int_equal(r->ops[0].min_rank, UINT32_MAX);
+        assert_int_equal(op_of(r, 0).n, 3);
+        assert_int_equal(op_of(r, 0).n_exec, 2);
+        assert_int_equal(op_of(r, 0).exec_min_us, 20);
+        assert_int_equal(op_of(r, 0).exec_max_us, 30);
+        assert_int_equal(op_of(r, 0).exec_second_us, 30);
+        assert_int_equal(op_of(r, 0).exec_sum_us, 50);
+        assert_int_equal(op_of(r, 0).min_rank, UINT32_MAX);
         for (size_t i = 0; i < 3; i++)
             assert_int_equal(r->ranks[i].timed_ops, 0);
         assert_int_equal(r->quality.untimed_records, 2);
@@ -107,8 +109,8 @@ static void no_time_at_all(void **state)
     put_trace(*state, "b_9_1.txt", 1, 0, 2, 0);
     r = run(*state, 1);
     assert_int_equal(r->n_ops, 2);
-    assert_int_equal(r->ops[0].n_exec, 0);
-    assert_int_equal(r->ops[0].exec_max_us, 0);
+    assert_int_equal(op_of(r, 0).n_exec, 0);
+    assert_int_equal(op_of(r, 0).exec_max_us, 0);
     assert_int_equal(r->cells[0].exec.n, 0);
     assert_int_equal(r->cells[0].busbw.n, 0);
     assert_int_equal(r->ranks[0].timed_ops, 0);
@@ -150,9 +152,10 @@ static void recordings_without_times(void **state)
         free(path);
     }
     r = run(*state, 2);
-    assert_int_equal(r->ops[0].n, 2);
-    assert_int_equal(r->ops[0].n_exec, 1);
-    assert_int_equal(r->ops[0].exec_min_us, 10);
+    assert_int_equal(op_of(r, 0).n, 2);
+    assert_int_equal(op_of(r, 0).n_exec, 1);
+    assert_int_equal(op_of(r, 0).exec_min_us, 10);
+    assert_int_equal(op_of(r, 0).exec_second_us, 10); /* there is no second */
     assert_int_equal(r->ranks[0].last_ops, 0);
     assert_int_equal(r->quality.untimed_records, 1);
     result_destroy(r);
@@ -178,11 +181,11 @@ static void sizes_and_bandwidths_are_found(void **state)
     assert_int_equal(r->comms[0].type, JP_COMM_MIXED);
     assert_string_equal(r->comms[0].evidence, "hosts");
     assert_string_equal(r->ranks[3].host, "n2");
-    assert_int_equal(r->ops[0].min_rank, 0);
+    assert_int_equal(op_of(r, 0).min_rank, 0);
     /* 1,000 B in 10 us are 0.1 GB/s, times 2 (n - 1) / n */
-    assert_int_equal(r->ops[0].busbw_max_micro, 150000);
+    assert_int_equal(op_of(r, 0).busbw_max_micro, 150000);
     assert_int_equal(r->ranks[0].caused_us, 6);
-    assert_int_equal(r->ops[0].dump_max_us, 0);
+    assert_int_equal(op_of(r, 0).dump_max_us, 0);
     assert_int_equal(r->n_windows, 0);
     result_destroy(r);
     free(n1);
@@ -218,7 +221,7 @@ static void one_rank_is_not_timed(void **state)
     r = run(*state, 1);
     assert_int_equal(r->comms[0].type, JP_COMM_SINGLE_RANK);
     assert_int_equal(r->ranks[0].timed_ops, 0);
-    assert_int_equal(r->ops[0].busbw_max_micro, 0);
+    assert_int_equal(op_of(r, 0).busbw_max_micro, 0);
     assert_string_equal(r->comms[0].evidence, "ranks");
     result_destroy(r);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "tests/aggregate/partial_seal.h"
@@ -14,13 +15,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check(const struct jp_result *r)
 {
     uint64_t records = 0, of_ranks = 0;
+    struct ops_reader reader = {.ops = r->ops};
 
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
+        const struct jp_op *op = ops_at(&reader, i);
 
         assert(op->n > 0 && op->n_busbw <= op->n);
         assert(op->coll < r->n_coll_names);
-        assert(op->exec_min_us <= op->exec_max_us);
+        assert(op->exec_min_us <= op->exec_second_us);
+        assert(op->exec_second_us <= op->exec_max_us);
         assert(op->exec_max_us <= op->exec_sum_us);
         records += op->n;
     }

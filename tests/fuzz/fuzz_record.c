@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/export/inspector_line.h"
 #include "orchestrator/export/trace_event.h"
@@ -98,13 +99,15 @@ static void read_bytes(struct join *join, const void *data, size_t size,
 static void check(const struct jp_result *r)
 {
     uint64_t records = 0, of_ranks = 0, of_cells = 0;
+    struct ops_reader reader = {.ops = r->ops};
 
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
+        const struct jp_op *op = ops_at(&reader, i);
 
         assert(op->n > 0 && op->n <= r->comms[op->comm].n_ranks);
         assert(op->n_busbw <= op->n && op->coll < r->n_coll_names);
-        assert(op->exec_min_us <= op->exec_max_us);
+        assert(op->exec_min_us <= op->exec_second_us);
+        assert(op->exec_second_us <= op->exec_max_us);
         assert(op->exec_max_us <= op->exec_sum_us);
         records += op->n;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,13 +53,15 @@ static void read_trace(struct join *join, const void *data, size_t size,
 static void check(const struct jp_result *r)
 {
     uint64_t records = 0;
+    struct ops_reader reader = {.ops = r->ops};
 
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
+        const struct jp_op *op = ops_at(&reader, i);
 
         assert(op->n > 0 && op->n <= r->comms[op->comm].n_ranks);
         assert(op->n_exec <= op->n && op->n_busbw == op->n_exec);
-        assert(op->exec_min_us <= op->exec_max_us);
+        assert(op->exec_min_us <= op->exec_second_us);
+        assert(op->exec_second_us <= op->exec_max_us);
         assert(op->exec_max_us <= op->exec_sum_us);
         assert(!op->n_exec == !op->exec_sum_us);
         records += op->n;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "orchestrator/aggregate/ops.h"
 
 #define NODES 4
 #define GPUS 8
@@ -233,14 +234,15 @@ static void make_cells(struct fixture *f)
     r->n_cells = n;
 }
 
-static void make_ops(struct fixture *f)
+/* hostile: the first one's indices point nowhere. */
+static void make_ops(struct fixture *f, bool hostile)
 {
     struct jp_result *r = &f->result;
 
-    r->ops = keep_array(f, 5600, sizeof(*r->ops));
-    r->n_ops = 5600;
-    for (size_t i = 0; i < r->n_ops; i++) {
-        struct jp_op *o = &r->ops[i];
+    ops_destroy(r->ops);
+    r->ops = ops_create();
+    for (size_t i = 0; i < 5600; i++) {
+        struct jp_op op = {0}, *o = &op;
 
         o->comm = (uint32_t) (i / 432);
         o->coll = 1;
@@ -249,6 +251,7 @@ static void make_ops(struct fixture *f)
         o->n = o->n_busbw = o->n_exec = r->comms[o->comm].n_ranks;
         o->min_rank = i % 9 ? (uint32_t) i % o->n : UINT32_MAX;
         o->exec_min_us = 400;
+        o->exec_second_us = 405;
         o->exec_max_us = 440 + i % 17;
         o->exec_sum_us = 420ULL * o->n;
         o->busbw_sum_micro = 38000001ULL * o->n;
@@ -256,7 +259,14 @@ static void make_ops(struct fixture *f)
         o->busbw_max_micro = 39000000;
         o->dump_min_us = START_US + i * 1000;
         o->dump_max_us = o->dump_min_us + 90;
+        if (hostile && !i)
+            *o = (struct jp_op){.comm = UINT32_MAX, .coll = UINT32_MAX};
+        if (!r->ops || ops_add(r->ops, o) < 0)
+            abort();
     }
+    r->n_ops = 5600;
+    if (ops_end(r->ops) < 0)
+        abort();
 }
 
 static void make_p2p(struct fixture *f, uint32_t n)
@@ -344,7 +354,7 @@ void fixture_good(struct fixture *f)
     make_comms(f);
     make_ranks(f);
     make_cells(f);
-    make_ops(f);
+    make_ops(f, false);
     make_p2p(f, NODES * GPUS);
     make_windows(f);
     make_quality(f);
@@ -435,9 +445,6 @@ static void make_numbers_hostile(struct jp_result *r)
     r->ranks[0].last_share = NAN;
     r->ranks[0].pid = INT64_MIN;
     r->ranks[1].caused_us = UINT64_MAX;
-    r->ops[0].coll = UINT32_MAX;
-    r->ops[0].comm = UINT32_MAX;
-    r->ops[0].n = 0;
     r->windows[0].comm = SIZE_MAX;
     r->windows[0].busbw_mean = NAN;
     r->p2p[0].comm = SIZE_MAX;
@@ -450,6 +457,7 @@ void fixture_hostile(struct fixture *f)
     struct jp_result *r = &f->result;
 
     fixture_good(f);
+    make_ops(f, true);
     hostile = text(f, FIXTURE_HOSTILE);
     f->conf.job_name = hostile;
     f->conf.user = f->conf.command = f->conf.partition = hostile;
@@ -483,6 +491,7 @@ void fixture_hostile(struct fixture *f)
 
 void fixture_fini(struct fixture *f)
 {
+    ops_destroy(f->result.ops);
     for (size_t i = 0; i < f->n_kept; i++)
         free(f->kept[i]);
     memset(f, 0, sizeof(*f));

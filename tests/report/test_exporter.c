@@ -1,5 +1,6 @@
 /* test_exporter.c - the exporter's notation, bounds, and results as bad as they
  * come. */
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/exporter.h"
 
 #include <math.h>
@@ -150,20 +151,25 @@ static void test_unwritable(void **state)
 }
 
 /* One communicator, n operations of one size; outliers at both ends. */
-static struct jp_op *make_ops(size_t n)
+static struct jp_ops *make_ops(size_t n)
 {
-    struct jp_op *ops = calloc(n, sizeof(*ops));
+    struct jp_ops *ops = ops_create();
 
     assert_non_null(ops);
-    for (size_t i = 0; i < n; i++)
-        ops[i] = (struct jp_op){.sn = i,
-                                .bytes = 1024,
-                                .n = 1,
-                                .n_busbw = i % 10 != 0,
-                                .busbw_sum_micro = 5000000 + i % 7,
-                                .exec_max_us = UINT64_MAX / 2};
-    ops[12345].busbw_sum_micro = 1;
-    ops[23456].busbw_sum_micro = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_op op = {.sn = i,
+                                 .bytes = 1024,
+                                 .n = 1,
+                                 .n_busbw = i % 10 != 0,
+                                 .busbw_sum_micro = i == 12345 ? 1
+                                                    : i == 23456
+                                                        ? UINT64_MAX
+                                                        : 5000000 + i % 7,
+                                 .exec_max_us = UINT64_MAX / 2};
+
+        assert_int_equal(ops_add(ops, &op), 0);
+    }
+    assert_int_equal(ops_end(ops), 0);
     return ops;
 }
 
@@ -214,7 +220,7 @@ static void test_bounds(void **state)
     assert_true(count_lines(text, "\n") < 300);
     free(text);
     exporter_table_fini(&table);
-    free(result.ops);
+    ops_destroy(result.ops);
 }
 
 int main(void)
