@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/decimal.h"
 #include "common/num.h"
 
 /* A program may run in a locale with a decimal comma. */
@@ -113,45 +114,26 @@ char *figure_utc(uint64_t us, char *buf)
     return buf;
 }
 
-/* A mean of few values has few decimals, and then its 15 digits are found by
- * one multiplication: printf and strtod take ten times as long. False: not so,
- * or not told that easily. */
-static bool few_decimals(double value, char *buf)
-{
-    unsigned decimals = value < 1e3 ? 12 : value < 1e6 ? 9 : 6;
-    double scale = decimals == 12 ? 1e12 : decimals == 9 ? 1e9 : 1e6;
-    uint64_t all, fraction;
-    char *p;
-
-    if (!(value >= 1e-4 && value < 1e9))
-        return false;
-    all = (uint64_t) (value * scale + 0.5);
-    if (all >= UINT64_C(1000000000000000) || (double) all / scale != value)
-        return false;
-    fraction = all % (uint64_t) scale;
-    p = buf + snprintf(buf, JP_FIGURE_LEN, "%" PRIu64, all / (uint64_t) scale);
-    if (!fraction)
-        return true;
-    for (; fraction % 10 == 0; decimals--)
-        fraction /= 10;
-    *p = '.';
-    p[decimals + 1] = '\0';
-    for (; decimals; decimals--, fraction /= 10)
-        p[decimals] = (char) ('0' + fraction % 10);
-    return true;
-}
-
 char *figure_exact(double value, char *buf)
 {
+    char *end;
+
     buf[0] = '\0';
     if (!isfinite(value))
         return buf;
-    if (fabs(value) < 1e15 && value == trunc(value)) { /* most, and fast */
-        snprintf(buf, JP_FIGURE_LEN, "%" PRId64, (int64_t) value);
+    if (fabs(value) < 1e15 && value == trunc(value)) { /* most */
+        char *p = buf;
+
+        if (value < 0)
+            *p++ = '-';
+        *decimal_count((uint64_t) fabs(value), p) = '\0';
         return buf;
     }
-    if (few_decimals(value, buf))
+    end = decimal_exact(value, buf);
+    if (end) {
+        *end = '\0';
         return buf;
+    }
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(buf, JP_FIGURE_LEN, "%.*g", digits, value);
         if (strtod(buf, NULL) == value)

@@ -4,20 +4,85 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/decimal.h"
 #include "common/figure.h"
 #include "orchestrator/report/clean.h"
+
+static void hand_over(struct jp_csv *csv)
+{
+    fwrite_unlocked(csv->row, 1, csv->used, csv->out);
+    csv->used = 0;
+    csv->begun = true;
+}
+
+/* Room for n <= CSV_OUT_ROW bytes. */
+static inline char *room(struct jp_csv *csv, size_t n)
+{
+    if (csv->used + n > CSV_OUT_ROW)
+        hand_over(csv);
+    return csv->row + csv->used;
+}
+
+static void put(struct jp_csv *csv, char c)
+{
+    *room(csv, 1) = c;
+    csv->used++;
+}
+
+static void put_bytes(struct jp_csv *csv, const char *text, size_t n)
+{
+    if (n > CSV_OUT_ROW) {
+        hand_over(csv);
+        fwrite_unlocked(text, 1, n, csv->out);
+        return;
+    }
+    memcpy(room(csv, n), text, n);
+    csv->used += n;
+}
+
+/* Where a number of at most JP_DECIMAL_ROOM goes, behind its comma. */
+static inline char *begin_number(struct jp_csv *csv)
+{
+    char *p = room(csv, JP_DECIMAL_ROOM + 1);
+
+    *p = ',';
+    p += csv->inside;
+    csv->inside = true;
+    return p;
+}
+
+static inline void end_number(struct jp_csv *csv, const char *end)
+{
+    csv->used = (size_t) (end - csv->row);
+}
 
 void csv_out_empty(struct jp_csv *csv)
 {
     if (csv->inside)
-        putc_unlocked(',', csv->out);
+        put(csv, ',');
     csv->inside = true;
 }
 
 void csv_out_end(struct jp_csv *csv)
 {
-    putc_unlocked('\n', csv->out);
+    put(csv, '\n');
+    hand_over(csv);
     csv->inside = false;
+    csv->begun = false;
+}
+
+size_t csv_out_keep(const struct jp_csv *csv, char *buf, size_t size)
+{
+    if (csv->begun || csv->used > size)
+        return 0;
+    memcpy(buf, csv->row, csv->used);
+    return csv->used;
+}
+
+void csv_out_again(struct jp_csv *csv, const char *kept, size_t len)
+{
+    put_bytes(csv, kept, len);
+    csv->inside = true;
 }
 
 static bool is_formula(const char *text)
@@ -30,8 +95,8 @@ static void put_doubled(struct jp_csv *csv, const char *text)
 {
     for (; *text; text++) {
         if (*text == '"')
-            putc_unlocked('"', csv->out);
-        putc_unlocked(*text, csv->out);
+            put(csv, '"');
+        put(csv, *text);
     }
 }
 
@@ -55,79 +120,71 @@ void csv_out_text(struct jp_csv *csv, const char *text)
     char buf[JP_CLEAN_MAX];
     size_t n = plain_length(text);
 
+    csv_out_empty(csv);
     if (n) {
-        csv_out_empty(csv);
-        fwrite_unlocked(text, 1, n, csv->out);
+        put_bytes(csv, text, n);
         return;
     }
     clean_text(text, JP_CLEAN_UTF8, buf, sizeof(buf));
-    csv_out_empty(csv);
     if (!is_formula(buf) && buf[0] != ' ' && !strpbrk(buf, "\",")) {
-        fputs_unlocked(buf, csv->out);
+        put_bytes(csv, buf, strlen(buf));
         return;
     }
-    fputs_unlocked(is_formula(buf) ? "\"'" : "\"", csv->out);
+    put(csv, '"');
+    if (is_formula(buf))
+        put(csv, '\'');
     put_doubled(csv, buf);
-    putc_unlocked('"', csv->out);
+    put(csv, '"');
 }
 
 void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n)
 {
     csv_out_empty(csv);
-    putc_unlocked('"', csv->out);
+    put(csv, '"');
     for (size_t i = 0; i < n; i++) {
         char buf[JP_CLEAN_MAX];
 
         clean_text(texts[i], JP_CLEAN_UTF8, buf, sizeof(buf));
         if (i)
-            putc_unlocked(' ', csv->out);
+            put(csv, ' ');
         else if (is_formula(buf))
-            putc_unlocked('\'', csv->out);
+            put(csv, '\'');
         put_doubled(csv, buf);
     }
-    putc_unlocked('"', csv->out);
-}
-
-/* At least so many digits: tables of operations have millions of counts, and
- * printf takes five times as long. */
-static void put_digits(struct jp_csv *csv, uint64_t value, int least)
-{
-    char buf[24];
-    char *p = buf + sizeof(buf);
-
-    for (; value || least > 0; value /= 10, least--)
-        *--p = (char) ('0' + value % 10);
-    fwrite_unlocked(p, 1, (size_t) (buf + sizeof(buf) - p), csv->out);
+    put(csv, '"');
 }
 
 void csv_out_count(struct jp_csv *csv, uint64_t value)
 {
-    csv_out_empty(csv);
-    put_digits(csv, value, 1);
+    end_number(csv, decimal_count(value, begin_number(csv)));
 }
 
 void csv_out_int(struct jp_csv *csv, int64_t value)
 {
-    csv_out_empty(csv);
-    fprintf(csv->out, "%" PRId64, value);
+    char *p = begin_number(csv);
+
+    if (value < 0)
+        *p++ = '-';
+    end_number(
+        csv,
+        decimal_count(value < 0 ? 0 - (uint64_t) value : (uint64_t) value, p));
 }
 
 void csv_out_real(struct jp_csv *csv, double value)
 {
-    csv_out_empty(csv);
-    fputs_unlocked(FIG_EXACT(value), csv->out);
+    const char *text;
+    char *p = begin_number(csv), *end = decimal_exact(value, p);
+
+    if (end) {
+        end_number(csv, end);
+        return;
+    }
+    end_number(csv, p);
+    text = FIG_EXACT(value);
+    put_bytes(csv, text, strlen(text));
 }
 
 void csv_out_micro(struct jp_csv *csv, uint64_t micro)
 {
-    uint64_t rest = micro % 1000000;
-    int digits = 6;
-
-    csv_out_count(csv, micro / 1000000);
-    for (; rest && rest % 10 == 0; digits--)
-        rest /= 10;
-    if (rest) {
-        putc_unlocked('.', csv->out);
-        put_digits(csv, rest, digits);
-    }
+    end_number(csv, decimal_micro(micro, begin_number(csv)));
 }

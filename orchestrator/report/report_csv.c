@@ -13,6 +13,8 @@
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/rows.h"
 
+enum { BUFFER = 256 << 10 };
+
 /* mean,p50,p95,p99,min,max; empty where there is no value. */
 static void put_dist(struct jp_csv *csv, const struct jp_dist *d)
 {
@@ -120,16 +122,36 @@ static void put_busbw(struct jp_csv *csv, const struct jp_op *o)
     csv_out_micro(csv, o->busbw_max_micro);
 }
 
+/* How the rows of one communicator and function begin. */
+struct beginning {
+    uint32_t comm, coll;
+    size_t len; /* 0: not known */
+    char text[CSV_OUT_ROW];
+};
+
+static void begin_op(struct jp_csv *csv, const struct jp_result *r,
+                     const struct jp_op *o, struct beginning *last)
+{
+    if (last->len && last->comm == o->comm && last->coll == o->coll) {
+        csv_out_again(csv, last->text, last->len);
+        return;
+    }
+    put_comm(csv, r, o->comm);
+    csv_out_text(csv, o->coll < r->n_coll_names ? r->coll_names[o->coll] : "");
+    last->comm = o->comm;
+    last->coll = o->coll;
+    last->len = csv_out_keep(csv, last->text, sizeof(last->text));
+}
+
 static void ops(struct jp_csv *csv, const struct jp_result *r)
 {
     struct ops_reader reader = {.ops = r->ops};
+    struct beginning last = {.len = 0};
 
     for (size_t i = 0; i < r->n_ops; i++) {
         const struct jp_op *o = ops_at(&reader, i);
 
-        put_comm(csv, r, o->comm);
-        csv_out_text(csv,
-                     o->coll < r->n_coll_names ? r->coll_names[o->coll] : "");
+        begin_op(csv, r, o, &last);
         csv_out_count(csv, o->sn);
         csv_out_count(csv, o->bytes);
         csv_out_count(csv, rows_comm(r, o->comm)->n_ranks);
@@ -257,8 +279,10 @@ static const struct sheet {
     {"quality", "item,value,note", NULL},
 };
 
+/* buffer: of BUFFER bytes, for the stream. */
 static int write_sheet(const struct jp_report *report, const char *dir,
-                       const struct sheet *sheet, struct jp_error *err)
+                       const struct sheet *sheet, char *buffer,
+                       struct jp_error *err)
 {
     char *path = fileio_path("%s/%s.csv", dir, sheet->name);
     struct jp_tempfile file;
@@ -271,6 +295,7 @@ static int write_sheet(const struct jp_report *report, const char *dir,
     }
     if (fileio_temp_open(&file, path, err) < 0)
         goto out;
+    setvbuf(file.stream, buffer, _IOFBF, BUFFER);
     csv.out = file.stream;
     fprintf(csv.out, "%s\n", sheet->header);
     if (!sheet->rows)
@@ -286,10 +311,12 @@ out:
 int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err)
 {
-    if (fileio_mkdirs(csv_dir, err) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
-        if (write_sheet(report, csv_dir, &sheets[i], err) < 0)
-            return -1;
-    return 0;
+    char *buffer = malloc(BUFFER);
+    int rc = buffer ? fileio_mkdirs(csv_dir, err)
+                    : error_set(err, "out of memory");
+
+    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets) && rc == 0; i++)
+        rc = write_sheet(report, csv_dir, &sheets[i], buffer, err);
+    free(buffer);
+    return rc;
 }

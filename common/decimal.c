@@ -1,0 +1,170 @@
+/* decimal.c - integers and doubles as digits, by integer arithmetic. */
+#include "common/decimal.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef unsigned __int128 wide;
+
+/* The eight digits of v < 1e8, the first one in the lowest byte: halves,
+ * quarters and digits by multiplying with reciprocals that are exact for these
+ * ranges. */
+static uint64_t eight_digits(uint32_t v)
+{
+    uint64_t x = v / 10000 | (uint64_t) (v % 10000) << 32;
+    uint64_t y = x * 10486 >> 20 & UINT64_C(0x7f0000007f);
+
+    x = y | (x - 100 * y) << 16;
+    y = x * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+    return y | (x - 10 * y) << 8;
+}
+
+static void store(uint64_t digits, char *out)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    digits = __builtin_bswap64(digits);
+#endif
+    memcpy(out, &digits, sizeof(digits));
+}
+
+#define ASCII_ZEROS UINT64_C(0x3030303030303030)
+
+char *decimal_count(uint64_t value, char *out)
+{
+    uint64_t digits;
+    unsigned zeros;
+
+    if (value >= 100000000) {
+        out = decimal_count(value / 100000000, out);
+        store(eight_digits((uint32_t) (value % 100000000)) + ASCII_ZEROS, out);
+        return out + 8;
+    }
+    digits = eight_digits((uint32_t) value);
+    zeros = digits ? (unsigned) __builtin_ctzll(digits) / 8 : 7;
+    store((digits + ASCII_ZEROS) >> 8 * zeros, out);
+    return out + 8 - zeros;
+}
+
+/* The lowest `places` digits of fraction behind a point, without zeros at the
+ * end; nothing of 0. */
+static char *put_fraction(uint64_t fraction, unsigned places, char *out)
+{
+    char digits[JP_DECIMAL_ROOM];
+    unsigned n;
+
+    if (!fraction)
+        return out;
+    while (fraction % 10 == 0) {
+        fraction /= 10;
+        places--;
+    }
+    n = (unsigned) (decimal_count(fraction, digits) - digits);
+    *out++ = '.';
+    for (; places > n; places--)
+        *out++ = '0';
+    memcpy(out, digits, n);
+    return out + n;
+}
+
+char *decimal_micro(uint64_t micro, char *out)
+{
+    out = decimal_count(micro / 1000000, out);
+    return put_fraction(micro % 1000000, 6, out);
+}
+
+static uint64_t ten_to(unsigned k)
+{
+    static const uint64_t tens[] = {
+        1,
+        10,
+        100,
+        1000,
+        10000,
+        100000,
+        1000000,
+        10000000,
+        100000000,
+        1000000000,
+        UINT64_C(10000000000),
+        UINT64_C(100000000000),
+        UINT64_C(1000000000000),
+        UINT64_C(10000000000000),
+        UINT64_C(100000000000000),
+        UINT64_C(1000000000000000),
+        UINT64_C(10000000000000000),
+        UINT64_C(100000000000000000),
+        UINT64_C(1000000000000000000),
+    };
+
+    return tens[k];
+}
+
+/* value = mantissa / 2^scale; 1e-4 <= value < 1e15 gives 3 <= scale <= 66. */
+struct parts {
+    uint64_t mantissa;
+    unsigned scale;
+};
+
+static struct parts take_apart(double value)
+{
+    int exponent;
+    double fraction = frexp(value, &exponent); /* [0.5, 1) */
+
+    return (struct parts){(uint64_t) ldexp(fraction, 53),
+                          (unsigned) (53 - exponent)};
+}
+
+/* The integer nearest to value * 10^places; *same: it reads back as value. A
+ * tie is neither: *tie. */
+static uint64_t scaled(struct parts p, unsigned places, bool *same, bool *tie)
+{
+    /* below 2^53 * 10^21 < 2^123 */
+    wide power = places > 18 ? (wide) ten_to(18) * ten_to(places - 18)
+                             : ten_to(places);
+    wide all = p.mantissa * power, half = (wide) 1 << (p.scale - 1);
+    uint64_t nearest = (uint64_t) ((all + half) >> p.scale);
+    wide back = (wide) nearest << p.scale;
+    wide off = back > all ? back - all : all - back;
+
+    /* half the distance to the next double is half a unit of the mantissa */
+    *same = 2 * off < power;
+    *tie = off == half || 2 * off == power;
+    return nearest;
+}
+
+char *decimal_exact(double value, char *out)
+{
+    static const double steps[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1, 1e2,
+                                   1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                   1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    unsigned whole = 0; /* digits before the point, plus 3 */
+    struct parts p;
+    bool same = false, tie = false;
+
+    if (!(value >= 1e-4 && value < 1e15))
+        return NULL;
+    while (value >= steps[whole + 1])
+        whole++;
+    p = take_apart(value);
+    if (p.mantissa == UINT64_C(1) << 52)
+        return NULL; /* a power of two: the double below is nearer */
+    for (unsigned digits = 15; digits <= 17; digits++) {
+        unsigned places = digits + 3 - whole;
+        uint64_t nearest, one;
+
+        nearest = scaled(p, places, &same, &tie);
+        if (tie)
+            return NULL;
+        if (!same)
+            continue;
+        if (places > 18) { /* below 0.1: no digits before the point */
+            *out++ = '0';
+            return put_fraction(nearest, places, out);
+        }
+        one = ten_to(places);
+        out = decimal_count(nearest / one, out);
+        return put_fraction(nearest % one, places, out);
+    }
+    return NULL;
+}
