@@ -59,6 +59,19 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+void **blockmap_copy(const struct blockmap *map)
+{
+    uint64_t **blocks = reallocarray(NULL, map->n + 1, sizeof(*blocks));
+    size_t n = 0;
+
+    for (size_t i = 0; blocks && i < blockmap_slots(map); i++)
+        if (map->slots[i])
+            blocks[n++] = map->slots[i];
+    if (n)
+        qsort(blocks, n, sizeof(*blocks), by_number);
+    return (void **) blocks;
+}
+
 void **blockmap_sort(struct blockmap *map)
 {
     size_t n = 0;

@@ -23,6 +23,9 @@ int blockmap_add(struct blockmap *map, void *block);
 /* Moves the blocks to the front of slots, sorted by number; only iteration over
  * slots[0..n), or over all, and fini are allowed afterwards. Borrowed. */
 void **blockmap_sort(struct blockmap *map);
+/* The blocks sorted by number, as an array of n, which the caller frees; never
+ * NULL but without memory. */
+void **blockmap_copy(const struct blockmap *map);
 /* Frees the slots, not the blocks. */
 void blockmap_fini(struct blockmap *map);
 

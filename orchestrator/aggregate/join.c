@@ -47,6 +47,7 @@ static void comm_destroy(struct join_comm *comm)
         free(comm->series[i]);
     }
     free(comm->series);
+    free(comm->members);
     free(comm->name);
     free(comm);
 }
@@ -60,12 +61,6 @@ static void free_lanes(struct join_member *member)
     free(member->lanes);
     member->lanes = NULL;
     member->n_lanes = 0;
-}
-
-void join_free_lanes(struct join *join)
-{
-    for (uint32_t i = 0; i < join->n_members; i++)
-        free_lanes(join->members[i]);
 }
 
 static void member_destroy(struct join_member *member)
@@ -92,6 +87,8 @@ void join_destroy(struct join *join)
     free(join->p2p);
     free(join->funcs);
     free(join->strays);
+    free(join->touched);
+    ops_destroy(join->ops);
     keymap_fini(&join->comm_map);
     keymap_fini(&join->member_map);
     keymap_fini(&join->p2p_map);
@@ -102,6 +99,8 @@ void join_destroy(struct join *join)
 void join_begin_file(struct join *join, uint32_t file)
 {
     join->file = file;
+    join->turn++;
+    join->n_touched = 0;
     join->n_streams = 0; /* so that members learn of the new file */
     join->next_stream = 0;
     memset(join->known, 0, sizeof(join->known));
@@ -170,6 +169,8 @@ static struct join_member *member_of(struct join *join,
     if (!member || join_member_process(member, r->host.len ? r->host.text : "",
                                        r->host.len, r->pid) < 0)
         return NULL;
+    if (join_touch(join, member) < 0)
+        return NULL;
     if (member->file != join->file)
         member->many_files = true;
     member->file = join->file;
@@ -186,6 +187,14 @@ static enum join_status repeated(struct join *join,
     join->duplicates++;
     if (member->many_files && !join->ordered)
         join->conflict = true;
+    return JOIN_OK;
+}
+
+/* Another file of a rank that was thought to be read. */
+static enum join_status too_late(struct join *join)
+{
+    join->conflict = true;
+    join->late = true;
     return JOIN_OK;
 }
 
@@ -347,6 +356,8 @@ enum join_status join_add(struct join *join,
 
     if (!record->series || known->series != record->series) {
         member = member_of(join, record);
+        if (member && !record->p2p && join->comms[member->comm]->closed)
+            return too_late(join);
         lane = member ? lane_of(join, member, record) : NULL;
         if (lane && record->series)
             *known = (struct join_known){record->series, member, lane};

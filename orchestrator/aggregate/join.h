@@ -19,7 +19,9 @@
  * log and its copy; a rank that was written by two processes) makes the join
  * CONFLICTED, and the caller joins again with one thread in order of path. So
  * does a second size seen by two threads, and a memory bound that was hit:
- * whatever the input, the result does not depend on threads or file order.
+ * whatever the input, the result does not depend on threads or file order; but
+ * how much goes into the bound may, as communicators are closed early
+ * (join_close.h).
  */
 #ifndef JP_AGGREGATE_JOIN_H
 #define JP_AGGREGATE_JOIN_H
@@ -31,6 +33,7 @@
 
 #include "orchestrator/aggregate/blockmap.h"
 #include "orchestrator/aggregate/keymap.h"
+#include "orchestrator/aggregate/ops.h"
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/jpr.h"
 
@@ -102,14 +105,27 @@ struct join_member {
     char *host; /* smallest (host, pid) that wrote it */
     int64_t pid;
     bool shared;     /* by two processes */
+    bool read;       /* to the end of a file */
     bool many_files; /* its records come from more than one file */
     uint32_t file;
+    uint32_t number; /* its place in the join */
+    uint64_t turn; /* of the join: when it was touched last */
     uint64_t records, p2p_records;
     uint64_t p2p_last; /* largest p2p_sn, which counts both from 1 */
     uint64_t exec_us;  /* result: over timed operations */
     uint64_t last_ops, caused_us;
     struct join_lane **lanes;
     uint32_t n_lanes;
+};
+
+/* What a closed communicator's operations add up to. */
+struct join_sums {
+    uint64_t ops, ops_complete, bytes, time_us; /* as in struct jp_comm */
+    /* timed operations, equal for all its ranks, because each of them is in
+     * every complete one */
+    uint64_t timed_ops, shortest_us;
+    uint64_t expected, unseen, overflow; /* records, by sequence numbers */
+    bool ragged; /* some rank lacks a record that another one has */
 };
 
 struct join_comm {
@@ -121,8 +137,14 @@ struct join_comm {
     bool counted;   /* by a recorder: the sums below */
     struct jpr_counts counts;
     uint64_t records, p2p_records;
-    struct join_series **series;
+    struct join_series **series; /* empty once it is closed */
     uint32_t n_series;
+    uint32_t *members; /* by number */
+    uint32_t n_members;
+    uint32_t read; /* members that are */
+    bool strays;   /* it has some */
+    bool closed;
+    struct join_sums sums;
 };
 
 struct join_p2p {
@@ -136,6 +158,7 @@ struct join_budget {
     _Atomic uint64_t used, journal_used;
     uint64_t limit, journal_limit;
     atomic_bool journal_off; /* too many: no waits of ranks */
+    bool keep; /* no communicator is closed before the end */
 };
 
 /* The process that wrote the last records: found by comparing, not hashing. */
@@ -177,9 +200,15 @@ struct join {
     uint64_t duplicates, nan_busbw, left_out;
     uint64_t untimed; /* joined records without a time */
     uint64_t charged; /* of the budget, by this join */
+    uint64_t freed;   /* since pages were given back */
+    struct jp_ops *ops; /* of closed communicators, by this join's numbers */
+    uint64_t turn;      /* files begun */
+    uint32_t *touched;  /* members that the file has records of */
+    uint32_t n_touched, room_touched;
     uint32_t file;    /* index of the file being read */
     bool over;        /* the last failure was the memory bound */
     bool conflict;
+    bool late; /* a communicator was closed too early */
     bool ordered; /* files come in order of path: conflicts are resolved */
     struct join_stream streams[JOIN_STREAMS];
     unsigned n_streams, next_stream;
@@ -220,9 +249,6 @@ struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
  * the largest number among them says, and a domain for each host. 0, or -1
  * without memory. */
 int join_guess_sizes(struct join *join);
-
-/* Frees what only timing needs: bits and times of ranks. */
-void join_free_lanes(struct join *join);
 
 /* Gives back what the join, which is then good for join_destroy only, holds of
  * the budget. */

@@ -53,6 +53,20 @@ static int merge_series(struct mapping *m, struct join_series *to,
     return 0;
 }
 
+/* A communicator that one side closed belongs to it alone; else records of it
+ * came late. */
+static void merge_closed(struct mapping *m, struct join_comm *to,
+                         const struct join_comm *from)
+{
+    if ((from->closed && to->n_series) || (to->closed && from->n_series)) {
+        m->into->conflict = true;
+        m->into->late = true;
+    } else if (from->closed) {
+        to->closed = true;
+        to->sums = from->sums;
+    }
+}
+
 static int merge_comms(struct mapping *m)
 {
     for (uint32_t i = 0; i < m->from->n_comms; i++) {
@@ -66,6 +80,7 @@ static int merge_comms(struct mapping *m)
         to = m->into->comms[m->comms[i]];
         if (join_comm_name(to, name, strlen(name)) < 0)
             return -1;
+        merge_closed(m, to, from);
         to->records += from->records;
         to->p2p_records += from->p2p_records;
         to->gaps_lost |= from->gaps_lost;
@@ -121,6 +136,11 @@ static int merge_member(struct mapping *m, struct join_member *from)
         to->many_files = true; /* two threads never share a file */
     if (!to || join_member_process(to, host, strlen(host), from->pid) < 0)
         return -1;
+    if (join_touch(m->into, to) < 0)
+        return -1;
+    to->exec_us += from->exec_us;
+    to->last_ops += from->last_ops;
+    to->caused_us += from->caused_us;
     to->shared |= from->shared;
     to->many_files |= from->many_files;
     to->records += from->records;
@@ -173,6 +193,13 @@ static int merge_strays(struct mapping *m)
     return 0;
 }
 
+static int merge_ops(struct mapping *m)
+{
+    if (!m->into->ops && !(m->into->ops = ops_create()))
+        return -1;
+    return ops_take(m->into->ops, m->from->ops, m->comms, m->funcs);
+}
+
 static int merge_all(struct mapping *m)
 {
     for (uint32_t i = 0; i < m->from->n_funcs; i++) {
@@ -187,7 +214,9 @@ static int merge_all(struct mapping *m)
     for (uint32_t i = 0; i < m->from->n_members; i++)
         if (merge_member(m, m->from->members[i]) < 0)
             return -1;
-    return merge_p2p(m) < 0 ? -1 : merge_strays(m);
+    if (merge_p2p(m) < 0 || merge_strays(m) < 0)
+        return -1;
+    return m->from->ops ? merge_ops(m) : 0;
 }
 
 enum join_status join_merge(struct join *into, struct join *from)
@@ -211,6 +240,7 @@ enum join_status join_merge(struct join *into, struct join *from)
     into->untimed += from->untimed;
     into->left_out += from->left_out;
     into->conflict |= from->conflict;
+    into->late |= from->late;
     status = JOIN_OK;
 out:
     free(m.funcs);

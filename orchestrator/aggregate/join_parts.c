@@ -178,6 +178,12 @@ int join_stamps_get(struct join *join, struct join_block *block)
     return block->stamps ? 0 : -1;
 }
 
+static uint64_t block_bytes(const struct join_block *block)
+{
+    return sizeof(*block) + BLOCK_SLOT_BYTES +
+           (block->stamps ? JOIN_BLOCK * sizeof(*block->stamps) : 0);
+}
+
 static void move_charge(struct join *into, struct join *from, uint64_t bytes)
 {
     if (bytes > from->charged)
@@ -189,9 +195,7 @@ static void move_charge(struct join *into, struct join *from, uint64_t bytes)
 void join_move_block(struct join *into, struct join *from,
                      const struct join_block *block)
 {
-    move_charge(into, from,
-                sizeof(*block) + BLOCK_SLOT_BYTES +
-                    (block->stamps ? JOIN_BLOCK * sizeof(*block->stamps) : 0));
+    move_charge(into, from, block_bytes(block));
 }
 
 void join_move_lane_block(struct join *into, struct join *from, bool journal)
@@ -201,10 +205,60 @@ void join_move_lane_block(struct join *into, struct join *from, bool journal)
                     (journal ? JOIN_BLOCK * sizeof(uint32_t) : 0));
 }
 
+static void uncharge(struct join *join, uint64_t bytes)
+{
+    if (bytes > join->charged)
+        bytes = join->charged;
+    join->charged -= bytes;
+    atomic_fetch_sub(&join->budget->used, bytes);
+}
+
+void join_series_empty(struct join *join, struct join_series *series)
+{
+    for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
+        struct join_block *block = (void *) series->blocks.slots[i];
+
+        if (!block)
+            continue;
+        uncharge(join, block_bytes(block));
+        join_block_destroy(block);
+    }
+    blockmap_fini(&series->blocks);
+}
+
+void join_lane_free(struct join *join, struct join_lane *lane)
+{
+    uint64_t n = lane->blocks.n, times = JOIN_BLOCK * sizeof(uint32_t);
+
+    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++)
+        free(lane->blocks.slots[i]);
+    blockmap_fini(&lane->blocks);
+    if (!lane->journal || atomic_load(&join->budget->journal_off))
+        times = 0;
+    else
+        atomic_fetch_sub(&join->budget->journal_used, n * times);
+    uncharge(join,
+             n * (sizeof(struct join_lane_block) + BLOCK_SLOT_BYTES + times));
+    free(lane);
+}
+
 void join_give_back(struct join *join)
 {
     atomic_fetch_sub(&join->budget->used, join->charged);
     join->charged = 0;
+}
+
+static int add_member(struct join_comm *comm, uint32_t member)
+{
+    uint32_t n = comm->n_members, *more = comm->members;
+
+    if (!(n & (n - 1)))
+        more = reallocarray(more, n ? 2 * (size_t) n : 1, sizeof(*more));
+    if (!more)
+        return -1;
+    comm->members = more;
+    more[comm->n_members++] = member;
+    return 0;
 }
 
 struct join_member *join_member_get(struct join *join, uint32_t comm,
@@ -219,16 +273,36 @@ struct join_member *join_member_get(struct join *join, uint32_t comm,
     if (!join_charge(join, SLOT_BYTES) || grow(&join->members, join->n_members))
         return NULL;
     member = join_alloc(join, sizeof(*member));
-    if (!member || keymap_add(&join->member_map, key, 0, join->n_members) < 0) {
-        free(member);
-        return NULL;
+    if (!member || add_member(join->comms[comm], join->n_members) < 0 ||
+        keymap_add(&join->member_map, key, 0, join->n_members) < 0) {
+        free(member); /* of the communicator's, one more is never looked at: */
+        return NULL;  /* the join has failed */
     }
     member->comm = comm;
     member->rank = rank;
     member->pid = -1;
     member->file = join->file;
+    member->number = join->n_members;
     join->members[join->n_members++] = member;
     return member;
+}
+
+int join_touch(struct join *join, struct join_member *member)
+{
+    if (member->turn == join->turn)
+        return 0;
+    if (join->n_touched == join->room_touched) {
+        uint32_t room = join->room_touched ? 2 * join->room_touched : 16;
+        uint32_t *more = reallocarray(join->touched, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        join->touched = more;
+        join->room_touched = room;
+    }
+    join->touched[join->n_touched++] = member->number;
+    member->turn = join->turn;
+    return 0;
 }
 
 struct join_lane *join_lane_get(struct join *join, struct join_member *member,

@@ -36,7 +36,12 @@ struct join_lane_block *
 join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number);
 struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
                               uint32_t dst, bool recv);
+/* Frees a lane, a series' blocks, and gives back what they took. */
+void join_lane_free(struct join *join, struct join_lane *lane);
+void join_series_empty(struct join *join, struct join_series *series);
 /* Each 0 or -1. */
+/* The file being read has records of the member. */
+int join_touch(struct join *join, struct join_member *member);
 int join_stray_add(struct join *join, const struct join_stray *stray);
 int join_comm_name(struct join_comm *comm, const char *name, size_t len);
 int join_member_process(struct join_member *member, const char *host,

@@ -18,6 +18,7 @@ int join_stray_add(struct join *join, const struct join_stray *stray)
         join->strays = more;
     }
     join->strays[join->n_strays++] = *stray;
+    join->comms[stray->comm]->strays = true;
     return 0;
 }
 

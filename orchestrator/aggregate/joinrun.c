@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "orchestrator/aggregate/join_close.h"
 #include "orchestrator/aggregate/joinsplit.h"
 #include "orchestrator/aggregate/partial_set.h"
 
@@ -21,7 +22,7 @@ struct run {
     size_t next;   /* turn; under the lock */
     uint64_t left; /* bytes of the turns from there on */
     unsigned threads;
-    atomic_bool stop, no_memory, conflict;
+    atomic_bool stop, no_memory, conflict, late;
     _Atomic uint64_t done;
     pthread_mutex_t lock;
     pthread_cond_t finished; /* running became 0 */
@@ -43,8 +44,19 @@ static void settle(struct worker *w, enum join_status status)
         atomic_store(&run->no_memory, true);
     if (w->join->conflict)
         atomic_store(&run->conflict, true);
+    if (w->join->late)
+        atomic_store(&run->late, true);
     if (status == JOIN_NO_MEMORY || w->join->conflict)
         atomic_store(&run->stop, true);
+}
+
+/* What was read to its end may complete communicators. */
+static enum join_status end_file(struct worker *w, enum join_status status)
+{
+    if (status == JOIN_NO_MEMORY || w->join->conflict ||
+        atomic_load(&w->run->stop))
+        return status;
+    return join_end_file(w->join) < 0 ? JOIN_NO_MEMORY : status;
 }
 
 /* number: no other file or piece has it. */
@@ -60,7 +72,8 @@ static void read_file(struct worker *w, const struct join_turn *turn,
     status = joinrun_read_file(&reading, &run->walk->logs[turn->index], turn);
     if (turn->file != turn->whole && w->join->n_strays)
         w->join->conflict = true; /* which size came first? */
-    settle(w, status);
+    /* the other pieces of a file may be another thread's */
+    settle(w, turn->file == turn->whole ? end_file(w, status) : status);
 }
 
 /* A node's partial; its logs where it turns out to be damaged. */
@@ -84,8 +97,10 @@ static void read_node(struct worker *w, const struct join_turn *turn,
 
         read_file(w, &log, run->split.n + i, lines);
     }
-    if (status == JOIN_OK)
+    if (status == JOIN_OK) {
         atomic_fetch_add(&run->done, node->bytes);
+        status = end_file(w, status);
+    }
     settle(w, status);
 }
 
@@ -216,6 +231,8 @@ static int fold(struct run *run, struct worker *workers, unsigned n)
     join_sort_strays(into);
     if (into->conflict)
         atomic_store(&run->conflict, true);
+    if (into->late)
+        atomic_store(&run->late, true);
     return 0;
 }
 
@@ -328,9 +345,11 @@ struct join *joinrun(const struct jp_logwalk *walk,
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.finished, NULL);
     join = start(&run, pick_threads(options), options, budget, partials, err);
-    if (join && atomic_load(&run.conflict)) {
+    /* in order there is only one conflict left, and at most once: LATE */
+    while (join && atomic_load(&run.conflict)) {
         for (size_t i = 0; partials && i < partials->n; i++)
             partials->nodes[i].used = false;
+        budget->keep |= atomic_load(&run.late);
         join_destroy(join);
         join = start(&run, 1, options, budget, NULL, err);
     }

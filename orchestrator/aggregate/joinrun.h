@@ -3,7 +3,8 @@
  * Threads take whole files or pieces of huge ones (joinsplit.h), largest first,
  * each into its own join; the joins are folded when all are read. Where that
  * leaves open which record came first (join.h), everything is read once more by
- * one thread in order of path.
+ * one thread in order of path; and once more without closing communicators early
+ * (join_close.h) where that turned out wrong. budget->keep is set then.
  */
 #ifndef JP_AGGREGATE_JOINRUN_H
 #define JP_AGGREGATE_JOINRUN_H

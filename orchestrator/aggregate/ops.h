@@ -48,6 +48,11 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op);
 /* After the last one; ends what ops_add has begun. 0, or -1 without memory. */
 int ops_end(struct jp_ops *ops);
 
+/* Moves the runs of from to the end, with numbers of these arrays; from is then
+ * good for ops_destroy only. 0, or -1 without memory. */
+int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
+             const uint32_t *coll_at);
+
 /* Gives comm and coll other numbers, of these arrays, and brings the runs into
  * their order: operations are sorted then. */
 void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,

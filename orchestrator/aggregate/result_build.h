@@ -3,7 +3,7 @@
  *
  * Called in this order: comms, ranks, ops, cells, windows, p2p, quality, hang.
  * Each returns 0, or -1 without memory; what is made so far is in build->result.
- * The join's blocks are freed as operations are made, to keep the peak low.
+ * Communicators that are still open are closed first (join_close.h).
  */
 #ifndef JP_AGGREGATE_RESULT_BUILD_H
 #define JP_AGGREGATE_RESULT_BUILD_H
@@ -22,7 +22,7 @@ struct build {
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
-    /* by sequence numbers; made with the operations */
+    /* by sequence numbers; made with the communicators */
     uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */
     bool ragged; /* some rank lacks a record that another one has */

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/comm_type.h"
+#include "orchestrator/aggregate/join_close.h"
+#include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
 
 static int by_name(const void *a, const void *b)
@@ -141,6 +143,10 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     comm->produced = from->counts.produced;
     comm->lost = from->counts.lost;
     comm->capped = from->counts.left_out;
+    comm->ops = from->sums.ops;
+    comm->ops_complete = from->sums.ops_complete;
+    comm->bytes = from->sums.bytes;
+    comm->time_us = from->sums.time_us;
     return comm->name ? 0 : -1;
 }
 
@@ -148,15 +154,23 @@ int result_comms(struct build *b)
 {
     struct jp_result *r = b->result;
 
-    if (join_guess_sizes(b->join) < 0 || make_funcs(b) < 0 || make_order(b) < 0)
+    if (join_guess_sizes(b->join) < 0 || join_close_all(b->join) < 0 ||
+        make_funcs(b) < 0 || make_order(b) < 0)
         return -1;
     r->comms = calloc(b->join->n_comms + 1, sizeof(*r->comms));
     if (!r->comms)
         return -1;
     r->n_comms = b->join->n_comms;
-    for (size_t i = 0; i < r->n_comms; i++)
-        if (fill_comm(&r->comms[i], b->join->comms[b->comm_from[i]]) < 0)
+    for (size_t i = 0; i < r->n_comms; i++) {
+        const struct join_comm *from = b->join->comms[b->comm_from[i]];
+
+        if (fill_comm(&r->comms[i], from) < 0)
             return -1;
+        b->expected = join_sum(b->expected, from->sums.expected);
+        b->unseen = join_sum(b->unseen, from->sums.unseen);
+        b->overflow = join_sum(b->overflow, from->sums.overflow);
+        b->ragged |= from->sums.ragged;
+    }
     if (collect_hosts(b) < 0)
         return -1;
     for (size_t i = 0; i < r->n_comms; i++) {

@@ -147,6 +147,37 @@ static void tells_shared_ranks(void **state)
     }
 }
 
+/* A communicator that was closed, as all its ranks were read, gets records from
+ * another file; one that is still open gets them too. */
+static void takes_what_comes_late(void **state)
+{
+    PUT(*state, "a.log", {.rank = 0, .exec_us = 10}, {.id = "0x2", .rank = 1});
+    PUT(*state, "b.log", {.rank = 1, .exec_us = 12},
+        {.id = "0x3", .n_ranks = 1});
+    PUT(*state, "c.log", {.rank = 1, .sn = 1, .exec_us = 30},
+        {.id = "0x3", .n_ranks = 1, .sn = 1}, {.id = "0x2", .rank = 0});
+    PUT(*state, "d.log", {.rank = 0, .sn = 1, .exec_us = 20},
+        {.id = "0x2", .rank = 0, .sn = 70}, {.id = "0x2", .rank = 1, .sn = 70});
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        struct jp_result *r = run(*state, threads, 0);
+
+        assert_int_equal(r->quality.records, 10);
+        assert_int_equal(r->n_comms, 3);
+        assert_int_equal(r->n_ops, 6);
+        for (size_t i = 0; i < r->n_ops; i++)
+            assert_int_equal(op_of(r, i).n, r->comms[op_of(r, i).comm].n_ranks);
+        assert_int_equal(r->n_ranks, 5); /* 0x3 has one */
+        assert_string_equal(r->comms[1].id, "0x1");
+        assert_int_equal(r->ranks[1].comm, 1);
+        assert_int_equal(r->ranks[1].timed_ops, 2);
+        assert_int_equal(r->ranks[1].exec_us, 30);
+        assert_int_equal(r->ranks[1].last_ops, 2);
+        assert_int_equal(r->ranks[1].caused_us, 12);
+        assert_int_equal(r->ranks[2].wait_us, 12);
+        result_destroy(r);
+    }
+}
+
 /* A second size is another operation, also where two threads see it first, and
  * what a rank says twice there is dropped, too. */
 static void parts_sizes(void **state)
@@ -392,6 +423,7 @@ int main(void)
         IN_DIR(stops_when_told),
         IN_DIR(keeps_the_first_of_duplicates),
         IN_DIR(tells_shared_ranks),
+        IN_DIR(takes_what_comes_late),
         IN_DIR(parts_sizes),
         IN_DIR(parts_communicators_by_shape),
         IN_DIR(takes_any_gap),

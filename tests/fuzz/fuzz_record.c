@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "orchestrator/aggregate/join_close.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/export/inspector_line.h"
@@ -76,6 +77,8 @@ static bool read_recording(struct join *join, const void *data, size_t size,
     join_begin_file(join, index);
     joinrun_read_recorder(join, &source, file, &stop);
     recfile_close(&source);
+    if (join_end_file(join) < 0)
+        abort();
     return true;
 }
 
@@ -92,6 +95,8 @@ static void read_bytes(struct join *join, const void *data, size_t size,
         abort();
     join_begin_file(join, index);
     joinrun_read(join, &lines, file, &stop, &done);
+    if (join_end_file(join) < 0)
+        abort();
     loglines_fini(&lines);
     logsource_close(source);
 }

@@ -1,0 +1,197 @@
+/* join_close.c - who waited for whom in a communicator, and its end. */
+#include "orchestrator/aggregate/join_close.h"
+
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "orchestrator/aggregate/join_parts.h"
+
+static void time_row(struct join *join, uint32_t comm,
+                     const struct join_row *row)
+{
+    struct join_sums *sums = &join->comms[comm]->sums;
+    uint64_t key = (uint64_t) comm << 32 | row->min_rank;
+    uint64_t waited = row->exec_sum - row->n * row->exec_min;
+
+    sums->timed_ops++;
+    sums->shortest_us = join_sum(sums->shortest_us, row->exec_min);
+    if (row->min_rank != JOIN_NO_RANK) {
+        struct join_member *last =
+            join->members[keymap_find(&join->member_map, key, 0)];
+
+        last->last_ops++;
+        last->caused_us = join_sum(last->caused_us, waited);
+    }
+}
+
+/* Marks the rows that are timed and adds them up. A row already marked here
+ * carries two sizes; its mark is turned round. */
+static void time_block(struct join *join, uint32_t comm,
+                       struct join_block *block)
+{
+    uint32_t n_ranks = join->comms[comm]->n_ranks;
+    uint64_t two_sizes = block->timed;
+
+    block->timed = 0;
+    for (unsigned k = 0; k < JOIN_BLOCK; k++) {
+        const struct join_row *row = &block->rows[k];
+
+        if (row->n != n_ranks || row->n_exec != n_ranks ||
+            row->exec_max >= JOIN_LONG_US || two_sizes >> k & 1)
+            continue;
+        block->timed |= UINT64_C(1) << k;
+        time_row(join, comm, row);
+    }
+}
+
+/* Marks the rows whose sequence number came with a second size, too. */
+static void mark_strays(struct join *join, uint32_t comm,
+                        struct join_series *series)
+{
+    size_t n;
+    struct join_stray *stray = join_find_strays(join, comm, series->func, &n);
+
+    for (; n; n--, stray++) {
+        struct join_block *block =
+            blockmap_find(&series->blocks, stray->sn / JOIN_BLOCK);
+
+        if (block)
+            block->timed |= UINT64_C(1) << stray->sn % JOIN_BLOCK;
+    }
+}
+
+/* Adds the rank's own times of timed operations from its journal. */
+static void add_lane(struct join_member *member, const struct join_lane *lane)
+{
+    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
+        const struct join_lane_block *mine = (void *) lane->blocks.slots[i];
+        const struct join_block *block;
+        uint64_t both;
+
+        if (!mine)
+            continue;
+        block = blockmap_find(&lane->series->blocks, mine->number);
+        for (both = block ? block->timed & mine->seen : 0; both;
+             both &= both - 1)
+            member->exec_us =
+                join_sum(member->exec_us, mine->exec[__builtin_ctzll(both)]);
+    }
+}
+
+/* Adds up a member's lanes of collectives and frees them; those of Send and
+ * Recv tell repetitions on. */
+static void close_member(struct join *join, struct join_member *member)
+{
+    bool journal = !atomic_load(&join->budget->journal_off);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < member->n_lanes; i++) {
+        struct join_lane *lane = member->lanes[i];
+
+        if (!lane->series) {
+            member->lanes[kept++] = lane;
+            continue;
+        }
+        if (journal && lane->journal)
+            add_lane(member, lane);
+        join_lane_free(join, lane);
+    }
+    member->n_lanes = kept;
+    if (!kept) {
+        free(member->lanes);
+        member->lanes = NULL;
+    }
+}
+
+/* Times, writes and keeps the blocks until the lanes have asked them. */
+static int close_series(struct join *join, uint32_t comm,
+                        struct join_series *series)
+{
+    size_t n = series->blocks.n;
+    void **blocks;
+
+    if (series->barrier && join->comms[comm]->strays)
+        mark_strays(join, comm, series);
+    for (size_t i = 0; series->barrier && i < blockmap_slots(&series->blocks);
+         i++)
+        if (series->blocks.slots[i])
+            time_block(join, comm, (void *) series->blocks.slots[i]);
+    blocks = blockmap_copy(&series->blocks);
+    if (!blocks || join_close_series(join, comm, series, blocks, n) < 0) {
+        free(blocks);
+        return -1;
+    }
+    free(blocks);
+    return 0;
+}
+
+/* Pages go back to the system now and then, so that rows and what they have
+ * become are not in memory at once. */
+static void give_back(struct join *join, uint64_t bytes)
+{
+    join->freed += bytes;
+#ifdef __GLIBC__
+    if (join->freed >= 4u << 20) {
+        malloc_trim(0);
+        join->freed = 0;
+    }
+#endif
+}
+
+static int close_comm(struct join *join, uint32_t at)
+{
+    struct join_comm *comm = join->comms[at];
+    uint64_t before = join->charged;
+
+    if (comm->closed)
+        return 0;
+    if (!join->ops && !(join->ops = ops_create()))
+        return -1;
+    for (uint32_t i = 0; i < comm->n_series; i++)
+        if (close_series(join, at, comm->series[i]) < 0)
+            return -1;
+    for (uint32_t i = 0; i < comm->n_members; i++)
+        close_member(join, join->members[comm->members[i]]);
+    for (uint32_t i = 0; i < comm->n_series; i++)
+        join_series_empty(join, comm->series[i]);
+    comm->closed = true;
+    give_back(join, before - join->charged);
+    return 0;
+}
+
+int join_close_all(struct join *join)
+{
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        if (close_comm(join, i) < 0)
+            return -1;
+    if (!join->ops && !(join->ops = ops_create()))
+        return -1;
+    return ops_end(join->ops);
+}
+
+/* Nothing more may come: all ranks are there, and no second size needs the
+ * order of all files. */
+static bool is_complete(const struct join_comm *comm)
+{
+    return comm->n_ranks && comm->read == comm->n_ranks && !comm->strays &&
+           !comm->closed;
+}
+
+int join_end_file(struct join *join)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < join->n_touched && rc == 0; i++) {
+        struct join_member *member = join->members[join->touched[i]];
+        struct join_comm *comm = join->comms[member->comm];
+
+        comm->read += !member->read;
+        member->read = true;
+        if (!join->budget->keep && is_complete(comm))
+            rc = close_comm(join, member->comm);
+    }
+    join->n_touched = 0;
+    return rc;
+}
