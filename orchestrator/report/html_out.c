@@ -9,6 +9,7 @@
 
 #define CELL_MAX 200
 #define PROSE_MAX 600
+#define FACT_MAX 400
 
 static void put_escaped(FILE *out, const char *text)
 {
@@ -168,4 +169,16 @@ void html_out_table_end(FILE *out, size_t columns, size_t left_out,
                 columns, FIG_COUNT(left_out), left_out == 1 ? "" : "s", where,
                 where);
     fputs("</table></div>\n", out);
+}
+
+void html_out_fact(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "<dt>%s</dt><dd>", name);
+    html_out_short(out, value && *value ? value : "-", FACT_MAX);
+    fputs("</dd>\n", out);
+}
+
+void html_out_fact_count(FILE *out, const char *name, uint64_t value)
+{
+    html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
 }

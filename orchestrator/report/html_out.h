@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Cleaned text with & < > " ' escaped: for elements and quoted attributes. At
@@ -39,5 +40,10 @@ void html_out_row_end(FILE *out);
 /* left_out: so many rows stand only in the file `where` (0, NULL: none). */
 void html_out_table_end(FILE *out, size_t columns, size_t left_out,
                         const char *where);
+
+/* A name (HTML) and what it is, within <dl>: cleaned, at most 400 bytes;
+ * nothing (NULL, ""): "-". A count of 0 is "unknown". */
+void html_out_fact(FILE *out, const char *name, const char *value);
+void html_out_fact_count(FILE *out, const char *name, uint64_t value);
 
 #endif

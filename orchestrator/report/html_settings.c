@@ -1,6 +1,5 @@
-/* html_settings.c - settings with their sources, variables set for the tasks.
- */
-#include "orchestrator/report/html_tables.h"
+/* html_settings.c - sections: settings with their sources, variables. */
+#include "orchestrator/report/html_sections.h"
 
 #include "orchestrator/report/html_out.h"
 
@@ -21,8 +20,15 @@ static void setting_rows(FILE *out, const char *area,
     }
 }
 
-void html_tables_settings(const struct jp_jobconf *conf, FILE *out)
+bool html_settings_present(const struct jp_report *report)
 {
+    return report->conf &&
+           report->conf->n_settings + report->conf->n_copper_settings;
+}
+
+int html_settings_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *conf = report->conf;
     static const struct jp_html_column columns[] = {
         {"For", NULL, false},  {"Setting", NULL, false}, {"Value", NULL, false},
         {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
@@ -32,10 +38,17 @@ void html_tables_settings(const struct jp_jobconf *conf, FILE *out)
     setting_rows(out, "NCCL", conf->settings, conf->n_settings);
     setting_rows(out, "Copper", conf->copper_settings, conf->n_copper_settings);
     html_out_table_end(out, COLUMNS(columns), 0, NULL);
+    return 0;
 }
 
-void html_tables_env(const struct jp_jobconf *conf, FILE *out)
+bool html_env_present(const struct jp_report *report)
 {
+    return report->conf && report->conf->n_env;
+}
+
+int html_env_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *conf = report->conf;
     static const struct jp_html_column columns[] = {
         {"Variable", NULL, false},
         {"Value", "%N stands for the node's name", false},
@@ -51,4 +64,5 @@ void html_tables_env(const struct jp_jobconf *conf, FILE *out)
         html_out_row_end(out);
     }
     html_out_table_end(out, COLUMNS(columns), 0, NULL);
+    return 0;
 }

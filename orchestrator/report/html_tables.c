@@ -1,5 +1,5 @@
-/* html_tables.c - communicators, operations, ranks, pairs and settings. */
-#include "orchestrator/report/html_tables.h"
+/* html_tables.c - sections: communicators, operations, ranks, pairs. */
+#include "orchestrator/report/html_sections.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -69,8 +69,14 @@ static void comm_row(FILE *out, const struct jp_comm *c, double full)
     html_out_row_end(out);
 }
 
-int html_tables_comms(const struct jp_result *result, FILE *out)
+bool html_comms_present(const struct jp_report *report)
 {
+    return report->result && report->result->n_comms;
+}
+
+int html_comms_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_result *result = report->result;
     static const struct jp_html_column columns[] = {
         {"Id", NULL, false},
         {"Name", "as the program named it", false},
@@ -120,8 +126,14 @@ static void cell_row(FILE *out, const struct jp_cell *c)
     html_out_row_end(out);
 }
 
-int html_tables_cells(const struct jp_result *result, FILE *out)
+bool html_cells_present(const struct jp_report *report)
 {
+    return report->result && report->result->n_cells;
+}
+
+int html_cells_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_result *result = report->result;
     static const struct jp_html_column columns[] = {
         {"Type", NULL, false},
         {"Function", NULL, false},
@@ -175,8 +187,14 @@ static void rank_row(FILE *out, const struct jp_result *r,
     html_out_row_end(out);
 }
 
-int html_tables_ranks(const struct jp_result *result, FILE *out)
+bool html_ranks_present(const struct jp_report *report)
 {
+    return report->result && report->result->n_ranks;
+}
+
+int html_ranks_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_result *result = report->result;
     static const struct jp_html_column columns[] = {
         {"Rank", "in its communicator", true},
         {"Host", NULL, false},
@@ -227,8 +245,14 @@ static void pair_row(FILE *out, const struct jp_result *r,
     html_out_row_end(out);
 }
 
-int html_tables_p2p(const struct jp_result *result, FILE *out)
+bool html_p2p_present(const struct jp_report *report)
 {
+    return report->result && report->result->n_p2p;
+}
+
+int html_p2p_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_result *result = report->result;
     static const struct jp_html_column columns[] = {
         {"Communicator", NULL, false},
         {"Name", NULL, false},

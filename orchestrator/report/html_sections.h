@@ -1,0 +1,47 @@
+/* html_sections.h - the sections of report.html, one row each.
+ *
+ * A section is a function in a file of its own, html_NAME.c, that writes what
+ * stands below its heading. The page, its table of contents and the order of
+ * its sections are made from the table.
+ */
+#ifndef JP_REPORT_HTML_SECTIONS_H
+#define JP_REPORT_HTML_SECTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "orchestrator/report/report.h"
+
+struct jp_html_section {
+    const char *id;    /* the heading's anchor: [a-z0-9-] */
+    const char *title; /* HTML */
+    const char *note;  /* a line below the title, HTML; NULL: none */
+    bool half;         /* beside the next half one, where there is room */
+    /* false: nothing to show, the section is left out. NULL: always there */
+    bool (*present)(const struct jp_report *report);
+    /* Returns 0, or -1 when out of memory; failed writes show in the stream. */
+    int (*put)(const struct jp_report *report, FILE *out);
+};
+
+extern const struct jp_html_section html_sections[]; /* in the page's order */
+extern const size_t html_n_sections;
+
+typedef bool html_present(const struct jp_report *report);
+typedef int html_put(const struct jp_report *report, FILE *out);
+
+html_put html_quality_put;
+html_put html_job_put;
+html_put html_files_put;
+
+html_present html_comms_present, html_cells_present, html_ranks_present,
+    html_p2p_present;
+html_put html_comms_put, html_cells_put, html_ranks_put, html_p2p_put;
+
+html_present html_settings_present, html_env_present;
+html_put html_settings_put, html_env_put;
+
+/* How the verdict is decided, who wrote the page: below all sections. */
+void html_footer_put(const struct jp_report *report, FILE *out);
+
+#endif
