@@ -33,7 +33,7 @@ const char *comm_type_name(enum jp_comm_type type); /* "single-rank" ... */
 /* min, max, mean and percentiles of one quantity. n values. */
 struct jp_dist {
     uint64_t n;
-    double mean, min, p50, p95, p99, max;
+    double mean, min, p5, p50, p95, p99, max;
 };
 
 /* One communicator: (id, n_ranks, nnodes), because NVIDIA cuts ids to 16

@@ -88,6 +88,7 @@ void dist_make(double *values, double *scratch, size_t n, struct jp_dist *out)
     sort(values, scratch, n);
     out->mean = sum / (double) n;
     out->min = values[0];
+    out->p5 = quantile(values, n, 0.05);
     out->p50 = quantile(values, n, 0.50);
     out->p95 = quantile(values, n, 0.95);
     out->p99 = quantile(values, n, 0.99);

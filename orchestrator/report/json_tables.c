@@ -18,6 +18,7 @@ static void put_dist(struct jp_json *j, json_t *row, const char *key,
     json_out_count(j, object, "n", dist->n);
     json_out_real(j, object, "mean", dist->mean);
     json_out_real(j, object, "min", dist->min);
+    json_out_real(j, object, "p5", dist->p5);
     json_out_real(j, object, "p50", dist->p50);
     json_out_real(j, object, "p95", dist->p95);
     json_out_real(j, object, "p99", dist->p99);

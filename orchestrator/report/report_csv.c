@@ -28,6 +28,14 @@ static void put_dist(struct jp_csv *csv, const struct jp_dist *d)
     }
 }
 
+static void put_p5(struct jp_csv *csv, const struct jp_dist *d)
+{
+    if (d->n)
+        csv_out_real(csv, d->p5);
+    else
+        csv_out_empty(csv);
+}
+
 static void put_comm(struct jp_csv *csv, const struct jp_result *r, size_t comm)
 {
     csv_out_text(csv, rows_comm(r, comm)->id);
@@ -49,6 +57,9 @@ static void cells(struct jp_csv *csv, const struct jp_result *r)
         put_dist(csv, &c->exec);
         csv_out_count(csv, c->net_busbw.n);
         put_dist(csv, &c->net_busbw);
+        put_p5(csv, &c->busbw);
+        put_p5(csv, &c->exec);
+        put_p5(csv, &c->net_busbw);
         csv_out_end(csv);
     }
 }
@@ -257,7 +268,7 @@ static const struct sheet {
      "comm_type,coll,msg_size_bytes,ops,records,mean,p50,p95,p99,min,max,"
      "time_weighted,exec_mean_us,exec_p50_us,exec_p95_us,exec_p99_us,"
      "exec_min_us,exec_max_us,net_ops,net_mean,net_p50,net_p95,net_p99,"
-     "net_min,net_max",
+     "net_min,net_max,p5,exec_p5_us,net_p5",
      cells},
     {"comms",
      "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"

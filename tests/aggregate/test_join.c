@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/dist.h"
 #include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
 
@@ -413,6 +414,26 @@ static void explains_types(void **state)
     }
 }
 
+/* 1 to 101, the last first: the percentile p is 1 + p. */
+static void gives_percentiles(void **state)
+{
+    double values[101], scratch[101];
+    struct jp_dist dist;
+
+    (void) state;
+    for (size_t i = 0; i < 101; i++)
+        values[i] = (double) (101 - i);
+    dist_make(values, scratch, 101, &dist);
+    assert_int_equal(dist.n, 101);
+    assert_true(dist.min == 1 && dist.p5 == 6 && dist.p50 == 51);
+    assert_true(dist.p95 == 96 && dist.p99 == 100 && dist.max == 101);
+    assert_true(dist.mean == 51);
+    dist_make(values, scratch, 2, &dist);
+    assert_true(dist.p5 == 1.05 && dist.p95 == 1.95);
+    dist_make(values, scratch, 0, &dist);
+    assert_true(dist.n == 0 && dist.p5 == 0 && dist.max == 0);
+}
+
 #define IN_DIR(test)                                                           \
     cmocka_unit_test_setup_teardown(test, tempdir_make, tempdir_drop)
 
@@ -433,6 +454,7 @@ int main(void)
         IN_DIR(expects_send_and_recv),
         IN_DIR(notes_odd_files),
         IN_DIR(explains_types),
+        cmocka_unit_test(gives_percentiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

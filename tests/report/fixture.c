@@ -123,6 +123,7 @@ static struct jp_dist dist(uint64_t n, double middle, double spread)
     return (struct jp_dist){.n = n,
                             .mean = middle * 0.99,
                             .min = middle * (1 - 3 * spread),
+                            .p5 = middle * (1 - 2 * spread),
                             .p50 = middle,
                             .p95 = middle * (1 + spread),
                             .p99 = middle * (1 + 1.5 * spread),

@@ -104,6 +104,8 @@ static void test_json_hostile(void **state)
     root = json_of_report();
     assert_true(json_is_null(
         json_object_get(at(root, "cells", 0, "busbw_gbs"), "p50")));
+    assert_true(
+        json_is_real(json_object_get(at(root, "cells", 2, "busbw_gbs"), "p5")));
     assert_true(json_is_null(at(root, "cells", 0, "time_weighted_gbs")));
     assert_true(json_integer_value(at(root, "cells", 1, "msg_size_bytes")) ==
                 INT64_MAX);
@@ -248,6 +250,7 @@ static void test_csv(void **state)
     }
     text = file_of("csv/cells.csv");
     assert_int_equal(strncmp(text, cells_start, strlen(cells_start)), 0);
+    assert_non_null(strstr(text, ",net_max,p5,exec_p5_us,net_p5\n"));
     free(text);
     text = file_of("csv/ops.csv");
     assert_non_null(strstr(text, ",38.000001,37,39,"));
