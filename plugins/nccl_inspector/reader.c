@@ -5,8 +5,9 @@
 
 #include "plugins/nccl_inspector/reader_cache.h"
 #include "plugins/nccl_inspector/reader_json.h"
+#include "plugins/nccl_inspector/reader_stamps.h"
 
-enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL };
+enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL, STAMPS };
 
 enum {
     HAS_ID = 1 << 0,
@@ -70,6 +71,8 @@ static const struct key coll_keys[] = {
     {K("coll_algobw_gbs"), SKIP, 0, 0, 0, NULL},
     {K("coll_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
      INSPECTOR_MAX_BUSBW_MICRO, NULL},
+    {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
+    {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
 };
 static const struct key p2p_keys[] = {
     {K("p2p"), TEXT, HAS_FUNC, AT(func), INSPECTOR_MAX_FUNC, NULL},
@@ -83,6 +86,8 @@ static const struct key p2p_keys[] = {
     {K("p2p_algobw_gbs"), SKIP, 0, 0, 0, NULL},
     {K("p2p_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
      INSPECTOR_MAX_BUSBW_MICRO, NULL},
+    {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
+    {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
 };
 static const struct section header = {header_keys, N(header_keys)};
 static const struct section metadata = {metadata_keys, N(metadata_keys)};
@@ -202,6 +207,22 @@ static bool take_number(struct parse *p, const struct key *key)
     return true;
 }
 
+/* Any value will do; one that tells when the operation ran is read. */
+static bool take_stamps(struct parse *p)
+{
+    struct reader_stamps stamps;
+    const char *start;
+
+    reader_json_blank(&p->c);
+    start = p->c.p;
+    if (!reader_json_skip(&p->c))
+        return false;
+    stamps = reader_stamps_read(start, (size_t) (p->c.p - start), NULL);
+    p->record->start_us = stamps.start_us;
+    p->record->end_us = stamps.stop_us;
+    return true;
+}
+
 static bool take_section(struct parse *p, const struct section *section);
 
 static bool take_value(struct parse *p, const struct key *key)
@@ -218,6 +239,9 @@ static bool take_value(struct parse *p, const struct key *key)
     case DECIMAL:
         ok = reader_json_decimal(&p->c, key->max, &p->record->busbw_micro,
                                  &p->record->busbw_nan);
+        break;
+    case STAMPS:
+        ok = take_stamps(p);
         break;
     case SKIP:
         ok = reader_json_skip(&p->c);

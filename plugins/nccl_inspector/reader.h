@@ -59,8 +59,8 @@ struct inspector_record {
      * INSPECTOR_MAX_SERIES the numbers at one time are distinct */
     uint64_t series;
     bool p2p;
-    bool has_sn;    /* always true for a collective */
-    bool busbw_nan; /* nan, inf or absent */
+    bool has_sn;       /* always true for a collective */
+    bool busbw_nan;    /* nan, inf or absent */
     bool exec_unknown; /* exec_us is 0, which no operation takes: no time */
     bool gaps_lost;    /* no filter on sizes: numbers that are missing in sn
                           were lost (traces; never set by this reader) */

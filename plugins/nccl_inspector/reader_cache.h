@@ -19,6 +19,7 @@
 #define JP_NCCL_INSPECTOR_READER_CACHE_H
 
 #include "plugins/nccl_inspector/reader.h"
+#include "plugins/nccl_inspector/reader_stamps.h"
 
 enum {
     CACHE_SETS = 8, /* of heads, by the digits of the id */
@@ -26,7 +27,7 @@ enum {
     CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
     CACHE_MIDS = INSPECTOR_MAX_SERIES / CACHE_HEADS,
     CACHE_LATES = 4,
-    CACHE_TAILS = 8,
+    CACHE_TAILS = 16, /* also by the digits of their numbers */
     CACHE_PART_BYTES = 512,
     CACHE_TAIL_BYTES = 20 * 1024, /* 64 channels */
     CACHE_TAG_AT = 19             /* behind {"header":{"id":"0x */
@@ -60,7 +61,8 @@ struct cache_late {
 };
 
 struct cache_tail {
-    uint32_t len;
+    uint32_t len, stamps_at; /* 0: holds no event_trace_ts */
+    struct stamps_map map;   /* from there on */
     char text[CACHE_TAIL_BYTES];
 };
 
@@ -68,7 +70,8 @@ struct inspector_cache {
     uint64_t generation; /* of the numbers in inspector_record.series */
     unsigned n_mids, n_lates, n_tails;
     unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail;
-    unsigned late; /* the last one used */
+    unsigned last_way[CACHE_SETS]; /* that was found */
+    unsigned late;                 /* the last one used */
     struct cache_head heads[CACHE_HEADS];
     struct cache_mid mids[CACHE_MIDS];
     struct cache_late lates[CACHE_LATES];
@@ -93,6 +96,14 @@ enum inspector_line reader_parse(struct inspector_reader *reader,
 bool reader_speculate(struct inspector_cache *cache, const char *p,
                       const char *end, struct inspector_record *out,
                       const char **next);
+
+/* Where the last event_trace_ts of a tail has its value, *len bytes; NULL: it
+ * has none. */
+const char *reader_tail_stamps(const char *tail, const char *end, size_t *len);
+
+/* Keeps a tail of at most CACHE_TAIL_BYTES; returns which it is. */
+unsigned reader_keep_tail(struct inspector_cache *cache, const char *text,
+                          size_t len);
 
 /* Keeps the parts of a line that the generic parser made *record of. false: it
  * is laid out in a way that is not known. */

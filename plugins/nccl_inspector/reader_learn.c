@@ -96,18 +96,71 @@ static bool take_fields(struct reader_json_cursor *c, struct parts *parts)
                                        : GUESS(c, ",\"coll_busbw_gbs\":"));
 }
 
-/* The bandwidth and what a verbose record has behind it. */
-static bool take_tail(struct reader_json_cursor *c, struct parts *parts)
+/* What a verbose record has behind the bandwidth; *stamps: see
+ * reader_tail_stamps. */
+static bool take_traces(struct reader_json_cursor *c, const char **stamps,
+                        size_t *len)
 {
-    if (!reader_json_skip(c))
-        return false;
-    parts->tail = c->p;
-    while (GUESS(c, ",\"event_trace_sn\":{") ||
-           GUESS(c, ",\"event_trace_ts\":{") || GUESS(c, ",\"events\":[")) {
+    *stamps = NULL;
+    for (;;) {
+        bool ts = GUESS(c, ",\"event_trace_ts\":{");
+        const char *start = c->p - 1;
+
+        if (!ts && !GUESS(c, ",\"event_trace_sn\":{") &&
+            !GUESS(c, ",\"events\":["))
+            return true;
         c->p--;
         if (!reader_json_skip(c))
             return false;
+        if (!ts)
+            continue;
+        *stamps = start;
+        *len = (size_t) (c->p - start);
     }
+}
+
+const char *reader_tail_stamps(const char *tail, const char *end, size_t *len)
+{
+    struct reader_json_cursor c = {tail, end};
+    const char *stamps;
+
+    return take_traces(&c, &stamps, len) ? stamps : NULL;
+}
+
+unsigned reader_keep_tail(struct inspector_cache *cache, const char *text,
+                          size_t len)
+{
+    unsigned i = cache->next_tail;
+    struct cache_tail *tail = &cache->tails[i];
+    const char *stamps;
+    size_t n;
+
+    cache->next_tail = (i + 1) % CACHE_TAILS;
+    if (cache->n_tails < CACHE_TAILS)
+        cache->n_tails++;
+    memcpy(tail->text, text, len);
+    tail->len = (uint32_t) len;
+    tail->stamps_at = 0;
+    tail->map.n = 0;
+    stamps = reader_tail_stamps(tail->text, tail->text + len, &n);
+    if (!stamps)
+        return i;
+    tail->stamps_at = (uint32_t) (stamps - tail->text);
+    reader_stamps_read(stamps, n, &tail->map);
+    return i;
+}
+
+/* The bandwidth and the tail. */
+static bool take_tail(struct reader_json_cursor *c, struct parts *parts)
+{
+    const char *ignored;
+    size_t len;
+
+    if (!reader_json_skip(c))
+        return false;
+    parts->tail = c->p;
+    if (!take_traces(c, &ignored, &len))
+        return false;
     if (c->end - c->p < 2 || memcmp(c->p, "}}", 2))
         return false;
     c->p += 2;
@@ -189,19 +242,6 @@ static void keep_late(struct inspector_cache *cache, const struct parts *parts)
     memcpy(late->text, parts->late, len);
 }
 
-/* Only if no tail there matches: they may differ in digits. */
-static void keep_tail(struct inspector_cache *cache, const struct parts *parts)
-{
-    size_t len = (size_t) (parts->tail_end - parts->tail);
-    struct cache_tail *tail = &cache->tails[cache->next_tail];
-
-    cache->next_tail = (cache->next_tail + 1) % CACHE_TAILS;
-    if (cache->n_tails < CACHE_TAILS)
-        cache->n_tails++;
-    tail->len = (uint32_t) len;
-    memcpy(tail->text, parts->tail, len);
-}
-
 static bool fits(const struct parts *parts)
 {
     return parts->head_end - parts->head <= CACHE_PART_BYTES &&
@@ -234,6 +274,6 @@ bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
         return true;
     if (parts.tail_end - parts.tail == 2)
         return false;
-    keep_tail(cache, &parts);
+    reader_keep_tail(cache, parts.tail, (size_t) (parts.tail_end - parts.tail));
     return reader_speculate(cache, line, line + len, &ignored, &next);
 }

@@ -32,12 +32,15 @@ static inline struct cache_head *find_head(struct inspector_cache *cache,
 {
     uint64_t tag;
     struct cache_head *set;
+    unsigned *last, i;
 
     if (end - *p < CACHE_TAG_AT + 8)
         return NULL;
     tag = swar_load(*p + CACHE_TAG_AT);
     set = cache_set(cache, tag);
-    for (unsigned i = 0; i < CACHE_WAYS; i++) {
+    last = &cache->last_way[(set - cache->heads) / CACHE_WAYS];
+    i = *last;
+    for (unsigned n = 0; n < CACHE_WAYS; n++, i = (i + 1) % CACHE_WAYS) {
         struct cache_head *head = &set[i];
 
         if (head->tag != tag || !head->len ||
@@ -45,6 +48,7 @@ static inline struct cache_head *find_head(struct inspector_cache *cache,
             memcmp(*p, head->text, head->len))
             continue;
         *p += head->len;
+        *last = i;
         return head;
     }
     return NULL;
@@ -53,8 +57,12 @@ static inline struct cache_head *find_head(struct inspector_cache *cache,
 static inline const struct cache_mid *
 find_mid(const struct inspector_cache *cache, const char **p, const char *end)
 {
-    for (unsigned i = 0; i < cache->n_mids; i++) {
-        const struct cache_mid *mid = &cache->mids[i];
+    /* the newest first: those before are of other files */
+    for (unsigned n = 0, i = cache->next_mid; n < cache->n_mids; n++) {
+        const struct cache_mid *mid;
+
+        i = (i ? i : CACHE_MIDS) - 1;
+        mid = &cache->mids[i];
 
         if ((size_t) (end - *p) < mid->len + 8u ||
             swar_load(*p + mid->tag_at) != mid->tag ||
@@ -84,14 +92,21 @@ static bool is_digit(char b)
     return b >= '0' && b <= '9';
 }
 
-/* Where the text at p stops to be like the tail but for the digits of its
- * numbers; NULL: before the tail's end. *longer numbers have another length. */
-static const char *match_tail(const struct cache_tail *tail, const char *p,
-                              const char *end, unsigned *longer)
+/* How a text is like a tail. */
+struct likeness {
+    const char *next; /* behind the text */
+    unsigned longer;  /* numbers of another length */
+    size_t alike;     /* from there in the tail on, none is */
+};
+
+/* Whether the text at p is like the tail but for the digits of its numbers. */
+static bool match_tail(const struct cache_tail *tail, const char *p,
+                       const char *end, struct likeness *like)
 {
     const char *a = tail->text, *stop = a + tail->len;
 
-    for (*longer = 0;; ++*longer) {
+    like->alike = 0;
+    for (like->longer = 0;; ++like->longer) {
         while (stop - a >= SWAR_BLOCK && end - p >= SWAR_BLOCK &&
                !swar_unlike(a, p)) {
             a += SWAR_BLOCK;
@@ -102,46 +117,81 @@ static const char *match_tail(const struct cache_tail *tail, const char *p,
             a++;
             p++;
         }
+        like->next = p;
         if (a == stop)
-            return p;
+            return true;
         if (p == end || a == tail->text || !is_digit(a[-1]) ||
             !is_digit(p[-1]) || is_digit(*a) == is_digit(*p))
-            return NULL;
+            return false;
         while (a < stop && is_digit(*a))
             a++;
         while (p < end && is_digit(*p))
             p++;
+        like->alike = (size_t) (a - tail->text);
     }
 }
 
-/* A tail whose numbers have grown takes the place of the one it is like. */
-static void renew_tail(struct cache_tail *tail, const char *p, size_t len)
+/* When the operation ran, from the text at p. */
+static struct reader_stamps take_stamps(const struct cache_tail *tail,
+                                        const char *p,
+                                        const struct likeness *like)
 {
-    if (len > sizeof(tail->text))
-        return;
-    memcpy(tail->text, p, len);
-    tail->len = (uint32_t) len;
+    size_t len = (size_t) (like->next - p);
+    const char *stamps;
+
+    if (!tail->stamps_at)
+        return (struct reader_stamps){0, 0};
+    if (like->alike <= tail->stamps_at && tail->map.n)
+        return reader_stamps_mapped(like->next - (tail->len - tail->stamps_at),
+                                    &tail->map);
+    stamps = reader_tail_stamps(p, like->next, &len);
+    return stamps ? reader_stamps_read(stamps, len, NULL)
+                  : (struct reader_stamps){0, 0};
+}
+
+/* One that is more like the text than tail i, where its numbers have grown:
+ * another one, or a new one. */
+static unsigned better_tail(struct inspector_cache *cache, unsigned i,
+                            const char *p, struct likeness *like)
+{
+    size_t len = (size_t) (like->next - p);
+    struct likeness other;
+
+    for (unsigned k = 0; k < cache->n_tails; k++)
+        if (k != i && cache->tails[k].len == len &&
+            match_tail(&cache->tails[k], p, like->next, &other) &&
+            !other.longer) {
+            *like = other;
+            return k;
+        }
+    if (len > CACHE_TAIL_BYTES)
+        return i;
+    i = reader_keep_tail(cache, p, len);
+    *like = (struct likeness){.next = p + len};
+    return i;
 }
 
 static const char *take_tail(struct inspector_cache *cache,
                              struct cache_head *head, const char *p,
-                             const char *end)
+                             const char *end, struct inspector_record *out)
 {
-    unsigned longer;
+    struct reader_stamps stamps;
+    struct likeness like;
 
+    out->start_us = out->end_us = 0;
     if (end - p >= 2 && p[0] == '}' && p[1] == '}')
         return p + 2;
     for (unsigned n = 0, i = head->tail; n < cache->n_tails; n++, i++) {
-        const char *next;
-
         i = i < cache->n_tails ? i : 0;
-        next = match_tail(&cache->tails[i], p, end, &longer);
-        if (!next)
+        if (!match_tail(&cache->tails[i], p, end, &like))
             continue;
+        if (like.longer > 2)
+            i = better_tail(cache, i, p, &like);
         head->tail = (uint8_t) i;
-        if (longer > 2)
-            renew_tail(&cache->tails[i], p, (size_t) (next - p));
-        return next;
+        stamps = take_stamps(&cache->tails[i], p, &like);
+        out->start_us = stamps.start_us;
+        out->end_us = stamps.stop_us;
+        return like.next;
     }
     return NULL;
 }
@@ -227,7 +277,7 @@ bool reader_speculate(struct inspector_cache *cache, const char *p,
         out->busbw_micro = 0;
         out->busbw_nan = true;
     }
-    *next = take_tail(cache, head, p, end);
+    *next = take_tail(cache, head, p, end, out);
     out->series = cache->generation * INSPECTOR_MAX_SERIES +
                   (uint64_t) (head - cache->heads) * CACHE_MIDS +
                   (uint64_t) (mid - cache->mids);

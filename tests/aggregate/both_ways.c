@@ -29,6 +29,8 @@ static const char *record_differs(const struct inspector_record *a,
     if (a->dump_us != b->dump_us || a->exec_us != b->exec_us ||
         a->exec_unknown != b->exec_unknown)
         return "time";
+    if (a->start_us != b->start_us || a->end_us != b->end_us)
+        return "stamps";
     if (a->busbw_micro != b->busbw_micro || a->busbw_nan != b->busbw_nan)
         return "bandwidth";
     return NULL;

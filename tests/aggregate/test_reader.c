@@ -235,6 +235,69 @@ static void reads_decimals_exactly(void **state)
     }
 }
 
+#define CHANNEL(start, stop)                                                   \
+    "{\"channel_id\":0,\"kernel_start_ts\":" start ",\"kernel_stop_ts\":" stop \
+    ",\"kernel_record_ts\":1}"
+#define EVENTS(list) "{\"coll_start_ts\":1,\"kernel_events\":[" list "]}"
+
+static void reads_when_it_ran(void **state)
+{
+    static const struct {
+        const char *trace;
+        uint64_t start, stop;
+    } rows[] = {
+        {EVENTS(CHANNEL("1795251741000596", "1795251741000599")),
+         1795251741000596, 1795251741000599},
+        {EVENTS(CHANNEL("1795251741000596", "1795251741000599") "," CHANNEL(
+             "1795251741000595", "1795251741000600")),
+         1795251741000595, 1795251741000600},
+        {EVENTS(CHANNEL("5", "9") ", " CHANNEL("4", "7")), 4, 9},
+        {" { \"kernel_events\" : [ { \"kernel_stop_ts\" : 8 , "
+         "\"kernel_start_ts\" : 6 } ] }",
+         6, 8},
+        {EVENTS(CHANNEL("5", "0")), 5, 0},
+        {EVENTS(CHANNEL("5", "9") "," CHANNEL("6", "0")), 5, 0},
+        {EVENTS(CHANNEL("0", "0") "," CHANNEL("6", "7")), 6, 7},
+        {EVENTS(CHANNEL("0", "9")), 0, 0},
+        {EVENTS(CHANNEL("9", "5")), 0, 0},
+        {EVENTS(CHANNEL("07", "9")), 0, 0},
+        {EVENTS(CHANNEL("0795251741000596", "1795251741000599")), 0, 0},
+        {EVENTS(CHANNEL("1795251741000596", "0795251741000599")), 0, 0},
+        {EVENTS(CHANNEL("-1", "9")), 0, 0},
+        {EVENTS(CHANNEL("1.5", "9")), 0, 0},
+        {EVENTS(CHANNEL("\"5\"", "9")), 0, 0},
+        {EVENTS(CHANNEL("5", "18446744073709551616")), 0, 0},
+        {EVENTS(CHANNEL("5", "9223372036854775808")), 0, 0},
+        {EVENTS(CHANNEL("5", "nan")), 0, 0},
+        {EVENTS(""), 0, 0},
+        {EVENTS("{}"), 0, 0},
+        {EVENTS("7"), 0, 0},
+        {"{\"kernel_events\":{}}", 0, 0},
+        {"{}", 0, 0},
+        {"7", 0, 0},
+        {"null", 0, 0},
+    };
+    struct inspector_reader reader = {.cache = inspector_cache_create()};
+    struct inspector_record r;
+    char line[1024];
+
+    (void) state;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+        int n = snprintf(line, sizeof(line), "%s", HEAD META);
+
+        n += snprintf(line + n, sizeof(line) - (size_t) n,
+                      PERF("3", "1", "5", "2.000000"));
+        snprintf(line + n - 2, sizeof(line) - (size_t) n,
+                 ",\"event_trace_ts\":%s}}", rows[i / 2].trace);
+        if (read_line(&reader, line, &r) != INSPECTOR_RECORD ||
+            r.start_us != rows[i / 2].start || r.end_us != rows[i / 2].stop)
+            fail_msg("%s: %llu %llu %s", rows[i / 2].trace,
+                     (unsigned long long) r.start_us,
+                     (unsigned long long) r.end_us, reader.why);
+    }
+    inspector_cache_destroy(reader.cache);
+}
+
 static void cleans_names(void **state)
 {
     static const struct {
@@ -292,6 +355,7 @@ int main(void)
         cmocka_unit_test(tells_blank_and_other),
         cmocka_unit_test(reads_all_fields),
         cmocka_unit_test(reads_decimals_exactly),
+        cmocka_unit_test(reads_when_it_ran),
         cmocka_unit_test(cleans_names),
         cmocka_unit_test(cuts_long_names_at_a_character),
     };

@@ -223,6 +223,43 @@ static void long_names_are_cut_alike(void **state)
     }
 }
 
+static void tells_when_it_ran(void **state)
+{
+    static const struct {
+        uint64_t first, last;
+        bool incomplete, start, stop;
+    } rows[] = {{5000000, 9000000, false, true, true},
+                {5000000, 9000000, true, true, false},
+                {5000000, 0, false, true, false},
+                {0, 9000000, false, false, true}};
+    struct jpr_comm comm = {0, true, 1, "dp", 1, 8, 2, "", "", 0};
+    struct jp_recfile file;
+    char *bytes = NULL;
+
+    (void) state;
+    make_file(&file, &bytes, "n1", &comm);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct jpr_op op = {.func = "AllReduce",
+                            .bytes = 64,
+                            .exec_ns = 9000,
+                            .incomplete = rows[i].incomplete,
+                            .kernel_first_mono_ns = rows[i].first,
+                            .kernel_last_mono_ns = rows[i].last};
+        struct inspector_record r;
+
+        assert_null(recfile_record(&file, &op, &r));
+        assert_int_equal(
+            r.start_us,
+            rows[i].start ? recfile_wall_ns(&file, rows[i].first) / 1000 : 0);
+        assert_int_equal(
+            r.end_us,
+            rows[i].stop ? recfile_wall_ns(&file, rows[i].last) / 1000 : 0);
+        assert_true(!rows[i].start || r.start_us > UINT64_C(1600000000000000));
+    }
+    recfile_close(&file);
+    free(bytes);
+}
+
 static void probes_by_the_first_bytes(void **state)
 {
     static const struct {
@@ -331,6 +368,7 @@ int main(void)
         cmocka_unit_test(ids_are_cut_as_inspector_cuts),
         cmocka_unit_test(lines_say_the_same),
         cmocka_unit_test(long_names_are_cut_alike),
+        cmocka_unit_test(tells_when_it_ran),
         cmocka_unit_test_setup_teardown(probes_by_the_first_bytes, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(keeps_the_last_snapshot),

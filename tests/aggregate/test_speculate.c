@@ -30,15 +30,18 @@
     "\"kernel_events\":[{\"channel_id\":0,\"kernel_start_sn\":9,"              \
     "\"kernel_stop_sn\":11,\"kernel_record_sn\":10}]},\"event_trace_ts\":{"    \
     "\"coll_start_ts\":1795251741000595,\"coll_stop_ts\":1795251741000598,"    \
-    "\"kernel_events\":[]}"
+    "\"kernel_events\":[{\"channel_id\":0,\"kernel_start_ts\":"                \
+    "1795251741000596,\"kernel_stop_ts\":1795251741000599,"                    \
+    "\"kernel_record_ts\":0},{\"channel_id\":1,\"kernel_start_ts\":"           \
+    "1795251741000597,\"kernel_stop_ts\":1795251741000601}]}"
 #define P2P                                                                    \
     "\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_sn\":7,\"p2p_peer\":3,"              \
     "\"p2p_msg_size_bytes\":5,\"p2p_exec_time_us\":6,\"p2p_timing_source\":"   \
     "\"kernel_gpu\",\"p2p_algobw_gbs\":1.000000,\"p2p_busbw_gbs\":1.000000"
 
-static const char *const seeds[] = {HEAD META PERF "}}",
-                                    HEAD META PERF TRACE "}}",
-                                    HEAD META P2P "}}", HEAD META PERF "}}\r"};
+static const char *const seeds[] = {
+    HEAD META PERF "}}", HEAD META PERF TRACE "}}", HEAD META P2P "}}",
+    HEAD META PERF "}}\r", HEAD META P2P TRACE "}}"};
 
 static uint64_t next_random(uint64_t *state)
 {
