@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/badkind.h"
 #include "common/error.h"
 
 /* NVIDIA's four names, by its own formula on (n_ranks, nnodes): one rank;
@@ -180,6 +181,12 @@ struct jp_quality {
                            those left out not among them */
     uint64_t coll_records, p2p_records;
     uint64_t bad_lines, duplicate_records, unknown_lines;
+    struct jp_bad_lines { /* of each kind, and where the first stands: number of
+                             the line (a recorder's file: of the operation) in
+                             the first file in order of path; NULL: none */
+        uint64_t n, line;
+        char *path;
+    } bad[JP_BAD_KINDS];
     uint64_t nan_busbw; /* records whose bandwidth was nan, left out of means */
     /* what should be there. COUNTED: every file is a recorder's and holds
      * counters, and all ranks of the largest communicator were seen; the sum of

@@ -4,8 +4,11 @@
 
 #include "orchestrator/aggregate/joinrun.h"
 
-static void note_bad(struct join_file *file, uint64_t line, const char *why)
+void joinrun_note_bad(struct join_file *file, uint64_t line, enum jp_bad kind,
+                      const char *why)
 {
+    if (!file->bad[kind].n++)
+        file->bad[kind].line = line;
     if (!file->bad_lines++) {
         file->bad_line = line;
         snprintf(file->why, sizeof(file->why), "%s", why);
@@ -28,7 +31,8 @@ static enum join_status take_line(struct join *join, struct join_file *file,
         if (kind == LOGLINES_LAST)
             file->cut = true; /* killed while writing, or still growing */
         else
-            note_bad(file, file->lines, join->reader.why);
+            joinrun_note_bad(file, file->lines, join->reader.bad,
+                             join->reader.why);
         break;
     case INSPECTOR_BLANK:
         break;
@@ -118,7 +122,8 @@ enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
             break;
         file->lines++;
         if (kind == LOGLINES_TOO_LONG)
-            note_bad(file, file->lines, "line longer than 1 MiB");
+            joinrun_note_bad(file, file->lines, JP_BAD_LONG,
+                             "line longer than 1 MiB");
         else
             status = take_line(join, file, kind, text, len);
         more = status != JOIN_NO_MEMORY && !join->conflict;

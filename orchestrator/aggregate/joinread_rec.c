@@ -16,10 +16,7 @@ static enum join_status take_op(struct join *join, struct jp_recfile *source,
     file->records++;
     if (!why)
         return join_add(join, &record);
-    if (!file->bad_lines++) {
-        file->bad_line = file->records;
-        snprintf(file->why, sizeof(file->why), "%s", why);
-    }
+    joinrun_note_bad(file, file->records, source->bad, why);
     return JOIN_OK;
 }
 

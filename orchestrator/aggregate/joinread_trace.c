@@ -5,14 +5,6 @@
 
 #include "orchestrator/aggregate/joinrun.h"
 
-static void note_bad(struct join_file *file, uint64_t line, const char *why)
-{
-    if (!file->bad_lines++) {
-        file->bad_line = line;
-        snprintf(file->why, sizeof(file->why), "%s", why);
-    }
-}
-
 enum join_status joinrun_read_trace(struct join *join,
                                     struct jp_tracefile *source,
                                     struct join_file *file, atomic_bool *stop)
@@ -29,7 +21,7 @@ enum join_status joinrun_read_trace(struct join *join,
         if (kind == TRACE_OP)
             status = join_add(join, &record);
         else
-            note_bad(file, source->line, source->why);
+            joinrun_note_bad(file, source->line, source->bad, source->why);
     }
     file->bytes = source->reader->lex.bytes;
     file->other_lines = source->reader->others;

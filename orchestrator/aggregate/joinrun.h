@@ -25,6 +25,9 @@ struct join_file {
     uint64_t bad_line;  /* number of the first bad one (in a recorder's file of
                            the operation), 0: none */
     char why[64];       /* its reason */
+    struct join_bad {   /* the bad ones of each kind, and the first's number */
+        uint64_t n, line;
+    } bad[JP_BAD_KINDS];
     bool unreadable, cut;
     char trouble[160]; /* why it is unreadable or damaged, or "" */
     /* a recorder's file: what its last counters say, and its records, good or
@@ -41,6 +44,10 @@ struct join_file {
     uint64_t pools[TRACE_POOLS]; /* events */
     bool foreign; /* neither a trace nor a log, only named as one: not read */
 };
+
+/* Counts a bad line, or operation of a recorder's file. */
+void joinrun_note_bad(struct join_file *file, uint64_t line, enum jp_bad kind,
+                      const char *why);
 
 /* Reads the rest of a source into join, or the lines that begin before
  * lines->to. lines' source is open. *stop is looked at now and then; *done

@@ -152,6 +152,11 @@ static void add_piece(struct join_file *into, const struct join_file *piece)
         into->bad_line = into->lines + piece->bad_line;
         memcpy(into->why, piece->why, sizeof(into->why));
     }
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        if (piece->bad[i].n && !into->bad[i].n)
+            into->bad[i].line = into->lines + piece->bad[i].line;
+        into->bad[i].n += piece->bad[i].n;
+    }
     if (!into->trouble[0])
         memcpy(into->trouble, piece->trouble, sizeof(into->trouble));
     into->bytes += piece->bytes;

@@ -36,6 +36,18 @@ static void put_trace(struct jpr_out *out, const struct join_file *f)
         jpr_put_u64(out, f->pools[i]);
 }
 
+/* What was bad: the first one, and of each kind. */
+static void put_bad(struct jpr_out *out, const struct join_file *f)
+{
+    jpr_put_u64(out, f->bad_line);
+    jpr_put_text(out, f->why);
+    for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
+        jpr_put_u64(out, f->bad[i].n);
+        if (f->bad[i].n)
+            jpr_put_u64(out, f->bad[i].line);
+    }
+}
+
 static unsigned flags_of(const struct join_file *f)
 {
     return (f->cut ? IS_CUT : 0u) | (f->trace ? IS_TRACE : 0u) |
@@ -54,8 +66,7 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
     jpr_put_u64(out, f->odd_lines);
     jpr_put_u64(out, f->bad_lines);
     jpr_put_u64(out, f->other_lines);
-    jpr_put_u64(out, f->bad_line);
-    jpr_put_text(out, f->why);
+    put_bad(out, f);
     jpr_put_text(out, f->trouble);
     if (f->trace)
         put_trace(out, f);
@@ -134,6 +145,21 @@ static bool get_trace(struct jpr_in *in, struct join_file *f)
     return !in->bad;
 }
 
+static bool get_bad(struct jpr_in *in, struct join_file *f)
+{
+    uint64_t left = f->bad_lines;
+
+    f->bad_line = jpr_get_u64(in);
+    if (!get_short_text(in, f->why, sizeof(f->why)))
+        return false;
+    for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
+        f->bad[i].n = jpr_get_bounded(in, left);
+        f->bad[i].line = f->bad[i].n ? jpr_get_u64(in) : 0;
+        left -= f->bad[i].n;
+    }
+    return left == 0 && !in->bad;
+}
+
 /* False: it is of two kinds. */
 static bool get_flags(struct jpr_in *in, struct join_file *f)
 {
@@ -159,8 +185,7 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
     f->odd_lines = jpr_get_u64(in);
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
-    f->bad_line = jpr_get_u64(in);
-    return good && file->path && get_short_text(in, f->why, sizeof(f->why)) &&
+    return good && file->path && get_bad(in, f) &&
            get_short_text(in, f->trouble, sizeof(f->trouble)) &&
            (!f->trace || get_trace(in, f)) && !in->bad;
 }

@@ -27,6 +27,8 @@ void result_destroy(struct jp_result *r)
         free(r->quality.notes[i].path);
         free(r->quality.notes[i].what);
     }
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++)
+        free(r->quality.bad[i].path);
     free(r->quality.notes);
     free(r->coll_names);
     free(r->comms);

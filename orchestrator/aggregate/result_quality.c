@@ -172,6 +172,25 @@ static int note_foreign(struct jp_quality *q, const char *path)
                     fileio_path("not read: no trace of the example plugin"));
 }
 
+/* Files come in order of path. */
+static int count_bad(struct jp_quality *q, const char *path,
+                     const struct join_file *f)
+{
+    q->bad_lines += f->bad_lines;
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        struct jp_bad_lines *bad = &q->bad[i];
+
+        bad->n += f->bad[i].n;
+        if (!f->bad[i].n || bad->path)
+            continue;
+        bad->line = f->bad[i].line;
+        bad->path = strdup(path);
+        if (!bad->path)
+            return -1;
+    }
+    return 0;
+}
+
 static int count_files(struct build *b)
 {
     struct jp_quality *q = &b->result->quality;
@@ -188,9 +207,9 @@ static int count_files(struct build *b)
         q->skipped_files += f->unreadable;
         q->cut_files += f->cut && !f->recorder;
         q->bytes_read += f->bytes;
-        q->bad_lines += f->bad_lines;
         q->unknown_lines += f->other_lines;
-        if (note_file(q, b->walk->logs[i].path, f) < 0)
+        if (count_bad(q, b->walk->logs[i].path, f) < 0 ||
+            note_file(q, b->walk->logs[i].path, f) < 0)
             return -1;
     }
     for (size_t i = 0; i < b->walk->n_skips; i++) {

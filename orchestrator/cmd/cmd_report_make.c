@@ -65,16 +65,20 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
 }
 
 /* A step directory may move: its notes name files from there on. */
-static void make_relative(struct jp_quality *quality, const char *dir)
+static void make_relative(char *path, const char *dir)
 {
     size_t len = strlen(dir);
 
-    for (size_t i = 0; i < quality->n_notes; i++) {
-        char *path = quality->notes[i].path;
+    if (path && !strncmp(path, dir, len) && path[len] == '/')
+        memmove(path, path + len + 1, strlen(path + len + 1) + 1);
+}
 
-        if (!strncmp(path, dir, len) && path[len] == '/')
-            memmove(path, path + len + 1, strlen(path + len + 1) + 1);
-    }
+static void make_notes_relative(struct jp_quality *quality, const char *dir)
+{
+    for (size_t i = 0; i < quality->n_notes; i++)
+        make_relative(quality->notes[i].path, dir);
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++)
+        make_relative(quality->bad[i].path, dir);
 }
 
 static void on_note(void *arg, const char *node, const char *why)
@@ -111,7 +115,7 @@ static int analyse(const struct report_session *session, struct material *m)
     if (watch.saying)
         fputs("\r\033[K", stderr);
     if (m->result) {
-        make_relative(&m->result->quality, session->dir);
+        make_notes_relative(&m->result->quality, session->dir);
         rc = 0;
     } else if (watch.out_of_time) {
         error_set(&m->trouble, "the budget ran out");

@@ -31,8 +31,11 @@ int recfile_probe(const char *path, struct jp_error *err)
 
 static int begin(struct jp_recfile *file, struct jpr_reader *reader)
 {
-    *file = (struct jp_recfile){
-        .reader = reader, .why = "no header", .pid = -1, .procid = -1};
+    *file = (struct jp_recfile){.reader = reader,
+                                .why = "no header",
+                                .why_bad = JP_BAD_MISSING,
+                                .pid = -1,
+                                .procid = -1};
     return reader ? 0 : -1;
 }
 
@@ -112,6 +115,7 @@ static void take_header(struct jp_recfile *file, const struct jpr_header *h)
     file->host_len = strlen(file->host);
     recfile_copy(file->recorder, sizeof(file->recorder), h->recorder);
     take_notes(file, h);
+    file->why_bad = file->pid < 0 ? JP_BAD_RANGE : JP_BAD_VALUE;
     file->why = file->pid < 0 ? "bad pid"
                 : inspector_good_word(h->hostname, strlen(h->hostname),
                                       INSPECTOR_MAX_HOST)
@@ -298,6 +302,13 @@ static const struct recfile_func *find_func(struct jp_recfile *file,
     return add_func(file, op);
 }
 
+static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
+                          const char *why)
+{
+    file->bad = bad;
+    return why;
+}
+
 const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                            struct inspector_record *out)
 {
@@ -305,14 +316,14 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     uint32_t most;
 
     if (file->why)
-        return file->why;
+        return refuse(file, file->why_bad, file->why);
     if (!comm)
-        return "communicator not told";
+        return refuse(file, JP_BAD_MISSING, "communicator not told");
     if (comm->why)
-        return comm->why;
+        return refuse(file, JP_BAD_VALUE, comm->why);
     file->func = find_func(file, op);
     if (!file->func)
-        return "bad function";
+        return refuse(file, JP_BAD_VALUE, "bad function");
     *out = comm->base;
     out->host = (struct inspector_text){file->host, file->host_len};
     out->pid = file->pid;
@@ -327,20 +338,20 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     if (!op->incomplete)
         out->end_us = recfile_wall_ns(file, op->kernel_last_mono_ns) / 1000;
     if (out->sn == UINT64_MAX)
-        return "bad sequence number";
+        return refuse(file, JP_BAD_RANGE, "bad sequence number");
     if (out->bytes > INSPECTOR_MAX_BYTES)
-        return "bad size";
+        return refuse(file, JP_BAD_RANGE, "bad size");
     if (out->exec_us > INSPECTOR_MAX_TIME_US)
-        return "bad time";
+        return refuse(file, JP_BAD_RANGE, "bad time");
     most = out->n_ranks ? out->n_ranks : INSPECTOR_MAX_RANKS;
     if (out->p2p && (op->peer < 0 || op->peer >= most))
-        return "bad peer";
+        return refuse(file, JP_BAD_VALUE, "bad peer");
     out->peer = out->p2p ? (uint32_t) op->peer : 0;
     out->busbw_micro = bandwidth_micro(
         bandwidth_of(file->func->rule, out->n_ranks, out->bytes, out->exec_us)
             .bus_gbs);
     if (out->busbw_micro > INSPECTOR_MAX_BUSBW_MICRO)
-        return "bad bandwidth";
+        return refuse(file, JP_BAD_RANGE, "bad bandwidth");
     out->busbw_nan = !out->n_ranks;
     if (out->busbw_nan)
         out->busbw_micro = 0;

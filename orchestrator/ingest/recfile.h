@@ -96,7 +96,9 @@ struct jp_recfile {
     char recorder[64]; /* "jobprof 0.1.0" */
     char *notes;       /* settings that were not taken; NULL: none */
     int64_t pid, procid;
-    const char *why;             /* NULL: the header is good */
+    const char *why;     /* NULL: the header is good */
+    enum jp_bad why_bad; /* its kind */
+    enum jp_bad bad;     /* of the last reason that recfile_record gave */
     struct recfile_comm **comms; /* by index; entries may be NULL */
     uint32_t n_comms;
     struct recfile_tail tail;
@@ -121,7 +123,7 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
                  struct jp_error *err);
 
 /* NULL: *out is the record of the operation, texts borrowed until the next
- * call; else why there is none ("bad rank"). */
+ * call; else why there is none ("bad rank"), and file->bad is its kind. */
 const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                            struct inspector_record *out);
 

@@ -147,35 +147,55 @@ uint64_t tracefile_missing(const struct jp_tracefile *file)
     return missing;
 }
 
+static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
+                          const char *why)
+{
+    file->bad = bad;
+    return why;
+}
+
+/* Bounds that the join needs; NULL: they hold. */
+static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
+{
+    size_t len = strlen(op->func);
+
+    if (!badkind_is_text(op->func, len))
+        return refuse(file, JP_BAD_BYTES, "bad function");
+    if (!inspector_good_word(op->func, len, INSPECTOR_MAX_FUNC) ||
+        (op->p2p && strcmp(op->func, "Send") && strcmp(op->func, "Recv")))
+        return refuse(file, JP_BAD_VALUE, "bad function");
+    if (op->rank >= INSPECTOR_MAX_RANKS)
+        return refuse(file, JP_BAD_RANGE, "bad rank");
+    if (op->p2p && op->peer >= INSPECTOR_MAX_RANKS)
+        return refuse(file, JP_BAD_RANGE, "bad peer");
+    if (op->seq == UINT64_MAX)
+        return refuse(file, JP_BAD_RANGE, "bad sequence number");
+    if (op->count > INSPECTOR_MAX_BYTES / op->elem_bytes)
+        return refuse(file, JP_BAD_RANGE, "bad size");
+    if (op->exec_ns / 1000 > INSPECTOR_MAX_TIME_US)
+        return refuse(file, JP_BAD_RANGE, "bad time");
+    return NULL;
+}
+
 /* NULL: *out is good. */
 static const char *convert(struct jp_tracefile *file, struct trace_op *op,
                            struct inspector_record *out)
 {
-    size_t len = strlen(op->func);
+    const char *why;
 
     if (!op->has_comm) {
         if (!file->named)
-            return "communicator not told";
+            return refuse(file, JP_BAD_MISSING, "communicator not told");
         op->comm_hash = file->name_hash;
         op->rank = file->name_rank;
     }
-    if (!inspector_good_word(op->func, len, INSPECTOR_MAX_FUNC) ||
-        (op->p2p && strcmp(op->func, "Send") && strcmp(op->func, "Recv")))
-        return "bad function";
-    if (op->rank >= INSPECTOR_MAX_RANKS)
-        return "bad rank";
-    if (op->p2p && op->peer >= INSPECTOR_MAX_RANKS)
-        return "bad peer";
-    if (op->seq == UINT64_MAX)
-        return "bad sequence number";
-    if (op->count > INSPECTOR_MAX_BYTES / op->elem_bytes)
-        return "bad size";
-    if (op->exec_ns / 1000 > INSPECTOR_MAX_TIME_US)
-        return "bad time";
+    why = judge(file, op);
+    if (why)
+        return why;
     recfile_id(op->comm_hash, file->id);
     *out = (struct inspector_record){.id = {file->id, strlen(file->id)},
                                      .host = {file->host, file->host_len},
-                                     .func = {op->func, len},
+                                     .func = {op->func, strlen(op->func)},
                                      .pid = op->pid,
                                      .sn = op->seq,
                                      .bytes = op->count * op->elem_bytes,
@@ -189,8 +209,9 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
                                      .busbw_nan = op->exec_ns < 1000};
     out->busbw_micro = bandwidth_micro(
         bandwidth_of(BANDWIDTH_ONE, 0, out->bytes, out->exec_us).bus_gbs);
-    return out->busbw_micro > INSPECTOR_MAX_BUSBW_MICRO ? "bad bandwidth"
-                                                        : NULL;
+    return out->busbw_micro > INSPECTOR_MAX_BUSBW_MICRO
+               ? refuse(file, JP_BAD_RANGE, "bad bandwidth")
+               : NULL;
 }
 
 enum trace_status tracefile_next(struct jp_tracefile *file,
@@ -199,6 +220,7 @@ enum trace_status tracefile_next(struct jp_tracefile *file,
     enum trace_status status = trace_read_next(file->reader, &file->op);
 
     file->why = file->reader->why;
+    file->bad = file->reader->bad;
     file->line = file->reader->line;
     if (status != TRACE_OP)
         return status;

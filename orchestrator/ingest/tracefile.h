@@ -43,6 +43,7 @@ struct jp_tracefile {
     uint64_t name_hash, name_rank;
     char id[INSPECTOR_MAX_ID + 1];
     const char *why; /* of the last TRACE_OP_BAD, constant */
+    enum jp_bad bad; /* its kind */
     uint64_t line;
     uint64_t records; /* good ones */
     uint64_t untimed; /* of these without a time */

@@ -4,6 +4,7 @@
  */
 #include "orchestrator/report/report.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/fileio.h"
@@ -223,6 +224,25 @@ static void windows(struct jp_csv *csv, const struct jp_result *r)
     }
 }
 
+/* Bad lines by kind, those that there are. */
+static void bad_kinds(struct jp_csv *csv, const struct jp_quality *q)
+{
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        char item[64], note[JP_CLEAN_MAX + 64];
+
+        if (!q->bad[i].n)
+            continue;
+        snprintf(item, sizeof(item), "bad_lines.%s",
+                 badkind_key((enum jp_bad) i));
+        snprintf(note, sizeof(note), "%s; first %s:%" PRIu64,
+                 badkind_text((enum jp_bad) i), q->bad[i].path, q->bad[i].line);
+        csv_out_text(csv, item);
+        csv_out_count(csv, q->bad[i].n);
+        csv_out_text(csv, note);
+        csv_out_end(csv);
+    }
+}
+
 /* Unlike the others, this table has rows without a result too. */
 static void quality(struct jp_csv *csv, const struct jp_report *report)
 {
@@ -240,6 +260,8 @@ static void quality(struct jp_csv *csv, const struct jp_report *report)
         csv_out_text(csv, quality_items[i].help);
         csv_out_end(csv);
     }
+    if (r)
+        bad_kinds(csv, &r->quality);
     csv_out_text(csv, "coverage");
     if (report->verdict->coverage >= 0)
         csv_out_real(csv, report->verdict->coverage);

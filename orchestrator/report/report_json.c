@@ -141,6 +141,27 @@ static json_t *note_list(struct jp_json *j, const struct jp_result *result)
     return array;
 }
 
+/* Bad lines by kind, those that there are. */
+static json_t *bad_list(struct jp_json *j, const struct jp_result *result)
+{
+    json_t *array = json_out_array(j);
+
+    for (unsigned i = 0; result && i < JP_BAD_KINDS; i++) {
+        const struct jp_bad_lines *bad = &result->quality.bad[i];
+        json_t *row;
+
+        if (!bad->n)
+            continue;
+        row = json_out_object(j);
+        json_out_text(j, row, "kind", badkind_key((enum jp_bad) i));
+        json_out_count(j, row, "count", bad->n);
+        json_out_text(j, row, "path", bad->path);
+        json_out_count(j, row, "line", bad->line);
+        json_out_append(j, array, row);
+    }
+    return array;
+}
+
 static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
 {
     const struct jp_result *result = report->result;
@@ -169,6 +190,7 @@ static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
     json_out_put(j, object, "node_notes",
                  json_out_strings(j, nodes ? nodes->notes : NULL,
                                   nodes ? nodes->n_notes : 0, MAX_NAMES));
+    json_out_put(j, object, "bad_kinds", bad_list(j, result));
     json_out_put(j, object, "notes", note_list(j, result));
     json_out_count(j, object, "notes_left_out",
                    result ? result->quality.notes_left_out : 0);

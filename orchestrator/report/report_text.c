@@ -70,6 +70,16 @@ static void put_job(FILE *out, const struct jp_report *report)
                       nodes->tasks_failed, sentence_s(nodes->tasks_failed));
 }
 
+/* Bad lines by kind, those that there are. */
+static void put_bad(FILE *out, const struct jp_quality *q)
+{
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++)
+        if (q->bad[i].n)
+            text_out_line(out, "    %-24s %s, first %s:%" PRIu64,
+                          badkind_text((enum jp_bad) i), FIG_COUNT(q->bad[i].n),
+                          q->bad[i].path, q->bad[i].line);
+}
+
 static void put_quality(FILE *out, const struct jp_report *report)
 {
     const char *kind = quality_expected_kind(report);
@@ -91,6 +101,8 @@ static void put_quality(FILE *out, const struct jp_report *report)
             text_out_line(out, "  %-26s %s", quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
     }
+    if (q)
+        put_bad(out, q);
     if (pools_planned_loss(report->conf)) {
         fprintf(out, "  %-26s ", "As planned, the plugin");
         text_out_wrap(out, 29, 29, pools_planned_loss(report->conf));

@@ -40,7 +40,8 @@ void trace_lex_init(struct trace_lex *lex, trace_fill *fill, void *arg)
     lex->bytes = 0;
     lex->left = 0;
     lex->why = NULL;
-    lex->eof = lex->failed = lex->closed = false;
+    lex->bad = JP_BAD_SYNTAX;
+    lex->eof = lex->failed = lex->closed = lex->binary = false;
 }
 
 /* The next byte, which stays; AT_END where there is none. */
@@ -75,15 +76,21 @@ static int look(struct trace_lex *lex)
     return lex->left ? peek(lex) : AT_END;
 }
 
-static void step(struct trace_lex *lex)
-{
-    lex->left--;
-    take(lex);
-}
-
 static bool is_blank(int c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_control(int c)
+{
+    return c >= 0 && c < 0x20 && !is_blank(c);
+}
+
+static void step(struct trace_lex *lex)
+{
+    lex->left--;
+    lex->binary |= is_control(lex->buf[lex->at]);
+    take(lex);
 }
 
 /* The next byte that is neither blank nor `also`; it stays. */
@@ -98,6 +105,7 @@ static int skip(struct trace_lex *lex, int also)
 
 static int broken(struct trace_lex *lex, const char *why)
 {
+    lex->bad = lex->left ? JP_BAD_SYNTAX : JP_BAD_LONG;
     if (!lex->left)
         why = "object longer than 1 MiB";
     else if (lex->eof)
@@ -249,8 +257,12 @@ static void resume(struct trace_lex *lex)
 {
     int c;
 
-    while ((c = peek(lex)) != AT_END && c != '\n' && c != '{')
+    while ((c = peek(lex)) != AT_END && c != '\n' && c != '{') {
+        lex->binary |= is_control(c);
         take(lex);
+    }
+    if (lex->binary && lex->bad == JP_BAD_SYNTAX)
+        lex->bad = JP_BAD_BYTES;
 }
 
 /* Past what stands between objects, to the next byte that does not. */
@@ -278,8 +290,9 @@ enum trace_token trace_lex_next(struct trace_lex *lex,
     fields->line = lex->line;
     if (c == AT_END)
         return lex->failed ? TRACE_FAILED : TRACE_END;
-    lex->closed = false;
+    lex->closed = lex->binary = false;
     lex->left = TRACE_MAX_OBJECT;
+    lex->bad = JP_BAD_SYNTAX;
     if (c != '{')
         lex->why = "not an object";
     else if (read_members(lex, fields, false) == 0)

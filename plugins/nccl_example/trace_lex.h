@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/badkind.h"
+
 #define TRACE_MAX_OBJECT (1024 * 1024)
 #define TRACE_MAX_TEXT 63
 #define TRACE_BLOCK (64 * 1024)
@@ -68,6 +70,8 @@ struct trace_lex {
     uint64_t line;   /* of the next byte, from 1 */
     uint64_t bytes;  /* read so far */
     const char *why; /* of the last TRACE_BROKEN, constant */
+    enum jp_bad bad; /* its kind */
+    bool binary;     /* the last object holds bytes that are no text */
     bool eof, failed;
     bool closed; /* at the end: the array was ended by its bracket */
 };

@@ -37,6 +37,7 @@ void trace_read_init(struct trace_reader *reader, trace_fill *fill, void *arg)
     memset(reader->pools, 0, sizeof(reader->pools));
     reader->cut = false;
     reader->why = NULL;
+    reader->bad = JP_BAD_SYNTAX;
     reader->line = 0;
 }
 
@@ -91,10 +92,56 @@ static bool is(const struct trace_fields *f, enum trace_key key,
     return !strcmp(f->text[key], text);
 }
 
-/* What an operation's event must have, NULL: it has. */
-static const char *take_begin(const struct trace_fields *f, struct trace_op *op)
+/* What is wrong with a number that is not there in full. */
+static enum jp_bad kind_of(const struct trace_fields *f, enum trace_key key)
 {
-    const char *func = f->text[TRACE_NAME];
+    const char *text = f->text[key];
+
+    return !(f->has >> key & 1) ? JP_BAD_MISSING
+           : f->cut >> key & 1  ? JP_BAD_VALUE
+           : strlen(text) == 0  ? JP_BAD_TYPE
+                                : badkind_of_number(text, strlen(text), true);
+}
+
+static const char *refuse(struct trace_reader *r, enum jp_bad bad,
+                          const char *why)
+{
+    r->bad = r->lex.binary ? JP_BAD_BYTES : bad;
+    return why;
+}
+
+static const char *take_comm(struct trace_reader *r, struct trace_op *op)
+{
+    const struct trace_fields *f = &r->fields;
+    bool has_hash = number(f, TRACE_COMM_HASH, &op->comm_hash);
+
+    op->has_comm = has_hash && number(f, TRACE_RANK, &op->rank);
+    if (op->has_comm || !(f->has & (1u << TRACE_COMM_HASH | 1u << TRACE_RANK)))
+        return NULL;
+    return refuse(r, kind_of(f, has_hash ? TRACE_RANK : TRACE_COMM_HASH),
+                  "bad \"CommHash\" or \"Rank\"");
+}
+
+static const char *take_size(struct trace_reader *r, struct trace_op *op)
+{
+    const struct trace_fields *f = &r->fields;
+
+    if (!number(f, TRACE_COUNT, &op->count))
+        return refuse(r, kind_of(f, TRACE_COUNT), "bad \"Count\"");
+    if (has(f, TRACE_DATATYPE))
+        op->elem_bytes = trace_read_elem_bytes(f->text[TRACE_DATATYPE]);
+    if (!op->elem_bytes)
+        return refuse(
+            r, f->has >> TRACE_DATATYPE & 1 ? JP_BAD_VALUE : JP_BAD_MISSING,
+            "unknown \"Datatype\"");
+    return NULL;
+}
+
+/* What an operation's event must have, NULL: it has. */
+static const char *take_begin(struct trace_reader *r, struct trace_op *op)
+{
+    const struct trace_fields *f = &r->fields;
+    const char *func = f->text[TRACE_NAME], *why;
     uint64_t pid;
 
     *op = (struct trace_op){.p2p = is(f, TRACE_CAT, "P2P"),
@@ -104,23 +151,20 @@ static const char *take_begin(const struct trace_fields *f, struct trace_op *op)
     if (!strncmp(func, "nccl", 4))
         func += 4;
     if (!has(f, TRACE_NAME) || !*func)
-        return "no name";
+        return refuse(r, JP_BAD_MISSING, "no name");
     memcpy(op->func, func, strlen(func) + 1);
     memcpy(op->algo, f->text[TRACE_ALGORITHM], sizeof(op->algo));
     memcpy(op->proto, f->text[TRACE_PROTOCOL], sizeof(op->proto));
-    op->has_comm = number(f, TRACE_COMM_HASH, &op->comm_hash) &&
-                   number(f, TRACE_RANK, &op->rank);
-    if (!op->has_comm && f->has & (1u << TRACE_COMM_HASH | 1u << TRACE_RANK))
-        return "bad \"CommHash\" or \"Rank\"";
-    if (op->p2p ? !number(f, TRACE_PEER, &op->peer)
-                : !number(f, TRACE_SEQ_NUM, &op->seq))
-        return op->p2p ? "bad \"Peer\"" : "bad \"SeqNum\"";
-    if (!number(f, TRACE_COUNT, &op->count))
-        return "bad \"Count\"";
-    if (has(f, TRACE_DATATYPE))
-        op->elem_bytes = trace_read_elem_bytes(f->text[TRACE_DATATYPE]);
-    if (!op->elem_bytes)
-        return "unknown \"Datatype\"";
+    why = take_comm(r, op);
+    if (why)
+        return why;
+    if (op->p2p && !number(f, TRACE_PEER, &op->peer))
+        return refuse(r, kind_of(f, TRACE_PEER), "bad \"Peer\"");
+    if (!op->p2p && !number(f, TRACE_SEQ_NUM, &op->seq))
+        return refuse(r, kind_of(f, TRACE_SEQ_NUM), "bad \"SeqNum\"");
+    why = take_size(r, op);
+    if (why)
+        return why;
     if (!number(f, TRACE_CHANNELS, &op->channels))
         op->channels = 0;
     if (number(f, TRACE_PID, &pid) && pid <= INT32_MAX)
@@ -245,7 +289,7 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
             settle(r, true, out);
         return was_open;
     }
-    why = take_begin(f, &next);
+    why = take_begin(r, &next);
     if (was_open)
         settle(r, false, out);
     r->is_open = !why;
@@ -277,8 +321,10 @@ enum trace_status trace_read_next(struct trace_reader *r, struct trace_op *out)
         if (take_event(r, out, &status))
             return status;
     }
-    if (token == TRACE_BROKEN && !r->lex.eof)
+    if (token == TRACE_BROKEN && !r->lex.eof) {
+        r->bad = r->lex.bad;
         return bad(r, r->lex.why);
+    }
     r->cut = !r->lex.closed;
     if (r->is_open) {
         settle(r, false, out);

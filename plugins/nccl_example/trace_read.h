@@ -80,6 +80,7 @@ struct trace_reader {
     uint64_t others; /* objects that were none: without a category */
     bool cut;        /* at the end: the file stops in between */
     const char *why; /* of the last TRACE_OP_BAD */
+    enum jp_bad bad; /* its kind */
     uint64_t line;   /* its line */
 };
 

@@ -108,22 +108,45 @@ struct parse {
     unsigned has;
 };
 
-/* Refuses the line for a reason that names a key. */
-static bool bad_key(struct parse *p, const char *what, const char *quoted)
+/* Refuses the line for a reason that names a key; the first reason counts. */
+static bool bad_key(struct parse *p, enum jp_bad kind, const char *what,
+                    const char *quoted)
 {
+    struct inspector_reader *reader = p->reader;
     int len = (int) strlen(quoted) - 1;
 
-    if (!p->reader->why[0])
-        snprintf(p->reader->why, sizeof(p->reader->why), "%s %.*s", what, len,
-                 quoted);
+    if (reader->why[0])
+        return false;
+    snprintf(reader->why, sizeof(reader->why), "%s %.*s", what, len, quoted);
+    reader->bad = kind;
     return false;
 }
 
-static bool refuse(struct inspector_reader *reader, const char *why)
+static bool refuse(struct inspector_reader *reader, enum jp_bad kind,
+                   const char *why)
 {
-    if (!reader->why[0])
-        snprintf(reader->why, sizeof(reader->why), "%s", why);
+    if (reader->why[0])
+        return false;
+    snprintf(reader->why, sizeof(reader->why), "%s", why);
+    reader->bad = kind;
     return false;
+}
+
+/* What is wrong with the value of a key that was refused. */
+static enum jp_bad kind_of_value(const struct key *key, const char *value,
+                                 const char *end)
+{
+    struct reader_json_cursor c = {value, end};
+    struct reader_json_raw ignored;
+
+    if (value == end || key->kind == SKIP || key->kind == STAMPS)
+        return JP_BAD_SYNTAX;
+    if (key->kind != TEXT)
+        return badkind_of_number(value, (size_t) (end - value),
+                                 key->kind != DECIMAL);
+    if (*value != '"')
+        return JP_BAD_TYPE;
+    return reader_json_string(&c, &ignored) ? JP_BAD_VALUE : JP_BAD_SYNTAX;
 }
 
 /* "0x" and 1..16 hex digits. */
@@ -227,8 +250,11 @@ static bool take_section(struct parse *p, const struct section *section);
 
 static bool take_value(struct parse *p, const struct key *key)
 {
+    const char *value;
     bool ok;
 
+    reader_json_blank(&p->c);
+    value = p->c.p;
     switch (key->kind) {
     case SECTION:
         ok = take_section(p, key->section);
@@ -250,7 +276,8 @@ static bool take_value(struct parse *p, const struct key *key)
         ok = take_number(p, key);
     }
     p->has |= key->has;
-    return ok || bad_key(p, "bad", key->quoted);
+    return ok ||
+           bad_key(p, kind_of_value(key, value, p->c.end), "bad", key->quoted);
 }
 
 /* The row of a key that was not guessed; NULL: unknown. */
@@ -282,10 +309,11 @@ static bool take_member(struct parse *p, const struct section *section,
         }
     }
     if (!reader_json_string(&p->c, &raw) || !reader_json_take(&p->c, ':'))
-        return refuse(p->reader, "broken JSON");
+        return refuse(p->reader, JP_BAD_SYNTAX, "broken JSON");
     key = find_key(section, &raw);
     if (!key)
-        return reader_json_skip(&p->c) || refuse(p->reader, "broken JSON");
+        return reader_json_skip(&p->c) ||
+               refuse(p->reader, JP_BAD_SYNTAX, "broken JSON");
     *next = (size_t) (key - section->keys) + 1;
     return take_value(p, key);
 }
@@ -295,14 +323,19 @@ static bool take_section(struct parse *p, const struct section *section)
     size_t next = 0;
 
     if (!reader_json_take(&p->c, '{'))
-        return refuse(p->reader, "not a JSON object");
+        return refuse(p->reader,
+                      section == &whole_line || p->c.p == p->c.end
+                          ? JP_BAD_SYNTAX
+                          : JP_BAD_TYPE,
+                      "not a JSON object");
     if (reader_json_take(&p->c, '}'))
         return true;
     do {
         if (!take_member(p, section, &next))
             return false;
     } while (reader_json_take(&p->c, ','));
-    return reader_json_take(&p->c, '}') || refuse(p->reader, "broken JSON");
+    return reader_json_take(&p->c, '}') ||
+           refuse(p->reader, JP_BAD_SYNTAX, "broken JSON");
 }
 
 static bool check_p2p(struct parse *p, uint32_t n_ranks)
@@ -313,9 +346,9 @@ static bool check_p2p(struct parse *p, uint32_t n_ranks)
         return true;
     if (r->func.len != 4 ||
         (memcmp(r->func.text, "Send", 4) && memcmp(r->func.text, "Recv", 4)))
-        return bad_key(p, "bad", "\"p2p\":");
+        return bad_key(p, JP_BAD_VALUE, "bad", "\"p2p\":");
     if (r->peer >= n_ranks)
-        return bad_key(p, "bad", "\"p2p_peer\":");
+        return bad_key(p, JP_BAD_VALUE, "bad", "\"p2p_peer\":");
     return true;
 }
 
@@ -343,7 +376,7 @@ static bool check(struct parse *p)
         const char *quoted = r->p2p ? rows[i].p2p : rows[i].coll;
 
         if (quoted && !(p->has & rows[i].has))
-            return bad_key(p, "no", quoted);
+            return bad_key(p, JP_BAD_MISSING, "no", quoted);
     }
     if (!r->n_ranks && !r->nnodes) {
         r->busbw_nan = true;
@@ -351,10 +384,39 @@ static bool check(struct parse *p)
         return check_p2p(p, INSPECTOR_MAX_RANKS);
     }
     if (!r->n_ranks || r->rank >= r->n_ranks)
-        return bad_key(p, "bad", "\"rank\":");
+        return bad_key(p, JP_BAD_VALUE, "bad", "\"rank\":");
     if (!r->nnodes || r->nnodes > r->n_ranks)
-        return bad_key(p, "bad", "\"nnodes\":");
+        return bad_key(p, JP_BAD_VALUE, "bad", "\"nnodes\":");
     return check_p2p(p, r->n_ranks);
+}
+
+static enum inspector_line parse(struct parse *p)
+{
+    struct inspector_record *out = p->record;
+    unsigned kinds;
+
+    reader_json_blank(&p->c);
+    if (p->c.p == p->c.end)
+        return INSPECTOR_BLANK;
+    if (!take_section(p, &whole_line))
+        return INSPECTOR_BAD;
+    reader_json_blank(&p->c);
+    if (p->c.p != p->c.end) {
+        refuse(p->reader, JP_BAD_SYNTAX, "text behind the object");
+        return INSPECTOR_BAD;
+    }
+    kinds = p->has & (HAS_COLL | HAS_P2P);
+    if (!kinds)
+        return INSPECTOR_OTHER;
+    if (kinds == (HAS_COLL | HAS_P2P)) {
+        refuse(p->reader, JP_BAD_VALUE, "both coll_perf and p2p_perf");
+        return INSPECTOR_BAD;
+    }
+    out->p2p = kinds == HAS_P2P;
+    out->has_sn = p->has & HAS_SN;
+    if (!(p->has & HAS_BUSBW))
+        out->busbw_nan = true;
+    return check(p) ? INSPECTOR_RECORD : INSPECTOR_BAD;
 }
 
 enum inspector_line reader_parse(struct inspector_reader *reader,
@@ -362,30 +424,12 @@ enum inspector_line reader_parse(struct inspector_reader *reader,
                                  struct inspector_record *out)
 {
     struct parse p = {{line, line + len}, reader, out, 0};
-    unsigned kinds;
+    enum inspector_line kind;
 
     reader->why[0] = '\0';
     *out = (struct inspector_record){.pid = -1};
-    reader_json_blank(&p.c);
-    if (p.c.p == p.c.end)
-        return INSPECTOR_BLANK;
-    if (!take_section(&p, &whole_line))
-        return INSPECTOR_BAD;
-    reader_json_blank(&p.c);
-    if (p.c.p != p.c.end) {
-        refuse(reader, "text behind the object");
-        return INSPECTOR_BAD;
-    }
-    kinds = p.has & (HAS_COLL | HAS_P2P);
-    if (!kinds)
-        return INSPECTOR_OTHER;
-    if (kinds == (HAS_COLL | HAS_P2P)) {
-        refuse(reader, "both coll_perf and p2p_perf");
-        return INSPECTOR_BAD;
-    }
-    out->p2p = kinds == HAS_P2P;
-    out->has_sn = p.has & HAS_SN;
-    if (!(p.has & HAS_BUSBW))
-        out->busbw_nan = true;
-    return check(&p) ? INSPECTOR_RECORD : INSPECTOR_BAD;
+    kind = parse(&p);
+    if (kind == INSPECTOR_BAD && !badkind_is_text(line, len))
+        reader->bad = JP_BAD_BYTES;
+    return kind;
 }

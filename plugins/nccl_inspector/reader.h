@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/badkind.h"
+
 #define INSPECTOR_MAX_RANKS (1u << 20)
 #define INSPECTOR_MAX_ID 18    /* "0x" and 16 digits */
 #define INSPECTOR_MAX_NAME 127 /* communicator; longer is cut */
@@ -70,7 +72,7 @@ enum inspector_line {
     INSPECTOR_RECORD,
     INSPECTOR_BLANK, /* nothing but blanks */
     INSPECTOR_OTHER, /* a JSON object, but no coll_perf or p2p_perf in it */
-    INSPECTOR_BAD    /* why says what */
+    INSPECTOR_BAD    /* why and bad say what */
 };
 
 /* Whether a name may be a host's or a function's: printable ASCII without
@@ -95,7 +97,8 @@ void inspector_cache_destroy(struct inspector_cache *cache);
 struct inspector_reader {
     struct inspector_cache *cache; /* borrowed; NULL: no speculation */
     struct inspector_ways ways;    /* counted only with a cache */
-    char why[64]; /* of the last INSPECTOR_BAD: "bad \"coll_sn\"" */
+    char why[64];    /* of the last INSPECTOR_BAD: "bad \"coll_sn\"" */
+    enum jp_bad bad; /* its kind */
     char name[INSPECTOR_MAX_NAME + 1];
     char host[INSPECTOR_MAX_HOST + 2];
     char func[INSPECTOR_MAX_FUNC + 2];

@@ -392,6 +392,10 @@ void fixture_incomplete(struct fixture *f)
     q->records = q->records * 83 / 100;
     q->cut_files = 2;
     q->bad_lines = 3;
+    q->bad[JP_BAD_MISSING] = (struct jp_bad_lines){
+        2, 118, text(f, "raw/gpu-node-0312/gpu-node-0312-pid4011.log")};
+    q->bad[JP_BAD_LONG] = (struct jp_bad_lines){
+        1, 7, text(f, "raw/gpu-node-0312/gpu-node-0312-pid4012.log")};
     q->notes = keep_array(f, 2, sizeof(*q->notes));
     q->n_notes = 2;
     for (size_t i = 0; i < 2; i++) {
