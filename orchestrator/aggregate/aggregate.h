@@ -297,7 +297,7 @@ struct jp_aggregate_options {
     void *note_arg;
 };
 
-/* Reads every .jpr, .log, .jsonl, .log.gz, .jsonl.gz and, if they are the
+/* Reads every .jpr, .jpr.gz, .log, .jsonl, .log.gz, .jsonl.gz and, if they are the
  * example plugin's traces, .json, .json.gz and .txt below the given files and
  * folders (recursively; symbolic links and FIFOs are not followed but counted)
  * and joins them. A bad line, a cut or unreadable file is counted and noted,

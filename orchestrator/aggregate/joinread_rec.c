@@ -66,6 +66,9 @@ enum join_status joinrun_read_recorder(struct join *join,
             break;
     }
     add_counts(join, source);
+    if (recfile_damage(source) && !file->trouble[0])
+        snprintf(file->trouble, sizeof(file->trouble), "%.150s",
+                 recfile_damage(source));
     file->bytes = jpr_end(source->reader)->offset;
     file->damaged = jpr_end(source->reader)->damaged;
     file->tail = source->tail;

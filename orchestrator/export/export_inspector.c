@@ -31,7 +31,9 @@ static char *target(const struct jp_recwalk *walk, const char *dir)
     const char *name = walk->below;
     size_t len = strlen(name);
 
-    if (len > 4 && !strcmp(name + len - 4, ".jpr"))
+    if (len > 3 && !strcmp(name + len - 3, ".gz"))
+        len -= 3;
+    if (len > 4 && !memcmp(name + len - 4, ".jpr", 4))
         len -= 4;
     return fileio_path("%s/%.*s.log", dir, (int) len, name);
 }

@@ -85,7 +85,7 @@ static int begin(struct jp_logsource *s, struct jp_error *err)
 {
     if (refill(s) < 0)
         return error_set(err, "%s", strerror(errno));
-    s->gzip = s->in_end >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b;
+    s->gzip = s->in_end >= 2 && logsource_is_packed(s->in);
     return s->gzip ? use(s, inflate_best(), err) : 0;
 }
 

@@ -21,6 +21,14 @@
 
 struct jp_logsource;
 
+/* Whether a file with these first two bytes is gzip. */
+static inline bool logsource_is_packed(const void *two)
+{
+    const unsigned char *bytes = two;
+
+    return bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
 /* Opens a regular file; a symbolic link, FIFO or device is refused and never
  * blocks. NULL and err on failure. */
 struct jp_logsource *logsource_open(const char *path, struct jp_error *err);

@@ -12,8 +12,8 @@
 
 #include "common/fileio.h"
 
-static const char *const endings[] = {".jpr", ".log", ".log.gz", ".jsonl",
-                                      ".jsonl.gz"};
+static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
+                                      ".log.gz", ".jsonl",  ".jsonl.gz"};
 
 /* Endings that a trace shares with much else, and what of that is ours. */
 static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};

@@ -13,42 +13,108 @@
 
 #define MAGIC_BYTES 8
 
-int recfile_probe(const char *path, struct jp_error *err)
+/* Up to cap first bytes of a file as they are; -1 and err. */
+static ssize_t raw_head(const char *path, uint8_t *head, size_t cap,
+                        struct jp_error *err)
 {
-    uint8_t magic[JPR_HEAD_BYTES], head[MAGIC_BYTES];
     int fd = fileio_open_regular(path, false, err);
     ssize_t n;
 
     if (fd < 0)
         return -1;
-    n = pread(fd, head, sizeof(head), 0);
+    n = pread(fd, head, cap, 0);
     if (n < 0)
         error_set(err, "%s: %m", path);
     close(fd);
+    return n;
+}
+
+/* The same of a compressed file unpacked. */
+static ssize_t packed_head(const char *path, uint8_t *head, size_t cap,
+                           struct jp_error *err)
+{
+    struct jp_logsource *source = logsource_open(path, err);
+    ssize_t n = 0, got = 1;
+
+    if (!source)
+        return -1;
+    while ((size_t) n < cap && got > 0) {
+        got = logsource_read(source, (char *) head + n, cap - (size_t) n, err);
+        n += got > 0 ? got : 0;
+    }
+    logsource_close(source);
+    return got < 0 ? -1 : n;
+}
+
+int recfile_probe(const char *path, struct jp_error *err)
+{
+    uint8_t magic[JPR_HEAD_BYTES], head[MAGIC_BYTES];
+    ssize_t n = raw_head(path, head, sizeof(head), err);
+
+    if (n >= 2 && logsource_is_packed(head))
+        n = packed_head(path, head, sizeof(head), err);
     jpr_head_write(magic);
     return n < 0 ? -1 : n > 0 && !memcmp(head, magic, (size_t) n);
 }
 
-static int begin(struct jp_recfile *file, struct jpr_reader *reader)
+static int begin(struct jp_recfile *file, struct jpr_reader *reader,
+                 struct jp_logsource *source)
 {
     *file = (struct jp_recfile){.reader = reader,
+                                .source = source,
                                 .why = "no header",
                                 .why_bad = JP_BAD_MISSING,
                                 .pid = -1,
                                 .procid = -1};
+    if (!reader)
+        logsource_close(source);
     return reader ? 0 : -1;
+}
+
+static ssize_t fill(void *arg, void *buf, size_t cap)
+{
+    return logsource_read(arg, buf, cap, NULL);
 }
 
 int recfile_open(struct jp_recfile *file, const char *path,
                  struct jp_error *err)
 {
-    return begin(file, jpr_open(path, err));
+    struct jp_logsource *source;
+    uint8_t head[2];
+    ssize_t n = raw_head(path, head, sizeof(head), err);
+
+    if (n < 0)
+        return -1;
+    if (n < 2 || !logsource_is_packed(head))
+        return begin(file, jpr_open(path, err), NULL);
+    source = logsource_open(path, err);
+    return source
+               ? begin(file, jpr_open_stream(fill, source, path, err), source)
+               : -1;
+}
+
+/* The same for bytes that are compressed. */
+static int open_packed(struct jp_recfile *file, const void *bytes, size_t n,
+                       const char *name, struct jp_error *err)
+{
+    struct jp_logsource *source = logsource_open_memory(bytes, n, err);
+
+    return source
+               ? begin(file, jpr_open_stream(fill, source, name, err), source)
+               : -1;
 }
 
 int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
                        const char *name, struct jp_error *err)
 {
-    return begin(file, jpr_open_bytes(bytes, n, name, err));
+    return n >= 2 && logsource_is_packed(bytes)
+               ? open_packed(file, bytes, n, name, err)
+               : begin(file, jpr_open_bytes(bytes, n, name, err), NULL);
+}
+
+const char *recfile_damage(const struct jp_recfile *file)
+{
+    return file->source ? logsource_damage(file->source) : NULL;
 }
 
 static void free_comm(struct recfile_comm *comm)
@@ -67,6 +133,7 @@ void recfile_close(struct jp_recfile *file)
     free(file->comms);
     free(file->notes);
     jpr_close(file->reader);
+    logsource_close(file->source);
     *file = (struct jp_recfile){0};
 }
 

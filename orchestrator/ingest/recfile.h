@@ -23,6 +23,7 @@
 
 #include "common/error.h"
 #include "orchestrator/ingest/bandwidth.h"
+#include "orchestrator/ingest/logsource.h"
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
@@ -89,6 +90,7 @@ struct recfile_tail {
 
 struct jp_recfile {
     struct jpr_reader *reader;
+    struct jp_logsource *source; /* of a compressed file; else NULL */
     bool has_header;
     struct jpr_clocks clocks; /* of the header */
     char host[INSPECTOR_MAX_HOST + 1];
@@ -107,7 +109,8 @@ struct jp_recfile {
     const struct recfile_func *func; /* of the last operation */
 };
 
-/* Is it a recorder's, by its first bytes? 1, 0, or -1: cannot be read. */
+/* Is it a recorder's, by its first bytes (those of a compressed file
+ * unpacked)? 1, 0, or -1: cannot be read. */
 int recfile_probe(const char *path, struct jp_error *err);
 
 /* 0 or -1. recfile_close is due only after 0. */
@@ -117,6 +120,9 @@ int recfile_open(struct jp_recfile *file, const char *path,
 int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
                        const char *name, struct jp_error *err);
 void recfile_close(struct jp_recfile *file);
+
+/* Why a compressed file ended early, or NULL. */
+const char *recfile_damage(const struct jp_recfile *file);
 
 /* jpr_next, which sees to the members above. */
 int recfile_next(struct jp_recfile *file, struct jpr_record *record,

@@ -84,5 +84,9 @@ bool recwalk_record(struct jp_recwalk *walk, struct jpr_record *record)
 
     while ((rc = recfile_next(&walk->file, record, &err)) < 0)
         trouble(walk, err.text);
+    if (rc == 0 && recfile_damage(&walk->file)) {
+        error_set(&err, "%s: %s", walk->path, recfile_damage(&walk->file));
+        trouble(walk, err.text);
+    }
     return rc > 0;
 }

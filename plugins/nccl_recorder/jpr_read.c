@@ -16,7 +16,8 @@ enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024 };
 
 struct jpr_reader {
     char *name;
-    int fd; /* -1: `bytes` */
+    int fd;                    /* -1: the next ones */
+    struct jpr_window *stream; /* NULL: `bytes` */
     const uint8_t *bytes;
     size_t n_bytes;
     uint64_t offset; /* of the next block */
@@ -33,6 +34,8 @@ static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
 {
     size_t done = 0;
 
+    if (r->stream)
+        return jpr_window_read(r->stream, offset, out, n);
     if (r->fd < 0) {
         if (offset >= r->n_bytes)
             return 0;
@@ -97,38 +100,37 @@ static int read_head(struct jpr_reader *r, struct jp_error *err)
     return 0;
 }
 
-/* Takes the descriptor over. */
-static struct jpr_reader *create(int fd, const void *bytes, size_t n,
-                                 const char *name, struct jp_error *err)
+/* A reader of nothing yet; NULL and err without memory. */
+static struct jpr_reader *create(const char *name, struct jp_error *err)
 {
     struct jpr_reader *r = calloc(1, sizeof(*r));
 
     if (r) {
-        r->fd = fd;
-        r->bytes = bytes;
-        r->n_bytes = n;
+        r->fd = -1;
         r->name = strdup(name);
         r->disk = malloc(JPR_MAX_RAW_BYTES);
         r->block_records = jpr_unpacked_create();
     }
-    if (!r || !r->name || !r->disk || !r->block_records) {
-        error_set(err, "%s: no memory", name);
-        if (!r && fd >= 0)
-            close(fd);
-        jpr_close(r);
-        return NULL;
-    }
-    if (read_head(r, err) < 0) {
-        jpr_close(r);
-        return NULL;
-    }
-    return r;
+    if (r && r->name && r->disk && r->block_records)
+        return r;
+    error_set(err, "%s: no memory", name);
+    jpr_close(r);
+    return NULL;
+}
+
+static struct jpr_reader *begin(struct jpr_reader *r, struct jp_error *err)
+{
+    if (read_head(r, err) == 0)
+        return r;
+    jpr_close(r);
+    return NULL;
 }
 
 struct jpr_reader *jpr_open(const char *path, struct jp_error *err)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
+    struct jpr_reader *r;
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -142,13 +144,40 @@ struct jpr_reader *jpr_open(const char *path, struct jp_error *err)
         close(fd);
         return NULL;
     }
-    return create(fd, NULL, 0, path, err);
+    r = create(path, err);
+    if (!r) {
+        close(fd);
+        return NULL;
+    }
+    r->fd = fd;
+    return begin(r, err);
 }
 
 struct jpr_reader *jpr_open_bytes(const void *bytes, size_t n, const char *name,
                                   struct jp_error *err)
 {
-    return create(-1, bytes, n, name, err);
+    struct jpr_reader *r = create(name, err);
+
+    if (!r)
+        return NULL;
+    r->bytes = bytes;
+    r->n_bytes = n;
+    return begin(r, err);
+}
+
+struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
+                                   struct jp_error *err)
+{
+    struct jpr_reader *r = create(name, err);
+
+    if (!r)
+        return NULL;
+    r->stream = jpr_window_create(fill, arg, JPR_MAX_RAW_BYTES);
+    if (r->stream)
+        return begin(r, err);
+    error_set(err, "%s: no memory", name);
+    jpr_close(r);
+    return NULL;
 }
 
 /* Looks for the next frame from `from` on; its offset, or UINT64_MAX. Sets
@@ -270,6 +299,7 @@ void jpr_close(struct jpr_reader *reader)
         return;
     if (reader->fd >= 0)
         close(reader->fd);
+    jpr_window_destroy(reader->stream);
     jpr_unpacked_destroy(reader->block_records);
     free(reader->disk);
     free(reader->name);

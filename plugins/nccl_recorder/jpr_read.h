@@ -27,6 +27,7 @@
 
 #include "common/error.h"
 #include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/jpr_window.h"
 
 struct jpr_reader;
 
@@ -68,6 +69,11 @@ struct jpr_reader *jpr_open(const char *path, struct jp_error *err);
  * stands in errors. */
 struct jpr_reader *jpr_open_bytes(const void *bytes, size_t n, const char *name,
                                   struct jp_error *err);
+
+/* The same for a stream (a compressed file), which fill gives from its
+ * beginning; arg is borrowed until jpr_close. */
+struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
+                                   struct jp_error *err);
 
 /* The next record: 1; 0 at the end, cut or not; -1 for a damaged block or a
  * read error. After -1 the next call goes on behind the damage; a file with

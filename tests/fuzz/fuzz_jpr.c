@@ -55,24 +55,66 @@ static void look_at(const struct jpr_reader *r, const struct jpr_record *record)
     }
 }
 
-static void read_all(const uint8_t *bytes, size_t n)
+/* What reading gave; equal for a file and for the same bytes as a stream. */
+struct outcome {
+    uint64_t records, errors, sum;
+    struct jpr_end end;
+};
+
+/* Takes the reader over; NULL: it is none. */
+static struct outcome read_all(struct jpr_reader *r, size_t n)
 {
+    struct outcome o = {0};
     struct jp_error err = {""};
-    struct jpr_reader *r = jpr_open_bytes(bytes, n, "fuzz", &err);
     struct jpr_record record;
     int rc;
 
     if (!r)
-        return;
+        return o;
     while ((rc = jpr_next(r, &record, &err)) != 0) {
+        o.records += rc > 0;
+        o.errors += rc < 0;
+        for (const char *p = err.text; rc < 0 && *p; p++)
+            o.sum = o.sum * 31 + (unsigned char) *p;
         if (rc > 0)
             look_at(r, &record);
         else
             assert(strncmp(err.text, "fuzz: ", 6) == 0);
     }
-    assert(jpr_end(r)->offset <= n);
+    o.end = *jpr_end(r);
+    assert(o.end.offset <= n);
     assert(jpr_next(r, &record, &err) == 0);
     jpr_close(r);
+    return o;
+}
+
+struct stream {
+    const uint8_t *at;
+    size_t n, step;
+};
+
+static ssize_t fill(void *arg, void *buf, size_t cap)
+{
+    struct stream *s = arg;
+    size_t n = s->n < s->step ? s->n : s->step;
+
+    if (n > cap)
+        n = cap;
+    memcpy(buf, s->at, n);
+    s->at += n;
+    s->n -= n;
+    return (ssize_t) n;
+}
+
+static void read_both(const uint8_t *bytes, size_t n)
+{
+    struct stream s = {bytes, n, n % 97 + 1};
+    struct outcome a = read_all(jpr_open_bytes(bytes, n, "fuzz", NULL), n);
+    struct outcome b = read_all(jpr_open_stream(fill, &s, "fuzz", NULL), n);
+
+    assert(a.records == b.records && a.errors == b.errors && a.sum == b.sum);
+    assert(a.end.complete == b.end.complete && a.end.cut == b.end.cut);
+    assert(a.end.offset == b.end.offset && a.end.damaged == b.end.damaged);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -84,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     if (data[0] == 'f') {
-        read_all(data + 1, size - 1);
+        read_both(data + 1, size - 1);
         return 0;
     }
     file = malloc(room);
@@ -93,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     jpr_head_write(file);
     n = jpr_frame_write((enum jpr_block)(data[0] & 15), data + 1, size - 1,
                         NULL, file + JPR_HEAD_BYTES, room - JPR_HEAD_BYTES);
-    read_all(file, JPR_HEAD_BYTES + n);
+    read_both(file, JPR_HEAD_BYTES + n);
     free(file);
     return 0;
 }
