@@ -1,5 +1,6 @@
 /* exporter_csv.c - the rows of one summary_*.csv. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/exporter_files.h"
@@ -7,11 +8,13 @@
 
 #define MAX_LIST 16 /* communicators that share an id differ in few sizes */
 
-/* The distinct sizes of the row's communicators, in order. */
-static void put_sizes(const struct exporter_table *table,
-                      const struct exporter_row *row, bool nodes, FILE *out)
+/* Adds the distinct sizes of the row's communicators, in order, as "[4 8]". */
+static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
+                      const struct exporter_row *row, bool nodes)
 {
     const struct jp_comm *comms = table->result->comms;
+    char list[MAX_LIST * 22 + 8] = "[";
+    size_t used = 1;
     uint64_t least = 0; /* of those not yet written */
 
     for (unsigned n = 0;; n++) {
@@ -27,32 +30,40 @@ static void put_sizes(const struct exporter_table *table,
         if (next == UINT64_MAX)
             break;
         if (n == MAX_LIST) {
-            fputs(" ...", out);
+            used += (size_t) snprintf(list + used, sizeof(list) - used, " ...");
             break;
         }
-        fprintf(out, "%s%" PRIu64, n ? " " : "", next);
+        used += (size_t) snprintf(list + used, sizeof(list) - used,
+                                  "%s%" PRIu64, n ? " " : "", next);
         least = next + 1;
     }
+    snprintf(list + used, sizeof(list) - used, "]");
+    csv_out_text(csv, list);
 }
 
 static void put_row(const struct exporter_table *table,
                     const struct exporter_cell *cell,
                     const struct exporter_row *row, const char *size, FILE *out)
 {
+    const uint64_t duration = row->end_us - row->start_us;
     struct jp_csv csv = {.out = out};
     char word[EXPORTER_WORD];
 
     csv_out_text(&csv, row->id);
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%s,%" PRIu64 ",[", row->sn,
-            cell->bytes, exporter_real(row->mean, word), row->records);
-    put_sizes(table, row, false, out);
-    fputs("],[", out);
-    put_sizes(table, row, true, out);
-    fprintf(out, "],%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s", row->start_us,
-            row->end_us, row->end_us - row->start_us, size);
-    fprintf(out, ",%s", exporter_datetime(row->start_us, word));
-    fprintf(out, ",%s", exporter_datetime(row->end_us, word));
-    fprintf(out, ",%s\n", exporter_duration(row->end_us - row->start_us, word));
+    csv_out_count(&csv, row->sn);
+    csv_out_count(&csv, cell->bytes);
+    csv_out_text(&csv, exporter_real(row->mean, word));
+    csv_out_count(&csv, row->records);
+    put_sizes(&csv, table, row, false);
+    put_sizes(&csv, table, row, true);
+    csv_out_count(&csv, row->start_us);
+    csv_out_count(&csv, row->end_us);
+    csv_out_count(&csv, duration);
+    csv_out_text(&csv, size);
+    csv_out_text(&csv, exporter_datetime(row->start_us, word));
+    csv_out_text(&csv, exporter_datetime(row->end_us, word));
+    csv_out_text(&csv, exporter_duration(duration, word));
+    csv_out_end(&csv);
 }
 
 void exporter_csv(const struct exporter_table *table,
