@@ -1,5 +1,5 @@
 /* fixture.c - build a report's model by hand. */
-#include "tests/report/fixture.h"
+#include "tests/report/fixture_parts.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,21 +13,21 @@
 #define GPUS 8
 #define START_US UINT64_C(1795251741000000)
 
-static void *keep(struct fixture *f, void *p)
+void *fixture_keep(struct fixture *f, void *p)
 {
     if (!p || f->n_kept == sizeof(f->kept) / sizeof(*f->kept))
         abort();
     return f->kept[f->n_kept++] = p;
 }
 
-static void *keep_array(struct fixture *f, size_t n, size_t size)
+void *fixture_keep_array(struct fixture *f, size_t n, size_t size)
 {
-    return keep(f, calloc(n ? n : 1, size));
+    return fixture_keep(f, calloc(n ? n : 1, size));
 }
 
-static char *text(struct fixture *f, const char *s)
+char *fixture_text(struct fixture *f, const char *s)
 {
-    return keep(f, strdup(s));
+    return fixture_keep(f, strdup(s));
 }
 
 static char *number(struct fixture *f, const char *fmt, unsigned n)
@@ -35,7 +35,7 @@ static char *number(struct fixture *f, const char *fmt, unsigned n)
     char buf[64];
 
     snprintf(buf, sizeof(buf), fmt, n);
-    return text(f, buf);
+    return fixture_text(f, buf);
 }
 
 static void make_settings(struct fixture *f)
@@ -53,16 +53,18 @@ static void make_settings(struct fixture *f)
         {(char *) "min_size", (char *) "0", (char *) "default", (char *) "",
          (char *) "every operation counts for sequence numbers"},
     };
-    struct jp_envvar *env = keep_array(f, 2, sizeof(*env));
+    struct jp_envvar *env = fixture_keep_array(f, 2, sizeof(*env));
 
-    f->conf.settings = keep_array(f, 5, sizeof(settings[0]));
+    f->conf.settings = fixture_keep_array(f, 5, sizeof(settings[0]));
     memcpy(f->conf.settings, settings, sizeof(settings));
     f->conf.n_settings = 5;
-    env[0].name = text(f, "NCCL_PROFILER_PLUGIN");
-    env[0].value = text(f, "/usr/lib/jobprof/libnccl-profiler-jobprof.so");
+    env[0].name = fixture_text(f, "NCCL_PROFILER_PLUGIN");
+    env[0].value =
+        fixture_text(f, "/usr/lib/jobprof/libnccl-profiler-jobprof.so");
     env[0].soft = true;
-    env[1].name = text(f, "JOBPROF_RECORDER_DIR");
-    env[1].value = text(f, "/scratch/alice/jobprof-48213/step-0/raw/%N");
+    env[1].name = fixture_text(f, "JOBPROF_RECORDER_DIR");
+    env[1].value =
+        fixture_text(f, "/scratch/alice/jobprof-48213/step-0/raw/%N");
     f->conf.env = env;
     f->conf.n_env = 2;
 }
@@ -72,26 +74,26 @@ static void make_job(struct fixture *f, uint32_t nodes, uint32_t tasks)
     struct jp_jobconf *c = &f->conf;
 
     c->schema = 1;
-    c->version = text(f, "0.1.0");
+    c->version = fixture_text(f, "0.1.0");
     c->created_us = START_US;
     c->job_id = 48213;
-    c->step_id = text(f, "0");
-    c->user = text(f, "alice");
+    c->step_id = fixture_text(f, "0");
+    c->user = fixture_text(f, "alice");
     c->uid = 1001;
-    c->job_name = text(f, "pretrain-7b");
-    c->account = text(f, "nlp");
-    c->partition = text(f, "gpu");
-    c->submit_dir = text(f, "/scratch/alice");
-    c->submit_host = text(f, "login1");
-    c->slurm_version = text(f, "22.05.8");
+    c->job_name = fixture_text(f, "pretrain-7b");
+    c->account = fixture_text(f, "nlp");
+    c->partition = fixture_text(f, "gpu");
+    c->submit_dir = fixture_text(f, "/scratch/alice");
+    c->submit_host = fixture_text(f, "login1");
+    c->slurm_version = fixture_text(f, "22.05.8");
     c->nnodes = nodes;
     c->ntasks = tasks;
-    c->command = text(f, "./train");
-    c->nccl_request = text(f, "inspector");
-    c->nccl_mode = text(f, "recorder");
+    c->command = fixture_text(f, "./train");
+    c->nccl_request = fixture_text(f, "inspector");
+    c->nccl_mode = fixture_text(f, "recorder");
     c->explicit_request = true;
-    c->final_dir = text(f, "");
-    c->copper_request = text(f, "off");
+    c->final_dir = fixture_text(f, "");
+    c->copper_request = fixture_text(f, "off");
     make_settings(f);
 }
 
@@ -102,15 +104,15 @@ static void make_nodes(struct fixture *f, uint32_t nodes, uint32_t tasks)
     all->step_nodes = nodes;
     all->step_tasks = tasks;
     all->step_nodelist = number(f, "gpu-node-[0310-%04u]", 309 + nodes);
-    all->nodes = keep_array(f, nodes, sizeof(*all->nodes));
+    all->nodes = fixture_keep_array(f, nodes, sizeof(*all->nodes));
     all->n_nodes = nodes;
     for (uint32_t i = 0; i < nodes; i++) {
         struct jp_node *node = &all->nodes[i];
 
         node->name = number(f, "gpu-node-%04u", 310 + i);
         node->hostname = node->name;
-        node->boot_id = text(f, "");
-        node->topology_addr = text(f, "");
+        node->boot_id = fixture_text(f, "");
+        node->topology_addr = fixture_text(f, "");
         node->nodeid = i;
         node->component = 48213;
         node->finished = node->complete = true;
@@ -137,11 +139,11 @@ static void make_comm(struct fixture *f, size_t at, enum jp_comm_type type,
 
     snprintf(c->id, sizeof(c->id), "0x%016llx",
              0x5f3a9c0000000000ULL + at * 0x9e3779b97f4aULL);
-    c->name = text(f, name);
+    c->name = fixture_text(f, name);
     c->type = type;
     c->n_ranks = c->ranks_seen = n_ranks;
     c->nnodes = nodes;
-    c->hosts = keep_array(f, NODES, sizeof(char *));
+    c->hosts = fixture_keep_array(f, NODES, sizeof(char *));
     c->n_hosts = nodes;
     for (uint32_t i = 0; i < nodes; i++)
         c->hosts[i] = f->nodes.nodes[(at + i) % NODES].name;
@@ -150,8 +152,9 @@ static void make_comm(struct fixture *f, size_t at, enum jp_comm_type type,
     c->bytes = 400ULL * (64 << 20);
     c->time_us = 400 * (type == JP_COMM_NVLINK_ONLY ? 440 : 11800);
     c->evidence = "records+hosts";
-    c->why = text(f, "NCCL reported its number of NVLink domains and the "
-                     "hosts seen agree with it");
+    c->why = fixture_text(f,
+                          "NCCL reported its number of NVLink domains and the "
+                          "hosts seen agree with it");
 }
 
 static void make_comms(struct fixture *f)
@@ -159,7 +162,8 @@ static void make_comms(struct fixture *f)
     char name[16];
 
     f->result.n_comms = NODES + GPUS + 1;
-    f->result.comms = keep_array(f, f->result.n_comms, sizeof(struct jp_comm));
+    f->result.comms =
+        fixture_keep_array(f, f->result.n_comms, sizeof(struct jp_comm));
     for (unsigned i = 0; i < NODES; i++) {
         snprintf(name, sizeof(name), "TP%u", i);
         make_comm(f, i, JP_COMM_NVLINK_ONLY, name, GPUS, 1);
@@ -176,7 +180,7 @@ static void make_ranks(struct fixture *f)
     struct jp_result *r = &f->result;
     size_t n = 0;
 
-    r->ranks = keep_array(f, 1024, sizeof(*r->ranks));
+    r->ranks = fixture_keep_array(f, 1024, sizeof(*r->ranks));
     for (size_t c = 0; c < r->n_comms; c++)
         for (uint32_t k = 0; k < r->comms[c].n_ranks; k++) {
             struct jp_rank *rank = &r->ranks[n++];
@@ -213,7 +217,7 @@ static void make_cells(struct fixture *f)
     struct jp_result *r = &f->result;
     size_t n = 0;
 
-    r->cells = keep_array(f, 64, sizeof(*r->cells));
+    r->cells = fixture_keep_array(f, 64, sizeof(*r->cells));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         for (unsigned k = 0; k < rows[i].n; k++) {
             struct jp_cell *c = &r->cells[n++];
@@ -235,8 +239,7 @@ static void make_cells(struct fixture *f)
     r->n_cells = n;
 }
 
-/* hostile: the first one's indices point nowhere. */
-static void make_ops(struct fixture *f, bool hostile)
+void fixture_ops(struct fixture *f, bool hostile)
 {
     struct jp_result *r = &f->result;
 
@@ -274,7 +277,7 @@ static void make_p2p(struct fixture *f, uint32_t n)
 {
     struct jp_result *r = &f->result;
 
-    r->p2p = keep_array(f, 2 * n, sizeof(*r->p2p));
+    r->p2p = fixture_keep_array(f, 2 * n, sizeof(*r->p2p));
     r->n_p2p = 2 * n;
     for (uint32_t i = 0; i < 2 * n; i++)
         r->p2p[i] = (struct jp_p2p){.comm = r->n_comms - 1,
@@ -292,7 +295,7 @@ static void make_windows(struct fixture *f)
     struct jp_result *r = &f->result;
     size_t n = 0;
 
-    r->windows = keep_array(f, 600, sizeof(*r->windows));
+    r->windows = fixture_keep_array(f, 600, sizeof(*r->windows));
     for (size_t t = 0; t < 60; t++)
         for (size_t c = 0; c < 6; c++) {
             struct jp_window *w = &r->windows[n++];
@@ -348,14 +351,14 @@ void fixture_good(struct fixture *f)
     memset(f, 0, sizeof(*f));
     make_job(f, NODES, NODES * GPUS);
     make_nodes(f, NODES, NODES * GPUS);
-    f->result.coll_names = keep_array(f, 4, sizeof(char *));
+    f->result.coll_names = fixture_keep_array(f, 4, sizeof(char *));
     f->result.n_coll_names = 4;
     for (size_t i = 0; i < 4; i++)
-        f->result.coll_names[i] = text(f, names[i]);
+        f->result.coll_names[i] = fixture_text(f, names[i]);
     make_comms(f);
     make_ranks(f);
     make_cells(f);
-    make_ops(f, false);
+    fixture_ops(f, false);
     make_p2p(f, NODES * GPUS);
     make_windows(f);
     make_quality(f);
@@ -393,20 +396,20 @@ void fixture_incomplete(struct fixture *f)
     q->cut_files = 2;
     q->bad_lines = 3;
     q->bad[JP_BAD_MISSING] = (struct jp_bad_lines){
-        2, 118, text(f, "raw/gpu-node-0312/gpu-node-0312-pid4011.log")};
+        2, 118, fixture_text(f, "raw/gpu-node-0312/gpu-node-0312-pid4011.log")};
     q->bad[JP_BAD_LONG] = (struct jp_bad_lines){
-        1, 7, text(f, "raw/gpu-node-0312/gpu-node-0312-pid4012.log")};
-    q->notes = keep_array(f, 2, sizeof(*q->notes));
+        1, 7, fixture_text(f, "raw/gpu-node-0312/gpu-node-0312-pid4012.log")};
+    q->notes = fixture_keep_array(f, 2, sizeof(*q->notes));
     q->n_notes = 2;
     for (size_t i = 0; i < 2; i++) {
         q->notes[i].path = number(f,
                                   "raw/gpu-node-0312/gpu-node-0312-pid%u.log",
                                   4011 + (unsigned) i);
-        q->notes[i].what = text(f, "cut last line");
+        q->notes[i].what = fixture_text(f, "cut last line");
     }
     f->nodes.n_nodes = 3;
-    f->nodes.missing = keep_array(f, 1, sizeof(char *));
-    f->nodes.missing[0] = text(f, "gpu-node-0313");
+    f->nodes.missing = fixture_keep_array(f, 1, sizeof(char *));
+    f->nodes.missing[0] = fixture_text(f, "gpu-node-0313");
     f->nodes.n_missing = 1;
     f->nodes.tasks_failed = 8;
     fixture_judge(f, true);
@@ -418,7 +421,7 @@ void fixture_many(struct fixture *f, size_t n)
     struct jp_rank *ranks;
 
     fixture_good(f);
-    ranks = keep_array(f, r->n_ranks + n, sizeof(*ranks));
+    ranks = fixture_keep_array(f, r->n_ranks + n, sizeof(*ranks));
     memcpy(ranks, r->ranks, r->n_ranks * sizeof(*ranks));
     for (size_t i = 0; i < n; i++) {
         ranks[r->n_ranks + i] = r->ranks[r->n_ranks - 1];
@@ -428,70 +431,6 @@ void fixture_many(struct fixture *f, size_t n)
     r->ranks = ranks;
     r->n_ranks += n;
     make_p2p(f, (uint32_t) n);
-}
-
-static char *make_long(struct fixture *f)
-{
-    char *s = keep(f, malloc(100001));
-
-    memset(s, 'x', 100000);
-    s[100000] = '\0';
-    return s;
-}
-
-static void make_numbers_hostile(struct jp_result *r)
-{
-    r->cells[0].busbw.p50 = NAN;
-    r->cells[0].busbw.min = -INFINITY;
-    r->cells[0].time_weighted_gbs = INFINITY;
-    r->cells[1].bytes = UINT64_MAX;
-    r->cells[1].busbw.p50 = 1e300;
-    r->ranks[0].comm = SIZE_MAX;
-    r->ranks[0].last_share = NAN;
-    r->ranks[0].pid = INT64_MIN;
-    r->ranks[1].caused_us = UINT64_MAX;
-    r->windows[0].comm = SIZE_MAX;
-    r->windows[0].busbw_mean = NAN;
-    r->p2p[0].comm = SIZE_MAX;
-    r->p2p[0].bytes = UINT64_MAX;
-}
-
-void fixture_hostile(struct fixture *f)
-{
-    char *hostile;
-    struct jp_result *r = &f->result;
-
-    fixture_good(f);
-    make_ops(f, true);
-    hostile = text(f, FIXTURE_HOSTILE);
-    f->conf.job_name = hostile;
-    f->conf.user = f->conf.command = f->conf.partition = hostile;
-    f->conf.account = make_long(f);
-    f->conf.settings[0].value = f->conf.settings[0].reason = hostile;
-    f->conf.env[0].value = hostile;
-    f->conf.env[1].value = make_long(f);
-    f->nodes.step_nodelist = hostile;
-    for (size_t i = 0; i < r->n_comms; i++) {
-        r->comms[i].name = i % 2 ? make_long(f) : hostile;
-        r->comms[i].why = hostile;
-        r->comms[i].hosts[0] = hostile;
-    }
-    for (size_t i = 0; i < r->n_ranks; i++)
-        r->ranks[i].host = i % 2 ? make_long(f) : hostile;
-    r->coll_names[0] = hostile;
-    for (size_t i = 0; i < r->n_cells; i++)
-        r->cells[i].coll = hostile;
-    for (size_t i = 0; i < r->n_windows; i++)
-        r->windows[i].coll = hostile;
-    for (size_t i = 0; i < r->n_p2p; i++)
-        r->p2p[i].func = hostile;
-    make_numbers_hostile(r);
-    r->quality.cut_files = 1;
-    r->quality.notes = keep_array(f, 1, sizeof(*r->quality.notes));
-    r->quality.notes[0].path = r->quality.notes[0].what = hostile;
-    r->quality.n_notes = 1;
-    fixture_judge(f, true);
-    strcat(f->verdict.text, "<b>\xff\n");
 }
 
 void fixture_fini(struct fixture *f)
