@@ -1,79 +1,21 @@
 /* decimal.c - integers and doubles as digits, by integer arithmetic. */
 #include "common/decimal.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 typedef unsigned __int128 wide;
 
-/* The eight digits of v < 1e8, the first one in the lowest byte: halves,
- * quarters and digits by multiplying with reciprocals that are exact for these
- * ranges. */
-static uint64_t eight_digits(uint32_t v)
+char *decimal_large(uint64_t value, char *out)
 {
-    uint64_t x = v / 10000 | (uint64_t) (v % 10000) << 32;
-    uint64_t y = x * 10486 >> 20 & UINT64_C(0x7f0000007f);
+    uint64_t digits = decimal_eight((uint32_t) (value % 100000000));
 
-    x = y | (x - 100 * y) << 16;
-    y = x * 103 >> 10 & UINT64_C(0x000f000f000f000f);
-    return y | (x - 10 * y) << 8;
+    out = decimal_count(value / 100000000, out);
+    decimal_store(digits + UINT64_C(0x3030303030303030), out);
+    return out + 8;
 }
 
-static void store(uint64_t digits, char *out)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    digits = __builtin_bswap64(digits);
-#endif
-    memcpy(out, &digits, sizeof(digits));
-}
-
-#define ASCII_ZEROS UINT64_C(0x3030303030303030)
-
-char *decimal_count(uint64_t value, char *out)
-{
-    uint64_t digits;
-    unsigned zeros;
-
-    if (value >= 100000000) {
-        out = decimal_count(value / 100000000, out);
-        store(eight_digits((uint32_t) (value % 100000000)) + ASCII_ZEROS, out);
-        return out + 8;
-    }
-    digits = eight_digits((uint32_t) value);
-    zeros = digits ? (unsigned) __builtin_ctzll(digits) / 8 : 7;
-    store((digits + ASCII_ZEROS) >> 8 * zeros, out);
-    return out + 8 - zeros;
-}
-
-/* The lowest `places` digits of fraction behind a point, without zeros at the
- * end; nothing of 0. */
-static char *put_fraction(uint64_t fraction, unsigned places, char *out)
-{
-    char digits[JP_DECIMAL_ROOM];
-    unsigned n;
-
-    if (!fraction)
-        return out;
-    while (fraction % 10 == 0) {
-        fraction /= 10;
-        places--;
-    }
-    n = (unsigned) (decimal_count(fraction, digits) - digits);
-    *out++ = '.';
-    for (; places > n; places--)
-        *out++ = '0';
-    memcpy(out, digits, n);
-    return out + n;
-}
-
-char *decimal_micro(uint64_t micro, char *out)
-{
-    out = decimal_count(micro / 1000000, out);
-    return put_fraction(micro % 1000000, 6, out);
-}
-
-static uint64_t ten_to(unsigned k)
+static inline uint64_t ten_to(unsigned k)
 {
     static const uint64_t tens[] = {
         1,
@@ -100,6 +42,44 @@ static uint64_t ten_to(unsigned k)
     return tens[k];
 }
 
+/* Divides by a power of ten as long as that is whole; how many zeros went. Of
+ * what was not 0. */
+static inline unsigned strip(uint64_t *v, uint64_t power, unsigned zeros)
+{
+    unsigned n = 0;
+
+    for (; *v % power == 0; n += zeros)
+        *v /= power;
+    return n;
+}
+
+/* The lowest `places` digits of fraction behind a point, without zeros at the
+ * end; nothing of 0. */
+static char *put_fraction(uint64_t fraction, unsigned places, char *out)
+{
+    char digits[JP_DECIMAL_ROOM];
+    unsigned n;
+
+    if (!fraction)
+        return out;
+    places -= strip(&fraction, 100000000, 8);
+    places -= strip(&fraction, 10000, 4);
+    places -= strip(&fraction, 100, 2);
+    places -= strip(&fraction, 10, 1);
+    n = (unsigned) (decimal_count(fraction, digits) - digits);
+    *out++ = '.';
+    for (; places > n; places--)
+        *out++ = '0';
+    memcpy(out, digits, n);
+    return out + n;
+}
+
+char *decimal_micro(uint64_t micro, char *out)
+{
+    out = decimal_count(micro / 1000000, out);
+    return put_fraction(micro % 1000000, 6, out);
+}
+
 /* value = mantissa / 2^scale; 1e-4 <= value < 1e15 gives 3 <= scale <= 66. */
 struct parts {
     uint64_t mantissa;
@@ -108,11 +88,11 @@ struct parts {
 
 static struct parts take_apart(double value)
 {
-    int exponent;
-    double fraction = frexp(value, &exponent); /* [0.5, 1) */
+    uint64_t bits, hidden = UINT64_C(1) << 52;
 
-    return (struct parts){(uint64_t) ldexp(fraction, 53),
-                          (unsigned) (53 - exponent)};
+    memcpy(&bits, &value, sizeof(bits)); /* IEEE 754, positive and normal */
+    return (struct parts){(bits & (hidden - 1)) | hidden,
+                          1075 - (unsigned) (bits >> 52)};
 }
 
 /* The integer nearest to value * 10^places; *same: it reads back as value. A

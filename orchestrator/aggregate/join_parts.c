@@ -121,8 +121,7 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
     return join->n_comms++;
 }
 
-/* Waits can be told from times where every rank waits for the last. */
-static bool is_barrier(const char *func)
+bool join_is_barrier(const char *func)
 {
     return !strcmp(func, "AllReduce") || !strcmp(func, "AllGather") ||
            !strcmp(func, "ReduceScatter");
@@ -148,7 +147,7 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
         !(series = join_alloc(join, sizeof(*series))))
         return NULL;
     series->func = func;
-    series->barrier = comm->n_ranks != 1 && is_barrier(join->funcs[func]);
+    series->barrier = comm->n_ranks != 1 && join_is_barrier(join->funcs[func]);
     series->shares = is_numbered_together(join->funcs[func]);
     comm->series[comm->n_series++] = series;
     return series;

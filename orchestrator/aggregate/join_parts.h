@@ -55,6 +55,8 @@ void join_row_fold(struct join_row *into, const struct join_row *from);
 void join_stamp_fill(struct join_stamp *stamp,
                      const struct inspector_record *r);
 void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from);
+/* Waits can be told from times where every rank waits for the last. */
+bool join_is_barrier(const char *func);
 /* a + b, at most UINT64_MAX: foreign numbers must not wrap. */
 static inline uint64_t join_sum(uint64_t a, uint64_t b)
 {

@@ -19,7 +19,7 @@ struct jp_ops *ops_create(void)
     struct jp_ops *ops = calloc(1, sizeof(*ops));
 
     if (ops)
-        ops->pending = reallocarray(NULL, OPS_CHUNK, sizeof(*ops->pending));
+        ops->pending = malloc(sizeof(*ops->pending));
     if (ops && ops->pending)
         return ops;
     free(ops);
@@ -108,7 +108,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
     }
     if (ops->n_pending == OPS_CHUNK && pack_pending(ops) < 0)
         return -1;
-    ops->pending[ops->n_pending++] = *op;
+    ops_pack_put(ops->pending, ops->n_pending++, op);
     run->n++;
     ops->n++;
     return 0;
@@ -223,7 +223,8 @@ const struct jp_op *ops_unpack(struct ops_reader *reader, size_t i)
     reader->n = run->n - at * OPS_CHUNK;
     if (reader->n > OPS_CHUNK)
         reader->n = OPS_CHUNK;
-    ops_unpack_rows(run->bytes + run->starts[at], reader->n, reader->rows);
+    ops_unpack_rows(run->bytes + run->starts[at], reader->n, reader->parts,
+                    reader->rows);
     for (size_t k = 0; k < reader->n; k++) {
         reader->rows[k].comm = run->comm;
         reader->rows[k].coll = run->coll;

@@ -27,7 +27,28 @@ enum column {
 };
 _Static_assert(END_MAX + 1 == OPS_COLUMNS, "a column is missing");
 
-typedef uint64_t columns[OPS_COLUMNS][OPS_CHUNK];
+/* The parts that need a column; n belongs to those that others follow from. */
+static const unsigned parts_of[OPS_COLUMNS] = {
+    [SN] = OPS_SN,
+    [BYTES] = OPS_BYTES,
+    [N] = OPS_COUNTS | OPS_EXEC | OPS_BUSBW,
+    [UNTIMED] = OPS_COUNTS | OPS_EXEC,
+    [NO_BUSBW] = OPS_COUNTS | OPS_BUSBW,
+    [N_START] = OPS_COUNTS,
+    [RANK] = OPS_RANK,
+    [EXEC_MIN] = OPS_EXEC,
+    [SECOND] = OPS_EXEC,
+    [EXEC_MAX] = OPS_EXEC,
+    [EXEC_SUM] = OPS_EXEC,
+    [BUSBW_MIN] = OPS_BUSBW,
+    [BUSBW_MAX] = OPS_BUSBW,
+    [BUSBW_SUM] = OPS_BUSBW,
+    [DUMP_MIN] = OPS_DUMP,
+    [DUMP_MAX] = OPS_DUMP,
+    [START_MIN] = OPS_STARTS,
+    [START_MAX] = OPS_STARTS,
+    [END_MAX] = OPS_STARTS,
+};
 
 static uint64_t load(const uint8_t *from)
 {
@@ -40,11 +61,14 @@ static uint64_t load(const uint8_t *from)
     return v;
 }
 
-static uint8_t *put(uint8_t *out, uint64_t v, unsigned width)
+/* Writes eight bytes, of which width count. */
+static inline uint8_t *put(uint8_t *out, uint64_t v, unsigned width)
 {
-    for (unsigned i = 0; i < width; i++)
-        *out++ = (uint8_t) (v >> 8 * i);
-    return out;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(out, &v, sizeof(v));
+    return out + width;
 }
 
 static unsigned width_of(uint64_t v)
@@ -76,81 +100,108 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
     return out;
 }
 
-static const uint8_t *get_column(const uint8_t *in, uint64_t *v, size_t n)
-{
-    unsigned width = *in & 15, base = *in >> 4, shift = in[1];
-    uint64_t mask = mask_of(width), least = load(in + 2) & mask_of(base);
+/* A column as it is packed. */
+struct view {
+    const uint8_t *at;
+    uint64_t least, mask;
+    unsigned width, shift;
+};
 
-    in += 2 + base;
-    if (!width)
-        for (size_t i = 0; i < n; i++)
-            v[i] = least;
-    else
-        for (size_t i = 0; i < n; i++, in += width)
-            v[i] = least + ((load(in) & mask) << shift);
-    return in;
+/* The column's end. */
+static const uint8_t *view_column(const uint8_t *in, size_t n,
+                                  struct view *view)
+{
+    unsigned width = *in & 15, base = *in >> 4;
+
+    *view = (struct view){.at = in + 2 + base,
+                          .least = load(in + 2) & mask_of(base),
+                          .mask = mask_of(width),
+                          .width = width,
+                          .shift = in[1]};
+    return view->at + n * width;
 }
 
-size_t ops_pack(const struct jp_op *ops, size_t n, uint8_t *out)
+void ops_pack_put(struct ops_columns *columns, size_t i, const struct jp_op *o)
+{
+    uint64_t(*c)[OPS_CHUNK] = columns->values;
+
+    c[SN][i] = o->sn;
+    c[BYTES][i] = o->bytes;
+    c[N][i] = o->n;
+    c[UNTIMED][i] = (uint32_t) (o->n - o->n_exec);
+    c[NO_BUSBW][i] = (uint32_t) (o->n - o->n_busbw);
+    c[N_START][i] = o->n_start;
+    c[RANK][i] = (uint32_t) (o->min_rank + 1);
+    c[EXEC_MIN][i] = o->exec_min_us;
+    c[SECOND][i] = o->exec_second_us - o->exec_min_us;
+    c[EXEC_MAX][i] = o->exec_max_us - o->exec_min_us;
+    c[EXEC_SUM][i] = o->exec_sum_us - o->n_exec * o->exec_min_us;
+    c[BUSBW_MIN][i] = o->busbw_min_micro;
+    c[BUSBW_MAX][i] = o->busbw_max_micro - o->busbw_min_micro;
+    c[BUSBW_SUM][i] = o->busbw_sum_micro - o->n_busbw * o->busbw_min_micro;
+    c[DUMP_MIN][i] = o->dump_min_us;
+    c[DUMP_MAX][i] = o->dump_max_us - o->dump_min_us;
+    c[START_MIN][i] = o->start_min_us;
+    c[START_MAX][i] = o->start_max_us - o->start_min_us;
+    c[END_MAX][i] = o->end_max_us - o->start_min_us;
+}
+
+size_t ops_pack(const struct ops_columns *columns, size_t n, uint8_t *out)
 {
     uint8_t *const from = out;
-    columns c;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_op *o = &ops[i];
-
-        c[SN][i] = o->sn;
-        c[BYTES][i] = o->bytes;
-        c[N][i] = o->n;
-        c[UNTIMED][i] = (uint32_t) (o->n - o->n_exec);
-        c[NO_BUSBW][i] = (uint32_t) (o->n - o->n_busbw);
-        c[N_START][i] = o->n_start;
-        c[RANK][i] = (uint32_t) (o->min_rank + 1);
-        c[EXEC_MIN][i] = o->exec_min_us;
-        c[SECOND][i] = o->exec_second_us - o->exec_min_us;
-        c[EXEC_MAX][i] = o->exec_max_us - o->exec_min_us;
-        c[EXEC_SUM][i] = o->exec_sum_us - o->n_exec * o->exec_min_us;
-        c[BUSBW_MIN][i] = o->busbw_min_micro;
-        c[BUSBW_MAX][i] = o->busbw_max_micro - o->busbw_min_micro;
-        c[BUSBW_SUM][i] = o->busbw_sum_micro - o->n_busbw * o->busbw_min_micro;
-        c[DUMP_MIN][i] = o->dump_min_us;
-        c[DUMP_MAX][i] = o->dump_max_us - o->dump_min_us;
-        c[START_MIN][i] = o->start_min_us;
-        c[START_MAX][i] = o->start_max_us - o->start_min_us;
-        c[END_MAX][i] = o->end_max_us - o->start_min_us;
-    }
     for (unsigned k = 0; k < OPS_COLUMNS; k++)
-        out = put_column(out, c[k], n);
+        out = put_column(out, columns->values[k], n);
     return (size_t) (out - from);
 }
 
-void ops_unpack_rows(const uint8_t *bytes, size_t n, struct jp_op *ops)
+/* What one column says of n operations, once those before it are there. */
+static void take_column(enum column column, const struct view *view, size_t n,
+                        struct jp_op *o)
 {
-    columns c;
+    const struct view c = *view;
 
-    for (unsigned k = 0; k < OPS_COLUMNS; k++)
-        bytes = get_column(bytes, c[k], n);
-    for (size_t i = 0; i < n; i++) {
-        struct jp_op *o = &ops[i];
+#define V (c.least + ((load(c.at + i * c.width) & c.mask) << c.shift))
+#define TAKE(name, member, value)                                              \
+    case name:                                                                 \
+        for (size_t i = 0; i < n; i++)                                         \
+            o[i].member = (value);                                             \
+        break
 
-        o->sn = c[SN][i];
-        o->bytes = c[BYTES][i];
-        o->n = (uint32_t) c[N][i];
-        o->n_exec = o->n - (uint32_t) c[UNTIMED][i];
-        o->n_busbw = o->n - (uint32_t) c[NO_BUSBW][i];
-        o->n_start = (uint32_t) c[N_START][i];
-        o->min_rank = (uint32_t) c[RANK][i] - 1;
-        o->exec_min_us = c[EXEC_MIN][i];
-        o->exec_second_us = c[SECOND][i] + o->exec_min_us;
-        o->exec_max_us = c[EXEC_MAX][i] + o->exec_min_us;
-        o->exec_sum_us = c[EXEC_SUM][i] + o->n_exec * o->exec_min_us;
-        o->busbw_min_micro = c[BUSBW_MIN][i];
-        o->busbw_max_micro = c[BUSBW_MAX][i] + o->busbw_min_micro;
-        o->busbw_sum_micro = c[BUSBW_SUM][i] + o->n_busbw * o->busbw_min_micro;
-        o->dump_min_us = c[DUMP_MIN][i];
-        o->dump_max_us = c[DUMP_MAX][i] + o->dump_min_us;
-        o->start_min_us = c[START_MIN][i];
-        o->start_max_us = c[START_MAX][i] + o->start_min_us;
-        o->end_max_us = c[END_MAX][i] + o->start_min_us;
+    switch (column) {
+        TAKE(SN, sn, V);
+        TAKE(BYTES, bytes, V);
+        TAKE(N, n, (uint32_t) V);
+        TAKE(UNTIMED, n_exec, o[i].n - (uint32_t) V);
+        TAKE(NO_BUSBW, n_busbw, o[i].n - (uint32_t) V);
+        TAKE(N_START, n_start, (uint32_t) V);
+        TAKE(RANK, min_rank, (uint32_t) V - 1);
+        TAKE(EXEC_MIN, exec_min_us, V);
+        TAKE(SECOND, exec_second_us, V + o[i].exec_min_us);
+        TAKE(EXEC_MAX, exec_max_us, V + o[i].exec_min_us);
+        TAKE(EXEC_SUM, exec_sum_us, V + o[i].n_exec * o[i].exec_min_us);
+        TAKE(BUSBW_MIN, busbw_min_micro, V);
+        TAKE(BUSBW_MAX, busbw_max_micro, V + o[i].busbw_min_micro);
+        TAKE(BUSBW_SUM, busbw_sum_micro,
+             V + o[i].n_busbw * o[i].busbw_min_micro);
+        TAKE(DUMP_MIN, dump_min_us, V);
+        TAKE(DUMP_MAX, dump_max_us, V + o[i].dump_min_us);
+        TAKE(START_MIN, start_min_us, V);
+        TAKE(START_MAX, start_max_us, V + o[i].start_min_us);
+        TAKE(END_MAX, end_max_us, V + o[i].start_min_us);
+    }
+#undef TAKE
+#undef V
+}
+
+void ops_unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
+                     struct jp_op *ops)
+{
+    for (unsigned k = 0; k < OPS_COLUMNS; k++) {
+        struct view view;
+
+        bytes = view_column(bytes, n, &view);
+        if (!parts || parts & parts_of[k])
+            take_column((enum column) k, &view, n, ops);
     }
 }

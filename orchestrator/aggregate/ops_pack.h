@@ -15,7 +15,8 @@
 
 enum {
     OPS_COLUMNS = 19,
-    /* what n operations take at most; reading looks 8 bytes further */
+    /* what n operations take at most; reading and writing touch 8 bytes more
+     */
     OPS_COLUMN_HEAD = 10,
     OPS_SLACK = 8,
 };
@@ -25,9 +26,18 @@ static inline size_t ops_pack_bound(size_t n)
     return OPS_COLUMNS * (OPS_COLUMN_HEAD + 8 * n);
 }
 
-/* Packs n <= OPS_CHUNK operations but for comm and coll; the bytes used. */
-size_t ops_pack(const struct jp_op *ops, size_t n, uint8_t *out);
-/* The reverse; comm and coll are left as they are. */
-void ops_unpack_rows(const uint8_t *bytes, size_t n, struct jp_op *ops);
+/* As they are packed, before that. */
+struct ops_columns {
+    uint64_t values[OPS_COLUMNS][OPS_CHUNK];
+};
+
+/* Puts operation i < OPS_CHUNK there, but for comm and coll. */
+void ops_pack_put(struct ops_columns *columns, size_t i,
+                  const struct jp_op *op);
+/* Packs the first n; the bytes used. */
+size_t ops_pack(const struct ops_columns *columns, size_t n, uint8_t *out);
+/* The reverse of both, for the parts that are wanted. */
+void ops_unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
+                     struct jp_op *ops);
 
 #endif

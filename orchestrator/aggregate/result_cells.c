@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/dist.h"
+#include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 
@@ -15,6 +16,8 @@ struct cells {
     size_t *start; /* of a cell's values, n_cells + 1 */
     size_t *used;
     double *values, *scratch;
+    double *time;  /* of a cell's operations with a bandwidth */
+    bool *barrier; /* of a function: its ranks wait for the last one */
     struct ops_reader reader;
 };
 
@@ -46,10 +49,9 @@ static int assign(struct cells *c)
     struct jp_result *r = c->r;
 
     c->of_op = reallocarray(NULL, r->n_ops + 1, sizeof(*c->of_op));
-    c->values = reallocarray(NULL, r->n_ops + 1, sizeof(*c->values));
-    c->scratch = reallocarray(NULL, r->n_ops + 1, sizeof(*c->scratch));
-    if (!c->of_op || !c->values || !c->scratch)
+    if (!c->of_op)
         return -1;
+    ops_want(&c->reader, OPS_BYTES | OPS_COUNTS);
     for (size_t i = 0; i < r->n_ops; i++) {
         const struct jp_op *op = ops_at(&c->reader, i);
 
@@ -58,86 +60,109 @@ static int assign(struct cells *c)
         r->cells[c->of_op[i]].ops++;
         r->cells[c->of_op[i]].records += op->n;
     }
-    c->start = calloc(r->n_cells + 1, sizeof(*c->start));
-    c->used = calloc(r->n_cells + 1, sizeof(*c->used));
-    if (!c->start || !c->used)
-        return -1;
-    for (size_t i = 0; i < r->n_cells; i++)
-        c->start[i + 1] = c->start[i] + (size_t) r->cells[i].ops;
     return 0;
 }
 
-/* An operation's value of a quantity, < 0: it has none. */
-typedef double value_of(const struct jp_result *r, const struct jp_op *op);
-
-static double busbw_of(const struct jp_result *r, const struct jp_op *op)
+/* Where each cell's values go, once it is known how many there are. */
+static int lay_out(struct cells *c)
 {
-    (void) r;
-    return op->n_busbw ? op_busbw_gbs(op) : -1;
+    struct jp_result *r = c->r;
+    size_t most = 0;
+
+    c->start = calloc(r->n_cells + 1, sizeof(*c->start));
+    c->used = calloc(r->n_cells + 1, sizeof(*c->used));
+    c->time = calloc(r->n_cells + 1, sizeof(*c->time));
+    c->barrier = calloc(r->n_coll_names + 1, sizeof(*c->barrier));
+    c->values = reallocarray(NULL, r->n_ops + 1, sizeof(*c->values));
+    if (!c->start || !c->used || !c->time || !c->barrier || !c->values)
+        return -1;
+    for (size_t i = 0; i < r->n_cells; i++) {
+        size_t n = (size_t) r->cells[i].ops;
+
+        c->start[i + 1] = c->start[i] + n;
+        most = n > most ? n : most;
+    }
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        c->barrier[i] = join_is_barrier(r->coll_names[i]);
+    c->scratch = reallocarray(NULL, most + 1, sizeof(*c->scratch));
+    return c->scratch ? 0 : -1;
 }
 
-static double exec_of(const struct jp_result *r, const struct jp_op *op)
+/* An operation's value of a quantity, < 0: it has none. */
+typedef double value_of(struct cells *c, const struct jp_op *op, uint32_t cell);
+
+/* Also sums up what the time-weighted mean takes. */
+static double busbw_of(struct cells *c, const struct jp_op *op, uint32_t cell)
 {
-    (void) r;
+    double busbw, us = (double) op->exec_max_us;
+
+    if (!op->n_busbw)
+        return -1;
+    busbw = op_busbw_gbs(op);
+    c->time[cell] += us;
+    c->r->cells[cell].time_weighted_gbs += busbw * us;
+    return busbw;
+}
+
+static double exec_of(struct cells *c, const struct jp_op *op, uint32_t cell)
+{
+    (void) c;
+    (void) cell;
     return op->n_exec ? (double) op->exec_max_us : -1;
 }
 
 /* The last arriver waits for nobody: its bandwidth is the network's. */
-static double net_of(const struct jp_result *r, const struct jp_op *op)
+static double net_of(struct cells *c, const struct jp_op *op, uint32_t cell)
 {
-    const struct jp_comm *comm = &r->comms[op->comm];
-    const char *coll = r->coll_names[op->coll];
+    const struct jp_comm *comm = &c->r->comms[op->comm];
 
-    if (comm->n_ranks < 2 || op->n != comm->n_ranks || op->n_busbw != op->n)
-        return -1;
-    if (strcmp(coll, "AllReduce") && strcmp(coll, "AllGather") &&
-        strcmp(coll, "ReduceScatter"))
-        return -1;
-    return (double) op->busbw_max_micro / 1e6;
+    (void) cell;
+    return c->barrier[op->coll] && comm->n_ranks > 1 &&
+                   op->n == comm->n_ranks && op->n_busbw == op->n
+               ? (double) op->busbw_max_micro / 1e6
+               : -1;
 }
 
-/* Fills the struct jp_dist at `offset` of every cell. */
-static void fill(struct cells *c, value_of *value, size_t offset)
+static const struct quantity {
+    value_of *value;
+    unsigned parts;
+    size_t offset; /* of its struct jp_dist in a cell */
+} quantities[] = {
+    {busbw_of, OPS_COUNTS | OPS_BUSBW | OPS_EXEC,
+     offsetof(struct jp_cell, busbw)},
+    {exec_of, OPS_COUNTS | OPS_EXEC, offsetof(struct jp_cell, exec)},
+    {net_of, OPS_COUNTS | OPS_BUSBW, offsetof(struct jp_cell, net_busbw)},
+};
+
+static void fill(struct cells *c, const struct quantity *quantity)
 {
     struct jp_result *r = c->r;
 
     memset(c->used, 0, r->n_cells * sizeof(*c->used));
+    ops_want(&c->reader, quantity->parts);
     for (size_t i = 0; i < r->n_ops; i++) {
         uint32_t cell = c->of_op[i];
-        double v = value(r, ops_at(&c->reader, i));
+        double v = quantity->value(c, ops_at(&c->reader, i), cell);
 
         if (v >= 0)
             c->values[c->start[cell] + c->used[cell]++] = v;
     }
     for (size_t i = 0; i < r->n_cells; i++)
         dist_make(c->values + c->start[i], c->scratch, c->used[i],
-                  (void *) ((char *) &r->cells[i] + offset));
+                  (void *) ((char *) &r->cells[i] + quantity->offset));
 }
 
 /* sum(busbw * time) / sum(time); without time the plain mean. */
-static int weigh(struct cells *c)
+static void weigh(struct cells *c)
 {
-    struct jp_result *r = c->r;
-    double *time = calloc(r->n_cells + 1, sizeof(*time));
+    for (size_t i = 0; i < c->r->n_cells; i++) {
+        struct jp_cell *cell = &c->r->cells[i];
 
-    if (!time)
-        return -1;
-    for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = ops_at(&c->reader, i);
-
-        if (!op->n_busbw)
-            continue;
-        time[c->of_op[i]] += (double) op->exec_max_us;
-        r->cells[c->of_op[i]].time_weighted_gbs += op_busbw_gbs(op) *
-                                                   (double) op->exec_max_us;
-    }
-    for (size_t i = 0; i < r->n_cells; i++)
-        if (time[i] > 0)
-            r->cells[i].time_weighted_gbs /= time[i];
+        if (c->time[i] > 0)
+            cell->time_weighted_gbs /= c->time[i];
         else
-            r->cells[i].time_weighted_gbs = r->cells[i].busbw.mean;
-    free(time);
-    return 0;
+            cell->time_weighted_gbs = cell->busbw.mean;
+    }
 }
 
 static int by_kind(const void *a, const void *b)
@@ -156,13 +181,12 @@ static int by_kind(const void *a, const void *b)
 int result_cells(struct build *b)
 {
     struct cells c = {.r = b->result, .reader = {.ops = b->result->ops}};
-    int rc = assign(&c);
+    int rc = assign(&c) < 0 ? -1 : lay_out(&c);
 
     if (rc == 0) {
-        fill(&c, busbw_of, offsetof(struct jp_cell, busbw));
-        fill(&c, exec_of, offsetof(struct jp_cell, exec));
-        fill(&c, net_of, offsetof(struct jp_cell, net_busbw));
-        rc = weigh(&c);
+        for (size_t i = 0; i < sizeof(quantities) / sizeof(*quantities); i++)
+            fill(&c, &quantities[i]);
+        weigh(&c);
     }
     if (rc == 0 && c.r->n_cells)
         qsort(c.r->cells, c.r->n_cells, sizeof(*c.r->cells), by_kind);
@@ -170,6 +194,8 @@ int result_cells(struct build *b)
     free(c.of_op);
     free(c.start);
     free(c.used);
+    free(c.time);
+    free(c.barrier);
     free(c.values);
     free(c.scratch);
     return rc;

@@ -39,6 +39,7 @@ static bool cut(struct slices *s)
     struct series last = {UINT32_MAX, UINT32_MAX};
     size_t series = 0;
 
+    ops_want(&s->reader, OPS_DUMP);
     for (size_t i = 0; i < s->r->n_ops; i++) {
         const struct jp_op *op = ops_at(&s->reader, i);
 
@@ -128,6 +129,8 @@ int result_windows(struct build *b)
     s->r = r;
     s->reader.ops = r->ops;
     if (cut(s)) {
+        ops_want(&s->reader,
+                 OPS_BYTES | OPS_COUNTS | OPS_EXEC | OPS_BUSBW | OPS_DUMP);
         for (size_t i = 0; i < r->n_ops && rc == 0; i++) {
             const struct jp_op *op = ops_at(&s->reader, i);
 

@@ -8,19 +8,19 @@
 #include "common/figure.h"
 #include "orchestrator/report/clean.h"
 
-static void hand_over(struct jp_csv *csv)
+void csv_out_flush(struct jp_csv *csv)
 {
-    fwrite_unlocked(csv->row, 1, csv->used, csv->out);
+    fwrite_unlocked(csv->bytes, 1, csv->used, csv->out);
     csv->used = 0;
-    csv->begun = true;
+    csv->from = csv->inside ? SIZE_MAX : 0;
 }
 
-/* Room for n <= CSV_OUT_ROW bytes. */
+/* Room for n <= CSV_OUT_ROOM bytes. */
 static inline char *room(struct jp_csv *csv, size_t n)
 {
-    if (csv->used + n > CSV_OUT_ROW)
-        hand_over(csv);
-    return csv->row + csv->used;
+    if (csv->used + n > CSV_OUT_ROOM)
+        csv_out_flush(csv);
+    return csv->bytes + csv->used;
 }
 
 static void put(struct jp_csv *csv, char c)
@@ -31,8 +31,8 @@ static void put(struct jp_csv *csv, char c)
 
 static void put_bytes(struct jp_csv *csv, const char *text, size_t n)
 {
-    if (n > CSV_OUT_ROW) {
-        hand_over(csv);
+    if (n > CSV_OUT_ROOM) {
+        csv_out_flush(csv);
         fwrite_unlocked(text, 1, n, csv->out);
         return;
     }
@@ -53,7 +53,7 @@ static inline char *begin_number(struct jp_csv *csv)
 
 static inline void end_number(struct jp_csv *csv, const char *end)
 {
-    csv->used = (size_t) (end - csv->row);
+    csv->used = (size_t) (end - csv->bytes);
 }
 
 void csv_out_empty(struct jp_csv *csv)
@@ -66,17 +66,18 @@ void csv_out_empty(struct jp_csv *csv)
 void csv_out_end(struct jp_csv *csv)
 {
     put(csv, '\n');
-    hand_over(csv);
     csv->inside = false;
-    csv->begun = false;
+    csv->from = csv->used;
 }
 
 size_t csv_out_keep(const struct jp_csv *csv, char *buf, size_t size)
 {
-    if (csv->begun || csv->used > size)
+    size_t n = csv->used - csv->from;
+
+    if (csv->from == SIZE_MAX || n > size)
         return 0;
-    memcpy(buf, csv->row, csv->used);
-    return csv->used;
+    memcpy(buf, csv->bytes + csv->from, n);
+    return n;
 }
 
 void csv_out_again(struct jp_csv *csv, const char *kept, size_t len)

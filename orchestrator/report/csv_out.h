@@ -1,9 +1,9 @@
 /* csv_out.h - write one CSV row after the other.
  *
  * RFC 4180 quoting, LF ends a row. A text that a spreadsheet would take for a
- * formula (first character one of = + - @) gets an apostrophe in front. A row
- * is put together here and handed to the stream by csv_out_end, or before if it
- * is long.
+ * formula (first character one of = + - @) gets an apostrophe in front. Rows are
+ * put together here and handed to the stream many at once: csv_out_flush is due
+ * before anything else is written to it.
  */
 #ifndef JP_REPORT_CSV_OUT_H
 #define JP_REPORT_CSV_OUT_H
@@ -13,14 +13,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CSV_OUT_ROW = 512 };
+enum { CSV_OUT_ROOM = 32 << 10 };
 
 struct jp_csv {
     FILE *out;
     bool inside; /* a value stands in this row already */
-    bool begun;  /* a part of this row was handed over */
+    size_t from; /* of this row; SIZE_MAX: a part of it was handed over */
     size_t used;
-    char row[CSV_OUT_ROW];
+    char bytes[CSV_OUT_ROOM];
 };
 
 void csv_out_text(struct jp_csv *csv, const char *text); /* cleaned */
@@ -32,6 +32,7 @@ void csv_out_real(struct jp_csv *csv, double value);    /* not finite: empty */
 void csv_out_micro(struct jp_csv *csv, uint64_t micro); /* micro / 1e6 */
 void csv_out_empty(struct jp_csv *csv);
 void csv_out_end(struct jp_csv *csv);
+void csv_out_flush(struct jp_csv *csv);
 
 /* Many rows begin alike: copies what stands in this row so far; 0: it is longer
  * than size. csv_out_again begins a row with that. */

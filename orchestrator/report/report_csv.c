@@ -14,8 +14,6 @@
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/rows.h"
 
-enum { BUFFER = 256 << 10 };
-
 /* mean,p50,p95,p99,min,max; empty where there is no value. */
 static void put_dist(struct jp_csv *csv, const struct jp_dist *d)
 {
@@ -138,7 +136,7 @@ static void put_busbw(struct jp_csv *csv, const struct jp_op *o)
 struct beginning {
     uint32_t comm, coll;
     size_t len; /* 0: not known */
-    char text[CSV_OUT_ROW];
+    char text[512];
 };
 
 static void begin_op(struct jp_csv *csv, const struct jp_result *r,
@@ -312,10 +310,8 @@ static const struct sheet {
     {"quality", "item,value,note", NULL},
 };
 
-/* buffer: of BUFFER bytes, for the stream. */
 static int write_sheet(const struct jp_report *report, const char *dir,
-                       const struct sheet *sheet, char *buffer,
-                       struct jp_error *err)
+                       const struct sheet *sheet, struct jp_error *err)
 {
     char *path = fileio_path("%s/%s.csv", dir, sheet->name);
     struct jp_tempfile file;
@@ -328,13 +324,13 @@ static int write_sheet(const struct jp_report *report, const char *dir,
     }
     if (fileio_temp_open(&file, path, err) < 0)
         goto out;
-    setvbuf(file.stream, buffer, _IOFBF, BUFFER);
     csv.out = file.stream;
     fprintf(csv.out, "%s\n", sheet->header);
     if (!sheet->rows)
         quality(&csv, report);
     else if (report->result)
         sheet->rows(&csv, report->result);
+    csv_out_flush(&csv);
     rc = fileio_temp_commit(&file, err);
 out:
     free(path);
@@ -344,12 +340,10 @@ out:
 int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err)
 {
-    char *buffer = malloc(BUFFER);
-    int rc = buffer ? fileio_mkdirs(csv_dir, err)
-                    : error_set(err, "out of memory");
-
-    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets) && rc == 0; i++)
-        rc = write_sheet(report, csv_dir, &sheets[i], buffer, err);
-    free(buffer);
-    return rc;
+    if (fileio_mkdirs(csv_dir, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
+        if (write_sheet(report, csv_dir, &sheets[i], err) < 0)
+            return -1;
+    return 0;
 }

@@ -152,6 +152,7 @@ static void write_csv(FILE *out, const char *text)
     csv_out_micro(&csv, 37000000);
     csv_out_micro(&csv, 1050);
     csv_out_end(&csv);
+    csv_out_flush(&csv);
 }
 
 static void test_csv(void **state)
