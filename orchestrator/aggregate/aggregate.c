@@ -8,6 +8,12 @@
 #include "orchestrator/aggregate/result_build.h"
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
+#define BYTES_A_ROW 32 /* of cells, with room to sort */
+
+static uint64_t memory_of(const struct jp_aggregate_options *options)
+{
+    return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
+}
 
 static int make_result(struct build *b)
 {
@@ -29,6 +35,10 @@ build_result(struct join *join, const struct jp_logwalk *walk,
 {
     struct build b = {
         .join = join, .walk = walk, .files = files, .options = options};
+
+    b.row_limit = memory_of(options) / BYTES_A_ROW;
+    if (options->row_limit)
+        b.row_limit = options->row_limit;
 
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || make_result(&b) < 0) {
@@ -71,8 +81,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
 
     if (!options)
         options = &defaults;
-    budget.limit = options->memory_bytes ? options->memory_bytes
-                                         : DEFAULT_MEMORY;
+    budget.limit = memory_of(options);
     budget.journal_limit = budget.limit / 2;
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;

@@ -102,6 +102,7 @@ struct jp_cell {
     struct jp_dist net_busbw; /* from the last arriver's (shortest) time, over
                                  complete barrier-like operations; n = 0: none */
     double time_weighted_gbs; /* sum(busbw * time) / sum(time) */
+    bool rounded; /* percentiles are from a histogram: within 0.3 % */
 };
 
 /* One joined operation, as ops_at of ops.h gives it; sorted by (comm, coll, sn,
@@ -242,6 +243,7 @@ struct jp_quality {
     uint64_t unseen_records;
     uint64_t left_out_records; /* good ones over options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
+    uint64_t rounded_cells; /* beyond options.row_limit */
     uint64_t partial_nodes; /* nodes whose partial was read in place of logs */
     bool waits_unknown; /* too many records for options.memory_bytes: exec_us
                            and wait_us of all ranks are 0; last_share and
@@ -283,6 +285,10 @@ struct jp_aggregate_options {
     uint64_t memory_bytes; /* bound of the join (about 100 B an operation and
                               thread, 5 B a record); 0: 1 GiB. The result's
                               own 30 B an operation come on top */
+    /* percentiles are exact while no more operations than this are in the
+     * cells, of fewest operations first; the other cells' are ROUNDED. 0: one
+     * for each 32 bytes of memory_bytes */
+    uint64_t row_limit;
     uint64_t piece_bytes; /* of a huge log that threads share; 0: 64 MiB. The
                              result does not depend on it */
     /* called now and then from one thread with bytes done and in all; may be

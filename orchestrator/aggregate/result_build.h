@@ -19,6 +19,7 @@ struct build {
     const struct join_file *files; /* walk->n_logs */
     const struct jp_aggregate_options *options;
     struct jp_result *result;
+    uint64_t row_limit; /* operations whose percentiles are exact */
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/dist.h"
+#include "orchestrator/aggregate/hist.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
@@ -11,13 +12,15 @@
  * cell behind cell. */
 struct cells {
     struct jp_result *r;
+    uint64_t limit;
     struct keymap map; /* (type and function, size) */
     uint32_t *of_op;
     size_t *start; /* of a cell's values, n_cells + 1 */
     size_t *used;
     double *values, *scratch;
-    double *time;  /* of a cell's operations with a bandwidth */
-    bool *barrier; /* of a function: its ranks wait for the last one */
+    struct hist **hists; /* of a cell; NULL: its values are kept */
+    double *time;        /* of a cell's operations with a bandwidth */
+    bool *barrier;       /* of a function: its ranks wait for the last one */
     struct ops_reader reader;
 };
 
@@ -63,6 +66,43 @@ static int assign(struct cells *c)
     return 0;
 }
 
+static int by_ops(const void *a, const void *b)
+{
+    const struct jp_cell *x = *(struct jp_cell *const *) a;
+    const struct jp_cell *y = *(struct jp_cell *const *) b;
+
+    if (x->ops != y->ops)
+        return x->ops < y->ops ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Cells whose values are too many get a histogram: the largest, until the
+ * others' operations are no more than the limit. */
+static int pick_exact(struct cells *c)
+{
+    struct jp_result *r = c->r;
+    struct jp_cell **sorted = calloc(r->n_cells + 1, sizeof(*sorted));
+    uint64_t sum = 0;
+    int rc = sorted ? 0 : -1;
+
+    for (size_t i = 0; sorted && i < r->n_cells; i++)
+        sorted[i] = &r->cells[i];
+    if (sorted)
+        qsort(sorted, r->n_cells, sizeof(*sorted), by_ops);
+    for (size_t i = 0; rc == 0 && i < r->n_cells; i++) {
+        sum += sorted[i]->ops;
+        if (sum <= c->limit)
+            continue;
+        sorted[i]->rounded = true;
+        r->quality.rounded_cells++;
+        c->hists[sorted[i] - r->cells] = calloc(1, sizeof(struct hist));
+        if (!c->hists[sorted[i] - r->cells])
+            rc = -1;
+    }
+    free(sorted);
+    return rc;
+}
+
 /* Where each cell's values go, once it is known how many there are. */
 static int lay_out(struct cells *c)
 {
@@ -73,19 +113,22 @@ static int lay_out(struct cells *c)
     c->used = calloc(r->n_cells + 1, sizeof(*c->used));
     c->time = calloc(r->n_cells + 1, sizeof(*c->time));
     c->barrier = calloc(r->n_coll_names + 1, sizeof(*c->barrier));
-    c->values = reallocarray(NULL, r->n_ops + 1, sizeof(*c->values));
-    if (!c->start || !c->used || !c->time || !c->barrier || !c->values)
+    c->hists = calloc(r->n_cells + 1, sizeof(*c->hists));
+    if (!c->start || !c->used || !c->time || !c->barrier || !c->hists ||
+        pick_exact(c) < 0)
         return -1;
     for (size_t i = 0; i < r->n_cells; i++) {
-        size_t n = (size_t) r->cells[i].ops;
+        size_t n = c->hists[i] ? 0 : (size_t) r->cells[i].ops;
 
         c->start[i + 1] = c->start[i] + n;
         most = n > most ? n : most;
     }
     for (size_t i = 0; i < r->n_coll_names; i++)
         c->barrier[i] = join_is_barrier(r->coll_names[i]);
+    c->values =
+        reallocarray(NULL, c->start[r->n_cells] + 1, sizeof(*c->values));
     c->scratch = reallocarray(NULL, most + 1, sizeof(*c->scratch));
-    return c->scratch ? 0 : -1;
+    return c->values && c->scratch ? 0 : -1;
 }
 
 /* An operation's value of a quantity, < 0: it has none. */
@@ -144,12 +187,21 @@ static void fill(struct cells *c, const struct quantity *quantity)
         uint32_t cell = c->of_op[i];
         double v = quantity->value(c, ops_at(&c->reader, i), cell);
 
-        if (v >= 0)
+        if (v >= 0 && c->hists[cell])
+            hist_add(c->hists[cell], v);
+        else if (v >= 0)
             c->values[c->start[cell] + c->used[cell]++] = v;
     }
-    for (size_t i = 0; i < r->n_cells; i++)
-        dist_make(c->values + c->start[i], c->scratch, c->used[i],
-                  (void *) ((char *) &r->cells[i] + quantity->offset));
+    for (size_t i = 0; i < r->n_cells; i++) {
+        void *to = (char *) &r->cells[i] + quantity->offset;
+
+        if (!c->hists[i]) {
+            dist_make(c->values + c->start[i], c->scratch, c->used[i], to);
+            continue;
+        }
+        hist_make(c->hists[i], to);
+        *c->hists[i] = (struct hist){0};
+    }
 }
 
 /* sum(busbw * time) / sum(time); without time the plain mean. */
@@ -180,7 +232,9 @@ static int by_kind(const void *a, const void *b)
 
 int result_cells(struct build *b)
 {
-    struct cells c = {.r = b->result, .reader = {.ops = b->result->ops}};
+    struct cells c = {.r = b->result,
+                      .limit = b->row_limit,
+                      .reader = {.ops = b->result->ops}};
     int rc = assign(&c) < 0 ? -1 : lay_out(&c);
 
     if (rc == 0) {
@@ -191,6 +245,9 @@ int result_cells(struct build *b)
     if (rc == 0 && c.r->n_cells)
         qsort(c.r->cells, c.r->n_cells, sizeof(*c.r->cells), by_kind);
     keymap_fini(&c.map);
+    for (size_t i = 0; c.hists && i < c.r->n_cells; i++)
+        free(c.hists[i]);
+    free(c.hists);
     free(c.of_op);
     free(c.start);
     free(c.used);

@@ -22,10 +22,15 @@ enum {
     OPT_JSON = 256,
     OPT_PNG,
     OPT_EXPORTER,
+    OPT_ROWS,
+    OPT_TIME,
     OPT_CONFIG
 };
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
+#define MAX_ROWS (UINT64_C(1) << 40)
+#define MIN_LIMIT_US UINT64_C(1000)
+#define MAX_LIMIT_US (UINT64_C(7) * 24 * 3600 * 1000000)
 #define SUMMARY_MAX (1024UL * 1024 * 1024)
 
 static const char help[] =
@@ -43,6 +48,11 @@ static const char help[] =
     "      --threads N    1 to 64; as many as CPUs, at most 8, by default\n"
     "      --memory SIZE  bound of the join (1G); what does not fit is "
     "counted\n"
+    "      --row-limit N  operations whose percentiles are exact (one for each "
+    "32\n"
+    "                     bytes of memory); beyond, rounded within 0.3 %\n"
+    "      --time-limit TIME\n"
+    "                     of the reading; when it is over nothing is written\n"
     "      --png          also render the plots (needs gnuplot)\n"
     "      --exporter-layout\n"
     "                     also write output.log and summary/, as the exporter "
@@ -63,6 +73,8 @@ static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
     {"threads", required_argument, NULL, 't'},
     {"memory", required_argument, NULL, 'm'},
+    {"row-limit", required_argument, NULL, OPT_ROWS},
+    {"time-limit", required_argument, NULL, OPT_TIME},
     {"png", no_argument, NULL, OPT_PNG},
     {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
     {"json", no_argument, NULL, OPT_JSON},
@@ -75,12 +87,14 @@ static const struct option long_options[] = {
 struct arguments {
     const char *output;
     struct jp_aggregate_options options;
+    uint64_t limit_us; /* 0: none */
     bool png, exporter, json, quiet, verbose;
 };
 
 struct progress {
     uint64_t start_ms, said_ms;
-    bool said;
+    uint64_t limit_ms; /* 0: none */
+    bool said, telling, over;
 };
 
 static int usage(const char *what, const struct jp_error *err)
@@ -109,6 +123,15 @@ static int take_option(int c, struct arguments *a)
         if (num_parse_size(optarg, MIN_MEMORY, MAX_MEMORY,
                            &a->options.memory_bytes, &err) < 0)
             return usage("--memory", &err);
+        return -1;
+    case OPT_ROWS:
+        if (num_parse_u64(optarg, 1, MAX_ROWS, &a->options.row_limit, &err) < 0)
+            return usage("--row-limit", &err);
+        return -1;
+    case OPT_TIME:
+        if (num_parse_time_us(optarg, MIN_LIMIT_US, MAX_LIMIT_US, &a->limit_us,
+                              &err) < 0)
+            return usage("--time-limit", &err);
         return -1;
     case OPT_PNG:
         a->png = true;
@@ -152,18 +175,25 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
+enum { BAR = 30 };
+static const char bar[BAR + 1] = "##############################";
+
 static int on_progress(void *arg, uint64_t done, uint64_t total)
 {
     struct progress *p = arg;
     uint64_t now = clock_mono_ms();
+    double share = total ? (double) done / (double) total : 1;
+    int filled = share < 1 ? (int) (share * BAR) : BAR;
     char size[32];
 
-    if (now - p->start_ms < SAY_AFTER_MS || now - p->said_ms < SAY_EVERY_MS)
-        return 0;
+    p->over = p->limit_ms && now - p->start_ms >= p->limit_ms;
+    if (p->over || !p->telling || now - p->start_ms < SAY_AFTER_MS ||
+        now - p->said_ms < SAY_EVERY_MS)
+        return p->over;
     p->said_ms = now;
     p->said = true;
-    fprintf(stderr, "\rjobprof: %3.0f %% of %s",
-            total ? 100.0 * (double) done / (double) total : 100.0,
+    fprintf(stderr, "\rjobprof: [%.*s%*s] %3.0f %% of %s", filled, bar,
+            BAR - filled, "", 100 * share,
             num_format_size(total, size, sizeof(size)));
     return 0;
 }
@@ -240,7 +270,9 @@ int cmd_aggregate(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    if (!a.quiet && isatty(STDERR_FILENO))
+    progress.limit_ms = a.limit_us / 1000;
+    progress.telling = !a.quiet && isatty(STDERR_FILENO);
+    if (progress.telling || progress.limit_ms)
         a.options.progress = on_progress;
     a.options.progress_arg = &progress;
     if (a.verbose)
@@ -250,6 +282,11 @@ int cmd_aggregate(int argc, char **argv)
                            (size_t) (argc - optind), &a.options, &err);
     if (progress.said)
         fputs("\r\033[K", stderr);
+    if (!result && progress.over) {
+        fprintf(stderr, "jobprof: aggregate: --time-limit: the time is over, "
+                        "nothing was written\n");
+        return JP_EXIT_INCOMPLETE;
+    }
     if (!result) {
         fprintf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;

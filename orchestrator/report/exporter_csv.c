@@ -43,32 +43,33 @@ static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
 
 static void put_row(const struct exporter_table *table,
                     const struct exporter_cell *cell,
-                    const struct exporter_row *row, const char *size, FILE *out)
+                    const struct exporter_row *row, const char *size,
+                    struct jp_csv *csv)
 {
     const uint64_t duration = row->end_us - row->start_us;
-    struct jp_csv csv = {.out = out};
     char word[EXPORTER_WORD];
 
-    csv_out_text(&csv, row->id);
-    csv_out_count(&csv, row->sn);
-    csv_out_count(&csv, cell->bytes);
-    csv_out_text(&csv, exporter_real(row->mean, word));
-    csv_out_count(&csv, row->records);
-    put_sizes(&csv, table, row, false);
-    put_sizes(&csv, table, row, true);
-    csv_out_count(&csv, row->start_us);
-    csv_out_count(&csv, row->end_us);
-    csv_out_count(&csv, duration);
-    csv_out_text(&csv, size);
-    csv_out_text(&csv, exporter_datetime(row->start_us, word));
-    csv_out_text(&csv, exporter_datetime(row->end_us, word));
-    csv_out_text(&csv, exporter_duration(duration, word));
-    csv_out_end(&csv);
+    csv_out_text(csv, row->id);
+    csv_out_count(csv, row->sn);
+    csv_out_count(csv, cell->bytes);
+    csv_out_text(csv, exporter_real(row->mean, word));
+    csv_out_count(csv, row->records);
+    put_sizes(csv, table, row, false);
+    put_sizes(csv, table, row, true);
+    csv_out_count(csv, row->start_us);
+    csv_out_count(csv, row->end_us);
+    csv_out_count(csv, duration);
+    csv_out_text(csv, size);
+    csv_out_text(csv, exporter_datetime(row->start_us, word));
+    csv_out_text(csv, exporter_datetime(row->end_us, word));
+    csv_out_text(csv, exporter_duration(duration, word));
+    csv_out_end(csv);
 }
 
 void exporter_csv(const struct exporter_table *table,
                   const struct exporter_cell *cell, FILE *out)
 {
+    struct jp_csv csv = {.out = out};
     char size[EXPORTER_WORD];
 
     exporter_size(cell->bytes, size);
@@ -81,6 +82,7 @@ void exporter_csv(const struct exporter_table *table,
         struct exporter_row row;
 
         at = exporter_table_row(table, cell, at, &row);
-        put_row(table, cell, &row, size, out);
+        put_row(table, cell, &row, size, &csv);
     }
+    csv_out_flush(&csv);
 }

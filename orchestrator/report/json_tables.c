@@ -83,6 +83,7 @@ static json_t *cell_row(struct jp_json *j, const struct jp_result *result,
     put_dist(j, row, "exec_us", &cell->exec);
     put_dist(j, row, "net_busbw_gbs", &cell->net_busbw);
     json_out_real(j, row, "time_weighted_gbs", cell->time_weighted_gbs);
+    json_out_text(j, row, "percentiles", cell->rounded ? "rounded" : "exact");
     return row;
 }
 

@@ -40,6 +40,7 @@ COUNTER(ranks_seen)
 COUNTER(unseen_records)
 COUNTER(left_out_records)
 COUNTER(shared_ranks)
+COUNTER(rounded_cells)
 
 static bool get_expected(const struct jp_report *report, uint64_t *value)
 {
@@ -86,6 +87,9 @@ const struct jp_quality_item quality_items[] = {
      false, get_overflow_records},
     {"left_out_records", "Left out of the join", "its memory limit was reached",
      false, get_left_out_records},
+    {"rounded_cells", "Cells of rounded percentiles",
+     "too many operations to keep: p50, p95 and p99 are within 0.3 %", false,
+     get_rounded_cells},
     {"ranks_seen", "Ranks seen", "of the largest communicator", true,
      get_ranks_seen},
     {"ranks_expected", "Ranks expected",

@@ -59,6 +59,7 @@ static void cells(struct jp_csv *csv, const struct jp_result *r)
         put_p5(csv, &c->busbw);
         put_p5(csv, &c->exec);
         put_p5(csv, &c->net_busbw);
+        csv_out_text(csv, c->rounded ? "rounded" : "exact");
         csv_out_end(csv);
     }
 }
@@ -288,7 +289,7 @@ static const struct sheet {
      "comm_type,coll,msg_size_bytes,ops,records,mean,p50,p95,p99,min,max,"
      "time_weighted,exec_mean_us,exec_p50_us,exec_p95_us,exec_p99_us,"
      "exec_min_us,exec_max_us,net_ops,net_mean,net_p50,net_p95,net_p99,"
-     "net_min,net_max,p5,exec_p5_us,net_p5",
+     "net_min,net_max,p5,exec_p5_us,net_p5,percentiles",
      cells},
     {"comms",
      "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"

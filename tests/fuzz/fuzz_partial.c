@@ -45,7 +45,8 @@ static void finish(struct join *join, const struct partial *partial)
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
     struct join_file *files = calloc(n + 1, sizeof(*files));
     struct jp_logwalk walk = {.logs = logs, .n_logs = n};
-    struct build b = {.join = join, .walk = &walk, .files = files};
+    struct build b = {
+        .join = join, .walk = &walk, .files = files, .row_limit = 100};
 
     b.result = calloc(1, sizeof(*b.result));
     if (!logs || !files || !b.result)
