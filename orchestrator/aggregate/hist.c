@@ -70,6 +70,7 @@ void hist_make(const struct hist *hist, struct jp_dist *out)
     out->mean = hist->sum / (double) hist->n;
     out->min = hist->min;
     out->max = hist->max;
+    out->p5 = quantile(hist, 0.05);
     out->p50 = quantile(hist, 0.50);
     out->p95 = quantile(hist, 0.95);
     out->p99 = quantile(hist, 0.99);

@@ -88,7 +88,7 @@ const struct jp_quality_item quality_items[] = {
     {"left_out_records", "Left out of the join", "its memory limit was reached",
      false, get_left_out_records},
     {"rounded_cells", "Cells of rounded percentiles",
-     "too many operations to keep: p50, p95 and p99 are within 0.3 %", false,
+     "too many operations to keep: p5, p50, p95 and p99 are within 0.3 %", false,
      get_rounded_cells},
     {"ranks_seen", "Ranks seen", "of the largest communicator", true,
      get_ranks_seen},
