@@ -8,18 +8,23 @@
 
 #include "orchestrator/aggregate/join_parts.h"
 
-static void time_row(struct join *join, uint32_t comm,
-                     const struct join_row *row)
+/* The communicator being closed. */
+struct closing {
+    struct join *join;
+    uint32_t at;
+    struct join_comm *comm;
+    struct join_member **of_rank; /* NULL: not all are there, none is timed */
+};
+
+static void time_row(const struct closing *c, const struct join_row *row)
 {
-    struct join_sums *sums = &join->comms[comm]->sums;
-    uint64_t key = (uint64_t) comm << 32 | row->min_rank;
+    struct join_sums *sums = &c->comm->sums;
     uint64_t waited = row->exec_sum - row->n * row->exec_min;
 
     sums->timed_ops++;
     sums->shortest_us = join_sum(sums->shortest_us, row->exec_min);
     if (row->min_rank != JOIN_NO_RANK) {
-        struct join_member *last =
-            join->members[keymap_find(&join->member_map, key, 0)];
+        struct join_member *last = c->of_rank[row->min_rank];
 
         last->last_ops++;
         last->caused_us = join_sum(last->caused_us, waited);
@@ -28,10 +33,9 @@ static void time_row(struct join *join, uint32_t comm,
 
 /* Marks the rows that are timed and adds them up. A row already marked here
  * carries two sizes; its mark is turned round. */
-static void time_block(struct join *join, uint32_t comm,
-                       struct join_block *block)
+static void time_block(const struct closing *c, struct join_block *block)
 {
-    uint32_t n_ranks = join->comms[comm]->n_ranks;
+    uint32_t n_ranks = c->comm->n_ranks;
     uint64_t two_sizes = block->timed;
 
     block->timed = 0;
@@ -42,16 +46,16 @@ static void time_block(struct join *join, uint32_t comm,
             row->exec_max >= JOIN_LONG_US || two_sizes >> k & 1)
             continue;
         block->timed |= UINT64_C(1) << k;
-        time_row(join, comm, row);
+        time_row(c, row);
     }
 }
 
 /* Marks the rows whose sequence number came with a second size, too. */
-static void mark_strays(struct join *join, uint32_t comm,
-                        struct join_series *series)
+static void mark_strays(const struct closing *c, struct join_series *series)
 {
     size_t n;
-    struct join_stray *stray = join_find_strays(join, comm, series->func, &n);
+    struct join_stray *stray =
+        join_find_strays(c->join, c->at, series->func, &n);
 
     for (; n; n--, stray++) {
         struct join_block *block =
@@ -106,20 +110,19 @@ static void close_member(struct join *join, struct join_member *member)
 }
 
 /* Times, writes and keeps the blocks until the lanes have asked them. */
-static int close_series(struct join *join, uint32_t comm,
-                        struct join_series *series)
+static int close_series(const struct closing *c, struct join_series *series)
 {
     size_t n = series->blocks.n;
+    bool timed = series->barrier && c->of_rank;
     void **blocks;
 
-    if (series->barrier && join->comms[comm]->strays)
-        mark_strays(join, comm, series);
-    for (size_t i = 0; series->barrier && i < blockmap_slots(&series->blocks);
-         i++)
+    if (timed && c->comm->strays)
+        mark_strays(c, series);
+    for (size_t i = 0; timed && i < blockmap_slots(&series->blocks); i++)
         if (series->blocks.slots[i])
-            time_block(join, comm, (void *) series->blocks.slots[i]);
+            time_block(c, (void *) series->blocks.slots[i]);
     blocks = blockmap_copy(&series->blocks);
-    if (!blocks || join_close_series(join, comm, series, blocks, n) < 0) {
+    if (!blocks || join_close_series(c->join, c->at, series, blocks, n) < 0) {
         free(blocks);
         return -1;
     }
@@ -140,6 +143,34 @@ static void give_back(struct join *join, uint64_t bytes)
 #endif
 }
 
+/* Ranks are distinct and below n_ranks: all are there where they are as many.
+ */
+static int find_ranks(struct closing *c)
+{
+    const struct join_comm *comm = c->comm;
+
+    if (comm->n_members != comm->n_ranks)
+        return 0;
+    c->of_rank = calloc(comm->n_ranks + UINT64_C(1), sizeof(*c->of_rank));
+    for (uint32_t i = 0; c->of_rank && i < comm->n_members; i++) {
+        struct join_member *member = c->join->members[comm->members[i]];
+
+        c->of_rank[member->rank] = member;
+    }
+    return c->of_rank ? 0 : -1;
+}
+
+static int write_comm(struct join *join, uint32_t at)
+{
+    struct closing c = {.join = join, .at = at, .comm = join->comms[at]};
+    int rc = find_ranks(&c);
+
+    for (uint32_t i = 0; rc == 0 && i < c.comm->n_series; i++)
+        rc = close_series(&c, c.comm->series[i]);
+    free(c.of_rank);
+    return rc;
+}
+
 static int close_comm(struct join *join, uint32_t at)
 {
     struct join_comm *comm = join->comms[at];
@@ -147,11 +178,8 @@ static int close_comm(struct join *join, uint32_t at)
 
     if (comm->closed)
         return 0;
-    if (!join->ops && !(join->ops = ops_create()))
+    if ((!join->ops && !(join->ops = ops_create())) || write_comm(join, at) < 0)
         return -1;
-    for (uint32_t i = 0; i < comm->n_series; i++)
-        if (close_series(join, at, comm->series[i]) < 0)
-            return -1;
     for (uint32_t i = 0; i < comm->n_members; i++)
         close_member(join, join->members[comm->members[i]]);
     for (uint32_t i = 0; i < comm->n_series; i++)

@@ -97,6 +97,14 @@ static int begin_run(struct jp_ops *ops, const struct jp_op *op)
     return 0;
 }
 
+static void widen(struct jp_ops *ops, uint64_t first, uint64_t last)
+{
+    if (first && (!ops->dump_first || first < ops->dump_first))
+        ops->dump_first = first;
+    if (last > ops->dump_last)
+        ops->dump_last = last;
+}
+
 int ops_add(struct jp_ops *ops, const struct jp_op *op)
 {
     struct ops_run *run = ops->n_runs ? &ops->runs[ops->n_runs - 1] : NULL;
@@ -109,6 +117,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
     if (ops->n_pending == OPS_CHUNK && pack_pending(ops) < 0)
         return -1;
     ops_pack_put(ops->pending, ops->n_pending++, op);
+    widen(ops, op->dump_min_us, op->dump_min_us);
     run->n++;
     ops->n++;
     return 0;
@@ -161,6 +170,7 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
     }
     into->n += from->n;
     into->packed += from->packed;
+    widen(into, from->dump_first, from->dump_last);
     from->n_runs = 0;
     return 0;
 }

@@ -30,6 +30,7 @@ struct jp_ops {
     struct ops_run *runs;
     size_t n_runs, n;
     size_t packed; /* bytes of the runs that have ended */
+    uint64_t dump_first, dump_last; /* dump_min_us that are not 0; 0: none */
     /* of the last run, while operations are added */
     struct ops_columns *pending;
     size_t n_pending;

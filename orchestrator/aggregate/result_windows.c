@@ -35,20 +35,9 @@ static bool is_next(struct series *last, const struct jp_op *op)
 /* Chooses the slices. False: no operation has a time. */
 static bool cut(struct slices *s)
 {
-    uint64_t lo = UINT64_MAX, hi = 0, span;
-    struct series last = {UINT32_MAX, UINT32_MAX};
-    size_t series = 0;
+    uint64_t lo = s->r->ops->dump_first, hi = s->r->ops->dump_last, span;
+    size_t series = s->r->ops->n_runs;
 
-    ops_want(&s->reader, OPS_DUMP);
-    for (size_t i = 0; i < s->r->n_ops; i++) {
-        const struct jp_op *op = ops_at(&s->reader, i);
-
-        series += is_next(&last, op);
-        if (op->dump_min_us && op->dump_min_us < lo)
-            lo = op->dump_min_us;
-        if (op->dump_min_us > hi)
-            hi = op->dump_min_us;
-    }
     if (!hi)
         return false;
     s->n = ROWS / series < SLICES ? (unsigned) (ROWS / series) : SLICES;

@@ -15,17 +15,9 @@ void csv_out_flush(struct jp_csv *csv)
     csv->from = csv->inside ? SIZE_MAX : 0;
 }
 
-/* Room for n <= CSV_OUT_ROOM bytes. */
-static inline char *room(struct jp_csv *csv, size_t n)
-{
-    if (csv->used + n > CSV_OUT_ROOM)
-        csv_out_flush(csv);
-    return csv->bytes + csv->used;
-}
-
 static void put(struct jp_csv *csv, char c)
 {
-    *room(csv, 1) = c;
+    *csv_out_room(csv, 1) = c;
     csv->used++;
 }
 
@@ -36,31 +28,8 @@ static void put_bytes(struct jp_csv *csv, const char *text, size_t n)
         fwrite_unlocked(text, 1, n, csv->out);
         return;
     }
-    memcpy(room(csv, n), text, n);
+    memcpy(csv_out_room(csv, n), text, n);
     csv->used += n;
-}
-
-/* Where a number of at most JP_DECIMAL_ROOM goes, behind its comma. */
-static inline char *begin_number(struct jp_csv *csv)
-{
-    char *p = room(csv, JP_DECIMAL_ROOM + 1);
-
-    *p = ',';
-    p += csv->inside;
-    csv->inside = true;
-    return p;
-}
-
-static inline void end_number(struct jp_csv *csv, const char *end)
-{
-    csv->used = (size_t) (end - csv->bytes);
-}
-
-void csv_out_empty(struct jp_csv *csv)
-{
-    if (csv->inside)
-        put(csv, ',');
-    csv->inside = true;
 }
 
 void csv_out_end(struct jp_csv *csv)
@@ -155,18 +124,13 @@ void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n)
     put(csv, '"');
 }
 
-void csv_out_count(struct jp_csv *csv, uint64_t value)
-{
-    end_number(csv, decimal_count(value, begin_number(csv)));
-}
-
 void csv_out_int(struct jp_csv *csv, int64_t value)
 {
-    char *p = begin_number(csv);
+    char *p = csv_out_begin_number(csv);
 
     if (value < 0)
         *p++ = '-';
-    end_number(
+    csv_out_end_number(
         csv,
         decimal_count(value < 0 ? 0 - (uint64_t) value : (uint64_t) value, p));
 }
@@ -174,18 +138,35 @@ void csv_out_int(struct jp_csv *csv, int64_t value)
 void csv_out_real(struct jp_csv *csv, double value)
 {
     const char *text;
-    char *p = begin_number(csv), *end = decimal_exact(value, p);
+    char *p = csv_out_begin_number(csv), *end = decimal_exact(value, p);
 
     if (end) {
-        end_number(csv, end);
+        csv_out_end_number(csv, end);
         return;
     }
-    end_number(csv, p);
+    csv_out_end_number(csv, p);
     text = FIG_EXACT(value);
     put_bytes(csv, text, strlen(text));
 }
 
 void csv_out_micro(struct jp_csv *csv, uint64_t micro)
 {
-    end_number(csv, decimal_micro(micro, begin_number(csv)));
+    csv_out_end_number(csv, decimal_micro(micro, csv_out_begin_number(csv)));
+}
+
+void csv_out_mean(struct jp_csv *csv, uint64_t sum, uint64_t n,
+                  unsigned decimals)
+{
+    uint64_t mean = sum / n;
+    /* of at most 15 digits, which read back as themselves */
+    bool whole = mean * n == sum && sum < UINT64_C(1000000000000000);
+
+    if (whole && decimals)
+        csv_out_micro(csv, mean);
+    else if (whole)
+        csv_out_count(csv, mean);
+    else if (decimals)
+        csv_out_real(csv, (double) sum / (double) n / 1e6);
+    else
+        csv_out_real(csv, (double) sum / (double) n);
 }

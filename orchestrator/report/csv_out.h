@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/decimal.h"
+
 enum { CSV_OUT_ROOM = 32 << 10 };
 
 struct jp_csv {
@@ -26,11 +28,12 @@ struct jp_csv {
 void csv_out_text(struct jp_csv *csv, const char *text); /* cleaned */
 /* Several texts in one column, a blank between. */
 void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n);
-void csv_out_count(struct jp_csv *csv, uint64_t value);
 void csv_out_int(struct jp_csv *csv, int64_t value);
 void csv_out_real(struct jp_csv *csv, double value);    /* not finite: empty */
 void csv_out_micro(struct jp_csv *csv, uint64_t micro); /* micro / 1e6 */
-void csv_out_empty(struct jp_csv *csv);
+/* sum / n by 10^-decimals (0 or 6), as csv_out_real of that; n is not 0. */
+void csv_out_mean(struct jp_csv *csv, uint64_t sum, uint64_t n,
+                  unsigned decimals);
 void csv_out_end(struct jp_csv *csv);
 void csv_out_flush(struct jp_csv *csv);
 
@@ -38,5 +41,41 @@ void csv_out_flush(struct jp_csv *csv);
  * than size. csv_out_again begins a row with that. */
 size_t csv_out_keep(const struct jp_csv *csv, char *buf, size_t size);
 void csv_out_again(struct jp_csv *csv, const char *kept, size_t len);
+
+/* --- what most values of a large table are, without a call --- */
+
+/* Room for n <= CSV_OUT_ROOM bytes. */
+static inline char *csv_out_room(struct jp_csv *csv, size_t n)
+{
+    if (__builtin_expect(csv->used + n > CSV_OUT_ROOM, 0))
+        csv_out_flush(csv);
+    return csv->bytes + csv->used;
+}
+
+/* Where a number of at most JP_DECIMAL_ROOM goes, behind its comma. */
+static inline char *csv_out_begin_number(struct jp_csv *csv)
+{
+    char *p = csv_out_room(csv, JP_DECIMAL_ROOM + 1);
+
+    *p = ',';
+    p += csv->inside;
+    csv->inside = true;
+    return p;
+}
+
+static inline void csv_out_end_number(struct jp_csv *csv, const char *end)
+{
+    csv->used = (size_t) (end - csv->bytes);
+}
+
+static inline void csv_out_count(struct jp_csv *csv, uint64_t value)
+{
+    csv_out_end_number(csv, decimal_count(value, csv_out_begin_number(csv)));
+}
+
+static inline void csv_out_empty(struct jp_csv *csv)
+{
+    csv_out_end_number(csv, csv_out_begin_number(csv));
+}
 
 #endif

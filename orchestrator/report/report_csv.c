@@ -128,7 +128,7 @@ static void put_busbw(struct jp_csv *csv, const struct jp_op *o)
             csv_out_empty(csv);
         return;
     }
-    csv_out_real(csv, (double) o->busbw_sum_micro / o->n_busbw / 1e6);
+    csv_out_mean(csv, o->busbw_sum_micro, o->n_busbw, 6);
     csv_out_micro(csv, o->busbw_min_micro);
     csv_out_micro(csv, o->busbw_max_micro);
 }
@@ -171,7 +171,7 @@ static void ops(struct jp_csv *csv, const struct jp_result *r)
         put_if(csv, o->n_exec, o->exec_min_us);
         put_if(csv, o->n_exec, o->exec_max_us);
         if (o->n_exec)
-            csv_out_real(csv, (double) o->exec_sum_us / o->n_exec);
+            csv_out_mean(csv, o->exec_sum_us, o->n_exec, 0);
         else
             csv_out_empty(csv);
         if (o->min_rank == UINT32_MAX)
