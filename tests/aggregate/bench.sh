@@ -64,14 +64,21 @@ speed() { # WHAT SECONDS MEGABYTES
         printf "  %-44s %8.3f s %9.0f MB/s\n", what, $1, $2 / $1 }'
 }
 
-# Peak memory of the join with one thread against 16 MB + 80 B a row.
+# Peak memory of the join with one thread against 16 MB + 80 B a row, and
+# against what closing communicators early should leave of it.
 memory() { # FOLDER
-    local kb rows
-    kb=$(command time -f %M "$dump" -t 1 stat "$1" 2>&1 > /dev/null | tail -1)
+    local mb rows
+    mb=$(peak_mb "$dump" -t 1 stat "$1")
     rows=$(($("$dump" -t 1 join "$1" | wc -l) - 1))
-    floor "peak memory, $rows rows" \
-        "$(echo "$kb" | awk '{ printf "%.1f", $1 * 1024 / 1e6 }')" MB \
+    floor "peak memory, $rows rows" "$mb" MB \
         "$(echo "$rows" | awk '{ printf "%.1f", 16 + 80 * $1 / 1e6 }')" at-most
+    floor "the same, communicators closed early" "$mb" MB \
+        "$(echo "$rows" | awk '{ printf "%.1f", 16 + 12 * $1 / 1e6 }')" at-most
+}
+
+peak_mb() { # COMMAND...
+    command time -f %M "$@" 2>&1 > /dev/null | tail -1 |
+        awk '{ printf "%.1f", $1 * 1024 / 1e6 }'
 }
 
 have_duckdb() {
@@ -131,20 +138,26 @@ packed() { # FOLDER: becomes .gz
 # Partials of BENCH_NODES nodes of 8 ranks (4096: a report of 32,768 ranks), of
 # few operations each, and of one node with many.
 partials() {
-    local k dir=$work/step nodes=${BENCH_NODES:-64} tools
+    local k dir=$work/step nodes=${BENCH_NODES:-64} tools line t
     tools=$(dirname "$dump")
     mkdir -p "$dir/raw" "$dir/one"
-    "$gen" -o "$dir/one/n0" -n 4 -r 8 -i 4800 -k 0
+    "$gen" -o "$dir/one/n0" -n 4 -r 8 -i 19200 -k 0
     "$tools/make_partials" "$dir/one" "$dir/partials"
-    echo "partials: $("$tools/merge_partials" "$dir/partials")"
+    line=$(for k in 1 2 3; do "$tools/merge_partials" "$dir/partials"; done |
+        sort -t: -k2 -n | sed -n 2p)
+    echo "partials: $line"
+    floor "merging" "$(echo "$line" | sed 's/.*: \([0-9.]*\) million.*/\1/')" \
+        "million/s" 15 at-least
     echo "partials: $(gzip -1 < "$dir/partials/n0/partial.jpp" | wc -c) bytes of it by gzip -1"
     for ((k = 0; k < nodes; k++)); do
         "$gen" -o "$dir/raw/n$k" -n "$nodes" -r 8 -i 10 -k $k
         "$tools/make_partials" -s "$dir/raw" "$dir/nodes" n$k
     done
     echo "partials of $nodes nodes: $("$tools/merge_partials" "$dir/nodes")"
-    command time -f "partials of $nodes nodes: figures in %e s, peak %M KB" \
-        "$dump" -t 2 -P "$dir/nodes" none "$dir/raw"
+    t=$(medians "$dump -t 2 -P $dir/nodes none $dir/raw")
+    floor "partials of $nodes nodes: figures" "$t" s 30 at-most
+    floor "the same, peak memory" \
+        "$(peak_mb "$dump" -t 2 -P "$dir/nodes" none "$dir/raw")" MB 500 at-most
     rm -rf "$dir"
 }
 
