@@ -209,6 +209,24 @@ static enum join_status failed(struct join *join)
     return JOIN_LEFT_OUT;
 }
 
+enum join_status join_add_counts(struct join *join,
+                                 const struct inspector_record *base,
+                                 const struct jpr_counts *counts)
+{
+    uint32_t comm = join_comm_get(join, base->id.text, base->id.len,
+                                  base->n_ranks, base->nnodes);
+
+    if (comm != KEYMAP_NONE) {
+        join_counts_fold(join->comms[comm], counts);
+        return JOIN_OK;
+    }
+    if (!join->over)
+        return JOIN_NO_MEMORY;
+    join->over = false;
+    join->conflict |= !join->ordered; /* which ones fit? */
+    return JOIN_LEFT_OUT;
+}
+
 static enum join_status add_stray(struct join *join,
                                   const struct join_member *member,
                                   const struct join_lane *lane,

@@ -134,7 +134,7 @@ struct join_comm {
     uint32_t n_ranks, nnodes; /* 0: not told, see join_guess_sizes */
     bool guessed;
     bool gaps_lost; /* of its records: see reader.h */
-    bool counted;   /* by a recorder: the sums below */
+    bool counted;   /* by a recorder: the sums below; maybe without members */
     struct jpr_counts counts;
     uint64_t records, p2p_records;
     struct join_series **series; /* empty once it is closed */
@@ -232,10 +232,11 @@ void join_begin_file(struct join *join, uint32_t file);
 enum join_status join_add(struct join *join,
                           const struct inspector_record *record);
 
-/* Adds a recorder's counters of a communicator that has records here; base as
- * of its records. */
-void join_add_counts(struct join *join, const struct inspector_record *base,
-                     const struct jpr_counts *counts);
+/* Adds a recorder's counters of a communicator; base as of its records, of
+ * which there may be none here, or none at all: then it has no members. */
+enum join_status join_add_counts(struct join *join,
+                                 const struct inspector_record *base,
+                                 const struct jpr_counts *counts);
 
 /* Sorts strays by (comm, func, sn, size, rank, arrival) and drops what a rank
  * said twice. */

@@ -86,17 +86,6 @@ void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts)
     into->counts.left_out = join_sum(into->counts.left_out, counts->left_out);
 }
 
-void join_add_counts(struct join *join, const struct inspector_record *base,
-                     const struct jpr_counts *counts)
-{
-    uint64_t a = id_value(base->id.text, base->id.len);
-    uint64_t b = shape_value(base->id.len, base->n_ranks, base->nnodes);
-    uint32_t i = keymap_find(&join->comm_map, a, b);
-
-    if (i != KEYMAP_NONE)
-        join_counts_fold(join->comms[i], counts);
-}
-
 uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
                        uint32_t n_ranks, uint32_t nnodes)
 {

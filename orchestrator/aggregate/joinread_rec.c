@@ -31,18 +31,21 @@ static void note_damage(struct join_file *file, const struct jp_error *err)
 }
 
 /* What was produced, lost and left out, to the communicators. */
-static void add_counts(struct join *join, const struct jp_recfile *source)
+static enum join_status add_counts(struct join *join,
+                                   const struct jp_recfile *source)
 {
+    enum join_status status = JOIN_OK;
     struct jpr_counts counts;
 
-    for (uint32_t i = 0; i < source->n_comms; i++) {
+    for (uint32_t i = 0; i < source->n_comms && status != JOIN_NO_MEMORY; i++) {
         const struct recfile_comm *comm = source->comms[i];
 
         if (!comm || comm->why || !comm->n_counts)
             continue;
         recfile_sum(comm, &counts);
-        join_add_counts(join, &comm->base, &counts);
+        status = join_add_counts(join, &comm->base, &counts);
     }
+    return status;
 }
 
 enum join_status joinrun_read_recorder(struct join *join,
@@ -65,7 +68,8 @@ enum join_status joinrun_read_recorder(struct join *join,
         if (file->records % LOOK_EVERY == 0 && atomic_load(stop))
             break;
     }
-    add_counts(join, source);
+    if (status != JOIN_NO_MEMORY && add_counts(join, source) == JOIN_NO_MEMORY)
+        status = JOIN_NO_MEMORY;
     if (recfile_damage(source) && !file->trouble[0])
         snprintf(file->trouble, sizeof(file->trouble), "%.150s",
                  recfile_damage(source));

@@ -43,6 +43,7 @@ static int make_funcs(struct build *b)
 struct sortable {
     const struct join_comm *comm;
     uint32_t from;
+    bool seen; /* it has members */
 };
 
 static int compare(uint32_t a, uint32_t b)
@@ -54,9 +55,11 @@ static int by_type_and_id(const void *a, const void *b)
 {
     const struct sortable *sx = a, *sy = b;
     const struct join_comm *x = sx->comm, *y = sy->comm;
-    int order = compare(comm_type_of(x->n_ranks, x->nnodes),
-                        comm_type_of(y->n_ranks, y->nnodes));
+    int order = compare(!sx->seen, !sy->seen);
 
+    if (!order)
+        order = compare(comm_type_of(x->n_ranks, x->nnodes),
+                        comm_type_of(y->n_ranks, y->nnodes));
     if (!order)
         order = strcmp(x->id, y->id);
     if (!order)
@@ -66,6 +69,8 @@ static int by_type_and_id(const void *a, const void *b)
     return order ? order : compare(x->nnodes, y->nnodes);
 }
 
+/* Those that no rank has a record of, only counters, come last and are no part
+ * of the result. */
 static int make_order(struct build *b)
 {
     uint32_t n = b->join->n_comms;
@@ -78,11 +83,14 @@ static int make_order(struct build *b)
         return -1;
     }
     for (uint32_t i = 0; i < n; i++)
-        sorted[i] = (struct sortable){b->join->comms[i], i};
+        sorted[i] = (struct sortable){b->join->comms[i], i, false};
+    for (uint32_t i = 0; i < b->join->n_members; i++)
+        sorted[b->join->members[i]->comm].seen = true;
     qsort(sorted, n, sizeof(*sorted), by_type_and_id);
     for (uint32_t i = 0; i < n; i++) {
         b->comm_at[sorted[i].from] = i;
         b->comm_from[i] = sorted[i].from;
+        b->result->n_comms += sorted[i].seen;
     }
     free(sorted);
     return 0;
@@ -157,10 +165,11 @@ int result_comms(struct build *b)
     if (join_guess_sizes(b->join) < 0 || join_close_all(b->join) < 0 ||
         make_funcs(b) < 0 || make_order(b) < 0)
         return -1;
-    r->comms = calloc(b->join->n_comms + 1, sizeof(*r->comms));
-    if (!r->comms)
+    r->comms = calloc(r->n_comms + 1, sizeof(*r->comms));
+    if (!r->comms) {
+        r->n_comms = 0;
         return -1;
-    r->n_comms = b->join->n_comms;
+    }
     for (size_t i = 0; i < r->n_comms; i++) {
         const struct join_comm *from = b->join->comms[b->comm_from[i]];
 

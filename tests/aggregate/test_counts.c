@@ -102,6 +102,90 @@ static void counts_what_the_recorder_counted(void **state)
     result_destroy(r);
 }
 
+/* A recorder's file with counters of a communicator of two ranks, and one
+ * record of it, or none. */
+static void put_counted(const char *dir, const char *name, unsigned rank,
+                        uint64_t id, bool record)
+{
+    const struct jpr_comm comms[] = {
+        {.index = 0,
+         .known = true,
+         .id = 1 + rank,
+         .name = "",
+         .n_ranks = 1,
+         .n_nodes = 1,
+         .gpu_pci = "",
+         .gpu_uuid = ""},
+        {.index = 1,
+         .known = true,
+         .id = id,
+         .name = "",
+         .rank = rank,
+         .n_ranks = 2,
+         .n_nodes = 1,
+         .gpu_pci = "",
+         .gpu_uuid = ""},
+    };
+    struct jpr_op op = {.func = "AllReduce",
+                        .datatype = "",
+                        .algo = "",
+                        .proto = "",
+                        .api_func = "",
+                        .api_datatype = "",
+                        .comm = record,
+                        .bytes = 64};
+    char path[512];
+    FILE *f;
+    struct jpr_maker *maker;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    maker = jpr_maker_create(f);
+    jpr_maker_header(maker, "h", 1 + rank, rank, NULL);
+    jpr_maker_comm(maker, &comms[0]);
+    jpr_maker_comm(maker, &comms[1]);
+    jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
+    jpr_maker_op(maker, &op);
+    maker->rows[maker->counters.n_rows++] = (struct jpr_comm_counts){
+        .comm = 1, .func = "Reduce", .counts = {.produced = 9, .lost = 9}};
+    jpr_maker_counters(maker, JPR_MAKER_MONO_NS, true, 0, 0);
+    jpr_maker_destroy(maker);
+    fclose(f);
+}
+
+/* Counters count wherever the communicator's records are, in any order. */
+static void counts_in_any_order(void **state)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        struct jp_result *r;
+        unsigned first = i % 2;
+
+        put_counted(*state, "a.jpr", first, 7, first);
+        put_counted(*state, "b.jpr", !first, 7, !first);
+        r = run(*state, 1 + i / 2);
+        assert_int_equal(r->n_comms, 2);
+        assert_string_equal(r->comms[1].id, "0x7");
+        assert_int_equal(r->comms[1].ranks_seen, 1);
+        assert_int_equal(r->comms[1].produced, 9 + 9 + 1);
+        assert_int_equal(r->comms[1].lost, 9 + 9);
+        result_destroy(r);
+    }
+}
+
+/* One that no rank has a record of is no communicator of the result. */
+static void needs_records(void **state)
+{
+    struct jp_result *r;
+
+    put_counted(*state, "a.jpr", 0, 8, false);
+    r = run(*state, 1);
+    assert_int_equal(r->n_comms, 1);
+    assert_string_equal(r->comms[0].id, "0x1");
+    assert_int_equal(r->quality.ranks_expected, 1);
+    result_destroy(r);
+}
+
 /* Sizes that were not told come from what was seen. */
 static void guesses_sizes(void **state)
 {
@@ -141,6 +225,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(counts_what_the_recorder_counted),
+        IN_DIR(counts_in_any_order),
+        IN_DIR(needs_records),
         IN_DIR(guesses_sizes),
     };
 
