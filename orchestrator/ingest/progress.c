@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void progress_begin(struct progress *progress)
-{
-    progress->from = progress->n;
-}
-
-static int add(struct progress *progress, const struct progress_row *row)
+int progress_add(struct progress *progress, const struct progress_row *row)
 {
     size_t n = progress->n;
     struct progress_row *more;
@@ -25,51 +20,132 @@ static int add(struct progress *progress, const struct progress_row *row)
     return 0;
 }
 
-int progress_comm(struct progress *progress, const struct jpr_comm *comm,
-                  uint32_t process)
+int progress_append(struct progress *progress, const struct progress *file,
+                    uint32_t process)
 {
-    struct progress_row row = {.hash = comm->id,
-                               .n_ranks = comm->n_ranks,
-                               .rank = comm->rank,
-                               .kind = JPR_N_OP_KINDS,
-                               .process = process};
+    for (size_t i = 0; i < file->n; i++) {
+        struct progress_row row = file->rows[i];
 
-    return add(progress, &row);
+        row.process = process;
+        if (progress_add(progress, &row) < 0)
+            return -1;
+    }
+    return 0;
 }
 
-/* The open file's row of a series; NULL: no memory. */
-static struct progress_row *row_of(struct progress *progress,
-                                   const struct jpr_comm *comm, unsigned kind,
-                                   const char *func, uint32_t process)
+int progress_comm(struct progress *progress, const struct jpr_comm *comm)
 {
     struct progress_row row = {.hash = comm->id,
                                .n_ranks = comm->n_ranks,
                                .rank = comm->rank,
-                               .kind = kind,
-                               .process = process};
+                               .kind = JPR_N_OP_KINDS};
 
-    for (size_t i = progress->n; i-- > progress->from;) {
-        struct progress_row *r = &progress->rows[i];
+    return progress_add(progress, &row);
+}
 
-        if (r->kind == kind && r->hash == comm->id && r->rank == comm->rank &&
-            r->n_ranks == comm->n_ranks &&
-            !strncmp(r->func, func, sizeof(r->func) - 1))
-            return r;
+/* FNV-1a of what tells series apart. */
+static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
+                        const char *func)
+{
+    uint64_t hash = comm->id ^ (uint64_t) comm->rank << 32 ^ kind;
+
+    for (size_t i = 0; i < INSPECTOR_MAX_FUNC && func[i]; i++)
+        hash = (hash ^ (unsigned char) func[i]) * UINT64_C(0x100000001b3);
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
+                      unsigned kind, const char *func)
+{
+    return r->kind == kind && r->hash == comm->id && r->rank == comm->rank &&
+           r->n_ranks == comm->n_ranks &&
+           !strncmp(r->func, func, sizeof(r->func) - 1);
+}
+
+/* The series' slot, or the free one where it belongs. */
+static uint32_t *slot_of(const struct progress *progress,
+                         const struct jpr_comm *comm, unsigned kind,
+                         const char *func)
+{
+    size_t mask = progress->n_slots - 1;
+    size_t i = hash_of(comm, kind, func) & mask;
+
+    while (
+        progress->slots[i] &&
+        !is_series(&progress->rows[progress->slots[i] - 1], comm, kind, func))
+        i = (i + 1) & mask;
+    return &progress->slots[i];
+}
+
+/* Twice the slots. */
+static int grow(struct progress *progress)
+{
+    uint32_t *old = progress->slots;
+    size_t n = progress->n_slots;
+
+    progress->slots = calloc(n ? 2 * n : 64, sizeof(*old));
+    if (!progress->slots) {
+        progress->slots = old;
+        return -1;
     }
+    progress->n_slots = n ? 2 * n : 64;
+    for (size_t i = 0; i < n; i++) {
+        const struct progress_row *row;
+        struct jpr_comm comm;
+
+        if (!old[i])
+            continue;
+        row = &progress->rows[old[i] - 1];
+        comm = (struct jpr_comm){
+            .id = row->hash, .rank = row->rank, .n_ranks = row->n_ranks};
+        *slot_of(progress, &comm, row->kind, row->func) = old[i];
+    }
+    free(old);
+    return 0;
+}
+
+/* The file's row of a series; NULL: no memory. */
+static struct progress_row *row_of(struct progress *progress,
+                                   const struct jpr_comm *comm, unsigned kind,
+                                   const char *func)
+{
+    struct progress_row row = {.hash = comm->id,
+                               .n_ranks = comm->n_ranks,
+                               .rank = comm->rank,
+                               .kind = kind};
+    uint32_t *slot;
+
+    if (2 * progress->used >= progress->n_slots && grow(progress) < 0)
+        return NULL;
+    slot = slot_of(progress, comm, kind, func);
+    if (*slot)
+        return &progress->rows[*slot - 1];
     snprintf(row.func, sizeof(row.func), "%s", func);
-    return add(progress, &row) < 0 ? NULL : &progress->rows[progress->n - 1];
+    if (progress->n == UINT32_MAX - 1 || progress_add(progress, &row) < 0)
+        return NULL;
+    *slot = (uint32_t) progress->n;
+    progress->used++;
+    return &progress->rows[progress->n - 1];
+}
+
+void progress_freeze(struct progress *progress)
+{
+    free(progress->slots);
+    progress->slots = NULL;
+    progress->n_slots = progress->used = 0;
 }
 
 int progress_op(struct progress *progress, const struct jpr_comm *comm,
-                const struct jpr_op *op, bool ended, uint32_t process)
+                const struct jpr_op *op, bool ended)
 {
     uint64_t over = op->seq < UINT64_MAX ? op->seq + 1 : op->seq;
     struct progress_row *row;
 
     if (op->kind == JPR_P2P)
         return 0;
-    row = row_of(progress, comm, op->kind, op->kind == JPR_COLL ? op->func : "",
-                 process);
+    row =
+        row_of(progress, comm, op->kind, op->kind == JPR_COLL ? op->func : "");
     if (!row)
         return -1;
     if (ended && over > row->ended)
@@ -80,9 +156,9 @@ int progress_op(struct progress *progress, const struct jpr_comm *comm,
 }
 
 int progress_count(struct progress *progress, const struct jpr_comm *comm,
-                   const char *func, uint64_t produced, uint32_t process)
+                   const char *func, uint64_t produced)
 {
-    struct progress_row *row = row_of(progress, comm, JPR_COLL, func, process);
+    struct progress_row *row = row_of(progress, comm, JPR_COLL, func);
 
     if (row && produced > row->begun)
         row->begun = produced;
@@ -110,7 +186,9 @@ static int by_rank(const void *a, const void *b)
     const struct progress_row *x = a, *y = b;
     int order = by_series(x, y);
 
-    return order ? order : compare((uint64_t) x->rank, (uint64_t) y->rank);
+    if (!order)
+        order = compare((uint64_t) x->rank, (uint64_t) y->rank);
+    return order ? order : compare(x->process, y->process);
 }
 
 void progress_sort(struct progress *progress)
@@ -147,5 +225,6 @@ const struct progress_row *progress_find(const struct progress *progress,
 void progress_fini(struct progress *progress)
 {
     free(progress->rows);
+    progress_freeze(progress);
     *progress = (struct progress){0};
 }

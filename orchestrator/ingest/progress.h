@@ -25,22 +25,30 @@ struct progress_row {
 struct progress {
     struct progress_row *rows;
     size_t n;
-    size_t from; /* the open file's rows begin here */
+    /* one file's rows by their series: open addressing, 1 over the row, 0 free;
+     * at most half is taken */
+    uint32_t *slots;
+    size_t n_slots, used;
 };
 
-/* The next rows are another file's. */
-void progress_begin(struct progress *progress);
-/* Each 0, or -1 without memory. */
-int progress_comm(struct progress *progress, const struct jpr_comm *comm,
-                  uint32_t process);
+/* What one file tells; .process is 0. Each 0, or -1 without memory. */
+int progress_comm(struct progress *progress, const struct jpr_comm *comm);
 int progress_op(struct progress *progress, const struct jpr_comm *comm,
-                const struct jpr_op *op, bool ended, uint32_t process);
+                const struct jpr_op *op, bool ended);
 /* What counters tell of a function's collectives, recorded or not: NCCL numbers
  * them from 0, so that of n the last has number n - 1. */
 int progress_count(struct progress *progress, const struct jpr_comm *comm,
-                   const char *func, uint64_t produced, uint32_t process);
+                   const char *func, uint64_t produced);
 
-/* Sorts by (hash, n_ranks, kind, func, rank), for progress_find. */
+/* The file is read: frees what finds its rows. */
+void progress_freeze(struct progress *progress);
+
+int progress_add(struct progress *progress, const struct progress_row *row);
+/* Another file's rows, which get the process. 0, or -1 without memory. */
+int progress_append(struct progress *progress, const struct progress *file,
+                    uint32_t process);
+
+/* Sorts by (hash, n_ranks, kind, func, rank, process), for progress_find. */
 void progress_sort(struct progress *progress);
 /* The rows of a series; *n how many. func is ignored but for collectives. */
 const struct progress_row *progress_find(const struct progress *progress,

@@ -2,8 +2,7 @@
 #ifndef JP_INGEST_STUCK_PARTS_H
 #define JP_INGEST_STUCK_PARTS_H
 
-#include "orchestrator/ingest/progress.h"
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/stuck_file.h"
 
 /* Sorts the operations into groups and says what every rank has done of each.
  * 0, or -1 without memory. */
