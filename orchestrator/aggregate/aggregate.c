@@ -28,18 +28,10 @@ static int make_result(struct build *b)
     return 0;
 }
 
-static struct jp_result *
-build_result(struct join *join, const struct jp_logwalk *walk,
-             const struct join_file *files,
-             const struct jp_aggregate_options *options, struct jp_error *err)
+static struct jp_result *build_result(struct build b, struct jp_error *err)
 {
-    struct build b = {
-        .join = join, .walk = walk, .files = files, .options = options};
-
-    b.row_limit = memory_of(options) / BYTES_A_ROW;
-    if (options->row_limit)
-        b.row_limit = options->row_limit;
-
+    b.row_limit = b.options->row_limit ? b.options->row_limit
+                                       : memory_of(b.options) / BYTES_A_ROW;
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || make_result(&b) < 0) {
         error_set(err, b.stopped ? "stopped" : "out of memory");
@@ -94,7 +86,12 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     }
     join = joinrun(&walk, options, &budget, &partials, files, err);
     if (join)
-        result = build_result(join, &walk, files, options, err);
+        result = build_result((struct build){.join = join,
+                                             .walk = &walk,
+                                             .files = files,
+                                             .partials = &partials,
+                                             .options = options},
+                              err);
     tell_partials(&partials, options, result);
 out:
     partial_set_fini(&partials);

@@ -295,6 +295,7 @@ struct jp_aggregate_options {
      * NULL; non-zero stops with an error ("stopped") */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    bool evidence; /* of hangs is kept of each recording: for partials */
     /* folder whose <node>/partial.jpp may stand for the logs in folder <node> of
      * the first input; NULL: none is used */
     const char *partials;

@@ -1,5 +1,6 @@
 /* joinread_file.c - read a file as what its first bytes say it is. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/aggregate/joinsplit.h"
@@ -47,6 +48,10 @@ static enum join_status read_recorder(const struct join_reading *r,
     if (recfile_open(&source, path, &err) < 0) {
         refuse(file, path, &err);
         return JOIN_OK;
+    }
+    if (r->evidence && !(file->evidence = calloc(1, sizeof(*file->evidence)))) {
+        recfile_close(&source);
+        return JOIN_NO_MEMORY;
     }
     status = joinrun_read_recorder(r->join, &source, file, r->stop);
     recfile_close(&source);

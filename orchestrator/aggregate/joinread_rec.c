@@ -48,12 +48,36 @@ static enum join_status add_counts(struct join *join,
     return status;
 }
 
+static enum join_status take_record(struct join *join,
+                                    struct jp_recfile *source,
+                                    const struct jpr_record *record,
+                                    struct join_file *file,
+                                    struct stuck_file *reading)
+{
+    if (file->evidence && stuck_file_add(reading, source, record) < 0)
+        return JOIN_NO_MEMORY;
+    return record->type == JPR_OP ? take_op(join, source, record->op, file)
+                                  : JOIN_OK;
+}
+
+/* What is told at the end of the file. */
+static enum join_status take_end(struct join *join,
+                                 const struct jp_recfile *source,
+                                 struct join_file *file,
+                                 struct stuck_file *reading)
+{
+    if (file->evidence && stuck_file_end(reading, source, file->evidence) < 0)
+        return JOIN_NO_MEMORY;
+    return add_counts(join, source);
+}
+
 enum join_status joinrun_read_recorder(struct join *join,
                                        struct jp_recfile *source,
                                        struct join_file *file,
                                        atomic_bool *stop)
 {
     enum join_status status = JOIN_OK;
+    struct stuck_file reading = {0};
     struct jpr_record record;
     struct jp_error err;
     int rc = 1;
@@ -63,13 +87,15 @@ enum join_status joinrun_read_recorder(struct join *join,
            (rc = recfile_next(source, &record, &err)) != 0) {
         if (rc < 0)
             note_damage(file, &err);
-        else if (record.type == JPR_OP)
-            status = take_op(join, source, record.op, file);
+        else
+            status = take_record(join, source, &record, file, &reading);
         if (file->records % LOOK_EVERY == 0 && atomic_load(stop))
             break;
     }
-    if (status != JOIN_NO_MEMORY && add_counts(join, source) == JOIN_NO_MEMORY)
+    if (status != JOIN_NO_MEMORY &&
+        take_end(join, source, file, &reading) == JOIN_NO_MEMORY)
         status = JOIN_NO_MEMORY;
+    stuck_file_fini(&reading);
     if (recfile_damage(source) && !file->trouble[0])
         snprintf(file->trouble, sizeof(file->trouble), "%.150s",
                  recfile_damage(source));

@@ -18,6 +18,7 @@ enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 struct run {
     const struct jp_logwalk *walk;
     struct join_file *files;
+    bool evidence;
     struct joinsplit split;
     size_t next;   /* turn; under the lock */
     uint64_t left; /* bytes of the turns from there on */
@@ -64,8 +65,8 @@ static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct jp_loglines *lines)
 {
     struct run *run = w->run;
-    const struct join_reading reading = {w->join, lines, &run->stop,
-                                         &run->done};
+    const struct join_reading reading = {w->join, lines, &run->stop, &run->done,
+                                         run->evidence};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
@@ -271,10 +272,19 @@ out:
     return join;
 }
 
+static void clear_file(struct join_file *file)
+{
+    if (file->evidence)
+        stuck_evidence_fini(file->evidence);
+    free(file->evidence);
+    free(file->notes);
+    *file = (struct join_file){0};
+}
+
 void joinrun_free_files(struct join_file *files, size_t n)
 {
     for (size_t i = 0; files && i < n; i++)
-        free(files[i].notes);
+        clear_file(&files[i]);
     free(files);
 }
 
@@ -307,10 +317,8 @@ static struct join *start(struct run *run, unsigned n,
     size_t n_files = run->walk->n_logs;
     struct join *join;
 
-    for (size_t i = 0; i < n_files; i++) {
-        free(run->files[i].notes);
-        run->files[i] = (struct join_file){0};
-    }
+    for (size_t i = 0; i < n_files; i++)
+        clear_file(&run->files[i]);
     joinsplit_fini(&run->split);
     if (joinsplit_init(&run->split, run->walk, partials,
                        piece_bytes(options, n), run->files) < 0) {
@@ -339,7 +347,8 @@ struct join *joinrun(const struct jp_logwalk *walk,
                      struct join_budget *budget, struct partial_set *partials,
                      struct join_file *files, struct jp_error *err)
 {
-    struct run run = {.walk = walk, .files = files};
+    struct run run = {
+        .walk = walk, .files = files, .evidence = options->evidence};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);

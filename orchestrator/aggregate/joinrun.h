@@ -15,6 +15,7 @@
 #include "orchestrator/ingest/loglines.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/ingest/recfile.h"
+#include "orchestrator/ingest/stuck_file.h"
 #include "orchestrator/ingest/tracefile.h"
 
 /* What reading one file showed. */
@@ -36,6 +37,7 @@ struct join_file {
     struct recfile_tail tail;
     uint64_t records, damaged; /* blocks */
     char *notes;               /* settings that were not taken; NULL: none */
+    struct stuck_evidence *evidence; /* where it was asked for; else NULL */
     /* a trace of the example plugin; records above, good ones; of these without
      * a time, with that of some channels; and those that it lacks by its
      * sequence numbers */
@@ -57,7 +59,8 @@ enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
                               struct join_file *file, atomic_bool *stop,
                               _Atomic uint64_t *done);
 
-/* The same for a recorder's file that is open. */
+/* The same for a recorder's file that is open; fills file->evidence, if that is
+ * there. */
 enum join_status joinrun_read_recorder(struct join *join,
                                        struct jp_recfile *source,
                                        struct join_file *file,
@@ -76,6 +79,7 @@ struct join_reading {
     struct jp_loglines *lines;
     atomic_bool *stop;
     _Atomic uint64_t *done;
+    bool evidence; /* of recordings is wanted */
 };
 
 /* What a file is, by its first bytes and name; -1: it cannot be read. */

@@ -21,7 +21,7 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { PARTIAL_VERSION = 1 };
+enum { PARTIAL_VERSION = 2 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {
@@ -50,12 +50,19 @@ struct partial *partial_open_bytes(const void *bytes, size_t n,
  * NULL and err: damaged, or no memory, or over. */
 struct join *partial_load(struct partial *partial, struct join_budget *budget,
                           struct jp_error *err);
+/* In place of partial_load: what its recordings, in order of path, tell of
+ * hangs; *n how many. Caller frees each and the array (partial_free_hangs).
+ * NULL and err: damaged, or no memory. */
+struct stuck_evidence *partial_load_hangs(struct partial *partial, size_t *n,
+                                          struct jp_error *err);
+void partial_free_hangs(struct stuck_evidence *evidence, size_t n);
 void partial_close(struct partial *partial);
 
 /* Writes a finished join (its strays are sorted; its blocks get sorted, so it
  * is then good for join_destroy only) and the files it was made from, whose
- * paths lose their first `skip` bytes. -1 and err: it does not fit the format
- * (a name too long, too many lanes), or the stream failed. */
+ * paths lose their first `skip` bytes; recordings have their evidence. -1 and
+ * err: it does not fit the format (a name too long, too many lanes), or the
+ * stream failed. */
 int partial_write(FILE *stream, struct join *join,
                   const struct jp_logwalk *walk, size_t skip,
                   const struct join_file *files, struct jp_error *err);

@@ -6,10 +6,11 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/partial_parts.h"
 
-enum { MAX_FILES = 1 << 20 };
+enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
-/* flags of a file */
-enum { IS_CUT = 1, IS_TRACE = 2, IS_FOREIGN = 4 };
+/* flags of a file; of a recording */
+enum { IS_CUT = 1, IS_TRACE = 2, IS_FOREIGN = 4, IS_RECORDING = 8 };
+enum { IS_COUNTED = 1, HAS_NOTES = 2 };
 
 struct list {
     const struct jp_logwalk *walk;
@@ -48,10 +49,37 @@ static void put_bad(struct jpr_out *out, const struct join_file *f)
     }
 }
 
+/* What result_*.c ask of a recording's tail; the rest is evidence. */
+static void put_recording(struct jpr_out *out, const struct join_file *f)
+{
+    const struct recfile_tail *t = &f->tail;
+
+    jpr_put_u64(out,
+                (t->counted ? IS_COUNTED : 0u) | (f->notes ? HAS_NOTES : 0u));
+    jpr_put_u64(out, f->records);
+    jpr_put_u64(out, f->damaged);
+    jpr_put_u64(out, t->clocks.real_ns);
+    partial_put_counts(out, &t->counts);
+    jpr_put_u64(out, t->in_flight);
+    jpr_put_u64(out, t->lost_steps);
+    jpr_put_u64(out, t->lost_comms);
+    jpr_put_u64(out, t->cut_short);
+    jpr_put_u64(out, t->last_ns);
+    jpr_put_u64(out, t->oldest_ns);
+    jpr_put_u64(out, t->unseen_calls);
+    jpr_put_u64(out, t->n_unseen);
+    for (uint32_t i = 0; i < t->n_unseen; i++) {
+        jpr_put_text(out, t->unseen[i].func);
+        jpr_put_u64(out, t->unseen[i].calls);
+    }
+    if (f->notes)
+        put_long_text(out, f->notes);
+}
+
 static unsigned flags_of(const struct join_file *f)
 {
     return (f->cut ? IS_CUT : 0u) | (f->trace ? IS_TRACE : 0u) |
-           (f->foreign ? IS_FOREIGN : 0u);
+           (f->foreign ? IS_FOREIGN : 0u) | (f->recorder ? IS_RECORDING : 0u);
 }
 
 static void put_file(struct jpr_out *out, const struct jp_logfile *log,
@@ -70,6 +98,8 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
     jpr_put_text(out, f->trouble);
     if (f->trace)
         put_trace(out, f);
+    if (f->recorder)
+        put_recording(out, f);
 }
 
 static void put_list(struct jpr_out *out, const void *arg)
@@ -90,8 +120,8 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
         if (files[i].unreadable)
             return error_set(w->err, "%.200s is not readable",
                              walk->logs[i].path);
-        if (files[i].recorder)
-            return error_set(w->err, "%.200s is a recording",
+        if (files[i].notes && strlen(files[i].notes) > MAX_NOTES)
+            return error_set(w->err, "%.200s has long notes",
                              walk->logs[i].path);
         if (strlen(walk->logs[i].path) >= PATH_MAX)
             return error_set(w->err, "a name is too long");
@@ -119,16 +149,21 @@ static char *get_long_text(struct jpr_in *in, size_t max)
     return NULL;
 }
 
-static bool get_short_text(struct jpr_in *in, char *buf, size_t size)
+static bool is_clean(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char) text[i] < 0x20 || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
+bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
 {
     const char *text;
     size_t n = jpr_get_text(in, &text);
 
-    if (in->bad || n >= size || memchr(text, '\0', n))
+    if (in->bad || n >= size || !is_clean(text, n))
         return false;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char) text[i] < 0x20 || text[i] == 0x7f)
-            return false;
     memcpy(buf, text, n);
     buf[n] = '\0';
     return true;
@@ -150,7 +185,7 @@ static bool get_bad(struct jpr_in *in, struct join_file *f)
     uint64_t left = f->bad_lines;
 
     f->bad_line = jpr_get_u64(in);
-    if (!get_short_text(in, f->why, sizeof(f->why)))
+    if (!partial_get_short(in, f->why, sizeof(f->why)))
         return false;
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
         f->bad[i].n = jpr_get_bounded(in, left);
@@ -160,15 +195,51 @@ static bool get_bad(struct jpr_in *in, struct join_file *f)
     return left == 0 && !in->bad;
 }
 
+static bool get_unseen(struct jpr_in *in, struct recfile_tail *t)
+{
+    t->unseen_calls = jpr_get_u64(in);
+    t->n_unseen = (uint32_t) jpr_get_bounded(in, RECFILE_UNSEEN);
+    for (uint32_t i = 0; i < t->n_unseen; i++) {
+        if (!partial_get_short(in, t->unseen[i].func,
+                               sizeof(t->unseen[i].func)))
+            return false;
+        t->unseen[i].calls = jpr_get_u64(in);
+    }
+    return !in->bad;
+}
+
+static bool get_recording(struct jpr_in *in, struct join_file *f)
+{
+    struct recfile_tail *t = &f->tail;
+    uint64_t flags = jpr_get_bounded(in, IS_COUNTED | HAS_NOTES);
+
+    t->counted = flags & IS_COUNTED;
+    f->records = jpr_get_u64(in);
+    f->damaged = jpr_get_u64(in);
+    t->clocks.real_ns = jpr_get_u64(in);
+    partial_get_counts(in, &t->counts);
+    t->in_flight = jpr_get_u64(in);
+    t->lost_steps = jpr_get_u64(in);
+    t->lost_comms = jpr_get_u64(in);
+    t->cut_short = jpr_get_u64(in);
+    t->last_ns = jpr_get_u64(in);
+    t->oldest_ns = jpr_get_u64(in);
+    if (!get_unseen(in, t) || !(flags & HAS_NOTES))
+        return !in->bad;
+    f->notes = get_long_text(in, MAX_NOTES);
+    return f->notes && is_clean(f->notes, strlen(f->notes));
+}
+
 /* False: it is of two kinds. */
 static bool get_flags(struct jpr_in *in, struct join_file *f)
 {
-    uint64_t flags = jpr_get_bounded(in, 7);
+    uint64_t flags = jpr_get_bounded(in, 15);
 
     f->cut = flags & IS_CUT;
     f->trace = flags & IS_TRACE;
     f->foreign = flags & IS_FOREIGN;
-    return !f->trace || !f->foreign;
+    f->recorder = flags & IS_RECORDING;
+    return f->trace + f->foreign + f->recorder <= 1;
 }
 
 static bool get_file(struct jpr_in *in, struct partial_file *file)
@@ -186,8 +257,9 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
     return good && file->path && get_bad(in, f) &&
-           get_short_text(in, f->trouble, sizeof(f->trouble)) &&
-           (!f->trace || get_trace(in, f)) && !in->bad;
+           partial_get_short(in, f->trouble, sizeof(f->trouble)) &&
+           (!f->trace || get_trace(in, f)) &&
+           (!f->recorder || get_recording(in, f)) && !in->bad;
 }
 
 int partial_get_files(struct partial *partial, struct jpr_in *in)

@@ -1,20 +1,16 @@
-/* partial_frame.c - head, blocks and end of a partial. */
+/* partial_frame.c - write head, blocks and end of a partial. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "common/fileio.h"
 #include "orchestrator/aggregate/partial_parts.h"
 
-enum { FIRST_ROOM = 4096 }; /* for a payload; grows */
+const uint8_t partial_magic[PARTIAL_MAGIC_BYTES] = {0x89, 'J',  'P',  'P',
+                                                    '\r', '\n', 0x1a, '\n'};
 
-static const uint8_t magic[8] = {0x89, 'J', 'P', 'P', '\r', '\n', 0x1a, '\n'};
-
-/* Over type, length and payload, so that none can be another's. */
-static uint32_t check_of(const uint8_t frame[PARTIAL_FRAME_BYTES],
-                         const uint8_t *payload, size_t n)
+uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
+                       const uint8_t *payload, size_t n)
 {
     uLong crc = crc32(0, frame, 8);
 
@@ -48,7 +44,7 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
     } while (w->out.full);
     jpr_put_le32(frame, type);
     jpr_put_le32(frame + 4, (uint32_t) w->out.used);
-    jpr_put_le32(frame + 8, check_of(frame, w->out.bytes, w->out.used));
+    jpr_put_le32(frame + 8, partial_check(frame, w->out.bytes, w->out.used));
     w->blocks++;
     if (fwrite(frame, sizeof(frame), 1, w->stream) != 1 ||
         fwrite(w->out.bytes, 1, w->out.used, w->stream) != w->out.used)
@@ -88,8 +84,12 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
 {
     const struct join *join = w->join;
 
-    if (partial_put_files(w, walk, skip, files) < 0 ||
-        partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
+    if (partial_put_files(w, walk, skip, files) < 0)
+        return -1;
+    for (size_t i = 0; i < walk->n_logs; i++)
+        if (files[i].recorder && partial_put_hang(w, files[i].evidence) < 0)
+            return -1;
+    if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
         partial_put_bits(w) < 0)
         return -1;
     for (uint32_t i = 0; i < join->n_comms; i++)
@@ -109,8 +109,8 @@ int partial_write(FILE *stream, struct join *join,
     uint8_t head[PARTIAL_HEAD_BYTES];
     int rc;
 
-    memcpy(head, magic, sizeof(magic));
-    jpr_put_le32(head + sizeof(magic), PARTIAL_VERSION);
+    memcpy(head, partial_magic, PARTIAL_MAGIC_BYTES);
+    jpr_put_le32(head + PARTIAL_MAGIC_BYTES, PARTIAL_VERSION);
     rc = sort_members(&w);
     if (rc == 0 && fwrite(head, sizeof(head), 1, stream) != 1)
         rc = error_set(err, "%s", strerror(errno));
@@ -121,166 +121,4 @@ int partial_write(FILE *stream, struct join *join,
     free(w.place);
     free(w.out.bytes);
     return rc;
-}
-
-/* The next block into partial->bytes: its type, or -1. */
-static int next_block(struct partial *p, struct jpr_in *in,
-                      struct jp_error *err)
-{
-    uint8_t frame[PARTIAL_FRAME_BYTES];
-    uint32_t type, n;
-
-    if (fread(frame, sizeof(frame), 1, p->stream) != 1)
-        return error_set(err, "the partial is cut");
-    type = jpr_get_le32(frame);
-    n = jpr_get_le32(frame + 4);
-    if (type < PARTIAL_FILES || type > PARTIAL_END || n > PARTIAL_MAX_BLOCK)
-        return error_set(err, "the partial is damaged");
-    for (size_t got = 0; got < n;) {
-        size_t part = n - got < 1 << 20 ? n - got : 1 << 20;
-
-        /* no more than what is there, whatever the length says */
-        if (got + part > p->room) {
-            size_t room = 2 * p->room > got + part ? 2 * p->room : got + part;
-            uint8_t *more = realloc(p->bytes, room);
-
-            if (!more)
-                return error_set(err, "out of memory");
-            p->bytes = more;
-            p->room = room;
-        }
-        if (fread(p->bytes + got, 1, part, p->stream) != part)
-            return error_set(err, "the partial is cut");
-        got += part;
-    }
-    if (check_of(frame, p->bytes, n) != jpr_get_le32(frame + 8))
-        return error_set(err, "the partial is damaged");
-    *in = (struct jpr_in){.at = p->bytes, .end = p->bytes + n};
-    return (int) type;
-}
-
-/* Takes stream over, also on failure. */
-static struct partial *open_stream(FILE *stream, struct jp_error *err)
-{
-    struct partial *p = calloc(1, sizeof(*p));
-    uint8_t head[PARTIAL_HEAD_BYTES];
-    struct jpr_in in;
-    int type;
-
-    if (p)
-        p->bytes = malloc(FIRST_ROOM);
-    if (!p || !p->bytes) {
-        free(p);
-        fclose(stream);
-        error_set(err, "out of memory");
-        return NULL;
-    }
-    p->room = FIRST_ROOM;
-    p->stream = stream;
-    if (fread(head, sizeof(head), 1, stream) != 1 ||
-        memcmp(head, magic, sizeof(magic)) != 0)
-        error_set(err, "no partial by its first bytes");
-    else if (jpr_get_le32(head + sizeof(magic)) != PARTIAL_VERSION)
-        error_set(err, "a partial of version %u; this release reads %d",
-                  jpr_get_le32(head + sizeof(magic)), PARTIAL_VERSION);
-    else if ((type = next_block(p, &in, err)) >= 0) {
-        if (type == PARTIAL_FILES && partial_get_files(p, &in) == 0)
-            return p;
-        error_set(err, "the partial is damaged");
-    }
-    errno = EINVAL;
-    partial_close(p);
-    return NULL;
-}
-
-struct partial *partial_open(const char *path, struct jp_error *err)
-{
-    int fd = fileio_open_regular(path, false, err);
-    FILE *stream = fd >= 0 ? fdopen(fd, "rb") : NULL;
-
-    if (stream)
-        return open_stream(stream, err);
-    if (fd >= 0) {
-        close(fd);
-        error_set(err, "out of memory");
-    }
-    return NULL;
-}
-
-struct partial *partial_open_bytes(const void *bytes, size_t n,
-                                   struct jp_error *err)
-{
-    FILE *stream = n ? fmemopen((void *) (uintptr_t) bytes, n, "rb") : NULL;
-
-    if (stream)
-        return open_stream(stream, err);
-    error_set(err, "the partial is cut");
-    return NULL;
-}
-
-/* One block of the rest. 0: more to come; 1: the end; -1. */
-static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
-                      struct jp_error *err)
-{
-    static int (*const takes[])(struct partial_in *) = {
-        [PARTIAL_TABLES] = partial_get_tables,
-        [PARTIAL_PAIRS] = partial_get_pairs,
-        [PARTIAL_BITS] = partial_get_bits,
-        [PARTIAL_STRAYS] = partial_get_strays,
-        [PARTIAL_OPS] = partial_get_ops,
-    };
-    int type = next_block(p, &r->in, err);
-    bool good;
-
-    if (type < 0)
-        return -1;
-    /* the tables come once, before what refers to them */
-    good = (type == PARTIAL_TABLES) == !r->first && type != PARTIAL_FILES;
-    if (good && type == PARTIAL_END)
-        good = jpr_get_u64(&r->in) == *blocks && !r->in.bad &&
-               fgetc(p->stream) == EOF;
-    else if (good)
-        good = takes[type](r) == 0;
-    if (!good || r->in.bad || r->in.at != r->in.end)
-        return error_set(err, "the partial is damaged");
-    ++*blocks;
-    return type == PARTIAL_END;
-}
-
-struct join *partial_load(struct partial *partial, struct join_budget *budget,
-                          struct jp_error *err)
-{
-    struct partial_in r = {.join = join_create(budget, false),
-                           .rows = partial_rows_create()};
-    uint64_t blocks = 1; /* the list of files */
-    int rc = r.join && r.rows ? 0 : error_set(err, "out of memory");
-
-    while (rc == 0)
-        rc = take_block(partial, &r, &blocks, err);
-    if (rc < 0 && r.join) {
-        partial->over = r.join->over;
-        join_give_back(r.join);
-        join_destroy(r.join);
-        r.join = NULL;
-    }
-    partial_rows_destroy(r.rows);
-    free(r.first);
-    return r.join;
-}
-
-void partial_close(struct partial *partial)
-{
-    int kept = errno;
-
-    if (!partial)
-        return;
-    for (size_t i = 0; i < partial->n_files; i++) {
-        free(partial->files[i].path);
-        free(partial->files[i].read.notes);
-    }
-    free(partial->files);
-    free(partial->bytes);
-    fclose(partial->stream);
-    free(partial);
-    errno = kept;
 }

@@ -14,6 +14,7 @@
 enum {
     PLAIN_PER_MS = 500000,
     PACKED_PER_MS = 15000,
+    RECORDING_PER_MS = 10000,
     TRACE_PER_MS = 100000,
     PACKED_TRACE_PER_MS = 4000
 };
@@ -24,23 +25,11 @@ static uint64_t speed_of(const struct jp_logfile *log)
     size_t len = strlen(path);
     bool packed = len > 3 && !strcmp(path + len - 3, ".gz");
 
+    if (len > 4 && !strcmp(path + len - 4, ".jpr"))
+        return RECORDING_PER_MS;
     if (log->maybe)
         return packed ? PACKED_TRACE_PER_MS : TRACE_PER_MS;
     return packed ? PACKED_PER_MS : PLAIN_PER_MS;
-}
-
-/* A partial does not say all that a recording says (partial-format.md). */
-static bool has_recording(const struct jp_logwalk *walk)
-{
-    for (size_t i = 0; i < walk->n_logs; i++) {
-        const char *path = walk->logs[i].path;
-        size_t len = strlen(path);
-
-        if ((len > 4 && !strcmp(path + len - 4, ".jpr")) ||
-            joinrun_kind(&walk->logs[i], NULL) == JOIN_RECORDER)
-            return true;
-    }
-    return false;
 }
 
 uint64_t partial_estimate_ms(const char *raw)
@@ -50,7 +39,7 @@ uint64_t partial_estimate_ms(const char *raw)
 
     if (logwalk_init(&walk, &raw, 1, NULL) < 0)
         return 0;
-    if (walk.n_logs && !has_recording(&walk)) {
+    if (walk.n_logs) {
         for (size_t i = 0; i < walk.n_logs; i++)
             ms += walk.logs[i].size / speed_of(&walk.logs[i]);
         ms++;
@@ -93,12 +82,13 @@ int partial_make(const char *raw, const char *path,
     int rc = -1;
 
     one.threads = 1; /* in order of path: nothing is left open */
+    one.evidence = true;
     budget.limit = one.memory_bytes ? one.memory_bytes : DEFAULT_MEMORY;
     budget.journal_limit = budget.limit / 2;
     budget.keep = true;
     if (logwalk_init(&walk, &raw, 1, err) < 0)
         return -1;
-    if (!walk.n_logs || has_recording(&walk)) {
+    if (!walk.n_logs) {
         logwalk_fini(&walk);
         return 1;
     }

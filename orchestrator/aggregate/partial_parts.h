@@ -15,6 +15,7 @@
 #include "plugins/nccl_recorder/jpr_bytes.h"
 
 enum {
+    PARTIAL_MAGIC_BYTES = 8,
     PARTIAL_HEAD_BYTES = 12,
     PARTIAL_FRAME_BYTES = 12,
     PARTIAL_MAX_BLOCK = 64 << 20, /* bytes of a payload */
@@ -30,7 +31,14 @@ enum partial_block {
     PARTIAL_STRAYS = 5,
     PARTIAL_OPS = 6,
     PARTIAL_END = 7,
+    PARTIAL_HANG = 8, /* of one recording; between files and tables */
+    PARTIAL_N_TYPES
 };
+
+extern const uint8_t partial_magic[PARTIAL_MAGIC_BYTES];
+/* A block's check, over type, length and payload: none can be another's. */
+uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
+                       const uint8_t *payload, size_t n);
 
 /* --- writing --- */
 
@@ -53,6 +61,8 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
 
 int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
                       size_t skip, const struct join_file *files);
+/* evidence gets sorted. */
+int partial_put_hang(struct partial_out *w, struct stuck_evidence *evidence);
 int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
@@ -67,6 +77,7 @@ struct partial_rows; /* work space of partial_rows_in.c */
 struct partial_in {
     struct jpr_in in;
     struct join *join;
+    size_t n_hangs; /* blocks so far */
     /* members stand by communicator, as in the writer */
     uint32_t *first;
     struct partial_rows *rows;
@@ -74,6 +85,8 @@ struct partial_in {
 
 /* Each reads one block's payload: 0, or -1: it is not so, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
+/* *evidence is the caller's then. */
+int partial_get_hang(struct jpr_in *in, struct stuck_evidence *evidence);
 int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);
@@ -81,6 +94,12 @@ int partial_get_strays(struct partial_in *r);
 int partial_get_ops(struct partial_in *r);
 struct partial_rows *partial_rows_create(void);
 void partial_rows_destroy(struct partial_rows *rows);
+
+/* A text without control characters that fits size bytes with its NUL. */
+bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
+
+void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
+void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);
 
 /* Signed numbers that are mostly 0, modulo 2^64: nothing, the others with their
  * distances, or all. */

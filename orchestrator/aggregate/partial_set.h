@@ -8,6 +8,7 @@
 
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/ingest/stuck_file.h"
 
 /* A node that has a partial and logs. Threads share the array, not a node. */
 struct partial_node {
@@ -38,5 +39,10 @@ void partial_set_fini(struct partial_set *set);
 enum join_status partial_set_read(struct partial_node *node,
                                   const struct jp_logwalk *walk,
                                   struct join *join, struct join_file *files);
+
+/* Adds what the recordings of a node that was merged tell of hangs. 0; 1: it
+ * cannot be read any more, nothing was added; -1: no memory. */
+int partial_set_hangs(const struct partial_node *node,
+                      const struct jp_logwalk *walk, struct stuck_sum *sum);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "orchestrator/aggregate/partial_parts.h"
 
-static void put_counts(struct jpr_out *out, const struct jpr_counts *counts)
+void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts)
 {
     jpr_put_u64(out, counts->produced);
     jpr_put_u64(out, counts->written);
@@ -34,7 +34,7 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
     jpr_put_u64(out, c->gaps_lost);
     jpr_put_u64(out, c->counted);
     if (c->counted)
-        put_counts(out, &c->counts);
+        partial_put_counts(out, &c->counts);
     jpr_put_u64(out, w->first[at + 1] - w->first[at]);
     for (uint32_t i = w->first[at]; i < w->first[at + 1]; i++)
         put_member(out, w->members[i]);

@@ -77,16 +77,21 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     return 0;
 }
 
+void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts)
+{
+    counts->produced = jpr_get_u64(in);
+    counts->written = jpr_get_u64(in);
+    counts->lost = jpr_get_u64(in);
+    counts->left_out = jpr_get_u64(in);
+}
+
 static int get_counts(struct partial_in *r, struct join_comm *comm)
 {
     struct jpr_counts counts;
 
     if (!jpr_get_bounded(&r->in, 1))
         return r->in.bad ? -1 : 0;
-    counts.produced = jpr_get_u64(&r->in);
-    counts.written = jpr_get_u64(&r->in);
-    counts.lost = jpr_get_u64(&r->in);
-    counts.left_out = jpr_get_u64(&r->in);
+    partial_get_counts(&r->in, &counts);
     join_counts_fold(comm, &counts);
     return r->in.bad ? -1 : 0;
 }

@@ -13,10 +13,13 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
+struct partial_set;
+
 struct build {
     struct join *join;
     const struct jp_logwalk *walk;
     const struct join_file *files; /* walk->n_logs */
+    const struct partial_set *partials; /* NULL: none */
     const struct jp_aggregate_options *options;
     struct jp_result *result;
     uint64_t row_limit; /* operations whose percentiles are exact */

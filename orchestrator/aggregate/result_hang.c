@@ -1,13 +1,14 @@
 /* result_hang.c - operations that were in flight for long at the end.
  *
- * Files are read a second time only where the first reading shows that one may
- * have been.
+ * Files, or what partials hold of them, are read a second time only where the
+ * first reading shows that one may have been.
  */
 #include <stdlib.h>
 #include <stdio.h>
 
+#include "orchestrator/aggregate/partial_set.h"
 #include "orchestrator/aggregate/result_build.h"
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/stuck_file.h"
 
 static bool may_hang(const struct build *b)
 {
@@ -62,52 +63,91 @@ static void judge(const struct jp_stuck *stuck, struct jp_hang *hang)
 }
 
 /* The whole was done once; what this adds is not told apart. */
-static int look(void *arg)
+static bool is_stopped(struct build *b)
 {
-    const struct jp_aggregate_options *options = arg;
+    const struct jp_aggregate_options *options = b->options;
 
-    return options->progress(options->progress_arg, 1, 1);
+    b->stopped = options->progress &&
+                 options->progress(options->progress_arg, 1, 1) != 0;
+    return b->stopped;
 }
 
-/* 0, or -1 without memory or stopped. Files that cannot be read any more are
- * left out. */
-static int read_again(struct build *b, const char *const *paths, size_t n)
+/* One that cannot be read any more is left out. */
+static int add_file(const char *path, struct stuck_file *reading,
+                    struct stuck_sum *sum)
 {
-    struct jp_recwalk walk;
-    struct jp_stuck stuck;
-    struct jp_error err;
-    int rc;
+    struct stuck_evidence evidence;
+    struct jpr_record record;
+    struct jp_recfile file;
+    int rc = 0, got;
 
-    if (recwalk_init(&walk, paths, n, &err) < 0)
-        return 0; /* a file is gone */
-    if (b->options->progress)
-        walk.look = look;
-    walk.look_arg = (void *) (uintptr_t) b->options;
-    rc = stuck_read(&walk, &stuck, &err);
-    b->stopped = walk.stopped;
+    if (recfile_open(&file, path, NULL) < 0)
+        return 0;
+    while (rc == 0 && (got = recfile_next(&file, &record, NULL)) != 0)
+        if (got > 0)
+            rc = stuck_file_add(reading, &file, &record);
+    if (rc == 0)
+        rc = stuck_file_end(reading, &file, &evidence);
     if (rc == 0) {
-        judge(&stuck, &b->result->hang);
-        stuck_fini(&stuck);
+        rc = stuck_sum_add(sum, &evidence);
+        stuck_evidence_fini(&evidence);
     }
-    recwalk_fini(&walk);
-    return b->stopped ? -1 : rc;
+    recfile_close(&file);
+    return rc;
+}
+
+/* The merged node whose first log this is; *next moves on. */
+static const struct partial_node *node_at(const struct partial_set *set,
+                                          size_t *next, size_t log)
+{
+    while (set && *next < set->n && set->nodes[*next].first < log)
+        ++*next;
+    return set && *next < set->n && set->nodes[*next].first == log &&
+                   set->nodes[*next].used
+               ? &set->nodes[*next]
+               : NULL;
+}
+
+/* All recordings in order of path. 0, or -1 without memory or stopped. */
+static int read_again(struct build *b, struct stuck_sum *sum)
+{
+    struct stuck_file reading = {0};
+    size_t next = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < b->walk->n_logs;) {
+        const struct partial_node *node = node_at(b->partials, &next, i);
+        size_t end = i + (node ? node->n : 1);
+
+        rc = is_stopped(b) ? -1
+             : node        ? partial_set_hangs(node, b->walk, sum)
+                           : 1;
+        for (; i < end && rc > 0; i++)
+            if (b->files[i].recorder &&
+                (is_stopped(b) ||
+                 add_file(b->walk->logs[i].path, &reading, sum) < 0))
+                rc = -1;
+        i = end;
+        rc = rc < 0 ? -1 : 0;
+    }
+    stuck_file_fini(&reading);
+    return rc;
 }
 
 int result_hang(struct build *b)
 {
-    const char **paths;
-    size_t n = 0;
+    struct jp_stuck stuck = {0};
+    struct stuck_sum sum = {.stuck = &stuck};
     int rc;
 
     if (!may_hang(b))
         return 0;
-    paths = calloc(b->walk->n_logs, sizeof(*paths));
-    if (!paths)
-        return -1;
-    for (size_t i = 0; i < b->walk->n_logs; i++)
-        if (b->files[i].recorder)
-            paths[n++] = b->walk->logs[i].path;
-    rc = read_again(b, paths, n);
-    free(paths);
+    rc = read_again(b, &sum);
+    if (rc == 0)
+        rc = stuck_sum_finish(&sum);
+    if (rc == 0)
+        judge(&stuck, &b->result->hang);
+    stuck_sum_fini(&sum);
+    stuck_fini(&stuck);
     return rc;
 }

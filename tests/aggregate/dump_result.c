@@ -143,6 +143,33 @@ static void print_ops(const struct jp_result *r)
     }
 }
 
+/* What only the recorder's files tell. */
+static void print_recordings(const struct jp_result *r)
+{
+    const struct jp_quality *q = &r->quality;
+
+    if (!q->recordings)
+        return;
+    printf("quality recordings %" PRIu64 " cut %" PRIu64 " unbounded %" PRIu64
+           " since %" PRIu64 " damaged %" PRIu64 " capped %" PRIu64
+           " in flight %" PRIu64 " lost steps %" PRIu64
+           " unseen calls %" PRIu64,
+           q->recordings, q->cut_recordings, q->unbounded_recordings,
+           q->unbounded_since_us, q->damaged_blocks, q->capped, q->in_flight,
+           q->lost_steps, q->unseen_calls);
+    for (size_t i = 0; i < q->n_unseen; i++)
+        printf(" %s %" PRIu64, q->unseen[i].func, q->unseen[i].calls);
+    putchar('\n');
+    for (size_t i = 0; i < r->n_comms; i++)
+        if (r->comms[i].counted)
+            printf("quality comm %zu produced %" PRIu64 " lost %" PRIu64
+                   " capped %" PRIu64 "\n",
+                   i, r->comms[i].produced, r->comms[i].lost,
+                   r->comms[i].capped);
+    printf("quality hang %" PRIu64 " age %" PRIu64 ": %s\n", r->hang.operations,
+           r->hang.age_us, r->hang.text);
+}
+
 static void print_quality(const struct jp_result *r)
 {
     const struct jp_quality *q = &r->quality;
@@ -158,6 +185,8 @@ static void print_quality(const struct jp_result *r)
            q->unknown_lines, q->nan_busbw, (int) q->expected_kind, q->expected,
            q->unseen_records, q->lost, q->ranks_seen, q->ranks_expected,
            q->left_out_records, q->shared_ranks, !q->waits_unknown);
+    if (q->notes_left_out)
+        printf("notes left out %" PRIu64 "\n", q->notes_left_out);
     printf("untimed %" PRIu64 " partly %" PRIu64 " traces %" PRIu64
            " overflow %" PRIu64 " most",
            q->untimed_records, q->partly_timed, q->traces, q->overflow_records);
@@ -215,6 +244,7 @@ int main(int argc, char **argv)
         print_join(r);
     } else if (!strcmp(what, "all")) {
         print_quality(r);
+        print_recordings(r);
         print_comms(r);
         print_ranks(r);
         print_tables(r);

@@ -23,7 +23,7 @@ size_t partial_seal(uint8_t *bytes, size_t n)
         at += PARTIAL_FRAME_BYTES;
         if (len > n - at)
             len = n - at;
-        jpr_put_le32(frame, frame[0] & 7u);
+        jpr_put_le32(frame, frame[0] % PARTIAL_N_TYPES);
         jpr_put_le32(frame + 4, (uint32_t) len);
         if (frame[0] == PARTIAL_END && len == 1)
             payload[0] = blocks & 0x7f;

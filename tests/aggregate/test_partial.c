@@ -16,6 +16,7 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/partial_parts.h"
+#include "tests/aggregate/jpr_maker.h"
 #include "tests/aggregate/partial_seal.h"
 #include "tests/common/tempdir.h"
 
@@ -65,7 +66,52 @@ static void put_logs(const char *dir)
     }
 }
 
-/* Makes the partial of put_logs. Caller frees. */
+/* A recording beside them: an operation that never ended, counters, a note. */
+static void put_recording(const char *dir)
+{
+    const struct jpr_comm comm = {.known = true,
+                                  .id = 2,
+                                  .name = "dp",
+                                  .rank = 1,
+                                  .n_ranks = 2,
+                                  .n_nodes = 1,
+                                  .gpu_pci = "",
+                                  .gpu_uuid = ""};
+    struct jpr_op op = {.func = "AllReduce",
+                        .datatype = "",
+                        .algo = "",
+                        .proto = "",
+                        .api_func = "",
+                        .api_datatype = "",
+                        .bytes = 64};
+    char *path = fileio_path("%s/n1/2.jpr", dir);
+    FILE *f = fopen(path, "w");
+    struct jpr_maker *maker = jpr_maker_create(f);
+
+    jpr_maker_header(maker, "h", 9, 3, "JOBPROF_X=1: unknown");
+    jpr_maker_comm(maker, &comm);
+    jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
+    jpr_maker_op(maker, &op);
+    op = (struct jpr_op){.func = "AllReduce",
+                         .datatype = "",
+                         .algo = "",
+                         .proto = "",
+                         .api_func = "",
+                         .api_datatype = "",
+                         .seq = 1,
+                         .bytes = 64,
+                         .enqueue_start_mono_ns = JPR_MAKER_MONO_NS + 5000,
+                         .n_channels = 4,
+                         .channels_started = 2};
+    jpr_maker_snapshot(maker, JPR_MAKER_MONO_NS + 9000, &op, 1);
+    jpr_maker_unseen(maker, 0, "Broadcast", 7);
+    jpr_maker_counters(maker, JPR_MAKER_MONO_NS + 20000000000, false, 3, 5);
+    jpr_maker_destroy(maker);
+    fclose(f);
+    free(path);
+}
+
+/* Makes the partial of put_logs and put_recording. Caller frees. */
 static uint8_t *make(const char *dir, size_t *n)
 {
     const struct jp_aggregate_options options = {0};
@@ -75,6 +121,7 @@ static uint8_t *make(const char *dir, size_t *n)
 
     assert_int_equal(fileio_mkdirs(raw, NULL), 0);
     put_logs(dir);
+    put_recording(dir);
     if (partial_make(raw, path, &options, &err) != 0)
         fail_msg("%s", err.text);
     assert_true(partial_estimate_ms(raw) > 0);
@@ -108,20 +155,59 @@ static void keeps_all(void **state)
 
     partial = partial_open_bytes(bytes, n, &err);
     assert_non_null(partial);
-    assert_int_equal(partial->n_files, 2);
+    assert_int_equal(partial->n_files, 3);
     assert_string_equal(partial->files[1].path, "1.log");
     assert_int_equal(partial->files[1].read.bad_lines, 1);
     assert_int_equal(partial->files[1].read.lines, 20);
     join = partial_load(partial, &budget, &err);
     if (!join)
         fail_msg("%s", err.text);
-    assert_int_equal(join->coll_records, 26);
+    assert_int_equal(join->coll_records, 27);
     assert_int_equal(join->n_strays, 2);
     assert_int_equal(join->p2p_records, 12);
     assert_int_equal(join->comms[0]->n_series, 2);
     assert_int_equal(join->members[1]->pid, 8);
     assert_string_equal(join->members[1]->host, "h");
     join_destroy(join);
+    partial_close(partial);
+    free(bytes);
+}
+
+static void keeps_a_recording(void **state)
+{
+    const struct recfile_tail *tail;
+    struct stuck_evidence *e;
+    struct partial *partial;
+    size_t n, n_hangs = 0;
+    uint8_t *bytes = make(*state, &n);
+
+    partial = partial_open_bytes(bytes, n, NULL);
+    assert_non_null(partial);
+    assert_true(partial->files[2].read.recorder);
+    assert_true(partial->files[2].read.cut);
+    assert_non_null(strstr(partial->files[2].read.notes, "JOBPROF_X=1"));
+    tail = &partial->files[2].read.tail;
+    assert_int_equal(tail->counts.lost, 3);
+    assert_int_equal(tail->counts.left_out, 5);
+    assert_int_equal(tail->in_flight, 1);
+    assert_int_equal(tail->unseen_calls, 7);
+    assert_string_equal(tail->unseen[0].func, "Broadcast");
+    assert_int_equal(tail->oldest_ns, JPR_MAKER_REAL_NS + 5000);
+    assert_int_equal(tail->last_ns, JPR_MAKER_REAL_NS + 20000000000);
+    e = partial_load_hangs(partial, &n_hangs, NULL);
+    assert_non_null(e);
+    assert_int_equal(n_hangs, 1);
+    assert_string_equal(e->process.host, "h");
+    assert_int_equal(e->process.task, 3);
+    assert_true(e->process.busy && e->process.cut);
+    assert_int_equal(e->n_ops, 1);
+    assert_string_equal(e->ops->id, "0x2");
+    assert_string_equal(e->ops->name, "dp");
+    assert_int_equal(e->ops->seq, 1);
+    assert_int_equal(e->ops->started, 2);
+    assert_int_equal(stuck_age_ns(e->ops), 19999995000);
+    assert_int_equal(e->progress.n, 2);
+    partial_free_hangs(e, n_hangs);
     partial_close(partial);
     free(bytes);
 }
@@ -237,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(keeps_all),
+        TEST(keeps_a_recording),
         TEST(refuses_every_cut),
         TEST(refuses_every_flip),
         TEST(survives_absurd_numbers),

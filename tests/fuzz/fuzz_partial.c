@@ -1,5 +1,5 @@
 /* fuzz_partial.c - any bytes as a partial, also with right checks, to the
- * result, merged with itself, and written again. */
+ * result, merged with itself, judged for hangs, and written again. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -81,15 +81,79 @@ static struct join *load(const void *bytes, size_t n,
     return join;
 }
 
+/* What its recordings tell of hangs; *n how many. */
+static struct stuck_evidence *load_hangs(const void *bytes, size_t size,
+                                         size_t *n)
+{
+    struct partial *partial = partial_open_bytes(bytes, size, NULL);
+    struct stuck_evidence *all = NULL;
+
+    if (partial)
+        all = partial_load_hangs(partial, n, NULL);
+    partial_close(partial);
+    return all;
+}
+
+/* Two nodes that say the same: the answer is told of each group. */
+static void judge(const void *bytes, size_t size)
+{
+    size_t n = 0;
+    struct stuck_evidence *all = load_hangs(bytes, size, &n);
+    struct jp_stuck stuck = {0};
+    struct stuck_sum sum = {.stuck = &stuck};
+    char text[700];
+
+    assert(all);
+    for (size_t i = 0; i < 2 * n; i++)
+        if (stuck_sum_add(&sum, &all[i % n]) < 0)
+            abort();
+    if (stuck_sum_finish(&sum) < 0)
+        abort();
+    assert(stuck.n_processes == 2 * n);
+    for (size_t i = 0; i < stuck.n_groups; i++) {
+        const struct stuck_group *group = &stuck.groups[i];
+
+        assert(group->n_ops > 0 && group->age_ns >= -1);
+        assert(*stuck_answer_of(&stuck, group, text, sizeof(text)));
+    }
+    stuck_sum_fini(&sum);
+    stuck_fini(&stuck);
+    partial_free_hangs(all, n);
+}
+
+static void write_files(FILE *f, struct join *join,
+                        const struct partial *partial,
+                        struct stuck_evidence *hangs)
+{
+    size_t n = partial->n_files;
+    struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
+    struct join_file *files = calloc(n + 1, sizeof(*files));
+    struct jp_logwalk walk = {.logs = logs, .n_logs = n};
+
+    if (!logs || !files)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        logs[i].path = partial->files[i].path;
+        logs[i].size = partial->files[i].size;
+        files[i] = partial->files[i].read;
+        if (files[i].recorder)
+            files[i].evidence = hangs++;
+    }
+    if (partial_write(f, join, &walk, 0, files, NULL) < 0)
+        abort();
+    free(files);
+    free(logs);
+}
+
 /* What was read can be written and is the same then. */
 static void write_again(const void *bytes, size_t n, struct join_budget *budget)
 {
     struct partial *partial, *same;
     struct join *join = load(bytes, n, budget, &partial), *again;
-    struct jp_logwalk walk = {0};
+    struct stuck_evidence *hangs;
     uint64_t records;
     char *text = NULL;
-    size_t len = 0;
+    size_t len = 0, n_hangs = 0;
     FILE *f;
 
     if (!join || budget->journal_off) {
@@ -99,9 +163,14 @@ static void write_again(const void *bytes, size_t n, struct join_budget *budget)
     }
     join_sort_strays(join);
     records = join->coll_records;
+    hangs = load_hangs(bytes, n, &n_hangs);
     f = open_memstream(&text, &len);
-    if (!f || partial_write(f, join, &walk, 0, NULL, NULL) < 0 || fclose(f))
+    if (!f || !hangs)
         abort();
+    write_files(f, join, partial, hangs);
+    if (fclose(f))
+        abort();
+    partial_free_hangs(hangs, n_hangs);
     join_destroy(join);
     partial_close(partial);
     budget->used = budget->journal_used = 0;
@@ -122,6 +191,7 @@ static void try_bytes(const void *bytes, size_t n)
         abort();
     join = load(bytes, n, &budget, &partial);
     if (join) {
+        judge(bytes, n);
         join_sort_strays(join);
         if (join_merge(into, join) == JOIN_OK) {
             join_sort_strays(into);
