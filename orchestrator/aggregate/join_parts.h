@@ -39,6 +39,8 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
 /* Frees a lane, a series' blocks, and gives back what they took. */
 void join_lane_free(struct join *join, struct join_lane *lane);
 void join_series_empty(struct join *join, struct join_series *series);
+/* Order of operations and then of ranks; 0: said twice. */
+int join_stray_order(const struct join_stray *x, const struct join_stray *y);
 /* Each 0 or -1. */
 /* The file being read has records of the member. */
 int join_touch(struct join *join, struct join_member *member);

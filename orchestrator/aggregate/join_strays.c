@@ -27,8 +27,7 @@ static int compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Order of operations and then of ranks; 0: said twice. */
-static int by_operation(const struct join_stray *x, const struct join_stray *y)
+int join_stray_order(const struct join_stray *x, const struct join_stray *y)
 {
     int order = compare(x->comm, y->comm);
 
@@ -44,7 +43,7 @@ static int by_operation(const struct join_stray *x, const struct join_stray *y)
 static int by_arrival(const void *a, const void *b)
 {
     const struct join_stray *x = a, *y = b;
-    int order = by_operation(x, y);
+    int order = join_stray_order(x, y);
 
     return order ? order : compare(x->seq, y->seq);
 }
@@ -76,7 +75,7 @@ void join_sort_strays(struct join *join)
     for (size_t i = 0; i < join->n_strays; i++) {
         struct join_stray *stray = &join->strays[i];
 
-        if (kept && by_operation(&join->strays[kept - 1], stray) == 0)
+        if (kept && join_stray_order(&join->strays[kept - 1], stray) == 0)
             take_back(join, stray);
         else
             join->strays[kept++] = *stray;

@@ -219,6 +219,14 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
     return false;
 }
 
+/* They are sorted, and none is said twice. */
+static bool is_next(const struct join *join, const struct join_stray *stray)
+{
+    size_t n = join->n_strays;
+
+    return !n || join_stray_order(&join->strays[n - 1], stray) < 0;
+}
+
 static int get_stray(struct partial_in *r)
 {
     uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
@@ -254,7 +262,7 @@ static int get_stray(struct partial_in *r)
                                 .seq = r->join->n_strays};
     join_row_fill(&stray.row, &record);
     join_stamp_fill(&stray.stamp, &record);
-    if (!has_row(r, &stray) || join_stray_add(r->join, &stray) < 0)
+    if (!is_next(r->join, &stray) || !has_row(r, &stray) || join_stray_add(r->join, &stray) < 0)
         return -1;
     member->records++;
     r->join->comms[member->comm]->records++;
