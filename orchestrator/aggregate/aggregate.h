@@ -142,6 +142,18 @@ struct jp_p2p {
     double busbw_mean;
 };
 
+/* The same between two hosts, over all communicators and pairs of ranks; sorted
+ * by (src_host, dst_host, function). A rank's host is that of its own records:
+ * "" where it has none. Borrowed from the result's hosts. */
+struct jp_p2p_node {
+    const char *src_host, *dst_host;
+    const char *func;
+    uint64_t pairs; /* of ranks of a communicator */
+    uint64_t count, bytes, exec_us;
+    uint64_t n_busbw; /* records with a bandwidth; 0: no mean */
+    double busbw_mean;
+};
+
 /* Operations of one communicator and function in one slice of time (by
  * dump_min_us); at most 200 slices of equal length; sorted by (t0, comm,
  * coll). */
@@ -274,6 +286,10 @@ struct jp_result {
     size_t n_ops;
     struct jp_p2p *p2p;
     size_t n_p2p;
+    struct jp_p2p_node *p2p_nodes;
+    size_t n_p2p_nodes;
+    char **hosts; /* sorted; none without p2p_nodes */
+    size_t n_hosts;
     struct jp_window *windows;
     size_t n_windows;
     struct jp_quality quality;

@@ -36,6 +36,10 @@ void result_destroy(struct jp_result *r)
     free(r->cells);
     ops_destroy(r->ops);
     free(r->p2p);
+    for (size_t i = 0; i < r->n_hosts; i++)
+        free(r->hosts[i]);
+    free(r->hosts);
+    free(r->p2p_nodes);
     free(r->windows);
     free(r);
 }

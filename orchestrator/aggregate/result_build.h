@@ -1,7 +1,8 @@
 /* result_build.h - from a finished join to a struct jp_result: for result_*.c
  * and aggregate.c only.
  *
- * Called in this order: comms, ranks, ops, cells, windows, p2p, quality, hang.
+ * Called in this order: comms, ranks, ops, cells, windows, p2p, p2p_nodes,
+ * quality, hang.
  * Each returns 0, or -1 without memory; what is made so far is in build->result.
  * Communicators that are still open are closed first (join_close.h).
  */
@@ -38,6 +39,7 @@ int result_ops(struct build *build);
 int result_cells(struct build *build);
 int result_windows(struct build *build);
 int result_p2p(struct build *build);
+int result_p2p_nodes(struct build *build);
 int result_quality(struct build *build);
 int result_hang(struct build *build);
 

@@ -20,6 +20,10 @@ const struct jp_html_section html_sections[] = {
      "Most data first. AlltoAll, Gather and Scatter appear here too, as NCCL "
      "makes them of Send and Recv.",
      false, html_p2p_present, html_p2p_put},
+    {"p2p-hosts", "Send and Recv between hosts",
+     "Most data first. Each message may stand twice, as its sender and its "
+     "receiver recorded it; with both one host it stayed within.",
+     false, html_p2p_nodes_present, html_p2p_nodes_put},
     {"settings", "Settings", NULL, false, html_settings_present,
      html_settings_put},
     {"environment", "Environment set for the tasks", NULL, false,

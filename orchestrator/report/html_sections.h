@@ -35,8 +35,9 @@ html_put html_job_put;
 html_put html_files_put;
 
 html_present html_comms_present, html_cells_present, html_ranks_present,
-    html_p2p_present;
-html_put html_comms_put, html_cells_put, html_ranks_put, html_p2p_put;
+    html_p2p_present, html_p2p_nodes_present;
+html_put html_comms_put, html_cells_put, html_ranks_put, html_p2p_put,
+    html_p2p_nodes_put;
 
 html_present html_settings_present, html_env_present;
 html_put html_settings_put, html_env_put;

@@ -278,3 +278,52 @@ int html_p2p_put(const struct jp_report *report, FILE *out)
     rows_fini(&rows);
     return 0;
 }
+
+static void node_pair_row(FILE *out, const struct jp_p2p_node *p, double full)
+{
+    html_out_row(out);
+    html_out_cell(out, *p->src_host ? p->src_host : "unknown");
+    html_out_cell(out, *p->dst_host ? p->dst_host : "unknown");
+    html_out_cell(out, p->func);
+    put_count(out, p->pairs);
+    put_count(out, p->count);
+    html_out_bar(out, FIG_BYTES(p->bytes), (double) p->bytes,
+                 (double) p->bytes / full);
+    put_us(out, (double) p->exec_us);
+    put_gbs(out, p->n_busbw ? p->busbw_mean : NAN);
+    html_out_row_end(out);
+}
+
+bool html_p2p_nodes_present(const struct jp_report *report)
+{
+    return report->result && report->result->n_p2p_nodes;
+}
+
+int html_p2p_nodes_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_result *result = report->result;
+    static const struct jp_html_column columns[] = {
+        {"From host", "of the ranks' own records", false},
+        {"To host", NULL, false},
+        {"Recorded by", "Send: by the sender, Recv: by the receiver", false},
+        {"Pairs", "of ranks", true},
+        {"Count", NULL, true},
+        {"Data", NULL, true},
+        {"Time", "sum", true},
+        {"GB/s mean", "bus bandwidth over the records", true},
+    };
+    struct jp_rows rows;
+    double full;
+
+    if (rows_pick(result, result->n_p2p_nodes, MAX_ROWS, rows_p2p_node_bytes,
+                  true, &rows) < 0)
+        return -1;
+    full = full_bar(result, &rows, rows_p2p_node_bytes);
+    html_out_table(out, columns, COLUMNS(columns), true);
+    for (size_t i = 0; i < rows.n; i++)
+        node_pair_row(out, &result->p2p_nodes[rows.index[i]], full);
+    html_out_table_end(out, COLUMNS(columns), rows.left_out,
+                       "csv/p2p_nodes.csv");
+    rows_fini(&rows);
+    return 0;
+}

@@ -156,6 +156,35 @@ static json_t *pair_row(struct jp_json *j, const struct jp_result *result,
     return row;
 }
 
+static void put_host(struct jp_json *j, json_t *row, const char *key,
+                     const char *host)
+{
+    if (*host)
+        json_out_text(j, row, key, host);
+    else
+        json_out_null(j, row, key);
+}
+
+static json_t *node_pair_row(struct jp_json *j, const struct jp_result *result,
+                             size_t i)
+{
+    const struct jp_p2p_node *pair = &result->p2p_nodes[i];
+    json_t *row = json_out_object(j);
+
+    put_host(j, row, "src_host", pair->src_host);
+    put_host(j, row, "dst_host", pair->dst_host);
+    json_out_text(j, row, "func", pair->func);
+    json_out_count(j, row, "pairs", pair->pairs);
+    json_out_count(j, row, "count", pair->count);
+    json_out_count(j, row, "bytes", pair->bytes);
+    json_out_count(j, row, "exec_us", pair->exec_us);
+    if (pair->n_busbw)
+        json_out_real(j, row, "busbw_gbs", pair->busbw_mean);
+    else
+        json_out_null(j, row, "busbw_gbs");
+    return row;
+}
+
 /* The bounds together keep summary.json under about 20 MB.
  * One table: its name, its bound, how a row is weighed and made. */
 struct table {
@@ -174,6 +203,9 @@ static const struct table windows_table = {"windows", 10000, rows_window_time,
                                            window_row};
 static const struct table pairs_table = {"pairs", 10000, rows_p2p_bytes,
                                          pair_row};
+
+static const struct table node_pairs_table = {
+    "node_pairs", 10000, rows_p2p_node_bytes, node_pair_row};
 
 /* Where tables go. */
 struct target {
@@ -214,6 +246,7 @@ static json_t *p2p_object(const struct target *t)
     json_out_count(t->json, object, "records", count);
     json_out_count(t->json, object, "bytes", bytes);
     put_table(t, object, &pairs_table, t->result->n_p2p);
+    put_table(t, object, &node_pairs_table, t->result->n_p2p_nodes);
     return object;
 }
 

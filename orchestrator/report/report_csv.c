@@ -206,6 +206,26 @@ static void p2p(struct jp_csv *csv, const struct jp_result *r)
     }
 }
 
+static void p2p_nodes(struct jp_csv *csv, const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_p2p_nodes; i++) {
+        const struct jp_p2p_node *p = &r->p2p_nodes[i];
+
+        csv_out_text(csv, p->src_host);
+        csv_out_text(csv, p->dst_host);
+        csv_out_text(csv, p->func);
+        csv_out_count(csv, p->pairs);
+        csv_out_count(csv, p->count);
+        csv_out_count(csv, p->bytes);
+        csv_out_count(csv, p->exec_us);
+        if (p->n_busbw)
+            csv_out_real(csv, p->busbw_mean);
+        else
+            csv_out_empty(csv);
+        csv_out_end(csv);
+    }
+}
+
 static void windows(struct jp_csv *csv, const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_windows; i++) {
@@ -306,6 +326,8 @@ static const struct sheet {
      "dump_max_us,exec_second_us,starts,start_first_us,start_last_us,end_us",
      ops},
     {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p},
+    {"p2p_nodes", "src_host,dst_host,func,pairs,count,bytes,exec_us,mean",
+     p2p_nodes},
     {"windows", "t0_us,t1_us,comm,comm_name,coll,ops,bytes,time_us,mean",
      windows},
     {"quality", "item,value,note", NULL},

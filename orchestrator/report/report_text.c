@@ -20,6 +20,7 @@
 #define MAX_COMMS 20
 #define MAX_CELLS 40
 #define MAX_RANKS 10
+#define MAX_NODE_PAIRS 10
 #define MAX_NOTES 10
 
 /* Cleaned and short enough for a column; lives until the block's end. */
@@ -211,6 +212,34 @@ static int put_ranks(FILE *out, const struct jp_result *r)
     return 0;
 }
 
+static void put_node_pair(FILE *out, const struct jp_p2p_node *p)
+{
+    text_out_line(out, "  %-24s %-24s %-5s %7s %9s %9s %7s",
+                  COLUMN(*p->src_host ? p->src_host : "unknown", 24),
+                  COLUMN(*p->dst_host ? p->dst_host : "unknown", 24), p->func,
+                  FIG_COUNT(p->pairs), FIG_COUNT(p->count), FIG_BYTES(p->bytes),
+                  p->n_busbw ? FIG_GBS(p->busbw_mean) : "-");
+}
+
+static int put_node_pairs(FILE *out, const struct jp_result *r)
+{
+    struct jp_rows rows;
+
+    if (rows_pick(r, r->n_p2p_nodes, MAX_NODE_PAIRS, rows_p2p_node_bytes, true,
+                  &rows) < 0)
+        return -1;
+    fputc('\n', out);
+    text_out_line(out, "Send and Recv between hosts, most data first (each by "
+                       "the side that recorded it)");
+    text_out_line(out, "  %-24s %-24s %-5s %7s %9s %9s %7s", "from", "to", "by",
+                  "pairs", "count", "data", "GB/s");
+    for (size_t i = 0; i < rows.n; i++)
+        put_node_pair(out, &r->p2p_nodes[rows.index[i]]);
+    put_left_out(out, rows.left_out, "csv/p2p_nodes.csv");
+    rows_fini(&rows);
+    return 0;
+}
+
 int report_write_text(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
@@ -222,7 +251,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_quality(out, report);
     if ((r && r->n_comms && put_comms(out, r) < 0) ||
         (r && r->n_cells && put_cells(out, r) < 0) ||
-        (r && r->n_ranks && put_ranks(out, r) < 0))
+        (r && r->n_ranks && put_ranks(out, r) < 0) ||
+        (r && r->n_p2p_nodes && put_node_pairs(out, r) < 0))
         return error_set(err, "out of memory");
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",

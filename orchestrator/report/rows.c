@@ -26,6 +26,11 @@ double rows_p2p_bytes(const struct jp_result *result, size_t row)
     return (double) result->p2p[row].bytes;
 }
 
+double rows_p2p_node_bytes(const struct jp_result *result, size_t row)
+{
+    return (double) result->p2p_nodes[row].bytes;
+}
+
 double rows_window_time(const struct jp_result *result, size_t row)
 {
     return (double) result->windows[row].time_us;

@@ -19,6 +19,7 @@ jp_row_weight rows_comm_time;   /* longest ranks' time, us */
 jp_row_weight rows_cell_time;   /* operations x mean longest time, us */
 jp_row_weight rows_rank_caused; /* what others waited for it, us */
 jp_row_weight rows_p2p_bytes;
+jp_row_weight rows_p2p_node_bytes;
 jp_row_weight rows_window_time;
 
 struct jp_rows {

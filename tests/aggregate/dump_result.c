@@ -111,6 +111,14 @@ static void print_tables(const struct jp_result *r)
                p->comm, p->src, p->dst, p->func, p->count, p->bytes, p->exec_us,
                p->busbw_mean);
     }
+    for (size_t i = 0; i < r->n_p2p_nodes; i++) {
+        const struct jp_p2p_node *p = &r->p2p_nodes[i];
+
+        printf("p2p hosts \"%s\">\"%s\" %s %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %" PRIu64 " %.12g\n",
+               p->src_host, p->dst_host, p->func, p->pairs, p->count, p->bytes,
+               p->exec_us, p->n_busbw, p->busbw_mean);
+    }
     for (size_t i = 0; i < r->n_windows; i++) {
         const struct jp_window *w = &r->windows[i];
 

@@ -38,8 +38,8 @@ static void check(const struct jp_result *r)
 static void finish(struct join *join, const struct partial *partial)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,   result_ranks, result_ops,     result_cells,
-        result_windows, result_p2p,   result_quality,
+        result_comms,   result_ranks, result_ops,       result_cells,
+        result_windows, result_p2p,   result_p2p_nodes, result_quality,
     };
     size_t n = partial->n_files;
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));

@@ -9,8 +9,6 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
 
-#define NODES 4
-#define GPUS 8
 #define START_US UINT64_C(1795251741000000)
 
 void *fixture_keep(struct fixture *f, void *p)
@@ -20,7 +18,7 @@ void *fixture_keep(struct fixture *f, void *p)
     return f->kept[f->n_kept++] = p;
 }
 
-void *fixture_keep_array(struct fixture *f, size_t n, size_t size)
+void *fixture_array(struct fixture *f, size_t n, size_t size)
 {
     return fixture_keep(f, calloc(n ? n : 1, size));
 }
@@ -53,9 +51,9 @@ static void make_settings(struct fixture *f)
         {(char *) "min_size", (char *) "0", (char *) "default", (char *) "",
          (char *) "every operation counts for sequence numbers"},
     };
-    struct jp_envvar *env = fixture_keep_array(f, 2, sizeof(*env));
+    struct jp_envvar *env = fixture_array(f, 2, sizeof(*env));
 
-    f->conf.settings = fixture_keep_array(f, 5, sizeof(settings[0]));
+    f->conf.settings = fixture_array(f, 5, sizeof(settings[0]));
     memcpy(f->conf.settings, settings, sizeof(settings));
     f->conf.n_settings = 5;
     env[0].name = fixture_text(f, "NCCL_PROFILER_PLUGIN");
@@ -104,7 +102,7 @@ static void make_nodes(struct fixture *f, uint32_t nodes, uint32_t tasks)
     all->step_nodes = nodes;
     all->step_tasks = tasks;
     all->step_nodelist = number(f, "gpu-node-[0310-%04u]", 309 + nodes);
-    all->nodes = fixture_keep_array(f, nodes, sizeof(*all->nodes));
+    all->nodes = fixture_array(f, nodes, sizeof(*all->nodes));
     all->n_nodes = nodes;
     for (uint32_t i = 0; i < nodes; i++) {
         struct jp_node *node = &all->nodes[i];
@@ -116,7 +114,7 @@ static void make_nodes(struct fixture *f, uint32_t nodes, uint32_t tasks)
         node->nodeid = i;
         node->component = 48213;
         node->finished = node->complete = true;
-        node->files = GPUS;
+        node->files = FIXTURE_GPUS;
     }
 }
 
@@ -143,10 +141,10 @@ static void make_comm(struct fixture *f, size_t at, enum jp_comm_type type,
     c->type = type;
     c->n_ranks = c->ranks_seen = n_ranks;
     c->nnodes = nodes;
-    c->hosts = fixture_keep_array(f, NODES, sizeof(char *));
+    c->hosts = fixture_array(f, FIXTURE_NODES, sizeof(char *));
     c->n_hosts = nodes;
     for (uint32_t i = 0; i < nodes; i++)
-        c->hosts[i] = f->nodes.nodes[(at + i) % NODES].name;
+        c->hosts[i] = f->nodes.nodes[(at + i) % FIXTURE_NODES].name;
     c->ops = c->ops_complete = 400;
     c->records = 400 * n_ranks;
     c->bytes = 400ULL * (64 << 20);
@@ -161,18 +159,20 @@ static void make_comms(struct fixture *f)
 {
     char name[16];
 
-    f->result.n_comms = NODES + GPUS + 1;
+    f->result.n_comms = FIXTURE_NODES + FIXTURE_GPUS + 1;
     f->result.comms =
-        fixture_keep_array(f, f->result.n_comms, sizeof(struct jp_comm));
-    for (unsigned i = 0; i < NODES; i++) {
+        fixture_array(f, f->result.n_comms, sizeof(struct jp_comm));
+    for (unsigned i = 0; i < FIXTURE_NODES; i++) {
         snprintf(name, sizeof(name), "TP%u", i);
-        make_comm(f, i, JP_COMM_NVLINK_ONLY, name, GPUS, 1);
+        make_comm(f, i, JP_COMM_NVLINK_ONLY, name, FIXTURE_GPUS, 1);
     }
-    for (unsigned i = 0; i < GPUS; i++) {
+    for (unsigned i = 0; i < FIXTURE_GPUS; i++) {
         snprintf(name, sizeof(name), "DP%u", i);
-        make_comm(f, NODES + i, JP_COMM_HCA_ONLY, name, NODES, NODES);
+        make_comm(f, FIXTURE_NODES + i, JP_COMM_HCA_ONLY, name, FIXTURE_NODES,
+                  FIXTURE_NODES);
     }
-    make_comm(f, NODES + GPUS, JP_COMM_MIXED, "", NODES * GPUS, NODES);
+    make_comm(f, FIXTURE_NODES + FIXTURE_GPUS, JP_COMM_MIXED, "",
+              FIXTURE_NODES * FIXTURE_GPUS, FIXTURE_NODES);
 }
 
 static void make_ranks(struct fixture *f)
@@ -180,11 +180,11 @@ static void make_ranks(struct fixture *f)
     struct jp_result *r = &f->result;
     size_t n = 0;
 
-    r->ranks = fixture_keep_array(f, 1024, sizeof(*r->ranks));
+    r->ranks = fixture_array(f, 1024, sizeof(*r->ranks));
     for (size_t c = 0; c < r->n_comms; c++)
         for (uint32_t k = 0; k < r->comms[c].n_ranks; k++) {
             struct jp_rank *rank = &r->ranks[n++];
-            bool late = c == NODES + 3 && k == 2;
+            bool late = c == FIXTURE_NODES + 3 && k == 2;
 
             rank->comm = c;
             rank->rank = k;
@@ -217,7 +217,7 @@ static void make_cells(struct fixture *f)
     struct jp_result *r = &f->result;
     size_t n = 0;
 
-    r->cells = fixture_keep_array(f, 64, sizeof(*r->cells));
+    r->cells = fixture_array(f, 64, sizeof(*r->cells));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         for (unsigned k = 0; k < rows[i].n; k++) {
             struct jp_cell *c = &r->cells[n++];
@@ -273,38 +273,21 @@ void fixture_ops(struct fixture *f, bool hostile)
         abort();
 }
 
-static void make_p2p(struct fixture *f, uint32_t n)
-{
-    struct jp_result *r = &f->result;
-
-    r->p2p = fixture_keep_array(f, 2 * n, sizeof(*r->p2p));
-    r->n_p2p = 2 * n;
-    for (uint32_t i = 0; i < 2 * n; i++)
-        r->p2p[i] = (struct jp_p2p){.comm = r->n_comms - 1,
-                                    .src = i / 2,
-                                    .dst = (i / 2 + 8) % n,
-                                    .func = i % 2 ? "Send" : "Recv",
-                                    .count = 800,
-                                    .bytes = 800 << 20,
-                                    .exec_us = 800 * 90 + i,
-                                    .busbw_mean = 23.5 + i * 0.01};
-}
-
 static void make_windows(struct fixture *f)
 {
     struct jp_result *r = &f->result;
     size_t n = 0;
 
-    r->windows = fixture_keep_array(f, 600, sizeof(*r->windows));
+    r->windows = fixture_array(f, 600, sizeof(*r->windows));
     for (size_t t = 0; t < 60; t++)
         for (size_t c = 0; c < 6; c++) {
             struct jp_window *w = &r->windows[n++];
-            double peak = c < NODES ? 350 : 38;
+            double peak = c < FIXTURE_NODES ? 350 : 38;
 
             w->t0_us = START_US + t * 2000000;
             w->t1_us = w->t0_us + 2000000;
             w->comm = c;
-            w->coll = r->coll_names[c < NODES ? 0 : 1];
+            w->coll = r->coll_names[c < FIXTURE_NODES ? 0 : 1];
             w->ops = 7;
             w->bytes = 7 * 64 << 20;
             w->time_us = 7 * 440 + c;
@@ -324,7 +307,7 @@ static void make_quality(struct fixture *f)
     q->p2p_records = 51200;
     q->records = q->expected = q->coll_records + q->p2p_records;
     q->expected_kind = JP_EXPECT_COUNTED;
-    q->ranks_seen = q->ranks_expected = NODES * GPUS;
+    q->ranks_seen = q->ranks_expected = FIXTURE_NODES * FIXTURE_GPUS;
 }
 
 static void point(struct fixture *f)
@@ -349,9 +332,9 @@ void fixture_good(struct fixture *f)
                                         "ReduceScatter"};
 
     memset(f, 0, sizeof(*f));
-    make_job(f, NODES, NODES * GPUS);
-    make_nodes(f, NODES, NODES * GPUS);
-    f->result.coll_names = fixture_keep_array(f, 4, sizeof(char *));
+    make_job(f, FIXTURE_NODES, FIXTURE_NODES * FIXTURE_GPUS);
+    make_nodes(f, FIXTURE_NODES, FIXTURE_NODES * FIXTURE_GPUS);
+    f->result.coll_names = fixture_array(f, 4, sizeof(char *));
     f->result.n_coll_names = 4;
     for (size_t i = 0; i < 4; i++)
         f->result.coll_names[i] = fixture_text(f, names[i]);
@@ -359,7 +342,8 @@ void fixture_good(struct fixture *f)
     make_ranks(f);
     make_cells(f);
     fixture_ops(f, false);
-    make_p2p(f, NODES * GPUS);
+    fixture_p2p(f, FIXTURE_NODES * FIXTURE_GPUS);
+    fixture_p2p_nodes(f);
     make_windows(f);
     make_quality(f);
     point(f);
@@ -399,7 +383,7 @@ void fixture_incomplete(struct fixture *f)
         2, 118, fixture_text(f, "raw/gpu-node-0312/gpu-node-0312-pid4011.log")};
     q->bad[JP_BAD_LONG] = (struct jp_bad_lines){
         1, 7, fixture_text(f, "raw/gpu-node-0312/gpu-node-0312-pid4012.log")};
-    q->notes = fixture_keep_array(f, 2, sizeof(*q->notes));
+    q->notes = fixture_array(f, 2, sizeof(*q->notes));
     q->n_notes = 2;
     for (size_t i = 0; i < 2; i++) {
         q->notes[i].path = number(f,
@@ -408,7 +392,7 @@ void fixture_incomplete(struct fixture *f)
         q->notes[i].what = fixture_text(f, "cut last line");
     }
     f->nodes.n_nodes = 3;
-    f->nodes.missing = fixture_keep_array(f, 1, sizeof(char *));
+    f->nodes.missing = fixture_array(f, 1, sizeof(char *));
     f->nodes.missing[0] = fixture_text(f, "gpu-node-0313");
     f->nodes.n_missing = 1;
     f->nodes.tasks_failed = 8;
@@ -421,7 +405,7 @@ void fixture_many(struct fixture *f, size_t n)
     struct jp_rank *ranks;
 
     fixture_good(f);
-    ranks = fixture_keep_array(f, r->n_ranks + n, sizeof(*ranks));
+    ranks = fixture_array(f, r->n_ranks + n, sizeof(*ranks));
     memcpy(ranks, r->ranks, r->n_ranks * sizeof(*ranks));
     for (size_t i = 0; i < n; i++) {
         ranks[r->n_ranks + i] = r->ranks[r->n_ranks - 1];
@@ -430,7 +414,7 @@ void fixture_many(struct fixture *f, size_t n)
     }
     r->ranks = ranks;
     r->n_ranks += n;
-    make_p2p(f, (uint32_t) n);
+    fixture_p2p(f, (uint32_t) n);
 }
 
 void fixture_fini(struct fixture *f)

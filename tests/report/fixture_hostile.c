@@ -60,9 +60,11 @@ void fixture_hostile(struct fixture *f)
         r->windows[i].coll = hostile;
     for (size_t i = 0; i < r->n_p2p; i++)
         r->p2p[i].func = hostile;
+    r->p2p_nodes[0].src_host = hostile;
+    r->p2p_nodes[1].dst_host = make_long(f);
     make_numbers_hostile(r);
     r->quality.cut_files = 1;
-    r->quality.notes = fixture_keep_array(f, 1, sizeof(*r->quality.notes));
+    r->quality.notes = fixture_array(f, 1, sizeof(*r->quality.notes));
     r->quality.notes[0].path = r->quality.notes[0].what = hostile;
     r->quality.n_notes = 1;
     fixture_judge(f, true);

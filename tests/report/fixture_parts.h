@@ -1,4 +1,4 @@
-/* fixture_parts.h - what the makers of fixtures share. */
+/* fixture_parts.h - what the makers of fixtures share; for fixture*.c only. */
 #ifndef JP_TESTS_REPORT_FIXTURE_PARTS_H
 #define JP_TESTS_REPORT_FIXTURE_PARTS_H
 
@@ -6,12 +6,21 @@
 
 #include "tests/report/fixture.h"
 
-/* All of these are freed by fixture_fini; none returns NULL. */
+#define FIXTURE_NODES 4
+#define FIXTURE_GPUS 8
+
+/* Takes p over until fixture_fini. None of these returns NULL. */
 void *fixture_keep(struct fixture *f, void *p);
-void *fixture_keep_array(struct fixture *f, size_t n, size_t size);
+/* Zeroed. */
+void *fixture_array(struct fixture *f, size_t n, size_t size);
 char *fixture_text(struct fixture *f, const char *s);
 
 /* hostile: the first one's indices point nowhere. */
 void fixture_ops(struct fixture *f, bool hostile);
+/* n ranks, each to the eighth behind it. */
+void fixture_p2p(struct fixture *f, uint32_t n);
+/* Every host to the next; the first also to one that is not known, without a
+ * bandwidth. */
+void fixture_p2p_nodes(struct fixture *f);
 
 #endif

@@ -235,8 +235,10 @@ static void test_csv(void **state)
         const char *name;
         size_t lines;
     } sheets[] = {
-        {"csv/cells.csv", 27}, {"csv/comms.csv", 14}, {"csv/ranks.csv", 97},
-        {"csv/ops.csv", 5601}, {"csv/p2p.csv", 65},   {"csv/windows.csv", 361},
+        {"csv/cells.csv", 27},    {"csv/comms.csv", 14},
+        {"csv/ranks.csv", 97},    {"csv/ops.csv", 5601},
+        {"csv/p2p.csv", 65},      {"csv/windows.csv", 361},
+        {"csv/p2p_nodes.csv", 9},
     };
     char *text;
 
@@ -254,6 +256,13 @@ static void test_csv(void **state)
     free(text);
     text = file_of("csv/ops.csv");
     assert_non_null(strstr(text, ",38.000001,37,39,"));
+    free(text);
+    text = file_of("csv/p2p_nodes.csv"); /* nobody knows: empty */
+    assert_non_null(strstr(text, ",,Recv,8,6400,6710886400,576000,\n"));
+    assert_non_null(strstr(text, ",Send,8,6400,6710886403,576000,23.5\n"));
+    free(text);
+    text = file_of("summary.txt");
+    assert_non_null(strstr(text, "\nSend and Recv between hosts, most data "));
     free(text);
     text = file_of("csv/quality.csv");
     assert_non_null(strstr(text, "\ncoverage,1,counted\n"));
