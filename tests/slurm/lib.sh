@@ -150,7 +150,7 @@ same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
     again=$(mktemp -d "$WORK/again.XXXXXX")
     "$JOBPROF" aggregate -q --output "$again" "$dir/raw" >/dev/null 2>"$again/err" ||
         case $? in 3 | 4) ;; *) cat "$again/err" >&2; return 1 ;; esac
-    for f in cells comms ranks ops p2p windows; do
+    for f in cells comms ranks ops p2p p2p_nodes windows; do
         cmp "$dir/csv/$f.csv" "$again/csv/$f.csv" >&2 || return
     done
     # the step knows of nodes and tasks besides, a plain folder does not; its
@@ -159,6 +159,29 @@ same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
     grep -vE '^(nodes|tasks|ranks_expected)' "$again/csv/quality.csv" |
         sed "s#^note,,$dir/#note,,#" |
         diff - "$again/a" >&2
+}
+
+# same_without_partials STEPDIR N: the report was made from N nodes' partials, and
+# one by hand without them says the same.
+same_without_partials() {
+    local dir=$1 before
+    grep -q ", $2 partials" "$dir/log.txt" ||
+        fail "not $2 partials: $(cat "$dir/log.txt")" || return
+    before=$(mktemp -d "$WORK/before.XXXXXX")
+    cp -r "$dir/csv" "$dir/summary.json" "$before" && rm "$dir"/nodes/*/partial.jpp
+    "$JOBPROF" report "$dir" >"$before/out" 2>&1
+    tail -n 1 "$dir/log.txt" | grep -q ', 0 partials' ||
+        fail "no second report: $(cat "$before/out" "$dir/log.txt")" || return
+    diff -r "$before/csv" "$dir/csv" >&2 || return
+    "$PYTHON" - "$before/summary.json" "$dir/summary.json" <<'PY' >&2
+import json, sys
+docs = [json.load(open(path)) for path in sys.argv[1:]]
+for d in docs: # when and how it was made
+    del d["written_us"], d["analysis_us"], d["generator"], d["quality"]["partial_nodes"]
+for key in docs[0].keys() | docs[1].keys():
+    if docs[0].get(key) != docs[1].get(key):
+        sys.exit(f"{key}: {docs[0].get(key)} is not {docs[1].get(key)}")
+PY
 }
 
 json() { # json FILE EXPRESSION: python expression over d
