@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "orchestrator/ingest/recfile.h"
+
 static const struct {
     const char *func;
     enum bandwidth_rule rule;
@@ -22,9 +24,13 @@ static const struct {
 
 enum bandwidth_rule bandwidth_find(const char *func)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (!strcmp(rows[i].func, func))
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t n = strlen(rows[i].func);
+
+        if (!strncmp(rows[i].func, func, n) &&
+            (!func[n] || !strcmp(func + n, RECFILE_CE)))
             return rows[i].rule;
+    }
     return BANDWIDTH_NONE;
 }
 

@@ -23,7 +23,8 @@ enum bandwidth_rule {
     BANDWIDTH_ALL_REDUCE
 };
 
-/* The function's row of the table; unknown names are "any other". */
+/* The function's row of the table; the copy engines' "AllGather-CE" is in that
+ * of AllGather; unknown names are "any other". */
 enum bandwidth_rule bandwidth_find(const char *func);
 
 struct bandwidth {

@@ -1,6 +1,7 @@
 /* tracefile.c - turn a trace's operations into records. */
 #include "orchestrator/ingest/tracefile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,16 +119,18 @@ void tracefile_close(struct jp_tracefile *file)
 static void watch(struct jp_tracefile *file, const struct trace_op *op)
 {
     struct tracefile_series *s = file->series, *end = s + file->n_series;
+    /* the copy engines' functions are numbered together */
+    const char *func = op->ce ? RECFILE_CE : op->func;
 
     while (s < end &&
-           (s->comm_hash != op->comm_hash || strcmp(s->func, op->func) != 0))
+           (s->comm_hash != op->comm_hash || strcmp(s->func, func) != 0))
         s++;
     if (s == end) {
         if (file->n_series == TRACEFILE_SERIES)
             return;
         file->n_series++;
         *s = (struct tracefile_series){.comm_hash = op->comm_hash};
-        memcpy(s->func, op->func, strlen(op->func) + 1);
+        memcpy(s->func, func, strlen(func) + 1);
     }
     s->n++;
     if (op->seq > s->last)
@@ -157,11 +160,12 @@ static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
 /* Bounds that the join needs; NULL: they hold. */
 static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
 {
-    size_t len = strlen(op->func);
+    int len = snprintf(file->func, sizeof(file->func), "%s%s", op->func,
+                       op->ce ? RECFILE_CE : "");
 
-    if (!badkind_is_text(op->func, len))
+    if (!badkind_is_text(op->func, strlen(op->func)))
         return refuse(file, JP_BAD_BYTES, "bad function");
-    if (!inspector_good_word(op->func, len, INSPECTOR_MAX_FUNC) ||
+    if (!inspector_good_word(file->func, (size_t) len, INSPECTOR_MAX_FUNC) ||
         (op->p2p && strcmp(op->func, "Send") && strcmp(op->func, "Recv")))
         return refuse(file, JP_BAD_VALUE, "bad function");
     if (op->rank >= INSPECTOR_MAX_RANKS)
@@ -195,7 +199,7 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
     recfile_id(op->comm_hash, file->id);
     *out = (struct inspector_record){.id = {file->id, strlen(file->id)},
                                      .host = {file->host, file->host_len},
-                                     .func = {op->func, strlen(op->func)},
+                                     .func = {file->func, strlen(file->func)},
                                      .pid = op->pid,
                                      .sn = op->seq,
                                      .bytes = op->count * op->elem_bytes,

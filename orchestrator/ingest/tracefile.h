@@ -10,6 +10,8 @@
  *   launch makes it (raw/<node>/); else unknown.
  * - n_ranks and nnodes are 0, "not told": see join_guess_sizes. The bandwidth
  * is therefore bytes / time; the join gives it the factor of the size it finds.
+ * - function of a collective by the copy engines: "AllGather-CE", as recfile.h
+ *   has it.
  * - dump time: 0, unknown. Send and Recv have no number.
  */
 #ifndef JP_INGEST_TRACEFILE_H
@@ -42,8 +44,9 @@ struct jp_tracefile {
     bool named; /* the file's name has the next two */
     uint64_t name_hash, name_rank;
     char id[INSPECTOR_MAX_ID + 1];
-    const char *why; /* of the last TRACE_OP_BAD, constant */
-    enum jp_bad bad; /* its kind */
+    char func[TRACE_MAX_TEXT + 8]; /* of the last record */
+    const char *why;               /* of the last TRACE_OP_BAD, constant */
+    enum jp_bad bad;               /* its kind */
     uint64_t line;
     uint64_t records; /* good ones */
     uint64_t untimed; /* of these without a time */

@@ -29,6 +29,11 @@ static const struct {
     {K("nMaxChannels"), TRACE_CHANNELS, true},
     {K("StartGpuClk"), TRACE_START_CLK, true},
     {K("StopGpuClk"), TRACE_STOP_CLK, true},
+    {K("eventId"), TRACE_EVENT_ID, true},
+    {K("count"), TRACE_COUNT, true},
+    {K("datatype"), TRACE_DATATYPE, true},
+    {K("strategy"), TRACE_ALGORITHM, true},
+    {K("duration_gpu_us"), TRACE_GPU_US, true},
 };
 
 void trace_lex_init(struct trace_lex *lex, trace_fill *fill, void *arg)

@@ -40,6 +40,8 @@ enum trace_key {
     TRACE_CHANNELS, /* nChannels; nMaxChannels up to 2.26 */
     TRACE_START_CLK,
     TRACE_STOP_CLK,
+    TRACE_EVENT_ID, /* from here of CE_COLL */
+    TRACE_GPU_US,
     TRACE_N_KEYS
 };
 

@@ -145,6 +145,7 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
     uint64_t pid;
 
     *op = (struct trace_op){.p2p = is(f, TRACE_CAT, "P2P"),
+                            .ce = is(f, TRACE_CAT, "CE_COLL"),
                             .start_ns = time_ns(f),
                             .line = f->line,
                             .pid = -1};
@@ -160,7 +161,9 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
         return why;
     if (op->p2p && !number(f, TRACE_PEER, &op->peer))
         return refuse(r, kind_of(f, TRACE_PEER), "bad \"Peer\"");
-    if (!op->p2p && !number(f, TRACE_SEQ_NUM, &op->seq))
+    if (op->ce && !number(f, TRACE_EVENT_ID, &op->seq))
+        return refuse(r, kind_of(f, TRACE_EVENT_ID), "bad \"eventId\"");
+    if (!op->p2p && !op->ce && !number(f, TRACE_SEQ_NUM, &op->seq))
         return refuse(r, kind_of(f, TRACE_SEQ_NUM), "bad \"SeqNum\"");
     why = take_size(r, op);
     if (why)
@@ -226,6 +229,9 @@ static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
     op->kernels = c->kernels;
     if (!ended) {
         op->time = TRACE_TIME_NONE; /* its longest channel may be missing */
+    } else if (op->ce) {
+        op->time = c->ce_ns ? TRACE_TIME_GPU : TRACE_TIME_NONE;
+        op->exec_ns = c->ce_ns;
     } else if (c->gpu_timed) {
         op->time = TRACE_TIME_GPU;
         op->exec_ns = c->gpu_ns;
@@ -263,6 +269,32 @@ static void count_event(struct trace_reader *r)
         r->pools[i] += is(&r->fields, TRACE_CAT, categories[i]);
 }
 
+/* What a CE_COLL's "b" says of its time. */
+static uint64_t ce_time_ns(const struct trace_fields *f)
+{
+    uint64_t us;
+
+    return number(f, TRACE_GPU_US, &us) && us < UINT64_MAX / 1000 ? us * 1000
+                                                                  : 0;
+}
+
+static bool is_op(const struct trace_fields *f)
+{
+    return is(f, TRACE_CAT, "COLL") || is(f, TRACE_CAT, "P2P") ||
+           is(f, TRACE_CAT, "CE_COLL");
+}
+
+/* A part of the open operation. */
+static void take_child(struct trace_reader *r, bool begins)
+{
+    const struct trace_fields *f = &r->fields;
+
+    if (is(f, TRACE_CAT, "GPU"))
+        take_kernel(&r->children, f, begins);
+    else if (is(f, TRACE_CAT, "PROXY"))
+        take_proxy(&r->children, f, begins);
+}
+
 /* Takes the event in r->fields. True: *status is the caller's answer. An
  * operation that begins while another one is open closes that one. */
 static bool take_event(struct trace_reader *r, struct trace_op *out,
@@ -276,15 +308,15 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
 
     if (!begins && !ends)
         return false;
-    if (!is(f, TRACE_CAT, "COLL") && !is(f, TRACE_CAT, "P2P")) {
-        if (was_open && is(f, TRACE_CAT, "GPU"))
-            take_kernel(&r->children, f, begins);
-        else if (was_open && is(f, TRACE_CAT, "PROXY"))
-            take_proxy(&r->children, f, begins);
+    if (!is_op(f)) {
+        if (was_open)
+            take_child(r, begins);
         return false;
     }
     *status = TRACE_OP;
     if (ends) {
+        if (!time_ns(f))
+            r->children.ce_ns = 0;
         if (was_open)
             settle(r, true, out);
         return was_open;
@@ -294,7 +326,7 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
         settle(r, false, out);
     r->is_open = !why;
     r->op = next;
-    r->children = (struct trace_children){0};
+    r->children = (struct trace_children){.ce_ns = ce_time_ns(f)};
     if (why)
         *status = bad(r, why);
     r->bad_next = why && was_open; /* *out is answered first */

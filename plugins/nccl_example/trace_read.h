@@ -1,12 +1,25 @@
 /* trace_read.h - the operations in a trace of NVIDIA's example plugin.
  *
  * Source: print_event.c or .cc of NVIDIA/nccl's example plugin, 2.23 to 2.30.
- * An operation is a COLL or P2P event; KernelCh (category GPU) and ProxyOp
- * (PROXY) events between its "b" and its "e" are its own. All other categories
- * say nothing on operations and are passed over.
+ * An operation is a COLL, P2P or CE_COLL event; KernelCh (category GPU) and
+ * ProxyOp (PROXY) events between its "b" and its "e" are its own.
+ *
+ * CE_COLL is a collective of the copy engines (2.29 on). Its eventId counts
+ * those of the communicator that found room in the pool, over all functions,
+ * and stands for the sequence number that is not written; communicator and rank
+ * are in the file's name only. Its time is duration_gpu_us, once it has ended
+ * (an "e" with a time; what has not holds an old slot's). duration_cpu_us is
+ * not used: a thread that looks every 500 us has taken it.
+ *
+ * All other categories are passed over. CE_SYNC and CE_BATCH are parts of a
+ * CE_COLL's time. NET (SendGpuWait, SendWait, RecvWait ...), NET_IB and
+ * NET_SOCK are steps of many channels that overlap, so no sum of them is a part
+ * of the operation's time; jobprof's recorder adds such waits up where they
+ * happen.
  *
  * How long an operation took is told by the best that is there (`time`):
- *   TRACE_TIME_GPU    longest channel, StopGpuClk - StartGpuClk (ns)
+ *   TRACE_TIME_GPU    longest channel, StopGpuClk - StartGpuClk (ns); CE_COLL:
+ *                     duration_gpu_us
  *   TRACE_TIME_HOST   longest channel, KernelCh's "b" to "e"
  *   TRACE_TIME_PROXY  first ProxyOp's begin to the last one's end, where all
  *                     have ended
@@ -43,6 +56,7 @@ enum trace_pool {
 
 struct trace_op {
     bool p2p;      /* no seq then; peer is the other rank */
+    bool ce;       /* seq is the eventId */
     bool has_comm; /* comm_hash and rank; else only the file's name has them */
     bool ended;    /* its "e" was seen */
     char func[TRACE_MAX_TEXT + 1]; /* "AllReduce"; 2.23's "nccl" is taken off */
@@ -63,6 +77,7 @@ struct trace_op {
 struct trace_children {
     uint64_t kernel_begin_ns; /* of the open KernelCh; 0: none */
     uint64_t gpu_ns, host_ns; /* longest channel */
+    uint64_t ce_ns;           /* of a CE_COLL, if it has ended */
     uint32_t kernels, gpu_timed, host_timed;
     uint64_t proxy_first_ns, proxy_last_ns;
     uint32_t proxy_begun, proxy_ended;

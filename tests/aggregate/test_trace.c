@@ -61,7 +61,10 @@ static char *list(const char *bytes, size_t n, size_t step, bool *cut)
                     "%s %" PRIx64 ".%" PRIu64 " %s%" PRIu64 " %" PRIu64
                     " B, %" PRIu64 " ns %s %" PRIu32 "/%" PRIu32 "%s; %s/%s "
                     "%" PRIu64 " pid %" PRId64 " at %" PRIu64 "\n",
-                    op.func, op.comm_hash, op.rank, op.p2p ? "peer " : "#",
+                    op.func, op.comm_hash, op.rank,
+                    op.p2p  ? "peer "
+                    : op.ce ? "CE "
+                            : "#",
                     op.p2p ? op.peer : op.seq, op.count * op.elem_bytes,
                     op.exec_ns, time_name(op.time), op.kernels_timed,
                     op.kernels, op.ended ? "" : " open", op.algo, op.proto,
@@ -107,8 +110,14 @@ static const struct {
      "26980\n"},
     {"2.28.json", "AllReduce 5.0 #0 1048576 B, 29672 ns gpu 1/2; RING/SIMPLE 2 "
                   "pid 44 at 19310\n"},
-    {"2.30.json", "AllReduce 5.1 #0 1048576 B, 31672 ns gpu 1/2; RING/SIMPLE 2 "
-                  "pid 45 at 19310\n"},
+    {"2.30.json",
+     "AllReduce 5.1 #0 1048576 B, 31672 ns gpu 1/2; RING/SIMPLE 2 "
+     "pid 45 at 19310\n"
+     "AllGather 0.0 CE 0 64 B, 0 ns none 0/0; MC/ 0 pid 45 at 40000\n"},
+    {"ce_5_0.json",
+     "AllGather 0.0 CE 3 2097152 B, 812000 ns gpu 0/0; UC/ 0 pid 46 at 40500\n"
+     "AlltoAll 0.0 CE 4 4096 B, 0 ns none 0/0; MC/ 0 pid 46 at 0\n"
+     "AllReduce 5.0 #0 16 B, 1000 ns gpu 1/1; RING/LL 1 pid 46 at 50000\n"},
     {"host.json", "Broadcast 5.0 #2 40 B, 11375 ns host 1/2; RING/LL128 2 pid "
                   "46 at 19310\n"},
     {"keys.json", "NewColl fffffffffffffffe.4 #18446744073709551614 7 B, 5000 "
@@ -221,6 +230,9 @@ static void bad_events_leave_the_rest(void **state)
         {"[{\"cat\":\"P2P\",\"ph\":\"b\",\"name\":\"Send\"}]",
          "bad 1 bad \"Peer\"\n"},
         {"[[[[{}]]]]" BEGIN END "]", GOOD},
+        {"[{\"name\":\"A\",\"cat\":\"CE_COLL\",\"ph\":\"b\",\"args\":{"
+         "\"SeqNum\":1}}\n" BEGIN END "{}]",
+         "bad 1 bad \"eventId\"\n" GOOD},
     };
 
     (void) state;
@@ -329,6 +341,29 @@ static void names_tell_host_and_communicator(void **state)
     }
 }
 
+/* Communicator and rank from the name; numbered over all functions. */
+static void copy_engines_are_functions_of_their_own(void **state)
+{
+    struct inspector_record r;
+    struct jp_tracefile file;
+    size_t n;
+    char *text = fixture("ce_5_0.json", &n);
+
+    (void) state;
+    assert_int_equal(first(&file, text, "raw/n1/t_5_0.json", &r), TRACE_OP);
+    assert_int_equal(r.func.len, strlen("AllGather-CE"));
+    assert_memory_equal(r.func.text, "AllGather-CE", r.func.len);
+    assert_true(r.sn == 3 && r.exec_us == 812 && !r.exec_unknown && r.has_sn);
+    assert_int_equal(tracefile_next(&file, &r), TRACE_OP);
+    assert_memory_equal(r.func.text, "AlltoAll-CE", r.func.len);
+    assert_true(r.sn == 4 && r.exec_unknown);
+    assert_int_equal(tracefile_next(&file, &r), TRACE_OP);
+    assert_int_equal(tracefile_next(&file, &r), TRACE_OP_END);
+    assert_int_equal(tracefile_missing(&file), 3); /* 0, 1 and 2 */
+    tracefile_close(&file);
+    free(text);
+}
+
 static void bounds_hold(void **state)
 {
     static const char *const rows[] = {
@@ -370,6 +405,7 @@ int main(void)
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(probes_by_the_first_bytes),
         cmocka_unit_test(names_tell_host_and_communicator),
+        cmocka_unit_test(copy_engines_are_functions_of_their_own),
         cmocka_unit_test(bounds_hold),
     };
 
