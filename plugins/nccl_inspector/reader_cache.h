@@ -61,9 +61,10 @@ struct cache_late {
 };
 
 struct cache_tail {
-    uint32_t len, stamps_at; /* 0: holds no event_trace_ts */
-    struct stamps_map map;   /* from there on */
-    char text[CACHE_TAIL_BYTES];
+    uint32_t len, stamps_at;        /* 0: holds no event_trace_ts */
+    struct stamps_map map;          /* from there on */
+    char text[CACHE_TAIL_BYTES];    /* every digit a 0 */
+    uint8_t span[CACHE_TAIL_BYTES]; /* 9 where a digit stands, else 0 */
 };
 
 struct inspector_cache {

@@ -138,14 +138,19 @@ unsigned reader_keep_tail(struct inspector_cache *cache, const char *text,
     cache->next_tail = (i + 1) % CACHE_TAILS;
     if (cache->n_tails < CACHE_TAILS)
         cache->n_tails++;
-    memcpy(tail->text, text, len);
+    for (size_t k = 0; k < len; k++) {
+        bool digit = text[k] >= '0' && text[k] <= '9';
+
+        tail->text[k] = digit ? '0' : text[k];
+        tail->span[k] = digit ? 9 : 0;
+    }
     tail->len = (uint32_t) len;
     tail->stamps_at = 0;
     tail->map.n = 0;
-    stamps = reader_tail_stamps(tail->text, tail->text + len, &n);
+    stamps = reader_tail_stamps(text, text + len, &n);
     if (!stamps)
         return i;
-    tail->stamps_at = (uint32_t) (stamps - tail->text);
+    tail->stamps_at = (uint32_t) (stamps - text);
     reader_stamps_read(stamps, n, &tail->map);
     return i;
 }

@@ -99,35 +99,56 @@ struct likeness {
     size_t alike;     /* from there in the tail on, none is */
 };
 
+/* How many blocks' bytes of the text at p are like those of the tail at `at`;
+ * the last block may reach back, not behind `from`. */
+static size_t match_blocks(const struct cache_tail *tail, size_t at,
+                           const char *p, const char *end, size_t from)
+{
+    size_t start = at, left, back;
+
+    while (tail->len - at >= SWAR_BLOCK && end - p >= SWAR_BLOCK) {
+        if (swar_outside(p, tail->text + at, tail->span + at))
+            return at - start;
+        at += SWAR_BLOCK;
+        p += SWAR_BLOCK;
+    }
+    left = tail->len - at;
+    back = SWAR_BLOCK - left;
+    if (left && left <= SWAR_BLOCK && at - from >= back &&
+        (size_t) (end - p) >= left &&
+        !swar_outside(p - back, tail->text + at - back, tail->span + at - back))
+        at += left;
+    return at - start;
+}
+
 /* Whether the text at p is like the tail but for the digits of its numbers. */
 static bool match_tail(const struct cache_tail *tail, const char *p,
                        const char *end, struct likeness *like)
 {
-    const char *a = tail->text, *stop = a + tail->len;
+    const char *text = tail->text;
+    size_t at = 0, same;
 
     like->alike = 0;
     for (like->longer = 0;; ++like->longer) {
-        while (stop - a >= SWAR_BLOCK && end - p >= SWAR_BLOCK &&
-               !swar_unlike(a, p)) {
-            a += SWAR_BLOCK;
-            p += SWAR_BLOCK;
-        }
-        while (a < stop && p < end &&
-               (*a == *p || (is_digit(*a) && is_digit(*p)))) {
-            a++;
+        same = match_blocks(tail, at, p, end, like->alike);
+        at += same;
+        p += same;
+        while (at < tail->len && p < end &&
+               (text[at] == *p || (tail->span[at] && is_digit(*p)))) {
+            at++;
             p++;
         }
         like->next = p;
-        if (a == stop)
+        if (at == tail->len)
             return true;
-        if (p == end || a == tail->text || !is_digit(a[-1]) ||
-            !is_digit(p[-1]) || is_digit(*a) == is_digit(*p))
+        if (p == end || !at || !tail->span[at - 1] || !is_digit(p[-1]) ||
+            !tail->span[at] == !is_digit(*p))
             return false;
-        while (a < stop && is_digit(*a))
-            a++;
+        while (at < tail->len && tail->span[at])
+            at++;
         while (p < end && is_digit(*p))
             p++;
-        like->alike = (size_t) (a - tail->text);
+        like->alike = at;
     }
 }
 

@@ -32,23 +32,24 @@ static inline unsigned swar_first(uint64_t bits)
     return (unsigned) __builtin_ctzll(bits) / 8;
 }
 
-#define SWAR_BLOCK 32
+#define SWAR_BLOCK 64
 
-/* Whether a block of a and b differs anywhere where not both have a digit. The
+/* Whether any byte of a block is not among the span + 1 ones from least on. The
  * compiler makes of it what the machine has. */
-static inline bool swar_unlike(const char *a, const char *b)
+static inline bool swar_outside(const char *p, const char *least,
+                                const uint8_t *span)
 {
     typedef uint8_t bytes __attribute__((vector_size(16)));
     typedef uint64_t words __attribute__((vector_size(16)));
     words sum = {0, 0};
 
     for (unsigned i = 0; i < SWAR_BLOCK; i += sizeof(bytes)) {
-        bytes x, y;
+        bytes x, from, wide;
 
-        memcpy(&x, a + i, sizeof(x));
-        memcpy(&y, b + i, sizeof(y));
-        sum |= (words) ((bytes) (x != y) &
-                        ((bytes) ((x - '0') > 9) | (bytes) ((y - '0') > 9)));
+        memcpy(&x, p + i, sizeof(x));
+        memcpy(&from, least + i, sizeof(from));
+        memcpy(&wide, span + i, sizeof(wide));
+        sum |= (words) (bytes) (x - from > wide);
     }
     return (sum[0] | sum[1]) != 0;
 }
