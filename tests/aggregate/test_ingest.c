@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/ingest/gzcrc.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "tests/common/tempdir.h"
 
@@ -245,6 +246,26 @@ static void agrees_with_zlib(void **state)
     free(b);
 }
 
+static void sums_as_zlib_does(void **state)
+{
+    enum { MOST = 5000 };
+    unsigned char bytes[MOST + 16];
+    uint32_t random = 7, crc = 0;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        random = random * 1664525 + 1013904223;
+        bytes[i] = (unsigned char) (random >> 24);
+    }
+    for (size_t n = 0; n <= MOST; n += n < 300 ? 1 : 97)
+        for (size_t at = 0; at < 16; at += 5) {
+            uint32_t next = gzcrc(crc, bytes + at, n);
+
+            assert_int_equal(next, crc32(crc, bytes + at, (uInt) n));
+            crc = next;
+        }
+}
+
 /* 64 MiB of zeros in 64 KiB: given up long before the end. */
 static void stops_a_bomb(void **state)
 {
@@ -371,6 +392,7 @@ int main(void)
         cmocka_unit_test(reads_gzip),
         cmocka_unit_test(tells_damaged_gzip),
         cmocka_unit_test(agrees_with_zlib),
+        cmocka_unit_test(sums_as_zlib_does),
         cmocka_unit_test(stops_a_bomb),
         IN_DIR(opens_only_files),
         IN_DIR(ignores_growth),
