@@ -196,6 +196,29 @@ static void packed_says_the_same(void **state)
     free(packed.at);
 }
 
+/* A file that still grows, or whose writer was killed: what is whole. */
+static void every_prefix_counts(void **state)
+{
+    struct bytes b = make("n1", 1000, 100, NULL);
+    uint64_t before = 0;
+
+    for (size_t n = 0; n <= b.n; n += n == b.n       ? 1
+                                      : b.n - n < 97 ? b.n - n
+                                                     : 97) {
+        struct jp_result *r;
+
+        write_bytes(*state, "a.jpr", b.at, n);
+        r = run(*state);
+        assert_in_range(r->quality.records, before, 1000);
+        assert_int_equal(r->quality.damaged_blocks + r->quality.bad_lines, 0);
+        assert_int_equal(r->quality.cut_recordings, n > 0 && n < b.n);
+        before = r->quality.records;
+        result_destroy(r);
+    }
+    assert_int_equal(before, 1000);
+    free(b.at);
+}
+
 /* A damaged block costs its own operations, wherever it is. */
 static void damage_costs_a_block(void **state)
 {
@@ -267,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(bad_operations_by_kind),
         IN_DIR(packed_says_the_same),
+        IN_DIR(every_prefix_counts),
         IN_DIR(damage_costs_a_block),
         IN_DIR(odd_ends),
     };
