@@ -12,7 +12,8 @@
  * is therefore bytes / time; the join gives it the factor of the size it finds.
  * - function of a collective by the copy engines: "AllGather-CE", as recfile.h
  *   has it.
- * - dump time: 0, unknown. Send and Recv have no number.
+ * - dump time, start and end: 0, unknown, as ts have an origin of the process.
+ *   Send and Recv have no number.
  */
 #ifndef JP_INGEST_TRACEFILE_H
 #define JP_INGEST_TRACEFILE_H
