@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
 static const struct {
     const char *key, *text;
 } kinds[JP_BAD_KINDS] = {
@@ -26,44 +28,15 @@ const char *badkind_text(enum jp_bad kind)
     return kinds[kind].text;
 }
 
-/* Bytes of the UTF-8 character at p of which `left` are there; 0: it is none.
- */
-static size_t char_len(const unsigned char *p, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = *p < 0x80             ? 1
-               : (*p & 0xe0) == 0xc0 ? 2
-               : (*p & 0xf0) == 0xe0 ? 3
-               : (*p & 0xf8) == 0xf0 ? 4
-                                     : 0;
-    uint32_t code;
-
-    if (n < 2)
-        return n;
-    if (n > left)
-        return 0;
-    code = *p & (0x7fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3fu);
-    }
-    return code < least[n] || code > 0x10ffff ||
-                   (code >= 0xd800 && code < 0xe000)
-               ? 0
-               : n;
-}
-
 bool badkind_is_text(const char *bytes, size_t len)
 {
-    const unsigned char *p = (const unsigned char *) bytes;
-
     while (len) {
-        size_t n = char_len(p, len);
+        uint32_t c = 0;
+        size_t n = utf8_decode(bytes, len, &c);
 
-        if (!n || (*p < 0x20 && *p != '\t' && *p != '\r' && *p != '\n'))
+        if (!n || (c < 0x20 && c != '\t' && c != '\r' && c != '\n'))
             return false;
-        p += n;
+        bytes += n;
         len -= n;
     }
     return true;

@@ -5,30 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at s, its code point in *point; 0:
- * there is none. */
-static size_t decode(const unsigned char *s, uint32_t *point)
-{
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = *s < 0x80             ? 1
-               : (*s & 0xe0) == 0xc0 ? 2
-               : (*s & 0xf0) == 0xe0 ? 3
-               : (*s & 0xf8) == 0xf0 ? 4
-                                     : 0;
-
-    if (!n)
-        return 0;
-    *point = n == 1 ? *s : *s & (0x7fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        *point = *point << 6 | (s[i] & 0x3f);
-    }
-    if (*point < least[n] || *point > 0x10ffff ||
-        (*point >= 0xd800 && *point <= 0xdfff))
-        return 0;
-    return n;
-}
+#include "common/utf8.h"
 
 static bool is_harmless(uint32_t point)
 {
@@ -44,7 +21,7 @@ static bool is_harmless(uint32_t point)
 static size_t next_unit(const char *s, bool *plain)
 {
     uint32_t point = 0;
-    size_t n = decode((const unsigned char *) s, &point);
+    size_t n = utf8_decode(s, 4, &point);
 
     *plain = n && is_harmless(point);
     return n ? n : 1;

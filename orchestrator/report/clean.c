@@ -5,29 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/utf8.h"
+
 unsigned clean_utf8_char(const char *text, unsigned *code)
 {
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *s = (const unsigned char *) text;
-    unsigned len, c;
+    uint32_t point = 0;
+    size_t len = *text ? utf8_decode(text, 4, &point) : 0;
 
-    if (s[0] < 0x80) {
-        *code = s[0];
-        return s[0] ? 1 : 0;
-    }
-    len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc0 ? 2 : 0;
-    if (!len || s[0] > 0xf4)
-        return 0;
-    c = s[0] & (0x7f >> len);
-    for (unsigned i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) /* the NUL too */
-            return 0;
-        c = c << 6 | (s[i] & 0x3f);
-    }
-    if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-        return 0;
-    *code = c;
-    return len;
+    *code = point;
+    return (unsigned) len;
 }
 
 /* Characters that move the cursor, end a line or turn the text around. */

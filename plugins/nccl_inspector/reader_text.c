@@ -1,6 +1,8 @@
 /* reader_text.c - foreign JSON strings become clean UTF-8. */
 #include "plugins/nccl_inspector/reader_json.h"
 
+#include "common/utf8.h"
+
 static int hex4(const char *p, const char *end)
 {
     int v = 0;
@@ -44,32 +46,6 @@ static uint32_t unescape(const char **p, const char *end)
                : (uint32_t) hi;
 }
 
-/* Length of the valid UTF-8 character at p, 0 if it is none. */
-static size_t utf8_len(const char *p, const char *end)
-{
-    const unsigned char *u = (const unsigned char *) p;
-    size_t n = u[0] < 0x80             ? 1
-               : (u[0] & 0xe0) == 0xc0 ? 2
-               : (u[0] & 0xf0) == 0xe0 ? 3
-               : (u[0] & 0xf8) == 0xf0 ? 4
-                                       : 0;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t v;
-
-    if (n < 2 || (size_t) (end - p) < n)
-        return n == 1;
-    v = u[0] & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-        v = v << 6 | (u[i] & 0x3f);
-    }
-    return v < least[n] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000) ||
-                   (v >= 0x80 && v < 0xa0)
-               ? 0
-               : n;
-}
-
 static size_t put_utf8(uint32_t v, char out[4])
 {
     if (v < 0x80) {
@@ -105,8 +81,8 @@ static size_t clean_char(const char **p, const char *end, char out[4])
         v = unescape(p, end);
         return put_utf8(v >= 0x7f && v < 0xa0 ? '?' : v, out);
     }
-    n = utf8_len(*p, end);
-    if (!n || (unsigned char) **p < 0x20 || **p == 0x7f) {
+    n = utf8_decode(*p, (size_t) (end - *p), &v);
+    if (!n || v < 0x20 || (v >= 0x7f && v < 0xa0)) {
         ++*p;
         return put_utf8('?', out);
     }
