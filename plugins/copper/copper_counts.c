@@ -1,0 +1,276 @@
+/* copper_counts.c - read and cross-check a daemon's two tables of counters. */
+#include "plugins/copper/copper_counts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums of 43 counters of 32 bits, each widened with its sign, are either under
+ * 2^38 or within 2^38 of 2^64. */
+#define WRAPPED (UINT64_C(1) << 63)
+
+const char *const copper_metric_names[COPPER_N_METRICS] = {
+    "total_counted_fuse_operations",
+    "total_cache_hits",
+    "total_cache_misses",
+    "total_negative_results",
+    "estimated_cache_served_operations_saved_by_copper",
+    "metadata_enoent_ttl_stores",
+    "metadata_enoent_ttl_serves",
+    "metadata_enoent_ttl_expires",
+    "metadata_enoent_ttl_clears_on_success_or_non_enoent",
+    "estimated_repeated_metadata_lookups_avoided_by_ttl",
+    "total_measured_latency_seconds",
+};
+
+const char *const copper_op_names[COPPER_N_OPS + 1] = {
+    "access",   "bmap",       "chmod",       "chown",     "copy_file_range",
+    "create",   "destroy",    "ext_getattr", "fallocate", "flock",
+    "flush",    "fsync",      "fsyncdir",    "getattr",   "getxattr",
+    "init",     "ioctl",      "link",        "listxattr", "lock",
+    "lseek",    "mkdir",      "mknod",       "open",      "opendir",
+    "poll",     "read",       "read_buf",    "readdir",   "readlink",
+    "release",  "releasedir", "removexattr", "rename",    "rmdir",
+    "setxattr", "statfs",     "symlink",     "truncate",  "unlink",
+    "utimens",  "write",      "write_buf",   "(other)"};
+
+struct name {
+    const char *text;
+    size_t len;
+};
+
+static int by_name(const void *key, const void *element)
+{
+    const struct name *name = key;
+    const char *other = *(const char *const *) element;
+    size_t len = strlen(other);
+    int order = memcmp(name->text, other, len < name->len ? len : name->len);
+
+    return order ? order : name->len < len ? -1 : name->len > len;
+}
+
+size_t copper_op_find(const char *name, size_t len)
+{
+    const struct name key = {name, len};
+    const char *const *found = bsearch(&key, copper_op_names, COPPER_N_OPS,
+                                       sizeof(*copper_op_names), by_name);
+
+    return found ? (size_t) (found - copper_op_names) : COPPER_OTHER_OP;
+}
+
+/* A table must start with its own heading and end with a newline. */
+static int read_header(struct copper_stream *stream, const char *header,
+                       struct jp_error *err)
+{
+    const char *text;
+    size_t len;
+    int rc = copper_stream_line(stream, &text, &len, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return error_set(err, "empty");
+    if (!copper_is(text, len, header))
+        return copper_stream_bad(stream, err, "\"%s\" is not \"%s\"",
+                                 COPPER_SHOW(text, len), header);
+    return stream->cut ? copper_stream_bad(stream, err, "cut") : 0;
+}
+
+/* 1: a whole row; 0: end. */
+static int read_row(struct copper_stream *stream, const char **text,
+                    size_t *len, struct jp_error *err)
+{
+    int rc = copper_stream_line(stream, text, len, err);
+
+    if (rc > 0 && stream->cut)
+        return copper_stream_bad(stream, err, "cut at \"%s\"",
+                                 COPPER_SHOW(*text, *len));
+    return rc;
+}
+
+static size_t find_metric(const char *text, size_t len)
+{
+    size_t i = 0;
+
+    while (i < COPPER_N_METRICS &&
+           !copper_is(text, len, copper_metric_names[i]))
+        i++;
+    return i;
+}
+
+static int take_metric(const struct copper_stream *stream, const char *text,
+                       size_t len, struct copper_totals *t, uint32_t *seen,
+                       struct jp_error *err)
+{
+    const char *name, *value;
+    size_t name_len, value_len, i;
+    uint64_t n;
+    bool good;
+
+    copper_field(&text, &len, &name, &name_len);
+    i = find_metric(name, name_len);
+    if (i == COPPER_N_METRICS) {
+        if (!*t->odd.text)
+            copper_stream_bad(stream, &t->odd, "unknown metric \"%s\"",
+                              COPPER_SHOW(name, name_len));
+        return 0;
+    }
+    if (*seen & UINT32_C(1) << i)
+        return copper_stream_bad(stream, err, "%s for the second time",
+                                 copper_metric_names[i]);
+    if (!copper_field(&text, &len, &value, &value_len) || text)
+        return copper_stream_bad(stream, err, "%s without one value",
+                                 copper_metric_names[i]);
+    good = i == COPPER_LATENCY_US ? copper_seconds(value, value_len, &n)
+                                  : copper_u64(value, value_len, &n);
+    if (!good)
+        return copper_stream_bad(stream, err, "%s: bad value \"%s\"",
+                                 copper_metric_names[i],
+                                 COPPER_SHOW(value, value_len));
+    t->overflow |= n >= WRAPPED;
+    t->value[i] = n;
+    *seen |= UINT32_C(1) << i;
+    return 0;
+}
+
+int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
+                       struct jp_error *err)
+{
+    struct copper_totals t = {.odd = {""}};
+    const char *text;
+    uint32_t seen = 0;
+    size_t len;
+    int rc;
+
+    if (read_header(stream, "metric,value", err) < 0)
+        return -1;
+    while ((rc = read_row(stream, &text, &len, err)) > 0)
+        if (take_metric(stream, text, len, &t, &seen, err) < 0)
+            return -1;
+    if (rc < 0)
+        return -1;
+    for (size_t i = 0; i < COPPER_N_METRICS; i++)
+        if (!(seen & UINT32_C(1) << i))
+            return error_set(err, "ends after line %" PRIu64 " without %s",
+                             stream->line, copper_metric_names[i]);
+    *out = t;
+    return 0;
+}
+
+/* A count, or a counter that wrapped to below zero. */
+static bool take_count(const char *text, size_t len, uint64_t *value,
+                       bool *wrapped)
+{
+    if (len > 1 && text[0] == '-') {
+        *wrapped = true;
+        *value = 0;
+        return copper_u64(text + 1, len - 1, &(uint64_t){0});
+    }
+    return copper_u64(text, len, value);
+}
+
+static void add_op(struct copper_op *sum, const struct copper_op *op)
+{
+    sum->calls += op->calls;
+    sum->hits += op->hits;
+    sum->misses += op->misses;
+    sum->negatives += op->negatives;
+    sum->time_us += op->time_us;
+}
+
+static int take_op(const struct copper_stream *stream, const char *text,
+                   size_t len, struct copper_ops *ops, bool *seen,
+                   struct jp_error *err)
+{
+    enum { NAME, CALLS, HITS, MISSES, NEGATIVES, AVERAGE, TIME, FIELDS };
+    const char *field[FIELDS];
+    size_t size[FIELDS], i;
+    struct copper_op op = {0};
+
+    for (i = 0; i < FIELDS; i++)
+        if (!copper_field(&text, &len, &field[i], &size[i]))
+            break;
+    if (i < FIELDS || text)
+        return copper_stream_bad(stream, err, "not 7 values");
+    if (!take_count(field[CALLS], size[CALLS], &op.calls, &ops->overflow) ||
+        !take_count(field[HITS], size[HITS], &op.hits, &ops->overflow) ||
+        !take_count(field[MISSES], size[MISSES], &op.misses, &ops->overflow) ||
+        !take_count(field[NEGATIVES], size[NEGATIVES], &op.negatives,
+                    &ops->overflow) ||
+        !copper_seconds(field[TIME], size[TIME], &op.time_us) ||
+        (op.calls | op.hits | op.misses | op.negatives) > UINT32_MAX ||
+        op.time_us >= WRAPPED / COPPER_N_OPS)
+        return copper_stream_bad(stream, err, "%s: bad number",
+                                 COPPER_SHOW(field[NAME], size[NAME]));
+    i = copper_op_find(field[NAME], size[NAME]);
+    if (i == COPPER_OTHER_OP && !*ops->odd.text)
+        copper_stream_bad(stream, &ops->odd, "unknown operation \"%s\"",
+                          COPPER_SHOW(field[NAME], size[NAME]));
+    if (i != COPPER_OTHER_OP && seen[i])
+        return copper_stream_bad(stream, err, "%s for the second time",
+                                 copper_op_names[i]);
+    seen[i] = true;
+    add_op(&ops->row[i], &op);
+    return 0;
+}
+
+int copper_ops_read(struct copper_stream *stream, struct copper_ops *out,
+                    struct jp_error *err)
+{
+    bool seen[COPPER_N_OPS + 1] = {false};
+    struct copper_ops ops = {.odd = {""}};
+    const char *text;
+    size_t len;
+    int rc;
+
+    if (read_header(stream,
+                    "operation,total_calls,cache_hits,cache_misses,"
+                    "negative_results,avg_latency_us,total_latency_s",
+                    err) < 0)
+        return -1;
+    while ((rc = read_row(stream, &text, &len, err)) > 0)
+        if (take_op(stream, text, len, &ops, seen, err) < 0)
+            return -1;
+    if (rc == 0)
+        *out = ops;
+    return rc;
+}
+
+void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out)
+{
+    struct copper_op sum = {0};
+
+    *out = (struct copper_totals){.overflow = ops->overflow};
+    for (size_t i = 0; i <= COPPER_N_OPS; i++)
+        add_op(&sum, &ops->row[i]);
+    out->value[COPPER_OPERATIONS] = sum.calls;
+    out->value[COPPER_HITS] = out->value[COPPER_SAVED] = sum.hits;
+    out->value[COPPER_MISSES] = sum.misses;
+    out->value[COPPER_NEGATIVES] = sum.negatives;
+    out->value[COPPER_LATENCY_US] = sum.time_us;
+}
+
+int copper_counts_agree(const struct copper_totals *totals,
+                        const struct copper_ops *ops, struct jp_error *err)
+{
+    static const enum copper_metric both[] = {COPPER_OPERATIONS, COPPER_HITS,
+                                              COPPER_MISSES, COPPER_NEGATIVES,
+                                              COPPER_LATENCY_US};
+    struct copper_totals sum;
+
+    copper_ops_sum(ops, &sum);
+    for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
+        uint64_t a = totals->value[both[i]], b = sum.value[both[i]];
+        uint64_t slack = both[i] == COPPER_LATENCY_US ? COPPER_N_OPS : 0;
+
+        if ((a > b ? a - b : b - a) > slack)
+            return error_set(err,
+                             "%s is %" PRIu64 " in the aggregate and %" PRIu64
+                             " in the operations",
+                             copper_metric_names[both[i]], a, b);
+    }
+    if (totals->value[COPPER_SAVED] != totals->value[COPPER_HITS] ||
+        totals->value[COPPER_TTL_AVOIDED] != totals->value[COPPER_TTL_SERVES])
+        return error_set(err, "a figure and its repetition differ");
+    return 0;
+}
