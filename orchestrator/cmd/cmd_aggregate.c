@@ -8,10 +8,13 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_aggregate.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/copper/copper.h"
+#include "orchestrator/insight/copper_verdict.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 
@@ -24,7 +27,11 @@ enum {
     OPT_EXPORTER,
     OPT_ROWS,
     OPT_TIME,
-    OPT_CONFIG
+    OPT_CONFIG,
+    OPT_USAGE_ROOT,
+    OPT_NO_USAGE,
+    OPT_SYSROOT,
+    MAX_USAGE_ROOTS = 32
 };
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
@@ -40,14 +47,17 @@ static const char help[] =
     "(.log, .jsonl) and traces of NVIDIA's example plugin (.json; .txt), also\n"
     ".gz, in any mixture, in and below the INPUTs, files or folders, and "
     "write\n"
-    "the report into DIR. Slurm is not needed. Symbolic links are not "
+    "the report into DIR. Log directories of the Copper cache are read, too, "
+    "as\n"
+    "part of the same report. Slurm is not needed. Symbolic links are not\n"
     "followed.\n"
     "\n"
     "  -o, --output DIR   where summary.*, report.html, csv/ and plots/ go;\n"
     "                     made if it is not there\n"
     "      --threads N    1 to 64; as many as CPUs, at most 8, by default\n"
-    "      --memory SIZE  bound of the join (1G); what does not fit is "
-    "counted\n"
+    "      --memory SIZE  bound of the join, and of Copper's paths (1G); what "
+    "does\n"
+    "                     not fit is counted\n"
     "      --row-limit N  operations whose percentiles are exact (one for each "
     "32\n"
     "                     bytes of memory); beyond, rounded within 0.3 %\n"
@@ -59,6 +69,12 @@ static const char help[] =
     "of\n"
     "                     NCCL Inspector does; pictures where gnuplot is "
     "found\n"
+    "      --usage-root DIR\n"
+    "                     compare Copper's paths with the files below DIR, "
+    "too;\n"
+    "                     may be given several times\n"
+    "      --no-usage     do not look at the file system for that\n"
+    "      --sysroot DIR  look Copper's paths up below DIR in place of /\n"
     "      --json         print summary.json on standard output\n"
     "      --config FILE  the site's settings (nothing here depends on them)\n"
     "  -q, --quiet        print no verdict and no progress\n"
@@ -77,6 +93,9 @@ static const struct option long_options[] = {
     {"time-limit", required_argument, NULL, OPT_TIME},
     {"png", no_argument, NULL, OPT_PNG},
     {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
+    {"usage-root", required_argument, NULL, OPT_USAGE_ROOT},
+    {"no-usage", no_argument, NULL, OPT_NO_USAGE},
+    {"sysroot", required_argument, NULL, OPT_SYSROOT},
     {"json", no_argument, NULL, OPT_JSON},
     {"config", required_argument, NULL, OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
@@ -88,6 +107,8 @@ struct arguments {
     const char *output;
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
+    struct jp_copper_options copper;
+    const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, json, quiet, verbose;
 };
 
@@ -102,6 +123,28 @@ static int usage(const char *what, const struct jp_error *err)
     fprintf(stderr, "jobprof: aggregate: %s%s%s (jobprof aggregate --help)\n",
             what, err ? ": " : "", err ? err->text : "");
     return JP_EXIT_USAGE;
+}
+
+/* One of Copper's options. */
+static int take_copper(int c, struct arguments *a)
+{
+    struct jp_error err;
+
+    if (c == OPT_NO_USAGE) {
+        a->copper.usage = false;
+        return -1;
+    }
+    if (optarg[0] != '/') {
+        error_set(&err, "\"%s\" is no absolute path", QUOTE(optarg));
+        return usage(c == OPT_SYSROOT ? "--sysroot" : "--usage-root", &err);
+    }
+    if (c == OPT_SYSROOT)
+        a->copper.sysroot = optarg;
+    else if (a->copper.n_usage_roots == MAX_USAGE_ROOTS)
+        return usage("--usage-root: more than 32", NULL);
+    else
+        a->usage_roots[a->copper.n_usage_roots++] = optarg;
+    return -1;
 }
 
 /* One option. Returns -1 to go on, else an exit status. */
@@ -133,6 +176,10 @@ static int take_option(int c, struct arguments *a)
                               &err) < 0)
             return usage("--time-limit", &err);
         return -1;
+    case OPT_USAGE_ROOT:
+    case OPT_NO_USAGE:
+    case OPT_SYSROOT:
+        return take_copper(c, a);
     case OPT_PNG:
         a->png = true;
         return -1;
@@ -217,6 +264,16 @@ static int print_json(const char *dir)
     return rc;
 }
 
+static void print_copper_notes(const struct jp_copper *copper)
+{
+    for (size_t i = 0; copper && i < copper->n_notes; i++)
+        fprintf(stderr, "jobprof: %s: %s\n", copper->notes[i].path,
+                copper->notes[i].what);
+    if (copper && copper->notes_left_out)
+        fprintf(stderr, "jobprof: and %" PRIu64 " more notes\n",
+                copper->notes_left_out);
+}
+
 static void print_notes(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -229,16 +286,18 @@ static void print_notes(const struct jp_quality *q)
 
 /* Writes the report and shows it; an exit status. */
 static int deliver(const struct arguments *a, const struct jp_result *result,
-                   uint64_t duration_us)
+                   const struct jp_copper *copper, uint64_t duration_us)
 {
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
+                               .copper = copper,
                                .verdict = &verdict,
                                .reporter = "user",
                                .duration_us = duration_us};
     struct jp_error err;
 
     verdict_decide(NULL, NULL, result, true, &verdict);
+    copper_verdict_add(copper, !result->quality.files, &verdict);
     if (fileio_mkdirs(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
         (!a->quiet &&
@@ -254,19 +313,35 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
         fprintf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    if (verdict.word == JP_VERDICT_INCOMPLETE ||
+    if (copper_verdict_incomplete(copper) ||
+        verdict.word == JP_VERDICT_INCOMPLETE ||
         verdict.word == JP_VERDICT_HANG)
         return JP_EXIT_INCOMPLETE;
     return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
+/* Both kinds of data of the inputs. */
+static int read_inputs(struct arguments *a, const char *const *inputs, size_t n,
+                       struct jp_result **result, struct jp_copper **copper,
+                       struct jp_error *err)
+{
+    a->copper.usage_roots = a->usage_roots;
+    a->copper.memory_bytes = a->options.memory_bytes;
+    a->copper.progress = a->options.progress;
+    a->copper.progress_arg = a->options.progress_arg;
+    a->copper.home = getenv("HOME");
+    *result = aggregate_run(inputs, n, &a->options, err);
+    return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;
+}
+
 int cmd_aggregate(int argc, char **argv)
 {
     struct progress progress = {.start_ms = clock_mono_ms()};
-    struct arguments a = {0};
-    struct jp_result *result;
+    struct arguments a = {.copper = {.usage = true}};
+    struct jp_result *result = NULL;
+    struct jp_copper *copper = NULL;
     struct jp_error err = {""};
-    int rc = parse(argc, argv, &a);
+    int rc = parse(argc, argv, &a), failed;
 
     if (rc >= 0)
         return rc;
@@ -278,22 +353,23 @@ int cmd_aggregate(int argc, char **argv)
     if (a.verbose)
         fprintf(stderr, "jobprof: reading %d input%s\n", argc - optind,
                 argc - optind == 1 ? "" : "s");
-    result = aggregate_run((const char *const *) argv + optind,
-                           (size_t) (argc - optind), &a.options, &err);
+    failed = read_inputs(&a, (const char *const *) argv + optind,
+                         (size_t) (argc - optind), &result, &copper, &err);
     if (progress.said)
         fputs("\r\033[K", stderr);
-    if (!result && progress.over) {
+    if (failed && progress.over)
         fprintf(stderr, "jobprof: aggregate: --time-limit: the time is over, "
                         "nothing was written\n");
-        return JP_EXIT_INCOMPLETE;
-    }
-    if (!result) {
+    else if (failed)
         fprintf(stderr, "jobprof: %s\n", err.text);
-        return JP_EXIT_IO;
-    }
-    if (a.verbose)
+    if (!failed && a.verbose) {
         print_notes(&result->quality);
-    rc = deliver(&a, result, (clock_mono_ms() - progress.start_ms) * 1000);
+        print_copper_notes(copper);
+    }
+    rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
+                : deliver(&a, result, copper,
+                          (clock_mono_ms() - progress.start_ms) * 1000);
+    copper_destroy(copper);
     result_destroy(result);
     return rc;
 }

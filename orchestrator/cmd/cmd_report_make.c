@@ -14,6 +14,8 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/copper/copper.h"
+#include "orchestrator/insight/copper_verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -31,6 +33,7 @@ struct watch {
 struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
+    struct jp_copper *copper;
     bool analysed;
     uint64_t duration_us;
     struct jp_error trouble; /* of the figures; "" none */
@@ -81,6 +84,28 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
+/* Copper's profiles, where the step has some. They are an addition: what goes
+ * wrong with them is logged, and the rest of the report stands. */
+static void read_copper(const struct report_session *session, const char *raw,
+                        struct watch *watch, struct material *m)
+{
+    const struct jp_copper_options options = {.progress = on_progress,
+                                              .progress_arg = watch};
+    struct jp_error err;
+    size_t len = strlen(session->dir);
+
+    if (copper_run(&raw, 1, &options, &m->copper, &err) < 0) {
+        stepdir_log(session->dir, "no figures of Copper: %s", err.text);
+        return;
+    }
+    for (size_t i = 0; m->copper && i < m->copper->n_notes; i++) {
+        char *path = m->copper->notes[i].path;
+
+        if (!strncmp(path, session->dir, len) && path[len] == '/')
+            memmove(path, path + len + 1, strlen(path + len + 1) + 1);
+    }
+}
+
 static void on_note(void *arg, const char *node, const char *why)
 {
     const struct report_session *session = arg;
@@ -110,6 +135,8 @@ static int analyse(const struct report_session *session, struct material *m)
         rc = 0;
     else if (raw && on_progress(&watch, 0, 0) == 0)
         m->result = aggregate_run(inputs, 1, &options, &m->trouble);
+    if (m->result)
+        read_copper(session, raw, &watch, m);
     free(raw);
     free(nodes);
     if (watch.saying)
@@ -130,17 +157,19 @@ static bool has_data(const struct material *m)
 {
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
-    return !m->analysed ||
+    return !m->analysed || m->copper ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
 
 static int exit_status(const struct report_options *options,
-                       const struct jp_verdict *verdict, bool analysed)
+                       const struct jp_verdict *verdict, bool analysed,
+                       const struct jp_copper *copper)
 {
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
-    if (!analysed || verdict->word == JP_VERDICT_INCOMPLETE ||
+    if (!analysed || copper_verdict_incomplete(copper) ||
+        verdict->word == JP_VERDICT_INCOMPLETE ||
         verdict->word == JP_VERDICT_HANG)
         return JP_EXIT_INCOMPLETE;
     return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
@@ -155,6 +184,7 @@ static int write_all(const struct report_session *session,
                                                                : NULL,
                                      .nodes = m->nodes,
                                      .result = m->result,
+                                     .copper = m->copper,
                                      .verdict = verdict,
                                      .reporter = kind,
                                      .duration_us = m->duration_us};
@@ -190,7 +220,7 @@ static bool is_worse(const struct report_session *session,
     uint64_t records = 0;
     json_t *root;
 
-    if (session->options->kind != REPORT_USER ||
+    if (session->options->kind != REPORT_USER || m->copper ||
         (m->result && m->result->quality.records > 0))
         return false;
     root = summary_file_read(session->dir, NULL);
@@ -210,6 +240,16 @@ static int keep_old(const struct report_session *session,
     fprintf(stderr, "jobprof: %s: the older report stays: %s\n", session->dir,
             why);
     return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
+}
+
+/* Was Copper all that there was to profile? */
+static bool is_coppers(const struct report_session *session,
+                       const struct material *m)
+{
+    const char *mode = session->has_conf ? session->conf.nccl_mode : NULL;
+
+    return (!m->result || !m->result->quality.files) &&
+           (!mode || !*mode || !strcmp(mode, "off"));
 }
 
 static int make(struct report_session *session, struct material *m)
@@ -232,12 +272,13 @@ static int make(struct report_session *session, struct material *m)
     m->nodes = nodes_read(session->dir, NULL);
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->analysed, &verdict);
+    copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
     if (!claim_held(session->claim))
         return REPORT_LOST;
     if (write_all(session, m, &verdict) < 0)
         return JP_EXIT_IO;
     report_settle_finish(session);
-    return exit_status(session->options, &verdict, m->analysed);
+    return exit_status(session->options, &verdict, m->analysed, m->copper);
 }
 
 int report_make(struct report_session *session)
@@ -254,5 +295,6 @@ int report_make(struct report_session *session)
         stepdir_log(session->dir, "not analysed: %s", m.trouble.text);
     nodes_destroy(m.nodes);
     result_destroy(m.result);
+    copper_destroy(m.copper);
     return rc;
 }

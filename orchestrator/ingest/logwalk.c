@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "plugins/copper/copper_notes.h"
 
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
                                       ".log.gz", ".jsonl",  ".jsonl.gz"};
@@ -45,6 +46,25 @@ static bool is_maybe(const char *name)
             return false;
     return ends_as(name, maybe_endings,
                    sizeof(maybe_endings) / sizeof(*maybe_endings));
+}
+
+/* Copper's daemons write <host>-<pid>-output.log: text, and no concern of this
+ * walk. */
+static bool is_copper_log(int dir, const char *name)
+{
+    static const char *const ending[] = {"-output.log"};
+    char head[512];
+    ssize_t n = 0;
+    int fd;
+
+    if (!ends_as(name, ending, 1))
+        return false;
+    fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, head, sizeof(head));
+        close(fd);
+    }
+    return n > 0 && copper_log_probe(head, (size_t) n);
 }
 
 /* Room for one more element; arrays grow by doubling at powers of two. */
@@ -107,7 +127,7 @@ static int take_entry(struct jp_logwalk *walk, int dirfd_, const char *name,
     if (fstatat(dirfd_, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : add_skip(walk, path, "cannot be read");
     if (S_ISREG(st.st_mode))
-        return is_log(name) || is_maybe(name)
+        return (is_log(name) || is_maybe(name)) && !is_copper_log(dirfd_, name)
                    ? add_file(walk, path, &st, !is_log(name))
                    : 0;
     if (!S_ISDIR(st.st_mode))

@@ -223,6 +223,28 @@ static void put_waits(const json_t *root, FILE *out)
                   FIG_SHARE(share), FIG_COUNT(n), FIG_US((double) most));
 }
 
+/* One line on Copper's profiles. */
+static void put_copper(const json_t *root, FILE *out)
+{
+    const json_t *copper = json_object_get(root, "copper");
+    const json_t *totals = json_object_get(copper, "totals");
+    uint64_t ops, hits = 0, saved = 0, us = 0;
+    char ranks[64];
+
+    if (!summary_file_count(totals, "total_counted_fuse_operations", &ops))
+        return;
+    summary_file_count(totals, "total_cache_hits", &hits);
+    summary_file_count(totals, "metadata_enoent_ttl_serves", &saved);
+    summary_file_count(totals, "latency_without_init_us", &us);
+    text_out_line(out,
+                  "  copper   ranks %s, %s operations, %s hits, %s ENOENT "
+                  "lookups saved, %s",
+                  of(json_object_get(copper, "coverage"), "counted", "ranks",
+                     ranks, sizeof(ranks)),
+                  FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
+                  FIG_US((double) us));
+}
+
 void card_print(const json_t *root, const char *step_dir, bool colour,
                 FILE *out)
 {
@@ -232,6 +254,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
     put_data(root, out);
     put_cells(root, out);
     put_waits(root, out);
+    put_copper(root, out);
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,
                sizeof(dir));

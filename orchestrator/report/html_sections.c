@@ -1,8 +1,10 @@
 /* html_sections.c - which sections report.html has, in which order. */
 #include "orchestrator/report/html_sections.h"
 
+#include "orchestrator/report/quality.h"
+
 const struct jp_html_section html_sections[] = {
-    {"quality", "Data quality", NULL, true, NULL, html_quality_put},
+    {"quality", "Data quality", NULL, true, report_has_nccl, html_quality_put},
     {"job", "Job", NULL, true, NULL, html_job_put},
     {"communicators", "Communicators", "Most time first.", false,
      html_comms_present, html_comms_put},
@@ -24,6 +26,8 @@ const struct jp_html_section html_sections[] = {
      "Most data first. Each message may stand twice, as its sender and its "
      "receiver recorded it; with both one host it stayed within.",
      false, html_p2p_nodes_present, html_p2p_nodes_put},
+    {"copper", "Copper cache", NULL, false, html_copper_present,
+     html_copper_put},
     {"settings", "Settings", NULL, false, html_settings_present,
      html_settings_put},
     {"environment", "Environment set for the tasks", NULL, false,

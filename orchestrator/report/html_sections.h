@@ -39,6 +39,9 @@ html_present html_comms_present, html_cells_present, html_ranks_present,
 html_put html_comms_put, html_cells_put, html_ranks_put, html_p2p_put,
     html_p2p_nodes_put;
 
+html_present html_copper_present; /* in report_copper_html.c */
+html_put html_copper_put;
+
 html_present html_settings_present, html_env_present;
 html_put html_settings_put, html_env_put;
 

@@ -15,7 +15,7 @@ const char html_style_sheet[] =
     "system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif}\n"
     "main{max-width:1200px;margin:0 auto;padding:24px 20px 48px}\n"
     "h1{font-size:15px;font-weight:600;margin:0;color:var(--soft)}\n"
-    "h2{font-size:18px;margin:0 0 4px}\n"
+    "h2{font-size:18px;margin:0 0 4px}h3{font-size:15px;margin:20px 0 4px}\n"
     "p{margin:4px 0 12px}\n"
     "a{color:var(--link)}\n"
     "code{font:13px/1.45 ui-monospace,\"DejaVu Sans Mono\",Menlo,Consolas,"

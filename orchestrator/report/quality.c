@@ -88,8 +88,8 @@ const struct jp_quality_item quality_items[] = {
     {"left_out_records", "Left out of the join", "its memory limit was reached",
      false, get_left_out_records},
     {"rounded_cells", "Cells of rounded percentiles",
-     "too many operations to keep: p5, p50, p95 and p99 are within 0.3 %", false,
-     get_rounded_cells},
+     "too many operations to keep: p5, p50, p95 and p99 are within 0.3 %",
+     false, get_rounded_cells},
     {"ranks_seen", "Ranks seen", "of the largest communicator", true,
      get_ranks_seen},
     {"ranks_expected", "Ranks expected",
@@ -162,4 +162,9 @@ const char *quality_coverage_of(const struct jp_report *report)
                    .excludes_unseen
                ? " of the sequence numbers any rank recorded"
                : "";
+}
+
+bool report_has_nccl(const struct jp_report *report)
+{
+    return !report->copper || (report->result && report->result->quality.files);
 }

@@ -23,6 +23,9 @@ struct jp_quality_item {
 extern const struct jp_quality_item quality_items[];
 extern const size_t quality_n_items;
 
+/* Has the report something on NCCL to say? A report on Copper's profiles alone
+ * has not. */
+bool report_has_nccl(const struct jp_report *report);
 /* "counted", "bound", or NULL where nothing says what should be there. */
 const char *quality_expected_kind(const struct jp_report *report);
 /* " of ...": what the coverage is a share of, where that is not all there was;

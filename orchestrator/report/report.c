@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/fileio.h"
+#include "orchestrator/report/report_copper.h"
 
 typedef int write_stream(const struct jp_report *, FILE *, struct jp_error *);
 typedef int write_folder(const struct jp_report *, const char *,
@@ -50,6 +51,7 @@ int report_write(const struct jp_report *report, const char *dir,
 {
     if (write_below(report, dir, "csv", report_write_csvs, err) < 0 ||
         write_below(report, dir, "plots", report_write_plots, err) < 0 ||
+        report_copper_lists(report->copper, dir, err) < 0 ||
         write_file(report, dir, "summary.txt", report_write_text, err) < 0 ||
         write_file(report, dir, "report.html", report_write_html, err) < 0)
         return -1;

@@ -12,6 +12,7 @@
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/quality.h"
+#include "orchestrator/report/report_copper.h"
 #include "orchestrator/report/rows.h"
 
 /* mean,p50,p95,p99,min,max; empty where there is no value. */
@@ -368,5 +369,5 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
         if (write_sheet(report, csv_dir, &sheets[i], err) < 0)
             return -1;
-    return 0;
+    return report_copper_csvs(report->copper, csv_dir, err);
 }

@@ -12,6 +12,7 @@
 #include "orchestrator/report/json_out.h"
 #include "orchestrator/report/json_tables.h"
 #include "orchestrator/report/quality.h"
+#include "orchestrator/report/report_copper.h"
 #include "orchestrator/report/version.h"
 
 #define JP_SUMMARY_SCHEMA 1
@@ -212,7 +213,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
     struct jp_json j = {0};
-    json_t *root = json_out_object(&j);
+    json_t *root = json_out_object(&j), *findings = json_out_array(&j);
     struct timespec now = {0};
 
     clock_gettime(CLOCK_REALTIME, &now);
@@ -225,8 +226,9 @@ int report_write_json(const struct jp_report *report, FILE *out,
     json_out_put(&j, root, "verdict", verdict_object(&j, report->verdict));
     json_out_put(&j, root, "job", job_object(&j, report));
     json_out_put(&j, root, "quality", quality_object(&j, report));
-    json_out_put(&j, root, "findings", json_out_array(&j));
+    report_copper_findings(&j, findings, report->copper);
+    json_out_put(&j, root, "findings", findings);
     json_tables_put(&j, root, report->result);
-    json_out_put(&j, root, "copper", json_out_object(&j));
+    json_out_put(&j, root, "copper", report_copper_json(&j, report->copper));
     return json_out_dump(&j, root, out, err);
 }

@@ -14,6 +14,7 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/quality.h"
+#include "orchestrator/report/report_copper.h"
 #include "orchestrator/report/rows.h"
 #include "orchestrator/report/text_out.h"
 
@@ -248,12 +249,14 @@ int report_write_text(const struct jp_report *report, FILE *out,
     errno = 0;
     put_verdict(out, report->verdict);
     put_job(out, report);
-    put_quality(out, report);
+    if (report_has_nccl(report))
+        put_quality(out, report);
     if ((r && r->n_comms && put_comms(out, r) < 0) ||
         (r && r->n_cells && put_cells(out, r) < 0) ||
         (r && r->n_ranks && put_ranks(out, r) < 0) ||
         (r && r->n_p2p_nodes && put_node_pairs(out, r) < 0))
         return error_set(err, "out of memory");
+    report_copper_text(report->copper, out);
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
                          errno ? strerror(errno) : "cannot be written");

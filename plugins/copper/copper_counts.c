@@ -58,9 +58,10 @@ size_t copper_op_find(const char *name, size_t len)
     return found ? (size_t) (found - copper_op_names) : COPPER_OTHER_OP;
 }
 
-/* A table must start with its own heading and end with a newline. */
+/* A table must start with its own heading and end with a newline. A later
+ * Copper may add columns: *extra of them. */
 static int read_header(struct copper_stream *stream, const char *header,
-                       struct jp_error *err)
+                       size_t *extra, struct jp_error *err)
 {
     const char *text;
     size_t len;
@@ -70,7 +71,7 @@ static int read_header(struct copper_stream *stream, const char *header,
         return -1;
     if (rc == 0)
         return error_set(err, "empty");
-    if (!copper_is(text, len, header))
+    if (!copper_heading(text, len, header, extra))
         return copper_stream_bad(stream, err, "\"%s\" is not \"%s\"",
                                  COPPER_SHOW(text, len), header);
     return stream->cut ? copper_stream_bad(stream, err, "cut") : 0;
@@ -88,6 +89,17 @@ static int read_row(struct copper_stream *stream, const char **text,
     return rc;
 }
 
+/* Skips at most n columns; false: there are more. */
+static bool passes_over(const char **text, size_t *len, size_t n)
+{
+    const char *field;
+    size_t size;
+
+    while (n && copper_field(text, len, &field, &size))
+        n--;
+    return !*text;
+}
+
 static size_t find_metric(const char *text, size_t len)
 {
     size_t i = 0;
@@ -99,8 +111,8 @@ static size_t find_metric(const char *text, size_t len)
 }
 
 static int take_metric(const struct copper_stream *stream, const char *text,
-                       size_t len, struct copper_totals *t, uint32_t *seen,
-                       struct jp_error *err)
+                       size_t len, size_t extra, struct copper_totals *t,
+                       uint32_t *seen, struct jp_error *err)
 {
     const char *name, *value;
     size_t name_len, value_len, i;
@@ -118,7 +130,8 @@ static int take_metric(const struct copper_stream *stream, const char *text,
     if (*seen & UINT32_C(1) << i)
         return copper_stream_bad(stream, err, "%s for the second time",
                                  copper_metric_names[i]);
-    if (!copper_field(&text, &len, &value, &value_len) || text)
+    if (!copper_field(&text, &len, &value, &value_len) ||
+        !passes_over(&text, &len, extra))
         return copper_stream_bad(stream, err, "%s without one value",
                                  copper_metric_names[i]);
     good = i == COPPER_LATENCY_US ? copper_seconds(value, value_len, &n)
@@ -139,13 +152,13 @@ int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
     struct copper_totals t = {.odd = {""}};
     const char *text;
     uint32_t seen = 0;
-    size_t len;
+    size_t len, extra;
     int rc;
 
-    if (read_header(stream, "metric,value", err) < 0)
+    if (read_header(stream, "metric,value", &extra, err) < 0)
         return -1;
     while ((rc = read_row(stream, &text, &len, err)) > 0)
-        if (take_metric(stream, text, len, &t, &seen, err) < 0)
+        if (take_metric(stream, text, len, extra, &t, &seen, err) < 0)
             return -1;
     if (rc < 0)
         return -1;
@@ -179,7 +192,7 @@ static void add_op(struct copper_op *sum, const struct copper_op *op)
 }
 
 static int take_op(const struct copper_stream *stream, const char *text,
-                   size_t len, struct copper_ops *ops, bool *seen,
+                   size_t len, size_t extra, struct copper_ops *ops, bool *seen,
                    struct jp_error *err)
 {
     enum { NAME, CALLS, HITS, MISSES, NEGATIVES, AVERAGE, TIME, FIELDS };
@@ -190,8 +203,8 @@ static int take_op(const struct copper_stream *stream, const char *text,
     for (i = 0; i < FIELDS; i++)
         if (!copper_field(&text, &len, &field[i], &size[i]))
             break;
-    if (i < FIELDS || text)
-        return copper_stream_bad(stream, err, "not 7 values");
+    if (i < FIELDS || !passes_over(&text, &len, extra))
+        return copper_stream_bad(stream, err, "not %d values", FIELDS);
     if (!take_count(field[CALLS], size[CALLS], &op.calls, &ops->overflow) ||
         !take_count(field[HITS], size[HITS], &op.hits, &ops->overflow) ||
         !take_count(field[MISSES], size[MISSES], &op.misses, &ops->overflow) ||
@@ -220,16 +233,19 @@ int copper_ops_read(struct copper_stream *stream, struct copper_ops *out,
     bool seen[COPPER_N_OPS + 1] = {false};
     struct copper_ops ops = {.odd = {""}};
     const char *text;
-    size_t len;
+    size_t len, extra = 0;
     int rc;
 
     if (read_header(stream,
                     "operation,total_calls,cache_hits,cache_misses,"
                     "negative_results,avg_latency_us,total_latency_s",
-                    err) < 0)
+                    &extra, err) < 0)
         return -1;
+    if (extra)
+        error_set(&ops.odd, "line 1: %zu unknown column%s", extra,
+                  extra == 1 ? "" : "s");
     while ((rc = read_row(stream, &text, &len, err)) > 0)
-        if (take_op(stream, text, len, &ops, seen, err) < 0)
+        if (take_op(stream, text, len, extra, &ops, seen, err) < 0)
             return -1;
     if (rc == 0)
         *out = ops;

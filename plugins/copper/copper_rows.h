@@ -48,7 +48,8 @@ struct copper_rows {
     struct copper_stream *stream;
     enum copper_category category; /* of a table */
     bool top, started, ended;
-    char *path; /* grows to COPPER_PATH_MAX */
+    size_t extra; /* columns that are not known, at the right */
+    char *path;   /* grows to COPPER_PATH_MAX */
     size_t len, size;
     uint64_t rows;
 };

@@ -176,6 +176,19 @@ bool copper_seconds(const char *text, size_t len, uint64_t *us)
            !__builtin_add_overflow(seconds, fraction, us);
 }
 
+bool copper_heading(const char *line, size_t len, const char *heading,
+                    size_t *extra)
+{
+    size_t n = strlen(heading);
+
+    if (!copper_begins(line, len, heading) || (len > n && line[n] != ','))
+        return false;
+    *extra = 0;
+    for (size_t i = n; i < len; i++)
+        *extra += line[i] == ',';
+    return true;
+}
+
 bool copper_field(const char **text, size_t *len, const char **field,
                   size_t *field_len)
 {

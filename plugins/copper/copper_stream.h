@@ -54,6 +54,10 @@ bool copper_begins(const char *text, size_t len, const char *word);
 bool copper_u64(const char *text, size_t len, uint64_t *value);
 /* "<digits>.<1 to 6 digits>" seconds as microseconds. */
 bool copper_seconds(const char *text, size_t len, uint64_t *us);
+/* Is line the heading, with or without columns more at its right? Their number
+ * goes to *extra. */
+bool copper_heading(const char *line, size_t len, const char *heading,
+                    size_t *extra);
 /* The part up to the next comma; *text and *len move behind it. False: there
  * is none left. */
 bool copper_field(const char **text, size_t *len, const char **field,

@@ -17,7 +17,7 @@ static int start(struct copper_rows *rows, struct jp_error *err)
         return -1;
     if (rc == 0)
         return error_set(err, "empty");
-    if (!copper_is(text, len, header))
+    if (!copper_heading(text, len, header, &rows->extra))
         return copper_stream_bad(rows->stream, err, "\"%s\" is no heading",
                                  COPPER_SHOW(text, len));
     rows->started = true;
@@ -104,9 +104,12 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
             return copper_stream_bad(rows->stream, err, "%s count \"%s\"",
                                      rows->stream->cut ? "cut" : "bad",
                                      COPPER_SHOW(field, n));
+    for (size_t k = rows->extra; i == 8 && k; k--)
+        copper_field(&text, &len, &field, &n);
     if (i < 8 || text || rows->stream->cut)
-        return copper_stream_bad(rows->stream, err,
-                                 rows->stream->cut ? "cut" : "not 10 values");
+        return copper_stream_bad(
+            rows->stream, err, "%s",
+            rows->stream->cut ? "cut" : "not as many values as in the heading");
     memcpy(row->count, row->category == COPPER_TTL ? value + 4 : value + 1,
            sizeof(row->count));
     if (row->category != COPPER_TTL)

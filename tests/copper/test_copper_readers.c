@@ -110,6 +110,12 @@ static void test_operations(void **state)
         {OPS "getattr,1,0,0,0,0.2,0.1\ngetattr,1,0,0,0,0.2,0.1\n",
          "line 3: getattr for the second time", false, 0},
         {OPS "getattr,-2147483648,1,0,0,0.2,0.1\n", NULL, true, 0},
+        {"operation,total_calls,cache_hits,cache_misses,negative_results,avg_"
+         "latency_us,total_latency_s,p99\nread,4,0,0,0,0.2,0.1,7\n",
+         NULL, false, 4},
+        {"operation,total_calls,cache_hits,cache_misses,negative_results,avg_"
+         "latency_us,total_latency_s,p99\nread,4,0,0,0,0.2,0.1\n",
+         NULL, false, 4},
         {OPS "teleport,3,0,0,0,0.2,0.1\nwarp,4,0,0,0,0.2,0.1\n", NULL, false,
          7},
     };
@@ -217,7 +223,8 @@ static void test_top(void **state)
         {TOP "tree,\"/a\",1,1", "line 2: cut"},
         {TOP "tree,\"/a\",2,1,0,0,0,0,0,0\n",
          "line 2: counts do not add up to the total"},
-        {TOP "tree,\"/a\",1,1,0,0,0,0,0\n", "line 2: not 10 values"},
+        {TOP "tree,\"/a\",1,1,0,0,0,0,0\n",
+         "line 2: not as many values as in the heading"},
         {TOP "tree,\"/a\"x,1\n", "line 2: no counts"},
         {TOP "tree,/a,1\n", "line 2: bad row"},
         {TOP "other,\"/a\",1\n", "line 2: bad row"},
