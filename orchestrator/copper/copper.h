@@ -254,8 +254,10 @@ struct jp_copper {
     struct jp_copper_used *used; /* by path */
     size_t n_used;
     struct jp_copper_cache_sum cache[JP_COPPER_N_CACHES];
-    struct jp_copper_point *points; /* by time, rank */
+    struct jp_copper_point *points; /* by rank, then time */
     size_t n_points;
+    bool times_lost; /* a counter falls over time: the files' times are a
+                        copy's; then by rank, then operations */
     struct jp_copper_vain *vain; /* most events first */
     size_t n_vain;
     struct jp_copper_answer answers[JP_COPPER_QUESTIONS];

@@ -169,15 +169,44 @@ static int older(struct copper_build *b, const struct copper_daemon *d)
     return rc;
 }
 
-static int by_point(const void *a, const void *b)
+static int by_count(const void *a, const void *b)
 {
     const struct jp_copper_point *x = a, *y = b;
 
-    if (x->time_us != y->time_us)
-        return x->time_us < y->time_us ? -1 : 1;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     return (x->value[0] > y->value[0]) - (x->value[0] < y->value[0]);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct jp_copper_point *x = a, *y = b;
+
+    if (x->rank == y->rank && x->time_us != y->time_us)
+        return x->time_us < y->time_us ? -1 : 1;
+    return by_count(a, b);
+}
+
+static bool is_reset(const struct jp_copper_point *p)
+{
+    return !strcmp(p->tag, copper_tag_names[COPPER_TAG_PRE_RESET]);
+}
+
+/* Counters only grow, but for a reset: where they fall from one file to a
+ * later one, the times are those of a copy. */
+static void sort_points(struct jp_copper *c)
+{
+    if (!c->n_points)
+        return;
+    qsort(c->points, c->n_points, sizeof(*c->points), by_time);
+    for (size_t i = 1; i < c->n_points; i++) {
+        const struct jp_copper_point *p = &c->points[i - 1], *q = p + 1;
+
+        c->times_lost |= p->rank == q->rank && !is_reset(p) && !is_reset(q) &&
+                         p->value[0] > q->value[0];
+    }
+    if (c->times_lost)
+        qsort(c->points, c->n_points, sizeof(*c->points), by_count);
 }
 
 int copper_ranks(struct copper_build *b)
@@ -200,7 +229,6 @@ int copper_ranks(struct copper_build *b)
         c->n_state[c->ranks[i].state]++;
         add_to_launch(&c->launches[c->n_launches - 1], &c->ranks[i]);
     }
-    if (c->n_points)
-        qsort(c->points, c->n_points, sizeof(*c->points), by_point);
+    sort_points(c);
     return 0;
 }

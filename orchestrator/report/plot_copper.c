@@ -135,25 +135,35 @@ static int plot_classes(const struct jp_copper *c, FILE *tsv, FILE *gp)
 
 static int plot_series(const struct jp_copper *c, FILE *tsv, FILE *gp)
 {
+    int64_t first = c->n_points ? c->points[0].time_us : 0;
+
     plot_script_begin(gp, "copper_series",
                       "Copper: counted operations at each snapshot");
     fputs("# seconds\toperations\tlatency_s\trank\n", tsv);
-    if (c->n_points < 2) {
-        plot_script_nothing(gp, "fewer than two snapshots");
+    if (c->n_points < 2 || c->times_lost) {
+        plot_script_nothing(gp, c->times_lost
+                                    ? "the files were copied without their "
+                                      "times"
+                                    : "fewer than two snapshots");
         return 0;
     }
+    for (size_t i = 0; i < c->n_points; i++)
+        if (c->points[i].time_us < first)
+            first = c->points[i].time_us;
     for (size_t i = 0; i < c->n_points && i < MAX_POINTS; i++) {
         const struct jp_copper_point *p = &c->points[i];
 
-        fprintf(tsv, "%s\t%" PRIu64 "\t%s\t%zu\n",
-                FIG_EXACT((double) (p->time_us - c->points[0].time_us) / 1e6),
+        /* a blank line ends a rank's line in the picture */
+        fprintf(tsv, "%s%s\t%" PRIu64 "\t%s\t%zu\n",
+                i && p->rank != p[-1].rank ? "\n" : "",
+                FIG_EXACT((double) (p->time_us - first) / 1e6),
                 p->value[COPPER_OPERATIONS],
                 FIG_EXACT((double) p->value[COPPER_LATENCY_US] / 1e6), p->rank);
     }
     fputs("set xlabel 'seconds since the first snapshot'\n"
           "set ylabel 'operations of a rank so far'\nset yrange [0:*]\n"
           "unset key\n"
-          "plot 'copper_series.tsv' using 1:2:(column(4)+1) with points "
+          "plot 'copper_series.tsv' using 1:2:(column(4)+1) with linespoints "
           "linecolor variable\n",
           gp);
     return 0;

@@ -24,7 +24,9 @@ void report_copper_tables(const struct jp_copper *copper, FILE *out);
 /* How to read the counters, in report_copper_guide.c. */
 void report_copper_guide(FILE *out);
 
-/* csv/copper_*.csv. */
+/* The name of the i-th table, csv/copper_NAME.csv; NULL behind the last. */
+const char *report_copper_sheet(size_t i);
+/* All of them. */
 int report_copper_csvs(const struct jp_copper *copper, const char *csv_dir,
                        struct jp_error *err);
 

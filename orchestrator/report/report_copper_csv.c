@@ -240,7 +240,10 @@ static void series(struct jp_csv *csv, const struct jp_copper *c)
     for (size_t i = 0; i < c->n_points; i++) {
         const struct jp_copper_point *p = &c->points[i];
 
-        csv_out_int(csv, p->time_us);
+        if (c->times_lost)
+            csv_out_empty(csv);
+        else
+            csv_out_int(csv, p->time_us);
         csv_out_text(csv, c->ranks[p->rank].host);
         csv_out_int(csv, c->ranks[p->rank].pid);
         csv_out_text(csv, p->tag);
@@ -331,6 +334,11 @@ static const struct sheet {
     {"vain", "folder,names,lookups,never_read,class,example", vain},
     {"notes", "file,what", notes},
 };
+
+const char *report_copper_sheet(size_t i)
+{
+    return i < sizeof(sheets) / sizeof(*sheets) ? sheets[i].name : NULL;
+}
 
 int report_copper_csvs(const struct jp_copper *c, const char *csv_dir,
                        struct jp_error *err)

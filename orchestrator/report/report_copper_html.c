@@ -158,14 +158,26 @@ static void put_notes(const struct jp_copper *c, FILE *out)
     fputs("</details>\n", out);
 }
 
+static void put_link(FILE *out, const char *path)
+{
+    fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", path, path);
+}
+
 static void put_files(const struct jp_copper *c, FILE *out)
 {
-    fputs("<p class=\"note\">All rows: csv/copper_*.csv. Pictures: "
-          "plots/copper_*.gp, drawn by gnuplot.",
+    fputs("<details><summary>Files with all rows</summary><ul class=\"files\">"
+          "\n",
           out);
+    for (size_t i = 0; report_copper_sheet(i); i++) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "csv/copper_%s.csv",
+                 report_copper_sheet(i));
+        put_link(out, path);
+    }
     if (c->n_used)
-        fputs(" Lists of paths: copper_paths/.", out);
-    fputs("</p>\n", out);
+        put_link(out, "copper_paths/");
+    fputs("</ul></details>\n", out);
 }
 
 bool html_copper_present(const struct jp_report *report)

@@ -315,7 +315,8 @@ static json_t *series(struct jp_json *j, const struct jp_copper *c)
         const struct jp_copper_point *p = &c->points[i];
         json_t *o = json_out_object(j);
 
-        json_out_put(j, o, "time_us", json_integer(p->time_us));
+        json_out_put(j, o, "time_us",
+                     c->times_lost ? json_null() : json_integer(p->time_us));
         json_out_text(j, o, "host", c->ranks[p->rank].host);
         json_out_put(j, o, "pid", json_integer(c->ranks[p->rank].pid));
         json_out_text(j, o, "source", p->tag);
@@ -429,6 +430,7 @@ json_t *report_copper_json(struct jp_json *j, const struct jp_copper *c)
     json_out_put(j, o, "roots", roots(j, c));
     json_out_put(j, o, "cache_use", cache(j, c));
     json_out_put(j, o, "series", series(j, c));
+    json_out_put(j, o, "series_timed", json_boolean(!c->times_lost));
     put_words(j, o, c);
     json_out_put(j, o, "left_out", left_out(j, c));
     return o;
