@@ -48,13 +48,13 @@ static bool is_maybe(const char *name)
                    sizeof(maybe_endings) / sizeof(*maybe_endings));
 }
 
-/* Copper's daemons write <host>-<pid>-output.log: text, and no concern of this
- * walk. */
+/* Copper's daemons write <host>-<pid>-output.log: text, or nothing at their
+ * usual log level, and no concern of this walk. */
 static bool is_copper_log(int dir, const char *name)
 {
     static const char *const ending[] = {"-output.log"};
     char head[512];
-    ssize_t n = 0;
+    ssize_t n = -1;
     int fd;
 
     if (!ends_as(name, ending, 1))
@@ -64,7 +64,7 @@ static bool is_copper_log(int dir, const char *name)
         n = read(fd, head, sizeof(head));
         close(fd);
     }
-    return n > 0 && copper_log_probe(head, (size_t) n);
+    return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 
 /* Room for one more element; arrays grow by doubling at powers of two. */

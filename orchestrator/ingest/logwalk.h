@@ -5,11 +5,12 @@
  * followed only where it is itself an input and leads to a folder. Names decide
  * inside folders: .jpr .jpr.gz .log .log.gz .jsonl .jsonl.gz are logs; .json
  * .json.gz .txt may be traces of the example plugin (2.23 to 2.26 write .txt),
- * unless they are called as jobprof's own files; logs of Copper's daemons are
- * told by their first line and passed over; anything else is no concern of
- * ours. A file given by name is taken whatever it is called; what it holds its
- * first bytes tell (recfile_probe, tracefile_probe, logsource.h). One file seen
- * twice (inputs that overlap, hard links) is taken once.
+ * unless they are called as jobprof's own files; logs of Copper's daemons
+ * (*-output.log) are told by their first line, or are empty, and passed over;
+ * anything else is no concern of ours. A file given by name is taken whatever
+ * it is called; what it holds its first bytes tell (recfile_probe,
+ * tracefile_probe, logsource.h). One file seen twice (inputs that overlap, hard
+ * links) is taken once.
  */
 #ifndef JP_INGEST_LOGWALK_H
 #define JP_INGEST_LOGWALK_H

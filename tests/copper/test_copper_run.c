@@ -1,0 +1,252 @@
+/* test_copper_run.c - copper_run and what reports make of it, in C. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "orchestrator/copper/copper_build.h"
+#include "orchestrator/insight/copper_verdict.h"
+#include "orchestrator/report/card.h"
+#include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
+#include "tests/common/tempdir.h"
+
+static const char aggregate[] =
+    "metric,value\ntotal_counted_fuse_operations,9\ntotal_cache_hits,4\n"
+    "total_cache_misses,1\ntotal_negative_results,2\n"
+    "estimated_cache_served_operations_saved_by_copper,4\n"
+    "metadata_enoent_ttl_stores,1\nmetadata_enoent_ttl_serves,3\n"
+    "metadata_enoent_ttl_expires,0\n"
+    "metadata_enoent_ttl_clears_on_success_or_non_enoent,0\n"
+    "estimated_repeated_metadata_lookups_avoided_by_ttl,3\n"
+    "total_measured_latency_seconds,1.500000\n";
+static const char operations[] =
+    "operation,total_calls,cache_hits,cache_misses,negative_results,"
+    "avg_latency_us,total_latency_s\n"
+    "getattr,6,4,0,2,50000.00,0.300000\nread,2,0,1,0,100000.00,0.200000\n"
+    "init,1,0,0,0,1000000.00,1.000000\n";
+
+static void put(const char *dir, const char *folder, const char *name,
+                const char *text)
+{
+    char *path = fileio_path("%s/%s", dir, folder);
+    struct jp_error err;
+
+    assert_non_null(path);
+    assert_int_equal(fileio_mkdirs(path, &err), 0);
+    free(tempdir_file(path, name, 0600, text));
+    free(path);
+}
+
+static void put_rank(const char *dir, const char *host)
+{
+    char name[128];
+
+    snprintf(name, sizeof(name), "%s-7-profiling_aggregate.csv", host);
+    put(dir, "profiling/final", name, aggregate);
+    snprintf(name, sizeof(name), "%s-7-profiling_operations.csv", host);
+    put(dir, "profiling/final", name, operations);
+}
+
+static struct jp_copper *run(const char *dir, uint64_t memory)
+{
+    const struct jp_copper_options options = {.memory_bytes = memory};
+    struct jp_copper *copper = NULL;
+    struct jp_error err;
+
+    assert_int_equal(copper_run(&dir, 1, &options, &copper, &err), 0);
+    return copper;
+}
+
+static int stop(void *arg, uint64_t done, uint64_t total)
+{
+    (void) total;
+    return ++*(int *) arg > 1 && done > 0;
+}
+
+static void test_inputs(void **state)
+{
+    const char *dir = *state, *missing = "/nonexistent/logs";
+    struct jp_copper_options options = {.memory_bytes = 0};
+    struct jp_copper *copper = (void *) 1;
+    struct jp_error err = {""};
+    int calls = 0;
+
+    assert_int_equal(copper_run(&missing, 1, &options, &copper, &err), -1);
+    assert_non_null(strstr(err.text, "/nonexistent/logs"));
+    assert_null(copper);
+    copper_destroy(NULL);
+    assert_null(run(dir, 0));
+    put(dir, "notes", "readme.txt", "hello");
+    put(dir, "profiling/cluster", "x-1-profiling_aggregate.csv", aggregate);
+    assert_null(run(dir, 0));
+    put_rank(dir, "n1");
+    put_rank(dir, "n2");
+    options.progress = stop;
+    options.progress_arg = &calls;
+    assert_int_equal(copper_run(&dir, 1, &options, &copper, &err), -1);
+    assert_string_equal(err.text, "stopped");
+    assert_null(copper);
+}
+
+static void test_names_of_hosts(void **state)
+{
+    (void) state;
+    assert_true(copper_same_host("n1", "n1"));
+    assert_true(copper_same_host("n1", "n1.site.gov"));
+    assert_true(copper_same_host("n1.site.gov", "n1"));
+    assert_false(copper_same_host("n1", "n10"));
+    assert_false(copper_same_host("n1.a", "n1.b"));
+    assert_false(copper_same_host("", "n1"));
+}
+
+static void test_classes(void **state)
+{
+    static const struct {
+        enum copper_category category;
+        const char *path;
+        enum jp_copper_class class;
+    } rows[] = {
+        {COPPER_TTL, "/e/lib/python312.zip", JP_COPPER_PYTHON_ZIP_PROBE},
+        {COPPER_TTL, "/e/a.zip", JP_COPPER_NEGATIVE_PROBE},
+        {COPPER_TTL, "/e/pyvenv.cfg", JP_COPPER_VIRTUAL_ENV_PROBE},
+        {COPPER_TTL, "/e/pyvenv.cfg.so", JP_COPPER_MISSING_LIBRARY_PROBE},
+        {COPPER_TTL, "/e/glibc-hwcaps/x.so", JP_COPPER_GLIBC_HWCAPS_PROBE},
+        {COPPER_DATA, "/e/lib/python3/site-packages/torch/lib/a.so",
+         JP_COPPER_TORCH_LIBRARY},
+        {COPPER_DATA, "/e/lib/python3/site-packages/torchvision/a.py",
+         JP_COPPER_TORCH_PACKAGE},
+        {COPPER_TREE, "/e/lib/python3/site-packages", JP_COPPER_SITE_PACKAGES},
+        {COPPER_TREE, "/e/lib/python3/dist-packages", JP_COPPER_STDLIB},
+        {COPPER_METADATA, "/e/bin/python3", JP_COPPER_BIN},
+        {COPPER_METADATA, "/e/bin", JP_COPPER_PREFIX},
+        {COPPER_METADATA, "/e/a.source", JP_COPPER_SHARED_LIBRARY},
+        {COPPER_METADATA, "", JP_COPPER_PREFIX},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_int_equal(copper_class_of(rows[i].category, rows[i].path),
+                         rows[i].class);
+}
+
+/* Paths over the memory's bound are counted, not kept. */
+static void test_memory(void **state)
+{
+    enum { ROWS = 3000, LIMIT = 100 * 1024 };
+    struct copper_pathset *set = copper_pathset_create(LIMIT);
+    struct jp_copper_path *paths;
+    uint64_t left_out = 0, events = 0;
+    void *memory;
+    size_t n;
+
+    (void) state;
+    assert_non_null(set);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < ROWS; i++) {
+            char path[64];
+            struct copper_row row = {
+                .category = COPPER_DATA, .path = path, .count = {2, 1, 0, 0}};
+            int rc;
+
+            row.len = (size_t) snprintf(path, sizeof(path), "/p/%d", i);
+            rc = copper_pathset_add(set, &row, (size_t) round, true);
+            assert_in_range(rc, 0, 1);
+            left_out += (uint64_t) rc;
+        }
+    copper_pathset_take(set, &paths, &n, &memory);
+    assert_true(n > 100 && n < ROWS);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(paths[i].ranks, 2);
+        events += paths[i].events;
+    }
+    assert_int_equal(events + 3 * left_out, 2 * ROWS * 3);
+    free(paths);
+    copper_pathset_free(memory);
+    copper_pathset_destroy(set);
+    copper_pathset_destroy(NULL);
+}
+
+static void test_verdict(void **state)
+{
+    struct jp_verdict v = {.word = JP_VERDICT_NODATA, .text = "none"};
+    struct jp_copper *copper;
+    const char *dir = *state;
+
+    put_rank(dir, "n1");
+    copper = run(dir, 0);
+    assert_false(copper_verdict_incomplete(copper));
+    copper_verdict_add(NULL, true, &v);
+    assert_string_equal(v.text, "none");
+    copper_verdict_add(copper, false, &v);
+    assert_int_equal(v.word, JP_VERDICT_NODATA);
+    assert_non_null(strstr(v.text, "none; Copper: 1 of 1 rank, 9 operations"));
+    copper_verdict_add(copper, true, &v);
+    assert_int_equal(v.word, JP_VERDICT_OK);
+    assert_non_null(strstr(v.text, "500 ms without start-up"));
+    copper_destroy(copper);
+    put(dir, "logs", "node_file.txt", "n1.site.gov\nn2\n");
+    copper = run(dir, 0);
+    assert_true(copper_verdict_incomplete(copper));
+    assert_int_equal(copper->n_ranks, 2);
+    v.word = JP_VERDICT_OK;
+    copper_verdict_add(copper, false, &v);
+    assert_int_equal(v.word, JP_VERDICT_INCOMPLETE);
+    v.word = JP_VERDICT_HANG;
+    copper_verdict_add(copper, false, &v);
+    assert_int_equal(v.word, JP_VERDICT_HANG);
+    copper_destroy(copper);
+}
+
+static void test_card(void **state)
+{
+    struct jp_verdict verdict = {.word = JP_VERDICT_OK, .coverage = -1};
+    struct jp_report report = {.verdict = &verdict, .reporter = "user"};
+    const char *dir = *state;
+    char *out = fileio_path("%s/report", dir), *text = NULL;
+    struct jp_copper *copper;
+    struct jp_error err;
+    size_t len;
+    json_t *root;
+    FILE *f;
+
+    put_rank(dir, "n1");
+    copper = run(dir, 0);
+    report.copper = copper;
+    copper_verdict_add(copper, true, &verdict);
+    assert_int_equal(fileio_mkdirs(out, &err), 0);
+    assert_int_equal(report_write(&report, out, &err), 0);
+    root = summary_file_read(out, &err);
+    assert_non_null(root);
+    f = open_memstream(&text, &len);
+    card_print(root, out, false, f);
+    fclose(f);
+    assert_non_null(strstr(text, "  copper   ranks 1/1, 9 operations, 4 hits, "
+                                 "3 ENOENT lookups saved, 500 ms\n"));
+    json_decref(root);
+    free(text);
+    free(out);
+    copper_destroy(copper);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_inputs, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test(test_names_of_hosts),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test_setup_teardown(test_verdict, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_card, tempdir_make, tempdir_drop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
