@@ -75,8 +75,9 @@ struct jp_copper_launch {
     uint64_t value[COPPER_N_METRICS];
 };
 
-/* Seven metrics across ranks, as in Copper's own reports, and latency without
- * start-up. */
+/* Seven metrics across ranks, as in Copper's own reports; latency without
+ * start-up; and the start: init as counted, and by the logs until the provider
+ * stood, the parent was confirmed and first answered. */
 enum jp_copper_spread {
     JP_COPPER_SPREAD_OPERATIONS,
     JP_COPPER_SPREAD_HITS,
@@ -86,6 +87,10 @@ enum jp_copper_spread {
     JP_COPPER_SPREAD_SERVES,
     JP_COPPER_SPREAD_LATENCY,
     JP_COPPER_SPREAD_NO_INIT,
+    JP_COPPER_SPREAD_INIT,
+    JP_COPPER_SPREAD_REGISTRATION,
+    JP_COPPER_SPREAD_PARENT,
+    JP_COPPER_SPREAD_FIRST_RPC,
     JP_COPPER_N_SPREADS
 };
 struct jp_copper_range {
@@ -105,8 +110,10 @@ struct jp_copper_outlier {
     int level;
     uint32_t of; /* ranks of that level */
     double value, median;
-    double z;  /* (value - median) / (median absolute deviation / 0.6745) */
-    bool slow; /* a latency, above the others: a finding */
+    double z; /* (value - median) / (median absolute deviation / 0.6745) */
+    double cost_us; /* of a latency: what it is above the median, over all its
+                       operations; else 0 */
+    bool slow; /* a latency far above the others, at some cost: a finding */
 };
 
 /* Where a path belongs: Copper's own rules. */
@@ -209,6 +216,7 @@ struct jp_copper_finding {
     const char *kind; /* "copper_slow_rank", ... */
     size_t rank;
     double from, to; /* usual and found; NaN: none */
+    double cost_us;  /* NaN: none */
     char *text;
 };
 

@@ -27,7 +27,7 @@ char *copper_words_end(struct copper_words *words)
 
 /* Takes text over. */
 static int add(struct jp_copper *c, const char *kind, size_t rank, double from,
-               double to, char *text)
+               double to, double cost_us, char *text)
 {
     struct jp_copper_finding *more = c->findings;
 
@@ -44,8 +44,12 @@ static int add(struct jp_copper *c, const char *kind, size_t rank, double from,
         }
         c->findings = more;
     }
-    more[c->n_findings++] = (struct jp_copper_finding){
-        .kind = kind, .rank = rank, .from = from, .to = to, .text = text};
+    more[c->n_findings++] = (struct jp_copper_finding){.kind = kind,
+                                                       .rank = rank,
+                                                       .from = from,
+                                                       .to = to,
+                                                       .cost_us = cost_us,
+                                                       .text = text};
     return 0;
 }
 
@@ -71,11 +75,12 @@ static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
         return -1;
     fprintf(w.out,
             "%s is slow: %s %s, %.1f x the median of its tree level "
-            "(%s, level %d, %" PRIu32 " ranks)",
+            "(%s, level %d, %" PRIu32 " ranks), %s more in all",
             c->ranks[o->rank].host, words, FIG_US(o->value * us),
-            o->value / o->median, FIG_US(o->median * us), o->level, o->of);
+            o->value / o->median, FIG_US(o->median * us), o->level, o->of,
+            FIG_US(o->cost_us));
     return add(c, "copper_slow_rank", o->rank, o->median * us, o->value * us,
-               copper_words_end(&w));
+               o->cost_us, copper_words_end(&w));
 }
 
 static bool was_told(const struct jp_copper *c, size_t rank)
@@ -112,7 +117,7 @@ static int damaged_rank(struct jp_copper *c, size_t i)
         fprintf(w.out, "-%" PRId64, rank->pid);
     fprintf(w.out, " %s%s%s", words[rank->state], *rank->why ? ": " : "",
             rank->why);
-    return add(c, kinds[rank->state], i, NAN, NAN, copper_words_end(&w));
+    return add(c, kinds[rank->state], i, NAN, NAN, NAN, copper_words_end(&w));
 }
 
 static int late_parent(struct jp_copper *c, size_t i)
@@ -127,7 +132,8 @@ static int late_parent(struct jp_copper *c, size_t i)
             "%s waited for its parent in the tree until it gave up: its "
             "first requests failed or were served without the tree",
             c->ranks[i].host);
-    return add(c, "copper_parent_timeout", i, NAN, NAN, copper_words_end(&w));
+    return add(c, "copper_parent_timeout", i, NAN, NAN, NAN,
+               copper_words_end(&w));
 }
 
 int copper_findings(struct copper_build *b)

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/copper/copper_build.h"
 
@@ -20,7 +21,8 @@
  * a look, too. Slow is what its users would notice. */
 #define WORTH_SHARE 1.1
 #define SLOW_SHARE 1.5
-#define LEAST_CALLS 20 /* an average over fewer says nothing */
+#define SLOW_COST_US 100000 /* in all: less is not worth a word */
+#define LEAST_CALLS 20      /* an average over fewer says nothing */
 
 enum metric {
     GETATTR_US,
@@ -53,12 +55,8 @@ static const struct {
 
 static double average(const struct jp_copper_rank *rank, const char *name)
 {
-    size_t len = 0;
-    const struct copper_op *op;
+    const struct copper_op *op = &rank->op[copper_op_find(name, strlen(name))];
 
-    while (name[len])
-        len++;
-    op = &rank->op[copper_op_find(name, len)];
     return rank->has_ops && op->calls >= LEAST_CALLS
                ? (double) op->time_us / (double) op->calls
                : NAN;
@@ -86,6 +84,15 @@ static double value_of(const struct jp_copper_rank *rank, enum metric m)
     default:
         return rank->has_ttl ? (double) rank->value[COPPER_TTL_EXPIRES] : NAN;
     }
+}
+
+/* Microseconds of the rank in all for one unit of the metric. */
+static double weight_of(const struct jp_copper_rank *rank, enum metric m)
+{
+    size_t len = metrics[m].op ? strlen(metrics[m].op) : 0;
+
+    return len ? (double) rank->op[copper_op_find(metrics[m].op, len)].calls
+               : 1e6;
 }
 
 static int by_real(const void *a, const void *b)
@@ -118,14 +125,16 @@ static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
 
 /* Is the rank's value far from the level's median, and does it matter? */
 static bool is_far(enum metric m, double value, double mid, double scale,
-                   struct jp_copper_outlier *o)
+                   double weight, struct jp_copper_outlier *o)
 {
     double least = fabs(mid) * (WORTH_SHARE - 1);
 
     if (fabs(value - mid) <= least || (mid == 0 && value < LEAST_CALLS))
         return false;
     o->z = (value - mid) / scale;
-    o->slow = metrics[m].latency && mid > 0 && value >= SLOW_SHARE * mid;
+    o->cost_us = metrics[m].latency ? (value - mid) * weight : 0;
+    o->slow = metrics[m].latency && mid > 0 && value >= SLOW_SHARE * mid &&
+              o->cost_us >= SLOW_COST_US;
     return fabs(o->z) > Z_LIMIT;
 }
 
@@ -158,7 +167,8 @@ static int judge(struct jp_copper *c, int level, enum metric m, double *values)
                                       .median = mid};
 
         o.value = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
-        if (isfinite(o.value) && is_far(m, o.value, mid, scale, &o) &&
+        if (isfinite(o.value) &&
+            is_far(m, o.value, mid, scale, weight_of(&c->ranks[i], m), &o) &&
             keep(c, &o) < 0)
             return -1;
     }

@@ -49,6 +49,12 @@ static void add_rank(struct jp_copper *c, const struct jp_copper_rank *rank)
     }
 }
 
+static bool is_known(int64_t us, uint64_t *value)
+{
+    *value = us < 0 ? 0 : (uint64_t) us;
+    return us >= 0;
+}
+
 static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
                          uint64_t *value)
 {
@@ -57,9 +63,21 @@ static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
         COPPER_NEGATIVES,  COPPER_TTL_STORES, COPPER_TTL_SERVES,
         COPPER_LATENCY_US};
 
-    if (spread == JP_COPPER_SPREAD_NO_INIT) {
+    switch (spread) {
+    case JP_COPPER_SPREAD_NO_INIT:
         *value = without_init(rank);
         return rank->has_ops;
+    case JP_COPPER_SPREAD_INIT:
+        *value = init_of(rank);
+        return rank->has_ops && *value;
+    case JP_COPPER_SPREAD_REGISTRATION:
+        return is_known(rank->log.registration_us, value);
+    case JP_COPPER_SPREAD_PARENT:
+        return is_known(rank->log.parent_us, value);
+    case JP_COPPER_SPREAD_FIRST_RPC:
+        return is_known(rank->log.first_rpc_us, value);
+    default:
+        break;
     }
     *value = rank->value[metrics[spread]];
     return is_ttl(metrics[spread]) ? rank->has_ttl : rank->has_counts;
@@ -99,7 +117,11 @@ static void spread(struct jp_copper *c, unsigned s, uint64_t *values)
         "ttl_stores",
         "ttl_serves",
         "latency",
-        "latency_without_init"};
+        "latency_without_init",
+        "init",
+        "registration",
+        "parent_confirmed",
+        "first_parent_rpc"};
     struct jp_copper_range *r = &c->range[s];
 
     *r = (struct jp_copper_range){

@@ -73,6 +73,8 @@ static void put_totals(const struct jp_copper *c, FILE *out)
         put_fact(out, "Expired", FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
         put_fact(out, "Cleared", FIG_COUNT(c->total[COPPER_TTL_CLEARS]));
     }
+    if (c->unjudged)
+        put_fact(out, "Ranks not compared with others", FIG_COUNT(c->unjudged));
     if (c->compared) {
         char text[64];
 

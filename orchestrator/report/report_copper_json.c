@@ -449,6 +449,10 @@ void report_copper_findings(struct jp_json *j, json_t *findings,
         json_out_put(j, o, "pid", r->pid ? json_integer(r->pid) : json_null());
         json_out_real(j, o, "from", f->from);
         json_out_real(j, o, "to", f->to);
+        if (isfinite(f->cost_us))
+            json_out_count(j, o, "cost_us", (uint64_t) f->cost_us);
+        else
+            json_out_null(j, o, "cost_us");
         json_out_text(j, o, "text", f->text);
         json_out_append(j, findings, o);
     }

@@ -194,7 +194,7 @@ static void outliers(const struct jp_copper *c, FILE *out)
         {"Slow", NULL, false}};
 
     begin(out, "ranks unlike their tree level",
-          "Compared with ranks of the same level only, at least four; the "
+          "A rank is compared with those of its level only, at least four; the "
           "root and its children are unlike the others by nature.",
           COLUMNS(columns));
     for (size_t i = 0; i < c->n_outliers && i < MAX_ROWS; i++) {
