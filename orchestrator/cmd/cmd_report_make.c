@@ -34,6 +34,7 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct jp_copper *copper;
+    struct jp_error copper_trouble; /* "" none */
     bool analysed;
     uint64_t duration_us;
     struct jp_error trouble; /* of the figures; "" none */
@@ -91,11 +92,11 @@ static void read_copper(const struct report_session *session, const char *raw,
 {
     const struct jp_copper_options options = {.progress = on_progress,
                                               .progress_arg = watch};
-    struct jp_error err;
     size_t len = strlen(session->dir);
 
-    if (copper_run(&raw, 1, &options, &m->copper, &err) < 0) {
-        stepdir_log(session->dir, "no figures of Copper: %s", err.text);
+    if (copper_run(&raw, 1, &options, &m->copper, &m->copper_trouble) < 0) {
+        stepdir_log(session->dir, "no figures of Copper: %s",
+                    m->copper_trouble.text);
         return;
     }
     for (size_t i = 0; m->copper && i < m->copper->n_notes; i++) {
@@ -157,7 +158,7 @@ static bool has_data(const struct material *m)
 {
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
-    return !m->analysed || m->copper ||
+    return !m->analysed || m->copper || *m->copper_trouble.text ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -273,6 +274,8 @@ static int make(struct report_session *session, struct material *m)
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->analysed, &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
+    if (*m->copper_trouble.text)
+        copper_verdict_failed(m->copper_trouble.text, &verdict);
     if (!claim_held(session->claim))
         return REPORT_LOST;
     if (write_all(session, m, &verdict) < 0)

@@ -11,7 +11,8 @@ struct sink {
     size_t rank;
     bool classes, set; /* count top rows by class; add to the set */
     bool full;
-    uint64_t *seen; /* order in which classes were first seen */
+    uint64_t *seen;   /* order in which classes were first seen */
+    uint64_t wrapped; /* rows left out */
 };
 
 static int count_top(struct sink *sink, const struct copper_row *row)
@@ -34,6 +35,10 @@ static int add_row(struct sink *sink, const struct copper_row *row)
 {
     int rc = 0;
 
+    if (row->wrapped) {
+        sink->wrapped++;
+        return 0;
+    }
     if (sink->classes && count_top(sink, row) < 0)
         return -1;
     if (sink->set)
@@ -122,7 +127,12 @@ static int take_file(struct copper_build *b, const struct copper_file *file,
 
     if (!file)
         return 0;
+    sink->wrapped = 0;
     rc = read_rows(b, file, category, sink, &why);
+    if (rc == 0 && sink->wrapped)
+        return copper_note(b, file->path, true,
+                           "%llu rows left out: a counter passed 2^31",
+                           (unsigned long long) sink->wrapped);
     if (rc <= 0)
         return rc < 0 ? -1 : 1;
     return copper_note(b, file->path, true, "%s; the rows before it count",

@@ -87,3 +87,12 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
     if (alone || word < verdict->word)
         verdict->word = word;
 }
+
+void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
+{
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+
+    sentence_add(&s, "Copper: not yet analysed: %s", why);
+    if (JP_VERDICT_INCOMPLETE < verdict->word)
+        verdict->word = JP_VERDICT_INCOMPLETE;
+}

@@ -17,4 +17,7 @@ bool copper_verdict_incomplete(const struct jp_copper *copper);
 void copper_verdict_add(const struct jp_copper *copper, bool alone,
                         struct jp_verdict *verdict);
 
+/* The same where Copper's profiles are there and could not be analysed. */
+void copper_verdict_failed(const char *why, struct jp_verdict *verdict);
+
 #endif

@@ -70,6 +70,15 @@ void json_out_count(struct jp_json *json, json_t *object, const char *key,
     json_out_put(json, object, key, json_integer(n));
 }
 
+void json_out_known(struct jp_json *json, json_t *object, const char *key,
+                    bool known, uint64_t value)
+{
+    if (known)
+        json_out_count(json, object, key, value);
+    else
+        json_out_null(json, object, key);
+}
+
 void json_out_real(struct jp_json *json, json_t *object, const char *key,
                    double value)
 {

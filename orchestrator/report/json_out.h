@@ -36,6 +36,9 @@ void json_out_text(struct jp_json *json, json_t *object, const char *key,
 /* Values above INT64_MAX are given as INT64_MAX. */
 void json_out_count(struct jp_json *json, json_t *object, const char *key,
                     uint64_t value);
+/* A count, or null where it is not known. */
+void json_out_known(struct jp_json *json, json_t *object, const char *key,
+                    bool known, uint64_t value);
 /* What is not finite becomes null. */
 void json_out_real(struct jp_json *json, json_t *object, const char *key,
                    double value);

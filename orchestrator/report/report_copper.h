@@ -12,6 +12,10 @@
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/report/json_out.h"
 
+#define REPORT_COPPER_VAIN 100 /* folders in summary.json */
+/* What copper{} says on paths, in report_copper_json_paths.c. */
+void report_copper_json_paths(struct jp_json *json, json_t *object,
+                              const struct jp_copper *copper);
 json_t *report_copper_json(struct jp_json *json,
                            const struct jp_copper *copper);
 /* Appends to summary.json's findings. */
@@ -21,6 +25,7 @@ void report_copper_findings(struct jp_json *json, json_t *findings,
 void report_copper_text(const struct jp_copper *copper, FILE *out);
 /* Below the heading of report.html's section: the tables, in report_copper_tables.c. */
 void report_copper_tables(const struct jp_copper *copper, FILE *out);
+void report_copper_path_tables(const struct jp_copper *copper, FILE *out);
 /* How to read the counters, in report_copper_guide.c. */
 void report_copper_guide(FILE *out);
 

@@ -7,22 +7,12 @@
 #define MAX_RANKS 5000
 #define MAX_POINTS 5000
 #define MAX_OUTLIERS 500
-#define MAX_VAIN 100
 #define MAX_LAUNCHES 100
-
-static void put_known(struct jp_json *j, json_t *o, const char *key, bool known,
-                      uint64_t value)
-{
-    if (known)
-        json_out_count(j, o, key, value);
-    else
-        json_out_null(j, o, key);
-}
 
 static void put_signed(struct jp_json *j, json_t *o, const char *key,
                        int64_t value)
 {
-    put_known(j, o, key, value >= 0, value < 0 ? 0 : (uint64_t) value);
+    json_out_known(j, o, key, value >= 0, value < 0 ? 0 : (uint64_t) value);
 }
 
 /* The names are Copper's, but for the unit of the latency. */
@@ -32,10 +22,10 @@ static void put_metrics(struct jp_json *j, json_t *o, const uint64_t *value,
     for (size_t i = 0; i < COPPER_N_METRICS; i++) {
         bool is_ttl = i >= COPPER_TTL_STORES && i <= COPPER_TTL_AVOIDED;
 
-        put_known(j, o,
-                  i == COPPER_LATENCY_US ? "total_measured_latency_us"
-                                         : copper_metric_names[i],
-                  is_ttl ? ttl : counts, value[i]);
+        json_out_known(j, o,
+                       i == COPPER_LATENCY_US ? "total_measured_latency_us"
+                                              : copper_metric_names[i],
+                       is_ttl ? ttl : counts, value[i]);
     }
 }
 
@@ -111,8 +101,8 @@ static json_t *ranges(struct jp_json *j, const struct jp_copper *c)
         json_out_text(j, o, "metric", r->name);
         json_out_text(j, o, "unit", r->seconds ? "us" : "count");
         json_out_count(j, o, "ranks", r->n);
-        put_known(j, o, "min", r->n, r->min);
-        put_known(j, o, "max", r->n, r->max);
+        json_out_known(j, o, "min", r->n, r->min);
+        json_out_known(j, o, "max", r->n, r->max);
         json_out_real(j, o, "mean", r->n ? r->mean : NAN);
         json_out_real(j, o, "median", r->n ? r->median : NAN);
         json_out_real(j, o, "stddev", r->n ? r->stddev : NAN);
@@ -144,15 +134,15 @@ static json_t *rank_row(struct jp_json *j, const struct jp_copper_rank *r)
     json_t *o = json_out_object(j);
 
     json_out_text(j, o, "host", r->host);
-    put_known(j, o, "pid", r->pid > 0, (uint64_t) r->pid);
+    json_out_known(j, o, "pid", r->pid > 0, (uint64_t) r->pid);
     json_out_text(j, o, "state", copper_state_names[r->state]);
     json_out_text(j, o, "source", *r->source ? r->source : NULL);
     json_out_text(j, o, "why", *r->why ? r->why : NULL);
     put_signed(j, o, "level", r->level);
     json_out_text(j, o, "level_from", *r->level_from ? r->level_from : NULL);
     put_metrics(j, o, r->value, r->has_counts, r->has_ttl);
-    put_known(j, o, "init_us", r->has_ops,
-              r->op[copper_op_find("init", 4)].time_us);
+    json_out_known(j, o, "init_us", r->has_ops,
+                   r->op[copper_op_find("init", 4)].time_us);
     json_out_text(j, o, "pre_destroy", compared[r->pre_destroy]);
     if (r->has_log)
         json_out_put(j, o, "startup", startup(j, r));
@@ -210,103 +200,6 @@ static json_t *outliers(struct jp_json *j, const struct jp_copper *c)
     return array;
 }
 
-static json_t *classes(struct jp_json *j, const struct jp_copper *c)
-{
-    json_t *array = json_out_array(j);
-
-    for (size_t i = 0; i < JP_COPPER_N_CLASSES; i++) {
-        const struct jp_copper_class_sum *s = &c->classes[i];
-        json_t *o;
-
-        if (!s->top_rows && !s->paths)
-            continue;
-        o = json_out_object(j);
-        json_out_text(j, o, "class", copper_class_names[s->class]);
-        put_known(j, o, "top_rows", c->n_top, s->top_rows);
-        put_known(j, o, "top_events", c->n_top, s->top_events);
-        json_out_text(j, o, "top_example", s->top_example);
-        put_known(j, o, "paths", c->n_tables, s->paths);
-        put_known(j, o, "events", c->n_tables, s->events);
-        json_out_text(j, o, "example", s->example);
-        json_out_append(j, array, o);
-    }
-    return array;
-}
-
-static json_t *path_row(struct jp_json *j, const struct jp_copper_path *p)
-{
-    static const char *const cache[] = {"cache_hits", "cache_misses",
-                                        "negative_results"};
-    static const char *const ttl[] = {"ttl_stores", "ttl_serves", "ttl_expires",
-                                      "ttl_clears"};
-    bool is_ttl = p->category == COPPER_TTL;
-    json_t *o = json_out_object(j);
-
-    json_out_text(j, o, "path", p->path);
-    json_out_text(j, o, "class", copper_class_names[p->class]);
-    json_out_count(j, o, "events", p->events);
-    json_out_count(j, o, "ranks", p->ranks);
-    for (size_t i = 0; i < (is_ttl ? 4u : 3u); i++)
-        json_out_count(j, o, is_ttl ? ttl[i] : cache[i], p->count[i]);
-    return o;
-}
-
-static json_t *hot(struct jp_json *j, const struct jp_copper *c)
-{
-    json_t *o = json_out_object(j);
-
-    for (unsigned k = 0; k < COPPER_N_CATEGORIES; k++) {
-        json_t *array = json_out_array(j);
-        size_t from = c->path_from[k], to = c->path_from[k + 1];
-
-        for (size_t i = from; i < to && i < from + JP_COPPER_HOT; i++)
-            json_out_append(j, array, path_row(j, &c->paths[i]));
-        json_out_put(j, o, copper_category_names[k], array);
-    }
-    return o;
-}
-
-static json_t *roots(struct jp_json *j, const struct jp_copper *c)
-{
-    json_t *array = json_out_array(j);
-
-    for (size_t i = 0; i < c->n_used_roots; i++) {
-        const struct jp_copper_root *r = &c->used_roots[i];
-        bool known = r->exists && !r->cut;
-        json_t *o = json_out_object(j);
-
-        json_out_text(j, o, "root", r->path);
-        json_out_put(j, o, "exists", json_boolean(r->exists));
-        json_out_put(j, o, "cut", json_boolean(r->cut));
-        json_out_count(j, o, "observed_paths", r->observed);
-        put_known(j, o, "observed_files", r->exists, r->observed_files);
-        put_known(j, o, "files", known, r->files);
-        put_known(j, o, "observed_dirs", r->exists, r->observed_dirs);
-        put_known(j, o, "dirs", known, r->dirs);
-        put_known(j, o, "missing_probe_paths", r->exists, r->missing);
-        json_out_text(j, o, "example", r->example);
-        json_out_append(j, array, o);
-    }
-    return array;
-}
-
-static json_t *cache(struct jp_json *j, const struct jp_copper *c)
-{
-    json_t *array = json_out_array(j);
-
-    for (size_t i = 0; i < JP_COPPER_N_CACHES; i++) {
-        const struct jp_copper_cache_sum *s = &c->cache[i];
-        json_t *o = json_out_object(j);
-
-        json_out_text(j, o, "table", s->table);
-        json_out_count(j, o, "files_found", s->files_found);
-        put_known(j, o, "used_bytes", s->files_found, s->used_bytes);
-        put_known(j, o, "entries", s->files_found, s->entries);
-        json_out_append(j, array, o);
-    }
-    return array;
-}
-
 static json_t *series(struct jp_json *j, const struct jp_copper *c)
 {
     json_t *array = json_out_array(j);
@@ -322,25 +215,6 @@ static json_t *series(struct jp_json *j, const struct jp_copper *c)
         json_out_text(j, o, "source", p->tag);
         json_out_count(j, o, "copy", p->copy);
         put_metrics(j, o, p->value, true, true);
-        json_out_append(j, array, o);
-    }
-    return array;
-}
-
-static json_t *vain(struct jp_json *j, const struct jp_copper *c)
-{
-    json_t *array = json_out_array(j);
-
-    for (size_t i = 0; i < c->n_vain && i < MAX_VAIN; i++) {
-        const struct jp_copper_vain *v = &c->vain[i];
-        json_t *o = json_out_object(j);
-
-        json_out_text(j, o, "folder", v->folder);
-        json_out_count(j, o, "names", v->names);
-        json_out_count(j, o, "lookups", v->events);
-        json_out_put(j, o, "never_read", json_boolean(v->wholly));
-        json_out_text(j, o, "class", copper_class_names[v->class]);
-        json_out_text(j, o, "example", v->example);
         json_out_append(j, array, o);
     }
     return array;
@@ -391,7 +265,7 @@ static json_t *left_out(struct jp_json *j, const struct jp_copper *c)
         {"ranks", c->n_ranks, MAX_RANKS},
         {"outliers", c->n_outliers, MAX_OUTLIERS},
         {"series", c->n_points, MAX_POINTS},
-        {"searched_in_vain", c->n_vain, MAX_VAIN},
+        {"searched_in_vain", c->n_vain, REPORT_COPPER_VAIN},
     };
     json_t *o = json_out_object(j);
 
@@ -410,9 +284,9 @@ json_t *report_copper_json(struct jp_json *j, const struct jp_copper *c)
         return o;
     totals = json_out_object(j);
     put_metrics(j, totals, c->total, c->n_counted, c->n_ttl);
-    put_known(j, totals, "init_us", c->n_ops, c->init_us);
-    put_known(j, totals, "latency_without_init_us", c->n_ops,
-              c->without_init_us);
+    json_out_known(j, totals, "init_us", c->n_ops, c->init_us);
+    json_out_known(j, totals, "latency_without_init_us", c->n_ops,
+                   c->without_init_us);
     json_out_put(j, o, "log_dirs",
                  json_out_strings(j, c->roots, c->n_roots, 100));
     json_out_put(j, o, "settings", settings(j, c));
@@ -424,11 +298,7 @@ json_t *report_copper_json(struct jp_json *j, const struct jp_copper *c)
     json_out_put(j, o, "ranks", ranks(j, c));
     json_out_put(j, o, "outliers", outliers(j, c));
     json_out_count(j, o, "ranks_not_judged", c->unjudged);
-    json_out_put(j, o, "path_classes", classes(j, c));
-    json_out_put(j, o, "hot_paths", hot(j, c));
-    json_out_put(j, o, "searched_in_vain", vain(j, c));
-    json_out_put(j, o, "roots", roots(j, c));
-    json_out_put(j, o, "cache_use", cache(j, c));
+    report_copper_json_paths(j, o, c);
     json_out_put(j, o, "series", series(j, c));
     json_out_put(j, o, "series_timed", json_boolean(!c->times_lost));
     put_words(j, o, c);

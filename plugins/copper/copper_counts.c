@@ -170,18 +170,6 @@ int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
     return 0;
 }
 
-/* A count, or a counter that wrapped to below zero. */
-static bool take_count(const char *text, size_t len, uint64_t *value,
-                       bool *wrapped)
-{
-    if (len > 1 && text[0] == '-') {
-        *wrapped = true;
-        *value = 0;
-        return copper_u64(text + 1, len - 1, &(uint64_t){0});
-    }
-    return copper_u64(text, len, value);
-}
-
 static void add_op(struct copper_op *sum, const struct copper_op *op)
 {
     sum->calls += op->calls;
@@ -205,11 +193,12 @@ static int take_op(const struct copper_stream *stream, const char *text,
             break;
     if (i < FIELDS || !passes_over(&text, &len, extra))
         return copper_stream_bad(stream, err, "not %d values", FIELDS);
-    if (!take_count(field[CALLS], size[CALLS], &op.calls, &ops->overflow) ||
-        !take_count(field[HITS], size[HITS], &op.hits, &ops->overflow) ||
-        !take_count(field[MISSES], size[MISSES], &op.misses, &ops->overflow) ||
-        !take_count(field[NEGATIVES], size[NEGATIVES], &op.negatives,
-                    &ops->overflow) ||
+    if (!copper_counter(field[CALLS], size[CALLS], &op.calls, &ops->overflow) ||
+        !copper_counter(field[HITS], size[HITS], &op.hits, &ops->overflow) ||
+        !copper_counter(field[MISSES], size[MISSES], &op.misses,
+                        &ops->overflow) ||
+        !copper_counter(field[NEGATIVES], size[NEGATIVES], &op.negatives,
+                        &ops->overflow) ||
         !copper_seconds(field[TIME], size[TIME], &op.time_us) ||
         (op.calls | op.hits | op.misses | op.negatives) > UINT32_MAX ||
         op.time_us >= WRAPPED / COPPER_N_OPS)

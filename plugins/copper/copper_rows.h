@@ -30,6 +30,7 @@ struct copper_row {
     /* hits, misses, negatives; of COPPER_TTL: stores, serves, expires, clears
      */
     uint64_t count[4];
+    bool wrapped; /* a 32-bit counter turned negative: counts are of no use */
 };
 #define COPPER_ROW_HITS 0
 #define COPPER_ROW_MISSES 1

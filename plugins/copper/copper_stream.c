@@ -160,6 +160,18 @@ bool copper_u64(const char *text, size_t len, uint64_t *value)
     return true;
 }
 
+bool copper_counter(const char *text, size_t len, uint64_t *value,
+                    bool *wrapped)
+{
+    uint64_t below;
+
+    if (len < 2 || text[0] != '-')
+        return copper_u64(text, len, value);
+    *value = 0;
+    *wrapped = true;
+    return copper_u64(text + 1, len - 1, &below);
+}
+
 bool copper_seconds(const char *text, size_t len, uint64_t *us)
 {
     const char *dot = len ? memchr(text, '.', len) : NULL;

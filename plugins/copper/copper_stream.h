@@ -52,6 +52,9 @@ bool copper_is(const char *text, size_t len, const char *word);
 bool copper_begins(const char *text, size_t len, const char *word);
 /* Decimal digits alone, at most UINT64_MAX. */
 bool copper_u64(const char *text, size_t len, uint64_t *value);
+/* The same, or a negative number: *wrapped is set and *value 0. */
+bool copper_counter(const char *text, size_t len, uint64_t *value,
+                    bool *wrapped);
 /* "<digits>.<1 to 6 digits>" seconds as microseconds. */
 bool copper_seconds(const char *text, size_t len, uint64_t *us);
 /* Is line the heading, with or without columns more at its right? Their number

@@ -46,7 +46,7 @@ static int start(struct copper_rows *rows, struct jp_error *err)
 
 /* "<label><count>" with a comma unless it is the last. */
 static bool take_counter(const char *text, size_t len, const char *label,
-                         bool last, uint64_t *value)
+                         bool last, uint64_t *value, bool *wrapped)
 {
     size_t n = strlen(label);
 
@@ -54,13 +54,13 @@ static bool take_counter(const char *text, size_t len, const char *label,
         return false;
     if (!last && (!len || text[--len] != ','))
         return false;
-    return len > n && copper_u64(text + n, len - n, value);
+    return len > n && copper_counter(text + n, len - n, value, wrapped);
 }
 
-/* Lines of a path until the counters begin; their first goes to *value.
+/* Lines of a path until the counters begin; their first goes to *row.
  * 1: so it is; 0: the table's end. */
 static int take_path(struct copper_rows *rows, const char *label,
-                     uint64_t *value, struct jp_error *err)
+                     struct copper_row *row, struct jp_error *err)
 {
     bool open = false, closed = false; /* last line: ends in " {", is "}" */
     const char *text;
@@ -69,7 +69,8 @@ static int take_path(struct copper_rows *rows, const char *label,
 
     rows->len = 0;
     while ((rc = copper_stream_line(rows->stream, &text, &len, err)) > 0) {
-        if (open && take_counter(text, len, label, false, value)) {
+        if (open && take_counter(text, len, label, false, &row->count[0],
+                                 &row->wrapped)) {
             rows->len -= 2;
             rows->path[rows->len] = '\0';
             return 1;
@@ -102,7 +103,7 @@ int copper_table_next(struct copper_rows *rows, struct copper_row *row,
     if (!rows->started && start(rows, err) < 0)
         return -1;
     *row = (struct copper_row){.category = rows->category};
-    rc = take_path(rows, labels[0], &row->count[0], err);
+    rc = take_path(rows, labels[0], row, err);
     if (rc <= 0)
         return rc;
     for (size_t i = 1; i <= n; i++) {
@@ -112,7 +113,7 @@ int copper_table_next(struct copper_rows *rows, struct copper_row *row,
         if (rc == 0 || rows->stream->cut)
             return copper_stream_bad(rows->stream, err, "cut within a block");
         if (i < n ? !take_counter(text, len, labels[i], i + 1 == n,
-                                  &row->count[i])
+                                  &row->count[i], &row->wrapped)
                   : !copper_is(text, len, "}"))
             return copper_stream_bad(rows->stream, err, "bad line \"%s\"",
                                      COPPER_SHOW(text, len));

@@ -100,7 +100,7 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
     text++;
     len--;
     for (i = 0; i < 8 && copper_field(&text, &len, &field, &n); i++)
-        if (!copper_u64(field, n, &value[i]))
+        if (!copper_counter(field, n, &value[i], &row->wrapped))
             return copper_stream_bad(rows->stream, err, "%s count \"%s\"",
                                      rows->stream->cut ? "cut" : "bad",
                                      COPPER_SHOW(field, n));
@@ -114,7 +114,7 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
            sizeof(row->count));
     if (row->category != COPPER_TTL)
         row->count[3] = 0;
-    if (copper_row_events(row) != value[0])
+    if (!row->wrapped && copper_row_events(row) != value[0])
         return copper_stream_bad(rows->stream, err,
                                  "counts do not add up to the total");
     return 0;
@@ -133,6 +133,7 @@ int copper_top_next(struct copper_rows *rows, struct copper_row *row,
     if (rc <= 0)
         return rc;
     rows->len = 0;
+    row->wrapped = false;
     if (!take_category(&text, &len, &row->category))
         return copper_stream_bad(rows->stream, err, "%s row",
                                  rows->stream->cut ? "cut" : "bad");

@@ -189,9 +189,14 @@ static char *list(const char *text, bool top, enum copper_category category)
     else
         copper_rows_table(&rows, &s, category);
     while ((rc = copper_rows_next(&rows, &row, &err)) > 0)
-        fprintf(f, "%s [%s] %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "; ",
-                copper_category_names[row.category], row.path, row.count[0],
-                row.count[1], row.count[2], row.count[3]);
+        if (row.wrapped)
+            fprintf(f, "%s [%s] wrapped; ", copper_category_names[row.category],
+                    row.path);
+        else
+            fprintf(f,
+                    "%s [%s] %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "; ",
+                    copper_category_names[row.category], row.path, row.count[0],
+                    row.count[1], row.count[2], row.count[3]);
     fputs(rc == 0 ? "end" : err.text, f);
     fclose(f);
     copper_rows_fini(&rows);
@@ -226,6 +231,7 @@ static void test_top(void **state)
         {TOP "tree,\"/a\",1,1,0,0,0,0,0\n",
          "line 2: not as many values as in the heading"},
         {TOP "tree,\"/a\"x,1\n", "line 2: no counts"},
+        {TOP "tree,\"/a\",-3,-4,1,0,0,0,0,0\n", "tree [/a] wrapped; end"},
         {TOP "tree,/a,1\n", "line 2: bad row"},
         {TOP "other,\"/a\",1\n", "line 2: bad row"},
         {TOP "tree", "line 2: cut row"},
@@ -265,7 +271,7 @@ static void test_table(void **state)
         {MD "/a {\ncache hits: 4,\ncache mis", "line 4: cut within a block"},
         {MD "/a {\ncache hits: 4,\nx\ny\n", "line 4: bad line \"x\""},
         {MD "/a {\ncache hits: -4,\ncache misses: 3,\nneg: 2\n}\n}",
-         "line 7: cut within a path"},
+         "metadata [/a] wrapped; end"},
         {MD "/a", "line 2: cut within a path"},
     };
 
