@@ -58,6 +58,25 @@ static ssize_t read_all(int fd, char *buf, size_t max)
     return (ssize_t) done;
 }
 
+int fileio_check_owner(int fd, const char *path, bool group,
+                       struct jp_error *err)
+{
+    mode_t bad = group ? S_IWOTH : S_IWGRP | S_IWOTH;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    errno = EPERM;
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return error_set(err, "%s: owned by uid %ld, not by root or you", path,
+                         (long) st.st_uid);
+    if (st.st_mode & bad)
+        return error_set(err, "%s: writable by %s (mode %04o)", path,
+                         st.st_mode & S_IWOTH ? "everybody" : "its group",
+                         (unsigned) st.st_mode & 07777);
+    return 0;
+}
+
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,
                    size_t *len, struct jp_error *err)
 {

@@ -19,6 +19,11 @@
  * Returns a descriptor or -1 (errno kept). */
 int fileio_open_regular(const char *path, bool follow, struct jp_error *err);
 
+/* Whether the file is root's or ours and not writable by others, nor, unless
+ * group, by its group. -1 with errno EPERM: it is not. */
+int fileio_check_owner(int fd, const char *path, bool group,
+                       struct jp_error *err);
+
 /* Reads a whole regular file of at most max bytes. *text is NUL-terminated and
  * malloc'ed; caller frees. len may be NULL. */
 int fileio_read(const char *path, bool follow, size_t max, char **text,

@@ -205,24 +205,6 @@ static int copy_text(struct reader *r, struct scan *s)
     return 0;
 }
 
-static int check_owner(struct reader *r, int fd, const char *path)
-{
-    mode_t bad = r->user ? S_IWOTH : S_IWGRP | S_IWOTH;
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return error_set(r->err, "%s: %s", path, strerror(errno));
-    errno = EPERM;
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return error_set(r->err, "%s: owned by uid %ld, not by root or you",
-                         path, (long) st.st_uid);
-    if (st.st_mode & bad)
-        return error_set(r->err, "%s: writable by %s (mode %04o)", path,
-                         st.st_mode & S_IWOTH ? "everybody" : "its group",
-                         (unsigned) st.st_mode & 07777);
-    return 0;
-}
-
 static int read_file(struct reader *r, const char *path, int depth)
 {
     struct siteflat *flat = r->flat;
@@ -235,7 +217,7 @@ static int read_file(struct reader *r, const char *path, int depth)
     fd = fileio_open_regular(path, true, r->err);
     if (fd < 0)
         return -1;
-    if (check_owner(r, fd, path) < 0 ||
+    if (fileio_check_owner(fd, path, r->user, r->err) < 0 ||
         fileio_read_fd(fd, path, JP_SITEFILE_MAX_BYTES, &text, &len, r->err) <
             0)
         goto out;

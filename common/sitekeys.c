@@ -48,6 +48,14 @@ static const struct jp_knob site_nccl[] = {
      "another nccl-known-bad.conf than the installed one"},
 };
 
+/* What only the site says about its nodes; at the top level. */
+static const struct jp_knob site_nodes[] = {
+    {"topology_file", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "a node's topology as hwloc XML; %N is the node's name"},
+    {"nvml_library", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "another libnvidia-ml.so.1 than the system's"},
+};
+
 static const struct {
     struct jp_knob knob;
     size_t offset;
@@ -107,6 +115,9 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     add_knobs(&jp_grammar_nccl, keys, &n);
     for (size_t i = 0; i < N(site_nccl); i++)
         keys[n++] = (struct sitekey){"nccl", site_nccl[i].name, &site_nccl[i],
+                                     true, SITEKEY_NO_POLICY};
+    for (size_t i = 0; i < N(site_nodes); i++)
+        keys[n++] = (struct sitekey){"", site_nodes[i].name, &site_nodes[i],
                                      true, SITEKEY_NO_POLICY};
     keys[n++] = (struct sitekey){"copper", "default", &default_copper, false,
                                  SITEKEY_NO_POLICY};

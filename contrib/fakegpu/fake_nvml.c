@@ -10,24 +10,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "contrib/fakegpu/fakegpu.h"
-
-enum {
-    SUCCESS = 0,
-    INVALID_ARGUMENT = 2,
-    NOT_SUPPORTED = 3,
-    NOT_FOUND = 6,
-    INSUFFICIENT_SIZE = 7,
-    UNKNOWN = 999,
-};
+#include "contrib/fakegpu/fake_nvml.h"
 
 enum { MIG_HANDLE = 100 };
-
-struct pci_info {
-    char legacy_id[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char id[32];
-};
 
 FAKEGPU_EXPORT int nvmlInit_v2(void);
 FAKEGPU_EXPORT int nvmlShutdown(void);
@@ -36,16 +21,20 @@ FAKEGPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
 FAKEGPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
 FAKEGPU_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *id,
                                                     void **device);
+FAKEGPU_EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned size);
+FAKEGPU_EXPORT int nvmlDeviceGetMinorNumber(void *device, unsigned *minor);
+FAKEGPU_EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *device,
+                                                  unsigned *count);
 FAKEGPU_EXPORT int nvmlDeviceGetIndex(void *device, unsigned *index);
 FAKEGPU_EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size);
 FAKEGPU_EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size);
-FAKEGPU_EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci_info *pci);
+FAKEGPU_EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct fake_pci *pci);
 FAKEGPU_EXPORT int nvmlDeviceGetMigMode(void *device, unsigned *current,
                                         unsigned *pending);
 FAKEGPU_EXPORT int
 nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **mig);
 
-static int index_of(const void *device)
+int fake_nvml_index(const void *device)
 {
     return (int) ((uintptr_t) device % MIG_HANDLE) - 1;
 }
@@ -57,7 +46,13 @@ static int is_mig(const void *device)
 
 static int is_known(const void *device)
 {
-    return index_of(device) >= 0 && index_of(device) < fakegpu_count();
+    return fake_nvml_index(device) >= 0 &&
+           fake_nvml_index(device) < fakegpu_count();
+}
+
+int fake_nvml_is_gpu(const void *device)
+{
+    return is_known(device) && !is_mig(device);
 }
 
 int nvmlInit_v2(void)
@@ -67,7 +62,7 @@ int nvmlInit_v2(void)
 
 int nvmlShutdown(void)
 {
-    return SUCCESS;
+    return fakegpu_fails("nvmlShutdown") ? UNKNOWN : SUCCESS;
 }
 
 const char *nvmlErrorString(int result)
@@ -79,7 +74,25 @@ int nvmlDeviceGetCount_v2(unsigned *count)
 {
     if (fakegpu_fails("nvmlDeviceGetCount_v2"))
         return UNKNOWN;
-    *count = (unsigned) fakegpu_count();
+    *count = fakegpu_garbage("count") ? UINT32_MAX : (unsigned) fakegpu_count();
+    return SUCCESS;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+    if (fakegpu_fails("nvmlSystemGetDriverVersion"))
+        return UNKNOWN;
+    return snprintf(text, size, "550.54.15") < (int) size ? SUCCESS
+                                                          : INSUFFICIENT_SIZE;
+}
+
+int nvmlDeviceGetMinorNumber(void *device, unsigned *minor)
+{
+    if (fakegpu_fails("nvmlDeviceGetMinorNumber"))
+        return UNKNOWN;
+    if (!is_known(device) || is_mig(device))
+        return INVALID_ARGUMENT;
+    *minor = (unsigned) fake_nvml_index(device);
     return SUCCESS;
 }
 
@@ -118,7 +131,7 @@ int nvmlDeviceGetIndex(void *device, unsigned *index)
         return UNKNOWN;
     if (!is_known(device))
         return INVALID_ARGUMENT;
-    *index = is_mig(device) ? 0 : (unsigned) index_of(device);
+    *index = is_mig(device) ? 0 : (unsigned) fake_nvml_index(device);
     return SUCCESS;
 }
 
@@ -141,15 +154,19 @@ int nvmlDeviceGetUUID(void *device, char *text, unsigned size)
         return UNKNOWN;
     if (!is_known(device))
         return INVALID_ARGUMENT;
+    if (fakegpu_garbage("texts")) {
+        memset(text, 0xA5, size); /* and no end */
+        return SUCCESS;
+    }
     if (!is_mig(device))
-        fakegpu_uuid(index_of(device), uuid);
+        fakegpu_uuid(fake_nvml_index(device), uuid);
     else if (fakegpu_mig_uuid(uuid) < 0)
         return NOT_FOUND;
     return fakegpu_format_uuid(prefix, uuid, text, size) < 0 ? INSUFFICIENT_SIZE
                                                              : SUCCESS;
 }
 
-int nvmlDeviceGetPciInfo_v3(void *device, struct pci_info *pci)
+int nvmlDeviceGetPciInfo_v3(void *device, struct fake_pci *pci)
 {
     unsigned bus;
 
@@ -157,7 +174,7 @@ int nvmlDeviceGetPciInfo_v3(void *device, struct pci_info *pci)
         return UNKNOWN;
     if (!is_known(device) || is_mig(device))
         return INVALID_ARGUMENT;
-    bus = (unsigned) fakegpu_bus(index_of(device)) & 0xFF;
+    bus = (unsigned) fakegpu_bus(fake_nvml_index(device)) & 0xFF;
     memset(pci, 0, sizeof(*pci));
     pci->bus = bus;
     snprintf(pci->legacy_id, sizeof(pci->legacy_id), "0000:%02X:00.0", bus);
@@ -185,5 +202,15 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
     if (!is_known(device) || index != 0)
         return NOT_FOUND;
     *mig = (void *) ((uintptr_t) device + MIG_HANDLE);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count)
+{
+    if (fakegpu_fails("nvmlDeviceGetMaxMigDeviceCount"))
+        return UNKNOWN;
+    if (!is_known(device))
+        return INVALID_ARGUMENT;
+    *count = fakegpu_garbage("count") ? UINT32_MAX : 7;
     return SUCCESS;
 }

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* A number of the environment, 0 to `max`; `fallback` where it is none. */
-static int env_number(const char *name, int max, int fallback)
+int fakegpu_number(const char *name, int max, int fallback)
 {
     const char *text = getenv(name);
     char *end;
@@ -18,28 +18,44 @@ static int env_number(const char *name, int max, int fallback)
     return *end || v < 0 || v > max ? fallback : (int) v;
 }
 
-int fakegpu_fails(const char *function)
+int fakegpu_lists(const char *name, const char *word)
 {
-    const char *list = getenv("FAKEGPU_FAIL");
-    size_t n = strlen(function);
+    const char *list = getenv(name);
+    size_t n = strlen(word);
 
     if (!list)
         return 0;
     if (strcmp(list, "all") == 0)
         return 1;
     while (*list) {
-        size_t word = strcspn(list, ",");
+        size_t len = strcspn(list, ",");
 
-        if (word == n && strncmp(list, function, n) == 0)
+        if (len == n && strncmp(list, word, n) == 0)
             return 1;
-        list += word + (list[word] == ',');
+        list += len + (list[len] == ',');
     }
     return 0;
 }
 
+int fakegpu_garbage(const char *what)
+{
+    return fakegpu_lists("FAKEGPU_GARBAGE", what);
+}
+
+int fakegpu_fails(const char *function)
+{
+    while (fakegpu_lists("FAKEGPU_HANG", function))
+        pause();
+    if (fakegpu_lists("FAKEGPU_CRASH", function))
+        abort();
+    return fakegpu_lists("FAKEGPU_FAIL", function);
+}
+
 int fakegpu_count(void)
 {
-    return env_number("FAKEGPU_COUNT", FAKEGPU_MAX, 1);
+    int n = fakegpu_machine_count ? fakegpu_machine_count() : 1;
+
+    return fakegpu_number("FAKEGPU_COUNT", FAKEGPU_MAX, n);
 }
 
 /* CUDA's rule: the list ends at the first entry that is no GPU. */
@@ -85,7 +101,7 @@ int fakegpu_index(int ordinal)
 
 int fakegpu_current(void)
 {
-    return env_number("FAKEGPU_DEVICE", FAKEGPU_MAX - 1, 0);
+    return fakegpu_number("FAKEGPU_DEVICE", FAKEGPU_MAX - 1, 0);
 }
 
 int fakegpu_bus(int index)

@@ -11,6 +11,18 @@
  *                         are, "MIG-<8-4-4-4-12>"; unset: whole GPUs
  *   FAKEGPU_FAIL          functions that fail, "cuDeviceGetUuid,cudaGetDevice",
  *                         or "all"
+ * and of NVML alone:
+ *   FAKEGPU_MACHINE       whose links the GPUs have, fake_links.c's table: v100
+ *                         a100 a100x4 h100 h100x4 b200 nvl72 power9; then
+ *                         FAKEGPU_COUNT is the machine's unless it is set;
+ *                         unset: no NVLink
+ *   FAKEGPU_DEAD          links that are down, "2:5,3:0" (GPU:link)
+ *   FAKEGPU_CLIQUE        the fabric clique of nvl72 (1)
+ *   FAKEGPU_FABRIC        1 or 2: the newest layout of fabric information that
+ *                         the driver knows (3)
+ *   FAKEGPU_HANG          functions that never come back
+ *   FAKEGPU_CRASH         functions that end the process
+ *   FAKEGPU_GARBAGE       what is out of all bounds: "count", "links", "texts"
  * GPU number i has the PCI bus id 0000:<1A + 8 i>:00.0 and the UUID
  * GPU-fa4e0000-0000-4000-8000-00000000000<i> (in hexadecimal).
  */
@@ -26,7 +38,17 @@ enum { FAKEGPU_MAX = 16, FAKEGPU_UUID_BYTES = 16 };
 /* Whether the test wants this function to fail. */
 int fakegpu_fails(const char *function);
 
-int fakegpu_count(void);   /* of the node */
+/* Whether a variable of the environment lists the word, or is "all". */
+int fakegpu_lists(const char *name, const char *word);
+int fakegpu_garbage(const char *what);
+
+/* A number of the environment, 0 to `max`; `fallback` where it is none. */
+int fakegpu_number(const char *name, int max, int fallback);
+
+int fakegpu_count(void); /* of the node */
+/* A machine's number of GPUs, where FAKEGPU_COUNT says nothing; weak: only
+ * NVML's library knows machines. */
+int fakegpu_machine_count(void) __attribute__((weak));
 int fakegpu_visible(void); /* to the process */
 
 /* The node's number of an ordinal; -1 where there is none. */

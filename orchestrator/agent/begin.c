@@ -104,13 +104,15 @@ out:
     return rc;
 }
 
-void begin_linger(const char *dir, const char *node)
+void begin_linger(const char *dir, const char *node, const char *config)
 {
     char *job_dir = stepdir_job_dir(dir);
-    struct jp_error err;
+    struct jp_error err = {""};
 
     alarm(LINGER_S);
-    if (job_dir && topofile_make(job_dir, node, &err) < 0)
-        stepdir_log(dir, "no topology of %s: %s", node, err.text);
+    if (job_dir && topofile_make(job_dir, node, config, &err) < 0)
+        stepdir_log(dir, "no hardware.json of %s: %s", node, err.text);
+    else if (job_dir && err.text[0])
+        stepdir_log(dir, "topology of %s: %s", node, err.text);
     free(job_dir);
 }

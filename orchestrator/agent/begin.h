@@ -17,7 +17,8 @@
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct jp_error *err);
 
-/* The node's topology, once per job; trouble goes to log.txt. */
-void begin_linger(const char *dir, const char *node);
+/* The node's topology and hardware, once per job; trouble goes to log.txt.
+ * config: the site file; NULL: the installed one. */
+void begin_linger(const char *dir, const char *node, const char *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* topofile.c - keep one topology snapshot per job and node. */
+/* topofile.c - look at a node once per job. */
 #include "orchestrator/agent/topofile.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #include "common/fileio.h"
 #include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/nodehw.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/topo/snapshot.h"
 
 static int take_lock(const char *lock)
 {
@@ -31,22 +31,6 @@ static int take_lock(const char *lock)
     return 0;
 }
 
-/* Discovery takes tens of milliseconds and may hang in a driver: only it can be
- * interrupted. */
-static int write_snapshot(const char *path, struct jp_error *err)
-{
-    size_t len = 0;
-    char *xml;
-    int rc;
-
-    cleanup_open_window();
-    xml = snapshot_take(&len, err);
-    cleanup_close_window();
-    rc = xml ? fileio_write(path, xml, len, err) : -1;
-    free(xml);
-    return rc;
-}
-
 /* Makes <job_dir>/nodes/<node>. */
 static char *make_folder(const char *job_dir, const char *node,
                          struct jp_error *err)
@@ -63,19 +47,23 @@ static char *make_folder(const char *job_dir, const char *node,
     return folder;
 }
 
-int topofile_make(const char *job_dir, const char *node, struct jp_error *err)
+int topofile_make(const char *job_dir, const char *node, const char *config,
+                  struct jp_error *err)
 {
     char *folder = make_folder(job_dir, node, err);
-    char *path = folder ? fileio_path("%s/topology.xml", folder) : NULL;
+    char *path = folder ? fileio_path("%s/hardware.json", folder) : NULL;
     char *lock = folder ? fileio_path("%s/topology.lock", folder) : NULL;
+    const struct jp_nodehw job = {folder, node, config};
     struct stat st;
     int rc = folder ? 0 : -1;
 
+    if (rc == 0 && err)
+        err->text[0] = '\0';
     if (path && lock && lstat(path, &st) < 0 && take_lock(lock) == 0) {
         int slot = cleanup_add(lock);
 
         if (lstat(path, &st) < 0) /* somebody may just have finished it */
-            rc = write_snapshot(path, err);
+            rc = nodehw_make(&job, err);
         unlink(lock);
         cleanup_drop(slot);
     }

@@ -1,8 +1,9 @@
-/* topofile.h - <job dir>/nodes/<node>/topology.xml, once per job and node.
+/* topofile.h - a node's topology.xml and hardware.json, once per job.
  *
- * Steps of one job that begin together on a node share it: topology.lock
- * (O_EXCL) says who makes it, the others leave it alone. A lock without a file
- * that is older than JP_TOPOFILE_STALE_S was left by a killed one.
+ * They stand in <job dir>/nodes/<node>/. Steps of one job that begin together
+ * on a node share them: topology.lock (O_EXCL) says who makes them, the others
+ * leave it alone. A lock without files that is older than JP_TOPOFILE_STALE_S
+ * was left by a killed one.
  */
 #ifndef JP_AGENT_TOPOFILE_H
 #define JP_AGENT_TOPOFILE_H
@@ -11,8 +12,11 @@
 
 #define JP_TOPOFILE_STALE_S 300
 
-/* Makes the file unless it is there or being made; 0 also then. After
- * cleanup_init(), with the window closed. */
-int topofile_make(const char *job_dir, const char *node, struct jp_error *err);
+/* Makes the files unless hardware.json, the last of them, is there or being
+ * made; 0 also then. config: the site file; NULL: the installed one. With 0 err
+ * says what is missing or was done instead, "" nothing. After cleanup_init(),
+ * with the window closed. */
+int topofile_make(const char *job_dir, const char *node, const char *config,
+                  struct jp_error *err);
 
 #endif

@@ -93,7 +93,7 @@ int cmd_begin(int argc, char **argv)
     }
     if (hang_up() == 0 && args.seat.dir) {
         setpriority(PRIO_PROCESS, 0, LINGER_NICE);
-        begin_linger(args.seat.dir, args.node);
+        begin_linger(args.seat.dir, args.node, args.config);
     }
     free((char *) args.seat.dir);
     return JP_EXIT_OK;

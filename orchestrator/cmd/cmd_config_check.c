@@ -1,12 +1,14 @@
 /* cmd_config_check.c - jobprof config check: every mistake, file and line. */
 #include "orchestrator/cmd/cmd_config.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/defaults.h"
+#include "common/fileio.h"
 #include "common/knownbad.h"
 #include "common/request.h"
 #include "orchestrator/cmd/cmd.h"
@@ -87,6 +89,44 @@ static void check_known_bad(struct check *c)
     sitefile_fini(&site);
 }
 
+static void check_topology(struct check *c, const char *path)
+{
+    unsigned before = c->n_errors;
+    struct jp_error err;
+    int fd = fileio_open_regular(path, true, &err);
+
+    if (fd < 0 || fileio_check_owner(fd, path, false, &err) < 0)
+        note_error(c, err.text);
+    if (fd >= 0)
+        close(fd);
+    note_state(c, path, c->n_errors == before ? "ok" : "bad");
+}
+
+/* The files that topology_file can mean on this host, whatever its node. */
+static void check_topologies(struct check *c)
+{
+    struct jp_sitefile site = {0};
+    const struct sitefile_value *named;
+    glob_t found = {0};
+    char *pattern;
+
+    if (sitefile_load(config_site_path(&c->options->in), SITEFILE_SITE, false,
+                      NULL, NULL, &site, NULL) < 0)
+        return; /* said already */
+    named = sitefile_find(&site, "topology_file");
+    pattern = named ? strdup(named->value) : NULL;
+    for (char *hit = pattern; hit && (hit = strstr(hit, "%N"));)
+        *hit = '*', memmove(hit + 1, hit + 2, strlen(hit + 1));
+    if (pattern && glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            check_topology(c, found.gl_pathv[i]);
+    else if (pattern)
+        note_state(c, named->value, "missing");
+    globfree(&found);
+    free(pattern);
+    sitefile_fini(&site);
+}
+
 static void check_variable(struct check *c, const struct jp_grammar *grammar)
 {
     const char *text = plan_env(&c->options->in, grammar->env);
@@ -144,6 +184,7 @@ int config_check(struct config_options *o)
     if (user)
         check_file(&c, user, SITEFILE_USER, false);
     check_known_bad(&c);
+    check_topologies(&c);
     check_variable(&c, &jp_grammar_nccl);
     check_variable(&c, &jp_grammar_copper);
     if (!c.n_errors)

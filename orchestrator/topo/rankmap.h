@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "orchestrator/topo/busid.h"
 
 enum jp_certainty { JP_SURE_UNKNOWN, JP_SURE_ASSUMED, JP_SURE_EXACT };
 
@@ -105,10 +106,11 @@ struct jp_rankmap_input {
 };
 
 struct jp_rankmap_place {
-    int32_t node;   /* index, -1: not known; may be known without a GPU */
-    int32_t gpu;    /* index in the node's array; -1: not known, or no record
-                     * has that GPU (then busid says which it is) */
-    char busid[24]; /* "0000:1a:00.0", "" not known; also without a node */
+    int32_t node; /* index, -1: not known; may be known without a GPU */
+    int32_t gpu;  /* index in the node's array; -1: not known, or no record
+                   * has that GPU (then busid says which it is) */
+    char
+        busid[JP_BUSID]; /* "0000:1a:00.0", "" not known; also without a node */
     enum jp_certainty certainty; /* of the GPU */
     enum jp_rank_source source;
     const char *mig; /* UUID of the MIG device, borrowed; "" none */
@@ -118,9 +120,5 @@ struct jp_rankmap_place {
 /* Fills places[0 .. n_ranks). -1 only without memory. O(n log n). */
 int rankmap_resolve(const struct jp_rankmap_input *in,
                     struct jp_rankmap_place *places, struct jp_error *err);
-
-/* "00000000:1A:00.0" and its like to "0000:1a:00.0" (a domain over ffff keeps
- * its digits). -1: not a bus id, out is "". */
-int rankmap_busid(const char *text, char out[24]);
 
 #endif

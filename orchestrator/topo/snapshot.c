@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <hwloc.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,13 @@ static void reset_environment(void)
             again = unsetenv(name) == 0;
         }
     }
-    setenv("HWLOC_COMPONENTS", "-gl,-opencl,-cuda,-x86", 1);
+    setenv("HWLOC_COMPONENTS", "-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero,-x86",
+           1);
+    /* a component that is off is loaded all the same, and its libraries */
+    setenv("HWLOC_PLUGINS_BLACKLIST",
+           "hwloc_gl,hwloc_opencl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,"
+           "hwloc_levelzero",
+           1);
     setenv("HWLOC_HIDE_ERRORS", "2", 1);
 }
 
@@ -49,6 +56,15 @@ static int discover(hwloc_topology_t topology, struct jp_error *err)
         return error_set(err, "hwloc: the topology cannot be read: %s",
                          strerror(errno));
     return 0;
+}
+
+const char *snapshot_version(void)
+{
+    static char text[24];
+    unsigned v = hwloc_get_api_version();
+
+    snprintf(text, sizeof(text), "%u.%u.%u", v >> 16, v >> 8 & 0xff, v & 0xff);
+    return text;
 }
 
 char *snapshot_take(size_t *len, struct jp_error *err)

@@ -1,0 +1,237 @@
+/* NVLinks, fabric and numbers of libnvidia-ml.so.1 of a machine without a GPU.
+ *
+ * Machines are a table: how many links go to which GPU or switch. Link versions
+ * are NVML's enumeration, speeds MB/s one way.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contrib/fakegpu/fake_nvml.h"
+
+enum { MAX_LINKS = 36 };
+enum peers { CUBE, MESH, SWITCHES, HIDDEN, HIDDEN_UNKNOWN, CPUS };
+
+static const struct machine {
+    const char *name;
+    int gpus;
+    enum peers peers;
+    unsigned version, links, mbs;
+    int switch_links[8]; /* SWITCHES: of a GPU to each */
+    int fabric;          /* an NVLink cluster over several hosts */
+    unsigned c2c;        /* links to the CPU's memory */
+} machines[] = {
+    {"v100", 8, CUBE, 2, 6, 25781, {0}, 0, 0},
+    {"a100", 8, SWITCHES, 5, 12, 25000, {2, 2, 2, 2, 2, 2}, 0, 0},
+    {"a100x4", 4, MESH, 5, 12, 25000, {0}, 0, 0},
+    {"h100", 8, SWITCHES, 6, 18, 26562, {5, 4, 4, 5}, 0, 0},
+    {"h100x4", 4, MESH, 6, 18, 26562, {0}, 0, 0},
+    {"b200", 8, HIDDEN, 7, 18, 50000, {0}, 0, 0},
+    {"nvl72", 4, HIDDEN_UNKNOWN, 7, 18, 50000, {0}, 1, 2},
+    {"power9", 4, CPUS, 2, 6, 25781, {0}, 0, 0},
+};
+
+/* DGX-1 with V100. */
+static const int cube[8][8] = {
+    {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
+    {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
+    {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
+    {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0},
+};
+
+static const struct machine *find(void)
+{
+    const char *name = getenv("FAKEGPU_MACHINE");
+
+    for (size_t i = 0; name && i < sizeof(machines) / sizeof(*machines); i++)
+        if (strcmp(machines[i].name, name) == 0)
+            return &machines[i];
+    return NULL;
+}
+
+int fakegpu_machine_count(void)
+{
+    const struct machine *m = find();
+
+    return m ? m->gpus : 1;
+}
+
+/* The peer that a link of a GPU leads to, -1: none. */
+static int peer_of(const struct machine *m, int gpu, unsigned link)
+{
+    int n = m->peers == SWITCHES || m->peers == CPUS ? 8 : m->gpus;
+
+    for (int i = 0; i < n; i++) {
+        unsigned links = m->peers == SWITCHES ? (unsigned) m->switch_links[i]
+                         : m->peers == CUBE   ? (unsigned) cube[gpu][i]
+                         : m->peers == MESH && i != gpu
+                             ? m->links / (unsigned) (m->gpus - 1)
+                             : 0;
+
+        if (link < links)
+            return i;
+        link -= links;
+    }
+    return -1;
+}
+
+static int is_down(int gpu, unsigned link)
+{
+    char word[16];
+
+    snprintf(word, sizeof(word), "%d:%u", gpu, link);
+    return fakegpu_lists("FAKEGPU_DEAD", word);
+}
+
+/* SUCCESS, and the machine, where the GPU has that link. */
+static int get_link(const char *function, const void *device, unsigned link,
+                    const struct machine **m)
+{
+    if (fakegpu_fails(function))
+        return UNKNOWN;
+    *m = find();
+    if (!fake_nvml_is_gpu(device) || link >= MAX_LINKS)
+        return INVALID_ARGUMENT;
+    if (!*m)
+        return NOT_SUPPORTED;
+    return link < (*m)->links ? SUCCESS : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active)
+{
+    const struct machine *m;
+    int rc = get_link(__func__, device, link, &m);
+
+    if (rc == SUCCESS)
+        *active = fakegpu_garbage("links")
+                      ? 7
+                      : !is_down(fake_nvml_index(device), link);
+    return rc;
+}
+
+int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version)
+{
+    const struct machine *m;
+    int rc = get_link(__func__, device, link, &m);
+
+    if (rc == SUCCESS)
+        *version = fakegpu_garbage("links") ? UINT32_MAX : m->version;
+    return rc;
+}
+
+int nvmlDeviceGetNvLinkCapability(void *device, unsigned link, int capability,
+                                  unsigned *result)
+{
+    const struct machine *m;
+    int rc = get_link(__func__, device, link, &m);
+
+    if (rc == SUCCESS)
+        *result = capability == 0;
+    return rc;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void *device, unsigned link, int *type)
+{
+    static const int types[] = {[CUBE] = 0,
+                                [MESH] = 0,
+                                [SWITCHES] = 2,
+                                [HIDDEN] = 2,
+                                [HIDDEN_UNKNOWN] = 0xff,
+                                [CPUS] = 1};
+    const struct machine *m;
+    int rc = get_link(__func__, device, link, &m);
+
+    if (rc == SUCCESS)
+        *type = fakegpu_garbage("links") ? -5 : types[m->peers];
+    return rc;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link,
+                                        struct fake_pci *pci)
+{
+    const struct machine *m;
+    int rc = get_link(__func__, device, link, &m);
+    int peer;
+
+    if (rc != SUCCESS)
+        return rc;
+    memset(pci, 0, sizeof(*pci));
+    peer = peer_of(m, fake_nvml_index(device), link);
+    if (fakegpu_garbage("links"))
+        memset(pci->id, 0xA5, sizeof(pci->id)); /* and no end */
+    else if (m->peers == SWITCHES)
+        snprintf(pci->id, sizeof(pci->id), "00000000:C%d:00.0", peer);
+    else if (m->peers == HIDDEN || m->peers == HIDDEN_UNKNOWN)
+        snprintf(pci->id, sizeof(pci->id), "FFFFFFFF:FF:FF.0");
+    else if (m->peers == CPUS)
+        snprintf(pci->id, sizeof(pci->id), "00000004:00:01.%u", link / 3);
+    else
+        snprintf(pci->id, sizeof(pci->id), "00000000:%02X:00.0",
+                 (unsigned) fakegpu_bus(peer) & 0xff);
+    return SUCCESS;
+}
+
+/* The number of a field; -1: this GPU has none. */
+static long get_field(const struct machine *m, int gpu, unsigned id,
+                      unsigned scope)
+{
+    int old = (id >= 84 && id <= 89 && id - 84 < m->links) ||
+              (id >= 132 && id <= 137 && id - 126 < m->links);
+
+    if (old && m->version < 6)
+        return (long) m->mbs;
+    if (id == 170)
+        return (long) m->c2c;
+    if (id == 171 || id == 172)
+        return scope < m->c2c ? (id == 171 ? 1 : 44712) : -1;
+    if (m->version < 6 || scope >= m->links)
+        return -1;
+    return id == 164 ? (long) m->mbs : id == 165 ? !is_down(gpu, scope) : -1;
+}
+
+int nvmlDeviceGetFieldValues(void *device, int n, struct fake_field *fields)
+{
+    const struct machine *m = find();
+
+    if (fakegpu_fails(__func__))
+        return UNKNOWN;
+    if (!fake_nvml_is_gpu(device) || n < 1)
+        return INVALID_ARGUMENT;
+    for (int i = 0; i < n; i++) {
+        long value = m ? get_field(m, fake_nvml_index(device), fields[i].id,
+                                   fields[i].scope)
+                       : -1;
+
+        fields[i].result = value < 0 ? NOT_SUPPORTED : SUCCESS;
+        fields[i].type = fakegpu_garbage("links") ? 77 : 1;
+        fields[i].value.ui = (unsigned) value;
+    }
+    return SUCCESS;
+}
+
+/* The layout's number and size are in the first member. */
+int nvmlDeviceGetGpuFabricInfoV(void *device, struct fake_fabric *info)
+{
+    int newest = fakegpu_number("FAKEGPU_FABRIC", 3, 3);
+    int clique = fakegpu_number("FAKEGPU_CLIQUE", 1000, 1);
+    const struct machine *m = find();
+    unsigned layout = info->version >> 24;
+
+    if (fakegpu_fails(__func__))
+        return UNKNOWN;
+    if (!fake_nvml_is_gpu(device))
+        return INVALID_ARGUMENT;
+    if (layout < 2 || layout > (unsigned) newest)
+        return VERSION_MISMATCH;
+    info->state = m && m->fabric ? 3 : 0;
+    info->status = 0;
+    info->clique = m && m->fabric ? (unsigned) clique : 0;
+    memset(info->cluster, m && m->fabric ? 0xC5 : 0, sizeof(info->cluster));
+    info->health_mask = 0x1025;
+    if (layout == 3)
+        info->health = m && m->fabric ? 1 : 0;
+    if (fakegpu_garbage("links"))
+        info->state = info->health = 0xEE;
+    return SUCCESS;
+}

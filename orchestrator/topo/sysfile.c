@@ -1,0 +1,127 @@
+/* sysfile.c - short attribute files of sysfs and procfs below a root. */
+#include "orchestrator/topo/sysfile.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int sysfile_folder(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+    int n = snprintf(full, sizeof(full), "%s/%s", root, path);
+
+    if (n < 0 || (size_t) n >= sizeof(full))
+        return -1;
+    return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void tidy(char *text)
+{
+    size_t skip = strspn(text, " \t");
+
+    memmove(text, text + skip, strlen(text + skip) + 1);
+    text[strcspn(text, "\n")] = '\0';
+    for (size_t n = strlen(text);
+         n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'); n--)
+        text[n - 1] = '\0';
+    for (; *text; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            *text = '?';
+}
+
+char *sysfile_text(int folder, const char *name, char *out, size_t size)
+{
+    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    tidy(out);
+    return out;
+}
+
+char *sysfile_link(int folder, const char *name, char *out, size_t size)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+    const char *last;
+
+    target[n > 0 ? n : 0] = '\0';
+    last = strrchr(target, '/');
+    last = last ? last + 1 : target;
+    n = (ssize_t) strlen(last);
+    if ((size_t) n >= size)
+        n = 0; /* half a name is none */
+    memcpy(out, last, (size_t) n);
+    out[n] = '\0';
+    tidy(out);
+    return out;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Names of the folder, which is closed. -1 without memory. */
+static int list(int folder, size_t max, char ***names, size_t *n, int *more)
+{
+    DIR *dir = fdopendir(folder);
+    struct dirent *entry;
+
+    *names = NULL;
+    *n = 0;
+    if (!dir) {
+        close(folder);
+        return 0;
+    }
+    *names = calloc(max, sizeof(**names));
+    while (*names && (entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (*n == max) {
+            if (more)
+                *more = 1;
+            break;
+        }
+        (*names)[*n] = strdup(entry->d_name);
+        if (!(*names)[*n])
+            break;
+        (*n)++;
+    }
+    closedir(dir);
+    if (!*names)
+        return -1;
+    qsort(*names, *n, sizeof(**names), by_name);
+    return 0;
+}
+
+int sysfile_each(int folder, size_t max,
+                 int (*each)(void *arg, int folder, const char *name),
+                 void *arg, int *more)
+{
+    int again = fcntl(folder, F_DUPFD_CLOEXEC, 3);
+    char **names;
+    size_t n;
+    int rc = 0;
+
+    if (again < 0) {
+        close(folder);
+        return -1;
+    }
+    if (list(folder, max, &names, &n, more) < 0)
+        rc = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (rc == 0)
+            rc = each(arg, again, names[i]);
+        free(names[i]);
+    }
+    free(names);
+    close(again);
+    return rc;
+}
