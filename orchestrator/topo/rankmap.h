@@ -12,9 +12,11 @@
  *            order. Programs do so by LOCAL_RANK, and may do otherwise.
  *   unknown  everything else, and exact sources that contradict each other
  *
- * A node is found by boot id, else by the folder in raw/ where the process'
- * file lies, else by host name (hostname or node name) when only one has it.
- * Two host names on one boot id are one node. Nothing is guessed across nodes.
+ * A node is found by the folder in raw/ where the process' file lies (unless
+ * the boot id there is another), else by boot id or host name (hostname or node
+ * name) where only one node has it. So two host names of one machine are one
+ * node, and several slurmd on one machine are several. Nothing is guessed
+ * across nodes.
  * Texts are never NULL and borrowed; "" and -1 are "not told".
  */
 #ifndef JP_TOPO_RANKMAP_H

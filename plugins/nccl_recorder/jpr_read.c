@@ -26,6 +26,7 @@ struct jpr_reader {
     bool over;
     uint8_t *disk; /* the last payload as it is in the file */
     struct jpr_unpacked *block_records;
+    bool pass_ops;
 };
 
 /* Up to n bytes at an offset: how many there are; -1 with errno. */
@@ -234,6 +235,18 @@ static int unpack_payload(struct jpr_reader *r, const struct jpr_frame *frame,
     return 1;
 }
 
+/* Whether the block that this frame begins is not wanted and is all there. */
+static bool can_pass(struct jpr_reader *r, const struct jpr_frame *frame)
+{
+    uint64_t last = r->offset + JPR_FRAME_BYTES + frame->disk_bytes - 1;
+    uint8_t byte;
+
+    return r->pass_ops &&
+           (frame->type == JPR_BLOCK_OPS ||
+            frame->type == JPR_BLOCK_INFLIGHT) &&
+           read_at(r, last, &byte, 1) == 1;
+}
+
 /* Loads the next block: 1; 0 at the end; -1. */
 static int next_block(struct jpr_reader *r, struct jp_error *err)
 {
@@ -246,6 +259,10 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
     if (n == (ssize_t) sizeof(bytes)) {
         if (!jpr_frame_read(bytes, &frame))
             return skip_damage(r, err);
+        if (can_pass(r, &frame)) {
+            r->offset += sizeof(bytes) + frame.disk_bytes;
+            return 1; /* of no records */
+        }
         n = read_at(r, r->offset + sizeof(bytes), r->disk, frame.disk_bytes);
         if (n == (ssize_t) frame.disk_bytes) {
             r->block = r->offset;
@@ -281,6 +298,11 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
     }
     r->end.offset = r->offset;
     return 0;
+}
+
+void jpr_pass_ops(struct jpr_reader *reader)
+{
+    reader->pass_ops = true;
 }
 
 const struct jpr_end *jpr_end(const struct jpr_reader *reader)

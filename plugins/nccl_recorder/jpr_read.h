@@ -83,6 +83,11 @@ int jpr_next(struct jpr_reader *reader, struct jpr_record *record,
 
 const struct jpr_end *jpr_end(const struct jpr_reader *reader);
 
+/* From now on blocks of operations and of what is in flight are passed over
+ * unread: for who wants the header, communicators or counters of a long file.
+ */
+void jpr_pass_ops(struct jpr_reader *reader);
+
 /* A communicator by its index, NULL if the file has not named it (yet). Each
  * operation's communicator comes before it in a file without damage. */
 const struct jpr_comm *jpr_comm(const struct jpr_reader *reader,

@@ -1,0 +1,418 @@
+/* nccldebug.c - collect ranks and transports from the lines of NCCL's log. */
+#include "orchestrator/topo/nccldebug.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/nccltext.h"
+
+#define MAX_PROCESSES 4096
+#define MAX_THREADS 64 /* that are inside an initialisation */
+#define MAX_DEVICES 4096
+#define NONE UINT32_MAX
+
+const char *const nccldebug_via_word[JP_N_VIAS] = {
+    [JP_VIA_P2P] = "P2P",
+    [JP_VIA_SHM] = "SHM",
+    [JP_VIA_NET] = "NET",
+    [JP_VIA_COLLNET] = "COLLNET",
+};
+
+/* A thread between Init START and Init COMPLETE. */
+struct thread {
+    uint32_t process, comm;
+    int64_t tid;
+};
+
+struct device {
+    uint32_t process, number;
+    char net[32];
+    char name[64];
+};
+
+struct nccldebug {
+    struct jp_nccl_process *processes;
+    size_t n_processes, room_processes;
+    struct jp_nccl_rank *ranks;
+    size_t n_ranks, room_ranks;
+    struct jp_nccl_path *paths;
+    size_t n_paths, room_paths;
+    uint32_t *slots; /* of paths by hash; index + 1 */
+    struct device *devices;
+    size_t n_devices, room_devices;
+    struct thread threads[MAX_THREADS];
+    unsigned n_threads, next_thread;
+    uint32_t last_process;
+    bool full;
+};
+
+#define SLOTS (4u * NCCLDEBUG_MAX_PATHS)
+
+struct nccldebug *nccldebug_create(void)
+{
+    struct nccldebug *log = calloc(1, sizeof(*log));
+
+    if (log)
+        log->slots = calloc(SLOTS, sizeof(*log->slots));
+    if (log && log->slots)
+        return log;
+    free(log);
+    return NULL;
+}
+
+void nccldebug_destroy(struct nccldebug *log)
+{
+    if (!log)
+        return;
+    for (size_t i = 0; i < log->n_processes; i++)
+        free(log->processes[i].host);
+    free(log->processes);
+    free(log->ranks);
+    free(log->paths);
+    free(log->slots);
+    free(log->devices);
+    free(log);
+}
+
+/* Room for one more; NULL without memory. */
+static void *grow(void *array, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room)
+        return array;
+    more = realloc(array, (*room * 2 + 64) * size);
+    if (more)
+        *room = *room * 2 + 64;
+    return more;
+}
+
+/* The index; NONE: there is no room (*full) or no memory (-1 in *rc). */
+static uint32_t get_process(struct nccldebug *log,
+                            const struct nccltext_line *line, int *rc)
+{
+    struct jp_nccl_process *more;
+
+    for (size_t k = 0; k < log->n_processes; k++) {
+        /* mostly the one of the line before */
+        size_t i = (log->last_process + k) % log->n_processes;
+        const struct jp_nccl_process *p = &log->processes[i];
+
+        if (p->pid == line->pid && strlen(p->host) == line->host.n &&
+            memcmp(p->host, line->host.at, line->host.n) == 0)
+            return log->last_process = (uint32_t) i;
+    }
+    if (log->n_processes == MAX_PROCESSES ||
+        line->host.n > NCCLDEBUG_MAX_HOST) {
+        log->full = true;
+        return NONE;
+    }
+    more = grow(log->processes, log->n_processes, &log->room_processes,
+                sizeof(*more));
+    if (more)
+        log->processes = more;
+    if (!more ||
+        !(more[log->n_processes].host = strndup(line->host.at, line->host.n))) {
+        *rc = -1;
+        return NONE;
+    }
+    more[log->n_processes].pid = line->pid;
+    return log->last_process = (uint32_t) log->n_processes++;
+}
+
+static struct thread *find_thread(struct nccldebug *log, uint32_t process,
+                                  int64_t tid)
+{
+    for (unsigned i = 0; i < log->n_threads; i++)
+        if (log->threads[i].process == process && log->threads[i].tid == tid)
+            return &log->threads[i];
+    return NULL;
+}
+
+static void enter(struct nccldebug *log, uint32_t process, int64_t tid,
+                  uint32_t comm)
+{
+    struct thread *thread = find_thread(log, process, tid);
+
+    if (!thread && log->n_threads < MAX_THREADS)
+        thread = &log->threads[log->n_threads++];
+    if (!thread)
+        thread = &log->threads[log->next_thread++ % MAX_THREADS];
+    *thread = (struct thread){process, comm, tid};
+}
+
+/* The rank that Init START has told; of split communicators only the address
+ * joins the two lines. */
+static struct jp_nccl_rank *find_rank(struct nccldebug *log, uint32_t process,
+                                      const struct nccltext_init *init)
+{
+    for (size_t i = log->n_ranks; i-- > 0;) {
+        struct jp_nccl_rank *r = &log->ranks[i];
+
+        if (r->process == process && r->address == init->address &&
+            r->rank == init->rank && r->n_ranks == init->n_ranks &&
+            !r->complete)
+            return r;
+        if (log->n_ranks - i > 4096)
+            break; /* a thread's START is not that far away */
+    }
+    return NULL;
+}
+
+static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
+                     const struct nccltext_init *init)
+{
+    struct jp_nccl_rank *rank = find_rank(log, process, init);
+    struct thread *thread = find_thread(log, process, tid);
+    char full[24];
+
+    if (!rank && log->n_ranks == NCCLDEBUG_MAX_COMMS) {
+        log->full = true;
+        return 0;
+    }
+    if (!rank) {
+        rank = grow(log->ranks, log->n_ranks, &log->room_ranks, sizeof(*rank));
+        if (!rank)
+            return -1;
+        log->ranks = rank;
+        rank += log->n_ranks++;
+        *rank = (struct jp_nccl_rank){.process = process,
+                                      .address = init->address,
+                                      .rank = init->rank,
+                                      .n_ranks = init->n_ranks};
+    }
+    if (init->has_id) { /* as Inspector cuts it */
+        snprintf(full, sizeof(full), "0x%" PRIx64, init->id);
+        snprintf(rank->id, sizeof(rank->id), "%.16s", full);
+    }
+    if (init->has_busid)
+        busid_of_nccl(init->busid, rank->busid);
+    rank->complete = init->complete;
+    if (!init->complete)
+        enter(log, process, tid, (uint32_t) (rank - log->ranks));
+    else if (thread)
+        *thread = log->threads[--log->n_threads];
+    return 0;
+}
+
+static void copy(char *to, size_t size, struct nccltext from)
+{
+    size_t n = from.n < size - 1 ? from.n : size - 1;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = from.at[i] >= ' ' && from.at[i] <= '~' ? from.at[i] : '?';
+    to[n] = '\0';
+}
+
+static struct device *find_device(struct nccldebug *log, uint32_t process,
+                                  const char *net, uint32_t number)
+{
+    for (size_t i = log->n_devices; i-- > 0;)
+        if (log->devices[i].process == process &&
+            log->devices[i].number == number &&
+            strcmp(log->devices[i].net, net) == 0)
+            return &log->devices[i];
+    return NULL;
+}
+
+static int take_devices(struct nccldebug *log, uint32_t process,
+                        struct nccltext net, struct nccltext rest)
+{
+    struct device one = {.process = process};
+    struct nccltext name;
+    struct device *device;
+
+    copy(one.net, sizeof(one.net), net);
+    while (nccltext_device(&rest, &one.number, &name)) {
+        copy(one.name, sizeof(one.name), name);
+        device = find_device(log, process, one.net, one.number);
+        if (!device && log->n_devices == MAX_DEVICES) {
+            log->full = true;
+            return 0;
+        }
+        if (!device) {
+            device = grow(log->devices, log->n_devices, &log->room_devices,
+                          sizeof(*device));
+            if (!device)
+                return -1;
+            log->devices = device;
+            device += log->n_devices++;
+        }
+        *device = one;
+    }
+    return 0;
+}
+
+static uint32_t hash_path(const struct jp_nccl_path *p)
+{
+    uint64_t h = p->process;
+
+    h = h * 0x9e3779b97f4a7c15u + p->comm;
+    h = h * 0x9e3779b97f4a7c15u + p->rank;
+    h = h * 0x9e3779b97f4a7c15u + p->peer;
+    h = h * 0x9e3779b97f4a7c15u + ((unsigned) p->via << 1 | p->gdr);
+    for (const char *c = p->detail; *c; c++)
+        h = (h ^ (unsigned char) *c) * 0x100000001b3u;
+    for (const char *c = p->device; *c; c++)
+        h = (h ^ (unsigned char) *c) * 0x100000001b3u;
+    return (uint32_t) (h >> 32 ^ h);
+}
+
+static bool same_path(const struct jp_nccl_path *a,
+                      const struct jp_nccl_path *b)
+{
+    return a->process == b->process && a->comm == b->comm &&
+           a->rank == b->rank && a->peer == b->peer && a->via == b->via &&
+           a->gdr == b->gdr && strcmp(a->detail, b->detail) == 0 &&
+           strcmp(a->device, b->device) == 0;
+}
+
+static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
+{
+    uint32_t slot = hash_path(path) % SLOTS;
+    struct jp_nccl_path *more;
+
+    for (; log->slots[slot]; slot = (slot + 1) % SLOTS) {
+        more = &log->paths[log->slots[slot] - 1];
+        if (same_path(more, path)) {
+            more->lines++;
+            return 0;
+        }
+    }
+    if (log->n_paths == NCCLDEBUG_MAX_PATHS) {
+        log->full = true;
+        return 0;
+    }
+    more = grow(log->paths, log->n_paths, &log->room_paths, sizeof(*more));
+    if (!more)
+        return -1;
+    log->paths = more;
+    more[log->n_paths] = *path;
+    log->slots[slot] = (uint32_t) ++log->n_paths;
+    return 0;
+}
+
+static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
+                        const struct nccltext_channel *channel)
+{
+    struct thread *thread = find_thread(log, process, tid);
+    struct jp_nccl_path path = {
+        .process = process,
+        .comm = thread ? thread->comm : NCCLDEBUG_NO_COMM,
+        .rank = channel->receive && channel->to != UINT32_MAX ? channel->to
+                                                              : channel->from,
+        .peer = channel->receive && channel->to != UINT32_MAX ? channel->from
+                                                              : channel->to,
+        .gdr = channel->gdr,
+        .lines = 1};
+    const struct device *device;
+    int via = JP_N_VIAS;
+
+    for (int i = 0; i < JP_N_VIAS; i++)
+        if (nccltext_is(channel->kind, nccldebug_via_word[i]))
+            via = i;
+    if (via == JP_N_VIAS)
+        return 0;
+    path.via = (enum jp_nccl_via) via;
+    copy(path.detail, sizeof(path.detail), channel->detail);
+    device = channel->has_device
+                 ? find_device(log, process, path.detail, channel->device)
+                 : NULL;
+    /* plugins have names of their own ("IBext_v8") and NCCL's list */
+    if (!device && channel->has_device && strncmp(path.detail, "IB", 2) == 0)
+        device = find_device(log, process, "IB", channel->device);
+    if (device)
+        memcpy(path.device, device->name, sizeof(path.device));
+    return add_path(log, &path);
+}
+
+int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
+{
+    struct nccltext_line line;
+    struct nccltext_init init;
+    struct nccltext_channel channel;
+    struct nccltext net, rest;
+    uint32_t process;
+    int rc = 0;
+
+    if (len > NCCLDEBUG_MAX_LINE)
+        len = NCCLDEBUG_MAX_LINE;
+    if (!nccltext_split(text, len, &line))
+        return 0;
+    process = get_process(log, &line, &rc);
+    if (process == NONE)
+        return rc;
+    if (nccltext_channel(line.said, &channel))
+        return take_channel(log, process, line.tid, &channel);
+    if (nccltext_init(line.said, &init))
+        return take_init(log, process, line.tid, &init);
+    if (nccltext_devices(line.said, &net, &rest))
+        return take_devices(log, process, net, rest);
+    return 0;
+}
+
+/* The process' only communicator in which it is that rank and has that peer. */
+static uint32_t only_comm(const struct nccldebug *log,
+                          const struct jp_nccl_path *path)
+{
+    uint32_t found = NCCLDEBUG_NO_COMM;
+
+    for (size_t i = 0; i < log->n_ranks; i++) {
+        const struct jp_nccl_rank *r = &log->ranks[i];
+
+        if (r->process != path->process || r->rank != path->rank ||
+            (path->peer != NCCLDEBUG_NO_PEER && r->n_ranks <= path->peer))
+            continue;
+        if (found != NCCLDEBUG_NO_COMM)
+            return NCCLDEBUG_NO_COMM;
+        found = (uint32_t) i;
+    }
+    return found;
+}
+
+void nccldebug_finish(struct nccldebug *log)
+{
+    struct jp_nccl_path last = {.process = NONE};
+    uint32_t comm = NCCLDEBUG_NO_COMM;
+
+    for (size_t i = 0; i < log->n_paths; i++) {
+        struct jp_nccl_path *path = &log->paths[i];
+
+        if (path->comm != NCCLDEBUG_NO_COMM)
+            continue;
+        if (path->process != last.process || path->rank != last.rank ||
+            path->peer != last.peer) {
+            last = *path;
+            comm = only_comm(log, path);
+        }
+        path->comm = comm;
+    }
+}
+
+const struct jp_nccl_process *nccldebug_processes(const struct nccldebug *log,
+                                                  size_t *n)
+{
+    *n = log->n_processes;
+    return log->processes;
+}
+
+const struct jp_nccl_rank *nccldebug_ranks(const struct nccldebug *log,
+                                           size_t *n)
+{
+    *n = log->n_ranks;
+    return log->ranks;
+}
+
+const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
+                                           size_t *n)
+{
+    *n = log->n_paths;
+    return log->paths;
+}
+
+bool nccldebug_full(const struct nccldebug *log)
+{
+    return log->full;
+}

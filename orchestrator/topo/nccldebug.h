@@ -1,0 +1,108 @@
+/* nccldebug.h - what NCCL's log says of ranks, GPUs and transports.
+ *
+ * Reads the lines of NCCL_DEBUG=INFO (subsystems INIT, NET, P2P, SHM), as NCCL
+ * 2.12 to 2.30 writes them, out of a log that may hold anything else:
+ *
+ *   host:pid:tid [0] NCCL INFO ... comm 0x55d0 rank 3 nranks 16 cudaDev 3
+ *       nvmlDev 3 busId 4e000 commId 0x1f3c - Init COMPLETE      (one line)
+ *   ... NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:...
+ *   ... NET/Socket : Using [0]eth0:10.0.0.1<0>
+ *   ... NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 speed=...
+ *   ... Channel 00/0 : 3[3] -> 4[4] via P2P/CUMEM
+ *   ... Channel 02/0 : 3[3] -> 8[0] [send] via NET/IB/0(2)/GDRDMA
+ *
+ * The numbers in brackets are NVML indices or, in old releases, bus ids: they
+ * are not used. Nothing in a log is trusted; what has another form is passed
+ * over, and there are bounds. Facts of a log, not of the machine: a process
+ * that is not the step's is told apart by its pid.
+ *
+ * A channel is tied to a communicator where its thread was inside that one's
+ * initialisation, or the process has only one in which it is that rank and
+ * which is large enough for the peer.
+ */
+#ifndef JP_TOPO_NCCLDEBUG_H
+#define JP_TOPO_NCCLDEBUG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "orchestrator/topo/busid.h"
+
+#define NCCLDEBUG_MAX_COMMS 4096
+#define NCCLDEBUG_MAX_PATHS 65536 /* different ones */
+#define NCCLDEBUG_MAX_HOST 255
+#define NCCLDEBUG_MAX_LINE 2048 /* the rest of a longer line is not looked at  \
+                                 */
+#define NCCLDEBUG_ID 24
+
+enum jp_nccl_via {
+    JP_VIA_P2P,
+    JP_VIA_SHM,
+    JP_VIA_NET,
+    JP_VIA_COLLNET,
+    JP_N_VIAS,
+};
+
+extern const char *const nccldebug_via_word[JP_N_VIAS];
+
+/* A communicator's rank in one process. */
+struct jp_nccl_rank {
+    uint32_t process;      /* index */
+    char id[NCCLDEBUG_ID]; /* "0x1f3c..." as the join names it; "" not told */
+    uint64_t address;      /* of the communicator in the process */
+    uint32_t rank, n_ranks;
+    char busid[JP_BUSID]; /* "" not told */
+    bool complete;        /* Init COMPLETE was there */
+};
+
+struct jp_nccl_process {
+    char *host;
+    int64_t pid;
+};
+
+/* What a rank does with a peer. */
+struct jp_nccl_path {
+    uint32_t process;
+    uint32_t comm;       /* index of ranks[]; NCCLDEBUG_NO_COMM: not tied */
+    uint32_t rank, peer; /* peer: NCCLDEBUG_NO_PEER for COLLNET */
+    enum jp_nccl_via via;
+    char detail[32]; /* "CUMEM", "direct pointer", "IB", "AWS Libfabric" */
+    char device[64]; /* "mlx5_0", "eth0"; "" not told */
+    bool gdr;
+    uint64_t lines;
+};
+#define NCCLDEBUG_NO_COMM UINT32_MAX
+#define NCCLDEBUG_NO_PEER UINT32_MAX
+
+struct nccldebug;
+
+/* NULL without memory. */
+struct nccldebug *nccldebug_create(void);
+void nccldebug_destroy(struct nccldebug *log);
+
+/* Takes one line, without its end. -1 only without memory. */
+int nccldebug_line(struct nccldebug *log, const char *line, size_t len);
+
+/* Takes a whole file, until deadline_ms of CLOCK_MONOTONIC. 0; 1: there was
+ * more than time or bounds allow; -1: it cannot be read. */
+int nccldebug_file(struct nccldebug *log, const char *path,
+                   uint64_t deadline_ms, struct jp_error *err);
+
+/* Whether the first bytes of a file look like such a log. */
+bool nccldebug_probe(const char *text, size_t len);
+
+/* Ties the channels that are left; after the last line. Then the arrays below
+ * are good until the next line. */
+void nccldebug_finish(struct nccldebug *log);
+const struct jp_nccl_process *nccldebug_processes(const struct nccldebug *log,
+                                                  size_t *n);
+const struct jp_nccl_rank *nccldebug_ranks(const struct nccldebug *log,
+                                           size_t *n);
+const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
+                                           size_t *n);
+/* Something was left out for its bounds. */
+bool nccldebug_full(const struct nccldebug *log);
+
+#endif
