@@ -21,6 +21,7 @@
 #include "orchestrator/collect/manifest.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/tasklines.h"
+#include "orchestrator/topo/rankscan.h"
 
 /* A killed worker that hangs in the file system is left to init after this. */
 #define REAP_MS 100
@@ -56,13 +57,14 @@ static uint32_t read_limit(const char *dir)
     return limit_ms < LIMIT_MAX_MS ? limit_ms : LIMIT_MAX_MS;
 }
 
-/* A child's work. The walk stops at three quarters, to be written still. */
+/* A child's work. The walk stops at three quarters of the time and the look at
+ * ranks at seven eighths, to be written still. */
 static int make_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
     const char *node = leaving->node;
     char *path = fileio_path("%s/nodes/%s/tasks.jsonl", seat->dir, node);
-    struct jp_error err = {""};
+    struct jp_error err = {""}, why = {""};
     uint32_t bad = 0;
     int rc = path ? 0 : -1;
 
@@ -73,6 +75,10 @@ static int make_records(const struct leaving *leaving)
     if (manifest_write(seat, node,
                        leaving->start_ms + leaving->limit_ms / 4 * 3, &err) < 0)
         rc = -1;
+    /* not one of the records that a report cannot do without */
+    if (rankscan_write(seat->dir, node,
+                       leaving->start_ms + leaving->limit_ms / 8 * 7, &why) < 0)
+        stepdir_log(seat->dir, "%s: no ranks.jsonl: %s", node, why.text);
     if (rc < 0)
         stepdir_log(seat->dir, "%s: %s", node, err.text);
     free(path);

@@ -1,0 +1,262 @@
+/* test_ranks.c - ranks.jsonl from recordings and logs, and back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "orchestrator/topo/rankread.h"
+#include "orchestrator/topo/rankscan.h"
+#include "plugins/nccl_recorder/jpr_read.h"
+#include "tests/common/tempdir.h"
+#include "tests/nccl_recorder/jpr_sample.h"
+
+#define HOST "n\xc3\xa9 1" /* the sample's */
+#define LINE_OF(pid) "host1:" pid ":9 [0] NCCL INFO "
+
+static struct sample file;
+
+/* Without operations the rest is the same, to the same end. */
+static void test_passed_over(void **state)
+{
+    struct jpr_record record;
+    struct jpr_reader *r;
+    unsigned seen[JPR_COUNTERS + 1] = {0};
+    int rc;
+
+    (void) state;
+    sample_fill(&file, NULL);
+    r = jpr_open_bytes(file.bytes, file.n, "sample", NULL);
+    jpr_pass_ops(r);
+    while ((rc = jpr_next(r, &record, NULL)) > 0)
+        seen[record.type]++;
+    assert_int_equal(rc, 0);
+    assert_int_equal(seen[JPR_HEADER], 1);
+    assert_int_equal(seen[JPR_COMM], 2);
+    assert_int_equal(seen[JPR_OP] + seen[JPR_INFLIGHT], 0);
+    assert_int_equal(seen[JPR_COUNTERS], 1);
+    assert_true(jpr_end(r)->complete);
+    assert_int_equal(jpr_end(r)->offset, file.n);
+    jpr_close(r);
+    /* the third block is of operations: cut, it is no end in order */
+    r = jpr_open_bytes(file.bytes, file.ends[3] - 1, "cut", NULL);
+    jpr_pass_ops(r);
+    while ((rc = jpr_next(r, &record, NULL)) > 0)
+        ;
+    assert_int_equal(rc, 0);
+    assert_true(jpr_end(r)->cut);
+    jpr_close(r);
+}
+
+static char *step_make(const char *dir, const char *name)
+{
+    char *step = tempdir_path(dir, name);
+    char *raw = fileio_path("%s/raw/n1", step);
+    char *node = fileio_path("%s/nodes/n1", step);
+
+    assert_int_equal(fileio_mkdirs(raw, NULL), 0);
+    assert_int_equal(fileio_mkdirs(node, NULL), 0);
+    free(raw);
+    free(node);
+    return step;
+}
+
+static void put(const char *step, const char *name, const void *bytes, size_t n)
+{
+    char *path = fileio_path("%s/%s", step, name);
+
+    assert_int_equal(fileio_write(path, bytes, n, NULL), 0);
+    free(path);
+}
+
+static void put_text(const char *step, const char *name, const char *text)
+{
+    put(step, name, text, strlen(text));
+}
+
+static const struct jp_rankmap_fact *find(const struct jp_rank_records *r,
+                                          enum jp_rank_source source,
+                                          int64_t pid, int64_t rank)
+{
+    for (size_t i = 0; i < r->n_facts; i++)
+        if (r->facts[i].source == source && r->facts[i].pid == pid &&
+            r->facts[i].rank == rank)
+            return &r->facts[i];
+    return NULL;
+}
+
+/* A recording, a log of Inspector's whose process has NCCL's log elsewhere, and
+ * things that are none of these. */
+static char *full_step(const char *dir)
+{
+    char *step = step_make(dir, "full");
+    char *start, *link = fileio_path("%s/raw/n1/link-pid9.log", step);
+
+    sample_fill(&file, NULL);
+    put(step, "raw/n1/a-pid4711.jpr", file.bytes, file.n);
+    put_text(step, "raw/n1/host1-pid77.log", "{\"header\":{}}\n");
+    put_text(step, "raw/n1/my-pid-host-pid78-1.log.gz", "x");
+    put_text(step, "raw/n1/pidless.log", "x");
+    put_text(step, "raw/n1/-pid5.log", "x");
+    put_text(step, "raw/n1/nccl.log",
+             LINE_OF("88") "comm 0x1 rank 0 nranks 2 busId 9a000 - Init "
+                           "COMPLETE\n");
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    start = fileio_path("{\"schema\":1,\"procid\":5,\"localid\":1,\"pid\":77,"
+                        "\"pid_ns\":3,\"boot_id\":\"b\",\"devices\":[2,0],"
+                        "\"env\":{\"NCCL_DEBUG_FILE\":\"%s/log.%%h.%%p\"}}\n"
+                        "{\"schema\":2}\n",
+                        step);
+    put_text(step, "nodes/n1/starts.jsonl", start);
+    put_text(
+        step, "log.host1.77",
+        LINE_OF("77") "NET/IB : Using [0]mlx5_0:1/IB\n" LINE_OF(
+            "77") "comm 0x1 rank 5 nranks 16 busId 1a000 commId 0xabc - "
+                  "Init START\n" LINE_OF(
+                      "77") "Channel 00/0 : 5[5] -> 8[0] [send] via "
+                            "NET/IB/0/GDRDMA\n" LINE_OF(
+                                "77") "comm 0x1 rank 5 nranks 16 busId 1a000 "
+                                      "commId 0xabc - "
+                                      "Init COMPLETE\n" LINE_OF(
+                                          "66") "comm 0x1 rank 6 nranks 16 "
+                                                "busId 2a000 commId 0xabc - "
+                                                "Init COMPLETE\n");
+    free(start);
+    free(link);
+    return step;
+}
+
+static void test_there_and_back(void **state)
+{
+    struct jp_rank_records r = {0};
+    char *step = full_step(*state);
+    const struct jp_rankmap_fact *fact;
+
+    assert_int_equal(rankread_node(&r, step, "n1", 10000, NULL), 0);
+    assert_int_equal(r.nodes, 1);
+    assert_int_equal(r.nodes_incomplete, 0);
+    assert_int_equal(r.bad_lines, 1); /* the start record of schema 2 */
+    fact = find(&r, JP_RANK_FROM_RECORDER, 4711, -1);
+    assert_non_null(fact);
+    assert_string_equal(fact->node, "n1");
+    assert_string_equal(fact->host, HOST);
+    assert_string_equal(fact->boot_id, sample_header.boot_id);
+    assert_int_equal(fact->pid_ns, sample_header.pid_namespace);
+    assert_int_equal(fact->procid, 7);
+    assert_int_equal(fact->localid, -1);
+    fact = find(&r, JP_RANK_FROM_RECORDER, 4711, 3);
+    assert_non_null(fact);
+    assert_string_equal(fact->comm, "0x8a07aed05ae9a0");
+    assert_string_equal(fact->busid, "0000:4f:00.0");
+    assert_string_equal(fact->uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff");
+    assert_int_equal(r.n_variables, 2);
+    assert_string_equal(r.variables[0].name, "NCCL_ALGO");
+    assert_string_equal(r.variables[0].value, "Ring");
+    fact = find(&r, JP_RANK_FROM_FILE_NAME, 77, -1);
+    assert_non_null(fact);
+    assert_string_equal(fact->host, "host1");
+    fact = find(&r, JP_RANK_FROM_FILE_NAME, 78, -1);
+    assert_non_null(fact);
+    assert_string_equal(fact->host, "my-pid-host");
+    fact = find(&r, JP_RANK_FROM_NCCL_LOG, 77, 5);
+    assert_non_null(fact);
+    assert_string_equal(fact->busid, "0000:1a:00.0");
+    assert_string_equal(fact->comm, "0xabc");
+    assert_null(find(&r, JP_RANK_FROM_NCCL_LOG, 66, 6)); /* not of the step */
+    assert_null(find(&r, JP_RANK_FROM_NCCL_LOG, 88, 0));
+    assert_int_equal(r.n_facts, 5);
+    assert_int_equal(r.n_paths, 1);
+    assert_int_equal(r.paths[0].via, JP_VIA_NET);
+    assert_string_equal(r.paths[0].device, "mlx5_0");
+    assert_string_equal(r.paths[0].comm, "0xabc");
+    assert_int_equal(r.paths[0].peer, 8);
+    assert_true(r.paths[0].gdr);
+    assert_int_equal(r.n_tasks, 1);
+    assert_int_equal(r.tasks[0].procid, 5);
+    assert_int_equal(r.tasks[0].n_devices, 2);
+    assert_int_equal(r.tasks[0].devices[0], 2);
+    rankread_fini(&r);
+    free(step);
+}
+
+/* Cut by time, damaged, not there: said, and the rest is used. */
+static void test_incomplete(void **state)
+{
+    struct jp_rank_records r = {0};
+    char *step = step_make(*state, "cut"), *text = NULL, *path;
+
+    sample_fill(&file, NULL);
+    file.bytes[file.ends[1] + 30] ^= 1; /* the communicators' block */
+    put(step, "raw/n1/a-pid1.jpr", file.bytes, file.n);
+    assert_int_equal(rankscan_write(step, "n1", UINT64_MAX, NULL), 0);
+    assert_int_equal(rankread_node(&r, step, "n1", 0, NULL), 0);
+    assert_int_equal(r.nodes_incomplete, 1);
+    assert_int_equal(r.n_facts, 1);
+    rankread_fini(&r);
+    assert_int_equal(rankscan_write(step, "n1", 0, NULL), 0);
+    path = fileio_path("%s/nodes/n1/ranks.jsonl", step);
+    assert_int_equal(fileio_read(path, false, 4096, &text, NULL, NULL), 0);
+    assert_string_equal(
+        text, "{\"end\":{\"complete\":false,\"why\":\"the time was over\"}}\n");
+    free(text);
+    free(path);
+    assert_int_equal(rankread_node(&r, step, "n2", 1000, NULL), 0);
+    assert_int_equal(r.nodes, 0);
+    rankread_fini(&r);
+    free(step);
+}
+
+static void test_bad_lines(void **state)
+{
+    static const char *const lines[] = {
+        "",
+        "{}",
+        "[]",
+        "{\"rank\":1}",
+        "{\"rank\":{}}",
+        "{\"path\":{}}",
+        "{\"rank\":{\"source\":\"recorder\",\"host\":\"h\",\"pid\":-1,"
+        "\"rank\":0}}",
+        "{\"rank\":{\"source\":\"magic\",\"host\":\"h\",\"pid\":1,"
+        "\"rank\":0}}",
+        "{\"rank\":{\"source\":\"recorder\",\"host\":\"\",\"pid\":1,"
+        "\"rank\":0}}",
+        "{\"rank\":{\"source\":\"recorder\",\"host\":\"h\",\"pid\":1,"
+        "\"rank\":1e3}}",
+        "{\"rank\":{\"source\":\"recorder\",\"host\":\"h\",\"pid\":1}}",
+        "{\"path\":{\"host\":\"h\",\"pid\":1,\"rank\":0,\"via\":\"MAGIC\"}}",
+        "{\"path\":{\"host\":\"h\",\"pid\":1,\"via\":\"P2P\"}}"};
+    struct jp_rank_records r = {0};
+    bool end = false;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        print_message("# %s\n", lines[i]);
+        assert_int_equal(
+            rankread_rank_line(&r, "n", lines[i], strlen(lines[i]), &end), 1);
+        assert_int_equal(
+            rankread_start_line(&r, "n", lines[i], strlen(lines[i])), 1);
+    }
+    assert_int_equal(r.n_facts + r.n_paths + r.n_tasks, 0);
+    assert_false(end);
+    rankread_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_passed_over),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_incomplete),
+        cmocka_unit_test(test_bad_lines),
+    };
+
+    return cmocka_run_group_tests_name("ranks", tests, tempdir_make,
+                                       tempdir_drop);
+}
