@@ -1,7 +1,7 @@
-/* finish.c - the tasks' ends and what is left to do at exit. */
+/* finish.c - the tasks' starts and ends, and what is left to do at exit. */
 #include "spank/module.h"
 
-enum { FINISH_MS = 6000, REPORT_S = 30, REPORT_MAX_S = 3600 };
+enum { TASK_MS = 500, FINISH_MS = 6000, REPORT_S = 30, REPORT_MAX_S = 3600 };
 
 static char dir[PATH_MAX];   /* step directory, "": nothing to do */
 static pid_t owner;          /* srun, no fork of it */
@@ -17,6 +17,21 @@ void finish_expect(const char *step, struct helper *begin)
     begun = begin;
     if (begun && !tasks)
         tasks = open_memstream(&lines, &used);
+}
+
+/* In the process that becomes the task: only there its GPUs can be tried. */
+void finish_start(spank_t sp)
+{
+    struct jobinfo j;
+    struct helper h;
+
+    if (!*dir || !begun || jobinfo_get(sp, &j) < 0 ||
+        !jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all */
+        return;
+    helper_init(&h, "task");
+    helper_arg(&h, "--dir", dir);
+    jobinfo_node_args(&j, &h);
+    helper_run(&h, TASK_MS, NULL);
 }
 
 void finish_task(spank_t sp)

@@ -31,6 +31,7 @@ int cmd_plan(int argc, char **argv);
 /* jobprof-node */
 int cmd_resolve(int argc, char **argv);
 int cmd_begin(int argc, char **argv);
+int cmd_task(int argc, char **argv);
 int cmd_finish(int argc, char **argv);
 
 #endif

@@ -18,6 +18,7 @@
 
 #define BEGIN "jobprof-node.begin.run"
 #define FINISH "jobprof-node.finish.run"
+#define TASK "jobprof-node.task.run"
 
 static void test_finish(void **state)
 {
@@ -45,6 +46,37 @@ static void test_finish(void **state)
     host.forks = 0;
     host_call("exit"); /* again */
     host_task_ends(0, 4, 1000, 0);
+    assert_int_equal(host.forks, 0);
+}
+
+/* A task's record is made where GPUs were chosen for it, and keeps nobody. */
+static void test_start(void **state)
+{
+    long long start;
+
+    host_user_init("echo .");
+    host.forks = 0;
+    host_call("task_init"); /* it has them all */
+    assert_int_equal(host.forks, 0);
+    host_setenv("CUDA_VISIBLE_DEVICES", "2");
+    host_setenv("SLURM_PROCID", "4");
+    host_helper_does("exit 5");
+    host_call("task_init");
+    assert_ran(TASK, "arg task\narg --dir\narg /x/step-0\narg --node\n"
+                     "arg n1\narg --nodeid\narg 0\narg --component\narg "
+                     "12\narg --nodes\narg 3\nenv ");
+    assert_ran(TASK, "env CUDA_VISIBLE_DEVICES=2\n");
+    assert_ran(TASK, "env SLURM_PROCID=4\n");
+    assert_string_equal(host.log, "");
+    host_helper_does("trap '' TERM; sleep 60");
+    start = host_now_ms();
+    host_call("task_init");
+    assert_in_range(host_now_ms() - start, 400, 1500);
+    assert_int_equal(host_helpers(0), 0);
+    assert_string_equal(host.log, "");
+    host_call("exit");
+    host.forks = 0;
+    host_call("task_init"); /* of another step, which is not profiled */
     assert_int_equal(host.forks, 0);
 }
 
@@ -241,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_finish),
+        TEST(test_start),
         TEST(test_many_tasks),
         TEST(test_finish_hangs),
         TEST(test_finish_crashes),
