@@ -5,7 +5,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/report/clean.h"
-#include "orchestrator/report/html_style.h"
+#include "orchestrator/report/html_assets.h"
 
 #define CELL_MAX 200
 #define PROSE_MAX 600
@@ -64,20 +64,35 @@ void html_out_begin(FILE *out, const char *title)
           "<link rel=\"icon\" href=\"data:,\">\n<title>",
           out);
     html_out_text(out, title);
-    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-            html_style_sheet);
+    fprintf(out,
+            "</title>\n<style>\n%s</style>\n<script>\n%s</script>\n"
+            "</head>\n<body>\n",
+            html_assets_style, html_assets_script);
 }
 
 void html_out_end(FILE *out)
 {
-    fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n",
-            html_style_script);
+    fputs("</body>\n</html>\n", out);
+}
+
+bool html_out_has_charts(void)
+{
+    return html_assets_charts[0] != '\0';
+}
+
+void html_out_chart(FILE *out, const char *name, const char *caption)
+{
+    if (html_out_has_charts())
+        fprintf(out,
+                "<figure class=\"chart\" data-chart=\"%s\">"
+                "<figcaption>%s</figcaption></figure>\n",
+                name, caption);
 }
 
 void html_out_table(FILE *out, const struct jp_html_column *columns, size_t n,
                     bool sortable)
 {
-    fprintf(out, "<div class=\"scroll\"><table%s><thead><tr>",
+    fprintf(out, "<div class=\"scroll\" tabindex=\"0\"><table%s><thead><tr>",
             sortable ? " class=\"sortable\"" : "");
     for (size_t i = 0; i < n; i++) {
         fprintf(out, "<th scope=\"col\"%s",

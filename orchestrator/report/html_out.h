@@ -17,6 +17,12 @@ void html_out_short(FILE *out, const char *text, size_t max);
 void html_out_begin(FILE *out, const char *title);
 void html_out_end(FILE *out);
 
+/* Whether this program holds the charts (docs/dependencies.md). */
+bool html_out_has_charts(void);
+/* Where a chart stands that chart_data.h has the figures for; the caption is
+ * HTML. Nothing in a program without charts; not seen without JavaScript. */
+void html_out_chart(FILE *out, const char *name, const char *caption);
+
 /* One column: heading, what it means (NULL: nothing to say), number or text. */
 struct jp_html_column {
     const char *title;

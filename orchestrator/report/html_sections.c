@@ -4,34 +4,50 @@
 #include "orchestrator/report/quality.h"
 
 const struct jp_html_section html_sections[] = {
-    {"quality", "Data quality", NULL, true, report_has_nccl, html_quality_put},
-    {"job", "Job", NULL, true, NULL, html_job_put},
-    {"communicators", "Communicators", "Most time first.", false,
+    {"quality", "Data quality", NULL, JP_HTML_HALF, report_has_nccl,
+     html_quality_put},
+    {"job", "Job", NULL, JP_HTML_HALF, NULL, html_job_put},
+    {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      html_comms_present, html_comms_put},
-    {"operations", "Collective operations",
-     "By type of communicator, function and message size. Bus bandwidth in "
-     "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "
-     "percentiles are over operations.",
-     false, html_cells_present, html_cells_put},
-    {"ranks", "Ranks",
+    {"time", "Over the run",
+     "By the time at which records were written. csv/windows.csv has the "
+     "figures by communicator.",
+     JP_HTML_CHARTS, html_time_present, html_time_put},
+    {"pictures", "Pictures", NULL, JP_HTML_WIDE, html_pictures_present,
+     html_pictures_put},
+    {"ranks", "Late ranks",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. That it arrived late "
      "does not say why: computing, input, host or network may be the cause.",
-     false, html_ranks_present, html_ranks_put},
+     JP_HTML_WIDE, html_ranks_present, html_ranks_put},
+    {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
+     JP_HTML_WIDE, html_nodes_present, html_nodes_put},
+    {"operations", "Operations",
+     "By type of communicator, function and message size. Bus bandwidth in "
+     "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "
+     "percentiles are over operations.",
+     JP_HTML_WIDE, html_cells_present, html_cells_put},
+    {"spread", "Spread",
+     "Bus bandwidth of the operations of one kind: those of most time.",
+     JP_HTML_CHARTS, html_spread_present, html_spread_put},
+    {"sizes", "Message sizes", NULL, JP_HTML_WIDE, html_sizes_present,
+     html_sizes_put},
     {"p2p", "Send and Recv",
      "Most data first. AlltoAll, Gather and Scatter appear here too, as NCCL "
      "makes them of Send and Recv.",
-     false, html_p2p_present, html_p2p_put},
+     JP_HTML_WIDE, html_p2p_present, html_p2p_put},
     {"p2p-hosts", "Send and Recv between hosts",
      "Most data first. Each message may stand twice, as its sender and its "
      "receiver recorded it; with both one host it stayed within.",
-     false, html_p2p_nodes_present, html_p2p_nodes_put},
-    {"copper", "Copper cache", NULL, false, html_copper_present,
+     JP_HTML_WIDE, html_p2p_nodes_present, html_p2p_nodes_put},
+    {"copper", "Copper cache", NULL, JP_HTML_WIDE, html_copper_present,
      html_copper_put},
-    {"settings", "Settings", NULL, false, html_settings_present,
+    {"settings", "Settings", NULL, JP_HTML_WIDE, html_settings_present,
      html_settings_put},
-    {"environment", "Environment set for the tasks", NULL, false,
+    {"environment", "Environment", "Set for the tasks.", JP_HTML_WIDE,
      html_env_present, html_env_put},
-    {"files", "Files", NULL, false, NULL, html_files_put},
+    {"command", "Commands", NULL, JP_HTML_WIDE, html_command_present,
+     html_command_put},
+    {"files", "Files", NULL, JP_HTML_WIDE, NULL, html_files_put},
 };
 const size_t html_n_sections = sizeof(html_sections) / sizeof(*html_sections);

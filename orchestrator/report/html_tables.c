@@ -111,6 +111,7 @@ static void cell_row(FILE *out, const struct jp_cell *c)
     html_out_cell(out, c->coll);
     put_bytes(out, c->bytes);
     put_count(out, c->ops);
+    put_gbs(out, c->busbw.p5);
     put_gbs(out, c->busbw.p50);
     put_gbs(out, c->busbw.p95);
     put_gbs(out, c->busbw.p99);
@@ -139,7 +140,8 @@ int html_cells_put(const struct jp_report *report, FILE *out)
         {"Function", NULL, false},
         {"Size", "of the message", true},
         {"Ops", "operations joined over their ranks", true},
-        {"GB/s p50", "bus bandwidth, median over operations", true},
+        {"GB/s p5", "bus bandwidth, 5th percentile over operations", true},
+        {"p50", "bus bandwidth, median over operations", true},
         {"p95", "bus bandwidth, 95th percentile", true},
         {"p99", "bus bandwidth, 99th percentile", true},
         {"least", "bus bandwidth of the slowest operation", true},
@@ -157,6 +159,9 @@ int html_cells_put(const struct jp_report *report, FILE *out)
     if (rows_pick(result, result->n_cells, MAX_ROWS, rows_cell_time, false,
                   &rows) < 0)
         return -1;
+    html_out_chart(out, "busbw-size",
+                   "Bus bandwidth by message size: median, 5th to 95th "
+                   "percentile");
     html_out_table(out, columns, COLUMNS(columns), true);
     for (size_t i = 0; i < rows.n; i++)
         cell_row(out, &result->cells[rows.index[i]]);
@@ -220,6 +225,10 @@ int html_ranks_put(const struct jp_report *report, FILE *out)
                   &rows) < 0)
         return -1;
     full = full_bar(result, &rows, rows_rank_caused);
+    html_out_chart(out, "waits",
+                   "Wait caused and suffered, by rank of the largest "
+                   "communicator");
+    html_out_chart(out, "waits-time", "When the others waited for which rank");
     html_out_table(out, columns, COLUMNS(columns), true);
     for (size_t i = 0; i < rows.n; i++)
         rank_row(out, result, &result->ranks[rows.index[i]], full);
@@ -271,6 +280,7 @@ int html_p2p_put(const struct jp_report *report, FILE *out)
                   &rows) < 0)
         return -1;
     full = full_bar(result, &rows, rows_p2p_bytes);
+    html_out_chart(out, "p2p", "Who sends how much to whom");
     html_out_table(out, columns, COLUMNS(columns), true);
     for (size_t i = 0; i < rows.n; i++)
         pair_row(out, result, &result->p2p[rows.index[i]], full);

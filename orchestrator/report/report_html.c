@@ -25,13 +25,45 @@ static void put_banner(FILE *out, const struct jp_report *report)
     fputs("</p></div>\n", out);
 }
 
+static bool is_shown(const struct jp_html_section *section,
+                     const struct jp_report *report)
+{
+    if (section->kind == JP_HTML_CHARTS && !html_out_has_charts())
+        return false;
+    return !section->present || section->present(report);
+}
+
+/* What is to be seen only where charts are. */
+static const char *class_of(const struct jp_html_section *section)
+{
+    return section->kind == JP_HTML_CHARTS ? " class=\"charts\"" : "";
+}
+
+/* Links to the sections; page.js adds the switch between light and dark. */
+static void put_top(const struct jp_report *report, FILE *out)
+{
+    fputs("<a class=\"skip\" href=\"#main\">To the report</a>\n"
+          "<header class=\"top\"><nav aria-label=\"Sections\"><ul>\n",
+          out);
+    for (size_t i = 0; i < html_n_sections; i++)
+        if (is_shown(&html_sections[i], report))
+            fprintf(out, "<li%s><a href=\"#%s\">%s</a></li>\n",
+                    class_of(&html_sections[i]), html_sections[i].id,
+                    html_sections[i].title);
+    fputs("</ul></nav></header>\n", out);
+    if (html_out_has_charts())
+        fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
+              "and tables do not.</p></noscript>\n",
+              out);
+}
+
 static int put_section(const struct jp_html_section *section,
                        const struct jp_report *report, FILE *out)
 {
-    fprintf(out, "<section id=\"%s\"><h2>%s</h2>\n", section->id,
-            section->title);
+    fprintf(out, "<section id=\"%s\"%s><h2>%s</h2>\n", section->id,
+            class_of(section), section->title);
     if (section->note)
-        fprintf(out, "<p class=\"note\">%s</p>", section->note);
+        fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
     if (section->put(report, out) < 0)
         return -1;
     fputs("</section>\n", out);
@@ -45,12 +77,13 @@ static int put_sections(const struct jp_report *report, FILE *out)
 
     for (size_t i = 0; i < html_n_sections; i++) {
         const struct jp_html_section *section = &html_sections[i];
+        bool half = section->kind == JP_HTML_HALF;
 
-        if (section->present && !section->present(report))
+        if (!is_shown(section, report))
             continue;
-        if (section->half != in_grid)
+        if (half != in_grid)
             fputs(in_grid ? "</div>\n" : "<div class=\"pair\">\n", out);
-        in_grid = section->half;
+        in_grid = half;
         if (put_section(section, report, out) < 0)
             return -1;
     }
@@ -70,12 +103,15 @@ int report_write_html(const struct jp_report *report, FILE *out,
                  verdict_word_name(report->verdict->word), report->conf->job_id,
                  report->conf->step_id ? report->conf->step_id : "");
     html_out_begin(out, title);
-    fputs("<main>\n", out);
+    put_top(report, out);
+    fputs("<main id=\"main\">\n", out);
     put_banner(out, report);
     if (put_sections(report, out) < 0)
         return error_set(err, "out of memory");
     html_footer_put(report, out);
     fputs("</main>\n", out);
+    if (html_charts_put(report, out) < 0)
+        return error_set(err, "out of memory");
     html_out_end(out);
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",

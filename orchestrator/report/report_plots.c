@@ -7,6 +7,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/report/gnuplot.h"
+#include "orchestrator/report/html_sections.h"
 #include "orchestrator/report/plots.h"
 #include "orchestrator/report/report_copper.h"
 
@@ -178,5 +179,5 @@ int report_draw(const char *dir, struct jp_error *err)
                        : error_set(err, "out of memory");
 
     free(plots_dir);
-    return rc;
+    return rc < 0 ? -1 : html_pictures_embed(dir, err);
 }

@@ -16,6 +16,11 @@ double rows_cell_time(const struct jp_result *result, size_t row)
     return (double) cell->exec.n * cell->exec.mean;
 }
 
+double rows_cell_busbw(const struct jp_result *result, size_t row)
+{
+    return result->cells[row].busbw.max > 0 ? rows_cell_time(result, row) : -1;
+}
+
 double rows_rank_caused(const struct jp_result *result, size_t row)
 {
     return (double) result->ranks[row].caused_us;

@@ -17,6 +17,7 @@ typedef double jp_row_weight(const struct jp_result *result, size_t row);
 
 jp_row_weight rows_comm_time;   /* longest ranks' time, us */
 jp_row_weight rows_cell_time;   /* operations x mean longest time, us */
+jp_row_weight rows_cell_busbw;  /* the same; < 0: without any bandwidth */
 jp_row_weight rows_rank_caused; /* what others waited for it, us */
 jp_row_weight rows_p2p_bytes;
 jp_row_weight rows_p2p_node_bytes;

@@ -175,6 +175,14 @@ static void make_comms(struct fixture *f)
               FIXTURE_NODES * FIXTURE_GPUS, FIXTURE_NODES);
 }
 
+/* A process is one rank of TP, of DP and of the communicator of all. */
+static int64_t pid_of(size_t comm, uint32_t rank)
+{
+    if (comm < NODES)
+        return 4000 + rank;
+    return 4000 + (comm < NODES + GPUS ? (int64_t) comm - NODES : rank / NODES);
+}
+
 static void make_ranks(struct fixture *f)
 {
     struct jp_result *r = &f->result;
@@ -189,7 +197,7 @@ static void make_ranks(struct fixture *f)
             rank->comm = c;
             rank->rank = k;
             rank->host = r->comms[c].hosts[k % r->comms[c].n_hosts];
-            rank->pid = 4000 + (int64_t) (c * 32 + k);
+            rank->pid = pid_of(c, k);
             rank->records = rank->timed_ops = 400;
             rank->last_ops = late ? 284 : 17 + (c * 7 + k * 3) % 23;
             rank->last_share = (double) rank->last_ops / 400;

@@ -2,7 +2,7 @@
 # open_html.sh - open pages in headless Chromium; a message on the console, a
 # request to the network or an empty page is a failure.
 #
-# open_html.sh FILE...    DUMP=FILE keeps the last page's DOM. Without Chromium
+# open_html.sh FILE...    CHROMIUM_FLAGS are passed on; DUMP=FILE keeps the last page's DOM. Without Chromium
 # it says so and succeeds: a caller that must know asks for it first.
 set -u
 browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser ||
@@ -18,12 +18,13 @@ open_page() { # FILE
     local file work log urls rc=0
     file=$(realpath -- "$1") && work=$(mktemp -d) || return 1
     log=$work/log
+    # shellcheck disable=SC2086
     HOME=$work timeout -k 2 40 "$browser" --headless --no-sandbox \
         --disable-gpu --disable-quic --disable-dev-shm-usage --no-first-run \
         --disable-background-networking --disable-component-update \
         --disable-default-apps --disable-extensions --disable-sync --no-pings \
         --host-resolver-rules='MAP * ~NOTFOUND' \
-        --user-data-dir="$work/profile" --enable-logging=stderr \
+        ${CHROMIUM_FLAGS:-} --user-data-dir="$work/profile" --enable-logging=stderr \
         --log-net-log="$work/net.json" --dump-dom "file://$file" \
         >"$work/dom" 2>"$log" || { echo "$1: chromium failed" >&2; rc=1; }
     if grep -F CONSOLE "$log" >&2; then

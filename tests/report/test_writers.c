@@ -17,6 +17,7 @@
 #include <jansson.h>
 
 #include "common/fileio.h"
+#include "orchestrator/report/html_assets.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;
@@ -177,7 +178,7 @@ static void test_text(void **state)
 
 static void test_html(void **state)
 {
-    char *text;
+    char *text, *charts;
 
     (void) state;
     fixture_hostile(f);
@@ -185,6 +186,9 @@ static void test_html(void **state)
     assert_non_null(strstr(text, "judges hangs and completeness only"));
     assert_null(strstr(text, "<script>alert"));
     assert_null(strstr(text, "<b>"));
+    charts = strstr(text, "<script type=\"application/json\"");
+    if (charts) /* behind it libraries name their licences and namespaces */
+        *charts = '\0';
     assert_null(strstr(text, "http://"));
     assert_null(strstr(text, "https://"));
     assert_non_null(strstr(text, "&lt;script&gt;alert(1)&lt;/script&gt;"));
@@ -192,7 +196,7 @@ static void test_html(void **state)
     fixture_fini(f);
     fixture_many(f, 5000);
     text = text_of(report_write_html);
-    assert_true(strlen(text) < 500000);
+    assert_true(strlen(text) < 500000 + strlen(html_assets_charts));
     assert_non_null(strstr(text, "more rows in <a href=\"csv/ranks.csv\""));
     free(text);
 }

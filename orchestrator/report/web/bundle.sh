@@ -1,0 +1,47 @@
+#!/bin/sh
+# bundle.sh - the charts' one script, out of src/ and ECharts, by npm and esbuild.
+#
+# bundle.sh SOURCE WORK OUT [must]
+# npm installs what SOURCE/package-lock.json pins into WORK. Where that fails (no
+# network) OUT is the release's bundle, if SOURCE holds one, else it is empty and
+# report.html goes without charts; with "must" it is a failure.
+set -eu
+source=$1 work=$2 out=$3 must=${4:-}
+: "${NPM:=npm}"
+mkdir -p "$work" "$(dirname "$out")"
+source=$(cd "$source" && pwd)
+work=$(cd "$work" && pwd)
+
+install() {
+    cp "$source/package.json" "$source/package-lock.json" "$work" &&
+        (cd "$work" && "$NPM" ci --ignore-scripts --no-audit --no-fund \
+            --prefer-offline --fetch-retries=1 --fetch-retry-mintimeout=1000 \
+            --fetch-timeout=30000)
+}
+
+# Lines are kept short for C compilers; strings and comments of the libraries
+# stay ASCII, so the page's bytes do not depend on a locale.
+bundle() {
+    NODE_PATH=$work/node_modules "$work/node_modules/.bin/esbuild" \
+        "$source/src/main.js" --bundle --minify --format=iife \
+        --target=es2020 --charset=ascii --line-limit=400 \
+        --legal-comments=none --banner:js="$(cat "$source/notice.txt")" \
+        --log-level=warning --outfile="$work/charts.js"
+}
+
+if { install && bundle; } >"$work/log" 2>&1 </dev/null; then
+    mv "$work/charts.js" "$out"
+elif [ -n "$must" ]; then
+    cat "$work/log" >&2
+    echo "charts: not made" >&2
+    exit 1
+elif [ -s "$source/charts.bundle.js" ]; then
+    echo "charts: npm failed ($work/log), taken as they were released" >&2
+    [ "$source/charts.bundle.js" -ef "$out" ] ||
+        cp "$source/charts.bundle.js" "$out"
+    touch "$out"
+else
+    echo "charts: npm failed ($work/log), so report.html has tables only;" \
+        "make charts tries again" >&2
+    : >"$out"
+fi

@@ -1,0 +1,130 @@
+// axes.js - axes, zoom and legend in the page's look.
+import {bytes, plain, tick} from './format.js';
+
+function look(theme) {
+  return {
+    axisLine: {show: true, lineStyle: {color: theme.line}},
+    axisTick: {lineStyle: {color: theme.line}},
+    axisLabel: {color: theme.soft, fontFamily: theme.font, fontSize: 11.5,
+      hideOverlap: true},
+    splitLine: {lineStyle: {color: theme.line, opacity: 0.7}},
+    minorTick: {show: false},
+    minorSplitLine: {show: false},
+    nameTextStyle: {color: theme.soft, fontFamily: theme.font, fontSize: 11.5},
+  };
+}
+
+function withLabel(axis, formatter) {
+  return {...axis, axisLabel: {...axis.axisLabel, formatter}};
+}
+
+// How far apart values may be before an axis becomes logarithmic.
+const WIDE = 20;
+
+export function isWide(values) {
+  const positive = values.filter(v => v > 0);
+  return positive.length > 0 &&
+    Math.max(...positive) > WIDE * Math.min(...positive);
+}
+
+// The end of an axis that holds all values, with a little room.
+function roundUp(values) {
+  const most = 1.02 * Math.max(...values, 0);
+  if (!(most > 0)) return 1;
+  const unit = 10 ** Math.floor(Math.log10(most));
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find(n => n * unit >= most) * unit;
+}
+
+// GB/s; log where `values` are far apart.
+export function gbsAxis(theme, values, more = {}) {
+  const axis = withLabel(look(theme), plain);
+  if (!isWide(values))
+    return {type: 'value', name: 'GB/s', min: 0, max: roundUp(values), ...axis,
+      ...more};
+  const positive = values.filter(v => v > 0);
+  return {
+    type: 'log', name: 'GB/s', logBase: 10,
+    min: 10 ** Math.floor(Math.log10(Math.min(...positive))),
+    max: 10 ** Math.ceil(Math.log10(Math.max(...positive))),
+    ...axis, ...more,
+  };
+}
+
+// Message sizes, powers of two.
+export function sizeAxis(theme, sizes) {
+  const exponents = sizes.map(size => Math.log2(Math.max(size, 1)));
+  return {
+    type: 'log', logBase: 2, name: 'message size', nameLocation: 'middle',
+    nameGap: 26,
+    min: 2 ** Math.floor(Math.min(...exponents) - 0.5),
+    max: 2 ** Math.ceil(Math.max(...exponents) + 0.5),
+    ...withLabel(look(theme), bytes),
+  };
+}
+
+// Seconds since the first record, for slices of `d`.
+export const sliceStart = (d, slice) => slice * d.width / 1e6;
+
+export function timeAxis(theme, d) {
+  return {
+    type: 'value', min: 0, max: d.slices * d.width / 1e6,
+    name: 'time since the first record', nameLocation: 'middle', nameGap: 24,
+    ...withLabel(look(theme), seconds => tick(seconds * 1e6)),
+  };
+}
+
+// The same as a category an slice, for heat maps.
+export function sliceAxis(theme, d) {
+  return {
+    type: 'category',
+    data: Array.from({length: d.slices}, (_, i) => sliceStart(d, i)),
+    name: 'time since the first record', nameLocation: 'middle', nameGap: 24,
+    ...withLabel(look(theme), seconds => tick(seconds * 1e6)),
+    splitLine: {show: false},
+  };
+}
+
+export function valueAxis(theme, formatter, more = {}) {
+  return {type: 'value', ...withLabel(look(theme), formatter), ...more};
+}
+
+export function namesAxis(theme, names, formatter, more = {}) {
+  return {
+    type: 'category', data: names,
+    ...withLabel(look(theme), formatter ?? (name => name)),
+    splitLine: {show: false}, axisTick: {show: false}, ...more,
+  };
+}
+
+// Zoom along x by wheel with Ctrl, drag on the bar, or keys (chart.js).
+export function zoom(theme, window) {
+  return [
+    {type: 'inside', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false,
+      filterMode: 'none', ...window},
+    {type: 'slider', height: 18, bottom: 4, filterMode: 'none',
+      showDetail: false, brushSelect: false, borderColor: theme.line,
+      fillerColor: `${theme.soft}33`, backgroundColor: 'transparent',
+      dataBackground: {lineStyle: {opacity: 0}, areaStyle: {opacity: 0}},
+      selectedDataBackground: {
+        lineStyle: {opacity: 0}, areaStyle: {opacity: 0}},
+      handleStyle: {color: theme.card, borderColor: theme.soft},
+      moveHandleStyle: {color: theme.soft}, ...window},
+  ];
+}
+
+// A wrapped legend and, for the grid, where it ends.
+export function legend(theme, names, look) {
+  const lines = names.reduce(([line, x], name) => {
+    const width = 44 + 6.8 * name.length;
+    return x + width > look.width && x > 0 ? [line + 1, width]
+      : [line, x + width];
+  }, [1, 0])[0];
+  return {
+    bottom: lines * 23 + 2,
+    option: {
+      top: 0, left: 0, right: 0, data: names, itemWidth: 22, itemHeight: 9,
+      itemGap: 14, inactiveColor: theme.soft,
+      textStyle: {color: theme.text, fontFamily: theme.font, fontSize: 12},
+    },
+  };
+}

@@ -1,0 +1,117 @@
+// chart.js - one figure of the page: its controls, its drawing, its keys.
+//
+// A kind of chart is {has(data), option(data, state, look), height(data, state,
+// look), and where needed controls(data), note(data, state), zoom, canvas}. look
+// is {theme, width, narrow}; state holds the controls' values and the window
+// that is zoomed to, in percent.
+import {init} from './echarts.js';
+import {readTheme} from './theme.js';
+
+const NARROW = 560;
+const hint = 'Zoom: drag the bar, Ctrl and wheel, or the keys + \u2212 \u2190 ' +
+  '\u2192 and 0.';
+
+export class Chart {
+  constructor(figure, kind, data) {
+    this.kind = kind;
+    this.data = data;
+    this.state = {zoom: {start: 0, end: 100}};
+    this.caption = figure.querySelector('figcaption').textContent;
+    this.addControls(figure.querySelector('figcaption'));
+    this.plot = document.createElement('div');
+    this.plot.className = 'plot';
+    this.plot.setAttribute('role', 'img');
+    this.note = document.createElement('p');
+    this.note.className = 'note';
+    figure.append(this.plot, this.note);
+    if (kind.zoom) this.addKeys();
+    this.draw();
+    new ResizeObserver(() => {
+      if (this.plot.clientWidth !== this.width) this.draw();
+    }).observe(figure);
+  }
+
+  addControls(caption) {
+    const controls = this.kind.controls?.(this.data) ?? [];
+    const box = document.createElement('span');
+    box.className = 'controls';
+    for (const {key, label, options} of controls) {
+      const text = document.createElement('label');
+      const select = document.createElement('select');
+      for (const [value, name] of options) select.add(new Option(name, value));
+      this.state[key] = select.value;
+      select.addEventListener('change', () => {
+        this.state[key] = select.value;
+        this.draw();
+      });
+      text.append(label, select);
+      if (options.length > 1) box.append(text);
+    }
+    if (box.childElementCount) caption.append(box);
+  }
+
+  addKeys() {
+    this.plot.tabIndex = 0;
+    this.plot.addEventListener('keydown', event => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const {start, end} = this.state.zoom;
+      const span = end - start;
+      const middle = (start + end) / 2;
+      const windows = {
+        '+': [middle - span / 4, middle + span / 4],
+        '=': [middle - span / 4, middle + span / 4],
+        '-': [middle - span, middle + span],
+        ArrowLeft: [start - span / 4, end - span / 4],
+        ArrowRight: [start + span / 4, end + span / 4],
+        0: [0, 100],
+        Escape: [0, 100],
+      };
+      const window = windows[event.key];
+      if (!window) return;
+      event.preventDefault();
+      this.zoomTo(...window);
+    });
+  }
+
+  zoomTo(start, end) {
+    const span = Math.min(Math.max(end - start, 2), 100);
+    const from = Math.min(Math.max(start, 0), 100 - span);
+    this.state.zoom = {start: from, end: from + span};
+    this.draw();
+  }
+
+  // width: of paper; else the page decides.
+  draw(width) {
+    const theme = readTheme();
+    this.width = width ?? this.plot.clientWidth;
+    const look = {theme, width: this.width, narrow: this.width < NARROW};
+    const height = this.kind.height(this.data, this.state, look);
+    this.plot.style.height = `${height}px`;
+    if (!this.echart) {
+      this.echart = init(this.plot, null, {
+        renderer: this.kind.canvas ? 'canvas' : 'svg', width: this.width,
+        height});
+      this.echart.on('dataZoom', () => {
+        const {start, end} = this.echart.getOption().dataZoom[0];
+        this.state.zoom = {start, end};
+      });
+    }
+    this.echart.resize({width: this.width, height});
+    this.echart.setOption({
+      animation: false,
+      backgroundColor: 'transparent',
+      textStyle: {fontFamily: theme.font, color: theme.text},
+      aria: {enabled: true, label: {description: this.describe()},
+        decal: {show: width !== undefined}},
+      ...this.kind.option(this.data, this.state, look),
+    }, {notMerge: true});
+    this.note.textContent = [this.kind.note?.(this.data, this.state),
+      this.kind.zoom && !width ? hint : ''].filter(Boolean).join(' ');
+    this.note.hidden = !this.note.textContent;
+  }
+
+  describe() {
+    const note = this.kind.note?.(this.data, this.state) ?? '';
+    return `${this.caption}. ${note}`.trim();
+  }
+}

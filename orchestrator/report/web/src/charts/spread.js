@@ -1,0 +1,123 @@
+// spread.js - one kind of operation as histogram or cumulative share; all of
+// them as boxes.
+import {gbsAxis, namesAxis, valueAxis} from '../axes.js';
+import {cell, count, gbs, percent, plain, shorten} from '../format.js';
+import {labelRoom} from '../heat.js';
+import {tip, tooltip} from '../tip.js';
+
+const [LEAST, P5, P25, P50, P75, P95, MOST] = [0, 1, 2, 3, 4, 5, 6];
+
+// A line at a percentile.
+const mark = (theme, name, value) => ({
+  xAxis: value, name, lineStyle: {color: theme.text, type: 'dashed', width: 1},
+  label: {formatter: name, color: theme.text, fontSize: 11, position: 'end'}});
+const marks = (theme, box) => ({silent: true, symbol: 'none', animation: false,
+  data: [mark(theme, 'p5', box[P5]), mark(theme, 'p50', box[P50]),
+    mark(theme, 'p95', box[P95])]});
+
+// Around the values, not from 0: the shape is what matters here.
+function spreadAxis(theme, box) {
+  const margin = (box[MOST] - box[LEAST]) * 0.04 || box[MOST] * 0.1 || 1;
+  return valueAxis(theme, plain, {
+    name: 'GB/s', nameLocation: 'middle', nameGap: 24, scale: true,
+    min: Math.max(0, box[LEAST] - margin), max: box[MOST] + margin,
+    splitNumber: 6,
+    axisLabel: {showMinLabel: false, showMaxLabel: false, hideOverlap: true,
+      color: theme.soft, fontSize: 11.5, formatter: plain}});
+}
+
+function histogram(c, look) {
+  const {from, width, counts} = c.hist;
+  const bars = counts.map((n, i) => [from + i * width, from + (i + 1) * width, n]);
+  const formatter = ({data: [low, high, n]}) => tip(
+    `${plain(low)} to ${gbs(high)}`, [['operations', count(n)],
+      ['of all', percent(n / c.n)]]);
+  const renderItem = (params, api) => {
+    const [x, y] = api.coord([api.value(0), api.value(2)]);
+    const [right, bottom] = api.coord([api.value(1), 0]);
+    return {type: 'rect', style: {fill: look.theme.series[0]},
+      shape: {x, y, width: Math.max(1, right - x - 1), height: bottom - y}};
+  };
+  return {
+    grid: {left: 62, right: 20, top: 34, bottom: 44},
+    tooltip: tooltip(look.theme, formatter),
+    xAxis: spreadAxis(look.theme, c.box),
+    yAxis: valueAxis(look.theme, count, {name: 'operations'}),
+    series: [{type: 'custom', data: bars, renderItem, encode: {x: [0, 1], y: 2},
+      markLine: marks(look.theme, c.box)}],
+  };
+}
+
+function cumulative(c, look) {
+  const points = c.ecdf.map((value, i) => [value, i / (c.ecdf.length - 1)]);
+  const formatter = ([{data: [value, share]}]) => tip(
+    gbs(value), [['as fast or slower', percent(share)]]);
+  return {
+    grid: {left: 62, right: 20, top: 34, bottom: 44},
+    tooltip: tooltip(look.theme, formatter, {trigger: 'axis'}),
+    xAxis: spreadAxis(look.theme, c.box),
+    yAxis: valueAxis(look.theme, percent, {name: 'share', min: 0, max: 1}),
+    series: [{type: 'line', step: 'end', showSymbol: false, data: points,
+      color: look.theme.series[0], lineStyle: {width: 2},
+      markLine: marks(look.theme, c.box)}],
+  };
+}
+
+function boxes(cells, look) {
+  const names = cells.map(cell);
+  const room = labelRoom(names, {...look, narrow: look.narrow});
+  const formatter = ({dataIndex}) => {
+    const c = cells[dataIndex];
+    return tip(names[dataIndex], [['most', gbs(c.box[MOST])],
+      ['95th percentile', gbs(c.box[P95])], ['3rd quartile', gbs(c.box[P75])],
+      ['median', gbs(c.box[P50])], ['1st quartile', gbs(c.box[P25])],
+      ['5th percentile', gbs(c.box[P5])], ['least', gbs(c.box[LEAST])],
+      ['operations', count(c.n)]]);
+  };
+  const colour = look.theme.series[0];
+  return {
+    grid: {left: room.width, right: 24, top: 12, bottom: 44},
+    tooltip: tooltip(look.theme, formatter),
+    xAxis: gbsAxis(look.theme, cells.flatMap(c => c.box),
+      {nameLocation: 'middle', nameGap: 24}),
+    yAxis: namesAxis(look.theme, names, name => shorten(name, room.characters),
+      {inverse: true}),
+    series: [{
+      type: 'boxplot', data: cells.map(c => c.box.slice(P5, MOST)),
+      boxWidth: [8, 16],
+      itemStyle: {color: `${colour}44`, borderColor: colour, borderWidth: 1.5},
+    }, {
+      type: 'scatter', symbol: 'emptyCircle', symbolSize: 5, color: colour,
+      data: cells.flatMap((c, i) => [[c.box[LEAST], i], [c.box[MOST], i]]),
+      tooltip: {formatter: ({data: [value, i]}) => tip(names[i],
+        [['least or most', gbs(value)]])},
+    }],
+  };
+}
+
+export const spread = {
+  has: data => data.cells.length > 0,
+  controls: data => [{
+    key: 'view', label: 'As', options: [['histogram', 'histogram'],
+      ['cumulative', 'cumulative share'], ['boxes', 'boxes, all kinds']],
+  }, {
+    key: 'which', label: 'Of',
+    options: data.cells.map((c, i) => [String(i), cell(c)]),
+  }],
+  height: (data, state) =>
+    (state.view === 'boxes' ? 70 + 30 * data.cells.length : 320),
+  note(data, state) {
+    const what = state.view === 'boxes'
+      ? 'Box: quartiles and median; whiskers: 5th and 95th percentile; circles: ' +
+        'least and most.'
+      : `${count(data.cells[state.which].n)} operations.`;
+    return data.of > data.cells.length
+      ? `${what} The ${data.cells.length} of ${count(data.of)} kinds with most ` +
+        'time.' : what;
+  },
+  option(data, state, look) {
+    if (state.view === 'boxes') return boxes(data.cells, look);
+    const c = data.cells[state.which];
+    return state.view === 'histogram' ? histogram(c, look) : cumulative(c, look);
+  },
+};

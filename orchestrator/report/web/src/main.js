@@ -1,0 +1,51 @@
+// main.js - draw every chart of the page that has figures.
+import {Chart} from './chart.js';
+import {drift} from './charts/drift.js';
+import {bars} from './charts/bars.js';
+import {p2p} from './charts/p2p.js';
+import {busbwSize} from './charts/busbw-size.js';
+import {busbwTime} from './charts/busbw-time.js';
+import {sizes} from './charts/sizes.js';
+import {spread} from './charts/spread.js';
+import {waitsTime} from './charts/waits-time.js';
+
+// By name, as in orchestrator/report/chart_data.c.
+const kinds = {
+  'busbw-size': busbwSize,
+  'busbw-time': busbwTime,
+  drift,
+  nodes: bars('node'),
+  p2p,
+  sizes,
+  spread,
+  waits: bars('rank'),
+  'waits-time': waitsTime,
+};
+
+const data = JSON.parse(document.getElementById('chart-data').textContent);
+const charts = [];
+
+document.documentElement.classList.add('drawn');
+for (const figure of document.querySelectorAll('figure.chart')) {
+  const kind = kinds[figure.dataset.chart];
+  const figures = data[figure.dataset.chart];
+  if (kind && figures && kind.has(figures))
+    charts.push(new Chart(figure, kind, figures));
+  else
+    figure.remove();
+}
+// A section of charts without one has nothing to say.
+for (const section of document.querySelectorAll('section.charts'))
+  if (!section.querySelector('figure')) {
+    document.querySelector(`li.charts a[href="#${section.id}"]`)
+      ?.parentElement.remove();
+    section.remove();
+  }
+
+const redraw = () => charts.forEach(chart => chart.draw());
+window.addEventListener('themechange', redraw);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+// A4 with usual margins; an SVG of the window's width would be cut.
+window.addEventListener('beforeprint',
+  () => charts.forEach(chart => chart.draw(680)));
+window.addEventListener('afterprint', redraw);

@@ -1,0 +1,303 @@
+/* test_charts.c - the figures behind the charts, against sums made here. */
+#include "orchestrator/report/chart_data.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "orchestrator/report/procs.h"
+#include "tests/report/fixture.h"
+
+static struct fixture *f;
+
+static int set_up(void **state)
+{
+    (void) state;
+    f = calloc(1, sizeof(*f));
+    return f ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    fixture_fini(f);
+    free(f);
+    return 0;
+}
+
+/* The JSON as text; caller frees. */
+static char *text_of_charts(const struct jp_result *result)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(out);
+    assert_int_equal(chart_data_write(result, out), 0);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* All charts, parsed; caller decrefs. */
+static json_t *charts_of(const struct jp_result *result)
+{
+    char *text = text_of_charts(result);
+    json_error_t error;
+    json_t *root;
+
+    assert_null(strpbrk(text, "<>&"));
+    root = json_loads(text, 0, &error);
+    if (!root)
+        fail_msg("%s near %.80s", error.text, text + error.position);
+    free(text);
+    return root;
+}
+
+static double number_at(const json_t *array, size_t i)
+{
+    return json_number_value(json_array_get(array, i));
+}
+
+/* The sum of every size-th number from first on. */
+static double sum_of(const json_t *array, size_t first, size_t size)
+{
+    double sum = 0;
+
+    for (size_t i = first; i < json_array_size(array); i += size)
+        sum += number_at(array, i);
+    return sum;
+}
+
+static void is_json_whatever_there_is(void **state)
+{
+    (void) state;
+    json_decref(charts_of(NULL));
+    fixture_hostile(f);
+    json_decref(charts_of(&f->result));
+    fixture_fini(f);
+    fixture_many(f, 3000);
+    json_decref(charts_of(&f->result));
+    fixture_fini(f);
+    fixture_incomplete(f);
+    json_decref(charts_of(&f->result));
+}
+
+static void keeps_to_its_bounds(void **state)
+{
+    char *text;
+
+    (void) state;
+    fixture_many(f, 5000);
+    text = text_of_charts(&f->result);
+    assert_true(strlen(text) < 300000);
+    free(text);
+}
+
+/* Three ranks are one process; the largest communicator numbers it. */
+static void finds_processes(void **state)
+{
+    struct jp_procs procs;
+    uint32_t *worst;
+    size_t n;
+
+    (void) state;
+    fixture_good(f);
+    assert_int_equal(procs_make(&f->result, &procs), 0);
+    assert_int_equal(procs.n, 32);
+    assert_int_equal(procs.n_nodes, 4);
+    worst = procs_heaviest(&procs, 1, &n);
+    assert_non_null(worst);
+    assert_int_equal(n, 1);
+    assert_string_equal(procs.list[*worst].host, "gpu-node-0311");
+    assert_int_equal(procs.list[*worst].pid, 4003);
+    assert_int_equal(procs.list[*worst].world_rank, 13);
+    assert_int_equal(procs.nodes[1].n_procs, 8);
+    free(worst);
+    procs_fini(&procs);
+}
+
+/* Each wait stands once in the ranks' map and once in the nodes'. */
+static void adds_up_waits(void **state)
+{
+    const struct jp_result *r = &f->result;
+    double expected = 0;
+    json_t *root, *map;
+
+    (void) state;
+    fixture_good(f);
+    for (size_t i = 0; i < r->n_ops; i++)
+        if (r->ops[i].min_rank != UINT32_MAX)
+            expected += 20.0 * r->ops[i].n; /* (420 - 400) us a rank */
+    root = charts_of(r);
+    map = json_object_get(root, "waits-time");
+    assert_true(sum_of(json_object_get(json_object_get(map, "ranks"), "cells"),
+                       2, 3) == expected);
+    assert_true(sum_of(json_object_get(json_object_get(map, "nodes"), "cells"),
+                       2, 3) == expected);
+    json_decref(root);
+    /* what misses a rank, or came with a second size, blames nobody */
+    for (size_t i = 0; i < r->n_ops; i++)
+        r->ops[i].n--;
+    root = charts_of(r);
+    map = json_object_get(root, "waits-time");
+    assert_int_equal(json_array_size(json_object_get(
+                         json_object_get(map, "ranks"), "cells")),
+                     0);
+    json_decref(root);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        r->ops[i].n++;
+        r->ops[i].sn = i % 432 / 2;
+    }
+    root = charts_of(r);
+    map = json_object_get(root, "waits-time");
+    assert_int_equal(json_array_size(json_object_get(
+                         json_object_get(map, "ranks"), "cells")),
+                     0);
+    json_decref(root);
+}
+
+/* A communicator is half as fast in the last quarter of its 432 operations:
+ * slices of 4.311 ms, the 76th starts with operation 324. */
+static void shows_drift(void **state)
+{
+    struct jp_result *r = &f->result;
+    const uint32_t slow = 6;
+    json_t *root, *drift, *cells, *rows;
+    size_t n_slow = 0;
+
+    (void) state;
+    fixture_good(f);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        r->ops[i].dump_min_us = 1000000 + r->ops[i].sn * 1000;
+        if (r->ops[i].comm == slow && r->ops[i].sn >= 324)
+            r->ops[i].busbw_max_micro /= 2;
+    }
+    root = charts_of(r);
+    drift = json_object_get(root, "drift");
+    rows = json_object_get(drift, "rows");
+    cells = json_object_get(drift, "cells");
+    for (size_t i = 0; i < json_array_size(cells); i += 3) {
+        json_t *row = json_array_get(rows, (size_t) number_at(cells, i));
+        const char *id = json_string_value(json_object_get(row, "id"));
+        bool is_slow = !strcmp(id, r->comms[slow].id) &&
+                       number_at(cells, i + 1) >= 75;
+
+        assert_true(number_at(cells, i + 2) == (is_slow ? -50 : 0));
+        n_slow += is_slow;
+    }
+    assert_int_equal(n_slow, 25);
+    json_decref(root);
+}
+
+/* Bandwidths of 1 to 201 GB/s in one cell. */
+static void shows_the_spread(void **state)
+{
+    struct jp_result *r = &f->result;
+    json_t *root, *cell, *hist;
+    uint64_t n = 0;
+
+    (void) state;
+    fixture_good(f);
+    r->n_ops = 201;
+    for (size_t i = 0; i < r->n_ops; i++) {
+        r->ops[i].comm = 6;
+        r->ops[i].busbw_sum_micro = (i + 1) * 1000000 * r->ops[i].n_busbw;
+    }
+    root = charts_of(r);
+    cell = json_array_get(
+        json_object_get(json_object_get(root, "spread"), "cells"), 0);
+    assert_int_equal(json_array_size(json_object_get(
+                         json_object_get(root, "spread"), "cells")),
+                     1);
+    assert_int_equal(json_integer_value(json_object_get(cell, "n")), 201);
+    for (size_t i = 0; i < 7; i++) {
+        static const double box[] = {1, 11, 51, 101, 151, 191, 201};
+
+        assert_true(number_at(json_object_get(cell, "box"), i) == box[i]);
+    }
+    for (size_t i = 0; i <= 100; i++)
+        assert_true(number_at(json_object_get(cell, "ecdf"), i) ==
+                    1 + 2 * (double) i);
+    hist = json_object_get(cell, "hist");
+    assert_true(json_number_value(json_object_get(hist, "from")) == 1);
+    assert_true(json_number_value(json_object_get(hist, "width")) == 5);
+    assert_int_equal(json_array_size(json_object_get(hist, "counts")), 40);
+    for (size_t i = 0; i < 40; i++)
+        n += (uint64_t) number_at(json_object_get(hist, "counts"), i);
+    assert_int_equal(n, 201);
+    json_decref(root);
+}
+
+/* A pair counts once, though both sides recorded it. */
+static void fills_the_matrix(void **state)
+{
+    const struct jp_result *r = &f->result;
+    json_t *root, *p2p;
+
+    (void) state;
+    fixture_good(f);
+    root = charts_of(r);
+    p2p = json_object_get(root, "p2p");
+    assert_string_equal(json_string_value(json_object_get(p2p, "by")), "rank");
+    assert_int_equal(json_array_size(json_object_get(p2p, "names")), 32);
+    assert_string_equal(
+        json_string_value(json_array_get(json_object_get(p2p, "names"), 5)),
+        "5 gpu-node-0311");
+    assert_true(fabs(sum_of(json_object_get(p2p, "cells"), 2, 4) /
+                         (32.0 * (800 << 20)) -
+                     1) < 1e-3);
+    json_decref(root);
+}
+
+/* Slices cover the run; every operation with a bandwidth is in one. */
+static void covers_the_run(void **state)
+{
+    struct jp_result *r = &f->result;
+    double ops = 0, expected = 0;
+    json_t *root, *time, *series;
+
+    (void) state;
+    fixture_good(f);
+    for (size_t i = 0; i < r->n_ops; i++)
+        expected += r->comms[r->ops[i].comm].type == JP_COMM_HCA_ONLY;
+    root = charts_of(r);
+    time = json_object_get(root, "busbw-time");
+    assert_int_equal(json_integer_value(json_object_get(time, "slices")), 100);
+    series = json_object_get(time, "series");
+    for (size_t i = 0; i < json_array_size(series); i++)
+        ops +=
+            sum_of(json_object_get(json_array_get(series, i), "points"), 1, 5);
+    /* of the fixture's cells only this one has operations */
+    assert_true(ops == expected);
+    json_decref(root);
+    for (size_t i = 0; i < r->n_ops; i++)
+        r->ops[i].dump_min_us = 0; /* traces have no time */
+    root = charts_of(r);
+    assert_true(json_is_null(json_object_get(root, "busbw-time")));
+    assert_true(json_is_null(json_object_get(root, "drift")));
+    assert_true(json_is_null(json_object_get(root, "waits-time")));
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(is_json_whatever_there_is, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(keeps_to_its_bounds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(adds_up_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shows_drift, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shows_the_spread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fills_the_matrix, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(covers_the_run, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
