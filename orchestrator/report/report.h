@@ -46,8 +46,8 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
 
 /* Draws what report_write left in dir/plots, with gnuplot: pictures come after
  * the summary and its card, as they take time. A gnuplot that is absent or
- * fails is no failure: plots/NOTE says so. A report.html without charts gets the
- * pictures, too. */
+ * fails is no failure: plots/NOTE says so. A report.html without charts gets
+ * the pictures, too. */
 int report_draw(const char *dir, struct jp_error *err);
 
 /* The line (or, wanted and a terminal, the card of <= 12 lines and 100 columns)

@@ -1,0 +1,112 @@
+/* time_report.c - what each file of a report costs, as a share of the join.
+ *
+ * time_report THREADS DIR INPUT...: joins the inputs, judges, writes each file
+ * of the report below DIR; milliseconds and shares on stdout.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/report/report.h"
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec * 1e3 + (double) t.tv_nsec / 1e6;
+}
+
+struct timing {
+    const struct jp_report *report;
+    const char *dir;
+    double join_ms, all_ms;
+};
+
+static void print(struct timing *t, const char *what, double ms)
+{
+    printf("%-16s %9.1f ms  %5.1f %%\n", what, ms, 100 * ms / t->join_ms);
+    t->all_ms += ms;
+}
+
+static int time_file(struct timing *t, const char *name,
+                     int (*write)(const struct jp_report *, FILE *,
+                                  struct jp_error *),
+                     struct jp_error *err)
+{
+    char *path = fileio_path("%s/%s", t->dir, name);
+    double start = now_ms();
+    FILE *out = path ? fopen(path, "w") : NULL;
+    int rc = out ? write(t->report, out, err) : error_set(err, "%s", name);
+
+    if (out && fclose(out) != 0 && rc == 0)
+        rc = error_set(err, "%s", path);
+    print(t, name, now_ms() - start);
+    free(path);
+    return rc;
+}
+
+static int time_folder(struct timing *t, const char *name,
+                       int (*write)(const struct jp_report *, const char *,
+                                    struct jp_error *),
+                       struct jp_error *err)
+{
+    char *path = fileio_path("%s/%s", t->dir, name);
+    double start = now_ms();
+    int rc = path ? write(t->report, path, err) : error_set(err, "%s", name);
+
+    print(t, name, now_ms() - start);
+    free(path);
+    return rc;
+}
+
+static int time_all(struct timing *t, struct jp_error *err)
+{
+    if (time_folder(t, "csv", report_write_csvs, err) < 0 ||
+        time_folder(t, "plots", report_write_plots, err) < 0 ||
+        time_file(t, "summary.txt", report_write_text, err) < 0 ||
+        time_file(t, "report.html", report_write_html, err) < 0 ||
+        time_file(t, "summary.json", report_write_json, err) < 0)
+        return -1;
+    printf("%-16s %9.1f ms  %5.1f %%\n", "all", t->all_ms,
+           100 * t->all_ms / t->join_ms);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct jp_aggregate_options options = {0};
+    struct jp_verdict verdict;
+    struct jp_report report = {.verdict = &verdict, .reporter = "user"};
+    struct timing t = {.report = &report};
+    struct jp_error err = {"usage: time_report THREADS DIR INPUT..."};
+    struct jp_result *result = NULL;
+    double start = now_ms();
+    uint64_t threads;
+    int rc = -1;
+
+    if (argc < 4 || num_parse_u64(argv[1], 0, 64, &threads, &err) < 0)
+        goto out;
+    t.dir = argv[2];
+    options.threads = (unsigned) threads;
+    result = aggregate_run((const char *const *) argv + 3, (size_t) argc - 3,
+                           &options, &err);
+    if (!result || fileio_mkdirs(t.dir, &err) < 0)
+        goto out;
+    t.join_ms = now_ms() - start;
+    report.result = result;
+    printf("%-16s %9.1f ms, %" PRIu64 " records, %zu operations\n", "join",
+           t.join_ms, result->quality.records, result->n_ops);
+    start = now_ms();
+    verdict_decide(NULL, NULL, result, true, &verdict);
+    print(&t, "insight", now_ms() - start);
+    rc = time_all(&t, &err);
+out:
+    if (rc < 0)
+        fprintf(stderr, "%s\n", err.text);
+    result_destroy(result);
+    return rc < 0;
+}
