@@ -53,8 +53,8 @@ static void put_lines(const struct jp_result *r, const struct jp_rows *rows,
     }
 }
 
-int chart_busbw_put(const struct jp_chart_view *view,
-                    struct jp_chart_json *json)
+static int put_busbw(const struct jp_chart_view *view, void *state,
+                     struct jp_chart_json *json)
 {
     const struct jp_result *r = view->result;
     struct jp_rows rows;
@@ -70,6 +70,8 @@ int chart_busbw_put(const struct jp_chart_view *view,
     rows_fini(&rows);
     return 0;
 }
+
+const struct jp_chart chart_busbw = {.name = "busbw-size", .put = put_busbw};
 
 /* Operations of one function whose size is in [2^exponent, 2^(exponent+1)). */
 struct bin {
@@ -122,8 +124,8 @@ static void put_bins(const struct bins *b, struct jp_chart_json *json)
         }
 }
 
-int chart_sizes_put(const struct jp_chart_view *view,
-                    struct jp_chart_json *json)
+static int put_sizes(const struct jp_chart_view *view, void *state,
+                     struct jp_chart_json *json)
 {
     struct bins b = {.n_colls = 0};
 
@@ -144,3 +146,5 @@ int chart_sizes_put(const struct jp_chart_view *view,
     chart_json_end(json, '}');
     return 0;
 }
+
+const struct jp_chart chart_sizes = {.name = "sizes", .put = put_sizes};

@@ -12,31 +12,44 @@
 #include "orchestrator/report/chart_json.h"
 #include "orchestrator/report/chart_view.h"
 
-/* One value, null where there is nothing to draw. Returns 0, or -1 when out of
- * memory. */
-typedef int chart_put(const struct jp_chart_view *view,
-                      struct jp_chart_json *json);
+/* One chart. state is what make gave, NULL without make. */
+struct jp_chart {
+    const char *name; /* its key, and data-chart in the page */
+    /* For charts of operations: room for their figures, or NULL: out of
+     * memory; then add with each operation (0, or -1 when out of memory). */
+    void *(*make)(const struct jp_chart_view *view);
+    int (*add)(void *state, const struct jp_chart_op *op);
+    /* One value, null where there is nothing to draw. Returns 0, or -1 when
+     * out of memory. */
+    int (*put)(const struct jp_chart_view *view, void *state,
+               struct jp_chart_json *json);
+    void (*destroy)(void *state); /* takes NULL */
+};
 
-chart_put chart_busbw_put;  /* {series: [{type, coll, points: [bytes, ops, p5,
-                               p50, p95, net p50 or null, ...]}]} */
-chart_put chart_sizes_put;  /* {colls, rows: [exponent of 2, coll, ops, bytes,
-                               us, ...]} */
-chart_put chart_spread_put; /* {cells: [{type, coll, bytes, n, mean, box: [min,
-                               p5, p25, p50, p75, p95, max], hist: {from, width,
-                               counts}, ecdf: [101 quantiles]}], of} */
-chart_put chart_time_put;   /* {from, width, slices, series: [{type, coll,
-                               bytes, points: [slice, ops, mean, min, max,
-                               ...]}], of} */
-chart_put chart_drift_put;  /* {from, width, slices, rows: [{name, type}],
-                               cells: [row, slice, percent off, ...], of} */
-chart_put chart_waits_put;  /* {rows: [[rank or null, host, caused, waited or
-                               null, share last], ...], of} */
-chart_put chart_late_put;   /* {from, width, slices, ranks: {names, cells: [row,
-                               slice, us, ...], of}, nodes: {...}} */
-chart_put chart_nodes_put;  /* {rows: [[host, ranks, caused, waited or null,
-                               share last], ...], of} */
-chart_put chart_p2p_put;    /* {by: "rank" or "node", names, cells: [from, to,
-                               bytes, us, ...], of} */
+/* {series: [{type, coll, points: [bytes, ops, p5, p50, p95, net p50 or null,
+ * ...]}]} */
+extern const struct jp_chart chart_busbw;
+/* {colls, rows: [exponent of 2, coll, ops, bytes, us, ...]} */
+extern const struct jp_chart chart_sizes;
+/* {cells: [{type, coll, bytes, n, mean, box: [min, p5, p25, p50, p75, p95,
+ * max], hist: {from, width, counts}, ecdf: [101 quantiles]}], of} */
+extern const struct jp_chart chart_spread;
+/* {from, width, slices, series: [{type, coll, bytes, points: [slice, ops, mean,
+ * min, max, ...]}], of} */
+extern const struct jp_chart chart_time;
+/* {from, width, slices, rows: [{id, name, type}], cells: [row, slice, percent
+ * off, ...], of} */
+extern const struct jp_chart chart_drift;
+/* {rows: [[rank or null, host, caused, waited or null, share last], ...], of}
+ */
+extern const struct jp_chart chart_waits;
+/* {rows: [[host, ranks, caused, waited or null, share last], ...], of} */
+extern const struct jp_chart chart_nodes;
+/* {from, width, slices, ranks: {names, cells: [row, slice, us, ...], of},
+ * nodes: {...}} */
+extern const struct jp_chart chart_late;
+/* {by: "rank" or "node", names, cells: [from, to, bytes, us, ...], of} */
+extern const struct jp_chart chart_p2p;
 
 /* The keys from, width and slices of an object over time. */
 void chart_data_put_slices(const struct jp_chart_view *view,

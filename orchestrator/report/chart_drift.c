@@ -40,29 +40,21 @@ static struct series *find_series(struct drift *d, uint32_t row,
     return &d->series[d->n++];
 }
 
-/* Operations are sorted by communicator and function: the series of the
- * operation before is often this one's, too. */
-static void collect(const struct jp_chart_view *view, struct drift *d)
+static int add(void *state, const struct jp_chart_op *o)
 {
-    const struct jp_result *r = view->result;
+    struct drift *d = state;
+    uint32_t row = d->row_of[o->op->comm];
+    struct series *s;
 
-    for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
-        unsigned slice = chart_view_slice(view, op);
-        struct series *s;
-        double gbs;
-
-        if (slice == JP_CHART_SLICES || !chart_view_knows(view, op) ||
-            d->row_of[op->comm] == MAX_COMMS)
-            continue;
-        gbs = chart_view_net_busbw(view, op);
-        s = gbs > 0 ? find_series(d, d->row_of[op->comm], op) : NULL;
-        if (!s)
-            continue;
-        s->sum[slice] += gbs;
-        s->us[slice] += (double) op->exec_min_us;
-        s->n[slice]++;
-    }
+    if (o->slice == JP_CHART_SLICES || row == MAX_COMMS || !(o->net_gbs > 0))
+        return 0;
+    s = find_series(d, row, o->op);
+    if (!s)
+        return 0;
+    s->sum[o->slice] += o->net_gbs;
+    s->us[o->slice] += (double) o->op->exec_min_us;
+    s->n[o->slice]++;
+    return 0;
 }
 
 static int by_value(const void *a, const void *b)
@@ -148,37 +140,56 @@ static double weigh(const struct jp_result *r, size_t row)
     return r->comms[row].n_ranks > 1 ? rows_comm_time(r, row) : -1;
 }
 
-int chart_drift_put(const struct jp_chart_view *view,
-                    struct jp_chart_json *json)
+static void destroy(void *state)
+{
+    struct drift *d = state;
+
+    if (!d)
+        return;
+    rows_fini(&d->rows);
+    keymap_fini(&d->map);
+    free(d->row_of);
+    free(d->series);
+    free(d);
+}
+
+static void *make(const struct jp_chart_view *view)
 {
     const struct jp_result *r = view->result;
-    struct drift d = {.n = 0};
-    int rc = -1;
+    struct drift *d = calloc(1, sizeof(*d));
+
+    if (!d)
+        return NULL;
+    d->row_of = reallocarray(NULL, r->n_comms + 1, sizeof(*d->row_of));
+    d->series = calloc(MAX_SERIES, sizeof(*d->series));
+    if (!d->row_of || !d->series ||
+        rows_pick(r, r->n_comms, MAX_COMMS, weigh, true, &d->rows) < 0) {
+        destroy(d);
+        return NULL;
+    }
+    while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
+        d->rows.n--;
+    for (size_t i = 0; i < r->n_comms; i++)
+        d->row_of[i] = MAX_COMMS;
+    for (size_t i = 0; i < d->rows.n; i++)
+        d->row_of[d->rows.index[i]] = (uint32_t) i;
+    return d;
+}
+
+static int put(const struct jp_chart_view *view, void *state,
+               struct jp_chart_json *json)
+{
+    struct drift *d = state;
 
     if (!view->slices) {
         chart_json_null(json);
         return 0;
     }
-    d.row_of = reallocarray(NULL, r->n_comms + 1, sizeof(*d.row_of));
-    d.series = calloc(MAX_SERIES, sizeof(*d.series));
-    if (!d.row_of || !d.series ||
-        rows_pick(r, r->n_comms, MAX_COMMS, weigh, true, &d.rows) < 0)
-        goto out;
-    while (d.rows.n && weigh(r, d.rows.index[d.rows.n - 1]) < 0)
-        d.rows.n--;
-    for (size_t i = 0; i < r->n_comms; i++)
-        d.row_of[i] = MAX_COMMS;
-    for (size_t i = 0; i < d.rows.n; i++)
-        d.row_of[d.rows.index[i]] = (uint32_t) i;
-    collect(view, &d);
-    for (uint32_t i = 0; i < d.n; i++)
-        find_usual(&d.series[i]);
-    put_drift(view, json, &d);
-    rc = 0;
-out:
-    rows_fini(&d.rows);
-    keymap_fini(&d.map);
-    free(d.row_of);
-    free(d.series);
-    return rc;
+    for (uint32_t i = 0; i < d->n; i++)
+        find_usual(&d->series[i]);
+    put_drift(view, json, d);
+    return 0;
 }
+
+const struct jp_chart chart_drift = {
+    .name = "drift", .make = make, .add = add, .put = put, .destroy = destroy};

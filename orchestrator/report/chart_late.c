@@ -53,7 +53,8 @@ static int map_make(const struct jp_procs *procs, bool nodes, struct map *map)
     return 0;
 }
 
-static void add(struct map *map, uint32_t place, unsigned slice, uint64_t us)
+static void add_wait(struct map *map, uint32_t place, unsigned slice,
+                     uint64_t us)
 {
     uint32_t row = map->row_of[place];
 
@@ -62,26 +63,48 @@ static void add(struct map *map, uint32_t place, unsigned slice, uint64_t us)
         map->rows[row].us[slice] = UINT64_MAX;
 }
 
-static void collect(const struct jp_chart_view *view, struct map *ranks,
-                    struct map *nodes)
+struct state {
+    const struct jp_procs *procs;
+    struct map ranks, nodes;
+};
+
+static void destroy(void *state)
 {
-    const struct jp_procs *procs = &view->procs;
+    struct state *s = state;
 
-    for (size_t i = 0; i < view->result->n_ops; i++) {
-        unsigned slice = chart_view_slice(view, &view->result->ops[i]);
-        uint64_t us = 0;
-        size_t rank;
-        uint32_t place;
+    if (!s)
+        return;
+    map_fini(&s->ranks);
+    map_fini(&s->nodes);
+    free(s);
+}
 
-        if (slice == JP_CHART_SLICES)
-            continue;
-        rank = chart_view_last(view, i, &us);
-        if (rank == SIZE_MAX)
-            continue;
-        place = procs->of_rank[rank];
-        add(ranks, place, slice, us);
-        add(nodes, procs->list[place].node, slice, us);
+static void *make(const struct jp_chart_view *view)
+{
+    struct state *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->procs = &view->procs;
+    if (map_make(s->procs, false, &s->ranks) < 0 ||
+        map_make(s->procs, true, &s->nodes) < 0) {
+        destroy(s);
+        return NULL;
     }
+    return s;
+}
+
+static int add(void *state, const struct jp_chart_op *o)
+{
+    struct state *s = state;
+    uint32_t place;
+
+    if (o->slice == JP_CHART_SLICES || o->last == SIZE_MAX)
+        return 0;
+    place = s->procs->of_rank[o->last];
+    add_wait(&s->ranks, place, o->slice, o->caused_us);
+    add_wait(&s->nodes, s->procs->list[place].node, o->slice, o->caused_us);
+    return 0;
 }
 
 static void put_map(struct jp_chart_json *json, const struct jp_procs *procs,
@@ -112,29 +135,27 @@ static void put_map(struct jp_chart_json *json, const struct jp_procs *procs,
     chart_json_end(json, '}');
 }
 
-int chart_late_put(const struct jp_chart_view *view, struct jp_chart_json *json)
+static int put(const struct jp_chart_view *view, void *state,
+               struct jp_chart_json *json)
 {
-    struct map ranks = {NULL}, nodes = {NULL};
-    int rc = 0;
+    struct state *s = state;
 
     if (!view->slices) {
         chart_json_null(json);
         return 0;
     }
-    if (map_make(&view->procs, false, &ranks) < 0 ||
-        map_make(&view->procs, true, &nodes) < 0) {
-        rc = -1;
-    } else {
-        collect(view, &ranks, &nodes);
-        chart_json_begin(json, '{');
-        chart_data_put_slices(view, json);
-        chart_json_key(json, "ranks");
-        put_map(json, &view->procs, &ranks, false);
-        chart_json_key(json, "nodes");
-        put_map(json, &view->procs, &nodes, true);
-        chart_json_end(json, '}');
-    }
-    map_fini(&ranks);
-    map_fini(&nodes);
-    return rc;
+    chart_json_begin(json, '{');
+    chart_data_put_slices(view, json);
+    chart_json_key(json, "ranks");
+    put_map(json, s->procs, &s->ranks, false);
+    chart_json_key(json, "nodes");
+    put_map(json, s->procs, &s->nodes, true);
+    chart_json_end(json, '}');
+    return 0;
 }
+
+const struct jp_chart chart_late = {.name = "waits-time",
+                                    .make = make,
+                                    .add = add,
+                                    .put = put,
+                                    .destroy = destroy};

@@ -166,7 +166,8 @@ static void put_matrix(const struct jp_chart_view *v,
     chart_json_end(json, '}');
 }
 
-int chart_p2p_put(const struct jp_chart_view *view, struct jp_chart_json *json)
+static int put_p2p(const struct jp_chart_view *view, void *state,
+                   struct jp_chart_json *json)
 {
     struct matrix m = {.nodes = view->procs.n > MAX_NAMES &&
                                 view->procs.n_nodes > 1};
@@ -183,3 +184,5 @@ int chart_p2p_put(const struct jp_chart_view *view, struct jp_chart_json *json)
     free(m.flows);
     return rc;
 }
+
+const struct jp_chart chart_p2p = {.name = "p2p", .put = put_p2p};

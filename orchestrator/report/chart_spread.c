@@ -7,41 +7,64 @@
 
 enum { MAX_CELLS = 16, BARS = 40, QUANTILES = 100 };
 
-/* The bandwidths of the cells, one cell behind the other. */
+/* The bandwidths of a cell's operations. */
 struct values {
-    struct jp_chart_cells cells;
-    size_t n[MAX_CELLS], start[MAX_CELLS];
-    double *list, *scratch;
+    double *list;
+    size_t n, room;
 };
 
-static int collect(const struct jp_chart_view *view, struct values *v)
+struct state {
+    const struct jp_chart_view *view;
+    struct jp_chart_cells cells;
+    struct values values[MAX_CELLS];
+};
+
+static void destroy(void *state)
 {
-    const struct jp_result *r = view->result;
-    size_t total = 0, used[MAX_CELLS] = {0};
+    struct state *s = state;
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < r->n_ops; i++) {
-            double gbs = chart_view_busbw(&r->ops[i]);
-            uint32_t at = gbs < 0
-                              ? KEYMAP_NONE
-                              : chart_cells_find(view, &v->cells, &r->ops[i]);
+    if (!s)
+        return;
+    chart_cells_fini(&s->cells);
+    for (size_t i = 0; i < MAX_CELLS; i++)
+        free(s->values[i].list);
+    free(s);
+}
 
-            if (at == KEYMAP_NONE)
-                continue;
-            if (pass)
-                v->list[v->start[at] + used[at]++] = gbs;
-            else
-                v->n[at]++;
-        }
-        if (pass)
-            break;
-        for (size_t i = 0; i < MAX_CELLS; total += v->n[i++])
-            v->start[i] = total;
-        v->list = reallocarray(NULL, total + 1, sizeof(*v->list));
-        v->scratch = reallocarray(NULL, total + 1, sizeof(*v->scratch));
-        if (!v->list || !v->scratch)
-            return -1;
+static void *make(const struct jp_chart_view *view)
+{
+    struct state *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->view = view;
+    if (chart_cells_make(view, MAX_CELLS, &s->cells) < 0) {
+        destroy(s);
+        return NULL;
     }
+    return s;
+}
+
+static int add(void *state, const struct jp_chart_op *o)
+{
+    struct state *s = state;
+    uint32_t at = o->busbw_gbs < 0
+                      ? KEYMAP_NONE
+                      : chart_cells_find(s->view, &s->cells, o->op);
+    struct values *v = at == KEYMAP_NONE ? NULL : &s->values[at];
+
+    if (!v)
+        return 0;
+    if (v->n == v->room) {
+        size_t room = v->room ? 2 * v->room : 1024;
+        double *more = reallocarray(v->list, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        v->list = more;
+        v->room = room;
+    }
+    v->list[v->n++] = o->busbw_gbs;
     return 0;
 }
 
@@ -97,48 +120,48 @@ static void put_quantiles(struct jp_chart_json *json, const double *sorted,
     chart_json_end(json, ']');
 }
 
-static void put_cell(struct jp_chart_json *json, const struct jp_cell *cell,
-                     double *values, double *scratch, size_t n)
+static int put_cell(struct jp_chart_json *json, const struct jp_cell *cell,
+                    struct values *v)
 {
+    double *scratch = reallocarray(NULL, v->n, sizeof(*scratch));
     struct jp_dist dist;
 
-    dist_make(values, scratch, n, &dist); /* sorts them */
+    if (!scratch)
+        return -1;
+    dist_make(v->list, scratch, v->n, &dist); /* sorts them */
+    free(scratch);
     chart_json_begin(json, '{');
     chart_json_put_text(json, "type", comm_type_name(cell->type));
     chart_json_put_text(json, "coll", cell->coll);
     chart_json_put_count(json, "bytes", cell->bytes);
-    chart_json_put_count(json, "n", n);
+    chart_json_put_count(json, "n", v->n);
     chart_json_key(json, "mean");
     chart_json_real(json, dist.mean);
-    put_quantiles(json, values, n);
+    put_quantiles(json, v->list, v->n);
     chart_json_key(json, "hist");
-    put_histogram(json, values, n);
+    put_histogram(json, v->list, v->n);
     chart_json_end(json, '}');
+    return 0;
 }
 
-int chart_spread_put(const struct jp_chart_view *view,
-                     struct jp_chart_json *json)
+static int put(const struct jp_chart_view *view, void *state,
+               struct jp_chart_json *json)
 {
     const struct jp_result *r = view->result;
-    struct values v = {.list = NULL};
-    int rc = chart_cells_make(view, MAX_CELLS, &v.cells);
+    struct state *s = state;
 
-    if (rc == 0)
-        rc = collect(view, &v);
-    if (rc == 0) {
-        chart_json_begin(json, '{');
-        chart_json_put_count(json, "of", v.cells.of);
-        chart_json_key(json, "cells");
-        chart_json_begin(json, '[');
-        for (size_t i = 0; i < v.cells.rows.n; i++)
-            if (v.n[i])
-                put_cell(json, &r->cells[v.cells.rows.index[i]],
-                         v.list + v.start[i], v.scratch, v.n[i]);
-        chart_json_end(json, ']');
-        chart_json_end(json, '}');
-    }
-    chart_cells_fini(&v.cells);
-    free(v.list);
-    free(v.scratch);
-    return rc;
+    chart_json_begin(json, '{');
+    chart_json_put_count(json, "of", s->cells.of);
+    chart_json_key(json, "cells");
+    chart_json_begin(json, '[');
+    for (size_t i = 0; i < s->cells.rows.n; i++)
+        if (s->values[i].n && put_cell(json, &r->cells[s->cells.rows.index[i]],
+                                       &s->values[i]) < 0)
+            return -1;
+    chart_json_end(json, ']');
+    chart_json_end(json, '}');
+    return 0;
 }
+
+const struct jp_chart chart_spread = {
+    .name = "spread", .make = make, .add = add, .put = put, .destroy = destroy};

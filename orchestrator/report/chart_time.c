@@ -14,7 +14,7 @@ struct line {
     struct point points[JP_CHART_SLICES];
 };
 
-static void add(struct point *p, double gbs)
+static void add_point(struct point *p, double gbs)
 {
     if (!p->ops || gbs < p->least)
         p->least = gbs;
@@ -24,22 +24,46 @@ static void add(struct point *p, double gbs)
     p->ops++;
 }
 
-static void collect(const struct jp_chart_view *view,
-                    const struct jp_chart_cells *cells, struct line *lines)
+struct state {
+    const struct jp_chart_view *view;
+    struct jp_chart_cells cells;
+    struct line lines[MAX_CELLS];
+};
+
+static void destroy(void *state)
 {
-    const struct jp_result *r = view->result;
+    struct state *s = state;
 
-    for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = &r->ops[i];
-        unsigned slice = chart_view_slice(view, op);
-        uint32_t at;
+    if (s)
+        chart_cells_fini(&s->cells);
+    free(s);
+}
 
-        if (slice == JP_CHART_SLICES || !op->n_busbw)
-            continue;
-        at = chart_cells_find(view, cells, op);
-        if (at != KEYMAP_NONE)
-            add(&lines[at].points[slice], chart_view_busbw(op));
+static void *make(const struct jp_chart_view *view)
+{
+    struct state *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->view = view;
+    if (chart_cells_make(view, MAX_CELLS, &s->cells) < 0) {
+        destroy(s);
+        return NULL;
     }
+    return s;
+}
+
+static int add(void *state, const struct jp_chart_op *o)
+{
+    struct state *s = state;
+    uint32_t at;
+
+    if (o->slice == JP_CHART_SLICES || o->busbw_gbs < 0)
+        return 0;
+    at = chart_cells_find(s->view, &s->cells, o->op);
+    if (at != KEYMAP_NONE)
+        add_point(&s->lines[at].points[o->slice], o->busbw_gbs);
+    return 0;
 }
 
 static void put_line(struct jp_chart_json *json, const struct jp_cell *cell,
@@ -64,32 +88,30 @@ static void put_line(struct jp_chart_json *json, const struct jp_cell *cell,
     chart_json_end(json, '}');
 }
 
-int chart_time_put(const struct jp_chart_view *view, struct jp_chart_json *json)
+static int put(const struct jp_chart_view *view, void *state,
+               struct jp_chart_json *json)
 {
-    struct jp_chart_cells cells;
-    struct line *lines;
+    struct state *s = state;
 
     if (!view->slices) {
         chart_json_null(json);
         return 0;
     }
-    lines = calloc(MAX_CELLS, sizeof(*lines));
-    if (!lines || chart_cells_make(view, MAX_CELLS, &cells) < 0) {
-        free(lines);
-        return -1;
-    }
-    collect(view, &cells, lines);
     chart_json_begin(json, '{');
     chart_data_put_slices(view, json);
-    chart_json_put_count(json, "of", cells.of);
+    chart_json_put_count(json, "of", s->cells.of);
     chart_json_key(json, "series");
     chart_json_begin(json, '[');
-    for (size_t i = 0; i < cells.rows.n; i++)
-        put_line(json, &view->result->cells[cells.rows.index[i]],
-                 lines[i].points);
+    for (size_t i = 0; i < s->cells.rows.n; i++)
+        put_line(json, &view->result->cells[s->cells.rows.index[i]],
+                 s->lines[i].points);
     chart_json_end(json, ']');
     chart_json_end(json, '}');
-    chart_cells_fini(&cells);
-    free(lines);
     return 0;
 }
+
+const struct jp_chart chart_time = {.name = "busbw-time",
+                                    .make = make,
+                                    .add = add,
+                                    .put = put,
+                                    .destroy = destroy};

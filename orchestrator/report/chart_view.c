@@ -4,31 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/ops.h"
+
 static bool is_barrier(const char *coll)
 {
     return !strcmp(coll, "AllReduce") || !strcmp(coll, "AllGather") ||
            !strcmp(coll, "ReduceScatter");
 }
 
+/* The result's windows, which are sorted by start, span all times. */
 static void cut(struct jp_chart_view *v)
 {
     const struct jp_result *r = v->result;
-    uint64_t lo = UINT64_MAX, hi = 0, span;
+    uint64_t end = 0, span;
 
-    for (size_t i = 0; i < r->n_ops; i++) {
-        uint64_t t = r->ops[i].dump_min_us;
-
-        if (t && t < lo)
-            lo = t;
-        if (t > hi)
-            hi = t;
-    }
-    if (!hi)
+    for (size_t i = 0; i < r->n_windows; i++)
+        if (r->windows[i].t1_us > end)
+            end = r->windows[i].t1_us;
+    if (!end || end <= r->windows[0].t0_us)
         return;
-    span = hi - lo;
-    v->from_us = lo;
-    v->width_us = span / JP_CHART_SLICES + 1;
-    v->slices = (unsigned) (span / v->width_us) + 1;
+    v->from_us = r->windows[0].t0_us;
+    span = end - v->from_us;
+    v->width_us = (span - 1) / JP_CHART_SLICES + 1;
+    v->slices = (unsigned) ((span - 1) / v->width_us) + 1;
 }
 
 static void index_ranks(struct jp_chart_view *v)
@@ -69,43 +67,6 @@ void chart_view_fini(struct jp_chart_view *view)
     *view = (struct jp_chart_view){0};
 }
 
-bool chart_view_knows(const struct jp_chart_view *view, const struct jp_op *op)
-{
-    return op->comm < view->result->n_comms &&
-           op->coll < view->result->n_coll_names;
-}
-
-unsigned chart_view_slice(const struct jp_chart_view *view,
-                          const struct jp_op *op)
-{
-    if (op->dump_min_us < view->from_us || !view->slices)
-        return JP_CHART_SLICES;
-    return (unsigned) ((op->dump_min_us - view->from_us) / view->width_us);
-}
-
-double chart_view_busbw(const struct jp_op *op)
-{
-    return op->n_busbw
-               ? (double) op->busbw_sum_micro / ((double) op->n_busbw * 1e6)
-               : -1;
-}
-
-/* All ranks of a barrier-like operation left a record. */
-static bool is_whole(const struct jp_chart_view *v, const struct jp_op *op)
-{
-    uint32_t n_ranks = v->result->comms[op->comm].n_ranks;
-
-    return v->barrier[op->coll] && n_ranks > 1 && op->n == n_ranks;
-}
-
-double chart_view_net_busbw(const struct jp_chart_view *view,
-                            const struct jp_op *op)
-{
-    if (is_whole(view, op) && op->n_busbw == op->n)
-        return (double) op->busbw_max_micro / 1e6;
-    return chart_view_busbw(op);
-}
-
 size_t chart_view_rank(const struct jp_chart_view *view, size_t comm,
                        uint32_t rank)
 {
@@ -131,34 +92,110 @@ size_t chart_view_rank(const struct jp_chart_view *view, size_t comm,
     return SIZE_MAX;
 }
 
-/* Operations of one sequence number and two sizes are neighbours. */
-static bool has_two_sizes(const struct jp_result *r, size_t i)
+static double mean_gbs(const struct jp_op *op)
 {
-    const struct jp_op *op = &r->ops[i];
-    const struct jp_op *near[] = {i ? op - 1 : NULL,
-                                  i + 1 < r->n_ops ? op + 1 : NULL};
-
-    for (size_t k = 0; k < 2; k++)
-        if (near[k] && near[k]->comm == op->comm && near[k]->coll == op->coll &&
-            near[k]->sn == op->sn)
-            return true;
-    return false;
+    return op->n_busbw
+               ? (double) op->busbw_sum_micro / ((double) op->n_busbw * 1e6)
+               : -1;
 }
 
-size_t chart_view_last(const struct jp_chart_view *view, size_t i,
-                       uint64_t *caused_us)
+/* All ranks of a barrier-like operation left a record. */
+static bool is_whole(const struct jp_chart_view *v, const struct jp_op *op)
 {
-    const struct jp_op *op = &view->result->ops[i];
+    uint32_t n_ranks = v->result->comms[op->comm].n_ranks;
+
+    return v->barrier[op->coll] && n_ranks > 1 && op->n == n_ranks;
+}
+
+static unsigned slice_of(const struct jp_chart_view *v, const struct jp_op *op)
+{
+    uint64_t slice;
+
+    if (op->dump_min_us < v->from_us || !v->slices)
+        return JP_CHART_SLICES;
+    slice = (op->dump_min_us - v->from_us) / v->width_us;
+    return slice < v->slices ? (unsigned) slice : JP_CHART_SLICES;
+}
+
+/* Who came last to an operation that all ranks recorded with a time. */
+static void find_last(const struct jp_chart_view *v, struct jp_chart_op *o)
+{
+    const struct jp_op *op = o->op;
     uint64_t shortest;
 
-    if (op->min_rank == UINT32_MAX || !chart_view_knows(view, op) ||
-        !is_whole(view, op) || op->n_exec != op->n ||
-        has_two_sizes(view->result, i) ||
+    o->last = SIZE_MAX;
+    o->caused_us = 0;
+    if (op->min_rank == UINT32_MAX || op->n_exec != op->n || !is_whole(v, op) ||
         __builtin_mul_overflow(op->exec_min_us, op->n, &shortest) ||
         shortest > op->exec_sum_us)
-        return SIZE_MAX;
-    *caused_us = op->exec_sum_us - shortest;
-    return chart_view_rank(view, op->comm, op->min_rank);
+        return;
+    o->caused_us = op->exec_sum_us - shortest;
+    o->last = chart_view_rank(v, op->comm, op->min_rank);
+}
+
+static void look_at(const struct jp_chart_view *v, struct jp_chart_op *o,
+                    bool two_sizes)
+{
+    const struct jp_op *op = o->op;
+
+    o->slice = slice_of(v, op);
+    o->busbw_gbs = mean_gbs(op);
+    o->net_gbs = is_whole(v, op) && op->n_busbw == op->n
+                     ? (double) op->busbw_max_micro / 1e6
+                     : o->busbw_gbs;
+    find_last(v, o);
+    if (two_sizes)
+        o->last = SIZE_MAX;
+}
+
+static bool is_known(const struct jp_result *r, const struct jp_op *op)
+{
+    return op->comm < r->n_comms && op->coll < r->n_coll_names;
+}
+
+/* What operations of one sequence number and two sizes, which are neighbours
+ * and blame nobody, have in common. */
+struct number {
+    uint32_t comm, coll;
+    uint64_t sn;
+};
+
+static bool has_number(const struct jp_op *op, const struct number *n)
+{
+    return op->sn == n->sn && op->coll == n->coll && op->comm == n->comm;
+}
+
+int chart_view_walk(const struct jp_chart_view *view,
+                    int (*visit)(void *arg, const struct jp_chart_op *op),
+                    void *arg)
+{
+    const struct jp_result *r = view->result;
+    struct ops_reader reader = {.ops = r->ops};
+    struct number before = {UINT32_MAX, UINT32_MAX, 0}, number;
+    struct jp_op kept; /* while the reader unpacks the next ones */
+    struct jp_chart_op o;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        bool two_sizes;
+
+        o.op = ops_at(&reader, i);
+        number = (struct number){o.op->comm, o.op->coll, o.op->sn};
+        two_sizes = has_number(o.op, &before);
+        if (i + 1 < r->n_ops) {
+            if (i + 1 - reader.first >= reader.n) {
+                kept = *o.op;
+                o.op = &kept;
+            }
+            two_sizes |= has_number(ops_at(&reader, i + 1), &number);
+        }
+        before = number;
+        if (!is_known(r, o.op))
+            continue;
+        look_at(view, &o, two_sizes);
+        if (visit(arg, &o) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static uint64_t cell_key(enum jp_comm_type type, size_t coll)
@@ -201,8 +238,6 @@ uint32_t chart_cells_find(const struct jp_chart_view *view,
                           const struct jp_chart_cells *cells,
                           const struct jp_op *op)
 {
-    if (!chart_view_knows(view, op))
-        return KEYMAP_NONE;
     return keymap_find(&cells->map,
                        cell_key(view->result->comms[op->comm].type, op->coll),
                        op->bytes);

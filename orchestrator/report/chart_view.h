@@ -24,7 +24,8 @@ struct jp_chart_view {
     struct jp_procs procs;
     bool *barrier;      /* by function: all ranks wait for the last one */
     size_t *first_rank; /* by communicator: its rows in result->ranks */
-    /* slices by dump_min_us; slices = 0: no operation has a time */
+    /* of dump_min_us, over the span of the result's windows; slices = 0: no
+     * operation has a time */
     uint64_t from_us, width_us;
     unsigned slices;
 };
@@ -34,28 +35,28 @@ struct jp_chart_view {
 int chart_view_make(const struct jp_result *result, struct jp_chart_view *view);
 void chart_view_fini(struct jp_chart_view *view);
 
-/* Whether the operation's communicator and function are in the tables. */
-bool chart_view_knows(const struct jp_chart_view *view, const struct jp_op *op);
+/* An operation with what charts ask of it. */
+struct jp_chart_op {
+    const struct jp_op *op; /* comm and coll are in the tables */
+    unsigned slice;         /* JP_CHART_SLICES: it has no time */
+    double busbw_gbs;       /* mean over the ranks; < 0: none */
+    double net_gbs;         /* the network's: of the last arriver, who waits for
+                               nobody, where all ranks of a barrier-like operation
+                               have one; else the mean */
+    size_t last;            /* who came last, a row in result->ranks, as jp_rank
+                               counts; SIZE_MAX: nobody is blamed */
+    uint64_t caused_us;     /* what the others waited for it */
+};
 
-/* The slice of an operation; JP_CHART_SLICES: it has no time. */
-unsigned chart_view_slice(const struct jp_chart_view *view,
-                          const struct jp_op *op);
-
-/* Mean bandwidth over the ranks, GB/s; < 0: none. */
-double chart_view_busbw(const struct jp_op *op);
-/* The network's: the last arriver's, who waits for nobody, where all ranks of a
- * barrier-like operation have one; else the mean. */
-double chart_view_net_busbw(const struct jp_chart_view *view,
-                            const struct jp_op *op);
+/* Calls visit with each operation, in the result's order. Stops where visit
+ * returns -1, and returns that. */
+int chart_view_walk(const struct jp_chart_view *view,
+                    int (*visit)(void *arg, const struct jp_chart_op *op),
+                    void *arg);
 
 /* The place of a communicator's rank in result->ranks; SIZE_MAX: none. */
 size_t chart_view_rank(const struct jp_chart_view *view, size_t comm,
                        uint32_t rank);
-
-/* The row in result->ranks of the rank that came last to operation i, and what
- * the others waited for it; SIZE_MAX: nobody is blamed. As jp_rank counts. */
-size_t chart_view_last(const struct jp_chart_view *view, size_t i,
-                       uint64_t *caused_us);
 
 /* The heaviest cells with a bandwidth, found by operation. */
 struct jp_chart_cells {

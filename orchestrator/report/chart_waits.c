@@ -76,14 +76,18 @@ static int put_rows(const struct jp_chart_view *view,
     return 0;
 }
 
-int chart_waits_put(const struct jp_chart_view *view,
-                    struct jp_chart_json *json)
+static int put_waits(const struct jp_chart_view *view, void *state,
+                     struct jp_chart_json *json)
 {
     return put_rows(view, json, false);
 }
 
-int chart_nodes_put(const struct jp_chart_view *view,
-                    struct jp_chart_json *json)
+const struct jp_chart chart_waits = {.name = "waits", .put = put_waits};
+
+static int put_nodes(const struct jp_chart_view *view, void *state,
+                     struct jp_chart_json *json)
 {
     return put_rows(view, json, true);
 }
+
+const struct jp_chart chart_nodes = {.name = "nodes", .put = put_nodes};

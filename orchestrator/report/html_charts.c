@@ -6,14 +6,10 @@
 #include "orchestrator/report/html_assets.h"
 #include "orchestrator/report/html_out.h"
 
+/* Operations with a time make windows; traces have none. */
 bool html_time_present(const struct jp_report *report)
 {
-    const struct jp_result *r = report->result;
-
-    for (size_t i = 0; r && i < r->n_ops; i++)
-        if (r->ops[i].dump_min_us)
-            return true;
-    return false;
+    return report->result && report->result->n_windows;
 }
 
 int html_time_put(const struct jp_report *report, FILE *out)

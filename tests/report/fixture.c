@@ -269,7 +269,7 @@ void fixture_ops(struct fixture *f, bool hostile)
         o->busbw_sum_micro = 38000001ULL * o->n;
         o->busbw_min_micro = 37000000;
         o->busbw_max_micro = 39000000;
-        o->dump_min_us = START_US + i * 1000;
+        o->dump_min_us = START_US + i * 21000;
         o->dump_max_us = o->dump_min_us + 90;
         if (hostile && !i)
             *o = (struct jp_op){.comm = UINT32_MAX, .coll = UINT32_MAX};

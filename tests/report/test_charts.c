@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/procs.h"
 #include "tests/report/fixture.h"
 
@@ -74,6 +75,26 @@ static double sum_of(const json_t *array, size_t first, size_t size)
     return sum;
 }
 
+/* The first n operations anew, changed. */
+static void change_ops(size_t n, void (*change)(struct jp_op *op, size_t i))
+{
+    struct jp_result *r = &f->result;
+    struct ops_reader reader = {.ops = r->ops};
+    struct jp_ops *ops = ops_create();
+
+    assert_non_null(ops);
+    for (size_t i = 0; i < n; i++) {
+        struct jp_op op = *ops_at(&reader, i);
+
+        change(&op, i);
+        assert_int_equal(ops_add(ops, &op), 0);
+    }
+    assert_int_equal(ops_end(ops), 0);
+    ops_destroy(r->ops);
+    r->ops = ops;
+    r->n_ops = n;
+}
+
 static void is_json_whatever_there_is(void **state)
 {
     (void) state;
@@ -122,19 +143,46 @@ static void finds_processes(void **state)
     procs_fini(&procs);
 }
 
+static void lose_a_rank(struct jp_op *op, size_t i)
+{
+    (void) i;
+    op->n--;
+}
+
+static void give_two_sizes(struct jp_op *op, size_t i)
+{
+    op->sn = i % 432 / 2;
+    op->bytes += i % 2;
+}
+
+static size_t count_waits(void)
+{
+    json_t *root = charts_of(&f->result);
+    size_t n = json_array_size(json_object_get(
+        json_object_get(json_object_get(root, "waits-time"), "ranks"),
+        "cells"));
+
+    json_decref(root);
+    return n;
+}
+
 /* Each wait stands once in the ranks' map and once in the nodes'. */
 static void adds_up_waits(void **state)
 {
-    const struct jp_result *r = &f->result;
+    struct ops_reader reader = {.ops = NULL};
     double expected = 0;
     json_t *root, *map;
 
     (void) state;
     fixture_good(f);
-    for (size_t i = 0; i < r->n_ops; i++)
-        if (r->ops[i].min_rank != UINT32_MAX)
-            expected += 20.0 * r->ops[i].n; /* (420 - 400) us a rank */
-    root = charts_of(r);
+    reader.ops = f->result.ops;
+    for (size_t i = 0; i < f->result.n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+
+        if (op->min_rank != UINT32_MAX)
+            expected += 20.0 * op->n; /* (420 - 400) us a rank */
+    }
+    root = charts_of(&f->result);
     map = json_object_get(root, "waits-time");
     assert_true(sum_of(json_object_get(json_object_get(map, "ranks"), "cells"),
                        2, 3) == expected);
@@ -142,42 +190,40 @@ static void adds_up_waits(void **state)
                        2, 3) == expected);
     json_decref(root);
     /* what misses a rank, or came with a second size, blames nobody */
-    for (size_t i = 0; i < r->n_ops; i++)
-        r->ops[i].n--;
-    root = charts_of(r);
-    map = json_object_get(root, "waits-time");
-    assert_int_equal(json_array_size(json_object_get(
-                         json_object_get(map, "ranks"), "cells")),
-                     0);
-    json_decref(root);
-    for (size_t i = 0; i < r->n_ops; i++) {
-        r->ops[i].n++;
-        r->ops[i].sn = i % 432 / 2;
-    }
-    root = charts_of(r);
-    map = json_object_get(root, "waits-time");
-    assert_int_equal(json_array_size(json_object_get(
-                         json_object_get(map, "ranks"), "cells")),
-                     0);
-    json_decref(root);
+    change_ops(f->result.n_ops, lose_a_rank);
+    assert_int_equal(count_waits(), 0);
+    fixture_fini(f);
+    fixture_good(f);
+    assert_true(count_waits() > 0);
+    change_ops(f->result.n_ops, give_two_sizes);
+    assert_int_equal(count_waits(), 0);
+}
+
+#define SLOW 6 /* DP2 */
+
+static void slow_the_end(struct jp_op *op, size_t i)
+{
+    (void) i;
+    op->dump_min_us = 1000000 + op->sn * 1000;
+    op->dump_max_us = op->dump_min_us;
+    if (op->comm == SLOW && op->sn >= 324)
+        op->busbw_max_micro /= 2;
 }
 
 /* A communicator is half as fast in the last quarter of its 432 operations:
- * slices of 4.311 ms, the 76th starts with operation 324. */
+ * slices of 4.32 ms, the 76th starts with operation 324. */
 static void shows_drift(void **state)
 {
     struct jp_result *r = &f->result;
-    const uint32_t slow = 6;
     json_t *root, *drift, *cells, *rows;
     size_t n_slow = 0;
 
     (void) state;
     fixture_good(f);
-    for (size_t i = 0; i < r->n_ops; i++) {
-        r->ops[i].dump_min_us = 1000000 + r->ops[i].sn * 1000;
-        if (r->ops[i].comm == slow && r->ops[i].sn >= 324)
-            r->ops[i].busbw_max_micro /= 2;
-    }
+    change_ops(r->n_ops, slow_the_end);
+    r->n_windows = 1;
+    r->windows[0].t0_us = 1000000;
+    r->windows[0].t1_us = 1432000;
     root = charts_of(r);
     drift = json_object_get(root, "drift");
     rows = json_object_get(drift, "rows");
@@ -185,7 +231,7 @@ static void shows_drift(void **state)
     for (size_t i = 0; i < json_array_size(cells); i += 3) {
         json_t *row = json_array_get(rows, (size_t) number_at(cells, i));
         const char *id = json_string_value(json_object_get(row, "id"));
-        bool is_slow = !strcmp(id, r->comms[slow].id) &&
+        bool is_slow = !strcmp(id, r->comms[SLOW].id) &&
                        number_at(cells, i + 1) >= 75;
 
         assert_true(number_at(cells, i + 2) == (is_slow ? -50 : 0));
@@ -193,6 +239,12 @@ static void shows_drift(void **state)
     }
     assert_int_equal(n_slow, 25);
     json_decref(root);
+}
+
+static void raise_busbw(struct jp_op *op, size_t i)
+{
+    op->comm = SLOW;
+    op->busbw_sum_micro = (i + 1) * 1000000 * op->n_busbw;
 }
 
 /* Bandwidths of 1 to 201 GB/s in one cell. */
@@ -204,11 +256,7 @@ static void shows_the_spread(void **state)
 
     (void) state;
     fixture_good(f);
-    r->n_ops = 201;
-    for (size_t i = 0; i < r->n_ops; i++) {
-        r->ops[i].comm = 6;
-        r->ops[i].busbw_sum_micro = (i + 1) * 1000000 * r->ops[i].n_busbw;
-    }
+    change_ops(201, raise_busbw);
     root = charts_of(r);
     cell = json_array_get(
         json_object_get(json_object_get(root, "spread"), "cells"), 0);
@@ -255,17 +303,25 @@ static void fills_the_matrix(void **state)
     json_decref(root);
 }
 
+static void forget_time(struct jp_op *op, size_t i)
+{
+    (void) i;
+    op->dump_min_us = op->dump_max_us = 0;
+}
+
 /* Slices cover the run; every operation with a bandwidth is in one. */
 static void covers_the_run(void **state)
 {
     struct jp_result *r = &f->result;
+    struct ops_reader reader = {.ops = NULL};
     double ops = 0, expected = 0;
     json_t *root, *time, *series;
 
     (void) state;
     fixture_good(f);
+    reader.ops = r->ops;
     for (size_t i = 0; i < r->n_ops; i++)
-        expected += r->comms[r->ops[i].comm].type == JP_COMM_HCA_ONLY;
+        expected += r->comms[ops_at(&reader, i)->comm].type == JP_COMM_HCA_ONLY;
     root = charts_of(r);
     time = json_object_get(root, "busbw-time");
     assert_int_equal(json_integer_value(json_object_get(time, "slices")), 100);
@@ -276,8 +332,8 @@ static void covers_the_run(void **state)
     /* of the fixture's cells only this one has operations */
     assert_true(ops == expected);
     json_decref(root);
-    for (size_t i = 0; i < r->n_ops; i++)
-        r->ops[i].dump_min_us = 0; /* traces have no time */
+    change_ops(r->n_ops, forget_time); /* as traces have none, nor windows */
+    r->n_windows = 0;
     root = charts_of(r);
     assert_true(json_is_null(json_object_get(root, "busbw-time")));
     assert_true(json_is_null(json_object_get(root, "drift")));
