@@ -178,9 +178,11 @@ static void make_comms(struct fixture *f)
 /* A process is one rank of TP, of DP and of the communicator of all. */
 static int64_t pid_of(size_t comm, uint32_t rank)
 {
-    if (comm < NODES)
+    if (comm < FIXTURE_NODES)
         return 4000 + rank;
-    return 4000 + (comm < NODES + GPUS ? (int64_t) comm - NODES : rank / NODES);
+    return 4000 + (comm < FIXTURE_NODES + FIXTURE_GPUS
+                       ? (int64_t) comm - FIXTURE_NODES
+                       : rank / FIXTURE_NODES);
 }
 
 static void make_ranks(struct fixture *f)
