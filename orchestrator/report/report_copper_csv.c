@@ -356,6 +356,7 @@ int report_copper_csvs(const struct jp_copper *c, const char *csv_dir,
         csv.out = file.stream;
         fprintf(csv.out, "%s\n", sheets[i].header);
         sheets[i].rows(&csv, c);
+        csv_out_flush(&csv);
         if (fileio_temp_commit(&file, err) < 0)
             return -1;
     }

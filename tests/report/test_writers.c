@@ -256,7 +256,7 @@ static void test_csv(void **state)
     }
     text = file_of("csv/cells.csv");
     assert_int_equal(strncmp(text, cells_start, strlen(cells_start)), 0);
-    assert_non_null(strstr(text, ",net_max,p5,exec_p5_us,net_p5\n"));
+    assert_non_null(strstr(text, ",net_max,p5,exec_p5_us,net_p5,percentiles\n"));
     free(text);
     text = file_of("csv/ops.csv");
     assert_non_null(strstr(text, ",38.000001,37,39,"));
