@@ -75,7 +75,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     if (!options)
         options = &defaults;
     budget.limit = memory_of(options);
-    budget.journal_limit = budget.limit / 2;
+    budget.journal_limit = budget.limit / 4;
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
     files = calloc(walk.n_logs + 1, sizeof(*files));

@@ -299,7 +299,7 @@ struct jp_result {
 struct jp_aggregate_options {
     unsigned threads;     /* 0: as many as CPUs, at most 8 */
     uint64_t memory_bytes; /* bound of the join (about 100 B an operation and
-                              thread, 5 B a record); 0: 1 GiB. The result's
+                              thread, 3 B a record); 0: 1 GiB. The result's
                               own 30 B an operation come on top */
     /* percentiles are exact while no more operations than this are in the
      * cells, of fewest operations first; the other cells' are ROUNDED. 0: one

@@ -29,13 +29,6 @@ void join_block_destroy(struct join_block *block)
     free(block);
 }
 
-static void free_blocks(struct blockmap *map)
-{
-    for (size_t i = 0; i < blockmap_slots(map); i++)
-        free(map->slots[i]);
-    blockmap_fini(map);
-}
-
 static void comm_destroy(struct join_comm *comm)
 {
     for (uint32_t i = 0; i < comm->n_series; i++) {
@@ -55,7 +48,11 @@ static void comm_destroy(struct join_comm *comm)
 static void free_lanes(struct join_member *member)
 {
     for (uint32_t i = 0; i < member->n_lanes; i++) {
-        free_blocks(&member->lanes[i]->blocks);
+        struct blockmap *blocks = &member->lanes[i]->blocks;
+
+        for (size_t k = 0; k < blockmap_slots(blocks); k++)
+            join_lane_block_destroy((void *) blocks->slots[k]);
+        blockmap_fini(blocks);
         free(member->lanes[i]);
     }
     free(member->lanes);
@@ -285,6 +282,18 @@ static int seek(struct join *join, struct join_lane *lane, uint64_t sn)
     return 0;
 }
 
+/* To the journal, if the lane keeps one. */
+static inline int add_time(struct join *join, const struct join_lane *lane,
+                           unsigned i, uint64_t exec_us)
+{
+    if (!lane->journal ||
+        atomic_load_explicit(&join->budget->journal_off, memory_order_relaxed))
+        return 0;
+    return join_time_set(join, lane->lane_block, i,
+                         exec_us < JOIN_LONG_US ? (uint32_t) exec_us
+                                                : JOIN_LONG_US);
+}
+
 static int add_stamp(struct join *join, struct join_block *block, unsigned i,
                      const struct inspector_record *r)
 {
@@ -313,14 +322,11 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     } else if ((r->start_us || r->end_us) &&
                add_stamp(join, lane->block, i, r) < 0) {
         return failed(join);
+    } else if (add_time(join, lane, i, r->exec_us) < 0) {
+        return failed(join);
     } else {
         join_row_fill(&row, r);
         lane->lane_block->seen |= bit;
-        if (lane->journal && !atomic_load_explicit(&join->budget->journal_off,
-                                                   memory_order_relaxed))
-            lane->lane_block->exec[i] = r->exec_us < JOIN_LONG_US
-                                            ? (uint32_t) r->exec_us
-                                            : JOIN_LONG_US;
         join_row_fold(into, &row);
     }
     if (status == JOIN_OK) {

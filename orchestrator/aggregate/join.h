@@ -11,7 +11,7 @@
  * to a list of strays, sorted at the end.
  * A member is (communicator, rank), written by one process. A lane is (member,
  * function): one bit a sequence number tells a record seen twice, and the times
- * of barrier-like functions are kept (4 bytes a record, the journal), because
+ * of barrier-like functions are kept (2 bytes a record, the journal), because
  * which operations are complete is known only at the end.
  *
  * Twice the same operation of a rank: the first is kept, in order of path and
@@ -87,7 +87,11 @@ struct join_stray {
 struct join_lane_block {
     uint64_t number;
     uint64_t seen;
-    uint32_t exec[]; /* JOIN_BLOCK, where the lane keeps times */
+    uint32_t *wide; /* JOIN_BLOCK times; NULL: they are the narrow ones */
+    uint32_t base;
+    bool based;
+    uint16_t narrow[]; /* JOIN_BLOCK times above base, where the lane keeps
+                          times: one block's mostly differ by little */
 };
 
 struct join_lane {

@@ -80,7 +80,8 @@ static void add_lane(struct join_member *member, const struct join_lane *lane)
         for (both = block ? block->timed & mine->seen : 0; both;
              both &= both - 1)
             member->exec_us =
-                join_sum(member->exec_us, mine->exec[__builtin_ctzll(both)]);
+                join_sum(member->exec_us,
+                         join_time(mine, (unsigned) __builtin_ctzll(both)));
     }
 }
 

@@ -97,6 +97,20 @@ static int merge_comms(struct mapping *m)
     return 0;
 }
 
+static int merge_times(struct join *into, struct join_lane_block *to,
+                       const struct join_lane_block *from)
+{
+    uint64_t seen = from->seen;
+
+    for (; seen; seen &= seen - 1) {
+        unsigned k = (unsigned) __builtin_ctzll(seen);
+
+        if (join_time_set(into, to, k, join_time(from, k)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int merge_lane(struct mapping *m, struct join_lane *to,
                       struct join_lane *from)
 {
@@ -112,15 +126,14 @@ static int merge_lane(struct mapping *m, struct join_lane *to,
             if (blockmap_add(&to->blocks, block) < 0)
                 return -1;
             from->blocks.slots[i] = NULL; /* handed over */
-            join_move_lane_block(into, m->from, from->journal);
+            join_move_lane_block(into, m->from, from->journal, block);
             continue;
         }
         if (mine->seen & block->seen)
             into->conflict = true;
-        if (from->journal && !atomic_load(&into->budget->journal_off))
-            for (unsigned k = 0; k < JOIN_BLOCK; k++)
-                if (block->seen >> k & 1)
-                    mine->exec[k] = block->exec[k];
+        if (from->journal && !atomic_load(&into->budget->journal_off) &&
+            merge_times(into, mine, block) < 0)
+            return -1;
         mine->seen |= block->seen;
     }
     return 0;

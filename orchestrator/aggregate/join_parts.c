@@ -10,6 +10,11 @@
  * their growth. */
 enum { SLOT_BYTES = 64, BLOCK_SLOT_BYTES = 16 };
 
+enum {
+    TIMES_BYTES = JOIN_BLOCK * sizeof(uint16_t), /* of a lane's block */
+    BELOW_FIRST = 1 << 14, /* us that times may be below the block's first */
+};
+
 bool join_charge(struct join *join, uint64_t bytes)
 {
     struct join_budget *budget = join->budget;
@@ -186,11 +191,48 @@ void join_move_block(struct join *into, struct join *from,
     move_charge(into, from, block_bytes(block));
 }
 
-void join_move_lane_block(struct join *into, struct join *from, bool journal)
+void join_lane_block_destroy(struct join_lane_block *block)
 {
-    move_charge(into, from,
-                sizeof(struct join_lane_block) + BLOCK_SLOT_BYTES +
-                    (journal ? JOIN_BLOCK * sizeof(uint32_t) : 0));
+    if (block)
+        free(block->wide);
+    free(block);
+}
+
+static uint64_t lane_block_bytes(const struct join_lane_block *block,
+                                 bool journal)
+{
+    return sizeof(*block) + BLOCK_SLOT_BYTES + (journal ? TIMES_BYTES : 0) +
+           (block->wide ? JOIN_BLOCK * sizeof(*block->wide) : 0);
+}
+
+void join_move_lane_block(struct join *into, struct join *from, bool journal,
+                          const struct join_lane_block *block)
+{
+    move_charge(into, from, lane_block_bytes(block, journal));
+}
+
+int join_time_set(struct join *join, struct join_lane_block *block, unsigned k,
+                  uint32_t exec_us)
+{
+    if (!block->wide && !block->based) {
+        block->base = exec_us > BELOW_FIRST ? exec_us - BELOW_FIRST : 0;
+        block->based = true;
+    }
+    if (!block->wide && exec_us - block->base <= UINT16_MAX) {
+        block->narrow[k] = (uint16_t) (exec_us - block->base);
+        return 0;
+    }
+    if (!block->wide) { /* base is what it was until all are copied */
+        uint32_t *wide = join_alloc(join, JOIN_BLOCK * sizeof(*wide));
+
+        if (!wide)
+            return -1;
+        for (unsigned i = 0; i < JOIN_BLOCK; i++)
+            wide[i] = join_time(block, i);
+        block->wide = wide;
+    }
+    block->wide[k] = exec_us;
+    return 0;
 }
 
 static void uncharge(struct join *join, uint64_t bytes)
@@ -216,17 +258,19 @@ void join_series_empty(struct join *join, struct join_series *series)
 
 void join_lane_free(struct join *join, struct join_lane *lane)
 {
-    uint64_t n = lane->blocks.n, times = JOIN_BLOCK * sizeof(uint32_t);
+    bool times = lane->journal && !atomic_load(&join->budget->journal_off);
 
-    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++)
-        free(lane->blocks.slots[i]);
+    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
+        struct join_lane_block *block = (void *) lane->blocks.slots[i];
+
+        if (!block)
+            continue;
+        if (times)
+            atomic_fetch_sub(&join->budget->journal_used, TIMES_BYTES);
+        uncharge(join, lane_block_bytes(block, times));
+        join_lane_block_destroy(block);
+    }
     blockmap_fini(&lane->blocks);
-    if (!lane->journal || atomic_load(&join->budget->journal_off))
-        times = 0;
-    else
-        atomic_fetch_sub(&join->budget->journal_used, n * times);
-    uncharge(join,
-             n * (sizeof(struct join_lane_block) + BLOCK_SLOT_BYTES + times));
     free(lane);
 }
 
@@ -316,14 +360,12 @@ struct join_lane *join_lane_get(struct join *join, struct join_member *member,
 static size_t journal_bytes(struct join *join, const struct join_lane *lane)
 {
     struct join_budget *budget = join->budget;
-    size_t bytes = JOIN_BLOCK * sizeof(uint32_t);
-
     if (!lane->journal)
         return 0;
-    if (atomic_fetch_add(&budget->journal_used, bytes) + bytes >
+    if (atomic_fetch_add(&budget->journal_used, TIMES_BYTES) + TIMES_BYTES >
         budget->journal_limit)
         atomic_store(&budget->journal_off, true);
-    return atomic_load(&budget->journal_off) ? 0 : bytes;
+    return atomic_load(&budget->journal_off) ? 0 : TIMES_BYTES;
 }
 
 struct join_lane_block *

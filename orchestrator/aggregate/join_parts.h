@@ -21,12 +21,23 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
                                     uint32_t func);
 struct join_block *join_block_get(struct join *join, struct join_series *series,
                                   uint64_t number);
+/* Keeps the time of record k, below JOIN_BLOCK. 0 or -1. */
+int join_time_set(struct join *join, struct join_lane_block *block, unsigned k,
+                  uint32_t exec_us);
+static inline uint32_t join_time(const struct join_lane_block *block,
+                                 unsigned k)
+{
+    return block->wide ? block->wide[k] : block->base + block->narrow[k];
+}
+void join_lane_block_destroy(struct join_lane_block *block);
+
 /* Sees to the block's stamps. 0 or -1. */
 int join_stamps_get(struct join *join, struct join_block *block);
 /* Blocks that one join hands over to another one, in the bound's books. */
 void join_move_block(struct join *into, struct join *from,
                      const struct join_block *block);
-void join_move_lane_block(struct join *into, struct join *from, bool journal);
+void join_move_lane_block(struct join *into, struct join *from, bool journal,
+                          const struct join_lane_block *block);
 struct join_member *join_member_get(struct join *join, uint32_t comm,
                                     uint32_t rank);
 /* series NULL: a lane of p2p records. */

@@ -84,7 +84,7 @@ int partial_make(const char *raw, const char *path,
     one.threads = 1; /* in order of path: nothing is left open */
     one.evidence = true;
     budget.limit = one.memory_bytes ? one.memory_bytes : DEFAULT_MEMORY;
-    budget.journal_limit = budget.limit / 2;
+    budget.journal_limit = budget.limit / 4;
     budget.keep = true;
     if (logwalk_init(&walk, &raw, 1, err) < 0)
         return -1;

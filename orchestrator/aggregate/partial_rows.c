@@ -67,7 +67,7 @@ static void gather(struct chunk *c, const struct join_lane *lane)
         if (i == 0 || number != c->sn[i - 1] / JOIN_BLOCK)
             block = blockmap_find(&lane->blocks, number);
         c->there[i] = block && block->seen >> k & 1;
-        c->exec[i] = c->there[i] && lane->journal ? block->exec[k] : 0;
+        c->exec[i] = c->there[i] && lane->journal ? join_time(block, k) : 0;
     }
 }
 

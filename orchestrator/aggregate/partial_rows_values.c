@@ -94,8 +94,8 @@ static bool take_lane(struct partial_in *r, struct partial_rows *c,
             return false;
         if (!c->derived)
             c->min_rank[i] = rank;
-        if (keep)
-            block->exec[k] = (uint32_t) time;
+        if (keep && join_time_set(r->join, block, k, (uint32_t) time) < 0)
+            return false;
         block->seen |= UINT64_C(1) << k;
         c->seen[i]++;
         records++;

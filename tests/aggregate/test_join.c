@@ -317,6 +317,36 @@ static void gives_up_waits_first(void **state)
     result_destroy(r);
 }
 
+/* Times of neighbours in every order of magnitude, in and out of order. */
+static void keeps_times_far_apart(void **state)
+{
+    static const uint64_t times[] = {
+        100000, 10,    90000, 70000000, 3,           165000, 165535,
+        165536, 84000, 83616, 83615,    10000000000, 1,      50};
+    enum { OPS = sizeof(times) / sizeof(*times) };
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < OPS; i++) {
+        uint64_t sn = i * 5 % OPS; /* not in order */
+
+        PUT(*state, "a.log", {.sn = sn, .exec_us = times[sn]});
+        PUT(*state, i % 2 ? "b.log" : "c.log",
+            {.rank = 1, .sn = sn, .exec_us = times[sn] + 7});
+        sum += times[i] < UINT32_MAX ? times[i] : 0;
+    }
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        struct jp_result *r = run(*state, threads, 0);
+
+        assert_int_equal(r->n_ranks, 2);
+        assert_int_equal(r->ranks[0].timed_ops, OPS - 1); /* one is too long */
+        assert_int_equal(r->ranks[0].exec_us, sum);
+        assert_int_equal(r->ranks[1].exec_us, sum + 7 * (OPS - 1));
+        assert_int_equal(r->ranks[1].wait_us, 7 * (OPS - 1));
+        assert_int_equal(r->ranks[0].caused_us, 7 * (OPS - 1));
+        result_destroy(r);
+    }
+}
+
 #define P2P(rank, func, peer, sn)                                              \
     "{\"header\":{\"id\":\"0x1\",\"rank\":" rank                               \
     ",\"n_ranks\":2,\"nnodes\":1},\"metadata\":{\"dump_timestamp_us\":1000,"   \
@@ -451,6 +481,7 @@ int main(void)
         IN_DIR(judges_gaps),
         IN_DIR(keeps_to_the_bound),
         IN_DIR(gives_up_waits_first),
+        IN_DIR(keeps_times_far_apart),
         IN_DIR(expects_send_and_recv),
         IN_DIR(notes_odd_files),
         IN_DIR(explains_types),
