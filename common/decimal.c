@@ -62,10 +62,12 @@ static char *put_fraction(uint64_t fraction, unsigned places, char *out)
 
     if (!fraction)
         return out;
-    places -= strip(&fraction, 100000000, 8);
-    places -= strip(&fraction, 10000, 4);
-    places -= strip(&fraction, 100, 2);
-    places -= strip(&fraction, 10, 1);
+    if (fraction % 10 == 0) { /* seldom */
+        places -= strip(&fraction, 100000000, 8);
+        places -= strip(&fraction, 10000, 4);
+        places -= strip(&fraction, 100, 2);
+        places -= strip(&fraction, 10, 1);
+    }
     n = (unsigned) (decimal_count(fraction, digits) - digits);
     *out++ = '.';
     for (; places > n; places--)
@@ -118,7 +120,7 @@ char *decimal_exact(double value, char *out)
     static const double steps[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1, 1e2,
                                    1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    unsigned whole = 0; /* digits before the point, plus 3 */
+    unsigned whole = value < 1 ? 0 : 4; /* digits before the point, plus 3 */
     struct parts p;
     bool same = false, tie = false;
 

@@ -87,9 +87,14 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
     unsigned width, shift;
 
     for (size_t i = 1; i < n; i++)
-        least = v[i] < least ? v[i] : least;
-    for (size_t i = 0; i < n; i++)
-        bits |= v[i] - least;
+        bits |= v[i] ^ least;
+    if (bits) { /* most columns are of one number */
+        for (size_t i = 1; i < n; i++)
+            least = v[i] < least ? v[i] : least;
+        bits = 0;
+        for (size_t i = 0; i < n; i++)
+            bits |= v[i] - least;
+    }
     shift = bits ? (unsigned) __builtin_ctzll(bits) : 0;
     width = width_of(bits >> shift);
     *out++ = (uint8_t) (width | width_of(least) << 4);
