@@ -131,11 +131,9 @@ static int close_series(const struct closing *c, struct join_series *series)
     return 0;
 }
 
-/* Pages go back to the system now and then, so that rows and what they have
- * become are not in memory at once. */
-static void give_back(struct join *join, uint64_t bytes, uint64_t least)
+/* Pages go back to the system once so much was freed. */
+static void give_back(struct join *join, uint64_t least)
 {
-    join->freed += bytes;
     if (join->freed < least)
         return;
     join->freed = 0;
@@ -186,16 +184,20 @@ static int close_comm(struct join *join, uint32_t at)
     for (uint32_t i = 0; i < comm->n_series; i++)
         join_series_empty(join, comm->series[i]);
     comm->closed = true;
-    give_back(join, before - join->charged, 4u << 20);
+    join->freed += before - join->charged;
     return 0;
 }
 
 int join_close_all(struct join *join)
 {
-    for (uint32_t i = 0; i < join->n_comms; i++)
+    /* rows and what they become shall not be in memory at once; before, while
+     * files are read, what was freed is used again */
+    for (uint32_t i = 0; i < join->n_comms; i++) {
         if (close_comm(join, i) < 0)
             return -1;
-    give_back(join, 0, 64 << 10);
+        give_back(join, 4u << 20);
+    }
+    give_back(join, 64u << 10);
     if (!join->ops && !(join->ops = ops_create()))
         return -1;
     return ops_end(join->ops);
