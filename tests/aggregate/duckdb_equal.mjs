@@ -71,11 +71,11 @@ await db.run(`CREATE TABLE members AS
 // The figures, by the columns of the CSV files.
 const dist = (value, prefix, suffix, condition) =>
     `avg(${value}) ${condition} AS ${prefix}mean${suffix},` +
-    [50, 95, 99].map((p) =>
+    [5, 50, 95, 99].map((p) =>
         `quantile_cont(${value}, ${p / 100}) ${condition} AS ${prefix}p${p}${suffix}`) +
     `, min(${value}) ${condition} AS ${prefix}min${suffix},
      max(${value}) ${condition} AS ${prefix}max${suffix}`;
-const distNames = (prefix, suffix) => ["mean", "p50", "p95", "p99", "min", "max"]
+const distNames = (prefix, suffix) => ["mean", "p5", "p50", "p95", "p99", "min", "max"]
     .map((name) => prefix + name + suffix);
 const complete = `FILTER (WHERE ops.records = n_ranks AND n_ranks > 1
     AND coll IN ('AllReduce', 'AllGather', 'ReduceScatter'))`;
