@@ -36,7 +36,7 @@ struct partial {
     uint8_t *bytes; /* of the block being read */
     size_t room;
     struct partial_file *files; /* sorted by path */
-    size_t n_files;
+    size_t n_files, n_recordings;
     bool over; /* partial_load: the memory bound was hit */
 };
 

@@ -278,6 +278,7 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
         if (!get_file(in, file) ||
             (file > partial->files && strcmp(file[-1].path, file->path) >= 0))
             return -1;
+        partial->n_recordings += file->read.recorder;
     }
     return in->at == in->end ? 0 : -1;
 }

@@ -105,19 +105,10 @@ struct partial *partial_open_bytes(const void *bytes, size_t n,
     return NULL;
 }
 
-static size_t count_recordings(const struct partial *p)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n_files; i++)
-        n += p->files[i].read.recorder;
-    return n;
-}
-
 struct stuck_evidence *partial_load_hangs(struct partial *partial, size_t *n,
                                           struct jp_error *err)
 {
-    size_t most = count_recordings(partial);
+    size_t most = partial->n_recordings;
     struct stuck_evidence *all = calloc(most + 1, sizeof(*all));
     struct jpr_in in;
 
@@ -168,9 +159,9 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     if (type == PARTIAL_FILES)
         return false;
     if (type == PARTIAL_HANG)
-        return !r->first && r->n_hangs < count_recordings(p);
+        return !r->first && r->n_hangs < p->n_recordings;
     if (type == PARTIAL_TABLES)
-        return !r->first && r->n_hangs == count_recordings(p);
+        return !r->first && r->n_hangs == p->n_recordings;
     return r->first;
 }
 

@@ -11,6 +11,9 @@ enum { WAS_CUT_SHORT = 1, IS_CAPTURED = 2 };
 /* At least so many bytes each. */
 enum { ROW_BYTES = 7, OP_BYTES = 15 };
 
+/* Series of a file; 100 B each when they are read. */
+enum { MAX_ROWS = 1 << 18 };
+
 static void put_process(struct jpr_out *out, const struct stuck_process *p)
 {
     jpr_put_text(out, p->host);
@@ -76,6 +79,8 @@ static void put_evidence(struct jpr_out *out, const void *arg)
 
 int partial_put_hang(struct partial_out *w, struct stuck_evidence *evidence)
 {
+    if (evidence->progress.n > MAX_ROWS)
+        return error_set(w->err, "a recording has too many communicators");
     progress_sort(&evidence->progress); /* small differences */
     return partial_put_block(w, PARTIAL_HANG, put_evidence, evidence);
 }
@@ -120,7 +125,8 @@ static bool get_row(struct jpr_in *in, struct progress_row *row,
 static bool get_rows(struct jpr_in *in, struct progress *progress,
                      uint64_t *hash)
 {
-    uint64_t n = jpr_get_bounded(in, (size_t) (in->end - in->at) / ROW_BYTES);
+    size_t left = (size_t) (in->end - in->at) / ROW_BYTES;
+    uint64_t n = jpr_get_bounded(in, left < MAX_ROWS ? left : MAX_ROWS);
 
     for (uint64_t i = 0; i < n; i++) {
         struct progress_row row = {0};
