@@ -8,33 +8,33 @@
 #define TAKE(p, end, name) take(p, end, ",\"" name "\":", sizeof(name) + 3)
 
 /* Of a constant length: a few words are compared. */
-static inline __attribute__((always_inline)) bool
-take(const char **p, const char *end, const char *text, size_t len)
+static inline SWAR_INLINE bool take(const char **p, const char *end,
+                                    const char *text, size_t len)
 {
-    if ((size_t) (end - *p) < len || memcmp(*p, text, len))
+    if (!swar_has(*p, end, len) || memcmp(*p, text, len))
         return false;
     *p += len;
     return true;
 }
 
 /* Takes bytes that stand exactly here. */
-static inline bool literal(const char **p, const char *end, const char *text,
-                           size_t len)
+static inline SWAR_INLINE bool literal(const char **p, const char *end,
+                                       const char *text, size_t len)
 {
-    if ((size_t) (end - *p) < len || !reader_json_same(*p, text, len))
+    if (!swar_has(*p, end, len) || !reader_json_same(*p, text, len))
         return false;
     *p += len;
     return true;
 }
 
-static inline struct cache_head *find_head(struct inspector_cache *cache,
-                                           const char **p, const char *end)
+static inline SWAR_INLINE struct cache_head *
+find_head(struct inspector_cache *cache, const char **p, const char *end)
 {
     uint64_t tag;
     struct cache_head *set;
     unsigned *last, i;
 
-    if (end - *p < CACHE_TAG_AT + 8)
+    if (!swar_has(*p, end, CACHE_TAG_AT + 8))
         return NULL;
     tag = swar_load(*p + CACHE_TAG_AT);
     set = cache_set(cache, tag);
@@ -44,7 +44,7 @@ static inline struct cache_head *find_head(struct inspector_cache *cache,
         struct cache_head *head = &set[i];
 
         if (head->tag != tag || !head->len ||
-            (size_t) (end - *p) < head->len + 8u ||
+            !swar_has(*p, end, head->len + 8u) ||
             memcmp(*p, head->text, head->len))
             continue;
         *p += head->len;
@@ -54,7 +54,7 @@ static inline struct cache_head *find_head(struct inspector_cache *cache,
     return NULL;
 }
 
-static inline const struct cache_mid *
+static inline SWAR_INLINE const struct cache_mid *
 find_mid(const struct inspector_cache *cache, const char **p, const char *end)
 {
     /* the newest first: those before are of other files */
@@ -63,8 +63,7 @@ find_mid(const struct inspector_cache *cache, const char **p, const char *end)
 
         i = (i ? i : CACHE_MIDS) - 1;
         mid = &cache->mids[i];
-
-        if ((size_t) (end - *p) < mid->len + 8u ||
+        if (!swar_has(*p, end, mid->len + 8u) ||
             swar_load(*p + mid->tag_at) != mid->tag ||
             memcmp(*p, mid->text, mid->len))
             continue;
@@ -74,8 +73,9 @@ find_mid(const struct inspector_cache *cache, const char **p, const char *end)
     return NULL;
 }
 
-static inline bool take_late(struct inspector_cache *cache, bool p2p,
-                             const char **p, const char *end)
+static inline SWAR_INLINE bool take_late(struct inspector_cache *cache,
+                                         bool p2p, const char **p,
+                                         const char *end)
 {
     for (unsigned n = 0; n < cache->n_lates; n++) {
         const struct cache_late *late = &cache->lates[cache->late];
@@ -218,9 +218,10 @@ static const char *take_tail(struct inspector_cache *cache,
 }
 
 /* Peer, size, times and bandwidth. Made twice, with p2p a constant. */
-static inline __attribute__((always_inline)) bool
-take_fields(struct inspector_cache *cache, bool p2p, const char **p,
-            const char *end, struct inspector_record *out)
+static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
+                                           bool p2p, const char **p,
+                                           const char *end,
+                                           struct inspector_record *out)
 {
     uint64_t peer = 0;
 
@@ -244,18 +245,6 @@ take_fields(struct inspector_cache *cache, bool p2p, const char **p,
            swar_decimal(p, end, &out->busbw_micro, &out->busbw_nan);
 }
 
-static bool take_coll(struct inspector_cache *cache, const char **p,
-                      const char *end, struct inspector_record *out)
-{
-    return take_fields(cache, false, p, end, out);
-}
-
-static bool take_p2p(struct inspector_cache *cache, const char **p,
-                     const char *end, struct inspector_record *out)
-{
-    return take_fields(cache, true, p, end, out);
-}
-
 /* Fields of the parts, one by one: a whole struct costs a tenth of all time. A
  * field that is new in struct inspector_record must be set here or behind. */
 static inline void fill(struct inspector_record *out,
@@ -277,30 +266,50 @@ static inline void fill(struct inspector_record *out,
     out->gaps_lost = false;
 }
 
-bool reader_speculate(struct inspector_cache *cache, const char *p,
-                      const char *end, struct inspector_record *out,
-                      const char **next)
+/* All parts but the tail, which *next is set before. end NULL: NEAR bytes are
+ * there. */
+static inline SWAR_INLINE struct cache_head *
+take_parts(struct inspector_cache *cache, const char *p, const char *end,
+           struct inspector_record *out, const char **next)
 {
     struct cache_head *head = find_head(cache, &p, end);
     const struct cache_mid *mid;
 
     if (!head || !swar_number(&p, end, &out->dump_us))
-        return false;
+        return NULL;
     mid = find_mid(cache, &p, end);
     if (!mid)
-        return false;
+        return NULL;
     fill(out, head, mid);
-    if (!(mid->p2p ? take_p2p(cache, &p, end, out)
-                   : take_coll(cache, &p, end, out)))
+    if (!(mid->p2p ? take_fields(cache, true, &p, end, out)
+                   : take_fields(cache, false, &p, end, out)))
+        return NULL;
+    out->series = cache->generation * INSPECTOR_MAX_SERIES +
+                  (uint64_t) (head - cache->heads) * CACHE_MIDS +
+                  (uint64_t) (mid - cache->mids);
+    *next = p;
+    return head;
+}
+
+/* More than the parts before a tail can have: three of CACHE_PART_BYTES, six
+ * numbers of at most 24 digits, keys. */
+enum { NEAR = 4 * CACHE_PART_BYTES };
+
+bool reader_speculate(struct inspector_cache *cache, const char *p,
+                      const char *end, struct inspector_record *out,
+                      const char **next)
+{
+    struct cache_head *head = end - p >= NEAR
+                                  ? take_parts(cache, p, NULL, out, next)
+                                  : take_parts(cache, p, end, out, next);
+
+    if (!head)
         return false;
     out->exec_unknown = !out->exec_us;
     if (!head->n_ranks) { /* not told: no bandwidth */
         out->busbw_micro = 0;
         out->busbw_nan = true;
     }
-    *next = take_tail(cache, head, p, end, out);
-    out->series = cache->generation * INSPECTOR_MAX_SERIES +
-                  (uint64_t) (head - cache->heads) * CACHE_MIDS +
-                  (uint64_t) (mid - cache->mids);
+    *next = take_tail(cache, head, *next, end, out);
     return *next != NULL;
 }

@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Where end is a constant NULL, nothing of its checks is left. */
+#define SWAR_INLINE __attribute__((always_inline))
+
 #define SWAR_ALL(byte) ((byte) *UINT64_C(0x0101010101010101))
 
 static inline uint64_t swar_load(const char *p)
@@ -54,6 +57,12 @@ static inline bool swar_outside(const char *p, const char *least,
     return (sum[0] | sum[1]) != 0;
 }
 
+/* Whether n bytes are there; end NULL: the caller knows that they are. */
+static inline bool swar_has(const char *p, const char *end, size_t n)
+{
+    return !end || (size_t) (end - p) >= n;
+}
+
 /* The value of eight digits, each 0 to 9, the first in the lowest byte. */
 static inline uint64_t swar_value(uint64_t t)
 {
@@ -66,7 +75,8 @@ static inline uint64_t swar_value(uint64_t t)
 
 /* A number of 1 to 18 digits without leading zeros, followed by something else;
  * *p moves behind it. Wants eight readable bytes wherever it looks. */
-static inline bool swar_number(const char **p, const char *end, uint64_t *out)
+static inline SWAR_INLINE bool swar_number(const char **p, const char *end,
+                                           uint64_t *out)
 {
     static const uint64_t power[] = {1,      10,      100,      1000,     10000,
                                      100000, 1000000, 10000000, 100000000};
@@ -77,7 +87,7 @@ static inline bool swar_number(const char **p, const char *end, uint64_t *out)
     do {
         uint64_t t, other;
 
-        if (end - at < 8)
+        if (!swar_has(at, end, 8))
             return false;
         t = swar_load(at) ^ SWAR_ALL(0x30);
         other = swar_no_digits(t);
@@ -95,19 +105,19 @@ static inline bool swar_number(const char **p, const char *end, uint64_t *out)
 
 /* Where the point of a "%.6f" of less than 1e7 is, 1 to 7; 0: this is none.
  * *t: the digits before it, *fraction: those behind it and two more bytes. */
-static inline unsigned swar_point(const char *at, const char *end, uint64_t *t,
-                                  uint64_t *fraction)
+static inline SWAR_INLINE unsigned swar_point(const char *at, const char *end,
+                                              uint64_t *t, uint64_t *fraction)
 {
     uint64_t other;
     unsigned n;
 
-    if (end - at < 8)
+    if (!swar_has(at, end, 8))
         return 0;
     *t = swar_load(at) ^ SWAR_ALL(0x30);
     other = swar_no_digits(*t);
     n = other ? swar_first(other) : 0;
     if (n == 0 || at[n] != '.' || (*at == '0' && n > 1) ||
-        end - at < (long) n + 9)
+        !swar_has(at, end, n + 9))
         return 0;
     *fraction = swar_load(at + n + 1) ^ SWAR_ALL(0x30);
     return swar_no_digits(*fraction) << 16 ? 0 : n;
@@ -115,15 +125,15 @@ static inline unsigned swar_point(const char *at, const char *end, uint64_t *t,
 
 static inline bool swar_nan(const char **p, const char *end)
 {
-    if (end - *p < 5 || **p != '"' || memcmp(*p, "\"nan\"", 5))
+    if (!swar_has(*p, end, 5) || **p != '"' || memcmp(*p, "\"nan\"", 5))
         return false;
     *p += 5;
     return true;
 }
 
 /* A "%.6f" of less than 1e7 as an integer of 1e-6, or "nan" in quotes. */
-static inline bool swar_decimal(const char **p, const char *end,
-                                uint64_t *micro, bool *nan)
+static inline SWAR_INLINE bool swar_decimal(const char **p, const char *end,
+                                            uint64_t *micro, bool *nan)
 {
     uint64_t t, fraction;
     unsigned n = swar_point(*p, end, &t, &fraction);
@@ -139,7 +149,8 @@ static inline bool swar_decimal(const char **p, const char *end,
 }
 
 /* The same without its value. */
-static inline bool swar_skip_decimal(const char **p, const char *end)
+static inline SWAR_INLINE bool swar_skip_decimal(const char **p,
+                                                 const char *end)
 {
     uint64_t t, fraction;
     unsigned n = swar_point(*p, end, &t, &fraction);

@@ -49,20 +49,40 @@ static char *copy_of(const char *text, size_t len, const char *ending)
     return copy;
 }
 
+/* The line at the front of what follows it. */
+static const char *ahead_differs(struct inspector_reader *reader,
+                                 const char *text, size_t len,
+                                 const char *ending, enum inspector_line kind,
+                                 const struct inspector_record *generic)
+{
+    struct inspector_record a = {.gaps_lost = true, .exec_unknown = true};
+    char *line = copy_of(text, len, ending);
+    const char *differs = NULL;
+    size_t used;
+
+    if (inspector_read_ahead(reader, line + 1, len + strlen(ending), &a, &used))
+        differs = kind != INSPECTOR_RECORD || used != len + 1
+                      ? "kind of the line ahead"
+                      : record_differs(&a, generic);
+    free(line);
+    return differs;
+}
+
 static const char *line_differs(struct inspector_reader *reader,
                                 const char *text, size_t len)
 {
+    static char more[3000]; /* than the reader needs to look at no end */
     struct inspector_reader generic = {.why = ""};
     struct inspector_record a = {.gaps_lost = true, .exec_unknown = true}, b;
-    char *line = copy_of(text, len, ""), *ended = copy_of(text, len, "\n");
+    char *line = copy_of(text, len, "");
     const char *differs = NULL;
     enum inspector_line kind = inspector_read_line(&generic, line + 1, len, &b);
-    size_t used;
 
-    if (inspector_read_ahead(reader, ended + 1, len + 1, &a, &used))
-        differs = kind != INSPECTOR_RECORD || used != len + 1
-                      ? "kind of the line ahead"
-                      : record_differs(&a, &b);
+    memset(more, '1', sizeof(more) - 1);
+    more[0] = '\n';
+    differs = ahead_differs(reader, text, len, "\n", kind, &b);
+    if (!differs)
+        differs = ahead_differs(reader, text, len, more, kind, &b);
     if (differs)
         goto out;
     if (inspector_read_line(reader, line + 1, len, &a) != kind)
@@ -73,7 +93,6 @@ static const char *line_differs(struct inspector_reader *reader,
         differs = record_differs(&a, &b);
 out:
     free(line);
-    free(ended);
     return differs;
 }
 
