@@ -259,8 +259,6 @@ static inline void fill(struct inspector_record *out,
     out->host = (struct inspector_text){mid->host, mid->host_len};
     out->func = (struct inspector_text){mid->func, mid->func_len};
     out->pid = mid->pid;
-    out->start_us = 0;
-    out->end_us = 0;
     out->p2p = mid->p2p;
     out->has_sn = true;
     out->gaps_lost = false;
