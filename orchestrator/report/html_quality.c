@@ -1,9 +1,12 @@
 /* html_quality.c - section: how complete the data is. */
 #include "orchestrator/report/html_sections.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/pools.h"
 #include "orchestrator/report/html_out.h"
@@ -30,6 +33,22 @@ static void put_notes(FILE *out, const struct jp_quality *q)
         fprintf(out, "<p class=\"note\">and %s more</p>",
                 FIG_COUNT(all - MAX_NOTES));
     fputs("</details>\n", out);
+}
+
+/* Bad lines by kind, those that there are. */
+static void put_bad(FILE *out, const struct jp_quality *q)
+{
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        char *value;
+
+        if (!q->bad[i].n)
+            continue;
+        value = fileio_path("%s, first %s:%" PRIu64, FIG_COUNT(q->bad[i].n),
+                            q->bad[i].path, q->bad[i].line);
+        if (value)
+            html_out_fact(out, badkind_text((enum jp_bad) i), value);
+        free(value);
+    }
 }
 
 static const char *explain_kind(const char *kind)
@@ -60,6 +79,8 @@ int html_quality_put(const struct jp_report *report, FILE *out)
             html_out_fact(out, quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
     }
+    if (report->result)
+        put_bad(out, &report->result->quality);
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
         if (expected_is_filter(report->conf, &report->conf->settings[i]))
             html_out_fact(out, "Left out by", report->conf->settings[i].key);
