@@ -249,6 +249,33 @@ static void damage_costs_a_block(void **state)
     free(b.at);
 }
 
+/* A file and then 256 MB of zeros, compressed. */
+static void bombs(void **state)
+{
+    enum { BOMB = 256 << 20 };
+    struct bytes b = make("n1", 300, 100, NULL), packed, zeros;
+    struct bytes fill = {calloc(1, BOMB), BOMB};
+    struct jp_result *r;
+
+    assert_non_null(fill.at);
+    packed = squeeze(&b);
+    zeros = squeeze(&fill);
+    packed.at = realloc(packed.at, packed.n + zeros.n);
+    assert_non_null(packed.at);
+    memcpy(packed.at + packed.n, zeros.at, zeros.n);
+    write_bytes(*state, "a.jpr.gz", packed.at, packed.n + zeros.n);
+    r = run(*state);
+    assert_int_equal(r->quality.records, 300);
+    assert_int_equal(r->quality.cut_recordings, 1);
+    assert_non_null(
+        strstr(r->quality.notes[0].what, "expands more than 300 to 1"));
+    result_destroy(r);
+    free(b.at);
+    free(fill.at);
+    free(packed.at);
+    free(zeros.at);
+}
+
 /* What a crashed node, a full disk or a wrong `cat` leaves. */
 static void odd_ends(void **state)
 {
@@ -292,6 +319,7 @@ int main(void)
         IN_DIR(packed_says_the_same),
         IN_DIR(every_prefix_counts),
         IN_DIR(damage_costs_a_block),
+        IN_DIR(bombs),
         IN_DIR(odd_ends),
     };
 
