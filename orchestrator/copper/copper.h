@@ -268,6 +268,7 @@ struct jp_copper {
                         copy's; then by rank, then operations */
     struct jp_copper_vain *vain; /* most events first */
     size_t n_vain;
+    bool vain_known; /* all ranks have full tables, so wholly means something */
     struct jp_copper_answer answers[JP_COPPER_QUESTIONS];
     struct jp_copper_advice *advice;
     size_t n_advice;

@@ -81,7 +81,8 @@ static int vain_modules(struct jp_copper *c)
     return vain_folders(c, false);
 }
 
-/* Folders in use that were also searched for what lies elsewhere. */
+/* Folders in use that were also searched for what lies elsewhere; without full
+ * tables nothing tells which are in use. */
 static int order(struct jp_copper *c)
 {
     struct copper_words w;
@@ -95,12 +96,19 @@ static int order(struct jp_copper *c)
         return 0;
     if (!copper_words_begin(&w))
         return -1;
-    fprintf(w.out,
-            "%s lookups ended in ENOENT in folders that are in use, too. "
-            "Python's zip, pyvenv.cfg, suffix and hwcaps probes are normal; "
-            "what remains shrinks when the folder that holds most comes "
-            "first in the search path.",
-            FIG_COUNT(events));
+    if (c->vain_known)
+        fprintf(w.out,
+                "%s lookups ended in ENOENT in folders that are in use, too. "
+                "Python's zip, pyvenv.cfg, suffix and hwcaps probes are "
+                "normal; what remains shrinks when the folder that holds most "
+                "comes first in the search path.",
+                FIG_COUNT(events));
+    else
+        fprintf(w.out,
+                "At least %s lookups ended in ENOENT. Full tables "
+                "(--copper-profile=full) would tell which of these folders "
+                "gave nothing and can leave the search paths.",
+                FIG_COUNT(events));
     a = add(c, copper_words_end(&w));
     if (!a)
         return -1;

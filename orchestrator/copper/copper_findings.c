@@ -129,8 +129,8 @@ static int late_parent(struct jp_copper *c, size_t i)
     if (!copper_words_begin(&w))
         return -1;
     fprintf(w.out,
-            "%s waited for its parent in the tree until it gave up: its "
-            "first requests failed or were served without the tree",
+            "%s waited for its parent in the tree until the time for that "
+            "was up",
             c->ranks[i].host);
     return add(c, "copper_parent_timeout", i, NAN, NAN, NAN,
                copper_words_end(&w));

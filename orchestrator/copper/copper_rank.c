@@ -164,6 +164,16 @@ static int each_set(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
+static int note_reset(struct copper_build *b, const struct copper_daemon *d)
+{
+    const struct copper_file *file =
+        copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0);
+
+    return copper_note(b, file->path, false,
+                       "counters were reset after this: what is written later "
+                       "counts from there");
+}
+
 int copper_rank_load(struct copper_build *b, const struct copper_daemon *d,
                      struct jp_copper_rank *rank, size_t index)
 {
@@ -175,6 +185,9 @@ int copper_rank_load(struct copper_build *b, const struct copper_daemon *d,
         return -1;
     sets[0].grade = sets[1].grade = COPPER_SET_NOTHING;
     if (each_set(b, d, index, &sets[0], &sets[1], &rank->pre_destroy) < 0)
+        goto out;
+    if (copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0) &&
+        note_reset(b, d) < 0)
         goto out;
     /* what was counted before the step is not the step's */
     if ((sets[0].grade > COPPER_SET_HALF ||

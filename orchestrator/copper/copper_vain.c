@@ -90,7 +90,7 @@ static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
         if (by_class[class] > by_class[v->class])
             v->class = class;
     }
-    v->wholly = !holds(read, n_read, v->folder);
+    v->wholly = c->vain_known && !holds(read, n_read, v->folder);
     return 0;
 }
 
@@ -119,6 +119,8 @@ int copper_vain(struct copper_build *b)
     struct lookup *lookups = calloc(most ? most : 1, sizeof(*lookups));
     const char **read = calloc(c->n_paths ? c->n_paths : 1, sizeof(*read));
     int rc = lookups && read ? 0 : -1;
+
+    c->vain_known = c->n_tables && c->n_tables >= c->n_counted;
 
     for (i = first; i < c->n_paths && rc == 0; i++) {
         const struct jp_copper_path *p = &c->paths[i];

@@ -275,7 +275,7 @@ static void vain(struct jp_csv *csv, const struct jp_copper *c)
         csv_out_text(csv, v->folder);
         csv_out_count(csv, v->names);
         csv_out_count(csv, v->events);
-        csv_out_text(csv, v->wholly ? "yes" : "no");
+        csv_out_text(csv, !c->vain_known ? "" : v->wholly ? "yes" : "no");
         csv_out_text(csv, copper_class_names[v->class]);
         csv_out_text(csv, v->example);
         csv_out_end(csv);

@@ -109,7 +109,8 @@ static json_t *vain(struct jp_json *j, const struct jp_copper *c)
         json_out_text(j, o, "folder", v->folder);
         json_out_count(j, o, "names", v->names);
         json_out_count(j, o, "lookups", v->events);
-        json_out_put(j, o, "never_read", json_boolean(v->wholly));
+        json_out_put(j, o, "never_read",
+                     c->vain_known ? json_boolean(v->wholly) : json_null());
         json_out_text(j, o, "class", copper_class_names[v->class]);
         json_out_text(j, o, "example", v->example);
         json_out_append(j, array, o);

@@ -89,7 +89,7 @@ static void vain(const struct jp_copper *c, FILE *out)
         html_out_code(out, v->folder);
         copper_html_count(out, v->events);
         copper_html_count(out, v->names);
-        html_out_cell(out, v->wholly ? "yes" : "no");
+        html_out_cell(out, !c->vain_known ? "-" : v->wholly ? "yes" : "no");
         html_out_cell(out, copper_class_names[v->class]);
         html_out_code(out, v->example);
         html_out_row_end(out);
