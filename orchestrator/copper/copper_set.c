@@ -69,6 +69,19 @@ bool copper_set_is_snapshot(enum copper_tag tag)
     return tag == COPPER_TAG_RUNTIME || tag == COPPER_TAG_IOCTL;
 }
 
+/* An aggregate with all its rows was not cut; operations may have been, behind
+ * any row. Then they hold less of everything. */
+static bool rows_are_missing(const struct copper_set *set)
+{
+    struct copper_totals sum;
+
+    copper_ops_sum(&set->ops, &sum);
+    for (size_t i = 0; i < COPPER_N_METRICS; i++)
+        if (sum.value[i] > set->totals.value[i])
+            return false;
+    return true;
+}
+
 static int grade(struct copper_build *b, struct copper_set *set,
                  const struct copper_file *totals,
                  const struct copper_file *ops)
@@ -91,9 +104,15 @@ static int grade(struct copper_build *b, struct copper_set *set,
     /* a snapshot is written without a lock while operations go on */
     if (copper_set_is_snapshot(set->tag))
         return copper_note(b, totals->path, false, "%s", why.text);
-    set->grade = COPPER_SET_CONTRADICTORY;
     set->why = why;
-    return copper_note(b, totals->path, false, "%s", why.text);
+    set->grade = COPPER_SET_CONTRADICTORY;
+    if (rows_are_missing(set)) {
+        error_wrap(&set->why, "rows of the table of operations are missing");
+        set->grade = COPPER_SET_HALF;
+        set->has_ops = false;
+    }
+    return copper_note(b, set->has_ops ? totals->path : ops->path, false, "%s",
+                       set->why.text);
 }
 
 int copper_set_load(struct copper_build *b, const struct copper_daemon *d,
