@@ -26,6 +26,8 @@ void report_copper_text(const struct jp_copper *copper, FILE *out);
 /* Below the heading of report.html's section: the tables, in report_copper_tables.c. */
 void report_copper_tables(const struct jp_copper *copper, FILE *out);
 void report_copper_path_tables(const struct jp_copper *copper, FILE *out);
+/* Pictures (SVG) of that section, in copper_svg.c. */
+void report_copper_pictures(const struct jp_copper *copper, FILE *out);
 /* How to read the counters, in report_copper_guide.c. */
 void report_copper_guide(FILE *out);
 

@@ -193,6 +193,7 @@ int html_copper_put(const struct jp_report *report, FILE *out)
 
     put_findings(c, out);
     put_totals(c, out);
+    report_copper_pictures(c, out);
     report_copper_guide(out);
     put_notes(c, out);
     put_files(c, out);
