@@ -46,21 +46,25 @@ static uint64_t operations(const struct copper_set *set)
     return sum.value[COPPER_OPERATIONS];
 }
 
-/* final, then pre-destroy, then the snapshot with most behind it. */
-static unsigned rank_of_tag(const struct copper_set *set)
+/* Less is better: final and pre-destroy, whole or in part, as they miss nothing
+ * that was counted; then snapshots; then what a reset left behind. */
+static unsigned score(const struct copper_set *set)
 {
-    return set->dumps                         ? 4
-           : copper_set_is_snapshot(set->tag) ? 2
-           : set->tag == COPPER_TAG_PRE_RESET ? 3
-                                              : (unsigned) set->tag;
+    unsigned half = set->grade == COPPER_SET_HALF ? 2 : 0;
+
+    if (set->grade >= COPPER_SET_CONTRADICTORY)
+        return 90 + set->grade;
+    if (set->dumps)
+        return 20;
+    if (copper_set_is_snapshot(set->tag))
+        return 4 + half;
+    return (set->tag == COPPER_TAG_PRE_RESET ? 10 : set->tag) + half;
 }
 
 static bool is_better(const struct copper_set *a, const struct copper_set *b)
 {
-    unsigned x = rank_of_tag(a), y = rank_of_tag(b);
+    unsigned x = score(a), y = score(b);
 
-    if (a->grade != b->grade)
-        return a->grade < b->grade;
     return x != y ? x < y : operations(a) > operations(b);
 }
 
