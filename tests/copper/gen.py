@@ -4,6 +4,8 @@ gen.py small DIR                two ranks with everything: dashes in host names,
                                 odd paths, tables, logs, an address book
 gen.py overview2 DIR            the totals that Copper's documents print for two
 gen.py overview4 DIR            and for four ranks
+gen.py tree DIR                 40 ranks in four levels; the root takes ten times as
+                                long as a leaf by nature, n33 four times
 gen.py many DIR RANKS PATHS     full tables of PATHS paths a rank
 """
 import os
@@ -172,6 +174,20 @@ def overview4(root):
                          (stores, serves, 0, 0), tag)
 
 
+def tree(root):
+    """Fan-out 3, as Copper's for 32 to 121 nodes: 1, 3, 9 and 27 ranks."""
+    for rank in range(40):
+        level = (rank > 0) + (rank > 3) + (rank > 12)
+        us = (5000, 2000, 1000, 500)[level] + rank % 5 * 7
+        us = 2000 if rank == 33 else us
+        ops = {"getattr": (1000, 990, 0, 10, 1000 * us),
+               "read": (100, 90, 10, 0, 50000 + rank % 3 * 100),
+               "init": (1, 0, 0, 0, 3000000 + rank % 7 * 1000)}
+        write_counts(root, f"n{rank}", 500 + rank, ops, (5, 5, 90 * (rank == 0), 0))
+    write(f"{root}/logs/copper_address_book.txt",
+          "".join(f"n{r} cxi://{r:#x}\n" for r in range(40)))
+
+
 def many(root, ranks, paths):
     folder = ENV + "/lib/python3.12/site-packages/package"
     rows = {"metadata": [(f"{folder}{i % 97}/module_{i}.py", 3 + i % 5, 0, 0)
@@ -190,7 +206,7 @@ def many(root, ranks, paths):
 def main():
     kind, root, *numbers = sys.argv[1:]
     {"small": small, "overview2": overview2, "overview4": overview4,
-     "many": many}[kind](root, *map(int, numbers))
+     "tree": tree, "many": many}[kind](root, *map(int, numbers))
 
 
 if __name__ == "__main__":
