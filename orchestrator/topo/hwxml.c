@@ -1,0 +1,351 @@
+/* hwxml.c - the objects of a topology that hwloc has exported as XML. */
+#include "orchestrator/topo/hwxml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/hwxml_parts.h"
+
+/* The stack while reading: the kept object that an element is, or lies in. */
+struct reader {
+    struct hwxml *xml;
+    struct xmlscan scan;
+    int inside[XMLSCAN_MAX_DEPTH + 1];
+    size_t object_room, info_room;
+    bool has_topology;
+};
+
+void hwxml_destroy(struct hwxml *xml)
+{
+    if (!xml)
+        return;
+    free(xml->text);
+    free(xml->objects);
+    free(xml->infos);
+    free(xml->matrix.value);
+    free(xml);
+}
+
+static const char *info_of(const struct hwxml *xml, int first, const char *name)
+{
+    for (int i = first; i >= 0; i = xml->infos[i].next)
+        if (strcmp(xml->infos[i].name, name) == 0)
+            return xml->infos[i].value;
+    return NULL;
+}
+
+const char *hwxml_info(const struct hwxml *xml, int object, const char *name)
+{
+    return info_of(xml, xml->objects[object].first_info, name);
+}
+
+const char *hwxml_machine_info(const struct hwxml *xml, const char *name)
+{
+    const char *value = hwxml_info(xml, 0, name);
+
+    return value ? value : info_of(xml, xml->root_info, name);
+}
+
+const char *hwxml_number(const char *text, unsigned base, uint64_t max,
+                         uint64_t *out)
+{
+    uint64_t value = 0;
+    const char *c = text;
+
+    for (;; c++) {
+        int digit = *c >= '0' && *c <= '9'   ? *c - '0'
+                    : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
+                    : *c >= 'A' && *c <= 'F' ? *c - 'A' + 10
+                                             : 99;
+
+        if (digit >= (int) base)
+            break;
+        if (value > (max - (unsigned) digit) / base)
+            return NULL;
+        value = value * base + (unsigned) digit;
+    }
+    *out = value;
+    return c == text ? NULL : c;
+}
+
+/* A number that ends where `after` says: the character there, then behind. */
+static const char *part(const char *text, uint64_t max, char after,
+                        uint64_t *out)
+{
+    const char *c = text ? hwxml_number(text, 16, max, out) : NULL;
+
+    if (!c || *c != after)
+        return NULL;
+    return after ? c + 1 : c;
+}
+
+/* "0000:1b:00.0" */
+static bool read_busid(const char *text, struct hwxml_pci *pci)
+{
+    uint64_t domain, bus, dev, func;
+
+    text = part(text, UINT32_MAX, ':', &domain);
+    text = part(text, 0xff, ':', &bus);
+    text = part(text, 0x1f, '.', &dev);
+    text = part(text, 7, '\0', &func);
+    if (!text)
+        return false;
+    pci->domain = (uint32_t) domain;
+    pci->bus = (uint8_t) bus;
+    pci->dev = (uint8_t) dev;
+    pci->func = (uint8_t) func;
+    return true;
+}
+
+/* "0302 [10de:2330] [10de:16c1] a1" */
+static bool read_pci_type(const char *text, struct hwxml_pci *pci)
+{
+    uint64_t class_id, vendor, device;
+
+    text = part(text, 0xffff, ' ', &class_id);
+    if (!text || *text++ != '[')
+        return false;
+    text = part(text, 0xffff, ':', &vendor);
+    text = part(text, 0xffff, ']', &device);
+    if (!text)
+        return false;
+    pci->class_id = (uint16_t) class_id;
+    pci->vendor = (uint16_t) vendor;
+    pci->device = (uint16_t) device;
+    return true;
+}
+
+/* How many nodes a bitmap "0x00000003,,0x1" has; an infinite one has many. */
+static unsigned weigh(const char *bitmap)
+{
+    unsigned weight = 0;
+
+    if (strstr(bitmap, "0xf...f"))
+        return 1000;
+    for (const char *c = bitmap; *c; c++) {
+        uint64_t digit;
+        char one[2] = {*c, '\0'};
+
+        if (c[0] == '0' && c[1] == 'x')
+            c++;
+        else if (hwxml_number(one, 16, 15, &digit))
+            weight += (unsigned) __builtin_popcountll(digit);
+    }
+    return weight;
+}
+
+/* hwloc 1 and 2 number the types, 3 has a set of bits. */
+static unsigned os_kinds(int version, uint64_t type)
+{
+    static const unsigned by_number[] = {
+        0, HWXML_OS_GPU,   HWXML_OS_NETWORK, HWXML_OS_OPENFABRICS,
+        0, HWXML_OS_COPROC};
+
+    if (version < 3)
+        return type < sizeof(by_number) / sizeof(*by_number) ? by_number[type]
+                                                             : 0;
+    return (type & 4 ? HWXML_OS_GPU : 0) | (type & 8 ? HWXML_OS_COPROC : 0) |
+           (type & 16 ? HWXML_OS_NETWORK : 0) |
+           (type & 32 ? HWXML_OS_OPENFABRICS : 0);
+}
+
+/* What is only counted: it holds no I/O object. */
+static bool is_small(struct hwxml *xml, const char *type)
+{
+    static const char *const small[] = {"Core",     "Cache",    "L1Cache",
+                                        "L2Cache",  "L1iCache", "L2iCache",
+                                        "L3iCache", "MemCache", "Misc"};
+
+    if (strcmp(type, "PU") == 0) {
+        xml->n_pus++;
+        return true;
+    }
+    if (strcmp(type, "NUMANode") == 0) {
+        xml->n_numa++;
+        return xml->version > 1; /* a leaf beside the tree since 2.0 */
+    }
+    for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++)
+        if (strcmp(type, small[i]) == 0)
+            return true;
+    return false;
+}
+
+static void read_type(struct reader *r, struct hwxml_object *object)
+{
+    const char *bridge = xmlscan_attr(&r->scan, "bridge_type");
+    const char *kind = xmlscan_attr(&r->scan, "osdev_type");
+    uint64_t n;
+
+    if (strcmp(object->type_name, "Bridge") == 0) {
+        object->type = HWXML_BRIDGE;
+        object->host_bridge = !bridge || bridge[0] == '0';
+    } else if (strcmp(object->type_name, "PCIDev") == 0) {
+        object->type = HWXML_PCI;
+    } else if (strcmp(object->type_name, "OSDev") == 0) {
+        object->type = HWXML_OS;
+        if (kind && hwxml_number(kind, 10, 1 << 16, &n))
+            object->os_kinds = os_kinds(r->xml->version, n);
+    }
+}
+
+static const char *attr_or_empty(const struct xmlscan *scan, const char *name)
+{
+    const char *value = xmlscan_attr(scan, name);
+
+    return value ? value : "";
+}
+
+static int read_object(struct reader *r, const char *type, int parent,
+                       struct jp_error *err)
+{
+    struct hwxml *xml = r->xml;
+    const char *busid = xmlscan_attr(&r->scan, "pci_busid");
+    const char *pci_type = xmlscan_attr(&r->scan, "pci_type");
+    const char *gp = xmlscan_attr(&r->scan, "gp_index");
+    struct hwxml_object o = {.parent = parent,
+                             .type_name = type,
+                             .name = attr_or_empty(&r->scan, "name"),
+                             .subtype = attr_or_empty(&r->scan, "subtype"),
+                             .nodeset = xmlscan_attr(&r->scan, "nodeset"),
+                             .first_info = -1};
+
+    if (xml->n_objects == HWXML_MAX_OBJECTS)
+        return error_set(err, "over %d objects", HWXML_MAX_OBJECTS);
+    if (xml->n_objects == r->object_room) {
+        size_t room = r->object_room * 2 + 64;
+        void *more = realloc(xml->objects, room * sizeof(*xml->objects));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        xml->objects = more;
+        r->object_room = room;
+    }
+    read_type(r, &o);
+    if (o.nodeset)
+        o.nodeset_weight = weigh(o.nodeset);
+    if (busid && pci_type)
+        o.has_pci = read_busid(busid, &o.pci) &&
+                    read_pci_type(pci_type, &o.pci);
+    if (o.type == HWXML_PCI && !o.has_pci)
+        return error_set(err, "a PCIDev without a bus id and type that can be "
+                              "read");
+    if (gp && !hwxml_number(gp, 10, UINT64_MAX, &o.gp_index))
+        return error_set(err, "a bad gp_index");
+    xml->objects[xml->n_objects] = o;
+    return (int) xml->n_objects++;
+}
+
+static int add_info(struct reader *r, int object, struct jp_error *err)
+{
+    struct hwxml *xml = r->xml;
+    int *first = object >= 0 ? &xml->objects[object].first_info
+                             : &xml->root_info;
+    struct hwxml_info info = {xmlscan_attr(&r->scan, "name"),
+                              xmlscan_attr(&r->scan, "value"), *first};
+
+    if (!info.name || !info.value)
+        return 0;
+    if (xml->n_infos == HWXML_MAX_INFOS)
+        return error_set(err, "over %d infos", HWXML_MAX_INFOS);
+    if (xml->n_infos == r->info_room) {
+        size_t room = r->info_room * 2 + 64;
+        void *more = realloc(xml->infos, room * sizeof(*xml->infos));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        xml->infos = more;
+        r->info_room = room;
+    }
+    xml->infos[xml->n_infos] = info;
+    *first = (int) xml->n_infos++;
+    return 0;
+}
+
+static int read_topology(struct reader *r, struct jp_error *err)
+{
+    const char *version = xmlscan_attr(&r->scan, "version");
+    uint64_t major = 1;
+
+    if (strcmp(r->scan.name, "topology") != 0)
+        return error_set(err, "the outermost element is not a topology");
+    if (version &&
+        (!hwxml_number(version, 10, 1000, &major) || major < 1 || major > 3))
+        return error_set(err, "a topology of version \"%s\", not 1 to 3",
+                         version);
+    r->xml->version = (int) major;
+    r->has_topology = true;
+    return 0;
+}
+
+/* An element opens below another; `inside` is what that one lies in. */
+static int read_element(struct reader *r, int inside, struct jp_error *err)
+{
+    const char *type;
+    int *here = &r->inside[r->scan.depth];
+
+    *here = inside;
+    if (!r->has_topology)
+        return read_topology(r, err);
+    if (strcmp(r->scan.name, "object") == 0) {
+        type = xmlscan_attr(&r->scan, "type");
+        if (!type)
+            return error_set(err, "an object without a type");
+        if (inside < 0 && r->xml->n_objects)
+            return error_set(err, "a second root object");
+        if (inside < 0 || !is_small(r->xml, type))
+            *here = read_object(r, type, inside, err);
+        return *here < 0 ? -1 : 0;
+    }
+    if (strcmp(r->scan.name, "info") == 0)
+        return add_info(r, inside, err);
+    if (strncmp(r->scan.name, "distances2", 10) == 0)
+        return hwxml_read_matrix(r->xml, &r->scan, err);
+    return 0;
+}
+
+static int read_all(struct reader *r, struct jp_error *err)
+{
+    enum xmlscan_event event;
+    struct jp_error why = {""};
+
+    r->inside[0] = -1;
+    while ((event = xmlscan_next(&r->scan, &why)) > XMLSCAN_END)
+        if (event == XMLSCAN_OPEN &&
+            read_element(r, r->inside[r->scan.depth - 1], &why) < 0)
+            return error_set(err, "line %u: %s", xmlscan_line(&r->scan),
+                             why.text);
+    if (event == XMLSCAN_ERROR)
+        return error_set(err, "line %u: %s", xmlscan_line(&r->scan), why.text);
+    if (!r->xml->n_objects)
+        return error_set(err, "no objects");
+    return 0;
+}
+
+struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err)
+{
+    struct reader *r = calloc(1, sizeof(*r));
+    struct hwxml *xml = calloc(1, sizeof(*xml));
+
+    if (!r || !xml) {
+        error_set(err, "out of memory");
+        free(text);
+        free(xml);
+        free(r);
+        return NULL;
+    }
+    r->xml = xml;
+    xml->text = text;
+    xml->root_info = -1;
+    xmlscan_init(&r->scan, text, len);
+    if (memchr(text, '\0', len) || len > HWXML_MAX_BYTES) {
+        error_set(err, len > HWXML_MAX_BYTES ? "too large for a topology"
+                                             : "not XML: it holds a NUL");
+        hwxml_destroy(xml);
+        xml = NULL;
+    } else if (read_all(r, err) < 0) {
+        hwxml_destroy(xml);
+        xml = NULL;
+    }
+    free(r);
+    return xml;
+}

@@ -1,0 +1,97 @@
+/* hwxml.h - the objects of a topology that hwloc has exported as XML.
+ *
+ * Reads the formats of hwloc 1.x, 2.x and 3.x itself, so that a record of any
+ * node is the same to any jobprof: hwloc 2 refuses what 3 writes, drops NVLink
+ * with the default filters, and its importer is not made for hostile input.
+ * Kept are the objects that can hold an I/O object or are one; cores, caches,
+ * memory and threads are only counted. Every length, number and index is
+ * checked; the caps stand below. Format: hwloc's hwloc2.dtd and
+ * topology-xml.c.
+ */
+#ifndef JP_TOPO_HWXML_H
+#define JP_TOPO_HWXML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define HWXML_MAX_BYTES (64u << 20)
+#define HWXML_MAX_OBJECTS 65536 /* kept ones */
+#define HWXML_MAX_INFOS 65536
+#define HWXML_MAX_MATRIX 256 /* objects of an NVLink matrix */
+
+enum hwxml_type {
+    HWXML_OTHER, /* Machine, Package, Group, Die, NUMANode of 1.x, ... */
+    HWXML_BRIDGE,
+    HWXML_PCI,
+    HWXML_OS
+};
+
+/* What an OS device is; a set, as in hwloc 3. */
+enum {
+    HWXML_OS_GPU = 1,
+    HWXML_OS_COPROC = 2,
+    HWXML_OS_NETWORK = 4,
+    HWXML_OS_OPENFABRICS = 8
+};
+
+struct hwxml_pci {
+    uint32_t domain;
+    uint8_t bus, dev, func;
+    uint16_t class_id, vendor, device;
+};
+
+struct hwxml_info {
+    const char *name, *value;
+    int next; /* of the same object; -1 none */
+};
+
+struct hwxml_object {
+    enum hwxml_type type;
+    int parent; /* index; -1: the root. Parents stand before children */
+    const char *type_name; /* "Package" */
+    const char *name;      /* OS devices; "" none */
+    const char *subtype;   /* "" none */
+    const char *nodeset;   /* NUL-terminated bitmap; NULL none */
+    unsigned nodeset_weight;
+    bool host_bridge, has_pci;
+    unsigned os_kinds;
+    struct hwxml_pci pci; /* has_pci: of a PCI device or a bridge's upstream */
+    uint64_t gp_index;
+    int first_info; /* index into infos; -1 none */
+};
+
+/* NVLinkBandwidth, MB/s one way; rows and columns are objects. */
+struct hwxml_matrix {
+    size_t n;
+    int object[HWXML_MAX_MATRIX]; /* index; -1: an object that is not kept */
+    uint64_t *value;              /* n * n, row by row */
+    bool by_user;                 /* added by somebody, not found by hwloc */
+};
+
+struct hwxml {
+    char *text; /* what all strings point into */
+    struct hwxml_object *objects;
+    size_t n_objects;
+    struct hwxml_info *infos;
+    size_t n_infos;
+    unsigned n_numa, n_pus;
+    int version;     /* 1, 2 or 3 */
+    bool has_matrix; /* of more than one object */
+    struct hwxml_matrix matrix;
+    int root_info; /* infos outside of objects (3.x); -1 none */
+};
+
+/* Takes text over (malloc'ed, text[len] is NUL), also on failure. NULL: not a
+ * topology; the error has the line. */
+struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err);
+void hwxml_destroy(struct hwxml *xml);
+
+/* The value of an object's info, or NULL. */
+const char *hwxml_info(const struct hwxml *xml, int object, const char *name);
+/* The machine's: of the root object, or beside it. */
+const char *hwxml_machine_info(const struct hwxml *xml, const char *name);
+
+#endif

@@ -1,0 +1,409 @@
+/* label_fabric.c - what the ranks inside NVLink domains reach each other by. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "orchestrator/topo/label_parts.h"
+
+/* All pairs of some GPUs of one node. */
+struct pairs {
+    unsigned n, switched, direct, bridged, apart, unknown;
+    enum topo_level worst; /* of those without NVLink */
+    int worst_a, worst_b;
+    uint64_t least_mbs; /* of those with NVLink */
+    bool mig;
+    const char *through_host; /* why no GPU reaches another by itself */
+};
+
+/* A domain's answer. */
+struct answer {
+    enum jp_fabric fabric;
+    enum jp_evidence evidence;
+    struct pairs pairs;
+    const struct jp_label_node *node;
+    const char *missing; /* why it is unknown */
+};
+
+static bool has(uint64_t gpus, size_t i)
+{
+    return gpus >> i & 1;
+}
+
+/* A pair without links of its own, next to a GPU that has links to both. */
+static bool is_bridged(const struct topo *topo, uint64_t gpus, size_t a,
+                       size_t b)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (has(gpus, i) && topo_nvlink(topo, a, i) == TOPO_NV_DIRECT &&
+            topo_nvlink(topo, i, b) == TOPO_NV_DIRECT)
+            return true;
+    return false;
+}
+
+static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
+                      size_t b, struct pairs *pairs)
+{
+    enum topo_level level = topo_level(topo, a, b);
+
+    if (pairs->through_host && level < TOPO_PHB)
+        level = TOPO_PHB;
+    if (pairs->worst_a < 0 || level > pairs->worst) {
+        pairs->worst = level;
+        pairs->worst_a = (int) a;
+        pairs->worst_b = (int) b;
+    }
+    pairs->apart++;
+    pairs->bridged += !pairs->through_host && is_bridged(topo, gpus, a, b);
+    pairs->mig |= topo->gpus[a].mig || topo->gpus[b].mig;
+}
+
+static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
+                     struct pairs *pairs)
+{
+    enum topo_nvlink link = pairs->through_host ? TOPO_NV_NO
+                                                : topo_nvlink(topo, a, b);
+    uint64_t mbs = topo_nvlink_mbs(topo, a, b);
+
+    pairs->n++;
+    pairs->switched += link == TOPO_NV_SWITCH;
+    pairs->direct += link == TOPO_NV_DIRECT;
+    pairs->unknown += link == TOPO_NV_UNKNOWN;
+    if (link == TOPO_NV_NO)
+        add_apart(topo, gpus, a, b, pairs);
+    else if (link != TOPO_NV_UNKNOWN &&
+             (!pairs->least_mbs || mbs < pairs->least_mbs))
+        pairs->least_mbs = mbs;
+}
+
+static struct pairs look(const struct topo *topo, uint64_t gpus,
+                         const char *through_host)
+{
+    struct pairs pairs = {
+        .worst_a = -1, .worst_b = -1, .through_host = through_host};
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        for (size_t k = i + 1; has(gpus, i) && k < topo->n_gpus; k++)
+            if (has(gpus, k))
+                add_pair(topo, gpus, i, k, &pairs);
+    return pairs;
+}
+
+static enum jp_fabric by_level(enum topo_level level)
+{
+    switch (level) {
+    case TOPO_PIX:
+    case TOPO_PXB:
+        return JP_FABRIC_PCIE;
+    case TOPO_PHB:
+    case TOPO_NODE:
+        return JP_FABRIC_PCIE_HOST;
+    case TOPO_SYS:
+        return JP_FABRIC_PCIE_NUMA;
+    default:
+        return JP_FABRIC_UNKNOWN;
+    }
+}
+
+static enum jp_fabric judge(const struct pairs *pairs)
+{
+    if (!pairs->n)
+        return JP_FABRIC_SAME_GPU;
+    if (pairs->unknown)
+        return JP_FABRIC_UNKNOWN;
+    if (pairs->apart == pairs->n)
+        return by_level(pairs->worst);
+    if (pairs->apart)
+        return JP_FABRIC_NVLINK_PARTIAL;
+    return pairs->direct ? JP_FABRIC_NVLINK_MESH : JP_FABRIC_NVSWITCH;
+}
+
+static const char *why_unknown(const struct topo *topo, uint64_t gpus,
+                               const struct pairs *pairs)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (has(gpus, i) && topo->gpus[i].vendor != TOPO_NVIDIA)
+            return "its GPUs are not NVIDIA's, and what joins them is not "
+                   "recorded";
+    if (pairs->unknown)
+        return "its GPUs may have NVLink, and no record tells their links";
+    return "where its GPUs hang on the PCI bus is not recorded (a virtual "
+           "machine, or a kernel that does not tell)";
+}
+
+static enum jp_evidence evidence_of(const struct topo *topo)
+{
+    switch (topo->links_from) {
+    case TOPO_FROM_NVML:
+        return JP_EVIDENCE_NVML;
+    case TOPO_FROM_HWLOC:
+        return JP_EVIDENCE_HWLOC;
+    default:
+        return JP_EVIDENCE_INFERRED;
+    }
+}
+
+/* NCCL takes shared memory for all pairs: its log or a variable says so. */
+static const char *through_host(const struct jp_label_comm *comm)
+{
+    const char *off = label_variable(comm, "NCCL_P2P_DISABLE");
+    const char *level = label_variable(comm, "NCCL_P2P_LEVEL");
+
+    if (comm->paths && (comm->paths->p2p || comm->paths->shm))
+        return comm->paths->p2p ? NULL : "NCCL's log names SHM";
+    if (off && *off && strcmp(off, "0") != 0)
+        return "NCCL_P2P_DISABLE is set";
+    if (level && (strcmp(level, "0") == 0 || strcasecmp(level, "LOC") == 0))
+        return "NCCL_P2P_LEVEL allows none";
+    return NULL;
+}
+
+static void judge_gpus(const struct groups *g, const struct topo *topo,
+                       uint64_t gpus, struct answer *answer)
+{
+    answer->pairs = look(topo, gpus, through_host(g->comm));
+    answer->fabric = judge(&answer->pairs);
+    answer->evidence = evidence_of(topo);
+    if (answer->pairs.through_host)
+        answer->evidence = g->comm->paths && g->comm->paths->shm
+                               ? JP_EVIDENCE_OBSERVED
+                               : JP_EVIDENCE_INFERRED;
+    if (answer->fabric == JP_FABRIC_SAME_GPU) /* by its bus id alone */
+        answer->evidence = JP_EVIDENCE_HWLOC;
+    if (answer->fabric == JP_FABRIC_UNKNOWN)
+        answer->missing = why_unknown(topo, gpus, &answer->pairs);
+    else if (topo->virtual_machine && answer->pairs.apart &&
+             answer->evidence > JP_EVIDENCE_INFERRED)
+        answer->evidence = JP_EVIDENCE_INFERRED;
+}
+
+/* Nobody knows which GPUs: the same answer for every choice will do. */
+static void judge_any(const struct groups *g, const struct topo *topo,
+                      uint32_t ranks, struct answer *answer)
+{
+    enum jp_fabric first = JP_FABRIC_UNKNOWN;
+
+    answer->missing = "which GPUs its ranks have is not recorded";
+    if (ranks > topo->n_gpus)
+        return;
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        for (size_t k = i + 1; k < topo->n_gpus; k++) {
+            enum jp_fabric fabric;
+
+            judge_gpus(g, topo, 1ull << i | 1ull << k, answer);
+            fabric = answer->fabric;
+            answer->fabric = JP_FABRIC_UNKNOWN;
+            if (first == JP_FABRIC_UNKNOWN)
+                first = fabric;
+            if (fabric == JP_FABRIC_UNKNOWN || fabric != first ||
+                topo->gpus[i].mig || topo->gpus[k].mig)
+                return;
+        }
+    }
+    judge_gpus(g, topo, ~0ull, answer);
+    answer->evidence = JP_EVIDENCE_INFERRED;
+}
+
+static void judge_domain(const struct groups *g, const struct domain *domain,
+                         struct answer *answer)
+{
+    const struct topo *topo = groups_topo(g, domain);
+    enum jp_evidence at_most;
+    uint64_t gpus;
+
+    *answer = (struct answer){.fabric = JP_FABRIC_UNKNOWN};
+    if (domain->node >= 0)
+        answer->node = &g->nodes[domain->node];
+    if (!topo) {
+        answer->missing = answer->node && answer->node->why
+                              ? answer->node->why
+                              : "no record says which node it is";
+        return;
+    }
+    if (!topo->n_gpus) {
+        answer->missing = topo->has_pci ? "its topology shows no GPU"
+                                        : "its topology was recorded without "
+                                          "PCI devices";
+        return;
+    }
+    gpus = groups_gpus(g, domain, &at_most);
+    if (!gpus) {
+        judge_any(g, topo, domain->ranks, answer);
+        return;
+    }
+    judge_gpus(g, topo, gpus, answer);
+    if (at_most == JP_EVIDENCE_ASSUMED) { /* better: whatever the order */
+        struct answer any = {.fabric = JP_FABRIC_UNKNOWN};
+
+        judge_any(g, topo, domain->ranks, &any);
+        if (any.fabric == answer->fabric)
+            at_most = JP_EVIDENCE_INFERRED;
+    }
+    if (answer->evidence > at_most)
+        answer->evidence = at_most;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static const char *name_of(const struct answer *a)
+{
+    return a->node && a->node->name && *a->node->name ? a->node->name
+                                                      : "a node";
+}
+
+/* ", 450 GB/s each way"; "" where nobody told a speed. */
+static const char *speed(uint64_t mbs, char *buf, size_t size)
+{
+    snprintf(buf, size, ", %.4g GB/s each way", (double) mbs / 1000);
+    return mbs < 1000 ? "" : buf;
+}
+
+static void explain_nvlink(const struct answer *a, struct verdict_of *out)
+{
+    const struct pairs *p = &a->pairs;
+    char gbs[48];
+
+    if (a->fabric == JP_FABRIC_NVSWITCH)
+        snprintf(out->clause, sizeof(out->clause),
+                 "all %u pair%s of GPUs are joined by NVSwitch%s%s", p->n,
+                 plural(p->n), speed(p->least_mbs, gbs, sizeof(gbs)),
+                 a->node->topo->links_from == TOPO_INFERRED
+                     ? a->node->topo->n_switches
+                           ? " (NVSwitches are on the PCI bus)"
+                           : " (more bandwidth than direct links have)"
+                     : "");
+    else if (a->fabric == JP_FABRIC_NVLINK_MESH)
+        snprintf(out->clause, sizeof(out->clause),
+                 "all %u pair%s of GPUs have NVLinks of their own%s", p->n,
+                 plural(p->n), speed(p->least_mbs, gbs, sizeof(gbs)));
+    else
+        snprintf(out->clause, sizeof(out->clause),
+                 "%u of %u pairs of GPUs have no NVLink (GPU%d-GPU%d: %s; %u "
+                 "of them through one GPU between)",
+                 p->apart, p->n, p->worst_a, p->worst_b,
+                 topo_level_word[p->worst], p->bridged);
+}
+
+static void explain_pcie(const struct answer *a, struct verdict_of *out)
+{
+    const struct pairs *p = &a->pairs;
+
+    snprintf(out->clause, sizeof(out->clause),
+             "%s%s; the farthest pair, GPU%d-GPU%d on %s, is %s%s",
+             p->through_host ? p->through_host : "no NVLink joins its GPUs",
+             p->through_host ? ", so it goes through the host's memory"
+             : p->mig        ? " (MIG devices have none)"
+                             : "",
+             p->worst_a, p->worst_b, name_of(a), topo_level_word[p->worst],
+             a->node->topo->virtual_machine
+                 ? ", in the PCI tree that a hypervisor shows"
+                 : "");
+}
+
+static void explain(const struct answer *a, size_t domains,
+                    struct verdict_of *out)
+{
+    size_t at;
+
+    switch (a->fabric) {
+    case JP_FABRIC_SAME_GPU:
+        snprintf(out->clause, sizeof(out->clause),
+                 "its ranks share one GPU a node");
+        break;
+    case JP_FABRIC_NVSWITCH:
+    case JP_FABRIC_NVLINK_MESH:
+    case JP_FABRIC_NVLINK_PARTIAL:
+        explain_nvlink(a, out);
+        break;
+    case JP_FABRIC_UNKNOWN:
+        snprintf(out->clause, sizeof(out->clause), "unknown on %s: %s",
+                 name_of(a), a->missing);
+        break;
+    default:
+        explain_pcie(a, out);
+        break;
+    }
+    at = strlen(out->clause);
+    if (domains > 1)
+        snprintf(out->clause + at, sizeof(out->clause) - at,
+                 ", the worst of %zu domains", domains);
+}
+
+/* The worst domain decides; where fabrics are equal, the weaker evidence. One
+ * that is not known leaves no answer but the worst there is. */
+static bool is_worse(const struct answer *a, const struct answer *than)
+{
+    if (a->fabric == than->fabric)
+        return a->evidence < than->evidence;
+    if (a->fabric == JP_FABRIC_UNKNOWN || than->fabric == JP_FABRIC_UNKNOWN)
+        return a->fabric == JP_FABRIC_UNKNOWN
+                   ? than->fabric != JP_FABRIC_PCIE_NUMA
+                   : a->fabric == JP_FABRIC_PCIE_NUMA;
+    return a->fabric > than->fabric;
+}
+
+static void judge_domains(const struct groups *g, struct verdict_of *out)
+{
+    struct answer worst = {.fabric = JP_FABRIC_NONE};
+    size_t judged = 0;
+
+    for (size_t i = 0; i < g->n_domains; i++) {
+        struct answer a;
+
+        if (g->domains[i].ranks < 2)
+            continue;
+        judge_domain(g, &g->domains[i], &a);
+        if (!judged++ || is_worse(&a, &worst))
+            worst = a;
+    }
+    if (!judged) {
+        snprintf(out->clause, sizeof(out->clause),
+                 "every rank is on a host of its own");
+        return;
+    }
+    out->word = (int) worst.fabric;
+    out->evidence = worst.fabric == JP_FABRIC_UNKNOWN ? JP_EVIDENCE_NONE
+                                                      : worst.evidence;
+    explain(&worst, judged, out);
+}
+
+/* The cliques are NCCL's nodes: the fabric reaches across hosts. */
+static void judge_mnnvl(const struct groups *g, struct verdict_of *out)
+{
+    const struct topo *topo = groups_topo(g, &g->domains[0]);
+    bool sure = true;
+
+    for (size_t i = 0; i < g->n_domains; i++)
+        sure &= !g->domains[i].unsure;
+    out->word = JP_FABRIC_MNNVL;
+    out->evidence = !sure ? JP_EVIDENCE_ASSUMED
+                    : topo && topo->links_from == TOPO_FROM_NVML
+                        ? JP_EVIDENCE_NVML
+                        : JP_EVIDENCE_HWLOC;
+    snprintf(out->clause, sizeof(out->clause),
+             "the GPUs of its %" PRIu32 " hosts have joined %zu NVLink "
+             "clique%s by the fabric's own word, as many as NCCL counts nodes",
+             g->hosts, g->n_domains, plural(g->n_domains));
+}
+
+void label_fabric(const struct groups *g, struct verdict_of *out)
+{
+    *out = (struct verdict_of){.word = JP_FABRIC_NONE};
+    if (g->comm->n_ranks == 1)
+        snprintf(out->clause, sizeof(out->clause), "it has one rank");
+    else if (g->comm->nnodes == g->comm->n_ranks && !g->comm->guessed)
+        snprintf(out->clause, sizeof(out->clause),
+                 "no two ranks share an NVLink domain");
+    else if (!g->usable) {
+        out->word = JP_FABRIC_UNKNOWN;
+        snprintf(out->clause, sizeof(out->clause), "fabric unknown: %s",
+                 g->problem);
+    } else if (g->mnnvl)
+        judge_mnnvl(g, out);
+    else
+        judge_domains(g, out);
+}

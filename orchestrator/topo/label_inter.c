@@ -1,0 +1,247 @@
+/* label_inter.c - what carries a communicator's data between NVLink domains. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "orchestrator/topo/label_parts.h"
+
+/* The network that one rank uses, by its node's topology. */
+struct nic {
+    enum jp_inter inter;
+    const struct topo_hca *hca;
+    const char *missing; /* why it is unknown */
+    const char *node;
+    bool any_gpu; /* whichever GPU it has */
+};
+
+static enum jp_inter inter_of(enum topo_net net)
+{
+    static const enum jp_inter of[TOPO_N_NETS] = {
+        [TOPO_NET_IB] = JP_INTER_IB,
+        [TOPO_NET_ROCE] = JP_INTER_ROCE,
+        [TOPO_NET_EFA] = JP_INTER_EFA,
+        [TOPO_NET_SLINGSHOT] = JP_INTER_SLINGSHOT,
+        [TOPO_NET_OTHER] = JP_INTER_UNKNOWN};
+
+    return of[net];
+}
+
+static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
+{
+    int hca = topo->near[gpu].hca;
+
+    if (hca < 0) {
+        nic->inter = JP_INTER_TCP;
+        return;
+    }
+    nic->hca = &topo->hcas[hca];
+    nic->inter = inter_of(nic->hca->net);
+    if (nic->inter == JP_INTER_UNKNOWN)
+        nic->missing = "its network adapter is of a kind without a label";
+}
+
+/* Of a rank whose GPU nobody knows: the answer that all GPUs give. */
+static void use_any(const struct topo *topo, struct nic *nic)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        struct nic other = *nic;
+
+        use_gpu(topo, i, &other);
+        if (i && other.inter != nic->inter) {
+            nic->inter = JP_INTER_UNKNOWN;
+            nic->missing = "which GPUs, so which adapters, its ranks have is "
+                           "not recorded";
+            return;
+        }
+        *nic = other;
+    }
+    nic->any_gpu = true;
+}
+
+static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
+{
+    const struct jp_label_node *node = r->node >= 0 ? &g->nodes[r->node] : NULL;
+    const struct topo *topo = node ? node->topo : NULL;
+    struct nic nic = {.inter = JP_INTER_UNKNOWN,
+                      .node = node && node->name ? node->name : "a node"};
+
+    if (!topo)
+        nic.missing = node && node->why ? node->why
+                                        : "no record says which node it is";
+    else if (!topo->has_pci)
+        nic.missing = "its topology was recorded without PCI devices";
+    else if (!topo->n_gpus)
+        nic.missing = "its topology shows no GPU";
+    else if (r->gpu >= 0 && (size_t) r->gpu < topo->n_gpus)
+        use_gpu(topo, (size_t) r->gpu, &nic);
+    else
+        use_any(topo, &nic);
+    return nic;
+}
+
+static void unknown(const struct nic *nic, struct verdict_of *out)
+{
+    out->word = JP_INTER_UNKNOWN;
+    out->evidence = JP_EVIDENCE_NONE;
+    snprintf(out->clause, sizeof(out->clause), "network unknown on %s: %s",
+             nic->node, nic->missing);
+}
+
+static void explain(const struct nic *nic, struct verdict_of *out)
+{
+    if (nic->inter == JP_INTER_TCP)
+        snprintf(out->clause, sizeof(out->clause),
+                 "%s has no adapter with an active port, so NCCL takes sockets",
+                 nic->node);
+    else
+        snprintf(out->clause, sizeof(out->clause),
+                 "every rank's nearest adapter with an active port is %s (%s "
+                 "on %s%s)%s",
+                 label_inter_word[nic->inter], nic->hca->name, nic->node,
+                 nic->hca->port == TOPO_PORT_UNKNOWN
+                     ? ", its port's state not recorded"
+                     : "",
+                 nic->inter == JP_INTER_EFA || nic->inter == JP_INTER_SLINGSHOT
+                     ? ", which NCCL reaches by a network plugin only"
+                     : "");
+}
+
+/* EFA and Slingshot need a plugin, sockets are what is left: nobody told. */
+static enum jp_evidence evidence_of(const struct nic *nic, bool assumed)
+{
+    if (assumed)
+        return JP_EVIDENCE_ASSUMED;
+    if (nic->any_gpu || nic->inter == JP_INTER_TCP ||
+        nic->inter == JP_INTER_EFA || nic->inter == JP_INTER_SLINGSHOT ||
+        nic->hca->port == TOPO_PORT_UNKNOWN)
+        return JP_EVIDENCE_INFERRED;
+    return JP_EVIDENCE_HWLOC;
+}
+
+/* All ranks use one kind of network, or it is unknown. NCCL agrees on one
+ * plugin, so one node without adapters makes all of it sockets. */
+static void by_topology(const struct groups *g, struct verdict_of *out)
+{
+    struct nic first = {.inter = JP_INTER_NONE};
+    bool assumed = false;
+
+    for (size_t i = 0; i < g->comm->n; i++) {
+        const struct jp_label_rank *rank = &g->comm->ranks[i];
+        struct nic nic = nic_of(g, rank);
+
+        if (nic.inter == JP_INTER_UNKNOWN) {
+            unknown(&nic, out);
+            return;
+        }
+        assumed |= rank->gpu >= 0 && !rank->sure;
+        if (first.inter == JP_INTER_NONE || nic.inter == JP_INTER_TCP)
+            first = nic;
+        else if (first.inter != JP_INTER_TCP && nic.inter != first.inter) {
+            nic.missing = "its nearest adapter is of another kind than on "
+                          "other nodes";
+            unknown(&nic, out);
+            return;
+        }
+    }
+    if (first.inter == JP_INTER_NONE) {
+        out->word = JP_INTER_UNKNOWN;
+        snprintf(out->clause, sizeof(out->clause),
+                 "network unknown: no rank left a record");
+        return;
+    }
+    out->word = (int) first.inter;
+    out->evidence = evidence_of(&first, assumed);
+    explain(&first, out);
+}
+
+const char *label_variable(const struct jp_label_comm *comm, const char *name)
+{
+    for (size_t i = 0; i < comm->n_variables; i++)
+        if (strcmp(comm->variables[i].name, name) == 0)
+            return comm->variables[i].value;
+    return NULL;
+}
+
+/* The kind of the one adapter that the log names, on any node. */
+static enum jp_inter named_device(const struct groups *g, const char *name)
+{
+    for (size_t i = 0; i < g->comm->n; i++) {
+        int node = g->comm->ranks[i].node;
+        const struct topo *topo = node >= 0 ? g->nodes[node].topo : NULL;
+
+        for (size_t k = 0; topo && k < topo->n_hcas; k++)
+            if (strcmp(topo->hcas[k].name, name) == 0)
+                return inter_of(topo->hcas[k].net);
+    }
+    return JP_INTER_UNKNOWN;
+}
+
+/* What NCCL's log says: NET/IB is InfiniBand and RoCE alike, a plugin is EFA's
+ * or Slingshot's as the hardware is. */
+static bool by_log(const struct groups *g, struct verdict_of *out)
+{
+    const struct jp_label_paths *p = g->comm->paths;
+    struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
+    const char *net = "NET/Socket";
+
+    if (!p || !(p->net_ib || p->net_socket || p->net_plugin))
+        return false;
+    if (p->net_socket && !p->net_ib && !p->net_plugin) {
+        guess.word = JP_INTER_TCP;
+    } else {
+        net = p->net_ib ? "NET/IB" : "a network plugin";
+        by_topology(g, &guess);
+        if (*p->device && named_device(g, p->device) != JP_INTER_UNKNOWN)
+            guess.word = (int) named_device(g, p->device);
+        if (guess.word == JP_INTER_TCP || guess.word == JP_INTER_UNKNOWN)
+            return false;
+    }
+    out->word = guess.word;
+    out->evidence = JP_EVIDENCE_OBSERVED;
+    snprintf(out->clause, sizeof(out->clause),
+             "NCCL's log names %s on %" PRIu64 " channels%s%s", net,
+             p->net_ib + p->net_socket + p->net_plugin, *p->device ? ", " : "",
+             p->device);
+    return true;
+}
+
+/* Variables that leave nothing but sockets. */
+static bool by_variables(const struct groups *g, struct verdict_of *out)
+{
+    const char *net = label_variable(g->comm, "NCCL_NET");
+    const char *no_ib = label_variable(g->comm, "NCCL_IB_DISABLE");
+    bool socket = net && strcasecmp(net, "Socket") == 0;
+
+    if (!socket && !(no_ib && strcmp(no_ib, "0") != 0 && !net))
+        return false;
+    out->word = JP_INTER_TCP;
+    out->evidence = JP_EVIDENCE_INFERRED;
+    snprintf(out->clause, sizeof(out->clause), "%s leaves NCCL sockets",
+             socket ? "NCCL_NET=Socket" : "NCCL_IB_DISABLE");
+    return true;
+}
+
+void label_inter(const struct groups *g, struct verdict_of *out)
+{
+    *out = (struct verdict_of){.word = JP_INTER_NONE};
+    if (g->comm->n_ranks == 1 ||
+        (g->comm->guessed ? g->hosts : g->comm->nnodes) <= 1) {
+        if (!g->comm->guessed || g->comm->n_ranks == 1 || g->usable)
+            return;
+        out->word = JP_INTER_UNKNOWN;
+        snprintf(out->clause, sizeof(out->clause), "network unknown: %s",
+                 g->problem);
+        return;
+    }
+    if (by_log(g, out) || by_variables(g, out))
+        return;
+    if (g->comm->n < g->comm->n_ranks) {
+        out->word = JP_INTER_UNKNOWN;
+        snprintf(out->clause, sizeof(out->clause),
+                 "network unknown: %zu of %" PRIu32 " ranks left a record",
+                 g->comm->n, g->comm->n_ranks);
+        return;
+    }
+    by_topology(g, out);
+}

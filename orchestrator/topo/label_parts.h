@@ -1,0 +1,84 @@
+/* label_parts.h - the steps of labelling one communicator.
+ */
+#ifndef JP_TOPO_LABEL_PARTS_H
+#define JP_TOPO_LABEL_PARTS_H
+
+#include "orchestrator/topo/label.h"
+
+/* The ranks of one NVLink domain as NCCL sees it ("node" in its words). */
+struct domain {
+    uint32_t ranks;
+    int node;          /* index of its first rank's node; -1 not known */
+    bool many_nodes;   /* MNNVL: its ranks are on several */
+    uint64_t gpus;     /* a bit for each GPU of the node */
+    bool twice;        /* two ranks on one GPU */
+    uint32_t unplaced; /* ranks whose GPU is not known */
+    uint32_t unsure;   /* ranks whose GPU is assumed */
+};
+
+/* How ranks fall into domains. */
+struct groups {
+    const struct jp_label_comm *comm;
+    const struct jp_label_node *nodes;
+    size_t n_nodes;
+    struct domain *domains;
+    size_t n_domains;
+    uint32_t *domain_of; /* of comm->ranks[i] */
+    uint32_t hosts;      /* machines, by boot id */
+    uint32_t names;      /* host names on them */
+    bool mnnvl;          /* domains are cliques of an NVLink fabric */
+    bool split;          /* one host, several names, as many domains */
+    uint32_t cliques;    /* of all ranks' GPUs; 0: not all told */
+    bool usable;         /* the domains are known */
+    char problem[240];   /* else why not */
+};
+
+/* -1 without memory. groups_fini frees. */
+int groups_make(struct groups *groups, const struct jp_label_comm *comm,
+                const struct jp_label_node *nodes, size_t n_nodes);
+void groups_fini(struct groups *groups);
+
+/* A part's answer: a word, its evidence, a clause for `why`. */
+struct verdict_of {
+    int word;
+    enum jp_evidence evidence;
+    char clause[320];
+};
+
+/* word: enum jp_fabric. */
+void label_fabric(const struct groups *groups, struct verdict_of *out);
+
+/* word: enum jp_inter. */
+void label_inter(const struct groups *groups, struct verdict_of *out);
+
+/* word: enum jp_rail. Only where inter is a kind of HCA. */
+void label_rail(const struct groups *groups, struct verdict_of *out);
+
+/* The worst rank's way to its HCA; "" not known. */
+const char *label_hca_path(const struct groups *groups);
+
+/* Adds all warnings. -1 without memory. */
+int label_warn(const struct groups *groups, struct jp_label *label);
+
+/* Adds one, about a node or (NULL) the communicator; the same text of another
+ * node is the same warning. */
+int label_warn_add(struct jp_label *label, enum jp_warning_kind kind,
+                   const char *node, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The GPUs that a domain may use, and what is known of the choice: the bits of
+ * the GPUs if they are known (or must be all of the node); 0: not known. */
+uint64_t groups_gpus(const struct groups *groups, const struct domain *domain,
+                     enum jp_evidence *at_most);
+
+const struct topo *groups_topo(const struct groups *groups,
+                               const struct domain *domain);
+
+/* The fabric info of a node's GPU; NULL: nobody asked. */
+const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
+                                        size_t gpu);
+
+/* The value of a variable of NCCL's that is set; NULL. */
+const char *label_variable(const struct jp_label_comm *comm, const char *name);
+
+#endif

@@ -1,0 +1,329 @@
+/* label_warn.c - what is odd about a communicator's medium. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/label_parts.h"
+
+const char *const label_warning_word[JP_N_WARNINGS] = {
+    "no-nvlink",  "hca-down",    "hca-far",    "hca-shared",
+    "cross-rail", "mnnvl-off",   "split-host", "forced-path",
+    "tcp",        "dead-nvlink", "odd-node"};
+
+/* The same thing, or a new one; NULL: no memory, or one too many. */
+static struct jp_warning *
+find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
+{
+    struct jp_warning *w;
+
+    for (size_t i = 0; i < label->n_warnings; i++)
+        if (label->warnings[i].kind == kind &&
+            strcmp(label->warnings[i].text, text) == 0)
+            return &label->warnings[i];
+    if (!label->warnings)
+        label->warnings = calloc(LABEL_MAX_WARNINGS, sizeof(*w));
+    if (!label->warnings)
+        return NULL;
+    if (label->n_warnings == LABEL_MAX_WARNINGS) {
+        label->warnings_left_out++;
+        return NULL;
+    }
+    w = &label->warnings[label->n_warnings++];
+    w->kind = kind;
+    snprintf(w->text, sizeof(w->text), "%s", text);
+    return w;
+}
+
+int label_warn_add(struct jp_label *label, enum jp_warning_kind kind,
+                   const char *node, const char *fmt, ...)
+{
+    struct jp_warning *w;
+    char text[sizeof(w->text)];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    w = find_or_add(label, kind, text);
+    if (!w)
+        return label->warnings ? 0 : -1;
+    if (node) {
+        if (w->n_nodes < LABEL_WHERE_NAMES)
+            w->node[w->n_nodes] = node;
+        w->n_nodes++;
+    }
+    return 0;
+}
+
+char *label_warning_text(const struct jp_warning *w, char *buf, size_t size)
+{
+    int n = snprintf(buf, size, "%s", w->text);
+
+    for (uint32_t i = 0; i < w->n_nodes && i < LABEL_WHERE_NAMES; i++)
+        if (n >= 0 && (size_t) n < size)
+            n += snprintf(buf + n, size - (size_t) n, "%s%s",
+                          i ? ", " : " (on ", w->node[i]);
+    if (w->n_nodes > LABEL_WHERE_NAMES && (size_t) n < size)
+        n += snprintf(buf + n, size - (size_t) n, " and %" PRIu32 " more",
+                      w->n_nodes - LABEL_WHERE_NAMES);
+    if (w->n_nodes && (size_t) n < size)
+        snprintf(buf + n, size - (size_t) n, ")");
+    return buf;
+}
+
+/* --- about one GPU of one node ------------------------------------------- */
+
+static int warn_hca(struct jp_label *label, const char *node,
+                    const struct topo *topo, size_t gpu)
+{
+    bool sockets = label->inter == JP_INTER_TCP;
+    const struct topo_near *near = &topo->near[gpu];
+    const struct topo_hca *wanted =
+        near->wanted >= 0 ? &topo->hcas[near->wanted] : NULL;
+
+    if (wanted && wanted->port == TOPO_PORT_DOWN && near->hca >= 0 && !sockets)
+        return label_warn_add(
+            label, JP_WARN_HCA_DOWN, node,
+            "GPU%zu's nearest HCA %s (%s) has no active port; it uses %s (%s)",
+            gpu, wanted->name, topo_level_word[near->wanted_level],
+            topo->hcas[near->hca].name, topo_level_word[near->level]);
+    if (wanted && wanted->port == TOPO_PORT_DOWN)
+        return label_warn_add(label, JP_WARN_HCA_DOWN, node,
+                              "GPU%zu's nearest HCA %s (%s) has no active "
+                              "port%s",
+                              gpu, wanted->name,
+                              topo_level_word[near->wanted_level],
+                              near->hca < 0 ? ", nor has any other" : "");
+    if (near->hca >= 0 && near->level == TOPO_SYS && !sockets)
+        return label_warn_add(
+            label, JP_WARN_HCA_FAR, node,
+            "GPU%zu's nearest HCA %s is on another NUMA node (SYS)", gpu,
+            topo->hcas[near->hca].name);
+    return 0;
+}
+
+/* Active, of the same kind, in no use, and near enough to one of the GPUs. */
+static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
+{
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        bool used = false, close = false;
+
+        for (size_t k = 0; k < topo->n_gpus; k++) {
+            if (!(gpus >> k & 1))
+                continue;
+            used |= topo->near[k].hca == (int) i;
+            close |= topo->near[k].hca == busy &&
+                     topo_gpu_hca(topo, k, i) <= TOPO_NODE;
+        }
+        if (!used && close && topo->hcas[i].port == TOPO_PORT_ACTIVE &&
+            topo->hcas[i].net == topo->hcas[busy].net)
+            return (int) i;
+    }
+    return -1;
+}
+
+static int warn_shared(struct jp_label *label, const char *node,
+                       const struct topo *topo, uint64_t gpus)
+{
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        unsigned users = 0;
+        int idle;
+
+        for (size_t k = 0; k < topo->n_gpus; k++)
+            users += gpus >> k & 1 && topo->near[k].hca == (int) i;
+        idle = users > 1 ? idle_hca(topo, gpus, (int) i) : -1;
+        if (idle >= 0 &&
+            label_warn_add(label, JP_WARN_HCA_SHARED, node,
+                           "%u GPUs use HCA %s, while %s nearby has an active "
+                           "port and is idle",
+                           users, topo->hcas[i].name,
+                           topo->hcas[idle].name) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
+{
+    uint64_t sum = topo->gpus[gpu].switch_mbs;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        sum += topo->direct[gpu * topo->n_gpus + i];
+    return sum;
+}
+
+/* GPUs of one model have as many links each, or one of them lost some. */
+static int warn_links(struct jp_label *label, const char *node,
+                      const struct topo *topo, size_t gpu)
+{
+    const struct topo_gpu *g = &topo->gpus[gpu];
+    unsigned most_up = 0;
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        const struct topo_gpu *other = &topo->gpus[i];
+
+        if (other->device != g->device || other->vendor != g->vendor)
+            continue;
+        if (nvlink_of(topo, i) > most)
+            most = nvlink_of(topo, i);
+        if (other->links_up > most_up)
+            most_up = other->links_up;
+    }
+    if (topo->links_from < TOPO_FROM_HWLOC)
+        return 0;
+    if (g->links_up < most_up)
+        return label_warn_add(label, JP_WARN_DEAD_NVLINK, node,
+                              "GPU%zu has %u active NVLinks, its like %u", gpu,
+                              g->links_up, most_up);
+    if (!most_up && nvlink_of(topo, gpu) < most &&
+        g->links != TOPO_LINKS_UNKNOWN)
+        return label_warn_add(label, JP_WARN_DEAD_NVLINK, node,
+                              "GPU%zu has %.4g GB/s of NVLink, its like %.4g",
+                              gpu, (double) nvlink_of(topo, gpu) / 1000,
+                              (double) most / 1000);
+    return 0;
+}
+
+/* Over a domain's GPUs; net: it talks to other domains too. */
+static int warn_domain(const struct groups *g, const struct domain *domain,
+                       bool net, struct jp_label *label)
+{
+    const struct topo *topo = groups_topo(g, domain);
+    enum jp_evidence at_most;
+    uint64_t gpus;
+    const char *node;
+
+    if (!topo || domain->many_nodes)
+        return 0;
+    node = g->nodes[domain->node].name;
+    gpus = groups_gpus(g, domain, &at_most);
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        if (!(gpus >> i & 1))
+            continue;
+        if (net && warn_hca(label, node, topo, i) < 0)
+            return -1;
+        if (domain->ranks > 1 && warn_links(label, node, topo, i) < 0)
+            return -1;
+    }
+    return net && label->inter != JP_INTER_TCP
+               ? warn_shared(label, node, topo, gpus)
+               : 0;
+}
+
+/* --- about the communicator ----------------------------------------------- */
+
+static const struct forcing {
+    const char *name, *harmless, *what;
+} forcing[] = {
+    {"NCCL_P2P_DISABLE", "0", "GPUs do not reach each other directly"},
+    {"NCCL_P2P_LEVEL", NULL, "it decides which GPUs may"},
+    {"NCCL_SHM_DISABLE", "0", "no shared memory inside a node"},
+    {"NCCL_IB_DISABLE", "0", "no InfiniBand and no RoCE"},
+    {"NCCL_IB_HCA", NULL, "it decides which HCAs are used"},
+    {"NCCL_NET", NULL, "it decides which network is used"},
+    {"NCCL_NET_GDR_LEVEL", NULL, "it decides which HCAs a GPU writes to"},
+    {"NCCL_MNNVL_ENABLE", "2", "it decides on NVLink between nodes"},
+};
+
+static int warn_variables(const struct groups *g, struct jp_label *label)
+{
+    for (size_t i = 0; i < sizeof(forcing) / sizeof(*forcing); i++) {
+        const char *value = label_variable(g->comm, forcing[i].name);
+
+        if (value && *value &&
+            !(forcing[i].harmless && strcmp(value, forcing[i].harmless) == 0) &&
+            label_warn_add(label, JP_WARN_FORCED_PATH, NULL,
+                           "%s=%.100s is set: %s", forcing[i].name, value,
+                           forcing[i].what) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* NCCL's nodes against hosts and cliques. */
+static int warn_nodes(const struct groups *g, struct jp_label *label)
+{
+    const struct jp_label_comm *c = g->comm;
+
+    if (c->guessed || c->n < c->n_ranks)
+        return 0;
+    if (c->nnodes > g->hosts &&
+        label_warn_add(label, JP_WARN_SPLIT_HOST, NULL,
+                       "NCCL takes %" PRIu32 " host%s (%" PRIu32
+                       " host name%s) for %" PRIu32
+                       " nodes: containers, or another /dev/shm; "
+                       "NCCL_HOSTID joins them",
+                       g->hosts, g->hosts == 1 ? "" : "s", g->names,
+                       g->names == 1 ? "" : "s", c->nnodes) < 0)
+        return -1;
+    if (g->cliques && g->cliques < g->hosts && c->nnodes > g->cliques)
+        return label_warn_add(
+            label, JP_WARN_MNNVL_OFF, NULL,
+            "the GPUs of its %" PRIu32 " hosts are in %" PRIu32
+            " NVLink clique%s, but NCCL counts %" PRIu32
+            " nodes: MNNVL is off (no IMEX channel, NCCL_MNNVL_ENABLE=0, or "
+            "P2P disabled)",
+            g->hosts, g->cliques, g->cliques == 1 ? "" : "s", c->nnodes);
+    return 0;
+}
+
+/* Sockets, and an HCA with an active port on one of its nodes. */
+static int warn_tcp(const struct groups *g, struct jp_label *label)
+{
+    for (size_t i = 0; i < g->n_domains; i++) {
+        const struct topo *topo = groups_topo(g, &g->domains[i]);
+
+        for (size_t k = 0; topo && k < topo->n_hcas; k++)
+            if (topo->hcas[k].port == TOPO_PORT_ACTIVE &&
+                topo->hcas[k].net <= TOPO_NET_ROCE)
+                return label_warn_add(label, JP_WARN_TCP, NULL,
+                                      "sockets carry it, though %s on %s has "
+                                      "an active port (%s)",
+                                      topo->hcas[k].name,
+                                      g->nodes[g->domains[i].node].name,
+                                      topo_net_word[topo->hcas[k].net]);
+    }
+    return 0;
+}
+
+static bool is_pcie(enum jp_fabric fabric)
+{
+    return fabric == JP_FABRIC_PCIE || fabric == JP_FABRIC_PCIE_HOST ||
+           fabric == JP_FABRIC_PCIE_NUMA;
+}
+
+static int warn_label(const struct groups *g, struct jp_label *label)
+{
+    const struct jp_label_comm *c = g->comm;
+
+    if (is_pcie(label->fabric) &&
+        label_warn_add(label, JP_WARN_NO_NVLINK, NULL,
+                       "NCCL's own rule calls it %s, but no NVLink carries it "
+                       "(%s)",
+                       c->nnodes == 1 ? "nvlink-only" : "mixed",
+                       label_fabric_word[label->fabric]) < 0)
+        return -1;
+    if (label->rail == JP_RAIL_CROSS && c->collective && c->n_ranks > 1 &&
+        label_warn_add(label, JP_WARN_CROSS_RAIL, NULL,
+                       "no two of its %zu domains are on the same rail, by PCI "
+                       "position: each message crosses the spine",
+                       g->n_domains) < 0)
+        return -1;
+    return label->inter == JP_INTER_TCP ? warn_tcp(g, label) : 0;
+}
+
+int label_warn(const struct groups *g, struct jp_label *label)
+{
+    bool net = label->inter != JP_INTER_NONE;
+
+    if (warn_label(g, label) < 0 || warn_nodes(g, label) < 0 ||
+        warn_variables(g, label) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n_domains; i++)
+        if (warn_domain(g, &g->domains[i], net, label) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,164 @@
+/* topo.h - a node's GPUs and HCAs, and what lies between them.
+ *
+ * Built from the node's topology.xml and, where it is there, hardware.json
+ * (docs/hardware-format.md). GPUs and HCAs are in PCI order, which is the order
+ * of every table and picture. Nothing is guessed: a level, a link or a port's
+ * state that no record tells is "unsure" or "unknown".
+ *
+ * Levels are nvidia-smi's (and, but for NODE, NCCL's): PIX one PCIe switch, PXB
+ * several, PHB the host bridge, NODE another host bridge of the same NUMA node,
+ * SYS between NUMA nodes. hwloc's common ancestor is taken by a walk of our
+ * own.
+ */
+#ifndef JP_TOPO_TOPO_H
+#define JP_TOPO_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define TOPO_MAX_GPUS 64
+#define TOPO_MAX_HCAS 128
+
+enum topo_level {
+    TOPO_SELF,
+    TOPO_PIX,
+    TOPO_PXB,
+    TOPO_PHB,
+    TOPO_NODE,
+    TOPO_SYS,
+    TOPO_UNSURE, /* the kernel does not tell where a device is attached */
+    TOPO_N_LEVELS
+};
+extern const char *const topo_level_word[TOPO_N_LEVELS]; /* "X" "PIX" .. "?" */
+
+enum topo_vendor { TOPO_NVIDIA, TOPO_AMD, TOPO_INTEL };
+
+/* What is known of a GPU's NVLinks. */
+enum topo_links {
+    TOPO_LINKS_UNKNOWN,
+    TOPO_LINKS_NONE, /* proved: no active link, or a model without NVLink */
+    TOPO_LINKS_SOME
+};
+
+/* What told it; later ones are better. */
+enum topo_source {
+    TOPO_FROM_NOTHING,
+    TOPO_INFERRED, /* an NVSwitch on the PCI bus; more bandwidth than links */
+    TOPO_FROM_HWLOC,
+    TOPO_FROM_NVML
+};
+extern const char *const topo_source_word[TOPO_FROM_NVML + 1];
+
+/* Its place in an NVLink fabric of several nodes (NVML's fabric info). */
+struct topo_fabric {
+    bool told;      /* somebody asked */
+    bool completed; /* the GPU has joined */
+    char uuid[40];  /* cluster; "" all zero */
+    uint32_t clique;
+};
+
+struct topo_gpu {
+    char busid[24]; /* "0000:1b:00.0"; "" not told */
+    uint16_t device;
+    enum topo_vendor vendor;
+    char model[64]; /* "" not told */
+    int package;    /* 0, 1, ... in order; -1 not told */
+    int nvml;       /* NVML's index; -1 not told */
+    enum topo_links links;
+    unsigned links_up, links_down; /* NVML only; else 0 */
+    uint64_t switch_mbs;           /* one way to NVSwitches; 0 none */
+    bool mig, c2c;
+    /* tell one node from another, so are no part of a shape */
+    char uuid[64]; /* "GPU-..."; "" not told */
+    struct topo_fabric fabric;
+};
+
+enum topo_net {
+    TOPO_NET_IB,
+    TOPO_NET_ROCE,
+    TOPO_NET_EFA,
+    TOPO_NET_SLINGSHOT,
+    TOPO_NET_OTHER, /* Omni-Path, iWARP, ...: nothing NCCL has a word for */
+    TOPO_N_NETS
+};
+extern const char *const topo_net_word[TOPO_N_NETS];
+
+enum topo_port { TOPO_PORT_UNKNOWN, TOPO_PORT_DOWN, TOPO_PORT_ACTIVE };
+
+/* A device with ports; active if one of them is. */
+struct topo_hca {
+    char name[32]; /* "mlx5_0", "hsn0" */
+    char busid[24];
+    enum topo_net net;
+    enum topo_port port;
+    double rate_gbits; /* 0 not told */
+    int package;
+};
+
+/* The HCA that a GPU uses: the nearest with an active port (or one of unknown
+ * state); GPUs that share several nearest ones take them in turn, as NCCL
+ * does. Rails are numbered in PCI order among the HCAs that are nearest to some
+ * GPU whatever their ports' state, so a port that is down moves no other rail.
+ * Which cable goes where the PCI bus does not tell. */
+struct topo_near {
+    int hca; /* -1: no active one */
+    enum topo_level level;
+    int rail;   /* -1: none */
+    int wanted; /* the nearest one, if its port were active; -1 no HCA at all */
+    enum topo_level wanted_level;
+};
+
+struct topo {
+    char product[64]; /* DMI's name of the machine; "" */
+    char hwloc[32];   /* its version; "" */
+    bool virtual_machine;
+    unsigned n_numa, n_packages;
+    unsigned n_switches; /* NVSwitches on the PCI bus */
+    bool has_pci;        /* the XML holds PCI devices at all */
+    enum topo_source links_from;
+    struct topo_gpu *gpus;
+    size_t n_gpus;
+    struct topo_hca *hcas;
+    size_t n_hcas;
+    size_t left_out;  /* devices over the maxima */
+    uint8_t *level;   /* of enum topo_level; (n_gpus + n_hcas)^2, GPUs first */
+    uint64_t *direct; /* n_gpus^2, MB/s one way of links between two GPUs */
+    struct topo_near *near; /* of each GPU */
+    unsigned n_rails;
+};
+
+/* Builds the model. xml is malloc'ed text, xml[len] NUL; taken over. hardware:
+ * text of hardware.json, or NULL. Returns NULL where the XML is no topology;
+ * a hardware.json that cannot be used is told in `note` (may be NULL) and left
+ * aside. Caller destroys. */
+struct topo *topo_make(char *xml, size_t len, const char *hardware,
+                       struct jp_error *note, struct jp_error *err);
+void topo_destroy(struct topo *topo);
+
+/* Index of the GPU with that bus id (any spelling NVML, CUDA or sysfs has) or
+ * UUID; -1 none. */
+int topo_find_gpu(const struct topo *topo, const char *busid);
+int topo_find_uuid(const struct topo *topo, const char *uuid);
+
+/* Level between two devices; GPUs are 0.., HCAs n_gpus... */
+enum topo_level topo_level(const struct topo *topo, size_t a, size_t b);
+enum topo_level topo_gpu_hca(const struct topo *topo, size_t gpu, size_t hca);
+
+/* How NVLink joins two GPUs. */
+enum topo_nvlink {
+    TOPO_NV_NO,
+    TOPO_NV_DIRECT,
+    TOPO_NV_SWITCH,
+    TOPO_NV_UNKNOWN
+};
+enum topo_nvlink topo_nvlink(const struct topo *topo, size_t a, size_t b);
+/* MB/s one way, as the smaller side has it. */
+uint64_t topo_nvlink_mbs(const struct topo *topo, size_t a, size_t b);
+
+/* "0000:1b:00.0" of any spelling; false: not a bus id. */
+bool topo_busid(const char *text, char out[24]);
+
+#endif

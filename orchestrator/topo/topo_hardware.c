@@ -1,0 +1,247 @@
+/* topo_hardware.c - what a node's hardware.json knows better than its XML.
+ *
+ * Format: docs/hardware-format.md.
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/topo_parts.h"
+
+#define MAX_LINKS 64 /* of a GPU; NVLink 5 has 18 */
+
+/* What NVML said of the GPUs of the model; NULL: nothing. */
+struct overlay {
+    struct topo *topo;
+    const json_t *gpu[TOPO_MAX_GPUS];
+    bool unplaced[TOPO_MAX_GPUS]; /* a link to a GPU that nobody named */
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool says(const json_t *object, const char *key, const char *word)
+{
+    return strcmp(text_of(object, key), word) == 0;
+}
+
+static const json_t *links_of(const struct overlay *o, size_t gpu)
+{
+    const json_t *links = json_object_get(o->gpu[gpu], "links");
+
+    return json_is_array(links) ? links : NULL;
+}
+
+/* One way. NVML's own figure, else by its enumeration of versions. */
+static uint64_t speed_of(const json_t *link)
+{
+    static const uint64_t by_version[] = {0,     20000, 25000, 25000,
+                                          25000, 25000, 25000, 50000};
+    json_int_t mbs = json_integer_value(json_object_get(link, "speed_mbs"));
+    json_int_t version = json_integer_value(json_object_get(link, "version"));
+
+    if (mbs > 0 && mbs <= 10000000)
+        return (uint64_t) mbs;
+    if (version > 0 &&
+        (size_t) version < sizeof(by_version) / sizeof(*by_version))
+        return by_version[version];
+    return 1; /* a link at a speed nobody told */
+}
+
+/* NCCL passes over links that are not active or without P2P, and takes a remote
+ * that it cannot see for an NVSwitch; so do we, unless NVML calls it a GPU. */
+static void add_link(struct overlay *o, size_t gpu, const json_t *link)
+{
+    struct topo *topo = o->topo;
+    struct topo_gpu *g = &topo->gpus[gpu];
+    int peer = topo_find_gpu(topo, text_of(link, "remote_busid"));
+
+    if (!says(link, "state", "active") ||
+        json_is_false(json_object_get(link, "p2p"))) {
+        g->links_down++;
+        return;
+    }
+    g->links_up++;
+    g->links = TOPO_LINKS_SOME;
+    if (says(link, "remote", "cpu"))
+        return;
+    if (peer >= 0 && peer != (int) gpu)
+        topo->direct[gpu * topo->n_gpus + (size_t) peer] += speed_of(link);
+    else if (says(link, "remote", "gpu"))
+        o->unplaced[gpu] |= !*text_of(link, "remote_busid");
+    else
+        g->switch_mbs += speed_of(link);
+}
+
+/* NVML knows all of a GPU's links: what was there before is void. */
+static void clear_links(struct topo *topo, size_t gpu)
+{
+    topo->gpus[gpu].links = TOPO_LINKS_NONE;
+    topo->gpus[gpu].links_up = topo->gpus[gpu].links_down = 0;
+    topo->gpus[gpu].switch_mbs = 0;
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        topo->direct[gpu * topo->n_gpus + i] =
+            topo->direct[i * topo->n_gpus + gpu] = 0;
+}
+
+/* Both ends were asked: the smaller value; one end: its word. */
+static void settle_pairs(struct overlay *o)
+{
+    struct topo *topo = o->topo;
+
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        for (size_t k = i + 1; k < topo->n_gpus; k++) {
+            uint64_t *a = &topo->direct[i * topo->n_gpus + k];
+            uint64_t *b = &topo->direct[k * topo->n_gpus + i];
+            bool both = links_of(o, i) && links_of(o, k);
+
+            if (both == (*a < *b))
+                *b = *a;
+            else
+                *a = *b;
+        }
+    }
+}
+
+static void put_links(struct overlay *o)
+{
+    bool told = false;
+
+    for (size_t i = 0; i < o->topo->n_gpus; i++)
+        if (links_of(o, i)) {
+            clear_links(o->topo, i);
+            told = true;
+        }
+    if (!told)
+        return;
+    for (size_t i = 0; i < o->topo->n_gpus; i++) {
+        const json_t *links = links_of(o, i), *link;
+        size_t k;
+
+        json_array_foreach(links, k, link)
+        {
+            if (k < MAX_LINKS)
+                add_link(o, i, link);
+        }
+        if (o->unplaced[i])
+            o->topo->gpus[i].links = TOPO_LINKS_UNKNOWN;
+    }
+    settle_pairs(o);
+    o->topo->links_from = TOPO_FROM_NVML;
+}
+
+static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
+{
+    const char *uuid = text_of(fabric, "cluster_uuid");
+    json_int_t clique = json_integer_value(json_object_get(fabric, "clique"));
+
+    if (!json_is_object(fabric))
+        return;
+    gpu->fabric.told = true;
+    gpu->fabric.completed = says(fabric, "state", "completed");
+    gpu->fabric.uuid[0] = '\0';
+    if (strspn(uuid, "0-") != strlen(uuid))
+        topo_copy(gpu->fabric.uuid, sizeof(gpu->fabric.uuid), uuid);
+    gpu->fabric.clique = clique >= 0 && clique <= UINT32_MAX ? (uint32_t) clique
+                                                             : 0;
+}
+
+static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
+{
+    int at = topo_find_gpu(o->topo, text_of(entry, "busid"));
+    const json_t *mig = json_object_get(entry, "mig");
+    const json_t *c2c = json_object_get(entry, "c2c");
+    struct topo_gpu *gpu;
+
+    if (at < 0)
+        return;
+    gpu = &o->topo->gpus[at];
+    if (*text_of(entry, "uuid"))
+        topo_copy(gpu->uuid, sizeof(gpu->uuid), text_of(entry, "uuid"));
+    if (*text_of(entry, "model"))
+        topo_copy(gpu->model, sizeof(gpu->model), text_of(entry, "model"));
+    gpu->mig = json_is_true(json_object_get(mig, "mode"));
+    gpu->c2c |= json_integer_value(json_object_get(c2c, "links")) > 0;
+    put_fabric(gpu, json_object_get(entry, "fabric"));
+    if (asked)
+        o->gpu[at] = entry;
+}
+
+static struct topo_hca *find_hca(struct topo *topo, const json_t *entry)
+{
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        if (says(entry, "name", topo->hcas[i].name))
+            return &topo->hcas[i];
+    return NULL;
+}
+
+/* An entry is a port: an active one makes its device active. */
+static void put_port(struct topo *topo, const json_t *entry)
+{
+    struct topo_hca *hca = find_hca(topo, entry);
+    double rate = json_number_value(json_object_get(entry, "rate_gbits"));
+
+    if (!hca)
+        return;
+    if (says(entry, "state", "ACTIVE"))
+        hca->port = TOPO_PORT_ACTIVE;
+    else if (*text_of(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
+        hca->port = TOPO_PORT_DOWN;
+    if (rate > hca->rate_gbits && rate < 1e6)
+        hca->rate_gbits = rate;
+    for (int net = 0; net < TOPO_NET_OTHER; net++)
+        if (says(entry, "kind", topo_net_word[net]))
+            hca->net = (enum topo_net) net;
+    if (says(entry, "kind", "opa"))
+        hca->net = TOPO_NET_OTHER;
+}
+
+/* The states of this record are younger than the XML's by nothing, but name
+ * every port: what the XML had is void for the devices named here. */
+static void put_ports(struct topo *topo, const json_t *hcas)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(hcas, i, entry)
+    {
+        struct topo_hca *hca = find_hca(topo, entry);
+
+        if (hca && *text_of(entry, "state"))
+            hca->port = TOPO_PORT_UNKNOWN;
+    }
+    json_array_foreach(hcas, i, entry)
+    {
+        put_port(topo, entry);
+    }
+}
+
+int topo_hardware(const char *text, struct topo *topo, struct jp_error *err)
+{
+    json_error_t why;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    struct overlay o = {.topo = topo};
+    const json_t *entry;
+    bool asked;
+    size_t i;
+
+    if (!root)
+        return error_set(err, "hardware.json:%d: %s", why.line, why.text);
+    if (json_integer_value(json_object_get(root, "schema")) != 1) {
+        json_decref(root);
+        return error_set(err, "hardware.json: unknown schema");
+    }
+    asked = says(json_object_get(root, "nvml"), "probe", "ok");
+    json_array_foreach(json_object_get(root, "gpus"), i, entry)
+    {
+        put_gpu(&o, entry, asked);
+    }
+    put_links(&o);
+    put_ports(topo, json_object_get(root, "hcas"));
+    json_decref(root);
+    return 0;
+}

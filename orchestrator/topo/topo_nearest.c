@@ -1,0 +1,94 @@
+/* topo_nearest.c - which HCA each GPU uses, and which rail that is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/topo_parts.h"
+
+/* The HCAs that are nearest to a GPU, all at one level. */
+struct ties {
+    enum topo_level level;
+    size_t n;
+    uint8_t hca[TOPO_MAX_HCAS];
+};
+
+static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
+                      struct ties *ties)
+{
+    memset(ties, 0, sizeof(*ties));
+    ties->level = TOPO_UNSURE;
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        enum topo_level level = topo_gpu_hca(topo, gpu, i);
+
+        if (active_only && topo->hcas[i].port == TOPO_PORT_DOWN)
+            continue;
+        if (level < ties->level) {
+            ties->level = level;
+            ties->n = 0;
+        }
+        if (level == ties->level)
+            ties->hca[ties->n++] = (uint8_t) i;
+    }
+}
+
+static bool same(const struct ties *a, const struct ties *b)
+{
+    return a->level == b->level && a->n == b->n &&
+           memcmp(a->hca, b->hca, a->n) == 0;
+}
+
+/* Gives every GPU one of its nearest HCAs, in turn where GPUs share them. */
+static void spread(const struct topo *topo, const struct ties *ties,
+                   bool active_only)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        struct topo_near *near = &topo->near[i];
+        size_t turn = 0;
+        int hca;
+
+        for (size_t k = 0; k < i; k++)
+            turn += same(&ties[k], &ties[i]);
+        hca = ties[i].n ? ties[i].hca[turn % ties[i].n] : -1;
+        if (active_only) {
+            near->hca = hca;
+            near->level = ties[i].level;
+        } else {
+            near->wanted = hca;
+            near->wanted_level = ties[i].level;
+        }
+    }
+}
+
+/* Numbers the wanted HCAs in PCI order, which is theirs in the model. */
+static void number_rails(struct topo *topo)
+{
+    int rail_of[TOPO_MAX_HCAS];
+
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        rail_of[i] = -1;
+        for (size_t k = 0; k < topo->n_gpus && rail_of[i] < 0; k++)
+            if (topo->near[k].wanted == (int) i)
+                rail_of[i] = (int) topo->n_rails++;
+    }
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        topo->near[i].rail = topo->near[i].hca >= 0 ? rail_of[topo->near[i].hca]
+                                                    : -1;
+}
+
+int topo_nearest(struct topo *topo)
+{
+    struct ties *ties = calloc(topo->n_gpus + 1, sizeof(*ties));
+
+    topo->near = calloc(topo->n_gpus + 1, sizeof(*topo->near));
+    if (!ties || !topo->near) {
+        free(ties);
+        return -1;
+    }
+    for (int active_only = 0; active_only < 2; active_only++) {
+        for (size_t i = 0; i < topo->n_gpus; i++)
+            find_ties(topo, i, active_only, &ties[i]);
+        spread(topo, ties, active_only);
+    }
+    number_rails(topo);
+    free(ties);
+    return 0;
+}

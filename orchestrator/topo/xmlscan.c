@@ -1,0 +1,368 @@
+/* xmlscan.c - walk through the elements of a small, foreign XML text. */
+#include "orchestrator/topo/xmlscan.h"
+
+#include <stdint.h>
+#include <string.h>
+
+void xmlscan_init(struct xmlscan *scan, char *text, size_t len)
+{
+    memset(scan, 0, sizeof(*scan));
+    scan->begin = scan->at = text;
+    scan->end = text + len;
+}
+
+unsigned xmlscan_line(const struct xmlscan *scan)
+{
+    unsigned line = 1;
+
+    for (const char *c = scan->begin; c < scan->at && c < scan->end; c++)
+        line += *c == '\n';
+    return line;
+}
+
+static enum xmlscan_event fail(const char *what, struct jp_error *err)
+{
+    error_set(err, "%s", what);
+    return XMLSCAN_ERROR;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
+           c == ':';
+}
+
+static void skip_blanks(struct xmlscan *scan)
+{
+    while (is_blank(*scan->at))
+        scan->at++;
+}
+
+/* Goes behind `mark`; false: it is not there. */
+static bool skip_past(struct xmlscan *scan, const char *mark)
+{
+    char *hit =
+        memmem(scan->at, (size_t) (scan->end - scan->at), mark, strlen(mark));
+
+    if (hit)
+        scan->at = hit + strlen(mark);
+    return hit != NULL;
+}
+
+/* Writes a character as UTF-8; returns how many bytes, 0: not one. */
+static size_t put_utf8(char *out, uint32_t c)
+{
+    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    if (c < 0x80) {
+        out[0] = (char) c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char) (0xc0 | c >> 6);
+        out[1] = (char) (0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char) (0xe0 | c >> 12);
+        out[1] = (char) (0x80 | (c >> 6 & 0x3f));
+        out[2] = (char) (0x80 | (c & 0x3f));
+        return 3;
+    }
+    out[0] = (char) (0xf0 | c >> 18);
+    out[1] = (char) (0x80 | (c >> 12 & 0x3f));
+    out[2] = (char) (0x80 | (c >> 6 & 0x3f));
+    out[3] = (char) (0x80 | (c & 0x3f));
+    return 4;
+}
+
+static int digit_of(char c, unsigned base)
+{
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : 99;
+
+    return digit < (int) base ? digit : -1;
+}
+
+/* "#65;" or "#x41;" at c: the bytes go to out. Returns what follows, or NULL.
+ * A character takes no more room than its reference. */
+static char *decode_number(char *c, char *out, size_t *n)
+{
+    unsigned base = c[1] == 'x' ? 16 : 10;
+    uint32_t value = 0;
+    char *first = c + (base == 16 ? 2 : 1);
+
+    for (c = first; digit_of(*c, base) >= 0; c++) {
+        value = value * base + (uint32_t) digit_of(*c, base);
+        if (value > 0x10ffff)
+            return NULL;
+    }
+    if (c == first || *c != ';')
+        return NULL;
+    *n = put_utf8(out, value);
+    return *n ? c + 1 : NULL;
+}
+
+/* An entity at c ("&..."). Returns what follows it, or NULL. */
+static char *decode_entity(char *c, char *out, size_t *n)
+{
+    static const struct {
+        const char *name;
+        char value;
+    } names[] = {{"lt;", '<'},
+                 {"gt;", '>'},
+                 {"amp;", '&'},
+                 {"quot;", '"'},
+                 {"apos;", '\''}};
+
+    if (c[1] == '#')
+        return decode_number(c + 1, out, n);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        size_t len = strlen(names[i].name);
+
+        if (strncmp(c + 1, names[i].name, len) == 0) {
+            *out = names[i].value;
+            *n = 1;
+            return c + 1 + len;
+        }
+    }
+    return NULL;
+}
+
+/* Decodes value (NUL-terminated) in place. */
+static bool decode(char *value)
+{
+    char *out = strchr(value, '&');
+    char *c = out;
+
+    if (!c)
+        return true;
+    while (*c) {
+        size_t n = 0;
+        char bytes[4];
+
+        if (*c != '&') {
+            *out++ = *c++;
+            continue;
+        }
+        c = decode_entity(c, bytes, &n);
+        if (!c)
+            return false;
+        memcpy(out, bytes, n);
+        out += n;
+    }
+    *out = '\0';
+    return true;
+}
+
+/* Takes a name; the character behind it is returned and becomes NUL. */
+static const char *take_name(struct xmlscan *scan, char *behind)
+{
+    char *name = scan->at;
+
+    while (is_name(*scan->at))
+        scan->at++;
+    if (scan->at == name)
+        return NULL;
+    *behind = *scan->at;
+    if (scan->at < scan->end)
+        *scan->at++ = '\0';
+    return name;
+}
+
+/* `name = "value"`, at a name; NULL or what is wrong. */
+static const char *take_attr(struct xmlscan *scan)
+{
+    struct xmlscan_attr *attr = &scan->attrs[scan->n_attrs];
+    char behind = '\0', quote;
+    char *value, *close;
+
+    if (scan->n_attrs == XMLSCAN_MAX_ATTRS)
+        return "too many attributes";
+    attr->name = take_name(scan, &behind);
+    if (!attr->name)
+        return "not an attribute's name";
+    if (behind != '=') {
+        skip_blanks(scan);
+        if (!is_blank(behind) || *scan->at != '=')
+            return "an attribute without a value";
+        scan->at++;
+    }
+    skip_blanks(scan);
+    quote = *scan->at;
+    if (quote != '"' && quote != '\'')
+        return "a value without quotes";
+    value = ++scan->at;
+    close = memchr(value, quote, (size_t) (scan->end - value));
+    if (!close || memchr(value, '<', (size_t) (close - value)))
+        return "a value without its end";
+    *close = '\0';
+    scan->at = close + 1;
+    attr->value = value;
+    scan->n_attrs++;
+    return strlen(value) == (size_t) (close - value) && decode(value)
+               ? NULL
+               : "a value with an unknown entity or a NUL";
+}
+
+/* Behind '<', at a name. */
+static enum xmlscan_event open_element(struct xmlscan *scan,
+                                       struct jp_error *err)
+{
+    const char *wrong = NULL;
+    char behind = '\0';
+
+    scan->n_attrs = 0;
+    scan->name = take_name(scan, &behind);
+    if (!scan->name)
+        return fail("a '<' without an element", err);
+    if (scan->depth == XMLSCAN_MAX_DEPTH)
+        return fail("elements too deep", err);
+    while (is_blank(behind)) {
+        skip_blanks(scan);
+        behind = *scan->at;
+        if (behind == '>' || behind == '/') {
+            scan->at++;
+            break;
+        }
+        wrong = take_attr(scan);
+        if (wrong)
+            return fail(wrong, err);
+        behind = *scan->at;
+        if (scan->at < scan->end)
+            scan->at++;
+    }
+    if (behind == '/' && *scan->at == '>') {
+        scan->at++;
+        scan->closing = true;
+    } else if (behind != '>') {
+        return fail("an element without its end", err);
+    }
+    scan->open[scan->depth++] = scan->name;
+    return XMLSCAN_OPEN;
+}
+
+/* Behind "</". */
+static enum xmlscan_event close_element(struct xmlscan *scan,
+                                        struct jp_error *err)
+{
+    char behind = '\0';
+    const char *name = take_name(scan, &behind);
+
+    if (name && is_blank(behind)) {
+        skip_blanks(scan);
+        behind = *scan->at;
+        scan->at += behind == '>';
+    }
+    if (!name || behind != '>' || !scan->depth ||
+        strcmp(name, scan->open[scan->depth - 1]) != 0)
+        return fail("an end that does not match", err);
+    scan->name = name;
+    scan->left = true;
+    return XMLSCAN_CLOSE;
+}
+
+/* Behind "<!" or "<?". */
+static const char *skip_special(struct xmlscan *scan)
+{
+    if (*scan->at == '?')
+        return skip_past(scan, "?>") ? NULL : "a '<?' without its end";
+    if (strncmp(scan->at, "!--", 3) == 0) {
+        scan->at += 3;
+        return skip_past(scan, "-->") ? NULL : "a comment without its end";
+    }
+    if (strncmp(scan->at, "![CDATA[", 8) == 0)
+        return skip_past(scan, "]]>") ? NULL : "a CDATA without its end";
+    if (strncmp(scan->at, "!DOCTYPE", 8) != 0 || scan->depth)
+        return "a declaration";
+    for (; scan->at < scan->end && *scan->at != '>'; scan->at++)
+        if (*scan->at == '[')
+            return "declarations in the DOCTYPE";
+    scan->at++;
+    return scan->at <= scan->end ? NULL : "a DOCTYPE without its end";
+}
+
+/* At a character that is not '<'. The '<' behind the text is overwritten, and
+ * read as such by xmlscan_next. */
+static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
+{
+    char *text = scan->at;
+    char *next = memchr(text, '<', (size_t) (scan->end - text));
+
+    if (!scan->depth || !next)
+        return fail("text outside of elements", err);
+    scan->at = next;
+    scan->held = '<';
+    *next = '\0';
+    scan->text = text;
+    return XMLSCAN_TEXT;
+}
+
+static enum xmlscan_event at_end(struct xmlscan *scan, struct jp_error *err)
+{
+    if (scan->depth || !scan->over)
+        return fail("it ends in an element", err);
+    return XMLSCAN_END;
+}
+
+/* Undoes what the last event left to be undone. */
+static void settle(struct xmlscan *scan)
+{
+    if (scan->left) {
+        scan->left = false;
+        scan->over = --scan->depth == 0;
+    }
+    if (scan->held) {
+        *scan->at = scan->held;
+        scan->held = '\0';
+    }
+}
+
+enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
+{
+    const char *wrong;
+
+    settle(scan);
+    if (scan->closing) {
+        scan->closing = false;
+        scan->left = true;
+        return XMLSCAN_CLOSE;
+    }
+    for (;;) {
+        skip_blanks(scan);
+        if (scan->at >= scan->end)
+            return at_end(scan, err);
+        if (*scan->at != '<')
+            return take_text(scan, err);
+        scan->at++;
+        if (*scan->at == '!' || *scan->at == '?') {
+            wrong = skip_special(scan);
+            if (wrong)
+                return fail(wrong, err);
+            continue;
+        }
+        if (*scan->at == '/') {
+            scan->at++;
+            return close_element(scan, err);
+        }
+        if (scan->over)
+            return fail("a second outermost element", err);
+        return open_element(scan, err);
+    }
+}
+
+const char *xmlscan_attr(const struct xmlscan *scan, const char *name)
+{
+    for (unsigned i = 0; i < scan->n_attrs; i++)
+        if (strcmp(scan->attrs[i].name, name) == 0)
+            return scan->attrs[i].value;
+    return NULL;
+}

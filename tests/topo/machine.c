@@ -1,0 +1,460 @@
+/* machine.c - make a node's topology.xml and hardware.json from a few lines. */
+#include "machine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 16
+#define MAX_DEVICES 32
+#define WORDS 8
+
+/* An open level: how many elements to close, and how many bridges children of
+ * a switch get. */
+struct level {
+    int elements;
+    int is_switch;
+    int numa_first, numa_next; /* of a package */
+};
+
+struct maker {
+    FILE *xml;
+    struct level level[MAX_DEPTH];
+    int depth;
+    int gp, domain, bus, numa, packages, hcas;
+    int nvml[MAX_DEVICES], nvsw[MAX_DEVICES];
+    char busid[MAX_DEVICES][16];
+    int n_nvml, n_nvsw, n_gpus, nonuma;
+    unsigned long direct[MAX_DEVICES][MAX_DEVICES];
+    unsigned long to_switch[MAX_DEVICES];
+    int has_matrix, has_switch_row;
+    /* hw */
+    int hw, links, version, mesh, dead[MAX_DEVICES], mig[MAX_DEVICES];
+    const char *probe;
+    char remote[16], uuid[40], clique[16], port[16], port_state[16];
+};
+
+__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt,
+                                                                ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    exit(99);
+}
+
+static int split(const char *line, char *buf, size_t size, char **words)
+{
+    int n = 0;
+    char *rest = buf;
+
+    if (strlen(line) >= size)
+        die("long line: %s", line);
+    strncpy(buf, line, size);
+    while (n < WORDS && (words[n] = strsep(&rest, " ")))
+        n += *words[n] != '\0';
+    for (int i = n; i < WORDS; i++)
+        words[i] = buf + strlen(line);
+    return n;
+}
+
+static void close_to(struct maker *m, int depth)
+{
+    while (m->depth > depth)
+        for (int i = m->level[--m->depth].elements; i > 0; i--)
+            fputs("</object>\n", m->xml);
+}
+
+static struct level *open_level(struct maker *m)
+{
+    if (m->depth == MAX_DEPTH)
+        die("too deep");
+    memset(&m->level[m->depth], 0, sizeof(struct level));
+    return &m->level[m->depth++];
+}
+
+static void info(struct maker *m, const char *name, const char *value)
+{
+    fprintf(m->xml, "<info name=\"%s\" value=\"%s\"/>\n", name, value);
+}
+
+static void bridge(struct maker *m)
+{
+    fprintf(m->xml,
+            "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"1-1\" "
+            "depth=\"1\" bridge_pci=\"%04x:[%02x-ff]\" "
+            "pci_busid=\"%04x:%02x:00.0\" "
+            "pci_type=\"0604 [1000:c030] [1000:a096] b0\">\n",
+            m->gp++, m->domain, m->bus & 0xff, m->domain, m->bus & 0xff);
+    m->bus++;
+}
+
+/* Opens a PCI device, below a port of its own where it is in a switch. */
+static struct level *device(struct maker *m, const char *class_id,
+                            const char *vendor, const char *id,
+                            const char *subtype)
+{
+    int port = m->depth && m->level[m->depth - 1].is_switch;
+    struct level *level = open_level(m);
+
+    if (port)
+        bridge(m);
+    fprintf(m->xml,
+            "<object type=\"PCIDev\" gp_index=\"%d\"%s "
+            "pci_busid=\"%04x:%02x:00.0\" pci_type=\"%s [%s:%s] [0000:0000] "
+            "a1\">\n",
+            m->gp++, subtype, m->domain, m->bus & 0xff, class_id, vendor, id);
+    level->elements = 1 + port;
+    return level;
+}
+
+static void add_gpu(struct maker *m, char **w)
+{
+    int amd = strcmp(w[0], "amd") == 0;
+
+    if (m->n_gpus == MAX_DEVICES)
+        die("too many GPUs");
+    device(m, amd ? "1200" : "0302", amd ? "1002" : "10de", w[1], "");
+    snprintf(m->busid[m->n_gpus++], 16, "%04x:%02x:00.0",
+             (unsigned) m->domain & 0xffff, (unsigned) m->bus & 0xff);
+    if (strcmp(w[2], "nvml") == 0) {
+        m->nvml[m->n_nvml] = m->gp;
+        fprintf(m->xml,
+                "<object type=\"OSDev\" gp_index=\"%d\" name=\"nvml%d\" "
+                "subtype=\"NVML\" osdev_type=\"1\">\n",
+                m->gp++, m->n_nvml);
+        info(m, "NVIDIAUUID", m->busid[m->n_gpus - 1]);
+        fputs("</object>\n", m->xml);
+        m->n_nvml++;
+    }
+    m->bus++;
+}
+
+static void add_hca(struct maker *m, char **w)
+{
+    static const struct kind {
+        const char *name, *class_id, *vendor, *id;
+    } kinds[] = {
+        {"ib", "0207", "15b3", "1021"},  {"roce", "0200", "15b3", "1021"},
+        {"efa", "0200", "1d0f", "efa1"}, {"slingshot", "0200", "17db", "0501"},
+        {"opa", "0208", "8086", "24f0"}, {"", "0207", "15b3", "101e"}};
+    size_t k = 0;
+    int rdma;
+
+    while (*kinds[k].name && strcmp(kinds[k].name, w[2]) != 0)
+        k++;
+    rdma = strcmp(w[2], "slingshot") != 0;
+    device(m, kinds[k].class_id, kinds[k].vendor, kinds[k].id, "");
+    fprintf(m->xml,
+            "<object type=\"OSDev\" gp_index=\"%d\" name=\"%s\" "
+            "osdev_type=\"%d\">\n",
+            m->gp++, w[1], rdma ? 3 : 2);
+    if (rdma && strcmp(w[3], "hidden") != 0)
+        info(m, "Port1State", strcmp(w[3], "down") == 0 ? "1" : "4");
+    if (rdma)
+        info(m, "Port1LID", strcmp(kinds[k].class_id, "0207") ? "0x0" : "0x7");
+    fputs("</object>\n", m->xml);
+    m->bus++;
+}
+
+static void add_nvsw(struct maker *m, char **w)
+{
+    if (m->n_nvsw == MAX_DEVICES)
+        die("too many NVSwitches");
+    device(m, "0680", "10de", w[1],
+           strcmp(w[2], "marked") == 0 ? " subtype=\"NVSwitch\"" : "");
+    m->nvsw[m->n_nvsw++] = m->gp - 1;
+    m->bus++;
+}
+
+static void add_package(struct maker *m, int numa)
+{
+    struct level *level = open_level(m);
+    unsigned bits = ((1u << numa) - 1) << m->numa;
+    char nodes[40] = "";
+
+    if (!m->nonuma)
+        snprintf(nodes, sizeof(nodes), " nodeset=\"0x%08x\"", bits);
+    fprintf(m->xml,
+            "<object type=\"Package\" os_index=\"%d\" gp_index=\"%d\"%s>\n",
+            m->packages++, m->gp++, nodes);
+    for (int i = 0; i < numa && !m->nonuma; i++)
+        fprintf(m->xml,
+                "<object type=\"NUMANode\" os_index=\"%d\" gp_index=\"%d\" "
+                "nodeset=\"0x%08x\"/>\n",
+                m->numa + i, m->gp++, 1u << (m->numa + i));
+    level->elements = 1;
+    level->numa_next = m->numa;
+    m->numa += numa;
+}
+
+static void add_numa(struct maker *m)
+{
+    struct level *parent = &m->level[m->depth - 1], *level;
+
+    fprintf(m->xml,
+            "<object type=\"Group\" gp_index=\"%d\" nodeset=\"0x%08x\">\n",
+            m->gp++, 1u << parent->numa_next++);
+    level = open_level(m);
+    level->elements = 1;
+}
+
+static void add_root(struct maker *m, char **w)
+{
+    struct level *level = open_level(m);
+
+    m->domain = *w[1] ? (int) strtol(w[1], NULL, 16) : 0;
+    m->bus = (m->bus | 0xf) + 1;
+    fprintf(m->xml,
+            "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"0-1\" "
+            "depth=\"0\" bridge_pci=\"%04x:[%02x-ff]\">\n",
+            m->gp++, m->domain, m->bus & 0xff);
+    level->elements = 1;
+}
+
+static void add_ports(struct maker *m, int is_switch)
+{
+    int in_switch = m->depth && m->level[m->depth - 1].is_switch;
+    struct level *level = open_level(m);
+
+    level->elements = 1 + is_switch + in_switch;
+    for (int i = 0; i < level->elements; i++)
+        bridge(m);
+    level->is_switch = is_switch;
+}
+
+static void add_hw(struct maker *m, char **w)
+{
+    int gpu = atoi(w[2]);
+
+    m->hw = 1;
+    if (strcmp(w[1], "links") == 0 || strcmp(w[1], "mesh") == 0) {
+        *(strcmp(w[1], "mesh") == 0 ? &m->mesh : &m->links) = gpu;
+        m->version = atoi(w[4]);
+        snprintf(m->remote, sizeof(m->remote), "%s", w[6]);
+    } else if (strcmp(w[1], "dead") == 0) {
+        m->dead[gpu] = atoi(w[3]);
+    } else if (strcmp(w[1], "mig") == 0) {
+        m->mig[gpu] = 1;
+    } else if (strcmp(w[1], "error") == 0) {
+        m->probe = "error";
+    } else if (strcmp(w[1], "fabric") == 0) {
+        snprintf(m->uuid, sizeof(m->uuid), "%s", w[2]);
+        snprintf(m->clique, sizeof(m->clique), "%s", w[3]);
+    } else if (strcmp(w[1], "port") == 0) {
+        snprintf(m->port, sizeof(m->port), "%s", w[2]);
+        snprintf(m->port_state, sizeof(m->port_state), "%s", w[3]);
+    }
+}
+
+static int add_matrix(struct maker *m, char **w)
+{
+    unsigned long mbs = strtoul(w[1], NULL, 10);
+
+    if (strcmp(w[0], "all") == 0) {
+        for (int i = 0; i < m->n_nvml; i++)
+            for (int k = 0; k < m->n_nvml; k++)
+                m->direct[i][k] = i == k ? 0 : mbs;
+    } else if (strcmp(w[0], "pair") == 0) {
+        int a = atoi(w[1]), b = atoi(w[2]);
+
+        m->direct[a][b] = m->direct[b][a] = strtoul(w[3], NULL, 10);
+    } else if (strcmp(w[0], "toswitch") == 0) {
+        m->has_switch_row = 1;
+        for (int i = 0; i < m->n_nvsw && i + 1 < WORDS; i++)
+            m->to_switch[i] = strtoul(w[i + 1], NULL, 10);
+    } else {
+        return 0;
+    }
+    m->has_matrix = 1;
+    return 1;
+}
+
+static void add_line(struct maker *m, char **w)
+{
+    if (strcmp(w[0], "hwloc") == 0)
+        info(m, "hwlocVersion", w[1]);
+    else if (strcmp(w[0], "nonuma") == 0)
+        m->nonuma = 1;
+    else if (strcmp(w[0], "pkg") == 0 || strcmp(w[0], "pkgs") == 0)
+        add_package(m, *w[1] ? atoi(w[1]) : 1);
+    else if (strcmp(w[0], "numa") == 0)
+        add_numa(m);
+    else if (strcmp(w[0], "root") == 0)
+        add_root(m, w);
+    else if (strcmp(w[0], "port") == 0 || strcmp(w[0], "switch") == 0)
+        add_ports(m, *w[0] == 's');
+    else if (strcmp(w[0], "gpu") == 0 || strcmp(w[0], "amd") == 0)
+        add_gpu(m, w);
+    else if (strcmp(w[0], "hca") == 0 || strcmp(w[0], "vf") == 0)
+        add_hca(m, w);
+    else if (strcmp(w[0], "nvsw") == 0)
+        add_nvsw(m, w);
+    else if (strcmp(w[0], "hw") == 0)
+        add_hw(m, w);
+    else if (!add_matrix(m, w))
+        die("unknown word: %s", w[0]);
+}
+
+/* As hwloc writes it: ten numbers a line, whatever the rows are. */
+static void put_number(struct maker *m, int *n, unsigned long value)
+{
+    if (*n % 10 == 0)
+        fprintf(m->xml, "%s<u64values length=\"0\">",
+                *n ? "</u64values>\n" : "");
+    fprintf(m->xml, "%lu ", value);
+    ++*n;
+}
+
+static void put_matrix(struct maker *m)
+{
+    int switches = m->has_switch_row ? m->n_nvsw : 0, n = 0;
+    int all = m->n_nvml + switches;
+
+    fprintf(m->xml,
+            "<distances2hetero nbobjs=\"%d\" kind=\"25\" "
+            "name=\"NVLinkBandwidth\">\n<indexes length=\"0\">",
+            all);
+    for (int i = 0; i < all; i++)
+        fprintf(m->xml, "%s:%d ", i < m->n_nvml ? "OSDev" : "PCIDev",
+                i < m->n_nvml ? m->nvml[i] : m->nvsw[i - m->n_nvml]);
+    fputs("</indexes>\n", m->xml);
+    for (int i = 0; i < all; i++) {
+        for (int k = 0; k < all; k++) {
+            int a = i < k ? i : k, b = i < k ? k : i;
+
+            put_number(m, &n,
+                       i == k           ? 1000000
+                       : b < m->n_nvml  ? m->direct[a][b]
+                       : a >= m->n_nvml ? 0
+                                        : m->to_switch[b - m->n_nvml]);
+        }
+    }
+    fputs("</u64values>\n</distances2hetero>\n", m->xml);
+}
+
+static void put_links(const struct maker *m, int gpu, FILE *out)
+{
+    int n = 0;
+
+    for (int k = 0; k < (m->mesh ? m->n_gpus : 1); k++) {
+        for (int i = 0; i < (m->mesh ? m->mesh : m->links); i++) {
+            if (m->mesh && k == gpu)
+                continue;
+            fprintf(out,
+                    "%s{\"link\":%d,\"state\":\"%s\",\"p2p\":true,"
+                    "\"version\":%d,\"remote\":\"%s\",\"remote_busid\":",
+                    n ? "," : "", n, n < m->dead[gpu] ? "inactive" : "active",
+                    m->version, m->mesh ? "gpu" : m->remote);
+            if (m->mesh)
+                fprintf(out, "\"%s\"}", m->busid[k]);
+            else
+                fputs("null}", out);
+            n++;
+        }
+    }
+}
+
+static char *put_hardware(const struct maker *m)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    fprintf(out, "{\"schema\":1,\"nvml\":{\"probe\":\"%s\"},\"gpus\":[",
+            m->probe ? m->probe : "ok");
+    for (int i = 0; i < m->n_gpus; i++) {
+        fprintf(out, "%s{\"busid\":\"%s\",\"links\":[", i ? "," : "",
+                m->busid[i]);
+        put_links(m, i, out);
+        fprintf(out, "],\"mig\":{\"mode\":%s},\"fabric\":",
+                m->mig[i] ? "true" : "false");
+        if (*m->uuid)
+            fprintf(out,
+                    "{\"state\":\"completed\",\"cluster_uuid\":\"%s\","
+                    "\"clique\":%s}}",
+                    m->uuid, m->clique);
+        else
+            fputs("null}", out);
+    }
+    fputs("],\"hcas\":[", out);
+    if (*m->port)
+        fprintf(out, "{\"name\":\"%s\",\"port\":1,\"state\":\"%s\"}", m->port,
+                m->port_state);
+    fputs("]}\n", out);
+    fclose(out);
+    return text;
+}
+
+/* The line behind "[name]"; NULL: not there. */
+static FILE *find(const char *file, const char *name)
+{
+    char line[160], head[80];
+    FILE *in = fopen(file, "r");
+
+    if (!in)
+        die("%s: cannot be read", file);
+    snprintf(head, sizeof(head), "[%s]\n", name);
+    while (fgets(line, sizeof(line), in))
+        if (strcmp(line, head) == 0)
+            return in;
+    fclose(in);
+    return NULL;
+}
+
+static void add_lines(struct maker *m, FILE *in)
+{
+    char line[160], buf[160], *words[WORDS];
+
+    while (fgets(line, sizeof(line), in) && *line != '[') {
+        int indent = (int) strspn(line, " ");
+
+        line[strcspn(line, "\n")] = '\0';
+        if (!*line || *line == '#')
+            continue;
+        close_to(m, indent / 2);
+        if (strncmp(line, "product ", 8) == 0)
+            info(m, "DMIProductName", line + 8);
+        else if (strncmp(line, "vendor ", 7) == 0)
+            info(m, "DMISysVendor", line + 7);
+        else if (split(line + indent, buf, sizeof(buf), words))
+            add_line(m, words);
+    }
+    close_to(m, 0);
+}
+
+int machine_make(const char *file, const char *name, const char *host,
+                 char **xml, char **hardware)
+{
+    struct maker m = {.gp = 2};
+    FILE *in = find(file, name);
+    size_t size;
+
+    *xml = *hardware = NULL;
+    if (!in)
+        return -1;
+    m.xml = open_memstream(xml, &size);
+    if (!m.xml)
+        die("no memory");
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+          "<topology version=\"2.0\">\n"
+          "<object type=\"Machine\" os_index=\"0\" gp_index=\"1\" "
+          "nodeset=\"0x000000ff\">\n",
+          m.xml);
+    info(&m, "HostName", host);
+    add_lines(&m, in);
+    fputs("</object>\n", m.xml);
+    if (m.has_matrix)
+        put_matrix(&m);
+    fputs("</topology>\n", m.xml);
+    fclose(m.xml);
+    fclose(in);
+    if (m.hw)
+        *hardware = put_hardware(&m);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* table.h - the rows of labels.c. */
+#ifndef JP_TESTS_TABLE_H
+#define JP_TESTS_TABLE_H
+
+#include "orchestrator/topo/label.h"
+
+struct label_row {
+    const char *name, *nodes, *ranks;
+    uint32_t nnodes;
+    const char *label, *warnings;
+    uint32_t n_ranks; /* 0: as many as there are */
+    bool p2p_only, guessed;
+    struct jp_label_variable variable;
+    const struct jp_label_paths *paths;
+};
+extern const struct label_row label_rows[];
+extern const size_t n_label_rows;
+
+#endif
