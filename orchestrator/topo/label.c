@@ -86,6 +86,8 @@ int label_comm(const struct jp_label_comm *comm,
 
 void label_fini(struct jp_label *label)
 {
+    for (size_t i = 0; i < label->n_warnings; i++)
+        free(label->warnings[i].nodes);
     free(label->warnings);
     label->warnings = NULL;
     label->n_warnings = 0;

@@ -83,14 +83,12 @@ enum jp_warning_kind {
 };
 extern const char *const label_warning_word[JP_N_WARNINGS];
 
-#define LABEL_WHERE_NAMES 4
-
 /* One thing, on one or many nodes. */
 struct jp_warning {
     enum jp_warning_kind kind;
-    char text[320];                      /* without the nodes */
-    uint32_t n_nodes;                    /* 0: it is about the communicator */
-    const char *node[LABEL_WHERE_NAMES]; /* the first ones, borrowed */
+    char text[320];  /* without the nodes */
+    uint32_t *nodes; /* indices, ascending; NULL: about the communicator */
+    uint32_t n_nodes, room;
 };
 
 #define LABEL_MAX_WARNINGS 24
@@ -111,8 +109,8 @@ struct jp_label_node {
     const char *name;        /* Slurm's */
     const char *boot_id;     /* "": not told, then the node is its own host */
     const struct topo *topo; /* NULL: no record */
-    const struct topo_fabric *fabric; /* of each GPU of topo; NULL: topo's */
-    const char *why; /* no topo: the reason, "no topology.xml" */
+    const struct topo_self *selves; /* of each GPU of topo; NULL: topo's */
+    const char *why;                /* no topo: the reason, "no topology.xml" */
 };
 
 /* A rank that was seen. */
@@ -155,7 +153,8 @@ int label_comm(const struct jp_label_comm *comm,
 void label_fini(struct jp_label *label);
 
 /* The warning with the nodes it is about, one line. Returns buf. */
-char *label_warning_text(const struct jp_warning *warning, char *buf,
+char *label_warning_text(const struct jp_warning *warning,
+                         const struct jp_label_node *nodes, char *buf,
                          size_t size);
 
 #endif

@@ -27,7 +27,8 @@ const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
 
     if (!node->topo || gpu >= node->topo->n_gpus)
         return NULL;
-    fabric = node->fabric ? &node->fabric[gpu] : &node->topo->gpus[gpu].fabric;
+    fabric = node->selves ? &node->selves[gpu].fabric
+                          : &node->topo->gpus[gpu].self.fabric;
     return fabric->told ? fabric : NULL;
 }
 
@@ -66,7 +67,7 @@ static int by_place(const void *a, const void *b)
     const struct member *x = a, *y = b;
     int order = strcmp(x->boot, y->boot);
 
-    if (!order && !*x->boot && x->node != y->node)
+    if (!order && x->node != y->node)
         return x->node < y->node ? -1 : 1;
     if (!order)
         order = strcmp(x->host, y->host);
@@ -88,7 +89,8 @@ static void count_hosts(struct groups *g, struct member *members)
         bool new_host = !before || !same_boot(before, m);
 
         g->hosts += new_host;
-        g->names += new_host || strcmp(before->host, m->host) != 0;
+        g->names += new_host || before->node != m->node ||
+                    strcmp(before->host, m->host) != 0;
         m->by_boot = g->hosts - 1;
         m->by_name = g->names - 1;
     }

@@ -25,7 +25,7 @@ struct groups {
     size_t n_domains;
     uint32_t *domain_of; /* of comm->ranks[i] */
     uint32_t hosts;      /* machines, by boot id */
-    uint32_t names;      /* host names on them */
+    uint32_t names;      /* host names (and Slurm's nodes) on them */
     bool mnnvl;          /* domains are cliques of an NVLink fabric */
     bool split;          /* one host, several names, as many domains */
     uint32_t cliques;    /* of all ranks' GPUs; 0: not all told */
@@ -60,11 +60,10 @@ const char *label_hca_path(const struct groups *groups);
 /* Adds all warnings. -1 without memory. */
 int label_warn(const struct groups *groups, struct jp_label *label);
 
-/* Adds one, about a node or (NULL) the communicator; the same text of another
- * node is the same warning. */
-int label_warn_add(struct jp_label *label, enum jp_warning_kind kind,
-                   const char *node, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Adds one, about a node (its index) or (-1) the communicator; the same text of
+ * another node is the same warning. */
+int label_warn_add(struct jp_label *label, enum jp_warning_kind kind, int node,
+                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* The GPUs that a domain may use, and what is known of the choice: the bits of
  * the GPUs if they are known (or must be all of the node); 0: not known. */

@@ -7,6 +7,8 @@
 
 #include "orchestrator/topo/label_parts.h"
 
+#define NAMED_NODES 4
+
 const char *const label_warning_word[JP_N_WARNINGS] = {
     "no-nvlink",  "hca-down",    "hca-far",    "hca-shared",
     "cross-rail", "mnnvl-off",   "split-host", "forced-path",
@@ -36,8 +38,31 @@ find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
     return w;
 }
 
-int label_warn_add(struct jp_label *label, enum jp_warning_kind kind,
-                   const char *node, const char *fmt, ...)
+/* Nodes come in any order, each once or more. */
+static int add_node(struct jp_warning *w, uint32_t node)
+{
+    uint32_t at = w->n_nodes, *more;
+
+    while (at && w->nodes[at - 1] > node)
+        at--;
+    if (at && w->nodes[at - 1] == node)
+        return 0;
+    if (w->n_nodes == w->room) {
+        more = realloc(w->nodes, (w->room * 2 + 8) * sizeof(*more));
+        if (!more)
+            return -1;
+        w->nodes = more;
+        w->room = w->room * 2 + 8;
+    }
+    memmove(&w->nodes[at + 1], &w->nodes[at],
+            (w->n_nodes - at) * sizeof(*w->nodes));
+    w->nodes[at] = node;
+    w->n_nodes++;
+    return 0;
+}
+
+int label_warn_add(struct jp_label *label, enum jp_warning_kind kind, int node,
+                   const char *fmt, ...)
 {
     struct jp_warning *w;
     char text[sizeof(w->text)];
@@ -49,25 +74,22 @@ int label_warn_add(struct jp_label *label, enum jp_warning_kind kind,
     w = find_or_add(label, kind, text);
     if (!w)
         return label->warnings ? 0 : -1;
-    if (node) {
-        if (w->n_nodes < LABEL_WHERE_NAMES)
-            w->node[w->n_nodes] = node;
-        w->n_nodes++;
-    }
-    return 0;
+    return node >= 0 ? add_node(w, (uint32_t) node) : 0;
 }
 
-char *label_warning_text(const struct jp_warning *w, char *buf, size_t size)
+char *label_warning_text(const struct jp_warning *w,
+                         const struct jp_label_node *nodes, char *buf,
+                         size_t size)
 {
     int n = snprintf(buf, size, "%s", w->text);
 
-    for (uint32_t i = 0; i < w->n_nodes && i < LABEL_WHERE_NAMES; i++)
+    for (uint32_t i = 0; i < w->n_nodes && i < NAMED_NODES; i++)
         if (n >= 0 && (size_t) n < size)
             n += snprintf(buf + n, size - (size_t) n, "%s%s",
-                          i ? ", " : " (on ", w->node[i]);
-    if (w->n_nodes > LABEL_WHERE_NAMES && (size_t) n < size)
+                          i ? ", " : " (on ", nodes[w->nodes[i]].name);
+    if (w->n_nodes > NAMED_NODES && (size_t) n < size)
         n += snprintf(buf + n, size - (size_t) n, " and %" PRIu32 " more",
-                      w->n_nodes - LABEL_WHERE_NAMES);
+                      w->n_nodes - NAMED_NODES);
     if (w->n_nodes && (size_t) n < size)
         snprintf(buf + n, size - (size_t) n, ")");
     return buf;
@@ -75,8 +97,8 @@ char *label_warning_text(const struct jp_warning *w, char *buf, size_t size)
 
 /* --- about one GPU of one node ------------------------------------------- */
 
-static int warn_hca(struct jp_label *label, const char *node,
-                    const struct topo *topo, size_t gpu)
+static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
+                    size_t gpu)
 {
     bool sockets = label->inter == JP_INTER_TCP;
     const struct topo_near *near = &topo->near[gpu];
@@ -124,7 +146,7 @@ static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
     return -1;
 }
 
-static int warn_shared(struct jp_label *label, const char *node,
+static int warn_shared(struct jp_label *label, int node,
                        const struct topo *topo, uint64_t gpus)
 {
     for (size_t i = 0; i < topo->n_hcas; i++) {
@@ -155,8 +177,8 @@ static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
 }
 
 /* GPUs of one model have as many links each, or one of them lost some. */
-static int warn_links(struct jp_label *label, const char *node,
-                      const struct topo *topo, size_t gpu)
+static int warn_links(struct jp_label *label, int node, const struct topo *topo,
+                      size_t gpu)
 {
     const struct topo_gpu *g = &topo->gpus[gpu];
     unsigned most_up = 0;
@@ -194,11 +216,11 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
     const struct topo *topo = groups_topo(g, domain);
     enum jp_evidence at_most;
     uint64_t gpus;
-    const char *node;
+    int node;
 
     if (!topo || domain->many_nodes)
         return 0;
-    node = g->nodes[domain->node].name;
+    node = domain->node;
     gpus = groups_gpus(g, domain, &at_most);
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
@@ -235,7 +257,7 @@ static int warn_variables(const struct groups *g, struct jp_label *label)
 
         if (value && *value &&
             !(forcing[i].harmless && strcmp(value, forcing[i].harmless) == 0) &&
-            label_warn_add(label, JP_WARN_FORCED_PATH, NULL,
+            label_warn_add(label, JP_WARN_FORCED_PATH, -1,
                            "%s=%.100s is set: %s", forcing[i].name, value,
                            forcing[i].what) < 0)
             return -1;
@@ -251,7 +273,7 @@ static int warn_nodes(const struct groups *g, struct jp_label *label)
     if (c->guessed || c->n < c->n_ranks)
         return 0;
     if (c->nnodes > g->hosts &&
-        label_warn_add(label, JP_WARN_SPLIT_HOST, NULL,
+        label_warn_add(label, JP_WARN_SPLIT_HOST, -1,
                        "NCCL takes %" PRIu32 " host%s (%" PRIu32
                        " host name%s) for %" PRIu32
                        " nodes: containers, or another /dev/shm; "
@@ -261,7 +283,7 @@ static int warn_nodes(const struct groups *g, struct jp_label *label)
         return -1;
     if (g->cliques && g->cliques < g->hosts && c->nnodes > g->cliques)
         return label_warn_add(
-            label, JP_WARN_MNNVL_OFF, NULL,
+            label, JP_WARN_MNNVL_OFF, -1,
             "the GPUs of its %" PRIu32 " hosts are in %" PRIu32
             " NVLink clique%s, but NCCL counts %" PRIu32
             " nodes: MNNVL is off (no IMEX channel, NCCL_MNNVL_ENABLE=0, or "
@@ -279,7 +301,7 @@ static int warn_tcp(const struct groups *g, struct jp_label *label)
         for (size_t k = 0; topo && k < topo->n_hcas; k++)
             if (topo->hcas[k].port == TOPO_PORT_ACTIVE &&
                 topo->hcas[k].net <= TOPO_NET_ROCE)
-                return label_warn_add(label, JP_WARN_TCP, NULL,
+                return label_warn_add(label, JP_WARN_TCP, -1,
                                       "sockets carry it, though %s on %s has "
                                       "an active port (%s)",
                                       topo->hcas[k].name,
@@ -300,14 +322,14 @@ static int warn_label(const struct groups *g, struct jp_label *label)
     const struct jp_label_comm *c = g->comm;
 
     if (is_pcie(label->fabric) &&
-        label_warn_add(label, JP_WARN_NO_NVLINK, NULL,
+        label_warn_add(label, JP_WARN_NO_NVLINK, -1,
                        "NCCL's own rule calls it %s, but no NVLink carries it "
                        "(%s)",
                        c->nnodes == 1 ? "nvlink-only" : "mixed",
                        label_fabric_word[label->fabric]) < 0)
         return -1;
     if (label->rail == JP_RAIL_CROSS && c->collective && c->n_ranks > 1 &&
-        label_warn_add(label, JP_WARN_CROSS_RAIL, NULL,
+        label_warn_add(label, JP_WARN_CROSS_RAIL, -1,
                        "no two of its %zu domains are on the same rail, by PCI "
                        "position: each message crosses the spine",
                        g->n_domains) < 0)

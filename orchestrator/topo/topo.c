@@ -158,7 +158,7 @@ int topo_find_gpu(const struct topo *topo, const char *busid)
 int topo_find_uuid(const struct topo *topo, const char *uuid)
 {
     for (size_t i = 0; uuid && *uuid && i < topo->n_gpus; i++)
-        if (strcmp(topo->gpus[i].uuid, uuid) == 0)
+        if (strcmp(topo->gpus[i].self.uuid, uuid) == 0)
             return (int) i;
     return -1;
 }

@@ -60,6 +60,13 @@ struct topo_fabric {
     uint32_t clique;
 };
 
+/* What tells a GPU from its like on another node. */
+struct topo_self {
+    char uuid[64]; /* "GPU-..."; "" not told */
+    int minor;     /* the N of /dev/nvidiaN; -1 not told */
+    struct topo_fabric fabric;
+};
+
 struct topo_gpu {
     char busid[24]; /* "0000:1b:00.0"; "" not told */
     uint16_t device;
@@ -71,9 +78,7 @@ struct topo_gpu {
     unsigned links_up, links_down; /* NVML only; else 0 */
     uint64_t switch_mbs;           /* one way to NVSwitches; 0 none */
     bool mig, c2c;
-    /* tell one node from another, so are no part of a shape */
-    char uuid[64]; /* "GPU-..."; "" not told */
-    struct topo_fabric fabric;
+    struct topo_self self; /* of this node; no part of a shape */
 };
 
 enum topo_net {
@@ -137,6 +142,15 @@ struct topo {
 struct topo *topo_make(char *xml, size_t len, const char *hardware,
                        struct jp_error *note, struct jp_error *err);
 void topo_destroy(struct topo *topo);
+
+/* What hardware.json says of the node itself. */
+struct topo_host {
+    char boot_id[40];
+    char hostname[64];
+};
+
+/* Texts are "" where it does not say. */
+void topo_read_host(const char *hardware, struct topo_host *host);
 
 /* Index of the GPU with that bus id (any spelling NVML, CUDA or sysfs has) or
  * UUID; -1 none. */

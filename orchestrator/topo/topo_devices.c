@@ -177,18 +177,19 @@ static void read_nvml(const struct hwxml *xml, int object, struct topo_gpu *gpu)
     if (model)
         topo_copy(gpu->model, sizeof(gpu->model), model);
     if (uuid)
-        topo_copy(gpu->uuid, sizeof(gpu->uuid), uuid);
+        topo_copy(gpu->self.uuid, sizeof(gpu->self.uuid), uuid);
     if (strncmp(o->name, "nvml", 4) == 0 &&
         num_parse_u64(o->name + 4, 0, 1000, &n, NULL) == 0)
         gpu->nvml = (int) n;
     if (!state)
         return;
-    gpu->fabric.told = true;
-    gpu->fabric.completed = strcmp(state, "completed") == 0;
+    gpu->self.fabric.told = true;
+    gpu->self.fabric.completed = strcmp(state, "completed") == 0;
     if (cluster && strspn(cluster, "0-") != strlen(cluster))
-        topo_copy(gpu->fabric.uuid, sizeof(gpu->fabric.uuid), cluster);
+        topo_copy(gpu->self.fabric.uuid, sizeof(gpu->self.fabric.uuid),
+                  cluster);
     if (clique && num_parse_u64(clique, 0, UINT32_MAX, &n, NULL) == 0)
-        gpu->fabric.clique = (uint32_t) n;
+        gpu->self.fabric.clique = (uint32_t) n;
 }
 
 static void fill_gpu(const struct finder *f, const struct found *found,
@@ -196,7 +197,7 @@ static void fill_gpu(const struct finder *f, const struct found *found,
 {
     const struct hwxml *xml = f->xml;
 
-    gpu->nvml = -1;
+    gpu->nvml = gpu->self.minor = -1;
     gpu->vendor = found->pci.vendor == VENDOR_AMD     ? TOPO_AMD
                   : found->pci.vendor == VENDOR_INTEL ? TOPO_INTEL
                                                       : TOPO_NVIDIA;

@@ -141,13 +141,13 @@ static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 
     if (!json_is_object(fabric))
         return;
-    gpu->fabric.told = true;
-    gpu->fabric.completed = says(fabric, "state", "completed");
-    gpu->fabric.uuid[0] = '\0';
+    gpu->self.fabric.told = true;
+    gpu->self.fabric.completed = says(fabric, "state", "completed");
+    gpu->self.fabric.uuid[0] = '\0';
     if (strspn(uuid, "0-") != strlen(uuid))
-        topo_copy(gpu->fabric.uuid, sizeof(gpu->fabric.uuid), uuid);
-    gpu->fabric.clique = clique >= 0 && clique <= UINT32_MAX ? (uint32_t) clique
-                                                             : 0;
+        topo_copy(gpu->self.fabric.uuid, sizeof(gpu->self.fabric.uuid), uuid);
+    gpu->self.fabric.clique =
+        clique >= 0 && clique <= UINT32_MAX ? (uint32_t) clique : 0;
 }
 
 static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
@@ -155,15 +155,20 @@ static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
     int at = topo_find_gpu(o->topo, text_of(entry, "busid"));
     const json_t *mig = json_object_get(entry, "mig");
     const json_t *c2c = json_object_get(entry, "c2c");
+    const json_t *minor = json_object_get(entry, "minor");
     struct topo_gpu *gpu;
 
     if (at < 0)
         return;
     gpu = &o->topo->gpus[at];
     if (*text_of(entry, "uuid"))
-        topo_copy(gpu->uuid, sizeof(gpu->uuid), text_of(entry, "uuid"));
+        topo_copy(gpu->self.uuid, sizeof(gpu->self.uuid),
+                  text_of(entry, "uuid"));
     if (*text_of(entry, "model"))
         topo_copy(gpu->model, sizeof(gpu->model), text_of(entry, "model"));
+    if (json_is_integer(minor) && json_integer_value(minor) >= 0 &&
+        json_integer_value(minor) < 65536)
+        gpu->self.minor = (int) json_integer_value(minor);
     gpu->mig = json_is_true(json_object_get(mig, "mode"));
     gpu->c2c |= json_integer_value(json_object_get(c2c, "links")) > 0;
     put_fabric(gpu, json_object_get(entry, "fabric"));
@@ -244,4 +249,18 @@ int topo_hardware(const char *text, struct topo *topo, struct jp_error *err)
     put_ports(topo, json_object_get(root, "hcas"));
     json_decref(root);
     return 0;
+}
+
+void topo_read_host(const char *hardware, struct topo_host *host)
+{
+    json_t *root = json_loads(hardware, JSON_REJECT_DUPLICATES, NULL);
+
+    memset(host, 0, sizeof(*host));
+    if (json_integer_value(json_object_get(root, "schema")) == 1) {
+        topo_copy(host->boot_id, sizeof(host->boot_id),
+                  text_of(root, "boot_id"));
+        topo_copy(host->hostname, sizeof(host->hostname),
+                  text_of(root, "hostname"));
+    }
+    json_decref(root);
 }

@@ -69,7 +69,7 @@ static void check_labels(const struct topo *t, bool known, uint32_t nnodes)
     if (!*label.why || strchr(label.why, '\n') || !label.hca_path)
         abort();
     for (size_t i = 0; i < label.n_warnings; i++)
-        if (!*label_warning_text(&label.warnings[i], text, sizeof(text)))
+        if (!*label_warning_text(&label.warnings[i], nodes, text, sizeof(text)))
             abort();
     label_fini(&label);
 }

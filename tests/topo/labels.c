@@ -175,7 +175,8 @@ static void list_kinds(const struct jp_label *label, char *buf, size_t size)
 }
 
 static bool check(size_t number, const struct label_row *row,
-                  const struct jp_label *label, uint32_t n_ranks)
+                  const struct jp_label *label,
+                  const struct jp_label_node *nodes, uint32_t n_ranks)
 {
     char got[200], kinds[300], text[600];
     bool same;
@@ -191,8 +192,9 @@ static bool check(size_t number, const struct label_row *row,
     printf("%sok %zu - %s: %s\n", same ? "" : "not ", number, row->name, got);
     printf("#   why: %s\n", label->why);
     for (size_t i = 0; i < label->n_warnings; i++)
-        printf("#   %s: %s\n", label_warning_word[label->warnings[i].kind],
-               label_warning_text(&label->warnings[i], text, sizeof(text)));
+        printf(
+            "#   %s: %s\n", label_warning_word[label->warnings[i].kind],
+            label_warning_text(&label->warnings[i], nodes, text, sizeof(text)));
     if (!same)
         printf("#   wanted: %s [%s]\n", row->label,
                row->warnings ? row->warnings : "");
@@ -232,7 +234,7 @@ static bool run(size_t number, const struct label_row *row)
     } else if (label_comm(&comm, s->nodes, s->n_nodes, &label) < 0) {
         good = false;
     } else {
-        good = check(number, row, &label, comm.n_ranks);
+        good = check(number, row, &label, s->nodes, comm.n_ranks);
         label_fini(&label);
     }
     free_scene(s);

@@ -189,6 +189,8 @@ const struct label_row label_rows[] = {
      1, "nvlink-only nvswitch none n/a - nvml", ""},
     {"Two Slurm nodes on one host", "A=dgx-h100-hw B=dgx-h100-hw@A",
      "A:0-3 B:4-7", 1, "nvlink-only nvswitch none n/a - nvml", ""},
+    {"Two Slurm nodes on one host, apart", "A=dgx-h100-hw B=dgx-h100-hw@A",
+     "A/h:0-3 B/h:0-3", 2, "mixed nvswitch ib aligned PIX nvml", "split-host"},
     {"One host, split without a trace", "A=dgx-h100-hw", "A:0-7", 2,
      "mixed unknown ib unknown PIX none", "split-host"},
     {"Sizes from what was seen", "A=dgx-h100-hw B=dgx-h100-hw", "A:0-7 B:0-7",

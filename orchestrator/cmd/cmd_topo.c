@@ -1,0 +1,205 @@
+/* cmd_topo.c - `jobprof topo`: what GPUs and HCAs nodes have, and between. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/topo/snapshot.h"
+#include "orchestrator/topo/topo_find.h"
+#include "orchestrator/topo/topo_print.h"
+
+#define MAX_PICTURES 100
+
+static const char help[] =
+    "usage: jobprof topo [options] [XML|DIR]\n"
+    "\n"
+    "Show each distinct shape of node: its GPUs, HCAs and what lies between "
+    "them,\n"
+    "as nvidia-smi topo -m does, each GPU's nearest HCA, and what is odd. XML "
+    "is\n"
+    "a file of hwloc's (lstopo --whole-io FILE.xml); DIR a job's or a step's\n"
+    "directory, or a folder of such files; without either, this machine.\n"
+    "\n"
+    "      --json     for programs\n"
+    "      --svg DIR  also write a picture of each shape: DIR/shape-A.svg ...\n"
+    "  -q, --quiet    say nothing about nodes without a topology\n"
+    "  -h, --help     this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest is\n"
+    "shown), 4 no topology at all, 5 input or output failed.\n";
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"svg", required_argument, NULL, 's'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    const char *path, *pictures;
+    bool json, quiet;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, "jobprof: topo: %s (jobprof topo --help)\n", what);
+    return JP_EXIT_USAGE;
+}
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c;
+
+    optind = 0;
+    while ((c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1) {
+        switch (c) {
+        case 'j':
+            a->json = true;
+            break;
+        case 's':
+            a->pictures = optarg;
+            break;
+        case 'q':
+            a->quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return JP_EXIT_OK;
+        default:
+            return JP_EXIT_USAGE; /* getopt has said why */
+        }
+    }
+    if (argc - optind > 1)
+        return usage("takes one XML or DIR, or none");
+    if (a->pictures && !*a->pictures)
+        return usage("--svg: empty");
+    a->path = argv[optind];
+    return -1;
+}
+
+/* This machine, as a node of a job would record it. */
+static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
+{
+    char name[65] = "";
+    size_t len = 0;
+    char *xml = snapshot_take(&len, err);
+
+    if (!xml)
+        return -1;
+    if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
+        snprintf(name, sizeof(name), "localhost");
+    return shapes_add(shapes, name, xml, len, NULL, NULL, err) < 0 ? -1 : 1;
+}
+
+static int write_picture(const struct jp_shapes *shapes, size_t at,
+                         const char *folder, struct jp_error *err)
+{
+    char letter[8], title[200];
+    char *names = shapes_names(shapes, (int) at, 80);
+    char *path =
+        fileio_path("%s/shape-%s.svg", folder, shapes_letter(at, letter));
+    struct jp_tempfile file;
+    int rc = -1;
+
+    if (!names || !path) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    snprintf(title, sizeof(title), "shape %s  %s  %zu x: %s", letter,
+             shapes->shapes[at].topo->product, shapes->shapes[at].n_nodes,
+             names);
+    if (fileio_temp_open(&file, path, err) < 0)
+        goto out;
+    topo_svg(shapes->shapes[at].topo, NULL, title, file.stream);
+    rc = fileio_temp_commit(&file, err);
+out:
+    free(names);
+    free(path);
+    return rc;
+}
+
+static int write_pictures(const struct jp_shapes *shapes, const char *folder,
+                          struct jp_error *err)
+{
+    if (fileio_mkdirs(folder, err) < 0)
+        return -1;
+    for (size_t i = 0; i < shapes->n_shapes && i < MAX_PICTURES; i++)
+        if (write_picture(shapes, i, folder, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
+{
+    json_t *root = topo_json(shapes);
+    int bad = !root ||
+              json_dumpf(root, stdout,
+                         JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ||
+              putchar('\n') == EOF || fflush(stdout) != 0;
+
+    json_decref(root);
+    return bad ? error_set(err, "cannot be written") : 0;
+}
+
+/* Bad or missing records are 3, and nothing but such 4. */
+static int judge(const struct jp_shapes *shapes, const struct arguments *a)
+{
+    int rc = JP_EXIT_OK;
+
+    for (size_t i = 0; i < shapes->n_nodes; i++) {
+        const struct jp_shape_node *node = &shapes->nodes[i];
+
+        if (!node->why && !node->note)
+            continue;
+        if (!a->quiet)
+            fprintf(stderr, "jobprof: topo: %s: %s\n", node->name,
+                    node->why ? node->why : node->note);
+        rc = JP_EXIT_INCOMPLETE;
+    }
+    return rc;
+}
+
+static int show(struct jp_shapes *shapes, const struct arguments *a,
+                struct jp_error *err)
+{
+    if (shapes_sort(shapes, err) < 0 ||
+        (a->pictures && write_pictures(shapes, a->pictures, err) < 0))
+        return -1;
+    return a->json ? print_json(shapes, err) : topo_print(shapes, stdout, err);
+}
+
+int cmd_topo(int argc, char **argv)
+{
+    struct arguments a = {0};
+    struct jp_error err = {""};
+    struct jp_shapes shapes;
+    int rc = parse(argc, argv, &a);
+    long found;
+
+    if (rc >= 0)
+        return rc;
+    shapes_init(&shapes);
+    found = a.path ? topo_find(a.path, &shapes, &err)
+                   : add_this_machine(&shapes, &err);
+    if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {
+        fprintf(stderr, "jobprof: topo: %s\n", err.text);
+        rc = JP_EXIT_IO;
+    } else if (found == 0) {
+        fprintf(stderr,
+                "jobprof: topo: %s: no topology (nodes/*/topology.xml, "
+                "*.xml)\n",
+                a.path);
+        rc = JP_EXIT_NODATA;
+    } else {
+        rc = judge(&shapes, &a);
+        if (!shapes.n_shapes)
+            rc = JP_EXIT_NODATA;
+    }
+    shapes_fini(&shapes);
+    return rc;
+}

@@ -1,0 +1,47 @@
+/* steplabels.h - the labels of a step's communicators, from its nodes' records.
+ *
+ * Everything is owned by struct jp_step_labels; steplabels_destroy frees.
+ */
+#ifndef JP_TOPO_STEPLABELS_H
+#define JP_TOPO_STEPLABELS_H
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/collect/nodes.h"
+#include "orchestrator/topo/label.h"
+#include "orchestrator/topo/shapes.h"
+
+/* Something odd, once for all communicators that meet it. */
+struct jp_step_warning {
+    enum jp_warning_kind kind;
+    char *text;     /* with the nodes */
+    size_t comm;    /* the one of most time that meets it */
+    size_t n_comms; /* 0: it is about nodes, not communicators */
+};
+
+/* The ranks of one communicator on the GPUs of one shape. */
+struct jp_step_picture {
+    size_t shape;
+    size_t comm;
+    char **gpu_text; /* n_gpus of the shape: "r0 r8"; NULL none */
+};
+
+struct jp_step_labels {
+    struct jp_label *labels; /* of the result's communicators, in order */
+    size_t n_labels;
+    struct jp_shapes shapes;
+    struct jp_step_warning *warnings; /* most urgent kinds first */
+    size_t n_warnings, warnings_left_out;
+    struct jp_step_picture *pictures; /* at most one a shape */
+    size_t n_pictures;
+    struct jp_label_node *label_nodes; /* of nodes->nodes, in order */
+};
+
+/* Reads the nodes' records of the step's job (<step_dir>/../nodes) and of the
+ * step. NULL: without memory, or one a reader needs (err); *labels NULL and 0
+ * where the step has no nodes, so nothing to label with. */
+int steplabels_make(const struct jp_result *result,
+                    const struct jp_nodes *nodes, const char *step_dir,
+                    struct jp_step_labels **labels, struct jp_error *err);
+void steplabels_destroy(struct jp_step_labels *labels);
+
+#endif

@@ -1,0 +1,306 @@
+/* stepranks.c - where a step's ranks are, and what their processes told. */
+#include "orchestrator/topo/stepranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/topo/ranklines.h"
+#include "orchestrator/topo/rankmap.h"
+
+#define MAX_VARIABLES 16 /* of a communicator */
+
+/* What rankmap takes, made of what we have. */
+struct input {
+    struct jp_rankmap_node *nodes;
+    struct jp_rankmap_gpu *gpus; /* of all nodes */
+    struct jp_rankmap_rank *ranks;
+    struct jp_rankmap_place *places;
+};
+
+static void free_input(struct input *in)
+{
+    free(in->nodes);
+    free(in->gpus);
+    free(in->ranks);
+    free(in->places);
+}
+
+void stepranks_fini(struct jp_step_ranks *ranks)
+{
+    for (size_t i = 0; ranks->comms && i < ranks->n_comms; i++)
+        free(ranks->comms[i].variables);
+    if (ranks->records)
+        ranklines_fini(ranks->records);
+    free(ranks->records);
+    free(ranks->comms);
+    free(ranks->ranks);
+    memset(ranks, 0, sizeof(*ranks));
+}
+
+static const struct topo *topo_of(const struct jp_shapes *shapes, size_t node)
+{
+    int shape = shapes->nodes[node].shape;
+
+    return shape >= 0 ? shapes->shapes[shape].topo : NULL;
+}
+
+/* The nodes with their GPUs, in the order of their topologies. */
+static int list_nodes(const struct jp_nodes *nodes,
+                      const struct jp_shapes *shapes, struct input *in)
+{
+    size_t all = 0, at = 0;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        all += topo_of(shapes, i) ? topo_of(shapes, i)->n_gpus : 0;
+    in->nodes = calloc(nodes->n_nodes + 1, sizeof(*in->nodes));
+    in->gpus = calloc(all + 1, sizeof(*in->gpus));
+    if (!in->nodes || !in->gpus)
+        return -1;
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        const struct topo *topo = topo_of(shapes, i);
+        const struct topo_self *self = shapes->nodes[i].gpus;
+
+        in->nodes[i] =
+            (struct jp_rankmap_node){.name = nodes->nodes[i].name,
+                                     .hostname = nodes->nodes[i].hostname,
+                                     .boot_id = nodes->nodes[i].boot_id,
+                                     .gpus = in->gpus + at,
+                                     .n_gpus = topo ? topo->n_gpus : 0};
+        for (size_t k = 0; topo && k < topo->n_gpus; k++)
+            in->gpus[at++] =
+                (struct jp_rankmap_gpu){.busid = topo->gpus[k].busid,
+                                        .uuid = self[k].uuid,
+                                        .minor = self[k].minor};
+    }
+    return 0;
+}
+
+static int list_ranks(const struct jp_result *result, struct input *in)
+{
+    in->ranks = calloc(result->n_ranks + 1, sizeof(*in->ranks));
+    in->places = calloc(result->n_ranks + 1, sizeof(*in->places));
+    if (!in->ranks || !in->places)
+        return -1;
+    for (size_t i = 0; i < result->n_ranks; i++) {
+        const struct jp_rank *rank = &result->ranks[i];
+        const struct jp_comm *comm = &result->comms[rank->comm];
+
+        in->ranks[i] =
+            (struct jp_rankmap_rank){.comm = comm->id,
+                                     .rank = rank->rank,
+                                     .n_ranks = comm->n_ranks,
+                                     .host = rank->host ? rank->host : "",
+                                     .pid = rank->pid};
+    }
+    return 0;
+}
+
+static int place(const struct jp_result *result, const struct input *in,
+                 const struct jp_rank_records *records, size_t n_nodes,
+                 struct jp_step_ranks *ranks, struct jp_error *err)
+{
+    const struct jp_rankmap_input all = {.nodes = in->nodes,
+                                         .n_nodes = n_nodes,
+                                         .tasks = records->tasks,
+                                         .n_tasks = records->n_tasks,
+                                         .facts = records->facts,
+                                         .n_facts = records->n_facts,
+                                         .ranks = in->ranks,
+                                         .n_ranks = result->n_ranks};
+
+    ranks->ranks = calloc(result->n_ranks + 1, sizeof(*ranks->ranks));
+    if (!ranks->ranks)
+        return error_set(err, "out of memory");
+    if (rankmap_resolve(&all, in->places, err) < 0)
+        return -1;
+    for (size_t i = 0; i < result->n_ranks; i++) {
+        const struct jp_rankmap_place *p = &in->places[i];
+
+        ranks->ranks[i] =
+            (struct jp_label_rank){.rank = result->ranks[i].rank,
+                                   .node = p->node,
+                                   .host = in->ranks[i].host,
+                                   .gpu = p->node >= 0 ? p->gpu : -1,
+                                   .sure = p->certainty == JP_SURE_EXACT,
+                                   .mig = p->mig && *p->mig};
+    }
+    return 0;
+}
+
+/* --- paths and variables -----------------------------------------------------
+ */
+
+static void count_path(const struct jp_rank_path *path,
+                       struct jp_comm_facts *comm)
+{
+    struct jp_label_paths *p = &comm->paths;
+
+    comm->has_paths = true;
+    if (strcmp(path->via, "P2P") == 0) {
+        p->p2p += path->lines;
+    } else if (strcmp(path->via, "SHM") == 0) {
+        p->shm += path->lines;
+    } else if (strcmp(path->via, "NET") == 0) {
+        bool ib = strcmp(path->detail, "IB") == 0;
+
+        if (ib)
+            p->net_ib += path->lines;
+        else if (strcmp(path->detail, "Socket") == 0)
+            p->net_socket += path->lines;
+        else
+            p->net_plugin += path->lines;
+        if (!*p->device && strlen(path->device) < sizeof(p->device))
+            strncpy(p->device, path->device, sizeof(p->device) - 1);
+    }
+}
+
+struct by_id {
+    const char *id;
+    size_t comm;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct by_id *x = a, *y = b;
+
+    return strcmp(x->id, y->id);
+}
+
+/* Ids are unique but for a few: paths go to the first of equal ones. */
+static int count_paths(const struct jp_result *result,
+                       const struct jp_rank_records *records,
+                       struct jp_step_ranks *ranks)
+{
+    struct by_id *ids = calloc(result->n_comms + 1, sizeof(*ids));
+
+    if (!ids)
+        return -1;
+    for (size_t i = 0; i < result->n_comms; i++)
+        ids[i] = (struct by_id){result->comms[i].id, i};
+    qsort(ids, result->n_comms, sizeof(*ids), compare_ids);
+    for (size_t i = 0; i < records->n_paths; i++) {
+        const struct by_id key = {records->paths[i].comm, 0};
+        const struct by_id *hit =
+            bsearch(&key, ids, result->n_comms, sizeof(*ids), compare_ids);
+
+        if (hit)
+            count_path(&records->paths[i], &ranks->comms[hit->comm]);
+    }
+    free(ids);
+    return 0;
+}
+
+static int compare_process(const void *a, const void *b)
+{
+    const struct jp_rank_variable *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+
+    if (!order && x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return order ? order
+                 : strcmp(x->name ? x->name : "", y->name ? y->name : "");
+}
+
+/* The first variable of a process; records are sorted. */
+static size_t find_process(const struct jp_rank_records *records,
+                           const char *host, int64_t pid)
+{
+    const struct jp_rank_variable key = {.host = host, .pid = pid, .name = ""};
+    size_t from = 0, to = records->n_variables;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (compare_process(&records->variables[middle], &key) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static int add_variable(struct jp_comm_facts *comm, const char *name,
+                        const char *value)
+{
+    for (size_t i = 0; i < comm->n_variables; i++)
+        if (strcmp(comm->variables[i].name, name) == 0)
+            return 0;
+    if (comm->n_variables == MAX_VARIABLES)
+        return 0;
+    if (!comm->variables)
+        comm->variables = calloc(MAX_VARIABLES, sizeof(*comm->variables));
+    if (!comm->variables)
+        return -1;
+    comm->variables[comm->n_variables++] =
+        (struct jp_label_variable){name, value};
+    return 0;
+}
+
+/* A variable that one rank has counts: NCCL's ranks must agree on most. */
+static int add_variables(const struct jp_result *result,
+                         struct jp_rank_records *records,
+                         struct jp_step_ranks *ranks)
+{
+    if (records->n_variables)
+        qsort(records->variables, records->n_variables,
+              sizeof(*records->variables), compare_process);
+    for (size_t i = 0; records->n_variables && i < result->n_ranks; i++) {
+        const struct jp_rank *rank = &result->ranks[i];
+        const char *host = rank->host ? rank->host : "";
+        size_t at = find_process(records, host, rank->pid);
+
+        for (; at < records->n_variables &&
+               records->variables[at].pid == rank->pid &&
+               strcmp(records->variables[at].host, host) == 0;
+             at++)
+            if (add_variable(&ranks->comms[rank->comm],
+                             records->variables[at].name,
+                             records->variables[at].value) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int read_records(const struct jp_nodes *nodes, const char *step_dir,
+                        struct jp_rank_records *records, struct jp_error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < nodes->n_nodes; i++) {
+        const char *name = nodes->nodes[i].name;
+        char *folder = fileio_path("%s/nodes/%s", step_dir, name);
+
+        rc = folder ? ranklines_read(folder, name, records, err)
+                    : error_set(err, "out of memory");
+        free(folder);
+    }
+    return rc;
+}
+
+int stepranks_make(const struct jp_result *result, const struct jp_nodes *nodes,
+                   const struct jp_shapes *shapes, const char *step_dir,
+                   struct jp_step_ranks *ranks, struct jp_error *err)
+{
+    struct jp_rank_records *records = calloc(1, sizeof(*records));
+    struct input in = {0};
+    int rc = -1;
+
+    memset(ranks, 0, sizeof(*ranks));
+    ranks->records = records;
+    ranks->n_comms = result->n_comms;
+    ranks->comms = calloc(result->n_comms + 1, sizeof(*ranks->comms));
+    if (!records || !ranks->comms || list_nodes(nodes, shapes, &in) < 0 ||
+        list_ranks(result, &in) < 0)
+        error_set(err, "out of memory");
+    else if (read_records(nodes, step_dir, records, err) == 0 &&
+             place(result, &in, records, nodes->n_nodes, ranks, err) == 0)
+        rc = count_paths(result, records, ranks) < 0 ||
+                     add_variables(result, records, ranks) < 0
+                 ? error_set(err, "out of memory")
+                 : 0;
+    free_input(&in);
+    if (rc < 0)
+        stepranks_fini(ranks);
+    return rc;
+}

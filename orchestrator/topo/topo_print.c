@@ -1,0 +1,286 @@
+/* topo_print.c - topologies on a terminal. */
+#include "orchestrator/topo/topo_print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/label.h"
+
+#define NAMES_MAX 60 /* bytes of a list of nodes */
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* The label of all GPUs of the node, as one communicator. */
+static int label_all(const struct topo *topo, struct jp_label *label)
+{
+    const struct jp_label_node node = {
+        .name = "", .boot_id = "a", .topo = topo};
+    struct jp_label_rank ranks[TOPO_MAX_GPUS];
+    const struct jp_label_comm comm = {.n_ranks = (uint32_t) topo->n_gpus,
+                                       .nnodes = 1,
+                                       .ranks = ranks,
+                                       .n = topo->n_gpus};
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        ranks[i] = (struct jp_label_rank){
+            .rank = (uint32_t) i, .host = "", .gpu = (int) i, .sure = true};
+    return label_comm(&comm, &node, 1, label);
+}
+
+static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
+{
+    uint64_t sum = topo->gpus[gpu].switch_mbs;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        sum += topo->direct[gpu * topo->n_gpus + i];
+    return sum;
+}
+
+void topo_links_text(const struct topo *topo, char *buf, size_t size)
+{
+    struct jp_label label;
+    uint64_t most = 0;
+    char speed[48] = "";
+
+    buf[0] = '\0';
+    if (topo->n_gpus < 2 || label_all(topo, &label) < 0)
+        return;
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        most = nvlink_of(topo, i) > most ? nvlink_of(topo, i) : most;
+    if (most >= 1000)
+        snprintf(speed, sizeof(speed), ", %.4g GB/s a GPU each way",
+                 (double) most / 1000);
+    snprintf(buf, size, "%s%s (%s)", label_fabric_word[label.fabric], speed,
+             label.fabric == JP_FABRIC_UNKNOWN
+                 ? "no record tells"
+                 : label_evidence_word[label.evidence]);
+    label_fini(&label);
+}
+
+void topo_oddities(const struct topo *topo,
+                   void (*line)(void *arg, const char *kind, const char *text),
+                   void *arg)
+{
+    struct jp_label_node nodes[] = {{.name = "", .boot_id = "a", .topo = topo},
+                                    {.name = "", .boot_id = "b", .topo = topo}};
+    struct jp_label_rank ranks[2 * TOPO_MAX_GPUS];
+    struct jp_label_comm comm = {.nnodes = 2, .ranks = ranks};
+    struct jp_label label;
+
+    /* as a communicator over two nodes of this shape would meet it */
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        for (int node = 0; node < 2; node++, comm.n++)
+            ranks[comm.n] = (struct jp_label_rank){.rank = (uint32_t) comm.n,
+                                                   .node = node,
+                                                   .host = "",
+                                                   .gpu = (int) i,
+                                                   .sure = true};
+    comm.n_ranks = (uint32_t) comm.n;
+    if (!comm.n || label_comm(&comm, nodes, 2, &label) < 0)
+        return;
+    for (size_t i = 0; i < label.n_warnings; i++)
+        if (label.warnings[i].n_nodes)
+            line(arg, label_warning_word[label.warnings[i].kind],
+                 label.warnings[i].text);
+    label_fini(&label);
+}
+
+static void count_ports(const struct topo *t, char *buf, size_t size)
+{
+    size_t active = 0, down = 0;
+    int n;
+
+    for (size_t i = 0; i < t->n_hcas; i++) {
+        active += t->hcas[i].port == TOPO_PORT_ACTIVE;
+        down += t->hcas[i].port == TOPO_PORT_DOWN;
+    }
+    n = snprintf(buf, size, "%zu HCA%s", t->n_hcas, plural(t->n_hcas));
+    if (active && active == t->n_hcas)
+        snprintf(buf + n, size - (size_t) n, ", active");
+    else if (t->n_hcas)
+        snprintf(buf + n, size - (size_t) n,
+                 " (%zu active, %zu down, %zu not told)", active, down,
+                 t->n_hcas - active - down);
+}
+
+static void print_facts(const struct topo *t, FILE *out)
+{
+    char links[160], ports[96];
+
+    topo_links_text(t, links, sizeof(links));
+    count_ports(t, ports, sizeof(ports));
+    fprintf(out, "  %zu GPU%s%s%s%s%s; %s\n", t->n_gpus, plural(t->n_gpus),
+            t->n_gpus && *t->gpus[0].model ? " " : "",
+            t->n_gpus ? t->gpus[0].model : "", *links ? ", " : "", links,
+            ports);
+    if (t->virtual_machine)
+        fputs("  a virtual machine: the PCI tree is what its hypervisor "
+              "shows\n",
+              out);
+    if (!t->has_pci)
+        fputs("  recorded without PCI devices: nothing can be said of GPUs and "
+              "HCAs\n",
+              out);
+    if (t->left_out)
+        fprintf(out, "  %zu more devices are left out\n", t->left_out);
+}
+
+/* "NV450": one way, GB/s; "NVS" over NVLink at a speed nobody told. */
+static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
+                    size_t size)
+{
+    enum topo_nvlink link = a < t->n_gpus && b < t->n_gpus && a != b
+                                ? topo_nvlink(t, a, b)
+                                : TOPO_NV_NO;
+    uint64_t mbs = link == TOPO_NV_DIRECT || link == TOPO_NV_SWITCH
+                       ? topo_nvlink_mbs(t, a, b)
+                       : 0;
+
+    if (mbs >= 1000)
+        snprintf(buf, size, "NV%.4g", (double) mbs / 1000);
+    else if (mbs)
+        snprintf(buf, size, "NV");
+    else
+        snprintf(buf, size, "%s", topo_level_word[topo_level(t, a, b)]);
+}
+
+static const char *name_of(const struct topo *t, size_t device, char *buf,
+                           size_t size)
+{
+    if (device >= t->n_gpus)
+        return t->hcas[device - t->n_gpus].name;
+    snprintf(buf, size, "GPU%zu", device);
+    return buf;
+}
+
+/* A row of the matrix; row < 0: its head. No blanks at its end. */
+static void print_row(const struct topo *t, int row, int first, FILE *out)
+{
+    size_t n = t->n_gpus + t->n_hcas;
+    char text[32], name[32];
+    int pad = first;
+
+    if (row >= 0)
+        pad -=
+            fprintf(out, "  %s", name_of(t, (size_t) row, text, sizeof(text))) -
+            2;
+    else
+        fputs("  ", out);
+    for (size_t i = 0; i < n; i++) {
+        const char *head = name_of(t, i, name, sizeof(name));
+        int width = (int) strlen(head);
+
+        snprintf(text, sizeof(text), "%s", head);
+        if (row >= 0)
+            cell_of(t, (size_t) row, i, text, sizeof(text));
+        fprintf(out, "%*s  %s", pad, "", text);
+        pad = (width < 5 ? 5 : width) - (int) strlen(text);
+        pad = pad < 0 ? 0 : pad;
+    }
+    fputc('\n', out);
+}
+
+static void print_matrix(const struct topo *t, FILE *out)
+{
+    int n = (int) (t->n_gpus + t->n_hcas), first = 4;
+    char text[32];
+
+    for (int i = 0; i < n; i++) {
+        int len = (int) strlen(name_of(t, (size_t) i, text, sizeof(text)));
+
+        first = len > first ? len : first;
+    }
+    fputc('\n', out);
+    for (int row = -1; row < n; row++)
+        print_row(t, row, first, out);
+}
+
+static void print_gpu(const struct topo *t, size_t i, FILE *out)
+{
+    const struct topo_gpu *g = &t->gpus[i];
+    const struct topo_near *near = &t->near[i];
+    char name[24], rail[24] = "";
+
+    snprintf(name, sizeof(name), "GPU%zu", i);
+    fprintf(out, "  %-6s %-14s", name, *g->busid ? g->busid : "no bus id");
+    if (g->package >= 0)
+        fprintf(out, "package %d  ", g->package);
+    if (near->hca < 0) {
+        fprintf(out, "no active HCA\n");
+        return;
+    }
+    if (near->rail >= 0)
+        snprintf(rail, sizeof(rail), "  rail %d", near->rail);
+    fprintf(out, "%s %s (%s)%s%s\n", t->hcas[near->hca].name,
+            topo_level_word[near->level], topo_net_word[t->hcas[near->hca].net],
+            rail,
+            t->hcas[near->hca].port == TOPO_PORT_UNKNOWN
+                ? "  its port's state was not recorded"
+                : "");
+}
+
+static void print_odd(void *arg, const char *kind, const char *text)
+{
+    fprintf(arg, "  ! %s: %s\n", kind, text);
+}
+
+static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
+{
+    const struct topo *t = s->shapes[at].topo;
+    char *names = shapes_names(s, (int) at, NAMES_MAX);
+    char letter[8];
+
+    if (!names)
+        return -1;
+    fprintf(out, "%sshape %s  %s  %zu node%s: %s\n", at ? "\n" : "",
+            shapes_letter(at, letter), *t->product ? t->product : "a machine",
+            s->shapes[at].n_nodes, plural(s->shapes[at].n_nodes), names);
+    free(names);
+    print_facts(t, out);
+    if (t->n_gpus + t->n_hcas)
+        print_matrix(t, out);
+    if (t->n_gpus)
+        fputc('\n', out);
+    for (size_t i = 0; i < t->n_gpus; i++)
+        print_gpu(t, i, out);
+    topo_oddities(t, print_odd, out);
+    return 0;
+}
+
+static void print_missing(const struct jp_shapes *s, FILE *out)
+{
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        const struct jp_shape_node *node = &s->nodes[i];
+
+        if (node->why)
+            fprintf(out, "\n%s: no topology: %s\n", node->name, node->why);
+        if (node->note)
+            fprintf(out, "\n%s: left aside: %s\n", node->name, node->note);
+    }
+}
+
+int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
+{
+    bool devices = false;
+
+    for (size_t i = 0; i < s->n_shapes; i++) {
+        devices |= s->shapes[i].topo->n_gpus + s->shapes[i].topo->n_hcas > 0;
+        if (print_shape(s, i, out) < 0)
+            return error_set(err, "out of memory");
+    }
+    print_missing(s, out);
+    if (devices)
+        fputs("\nNVn NVLink, n GB/s one way (NV: at a speed nobody told); PIX "
+              "one PCIe switch, PXB several,\nPHB the host bridge, NODE "
+              "another one of the NUMA node, SYS between NUMA nodes, ? not "
+              "told.\nGPUs and HCAs stand in PCI order, which need not be "
+              "CUDA's.\n",
+              out);
+    if (fflush(out) || ferror(out))
+        return error_set(err, "cannot be written");
+    return 0;
+}
