@@ -60,10 +60,17 @@ struct jp_comm {
     /* the recorder's counters over its ranks, Send and Recv among them */
     bool counted;
     uint64_t produced, lost, capped;
-    /* what supports the type, and one sentence with the rule and numbers */
+    /* what supports the label, else the type, and one sentence with the rule and
+     * numbers */
     const char *evidence; /* "records", "records+hosts", "contradicted",
-                             "hosts", "ranks" (guessed without hosts) */
+                             "hosts", "ranks" (guessed without hosts); of a
+                             label those of orchestrator/topo/label.h */
     char *why;
+    /* what it runs over, in words of orchestrator/topo/label.h, and warnings;
+     * set by steplabels_apply. NULL: no label. hca_path may be "" */
+    const char *fabric, *inter, *rail, *hca_path;
+    char **warnings;
+    size_t n_warnings;
 };
 
 /* One rank of one communicator; sorted by (comm, rank). Times cover complete

@@ -8,6 +8,9 @@ static void free_comm(struct jp_comm *comm)
 {
     for (size_t i = 0; i < comm->n_hosts; i++)
         free(comm->hosts[i]);
+    for (size_t i = 0; i < comm->n_warnings; i++)
+        free(comm->warnings[i]);
+    free(comm->warnings);
     free(comm->hosts);
     free(comm->name);
     free(comm->why);

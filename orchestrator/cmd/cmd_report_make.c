@@ -35,6 +35,7 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_error copper_trouble; /* "" none */
+    struct jp_step_labels *labels;
     bool analysed;
     uint64_t duration_us;
     struct jp_error trouble; /* of the figures; "" none */
@@ -153,6 +154,20 @@ static int analyse(const struct report_session *session, struct material *m)
     return watch.lost ? REPORT_LOST : rc;
 }
 
+/* What communicators run over; without it the report stands as well. */
+static void label(const struct report_session *session, struct material *m)
+{
+    struct jp_error err;
+
+    if (steplabels_make(m->result, m->nodes, session->dir, &m->labels, &err) <
+            0 ||
+        steplabels_apply(m->labels, m->result, &err) < 0) {
+        stepdir_log(session->dir, "no topology labels: %s", err.text);
+        steplabels_destroy(m->labels);
+        m->labels = NULL;
+    }
+}
+
 /* A program that hangs in its first operation has no record, but a story. */
 static bool has_data(const struct material *m)
 {
@@ -186,6 +201,7 @@ static int write_all(const struct report_session *session,
                                      .nodes = m->nodes,
                                      .result = m->result,
                                      .copper = m->copper,
+                                     .labels = m->labels,
                                      .verdict = verdict,
                                      .reporter = kind,
                                      .duration_us = m->duration_us};
@@ -271,6 +287,7 @@ static int make(struct report_session *session, struct material *m)
     if (has_data(m))
         report_settle_promote(session);
     m->nodes = nodes_read(session->dir, NULL);
+    label(session, m);
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->analysed, &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
@@ -296,6 +313,7 @@ int report_make(struct report_session *session)
     rc = make(session, &m);
     if (*m.trouble.text && rc != REPORT_LOST)
         stepdir_log(session->dir, "not analysed: %s", m.trouble.text);
+    steplabels_destroy(m.labels);
     nodes_destroy(m.nodes);
     result_destroy(m.result);
     copper_destroy(m.copper);

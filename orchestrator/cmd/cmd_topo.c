@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/nodehw.h"
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/topo/snapshot.h"
 #include "orchestrator/topo/topo_find.h"
 #include "orchestrator/topo/topo_print.h"
 
@@ -82,18 +83,22 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* This machine, as a node of a job would record it. */
+/* This machine, by the records that a job would make of it. */
 static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
 {
-    char name[65] = "";
-    size_t len = 0;
-    char *xml = snapshot_take(&len, err);
+    char folder[] = "/tmp/jobprof-topo-XXXXXX", name[65] = "";
+    const struct jp_nodehw job = {.folder = folder, .node = name};
+    int rc = -1;
 
-    if (!xml)
-        return -1;
     if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
         snprintf(name, sizeof(name), "localhost");
-    return shapes_add(shapes, name, xml, len, NULL, NULL, err) < 0 ? -1 : 1;
+    if (!mkdtemp(folder))
+        return error_set(err, "%s: %s", folder, strerror(errno));
+    cleanup_init();
+    if (nodehw_make(&job, err) == 0)
+        rc = shapes_add_folder(shapes, name, folder, err);
+    fileio_remove_tree(folder, NULL);
+    return rc < 0 ? -1 : 1;
 }
 
 static int write_picture(const struct jp_shapes *shapes, size_t at,

@@ -128,6 +128,15 @@ void html_out_prose(FILE *out, const char *text)
     fputs("</td>", out);
 }
 
+void html_out_more(FILE *out, const char *words, const char *prose)
+{
+    fputs("<td class=\"wrap\"><details><summary>", out);
+    html_out_short(out, words, CELL_MAX);
+    fputs("</summary>", out);
+    html_out_short(out, prose, PROSE_MAX);
+    fputs("</details></td>", out);
+}
+
 void html_out_id(FILE *out, const char *text)
 {
     fputs("<td><code>", out);

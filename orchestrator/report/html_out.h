@@ -36,6 +36,8 @@ void html_out_table(FILE *out, const struct jp_html_column *columns, size_t n,
 void html_out_row(FILE *out);
 void html_out_cell(FILE *out, const char *text);  /* cleaned, at most 200 */
 void html_out_prose(FILE *out, const char *text); /* wraps, at most 600 */
+/* A few words (cleaned, at most 200); a click shows the prose below. */
+void html_out_more(FILE *out, const char *words, const char *prose);
 void html_out_id(FILE *out, const char *text);   /* code that stays on a line */
 void html_out_code(FILE *out, const char *text); /* likewise, as code */
 /* A formatted figure and the value to sort by (NaN: sorts last). */

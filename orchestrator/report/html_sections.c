@@ -7,6 +7,10 @@ const struct jp_html_section html_sections[] = {
     {"quality", "Data quality", NULL, JP_HTML_HALF, report_has_nccl,
      html_quality_put},
     {"job", "Job", NULL, JP_HTML_HALF, NULL, html_job_put},
+    {"topology", "Topology",
+     "What the nodes have, by their own records; how a communicator's label "
+     "follows from it stands in its row below.",
+     JP_HTML_WIDE, html_topology_present, html_topology_put},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      html_comms_present, html_comms_put},
     {"time", "Over the run",

@@ -6,6 +6,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/report/html_out.h"
+#include "orchestrator/report/medium.h"
 #include "orchestrator/report/rows.h"
 
 #define MAX_ROWS 200
@@ -50,7 +51,7 @@ static double full_bar(const struct jp_result *r, const struct jp_rows *rows,
 
 static void comm_row(FILE *out, const struct jp_comm *c, double full)
 {
-    char ranks[32];
+    char ranks[32], medium[120];
 
     snprintf(ranks, sizeof(ranks), "%" PRIu32 " of %" PRIu32, c->ranks_seen,
              c->n_ranks);
@@ -65,7 +66,10 @@ static void comm_row(FILE *out, const struct jp_comm *c, double full)
     put_bytes(out, c->bytes);
     html_out_bar(out, FIG_US((double) c->time_us), (double) c->time_us,
                  (double) c->time_us / full);
-    html_out_prose(out, c->why);
+    if (c->fabric)
+        html_out_more(out, medium_text(c, medium, sizeof(medium)), c->why);
+    else
+        html_out_prose(out, c->why);
     html_out_row_end(out);
 }
 
@@ -87,7 +91,11 @@ int html_comms_put(const struct jp_report *report, FILE *out)
         {"Operations", NULL, true},
         {"Data", "sum of message sizes", true},
         {"Time", "sum over operations of the longest rank's time", true},
-        {"Evidence for the type", NULL, false},
+        {"Runs over",
+         "inside NVLink domains + between them, by the nodes' topologies; (!): "
+         "see the warnings above; a click tells why. Without a topology: the "
+         "evidence for the type",
+         false},
     };
     struct jp_rows rows;
     double full;

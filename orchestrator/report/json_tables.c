@@ -3,7 +3,8 @@
 
 #include "orchestrator/report/rows.h"
 
-#define MAX_HOSTS 64 /* named of one communicator */
+#define MAX_HOSTS 64    /* named of one communicator */
+#define MAX_WARNINGS 24 /* of one communicator */
 
 static void put_dist(struct jp_json *j, json_t *row, const char *key,
                      const struct jp_dist *dist)
@@ -51,9 +52,9 @@ static json_t *comm_row(struct jp_json *j, const struct jp_result *result,
     json_out_put(j, row, "hosts",
                  json_out_strings(j, comm->hosts, comm->n_hosts, MAX_HOSTS));
     json_out_text(j, row, "comm_type", comm_type_name(comm->type));
-    json_out_null(j, row, "fabric");
-    json_out_null(j, row, "inter");
-    json_out_null(j, row, "rail");
+    json_out_text(j, row, "fabric", comm->fabric);
+    json_out_text(j, row, "inter", comm->inter);
+    json_out_text(j, row, "rail", comm->rail);
     json_out_text(j, row, "evidence", comm->evidence);
     json_out_text(j, row, "why", comm->why);
     json_out_count(j, row, "ops", comm->ops);
@@ -65,6 +66,11 @@ static json_t *comm_row(struct jp_json *j, const struct jp_result *result,
     put_known(j, row, "produced", comm->counted, comm->produced);
     put_known(j, row, "lost", comm->counted, comm->lost);
     put_known(j, row, "capped", comm->counted, comm->capped);
+    json_out_text(j, row, "hca_path",
+                  comm->hca_path && *comm->hca_path ? comm->hca_path : NULL);
+    json_out_put(
+        j, row, "warnings",
+        json_out_strings(j, comm->warnings, comm->n_warnings, MAX_WARNINGS));
     return row;
 }
 

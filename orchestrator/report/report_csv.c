@@ -73,6 +73,15 @@ static void put_if(struct jp_csv *csv, bool known, uint64_t value)
         csv_out_empty(csv);
 }
 
+/* Not known is empty. */
+static void put_word(struct jp_csv *csv, const char *word)
+{
+    if (word && *word)
+        csv_out_text(csv, word);
+    else
+        csv_out_empty(csv);
+}
+
 static void comms(struct jp_csv *csv, const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_comms; i++) {
@@ -97,6 +106,11 @@ static void comms(struct jp_csv *csv, const struct jp_result *r)
         put_if(csv, c->counted, c->produced);
         put_if(csv, c->counted, c->lost);
         put_if(csv, c->counted, c->capped);
+        put_word(csv, c->fabric);
+        put_word(csv, c->inter);
+        put_word(csv, c->rail);
+        put_word(csv, c->hca_path);
+        csv_out_count(csv, c->n_warnings);
         csv_out_end(csv);
     }
 }
@@ -315,7 +329,7 @@ static const struct sheet {
     {"comms",
      "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"
      "ops_complete,records,bytes,time_us,evidence,why,p2p_records,hosts,"
-     "produced,lost,capped",
+     "produced,lost,capped,fabric,inter,rail,hca_path,warnings",
      comms},
     {"ranks",
      "comm,comm_name,rank,host,pid,records,timed_ops,last_ops,"

@@ -13,6 +13,7 @@
 #include "orchestrator/report/json_tables.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/topology.h"
 #include "orchestrator/report/version.h"
 
 #define JP_SUMMARY_SCHEMA 1
@@ -227,6 +228,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
     json_out_put(&j, root, "job", job_object(&j, report));
     json_out_put(&j, root, "quality", quality_object(&j, report));
     report_copper_findings(&j, findings, report->copper);
+    topology_findings(&j, findings, report->labels, report->result);
     json_out_put(&j, root, "findings", findings);
     json_tables_put(&j, root, report->result);
     json_out_put(&j, root, "copper", report_copper_json(&j, report->copper));

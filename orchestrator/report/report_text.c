@@ -13,10 +13,12 @@
 #include "common/figure.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
+#include "orchestrator/report/medium.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
 #include "orchestrator/report/rows.h"
 #include "orchestrator/report/text_out.h"
+#include "orchestrator/report/topology.h"
 
 #define MAX_COMMS 20
 #define MAX_CELLS 40
@@ -125,7 +127,7 @@ static void put_left_out(FILE *out, size_t n, const char *where)
 
 static void put_comm(FILE *out, const struct jp_comm *c)
 {
-    char ranks[24];
+    char ranks[24], medium[80];
 
     snprintf(ranks, sizeof(ranks), "%" PRIu32 "/%" PRIu32, c->ranks_seen,
              c->n_ranks);
@@ -133,6 +135,9 @@ static void put_comm(FILE *out, const struct jp_comm *c)
                   COLUMN(or_dash(c->name), 14), comm_type_name(c->type), ranks,
                   c->n_hosts, FIG_COUNT(c->ops), FIG_BYTES(c->bytes),
                   FIG_US((double) c->time_us));
+    if (c->fabric)
+        text_out_line(out, "  %-18s over %s; evidence %s", "",
+                      medium_text(c, medium, sizeof(medium)), c->evidence);
 }
 
 static int put_comms(FILE *out, const struct jp_result *r)
@@ -252,6 +257,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     if (report_has_nccl(report))
         put_quality(out, report);
     if ((r && r->n_comms && put_comms(out, r) < 0) ||
+        topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && put_cells(out, r) < 0) ||
         (r && r->n_ranks && put_ranks(out, r) < 0) ||
         (r && r->n_p2p_nodes && put_node_pairs(out, r) < 0))

@@ -56,7 +56,7 @@ enum jp_rail {
 };
 extern const char *const label_rail_word[JP_N_RAILS];
 
-enum jp_evidence {
+enum jp_label_evidence {
     JP_EVIDENCE_NONE, /* nothing is known */
     JP_EVIDENCE_ASSUMED,
     JP_EVIDENCE_INFERRED,
@@ -98,7 +98,7 @@ struct jp_label {
     enum jp_inter inter;
     enum jp_rail rail;
     const char *hca_path; /* "PIX" ... "P2C"; "" none or not known */
-    enum jp_evidence evidence;
+    enum jp_label_evidence evidence;
     char why[600]; /* one sentence with rules and numbers */
     struct jp_warning *warnings;
     size_t n_warnings, warnings_left_out;

@@ -20,7 +20,7 @@ struct pairs {
 /* A domain's answer. */
 struct answer {
     enum jp_fabric fabric;
-    enum jp_evidence evidence;
+    enum jp_label_evidence evidence;
     struct pairs pairs;
     const struct jp_label_node *node;
     const char *missing; /* why it is unknown */
@@ -132,7 +132,7 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
            "machine, or a kernel that does not tell)";
 }
 
-static enum jp_evidence evidence_of(const struct topo *topo)
+static enum jp_label_evidence evidence_of(const struct topo *topo)
 {
     switch (topo->links_from) {
     case TOPO_FROM_NVML:
@@ -209,7 +209,7 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
                          struct answer *answer)
 {
     const struct topo *topo = groups_topo(g, domain);
-    enum jp_evidence at_most;
+    enum jp_label_evidence at_most;
     uint64_t gpus;
 
     *answer = (struct answer){.fabric = JP_FABRIC_UNKNOWN};
@@ -337,6 +337,8 @@ static void explain(const struct answer *a, size_t domains,
  * that is not known leaves no answer but the worst there is. */
 static bool is_worse(const struct answer *a, const struct answer *than)
 {
+    if (a->fabric == than->fabric && a->evidence == than->evidence)
+        return a->pairs.least_mbs < than->pairs.least_mbs;
     if (a->fabric == than->fabric)
         return a->evidence < than->evidence;
     if (a->fabric == JP_FABRIC_UNKNOWN || than->fabric == JP_FABRIC_UNKNOWN)

@@ -242,7 +242,7 @@ const struct topo *groups_topo(const struct groups *g,
 }
 
 uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
-                     enum jp_evidence *at_most)
+                     enum jp_label_evidence *at_most)
 {
     const struct topo *topo = groups_topo(g, domain);
     uint64_t all = !topo || !topo->n_gpus ? 0 : ~0ull >> (64 - topo->n_gpus);

@@ -108,7 +108,7 @@ static void explain(const struct nic *nic, struct verdict_of *out)
 }
 
 /* EFA and Slingshot need a plugin, sockets are what is left: nobody told. */
-static enum jp_evidence evidence_of(const struct nic *nic, bool assumed)
+static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
 {
     if (assumed)
         return JP_EVIDENCE_ASSUMED;

@@ -41,7 +41,7 @@ void groups_fini(struct groups *groups);
 /* A part's answer: a word, its evidence, a clause for `why`. */
 struct verdict_of {
     int word;
-    enum jp_evidence evidence;
+    enum jp_label_evidence evidence;
     char clause[320];
 };
 
@@ -68,7 +68,7 @@ int label_warn_add(struct jp_label *label, enum jp_warning_kind kind, int node,
 /* The GPUs that a domain may use, and what is known of the choice: the bits of
  * the GPUs if they are known (or must be all of the node); 0: not known. */
 uint64_t groups_gpus(const struct groups *groups, const struct domain *domain,
-                     enum jp_evidence *at_most);
+                     enum jp_label_evidence *at_most);
 
 const struct topo *groups_topo(const struct groups *groups,
                                const struct domain *domain);

@@ -8,7 +8,7 @@
 
 /* A bit for each rail that a domain's GPUs use; 0: not known. */
 static uint64_t rails_of(const struct groups *g, const struct domain *domain,
-                         enum jp_evidence *evidence, const char **missing)
+                         enum jp_label_evidence *evidence, const char **missing)
 {
     const struct topo *topo = groups_topo(g, domain);
     uint64_t gpus, rails = 0;
@@ -86,7 +86,7 @@ void label_rail(const struct groups *g, struct verdict_of *out)
     }
     for (size_t i = 0; i < g->n_domains; i++) {
         const struct domain *d = &g->domains[i];
-        enum jp_evidence evidence = JP_EVIDENCE_NONE;
+        enum jp_label_evidence evidence = JP_EVIDENCE_NONE;
         const char *missing;
         uint64_t set = rails_of(g, d, &evidence, &missing);
 

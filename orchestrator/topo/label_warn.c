@@ -214,7 +214,7 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
                        bool net, struct jp_label *label)
 {
     const struct topo *topo = groups_topo(g, domain);
-    enum jp_evidence at_most;
+    enum jp_label_evidence at_most;
     uint64_t gpus;
     int node;
 

@@ -159,8 +159,8 @@ static size_t choose_comm(const struct jp_step_labels *s,
                      s->shapes.nodes[node].shape == shape;
         }
         if (count > most ||
-            (count && count == most && best < result->n_comms &&
-             result->comms[comm].time_us > result->comms[best].time_us)) {
+            (count && count == most &&
+             result->comms[comm].n_ranks > result->comms[best].n_ranks)) {
             best = comm;
             most = count;
         }

@@ -42,6 +42,11 @@ struct jp_step_labels {
 int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
                     struct jp_step_labels **labels, struct jp_error *err);
+
+/* Writes the labels into the result's communicators. Nothing where labels is
+ * NULL. -1 without memory: nothing is changed. */
+int steplabels_apply(const struct jp_step_labels *labels,
+                     struct jp_result *result, struct jp_error *err);
 void steplabels_destroy(struct jp_step_labels *labels);
 
 #endif

@@ -135,6 +135,9 @@ static int join_all(struct jp_step_labels *s, const struct jp_result *result)
 static void compare_gpus(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
+    static const char *const told_by[] = {"not told", "inferred",
+                                          "told by hwloc", "told by NVML"};
+
     if (odd->n_gpus != usual->n_gpus) {
         snprintf(buf, size, "%zu GPUs, not %zu", odd->n_gpus, usual->n_gpus);
         return;
@@ -144,6 +147,9 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
 
         if (a->device != b->device || strcmp(a->model, b->model) != 0)
             snprintf(buf, size, "GPU%zu is of another model", i);
+        else if (odd->links_from != usual->links_from)
+            snprintf(buf, size, "its NVLinks are %s, not %s",
+                     told_by[odd->links_from], told_by[usual->links_from]);
         else if (a->links_up != b->links_up)
             snprintf(buf, size, "GPU%zu has %u active NVLinks, not %u", i,
                      a->links_up, b->links_up);
@@ -191,15 +197,15 @@ static void compare(const struct topo *odd, const struct topo *usual, char *buf,
                  *usual->product ? usual->product : "machine without a name");
         return;
     }
-    compare_gpus(odd, usual, buf, size);
+    compare_hcas(odd, usual, buf, size);
     if (!*buf)
-        compare_hcas(odd, usual, buf, size);
+        compare_gpus(odd, usual, buf, size);
     if (!*buf)
         snprintf(buf, size, "devices are placed otherwise");
 }
 
-/* Shapes are sorted, the most frequent first. Of nodes half one and half
- * another nobody is odd. */
+/* Shapes are sorted, the most frequent first. Where no shape has more than half
+ * of the nodes nobody is odd. */
 static int add_odd_nodes(struct jp_step_labels *s)
 {
     size_t all = 0;
@@ -211,7 +217,8 @@ static int add_odd_nodes(struct jp_step_labels *s)
         char what[200], *names, *text;
 
         if (shape->n_nodes * ODD_SHARE > all ||
-            s->shapes.shapes[0].n_nodes < 2 || s->n_warnings == ALL_WARNINGS)
+            s->shapes.shapes[0].n_nodes * 2 <= all ||
+            s->n_warnings == ALL_WARNINGS)
             continue;
         names = shapes_names(&s->shapes, (int) i, NAMES_MAX);
         compare(shape->topo, s->shapes.shapes[0].topo, what, sizeof(what));

@@ -1,11 +1,10 @@
 /* topo.c - make, free and ask a node's topology. */
 #include "orchestrator/topo/topo.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
 const char *const topo_level_word[TOPO_N_LEVELS] = {"X",    "PIX", "PXB", "PHB",
@@ -111,45 +110,13 @@ void topo_destroy(struct topo *topo)
     free(topo);
 }
 
-/* The hexadecimal digits at *text, which ends at `after`. */
-static bool take_hex(const char **text, char after, unsigned long *out)
-{
-    const char *c = *text;
-
-    *out = 0;
-    for (; isxdigit((unsigned char) *c); c++) {
-        unsigned digit = isdigit((unsigned char) *c)
-                             ? (unsigned) (*c - '0')
-                             : (unsigned) ((*c | 32) - 'a' + 10);
-
-        *out = *out * 16 + digit;
-        if (*out > UINT32_MAX)
-            return false;
-    }
-    if (c == *text || *c != after)
-        return false;
-    *text = after ? c + 1 : c;
-    return true;
-}
-
-bool topo_busid(const char *text, char out[24])
-{
-    unsigned long domain, bus, dev, func;
-
-    out[0] = '\0';
-    if (!text || !take_hex(&text, ':', &domain) ||
-        !take_hex(&text, ':', &bus) || !take_hex(&text, '.', &dev) ||
-        !take_hex(&text, '\0', &func) || bus > 0xff || dev > 0x1f || func > 7)
-        return false;
-    snprintf(out, 24, "%04lx:%02lx:%02lx.%lx", domain, bus, dev, func);
-    return true;
-}
-
 int topo_find_gpu(const struct topo *topo, const char *busid)
 {
-    char tidy[24];
+    char tidy[JP_BUSID];
 
-    for (size_t i = 0; topo_busid(busid, tidy) && i < topo->n_gpus; i++)
+    if (busid_tidy(busid, tidy) < 0)
+        return -1;
+    for (size_t i = 0; i < topo->n_gpus; i++)
         if (strcmp(topo->gpus[i].busid, tidy) == 0)
             return (int) i;
     return -1;

@@ -172,7 +172,4 @@ enum topo_nvlink topo_nvlink(const struct topo *topo, size_t a, size_t b);
 /* MB/s one way, as the smaller side has it. */
 uint64_t topo_nvlink_mbs(const struct topo *topo, size_t a, size_t b);
 
-/* "0000:1b:00.0" of any spelling; false: not a bus id. */
-bool topo_busid(const char *text, char out[24]);
-
 #endif

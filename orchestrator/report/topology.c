@@ -1,0 +1,219 @@
+/* topology.c - the nodes' shapes, and what is odd about a step's media. */
+#include "orchestrator/report/topology.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/report/html_out.h"
+#include "orchestrator/report/html_sections.h"
+#include "orchestrator/report/rows.h"
+#include "orchestrator/report/text_out.h"
+#include "orchestrator/topo/topo_print.h"
+
+#define MAX_LINES 12    /* of summary.txt */
+#define MAX_ITEMS 50    /* of report.html */
+#define MAX_FINDINGS 50 /* of summary.json */
+#define MAX_SHAPES 12   /* pictures */
+#define NAMES_MAX 60
+
+const char *topology_advice(enum jp_warning_kind kind)
+{
+    static const char *const advice[JP_N_WARNINGS] = {
+        [JP_WARN_NO_NVLINK] = "expect PCIe speed there; tensor parallelism "
+                              "belongs on GPUs that NVLink joins",
+        [JP_WARN_HCA_DOWN] = "look at that port's cable, switch and driver",
+        [JP_WARN_HCA_FAR] = "use GPUs near an HCA, or expect less bandwidth",
+        [JP_WARN_HCA_SHARED] = "see what NCCL_IB_HCA leaves out, and whether "
+                               "the idle one may be used",
+        [JP_WARN_CROSS_RAIL] = "order ranks so that a group has the same local "
+                               "rank on every node",
+        [JP_WARN_MNNVL_OFF] = "check IMEX and NCCL_MNNVL_ENABLE",
+        [JP_WARN_SPLIT_HOST] = "give its containers one NCCL_HOSTID and one "
+                               "/dev/shm",
+        [JP_WARN_FORCED_PATH] = "unset it unless it is meant",
+        [JP_WARN_TCP] = "see why NCCL does not take the HCA: NCCL_IB_DISABLE, "
+                        "NCCL_NET, libibverbs, permissions, a port down on "
+                        "another node",
+        [JP_WARN_DEAD_NVLINK] = "have that GPU's NVLinks looked at "
+                                "(nvidia-smi nvlink -s)",
+        [JP_WARN_ODD_NODE] = "take it out if steps with it are slower",
+    };
+
+    return (unsigned) kind < JP_N_WARNINGS && advice[kind] ? advice[kind] : "";
+}
+
+/* --- summary.txt -------------------------------------------------------------
+ */
+
+static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
+{
+    const struct jp_shape *shape = &l->shapes.shapes[at];
+    char *names = shapes_names(&l->shapes, (int) at, NAMES_MAX);
+    char links[160], letter[8];
+
+    if (!names)
+        return -1;
+    topo_links_text(shape->topo, links, sizeof(links));
+    text_out_line(out, "  shape %s  %zu x %s  %zu GPUs, %zu HCAs  %s",
+                  shapes_letter(at, letter), shape->n_nodes,
+                  *shape->topo->product ? shape->topo->product : "a machine",
+                  shape->topo->n_gpus, shape->topo->n_hcas, links);
+    text_out_line(out, "           %s", names);
+    free(names);
+    return 0;
+}
+
+int topology_text(const struct jp_step_labels *l, FILE *out)
+{
+    if (!l || (!l->shapes.n_shapes && !l->n_warnings))
+        return 0;
+    fputs("\nTopology (jobprof topo tells more)\n", out);
+    for (size_t i = 0; i < l->shapes.n_shapes && i < MAX_SHAPES; i++)
+        if (text_shape(l, i, out) < 0)
+            return -1;
+    for (size_t i = 0; i < l->n_warnings && i < MAX_LINES; i++) {
+        const char *word = label_warning_word[l->warnings[i].kind];
+
+        fprintf(out, "  ! %s: ", word);
+        text_out_wrap(out, (unsigned) strlen(word) + 6, 6, l->warnings[i].text);
+    }
+    if (l->n_warnings > MAX_LINES)
+        text_out_line(out, "  ... and %zu more in summary.json",
+                      l->n_warnings - MAX_LINES);
+    return 0;
+}
+
+/* --- report.html -------------------------------------------------------------
+ */
+
+static void html_warnings(const struct jp_step_labels *l,
+                          const struct jp_result *r, FILE *out)
+{
+    if (!l->n_warnings)
+        return;
+    fputs("<ul>", out);
+    for (size_t i = 0; i < l->n_warnings && i < MAX_ITEMS; i++) {
+        const struct jp_step_warning *w = &l->warnings[i];
+
+        fprintf(out, "<li><b>%s</b> ", label_warning_word[w->kind]);
+        html_out_short(out, w->text, 600);
+        if (w->n_comms) {
+            fprintf(out,
+                    " <span class=\"soft\">(%zu communicator%s, most time in ",
+                    w->n_comms, w->n_comms == 1 ? "" : "s");
+            html_out_text(out, *rows_comm(r, w->comm)->name
+                                   ? rows_comm(r, w->comm)->name
+                                   : rows_comm(r, w->comm)->id);
+            fputs(")</span>", out);
+        }
+        fprintf(out, " &rarr; %s</li>\n", topology_advice(w->kind));
+    }
+    fputs("</ul>", out);
+    if (l->n_warnings > MAX_ITEMS)
+        fprintf(out, "<p class=\"note\">and %zu more</p>",
+                l->n_warnings - MAX_ITEMS);
+}
+
+/* The ranks on the picture, if any, are those of one communicator. */
+static int html_shape(const struct jp_step_labels *l,
+                      const struct jp_step_picture *p,
+                      const struct jp_result *r, FILE *out)
+{
+    const struct jp_shape *shape = &l->shapes.shapes[p->shape];
+    char *names = shapes_names(&l->shapes, (int) p->shape, NAMES_MAX);
+    char title[300], letter[8], links[160];
+
+    if (!names)
+        return -1;
+    topo_links_text(shape->topo, links, sizeof(links));
+    snprintf(title, sizeof(title), "shape %s: %s, %zu node%s: %s",
+             shapes_letter(p->shape, letter), shape->topo->product,
+             shape->n_nodes, shape->n_nodes == 1 ? "" : "s", names);
+    free(names);
+    fputs("<div class=\"scroll\">", out);
+    topo_svg(shape->topo, (const char *const *) p->gpu_text, title, out);
+    fprintf(out, "</div><p class=\"note\">%s", links);
+    if (p->comm < r->n_comms) {
+        fputs(". Ranks are those of communicator ", out);
+        html_out_text(out, *r->comms[p->comm].name ? r->comms[p->comm].name
+                                                   : r->comms[p->comm].id);
+    }
+    fputs("</p>\n", out);
+    return 0;
+}
+
+static void html_missing(const struct jp_step_labels *l, FILE *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->shapes.n_nodes; i++)
+        n += l->shapes.nodes[i].why != NULL;
+    if (!n)
+        return;
+    fprintf(out, "<p class=\"note\">%zu of %zu nodes have no topology:", n,
+            l->shapes.n_nodes);
+    for (size_t i = 0, shown = 0; i < l->shapes.n_nodes && shown < 5; i++) {
+        if (!l->shapes.nodes[i].why)
+            continue;
+        fputs(shown++ ? "; " : " ", out);
+        html_out_text(out, l->shapes.nodes[i].name);
+        fputs(" (", out);
+        html_out_short(out, l->shapes.nodes[i].why, 200);
+        fputc(')', out);
+    }
+    fputs("</p>\n", out);
+}
+
+bool html_topology_present(const struct jp_report *report)
+{
+    return report->labels && report->result;
+}
+
+int html_topology_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_step_labels *l = report->labels;
+    const struct jp_result *r = report->result;
+
+    html_warnings(l, r, out);
+    for (size_t i = 0; i < l->n_pictures && i < MAX_SHAPES; i++)
+        if (html_shape(l, &l->pictures[i], r, out) < 0)
+            return -1;
+    if (l->n_pictures > MAX_SHAPES)
+        fprintf(out,
+                "<p class=\"note\">and %zu more shapes: jobprof topo</p>\n",
+                l->n_pictures - MAX_SHAPES);
+    html_missing(l, out);
+    return 0;
+}
+
+/* --- summary.json
+ * ------------------------------------------------------------- */
+
+void topology_findings(struct jp_json *json, json_t *findings,
+                       const struct jp_step_labels *l,
+                       const struct jp_result *r)
+{
+    static const char *const unknown[] = {"coll", "rank",  "world_rank",
+                                          "host", "pid",   "from",
+                                          "to",   "share", "cost_us"};
+
+    for (size_t i = 0; l && r && i < l->n_warnings && i < MAX_FINDINGS; i++) {
+        const struct jp_step_warning *w = &l->warnings[i];
+        json_t *row = json_out_object(json);
+
+        json_out_text(json, row, "kind", "topology");
+        json_out_text(json, row, "comm",
+                      w->n_comms ? rows_comm(r, w->comm)->id : NULL);
+        if (w->n_comms)
+            json_out_count(json, row, "comm_index", w->comm);
+        else
+            json_out_null(json, row, "comm_index");
+        for (size_t k = 0; k < sizeof(unknown) / sizeof(*unknown); k++)
+            json_out_null(json, row, unknown[k]);
+        json_out_text(json, row, "text", w->text);
+        json_out_text(json, row, "next", topology_advice(w->kind));
+        json_out_text(json, row, "topology", label_warning_word[w->kind]);
+        json_out_append(json, findings, row);
+    }
+}

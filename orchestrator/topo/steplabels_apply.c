@@ -1,0 +1,88 @@
+/* steplabels_apply.c - write labels into a result's communicators. */
+#include <stdlib.h>
+
+#include "common/fileio.h"
+#include "orchestrator/aggregate/comm_type.h"
+#include "orchestrator/topo/steplabels.h"
+
+/* A communicator's new texts, until all are there. */
+struct texts {
+    char *why;
+    char **warnings;
+    size_t n_warnings;
+};
+
+static void free_texts(struct texts *texts, size_t n)
+{
+    for (size_t i = 0; texts && i < n; i++) {
+        for (size_t k = 0; k < texts[i].n_warnings; k++)
+            free(texts[i].warnings[k]);
+        free(texts[i].warnings);
+        free(texts[i].why);
+    }
+    free(texts);
+}
+
+/* A label's sentence stands behind the type's, or in its place. */
+static int make_texts(const struct jp_step_labels *s,
+                      const struct jp_label *label, const struct jp_comm *comm,
+                      struct texts *out)
+{
+    char text[600];
+
+    if (label->evidence)
+        out->why =
+            fileio_path("%s: %s", comm_type_name(comm->type), label->why);
+    else
+        out->why = fileio_path("%s; %s", comm->why, label->why);
+    out->warnings = calloc(label->n_warnings + 1, sizeof(*out->warnings));
+    if (!out->why || !out->warnings)
+        return -1;
+    for (size_t i = 0; i < label->n_warnings; i++) {
+        out->warnings[i] =
+            fileio_path("%s: %s", label_warning_word[label->warnings[i].kind],
+                        label_warning_text(&label->warnings[i], s->label_nodes,
+                                           text, sizeof(text)));
+        if (!out->warnings[i])
+            return -1;
+        out->n_warnings++;
+    }
+    return 0;
+}
+
+static void put_label(const struct jp_label *label, struct texts *texts,
+                      struct jp_comm *comm)
+{
+    comm->fabric = label_fabric_word[label->fabric];
+    comm->inter = label_inter_word[label->inter];
+    comm->rail = label_rail_word[label->rail];
+    comm->hca_path = label->hca_path;
+    if (label->evidence)
+        comm->evidence = label_evidence_word[label->evidence];
+    free(comm->why);
+    comm->why = texts->why;
+    comm->warnings = texts->warnings;
+    comm->n_warnings = texts->n_warnings;
+    *texts = (struct texts){0};
+}
+
+int steplabels_apply(const struct jp_step_labels *s, struct jp_result *result,
+                     struct jp_error *err)
+{
+    struct texts *texts;
+    int rc = 0;
+
+    if (!s)
+        return 0;
+    texts = calloc(s->n_labels + 1, sizeof(*texts));
+    for (size_t i = 0; texts && rc == 0 && i < s->n_labels; i++)
+        rc = make_texts(s, &s->labels[i], &result->comms[i], &texts[i]);
+    if (!texts || rc < 0) {
+        free_texts(texts, s->n_labels);
+        return error_set(err, "out of memory");
+    }
+    for (size_t i = 0; i < s->n_labels; i++)
+        put_label(&s->labels[i], &texts[i], &result->comms[i]);
+    free_texts(texts, s->n_labels);
+    return 0;
+}
