@@ -106,6 +106,15 @@ int fakegpu_current(void)
 
 int fakegpu_bus(int index)
 {
+    const char *list = getenv("FAKEGPU_BUSES");
+    int i;
+
+    for (i = 0; list && *list; i++) {
+        if (i == index)
+            return (int) strtol(list, NULL, 16) & 0xFF;
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
     return 0x1A + 8 * index;
 }
 

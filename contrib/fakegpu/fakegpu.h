@@ -9,6 +9,7 @@
  *                         cudaSetDevice() (0)
  *   FAKEGPU_MIG           UUID of the MIG instance that the visible devices
  *                         are, "MIG-<8-4-4-4-12>"; unset: whole GPUs
+ *   FAKEGPU_BUSES         PCI buses of the GPUs in hexadecimal, "1b,3d"
  *   FAKEGPU_FAIL          functions that fail, "cuDeviceGetUuid,cudaGetDevice",
  *                         or "all"
  * and of NVML alone:
@@ -23,7 +24,8 @@
  *   FAKEGPU_HANG          functions that never come back
  *   FAKEGPU_CRASH         functions that end the process
  *   FAKEGPU_GARBAGE       what is out of all bounds: "count", "links", "texts"
- * GPU number i has the PCI bus id 0000:<1A + 8 i>:00.0 and the UUID
+ * GPU number i has the PCI bus id 0000:<1A + 8 i>:00.0, unless FAKEGPU_BUSES
+ * names its bus, and the UUID
  * GPU-fa4e0000-0000-4000-8000-00000000000<i> (in hexadecimal).
  */
 #ifndef JP_FAKEGPU_H

@@ -7,21 +7,29 @@
 #include "contrib/ncclsim/sim_random.h"
 
 static const char *const names[SIM_N_KINDS] = {
-    [SIM_SELF] = NULL,
-    [SIM_TP] = "tp",
-    [SIM_DP] = "dp",
-    [SIM_WORLD] = "world",
+    [SIM_SELF] = NULL,     [SIM_TP] = "tp", [SIM_DP] = "dp",
+    [SIM_WORLD] = "world", [SIM_PP] = "pp",
 };
 
 static const char *const labels[SIM_N_KINDS] = {
-    [SIM_SELF] = "self",
-    [SIM_TP] = "tp",
-    [SIM_DP] = "dp",
-    [SIM_WORLD] = "world",
+    [SIM_SELF] = "self",   [SIM_TP] = "tp", [SIM_DP] = "dp",
+    [SIM_WORLD] = "world", [SIM_PP] = "pp",
 };
 
+/* The first rank of a pair; without pairs its own. */
+static int pair_of(const struct jp_sim_world *world, int rank, int pp)
+{
+    int r;
+
+    for (r = 0; pp && r < rank; r++)
+        if (world->node[r] / 2 == world->node[rank] / 2 &&
+            world->local[r] == world->local[rank])
+            return r;
+    return rank;
+}
+
 static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
-                    int rank)
+                    int rank, int pp)
 {
     switch (kind) {
     case SIM_SELF:
@@ -30,6 +38,8 @@ static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
         return world->node[rank];
     case SIM_DP:
         return world->local[rank];
+    case SIM_PP:
+        return pair_of(world, rank, pp);
     default:
         return 0;
     }
@@ -50,7 +60,7 @@ static void count_nodes(struct jp_sim_group *group,
 }
 
 static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
-                const struct jp_sim_world *world, uint64_t seed)
+                const struct jp_sim_world *world, uint64_t seed, int pp)
 {
     int min = kind == SIM_SELF ? 1 : 2;
     int r, g;
@@ -60,7 +70,7 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
     if (!all->of || !all->groups)
         return -1;
     for (r = 0; r < world->n_ranks; r++) {
-        g = group_of(kind, world, r);
+        g = group_of(kind, world, r, pp);
         all->of[r] = g;
         all->groups[g].n++;
         if (g >= all->n)
@@ -75,7 +85,7 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
         group->name = names[kind];
         group->hash =
             sim_random_mix(sim_random_mix(seed, 100 + kind), (uint64_t) g);
-        group->members = calloc((size_t) group->n, sizeof(*group->members));
+        group->members = calloc((size_t) group->n + 1, sizeof(*group->members));
         if (!group->members)
             return -1;
         group->n = 0;
@@ -94,7 +104,7 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
 }
 
 int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
-                    const struct jp_sim_world *world, uint64_t seed,
+                    const struct jp_sim_world *world, uint64_t seed, int pp,
                     struct jp_error *err)
 {
     int k;
@@ -102,7 +112,7 @@ int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
     for (k = 0; k < SIM_N_KINDS; k++)
         groups[k] = (struct jp_sim_groups){0};
     for (k = 0; k < SIM_N_KINDS; k++) {
-        if (fill(&groups[k], (enum jp_sim_kind) k, world, seed) < 0) {
+        if (fill(&groups[k], (enum jp_sim_kind) k, world, seed, pp) < 0) {
             sim_groups_fini(groups);
             return error_set(err, "no memory");
         }

@@ -5,7 +5,10 @@
  *   TP     tp       the ranks of a node (tensor)          one per node
  *   DP     dp       the same local number on all nodes    one per number
  *   WORLD  world    all ranks                             one
- * TP, DP and WORLD exist only where they have two ranks or more.
+ *   PP     pp       the same local number on two nodes    one per number of
+ *                   next to each other (pipeline)         every two nodes
+ * TP, DP, WORLD and PP exist only where they have two ranks or more, PP only
+ * where it is asked for.
  */
 #ifndef JP_SIM_GROUPS_H
 #define JP_SIM_GROUPS_H
@@ -15,7 +18,7 @@
 #include "common/error.h"
 #include "contrib/ncclsim/sim_world.h"
 
-enum jp_sim_kind { SIM_SELF, SIM_TP, SIM_DP, SIM_WORLD, SIM_N_KINDS };
+enum jp_sim_kind { SIM_SELF, SIM_TP, SIM_DP, SIM_WORLD, SIM_PP, SIM_N_KINDS };
 
 struct jp_sim_group {
     enum jp_sim_kind kind;
@@ -35,9 +38,10 @@ struct jp_sim_groups {
     int *of; /* [n_ranks] */
 };
 
-/* Fills groups[SIM_N_KINDS]. 0 or -1; release with sim_groups_fini(). */
+/* Fills groups[SIM_N_KINDS]; pp: PP too. 0 or -1; release with
+ * sim_groups_fini(). */
 int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
-                    const struct jp_sim_world *world, uint64_t seed,
+                    const struct jp_sim_world *world, uint64_t seed, int pp,
                     struct jp_error *err);
 void sim_groups_fini(struct jp_sim_groups groups[SIM_N_KINDS]);
 

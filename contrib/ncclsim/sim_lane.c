@@ -112,7 +112,8 @@ static int prepare_model(struct jp_sim_lane *lane)
 {
     const struct jp_sim_options *o = lane->options;
 
-    if (sim_groups_init(lane->groups, lane->world, lane->seed, &lane->err) < 0)
+    if (sim_groups_init(lane->groups, lane->world, lane->seed, o->pp,
+                        &lane->err) < 0)
         return -1;
     lane->model = (struct jp_sim_model){
         .world = lane->world,

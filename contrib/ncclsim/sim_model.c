@@ -37,6 +37,7 @@ static const struct step {
     {COLLECTIVE, SIM_WORLD, JP_NCCL_ALL_REDUCE, 128 * MIB, 1, 0},
     {COLLECTIVE, SIM_WORLD, JP_NCCL_BROADCAST, MIB / 2, 5, 0},
     {COLLECTIVE, SIM_WORLD, JP_NCCL_REDUCE, 1 * MIB, 10, 0},
+    {COLLECTIVE, SIM_PP, JP_NCCL_BROADCAST, 4 * MIB, 1, 0},
 };
 
 enum { N_STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -49,6 +49,8 @@ static const struct row {
      "2.29.2,\n        by --interface)"},
     {"--p2p", "on|off", SWITCH, AT(p2p), 0, 1,
      "pipeline Send and Recv between neighbouring nodes (on)"},
+    {"--pp", NULL, FLAG, AT(pp), 0, 1,
+     "a communicator for each two neighbouring nodes and local number"},
     {"--alltoall", NULL, FLAG, AT(alltoall), 0, 1,
      "an AlltoAll per iteration over all ranks"},
     {"--comms", "N", INT, AT(n_comms), 1, 4096,

@@ -14,7 +14,7 @@ struct jp_sim_options {
     int64_t seed;                      /* -1: from Slurm's environment */
     int interface;                     /* 0: the newest */
     const char *nccl_version; /* borrowed from argv; NULL: the interface's */
-    int p2p, alltoall;
+    int p2p, pp, alltoall;
     int silent_broadcast;
     int n_comms, colls, p2p_ops; /* -1: the 3-D program's; else the plain one */
     uint64_t bytes;              /* of the plain program's operations */
