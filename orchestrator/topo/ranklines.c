@@ -137,7 +137,7 @@ static int add_variables(struct jp_rank_records *r, const json_t *process)
         struct jp_rank_variable v = {.host = host,
                                      .pid = number_of(process, "pid", -1)};
 
-        if (!json_is_string(value) || n++ == MAX_VARIABLES ||
+        if (!*name || !json_is_string(value) || n++ >= MAX_VARIABLES ||
             r->n_variables == RANKLINES_MAX_LINES)
             continue;
         v.name = keep(r, name);

@@ -138,10 +138,13 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node, char *xml,
                 size_t len, const char *hardware, const char *why)
 {
     struct jp_error note = {""}, err = {""};
-    struct topo *topo = xml ? topo_make(xml, len, hardware, &note, &err) : NULL;
+    struct topo *topo = xml ? topo_make(xml, len, &err) : NULL;
 
-    if (*note.text && !(node->note = strdup(note.text)))
+    if (hardware && topo_hardware(hardware, topo, &node->host, &note) < 0 &&
+        !(node->note = strdup(note.text))) {
+        topo_destroy(topo);
         return -1;
+    }
     if (!topo) {
         node->why = xml ? fileio_path("its topology.xml is bad: %s", err.text)
                         : strdup(why ? why : "no topology.xml");
@@ -163,8 +166,6 @@ int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
         free(node.name);
         return error_set(err, "out of memory");
     }
-    if (hardware)
-        topo_read_host(hardware, &node.host);
     if (fill(s, &node, xml, len, hardware, why) < 0) {
         if (node.shape >= 0)
             s->shapes[node.shape].n_nodes--;

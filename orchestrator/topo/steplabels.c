@@ -140,7 +140,7 @@ static int label_all(struct jp_step_labels *s, const struct jp_result *result,
 /* --- pictures ---------------------------------------------------------------
  */
 
-/* The communicator with most ranks on a shape; of those the one of most time.
+/* The communicator with most ranks on a shape; of those the largest.
  */
 static size_t choose_comm(const struct jp_step_labels *s,
                           const struct jp_result *result,

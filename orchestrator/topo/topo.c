@@ -70,7 +70,7 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
 
     if (topo && topo_devices(xml, topo, &places) == 0 &&
         topo_levels(xml, &places, topo) == 0 &&
-        topo_links(xml, &places, topo) == 0) {
+        topo_links(xml, &places, topo) == 0 && topo_nearest(topo) == 0) {
         describe(xml, topo);
         return topo;
     }
@@ -79,22 +79,12 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
     return NULL;
 }
 
-struct topo *topo_make(char *xml, size_t len, const char *hardware,
-                       struct jp_error *note, struct jp_error *err)
+struct topo *topo_make(char *xml, size_t len, struct jp_error *err)
 {
     struct hwxml *doc = hwxml_parse(xml, len, err);
     struct topo *topo = doc ? build(doc, err) : NULL;
 
-    if (note)
-        note->text[0] = '\0';
     hwxml_destroy(doc);
-    if (topo && hardware)
-        topo_hardware(hardware, topo, note);
-    if (topo && topo_nearest(topo) < 0) {
-        error_set(err, "out of memory");
-        topo_destroy(topo);
-        topo = NULL;
-    }
     return topo;
 }
 

@@ -135,22 +135,24 @@ struct topo {
     unsigned n_rails;
 };
 
-/* Builds the model. xml is malloc'ed text, xml[len] NUL; taken over. hardware:
- * text of hardware.json, or NULL. Returns NULL where the XML is no topology;
- * a hardware.json that cannot be used is told in `note` (may be NULL) and left
- * aside. Caller destroys. */
-struct topo *topo_make(char *xml, size_t len, const char *hardware,
-                       struct jp_error *note, struct jp_error *err);
-void topo_destroy(struct topo *topo);
-
-/* What hardware.json says of the node itself. */
+/* What hardware.json says of the node itself; texts are "" where it does not.
+ */
 struct topo_host {
     char boot_id[40];
     char hostname[64];
 };
 
-/* Texts are "" where it does not say. */
-void topo_read_host(const char *hardware, struct topo_host *host);
+/* Builds the model. xml is malloc'ed text, xml[len] NUL; taken over. Returns
+ * NULL where the XML is no topology. Caller destroys. */
+struct topo *topo_make(char *xml, size_t len, struct jp_error *err);
+
+/* Reads hardware.json: what it knows better than the XML into topo (links,
+ * ports, MIG, fabric; NULL: there is none), and the node itself into host (may
+ * be NULL). -1: it cannot be used, both are as they were; also without memory.
+ */
+int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
+                  struct jp_error *err);
+void topo_destroy(struct topo *topo);
 
 /* Index of the GPU with that bus id (any spelling NVML, CUDA or sysfs has) or
  * UUID; -1 none. */

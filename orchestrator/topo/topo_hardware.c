@@ -225,7 +225,15 @@ static void put_ports(struct topo *topo, const json_t *hcas)
     }
 }
 
-int topo_hardware(const char *text, struct topo *topo, struct jp_error *err)
+static void read_host(const json_t *root, struct topo_host *host)
+{
+    topo_copy(host->boot_id, sizeof(host->boot_id), text_of(root, "boot_id"));
+    topo_copy(host->hostname, sizeof(host->hostname),
+              text_of(root, "hostname"));
+}
+
+int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
+                  struct jp_error *err)
 {
     json_error_t why;
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &why);
@@ -240,27 +248,17 @@ int topo_hardware(const char *text, struct topo *topo, struct jp_error *err)
         json_decref(root);
         return error_set(err, "hardware.json: unknown schema");
     }
-    asked = says(json_object_get(root, "nvml"), "probe", "ok");
-    json_array_foreach(json_object_get(root, "gpus"), i, entry)
+    if (host)
+        read_host(root, host);
+    asked = topo && says(json_object_get(root, "nvml"), "probe", "ok");
+    json_array_foreach(topo ? json_object_get(root, "gpus") : NULL, i, entry)
     {
         put_gpu(&o, entry, asked);
     }
-    put_links(&o);
-    put_ports(topo, json_object_get(root, "hcas"));
-    json_decref(root);
-    return 0;
-}
-
-void topo_read_host(const char *hardware, struct topo_host *host)
-{
-    json_t *root = json_loads(hardware, JSON_REJECT_DUPLICATES, NULL);
-
-    memset(host, 0, sizeof(*host));
-    if (json_integer_value(json_object_get(root, "schema")) == 1) {
-        topo_copy(host->boot_id, sizeof(host->boot_id),
-                  text_of(root, "boot_id"));
-        topo_copy(host->hostname, sizeof(host->hostname),
-                  text_of(root, "hostname"));
+    if (topo) {
+        put_links(&o);
+        put_ports(topo, json_object_get(root, "hcas"));
     }
     json_decref(root);
+    return topo && topo_nearest(topo) < 0 ? error_set(err, "out of memory") : 0;
 }

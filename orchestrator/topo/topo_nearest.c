@@ -78,7 +78,9 @@ int topo_nearest(struct topo *topo)
 {
     struct ties *ties = calloc(topo->n_gpus + 1, sizeof(*ties));
 
-    topo->near = calloc(topo->n_gpus + 1, sizeof(*topo->near));
+    if (!topo->near)
+        topo->near = calloc(topo->n_gpus + 1, sizeof(*topo->near));
+    topo->n_rails = 0;
     if (!ties || !topo->near) {
         free(ties);
         return -1;

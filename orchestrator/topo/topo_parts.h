@@ -29,11 +29,7 @@ int topo_package_of(const struct hwxml *xml, int object);
 int topo_links(const struct hwxml *xml, const struct topo_places *places,
                struct topo *topo);
 
-/* What hardware.json knows better: links, ports, MIG, fabric. -1: it cannot be
- * used; topo is as it was. */
-int topo_hardware(const char *text, struct topo *topo, struct jp_error *err);
-
-/* Each GPU's HCA, and rails. */
+/* Each GPU's HCA, and rails; again where ports have changed. */
 int topo_nearest(struct topo *topo);
 
 /* Copies text, other than printable ASCII as '?', cut to fit. */

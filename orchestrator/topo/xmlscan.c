@@ -31,11 +31,15 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Characters of names. A table, as every byte of every name is asked. */
 static bool is_name(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
-           c == ':';
+    static const bool of[256] = {['a' ... 'z'] = true, ['A' ... 'Z'] = true,
+                                 ['0' ... '9'] = true, ['_'] = true,
+                                 ['-'] = true,         ['.'] = true,
+                                 [':'] = true};
+
+    return of[(unsigned char) c];
 }
 
 static void skip_blanks(struct xmlscan *scan)
@@ -184,6 +188,7 @@ static const char *take_attr(struct xmlscan *scan)
     struct xmlscan_attr *attr = &scan->attrs[scan->n_attrs];
     char behind = '\0', quote;
     char *value, *close;
+    bool coded = false;
 
     if (scan->n_attrs == XMLSCAN_MAX_ATTRS)
         return "too many attributes";
@@ -201,16 +206,16 @@ static const char *take_attr(struct xmlscan *scan)
     if (quote != '"' && quote != '\'')
         return "a value without quotes";
     value = ++scan->at;
-    close = memchr(value, quote, (size_t) (scan->end - value));
-    if (!close || memchr(value, '<', (size_t) (close - value)))
-        return "a value without its end";
+    for (close = value; *close != quote; close++) {
+        if (!*close || *close == '<')
+            return "a value without its end";
+        coded |= *close == '&';
+    }
     *close = '\0';
     scan->at = close + 1;
     attr->value = value;
     scan->n_attrs++;
-    return strlen(value) == (size_t) (close - value) && decode(value)
-               ? NULL
-               : "a value with an unknown entity or a NUL";
+    return !coded || decode(value) ? NULL : "a value with an unknown entity";
 }
 
 /* Behind '<', at a name. */

@@ -79,9 +79,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
     size_t len = nul ? (size_t) (nul - data) : size;
     char *hardware = nul ? copy(nul + 1, size - len - 1) : NULL;
-    struct jp_error err = {""}, note;
-    struct topo *topo = topo_make(copy(data, len), len, hardware, &note, &err);
+    struct jp_error err = {""}, note = {""};
+    struct topo *topo = topo_make(copy(data, len), len, &err);
+    struct topo_host host;
 
+    if (hardware && topo_hardware(hardware, topo, &host, &note) < 0 &&
+        !*note.text)
+        abort();
     if (topo) {
         check_topo(topo);
         for (uint32_t nnodes = 1; nnodes < 4; nnodes++) {

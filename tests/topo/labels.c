@@ -87,7 +87,9 @@ static void add_node(struct scene *s, const char *word)
         s->skipped = true;
         return;
     }
-    s->topos[at] = topo_make(xml, strlen(xml), hardware, &note, &err);
+    s->topos[at] = topo_make(xml, strlen(xml), &err);
+    if (s->topos[at] && hardware)
+        topo_hardware(hardware, s->topos[at], NULL, &note);
     free(hardware);
     if (!s->topos[at] || *note.text) {
         printf("# %s: %s%s\n", machine, err.text, note.text);

@@ -192,6 +192,31 @@ static void add_package(struct maker *m, int numa)
     m->numa += numa;
 }
 
+/* What most of a real file consists of. */
+static void add_cores(struct maker *m, int n)
+{
+    for (int i = 0; i < n; i++) {
+        fprintf(m->xml,
+                "<object type=\"L2Cache\" gp_index=\"%d\" cpuset=\"0x%08x\" "
+                "complete_cpuset=\"0x%08x\" nodeset=\"0x00000001\" "
+                "complete_nodeset=\"0x00000001\" cache_size=\"2097152\" "
+                "depth=\"2\" cache_linesize=\"64\" cache_associativity=\"16\" "
+                "cache_type=\"0\">\n<object type=\"Core\" os_index=\"%d\" "
+                "gp_index=\"%d\" cpuset=\"0x%08x\" nodeset=\"0x00000001\">\n",
+                m->gp, 1u << (i % 32), 1u << (i % 32), i, m->gp + 1,
+                1u << (i % 32));
+        m->gp += 2;
+        for (int pu = 0; pu < 2; pu++)
+            fprintf(m->xml,
+                    "<object type=\"PU\" os_index=\"%d\" gp_index=\"%d\" "
+                    "cpuset=\"0x%08x\" complete_cpuset=\"0x%08x\" "
+                    "nodeset=\"0x00000001\" "
+                    "complete_nodeset=\"0x00000001\"/>\n",
+                    2 * i + pu, m->gp++, 1u << (i % 32), 1u << (i % 32));
+        fputs("</object>\n</object>\n", m->xml);
+    }
+}
+
 static void add_numa(struct maker *m)
 {
     struct level *parent = &m->level[m->depth - 1], *level;
@@ -284,6 +309,8 @@ static void add_line(struct maker *m, char **w)
         add_package(m, *w[1] ? atoi(w[1]) : 1);
     else if (strcmp(w[0], "numa") == 0)
         add_numa(m);
+    else if (strcmp(w[0], "cores") == 0)
+        add_cores(m, atoi(w[1]));
     else if (strcmp(w[0], "root") == 0)
         add_root(m, w);
     else if (strcmp(w[0], "port") == 0 || strcmp(w[0], "switch") == 0)
