@@ -16,11 +16,12 @@ static const struct range {
     {0x1db3, 0x1db4, "V100 FHHL, PCIe 16 GB"},
     {0x1db6, 0x1db6, "V100 PCIe 32 GB"},
     {0x1df6, 0x1df6, "V100S PCIe"},
+    {0x1eb4, 0x1eb4, "T4G"},
     {0x1eb8, 0x1eb8, "T4"},
     {0x1f00, 0x1fff, "TU106, TU117: RTX 2070 and below"},
     {0x2180, 0x21ff, "TU116: GTX 1660"},
     {0x2236, 0x2237, "A10, A10G"},
-    {0x25a0, 0x25bf, "A2, A16"},
+    {0x2400, 0x25ff, "GA103 to GA107: A2, A16, RTX A2000, A4000"},
     {0x2680, 0x28ff, "Ada: L4, L20, L40, L40S, RTX 6000 Ada"},
     {0x2b80, 0x2dff, "GB20x: RTX PRO Blackwell, RTX 50"},
 };

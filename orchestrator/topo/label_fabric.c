@@ -21,6 +21,7 @@ struct pairs {
 struct answer {
     enum jp_fabric fabric;
     enum jp_label_evidence evidence;
+    bool inferred; /* that NVLink is there at all */
     struct pairs pairs;
     const struct jp_label_node *node;
     const char *missing; /* why it is unknown */
@@ -132,16 +133,21 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
            "machine, or a kernel that does not tell)";
 }
 
-static enum jp_label_evidence evidence_of(const struct topo *topo)
+/* The weakest of what told the GPUs' links. */
+static enum jp_label_evidence evidence_of(const struct topo *topo,
+                                          uint64_t gpus)
 {
-    switch (topo->links_from) {
-    case TOPO_FROM_NVML:
-        return JP_EVIDENCE_NVML;
-    case TOPO_FROM_HWLOC:
-        return JP_EVIDENCE_HWLOC;
-    default:
-        return JP_EVIDENCE_INFERRED;
-    }
+    static const enum jp_label_evidence of[] = {
+        [TOPO_FROM_NOTHING] = JP_EVIDENCE_INFERRED,
+        [TOPO_INFERRED] = JP_EVIDENCE_INFERRED,
+        [TOPO_FROM_HWLOC] = JP_EVIDENCE_HWLOC,
+        [TOPO_FROM_NVML] = JP_EVIDENCE_NVML};
+    enum jp_label_evidence least = JP_EVIDENCE_OBSERVED;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (has(gpus, i) && of[topo->gpus[i].links_from] < least)
+            least = of[topo->gpus[i].links_from];
+    return least;
 }
 
 /* NCCL takes shared memory for all pairs: its log or a variable says so. */
@@ -164,7 +170,8 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
 {
     answer->pairs = look(topo, gpus, through_host(g->comm));
     answer->fabric = judge(&answer->pairs);
-    answer->evidence = evidence_of(topo);
+    answer->evidence = evidence_of(topo, gpus);
+    answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
     if (answer->pairs.through_host)
         answer->evidence = g->comm->paths && g->comm->paths->shm
                                ? JP_EVIDENCE_OBSERVED
@@ -271,11 +278,10 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
         snprintf(out->clause, sizeof(out->clause),
                  "all %u pair%s of GPUs are joined by NVSwitch%s%s", p->n,
                  plural(p->n), speed(p->least_mbs, gbs, sizeof(gbs)),
-                 a->node->topo->links_from == TOPO_INFERRED
-                     ? a->node->topo->n_switches
-                           ? " (NVSwitches are on the PCI bus)"
-                           : " (more bandwidth than direct links have)"
-                     : "");
+                 a->inferred ? a->node->topo->n_switches
+                                   ? " (NVSwitches are on the PCI bus)"
+                                   : " (more bandwidth than direct links have)"
+                             : "");
     else if (a->fabric == JP_FABRIC_NVLINK_MESH)
         snprintf(out->clause, sizeof(out->clause),
                  "all %u pair%s of GPUs have NVLinks of their own%s", p->n,

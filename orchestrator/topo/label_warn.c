@@ -176,7 +176,16 @@ static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
     return sum;
 }
 
-/* GPUs of one model have as many links each, or one of them lost some. */
+/* Links of both were told by one source that tells all of them. */
+static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
+{
+    return a->device == b->device && a->vendor == b->vendor &&
+           a->links_from == b->links_from && a->links_from >= TOPO_FROM_HWLOC &&
+           !a->mig && !b->mig;
+}
+
+/* GPUs of one model have as many links each, or one of them lost some. A GPU
+ * that a cgroup hid from NVML is like none. */
 static int warn_links(struct jp_label *label, int node, const struct topo *topo,
                       size_t gpu)
 {
@@ -185,23 +194,18 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     uint64_t most = 0;
 
     for (size_t i = 0; i < topo->n_gpus; i++) {
-        const struct topo_gpu *other = &topo->gpus[i];
-
-        if (other->device != g->device || other->vendor != g->vendor)
+        if (!comparable(&topo->gpus[i], g))
             continue;
         if (nvlink_of(topo, i) > most)
             most = nvlink_of(topo, i);
-        if (other->links_up > most_up)
-            most_up = other->links_up;
+        if (topo->gpus[i].links_up > most_up)
+            most_up = topo->gpus[i].links_up;
     }
-    if (topo->links_from < TOPO_FROM_HWLOC)
-        return 0;
     if (g->links_up < most_up)
         return label_warn_add(label, JP_WARN_DEAD_NVLINK, node,
                               "GPU%zu has %u active NVLinks, its like %u", gpu,
                               g->links_up, most_up);
-    if (!most_up && nvlink_of(topo, gpu) < most &&
-        g->links != TOPO_LINKS_UNKNOWN)
+    if (!most_up && nvlink_of(topo, gpu) < most)
         return label_warn_add(label, JP_WARN_DEAD_NVLINK, node,
                               "GPU%zu has %.4g GB/s of NVLink, its like %.4g",
                               gpu, (double) nvlink_of(topo, gpu) / 1000,

@@ -37,9 +37,10 @@ void shapes_fini(struct jp_shapes *shapes)
 
 static void write_gpu(const struct topo_gpu *g, FILE *out)
 {
-    fprintf(out, "g %s %x %d %s %d %d %d %u %u %" PRIu64 " %d %d\n", g->busid,
-            g->device, g->vendor, g->model, g->package, g->nvml, g->links,
-            g->links_up, g->links_down, g->switch_mbs, g->mig, g->c2c);
+    fprintf(out, "g %s %x %d %s %d %d %d %d %u %u %" PRIu64 " %d %d\n",
+            g->busid, g->device, g->vendor, g->model, g->package, g->nvml,
+            g->links, g->links_from, g->links_up, g->links_down, g->switch_mbs,
+            g->mig, g->c2c);
 }
 
 /* All of a topology but what tells equal machines apart. */
@@ -51,8 +52,8 @@ static char *make_key(const struct topo *t, size_t *len)
 
     if (!out)
         return NULL;
-    fprintf(out, "%s %d %u %u %u %d %d\n", t->product, t->virtual_machine,
-            t->n_numa, t->n_packages, t->n_switches, t->has_pci, t->links_from);
+    fprintf(out, "%s %d %u %u %u %d\n", t->product, t->virtual_machine,
+            t->n_numa, t->n_packages, t->n_switches, t->has_pci);
     for (size_t i = 0; i < t->n_gpus; i++)
         write_gpu(&t->gpus[i], out);
     for (size_t i = 0; i < t->n_hcas; i++)

@@ -132,31 +132,31 @@ static int join_all(struct jp_step_labels *s, const struct jp_result *result)
 /* --- nodes unlike the others ------------------------------------------------
  */
 
+/* What NVML told of one node's job and not of the other's is no difference. */
 static void compare_gpus(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
-    static const char *const told_by[] = {"not told", "inferred",
-                                          "told by hwloc", "told by NVML"};
-
     if (odd->n_gpus != usual->n_gpus) {
         snprintf(buf, size, "%zu GPUs, not %zu", odd->n_gpus, usual->n_gpus);
         return;
     }
     for (size_t i = 0; i < odd->n_gpus; i++) {
         const struct topo_gpu *a = &odd->gpus[i], *b = &usual->gpus[i];
+        bool told = a->links_from == b->links_from;
 
-        if (a->device != b->device || strcmp(a->model, b->model) != 0)
+        if (a->device != b->device)
             snprintf(buf, size, "GPU%zu is of another model", i);
-        else if (odd->links_from != usual->links_from)
-            snprintf(buf, size, "its NVLinks are %s, not %s",
-                     told_by[odd->links_from], told_by[usual->links_from]);
-        else if (a->links_up != b->links_up)
+        else if (told && a->links_up != b->links_up)
             snprintf(buf, size, "GPU%zu has %u active NVLinks, not %u", i,
                      a->links_up, b->links_up);
-        else if (a->mig != b->mig)
-            snprintf(buf, size, "GPU%zu has MIG %s", i, a->mig ? "on" : "off");
-        else if (a->links != b->links || a->switch_mbs != b->switch_mbs)
+        else if (told &&
+                 (a->links != b->links || a->switch_mbs != b->switch_mbs))
             snprintf(buf, size, "GPU%zu has other NVLinks", i);
+        else if (told && a->mig != b->mig)
+            snprintf(buf, size, "GPU%zu has MIG %s", i, a->mig ? "on" : "off");
+        else if (strcmp(a->busid, b->busid) != 0)
+            snprintf(buf, size, "GPU%zu stands at %s, not %s", i, a->busid,
+                     b->busid);
         else
             continue;
         return;
@@ -186,7 +186,7 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
     }
 }
 
-/* The first difference that a reader would look for. */
+/* The first difference that a reader would look for; "" none that counts. */
 static void compare(const struct topo *odd, const struct topo *usual, char *buf,
                     size_t size)
 {
@@ -200,7 +200,9 @@ static void compare(const struct topo *odd, const struct topo *usual, char *buf,
     compare_hcas(odd, usual, buf, size);
     if (!*buf)
         compare_gpus(odd, usual, buf, size);
-    if (!*buf)
+    if (!*buf && odd->n_gpus == usual->n_gpus && odd->n_hcas == usual->n_hcas &&
+        memcmp(odd->level, usual->level,
+               (odd->n_gpus + odd->n_hcas) * (odd->n_gpus + odd->n_hcas)) != 0)
         snprintf(buf, size, "devices are placed otherwise");
 }
 
@@ -220,8 +222,10 @@ static int add_odd_nodes(struct jp_step_labels *s)
             s->shapes.shapes[0].n_nodes * 2 <= all ||
             s->n_warnings == ALL_WARNINGS)
             continue;
-        names = shapes_names(&s->shapes, (int) i, NAMES_MAX);
         compare(shape->topo, s->shapes.shapes[0].topo, what, sizeof(what));
+        if (!*what)
+            continue;
+        names = shapes_names(&s->shapes, (int) i, NAMES_MAX);
         text = names ? fileio_path("%s: unlike %zu of the %zu nodes: %s", names,
                                    s->shapes.shapes[0].n_nodes, all, what)
                      : NULL;

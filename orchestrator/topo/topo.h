@@ -75,6 +75,7 @@ struct topo_gpu {
     int package;    /* 0, 1, ... in order; -1 not told */
     int nvml;       /* NVML's index; -1 not told */
     enum topo_links links;
+    enum topo_source links_from;   /* what told links */
     unsigned links_up, links_down; /* NVML only; else 0 */
     uint64_t switch_mbs;           /* one way to NVSwitches; 0 none */
     bool mig, c2c;
@@ -121,9 +122,9 @@ struct topo {
     char hwloc[32];   /* its version; "" */
     bool virtual_machine;
     unsigned n_numa, n_packages;
-    unsigned n_switches; /* NVSwitches on the PCI bus */
-    bool has_pci;        /* the XML holds PCI devices at all */
-    enum topo_source links_from;
+    unsigned n_switches;         /* NVSwitches on the PCI bus */
+    bool has_pci;                /* the XML holds PCI devices at all */
+    enum topo_source links_from; /* the best of its GPUs' */
     struct topo_gpu *gpus;
     size_t n_gpus;
     struct topo_hca *hcas;

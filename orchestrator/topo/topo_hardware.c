@@ -81,6 +81,7 @@ static void add_link(struct overlay *o, size_t gpu, const json_t *link)
 static void clear_links(struct topo *topo, size_t gpu)
 {
     topo->gpus[gpu].links = TOPO_LINKS_NONE;
+    topo->gpus[gpu].links_from = TOPO_FROM_NVML;
     topo->gpus[gpu].links_up = topo->gpus[gpu].links_down = 0;
     topo->gpus[gpu].switch_mbs = 0;
     for (size_t i = 0; i < topo->n_gpus; i++)

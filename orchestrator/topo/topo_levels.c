@@ -4,12 +4,6 @@
 
 #include "orchestrator/topo/topo_parts.h"
 
-/* An I/O object's ancestors: itself, bridges, then the first that is none. */
-struct climb {
-    const struct hwxml *xml;
-    int depth_of[2]; /* of the two devices */
-};
-
 static bool is_io(const struct hwxml *xml, int object)
 {
     return xml->objects[object].type != HWXML_OTHER;
@@ -65,6 +59,17 @@ static bool same_nodeset(const struct hwxml_object *a,
            (a->nodeset && b->nodeset && strcmp(a->nodeset, b->nodeset) == 0);
 }
 
+/* hwloc puts every PCI device below a host bridge, unless bridges were left out
+ * of the XML. */
+static bool has_bridge(const struct hwxml *xml, int object)
+{
+    for (; object >= 0 && is_io(xml, object);
+         object = xml->objects[object].parent)
+        if (xml->objects[object].type == HWXML_BRIDGE)
+            return true;
+    return false;
+}
+
 /* Two host bridges: what their places outside of the PCI tree tell. */
 static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
 {
@@ -93,8 +98,13 @@ static enum topo_level between(const struct hwxml *xml, int a, int b)
         return TOPO_UNSURE;
     if (a == b || at->type == HWXML_PCI || at->type == HWXML_OS)
         return a == b ? TOPO_SELF : TOPO_PIX;
-    if (at->type == HWXML_OTHER)
-        return between_roots(xml, a, b);
+    if (at->type == HWXML_OTHER) {
+        enum topo_level level = between_roots(xml, a, b);
+
+        return level == TOPO_NODE && !(has_bridge(xml, a) && has_bridge(xml, b))
+                   ? TOPO_UNSURE
+                   : level;
+    }
     if (at->host_bridge)
         return TOPO_PHB;
     return bridges_between(xml, a, lca) <= 1 &&

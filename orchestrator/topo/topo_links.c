@@ -53,7 +53,7 @@ static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
     if (mbs > UINT32_MAX)
         mbs = UINT32_MAX;
     topo->gpus[from].links = TOPO_LINKS_SOME;
-    topo->links_from = TOPO_FROM_HWLOC;
+    topo->gpus[from].links_from = topo->links_from = TOPO_FROM_HWLOC;
     if (to >= 0)
         topo->direct[(size_t) from * topo->n_gpus + (size_t) to] = mbs;
     else if (l->is_switch[column])
@@ -74,8 +74,10 @@ static void from_matrix(struct linker *l)
     for (size_t i = 0; l->topo->links_from && i < m->n; i++) {
         int gpu = l->gpu[i];
 
-        if (gpu >= 0 && l->topo->gpus[gpu].links == TOPO_LINKS_UNKNOWN)
-            l->topo->gpus[gpu].links = TOPO_LINKS_NONE;
+        if (gpu < 0 || l->topo->gpus[gpu].links != TOPO_LINKS_UNKNOWN)
+            continue;
+        l->topo->gpus[gpu].links = TOPO_LINKS_NONE;
+        l->topo->gpus[gpu].links_from = TOPO_FROM_HWLOC;
     }
 }
 
@@ -120,21 +122,22 @@ static void find_hidden_switch(struct linker *l, size_t gpu)
     if (!sum || !((capacity && sum > capacity) || said_switch(l, gpu)))
         return;
     topo->gpus[gpu].switch_mbs = most;
-    topo->links_from = TOPO_INFERRED;
+    topo->gpus[gpu].links_from = TOPO_INFERRED;
 }
 
-/* Links of GPUs that a switch joins are not direct. */
+/* Links of GPUs that a hidden switch joins are not direct. */
 static void drop_switched(struct topo *topo)
 {
     for (size_t i = 0; i < topo->n_gpus; i++)
         for (size_t k = 0; k < topo->n_gpus; k++)
-            if (topo->links_from == TOPO_INFERRED && topo->gpus[i].switch_mbs &&
-                topo->gpus[k].switch_mbs)
+            if (topo->gpus[i].links_from == TOPO_INFERRED &&
+                topo->gpus[k].links_from == TOPO_INFERRED)
                 topo->direct[i * topo->n_gpus + k] = 0;
 }
 
-/* Without a matrix: what the PCI ids and the bus tell. */
-static void from_models(struct topo *topo)
+/* What the matrix does not tell: by PCI ids, and by NVSwitches on the bus
+ * where there is no matrix. */
+static void from_models(struct topo *topo, bool matrix)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
         struct topo_gpu *gpu = &topo->gpus[i];
@@ -144,10 +147,10 @@ static void from_models(struct topo *topo)
             continue;
         if (gpu_ids_no_nvlink(gpu->device)) {
             gpu->links = TOPO_LINKS_NONE;
-            if (topo->links_from < TOPO_FROM_HWLOC)
-                topo->links_from = TOPO_FROM_HWLOC;
-        } else if (topo->n_switches && !topo->links_from) {
+            gpu->links_from = TOPO_FROM_HWLOC;
+        } else if (topo->n_switches && !matrix) {
             gpu->links = TOPO_LINKS_SOME;
+            gpu->links_from = TOPO_INFERRED;
             gpu->switch_mbs = gpu_ids_nvlink_mbs(gpu->device);
             if (!gpu->switch_mbs)
                 gpu->switch_mbs = 1; /* joined, at a speed nobody told */
@@ -155,19 +158,11 @@ static void from_models(struct topo *topo)
     }
 }
 
-/* Some GPUs that the switches join make the whole an inference. */
-static void mark_inferred(struct topo *topo)
-{
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        if (topo->gpus[i].switch_mbs &&
-            (!topo->links_from || topo->links_from == TOPO_FROM_HWLOC))
-            topo->links_from = TOPO_INFERRED;
-}
-
 int topo_links(const struct hwxml *xml, const struct topo_places *places,
                struct topo *topo)
 {
     struct linker l = {.xml = xml, .places = places, .topo = topo};
+    bool matrix;
 
     topo->direct =
         calloc(topo->n_gpus * topo->n_gpus + 1, sizeof(*topo->direct));
@@ -176,14 +171,14 @@ int topo_links(const struct hwxml *xml, const struct topo_places *places,
     if (xml->has_matrix)
         from_matrix(&l);
     make_symmetric(topo);
-    if (topo->links_from) {
-        for (size_t i = 0; i < topo->n_gpus; i++)
-            find_hidden_switch(&l, i);
-        drop_switched(topo);
-        from_models(topo);
-    } else {
-        from_models(topo);
-        mark_inferred(topo);
-    }
+    matrix = topo->links_from != TOPO_FROM_NOTHING;
+    for (size_t i = 0; matrix && i < topo->n_gpus; i++)
+        find_hidden_switch(&l, i);
+    drop_switched(topo);
+    from_models(topo, matrix);
+    topo->links_from = TOPO_FROM_NOTHING;
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (topo->gpus[i].links_from > topo->links_from)
+            topo->links_from = topo->gpus[i].links_from;
     return 0;
 }
