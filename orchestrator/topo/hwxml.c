@@ -277,6 +277,21 @@ static int read_topology(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+/* A NUMA node below `object`: tells all that it lies in. */
+static void add_numa(struct hwxml *xml, int object, const char *cpus)
+{
+    if (!cpus || strspn(cpus, "0x,") == strlen(cpus))
+        return; /* memory without CPUs */
+    for (; object >= 0; object = xml->objects[object].parent) {
+        struct hwxml_object *o = &xml->objects[object];
+
+        if (!o->numa_cpus)
+            o->numa_cpus = cpus;
+        else if (strcmp(o->numa_cpus, cpus) != 0)
+            o->many_numa_cpus = true;
+    }
+}
+
 /* An element opens below another; `inside` is what that one lies in. */
 static int read_element(struct reader *r, int inside, struct jp_error *err)
 {
@@ -292,6 +307,8 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
             return error_set(err, "an object without a type");
         if (inside < 0 && r->xml->n_objects)
             return error_set(err, "a second root object");
+        if (strcmp(type, "NUMANode") == 0 && r->xml->version > 1)
+            add_numa(r->xml, inside, xmlscan_attr(&r->scan, "cpuset"));
         if (inside < 0 || !is_small(r->xml, type))
             *here = read_object(r, type, inside, err);
         return *here < 0 ? -1 : 0;

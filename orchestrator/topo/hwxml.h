@@ -56,6 +56,11 @@ struct hwxml_object {
     const char *subtype;   /* "" none */
     const char *nodeset;   /* NUL-terminated bitmap; NULL none */
     unsigned nodeset_weight;
+    /* of the NUMA nodes below (hwloc 2 on): the CPUs that they are local to.
+     * HBM beside DRAM, or a GPU's memory, is no further place. NULL none told
+     */
+    const char *numa_cpus;
+    bool many_numa_cpus; /* they are local to different CPUs */
     bool host_bridge, has_pci;
     unsigned os_kinds;
     struct hwxml_pci pci; /* has_pci: of a PCI device or a bridge's upstream */

@@ -105,6 +105,9 @@ static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
     const struct topo_hca *wanted =
         near->wanted >= 0 ? &topo->hcas[near->wanted] : NULL;
 
+    if (near->hca >= 0 && near->level == near->wanted_level &&
+        near->level >= TOPO_SYS)
+        wanted = NULL; /* far anyway, and another one is as near */
     if (wanted && wanted->port == TOPO_PORT_DOWN && near->hca >= 0 && !sockets)
         return label_warn_add(
             label, JP_WARN_HCA_DOWN, node,

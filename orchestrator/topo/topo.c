@@ -20,6 +20,8 @@ void topo_copy(char *out, size_t size, const char *text)
 
     for (; text && *text && n + 1 < size; text++)
         out[n++] = *text >= ' ' && *text <= '~' ? *text : '?';
+    while (n && out[n - 1] == ' ')
+        n--;
     out[n] = '\0';
 }
 

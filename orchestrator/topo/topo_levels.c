@@ -70,6 +70,12 @@ static bool has_bridge(const struct hwxml *xml, int object)
     return false;
 }
 
+/* All CPUs of the object are local to the same NUMA nodes. */
+static bool one_place(const struct hwxml_object *o)
+{
+    return o->nodeset_weight == 1 || (o->numa_cpus && !o->many_numa_cpus);
+}
+
 /* Two host bridges: what their places outside of the PCI tree tell. */
 static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
 {
@@ -80,7 +86,8 @@ static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
         return TOPO_UNSURE;
     x = &xml->objects[pa];
     y = &xml->objects[pb];
-    if (xml->n_numa <= 1 || (same_nodeset(x, y) && x->nodeset_weight == 1))
+    if (xml->n_numa <= 1 || one_place(&xml->objects[0]) ||
+        (same_nodeset(x, y) && one_place(x)))
         return TOPO_NODE;
     if (!x->nodeset || !y->nodeset || !x->nodeset_weight || !y->nodeset_weight)
         return TOPO_UNSURE;

@@ -32,7 +32,8 @@ int topo_links(const struct hwxml *xml, const struct topo_places *places,
 /* Each GPU's HCA, and rails; again where ports have changed. */
 int topo_nearest(struct topo *topo);
 
-/* Copies text, other than printable ASCII as '?', cut to fit. */
+/* Copies text, other than printable ASCII as '?', cut to fit, without
+ * blanks at its end. */
 void topo_copy(char *out, size_t size, const char *text);
 
 #endif

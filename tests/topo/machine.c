@@ -171,7 +171,8 @@ static void add_nvsw(struct maker *m, char **w)
     m->bus++;
 }
 
-static void add_package(struct maker *m, int numa)
+/* memory: its NUMA nodes are all local to all of its CPUs. */
+static void add_package(struct maker *m, int numa, int memory)
 {
     struct level *level = open_level(m);
     unsigned bits = ((1u << numa) - 1) << m->numa;
@@ -185,8 +186,10 @@ static void add_package(struct maker *m, int numa)
     for (int i = 0; i < numa && !m->nonuma; i++)
         fprintf(m->xml,
                 "<object type=\"NUMANode\" os_index=\"%d\" gp_index=\"%d\" "
-                "nodeset=\"0x%08x\"/>\n",
-                m->numa + i, m->gp++, 1u << (m->numa + i));
+                "cpuset=\"0x%08x\" nodeset=\"0x%08x\"/>\n",
+                m->numa + i, m->gp++,
+                memory ? 1u << m->numa : 1u << (m->numa + i),
+                1u << (m->numa + i));
     level->elements = 1;
     level->numa_next = m->numa;
     m->numa += numa;
@@ -306,7 +309,7 @@ static void add_line(struct maker *m, char **w)
     else if (strcmp(w[0], "nonuma") == 0)
         m->nonuma = 1;
     else if (strcmp(w[0], "pkg") == 0 || strcmp(w[0], "pkgs") == 0)
-        add_package(m, *w[1] ? atoi(w[1]) : 1);
+        add_package(m, *w[1] ? atoi(w[1]) : 1, strcmp(w[2], "memory") == 0);
     else if (strcmp(w[0], "numa") == 0)
         add_numa(m);
     else if (strcmp(w[0], "cores") == 0)

@@ -7,6 +7,7 @@
  *     pkg               a package with a NUMA node of its own
  *     pkgs N            a package with N NUMA nodes; what hangs on it is
  *                       attached to the package
+ *     pkgs N memory     the same, but of one place: HBM, or GPUs' memory
  *     cores N           cores of two threads
  *     numa              inside pkgs: its next NUMA node, as a group
  *     root [DOMAIN]     a host bridge
