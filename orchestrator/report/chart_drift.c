@@ -20,6 +20,7 @@ struct series {
 
 struct drift {
     struct jp_rows rows; /* communicators, heaviest first */
+    size_t of;           /* communicators of several ranks that there are */
     uint32_t *row_of;    /* by communicator; MAX_COMMS: not shown */
     struct keymap map;   /* (row and function, size) -> series */
     struct series *series;
@@ -117,7 +118,7 @@ static void put_drift(const struct jp_chart_view *view,
 {
     chart_json_begin(json, '{');
     chart_data_put_slices(view, json);
-    chart_json_put_count(json, "of", view->result->n_comms);
+    chart_json_put_count(json, "of", d->of);
     chart_json_key(json, "rows");
     chart_json_begin(json, '[');
     for (size_t i = 0; i < d->rows.n; i++) {
@@ -169,8 +170,10 @@ static void *make(const struct jp_chart_view *view)
     }
     while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
         d->rows.n--;
-    for (size_t i = 0; i < r->n_comms; i++)
+    for (size_t i = 0; i < r->n_comms; i++) {
         d->row_of[i] = MAX_COMMS;
+        d->of += weigh(r, i) >= 0;
+    }
     for (size_t i = 0; i < d->rows.n; i++)
         d->row_of[d->rows.index[i]] = (uint32_t) i;
     return d;

@@ -5,27 +5,9 @@ addEventListener('load', async () => {
   const lines = [];
   const say = (...words) => lines.push(words.join(' '));
 
-  // The canvases of a figure lie on top of each other.
-  function pixels(canvases) {
-    const [{width, height}] = canvases;
-    const sum = new OffscreenCanvas(width, height)
-      .getContext('2d', {willReadFrequently: true});
-    for (const canvas of canvases) sum.drawImage(canvas, 0, 0);
-    return new Uint32Array(sum.getImageData(0, 0, width, height).data.buffer);
-  }
-
-  // Shapes of an SVG; colours of a canvas.
-  function drawn(figure) {
-    const canvases = figure.querySelectorAll('canvas');
-    return canvases.length ? new Set(pixels(canvases)).size
-      : figure.querySelectorAll('svg path, svg rect, svg polygon').length;
-  }
-
-  function picture(figure) {
-    const canvases = figure.querySelectorAll('canvas');
-    return canvases.length ? pixels(canvases).join()
-      : figure.querySelector('svg').outerHTML;
-  }
+  const drawn = figure =>
+    figure.querySelectorAll('svg path, svg rect, svg polygon').length;
+  const picture = figure => figure.querySelector('svg').outerHTML;
 
   // Charts are painted with one of the next frames.
   const frame = () => new Promise(done => setTimeout(done, 100));

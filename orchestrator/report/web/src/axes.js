@@ -1,5 +1,5 @@
 // axes.js - axes, zoom and legend in the page's look.
-import {bytes, plain, tick} from './format.js';
+import {bytes, short, tick} from './format.js';
 
 function look(theme) {
   return {
@@ -37,7 +37,7 @@ function roundUp(values) {
 
 // GB/s; log where `values` are far apart.
 export function gbsAxis(theme, values, more = {}) {
-  const axis = withLabel(look(theme), plain);
+  const axis = withLabel(look(theme), short);
   if (!isWide(values))
     return {type: 'value', name: 'GB/s', min: 0, max: roundUp(values), ...axis,
       ...more};
@@ -50,15 +50,18 @@ export function gbsAxis(theme, values, more = {}) {
   };
 }
 
-// Message sizes, powers of two.
-export function sizeAxis(theme, sizes) {
-  const exponents = sizes.map(size => Math.log2(Math.max(size, 1)));
+// Message sizes as powers of two: a linear axis of exponents, as ECharts labels
+// a logarithmic one of base 2 by the thousand only.
+export const exponent = size => Math.log2(Math.max(size, 1));
+
+export function sizeAxis(theme, sizes, width) {
+  const exponents = sizes.map(exponent);
+  const min = Math.floor(Math.min(...exponents) - 0.5);
+  const max = Math.ceil(Math.max(...exponents) + 0.5);
   return {
-    type: 'log', logBase: 2, name: 'message size', nameLocation: 'middle',
-    nameGap: 26,
-    min: 2 ** Math.floor(Math.min(...exponents) - 0.5),
-    max: 2 ** Math.ceil(Math.max(...exponents) + 0.5),
-    ...withLabel(look(theme), bytes),
+    type: 'value', name: 'message size', nameLocation: 'middle', nameGap: 26,
+    min, max, interval: Math.ceil(64 * (max - min) / width) || 1,
+    ...withLabel(look(theme), e => bytes(2 ** e)),
   };
 }
 
@@ -115,7 +118,7 @@ export function zoom(theme, window) {
 // A wrapped legend and, for the grid, where it ends.
 export function legend(theme, names, look) {
   const lines = names.reduce(([line, x], name) => {
-    const width = 44 + 6.8 * name.length;
+    const width = 40 + 6.4 * name.length;
     return x + width > look.width && x > 0 ? [line + 1, width]
       : [line, x + width];
   }, [1, 0])[0];

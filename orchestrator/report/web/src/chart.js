@@ -1,8 +1,8 @@
 // chart.js - one figure of the page: its controls, its drawing, its keys.
 //
 // A kind of chart is {has(data), option(data, state, look), height(data, state,
-// look), and where needed controls(data), note(data, state), zoom, canvas}. look
-// is {theme, width, narrow}; state holds the controls' values and the window
+// look), and where needed controls(data), note(data, state), zoom, patterns (on paper, which may have no
+// colours)}. look is {theme, width, narrow}; state holds the controls' values and the window
 // that is zoomed to, in percent.
 import {init} from './echarts.js';
 import {readTheme} from './theme.js';
@@ -16,6 +16,7 @@ export class Chart {
     this.kind = kind;
     this.data = data;
     this.state = {zoom: {start: 0, end: 100}};
+    this.idlers = []; // controls that some states have no use for
     this.caption = figure.querySelector('figcaption').textContent;
     this.addControls(figure.querySelector('figcaption'));
     this.plot = document.createElement('div');
@@ -26,16 +27,17 @@ export class Chart {
     figure.append(this.plot, this.note);
     if (kind.zoom) this.addKeys();
     this.draw();
-    new ResizeObserver(() => {
-      if (this.plot.clientWidth !== this.width) this.draw();
-    }).observe(figure);
+    // in a frame of its own: drawing changes sizes, too
+    new ResizeObserver(() => requestAnimationFrame(() => {
+      if (!this.paper && this.plot.clientWidth !== this.width) this.draw();
+    })).observe(figure);
   }
 
   addControls(caption) {
     const controls = this.kind.controls?.(this.data) ?? [];
     const box = document.createElement('span');
     box.className = 'controls';
-    for (const {key, label, options} of controls) {
+    for (const {key, label, options, idle} of controls) {
       const text = document.createElement('label');
       const select = document.createElement('select');
       for (const [value, name] of options) select.add(new Option(name, value));
@@ -46,6 +48,7 @@ export class Chart {
       });
       text.append(label, select);
       if (options.length > 1) box.append(text);
+      if (idle) this.idlers.push([select, idle]);
     }
     if (box.childElementCount) caption.append(box);
   }
@@ -80,34 +83,47 @@ export class Chart {
     this.draw();
   }
 
-  // width: of paper; else the page decides.
-  draw(width) {
+  // width: of paper, undefined: the screen's.
+  print(width) {
+    this.paper = width;
+    this.draw();
+  }
+
+  draw() {
     const theme = readTheme();
-    this.width = width ?? this.plot.clientWidth;
+    for (const [select, idle] of this.idlers)
+      select.disabled = idle(this.state);
+    this.width = this.paper ?? this.plot.clientWidth;
     const look = {theme, width: this.width, narrow: this.width < NARROW};
     const height = this.kind.height(this.data, this.state, look);
     this.plot.style.height = `${height}px`;
-    if (!this.echart) {
-      this.echart = init(this.plot, null, {
-        renderer: this.kind.canvas ? 'canvas' : 'svg', width: this.width,
-        height});
-      this.echart.on('dataZoom', () => {
-        const {start, end} = this.echart.getOption().dataZoom[0];
-        this.state.zoom = {start, end};
-      });
-    }
+    this.echart ??= this.start(height);
     this.echart.resize({width: this.width, height});
+    const option = this.kind.option(this.data, this.state, look);
     this.echart.setOption({
       animation: false,
       backgroundColor: 'transparent',
       textStyle: {fontFamily: theme.font, color: theme.text},
       aria: {enabled: true, label: {description: this.describe()},
-        decal: {show: width !== undefined}},
-      ...this.kind.option(this.data, this.state, look),
+        decal: {show: Boolean(this.paper && this.kind.patterns)}},
+      ...option,
+      dataZoom: option.dataZoom?.map(
+        zoom => ({...zoom, show: this.paper === undefined})),
     }, {notMerge: true});
+    this.echart.getZr().refreshImmediately(); // paper waits for no frame
     this.note.textContent = [this.kind.note?.(this.data, this.state),
-      this.kind.zoom && !width ? hint : ''].filter(Boolean).join(' ');
+      this.kind.zoom && !this.paper ? hint : ''].filter(Boolean).join(' ');
     this.note.hidden = !this.note.textContent;
+  }
+
+  start(height) {
+    const echart = init(this.plot, null,
+      {renderer: 'svg', width: this.width, height});
+    echart.on('dataZoom', () => {
+      const {start, end} = echart.getOption().dataZoom[0];
+      this.state.zoom = {start, end};
+    });
+    return echart;
   }
 
   describe() {

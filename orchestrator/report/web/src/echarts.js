@@ -7,13 +7,13 @@ import {
   AriaComponent, DataZoomComponent, GridComponent, LegendComponent,
   MarkLineComponent, TooltipComponent, VisualMapContinuousComponent,
 } from 'echarts/components';
-import {CanvasRenderer, SVGRenderer} from 'echarts/renderers';
+import {SVGRenderer} from 'echarts/renderers';
 
 echarts.use([
   BarChart, BoxplotChart, CustomChart, HeatmapChart, LineChart, ScatterChart,
   AriaComponent, DataZoomComponent, GridComponent, LegendComponent,
   MarkLineComponent, TooltipComponent, VisualMapContinuousComponent,
-  CanvasRenderer, SVGRenderer,
+  SVGRenderer,
 ]);
 
 export const init = echarts.init;

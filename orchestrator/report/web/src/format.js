@@ -10,7 +10,7 @@ function threeDigits(value) {
 }
 
 // As few digits as an axis or a size needs: 64 MiB, 1.5 s.
-const short = value => String(Number(threeDigits(value).replace(/,/g, '')));
+export const short = value => String(Number(threeDigits(value).replace(/,/g, '')));
 
 function scaled(value, step, units, digits = threeDigits) {
   let at = 0;

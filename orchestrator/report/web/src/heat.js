@@ -10,7 +10,7 @@ export function unflatten(list, size) {
 
 // Room for labels at the left and how many characters fit there.
 export function labelRoom(names, look) {
-  const most = look.narrow ? 88 : 190;
+  const most = look.narrow ? 88 : 250;
   const longest = names.reduce((n, name) => Math.max(n, name.length), 1);
   const width = Math.min(most, 14 + 6.7 * longest);
   return {width, characters: Math.max(4, Math.round((width - 14) / 6.7))};

@@ -47,5 +47,6 @@ window.addEventListener('themechange', redraw);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 // A4 with usual margins; an SVG of the window's width would be cut.
 window.addEventListener('beforeprint',
-  () => charts.forEach(chart => chart.draw(680)));
-window.addEventListener('afterprint', redraw);
+  () => charts.forEach(chart => chart.print(680)));
+window.addEventListener('afterprint',
+  () => charts.forEach(chart => chart.print(undefined)));

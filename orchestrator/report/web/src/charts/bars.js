@@ -14,6 +14,7 @@ export function bars(what) {
     : `rank ${nameOf(row)}`);
 
   return {
+    patterns: true,
     has: data => data.rows.some(row => row[CAUSED] > 0 || row[WAITED] > 0),
     height: data => 62 + data.rows.length * 20,
     note: data => (data.of > data.rows.length

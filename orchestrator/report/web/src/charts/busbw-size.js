@@ -1,5 +1,5 @@
 // busbw-size.js - median bandwidth over message size, with its band.
-import {gbsAxis, legend, sizeAxis} from '../axes.js';
+import {exponent, gbsAxis, legend, sizeAxis} from '../axes.js';
 import {bytes, count, gbs} from '../format.js';
 import {unflatten} from '../heat.js';
 import {seriesLook} from '../theme.js';
@@ -10,12 +10,15 @@ const nameOf = line => `${line.coll}, ${line.type}`;
 const linesOf = data => data.series.map(
   line => ({name: nameOf(line), points: unflatten(line.points, 6)}));
 
+const legendOf = (lines, look) =>
+  legend(look.theme, lines.map(line => line.name), look);
+
 // The band is one polygon; of a single size, a bar with two caps.
 function drawBand(points, look) {
   return (params, api) => {
     if (params.dataIndex !== 0) return null;
-    const upper = points.map(p => api.coord([p[SIZE], p[P95]]));
-    const lower = points.map(p => api.coord([p[SIZE], p[P5]]));
+    const upper = points.map(p => api.coord([exponent(p[SIZE]), p[P95]]));
+    const lower = points.map(p => api.coord([exponent(p[SIZE]), p[P5]]));
     const style = {fill: look.color, opacity: 0.17};
     if (points.length > 1)
       return {type: 'polygon', silent: true, style,
@@ -29,11 +32,12 @@ function drawBand(points, look) {
 function seriesOf(line, look) {
   return [{
     type: 'line', name: line.name, symbol: look.symbol, symbolSize: 7,
-    data: line.points.map(p => [p[SIZE], p[P50], p]),
+    data: line.points.map(p => [exponent(p[SIZE]), p[P50], p]),
     color: look.color, lineStyle: {width: 2, type: look.dash},
     emphasis: {focus: 'series'}, z: 3,
   }, {
-    type: 'custom', name: line.name, data: line.points.map(p => [p[SIZE], p[P50]]),
+    type: 'custom', name: line.name,
+    data: line.points.map(p => [exponent(p[SIZE]), p[P50]]),
     renderItem: drawBand(line.points, look), color: look.color, z: 1,
     clip: true, silent: true, tooltip: {show: false},
   }];
@@ -51,18 +55,19 @@ function formatter({seriesName, data}) {
 
 export const busbwSize = {
   has: data => data.series.length > 0,
-  height: (data, state, look) => (look.narrow ? 340 : 400),
+  height: (data, state, look) => (look.narrow ? 300 : 350) +
+    legendOf(linesOf(data), look).bottom,
   note: () => 'The band holds 90 % of the operations. By the last rank: ' +
     'without the others\u2019 waiting.',
   option(data, state, look) {
     const lines = linesOf(data);
-    const box = legend(look.theme, lines.map(line => line.name), look);
+    const box = legendOf(lines, look);
     const all = lines.flatMap(line => line.points);
     return {
       grid: {left: 52, right: 16, top: box.bottom + 26, bottom: 44},
       legend: box.option,
       tooltip: tooltip(look.theme, formatter, {trigger: 'item'}),
-      xAxis: sizeAxis(look.theme, all.map(p => p[SIZE])),
+      xAxis: sizeAxis(look.theme, all.map(p => p[SIZE]), look.width),
       yAxis: gbsAxis(look.theme, all.flatMap(p => [p[P5], p[P50], p[P95]])),
       series: lines.flatMap(
         (line, i) => seriesOf(line, seriesLook(look.theme, i))),

@@ -13,8 +13,12 @@ const middle = (data, slice) =>
 function linesOf(data, state) {
   return data.series
     .map((line, i) => ({name: cell(line), i, points: unflatten(line.points, 5)}))
-    .filter(line => state.which === 'all' || Number(state.which) === line.i);
+    .filter(line => line.points.length > 0 &&
+      (state.which === 'all' || Number(state.which) === line.i));
 }
+
+const legendOf = (lines, look) =>
+  legend(look.theme, lines.map(line => line.name), look);
 
 // Least to most, for a line that stands alone.
 function drawRange(data, points, look) {
@@ -53,26 +57,29 @@ const formatter = data => ({seriesName, data: [, , p]}) => tip(seriesName, [
 export const busbwTime = {
   zoom: true,
   has: data => data.series.some(line => line.points.length > 0),
-  height: (data, state, look) => (look.narrow ? 350 : 400),
-  controls: data => [{
-    key: 'which', label: 'Show',
-    options: [['all', 'all'],
-      ...data.series.map((line, i) => [String(i), cell(line)])],
-  }],
+  height: (data, state, look) => (look.narrow ? 310 : 350) +
+    legendOf(linesOf(data, state), look).bottom,
+  controls(data) {
+    const lines = linesOf(data, {which: 'all'});
+    const one = line => [String(line.i), line.name];
+    return [{key: 'which', label: 'Show',
+      options: [['all', 'all'], ...lines.length > 1 ? lines.map(one) : []]}];
+  },
   note(data, state) {
     const what = state.which === 'all'
       ? 'Mean over the operations of a slice of time.'
       : 'Mean over the operations of a slice of time, and the range from the ' +
         'least to the most.';
-    return data.of > data.series.length
-      ? `${what} The ${data.series.length} of ${count(data.of)} kinds with ` +
+    const shown = linesOf(data, {which: 'all'}).length;
+    return data.of > shown
+      ? `${what} The ${shown} of ${count(data.of)} kinds with ` +
         'most time.'
       : what;
   },
   option(data, state, look) {
     const lines = linesOf(data, state);
     const alone = lines.length === 1;
-    const box = legend(look.theme, lines.map(line => line.name), look);
+    const box = legendOf(lines, look);
     const values = lines.flatMap(line => line.points.flatMap(
       p => (alone ? [p[LEAST], p[MOST]] : [p[MEAN]])));
     return {

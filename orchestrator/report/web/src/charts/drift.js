@@ -14,7 +14,6 @@ const signed = value => `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}` +
 const LEAST_SPAN = 10;
 
 export const drift = {
-  canvas: true,
   zoom: true,
   has: data => data.cells.length > 0,
   height: data => 104 + data.rows.length * rowHeight(data.rows.length),

@@ -14,7 +14,6 @@ const cellSize = (n, look) =>
   Math.max(look.narrow ? 5 : 9, Math.min(30, (look.width - 250) / n));
 
 export const p2p = {
-  canvas: true,
   has: data => data.cells.length > 0,
   controls: () => [{key: 'what', label: 'Show',
     options: [['bytes', 'data'], ['speed', 'GB/s']]}],

@@ -20,8 +20,10 @@ function exponentsOf(rows) {
 }
 
 export const sizes = {
+  patterns: true,
   has: data => data.rows.length > 0,
-  height: (data, state, look) => (look.narrow ? 260 : 300),
+  height: (data, state, look) => (look.narrow ? 230 : 260) +
+    legend(look.theme, data.colls, look).bottom,
   controls: () => [{key: 'what', label: 'Count',
     options: Object.entries(measures).map(([key, m]) => [key, m.name])}],
   note: () => 'Bars stand for sizes from the one below them to twice that.',

@@ -1,7 +1,7 @@
 // spread.js - one kind of operation as histogram or cumulative share; all of
 // them as boxes.
 import {gbsAxis, namesAxis, valueAxis} from '../axes.js';
-import {cell, count, gbs, percent, plain, shorten} from '../format.js';
+import {cell, count, gbs, percent, plain, short, shorten} from '../format.js';
 import {labelRoom} from '../heat.js';
 import {tip, tooltip} from '../tip.js';
 
@@ -12,18 +12,19 @@ const mark = (theme, name, value) => ({
   xAxis: value, name, lineStyle: {color: theme.text, type: 'dashed', width: 1},
   label: {formatter: name, color: theme.text, fontSize: 11, position: 'end'}});
 const marks = (theme, box) => ({silent: true, symbol: 'none', animation: false,
-  data: [mark(theme, 'p5', box[P5]), mark(theme, 'p50', box[P50]),
-    mark(theme, 'p95', box[P95])]});
+  data: box[P5] === box[P95] ? [mark(theme, 'p5 to p95', box[P50])]
+    : [mark(theme, 'p5', box[P5]), mark(theme, 'p50', box[P50]),
+      mark(theme, 'p95', box[P95])]});
 
 // Around the values, not from 0: the shape is what matters here.
 function spreadAxis(theme, box) {
   const margin = (box[MOST] - box[LEAST]) * 0.04 || box[MOST] * 0.1 || 1;
-  return valueAxis(theme, plain, {
+  return valueAxis(theme, short, {
     name: 'GB/s', nameLocation: 'middle', nameGap: 24, scale: true,
     min: Math.max(0, box[LEAST] - margin), max: box[MOST] + margin,
     splitNumber: 6,
     axisLabel: {showMinLabel: false, showMaxLabel: false, hideOverlap: true,
-      color: theme.soft, fontSize: 11.5, formatter: plain}});
+      color: theme.soft, fontSize: 11.5, formatter: short}});
 }
 
 function histogram(c, look) {
@@ -35,8 +36,10 @@ function histogram(c, look) {
   const renderItem = (params, api) => {
     const [x, y] = api.coord([api.value(0), api.value(2)]);
     const [right, bottom] = api.coord([api.value(1), 0]);
+    // all values may be one
+    const [left, wide] = right > x ? [x, right - x - 1] : [x - 10, 20];
     return {type: 'rect', style: {fill: look.theme.series[0]},
-      shape: {x, y, width: Math.max(1, right - x - 1), height: bottom - y}};
+      shape: {x: left, y, width: Math.max(1, wide), height: bottom - y}};
   };
   return {
     grid: {left: 62, right: 20, top: 34, bottom: 44},
@@ -101,7 +104,7 @@ export const spread = {
     key: 'view', label: 'As', options: [['histogram', 'histogram'],
       ['cumulative', 'cumulative share'], ['boxes', 'boxes, all kinds']],
   }, {
-    key: 'which', label: 'Of',
+    key: 'which', label: 'Of', idle: state => state.view === 'boxes',
     options: data.cells.map((c, i) => [String(i), cell(c)]),
   }],
   height: (data, state) =>

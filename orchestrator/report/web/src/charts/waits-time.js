@@ -5,7 +5,6 @@ import {labelRoom, rowHeight, scale, unflatten} from '../heat.js';
 import {tip, tooltip} from '../tip.js';
 
 export const waitsTime = {
-  canvas: true,
   zoom: true,
   has: data => data.ranks.cells.length > 0,
   controls: data => [{
