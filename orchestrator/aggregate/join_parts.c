@@ -211,7 +211,7 @@ void join_move_lane_block(struct join *into, struct join *from, bool journal,
     move_charge(into, from, lane_block_bytes(block, journal));
 }
 
-int join_time_set(struct join *join, struct join_lane_block *block, unsigned k,
+int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
                   uint32_t exec_us)
 {
     if (!block->wide && !block->based) {

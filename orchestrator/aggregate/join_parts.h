@@ -21,9 +21,18 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
                                     uint32_t func);
 struct join_block *join_block_get(struct join *join, struct join_series *series,
                                   uint64_t number);
-/* Keeps the time of record k, below JOIN_BLOCK. 0 or -1. */
-int join_time_set(struct join *join, struct join_lane_block *block, unsigned k,
+/* Keeps the time of record k, below JOIN_BLOCK: any, and mostly. 0 or -1. */
+int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
                   uint32_t exec_us);
+static inline int join_time_set(struct join *join,
+                                struct join_lane_block *block, unsigned k,
+                                uint32_t exec_us)
+{
+    if (!block->based || block->wide || exec_us - block->base > UINT16_MAX)
+        return join_time_any(join, block, k, exec_us);
+    block->narrow[k] = (uint16_t) (exec_us - block->base);
+    return 0;
+}
 static inline uint32_t join_time(const struct join_lane_block *block,
                                  unsigned k)
 {

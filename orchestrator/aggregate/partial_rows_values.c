@@ -74,6 +74,7 @@ static bool take_lane(struct partial_in *r, struct partial_rows *c,
     bool times = c->derived ? c->n_lanes > 1 : c->series->barrier;
     struct join_lane_block *block = NULL;
     uint32_t rank = from->member->rank;
+    struct jpr_in in = r->in; /* in registers */
     uint64_t records = 0;
     bool keep = false;
 
@@ -87,7 +88,7 @@ static bool take_lane(struct partial_in *r, struct partial_rows *c,
             !(block = block_of(r, from, c->sn[i], &keep)))
             return false;
         /* 0: the record has no time */
-        code = times ? partial_get(&r->in) : c->derived && c->shortest[i];
+        code = times ? partial_get(&in) : c->derived && c->shortest[i];
         time = code && c->derived ? c->shortest[i] + code - 1 : code;
         if (code && !(c->derived ? take_above(c, i, code - 1, rank)
                                  : take_whole(c, i, time)))
@@ -100,6 +101,7 @@ static bool take_lane(struct partial_in *r, struct partial_rows *c,
         c->seen[i]++;
         records++;
     }
+    r->in = in;
     from->member->records += records;
     r->join->comms[c->comm]->records += records;
     r->join->coll_records += records;
