@@ -275,6 +275,34 @@ static void survives_absurd_numbers(void **state)
     free(bytes);
 }
 
+/* The frame of the first block of a type. */
+static uint8_t *find_block(uint8_t *bytes, size_t n, enum partial_block type)
+{
+    for (size_t at = PARTIAL_HEAD_BYTES; at + PARTIAL_FRAME_BYTES <= n;
+         at += PARTIAL_FRAME_BYTES + jpr_get_le32(bytes + at + 4))
+        if (jpr_get_le32(bytes + at) == type)
+            return bytes + at;
+    return NULL;
+}
+
+/* Its sums would be taken back twice. */
+static void refuses_a_repeated_stray(void **state)
+{
+    size_t n, len;
+    uint8_t *bytes = make(*state, &n), *payload;
+    uint8_t *frame = find_block(bytes, n, PARTIAL_STRAYS);
+
+    assert_non_null(frame);
+    payload = frame + PARTIAL_FRAME_BYTES;
+    len = (jpr_get_le32(frame + 4) - 1) / 2;
+    assert_int_equal(payload[0], 2);
+    assert_int_equal(jpr_get_le32(frame + 4), 1 + 2 * len);
+    assert_true(takes(bytes, partial_seal(bytes, n), NULL));
+    memcpy(payload + 1 + len, payload + 1, len);
+    assert_false(takes(bytes, partial_seal(bytes, n), NULL));
+    free(bytes);
+}
+
 /* Sets one payload over all and asks for a refusal. */
 static void refuses_huge_lengths(void **state)
 {
@@ -327,6 +355,7 @@ int main(void)
         TEST(refuses_every_cut),
         TEST(refuses_every_flip),
         TEST(survives_absurd_numbers),
+        TEST(refuses_a_repeated_stray),
         TEST(refuses_huge_lengths),
         TEST(leaves_nothing_on_failure),
     };
