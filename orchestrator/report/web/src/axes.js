@@ -123,7 +123,7 @@ export function legend(theme, names, look) {
       : [line, x + width];
   }, [1, 0])[0];
   return {
-    bottom: lines * 23 + 2,
+    bottom: lines * 26 - 2,
     option: {
       top: 0, left: 0, right: 0, data: names, itemWidth: 22, itemHeight: 9,
       itemGap: 14, inactiveColor: theme.soft,

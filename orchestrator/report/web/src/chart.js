@@ -1,9 +1,9 @@
 // chart.js - one figure of the page: its controls, its drawing, its keys.
 //
 // A kind of chart is {has(data), option(data, state, look), height(data, state,
-// look), and where needed controls(data), note(data, state), zoom, patterns (on paper, which may have no
-// colours)}. look is {theme, width, narrow}; state holds the controls' values and the window
-// that is zoomed to, in percent.
+// look), and where needed controls(data), note(data, state), zoom, patterns (on
+// paper, which may have no colours)}. look is {theme, width, narrow}; state holds
+// the controls' values and the window that is zoomed to, in percent.
 import {init} from './echarts.js';
 import {readTheme} from './theme.js';
 
