@@ -31,7 +31,7 @@ struct jp_chart {
 extern const struct jp_chart chart_busbw;
 /* {colls, rows: [exponent of 2, coll, ops, bytes, us, ...]} */
 extern const struct jp_chart chart_sizes;
-/* {cells: [{type, coll, bytes, n, mean, box: [min, p5, p25, p50, p75, p95,
+/* {cells: [{type, coll, bytes, n, sample, mean, box: [min, p5, p25, p50, p75, p95,
  * max], hist: {from, width, counts}, ecdf: [101 quantiles]}], of} */
 extern const struct jp_chart chart_spread;
 /* {from, width, slices, series: [{type, coll, bytes, points: [slice, ops, mean,

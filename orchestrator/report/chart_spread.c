@@ -5,12 +5,14 @@
 
 #include "orchestrator/aggregate/dist.h"
 
-enum { MAX_CELLS = 16, BARS = 40, QUANTILES = 100 };
+enum { MAX_CELLS = 16, BARS = 40, QUANTILES = 100, SAMPLE = 1 << 17 };
 
-/* The bandwidths of a cell's operations. */
+/* The bandwidths of a cell's operations, all or a sample. */
 struct values {
     double *list;
     size_t n, room;
+    uint64_t seen;
+    double least, most; /* of all */
 };
 
 struct state {
@@ -45,16 +47,8 @@ static void *make(const struct jp_chart_view *view)
     return s;
 }
 
-static int add(void *state, const struct jp_chart_op *o)
+static int append(struct values *v, double gbs)
 {
-    struct state *s = state;
-    uint32_t at = o->busbw_gbs < 0
-                      ? KEYMAP_NONE
-                      : chart_cells_find(s->view, &s->cells, o->op);
-    struct values *v = at == KEYMAP_NONE ? NULL : &s->values[at];
-
-    if (!v)
-        return 0;
     if (v->n == v->room) {
         size_t room = v->room ? 2 * v->room : 1024;
         double *more = reallocarray(v->list, room, sizeof(*more));
@@ -64,7 +58,42 @@ static int add(void *state, const struct jp_chart_op *o)
         v->list = more;
         v->room = room;
     }
-    v->list[v->n++] = o->busbw_gbs;
+    v->list[v->n++] = gbs;
+    return 0;
+}
+
+/* Equal input gives an equal sample (splitmix64). */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Beyond SAMPLE each operation so far is in it with equal chance (Vitter's
+ * algorithm R). */
+static int add(void *state, const struct jp_chart_op *o)
+{
+    struct state *s = state;
+    uint32_t at = o->busbw_gbs < 0
+                      ? KEYMAP_NONE
+                      : chart_cells_find(s->view, &s->cells, o->op);
+    struct values *v = at == KEYMAP_NONE ? NULL : &s->values[at];
+    uint64_t place;
+
+    if (!v)
+        return 0;
+    if (!v->seen || o->busbw_gbs < v->least)
+        v->least = o->busbw_gbs;
+    if (!v->seen || o->busbw_gbs > v->most)
+        v->most = o->busbw_gbs;
+    v->seen++;
+    if (v->n < SAMPLE)
+        return append(v, o->busbw_gbs);
+    place = mix(v->seen) % v->seen;
+    if (place < SAMPLE)
+        v->list[place] = o->busbw_gbs;
     return 0;
 }
 
@@ -130,11 +159,14 @@ static int put_cell(struct jp_chart_json *json, const struct jp_cell *cell,
         return -1;
     dist_make(v->list, scratch, v->n, &dist); /* sorts them */
     free(scratch);
+    v->list[0] = v->least;
+    v->list[v->n - 1] = v->most;
     chart_json_begin(json, '{');
     chart_json_put_text(json, "type", comm_type_name(cell->type));
     chart_json_put_text(json, "coll", cell->coll);
     chart_json_put_count(json, "bytes", cell->bytes);
-    chart_json_put_count(json, "n", v->n);
+    chart_json_put_count(json, "n", v->seen);
+    chart_json_put_count(json, "sample", v->n);
     chart_json_key(json, "mean");
     chart_json_real(json, dist.mean);
     put_quantiles(json, v->list, v->n);

@@ -282,6 +282,40 @@ static void shows_the_spread(void **state)
     json_decref(root);
 }
 
+/* One slow operation among many: in the sample or not, it is the least. */
+static void samples_what_is_large(void **state)
+{
+    enum { OPS = 400000 };
+    struct jp_ops *ops = ops_create();
+    struct jp_op op = {.comm = SLOW, .coll = 1, .bytes = 64 << 20};
+    json_t *root, *cell;
+
+    (void) state;
+    fixture_good(f);
+    assert_non_null(ops);
+    op.n = op.n_busbw = op.n_exec = 4;
+    for (size_t i = 0; i < OPS; i++) {
+        op.sn = i;
+        op.busbw_sum_micro = 4000000 * (i == 399000 ? 1 : 10 + i % 2 * 10);
+        assert_int_equal(ops_add(ops, &op), 0);
+    }
+    assert_int_equal(ops_end(ops), 0);
+    ops_destroy(f->result.ops);
+    f->result.ops = ops;
+    f->result.n_ops = OPS;
+    root = charts_of(&f->result);
+    cell = json_array_get(
+        json_object_get(json_object_get(root, "spread"), "cells"), 0);
+    assert_int_equal(json_integer_value(json_object_get(cell, "n")), OPS);
+    assert_int_equal(json_integer_value(json_object_get(cell, "sample")),
+                     131072);
+    assert_true(number_at(json_object_get(cell, "box"), 0) == 1);
+    assert_true(number_at(json_object_get(cell, "box"), 6) == 20);
+    assert_true(fabs(json_number_value(json_object_get(cell, "mean")) - 15) <
+                0.05);
+    json_decref(root);
+}
+
 /* A pair counts once, though both sides recorded it. */
 static void fills_the_matrix(void **state)
 {
@@ -351,6 +385,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(adds_up_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shows_drift, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shows_the_spread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(samples_what_is_large, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(fills_the_matrix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(covers_the_run, set_up, tear_down),
     };

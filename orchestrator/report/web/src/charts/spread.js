@@ -32,7 +32,7 @@ function histogram(c, look) {
   const bars = counts.map((n, i) => [from + i * width, from + (i + 1) * width, n]);
   const formatter = ({data: [low, high, n]}) => tip(
     `${plain(low)} to ${gbs(high)}`, [['operations', count(n)],
-      ['of all', percent(n / c.n)]]);
+      ['of all', percent(n / c.sample)]]);
   const renderItem = (params, api) => {
     const [x, y] = api.coord([api.value(0), api.value(2)]);
     const [right, bottom] = api.coord([api.value(1), 0]);
@@ -98,6 +98,10 @@ function boxes(cells, look) {
   };
 }
 
+const operations = c => (c.sample < c.n
+  ? `A sample of ${count(c.sample)} of ${count(c.n)} operations.`
+  : `${count(c.n)} operations.`);
+
 export const spread = {
   has: data => data.cells.length > 0,
   controls: data => [{
@@ -113,7 +117,7 @@ export const spread = {
     const what = state.view === 'boxes'
       ? 'Box: quartiles and median; whiskers: 5th and 95th percentile; circles: ' +
         'least and most.'
-      : `${count(data.cells[state.which].n)} operations.`;
+      : operations(data.cells[state.which]);
     return data.of > data.cells.length
       ? `${what} The ${data.cells.length} of ${count(data.of)} kinds with most ` +
         'time.' : what;
