@@ -16,7 +16,7 @@ static void classes(const struct jp_copper *c, FILE *out)
         {"Events", "exact, by full tables", true},
         {"Example", NULL, false}};
 
-    copper_html_begin(out, "path classes", NULL, COPPER_COLUMNS(columns));
+    copper_html_begin(out, "Path classes", NULL, COPPER_COLUMNS(columns));
     for (size_t i = 0; i < JP_COPPER_N_CLASSES; i++) {
         const struct jp_copper_class_sum *s = &c->classes[i];
 
@@ -42,8 +42,8 @@ static void hot(const struct jp_copper *c, enum copper_category category,
                                                     {"Ranks", NULL, true},
                                                     {"Class", NULL, false}};
     static const char *const titles[COPPER_N_CATEGORIES] = {
-        "hot metadata paths", "hot data paths", "hot directories",
-        "hot absent paths"};
+        "Hot metadata paths", "Hot data paths", "Hot directories",
+        "Hot absent paths"};
     size_t from = c->path_from[category], to = c->path_from[category + 1];
 
     if (from == to)
@@ -80,7 +80,7 @@ static void vain(const struct jp_copper *c, FILE *out)
         {"Mostly", NULL, false},
         {"Example", NULL, false}};
 
-    copper_html_begin(out, "folders searched in vain", NULL,
+    copper_html_begin(out, "Folders searched in vain", NULL,
                       COPPER_COLUMNS(columns));
     for (size_t i = 0; i < c->n_vain && i < COPPER_HTML_ROWS; i++) {
         const struct jp_copper_vain *v = &c->vain[i];
@@ -119,7 +119,7 @@ static void roots(const struct jp_copper *c, FILE *out)
         {"Absent", "looked up, not there", true}};
 
     copper_html_begin(
-        out, "coverage of roots",
+        out, "Coverage of roots",
         "What exists was looked up when this report was made. That a file "
         "was not observed does not prove that it can go.",
         COPPER_COLUMNS(columns));
@@ -149,7 +149,7 @@ static void cache(const struct jp_copper *c, FILE *out)
                                                     {"Used", NULL, true},
                                                     {"Entries", NULL, true}};
 
-    copper_html_begin(out, "cache use", "When an ioctl asked for it.",
+    copper_html_begin(out, "Cache use", "When an ioctl asked for it.",
                       COPPER_COLUMNS(columns));
     for (size_t i = 0; i < JP_COPPER_N_CACHES; i++) {
         const struct jp_copper_cache_sum *s = &c->cache[i];

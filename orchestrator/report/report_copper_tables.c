@@ -23,7 +23,7 @@ static void operations(const struct jp_copper *c, FILE *out)
         us += c->op[i].time_us;
     }
     us -= us > c->init_us ? c->init_us : 0;
-    copper_html_begin(out, "operations", NULL, COPPER_COLUMNS(columns));
+    copper_html_begin(out, "Operations", NULL, COPPER_COLUMNS(columns));
     for (size_t i = 0; i <= COPPER_N_OPS; i++) {
         const struct copper_op *op = &c->op[i];
 
@@ -59,7 +59,7 @@ static void ranges(const struct jp_copper *c, FILE *out)
         {"Least on", NULL, false},
         {"Most on", NULL, false}};
 
-    copper_html_begin(out, "stability across ranks", NULL,
+    copper_html_begin(out, "Stability across ranks", NULL,
                       COPPER_COLUMNS(columns));
     for (size_t i = 0; i < JP_COPPER_N_SPREADS; i++) {
         const struct jp_copper_range *r = &c->range[i];
@@ -141,7 +141,7 @@ static void ranks(const struct jp_copper *c, FILE *out)
                       ? (double) c->range[JP_COPPER_SPREAD_NO_INIT].max
                       : 0;
 
-    copper_html_begin(out, "ranks", NULL, COPPER_COLUMNS(columns));
+    copper_html_begin(out, "Ranks", NULL, COPPER_COLUMNS(columns));
     for (size_t i = 0; i < c->n_ranks && i < COPPER_HTML_ROWS; i++)
         put_rank(&c->ranks[i], most, out);
     copper_html_end(out, sizeof(columns) / sizeof(*columns), c->n_ranks,
@@ -161,7 +161,7 @@ static void outliers(const struct jp_copper *c, FILE *out)
         {"Slow", NULL, false}};
 
     copper_html_begin(
-        out, "ranks unlike their tree level",
+        out, "Ranks unlike their tree level",
         "A rank is compared with those of its level only, at least four; the "
         "root and its children are unlike the others by nature.",
         COPPER_COLUMNS(columns));
@@ -195,7 +195,7 @@ static void launches(const struct jp_copper *c, FILE *out)
         {"Hits", NULL, true},    {"Latency", NULL, true}};
 
     copper_html_begin(
-        out, "launches in the same folder",
+        out, "Launches in the same folder",
         "The daemons were started more than once; all other figures are the "
         "last launch's.",
         COPPER_COLUMNS(columns));
