@@ -46,18 +46,20 @@ fi
 
 # Highest resident set: the same number of distinct paths in twice the ranks
 # must not need twice the memory.
-peak() { # FOLDER: kB
+peak() { # FOLDER: kB, and ms of CPU time
     "$python" - "$jobprof" "$1" "$work/report" <<'PY'
 import resource, subprocess, sys
 subprocess.run([sys.argv[1], "aggregate", "-q", "--no-usage", "-o", sys.argv[3], sys.argv[2]],
                check=True, stderr=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_maxrss, round((used.ru_utime + used.ru_stime) * 1000))
 PY
 }
-all=$(peak "$work/logs")
+read -r all cpu < <(peak "$work/logs")
 find "$work/logs" -name 'node00[5-9]*' -o -name 'node01*' | xargs rm
-half=$(peak "$work/logs")
+read -r half _ < <(peak "$work/logs")
 verdict=$([ "$all" -le 65536 ] && echo met || echo "NOT MET")
 [ "$verdict" = met ] || missed=1
+echo "  CPU time                                       $cpu ms"
 echo "  highest memory                                 $((all / 1024)) MiB ($((half / 1024)) MiB for 500 ranks), floor at most 64: $verdict"
 [ "${BENCH_STRICT:-0}" != 1 ] || exit "$missed"
