@@ -236,11 +236,12 @@ int copper_usage(struct copper_build *b)
 
     if (!b->options->usage || !c->n_paths)
         return 0;
-    if (copper_roots(b) < 0)
-        return -1;
     paths = observed(c, &n);
     if (!paths)
         return -1;
+    /* top rows alone would make all but the busiest look unused */
+    if (n)
+        rc = copper_roots(b);
     for (size_t r = 0; r < c->n_used_roots && rc == 0; r++) {
         rc = walk_root(b, r, &left);
         for (size_t at = 0; at < n && rc == 0; at++)
