@@ -268,7 +268,8 @@ struct jp_copper {
                         copy's; then by rank, then operations */
     struct jp_copper_vain *vain; /* most events first */
     size_t n_vain;
-    bool vain_known; /* all ranks have full tables, so wholly means something */
+    bool vain_known; /* all ranks have full tables: what was not read, and what
+                        was not observed, means something */
     struct jp_copper_answer answers[JP_COPPER_QUESTIONS];
     struct jp_copper_advice *advice;
     size_t n_advice;

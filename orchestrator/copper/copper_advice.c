@@ -166,7 +166,7 @@ static int short_ttl(struct jp_copper *c)
     return add(c, copper_words_end(&w)) ? 0 : -1;
 }
 
-/* What exists below the roots and was not asked for. */
+/* What exists below the roots and was not asked for, if all ranks tell. */
 static int unused(struct jp_copper *c)
 {
     struct jp_copper_advice *a;
@@ -175,7 +175,7 @@ static int unused(struct jp_copper *c)
 
     for (size_t i = 0; i < c->n_used; i++)
         n += c->used[i].walked && !c->used[i].observed && !c->used[i].is_dir;
-    if (!n)
+    if (!n || !c->vain_known)
         return 0;
     if (!copper_words_begin(&w))
         return -1;
