@@ -156,6 +156,11 @@ static int claim_alldone(const struct jp_seat *seat, enum jp_lastout *out,
         *out = JP_LASTOUT_OTHERS;
     else
         rc = error_set(err, "%s: %s", path, strerror(errno));
+    /* another node said so first, and its report is over: see lastout_clear */
+    if (rc == 0 && *out == JP_LASTOUT_LAST && !stepdir_has(seat->dir, "done")) {
+        rmdir(path);
+        *out = JP_LASTOUT_GONE;
+    }
     free(path);
     return rc;
 }
@@ -195,7 +200,8 @@ out:
 
 void lastout_clear(const char *dir)
 {
-    static const char *const names[] = {"owner", "pending", "alldone", "done"};
+    /* alldone behind done: a node that makes it anew sees that done is gone */
+    static const char *const names[] = {"owner", "pending", "done", "alldone"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char *path = fileio_path("%s/%s", dir, names[i]);

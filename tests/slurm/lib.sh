@@ -145,14 +145,25 @@ one_report() {
     same_figures "$dir"
 }
 
+# Labels come from the records of nodes, which a plain folder has not.
+unlabelled() { # unlabelled COMMS.CSV
+    "$PYTHON" -c '
+import csv, sys
+labels = "evidence why fabric inter rail hca_path warnings".split()
+for row in csv.DictReader(open(sys.argv[1], newline="")):
+    print([v for k, v in row.items() if k not in labels])' "$1"
+}
+
 same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
     local dir=$1 again
     again=$(mktemp -d "$WORK/again.XXXXXX")
     "$JOBPROF" aggregate -q --output "$again" "$dir/raw" >/dev/null 2>"$again/err" ||
         case $? in 3 | 4) ;; *) cat "$again/err" >&2; return 1 ;; esac
-    for f in cells comms ranks ops p2p p2p_nodes windows; do
+    for f in cells ranks ops p2p p2p_nodes windows; do
         cmp "$dir/csv/$f.csv" "$again/csv/$f.csv" >&2 || return
     done
+    unlabelled "$dir/csv/comms.csv" >"$again/c" &&
+        unlabelled "$again/csv/comms.csv" | cmp - "$again/c" >&2 || return
     # the step knows of nodes and tasks besides, a plain folder does not; its
     # notes name files from the step directory on
     grep -vE '^(nodes|tasks|ranks_expected)' "$dir/csv/quality.csv" >"$again/a"
