@@ -9,7 +9,9 @@ node_bin=${JOBPROF_NODE:-$top_builddir/orchestrator/jobprof-node}
 jobprof_bin=${JOBPROF:-$top_builddir/orchestrator/jobprof}
 work=$(mktemp -d "${TMPDIR:-/tmp}/jobprof-agent.XXXXXX") || exit 99
 work=$(realpath "$work")
-trap 'chmod -R u+rwX "$work"; rm -rf "$work"' EXIT
+# a begin may still write the hardware of its node
+trap 'chmod -R u+rwX "$work"; rm -rf "$work" 2> /dev/null ||
+    { sleep 1; rm -rf "$work"; }' EXIT
 unset NCCL_PROFILER_PLUGIN SLURM_JOBPROF_HASH SLURM_HET_SIZE
 count=0
 
