@@ -27,6 +27,15 @@ static enum jp_inter inter_of(enum topo_net net)
     return of[net];
 }
 
+/* Nobody tells which adapter is near: all that are active are of one kind. */
+static bool one_kind(const struct topo *topo, enum topo_net net)
+{
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        if (topo->hcas[i].port != TOPO_PORT_DOWN && topo->hcas[i].net != net)
+            return false;
+    return true;
+}
+
 static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
 {
     int hca = topo->near[gpu].hca;
@@ -37,7 +46,11 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
     }
     nic->hca = &topo->hcas[hca];
     nic->inter = inter_of(nic->hca->net);
-    if (nic->inter == JP_INTER_UNKNOWN)
+    if (topo->near[gpu].level == TOPO_UNSURE &&
+        !one_kind(topo, nic->hca->net)) {
+        nic->inter = JP_INTER_UNKNOWN;
+        nic->missing = "which of its adapters is near is not recorded";
+    } else if (nic->inter == JP_INTER_UNKNOWN)
         nic->missing = "its network adapter is of a kind without a label";
 }
 
@@ -71,6 +84,8 @@ static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
                                         : "no record says which node it is";
     else if (!topo->has_pci)
         nic.missing = "its topology was recorded without PCI devices";
+    else if (topo->hcas_untold)
+        nic.missing = "its network adapters were not recorded";
     else if (!topo->n_gpus)
         nic.missing = "its topology shows no GPU";
     else if (r->gpu >= 0 && (size_t) r->gpu < topo->n_gpus)

@@ -22,8 +22,10 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
-        if (topo->near[i].rail < 0) {
-            *missing = "a GPU's adapter is on no rail of its node";
+        if (topo->near[i].rail < 0 || topo->near[i].level == TOPO_UNSURE) {
+            *missing = topo->near[i].rail < 0
+                           ? "a GPU's adapter is on no rail of its node"
+                           : "which adapter is near is not recorded";
             return 0;
         }
         rails |= 1ull << topo->near[i].rail;

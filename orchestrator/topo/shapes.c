@@ -139,12 +139,18 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node, char *xml,
                 size_t len, const char *hardware, const char *why)
 {
     struct jp_error note = {""}, err = {""};
-    struct topo *topo = xml ? topo_make(xml, len, &err) : NULL;
+    struct topo *topo = xml        ? topo_make(xml, len, &err)
+                        : hardware ? topo_bare(hardware, NULL)
+                                   : NULL;
 
     if (hardware && topo_hardware(hardware, topo, &node->host, &note) < 0 &&
         !(node->note = strdup(note.text))) {
         topo_destroy(topo);
         return -1;
+    }
+    if (topo && !xml && !topo->n_gpus) { /* it tells nothing */
+        topo_destroy(topo);
+        topo = NULL;
     }
     if (!topo) {
         node->why = xml ? fileio_path("its topology.xml is bad: %s", err.text)

@@ -49,6 +49,7 @@ static bool is_virtual(const struct hwxml *xml)
 static void describe(const struct hwxml *xml, struct topo *topo)
 {
     const char *product = hwxml_machine_info(xml, "DMIProductName");
+    const char *arch = hwxml_machine_info(xml, "Architecture");
 
     if (!product)
         product = hwxml_machine_info(xml, "PlatformModel");
@@ -56,6 +57,7 @@ static void describe(const struct hwxml *xml, struct topo *topo)
     topo_copy(topo->hwloc, sizeof(topo->hwloc),
               hwxml_machine_info(xml, "hwlocVersion"));
     topo->virtual_machine = is_virtual(xml);
+    topo->power = arch && strncmp(arch, "ppc64", 5) == 0;
     topo->n_numa = xml->n_numa;
     for (size_t i = 0; i < xml->n_objects; i++) {
         const struct hwxml_object *o = &xml->objects[i];

@@ -121,6 +121,7 @@ struct topo {
     char product[64]; /* DMI's name of the machine; "" */
     char hwloc[32];   /* its version; "" */
     bool virtual_machine;
+    bool power; /* its NVLinks may lead to CPUs */
     unsigned n_numa, n_packages;
     unsigned n_switches;         /* NVSwitches on the PCI bus */
     bool has_pci;                /* the XML holds PCI devices at all */
@@ -129,6 +130,7 @@ struct topo {
     size_t n_gpus;
     struct topo_hca *hcas;
     size_t n_hcas;
+    bool hcas_untold; /* there may be more HCAs: nobody could list them */
     size_t left_out;  /* devices over the maxima */
     uint8_t *level;   /* of enum topo_level; (n_gpus + n_hcas)^2, GPUs first */
     uint64_t *direct; /* n_gpus^2, MB/s one way of links between two GPUs */
@@ -146,6 +148,10 @@ struct topo_host {
 /* Builds the model. xml is malloc'ed text, xml[len] NUL; taken over. Returns
  * NULL where the XML is no topology. Caller destroys. */
 struct topo *topo_make(char *xml, size_t len, struct jp_error *err);
+
+/* The same of hardware.json alone, where there is no XML: GPUs and HCAs, every
+ * level unsure; topo_hardware adds the rest. NULL: it cannot be used. */
+struct topo *topo_bare(const char *hardware, struct jp_error *err);
 
 /* Reads hardware.json: what it knows better than the XML into topo (links,
  * ports, MIG, fabric; NULL: there is none), and the node itself into host (may

@@ -67,8 +67,9 @@ static void add_link(struct overlay *o, size_t gpu, const json_t *link)
     }
     g->links_up++;
     g->links = TOPO_LINKS_SOME;
-    if (says(link, "remote", "cpu"))
-        return;
+    if (says(link, "remote", "cpu") ||
+        (topo->power && peer < 0 && !says(link, "remote", "switch")))
+        return; /* POWER's bridges to its CPUs look like NVSwitches */
     if (peer >= 0 && peer != (int) gpu)
         topo->direct[gpu * topo->n_gpus + (size_t) peer] += speed_of(link);
     else if (says(link, "remote", "gpu"))

@@ -213,7 +213,7 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
         fprintf(out, "no active HCA\n");
         return;
     }
-    if (near->rail >= 0)
+    if (near->rail >= 0 && near->level != TOPO_UNSURE)
         snprintf(rail, sizeof(rail), "  rail %d", near->rail);
     fprintf(out, "%s %s (%s)%s%s\n", t->hcas[near->hca].name,
             topo_level_word[near->level], topo_net_word[t->hcas[near->hca].net],

@@ -118,7 +118,7 @@ static void put_style(FILE *out)
           ".jt .p{fill:none;stroke:var(--line,#dde2e8)}"
           ".jt .n{stroke:var(--link,#0b5cad);fill:none}"
           ".jt .b{fill:var(--link,#0b5cad)}"
-          ".jt .i{fill:#fff}"
+          ".jt .i{fill:var(--card,#fff)}"
           ".jt .w{stroke:var(--ok,#1b7f4b);fill:none;stroke-width:1.6}"
           ".jt .f{stroke:var(--bad,#b3261e)}"
           "</style>\n",
@@ -165,7 +165,7 @@ static void put_bar(struct drawing *d)
     char speed[48] = "NVSwitch";
 
     for (size_t i = 0; i < t->n_gpus; i++) {
-        if (!t->gpus[i].switch_mbs)
+        if (!t->gpus[i].switch_mbs || t->gpus[i].mig)
             continue;
         if (t->gpus[i].switch_mbs >= 1000)
             snprintf(speed, sizeof(speed), "NVSwitch, %.4g GB/s a GPU each way",

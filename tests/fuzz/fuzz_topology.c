@@ -1,6 +1,7 @@
 /* fuzz_topology.c - topology.xml and hardware.json of a node, and its labels.
  *
- * Input: the XML, a NUL, hardware.json (both may be empty).
+ * Input: the XML, a NUL, hardware.json (both may be empty). Where the XML is
+ * bad, the JSON stands alone.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -83,6 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct topo *topo = topo_make(copy(data, len), len, &err);
     struct topo_host host;
 
+    if (!topo && hardware)
+        topo = topo_bare(hardware, NULL);
     if (hardware && topo_hardware(hardware, topo, &host, &note) < 0 &&
         !*note.text)
         abort();

@@ -5,7 +5,8 @@
  * skipped.
  *
  * nodes: "A=machine B=sample:file" (a machine of machines.txt; the letter is
- * the node's boot id, "B=machine@A" shares A's). ranks: "A:0-7" GPUs in PCI
+ * the node's boot id, "B=machine@A" shares A's, "B=bare:machine" has no XML).
+ * ranks: "A:0-7" GPUs in PCI
  * order, "A~0-3" by assumption, "A?4" four of unknown GPU, "A%0,0" on MIG
  * devices, "A/other:0" under another host name, "-?2" nobody knows where.
  * label: type fabric inter rail hca_path evidence.
@@ -70,6 +71,7 @@ static void add_node(struct scene *s, const char *word)
     size_t at = s->n_nodes++;
     struct jp_error err = {""}, note = {""};
     char machine[64], *boot, *xml, *hardware;
+    bool bare;
 
     snprintf(machine, sizeof(machine), "%s", word + 2);
     boot = strchr(machine, '@');
@@ -82,12 +84,16 @@ static void add_node(struct scene *s, const char *word)
                                           .why = "no topology.xml"};
     if (strcmp(machine, "none") == 0)
         return;
-    load(machine, s->names[at], &xml, &hardware);
+    bare = strncmp(machine, "bare:", 5) == 0;
+    load(machine + 5 * bare, s->names[at], &xml, &hardware);
     if (!xml) {
         s->skipped = true;
         return;
     }
-    s->topos[at] = topo_make(xml, strlen(xml), &err);
+    s->topos[at] = bare ? topo_bare(hardware, &err)
+                        : topo_make(xml, strlen(xml), &err);
+    if (bare)
+        free(xml);
     if (s->topos[at] && hardware)
         topo_hardware(hardware, s->topos[at], NULL, &note);
     free(hardware);

@@ -30,7 +30,7 @@ struct maker {
     unsigned long to_switch[MAX_DEVICES];
     int has_matrix, has_switch_row;
     /* hw */
-    int hw, links, version, mesh, dead[MAX_DEVICES], mig[MAX_DEVICES];
+    int hw, links, version, mesh, islands, dead[MAX_DEVICES], mig[MAX_DEVICES];
     const char *probe;
     char remote[16], uuid[40], clique[16], port[16], port_state[16];
 };
@@ -264,6 +264,9 @@ static void add_hw(struct maker *m, char **w)
         *(strcmp(w[1], "mesh") == 0 ? &m->mesh : &m->links) = gpu;
         m->version = atoi(w[4]);
         snprintf(m->remote, sizeof(m->remote), "%s", w[6]);
+    } else if (strcmp(w[1], "islands") == 0) {
+        m->islands = gpu;
+        m->version = atoi(w[4]);
     } else if (strcmp(w[1], "dead") == 0) {
         m->dead[gpu] = atoi(w[3]);
     } else if (strcmp(w[1], "mig") == 0) {
@@ -304,7 +307,9 @@ static int add_matrix(struct maker *m, char **w)
 
 static void add_line(struct maker *m, char **w)
 {
-    if (strcmp(w[0], "hwloc") == 0)
+    if (strcmp(w[0], "arch") == 0)
+        info(m, "Architecture", w[1]);
+    else if (strcmp(w[0], "hwloc") == 0)
         info(m, "hwlocVersion", w[1]);
     else if (strcmp(w[0], "nonuma") == 0)
         m->nonuma = 1;
@@ -367,26 +372,31 @@ static void put_matrix(struct maker *m)
     fputs("</u64values>\n</distances2hetero>\n", m->xml);
 }
 
+/* busid NULL: NVML names none. */
+static void put_link(const struct maker *m, int gpu, int n, const char *remote,
+                     const char *busid, FILE *out)
+{
+    fprintf(out,
+            "%s{\"link\":%d,\"state\":\"%s\",\"p2p\":true,\"version\":%d,"
+            "\"remote\":\"%s\",\"remote_busid\":%s%s%s}",
+            n ? "," : "", n, n < m->dead[gpu] ? "inactive" : "active",
+            m->version, remote, busid ? "\"" : "", busid ? busid : "null",
+            busid ? "\"" : "");
+}
+
 static void put_links(const struct maker *m, int gpu, FILE *out)
 {
     int n = 0;
 
-    for (int k = 0; k < (m->mesh ? m->n_gpus : 1); k++) {
-        for (int i = 0; i < (m->mesh ? m->mesh : m->links); i++) {
-            if (m->mesh && k == gpu)
-                continue;
-            fprintf(out,
-                    "%s{\"link\":%d,\"state\":\"%s\",\"p2p\":true,"
-                    "\"version\":%d,\"remote\":\"%s\",\"remote_busid\":",
-                    n ? "," : "", n, n < m->dead[gpu] ? "inactive" : "active",
-                    m->version, m->mesh ? "gpu" : m->remote);
-            if (m->mesh)
-                fprintf(out, "\"%s\"}", m->busid[k]);
-            else
-                fputs("null}", out);
-            n++;
-        }
-    }
+    for (int k = 0; k < m->n_gpus && m->mesh; k++)
+        for (int i = 0; i < m->mesh && k != gpu; i++)
+            put_link(m, gpu, n++, "gpu", m->busid[k], out);
+    for (int i = 0; i < m->islands; i++)
+        put_link(m, gpu, n++, "unknown", m->busid[gpu ^ 1], out);
+    for (int i = 0; i < m->islands; i++)
+        put_link(m, gpu, n++, "unknown", "0004:00:01.0", out);
+    for (int i = 0; i < m->links; i++)
+        put_link(m, gpu, n++, m->remote, NULL, out);
 }
 
 static char *put_hardware(const struct maker *m)

@@ -1,28 +1,45 @@
 /* machine.h - make a node's topology.xml and hardware.json from a few lines.
  *
  * A line is a word with its values; what lies in what is told by two blanks of
- * indentation a level:
+ * indentation a level. Words without indentation that say of the machine:
  *
- *     product TEXT | vendor TEXT | hwloc VERSION | nonuma
- *     pkg               a package with a NUMA node of its own
- *     pkgs N            a package with N NUMA nodes; what hangs on it is
- *                       attached to the package
- *     pkgs N memory     the same, but of one place: HBM, or GPUs' memory
- *     cores N           cores of two threads
- *     numa              inside pkgs: its next NUMA node, as a group
- *     root [DOMAIN]     a host bridge
- *     port              a root port: one bridge
- *     switch            a PCI switch: root port, upstream port, and a
- * downstream port for each of what is in it gpu ID [nvml]     a GPU of NVIDIA's
- * with that device id; with NVML's object amd ID            one of AMD's hca
- * NAME ib|roce|efa|slingshot|opa [up|down|hidden] nvsw ID [marked]  an
- * NVSwitch; marked: as hwloc with NVML does vf NAME           a virtual
- * function of an HCA and, without indentation, the matrix of NVLink and what
- * NVML says: all MBS | pair I J MBS | toswitch MBS ... | cpu MBS hw links N
- * version V remote switch|unknown     of every GPU hw mesh N version V N links
- * between all pairs hw none                      asked, and no GPU has any hw
- * dead GPU N                so many of its links are inactive hw fabric UUID
- * CLIQUE | hw mig GPU | hw port NAME STATE | hw error
+ *     product TEXT, vendor TEXT, arch NAME, hwloc VERSION, nonuma
+ *
+ * Places:
+ *
+ *     pkg            a package with a NUMA node of its own
+ *     pkgs N         one with N; what hangs on it is attached to the package
+ *     pkgs N memory  the same, but one place: HBM, or GPUs' memory
+ *     numa           inside pkgs: its next NUMA node, as a group
+ *     cores N        cores of two threads
+ *     root [DOMAIN]  a host bridge
+ *     port           a root port: one bridge
+ *     switch         a PCI switch: root port, upstream port, and a downstream
+ *                    port for each of what is in it
+ *
+ * Devices:
+ *
+ *     gpu ID [nvml]  one of NVIDIA's by its device id; with NVML's object
+ *     amd ID         one of AMD's
+ *     hca NAME ib|roce|efa|slingshot|opa [up|down|hidden]
+ *     vf NAME        a virtual function of an HCA
+ *     nvsw ID [marked]
+ *                    an NVSwitch; marked: as hwloc with NVML does
+ *
+ * hwloc's matrix of NVLink: "all MBS", "pair I J MBS", "toswitch MBS ...".
+ *
+ * What NVML says, so that there is a hardware.json:
+ *
+ *     hw links N version V remote switch|unknown
+ *                    of every GPU
+ *     hw mesh N version V
+ *                    N links between all pairs
+ *     hw islands N version V
+ *                    N links to the other GPU of each two, and N to their CPU,
+ *                    all of unknown kind (POWER9)
+ *     hw none        it was asked, and no GPU has any
+ *     hw dead GPU N  so many of its links are inactive
+ *     hw fabric UUID CLIQUE, hw mig GPU, hw port NAME STATE, hw error
  */
 #ifndef JP_TESTS_MACHINE_H
 #define JP_TESTS_MACHINE_H
