@@ -9,6 +9,14 @@ static bool is(const char *word, const char *what)
     return word && strcmp(word, what) == 0;
 }
 
+bool medium_known(const struct jp_comm *comm)
+{
+    bool inside = !is(comm->fabric, "unknown") && !is(comm->fabric, "none");
+    bool between = !is(comm->inter, "unknown") && !is(comm->inter, "none");
+
+    return comm->fabric && comm->inter && (inside || between);
+}
+
 char *medium_text(const struct jp_comm *comm, char *buf, size_t size)
 {
     bool inside = !is(comm->fabric, "none");

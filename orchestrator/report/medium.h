@@ -11,4 +11,7 @@
  * mark stands for warnings. Returns buf. */
 char *medium_text(const struct jp_comm *comm, char *buf, size_t size);
 
+/* Some part of the label is known. */
+bool medium_known(const struct jp_comm *comm);
+
 #endif

@@ -135,7 +135,7 @@ static void put_comm(FILE *out, const struct jp_comm *c)
                   COLUMN(or_dash(c->name), 14), comm_type_name(c->type), ranks,
                   c->n_hosts, FIG_COUNT(c->ops), FIG_BYTES(c->bytes),
                   FIG_US((double) c->time_us));
-    if (c->fabric)
+    if (medium_known(c))
         text_out_line(out, "  %-18s over %s; evidence %s", "",
                       medium_text(c, medium, sizeof(medium)), c->evidence);
 }

@@ -64,13 +64,19 @@ static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
     return 0;
 }
 
+/* Nodes without GPUs have nothing to tell. */
+static bool is_telling(const struct jp_step_labels *l)
+{
+    return l && (l->n_pictures || l->n_warnings);
+}
+
 int topology_text(const struct jp_step_labels *l, FILE *out)
 {
-    if (!l || (!l->shapes.n_shapes && !l->n_warnings))
+    if (!is_telling(l))
         return 0;
     fputs("\nTopology (jobprof topo tells more)\n", out);
     for (size_t i = 0; i < l->shapes.n_shapes && i < MAX_SHAPES; i++)
-        if (text_shape(l, i, out) < 0)
+        if (l->shapes.shapes[i].topo->n_gpus && text_shape(l, i, out) < 0)
             return -1;
     for (size_t i = 0; i < l->n_warnings && i < MAX_LINES; i++) {
         const char *word = label_warning_word[l->warnings[i].kind];
@@ -167,7 +173,7 @@ static void html_missing(const struct jp_step_labels *l, FILE *out)
 
 bool html_topology_present(const struct jp_report *report)
 {
-    return report->labels && report->result;
+    return is_telling(report->labels) && report->result;
 }
 
 int html_topology_put(const struct jp_report *report, FILE *out)
