@@ -12,14 +12,16 @@
 #include "common/fileio.h"
 #include "common/plan_site.h"
 #include "orchestrator/agent/cleanup.h"
+#include "orchestrator/topo/bounded.h"
 #include "orchestrator/topo/gpuproc.h"
 #include "orchestrator/topo/hardware.h"
 #include "orchestrator/topo/snapshot.h"
 
 /* A driver without persistence mode initialises eight GPUs in 20 s and more; no
- * step waits for it. Both together stay below begin's own end. */
+ * step waits for it. All together stay below begin's own end. */
 #define NVML_LIMIT_MS 60000
 #define HCA_LIMIT_MS 20000
+#define HWLOC_LIMIT_MS 30000
 #define XML_MAX (64 * 1024 * 1024)
 
 /* A topology, and how it was got. */
@@ -73,19 +75,53 @@ static int read_site(const char *pattern, const char *node, struct xml *xml)
     return rc;
 }
 
-/* Tens of milliseconds, and may hang in a driver: only it can be interrupted.
- */
+/* What the child that looks leaves behind. */
+struct look {
+    size_t len; /* 0: there is none */
+    struct jp_error err;
+    char text[XML_MAX]; /* pages that are not touched cost nothing */
+};
+
+static void look(const void *arg, void *shared)
+{
+    struct look *out = shared;
+    size_t len = 0;
+    char *text = snapshot_take(&len, &out->err);
+
+    (void) arg;
+    if (text && len < XML_MAX) {
+        memcpy(out->text, text, len);
+        out->len = len;
+    } else if (text) {
+        error_set(&out->err, "hwloc: %zu bytes of XML are too many", len);
+    }
+    free(text);
+}
+
+/* Takes tens of milliseconds where nothing hangs. */
 static void discover(struct xml *xml)
 {
-    struct jp_error err;
+    struct look *out = bounded_alloc(sizeof(*out));
+    enum jp_bounded end = JP_BOUNDED_NEVER;
 
-    cleanup_open_window();
-    xml->text = snapshot_take(&xml->len, &err);
-    cleanup_close_window();
+    if (out) {
+        cleanup_open_window();
+        end = bounded_run(look, NULL, out, HWLOC_LIMIT_MS);
+        cleanup_close_window();
+    }
+    if (end == JP_BOUNDED_DONE && out->len > 0 && out->len < XML_MAX) {
+        xml->text = strndup(out->text, out->len);
+        xml->len = xml->text ? strlen(xml->text) : 0;
+    }
     if (xml->text)
         xml->source = JP_TOPO_HWLOC;
+    else if (end == JP_BOUNDED_DONE)
+        error_set(&xml->why, "%.500s", out->err.text);
     else
-        xml->why = err;
+        error_set(&xml->why, "hwloc: %s",
+                  end == JP_BOUNDED_LATE ? "no answer in time"
+                                         : "the process that asked ended");
+    bounded_free(out, sizeof(*out));
 }
 
 static void get_xml(const struct jp_nodehw *job, const struct jp_sitefile *site,

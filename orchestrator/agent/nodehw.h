@@ -1,7 +1,7 @@
 /* nodehw.h - make topology.xml and hardware.json of this node.
  *
- * The XML is the site's (topology_file, %N for the node) or hwloc's; the GPUs'
- * links and the adapters' ports are asked in children with a time limit.
+ * The XML is the site's (topology_file, %N for the node) or hwloc's; hwloc, the
+ * GPUs' driver and the adapters are asked in children with a time limit.
  */
 #ifndef JP_AGENT_NODEHW_H
 #define JP_AGENT_NODEHW_H
