@@ -44,6 +44,9 @@ static void explain(const struct groups *g, const struct verdict_of *fabric,
         if (*more[i]->clause && n > 0 && (size_t) n < sizeof(label->why))
             n += snprintf(label->why + n, sizeof(label->why) - (size_t) n,
                           "; %s", more[i]->clause);
+    if (label->evidence && n > 0 && (size_t) n < sizeof(label->why))
+        snprintf(label->why + n, sizeof(label->why) - (size_t) n,
+                 "; evidence %s", label_evidence_word[label->evidence]);
 }
 
 static void decide(const struct groups *g, struct jp_label *label)

@@ -269,23 +269,35 @@ static const char *speed(uint64_t mbs, char *buf, size_t size)
     return mbs < 1000 ? "" : buf;
 }
 
+/* "all 28 pairs of GPUs are" or "its pair of GPUs is" */
+static const char *all_pairs(const struct pairs *p, const char *one,
+                             const char *many, char *buf, size_t size)
+{
+    if (p->n == 1)
+        snprintf(buf, size, "its pair of GPUs%s", one);
+    else
+        snprintf(buf, size, "all %u pairs of GPU%s", p->n, many);
+    return buf;
+}
+
 static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 {
     const struct pairs *p = &a->pairs;
-    char gbs[48];
+    char gbs[48], pairs[64];
 
     if (a->fabric == JP_FABRIC_NVSWITCH)
-        snprintf(out->clause, sizeof(out->clause),
-                 "all %u pair%s of GPUs are joined by NVSwitch%s%s", p->n,
-                 plural(p->n), speed(p->least_mbs, gbs, sizeof(gbs)),
+        snprintf(out->clause, sizeof(out->clause), "%s joined by NVSwitch%s%s",
+                 all_pairs(p, " is", "s are", pairs, sizeof(pairs)),
+                 speed(p->least_mbs, gbs, sizeof(gbs)),
                  a->inferred ? a->node->topo->n_switches
                                    ? " (NVSwitches are on the PCI bus)"
                                    : " (more bandwidth than direct links have)"
                              : "");
     else if (a->fabric == JP_FABRIC_NVLINK_MESH)
-        snprintf(out->clause, sizeof(out->clause),
-                 "all %u pair%s of GPUs have NVLinks of their own%s", p->n,
-                 plural(p->n), speed(p->least_mbs, gbs, sizeof(gbs)));
+        snprintf(
+            out->clause, sizeof(out->clause), "%s NVLinks%s",
+            all_pairs(p, " has direct", "s have direct", pairs, sizeof(pairs)),
+            speed(p->least_mbs, gbs, sizeof(gbs)));
     else
         snprintf(out->clause, sizeof(out->clause),
                  "%u of %u pairs of GPUs have no NVLink (GPU%d-GPU%d: %s; %u "
@@ -326,9 +338,9 @@ static void explain(const struct answer *a, size_t domains,
         explain_nvlink(a, out);
         break;
     case JP_FABRIC_UNKNOWN:
-        snprintf(out->clause, sizeof(out->clause), "unknown on %s: %s",
+        snprintf(out->clause, sizeof(out->clause), "fabric unknown on %s: %s",
                  name_of(a), a->missing);
-        break;
+        return;
     default:
         explain_pcie(a, out);
         break;

@@ -123,15 +123,6 @@ static uint32_t count_cliques(const struct groups *g, struct member *members)
     return n;
 }
 
-static void problem(struct groups *g, const char *text)
-{
-    snprintf(g->problem, sizeof(g->problem),
-             "NCCL counts %" PRIu32 " node%s for %" PRIu32 " ranks, seen were "
-             "%zu on %" PRIu32 " host%s: %s",
-             g->comm->nnodes, g->comm->nnodes == 1 ? "" : "s", g->comm->n_ranks,
-             g->comm->n, g->hosts, g->hosts == 1 ? "" : "s", text);
-}
-
 /* Why none of the groupings has NCCL's number of nodes. */
 static const char *mismatch(const struct groups *g, uint32_t want)
 {
@@ -152,7 +143,9 @@ static void choose(struct groups *g)
 
     g->n_domains = g->hosts;
     if (g->comm->n < g->comm->n_ranks) {
-        problem(g, "ranks without records may be anywhere");
+        snprintf(g->problem, sizeof(g->problem),
+                 "%zu of its ranks left records, the others may be anywhere",
+                 g->comm->n);
     } else if (want == g->hosts) {
         g->usable = true;
     } else if (want == g->names) {
@@ -162,7 +155,7 @@ static void choose(struct groups *g)
         g->usable = g->mnnvl = true;
         g->n_domains = g->cliques;
     } else {
-        problem(g, mismatch(g, want));
+        snprintf(g->problem, sizeof(g->problem), "%s", mismatch(g, want));
     }
 }
 
