@@ -57,14 +57,13 @@ static uint32_t read_limit(const char *dir)
     return limit_ms < LIMIT_MAX_MS ? limit_ms : LIMIT_MAX_MS;
 }
 
-/* A child's work. The walk stops at three quarters of the time and the look at
- * ranks at seven eighths, to be written still. */
+/* A child's work. The walk stops at three quarters, to be written still. */
 static int make_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
     const char *node = leaving->node;
     char *path = fileio_path("%s/nodes/%s/tasks.jsonl", seat->dir, node);
-    struct jp_error err = {""}, why = {""};
+    struct jp_error err = {""};
     uint32_t bad = 0;
     int rc = path ? 0 : -1;
 
@@ -75,14 +74,23 @@ static int make_records(const struct leaving *leaving)
     if (manifest_write(seat, node,
                        leaving->start_ms + leaving->limit_ms / 4 * 3, &err) < 0)
         rc = -1;
-    /* not one of the records that a report cannot do without */
-    if (rankscan_write(seat->dir, node,
-                       leaving->start_ms + leaving->limit_ms / 8 * 7, &why) < 0)
-        stepdir_log(seat->dir, "%s: no ranks.jsonl: %s", node, why.text);
     if (rc < 0)
         stepdir_log(seat->dir, "%s: %s", node, err.text);
     free(path);
     return rc;
+}
+
+/* Another child's work: a report can do without. */
+static int make_ranks(const struct leaving *leaving)
+{
+    uint64_t stop_ms = leaving->start_ms + leaving->limit_ms / 8 * 7;
+    struct jp_error err = {""};
+
+    if (clock_mono_ms() < stop_ms &&
+        rankscan_write(leaving->seat->dir, leaving->node, stop_ms, &err) < 0)
+        stepdir_log(leaving->seat->dir, "%s: no ranks.jsonl: %s", leaving->node,
+                    err.text);
+    return 0;
 }
 
 /* Another child's work. */
@@ -191,6 +199,14 @@ static bool keep_records(const struct leaving *leaving)
     return false;
 }
 
+static void keep_ranks(const struct leaving *leaving)
+{
+    pid_t worker = -1;
+
+    if (!run_worker(leaving, make_ranks, &worker))
+        remove_temps(leaving->seat, leaving->node, worker);
+}
+
 static void keep_partial(const struct leaving *leaving)
 {
     pid_t worker = -1;
@@ -215,8 +231,11 @@ int finish_leave(const struct jp_seat *seat, const char *node, FILE *tasks,
     enum jp_lastout out = JP_LASTOUT_OTHERS;
     struct jp_error why;
 
-    if (keep_records(&leaving) && partial)
-        keep_partial(&leaving);
+    if (keep_records(&leaving)) {
+        keep_ranks(&leaving);
+        if (partial)
+            keep_partial(&leaving);
+    }
     if (lastout_leave(seat, &out, err) < 0) {
         stepdir_log(seat->dir, "%s cannot be marked as done", node);
         return -1;

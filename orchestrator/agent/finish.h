@@ -1,9 +1,10 @@
 /* finish.h - a node leaves a profiled step.
  *
  * Records are made by a child within policy.finish_limit_ms and killed beyond;
- * then, in what is left of that time, a nice child makes the node's partial,
- * which is complete or not there. Then, whatever became of them, the node says
- * that it is done, and the last one starts the watcher.
+ * then, in what is left of that time, another one makes ranks.jsonl and a nice
+ * one the node's partial, each of them complete or not there. Then, whatever
+ * became of them, the node says that it is done, and the last one starts the
+ * watcher.
  */
 #ifndef JP_AGENT_FINISH_H
 #define JP_AGENT_FINISH_H
