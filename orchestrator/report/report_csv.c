@@ -110,7 +110,7 @@ static void comms(struct jp_csv *csv, const struct jp_result *r)
         put_word(csv, c->inter);
         put_word(csv, c->rail);
         put_word(csv, c->hca_path);
-        csv_out_count(csv, c->n_warnings);
+        put_if(csv, c->fabric != NULL, c->n_warnings);
         csv_out_end(csv);
     }
 }
