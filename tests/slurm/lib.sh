@@ -147,11 +147,7 @@ one_report() {
 
 # Labels come from the records of nodes, which a plain folder has not.
 unlabelled() { # unlabelled COMMS.CSV
-    "$PYTHON" -c '
-import csv, sys
-labels = "evidence why fabric inter rail hca_path warnings".split()
-for row in csv.DictReader(open(sys.argv[1], newline="")):
-    print([v for k, v in row.items() if k not in labels])' "$1"
+    "$PYTHON" "$top_srcdir/tests/aggregate/unlabelled.py" "$1"
 }
 
 same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
