@@ -81,7 +81,12 @@ struct jp_comm {
  * one rank, and sequence numbers that carry two sizes, are not timed. host and
  * pid: the smallest, where two processes wrote as one rank
  * (quality.shared_ranks); of an operation that both wrote, the first in order of
- * path is kept. */
+ * path is kept.
+ * slice_us: time in complete barrier-like operations, of JP_SLICES equal parts
+ * of the run by each function's sequence numbers, scaled up to all operations
+ * of the part; NAN where a part has operations and none is complete; NULL:
+ * waits_unknown. */
+#define JP_SLICES 20
 struct jp_rank {
     size_t comm; /* index into comms */
     uint32_t rank;
@@ -95,6 +100,7 @@ struct jp_rank {
     uint64_t wait_us;
     uint64_t caused_us;
     uint64_t p2p_records; /* not among records */
+    const float *slice_us; /* in the result's slices */
 };
 
 /* Operations of one (comm_type, function, size); sorted so. */
@@ -278,6 +284,14 @@ struct jp_hang {
     uint64_t operations; /* that hang; 0: none, then the rest is 0 */
     uint64_t age_us;     /* of the oldest, at least */
     char text[700];      /* who is missing where, a sentence on the worst */
+    /* of that one; -1 and "": not known */
+    int64_t comm;  /* index into comms */
+    char coll[40]; /* function */
+    uint64_t sn;   /* its sequence number */
+    int64_t rank;  /* the first that never entered it, else that is held up */
+    int64_t task;  /* its SLURM_PROCID */
+    int64_t pid;
+    char host[256];
 };
 
 struct jp_result {
@@ -287,6 +301,7 @@ struct jp_result {
     size_t n_comms;
     struct jp_rank *ranks;
     size_t n_ranks;
+    float *slices; /* JP_SLICES a rank, in any order */
     struct jp_cell *cells;
     size_t n_cells;
     struct jp_ops *ops; /* ops_at reads them */

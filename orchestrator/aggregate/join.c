@@ -63,6 +63,7 @@ static void free_lanes(struct join_member *member)
 static void member_destroy(struct join_member *member)
 {
     free_lanes(member);
+    free(member->slices);
     free(member->host);
     free(member);
 }

@@ -118,6 +118,7 @@ struct join_member {
     uint64_t p2p_last; /* largest p2p_sn, which counts both from 1 */
     uint64_t exec_us;  /* result: over timed operations */
     uint64_t last_ops, caused_us;
+    float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
     struct join_lane **lanes;
     uint32_t n_lanes;
 };

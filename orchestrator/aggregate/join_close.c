@@ -7,6 +7,7 @@
 #endif
 
 #include "orchestrator/aggregate/join_parts.h"
+#include "orchestrator/aggregate/join_slices.h"
 
 /* The communicator being closed. */
 struct closing {
@@ -85,13 +86,28 @@ static void add_lane(struct join_member *member, const struct join_lane *lane)
     }
 }
 
+/* NULL: the series is not timed after all, as its communicator turned out to
+ * have one rank. cuts ends with one of no series. */
+static const struct slice_cut *find_cut(const struct slice_cut *cuts,
+                                        const struct join_series *series)
+{
+    for (; cuts->series; cuts++)
+        if (cuts->series == series)
+            return cuts;
+    return NULL;
+}
+
 /* Adds up a member's lanes of collectives and frees them; those of Send and
- * Recv tell repetitions on. */
-static void close_member(struct join *join, struct join_member *member)
+ * Recv tell repetitions on. cuts: of all series that keep times. */
+static int close_member(struct join *join, struct join_member *member,
+                        const struct slice_cut *cuts)
 {
     bool journal = !atomic_load(&join->budget->journal_off);
     uint32_t kept = 0;
 
+    if (journal && !member->slices &&
+        !(member->slices = calloc(JP_SLICES, sizeof(*member->slices))))
+        return -1;
     for (uint32_t i = 0; i < member->n_lanes; i++) {
         struct join_lane *lane = member->lanes[i];
 
@@ -99,8 +115,13 @@ static void close_member(struct join *join, struct join_member *member)
             member->lanes[kept++] = lane;
             continue;
         }
-        if (journal && lane->journal)
+        if (journal && lane->journal) {
+            const struct slice_cut *cut = find_cut(cuts, lane->series);
+
             add_lane(member, lane);
+            if (cut)
+                slice_cut_add(cut, lane, member->slices);
+        }
         join_lane_free(join, lane);
     }
     member->n_lanes = kept;
@@ -108,6 +129,23 @@ static void close_member(struct join *join, struct join_member *member)
         free(member->lanes);
         member->lanes = NULL;
     }
+    return 0;
+}
+
+/* Closes all members of a communicator whose series are closed. */
+static int close_members(struct join *join, const struct join_comm *comm)
+{
+    struct slice_cut *cuts = calloc((size_t) comm->n_series + 1, sizeof(*cuts));
+    struct slice_cut *next = cuts;
+    int rc = cuts ? 0 : -1;
+
+    for (uint32_t i = 0; rc == 0 && i < comm->n_series; i++)
+        if (comm->series[i]->barrier)
+            slice_cut_make(next++, comm->series[i]);
+    for (uint32_t i = 0; rc == 0 && i < comm->n_members; i++)
+        rc = close_member(join, join->members[comm->members[i]], cuts);
+    free(cuts);
+    return rc;
 }
 
 /* Times, writes and keeps the blocks until the lanes have asked them. */
@@ -179,8 +217,8 @@ static int close_comm(struct join *join, uint32_t at)
         return 0;
     if ((!join->ops && !(join->ops = ops_create())) || write_comm(join, at) < 0)
         return -1;
-    for (uint32_t i = 0; i < comm->n_members; i++)
-        close_member(join, join->members[comm->members[i]]);
+    if (close_members(join, comm) < 0)
+        return -1;
     for (uint32_t i = 0; i < comm->n_series; i++)
         join_series_empty(join, comm->series[i]);
     comm->closed = true;

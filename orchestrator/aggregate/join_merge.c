@@ -139,6 +139,15 @@ static int merge_lane(struct mapping *m, struct join_lane *to,
     return 0;
 }
 
+/* A communicator is closed in one join only: the other one has none. */
+static void merge_slices(struct join_member *to, struct join_member *from)
+{
+    if (to->slices || !from->slices)
+        return;
+    to->slices = from->slices;
+    from->slices = NULL;
+}
+
 static int merge_member(struct mapping *m, struct join_member *from)
 {
     uint32_t comm = m->comms[from->comm];
@@ -151,6 +160,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
         return -1;
     if (join_touch(m->into, to) < 0)
         return -1;
+    merge_slices(to, from);
     to->exec_us += from->exec_us;
     to->last_ops += from->last_ops;
     to->caused_us += from->caused_us;

@@ -36,6 +36,7 @@ void result_destroy(struct jp_result *r)
     free(r->coll_names);
     free(r->comms);
     free(r->ranks);
+    free(r->slices);
     free(r->cells);
     ops_destroy(r->ops);
     free(r->p2p);

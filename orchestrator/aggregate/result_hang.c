@@ -3,8 +3,9 @@
  * Files, or what partials hold of them, are read a second time only where the
  * first reading shows that one may have been.
  */
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/aggregate/partial_set.h"
 #include "orchestrator/aggregate/result_build.h"
@@ -46,7 +47,54 @@ static bool is_harmless(const struct jp_stuck *stuck,
     return true;
 }
 
-static void judge(const struct jp_stuck *stuck, struct jp_hang *hang)
+static int64_t find_comm(const struct jp_result *r, const struct stuck_op *op)
+{
+    for (size_t i = 0; i < r->n_comms; i++)
+        if (!strcmp(r->comms[i].id, op->id) &&
+            (op->n_ranks <= 0 || r->comms[i].n_ranks == op->n_ranks))
+            return (int64_t) i;
+    return -1;
+}
+
+/* The first rank of a state; false: none is. */
+static bool name_rank(const struct jp_stuck *stuck,
+                      const struct stuck_group *group, enum stuck_state state,
+                      struct jp_hang *hang)
+{
+    const struct stuck_process *process;
+    uint32_t i = 0;
+
+    while (group->states && i < group->n_ranks && group->states[i] != state)
+        i++;
+    if (!group->states || i == group->n_ranks)
+        return false;
+    hang->rank = i;
+    if (group->processes[i] == UINT32_MAX)
+        return true;
+    process = &stuck->processes[group->processes[i]];
+    hang->task = process->task;
+    hang->pid = process->pid;
+    snprintf(hang->host, sizeof(hang->host), "%s", process->host);
+    return true;
+}
+
+/* The worst one's place. */
+static void name_hang(const struct jp_result *r, const struct jp_stuck *stuck,
+                      const struct stuck_group *group, struct jp_hang *hang)
+{
+    const struct stuck_op *op = &stuck->ops[group->first];
+
+    stuck_answer_of(stuck, group, hang->text, sizeof(hang->text));
+    hang->comm = find_comm(r, op);
+    snprintf(hang->coll, sizeof(hang->coll), "%.39s", op->func);
+    hang->sn = op->seq;
+    hang->rank = hang->task = hang->pid = -1;
+    if (!name_rank(stuck, group, STUCK_MISSING, hang))
+        name_rank(stuck, group, STUCK_HELD, hang);
+}
+
+static void judge(const struct jp_result *r, const struct jp_stuck *stuck,
+                  struct jp_hang *hang)
 {
     for (size_t i = 0; i < stuck->n_groups; i++) {
         const struct stuck_group *group = &stuck->groups[i];
@@ -56,7 +104,7 @@ static void judge(const struct jp_stuck *stuck, struct jp_hang *hang)
         if (age_us < JP_HANG_US || is_harmless(stuck, group))
             continue;
         if (!hang->operations++)
-            stuck_answer_of(stuck, group, hang->text, sizeof(hang->text));
+            name_hang(r, stuck, group, hang);
         if (age_us > hang->age_us)
             hang->age_us = age_us;
     }
@@ -146,7 +194,7 @@ int result_hang(struct build *b)
     if (rc == 0)
         rc = stuck_sum_finish(&sum);
     if (rc == 0)
-        judge(&stuck, &b->result->hang);
+        judge(b->result, &stuck, &b->result->hang);
     stuck_sum_fini(&sum);
     stuck_fini(&stuck);
     return rc;

@@ -13,8 +13,9 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* slices: room for the rank's; NULL where no times were kept. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
-                     const struct join_member *member, bool journal)
+                     const struct join_member *member, float *slices)
 {
     const struct join_sums *sums = &b->join->comms[member->comm]->sums;
 
@@ -26,8 +27,11 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .p2p_records = member->p2p_records,
                              .timed_ops = sums->timed_ops,
                              .last_ops = member->last_ops,
-                             .exec_us = journal ? member->exec_us : 0,
-                             .caused_us = member->caused_us};
+                             .exec_us = slices ? member->exec_us : 0,
+                             .caused_us = member->caused_us,
+                             .slice_us = slices};
+    if (slices && member->slices)
+        memcpy(slices, member->slices, JP_SLICES * sizeof(*slices));
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
     if (rank->exec_us > sums->shortest_us)
@@ -42,13 +46,17 @@ int result_ranks(struct build *b)
     bool journal = !atomic_load(&join->budget->journal_off);
 
     r->ranks = calloc(join->n_members + 1, sizeof(*r->ranks));
-    if (!r->ranks)
+    r->slices = journal ? calloc((size_t) join->n_members + 1,
+                                 JP_SLICES * sizeof(*r->slices))
+                        : NULL;
+    if (!r->ranks || (journal && !r->slices))
         return -1;
     for (uint32_t i = 0; i < join->n_members; i++) {
         const struct join_member *member = join->members[i];
 
         r->quality.shared_ranks += member->shared;
-        if (fill_rank(b, &r->ranks[r->n_ranks++], member, journal) < 0)
+        if (fill_rank(b, &r->ranks[r->n_ranks++], member,
+                      journal ? r->slices + (size_t) i * JP_SLICES : NULL) < 0)
             return -1;
     }
     if (r->n_ranks)

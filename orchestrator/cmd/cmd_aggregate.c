@@ -286,17 +286,19 @@ static void print_notes(const struct jp_quality *q)
 
 /* Writes the report and shows it; an exit status. */
 static int deliver(const struct arguments *a, const struct jp_result *result,
-                   const struct jp_copper *copper, uint64_t duration_us)
+                   const struct jp_copper *copper,
+                   const struct jp_insight *insight, uint64_t duration_us)
 {
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
+                               .insight = insight,
                                .verdict = &verdict,
                                .reporter = "user",
                                .duration_us = duration_us};
     struct jp_error err;
 
-    verdict_decide(NULL, NULL, result, true, &verdict);
+    verdict_decide(NULL, NULL, result, insight, true, &verdict);
     copper_verdict_add(copper, !result->quality.files, &verdict);
     if (fileio_mkdirs(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
@@ -340,6 +342,7 @@ int cmd_aggregate(int argc, char **argv)
     struct arguments a = {.copper = {.usage = true}};
     struct jp_result *result = NULL;
     struct jp_copper *copper = NULL;
+    struct jp_insight *insight = NULL;
     struct jp_error err = {""};
     int rc = parse(argc, argv, &a), failed;
 
@@ -366,9 +369,12 @@ int cmd_aggregate(int argc, char **argv)
         print_notes(&result->quality);
         print_copper_notes(copper);
     }
+    if (!failed)
+        insight = insight_run(NULL, NULL, result);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
-                : deliver(&a, result, copper,
+                : deliver(&a, result, copper, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
+    insight_destroy(insight);
     copper_destroy(copper);
     result_destroy(result);
     return rc;

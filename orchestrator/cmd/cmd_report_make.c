@@ -36,6 +36,7 @@ struct material {
     struct jp_copper *copper;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
+    struct jp_insight *insight;
     bool analysed;
     uint64_t duration_us;
     struct jp_error trouble; /* of the figures; "" none */
@@ -202,6 +203,7 @@ static int write_all(const struct report_session *session,
                                      .result = m->result,
                                      .copper = m->copper,
                                      .labels = m->labels,
+                                     .insight = m->insight,
                                      .verdict = verdict,
                                      .reporter = kind,
                                      .duration_us = m->duration_us};
@@ -288,8 +290,10 @@ static int make(struct report_session *session, struct material *m)
         report_settle_promote(session);
     m->nodes = nodes_read(session->dir, NULL);
     label(session, m);
+    m->insight = insight_run(session->has_conf ? &session->conf : NULL,
+                             m->nodes, m->result);
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
-                   m->result, m->analysed, &verdict);
+                   m->result, m->insight, m->analysed, &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);
@@ -315,6 +319,7 @@ int report_make(struct report_session *session)
         stepdir_log(session->dir, "not analysed: %s", m.trouble.text);
     steplabels_destroy(m.labels);
     nodes_destroy(m.nodes);
+    insight_destroy(m.insight);
     result_destroy(m.result);
     copper_destroy(m.copper);
     return rc;

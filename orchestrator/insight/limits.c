@@ -8,7 +8,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {
             .name = "hang_min",
             .value = JP_HANG_US,
-            .is_time = true,
+            .unit = JP_LIMIT_IS_US,
             .text = "HANG where an operation was in flight at the end, and for "
                     "no less",
             .reason = "operations take milliseconds, and seconds where a rank "
@@ -31,5 +31,112 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
             .text = "INCOMPLETE where more of the lines could not be read",
             .reason = "a line that cannot be read is a record of unknown rank "
                       "and size, so it is judged as strictly as a lost one",
+        },
+    [JP_LIMIT_LATE_OPS] =
+        {
+            .name = "late_ops_min",
+            .value = 60,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "No late rank is named in a communicator with fewer "
+                    "complete operations, nor where one that takes a hundredth "
+                    "of the time without waits has fewer",
+            .reason = "steps of training have up to a dozen operations on the "
+                      "communicator that synchronises least; a handful of "
+                      "steps is warm-up, whatever its statistics",
+        },
+    [JP_LIMIT_LATE_SHARE] =
+        {
+            .name = "late_share_min",
+            .value = 0.01,
+            .text = "SLOW where a rank's own excess over its peers is a larger "
+                    "share of their time in communication, and for no less",
+            .reason = "less is not worth a search: one in a hundred of the "
+                      "time that ranks communicate",
+        },
+    [JP_LIMIT_LATE_ERRORS] =
+        {
+            .name = "late_errors_min",
+            .value = 7,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "... and is more of its standard errors",
+            .reason = "by Student's t of the dozen parts of the run that "
+                      "count, by chance once in 100,000 ranks",
+        },
+    [JP_LIMIT_LATE_SPREAD] =
+        {
+            .name = "late_spread_min",
+            .value = 6,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "... and is more times what ranks of a kind differ by "
+                    "anyway (standard deviation, by the closest half)",
+            .reason = "GPUs of one kind differ by a percent in clock; half of "
+                      "few ranks are close by luck, so that six stands for "
+                      "four",
+        },
+    [JP_LIMIT_LATE_OWN] =
+        {
+            .name = "late_own_min",
+            .value = 0.1,
+            .text = "... and is a larger part of its lateness",
+            .reason = "the stages of a late node's pipeline each make a part "
+                      "of what all of them are late; whoever only passes a "
+                      "wait on has next to none of his own",
+        },
+    [JP_LIMIT_STALL_STEPS] =
+        {
+            .name = "stall_steps_min",
+            .value = 10,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "From ended operations only, HANG where one communicator "
+                    "stopped within a step of its likes, and after no fewer "
+                    "steps",
+            .reason = "programs begin with operations that not all "
+                      "communicators of a shape share",
+        },
+    [JP_LIMIT_NET_OPS] =
+        {
+            .name = "net_ops_min",
+            .value = 60,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "Nothing is said on the network's course from fewer "
+                    "complete operations of a communicator, function and size",
+            .reason = "twenty medians of three operations each",
+        },
+    [JP_LIMIT_NET_FIT] =
+        {
+            .name = "net_fit_min",
+            .value = 40,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "DEGRADED where a step or a line explains more times the "
+                    "variance that it leaves",
+            .reason = "an F of 40 on 18 degrees of freedom comes by chance "
+                      "once in 100,000 series",
+        },
+    [JP_LIMIT_NET_CHANGE] =
+        {
+            .name = "net_change_min",
+            .value = 0.1,
+            .text = "... and the network's time grew by more",
+            .reason = "congestion by other jobs makes a tenth",
+        },
+    [JP_LIMIT_NET_LIKES] =
+        {
+            .name = "net_likes_min",
+            .value = 0.25,
+            .text = "DEGRADED where the network's time in a communicator is "
+                    "longer than the median of its likes (shape, function and "
+                    "size) by more",
+            .reason = "rings of one shape differ in their paths by some tenths "
+                      "at most; a lane or link that is down takes more",
+        },
+    [JP_LIMIT_NET_SHARE] =
+        {
+            .name = "net_share_min",
+            .value = 0.002,
+            .text = "... and that is a larger share of the time in "
+                    "communication",
+            .reason =
+                "a change this clear is worth a line long before it is worth "
+                "an hour of the job",
         },
 };

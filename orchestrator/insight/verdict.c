@@ -144,14 +144,19 @@ static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
 }
 
 /* Needs last operations only: no gap in the data takes it back. */
-static bool hangs(const struct jp_evidence *e, struct jp_sentence *s)
+static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight,
+                  struct jp_sentence *s)
 {
-    const struct jp_hang *hang = e->analysed && e->result ? &e->result->hang
-                                                          : NULL;
+    const struct jp_hang *hang = &e->result->hang;
 
-    if (!hang || !hang->operations ||
-        (double) hang->age_us < limits_table[JP_LIMIT_HANG].value)
-        return false;
+    if (!hang->operations ||
+        (double) hang->age_us < limits_table[JP_LIMIT_HANG].value) {
+        if (!insight || !insight->findings.n ||
+            insight->findings.at[0].kind != JP_FINDING_HANG)
+            return false;
+        sentence_add(s, "%s", insight->findings.at[0].text);
+        return true;
+    }
     sentence_add(s, "%s", hang->text);
     if (hang->operations > 1)
         sentence_add(s, "%s more operation%s in flight for %s or more",
@@ -161,8 +166,51 @@ static bool hangs(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* The word that a finding stands for; OK: none. */
+static enum jp_verdict_word word_of(enum jp_finding_kind kind)
+{
+    switch (kind) {
+    case JP_FINDING_HANG:
+        return JP_VERDICT_HANG;
+    case JP_FINDING_LATE_RANK:
+    case JP_FINDING_LATE_NODE:
+        return JP_VERDICT_SLOW;
+    case JP_FINDING_SLOW_NETWORK:
+    case JP_FINDING_DRIFT:
+        return JP_VERDICT_DEGRADED;
+    default:
+        return JP_VERDICT_OK;
+    }
+}
+
+/* The sentence says the worst; the others stand beside it on the card. */
+#define SAID 1
+
+/* The worst word of the findings, with what they say. */
+static enum jp_verdict_word say_findings(const struct jp_insight *insight,
+                                         struct jp_sentence *s)
+{
+    enum jp_verdict_word word = JP_VERDICT_OK;
+    size_t n = 0;
+
+    for (size_t i = 0; insight && i < insight->findings.n; i++) {
+        const struct jp_finding *f = &insight->findings.at[i];
+        enum jp_verdict_word own = word_of(f->kind);
+
+        if (own == JP_VERDICT_OK || own == JP_VERDICT_HANG)
+            continue;
+        word = own < word ? own : word;
+        if (n++ < SAID)
+            sentence_add(s, "%s", f->text);
+    }
+    if (n > SAID)
+        sentence_add(s, "%zu more finding%s", n - SAID, sentence_s(n - SAID));
+    return word;
+}
+
 void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
-                    const struct jp_result *result, bool analysed,
+                    const struct jp_result *result,
+                    const struct jp_insight *insight, bool analysed,
                     struct jp_verdict *verdict)
 {
     struct jp_evidence e = {.conf = conf,
@@ -174,7 +222,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->coverage = analysed ? e.expected.coverage : -1;
-    if (hangs(&e, &s)) {
+    if (analysed && result && hangs(&e, insight, &s)) {
         verdict->word = JP_VERDICT_HANG;
         gaps_list(&e, &s);
     } else if (nodata_explain(&e, &s)) {
@@ -183,7 +231,8 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
             gaps_nodes(&e, &s);
     } else {
         gaps_list(&e, &s);
-        verdict->word = s.clauses ? JP_VERDICT_INCOMPLETE : JP_VERDICT_OK;
+        verdict->word = s.clauses ? JP_VERDICT_INCOMPLETE
+                                  : say_findings(insight, &s);
         if (verdict->word == JP_VERDICT_OK)
             say_ok(&e, &s);
     }

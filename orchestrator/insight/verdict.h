@@ -1,9 +1,9 @@
 /* verdict.h - one word and one sentence about a step.
  *
- * Words, worst first: HANG SLOW DEGRADED INCOMPLETE NODATA OK. SLOW and
- * DEGRADED need findings (a later room); what is decided here is whether an
- * operation hung, and whether the data carries an answer at all. HANG needs the
- * last operations only, so it stands however much else is missing.
+ * Words, worst first: HANG SLOW DEGRADED INCOMPLETE NODATA OK. HANG needs the
+ * last operations only, so it stands however much else is missing; SLOW (a rank
+ * or node made others wait) and DEGRADED (the network) come from findings,
+ * which are drawn from complete data only.
  */
 #ifndef JP_INSIGHT_VERDICT_H
 #define JP_INSIGHT_VERDICT_H
@@ -11,6 +11,7 @@
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
+#include "orchestrator/insight/insight.h"
 
 enum jp_verdict_word {
     JP_VERDICT_HANG,
@@ -29,10 +30,11 @@ struct jp_verdict {
 };
 
 /* conf and nodes may be NULL (plain folders of logs); result may be NULL (no
- * input at all); analysed: false when a budget ran out before the figures were
- * there ("not yet analysed"). */
+ * input at all); insight NULL: no findings; analysed: false when a budget ran
+ * out before the figures were there ("not yet analysed"). */
 void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
-                    const struct jp_result *result, bool analysed,
+                    const struct jp_result *result,
+                    const struct jp_insight *insight, bool analysed,
                     struct jp_verdict *verdict);
 
 #endif

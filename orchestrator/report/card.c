@@ -10,7 +10,9 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/text_out.h"
 
-#define CELLS_SHOWN 4
+#define CELLS_SHOWN 4 /* one less beside findings */
+#define FINDINGS_SHOWN 3
+#define NEXT_BYTES 200
 #define VERDICT_BYTES 270 /* three lines */
 
 const char *card_colour(const char *word, bool colour)
@@ -154,6 +156,8 @@ static void put_cells(const json_t *root, FILE *out)
     const json_t *picked[CELLS_SHOWN + 1];
     size_t n = pick_cells(root, picked);
 
+    if (json_array_size(json_object_get(root, "findings")) && n == CELLS_SHOWN)
+        n--;
     if (!n)
         return;
     text_out_line(out, "  %-11s %-15s %9s %9s %8s %8s %8s %9s %9s", "type",
@@ -163,64 +167,23 @@ static void put_cells(const json_t *root, FILE *out)
         put_cell(picked[i], out);
 }
 
-/* The size of the communicator of an id; 0: unknown. */
-static uint64_t comm_size(const json_t *root, const char *id)
+/* What the verdict does not say, and what to do about the first. */
+static void put_findings(const json_t *root, FILE *out)
 {
-    const json_t *comms = json_object_get(root, "comms");
-    uint64_t n = 0;
+    const json_t *findings = json_object_get(root, "findings");
+    const json_t *first = json_array_get(findings, 0);
+    char text[NEXT_BYTES];
 
-    for (size_t i = 0; i < json_array_size(comms); i++) {
-        const json_t *comm = json_array_get(comms, i);
-
-        if (!strcmp(summary_file_text(comm, "id"), id) &&
-            summary_file_count(comm, "n_ranks", &n))
-            return n;
+    for (size_t i = 1; i < json_array_size(findings) && i < FINDINGS_SHOWN;
+         i++) {
+        clean_text(summary_file_text(json_array_get(findings, i), "text"),
+                   JP_CLEAN_ASCII, text, sizeof(text));
+        text_out_line(out, "  also     %s", text);
     }
-    return 0;
-}
-
-/* Is a rank last more often than by chance: by over three standard errors? */
-static bool is_often_last(double share, double n_ranks, double timed_ops)
-{
-    double chance = 1 / n_ranks;
-
-    return n_ranks > 1 && timed_ops > 0 &&
-           share - chance > 3 * sqrt(chance * (1 - chance) / timed_ops);
-}
-
-/* Whom the others waited for longest, if it was last more often than chance
- * makes any rank. */
-static void put_waits(const json_t *root, FILE *out)
-{
-    const json_t *ranks = json_object_get(root, "ranks");
-    const json_t *worst = NULL;
-    uint64_t most = 0, n, rank = 0, size;
-    double share;
-    char host[32];
-
-    for (size_t i = 0; i < json_array_size(ranks); i++) {
-        const json_t *row = json_array_get(ranks, i);
-
-        if (summary_file_count(row, "caused_us", &n) && n > most) {
-            most = n;
-            worst = row;
-        }
-    }
-    if (!worst)
-        return;
-    share = summary_file_real(worst, "last_share");
-    size = comm_size(root, summary_file_text(worst, "comm"));
-    if (!summary_file_count(worst, "timed_ops", &n) ||
-        !is_often_last(share, (double) size, (double) n))
-        return;
-    summary_file_count(worst, "rank", &rank);
-    clean_text(summary_file_text(worst, "host"), JP_CLEAN_ASCII, host,
-               sizeof(host));
-    text_out_line(out,
-                  "  waits    rank %s (%s) of %.18s: last in %s of %s "
-                  "operations, caused %s",
-                  FIG_COUNT(rank), host, summary_file_text(worst, "comm"),
-                  FIG_SHARE(share), FIG_COUNT(n), FIG_US((double) most));
+    clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
+               sizeof(text));
+    if (*text)
+        text_out_line(out, "  next     %s", text);
 }
 
 /* One line on Copper's profiles. */
@@ -252,8 +215,8 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
 
     put_verdict(root, colour, out);
     put_data(root, out);
+    put_findings(root, out);
     put_cells(root, out);
-    put_waits(root, out);
     put_copper(root, out);
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,

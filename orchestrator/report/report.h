@@ -15,6 +15,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/topo/steplabels.h"
 
@@ -24,6 +25,7 @@ struct jp_report {
     const struct jp_result *result;      /* NULL: nothing to join */
     const struct jp_copper *copper;      /* NULL: no profiles of Copper */
     const struct jp_step_labels *labels; /* NULL: nodes left no records */
+    const struct jp_insight *insight;    /* NULL: no findings */
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */
     uint64_t duration_us; /* of the analysis */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/report/json_findings.h"
 #include "orchestrator/report/json_out.h"
 #include "orchestrator/report/json_tables.h"
 #include "orchestrator/report/quality.h"
@@ -224,12 +225,16 @@ int report_write_json(const struct jp_report *report, FILE *out,
                    (uint64_t) now.tv_sec * 1000000 +
                        (uint64_t) now.tv_nsec / 1000);
     json_out_count(&j, root, "analysis_us", report->duration_us);
+    json_out_count(&j, root, "insight_us",
+                   report->insight ? report->insight->duration_us : 0);
     json_out_put(&j, root, "verdict", verdict_object(&j, report->verdict));
     json_out_put(&j, root, "job", job_object(&j, report));
     json_out_put(&j, root, "quality", quality_object(&j, report));
-    report_copper_findings(&j, findings, report->copper);
+    json_findings_put(&j, findings, report->result, report->insight);
     topology_findings(&j, findings, report->labels, report->result);
+    report_copper_findings(&j, findings, report->copper);
     json_out_put(&j, root, "findings", findings);
+    json_findings_lateness(&j, root, report->result, report->insight);
     json_tables_put(&j, root, report->result);
     json_out_put(&j, root, "copper", report_copper_json(&j, report->copper));
     return json_out_dump(&j, root, out, err);

@@ -25,6 +25,7 @@
 #define MAX_RANKS 10
 #define MAX_NODE_PAIRS 10
 #define MAX_NOTES 10
+#define MAX_FINDINGS 20
 
 /* Cleaned and short enough for a column; lives until the block's end. */
 #define COLUMN(text, width)                                                    \
@@ -246,6 +247,28 @@ static int put_node_pairs(FILE *out, const struct jp_result *r)
     return 0;
 }
 
+static void put_findings(FILE *out, const struct jp_insight *insight)
+{
+    if (!insight || !insight->findings.n)
+        return;
+    fprintf(out, "\nFindings\n");
+    for (size_t i = 0; i < insight->findings.n && i < MAX_FINDINGS; i++) {
+        const struct jp_finding *f = &insight->findings.at[i];
+
+        fprintf(out, "  %-15s ", finding_kind_name(f->kind));
+        text_out_wrap(out, 18, 18, f->text);
+        if (*f->next) {
+            fprintf(out, "  %-15s ", "  next");
+            text_out_wrap(out, 18, 18, f->next);
+        }
+    }
+    put_left_out(out,
+                 insight->findings.n > MAX_FINDINGS
+                     ? insight->findings.n - MAX_FINDINGS
+                     : 0,
+                 "summary.json");
+}
+
 int report_write_text(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
@@ -253,6 +276,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
 
     errno = 0;
     put_verdict(out, report->verdict);
+    put_findings(out, report->insight);
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);

@@ -332,8 +332,8 @@ static void point(struct fixture *f)
 
 void fixture_judge(struct fixture *f, bool analysed)
 {
-    verdict_decide(f->report.conf, f->report.nodes, f->report.result, analysed,
-                   &f->verdict);
+    verdict_decide(f->report.conf, f->report.nodes, f->report.result,
+                   f->report.insight, analysed, &f->verdict);
 }
 
 void fixture_good(struct fixture *f)
@@ -429,6 +429,8 @@ void fixture_many(struct fixture *f, size_t n)
 
 void fixture_fini(struct fixture *f)
 {
+    findings_fini(&f->insight.findings);
+    free(f->insight.lateness);
     ops_destroy(f->result.ops);
     for (size_t i = 0; i < f->n_kept; i++)
         free(f->kept[i]);

@@ -9,6 +9,7 @@ struct fixture {
     struct jp_nodes nodes;
     struct jp_result result;
     struct jp_verdict verdict;
+    struct jp_insight insight; /* of fixture_slow */
     struct jp_report report; /* points at the parts above */
     void *kept[8192];        /* what fixture_fini frees */
     size_t n_kept;
@@ -30,6 +31,8 @@ void fixture_hostile(struct fixture *f);
 void fixture_nodata(struct fixture *f);
 /* n more ranks and pairs than fixture_good (long tables). */
 void fixture_many(struct fixture *f, size_t n);
+/* As fixture_good, with findings of each kind but hang, some about nobody. */
+void fixture_slow(struct fixture *f);
 /* Ranks and nodes missing, files cut. */
 void fixture_incomplete(struct fixture *f);
 /* Decides the verdict anew after a change. */

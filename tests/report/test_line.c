@@ -110,33 +110,33 @@ static void test_card(void **state)
     check_card();
     fixture_incomplete(f);
     check_card();
+    fixture_slow(f);
+    check_card();
 }
 
-/* A rank is named only if it was last more often than chance makes any. */
-static void test_card_waits(void **state)
+/* The first finding is the verdict's; the card adds two more and what to do. */
+static void test_card_findings(void **state)
 {
     static const char summary[] =
-        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"t\"},"
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"SLOW\",\"text\":\"t\"},"
         "\"quality\":{\"records\":100,\"expected\":100,\"coverage\":1.0,"
         "\"expected_kind\":\"bound\",\"unseen_records\":50},"
-        "\"comms\":[{\"id\":\"0x1\",\"n_ranks\":2}],"
-        "\"ranks\":[{\"comm\":\"0x1\",\"rank\":1,\"host\":\"h\","
-        "\"caused_us\":900,\"timed_ops\":%u,\"last_share\":0.6}]}";
-    static const unsigned ops[] = {10, 1000};
-    char json[sizeof(summary) + 16], *text;
+        "\"findings\":[{\"text\":\"one\",\"next\":\"look there\"},"
+        "{\"text\":\"two\",\"next\":\"n2\"},{\"text\":\"three\"},"
+        "{\"text\":\"four\"}]}";
+    char *text;
 
     (void) state;
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(json, sizeof(json), summary, ops[i]);
-        put_summary(json);
-        assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
-        assert_int_equal(
-            strstr(text, "last in 60.0 % of 1,000 operations") != NULL, i == 1);
-        assert_int_equal(strstr(text, "waits") != NULL, i == 1);
-        assert_non_null(strstr(text, "100 % of those some rank recorded, 50 "
-                                     "more by none (bound)"));
-        free(text);
-    }
+    put_summary(summary);
+    assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+    assert_non_null(strstr(text, "jobprof: SLOW t\n"));
+    assert_non_null(strstr(text, "  also     two\n  also     three\n"
+                                 "  next     look there\n"));
+    assert_null(strstr(text, "four"));
+    assert_null(strstr(text, "n2"));
+    assert_non_null(strstr(text, "100 % of those some rank recorded, 50 "
+                                 "more by none (bound)"));
+    free(text);
 }
 
 static void test_locale(void **state)
@@ -216,7 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_card_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_card_findings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fifo, set_up, tear_down),

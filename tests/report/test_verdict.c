@@ -420,6 +420,49 @@ static void test_not_analysed(void **state)
     free(f);
 }
 
+/* Late ranks make it SLOW, the network DEGRADED, the rest is told only; missing
+ * data is weightier than all but a hang. */
+static void test_findings(void **state)
+{
+    static const struct {
+        enum jp_finding_kind kind;
+        enum jp_verdict_word word;
+    } kinds[] = {
+        {JP_FINDING_SMALL_MESSAGES, JP_VERDICT_OK},
+        {JP_FINDING_IMBALANCE, JP_VERDICT_OK},
+        {JP_FINDING_DRIFT, JP_VERDICT_DEGRADED},
+        {JP_FINDING_SLOW_NETWORK, JP_VERDICT_DEGRADED},
+        {JP_FINDING_LATE_NODE, JP_VERDICT_SLOW},
+        {JP_FINDING_LATE_RANK, JP_VERDICT_SLOW},
+    };
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    fixture_good(f);
+    f->report.insight = &f->insight;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        strcpy(findings_add(&f->insight.findings, kinds[i].kind)->text,
+               "cause");
+        findings_sort(&f->insight.findings);
+        fixture_judge(f, true);
+        assert_int_equal(f->verdict.word, kinds[i].word);
+        assert_int_equal(strncmp(f->verdict.text, "cause", 5) == 0,
+                         kinds[i].word != JP_VERDICT_OK);
+    }
+    assert_non_null(strstr(f->verdict.text, "cause; 3 more findings"));
+    much_lost(f);
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_INCOMPLETE);
+    strcpy(findings_add(&f->insight.findings, JP_FINDING_HANG)->text, "stuck");
+    findings_sort(&f->insight.findings);
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_HANG);
+    assert_int_equal(strncmp(f->verdict.text, "stuck", 5), 0);
+    fixture_fini(f);
+    free(f);
+}
+
 /* A sentence is bounded, one line, whatever names hold. */
 static void test_long_names(void **state)
 {
@@ -436,7 +479,7 @@ static void test_long_names(void **state)
     fixture_judge(f, true);
     assert_true(strlen(f->verdict.text) < sizeof(f->verdict.text));
     assert_null(strchr(f->verdict.text, '\n'));
-    verdict_decide(NULL, NULL, NULL, true, &f->verdict);
+    verdict_decide(NULL, NULL, NULL, NULL, true, &f->verdict);
     assert_int_equal(f->verdict.word, JP_VERDICT_NODATA);
     fixture_fini(f);
     free(f);
@@ -445,9 +488,8 @@ static void test_long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_not_analysed),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_not_analysed), cmocka_unit_test(test_findings),
         cmocka_unit_test(test_long_names),
     };
 

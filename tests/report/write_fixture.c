@@ -1,6 +1,6 @@
 /* write_fixture.c - write a fixture's report into a folder, for other checks.
  *
- * write_fixture DIR good|hostile|nodata|incomplete|many|folder [png]
+ * write_fixture DIR good|hostile|nodata|incomplete|slow|many|folder [png]
  * write_fixture DIR index    the index over DIR/step-*
  */
 #include <stdio.h>
@@ -32,6 +32,7 @@ static const struct {
     {"hostile", fixture_hostile},
     {"nodata", fixture_nodata},
     {"incomplete", fixture_incomplete},
+    {"slow", fixture_slow},
     {"many", many},
     {"folder", folder},
 };

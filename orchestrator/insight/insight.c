@@ -1,0 +1,86 @@
+/* insight.c - run every analysis that the data allows. */
+#include "orchestrator/insight/insight.h"
+
+#include <stdlib.h>
+
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/insight/gaps.h"
+#include "orchestrator/insight/network.h"
+#include "orchestrator/insight/stall.h"
+
+/* Does missing data forbid to name anyone? */
+static bool has_gaps(const struct jp_jobconf *conf,
+                     const struct jp_nodes *nodes,
+                     const struct jp_result *result)
+{
+    struct jp_evidence e = {.conf = conf,
+                            .nodes = nodes,
+                            .result = result,
+                            .analysed = true,
+                            .expected = expected_records(conf, nodes, result)};
+    char text[400];
+    struct jp_sentence s;
+
+    sentence_init(&s, text, sizeof(text));
+    gaps_list(&e, &s);
+    return s.clauses > 0;
+}
+
+static int judge(struct jp_insight *x, const struct jp_result *r,
+                 const struct jp_people *p)
+{
+    struct jp_netserieses series;
+    int rc = -1;
+
+    if (late_judge(r, p, x->lateness) < 0 ||
+        late_findings(r, p, x->lateness, &x->findings) < 0 ||
+        netseries_read(r, &series) < 0)
+        return -1;
+    rc = network_findings(r, p, &series, &x->findings);
+    netseries_fini(&series);
+    return rc;
+}
+
+static int run(struct jp_insight *x, const struct jp_nodes *nodes,
+               const struct jp_result *r)
+{
+    struct jp_people people;
+    int rc;
+
+    x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
+    if (!x->lateness || people_init(&people, r, nodes) < 0)
+        return -1;
+    rc = stall_findings(r, &people, nodes, x->judged, &x->findings);
+    if (rc == 0 && x->judged)
+        rc = judge(x, r, &people);
+    people_fini(&people);
+    findings_sort(&x->findings);
+    return rc;
+}
+
+struct jp_insight *insight_run(const struct jp_jobconf *conf,
+                               const struct jp_nodes *nodes,
+                               const struct jp_result *result)
+{
+    struct jp_insight *x = calloc(1, sizeof(*x));
+    uint64_t start_ms = clock_mono_ms();
+
+    if (!x || !result)
+        return x;
+    x->judged = !has_gaps(conf, nodes, result);
+    if (run(x, nodes, result) < 0) {
+        insight_destroy(x);
+        return NULL;
+    }
+    x->duration_us = (clock_mono_ms() - start_ms) * 1000;
+    return x;
+}
+
+void insight_destroy(struct jp_insight *x)
+{
+    if (!x)
+        return;
+    findings_fini(&x->findings);
+    free(x->lateness);
+    free(x);
+}

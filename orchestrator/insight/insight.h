@@ -1,0 +1,25 @@
+/* insight.h - all that is found wrong with a step. */
+#ifndef JP_INSIGHT_INSIGHT_H
+#define JP_INSIGHT_INSIGHT_H
+
+#include "common/jobconf.h"
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/collect/nodes.h"
+#include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/late.h"
+
+struct jp_insight {
+    struct jp_findings findings;  /* sorted, worst first */
+    struct jp_lateness *lateness; /* of each of the result's ranks */
+    bool judged; /* false: missing data forbids all but hangs */
+    uint64_t duration_us;
+};
+
+/* conf, nodes and result may be NULL. NULL only without memory. */
+struct jp_insight *insight_run(const struct jp_jobconf *conf,
+                               const struct jp_nodes *nodes,
+                               const struct jp_result *result);
+/* Takes NULL. */
+void insight_destroy(struct jp_insight *insight);
+
+#endif

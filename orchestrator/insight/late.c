@@ -1,0 +1,324 @@
+/* late.c - measure each rank's own excess against its peers. */
+#include "orchestrator/insight/late.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
+
+#define MIN_SLICES 10 /* of JP_SLICES, that all ranks of a comm have */
+
+struct late {
+    const struct jp_result *r;
+    const struct jp_people *p;
+    struct jp_lateness *out;
+    double *total; /* [process][JP_SLICES] time in communication */
+    double *scratch;
+    size_t classes;   /* communicators of one shape */
+    size_t *class_of; /* of a communicator */
+};
+
+static double limit(enum jp_limit_id id)
+{
+    return limits_table[id].value;
+}
+
+/* Time of Send and Recv, which is known for the run as a whole only. */
+static void add_p2p(struct late *l)
+{
+    for (size_t i = 0; i < l->r->n_p2p; i++) {
+        const struct jp_p2p *p = &l->r->p2p[i];
+        size_t rank = people_find(l->p, l->r, p->comm,
+                                  strcmp(p->func, "Send") ? p->dst : p->src);
+
+        for (unsigned s = 0; rank != SIZE_MAX && s < JP_SLICES; s++)
+            l->total[l->p->of_rank[rank] * JP_SLICES + s] +=
+                (double) p->exec_us / JP_SLICES;
+    }
+}
+
+static void add_ranks(struct late *l)
+{
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        double *total = l->total + l->p->of_rank[i] * JP_SLICES;
+
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            total[s] += (double) l->r->ranks[i].slice_us[s];
+    }
+}
+
+#define WEIGHT 0.01 /* of a process' time without waits, to count */
+
+/* What a rank's operations took without waits: the start of a program waits
+ * for long, and says nothing of how long it ran. */
+static double net_us(const struct jp_rank *rank)
+{
+    return (double) rank->exec_us - (double) rank->wait_us;
+}
+
+/* Of a process: does a communicator tell that the run was short? */
+static bool is_thin(const struct late *l, const struct jp_process *who)
+{
+    double all = 0, few = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_rank *rank = &l->r->ranks[l->p->by_process[i]];
+
+        if (l->r->comms[rank->comm].n_ranks < 2)
+            continue;
+        all += net_us(rank);
+        if ((double) rank->timed_ops < limit(JP_LIMIT_LATE_OPS))
+            few += net_us(rank);
+    }
+    return few > WEIGHT * all;
+}
+
+/* Is there enough of the communicator to judge by? */
+static bool is_usable(const struct late *l, size_t c)
+{
+    const struct jp_comm *comm = &l->r->comms[c];
+    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+
+    if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
+        (double) l->r->ranks[from].timed_ops < limit(JP_LIMIT_LATE_OPS))
+        return false;
+    for (size_t i = from; i < to; i++)
+        if (is_thin(l, &l->p->processes[l->p->of_rank[i]]))
+            return false;
+    return true;
+}
+
+/* For each member, the median of the others' values less its own. */
+static void against_others(double *v, size_t n, double *sorted, double *diff)
+{
+    double low, high;
+    size_t half = (n - 1) / 2; /* of n - 1 others */
+
+    memcpy(sorted, v, n * sizeof(*v));
+    stats_median(sorted, n);
+    for (size_t i = 0; i < n; i++) {
+        /* leaving v[i] out moves those behind it one down */
+        if ((n - 1) % 2) {
+            low = high = sorted[v[i] <= sorted[half] ? half + 1 : half];
+        } else {
+            low = sorted[v[i] <= sorted[half - 1] ? half : half - 1];
+            high = sorted[v[i] <= sorted[half] ? half + 1 : half];
+        }
+        diff[i] = (low + high) / 2 - v[i];
+    }
+}
+
+/* Fills excess and arrival of a communicator's ranks, [member][slice], which[]
+ * of the slices that all of them have, and returns how many these are. */
+static unsigned compare(struct late *l, size_t c, double *excess,
+                        double *arrival, double *peers, unsigned *which)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    double *v = l->scratch, *sorted = v + n, *diff = sorted + n;
+    unsigned kept = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s++) {
+        bool whole = true;
+
+        for (size_t i = 0; i < n; i++) {
+            v[i] = l->total[l->p->of_rank[from + i] * JP_SLICES + s];
+            whole &= isfinite(v[i]) != 0;
+        }
+        if (!whole)
+            continue;
+        against_others(v, n, sorted, diff);
+        peers[kept] = sorted[n / 2];
+        for (size_t i = 0; i < n; i++) {
+            excess[i * JP_SLICES + kept] = diff[i];
+            v[i] = (double) l->r->ranks[from + i].slice_us[s];
+        }
+        against_others(v, n, sorted, diff);
+        for (size_t i = 0; i < n; i++)
+            arrival[i * JP_SLICES + kept] = diff[i];
+        which[kept++] = s;
+    }
+    return kept;
+}
+
+static void sum_up(struct jp_lateness *out, double *excess, double *arrival,
+                   const unsigned *which, unsigned kept, double peers_us)
+{
+    struct stats_trimmed e, a;
+
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        out->parts_us[s] = NAN;
+    for (unsigned k = 0; k < kept; k++)
+        out->parts_us[which[k]] = (float) arrival[k];
+    e = stats_trim(excess, kept);
+    a = stats_trim(arrival, kept);
+    out->judged = true;
+    out->excess_us = e.mean * JP_SLICES;
+    out->error_us = e.error * JP_SLICES;
+    out->arrival_us = a.mean * JP_SLICES;
+    out->peers_us = peers_us;
+}
+
+static int measure(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    double *excess = calloc(n * JP_SLICES, sizeof(*excess));
+    double *arrival = calloc(n * JP_SLICES, sizeof(*arrival));
+    double peers[JP_SLICES], usual;
+    unsigned kept, which[JP_SLICES];
+
+    if (!excess || !arrival) {
+        free(excess);
+        free(arrival);
+        return -1;
+    }
+    kept = compare(l, c, excess, arrival, peers, which);
+    usual = stats_median(peers, kept) * JP_SLICES;
+    for (size_t i = 0; i < n && kept >= MIN_SLICES; i++)
+        sum_up(&l->out[from + i], excess + i * JP_SLICES,
+               arrival + i * JP_SLICES, which, kept, usual);
+    free(excess);
+    free(arrival);
+    return 0;
+}
+
+static int by_shape(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+    const struct jp_comm *x = &comms[*(const size_t *) a],
+                         *y = &comms[*(const size_t *) b];
+
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    return x->nnodes < y->nnodes ? -1 : x->nnodes > y->nnodes;
+}
+
+/* Numbers communicators of one shape alike. */
+static int classify(struct late *l)
+{
+    size_t n = l->r->n_comms;
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    if (!order)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_shape, l->r->comms);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_shape(&order[i - 1], &order[i], l->r->comms))
+            l->classes++;
+        l->class_of[order[i]] = l->classes;
+    }
+    l->classes++;
+    free(order);
+    return 0;
+}
+
+#define MIN_POOL 8 /* ranks of a class, to tell their spread */
+
+/* What ranks of a class differ by anyway. */
+static double class_spread(struct late *l, size_t class)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (l->out[i].judged && l->class_of[l->r->ranks[i].comm] == class)
+            l->scratch[n++] = l->out[i].excess_us;
+    return n < MIN_POOL ? 0 : stats_spread(l->scratch, n);
+}
+
+static bool is_late(const struct jp_lateness *x, double spread)
+{
+    return x->judged &&
+           x->excess_us > limit(JP_LIMIT_LATE_SHARE) * x->peers_us &&
+           x->excess_us > limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
+           x->excess_us > limit(JP_LIMIT_LATE_SPREAD) * spread &&
+           x->excess_us > limit(JP_LIMIT_LATE_OWN) * x->arrival_us &&
+           x->arrival_us > x->excess_us / 4;
+}
+
+static void judge_class(struct late *l, size_t class)
+{
+    double spread = class_spread(l, class);
+
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (l->class_of[l->r->ranks[i].comm] == class)
+            l->out[i].late = is_late(&l->out[i], spread);
+}
+
+static uint64_t ops_of(const struct late *l, size_t rank)
+{
+    return l->r->ranks[rank].timed_ops;
+}
+
+/* Does its process, in a communicator that synchronises more often, wait for
+ * somebody late? */
+static bool is_victim(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->processes[l->p->of_rank[rank]];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+
+        if (own == rank || !l->out[own].judged || l->out[own].late ||
+            ops_of(l, own) <= ops_of(l, rank))
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
+            if (l->out[k].late)
+                return true;
+    }
+    return false;
+}
+
+static int excuse_victims(struct late *l)
+{
+    bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
+
+    if (!excused)
+        return -1;
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        excused[i] = l->out[i].late && is_victim(l, i);
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        l->out[i].late &= !excused[i];
+    free(excused);
+    return 0;
+}
+
+/* Waits of a process can be summed up only where it is known. */
+static bool is_possible(const struct jp_result *r, const struct jp_people *p)
+{
+    return r->slices && !r->quality.waits_unknown && p->known;
+}
+
+int late_judge(const struct jp_result *r, const struct jp_people *p,
+               struct jp_lateness *out)
+{
+    struct late l = {.r = r, .p = p, .out = out};
+    int rc = -1;
+
+    memset(out, 0, r->n_ranks * sizeof(*out));
+    if (!is_possible(r, p))
+        return 0;
+    l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
+    l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
+    l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
+    if (!l.total || !l.scratch || !l.class_of)
+        goto out;
+    if (classify(&l) < 0)
+        goto out;
+    add_ranks(&l);
+    add_p2p(&l);
+    for (size_t c = 0; c < r->n_comms; c++)
+        if (is_usable(&l, c) && measure(&l, c) < 0)
+            goto out;
+    for (size_t k = 0; k < l.classes; k++)
+        judge_class(&l, k);
+    rc = excuse_victims(&l);
+out:
+    free(l.total);
+    free(l.scratch);
+    free(l.class_of);
+    return rc;
+}

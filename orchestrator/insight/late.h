@@ -1,0 +1,53 @@
+/* late.h - who arrives late by his own doing.
+ *
+ * Between two barriers that a process shares with its peers, all spend the same
+ * time, computing or communicating. So who communicates less than his peers -
+ * in all his communicators together - has spent more on his own: that much is
+ * his own excess. A node mate of a late rank arrives late in its
+ * data-parallel groups, too; but it has waited as long in the tensor-parallel
+ * one, and its own excess is nought. A rank of a slow network leaves it late
+ * and has communicated for longer. No clock is needed, and no order of
+ * communicators.
+ *
+ * The run is cut into JP_SLICES parts; a mean without the lowest and
+ * highest fifth of them leaves warm-up and single long waits out, and their
+ * scatter gives its error. A rank is late where
+ *  - its own excess is over `late_share` of its peers' time in communication,
+ *  - over `late_errors` of its errors,
+ *  - over `late_spread` times the spread that ranks of communicators of the
+ *    shape have anyway, and
+ *  - it is part of how much later it arrives there (`late_own`).
+ * Where waits overlap (gradients reduced beside the computation) the sum over
+ * communicators counts some of them twice; so who is late in a communicator,
+ * and in one that synchronises more often waits for somebody late, is excused.
+ */
+#ifndef JP_INSIGHT_LATE_H
+#define JP_INSIGHT_LATE_H
+
+#include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/people.h"
+
+/* Of one rank of a communicator; us over a whole run. */
+struct jp_lateness {
+    bool judged;      /* enough data to say anything */
+    bool late;        /* by its own doing, as above */
+    double excess_us; /* its own, against the median of its peers */
+    double error_us;
+    double arrival_us;         /* how much later than them it arrived here */
+    double peers_us;           /* their time in communication */
+    float parts_us[JP_SLICES]; /* arrival_us, of each part of the run; NAN:
+                                  not known */
+};
+
+/* Judges every rank of the result. lateness: result->n_ranks of them. 0, or -1
+ * without memory. */
+int late_judge(const struct jp_result *result, const struct jp_people *people,
+               struct jp_lateness *lateness);
+
+/* Appends late ranks and late nodes. 0, or -1 without memory. */
+int late_findings(const struct jp_result *result,
+                  const struct jp_people *people,
+                  const struct jp_lateness *lateness,
+                  struct jp_findings *findings);
+
+#endif

@@ -1,0 +1,291 @@
+/* netseries.c - see whether the network's time stays what it was. */
+#include "orchestrator/insight/netseries.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
+
+#define B NETSERIES_BLOCKS
+#define EDGE 2     /* blocks at least on each side of a step */
+#define MIN_US 8   /* below, times in whole us say little */
+#define FLOOR 4e-6 /* variance of logarithms that no fit need explain */
+
+/* Of a complete operation. */
+struct sample {
+    uint64_t sn, bytes, dump_min_us, dump_max_us;
+    double net_us;
+    uint32_t n;
+};
+
+/* The operations of one communicator's function. */
+struct samples {
+    struct sample *at;
+    size_t n, room;
+    bool by_size;    /* in order of size already */
+    double *scratch; /* room */
+};
+
+struct fit {
+    double rest;   /* sum of squares that it leaves */
+    double change; /* of the logarithm, from begin to end */
+    unsigned at;   /* a step's first block behind it */
+};
+
+static bool is_barrier(const char *coll)
+{
+    return !strcmp(coll, "AllReduce") || !strcmp(coll, "AllGather") ||
+           !strcmp(coll, "ReduceScatter");
+}
+
+static double mean(const double *v, unsigned from, unsigned to)
+{
+    double sum = 0;
+
+    for (unsigned i = from; i < to; i++)
+        sum += v[i];
+    return sum / (to - from);
+}
+
+static double squares(const double *v, unsigned from, unsigned to)
+{
+    double m = mean(v, from, to), sum = 0;
+
+    for (unsigned i = from; i < to; i++)
+        sum += (v[i] - m) * (v[i] - m);
+    return sum;
+}
+
+static struct fit fit_step(const double v[B])
+{
+    struct fit best = {.rest = INFINITY};
+
+    for (unsigned at = EDGE; at <= B - EDGE; at++) {
+        double rest = squares(v, 0, at) + squares(v, at, B);
+
+        if (rest < best.rest)
+            best = (struct fit){rest, mean(v, at, B) - mean(v, 0, at), at};
+    }
+    return best;
+}
+
+static struct fit fit_line(const double v[B])
+{
+    double middle = (B - 1) / 2.0, m = mean(v, 0, B), xy = 0, xx = 0, slope;
+    struct fit fit = {0};
+
+    for (unsigned i = 0; i < B; i++) {
+        xy += (i - middle) * (v[i] - m);
+        xx += (i - middle) * (i - middle);
+    }
+    slope = xy / xx;
+    for (unsigned i = 0; i < B; i++) {
+        double left = v[i] - m - slope * (i - middle);
+
+        fit.rest += left * left;
+    }
+    fit.change = slope * (B - 1);
+    return fit;
+}
+
+static bool explains(const struct fit *fit, double all, double quantum)
+{
+    double rest = fit->rest / (B - 2) + FLOOR + quantum * quantum;
+
+    return (all - fit->rest) / rest > limits_table[JP_LIMIT_NET_FIT].value &&
+           exp(fit->change) - 1 > limits_table[JP_LIMIT_NET_CHANGE].value;
+}
+
+/* First operation of block b, of n of which `skip` are left out. */
+static size_t block_start(size_t n, size_t skip, unsigned b)
+{
+    return skip + (n - skip) * b / B;
+}
+
+static void block_medians(const struct sample *ops, size_t n, size_t skip,
+                          double *scratch, double v[B])
+{
+    for (unsigned b = 0; b < B; b++) {
+        size_t from = block_start(n, skip, b), to = block_start(n, skip, b + 1);
+
+        for (size_t i = from; i < to; i++)
+            scratch[i - from] = ops[i].net_us;
+        v[b] = log(stats_median(scratch, to - from));
+    }
+}
+
+/* What the operations from the change on took over what was usual before. */
+static void weigh(struct jp_netseries *s, const struct sample *ops, size_t n,
+                  size_t from)
+{
+    for (size_t i = from; i < n; i++) {
+        double over = ops[i].net_us - s->before_us;
+
+        if (over > 0)
+            s->excess_us += over * ops[i].n;
+    }
+    if (from < n && ops[from].dump_min_us)
+        s->from_us = (double) ops[from].dump_min_us;
+    if (ops[n - 1].dump_max_us)
+        s->to_us = (double) ops[n - 1].dump_max_us;
+}
+
+static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
+                  double *scratch)
+{
+    size_t skip = n / 20, from = skip;
+    double v[B], all, quantum;
+    struct fit step, line;
+
+    for (size_t i = skip; i < n; i++)
+        scratch[i - skip] = ops[i].net_us;
+    s->median_us = stats_median(scratch, n - skip);
+    if (s->median_us < MIN_US)
+        return;
+    block_medians(ops, n, skip, scratch, v);
+    quantum = 0.5 / s->median_us;
+    all = squares(v, 0, B);
+    step = fit_step(v);
+    line = fit_line(v);
+    if (step.rest <= line.rest && explains(&step, all, quantum)) {
+        s->course = NET_STEP;
+        s->before_us = exp(mean(v, 0, step.at));
+        s->after_us = exp(mean(v, step.at, B));
+        from = block_start(n, skip, step.at);
+    } else if (explains(&line, all, quantum)) {
+        s->course = NET_LINE;
+        s->before_us = exp(mean(v, 0, B) - line.change / 2);
+        s->after_us = exp(mean(v, 0, B) + line.change / 2);
+    } else {
+        return;
+    }
+    weigh(s, ops, n, from);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return x->sn < y->sn ? -1 : x->sn > y->sn;
+}
+
+/* Operations of one size, of the communicator and function of op. */
+static int add(struct jp_netserieses *list, const struct jp_netseries *which,
+               const struct sample *ops, size_t n, double *scratch)
+{
+    struct jp_netseries *more;
+
+    if ((double) n < limits_table[JP_LIMIT_NET_OPS].value)
+        return 0;
+    if (!(list->n & (list->n - 1))) {
+        more = reallocarray(list->at, list->n ? 2 * list->n : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        list->at = more;
+    }
+    more = &list->at[list->n++];
+    *more = *which;
+    more->bytes = ops[0].bytes;
+    more->ops = n;
+    judge(more, ops, n, scratch);
+    return 0;
+}
+
+/* Judges what was gathered, size by size, and forgets it. */
+static int flush(struct jp_netserieses *list, const struct jp_netseries *which,
+                 struct samples *samples)
+{
+    struct sample *ops = samples->at;
+    size_t start = 0;
+    int rc = 0;
+
+    if (!samples->by_size)
+        qsort(ops, samples->n, sizeof(*ops), by_size);
+    for (size_t i = 1; i <= samples->n && rc == 0; i++) {
+        if (i < samples->n && ops[i].bytes == ops[start].bytes)
+            continue;
+        rc = add(list, which, ops + start, i - start, samples->scratch);
+        start = i;
+    }
+    samples->n = 0;
+    samples->by_size = true;
+    return rc;
+}
+
+static int gather(struct samples *s, const struct jp_op *op)
+{
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 1024;
+        struct sample *at = reallocarray(s->at, room, sizeof(*at));
+        double *scratch = at ? reallocarray(s->scratch, room, sizeof(*scratch))
+                             : NULL;
+
+        s->at = at ? at : s->at;
+        s->scratch = scratch ? scratch : s->scratch;
+        if (!scratch)
+            return -1;
+        s->room = room;
+    }
+    s->by_size &= !s->n || s->at[s->n - 1].bytes <= op->bytes;
+    s->at[s->n++] = (struct sample){.sn = op->sn,
+                                    .bytes = op->bytes,
+                                    .dump_min_us = op->dump_min_us,
+                                    .dump_max_us = op->dump_max_us,
+                                    .net_us = (double) op->exec_min_us,
+                                    .n = op->n};
+    return 0;
+}
+
+static bool is_judged(const struct jp_result *r, const struct jp_op *op)
+{
+    uint32_t n_ranks = r->comms[op->comm].n_ranks;
+
+    return n_ranks > 1 && op->n == n_ranks && op->n_exec == n_ranks &&
+           is_barrier(r->coll_names[op->coll]);
+}
+
+int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    struct samples samples = {.by_size = true};
+    struct jp_netseries which = {.comm = SIZE_MAX};
+    int rc = reader ? 0 : -1;
+
+    *list = (struct jp_netserieses){0};
+    if (reader)
+        reader->ops = r->ops;
+    for (size_t i = 0; i < r->n_ops && rc == 0; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+        const char *coll = r->coll_names[op->coll];
+
+        if (which.comm != op->comm || which.coll != coll) {
+            rc = flush(list, &which, &samples);
+            which = (struct jp_netseries){
+                .comm = op->comm, .coll = coll, .from_us = NAN, .to_us = NAN};
+        }
+        if (rc < 0 || !is_judged(r, op))
+            continue;
+        list->time_us += (double) op->exec_sum_us;
+        rc = gather(&samples, op);
+    }
+    if (rc == 0)
+        rc = flush(list, &which, &samples);
+    free(reader);
+    free(samples.at);
+    free(samples.scratch);
+    if (rc < 0)
+        netseries_fini(list);
+    return rc;
+}
+
+void netseries_fini(struct jp_netserieses *list)
+{
+    free(list->at);
+    *list = (struct jp_netserieses){0};
+}

@@ -1,0 +1,44 @@
+/* netseries.h - the network's own time, communicator by communicator, over the
+ * run.
+ *
+ * In a barrier-like operation the last arriver waits for nobody: the shortest
+ * time is the network's. A series is one communicator, function and size in
+ * order of sequence numbers; its first twentieth is warm-up and left out. The
+ * rest is cut into NETSERIES_BLOCKS blocks, of which the medians are
+ * looked at: jitter of single operations does not move them. A constant,
+ * a step and a line are fitted to their logarithms; step or line is believed
+ * where it explains `net_fit` times what it leaves and amounts to
+ * `net_change`, and which one leaves less.
+ */
+#ifndef JP_INSIGHT_NETSERIES_H
+#define JP_INSIGHT_NETSERIES_H
+
+#include "orchestrator/aggregate/aggregate.h"
+
+#define NETSERIES_BLOCKS 20
+
+enum netseries_course { NET_STEADY, NET_STEP, NET_LINE };
+
+struct jp_netseries {
+    size_t comm;
+    const char *coll; /* borrowed from the result */
+    uint64_t bytes;
+    size_t ops;
+    enum netseries_course course;
+    double before_us, after_us; /* medians; of a line its ends */
+    double from_us, to_us; /* since 1970, of what is slower; NAN: unknown */
+    double excess_us;      /* what that took more than before, all ranks */
+    double median_us;
+};
+
+struct jp_netserieses {
+    struct jp_netseries *at;
+    size_t n;
+    double time_us; /* of all complete operations of all series, all ranks */
+};
+
+/* Every series with enough complete operations. 0, or -1 without memory. */
+int netseries_read(const struct jp_result *result, struct jp_netserieses *list);
+void netseries_fini(struct jp_netserieses *list);
+
+#endif

@@ -1,0 +1,64 @@
+/* stats.c - medians and trimmed means. */
+#include "orchestrator/insight/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void sort(double *v, size_t n)
+{
+    if (n)
+        qsort(v, n, sizeof(*v), by_value);
+}
+
+double stats_median(double *v, size_t n)
+{
+    if (!n)
+        return NAN;
+    sort(v, n);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+#define NORMAL_HALF 1.349 /* of which the middle half is that wide */
+
+double stats_spread(double *v, size_t n)
+{
+    size_t half = n / 2;
+    double least = INFINITY;
+
+    if (n < 2)
+        return 0;
+    sort(v, n);
+    for (size_t i = 0; i + half <= n; i++)
+        least = fmin(least, v[i + half - 1] - v[i]);
+    /* half of n values leave n / 2 - 1 gaps between them */
+    return half > 1 ? least / NORMAL_HALF * (double) half / (double) (half - 1)
+                    : 0;
+}
+
+struct stats_trimmed stats_trim(double *v, size_t n)
+{
+    size_t cut = n / 5, kept = n - 2 * cut;
+    double sum = 0, mean = 0, squares = 0;
+
+    sort(v, n);
+    for (size_t i = cut; i < n - cut; i++)
+        sum += v[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i < cut ? cut : i < n - cut ? i : n - cut - 1;
+
+        v[i] = v[at];
+        mean += v[i] / (double) n;
+    }
+    for (size_t i = 0; i < n; i++)
+        squares += (v[i] - mean) * (v[i] - mean);
+    return (struct stats_trimmed){
+        sum / (double) kept,
+        sqrt(squares / (double) (n - 1) * (double) n) / (double) kept};
+}

@@ -1,0 +1,22 @@
+/* stats.h - what a handful of numbers say, whatever a few of them are. */
+#ifndef JP_INSIGHT_STATS_H
+#define JP_INSIGHT_STATS_H
+
+#include <stddef.h>
+
+/* Median, which reorders v; NAN of none. */
+double stats_median(double *v, size_t n);
+
+/* The shortest stretch that holds half of the values, as the standard deviation
+ * of a normal quantity that would have it: what the other half does has no
+ * say. Reorders v; 0 below two. */
+double stats_spread(double *v, size_t n);
+
+/* The mean without the lowest and highest fifth, and its standard error from
+ * the winsorised variance (Yuen 1974). Reorders v; n >= 5. */
+struct stats_trimmed {
+    double mean, error;
+};
+struct stats_trimmed stats_trim(double *v, size_t n);
+
+#endif

@@ -1,0 +1,434 @@
+/* simjob.c - run a simulated job: clocks, collectives, messages. */
+#include "tests/insight/simjob.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/insight/simjob_random.h"
+
+#define LAYER_NS 900000.0
+#define LAYER_NOISE 0.015
+#define NET_NOISE 0.02
+#define JITTER_SHARE 0.02
+#define LATE_LAYERS_SHARE 0.4
+#define LOST_SHARE 0.35
+#define LAUNCH_NS 2000.0 /* a rank's own delay before an operation, at most */
+#define TINY_STEPS 4
+#define SHOWN_BYTES 1000000 /* below, links matter little */
+
+enum { TP, PP, DP, WORLD, N_KINDS };
+
+struct job {
+    const struct simjob_shape *shape;
+    struct simjob_random random;
+    struct simjob_truth *truth;
+    simjob_sink *sink;
+    void *arg;
+    uint32_t n, steps, step, stuck_ranks, hang_layer;
+    double *clock, *side; /* side: of operations beside the computation */
+    bool *stuck;
+    uint64_t *p2p_sn;
+    struct simjob_comm *comms[N_KINDS]; /* by rank: the one it is in */
+    uint32_t *at[N_KINDS];              /* rank: index into comms */
+    uint32_t n_comms[N_KINDS];
+};
+
+static void *need(size_t n, size_t size)
+{
+    void *p = calloc(n + 1, size);
+
+    if (!p)
+        abort();
+    return p;
+}
+
+static uint32_t node_of(const struct job *j, uint32_t rank)
+{
+    return rank / j->shape->per_node;
+}
+
+/* Coordinates of a rank. */
+static void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
+                  uint32_t *p, uint32_t *d)
+{
+    *t = rank % s->tp;
+    rank /= s->tp;
+    *d = s->dp_before_pp ? rank % s->dp : rank / s->pp;
+    *p = s->dp_before_pp ? rank / s->dp : rank % s->pp;
+}
+
+static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
+{
+    const struct simjob_shape *s = j->shape;
+    uint32_t t, p, d;
+
+    place(s, rank, &t, &p, &d);
+    switch (kind) {
+    case TP:
+        return p * s->dp + d;
+    case PP:
+        return d * s->tp + t;
+    case DP:
+        return p * s->tp + t;
+    default:
+        return 0;
+    }
+}
+
+static void make_comms(struct job *j, int kind)
+{
+    static const char *const names[N_KINDS] = {"tp", "pp", "dp", "world"};
+    const struct simjob_shape *s = j->shape;
+    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, j->n};
+
+    j->n_comms[kind] = j->n / sizes[kind];
+    j->comms[kind] = need(j->n_comms[kind], sizeof(**j->comms));
+    j->at[kind] = need(j->n, sizeof(**j->at));
+    for (uint32_t g = 0; g < j->n_comms[kind]; g++) {
+        j->comms[kind][g].id = random_next(&j->random) >> 4;
+        j->comms[kind][g].name = names[kind];
+        j->comms[kind][g].members = need(sizes[kind], sizeof(uint32_t));
+    }
+    for (uint32_t r = 0; r < j->n; r++) {
+        struct simjob_comm *c = &j->comms[kind][group_of(j, kind, r)];
+        bool new_node = true;
+
+        for (uint32_t i = 0; i < c->n; i++)
+            new_node &= node_of(j, c->members[i]) != node_of(j, r);
+        j->at[kind][r] = group_of(j, kind, r);
+        c->n_nodes += new_node;
+        c->members[c->n++] = r;
+    }
+}
+
+static bool touches(const struct job *j, const struct simjob_comm *c,
+                    uint32_t node)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (node_of(j, c->members[i]) == node)
+            return true;
+    return false;
+}
+
+/* What the fault makes of the time between nodes. */
+static double slowed(const struct job *j, bool at_node)
+{
+    const struct simjob_truth *t = j->truth;
+
+    if (t->fault == SIMJOB_SLOW_LINK && at_node && j->step >= t->from_step)
+        return 1 + t->effect;
+    if (t->fault == SIMJOB_DRIFT)
+        return 1 + t->effect * j->step / j->steps;
+    return 1;
+}
+
+static double net_ns(struct job *j, bool crosses, bool at_node,
+                     uint32_t per_node, double bus_bytes)
+{
+    double gbs = crosses ? 45.0 * (per_node < 7 ? per_node : 7) : 350.0;
+    double ns = (crosses ? 12000 : 6000) + bus_bytes / gbs;
+
+    ns *= 1 + NET_NOISE * (2 * random_unit(&j->random) - 1);
+    if (j->truth->fault == SIMJOB_JITTER &&
+        random_unit(&j->random) < JITTER_SHARE)
+        ns *= 3;
+    return crosses ? ns * slowed(j, at_node) : ns;
+}
+
+static void emit(struct job *j, struct simjob_record *r, double start,
+                 double end)
+{
+    if (j->truth->fault == SIMJOB_LOSSY && random_unit(&j->random) < LOST_SHARE)
+        return;
+    r->exec_us = (uint64_t) ((end - start) / 1000);
+    r->end_ns = (int64_t) end;
+    j->sink(j->arg, r);
+}
+
+static void stick(struct job *j, uint32_t rank)
+{
+    j->stuck_ranks += !j->stuck[rank];
+    j->stuck[rank] = true;
+}
+
+/* Some member never comes: the others wait for ever. */
+static bool blocks(struct job *j, const struct simjob_comm *c)
+{
+    bool blocked = false;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        blocked |= j->stuck[c->members[i]];
+    if (!blocked)
+        return false;
+    if (!j->truth->comm)
+        j->truth->comm = c->id;
+    for (uint32_t i = 0; i < c->n; i++)
+        stick(j, c->members[i]);
+    return true;
+}
+
+static double bus_factor(const char *func, uint32_t n)
+{
+    return !strcmp(func, "AllReduce") ? 2.0 * (n - 1) / n : 1.0 * (n - 1) / n;
+}
+
+/* bytes: of the whole vector. `which`: which of the functions of the
+ * communicator. */
+static void collective(struct job *j, int kind, uint32_t g, const char *func,
+                       int which, uint64_t bytes, double *clock)
+{
+    struct simjob_comm *c = &j->comms[kind][g];
+    bool gathers = strcmp(func, "AllReduce") != 0;
+    double all = 0, end;
+
+    if (c->n < 2 || blocks(j, c))
+        return;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t r = c->members[i];
+
+        if (clock != j->clock && clock[r] < j->clock[r])
+            clock[r] = j->clock[r];
+        clock[r] += LAUNCH_NS * random_unit(&j->random);
+        if (clock[r] > all)
+            all = clock[r];
+    }
+    if (c->n_nodes > 1 && bytes > SHOWN_BYTES)
+        j->truth->shown |= touches(j, c, j->truth->node);
+    end = all + net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
+                       c->n / c->n_nodes,
+                       (double) bytes * bus_factor(func, c->n));
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t r = c->members[i];
+        struct simjob_record record = {.comm = c,
+                                       .rank = r,
+                                       .comm_rank = i,
+                                       .func = func,
+                                       .sn = c->next_sn[which],
+                                       .bytes = gathers ? bytes / c->n : bytes};
+
+        emit(j, &record, clock[r], end);
+        clock[r] = end;
+    }
+    c->next_sn[which]++;
+}
+
+static void compute(struct job *j, uint32_t rank)
+{
+    const struct simjob_truth *t = j->truth;
+    double noise = j->shape->gaussian
+                       ? LAYER_NOISE * random_normal(&j->random)
+                       : LAYER_NOISE * (2 * random_unit(&j->random) - 1);
+    double ns = LAYER_NS * (1 + noise);
+    bool late = rank == t->ranks[0];
+
+    if (t->fault == SIMJOB_LATE_LAYERS)
+        late &= random_unit(&j->random) < LATE_LAYERS_SHARE;
+    else if (t->fault == SIMJOB_LATE_NODE)
+        late = node_of(j, rank) == t->node;
+    else if (t->fault == SIMJOB_TWO_LATE)
+        late |= rank == t->ranks[1];
+    else
+        late &= t->fault == SIMJOB_LATE_RANK || t->fault == SIMJOB_LOSSY ||
+                t->fault == SIMJOB_TINY;
+    if (late)
+        ns *= 1 + t->effect;
+    if (j->step < j->shape->warmup)
+        ns *= 4 + 6 * random_unit(&j->random);
+    j->clock[rank] += ns;
+}
+
+/* One layer of all ranks of a stage, with its collectives. */
+static void layer(struct job *j, uint32_t stage, uint32_t number)
+{
+    const struct simjob_shape *s = j->shape;
+
+    for (uint32_t r = 0; r < j->n; r++) {
+        uint32_t t, p, d;
+
+        place(s, r, &t, &p, &d);
+        if (p != stage || j->stuck[r])
+            continue;
+        if (j->truth->fault == SIMJOB_HANG && r == j->truth->ranks[0] &&
+            j->step == j->truth->from_step && number == j->hang_layer)
+            stick(j, r);
+        compute(j, r);
+    }
+    for (uint32_t g = stage * s->dp; s->tp > 1 && g < (stage + 1) * s->dp;
+         g++) {
+        if (s->tp_ops == 1) {
+            collective(j, TP, g, "AllReduce", 0, s->tp_bytes, j->clock);
+        } else {
+            collective(j, TP, g, "ReduceScatter", 0, s->tp_bytes, j->clock);
+            collective(j, TP, g, "AllGather", 1, s->tp_bytes, j->clock);
+        }
+    }
+}
+
+static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
+                         uint32_t me, uint32_t peer, double end)
+{
+    struct simjob_record record = {.comm = c,
+                                   .rank = c->members[me],
+                                   .comm_rank = me,
+                                   .func = sends ? "Send" : "Recv",
+                                   .p2p = true,
+                                   .peer = peer,
+                                   .sn = ++j->p2p_sn[c->members[me]],
+                                   .bytes = j->shape->tp_bytes};
+
+    emit(j, &record, j->clock[c->members[me]], end);
+    j->clock[c->members[me]] = end;
+}
+
+/* From stage to stage, in each pipeline. */
+static void messages(struct job *j, uint32_t from, uint32_t to)
+{
+    for (uint32_t g = 0; g < j->n_comms[PP]; g++) {
+        const struct simjob_comm *c = &j->comms[PP][g];
+        uint32_t a = c->members[from], b = c->members[to];
+        uint32_t node = j->truth->node;
+        double end = j->clock[a] > j->clock[b] ? j->clock[a] : j->clock[b];
+
+        if (j->stuck[a] || j->stuck[b]) {
+            if (!j->truth->comm)
+                j->truth->comm = c->id;
+            stick(j, a);
+            stick(j, b);
+            continue;
+        }
+        end += net_ns(j, node_of(j, a) != node_of(j, b),
+                      node_of(j, a) == node || node_of(j, b) == node, 1,
+                      (double) j->shape->tp_bytes);
+        message_side(j, c, true, from, to, end);
+        message_side(j, c, false, to, from, end);
+    }
+}
+
+static void gradients(struct job *j, uint32_t bucket, bool aside)
+{
+    const struct simjob_shape *s = j->shape;
+    double *clock = aside ? j->side : j->clock;
+
+    for (uint32_t g = 0; s->dp > 1 && g < j->n_comms[DP]; g++) {
+        if (s->grads == SIMJOB_SCATTER) {
+            collective(j, DP, g, "ReduceScatter", 0, s->dp_bytes, clock);
+            collective(j, DP, g, "AllGather", 1, s->dp_bytes, clock);
+        } else {
+            collective(j, DP, g, "AllReduce", 0,
+                       s->dp_bytes / s->buckets + 1024 * bucket, clock);
+        }
+    }
+}
+
+/* Buckets are reduced as their layers are done, the last one with the last. */
+static bool ends_bucket(const struct simjob_shape *s, uint32_t layer,
+                        uint32_t *bucket)
+{
+    *bucket = (layer + 1) * s->buckets / s->layers;
+    return *bucket > layer * s->buckets / s->layers;
+}
+
+static void pipeline(struct job *j, bool backward)
+{
+    const struct simjob_shape *s = j->shape;
+    bool aside = backward && s->grads == SIMJOB_OVERLAP && s->pp == 1;
+
+    for (uint32_t m = 0; m < s->microbatches; m++)
+        for (uint32_t i = 0; i < s->pp; i++) {
+            uint32_t stage = backward ? s->pp - 1 - i : i, bucket;
+
+            if (i)
+                messages(j, backward ? stage + 1 : stage - 1, stage);
+            for (uint32_t l = 0; l < s->layers; l++) {
+                layer(j, stage, backward ? s->layers + l : l);
+                if (aside && m + 1 == s->microbatches &&
+                    ends_bucket(s, l, &bucket))
+                    gradients(j, bucket, true);
+            }
+        }
+    for (uint32_t r = 0; aside && r < j->n; r++)
+        if (j->side[r] > j->clock[r])
+            j->clock[r] = j->side[r];
+}
+
+static void sharded_layers(struct job *j)
+{
+    const struct simjob_shape *s = j->shape;
+
+    for (uint32_t l = 0; l < 2 * s->layers; l++) {
+        collective(j, DP, 0, "AllGather", 0, s->dp_bytes, j->clock);
+        layer(j, 0, l);
+        if (l >= s->layers)
+            collective(j, DP, 0, "ReduceScatter", 1, s->dp_bytes, j->clock);
+    }
+}
+
+static void step(struct job *j)
+{
+    const struct simjob_shape *s = j->shape;
+
+    if (s->sharded) {
+        sharded_layers(j);
+    } else {
+        pipeline(j, false);
+        pipeline(j, true);
+        if (s->grads != SIMJOB_OVERLAP || s->pp > 1)
+            for (uint32_t b = 0;
+                 b < (s->grads == SIMJOB_SCATTER ? 1 : s->buckets); b++)
+                gradients(j, b, false);
+    }
+    if (s->world)
+        collective(j, WORLD, 0, "AllReduce", 0, 65536, j->clock);
+}
+
+static void choose(struct job *j, enum simjob_fault fault, double effect)
+{
+    struct simjob_random *r = &j->random;
+    uint32_t nodes = (j->n + j->shape->per_node - 1) / j->shape->per_node;
+
+    *j->truth = (struct simjob_truth){.fault = fault, .effect = effect};
+    j->truth->ranks[0] = random_below(r, j->n);
+    j->truth->ranks[1] = (j->truth->ranks[0] + 1 + random_below(r, j->n - 1)) %
+                         j->n;
+    j->truth->node = random_below(r, nodes);
+    j->truth->shown = fault != SIMJOB_SLOW_LINK && fault != SIMJOB_DRIFT;
+    j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
+    j->hang_layer = random_below(r, 2 * j->shape->layers);
+}
+
+void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
+                double effect, uint64_t seed, simjob_sink *sink, void *arg,
+                struct simjob_truth *truth)
+{
+    struct job j = {.shape = shape,
+                    .random = {seed},
+                    .truth = truth,
+                    .sink = sink,
+                    .arg = arg,
+                    .n = simjob_ranks(shape),
+                    .steps = fault == SIMJOB_TINY ? TINY_STEPS : shape->steps};
+
+    j.clock = need(j.n, sizeof(*j.clock));
+    j.side = need(j.n, sizeof(*j.side));
+    j.stuck = need(j.n, sizeof(*j.stuck));
+    j.p2p_sn = need(j.n, sizeof(*j.p2p_sn));
+    choose(&j, fault, effect);
+    for (int kind = 0; kind < N_KINDS; kind++)
+        make_comms(&j, kind);
+    for (; j.step < j.steps && j.stuck_ranks < j.n; j.step++) {
+        if (j.step == truth->from_step)
+            truth->from_ns = j.clock[0];
+        step(&j);
+    }
+    truth->end_ns = j.clock[0];
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        for (uint32_t g = 0; g < j.n_comms[kind]; g++)
+            free(j.comms[kind][g].members);
+        free(j.comms[kind]);
+        free(j.at[kind]);
+    }
+    free(j.clock);
+    free(j.side);
+    free(j.stuck);
+    free(j.p2p_sn);
+}

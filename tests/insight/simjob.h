@@ -1,0 +1,108 @@
+/* simjob.h - simulated training jobs, of which the cause of waits is known.
+ *
+ * A clock per rank. A collective begins when its last rank arrives and ends for
+ * all together, so exec_r = end - arrival_r: who comes last has the shortest
+ * time. Send and Recv wait for each other. Waits travel on in program order,
+ * from one communicator to the next. Times are kept in nanoseconds and told in
+ * whole microseconds.
+ *
+ * A layer computes for 0.9 ms +- 1.5 %, the network's time varies by 2 %. One
+ * step is, for each microbatch, forward through the pipeline's stages and back,
+ * each layer with its tensor-parallel collectives, then the gradients; or, with
+ * `sharded`, an AllGather before each layer and a ReduceScatter after it
+ * over all ranks of a shard group.
+ */
+#ifndef JP_TESTS_SIMJOB_H
+#define JP_TESTS_SIMJOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum simjob_fault {
+    SIMJOB_CLEAN,
+    SIMJOB_JITTER,      /* 2 % of operations take three times as long */
+    SIMJOB_LATE_RANK,   /* one rank computes `effect` longer */
+    SIMJOB_LATE_LAYERS, /* ... in 40 % of its layers */
+    SIMJOB_LATE_NODE,   /* all ranks of a node */
+    SIMJOB_TWO_LATE,    /* two ranks */
+    SIMJOB_SLOW_LINK,   /* a node's uplink takes 1 + effect as long from a
+                           step on */
+    SIMJOB_DRIFT,       /* so do all links between nodes, growing to it */
+    SIMJOB_HANG,        /* a rank stops before a layer */
+    SIMJOB_LOSSY,       /* a late rank, and 35 % of records lost */
+    SIMJOB_TINY,        /* a late rank, and 4 steps */
+    SIMJOB_N_FAULTS
+};
+const char *simjob_fault_name(enum simjob_fault fault);
+
+enum simjob_grads {
+    SIMJOB_ONE,
+    SIMJOB_BUCKETS,
+    SIMJOB_SCATTER,
+    SIMJOB_OVERLAP
+};
+
+struct simjob_shape {
+    uint32_t tp, pp, dp; /* ranks = tp * pp * dp; tp counts fastest */
+    bool dp_before_pp;   /* then dp counts, else pp */
+    uint32_t per_node;
+    uint32_t layers; /* of a stage */
+    uint32_t microbatches;
+    uint32_t steps;
+    uint32_t warmup;  /* first steps that take far longer */
+    uint32_t tp_ops;  /* 1: an AllReduce a layer, 2: gather and scatter */
+    bool sharded;     /* dp groups only: tp = pp = 1 */
+    bool world;       /* an AllReduce over all ranks after each step */
+    bool gaussian;    /* noise of compute: else uniform */
+    uint32_t buckets; /* of gradients */
+    enum simjob_grads grads;
+    uint64_t tp_bytes, dp_bytes;
+};
+
+struct simjob_comm {
+    uint64_t id;
+    const char *name;
+    uint32_t n, n_nodes;
+    uint32_t *members;   /* ranks of the job */
+    uint64_t next_sn[2]; /* of each of its two functions */
+};
+
+/* What a rank records. */
+struct simjob_record {
+    const struct simjob_comm *comm;
+    uint32_t rank;      /* of the job */
+    uint32_t comm_rank; /* and in comm */
+    const char *func;   /* "AllReduce", "Send", ... */
+    bool p2p;
+    uint32_t peer; /* in comm */
+    uint64_t sn;
+    uint64_t bytes;
+    uint64_t exec_us;
+    int64_t end_ns; /* of the job's time */
+};
+
+/* What is wrong with the job. */
+struct simjob_truth {
+    enum simjob_fault fault;
+    double effect;
+    uint32_t ranks[2]; /* late ones, or who stopped */
+    uint32_t node;     /* late, or with the slow link */
+    uint32_t from_step;
+    double from_ns, end_ns; /* when that began, when the job ended */
+    uint64_t comm;          /* id of where a hang began */
+    bool shown; /* some collective that takes time feels the fault */
+};
+
+/* A sound shape of 16 to 256 ranks, whatever the seed. */
+struct simjob_shape simjob_random_shape(uint64_t seed);
+
+typedef void simjob_sink(void *arg, const struct simjob_record *record);
+
+/* Runs the job and hands every record that is not lost to sink. */
+void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
+                double effect, uint64_t seed, simjob_sink *sink, void *arg,
+                struct simjob_truth *truth);
+
+uint32_t simjob_ranks(const struct simjob_shape *shape);
+
+#endif

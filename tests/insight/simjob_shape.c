@@ -1,0 +1,78 @@
+/* simjob_shape.c - shapes of jobs, as people run them. */
+#include "tests/insight/simjob.h"
+#include "tests/insight/simjob_random.h"
+
+#define MIB (1024ULL * 1024)
+#define MAX_RECORDS 160000.0 /* of a job, about */
+
+const char *simjob_fault_name(enum simjob_fault fault)
+{
+    static const char *const names[SIMJOB_N_FAULTS] = {
+        [SIMJOB_CLEAN] = "clean",         [SIMJOB_JITTER] = "jitter",
+        [SIMJOB_LATE_RANK] = "late-rank", [SIMJOB_LATE_LAYERS] = "late-layers",
+        [SIMJOB_LATE_NODE] = "late-node", [SIMJOB_TWO_LATE] = "two-late",
+        [SIMJOB_SLOW_LINK] = "slow-link", [SIMJOB_DRIFT] = "drift",
+        [SIMJOB_HANG] = "hang",           [SIMJOB_LOSSY] = "lossy",
+        [SIMJOB_TINY] = "tiny",
+    };
+
+    return names[fault];
+}
+
+uint32_t simjob_ranks(const struct simjob_shape *shape)
+{
+    return shape->tp * shape->pp * shape->dp;
+}
+
+/* Records of a rank in one step, about. */
+static double step_records(const struct simjob_shape *s)
+{
+    double layers = (double) s->layers * s->microbatches * 2;
+    double ops = s->tp > 1 ? layers * s->tp_ops : 0;
+
+    if (s->sharded)
+        return layers * 2;
+    if (s->pp > 1)
+        ops += 4.0 * s->microbatches;
+    return ops + (s->grads == SIMJOB_SCATTER ? 2 : s->buckets) + s->world;
+}
+
+static void cut_to_size(struct simjob_shape *s)
+{
+    while (s->layers > 1 &&
+           step_records(s) * simjob_ranks(s) * s->steps > MAX_RECORDS)
+        s->layers--;
+    while (s->microbatches > 1 &&
+           step_records(s) * simjob_ranks(s) * s->steps > MAX_RECORDS)
+        s->microbatches--;
+}
+
+struct simjob_shape simjob_random_shape(uint64_t seed)
+{
+    struct simjob_random r = {seed ^ 0x5ba9e};
+    struct simjob_shape s = {.per_node = random_below(&r, 3) ? 8 : 4};
+    uint32_t ranks = 16u << random_below(&r, 5);
+
+    s.sharded = random_below(&r, 5) == 0;
+    s.tp = s.sharded ? 1 : 1u << random_below(&r, 4);
+    s.pp = s.sharded || random_below(&r, 3) ? 1 : 2u << random_below(&r, 2);
+    if (ranks / s.tp / s.pp < 2)
+        s.pp = 1;
+    s.dp = ranks / s.tp / s.pp;
+    s.dp_before_pp = random_below(&r, 2);
+    s.layers = 2 + random_below(&r, 11);
+    s.microbatches = s.pp > 1 ? 2 + random_below(&r, 3) : 1;
+    s.steps = 100 + random_below(&r, 60);
+    s.warmup = random_below(&r, 2) ? 1 + random_below(&r, 3) : 0;
+    s.tp_ops = 1 + random_below(&r, 2);
+    s.world = random_below(&r, 2);
+    s.gaussian = random_below(&r, 2);
+    s.grads = random_below(&r, 4);
+    s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 4);
+    s.tp_bytes = MIB << random_below(&r, 5);
+    s.dp_bytes = 4 * MIB << random_below(&r, 6);
+    cut_to_size(&s);
+    if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
+        s.buckets = s.layers;
+    return s;
+}

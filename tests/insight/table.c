@@ -1,0 +1,238 @@
+/* table.c - how often the right cause is named, over simulated jobs.
+ *
+ * usage: table [SEEDS [FIRST]]
+ *
+ * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
+ * jittery ones), each of another shape, through the aggregation and the
+ * insight, and prints how many were told right: the kind and the culprit, and
+ * nobody and nothing else. Exit status 1 where a row is under its floor.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/insight/insight.h"
+#include "tests/insight/simlog.h"
+
+struct row {
+    enum simjob_fault fault;
+    double effect;
+    unsigned times; /* SEEDS times this many */
+    double floor;   /* share that must be right */
+};
+
+static const struct row rows[] = {
+    {SIMJOB_LATE_RANK, 0.30, 1, 0.98},
+    {SIMJOB_LATE_RANK, 0.10, 1, 0.95},
+    {SIMJOB_LATE_RANK, 0.05, 1, 0},
+    {SIMJOB_LATE_LAYERS, 0.60, 1, 0.98},
+    {SIMJOB_LATE_NODE, 0.30, 1, 0.98},
+    {SIMJOB_LATE_NODE, 0.10, 1, 0.95},
+    {SIMJOB_TWO_LATE, 0.30, 1, 0.98},
+    {SIMJOB_TWO_LATE, 0.10, 1, 0.95},
+    {SIMJOB_SLOW_LINK, 1.00, 1, 0.98},
+    {SIMJOB_SLOW_LINK, 0.30, 1, 0.98},
+    {SIMJOB_DRIFT, 0.60, 1, 0.98},
+    {SIMJOB_DRIFT, 0.30, 1, 0.95},
+    {SIMJOB_HANG, 0, 1, 0},
+    {SIMJOB_CLEAN, 0, 10, 0.995},
+    {SIMJOB_JITTER, 0, 10, 0.995},
+    {SIMJOB_LOSSY, 0.30, 1, 1},
+    {SIMJOB_TINY, 0.30, 1, 1},
+};
+
+enum answer { RIGHT, MISSED, WRONG };
+
+struct job {
+    struct simjob_shape shape;
+    struct simjob_truth truth;
+    const struct jp_result *result;
+    const struct jp_insight *insight;
+};
+
+static bool names_rank(const struct job *j, const struct jp_finding *f,
+                       uint32_t rank)
+{
+    char host[16];
+
+    simlog_host(rank / j->shape.per_node, host);
+    return f->kind == JP_FINDING_LATE_RANK && f->pid == simlog_pid(rank) &&
+           !strcmp(f->host, host);
+}
+
+static bool names_node(const struct job *j, const struct jp_finding *f)
+{
+    char host[16];
+
+    simlog_host(j->truth.node, host);
+    return !strcmp(f->host, host);
+}
+
+/* The change's time is told within a tenth of the run, and the 0.1 s between
+ * two writings of records. */
+static bool names_time(const struct job *j, const struct jp_finding *f)
+{
+    double from_us = f->from_us - (double) SIMLOG_EPOCH_US;
+
+    return fabs(from_us - j->truth.from_ns / 1e3) < j->truth.end_ns / 1e4 + 2e5;
+}
+
+/* Is this finding part of the truth? *which: of two. */
+static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
+{
+    char id[20];
+
+    *which = 0;
+    switch (j->truth.fault) {
+    case SIMJOB_LATE_RANK:
+    case SIMJOB_LATE_LAYERS:
+        return names_rank(j, f, j->truth.ranks[0]);
+    case SIMJOB_TWO_LATE:
+        *which = names_rank(j, f, j->truth.ranks[1]);
+        return *which || names_rank(j, f, j->truth.ranks[0]);
+    case SIMJOB_LATE_NODE:
+        return f->kind == JP_FINDING_LATE_NODE && names_node(j, f);
+    case SIMJOB_SLOW_LINK:
+        return f->kind == JP_FINDING_SLOW_NETWORK && names_time(j, f) &&
+               (!*f->host || names_node(j, f));
+    case SIMJOB_DRIFT:
+        return f->kind == JP_FINDING_DRIFT;
+    case SIMJOB_HANG:
+        simlog_id(j->truth.comm, id);
+        return f->kind == JP_FINDING_HANG && f->comm >= 0 &&
+               !strcmp(j->result->comms[f->comm].id, id);
+    default:
+        return false;
+    }
+}
+
+static bool wants_none(enum simjob_fault fault)
+{
+    return fault == SIMJOB_CLEAN || fault == SIMJOB_JITTER ||
+           fault == SIMJOB_LOSSY || fault == SIMJOB_TINY;
+}
+
+static enum answer judge(const struct job *j)
+{
+    bool found[2] = {false, j->truth.fault != SIMJOB_TWO_LATE};
+    const struct jp_findings *list = &j->insight->findings;
+
+    for (size_t i = 0; i < list->n; i++) {
+        int which;
+
+        if (!is_true(j, &list->at[i], &which))
+            return WRONG;
+        found[which] = true;
+    }
+    if (wants_none(j->truth.fault))
+        return RIGHT;
+    return found[0] && found[1] ? RIGHT : MISSED;
+}
+
+static void tell(const struct job *j, uint64_t seed, enum answer answer)
+{
+    const struct simjob_shape *s = &j->shape;
+
+    printf("# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
+           "layers, %u microbatches, grads %d, buckets %u, tp_ops %u, warmup "
+           "%u, world %d, sharded %d, dp_before_pp %d); truth: ranks %u %u, "
+           "node %u, comm 0x%" PRIx64 "\n",
+           simjob_fault_name(j->truth.fault), j->truth.effect, seed,
+           answer == WRONG ? "wrong" : "missed", s->tp, s->pp, s->dp,
+           s->per_node, s->layers, s->microbatches, s->grads, s->buckets,
+           s->tp_ops, s->warmup, s->world, s->sharded, s->dp_before_pp,
+           j->truth.ranks[0], j->truth.ranks[1], j->truth.node, j->truth.comm);
+    for (size_t i = 0; i < j->insight->findings.n && i < 4; i++)
+        printf("#   %s: %s\n",
+               finding_kind_name(j->insight->findings.at[i].kind),
+               j->insight->findings.at[i].text);
+}
+
+/* One job; -1: this seed's shape cannot show the fault. */
+static int run(const struct row *row, uint64_t seed, const char *dir)
+{
+    const struct jp_aggregate_options options = {.threads = 1};
+    struct job j = {.shape = simjob_random_shape(seed)};
+    struct jp_error err;
+    struct jp_result *result;
+    struct jp_insight *insight;
+    enum answer answer;
+
+    if (simlog_write(&j.shape, row->fault, row->effect, seed, dir, &j.truth) <
+        0) {
+        perror(dir);
+        exit(1);
+    }
+    if (!j.truth.shown) {
+        simlog_remove(&j.shape, dir);
+        return -1;
+    }
+    result = aggregate_run(&dir, 1, &options, &err);
+    insight = result ? insight_run(NULL, NULL, result) : NULL;
+    if (!insight) {
+        fprintf(stderr, "%s\n", result ? "out of memory" : err.text);
+        exit(1);
+    }
+    j.result = result;
+    j.insight = insight;
+    answer = judge(&j);
+    if (answer != RIGHT)
+        tell(&j, seed, answer);
+    insight_destroy(insight);
+    result_destroy(result);
+    simlog_remove(&j.shape, dir);
+    return (int) answer;
+}
+
+/* Prints one row of the table; false: under its floor. */
+static bool run_row(const struct row *row, unsigned seeds, uint64_t first,
+                    const char *dir)
+{
+    unsigned jobs = seeds * row->times, n[3] = {0};
+    uint64_t seed = first * 1000003 + (uint64_t) (row - rows) * 1000000007;
+    double share;
+
+    for (unsigned i = 0; i < jobs;) {
+        int answer = run(row, ++seed, dir);
+
+        if (answer < 0)
+            continue;
+        n[answer]++;
+        i++;
+    }
+    share = (double) n[RIGHT] / jobs;
+    printf("%-12s %5g %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%\n",
+           simjob_fault_name(row->fault), row->effect, jobs, n[RIGHT],
+           n[MISSED], n[WRONG], 100 * share, 100 * row->floor);
+    fflush(stdout);
+    return share >= row->floor;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned seeds = argc > 1 ? (unsigned) strtoul(argv[1], NULL, 10) : 3;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    const char *only = argc > 3 ? argv[3] : NULL;
+    char dir[] = "/dev/shm/jobprof-table.XXXXXX";
+    char other[] = "/tmp/jobprof-table.XXXXXX";
+    char *at = mkdtemp(dir) ? dir : mkdtemp(other);
+    int rc = 0;
+
+    if (!at) {
+        perror(other);
+        return 1;
+    }
+    printf("%-12s %5s %6s %6s %6s %6s  %8s\n", "fault", "size", "jobs", "right",
+           "missed", "wrong", "right");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (!only || !strcmp(only, simjob_fault_name(rows[i].fault)))
+            rc |= !run_row(&rows[i], seeds, first, at);
+    rmdir(at);
+    return rc;
+}
