@@ -162,6 +162,28 @@ static bool is_node(size_t late, size_t all)
     return late >= 2 && 4 * late >= 3 * all;
 }
 
+/* Too many for one cause: a program that gives some ranks more to do. */
+static int add_many(struct blame *b, size_t n)
+{
+    struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
+    double share = 0;
+
+    if (!f)
+        return -1;
+    for (size_t i = 0; i < b->n; i++)
+        share += share_of(&b->lateness[b->suspects[i].rank]) / (double) b->n;
+    f->share = share;
+    snprintf(f->text, sizeof(f->text),
+             "%zu of %zu ranks arrive late on their own, among them rank %u of "
+             "%.40s: some have more to do than others (%s of communication)",
+             n, b->p->n_processes, rank_of(b, b->suspects)->rank,
+             name_of(&b->r->comms[rank_of(b, b->suspects)->comm]),
+             FIG_SHARE(share));
+    snprintf(f->next, sizeof(f->next),
+             "look at how layers, experts or samples are split among ranks");
+    return 0;
+}
+
 static int tell(struct blame *b, const size_t *all, const size_t *late)
 {
     size_t single = 0;
@@ -174,7 +196,9 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
     for (size_t h = 0; h < b->p->n_hosts; h++)
         if (is_node(late[h], all[h]) && add_node(b, h, late[h], all[h]) < 0)
             return -1;
-    for (size_t i = 0; i < b->n && single <= MAX_LATE_RANKS; i++) {
+    if (single > MAX_LATE_RANKS)
+        return add_many(b, single);
+    for (size_t i = 0; i < b->n; i++) {
         size_t host = b->p->processes[b->suspects[i].process].host_at;
 
         if (!is_node(late[host], all[host]) && add_rank(b, &b->suspects[i]) < 0)

@@ -5,6 +5,7 @@
 
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/gaps.h"
+#include "orchestrator/insight/load.h"
 #include "orchestrator/insight/network.h"
 #include "orchestrator/insight/stall.h"
 
@@ -32,11 +33,13 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     struct jp_netserieses series;
     int rc = -1;
 
-    if (late_judge(r, p, x->lateness) < 0 ||
-        late_findings(r, p, x->lateness, &x->findings) < 0 ||
-        netseries_read(r, &series) < 0)
+    if (netseries_read(r, &series) < 0)
         return -1;
-    rc = network_findings(r, p, &series, &x->findings);
+    if (late_judge(r, p, &series, x->lateness) == 0 &&
+        late_findings(r, p, x->lateness, &x->findings) == 0)
+        rc = network_findings(r, p, &series, &x->findings);
+    if (rc == 0)
+        rc = load_findings(r, p, &series, &x->findings);
     netseries_fini(&series);
     return rc;
 }

@@ -1,53 +1,13 @@
 /* late.c - measure each rank's own excess against its peers. */
-#include "orchestrator/insight/late.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/late_parts.h"
 #include "orchestrator/insight/stats.h"
 
 #define MIN_SLICES 10 /* of JP_SLICES, that all ranks of a comm have */
-
-struct late {
-    const struct jp_result *r;
-    const struct jp_people *p;
-    struct jp_lateness *out;
-    double *total; /* [process][JP_SLICES] time in communication */
-    double *scratch;
-    size_t classes;   /* communicators of one shape */
-    size_t *class_of; /* of a communicator */
-};
-
-static double limit(enum jp_limit_id id)
-{
-    return limits_table[id].value;
-}
-
-/* Time of Send and Recv, which is known for the run as a whole only. */
-static void add_p2p(struct late *l)
-{
-    for (size_t i = 0; i < l->r->n_p2p; i++) {
-        const struct jp_p2p *p = &l->r->p2p[i];
-        size_t rank = people_find(l->p, l->r, p->comm,
-                                  strcmp(p->func, "Send") ? p->dst : p->src);
-
-        for (unsigned s = 0; rank != SIZE_MAX && s < JP_SLICES; s++)
-            l->total[l->p->of_rank[rank] * JP_SLICES + s] +=
-                (double) p->exec_us / JP_SLICES;
-    }
-}
-
-static void add_ranks(struct late *l)
-{
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        double *total = l->total + l->p->of_rank[i] * JP_SLICES;
-
-        for (unsigned s = 0; s < JP_SLICES; s++)
-            total[s] += (double) l->r->ranks[i].slice_us[s];
-    }
-}
 
 #define WEIGHT 0.01 /* of a process' time without waits, to count */
 
@@ -69,7 +29,8 @@ static bool is_thin(const struct late *l, const struct jp_process *who)
         if (l->r->comms[rank->comm].n_ranks < 2)
             continue;
         all += net_us(rank);
-        if ((double) rank->timed_ops < limit(JP_LIMIT_LATE_OPS))
+        if ((double) l->series->fewest[rank->comm] <
+            late_limit(JP_LIMIT_LATE_OPS))
             few += net_us(rank);
     }
     return few > WEIGHT * all;
@@ -82,7 +43,7 @@ static bool is_usable(const struct late *l, size_t c)
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
 
     if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
-        (double) l->r->ranks[from].timed_ops < limit(JP_LIMIT_LATE_OPS))
+        (double) l->series->fewest[c] < late_limit(JP_LIMIT_LATE_OPS))
         return false;
     for (size_t i = from; i < to; i++)
         if (is_thin(l, &l->p->processes[l->p->of_rank[i]]))
@@ -183,109 +144,6 @@ static int measure(struct late *l, size_t c)
     return 0;
 }
 
-static int by_shape(const void *a, const void *b, void *arg)
-{
-    const struct jp_comm *comms = arg;
-    const struct jp_comm *x = &comms[*(const size_t *) a],
-                         *y = &comms[*(const size_t *) b];
-
-    if (x->n_ranks != y->n_ranks)
-        return x->n_ranks < y->n_ranks ? -1 : 1;
-    return x->nnodes < y->nnodes ? -1 : x->nnodes > y->nnodes;
-}
-
-/* Numbers communicators of one shape alike. */
-static int classify(struct late *l)
-{
-    size_t n = l->r->n_comms;
-    size_t *order = calloc(n + 1, sizeof(*order));
-
-    if (!order)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    if (n)
-        qsort_r(order, n, sizeof(*order), by_shape, l->r->comms);
-    for (size_t i = 0; i < n; i++) {
-        if (i && by_shape(&order[i - 1], &order[i], l->r->comms))
-            l->classes++;
-        l->class_of[order[i]] = l->classes;
-    }
-    l->classes++;
-    free(order);
-    return 0;
-}
-
-#define MIN_POOL 8 /* ranks of a class, to tell their spread */
-
-/* What ranks of a class differ by anyway. */
-static double class_spread(struct late *l, size_t class)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        if (l->out[i].judged && l->class_of[l->r->ranks[i].comm] == class)
-            l->scratch[n++] = l->out[i].excess_us;
-    return n < MIN_POOL ? 0 : stats_spread(l->scratch, n);
-}
-
-static bool is_late(const struct jp_lateness *x, double spread)
-{
-    return x->judged &&
-           x->excess_us > limit(JP_LIMIT_LATE_SHARE) * x->peers_us &&
-           x->excess_us > limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
-           x->excess_us > limit(JP_LIMIT_LATE_SPREAD) * spread &&
-           x->excess_us > limit(JP_LIMIT_LATE_OWN) * x->arrival_us &&
-           x->arrival_us > x->excess_us / 4;
-}
-
-static void judge_class(struct late *l, size_t class)
-{
-    double spread = class_spread(l, class);
-
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        if (l->class_of[l->r->ranks[i].comm] == class)
-            l->out[i].late = is_late(&l->out[i], spread);
-}
-
-static uint64_t ops_of(const struct late *l, size_t rank)
-{
-    return l->r->ranks[rank].timed_ops;
-}
-
-/* Does its process, in a communicator that synchronises more often, wait for
- * somebody late? */
-static bool is_victim(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->processes[l->p->of_rank[rank]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
-
-        if (own == rank || !l->out[own].judged || l->out[own].late ||
-            ops_of(l, own) <= ops_of(l, rank))
-            continue;
-        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
-            if (l->out[k].late)
-                return true;
-    }
-    return false;
-}
-
-static int excuse_victims(struct late *l)
-{
-    bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
-
-    if (!excused)
-        return -1;
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        excused[i] = l->out[i].late && is_victim(l, i);
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        l->out[i].late &= !excused[i];
-    free(excused);
-    return 0;
-}
-
 /* Waits of a process can be summed up only where it is known. */
 static bool is_possible(const struct jp_result *r, const struct jp_people *p)
 {
@@ -293,9 +151,9 @@ static bool is_possible(const struct jp_result *r, const struct jp_people *p)
 }
 
 int late_judge(const struct jp_result *r, const struct jp_people *p,
-               struct jp_lateness *out)
+               const struct jp_netserieses *series, struct jp_lateness *out)
 {
-    struct late l = {.r = r, .p = p, .out = out};
+    struct late l = {.r = r, .p = p, .series = series, .out = out};
     int rc = -1;
 
     memset(out, 0, r->n_ranks * sizeof(*out));
@@ -304,18 +162,12 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
     l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    if (!l.total || !l.scratch || !l.class_of)
+    if (!l.total || !l.scratch || !l.class_of || late_add_up(&l) < 0)
         goto out;
-    if (classify(&l) < 0)
-        goto out;
-    add_ranks(&l);
-    add_p2p(&l);
     for (size_t c = 0; c < r->n_comms; c++)
         if (is_usable(&l, c) && measure(&l, c) < 0)
             goto out;
-    for (size_t k = 0; k < l.classes; k++)
-        judge_class(&l, k);
-    rc = excuse_victims(&l);
+    rc = late_decide(&l);
 out:
     free(l.total);
     free(l.scratch);

@@ -15,8 +15,12 @@
  *  - its own excess is over `late_share` of its peers' time in communication,
  *  - over `late_errors` of its errors,
  *  - over `late_spread` times the spread that ranks of communicators of the
- *    shape have anyway, and
+ *    shape have anyway (more where these are few: the spread itself is doubtful
+ *    then), and
  *  - it is part of how much later it arrives there (`late_own`).
+ * The ranks of a node are late together where all of them are later than their
+ * peers, by far more than they differ among themselves, and by `late_node`
+ * times that spread: a late node may be half of those it is compared with.
  * Where waits overlap (gradients reduced beside the computation) the sum over
  * communicators counts some of them twice; so who is late in a communicator,
  * and in one that synchronises more often waits for somebody late, is excused.
@@ -25,6 +29,7 @@
 #define JP_INSIGHT_LATE_H
 
 #include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/netseries.h"
 #include "orchestrator/insight/people.h"
 
 /* Of one rank of a communicator; us over a whole run. */
@@ -42,6 +47,7 @@ struct jp_lateness {
 /* Judges every rank of the result. lateness: result->n_ranks of them. 0, or -1
  * without memory. */
 int late_judge(const struct jp_result *result, const struct jp_people *people,
+               const struct jp_netserieses *series,
                struct jp_lateness *lateness);
 
 /* Appends late ranks and late nodes. 0, or -1 without memory. */

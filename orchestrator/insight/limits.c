@@ -35,11 +35,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_LATE_OPS] =
         {
             .name = "late_ops_min",
-            .value = 60,
+            .value = 80,
             .unit = JP_LIMIT_IS_NUMBER,
             .text = "No late rank is named in a communicator with fewer "
-                    "complete operations, nor where one that takes a hundredth "
-                    "of the time without waits has fewer",
+                    "complete operations of a function, nor where another one "
+                    "that takes a hundredth of the time has fewer",
             .reason = "steps of training have up to a dozen operations on the "
                       "communicator that synchronises least; a handful of "
                       "steps is warm-up, whatever its statistics",
@@ -65,13 +65,23 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_LATE_SPREAD] =
         {
             .name = "late_spread_min",
-            .value = 6,
+            .value = 5,
             .unit = JP_LIMIT_IS_NUMBER,
             .text = "... and is more times what ranks of a kind differ by "
-                    "anyway (standard deviation, by the closest half)",
-            .reason = "GPUs of one kind differ by a percent in clock; half of "
-                      "few ranks are close by luck, so that six stands for "
-                      "four",
+                    "anyway (standard deviation, by the closest half; for n "
+                    "ranks 1 + 6/n times as many)",
+            .reason = "GPUs of one kind differ by a percent in clock; by "
+                      "chance once in 3 million ranks, and few ranks may be "
+                      "close by luck",
+        },
+    [JP_LIMIT_LATE_NODE] =
+        {
+            .name = "late_node_min",
+            .value = 2.5,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "... which for all ranks of a node together is",
+            .reason = "the mean of four ranks exceeds 2.5 of their standard "
+                      "deviations by chance once in 3 million nodes",
         },
     [JP_LIMIT_LATE_OWN] =
         {
@@ -138,5 +148,24 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
             .reason =
                 "a change this clear is worth a line long before it is worth "
                 "an hour of the job",
+        },
+    [JP_LIMIT_SMALL_SHARE] =
+        {
+            .name = "small_share_min",
+            .value = 0.2,
+            .text = "small_messages where messages below 64 KiB take a larger "
+                    "share of the network's time",
+            .reason = "below it a link's latency is most of the time, and "
+                      "larger buckets would save it",
+        },
+    [JP_LIMIT_IMBALANCE] =
+        {
+            .name = "imbalance_min",
+            .value = 2,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "imbalance where a rank receives more times the mean of "
+                    "its communicator by Send and Recv",
+            .reason = "the inner stages of a pipeline receive up to twice what "
+                      "the outer ones do; the mean lies between",
         },
 };

@@ -197,6 +197,35 @@ static int add(struct jp_netserieses *list, const struct jp_netseries *which,
     return 0;
 }
 
+#define WEIGHT 0.02 /* of a communicator's time, for a function to count */
+
+/* Network's time of one communicator's function. */
+struct weight {
+    size_t comm;
+    uint64_t ops;
+    double net_us;
+};
+
+/* The fewest operations of the functions that count, communicator by
+ * communicator: n weights, those of one side by side. */
+static void find_fewest(struct jp_netserieses *list, const struct weight *w,
+                        size_t n)
+{
+    size_t end;
+
+    for (size_t i = 0; i < n; i = end) {
+        double all = 0;
+
+        for (end = i; end < n && w[end].comm == w[i].comm; end++)
+            all += w[end].net_us;
+        for (size_t k = i; k < end; k++)
+            if (w[k].net_us >= WEIGHT * all &&
+                (!list->fewest[w[i].comm] ||
+                 w[k].ops < list->fewest[w[i].comm]))
+                list->fewest[w[i].comm] = w[k].ops;
+    }
+}
+
 /* Judges what was gathered, size by size, and forgets it. */
 static int flush(struct jp_netserieses *list, const struct jp_netseries *which,
                  struct samples *samples)
@@ -250,42 +279,83 @@ static bool is_judged(const struct jp_result *r, const struct jp_op *op)
            is_barrier(r->coll_names[op->coll]);
 }
 
-int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
+static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
+                    bool first)
 {
-    struct ops_reader *reader = calloc(1, sizeof(*reader));
-    struct samples samples = {.by_size = true};
-    struct jp_netseries which = {.comm = SIZE_MAX};
-    int rc = reader ? 0 : -1;
+    if (first) {
+        if (!(*n & (*n - 1))) {
+            struct weight *more =
+                reallocarray(*weights, *n ? 2 * *n : 1, sizeof(*more));
 
-    *list = (struct jp_netserieses){0};
-    if (reader)
-        reader->ops = r->ops;
-    for (size_t i = 0; i < r->n_ops && rc == 0; i++) {
+            if (!more)
+                return -1;
+            *weights = more;
+        }
+        (*weights)[(*n)++] = (struct weight){.comm = op->comm};
+    }
+    (*weights)[*n - 1].ops++;
+    (*weights)[*n - 1].net_us += (double) op->exec_min_us;
+    return 0;
+}
+
+/* The walk over all operations. */
+static int walk(const struct jp_result *r, struct jp_netserieses *list,
+                struct ops_reader *reader, struct samples *samples,
+                struct weight **weights, size_t *n_weights)
+{
+    struct jp_netseries which = {.comm = SIZE_MAX};
+    bool first = true;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
         const struct jp_op *op = ops_at(reader, i);
         const char *coll = r->coll_names[op->coll];
 
         if (which.comm != op->comm || which.coll != coll) {
-            rc = flush(list, &which, &samples);
+            if (flush(list, &which, samples) < 0)
+                return -1;
             which = (struct jp_netseries){
                 .comm = op->comm, .coll = coll, .from_us = NAN, .to_us = NAN};
+            first = true;
         }
-        if (rc < 0 || !is_judged(r, op))
+        if (!is_judged(r, op))
             continue;
         list->time_us += (double) op->exec_sum_us;
-        rc = gather(&samples, op);
+        if (gather(samples, op) < 0 ||
+            weigh_in(weights, n_weights, op, first) < 0)
+            return -1;
+        first = false;
+    }
+    return flush(list, &which, samples);
+}
+
+int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    struct samples samples = {.by_size = true};
+    struct weight *weights = NULL;
+    size_t n_weights = 0;
+    int rc = -1;
+
+    *list = (struct jp_netserieses){0};
+    list->fewest = calloc(r->n_comms + 1, sizeof(*list->fewest));
+    if (reader && list->fewest) {
+        reader->ops = r->ops;
+        rc = walk(r, list, reader, &samples, &weights, &n_weights);
     }
     if (rc == 0)
-        rc = flush(list, &which, &samples);
+        find_fewest(list, weights, n_weights);
+    else
+        netseries_fini(list);
     free(reader);
+    free(weights);
     free(samples.at);
     free(samples.scratch);
-    if (rc < 0)
-        netseries_fini(list);
     return rc;
 }
 
 void netseries_fini(struct jp_netserieses *list)
 {
     free(list->at);
+    free(list->fewest);
     *list = (struct jp_netserieses){0};
 }

@@ -34,10 +34,13 @@ struct jp_netseries {
 struct jp_netserieses {
     struct jp_netseries *at;
     size_t n;
-    double time_us; /* of all complete operations of all series, all ranks */
+    double time_us;   /* of all complete operations of all series, all ranks */
+    uint64_t *fewest; /* of each communicator: complete operations of the
+                         function with fewest, among those of weight */
 };
 
-/* Every series with enough complete operations. 0, or -1 without memory. */
+/* Every series with enough complete operations. 0, or -1 without memory.
+ * Release with netseries_fini. */
 int netseries_read(const struct jp_result *result, struct jp_netserieses *list);
 void netseries_fini(struct jp_netserieses *list);
 

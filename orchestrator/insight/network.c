@@ -259,7 +259,7 @@ static int compare_likes(struct network *w, struct jp_netseries *copy)
 static int add_likes(struct network *w)
 {
     struct jp_netseries *copy = calloc(w->list->n + 1, sizeof(*copy));
-    struct jp_netserieses list = {copy, w->list->n, w->list->time_us};
+    struct jp_netserieses list = {copy, w->list->n, w->list->time_us, NULL};
     const struct jp_netserieses *whole = w->list;
     struct jp_finding *f;
     struct sum sum;

@@ -16,7 +16,9 @@
 #define TINY_STEPS 4
 #define SHOWN_BYTES 1000000 /* below, links matter little */
 
-enum { TP, PP, DP, WORLD, N_KINDS };
+#define EXPERTS 4 /* ranks of a group */
+
+enum { TP, PP, DP, EP, WORLD, N_KINDS };
 
 struct job {
     const struct simjob_shape *shape;
@@ -25,6 +27,7 @@ struct job {
     simjob_sink *sink;
     void *arg;
     uint32_t n, steps, step, stuck_ranks, hang_layer;
+    double *pace;         /* of each rank: its time over the usual */
     double *clock, *side; /* side: of operations beside the computation */
     bool *stuck;
     uint64_t *p2p_sn;
@@ -57,6 +60,12 @@ static void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
     *p = s->dp_before_pp ? rank / s->dp : rank % s->pp;
 }
 
+/* Of an expert group, which divides dp. */
+static uint32_t ep_ranks(const struct simjob_shape *s)
+{
+    return s->dp % EXPERTS ? 1 : EXPERTS;
+}
+
 static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
 {
     const struct simjob_shape *s = j->shape;
@@ -70,6 +79,8 @@ static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
         return d * s->tp + t;
     case DP:
         return p * s->tp + t;
+    case EP:
+        return (p * s->tp + t) * (s->dp / ep_ranks(s)) + d / ep_ranks(s);
     default:
         return 0;
     }
@@ -77,9 +88,9 @@ static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
 
 static void make_comms(struct job *j, int kind)
 {
-    static const char *const names[N_KINDS] = {"tp", "pp", "dp", "world"};
+    static const char *const names[N_KINDS] = {"tp", "pp", "dp", "ep", "world"};
     const struct simjob_shape *s = j->shape;
-    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, j->n};
+    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, ep_ranks(s), j->n};
 
     j->n_comms[kind] = j->n / sizes[kind];
     j->comms[kind] = need(j->n_comms[kind], sizeof(**j->comms));
@@ -192,7 +203,8 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
         if (clock[r] > all)
             all = clock[r];
     }
-    if (c->n_nodes > 1 && bytes > SHOWN_BYTES)
+    if (c->n_nodes > 1 &&
+        (bytes > SHOWN_BYTES || j->truth->fault == SIMJOB_LATE_NODE))
         j->truth->shown |= touches(j, c, j->truth->node);
     end = all + net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
                        c->n / c->n_nodes,
@@ -218,7 +230,7 @@ static void compute(struct job *j, uint32_t rank)
     double noise = j->shape->gaussian
                        ? LAYER_NOISE * random_normal(&j->random)
                        : LAYER_NOISE * (2 * random_unit(&j->random) - 1);
-    double ns = LAYER_NS * (1 + noise);
+    double ns = LAYER_NS * (1 + noise) * j->pace[rank];
     bool late = rank == t->ranks[0];
 
     if (t->fault == SIMJOB_LATE_LAYERS)
@@ -232,9 +244,52 @@ static void compute(struct job *j, uint32_t rank)
                 t->fault == SIMJOB_TINY;
     if (late)
         ns *= 1 + t->effect;
+    if (t->fault == SIMJOB_HICCUPS && random_unit(&j->random) < JITTER_SHARE)
+        ns *= 3;
     if (j->step < j->shape->warmup)
         ns *= 4 + 6 * random_unit(&j->random);
     j->clock[rank] += ns;
+}
+
+static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
+                         uint32_t me, uint32_t peer, double end)
+{
+    struct simjob_record record = {.comm = c,
+                                   .rank = c->members[me],
+                                   .comm_rank = me,
+                                   .func = sends ? "Send" : "Recv",
+                                   .p2p = true,
+                                   .peer = peer,
+                                   .sn = ++j->p2p_sn[c->members[me]],
+                                   .bytes = j->shape->tp_bytes};
+
+    emit(j, &record, j->clock[c->members[me]], end);
+    j->clock[c->members[me]] = end;
+}
+
+/* Sends and receives of one kernel: each lasts as long as it. */
+static void exchange(struct job *j, struct simjob_comm *c)
+{
+    double end = 0, *start = need(c->n, sizeof(*start));
+
+    if (blocks(j, c)) {
+        free(start);
+        return;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        start[i] = j->clock[c->members[i]];
+        end = fmax(end, start[i]);
+    }
+    end += net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
+                  c->n / c->n_nodes, (double) j->shape->tp_bytes);
+    for (uint32_t i = 0; i < c->n; i++) {
+        for (uint32_t k = 0; k < 2 * c->n; k++) {
+            j->clock[c->members[i]] = start[i];
+            message_side(j, c, k % 2, i, k / 2, end);
+        }
+        j->clock[c->members[i]] = end;
+    }
+    free(start);
 }
 
 /* One layer of all ranks of a stage, with its collectives. */
@@ -262,22 +317,13 @@ static void layer(struct job *j, uint32_t stage, uint32_t number)
             collective(j, TP, g, "AllGather", 1, s->tp_bytes, j->clock);
         }
     }
-}
+    for (uint32_t g = 0; s->experts && g < j->n_comms[EP]; g++) {
+        uint32_t t, p, d;
 
-static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
-                         uint32_t me, uint32_t peer, double end)
-{
-    struct simjob_record record = {.comm = c,
-                                   .rank = c->members[me],
-                                   .comm_rank = me,
-                                   .func = sends ? "Send" : "Recv",
-                                   .p2p = true,
-                                   .peer = peer,
-                                   .sn = ++j->p2p_sn[c->members[me]],
-                                   .bytes = j->shape->tp_bytes};
-
-    emit(j, &record, j->clock[c->members[me]], end);
-    j->clock[c->members[me]] = end;
+        place(s, j->comms[EP][g].members[0], &t, &p, &d);
+        if (p == stage && j->comms[EP][g].n > 1)
+            exchange(j, &j->comms[EP][g]);
+    }
 }
 
 /* From stage to stage, in each pipeline. */
@@ -391,9 +437,24 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
     j->truth->ranks[1] = (j->truth->ranks[0] + 1 + random_below(r, j->n - 1)) %
                          j->n;
     j->truth->node = random_below(r, nodes);
-    j->truth->shown = fault != SIMJOB_SLOW_LINK && fault != SIMJOB_DRIFT;
+    j->truth->shown = fault != SIMJOB_SLOW_LINK && fault != SIMJOB_DRIFT &&
+                      fault != SIMJOB_LATE_NODE;
     j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
     j->hang_layer = random_below(r, 2 * j->shape->layers);
+}
+
+static void set_pace(struct job *j)
+{
+    for (uint32_t r = 0; r < j->n; r++) {
+        uint32_t t, p, d;
+
+        place(j->shape, r, &t, &p, &d);
+        j->pace[r] = 1;
+        if (j->shape->uneven)
+            j->pace[r] += LAYER_NOISE * (2 * random_unit(&j->random) - 1);
+        if (j->shape->skewed && p == j->shape->pp - 1)
+            j->pace[r] *= 1.1;
+    }
 }
 
 void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
@@ -408,11 +469,13 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
                     .n = simjob_ranks(shape),
                     .steps = fault == SIMJOB_TINY ? TINY_STEPS : shape->steps};
 
+    j.pace = need(j.n, sizeof(*j.pace));
     j.clock = need(j.n, sizeof(*j.clock));
     j.side = need(j.n, sizeof(*j.side));
     j.stuck = need(j.n, sizeof(*j.stuck));
     j.p2p_sn = need(j.n, sizeof(*j.p2p_sn));
     choose(&j, fault, effect);
+    set_pace(&j);
     for (int kind = 0; kind < N_KINDS; kind++)
         make_comms(&j, kind);
     for (; j.step < j.steps && j.stuck_ranks < j.n; j.step++) {
@@ -427,6 +490,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
         free(j.comms[kind]);
         free(j.at[kind]);
     }
+    free(j.pace);
     free(j.clock);
     free(j.side);
     free(j.stuck);

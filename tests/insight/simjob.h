@@ -21,6 +21,7 @@
 enum simjob_fault {
     SIMJOB_CLEAN,
     SIMJOB_JITTER,      /* 2 % of operations take three times as long */
+    SIMJOB_HICCUPS,     /* 2 % of layers do */
     SIMJOB_LATE_RANK,   /* one rank computes `effect` longer */
     SIMJOB_LATE_LAYERS, /* ... in 40 % of its layers */
     SIMJOB_LATE_NODE,   /* all ranks of a node */
@@ -54,6 +55,9 @@ struct simjob_shape {
     bool sharded;     /* dp groups only: tp = pp = 1 */
     bool world;       /* an AllReduce over all ranks after each step */
     bool gaussian;    /* noise of compute: else uniform */
+    bool uneven;      /* ranks differ by up to 1.5 % all along */
+    bool skewed;      /* the last stage computes 10 % longer */
+    bool experts;     /* an AlltoAll a layer in groups of four dp peers */
     uint32_t buckets; /* of gradients */
     enum simjob_grads grads;
     uint64_t tp_bytes, dp_bytes;

@@ -3,16 +3,23 @@
 #include "tests/insight/simjob_random.h"
 
 #define MIB (1024ULL * 1024)
+#define EXPERTS 4
 #define MAX_RECORDS 160000.0 /* of a job, about */
 
 const char *simjob_fault_name(enum simjob_fault fault)
 {
     static const char *const names[SIMJOB_N_FAULTS] = {
-        [SIMJOB_CLEAN] = "clean",         [SIMJOB_JITTER] = "jitter",
-        [SIMJOB_LATE_RANK] = "late-rank", [SIMJOB_LATE_LAYERS] = "late-layers",
-        [SIMJOB_LATE_NODE] = "late-node", [SIMJOB_TWO_LATE] = "two-late",
-        [SIMJOB_SLOW_LINK] = "slow-link", [SIMJOB_DRIFT] = "drift",
-        [SIMJOB_HANG] = "hang",           [SIMJOB_LOSSY] = "lossy",
+        [SIMJOB_CLEAN] = "clean",
+        [SIMJOB_JITTER] = "jitter",
+        [SIMJOB_HICCUPS] = "hiccups",
+        [SIMJOB_LATE_RANK] = "late-rank",
+        [SIMJOB_LATE_LAYERS] = "late-layers",
+        [SIMJOB_LATE_NODE] = "late-node",
+        [SIMJOB_TWO_LATE] = "two-late",
+        [SIMJOB_SLOW_LINK] = "slow-link",
+        [SIMJOB_DRIFT] = "drift",
+        [SIMJOB_HANG] = "hang",
+        [SIMJOB_LOSSY] = "lossy",
         [SIMJOB_TINY] = "tiny",
     };
 
@@ -32,6 +39,8 @@ static double step_records(const struct simjob_shape *s)
 
     if (s->sharded)
         return layers * 2;
+    if (s->experts)
+        ops += layers * 2 * EXPERTS;
     if (s->pp > 1)
         ops += 4.0 * s->microbatches;
     return ops + (s->grads == SIMJOB_SCATTER ? 2 : s->buckets) + s->world;
@@ -67,6 +76,9 @@ struct simjob_shape simjob_random_shape(uint64_t seed)
     s.tp_ops = 1 + random_below(&r, 2);
     s.world = random_below(&r, 2);
     s.gaussian = random_below(&r, 2);
+    s.uneven = random_below(&r, 4) == 0;
+    s.skewed = s.pp > 1 && random_below(&r, 4) == 0;
+    s.experts = !s.sharded && s.dp >= 4 && random_below(&r, 6) == 0;
     s.grads = random_below(&r, 4);
     s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 4);
     s.tp_bytes = MIB << random_below(&r, 5);

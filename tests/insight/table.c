@@ -43,6 +43,7 @@ static const struct row rows[] = {
     {SIMJOB_HANG, 0, 1, 0},
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 10, 0.995},
+    {SIMJOB_HICCUPS, 0, 10, 0.995},
     {SIMJOB_LOSSY, 0.30, 1, 1},
     {SIMJOB_TINY, 0.30, 1, 1},
 };
@@ -115,7 +116,8 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
 static bool wants_none(enum simjob_fault fault)
 {
     return fault == SIMJOB_CLEAN || fault == SIMJOB_JITTER ||
-           fault == SIMJOB_LOSSY || fault == SIMJOB_TINY;
+           fault == SIMJOB_HICCUPS || fault == SIMJOB_LOSSY ||
+           fault == SIMJOB_TINY;
 }
 
 static enum answer judge(const struct job *j)
@@ -141,13 +143,15 @@ static void tell(const struct job *j, uint64_t seed, enum answer answer)
 
     printf("# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
            "layers, %u microbatches, grads %d, buckets %u, tp_ops %u, warmup "
-           "%u, world %d, sharded %d, dp_before_pp %d); truth: ranks %u %u, "
+           "%u, world %d, sharded %d, dp_before_pp %d, uneven %d, skewed %d, "
+           "experts %d); truth: ranks %u %u, "
            "node %u, comm 0x%" PRIx64 "\n",
            simjob_fault_name(j->truth.fault), j->truth.effect, seed,
            answer == WRONG ? "wrong" : "missed", s->tp, s->pp, s->dp,
            s->per_node, s->layers, s->microbatches, s->grads, s->buckets,
            s->tp_ops, s->warmup, s->world, s->sharded, s->dp_before_pp,
-           j->truth.ranks[0], j->truth.ranks[1], j->truth.node, j->truth.comm);
+           s->uneven, s->skewed, s->experts, j->truth.ranks[0],
+           j->truth.ranks[1], j->truth.node, j->truth.comm);
     for (size_t i = 0; i < j->insight->findings.n && i < 4; i++)
         printf("#   %s: %s\n",
                finding_kind_name(j->insight->findings.at[i].kind),

@@ -1,0 +1,198 @@
+/* late_judge.c - decide who is late, and excuse who waited for another. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "orchestrator/insight/late_parts.h"
+#include "orchestrator/insight/stats.h"
+
+static int by_shape(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+    const struct jp_comm *x = &comms[*(const size_t *) a],
+                         *y = &comms[*(const size_t *) b];
+
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    return x->nnodes < y->nnodes ? -1 : x->nnodes > y->nnodes;
+}
+
+/* Numbers communicators of one shape alike. */
+static int classify(struct late *l)
+{
+    size_t n = l->r->n_comms;
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    if (!order)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_shape, l->r->comms);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_shape(&order[i - 1], &order[i], l->r->comms))
+            l->classes++;
+        l->class_of[order[i]] = l->classes;
+    }
+    l->classes++;
+    free(order);
+    return 0;
+}
+
+/* What ranks of communicators of one shape differ by anyway. */
+struct spread {
+    double us;
+    double times; /* how many of it make an outlier */
+};
+
+/* Fewer ranks tell their spread worse: of n independent ones that many more
+ * spreads are asked for. */
+static double times_of(size_t n)
+{
+    return late_limit(JP_LIMIT_LATE_SPREAD) * (1 + 6 / (double) n);
+}
+
+/* Of two ranks, one is as much later as the other is earlier: one value. */
+static struct spread class_spread(struct late *l, size_t class)
+{
+    size_t n = 0, pairs = 0;
+    struct spread spread = {0, 0};
+
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        const struct jp_rank *rank = &l->r->ranks[i];
+
+        if (!l->out[i].judged || l->class_of[rank->comm] != class)
+            continue;
+        l->scratch[n++] = l->out[i].excess_us;
+        pairs += l->r->comms[rank->comm].n_ranks == 2;
+    }
+    if (n < 2)
+        return spread;
+    spread.us = stats_spread(l->scratch, n);
+    spread.times = times_of(n - pairs / 2);
+    return spread;
+}
+
+/* Later than its peers, by its own doing, and by an amount that matters. */
+static bool is_later(const struct jp_lateness *x)
+{
+    return x->judged &&
+           x->excess_us > late_limit(JP_LIMIT_LATE_SHARE) * x->peers_us &&
+           x->excess_us > late_limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
+           x->excess_us > late_limit(JP_LIMIT_LATE_OWN) * x->arrival_us &&
+           x->arrival_us > x->excess_us / 4;
+}
+
+/* Ranks of one node in communicators of a class that span nodes. */
+struct node {
+    size_t n, later;
+    double sum, squares;
+};
+
+static bool spans_nodes(const struct late *l, size_t rank, size_t class)
+{
+    size_t c = l->r->ranks[rank].comm;
+
+    return l->class_of[c] == class && l->r->comms[c].n_hosts > 1 &&
+           l->out[rank].judged;
+}
+
+static size_t host_of(const struct late *l, size_t rank)
+{
+    return l->p->processes[l->p->of_rank[rank]].host_at;
+}
+
+/* All of them later, and alike: by far more than they differ. */
+static bool is_node_late(const struct node *node, const struct spread *spread)
+{
+    double n = (double) node->n, mean = node->sum / n, error;
+
+    if (node->n < 3 || node->later < node->n)
+        return false;
+    error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
+    return mean > late_limit(JP_LIMIT_LATE_NODE) * spread->us &&
+           mean > late_limit(JP_LIMIT_LATE_ERRORS) * (1 + 4 / (n - 1)) * error;
+}
+
+static int judge_nodes(struct late *l, size_t class,
+                       const struct spread *spread)
+{
+    struct node *nodes = calloc(l->p->n_hosts + 1, sizeof(*nodes));
+
+    if (!nodes)
+        return -1;
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        struct node *node = &nodes[host_of(l, i)];
+
+        if (!spans_nodes(l, i, class))
+            continue;
+        node->n++;
+        node->later += is_later(&l->out[i]);
+        node->sum += l->out[i].excess_us;
+        node->squares += l->out[i].excess_us * l->out[i].excess_us;
+    }
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (spans_nodes(l, i, class) &&
+            is_node_late(&nodes[host_of(l, i)], spread))
+            l->out[i].late = true;
+    free(nodes);
+    return 0;
+}
+
+static int judge_class(struct late *l, size_t class)
+{
+    struct spread spread = class_spread(l, class);
+
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (l->class_of[l->r->ranks[i].comm] == class)
+            l->out[i].late = is_later(&l->out[i]) &&
+                             l->out[i].excess_us > spread.times * spread.us;
+    return judge_nodes(l, class, &spread);
+}
+
+static uint64_t ops_of(const struct late *l, size_t rank)
+{
+    return l->r->ranks[rank].timed_ops;
+}
+
+/* Does its process, in a communicator that synchronises more often, wait for
+ * somebody late? */
+static bool is_victim(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->processes[l->p->of_rank[rank]];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+
+        if (own == rank || !l->out[own].judged || l->out[own].late ||
+            ops_of(l, own) <= ops_of(l, rank))
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
+            if (l->out[k].late)
+                return true;
+    }
+    return false;
+}
+
+static int excuse_victims(struct late *l)
+{
+    bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
+
+    if (!excused)
+        return -1;
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        excused[i] = l->out[i].late && is_victim(l, i);
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        l->out[i].late &= !excused[i];
+    free(excused);
+    return 0;
+}
+
+int late_decide(struct late *l)
+{
+    if (classify(l) < 0)
+        return -1;
+    for (size_t k = 0; k < l->classes; k++)
+        if (judge_class(l, k) < 0)
+            return -1;
+    return excuse_victims(l);
+}

@@ -1,0 +1,140 @@
+/* load.c - too small messages, and more for one rank than for the others. */
+#include "orchestrator/insight/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
+
+#define SMALL_OPS 1000      /* fewer are no habit */
+#define MIN_RANKS 4         /* of an exchange */
+#define MIN_BYTES 1048576.0 /* a rank, to matter */
+
+static double limit(enum jp_limit_id id)
+{
+    return limits_table[id].value;
+}
+
+static int add_small(const struct jp_netserieses *series,
+                     struct jp_findings *findings)
+{
+    double small_us = 0, all_us = 0;
+    uint64_t small = 0, all = 0;
+    struct jp_finding *f;
+
+    for (size_t i = 0; i < series->n; i++) {
+        const struct jp_netseries *s = &series->at[i];
+        double us = s->median_us * (double) s->ops;
+
+        all_us += us;
+        all += s->ops;
+        if (s->bytes < LOAD_SMALL_BYTES) {
+            small_us += us;
+            small += s->ops;
+        }
+    }
+    if (small < SMALL_OPS || small_us < limit(JP_LIMIT_SMALL_SHARE) * all_us)
+        return 0;
+    f = findings_add(findings, JP_FINDING_SMALL_MESSAGES);
+    if (!f)
+        return -1;
+    f->share = small_us / all_us;
+    snprintf(f->text, sizeof(f->text),
+             "%s of %s collectives are below %s and take %s of the network's "
+             "time, which for them is latency",
+             FIG_COUNT(small), FIG_COUNT(all), FIG_BYTES(LOAD_SMALL_BYTES),
+             FIG_SHARE(f->share));
+    snprintf(f->next, sizeof(f->next),
+             "reduce in larger buckets, or several tensors in one group call");
+    return 0;
+}
+
+/* A communicator's rank that receives most. */
+struct most {
+    size_t rank; /* of the result */
+    double bytes, mean;
+};
+
+static int add_uneven(const struct jp_result *r, const struct jp_people *p,
+                      size_t comm, const struct most *most,
+                      struct jp_findings *findings)
+{
+    const struct jp_rank *rank = &r->ranks[most->rank];
+    const struct jp_process *who = &p->processes[p->of_rank[most->rank]];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_IMBALANCE);
+
+    if (!f)
+        return -1;
+    f->comm = (int64_t) comm;
+    f->rank = rank->rank;
+    f->world_rank = p->known ? who->world_rank : -1;
+    f->pid = rank->pid;
+    snprintf(f->host, sizeof(f->host), "%s", rank->host);
+    snprintf(
+        f->text, sizeof(f->text),
+        "rank %u of %.40s (%.64s) receives %s by Send and Recv, %.1f times "
+        "the mean of its communicator",
+        rank->rank,
+        *r->comms[comm].name ? r->comms[comm].name : r->comms[comm].id,
+        rank->host, FIG_BYTES((uint64_t) most->bytes),
+        most->bytes / most->mean);
+    snprintf(
+        f->next, sizeof(f->next),
+        "look at how work is assigned (experts, sequence lengths, stages)");
+    return 0;
+}
+
+/* Ranks' received bytes of one communicator. */
+static struct most find_most(const struct jp_people *p, const double *bytes,
+                             size_t comm)
+{
+    size_t from = p->comm_start[comm], to = p->comm_start[comm + 1];
+    struct most most = {from, 0, 0};
+
+    for (size_t i = from; i < to; i++) {
+        most.mean += bytes[i] / (double) (to - from);
+        if (bytes[i] > most.bytes) {
+            most.bytes = bytes[i];
+            most.rank = i;
+        }
+    }
+    return most;
+}
+
+static int add_imbalance(const struct jp_result *r, const struct jp_people *p,
+                         struct jp_findings *findings)
+{
+    double *bytes = calloc(r->n_ranks + 1, sizeof(*bytes));
+    int rc = bytes ? 0 : -1;
+
+    for (size_t i = 0; bytes && i < r->n_p2p; i++) {
+        const struct jp_p2p *x = &r->p2p[i];
+        size_t rank = strcmp(x->func, "Recv")
+                          ? SIZE_MAX
+                          : people_find(p, r, x->comm, x->dst);
+
+        if (rank != SIZE_MAX)
+            bytes[rank] += (double) x->bytes;
+    }
+    for (size_t c = 0; rc == 0 && c < r->n_comms; c++) {
+        struct most most = find_most(p, bytes, c);
+
+        if (p->comm_start[c + 1] - p->comm_start[c] >= MIN_RANKS &&
+            most.mean > MIN_BYTES &&
+            most.bytes > limit(JP_LIMIT_IMBALANCE) * most.mean)
+            rc = add_uneven(r, p, c, &most, findings);
+    }
+    free(bytes);
+    return rc;
+}
+
+int load_findings(const struct jp_result *r, const struct jp_people *p,
+                  const struct jp_netserieses *series,
+                  struct jp_findings *findings)
+{
+    if (add_small(series, findings) < 0)
+        return -1;
+    return add_imbalance(r, p, findings);
+}

@@ -1,0 +1,19 @@
+/* load.h - findings on how a program spreads its messages: no fault of the
+ * machine. */
+#ifndef JP_INSIGHT_LOAD_H
+#define JP_INSIGHT_LOAD_H
+
+#include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/netseries.h"
+#include "orchestrator/insight/people.h"
+
+/* Appends small_messages, where those below SMALL bytes take much of the
+ * network's time, and imbalance, where a rank receives far more by Send and
+ * Recv than the mean of its communicator. 0, or -1 without memory. */
+#define LOAD_SMALL_BYTES 65536
+int load_findings(const struct jp_result *result,
+                  const struct jp_people *people,
+                  const struct jp_netserieses *series,
+                  struct jp_findings *findings);
+
+#endif
