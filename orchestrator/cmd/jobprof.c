@@ -9,6 +9,7 @@ static const struct command commands[] = {
     {"aggregate", cmd_aggregate, "report on plain folders of profiler logs"},
     {"plan", cmd_plan, "what a profile would set, cost and lose"},
     {"show", cmd_show, "show a step's operations, or those that never ended"},
+    {"compare", cmd_compare, "tell whether a step became slower than another"},
     {"export", cmd_export, "write the recorder's files in other formats"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and what lies between"},
     {"config", cmd_config, "show or check the settings"},

@@ -23,7 +23,8 @@
  * times that spread: a late node may be half of those it is compared with.
  * Where waits overlap (gradients reduced beside the computation) the sum over
  * communicators counts some of them twice; so who is late in a communicator,
- * and in one that synchronises more often waits for somebody late, is excused.
+ * and in one that synchronises more often waits for somebody late, is excused;
+ * so is who exchanges Send and Recv with somebody far later.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H

@@ -85,7 +85,7 @@ static bool is_later(const struct jp_lateness *x)
 /* Ranks of one node in communicators of a class that span nodes. */
 struct node {
     size_t n, later;
-    double sum, squares;
+    double sum, squares, peers;
 };
 
 static bool spans_nodes(const struct late *l, size_t rank, size_t class)
@@ -101,6 +101,8 @@ static size_t host_of(const struct late *l, size_t rank)
     return l->p->processes[l->p->of_rank[rank]].host_at;
 }
 
+#define NODE_ERRORS 5 /* of many ranks' mean, and more of few */
+
 /* All of them later, and alike: by far more than they differ. */
 static bool is_node_late(const struct node *node, const struct spread *spread)
 {
@@ -109,8 +111,9 @@ static bool is_node_late(const struct node *node, const struct spread *spread)
     if (node->n < 3 || node->later < node->n)
         return false;
     error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
-    return mean > late_limit(JP_LIMIT_LATE_NODE) * spread->us &&
-           mean > late_limit(JP_LIMIT_LATE_ERRORS) * (1 + 4 / (n - 1)) * error;
+    return mean > late_limit(JP_LIMIT_LATE_SHARE) * node->peers / n &&
+           mean > late_limit(JP_LIMIT_LATE_NODE) * spread->us &&
+           mean > NODE_ERRORS * (1 + 4 / (n - 1)) * error;
 }
 
 static int judge_nodes(struct late *l, size_t class,
@@ -126,7 +129,9 @@ static int judge_nodes(struct late *l, size_t class,
         if (!spans_nodes(l, i, class))
             continue;
         node->n++;
-        node->later += is_later(&l->out[i]);
+        node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
+                       l->out[i].arrival_us > l->out[i].excess_us / 4;
+        node->peers += l->out[i].peers_us;
         node->sum += l->out[i].excess_us;
         node->squares += l->out[i].excess_us * l->out[i].excess_us;
     }
@@ -173,18 +178,45 @@ static bool is_victim(const struct late *l, size_t rank)
     return false;
 }
 
+#define FAR_LATER 1.5 /* times as late, to be the cause of the other */
+
+/* Does its process exchange Send and Recv with one that is far later? Its waits
+ * there are known as a sum only, which overlap may hide. */
+static bool is_led(const struct late *l, size_t rank, const double *worst)
+{
+    size_t own = l->p->of_rank[rank];
+    const struct jp_process *who = &l->p->processes[own];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_rank *here = &l->r->ranks[l->p->by_process[i]];
+
+        if (!here->p2p_records)
+            continue;
+        for (size_t k = l->p->comm_start[here->comm];
+             k < l->p->comm_start[here->comm + 1]; k++)
+            if (worst[l->p->of_rank[k]] > FAR_LATER * worst[own])
+                return true;
+    }
+    return false;
+}
+
 static int excuse_victims(struct late *l)
 {
     bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
+    double *worst = calloc(l->p->n_processes + 1, sizeof(*worst));
+    int rc = excused && worst ? 0 : -1;
 
-    if (!excused)
-        return -1;
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        excused[i] = l->out[i].late && is_victim(l, i);
-    for (size_t i = 0; i < l->r->n_ranks; i++)
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        if (l->out[i].late)
+            worst[l->p->of_rank[i]] =
+                fmax(worst[l->p->of_rank[i]], l->out[i].excess_us);
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        excused[i] = l->out[i].late && (is_victim(l, i) || is_led(l, i, worst));
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         l->out[i].late &= !excused[i];
     free(excused);
-    return 0;
+    free(worst);
+    return rc;
 }
 
 int late_decide(struct late *l)

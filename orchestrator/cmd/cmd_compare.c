@@ -1,0 +1,172 @@
+/* cmd_compare.c - `jobprof compare`: did a step become slower? */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/report/compare.h"
+#include "orchestrator/report/summary_file.h"
+
+#define THRESHOLD                                                              \
+    10 /* percent: what runs on a shared fabric differ by anyway */
+#define MAX_THRESHOLD 10000
+
+static const char help[] =
+    "usage: jobprof compare [options] A B\n"
+    "\n"
+    "Compare the report of step B with that of A: the median time of each type "
+    "of\n"
+    "communicator, function and size, and the findings. A and B are step\n"
+    "directories, or JOBID.STEP; both have a report.\n"
+    "\n"
+    "  --threshold PCT  slower or faster is what differs by more than so many\n"
+    "                   percent (10)\n"
+    "  --json           for programs\n"
+    "  --config FILE    the site's settings\n"
+    "  -h, --help       this text\n"
+    "\n"
+    "Exit status: 0 not slower, 1 something is slower or a finding is new,\n"
+    "2 usage, 3 a report's data is incomplete (and nothing was slower),\n"
+    "4 a report has no data, 5 input or output failed.\n";
+
+enum { OPT_THRESHOLD = 256, OPT_JSON, OPT_CONFIG };
+
+static const struct option long_options[] = {
+    {"threshold", required_argument, NULL, OPT_THRESHOLD},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    const char *words[2], *config;
+    uint64_t threshold; /* percent */
+    bool json;
+};
+
+static int fail(int status, const char *what, const char *why)
+{
+    fprintf(stderr, "jobprof: compare: %s%s%s\n", what, *what ? ": " : "", why);
+    return status;
+}
+
+/* "10" or "10%" */
+static int take_threshold(const char *text, uint64_t *value)
+{
+    size_t n = strlen(text);
+    struct jp_error err;
+    char digits[16];
+
+    if (n && text[n - 1] == '%')
+        n--;
+    if (n >= sizeof(digits))
+        return fail(JP_EXIT_USAGE, "--threshold", "too long");
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    if (num_parse_u64(digits, 1, MAX_THRESHOLD, value, &err) < 0)
+        return fail(JP_EXIT_USAGE, "--threshold", err.text);
+    return -1;
+}
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (c == OPT_THRESHOLD) {
+            rc = take_threshold(optarg, &a->threshold);
+        } else if (c == OPT_JSON) {
+            a->json = true;
+        } else if (c == OPT_CONFIG) {
+            a->config = optarg;
+        } else if (c == 'h') {
+            fputs(help, stdout);
+            return JP_EXIT_OK;
+        } else {
+            return JP_EXIT_USAGE; /* getopt has said why */
+        }
+    }
+    if (rc >= 0)
+        return rc;
+    if (argc - optind != 2)
+        return fail(JP_EXIT_USAGE, "",
+                    "takes two reports, A and B (jobprof compare --help)");
+    a->words[0] = argv[optind];
+    a->words[1] = argv[optind + 1];
+    return -1;
+}
+
+/* The summary of the one step that word means. */
+static int load(const char *word, const char *config, json_t **root)
+{
+    struct jp_error err = {""};
+    char **dirs = NULL;
+    size_t n = 0;
+    int rc = JP_EXIT_OK;
+
+    if (report_find(word, config, &dirs, &n, &err) < 0)
+        return fail(JP_EXIT_USAGE, word, err.text);
+    if (n != 1)
+        rc = fail(JP_EXIT_USAGE, word, "several steps: name one");
+    else if (!(*root = summary_file_read(dirs[0], &err)))
+        rc = fail(JP_EXIT_IO, word, err.text);
+    nodelist_free(dirs, n);
+    return rc;
+}
+
+static bool has_word(const json_t *root, const char *word)
+{
+    return !strcmp(summary_file_text(json_object_get(root, "verdict"), "word"),
+                   word);
+}
+
+static int exit_status(const struct jp_compare *c)
+{
+    if (c->slower || c->n_fresh)
+        return JP_EXIT_FINDINGS;
+    if (has_word(c->roots[0], "NODATA") || has_word(c->roots[1], "NODATA"))
+        return JP_EXIT_NODATA;
+    if (has_word(c->roots[0], "INCOMPLETE") ||
+        has_word(c->roots[1], "INCOMPLETE"))
+        return JP_EXIT_INCOMPLETE;
+    return JP_EXIT_OK;
+}
+
+static int compare(const struct arguments *a, const json_t *const roots[2])
+{
+    struct jp_error err = {"out of memory"};
+    struct jp_compare c;
+    int rc;
+
+    if (compare_init(&c, roots[0], roots[1], (double) a->threshold / 100) < 0)
+        return fail(JP_EXIT_IO, "", err.text);
+    rc = a->json ? compare_print_json(&c, a->words, stdout, &err)
+                 : compare_print(&c, a->words, stdout, &err);
+    rc = rc < 0 ? fail(JP_EXIT_IO, "", err.text) : exit_status(&c);
+    compare_fini(&c);
+    return rc;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    struct arguments a = {.threshold = THRESHOLD};
+    json_t *roots[2] = {NULL, NULL};
+    int rc = parse(argc, argv, &a);
+
+    if (rc >= 0)
+        return rc;
+    rc = load(a.words[0], a.config, &roots[0]);
+    if (rc == JP_EXIT_OK)
+        rc = load(a.words[1], a.config, &roots[1]);
+    if (rc == JP_EXIT_OK)
+        rc = compare(&a, (const json_t *const *) roots);
+    json_decref(roots[0]);
+    json_decref(roots[1]);
+    return rc;
+}

@@ -1,0 +1,149 @@
+/* compare.c - match the cells and findings of two summaries. */
+#include "orchestrator/report/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/report/summary_file.h"
+
+static void read_cell(const json_t *row, struct compare_cell *cell)
+{
+    *cell = (struct compare_cell){.type = summary_file_text(row, "comm_type"),
+                                  .coll = summary_file_text(row, "coll"),
+                                  .time_us = {NAN, NAN},
+                                  .busbw_gbs = {NAN, NAN},
+                                  .change = NAN,
+                                  .course = COMPARE_ONE_SIDED};
+    summary_file_count(row, "msg_size_bytes", &cell->bytes);
+}
+
+static void read_side(const json_t *row, struct compare_cell *cell, int side)
+{
+    summary_file_count(row, "ops", &cell->ops[side]);
+    cell->time_us[side] =
+        summary_file_real(json_object_get(row, "exec_us"), "p50");
+    cell->busbw_gbs[side] =
+        summary_file_real(json_object_get(row, "busbw_gbs"), "p50");
+}
+
+static struct compare_cell *
+find_cell(struct jp_compare *c, const struct compare_cell *like, size_t *hint)
+{
+    /* both are sorted alike: the next one is most often it */
+    for (size_t i = 0; i < c->n_cells; i++) {
+        struct compare_cell *cell = &c->cells[(*hint + i) % c->n_cells];
+
+        if (cell->bytes == like->bytes && !strcmp(cell->type, like->type) &&
+            !strcmp(cell->coll, like->coll)) {
+            *hint = (size_t) (cell - c->cells) + 1;
+            return cell;
+        }
+    }
+    return NULL;
+}
+
+static void judge(struct jp_compare *c, struct compare_cell *cell)
+{
+    if (!cell->ops[0] || !cell->ops[1])
+        return;
+    cell->course = COMPARE_FEW;
+    if (cell->ops[0] < COMPARE_MIN_OPS || cell->ops[1] < COMPARE_MIN_OPS ||
+        !(cell->time_us[0] > 0) || !(cell->time_us[1] > 0))
+        return;
+    cell->change = cell->time_us[1] / cell->time_us[0] - 1;
+    cell->course = COMPARE_SAME;
+    if (cell->change > c->threshold) {
+        cell->course = COMPARE_SLOWER;
+        c->slower++;
+    } else if (1 / (1 + cell->change) - 1 > c->threshold) {
+        cell->course = COMPARE_FASTER;
+        c->faster++;
+    }
+}
+
+static int match_cells(struct jp_compare *c)
+{
+    const json_t *a = json_object_get(c->roots[0], "cells");
+    const json_t *b = json_object_get(c->roots[1], "cells");
+    size_t n = json_array_size(a), m = json_array_size(b), hint = 0;
+
+    c->cells = calloc(n + m + 1, sizeof(*c->cells));
+    if (!c->cells)
+        return -1;
+    for (size_t i = 0; i < n; i++, c->n_cells++) {
+        read_cell(json_array_get(a, i), &c->cells[i]);
+        read_side(json_array_get(a, i), &c->cells[i], 0);
+    }
+    for (size_t i = 0; i < m; i++) {
+        struct compare_cell like, *cell;
+
+        read_cell(json_array_get(b, i), &like);
+        cell = find_cell(c, &like, &hint);
+        if (!cell) {
+            cell = &c->cells[c->n_cells++];
+            *cell = like;
+        }
+        read_side(json_array_get(b, i), cell, 1);
+    }
+    for (size_t i = 0; i < c->n_cells; i++)
+        judge(c, &c->cells[i]);
+    return 0;
+}
+
+static bool same_finding(const json_t *x, const json_t *y)
+{
+    static const char *const keys[] = {"kind", "host"};
+    uint64_t a = UINT64_MAX, b = UINT64_MAX;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (strcmp(summary_file_text(x, keys[i]),
+                   summary_file_text(y, keys[i])))
+            return false;
+    summary_file_count(x, "world_rank", &a);
+    summary_file_count(y, "world_rank", &b);
+    return a == b;
+}
+
+/* Findings of one side that the other does not have. */
+static int only_in(const json_t *these, const json_t *others,
+                   const json_t ***list, size_t *n)
+{
+    size_t size = json_array_size(these);
+
+    *list = calloc(size + 1, sizeof(**list));
+    if (!*list)
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        const json_t *finding = json_array_get(these, i);
+        bool found = false;
+
+        for (size_t k = 0; k < json_array_size(others) && !found; k++)
+            found = same_finding(finding, json_array_get(others, k));
+        if (!found)
+            (*list)[(*n)++] = finding;
+    }
+    return 0;
+}
+
+int compare_init(struct jp_compare *c, const json_t *a, const json_t *b,
+                 double threshold)
+{
+    const json_t *old = json_object_get(a, "findings");
+    const json_t *new = json_object_get(b, "findings");
+
+    *c = (struct jp_compare){.roots = {a, b}, .threshold = threshold};
+    if (match_cells(c) == 0 && only_in(new, old, &c->fresh, &c->n_fresh) == 0 &&
+        only_in(old, new, &c->gone, &c->n_gone) == 0)
+        return 0;
+    compare_fini(c);
+    return -1;
+}
+
+void compare_fini(struct jp_compare *c)
+{
+    free(c->cells);
+    free(c->fresh);
+    free(c->gone);
+    *c = (struct jp_compare){0};
+}

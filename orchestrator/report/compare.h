@@ -1,0 +1,62 @@
+/* compare.h - two reports side by side: what became slower, what is new.
+ *
+ * From summary.json of each, which is foreign input. Cells of one type,
+ * function and size are compared by the median time of an operation's longest
+ * rank, where both have COMPARE_MIN_OPS operations. A finding is the same in
+ * both if kind, node and rank of the program are.
+ */
+#ifndef JP_REPORT_COMPARE_H
+#define JP_REPORT_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "common/error.h"
+
+#define COMPARE_MIN_OPS 30
+
+enum compare_course {
+    COMPARE_SAME,
+    COMPARE_FASTER,
+    COMPARE_SLOWER,
+    COMPARE_FEW, /* too few operations to say */
+    COMPARE_ONE_SIDED
+};
+
+struct compare_cell {
+    const char *type, *coll; /* borrowed from the summaries */
+    uint64_t bytes;
+    uint64_t ops[2];
+    double time_us[2]; /* medians; NAN: none */
+    double busbw_gbs[2];
+    double change; /* of the time, a share; NAN */
+    enum compare_course course;
+};
+
+struct jp_compare {
+    const json_t *roots[2];     /* borrowed */
+    double threshold;           /* a share */
+    struct compare_cell *cells; /* as in A, then those only in B */
+    size_t n_cells, slower, faster;
+    const json_t **fresh, **gone; /* findings only in B, only in A; borrowed */
+    size_t n_fresh, n_gone;
+};
+
+/* Compares b with a, summaries that summary_file_read gave and that outlive
+ * the result. 0, or -1 without memory. Release with compare_fini. */
+int compare_init(struct jp_compare *compare, const json_t *a, const json_t *b,
+                 double threshold);
+void compare_fini(struct jp_compare *compare);
+
+/* For a terminal, or JSON. names: of A and B. 0, or -1 and err. */
+int compare_print(const struct jp_compare *compare, const char *const names[2],
+                  FILE *out, struct jp_error *err);
+int compare_print_json(const struct jp_compare *compare,
+                       const char *const names[2], FILE *out,
+                       struct jp_error *err);
+
+#endif
