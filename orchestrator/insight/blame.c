@@ -57,6 +57,35 @@ static void collect(struct blame *b)
     }
 }
 
+#define SAME_EXCESS 0.7 /* of another's, to be explained by it */
+
+/* Without a record of Send and Recv the waits of a pipeline do not show: the
+ * other stages of a late rank's replica look late themselves where replicas
+ * meet. The cause is who is late where ranks synchronise most often. */
+static void drop_followers(struct blame *b)
+{
+    uint64_t most = 0;
+    double excess = 0;
+    size_t kept = 0;
+
+    if (b->r->quality.p2p_records)
+        return;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->r->ranks[b->suspects[i].rank].timed_ops > most)
+            most = b->r->ranks[b->suspects[i].rank].timed_ops;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->r->ranks[b->suspects[i].rank].timed_ops == most)
+            excess = fmax(excess, b->lateness[b->suspects[i].rank].excess_us);
+    for (size_t i = 0; i < b->n; i++) {
+        size_t rank = b->suspects[i].rank;
+
+        if (b->r->ranks[rank].timed_ops == most ||
+            b->lateness[rank].excess_us * SAME_EXCESS > excess)
+            b->suspects[kept++] = b->suspects[i];
+    }
+    b->n = kept;
+}
+
 /* Processes of each host, and the late ones among them. */
 static void count_hosts(const struct blame *b, size_t *all, size_t *late)
 {
@@ -220,6 +249,7 @@ int late_findings(const struct jp_result *r, const struct jp_people *p,
     b.suspects = calloc(p->n_processes + 1, sizeof(*b.suspects));
     if (all && late && b.suspects) {
         collect(&b);
+        drop_followers(&b);
         count_hosts(&b, all, late);
         rc = tell(&b, all, late);
     }

@@ -80,21 +80,18 @@ static const char *host_name(const struct network *w, size_t host)
     return "";
 }
 
-/* The nodes that all slow communicators between nodes share and no healthy one
- * has, into buf; returns how many. */
-static size_t name_hosts(struct network *w, char *buf, size_t size,
-                         size_t *first)
+/* The nodes that all of `between` slow communicators share and, where `only`,
+ * no healthy one has, into buf; returns how many. */
+static size_t name_hosts(const struct network *w, size_t between, bool only,
+                         char *buf, size_t size, size_t *first)
 {
-    size_t between = 0, n = 0;
+    size_t n = 0;
 
-    count_hosts(w);
-    for (size_t c = 0; c < w->r->n_comms; c++)
-        between += w->slow[c] && spans_hosts(w, c);
     buf[0] = '\0';
     for (size_t h = 0; between && h < w->p->n_hosts; h++) {
         size_t len = strlen(buf);
 
-        if (w->slow_at[h] < between || w->healthy_at[h])
+        if (w->slow_at[h] < between || (only && w->healthy_at[h]))
             continue;
         if (n < HOSTS_NAMED)
             snprintf(buf + len, size - len, "%s%.60s", n ? " and " : "",
@@ -134,18 +131,28 @@ static struct sum add_up(const struct network *w, enum netseries_course course)
     return sum;
 }
 
-/* Which node it is, if the communicators tell. */
+/* Which node it is, if the communicators tell, or between which two: these are
+ * slow together, and well with others. */
 static void say_hosts(struct network *w, struct jp_finding *f, char *buf,
                       size_t size)
 {
+    size_t between = 0, first = 0, n;
+    bool only = true;
     char names[160];
-    size_t first = 0, n = name_hosts(w, names, sizeof(names), &first);
 
+    count_hosts(w);
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        between += w->slow[c] && spans_hosts(w, c);
+    n = name_hosts(w, between, true, names, sizeof(names), &first);
+    if (!n) {
+        only = false;
+        n = name_hosts(w, between, false, names, sizeof(names), &first);
+    }
     buf[0] = '\0';
     if (n == 0 || n > HOSTS_NAMED)
         return;
-    snprintf(buf, size, ", all with %s%.120s and no other",
-             n == 1 ? "node " : "nodes ", names);
+    snprintf(buf, size, ", all with %s%.120s%s", n == 1 ? "node " : "nodes ",
+             names, only ? " and no other" : "");
     if (n == 1)
         snprintf(f->host, sizeof(f->host), "%s", host_name(w, first));
 }
