@@ -1,0 +1,325 @@
+/* test_insight.c - the analyses on results made by hand, odd ones first. */
+#include "orchestrator/insight/insight.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/stats.h"
+
+#define RANKS 16
+#define OPS 200
+
+/* One communicator of RANKS ranks, two a node; OPS AllReduce of 100 us. */
+struct made {
+    struct jp_result result;
+    struct jp_comm comm;
+    struct jp_rank ranks[RANKS];
+    float slices[RANKS * JP_SLICES];
+    char hosts[RANKS][8];
+    char *host_names[RANKS / 2];
+    char *coll;
+};
+
+static struct made m;
+
+/* us: of operation i of the communicator's. */
+static void make_ops(double (*us)(unsigned i))
+{
+    ops_destroy(m.result.ops);
+    m.result.ops = ops_create();
+    assert_non_null(m.result.ops);
+    for (unsigned i = 0; i < OPS; i++) {
+        uint64_t net = (uint64_t) us(i);
+        const struct jp_op op = {.sn = i,
+                                 .bytes = 1 << 20,
+                                 .n = RANKS,
+                                 .n_exec = RANKS,
+                                 .exec_min_us = net,
+                                 .exec_second_us = net,
+                                 .exec_max_us = net,
+                                 .exec_sum_us = net * RANKS,
+                                 .dump_min_us = 1000000 + i * 1000,
+                                 .dump_max_us = 1000000 + i * 1000};
+
+        assert_int_equal(ops_add(m.result.ops, &op), 0);
+    }
+    assert_int_equal(ops_end(m.result.ops), 0);
+    m.result.n_ops = OPS;
+}
+
+/* A little noise, so that errors are not nought. */
+static double even(unsigned i)
+{
+    return 100 + i * 7 % 3;
+}
+
+static int set_up(void **state)
+{
+    (void) state;
+    memset(&m, 0, sizeof(m));
+    m.coll = strdup("AllReduce");
+    m.comm = (struct jp_comm){.id = "0x1",
+                              .name = m.coll,
+                              .n_ranks = RANKS,
+                              .nnodes = RANKS / 2,
+                              .type = JP_COMM_MIXED,
+                              .hosts = m.host_names,
+                              .n_hosts = RANKS / 2,
+                              .ranks_seen = RANKS,
+                              .ops = OPS,
+                              .ops_complete = OPS};
+    for (unsigned r = 0; r < RANKS; r++) {
+        snprintf(m.hosts[r], sizeof(m.hosts[r]), "n%02u", r / 2);
+        m.host_names[r / 2] = m.hosts[r];
+        m.ranks[r] = (struct jp_rank){.rank = r,
+                                      .host = m.hosts[r],
+                                      .pid = 100 + r,
+                                      .records = OPS,
+                                      .timed_ops = OPS,
+                                      .exec_us = OPS * 200,
+                                      .wait_us = OPS * 100,
+                                      .slice_us = m.slices + r * JP_SLICES};
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            m.slices[r * JP_SLICES + s] = (float) (2000 + (r * 5 + s * 3) % 11);
+    }
+    m.result = (struct jp_result){.coll_names = &m.coll,
+                                  .n_coll_names = 1,
+                                  .comms = &m.comm,
+                                  .n_comms = 1,
+                                  .ranks = m.ranks,
+                                  .n_ranks = RANKS,
+                                  .slices = m.slices};
+    m.result.quality = (struct jp_quality){.records = RANKS * OPS,
+                                           .coll_records = RANKS * OPS,
+                                           .expected = RANKS * OPS,
+                                           .expected_kind = JP_EXPECT_BOUND,
+                                           .ranks_seen = RANKS,
+                                           .ranks_expected = RANKS};
+    make_ops(even);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    ops_destroy(m.result.ops);
+    free(m.coll);
+    return 0;
+}
+
+/* Rank r spends so much more of each part on its own. */
+static void delay(unsigned r, float us)
+{
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        m.slices[r * JP_SLICES + s] -= us;
+}
+
+/* Findings of the result: how many; the first one's kind in *kind. */
+static size_t find(enum jp_finding_kind *kind, struct jp_finding *first)
+{
+    struct jp_insight *x = insight_run(NULL, NULL, &m.result);
+    size_t n;
+
+    assert_non_null(x);
+    n = x->findings.n;
+    if (n) {
+        *kind = x->findings.at[0].kind;
+        *first = x->findings.at[0];
+    }
+    insight_destroy(x);
+    return n;
+}
+
+static void test_nothing(void **state)
+{
+    struct jp_result none = {0};
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+    struct jp_insight *x;
+
+    (void) state;
+    insight_destroy(NULL);
+    x = insight_run(NULL, NULL, NULL);
+    assert_non_null(x);
+    assert_int_equal(x->findings.n, 0);
+    insight_destroy(x);
+    none.ops = ops_create();
+    assert_int_equal(ops_end(none.ops), 0);
+    x = insight_run(NULL, NULL, &none);
+    assert_non_null(x);
+    assert_int_equal(x->findings.n, 0);
+    insight_destroy(x);
+    ops_destroy(none.ops);
+    assert_int_equal(find(&kind, &f), 0);
+}
+
+/* Each of these makes a late rank one that must not be named. */
+static void no_slices(void)
+{
+    m.result.slices = NULL;
+    m.result.quality.waits_unknown = true;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].slice_us = NULL;
+}
+
+static void one_pid(void)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].pid = 1;
+}
+
+static void a_rank_missing(void)
+{
+    m.result.n_ranks--;
+}
+
+static void records_lost(void)
+{
+    m.result.quality.records -= OPS;
+}
+
+static void unknown_parts(void)
+{
+    for (unsigned s = 0; s < JP_SLICES - 9; s++)
+        m.slices[7 * JP_SLICES + s] = NAN;
+}
+
+static void once_only(void)
+{
+    delay(5, -500);
+    m.slices[5 * JP_SLICES + 3] = 0;
+}
+
+static void by_little(void)
+{
+    delay(5, -490); /* 10 us of 2,000 a part */
+}
+
+static void test_gates(void **state)
+{
+    static void (*const changes[])(void) = {
+        no_slices,     one_pid,   a_rank_missing, records_lost,
+        unknown_parts, once_only, by_little};
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        tear_down(NULL);
+        set_up(NULL);
+        delay(5, 500);
+        assert_int_equal(find(&kind, &f), 1);
+        changes[i]();
+        if (find(&kind, &f))
+            fail_msg("gate %zu: %s", i, f.text);
+    }
+}
+
+static void test_late(void **state)
+{
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+
+    (void) state;
+    delay(5, 500);
+    m.ranks[5].caused_us = 123456;
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_LATE_RANK);
+    assert_int_equal(f.comm, 0);
+    assert_int_equal(f.rank, 5);
+    assert_int_equal(f.world_rank, 5);
+    assert_int_equal(f.pid, 105);
+    assert_string_equal(f.host, "n02");
+    assert_true(fabs(f.share - 0.25) < 0.01);
+    assert_true(f.cost_us == 123456);
+    delay(4, 500); /* its mate, too: the node */
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_LATE_NODE);
+    assert_string_equal(f.host, "n02");
+    delay(9, 500);
+    assert_int_equal(find(&kind, &f), 2);
+    for (unsigned r = 6; r < 16; r += 2) /* now too many for one cause */
+        if (r != 8)
+            delay(r, 450);
+    delay(1, 450);
+    assert_int_equal(find(&kind, &f), 2);
+    assert_int_equal(kind, JP_FINDING_LATE_NODE); /* imbalance comes last */
+}
+
+static double step(unsigned i)
+{
+    return even(i) * (i < 120 ? 1 : 1.5);
+}
+
+static double line(unsigned i)
+{
+    return even(i) * (1 + 0.5 * i / OPS);
+}
+
+static double spikes(unsigned i)
+{
+    return even(i) * (i % 37 ? 1 : 30);
+}
+
+static double slow_start(unsigned i)
+{
+    return even(i) * (i < 8 ? 20 : 1);
+}
+
+static void test_network(void **state)
+{
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+
+    (void) state;
+    make_ops(step);
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_SLOW_NETWORK);
+    assert_true(fabs(f.from_us - (1000000 + 120 * 1000)) < 10000);
+    assert_true(strstr(f.text, "grew by 49.") || strstr(f.text, "grew by 50"));
+    make_ops(line);
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_DRIFT);
+    make_ops(spikes);
+    assert_int_equal(find(&kind, &f), 0);
+    make_ops(slow_start);
+    assert_int_equal(find(&kind, &f), 0);
+}
+
+static void test_stats(void **state)
+{
+    double one[] = {3}, even_n[] = {4, 1, 3, 2}, outlier[] = {1, 2, 3, 4, 1e9};
+    double halves[] = {-50, -51, -49, -50.5, 50, 51, 49, 50.5};
+    struct stats_trimmed t;
+
+    (void) state;
+    assert_true(isnan(stats_median(one, 0)));
+    assert_true(stats_median(one, 1) == 3);
+    assert_true(stats_median(even_n, 4) == 2.5);
+    t = stats_trim(outlier, 5);
+    assert_true(t.mean == 3);
+    assert_true(t.error > 0 && t.error < 2);
+    assert_true(stats_spread(one, 1) == 0);
+    assert_true(stats_spread(halves, 8) < 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
+        cmocka_unit_test(test_stats),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
