@@ -24,6 +24,7 @@ static const char help[] =
     "                 not known, the rank in its largest communicator)\n"
     "  --node N       only of that host, or that folder of raw/\n"
     "  --comm ID      only of the communicator with that id or name\n"
+    "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
     "  --pending      instead: the operations that had not ended, which ranks\n"
     "                 are in them, and which never came\n"
     "  --json         for programs\n"
@@ -34,12 +35,21 @@ static const char help[] =
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
     "rest is shown), 4 no file of the recorder, 5 input or output failed.\n";
 
-enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_PENDING, OPT_JSON, OPT_CONFIG };
+enum {
+    OPT_RANK = 256,
+    OPT_NODE,
+    OPT_COMM,
+    OPT_OP,
+    OPT_PENDING,
+    OPT_JSON,
+    OPT_CONFIG
+};
 
 static const struct option long_options[] = {
     {"rank", required_argument, NULL, OPT_RANK},
     {"node", required_argument, NULL, OPT_NODE},
     {"comm", required_argument, NULL, OPT_COMM},
+    {"op", required_argument, NULL, OPT_OP},
     {"pending", no_argument, NULL, OPT_PENDING},
     {"json", no_argument, NULL, OPT_JSON},
     {"config", required_argument, NULL, OPT_CONFIG},
@@ -76,6 +86,9 @@ static int take_option(int c, struct arguments *a)
     case OPT_COMM:
         a->filter.comm = optarg;
         return *optarg ? -1 : usage("--comm: empty");
+    case OPT_OP:
+        a->filter.func = optarg;
+        return *optarg ? -1 : usage("--op: empty");
     case OPT_PENDING:
         a->pending = true;
         return -1;
@@ -108,7 +121,8 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     if (argc - optind != 1)
         return usage("takes one DIR or JOBID[.STEP]");
-    if (a->pending && (a->filter.rank >= 0 || a->filter.node || a->filter.comm))
+    if (a->pending && (a->filter.rank >= 0 || a->filter.node ||
+                       a->filter.comm || a->filter.func))
         return usage("--pending is about all ranks");
     a->word = argv[optind];
     return -1;

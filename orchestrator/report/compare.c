@@ -7,6 +7,15 @@
 
 #include "orchestrator/report/summary_file.h"
 
+/* A report has no more (docs/summary.schema.json); another file may. */
+#define MAX_CELLS 5000
+#define MAX_FINDINGS 200
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
 static void read_cell(const json_t *row, struct compare_cell *cell)
 {
     *cell = (struct compare_cell){.type = summary_file_text(row, "comm_type"),
@@ -66,7 +75,8 @@ static int match_cells(struct jp_compare *c)
 {
     const json_t *a = json_object_get(c->roots[0], "cells");
     const json_t *b = json_object_get(c->roots[1], "cells");
-    size_t n = json_array_size(a), m = json_array_size(b), hint = 0;
+    size_t n = at_most(json_array_size(a), MAX_CELLS);
+    size_t m = at_most(json_array_size(b), MAX_CELLS), hint = 0;
 
     c->cells = calloc(n + m + 1, sizeof(*c->cells));
     if (!c->cells)
@@ -109,7 +119,8 @@ static bool same_finding(const json_t *x, const json_t *y)
 static int only_in(const json_t *these, const json_t *others,
                    const json_t ***list, size_t *n)
 {
-    size_t size = json_array_size(these);
+    size_t size = at_most(json_array_size(these), MAX_FINDINGS);
+    size_t n_others = at_most(json_array_size(others), MAX_FINDINGS);
 
     *list = calloc(size + 1, sizeof(**list));
     if (!*list)
@@ -118,7 +129,7 @@ static int only_in(const json_t *these, const json_t *others,
         const json_t *finding = json_array_get(these, i);
         bool found = false;
 
-        for (size_t k = 0; k < json_array_size(others) && !found; k++)
+        for (size_t k = 0; k < n_others && !found; k++)
             found = same_finding(finding, json_array_get(others, k));
         if (!found)
             (*list)[(*n)++] = finding;

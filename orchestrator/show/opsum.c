@@ -94,6 +94,8 @@ static int take_op(struct reading *r, const struct jpr_op *op)
         r->sum->left_out++;
         return 0;
     }
+    if (r->filter->func && strcmp(file->func->name, r->filter->func))
+        return 0;
     row = find_row(r, comm, op->bytes, &failed);
     if (failed)
         return -1;

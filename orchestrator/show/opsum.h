@@ -16,6 +16,7 @@ struct opsum_filter {
                          largest communicator; -1: all */
     const char *node; /* host name, or folder of raw/; NULL: all */
     const char *comm; /* id as reports show it, or name; NULL: all */
+    const char *func; /* "AllReduce"; NULL: all */
 };
 
 struct opsum_row {

@@ -1,7 +1,7 @@
 /* fuzz_step.c - any bytes as a file that a node or a report left in a step.
  *
- * The first byte chooses: n node.json, t tasks.jsonl, m manifest, s summary.json,
- * l task lines; the rest is the file. */
+ * The first byte chooses: n node.json, t tasks.jsonl, m manifest, s
+ * summary.json, l task lines; the rest is the file. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,9 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/tasklines.h"
+#include "orchestrator/report/compare.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,11 +58,29 @@ static void read_nodes(void)
     nodes_destroy(nodes);
 }
 
+/* With itself nothing is new. */
+static void compare_summary(FILE *null)
+{
+    static const char *const names[2] = {"a", "b"};
+    json_t *root = summary_file_read(folder, NULL);
+    struct jp_compare compare;
+
+    if (!root)
+        return;
+    assert(compare_init(&compare, root, root, 0.1) == 0);
+    assert(!compare.n_fresh && !compare.n_gone);
+    compare_print(&compare, names, null, NULL);
+    compare_print_json(&compare, names, null, NULL);
+    compare_fini(&compare);
+    json_decref(root);
+}
+
 static void read_summary(void)
 {
     FILE *null = fopen("/dev/null", "w");
 
     assert(null);
+    compare_summary(null);
     report_print_line(folder, JP_SUMMARY_CARD, null, NULL);
     report_print_line(folder, JP_SUMMARY_LINE, null, NULL);
     fclose(null);
@@ -101,7 +121,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (kind == 4) {
         read_task_lines(data + 1, size - 1, path);
-    } else if (fileio_write(path, (const char *) data + 1, size - 1, NULL) == 0) {
+    } else if (fileio_write(path, (const char *) data + 1, size - 1, NULL) ==
+               0) {
         if (kind == 3)
             read_summary();
         else
