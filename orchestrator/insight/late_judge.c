@@ -1,9 +1,17 @@
 /* late_judge.c - decide who is late, and excuse who waited for another. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/insight/late_parts.h"
 #include "orchestrator/insight/stats.h"
+
+/* Highest bit of how many operations it has: those of one shape and purpose
+ * have about as many. */
+static int magnitude(const struct jp_comm *comm)
+{
+    return 63 - __builtin_clzll(comm->ops | 1);
+}
 
 static int by_shape(const void *a, const void *b, void *arg)
 {
@@ -13,7 +21,11 @@ static int by_shape(const void *a, const void *b, void *arg)
 
     if (x->n_ranks != y->n_ranks)
         return x->n_ranks < y->n_ranks ? -1 : 1;
-    return x->nnodes < y->nnodes ? -1 : x->nnodes > y->nnodes;
+    if (x->nnodes != y->nnodes)
+        return x->nnodes < y->nnodes ? -1 : 1;
+    if (magnitude(x) != magnitude(y))
+        return magnitude(x) < magnitude(y) ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
 /* Numbers communicators of one shape alike. */

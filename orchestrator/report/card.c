@@ -36,7 +36,8 @@ const char *card_colour_end(bool colour)
     return colour ? "\033[0m" : "";
 }
 
-static void put_verdict(const json_t *root, bool colour, FILE *out)
+static void put_verdict(const json_t *root, bool colour, unsigned columns,
+                        FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
     const char *word = summary_file_text(verdict, "word");
@@ -46,7 +47,7 @@ static void put_verdict(const json_t *root, bool colour, FILE *out)
                sizeof(text));
     fprintf(out, "jobprof: %s%s%s ", card_colour(word, colour), word,
             card_colour_end(colour));
-    text_out_wrap(out, (unsigned) strlen(word) + 10, 9, text);
+    text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 10, 9, text);
 }
 
 /* "24/32" into buf; "-" for what is unknown. */
@@ -79,24 +80,27 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
     return buf;
 }
 
-static void put_data(const json_t *root, FILE *out)
+static void put_data(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *quality = json_object_get(root, "quality");
     const char *kind = summary_file_text(quality, "expected_kind");
     double coverage = summary_file_real(quality, "coverage");
     char ranks[64], nodes[64], share[JP_FIGURE_LEN], whole[80];
     uint64_t n;
+    bool known;
 
     if (!summary_file_count(quality, "records", &n))
         return;
-    text_out_line(
-        out, "  data     %s record%s, %s %s%s%.20s%s   ranks %s   nodes %s",
+    of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
+    known = strcmp(nodes, "-/-") != 0; /* a folder of logs has none */
+    text_out_fit(
+        out, columns, "  data     %s record%s, %s %s%s%.20s%s   ranks %s%s%s",
         FIG_COUNT(n), sentence_s(n),
         isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
         share_of(quality, whole, sizeof(whole)), *kind ? " (" : "", kind,
         *kind ? ")" : "",
         of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
-        of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes)));
+        known ? "   nodes " : "", known ? nodes : "");
 }
 
 static double cell_time(const json_t *cell)
@@ -130,7 +134,18 @@ static size_t pick_cells(const json_t *root, const json_t **picked)
     return n;
 }
 
-static void put_cell(const json_t *cell, FILE *out)
+/* Columns of bandwidth's extremes need a wide terminal. */
+static void put_row(FILE *out, unsigned columns, const char *const texts[9])
+{
+    bool wide = columns >= JP_CARD_MAX_COLUMNS;
+
+    text_out_fit(out, columns, "  %-11.11s %-15s %9s %9s %8s %*s %*s %9s %9s",
+                 texts[0], texts[1], texts[2], texts[3], texts[4], wide ? 8 : 0,
+                 wide ? texts[5] : "", wide ? 8 : 0, wide ? texts[6] : "",
+                 texts[7], texts[8]);
+}
+
+static void put_cell(const json_t *cell, unsigned columns, FILE *out)
 {
     const json_t *busbw = json_object_get(cell, "busbw_gbs");
     const json_t *exec = json_object_get(cell, "exec_us");
@@ -139,36 +154,38 @@ static void put_cell(const json_t *cell, FILE *out)
 
     summary_file_count(cell, "msg_size_bytes", &bytes);
     summary_file_count(cell, "ops", &ops);
-    text_out_line(out, "  %-11.11s %-15s %9s %9s %8s %8s %8s %9s %9s",
-                  summary_file_text(cell, "comm_type"),
-                  clean_text(summary_file_text(cell, "coll"), JP_CLEAN_ASCII,
-                             coll, sizeof(coll)),
-                  FIG_BYTES(bytes), FIG_COUNT(ops),
-                  FIG_GBS(summary_file_real(busbw, "p50")),
-                  FIG_GBS(summary_file_real(busbw, "min")),
-                  FIG_GBS(summary_file_real(busbw, "max")),
-                  FIG_US(summary_file_real(exec, "p50")),
-                  FIG_US(summary_file_real(exec, "p99")));
+    put_row(out, columns,
+            (const char *[]){summary_file_text(cell, "comm_type"),
+                             clean_text(summary_file_text(cell, "coll"),
+                                        JP_CLEAN_ASCII, coll, sizeof(coll)),
+                             FIG_BYTES(bytes), FIG_COUNT(ops),
+                             FIG_GBS(summary_file_real(busbw, "p50")),
+                             FIG_GBS(summary_file_real(busbw, "min")),
+                             FIG_GBS(summary_file_real(busbw, "max")),
+                             FIG_US(summary_file_real(exec, "p50")),
+                             FIG_US(summary_file_real(exec, "p99"))});
 }
 
-static void put_cells(const json_t *root, FILE *out)
+static void put_cells(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *picked[CELLS_SHOWN + 1];
-    size_t n = pick_cells(root, picked);
+    size_t n = pick_cells(root, picked), most = CELLS_SHOWN;
 
-    if (json_array_size(json_object_get(root, "findings")) && n == CELLS_SHOWN)
-        n--;
+    /* the verdict takes a line more where lines are short */
+    most -= json_array_size(json_object_get(root, "findings")) > 0;
+    most -= columns < JP_CARD_MAX_COLUMNS;
+    n = n < most ? n : most;
     if (!n)
         return;
-    text_out_line(out, "  %-11s %-15s %9s %9s %8s %8s %8s %9s %9s", "type",
-                  "function", "size", "ops", "GB/s p50", "least", "most",
-                  "time p50", "p99");
+    put_row(out, columns,
+            (const char *[]){"type", "function", "size", "ops", "GB/s p50",
+                             "least", "most", "time p50", "p99"});
     for (size_t i = 0; i < n; i++)
-        put_cell(picked[i], out);
+        put_cell(picked[i], columns, out);
 }
 
 /* What the verdict does not say, and what to do about the first. */
-static void put_findings(const json_t *root, FILE *out)
+static void put_findings(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *findings = json_object_get(root, "findings");
     const json_t *first = json_array_get(findings, 0);
@@ -178,16 +195,16 @@ static void put_findings(const json_t *root, FILE *out)
          i++) {
         clean_text(summary_file_text(json_array_get(findings, i), "text"),
                    JP_CLEAN_ASCII, text, sizeof(text));
-        text_out_line(out, "  also     %s", text);
+        text_out_fit(out, columns, "  also     %s", text);
     }
     clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
                sizeof(text));
     if (*text)
-        text_out_line(out, "  next     %s", text);
+        text_out_fit(out, columns, "  next     %s", text);
 }
 
 /* One line on Copper's profiles. */
-static void put_copper(const json_t *root, FILE *out)
+static void put_copper(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *copper = json_object_get(root, "copper");
     const json_t *totals = json_object_get(copper, "totals");
@@ -199,25 +216,29 @@ static void put_copper(const json_t *root, FILE *out)
     summary_file_count(totals, "total_cache_hits", &hits);
     summary_file_count(totals, "metadata_enoent_ttl_serves", &saved);
     summary_file_count(totals, "latency_without_init_us", &us);
-    text_out_line(out,
-                  "  copper   ranks %s, %s operations, %s hits, %s ENOENT "
-                  "lookups saved, %s",
-                  of(json_object_get(copper, "coverage"), "counted", "ranks",
-                     ranks, sizeof(ranks)),
-                  FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
-                  FIG_US((double) us));
+    text_out_fit(out, columns,
+                 "  copper   ranks %s, %s operations, %s hits, %s ENOENT "
+                 "lookups saved, %s",
+                 of(json_object_get(copper, "coverage"), "counted", "ranks",
+                    ranks, sizeof(ranks)),
+                 FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
+                 FIG_US((double) us));
 }
 
 void card_print(const json_t *root, const char *step_dir, bool colour,
-                FILE *out)
+                unsigned columns, FILE *out)
 {
     char dir[JP_CLEAN_MAX];
 
-    put_verdict(root, colour, out);
-    put_data(root, out);
-    put_findings(root, out);
-    put_cells(root, out);
-    put_copper(root, out);
+    if (columns < JP_CARD_MIN_COLUMNS)
+        columns = JP_CARD_MIN_COLUMNS;
+    if (columns > JP_CARD_MAX_COLUMNS)
+        columns = JP_CARD_MAX_COLUMNS;
+    put_verdict(root, colour, columns, out);
+    put_data(root, columns, out);
+    put_findings(root, columns, out);
+    put_cells(root, columns, out);
+    put_copper(root, columns, out);
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,
                sizeof(dir));

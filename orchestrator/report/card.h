@@ -1,4 +1,4 @@
-/* card.h - a summary in at most 12 lines of 100 columns. */
+/* card.h - a summary in at most 12 lines of 80 to 100 columns. */
 #ifndef JP_REPORT_CARD_H
 #define JP_REPORT_CARD_H
 
@@ -7,10 +7,14 @@
 
 #include <jansson.h>
 
+#define JP_CARD_MIN_COLUMNS 80
+#define JP_CARD_MAX_COLUMNS 100
+
 /* Prints a checked summary (summary_file_read). Only the path of the report may
- * make a line longer. colour: the verdict's word is coloured. */
+ * make a line longer than columns, which are brought between these limits.
+ * colour: the verdict's word is coloured. */
 void card_print(const json_t *root, const char *step_dir, bool colour,
-                FILE *out);
+                unsigned columns, FILE *out);
 
 /* Sequences around a verdict's word; "" where colour is false. */
 const char *card_colour(const char *word, bool colour);

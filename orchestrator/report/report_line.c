@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "orchestrator/report/card.h"
@@ -25,6 +26,17 @@ static bool wants_colour(FILE *out)
 
     return is_terminal(out) && !(no_color && *no_color) && term && *term &&
            strcmp(term, "dumb");
+}
+
+/* Of the terminal; of anything else as many as a card may have. */
+static unsigned columns_of(FILE *out)
+{
+    int fd = fileno(out);
+    struct winsize size;
+
+    return fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col
+               ? size.ws_col
+               : JP_CARD_MAX_COLUMNS;
 }
 
 static void print_line(const json_t *root, const char *step_dir, FILE *out)
@@ -55,7 +67,7 @@ int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
         return -1;
     errno = 0;
     if (how == JP_SUMMARY_CARD || (how == JP_SUMMARY_AUTO && is_terminal(out)))
-        card_print(root, step_dir, wants_colour(out), out);
+        card_print(root, step_dir, wants_colour(out), columns_of(out), out);
     else
         print_line(root, step_dir, out);
     json_decref(root);

@@ -10,8 +10,16 @@
 void text_out_line(FILE *out, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same in fewer columns, at most JP_TEXT_COLUMNS. */
+void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Text broken at blanks; lines after the first start with indent blanks. The
  * first one continues a line of column `at`. */
 void text_out_wrap(FILE *out, unsigned at, unsigned indent, const char *text);
+
+/* The same in fewer columns; at and indent are below columns. */
+void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
+                       unsigned indent, const char *text);
 
 #endif

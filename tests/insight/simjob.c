@@ -203,8 +203,10 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
         if (clock[r] > all)
             all = clock[r];
     }
+    /* a late node is told by its like, ranks of the same stage elsewhere */
     if (c->n_nodes > 1 &&
-        (bytes > SHOWN_BYTES || j->truth->fault == SIMJOB_LATE_NODE))
+        (j->truth->fault == SIMJOB_LATE_NODE ? kind != WORLD
+                                             : bytes > SHOWN_BYTES))
         j->truth->shown |= touches(j, c, j->truth->node);
     end = all + net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
                        c->n / c->n_nodes,

@@ -78,7 +78,8 @@ struct simjob_shape simjob_random_shape(uint64_t seed)
     s.gaussian = random_below(&r, 2);
     s.uneven = random_below(&r, 4) == 0;
     s.skewed = s.pp > 1 && random_below(&r, 4) == 0;
-    s.experts = !s.sharded && s.dp >= 4 && random_below(&r, 6) == 0;
+    /* groups that are all of dp leave no collective to be late in */
+    s.experts = !s.sharded && s.dp > EXPERTS && random_below(&r, 6) == 0;
     s.grads = random_below(&r, 4);
     s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 4);
     s.tp_bytes = MIB << random_below(&r, 5);
