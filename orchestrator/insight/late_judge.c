@@ -97,7 +97,7 @@ static bool is_later(const struct jp_lateness *x)
 /* Ranks of one node in communicators of a class that span nodes. */
 struct node {
     size_t n, later;
-    double sum, squares, peers;
+    double sum, squares, peers, errors;
 };
 
 static bool spans_nodes(const struct late *l, size_t rank, size_t class)
@@ -124,6 +124,7 @@ static bool is_node_late(const struct node *node, const struct spread *spread)
         return false;
     error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
     return mean > late_limit(JP_LIMIT_LATE_SHARE) * node->peers / n &&
+           mean > late_limit(JP_LIMIT_LATE_ERRORS) * node->errors / n &&
            mean > late_limit(JP_LIMIT_LATE_NODE) * spread->us &&
            mean > NODE_ERRORS * (1 + 4 / (n - 1)) * error;
 }
@@ -144,6 +145,7 @@ static int judge_nodes(struct late *l, size_t class,
         node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
                        l->out[i].arrival_us > l->out[i].excess_us / 4;
         node->peers += l->out[i].peers_us;
+        node->errors += l->out[i].error_us; /* mates share theirs */
         node->sum += l->out[i].excess_us;
         node->squares += l->out[i].excess_us * l->out[i].excess_us;
     }
