@@ -16,6 +16,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/copper_verdict.h"
+#include "orchestrator/insight/topo_verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -294,6 +295,7 @@ static int make(struct report_session *session, struct material *m)
                              m->nodes, m->result);
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->insight, m->analysed, &verdict);
+    topo_verdict_add(m->labels, &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);

@@ -13,6 +13,7 @@
 #define CELLS_SHOWN 4 /* one less beside findings */
 #define FINDINGS_SHOWN 3
 #define NEXT_BYTES 200
+#define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
 #define VERDICT_BYTES 270 /* three lines */
 
 const char *card_colour(const char *word, bool colour)
@@ -184,6 +185,17 @@ static void put_cells(const json_t *root, unsigned columns, FILE *out)
         put_cell(picked[i], columns, out);
 }
 
+/* Does the verdict's sentence, which may be cut, hold this text? */
+static bool is_said(const json_t *root, const char *text)
+{
+    const char *verdict =
+        summary_file_text(json_object_get(root, "verdict"), "text");
+    char begin[SAID_BYTES];
+
+    snprintf(begin, sizeof(begin), "%s", text);
+    return strstr(verdict, begin);
+}
+
 /* What the verdict does not say, and what to do about the first. */
 static void put_findings(const json_t *root, unsigned columns, FILE *out)
 {
@@ -191,11 +203,16 @@ static void put_findings(const json_t *root, unsigned columns, FILE *out)
     const json_t *first = json_array_get(findings, 0);
     char text[NEXT_BYTES];
 
-    for (size_t i = 1; i < json_array_size(findings) && i < FINDINGS_SHOWN;
-         i++) {
-        clean_text(summary_file_text(json_array_get(findings, i), "text"),
-                   JP_CLEAN_ASCII, text, sizeof(text));
+    for (size_t i = 0, n = 1;
+         i < json_array_size(findings) && n < FINDINGS_SHOWN; i++) {
+        const char *found =
+            summary_file_text(json_array_get(findings, i), "text");
+
+        if (is_said(root, found))
+            continue;
+        clean_text(found, JP_CLEAN_ASCII, text, sizeof(text));
         text_out_fit(out, columns, "  also     %s", text);
+        n++;
     }
     clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
                sizeof(text));

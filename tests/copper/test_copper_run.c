@@ -225,7 +225,7 @@ static void test_card(void **state)
     root = summary_file_read(out, &err);
     assert_non_null(root);
     f = open_memstream(&text, &len);
-    card_print(root, out, false, f);
+    card_print(root, out, false, 100, f);
     fclose(f);
     assert_non_null(strstr(text, "  copper   ranks 1/1, 9 operations, 4 hits, "
                                  "3 ENOENT lookups saved, 500 ms\n"));

@@ -84,6 +84,7 @@ int main(int argc, char **argv)
     struct timing t = {.report = &report};
     struct jp_error err = {"usage: time_report THREADS DIR INPUT..."};
     struct jp_result *result = NULL;
+    struct jp_insight *insight = NULL;
     double start = now_ms();
     uint64_t threads;
     int rc = -1;
@@ -101,12 +102,15 @@ int main(int argc, char **argv)
     printf("%-16s %9.1f ms, %" PRIu64 " records, %zu operations\n", "join",
            t.join_ms, result->quality.records, result->n_ops);
     start = now_ms();
-    verdict_decide(NULL, NULL, result, true, &verdict);
+    insight = insight_run(NULL, NULL, result);
+    verdict_decide(NULL, NULL, result, insight, true, &verdict);
+    report.insight = insight;
     print(&t, "insight", now_ms() - start);
     rc = time_all(&t, &err);
 out:
     if (rc < 0)
         fprintf(stderr, "%s\n", err.text);
+    insight_destroy(insight);
     result_destroy(result);
     return rc < 0;
 }
