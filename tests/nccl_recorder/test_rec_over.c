@@ -26,6 +26,7 @@ static void to_oneself(struct rec_scene *s)
         if (i % 50 == 0)
             usleep(2000);
     }
+    usleep(500000); /* the writer may lag on a busy machine */
     _exit(0); /* nothing is left for finalize to end */
 }
 

@@ -118,7 +118,8 @@ static void test_card(void **state)
 static void test_card_findings(void **state)
 {
     static const char summary[] =
-        "{\"schema_version\":1,\"verdict\":{\"word\":\"SLOW\",\"text\":\"t\"},"
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"SLOW\","
+        "\"text\":\"one; and more\"},"
         "\"quality\":{\"records\":100,\"expected\":100,\"coverage\":1.0,"
         "\"expected_kind\":\"bound\",\"unseen_records\":50},"
         "\"findings\":[{\"text\":\"one\",\"next\":\"look there\"},"
@@ -129,7 +130,7 @@ static void test_card_findings(void **state)
     (void) state;
     put_summary(summary);
     assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
-    assert_non_null(strstr(text, "jobprof: SLOW t\n"));
+    assert_non_null(strstr(text, "jobprof: SLOW one; and more\n"));
     assert_non_null(strstr(text, "  also     two\n  also     three\n"
                                  "  next     look there\n"));
     assert_null(strstr(text, "four"));

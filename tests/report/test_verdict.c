@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "tests/report/fixture.h"
 
 /* --- what is done to a good report --- */
@@ -53,6 +54,7 @@ static void no_library(struct fixture *f)
 
 static void empty_files(struct fixture *f)
 {
+    ops_destroy(f->result.ops);
     memset(&f->result, 0, sizeof(f->result));
     f->result.quality.files = 8;
 }
