@@ -4,6 +4,10 @@
 #include "orchestrator/report/quality.h"
 
 const struct jp_html_section html_sections[] = {
+    {"findings", "Findings",
+     "Worst first. What nodes' topologies and Copper's profiles tell stands in "
+     "their own sections.",
+     JP_HTML_WIDE, html_findings_present, html_findings_put},
     {"quality", "Data quality", NULL, JP_HTML_HALF, report_has_nccl,
      html_quality_put},
     {"job", "Job", NULL, JP_HTML_HALF, NULL, html_job_put},

@@ -40,6 +40,9 @@ html_present html_comms_present, html_cells_present, html_ranks_present,
 html_put html_comms_put, html_cells_put, html_ranks_put, html_p2p_put,
     html_p2p_nodes_put;
 
+html_present html_findings_present; /* in html_findings.c */
+html_put html_findings_put;
+
 html_present html_topology_present; /* in topology.c */
 html_put html_topology_put;
 
