@@ -184,7 +184,9 @@ same_without_partials() {
 import json, sys
 docs = [json.load(open(path)) for path in sys.argv[1:]]
 for d in docs: # when and how it was made
-    del d["written_us"], d["analysis_us"], d["generator"], d["quality"]["partial_nodes"]
+    for key in "written_us", "analysis_us", "insight_us", "generator":
+        del d[key]
+    del d["quality"]["partial_nodes"]
 for key in docs[0].keys() | docs[1].keys():
     if docs[0].get(key) != docs[1].get(key):
         sys.exit(f"{key}: {docs[0].get(key)} is not {docs[1].get(key)}")
