@@ -85,6 +85,8 @@ static size_t find_short(const struct jp_result *r, const size_t *likes,
     return likes[least];
 }
 
+/* Short by a whole number of operations a step it has less to do, as the stage
+ * of a pipeline with fewer layers; nobody stalled then. */
 static int add_short(const struct jp_result *r, const struct jp_people *p,
                      const size_t *likes, size_t n,
                      struct jp_findings *findings)
@@ -103,7 +105,8 @@ static int add_short(const struct jp_result *r, const struct jp_people *p,
     comm = &r->comms[c];
     steps = steps_of(r, p, c, least);
     if ((double) steps < least || steps == comm->ops ||
-        others - comm->ops > others / steps + 1)
+        others - comm->ops > others / steps + 1 ||
+        (others - comm->ops) % steps == 0)
         return 0;
     f = findings_add(findings, JP_FINDING_HANG);
     if (!f)

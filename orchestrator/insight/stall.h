@@ -3,8 +3,8 @@
  * What the recorder saw in flight comes with the result. NCCL Inspector tells
  * ended operations only: there, a communicator that stopped short of all its
  * likes, which agree with each other, by no more than what they do in a step,
- * was first to stall - unless the step is known to have ended well. What never
- * entered it cannot be told.
+ * was first to stall - unless the step is known to have ended well, or it did
+ * fewer operations in every step. What never entered it cannot be told.
  */
 #ifndef JP_INSIGHT_STALL_H
 #define JP_INSIGHT_STALL_H
