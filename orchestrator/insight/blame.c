@@ -57,6 +57,14 @@ static void collect(struct blame *b)
     }
 }
 
+/* Did others wait for it long enough to matter? Who is late, but never last,
+ * kept nobody waiting. */
+static bool matters(const struct blame *b, const struct suspect *s)
+{
+    return s->cost_us > limits_table[JP_LIMIT_LATE_SHARE].value *
+                            b->lateness[s->rank].peers_us;
+}
+
 #define SAME_EXCESS 0.7 /* of another's, to be explained by it */
 
 /* Without a record of Send and Recv the waits of a pipeline do not show: the
@@ -230,7 +238,8 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
     for (size_t i = 0; i < b->n; i++) {
         size_t host = b->p->processes[b->suspects[i].process].host_at;
 
-        if (!is_node(late[host], all[host]) && add_rank(b, &b->suspects[i]) < 0)
+        if (!is_node(late[host], all[host]) && matters(b, &b->suspects[i]) &&
+            add_rank(b, &b->suspects[i]) < 0)
             return -1;
     }
     return 0;

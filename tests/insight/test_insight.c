@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/stall.h"
 #include "orchestrator/insight/stats.h"
 
 #define RANKS 16
@@ -86,6 +87,7 @@ static int set_up(void **state)
                                       .timed_ops = OPS,
                                       .exec_us = OPS * 200,
                                       .wait_us = OPS * 100,
+                                      .caused_us = OPS * 100,
                                       .slice_us = m.slices + r * JP_SLICES};
         for (unsigned s = 0; s < JP_SLICES; s++)
             m.slices[r * JP_SLICES + s] = (float) (2000 + (r * 5 + s * 3) % 11);
@@ -203,11 +205,16 @@ static void by_little(void)
     delay(5, -490); /* 10 us of 2,000 a part */
 }
 
+static void never_last(void)
+{
+    m.ranks[5].caused_us = 0;
+}
+
 static void test_gates(void **state)
 {
     static void (*const changes[])(void) = {
         no_slices,     one_pid,   a_rank_missing, records_lost,
-        unknown_parts, once_only, by_little};
+        unknown_parts, once_only, by_little,      never_last};
     enum jp_finding_kind kind;
     struct jp_finding f;
 
@@ -252,6 +259,61 @@ static void test_late(void **state)
     delay(1, 450);
     assert_int_equal(find(&kind, &f), 2);
     assert_int_equal(kind, JP_FINDING_LATE_NODE); /* imbalance comes last */
+}
+
+/* --- a communicator that stopped short ------------------------------------ */
+
+#define STAGES 4
+#define STEPS 12
+
+/* Pairs of tensor-parallel ranks, one a stage; the last one ended `last`
+ * operations and the others 960, in STEPS steps. */
+static size_t find_stall(uint64_t last)
+{
+    static char tp[] = "tp", world[] = "world", host[] = "n0", *hosts = host;
+    struct jp_comm comms[STAGES + 1];
+    struct jp_rank ranks[4 * STAGES];
+    struct jp_result r = {.comms = comms,
+                          .n_comms = STAGES + 1,
+                          .ranks = ranks,
+                          .n_ranks = 4 * STAGES};
+    struct jp_findings list = {0};
+    struct jp_people people;
+    size_t n;
+
+    for (unsigned c = 0; c <= STAGES; c++) {
+        bool all = c == STAGES;
+        uint64_t ops = all ? STEPS : c + 1 < STAGES ? 960 : last;
+
+        comms[c] = (struct jp_comm){.id = "0x1",
+                                    .name = all ? world : tp,
+                                    .n_ranks = all ? 2 * STAGES : 2,
+                                    .nnodes = 1,
+                                    .hosts = &hosts,
+                                    .n_hosts = 1,
+                                    .ops = ops,
+                                    .ops_complete = ops};
+        for (unsigned k = 0; k < comms[c].n_ranks; k++)
+            ranks[2 * c + k] = (struct jp_rank){
+                .comm = c, .rank = k, .host = host, .pid = all ? k : 2 * c + k};
+    }
+    assert_int_equal(people_init(&people, &r, NULL), 0);
+    assert_int_equal(stall_findings(&r, &people, NULL, true, &list), 0);
+    n = list.n;
+    findings_fini(&list);
+    people_fini(&people);
+    return n;
+}
+
+static void test_stall(void **state)
+{
+    (void) state;
+    assert_int_equal(find_stall(959), 1);
+    assert_int_equal(find_stall(927), 1);
+    assert_int_equal(find_stall(960), 0);
+    assert_int_equal(find_stall(960 - STEPS), 0); /* one fewer in each step */
+    assert_int_equal(find_stall(960 - 4 * STEPS), 0); /* a layer fewer */
+    assert_int_equal(find_stall(800), 0);
 }
 
 static double step(unsigned i)
@@ -318,6 +380,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
+        cmocka_unit_test(test_stall),
         cmocka_unit_test(test_stats),
     };
 
