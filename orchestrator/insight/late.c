@@ -121,6 +121,19 @@ static void sum_up(struct jp_lateness *out, double *excess, double *arrival,
     out->peers_us = peers_us;
 }
 
+/* The most that each member waited unseen, less the least that any of them did.
+ */
+static void hide(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+    double least = INFINITY;
+
+    for (size_t i = from; i < to; i++)
+        least = fmin(least, l->least[l->p->of_rank[i]]);
+    for (size_t i = from; i < to; i++)
+        l->out[i].hidden_us = l->most[l->p->of_rank[i]] - least;
+}
+
 static int measure(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -139,6 +152,7 @@ static int measure(struct late *l, size_t c)
     for (size_t i = 0; i < n && kept >= MIN_SLICES; i++)
         sum_up(&l->out[from + i], excess + i * JP_SLICES,
                arrival + i * JP_SLICES, which, kept, usual);
+    hide(l, c);
     free(excess);
     free(arrival);
     return 0;
@@ -160,9 +174,12 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
     if (!is_possible(r, p))
         return 0;
     l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
+    l.least = calloc(p->n_processes + 1, sizeof(*l.least));
+    l.most = calloc(p->n_processes + 1, sizeof(*l.most));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    if (!l.total || !l.scratch || !l.class_of || late_add_up(&l) < 0)
+    if (!l.total || !l.least || !l.most || !l.scratch || !l.class_of ||
+        late_add_up(&l) < 0 || late_add_hidden(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++)
         if (is_usable(&l, c) && measure(&l, c) < 0)
@@ -170,6 +187,8 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
     rc = late_decide(&l);
 out:
     free(l.total);
+    free(l.least);
+    free(l.most);
     free(l.scratch);
     free(l.class_of);
     return rc;

@@ -16,7 +16,9 @@
  *  - over `late_errors` of its errors,
  *  - over `late_spread` times the spread that ranks of communicators of the
  *    shape have anyway (more where these are few: the spread itself is doubtful
- *    then), and
+ *    then),
+ *  - over what it may have waited in a Broadcast, Reduce or AlltoAll, of which
+ *    the times of single ranks are not kept, and
  *  - it is part of how much later it arrives there (`late_own`).
  * The ranks of a node are late together where all of them are later than their
  * peers, by far more than they differ among themselves, and by `late_node`
@@ -39,8 +41,9 @@ struct jp_lateness {
     bool late;        /* by its own doing, as above */
     double excess_us; /* its own, against the median of its peers */
     double error_us;
-    double arrival_us;         /* how much later than them it arrived here */
-    double peers_us;           /* their time in communication */
+    double hidden_us;  /* what it may have waited, unseen, more than they */
+    double arrival_us; /* how much later than them it arrived here */
+    double peers_us;   /* their time in communication */
     float parts_us[JP_SLICES]; /* arrival_us, of each part of the run; NAN:
                                   not known */
 };

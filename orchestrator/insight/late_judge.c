@@ -87,7 +87,7 @@ static struct spread class_spread(struct late *l, size_t class)
 /* Later than its peers, by its own doing, and by an amount that matters. */
 static bool is_later(const struct jp_lateness *x)
 {
-    return x->judged &&
+    return x->judged && x->excess_us > x->hidden_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_SHARE) * x->peers_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_OWN) * x->arrival_us &&
@@ -143,6 +143,7 @@ static int judge_nodes(struct late *l, size_t class,
             continue;
         node->n++;
         node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
+                       l->out[i].excess_us > l->out[i].hidden_us &&
                        l->out[i].arrival_us > l->out[i].excess_us / 4;
         node->peers += l->out[i].peers_us;
         node->errors += l->out[i].error_us; /* mates share theirs */

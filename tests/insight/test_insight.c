@@ -261,6 +261,48 @@ static void test_late(void **state)
     assert_int_equal(kind, JP_FINDING_LATE_NODE); /* imbalance comes last */
 }
 
+/* Adds AlltoAll of 100 us to 100 + spread us. */
+static void add_hidden(uint64_t spread)
+{
+    static char alltoall[] = "AlltoAll", *names[] = {NULL, alltoall};
+
+    names[0] = m.coll;
+    make_ops(even);
+    for (unsigned i = 0; i < OPS; i++) {
+        const struct jp_op op = {.coll = 1,
+                                 .sn = i,
+                                 .bytes = 1 << 20,
+                                 .n = RANKS,
+                                 .n_exec = RANKS,
+                                 .exec_min_us = 100,
+                                 .exec_second_us = 100,
+                                 .exec_max_us = 100 + (i ? spread : 1000000),
+                                 .exec_sum_us = UINT64_C(100) * RANKS};
+
+        assert_int_equal(ops_add(m.result.ops, &op), 0);
+    }
+    assert_int_equal(ops_end(m.result.ops), 0);
+    m.result.n_ops = 2 * OPS;
+    m.result.coll_names = names;
+    m.result.n_coll_names = 2;
+}
+
+/* It may be a wait in an AlltoAll that makes it late. */
+static void test_hidden(void **state)
+{
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+
+    (void) state;
+    delay(4, 500); /* 10 ms of the run */
+    delay(5, 500);
+    add_hidden(40);
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_LATE_NODE);
+    add_hidden(60);
+    assert_int_equal(find(&kind, &f), 0);
+}
+
 /* --- a communicator that stopped short ------------------------------------ */
 
 #define STAGES 4
@@ -380,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hidden, set_up, tear_down),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_stats),
     };
