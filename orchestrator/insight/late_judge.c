@@ -234,12 +234,30 @@ static int excuse_victims(struct late *l)
     return rc;
 }
 
+/* Programs may name each of 100,000 communicators otherwise: most classes have
+ * nothing to judge then. */
+static bool *find_judged(const struct late *l)
+{
+    bool *judged = calloc(l->classes + 1, sizeof(*judged));
+
+    for (size_t i = 0; judged && i < l->r->n_ranks; i++)
+        judged[l->class_of[l->r->ranks[i].comm]] |= l->out[i].judged;
+    return judged;
+}
+
 int late_decide(struct late *l)
 {
+    bool *judged;
+    int rc = 0;
+
     if (classify(l) < 0)
         return -1;
-    for (size_t k = 0; k < l->classes; k++)
-        if (judge_class(l, k) < 0)
-            return -1;
-    return excuse_victims(l);
+    judged = find_judged(l);
+    if (!judged)
+        return -1;
+    for (size_t k = 0; rc == 0 && k < l->classes; k++)
+        if (judged[k])
+            rc = judge_class(l, k);
+    free(judged);
+    return rc < 0 ? -1 : excuse_victims(l);
 }
