@@ -66,7 +66,10 @@ static int by_type_and_id(const void *a, const void *b)
         order = strcmp(x->name ? x->name : "", y->name ? y->name : "");
     if (!order)
         order = compare(x->n_ranks, y->n_ranks);
-    return order ? order : compare(x->nnodes, y->nnodes);
+    if (!order)
+        order = compare(x->nnodes, y->nnodes);
+    /* one id with a shape told, and another time guessed as the same */
+    return order ? order : compare(x->guessed, y->guessed);
 }
 
 /* Those that no rank has a record of, only counters, come last and are no part
