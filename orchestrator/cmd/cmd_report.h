@@ -103,8 +103,9 @@ void report_settle_promote(struct report_session *session);
 /* Removes a hidden step without records, and releases the claim. */
 int report_settle_remove(struct report_session *session, struct jp_error *err);
 
-/* After summary.json: the job's index, then the protocol's files (but for a
- * user's report of a step that is still running). */
+/* After summary.json: the job's index, then the protocol's files and what a
+ * killed finish left in nodes/ (but for a user's report of a step that is still
+ * running). */
 void report_settle_finish(struct report_session *session);
 
 /* Removes temporary files of reporters that were killed. */

@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
@@ -13,6 +15,9 @@
 #include "orchestrator/collect/rival.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/report.h"
+
+/* No finish is older: the module kills it after 6 s. */
+enum { FINISH_LIFE_S = 8 };
 
 /* Moves one node's topology to the visible job; one that is there stays. */
 static void move_topology(const char *from, const char *to, const char *node)
@@ -160,18 +165,6 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     return rc;
 }
 
-void report_settle_finish(struct report_session *session)
-{
-    char *job = stepdir_job_dir(session->dir);
-    struct jp_error err;
-
-    if (job && report_index(job, &err) < 0)
-        stepdir_log(session->dir, "no index: %s", err.text);
-    free(job);
-    if (is_final(session))
-        lastout_clear(session->dir);
-}
-
 /* "x.tmp.123.4.host", as common/fileio.c names them. */
 static bool is_temp(const char *name)
 {
@@ -181,7 +174,16 @@ static bool is_temp(const char *name)
     return digits > 0 && mark[5 + digits] == '.';
 }
 
-static void sweep_folder(const char *dir, const char *name)
+static bool is_older(int folder, const char *name, int64_t than)
+{
+    struct stat st;
+
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_mtime < than;
+}
+
+/* Removes the temporary files of a folder that were last written before. */
+static void sweep_folder(const char *dir, const char *name, int64_t before)
 {
     char *path = fileio_path("%s/%s", dir, name);
     DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
@@ -189,7 +191,8 @@ static void sweep_folder(const char *dir, const char *name)
 
     free(path);
     while (folder && (entry = readdir(folder)))
-        if (is_temp(entry->d_name))
+        if (is_temp(entry->d_name) &&
+            is_older(dirfd(folder), entry->d_name, before))
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder)
         closedir(folder);
@@ -197,7 +200,43 @@ static void sweep_folder(const char *dir, const char *name)
 
 void report_settle_sweep(const struct report_session *session)
 {
-    sweep_folder(session->dir, ".");
-    sweep_folder(session->dir, "csv");
-    sweep_folder(session->dir, "plots");
+    sweep_folder(session->dir, ".", INT64_MAX);
+    sweep_folder(session->dir, "csv", INT64_MAX);
+    sweep_folder(session->dir, "plots", INT64_MAX);
+}
+
+/* What a finish that was killed whole has left. Another one may be at work
+ * still, late: "now" is the time that the file system gave the summary. */
+static void sweep_nodes(const char *dir)
+{
+    char *summary = fileio_path("%s/summary.json", dir);
+    char *nodes = fileio_path("%s/nodes", dir);
+    DIR *folder = nodes && stepdir_is_folder(nodes) ? opendir(nodes) : NULL;
+    struct dirent *entry;
+    struct stat now;
+
+    if (!summary || stat(summary, &now) < 0)
+        now.st_mtime = 0;
+    while (folder && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.')
+            sweep_folder(nodes, entry->d_name,
+                         (int64_t) now.st_mtime - FINISH_LIFE_S);
+    if (folder)
+        closedir(folder);
+    free(summary);
+    free(nodes);
+}
+
+void report_settle_finish(struct report_session *session)
+{
+    char *job = stepdir_job_dir(session->dir);
+    struct jp_error err;
+
+    if (job && report_index(job, &err) < 0)
+        stepdir_log(session->dir, "no index: %s", err.text);
+    free(job);
+    if (is_final(session)) {
+        sweep_nodes(session->dir);
+        lastout_clear(session->dir);
+    }
 }
