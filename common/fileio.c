@@ -210,7 +210,11 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
     int bad = ferror(file->stream);
     int rc = 0;
 
-    errno = EIO; /* an earlier write failed: its errno is gone */
+    errno = EIO;
+    if (bad) { /* an earlier write failed, its errno is gone: ask once more */
+        fputc('\n', file->stream);
+        fflush(file->stream);
+    }
     bad |= fclose(file->stream);
     file->stream = NULL;
     if (bad || rename(file->temp_path, file->path) < 0) {
