@@ -157,8 +157,10 @@ static struct join_member *member_of(struct join *join,
     struct join_member *member;
     uint32_t comm;
 
-    if (stream)
+    if (stream) { /* perhaps known by a Send, which tells nothing of gaps */
+        join->comms[stream->member->comm]->gaps_lost |= r->gaps_lost;
         return stream->member;
+    }
     comm = join_comm_get(join, r->id.text, r->id.len, r->n_ranks, r->nnodes);
     if (comm == KEYMAP_NONE ||
         join_comm_name(join->comms[comm], r->name.text, r->name.len) < 0)
