@@ -165,10 +165,23 @@ static const char *through_host(const struct jp_label_comm *comm)
     return NULL;
 }
 
+/* Without NVLink, peers on one PCI switch go through the host as well where
+ * NVLink is all that is allowed. */
+static bool only_nvlink(const struct jp_label_comm *comm,
+                        const struct pairs *pairs)
+{
+    const char *level = label_variable(comm, "NCCL_P2P_LEVEL");
+
+    return level && strcasecmp(level, "NVL") == 0 && pairs->n &&
+           pairs->apart == pairs->n && !(comm->paths && comm->paths->p2p);
+}
+
 static void judge_gpus(const struct groups *g, const struct topo *topo,
                        uint64_t gpus, struct answer *answer)
 {
     answer->pairs = look(topo, gpus, through_host(g->comm));
+    if (!answer->pairs.through_host && only_nvlink(g->comm, &answer->pairs))
+        answer->pairs = look(topo, gpus, "NCCL_P2P_LEVEL=NVL and no NVLink");
     answer->fabric = judge(&answer->pairs);
     answer->evidence = evidence_of(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;

@@ -36,6 +36,32 @@ static bool one_kind(const struct topo *topo, enum topo_net net)
     return true;
 }
 
+/* Whether NCCL may take the other one: as near and not known to be slower, or
+ * farther and faster, which comes first for it. */
+static bool may_win(const struct topo *topo, size_t gpu,
+                    const struct topo_hca *taken, size_t other)
+{
+    enum topo_level level = topo_gpu_hca(topo, gpu, other);
+    double rate = topo->hcas[other].rate_gbits;
+    bool told = rate > 0 && taken->rate_gbits > 0;
+
+    if (told && rate != taken->rate_gbits)
+        return rate > taken->rate_gbits;
+    return level == topo->near[gpu].level;
+}
+
+/* An active adapter of another kind that the GPU may use as well. */
+static bool is_rivalled(const struct topo *topo, size_t gpu)
+{
+    const struct topo_hca *taken = &topo->hcas[topo->near[gpu].hca];
+
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        if (topo->hcas[i].port != TOPO_PORT_DOWN &&
+            topo->hcas[i].net != taken->net && may_win(topo, gpu, taken, i))
+            return true;
+    return false;
+}
+
 static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
 {
     int hca = topo->near[gpu].hca;
@@ -50,6 +76,10 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
         !one_kind(topo, nic->hca->net)) {
         nic->inter = JP_INTER_UNKNOWN;
         nic->missing = "which of its adapters is near is not recorded";
+    } else if (is_rivalled(topo, gpu)) {
+        nic->inter = JP_INTER_UNKNOWN;
+        nic->missing = "it has active adapters of two kinds, and neither place "
+                       "nor speed tells which one NCCL takes";
     } else if (nic->inter == JP_INTER_UNKNOWN)
         nic->missing = "its network adapter is of a kind without a label";
 }

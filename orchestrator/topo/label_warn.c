@@ -129,7 +129,8 @@ static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
     return 0;
 }
 
-/* Active, of the same kind, in no use, and near enough to one of the GPUs. */
+/* Active, of the same kind, no slower, in no use, and near enough to one of the
+ * GPUs. */
 static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
 {
     for (size_t i = 0; i < topo->n_hcas; i++) {
@@ -143,7 +144,9 @@ static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
                      topo_gpu_hca(topo, k, i) <= TOPO_NODE;
         }
         if (!used && close && topo->hcas[i].port == TOPO_PORT_ACTIVE &&
-            topo->hcas[i].net == topo->hcas[busy].net)
+            topo->hcas[i].net == topo->hcas[busy].net &&
+            (!(topo->hcas[i].rate_gbits > 0) ||
+             !(topo->hcas[i].rate_gbits < topo->hcas[busy].rate_gbits)))
             return (int) i;
     }
     return -1;
@@ -187,6 +190,17 @@ static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
            !a->mig && !b->mig;
 }
 
+/* A bridge joins two cards, and the card beside them may do without. */
+static bool may_lack_bridge(const struct topo *topo, size_t gpu, size_t other)
+{
+    unsigned peers = 0;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        peers += topo->direct[other * topo->n_gpus + i] > 0;
+    return !nvlink_of(topo, gpu) && !topo->gpus[gpu].links_up &&
+           !topo->gpus[other].switch_mbs && peers <= 1;
+}
+
 /* GPUs of one model have as many links each, or one of them lost some. A GPU
  * that a cgroup hid from NVML is like none. */
 static int warn_links(struct jp_label *label, int node, const struct topo *topo,
@@ -197,7 +211,7 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     uint64_t most = 0;
 
     for (size_t i = 0; i < topo->n_gpus; i++) {
-        if (!comparable(&topo->gpus[i], g))
+        if (!comparable(&topo->gpus[i], g) || may_lack_bridge(topo, gpu, i))
             continue;
         if (nvlink_of(topo, i) > most)
             most = nvlink_of(topo, i);

@@ -11,6 +11,29 @@ struct ties {
     uint8_t hca[TOPO_MAX_HCAS];
 };
 
+/* NCCL leaves out the slower ones of adapters that are as near: a management
+ * port beside those of the fabric. Of a port that is down the rate is none. */
+static void drop_slow(const struct topo *topo, struct ties *ties)
+{
+    double fastest = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ties->n; i++) {
+        const struct topo_hca *hca = &topo->hcas[ties->hca[i]];
+
+        if (hca->port == TOPO_PORT_ACTIVE && hca->rate_gbits > fastest)
+            fastest = hca->rate_gbits;
+    }
+    for (size_t i = 0; i < ties->n; i++) {
+        const struct topo_hca *hca = &topo->hcas[ties->hca[i]];
+
+        if (hca->port != TOPO_PORT_ACTIVE || !(hca->rate_gbits > 0) ||
+            !(hca->rate_gbits < fastest))
+            ties->hca[kept++] = ties->hca[i];
+    }
+    ties->n = kept;
+}
+
 static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
                       struct ties *ties)
 {
@@ -28,6 +51,7 @@ static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
         if (level == ties->level)
             ties->hca[ties->n++] = (uint8_t) i;
     }
+    drop_slow(topo, ties);
 }
 
 static bool same(const struct ties *a, const struct ties *b)

@@ -32,7 +32,7 @@ struct maker {
     /* hw */
     int hw, links, version, mesh, islands, dead[MAX_DEVICES], mig[MAX_DEVICES];
     const char *probe;
-    char remote[16], uuid[40], clique[16], port[16], port_state[16];
+    char remote[16], uuid[40], clique[16], ports[400];
 };
 
 __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt,
@@ -277,8 +277,11 @@ static void add_hw(struct maker *m, char **w)
         snprintf(m->uuid, sizeof(m->uuid), "%s", w[2]);
         snprintf(m->clique, sizeof(m->clique), "%s", w[3]);
     } else if (strcmp(w[1], "port") == 0) {
-        snprintf(m->port, sizeof(m->port), "%s", w[2]);
-        snprintf(m->port_state, sizeof(m->port_state), "%s", w[3]);
+        size_t n = strlen(m->ports);
+
+        snprintf(m->ports + n, sizeof(m->ports) - n,
+                 "%s{\"name\":\"%s\",\"state\":\"%s\",\"rate_gbits\":%s}",
+                 n ? "," : "", w[2], w[3], *w[4] ? w[4] : "null");
     }
 }
 
@@ -421,11 +424,7 @@ static char *put_hardware(const struct maker *m)
         else
             fputs("null}", out);
     }
-    fputs("],\"hcas\":[", out);
-    if (*m->port)
-        fprintf(out, "{\"name\":\"%s\",\"port\":1,\"state\":\"%s\"}", m->port,
-                m->port_state);
-    fputs("]}\n", out);
+    fprintf(out, "],\"hcas\":[%s]}\n", m->ports);
     fclose(out);
     return text;
 }

@@ -39,7 +39,8 @@
  *                    all of unknown kind (POWER9)
  *     hw none        it was asked, and no GPU has any
  *     hw dead GPU N  so many of its links are inactive
- *     hw fabric UUID CLIQUE, hw mig GPU, hw port NAME STATE, hw error
+ *     hw fabric UUID CLIQUE, hw mig GPU, hw error,
+ *     hw port NAME STATE [GBITS]
  */
 #ifndef JP_TESTS_MACHINE_H
 #define JP_TESTS_MACHINE_H
