@@ -163,6 +163,7 @@ static int add_course(struct network *w, enum netseries_course course,
     struct sum sum = add_up(w, course);
     size_t comms = mark(w, course);
     struct jp_finding *f = findings_add(w->findings, kind);
+    struct jp_sentence text;
     char hosts[200], when[16 + JP_FIGURE_LEN] = "";
 
     if (!f)
@@ -178,8 +179,9 @@ static int add_course(struct network *w, enum netseries_course course,
     if (course == NET_STEP && isfinite(f->from_us))
         snprintf(when, sizeof(when), " from %s on",
                  FIG_UTC((uint64_t) f->from_us));
-    snprintf(
-        f->text, sizeof(f->text),
+    sentence_init(&text, f->text, sizeof(f->text));
+    sentence_add(
+        &text,
         "the network's time %s by %s%s in %zu communicator%s%s; cost %s of "
         "GPU time, %s of communication",
         course == NET_STEP ? "grew" : "grew steadily, over the run",
