@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
@@ -35,12 +35,6 @@ struct fit {
     double change; /* of the logarithm, from begin to end */
     unsigned at;   /* a step's first block behind it */
 };
-
-static bool is_barrier(const char *coll)
-{
-    return !strcmp(coll, "AllReduce") || !strcmp(coll, "AllGather") ||
-           !strcmp(coll, "ReduceScatter");
-}
 
 static double mean(const double *v, unsigned from, unsigned to)
 {
@@ -276,7 +270,7 @@ static bool is_judged(const struct jp_result *r, const struct jp_op *op)
     uint32_t n_ranks = r->comms[op->comm].n_ranks;
 
     return n_ranks > 1 && op->n == n_ranks && op->n_exec == n_ranks &&
-           is_barrier(r->coll_names[op->coll]);
+           join_is_barrier(r->coll_names[op->coll]);
 }
 
 static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/insight/verdict.h"
-#include "tests/report/fixture.h"
+#include "tests/report/verdict_rows.h"
 
 static void hang(struct fixture *f)
 {
@@ -66,11 +66,7 @@ static void unseen_more(struct fixture *f)
     f->result.quality.expected += 1997;
 }
 
-static const struct {
-    void (*change)(struct fixture *);
-    enum jp_verdict_word word;
-    const char *says; /* part of the text */
-} rows[] = {
+static const struct verdict_row rows[] = {
     {hang, JP_VERDICT_HANG, "rank 3 never entered AllReduce 4 of dp; 31 op"},
     {hangs, JP_VERDICT_HANG, "2 more operations in flight for 10"},
     {hang_incomplete, JP_VERDICT_HANG, "rank 3 never entered"},
@@ -86,22 +82,8 @@ static const struct {
 
 static void test_rows(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
     (void) state;
-    assert_non_null(f);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        fixture_good(f);
-        rows[i].change(f);
-        fixture_judge(f, true);
-        if (f->verdict.word != rows[i].word ||
-            !strstr(f->verdict.text, rows[i].says))
-            fail_msg("row %zu: %s %s\nexpected: %s", i,
-                     verdict_word_name(f->verdict.word), f->verdict.text,
-                     rows[i].says);
-        fixture_fini(f);
-    }
-    free(f);
+    verdict_rows_check(rows, sizeof(rows) / sizeof(*rows));
 }
 
 int main(void)

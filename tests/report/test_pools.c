@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/report/fixture.h"
+#include "tests/report/verdict_rows.h"
 
 /* Traces whose pool of 1,200 collectives was made smaller than the run. */
 static void example_full(struct fixture *f)
@@ -62,11 +62,7 @@ static void folder_of_small_traces(struct fixture *f)
     f->result.quality.trace_most[JP_TRACE_GROUP_API] = 16;
 }
 
-static const struct {
-    void (*change)(struct fixture *);
-    enum jp_verdict_word word;
-    const char *says; /* part of the text */
-} rows[] = {
+static const struct verdict_row rows[] = {
     {example_full, JP_VERDICT_INCOMPLETE,
      "a trace holds as many events as a pool "
      "(NCCL_PROFILE_COLL_POOL_SIZE=1200): what was dropped besides is not "
@@ -83,22 +79,8 @@ static const struct {
 
 static void test_rows(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
     (void) state;
-    assert_non_null(f);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        fixture_good(f);
-        rows[i].change(f);
-        fixture_judge(f, true);
-        if (f->verdict.word != rows[i].word ||
-            !strstr(f->verdict.text, rows[i].says))
-            fail_msg("row %zu: %s %s\nexpected: %s", i,
-                     verdict_word_name(f->verdict.word), f->verdict.text,
-                     rows[i].says);
-        fixture_fini(f);
-    }
-    free(f);
+    verdict_rows_check(rows, sizeof(rows) / sizeof(*rows));
 }
 
 int main(void)

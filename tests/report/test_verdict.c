@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "tests/report/fixture.h"
+#include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
 
@@ -293,11 +293,7 @@ static void tasks_failed(struct fixture *f)
     f->nodes.tasks_failed = 2;
 }
 
-static const struct {
-    void (*change)(struct fixture *);
-    enum jp_verdict_word word;
-    const char *says; /* part of the text */
-} rows[] = {
+static const struct verdict_row rows[] = {
     {no_result, JP_VERDICT_NODATA, "no profiler output although 32 tasks ran"},
     {no_result, JP_VERDICT_NODATA,
      "libnccl-profiler-jobprof.so cannot be read"},
@@ -364,22 +360,8 @@ static const struct {
 
 static void test_rows(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
     (void) state;
-    assert_non_null(f);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        fixture_good(f);
-        rows[i].change(f);
-        fixture_judge(f, true);
-        if (f->verdict.word != rows[i].word ||
-            !strstr(f->verdict.text, rows[i].says))
-            fail_msg("row %zu: %s %s\nexpected: %s", i,
-                     verdict_word_name(f->verdict.word), f->verdict.text,
-                     rows[i].says);
-        fixture_fini(f);
-    }
-    free(f);
+    verdict_rows_check(rows, sizeof(rows) / sizeof(*rows));
 }
 
 /* What counters of some nodes say is not about the whole. */
