@@ -172,6 +172,17 @@ static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
     out->probe = JP_NVML_OK;
 }
 
+/* dlerror ends with the reason: of a long path the beginning goes. */
+static void copy_end(char *to, size_t size, const char *text)
+{
+    size_t len = strlen(text);
+
+    if (len < size)
+        snprintf(to, size, "%s", text);
+    else
+        snprintf(to, size, "...%s", text + len - (size - 4));
+}
+
 void nvml_read(const char *library, struct jp_nvml *out)
 {
     struct nvml_lib lib;
@@ -186,8 +197,10 @@ void nvml_read(const char *library, struct jp_nvml *out)
 
         out->probe = why && strstr(why, "No such file") ? JP_NVML_ABSENT
                                                         : JP_NVML_ERROR;
-        snprintf(out->text, sizeof(out->text), "%.100s%s", why ? why : missing,
-                 why ? "" : " is missing");
+        if (why)
+            copy_end(out->text, sizeof(out->text), why);
+        else
+            snprintf(out->text, sizeof(out->text), "%s is missing", missing);
         nvml_lib_close(&lib);
         return;
     }

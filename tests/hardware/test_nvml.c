@@ -211,6 +211,8 @@ static void test_mig(void **state)
     free(nvml);
 }
 
+#define LONG "a/folder/of/which/the/path/is/very/long/indeed/"
+
 /* What a driver may do; gpus: how many of its GPUs are still told. */
 static void test_failures(void **state)
 {
@@ -222,6 +224,9 @@ static void test_failures(void **state)
         bool links;
     } rows[] = {
         {"COUNT=1", "libnothing.so", JP_NVML_ABSENT, "No such file", 0, false},
+        {"COUNT=1", LONG LONG LONG "libnothing.so", JP_NVML_ABSENT,
+         "/libnothing.so: cannot open shared object file: No such file", 0,
+         false},
         {"COUNT=1", "libcuda.so.1", JP_NVML_ERROR, "nvmlInit_v2 is missing", 0,
          false},
         {"COUNT=1 FAIL=nvmlInit_v2", NULL, JP_NVML_ERROR,
