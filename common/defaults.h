@@ -41,6 +41,12 @@
 /* No process of ours outlives its step by more than this. */
 #define JP_DEF_WATCHER_LIFE_MS 60000
 
+/* Slurm's own KillWait, where the controller does not tell. */
+#define JP_DEF_KILL_WAIT_S 30
+
+/* Nodes that have not mounted Copper by then run without it. */
+#define JP_DEF_RUNNER_READY_MS 60000
+
 /* --- files ---------------------------------------------------------------- */
 
 #define JP_DEF_SITE_FILE JP_SYSCONFDIR "/jobprof.conf"

@@ -28,6 +28,9 @@ struct jp_setting {
     char *reason; /* one sentence or "" */
 };
 
+/* The variable that tells the tasks where Copper is mounted. */
+#define JP_COPPER_MOUNT "COPPER_MOUNT"
+
 /* One variable for the tasks. `%N` in value is the node's name, expanded on
  * the node. */
 struct jp_envvar {
@@ -107,5 +110,7 @@ int jobconf_hash(const char *path, char out[17], struct jp_error *err);
 void jobconf_fini(struct jp_jobconf *conf);
 /* Value of a setting, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
+/* The same among Copper's. */
+const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
 
 #endif

@@ -186,10 +186,21 @@ void jobconf_fini(struct jp_jobconf *conf)
     *conf = (struct jp_jobconf){0};
 }
 
+static const char *find(const struct jp_setting *list, size_t n,
+                        const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].key, key))
+            return list[i].value;
+    return NULL;
+}
+
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
 {
-    for (size_t i = 0; i < conf->n_settings; i++)
-        if (!strcmp(conf->settings[i].key, key))
-            return conf->settings[i].value;
-    return NULL;
+    return find(conf->settings, conf->n_settings, key);
+}
+
+const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
+{
+    return find(conf->copper_settings, conf->n_copper_settings, key);
 }

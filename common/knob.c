@@ -13,6 +13,8 @@
 #define MAX_WORDS 16
 #define NAME_BYTES                                                             \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+#define TEXT_MAX 255
+#define TEXT_RANGE "1 to 255 characters of ASCII"
 #define LIST_RANGE "names of letters, digits, dot, dash and _, comma between"
 
 /* Splits "off|line|card" into buf and words. Returns how many. */
@@ -122,6 +124,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_PATTERN:
     case JP_KNOB_PATH:
     case JP_KNOB_LIST:
+    case JP_KNOB_TEXT:
         break;
     }
     return error_set(err, "\"%s\" is not a number", QUOTE(text));
@@ -158,6 +161,17 @@ bool knob_list_has(const char *list, const char *name)
     return false;
 }
 
+static int check_text(const char *text, struct jp_error *err)
+{
+    size_t n = 0;
+
+    while (text[n] >= ' ' && text[n] <= '~')
+        n++;
+    if (!n || text[n] || n > TEXT_MAX)
+        return error_set(err, "\"%s\" is not " TEXT_RANGE, QUOTE(text));
+    return 0;
+}
+
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
@@ -173,6 +187,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return pattern_check_path(text, err);
     if (knob->kind == JP_KNOB_LIST)
         return check_list(text, err);
+    if (knob->kind == JP_KNOB_TEXT)
+        return check_text(text, err);
     return knob_number(knob, text, &ignored, err);
 }
 
@@ -216,6 +232,9 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_VERSION:
         snprintf(buf, len, "2.23 or later");
+        break;
+    case JP_KNOB_TEXT:
+        snprintf(buf, len, TEXT_RANGE);
         break;
     case JP_KNOB_PATTERN:
         snprintf(buf, len, "directory pattern");

@@ -1,6 +1,7 @@
 /* plan.c - merge settings from their five sources. */
 #include "common/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,9 @@
 
 const char *const plan_source_words[5] = {"default", "site file", "user file",
                                           "environment", "option"};
+
+const char *const plan_copper_keys[PLAN_COPPER_KEYS] = {
+    "cu_fuse", "address_book", "net_type", "cores", "cache_size", "args"};
 
 const char *plan_env(const struct plan_input *in, const char *name)
 {
@@ -147,7 +151,7 @@ static int load_user(const struct plan_input *in, struct jp_sitefile *out,
 }
 
 static int copy_text(const struct jp_sitefile *site, const char *name,
-                        char **out, struct jp_error *err)
+                     char **out, struct jp_error *err)
 {
     const struct sitefile_value *value = sitefile_find(site, name);
 
@@ -155,6 +159,22 @@ static int copy_text(const struct jp_sitefile *site, const char *name,
         return 0;
     *out = strdup(value->value);
     return *out ? 0 : error_set(err, "out of memory");
+}
+
+static int copy_copper(const struct jp_sitefile *site, struct jp_plan *plan,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; i < PLAN_COPPER_KEYS; i++) {
+        const struct sitefile_value *from;
+        char name[64];
+
+        snprintf(name, sizeof(name), "copper.%s", plan_copper_keys[i]);
+        from = sitefile_find(site, name);
+        if (from && set(&plan->copper_site[i], from->value, from->where,
+                        PLAN_SITE, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* The plugstack line's default and the site file. */
@@ -220,12 +240,13 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
         copy_text(&site, "nccl.example", &plan.example, err) < 0 ||
         copy_text(&site, "nccl.recorder", &plan.recorder, err) < 0 ||
         copy_text(&site, "nccl.known_bad", &plan.known_bad, err) < 0 ||
-        copy_text(&site, "nccl.node_huge_pages", &plan.node_huge_pages,
-                     err) < 0 ||
+        copy_text(&site, "nccl.node_huge_pages", &plan.node_huge_pages, err) <
+            0 ||
         copy_text(&site, "nccl.inspector_release", &plan.inspector_release,
-                     err) < 0 ||
-        copy_text(&site, "nccl.example_release", &plan.example_release,
-                     err) < 0 ||
+                  err) < 0 ||
+        copy_text(&site, "nccl.example_release", &plan.example_release, err) <
+            0 ||
+        copy_copper(&site, &plan, err) < 0 ||
         copy_node_memory(&site, &plan, err) < 0)
         goto out;
     sitefile_policy(&site, &plan.policy);
@@ -281,6 +302,10 @@ void plan_fini(struct jp_plan *plan)
         return;
     side_fini(&plan->nccl);
     side_fini(&plan->copper);
+    for (size_t i = 0; i < PLAN_COPPER_KEYS; i++) {
+        free(plan->copper_site[i].value);
+        free(plan->copper_site[i].where);
+    }
     free(plan->inspector);
     free(plan->example);
     free(plan->recorder);

@@ -45,8 +45,13 @@ struct plan_side {
     struct plan_value values[JP_KNOBS_MAX]; /* by knob */
 };
 
+/* What only the site says of Copper: copper.<plan_copper_keys[i]>. */
+enum { PLAN_COPPER_KEYS = 6 };
+extern const char *const plan_copper_keys[PLAN_COPPER_KEYS];
+
 struct jp_plan {
     struct plan_side nccl, copper;
+    struct plan_value copper_site[PLAN_COPPER_KEYS];
     struct jp_policy policy;
     /* the site's libraries; NULL: not named */
     char *inspector, *example, *recorder;

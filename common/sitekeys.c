@@ -48,6 +48,21 @@ static const struct jp_knob site_nccl[] = {
      "another nccl-known-bad.conf than the installed one"},
 };
 
+/* What only the site says about Copper. */
+static const struct jp_knob site_copper[] = {
+    {"cu_fuse", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "Copper's daemon; without it ROOT/build/cu_fuse"},
+    {"address_book", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "the site's address book; without it the daemons find each other"},
+    {"net_type", JP_KNOB_TEXT, 0, 0, 0, NULL, NULL, "-net_type of the daemons"},
+    {"cores", JP_KNOB_LIST, 0, 0, 0, NULL, NULL,
+     "CPUs of a node that its daemon runs on"},
+    {"cache_size", JP_KNOB_SIZE, 1, 1ULL << 40, 0, NULL, NULL,
+     "files of this size and above are not cached"},
+    {"args", JP_KNOB_TEXT, 0, 0, 0, NULL, NULL,
+     "further flags of the daemons, blanks between them"},
+};
+
 /* What only the site says about its nodes; at the top level. */
 static const struct jp_knob site_nodes[] = {
     {"topology_file", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
@@ -122,6 +137,9 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     keys[n++] = (struct sitekey){"copper", "default", &default_copper, false,
                                  SITEKEY_NO_POLICY};
     add_knobs(&jp_grammar_copper, keys, &n);
+    for (size_t i = 0; i < N(site_copper); i++)
+        keys[n++] = (struct sitekey){"copper", site_copper[i].name,
+                                     &site_copper[i], true, SITEKEY_NO_POLICY};
     for (size_t i = 0; i < N(policies); i++)
         keys[n++] = (struct sitekey){"policy", policies[i].knob.name,
                                      &policies[i].knob, true,

@@ -13,7 +13,7 @@
 #include "common/knob.h"
 #include "common/grammar.h"
 
-#define SITEKEYS_MAX (2 * JP_KNOBS_MAX + 24)
+#define SITEKEYS_MAX (2 * JP_KNOBS_MAX + 32)
 
 struct sitekey {
     const char *group; /* "" is the top level */

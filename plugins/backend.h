@@ -26,7 +26,7 @@
 #include "common/jobshape.h"
 #include "common/plan.h"
 
-#define BACKEND_ABI 2
+#define BACKEND_ABI 3
 #define BACKEND_ENV_MAX 64
 
 /* All that a planner may look at; borrowed for the call. */
@@ -85,17 +85,22 @@ struct backend_reader {
     void (*close)(void *state); /* takes NULL */
 };
 
-/* Something beside the tasks. All calls run as the user; none may take longer
- * than the supervisor's limit; a runner stops on its own SIGTERM or when the
- * owner is gone, and collects on its node. */
+/* Something beside the tasks, on each node. All calls run as the user, in one
+ * supervisor (orchestrator/agent/supervise.h) that calls again and again: none
+ * may block. start's strings live until destroy. */
 struct backend_runner {
-    int (*prepare)(const char *step_dir, struct jp_error *err); /* in srun */
-    int (*start)(const char *step_dir, const char *node, void **state,
-                 struct jp_error *err);
-    int (*ready)(void *state, struct jp_error *err); /* 1: ready, 0: not yet */
-    int (*stop)(void *state, struct jp_error *err);
-    int (*collect)(const char *step_dir, const char *node,
-                   struct jp_error *err);
+    /* -1: it cannot run here, and nothing is left. */
+    int (*start)(const struct jp_jobconf *conf, const char *step_dir,
+                 const char *node, void **state, struct jp_error *err);
+    /* 1: the tasks may start; 0: not yet; -1: it has ended, and why. */
+    int (*ready)(void *state, struct jp_error *err);
+    /* Asks for the end. force: by all means, data or not. 1: it has ended and
+     * left nothing behind but its files; 0: not yet. */
+    int (*stop)(void *state, bool force);
+    /* What has ended leaves its files below raw/<node>/. -1: not all, err says
+     * what is there instead. */
+    int (*collect)(void *state, struct jp_error *err);
+    void (*destroy)(void *state); /* takes NULL */
 };
 
 struct backend {

@@ -4,7 +4,7 @@
 #include "spank/module.h"
 
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
-enum { LINES = 256, RESOLVE_MS = 3000, BEGIN_MS = 2000 };
+enum { LINES = 256, RESOLVE_MS = 3000, MOUNT_MS = 70000, BEGIN_MS = 2000 };
 
 /* What srun tells the nodes: a SLURM_ name survives --export=NONE. */
 static const char carried[] =
@@ -88,10 +88,10 @@ void apply_resolve(spank_t sp)
     helper_arg(&h, "--nodes", j.nodes);
     helper_arg(&h, "--tasks", j.tasks);
     helper_arg(&h, "--command", j.command);
-    rc = helper_run(&h, RESOLVE_MS, &answer);
+    rc = helper_run(&h, option_asked() > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
     if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
-        slurm_spank_log("jobprof: %s resolve failed or took over 3 s",
-                        h.argv[0]);
+        slurm_spank_log("jobprof: %s resolve failed or took over %d s",
+                        h.argv[0], option_asked() > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), NULL);
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }

@@ -53,7 +53,7 @@ void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 
 /* option.c: the plugstack line and the two options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-bool option_asked(void);                      /* for profiling, by anything */
+int option_asked(void); /* for profiling, by anything; 2: Copper's too */
 bool option_named(const char *nccl);          /* by more than a default */
 void option_args(struct helper *h);           /* adds --config ... --copper */
 const char *option_program(const char *verb); /* whose verb it is */

@@ -80,12 +80,12 @@ void option_init(spank_t sp, int ac, char **av)
     }
 }
 
-bool option_asked(void)
+int option_asked(void)
 {
     const char *nccl = value[NCCL] ?: getenv("JOBPROF_NCCL");
     const char *copper = value[COPPER] ?: getenv("JOBPROF_COPPER");
 
-    return !is_off(nccl && *nccl ? nccl : mode) || !is_off(copper);
+    return is_off(copper) ? !is_off(nccl && *nccl ? nccl : mode) : 2;
 }
 
 bool option_named(const char *nccl)

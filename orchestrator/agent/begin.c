@@ -10,6 +10,7 @@
 #include "common/jobconf.h"
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/pairs.h"
+#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/agent/topofile.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
@@ -68,6 +69,28 @@ static void step_aside(const struct jp_seat *seat, const char *node,
     lastout_leave(&uncounted, &out, NULL);
 }
 
+/* Where Copper is not mounted, the tasks are not told that it is. */
+static void drop_mount(const char *dir, const char *node,
+                       struct jp_jobconf *conf)
+{
+    size_t kept = 0;
+
+    if (runmark_is_set(dir, node, RUNMARK_READY))
+        return;
+    for (size_t i = 0; i < conf->n_env; i++) {
+        struct jp_envvar *var = &conf->env[i];
+
+        if (strcmp(var->name, JP_COPPER_MOUNT) != 0) {
+            conf->env[kept++] = *var;
+            continue;
+        }
+        free(var->name);
+        free(var->value);
+        free(var->reason);
+    }
+    conf->n_env = kept;
+}
+
 static int join(const struct jp_seat *seat, const char *node,
                 const struct jp_jobconf *conf, char **pairs,
                 struct jp_error *err)
@@ -96,6 +119,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
         return -1;
     if (stepdir_prepare(seat->dir, node, err) < 0)
         goto out;
+    drop_mount(seat->dir, node, &conf);
     rc = join(seat, node, &conf, pairs, err);
     if (rc < 0)
         step_aside(seat, node, err);

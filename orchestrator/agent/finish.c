@@ -16,6 +16,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/agent/watcher.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/manifest.h"
@@ -231,6 +232,9 @@ int finish_leave(const struct jp_seat *seat, const char *node, FILE *tasks,
     enum jp_lastout out = JP_LASTOUT_OTHERS;
     struct jp_error why;
 
+    if (runmarks_there(seat->dir) &&
+        runmark_set(seat->dir, node, RUNMARK_ENDED, "", &why) < 0)
+        stepdir_log(seat->dir, "%s: %s", node, why.text);
     if (keep_records(&leaving)) {
         keep_ranks(&leaving);
         if (partial)

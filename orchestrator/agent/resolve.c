@@ -131,6 +131,12 @@ static int make_step(const struct resolve_input *in, const struct jp_plan *plan,
         goto out;
     }
     answer->limit_s = (plan->policy.report_limit_ms + 999) / 1000;
+    if (resolve_copper_refusal(in, plan) == NULL) {
+        const char *kill_wait = jobconf_copper(&conf, "kill_wait");
+
+        answer->runs_copper = true;
+        answer->limit_s += (unsigned) strtoul(kill_wait, NULL, 10);
+    }
     answer->dir = place.step_dir;
     place.step_dir = NULL;
     rc = 0;
@@ -158,15 +164,17 @@ int resolve_step(const struct resolve_input *in, struct resolve_answer *out,
                  struct jp_error *err)
 {
     struct resolve_answer answer = {0};
+    const char *refusal;
     struct jp_plan plan;
     int rc = 0;
 
     if (plan_make(&in->plan, &plan, err) < 0)
         return -1;
-    if (resolve_is_profiled(&plan))
+    refusal = resolve_copper_refusal(in, &plan);
+    if (resolve_is_profiled(&plan) || !refusal)
         rc = make_step(in, &plan, &answer, err);
     else if (plan.copper.mode && plan.copper.mode_source >= PLAN_ENV)
-        rc = error_set(err, "Copper profiles have no runner yet");
+        rc = error_set(err, "Copper does not run: %s", refusal);
     /* what a site's default leaves out is nobody's surprise */
     if (rc == 0 && !resolve_is_explicit(&plan)) {
         free(answer.note);

@@ -24,6 +24,7 @@ struct resolve_input {
     uint32_t nnodes, ntasks; /* 0: unknown */
     const char *command;     /* argv[0] of the tasks; NULL: unknown */
     bool owner;              /* an srun will come for the report */
+    uint32_t kill_wait_s;    /* Slurm's KillWait; 0: unknown */
 };
 
 struct resolve_answer {
@@ -31,6 +32,7 @@ struct resolve_answer {
     char hash[17];    /* of job.conf */
     unsigned limit_s; /* srun may wait so long for the report */
     char *note;       /* lines for the user, or NULL */
+    bool runs_copper; /* its daemons are to be started (agent/launch.h) */
 };
 
 /* Merges the settings, makes the step directory and writes job.conf. 0 with
@@ -81,8 +83,8 @@ int resolve_facts(const struct plan_input *in, struct resolve_facts *out,
 
 /* The directory that resolve_step makes with the same settings and environment
  * (SLURM_SUBMIT_DIR, SLURM_JOB_ID, SLURM_STEP_ID ...), also on a node. *dir is
- * NULL when the step is not profiled, *hidden tells that only a default asks for
- * it. Caller frees. Creates nothing. */
+ * NULL when the step is not profiled, *hidden tells that only a default asks
+ * for it. Caller frees. Creates nothing. */
 int resolve_dir(const struct plan_input *in, char **dir, bool *hidden,
                 struct jp_error *err);
 
@@ -121,15 +123,25 @@ int resolve_note(char **note, struct jp_error *err, const char *fmt, ...)
 
 /* Did the user ask, by option or variable, rather than a default? */
 bool resolve_is_explicit(const struct jp_plan *plan);
-/* Does any setting ask for a profile of the step (plan only prints)? */
+/* Does any setting ask for an NCCL profile of the step (plan only prints)? */
 bool resolve_is_profiled(const struct jp_plan *plan);
+
+/* --- resolve_copper.c: the daemons beside the tasks --- */
+
+/* Why Copper does not run in this step, or NULL: it does. */
+const char *resolve_copper_refusal(const struct resolve_input *in,
+                                   const struct jp_plan *plan);
+/* Fills Copper's settings of job.conf and adds COPPER_MOUNT; note as for
+ * resolve_conf. */
+int resolve_copper(const struct resolve_input *in, const struct jp_plan *plan,
+                   struct jp_jobconf *conf, char **note, struct jp_error *err);
 
 /* --- resolve_backend.c: by which profiler --- */
 
 struct resolve_choice {
     const struct backend *backend;
     char *reason; /* why it is not the one that was asked for, or "" */
-    struct backend_input input; /* borrows from plan and step_dir */
+    struct backend_input input;       /* borrows from plan and step_dir */
     struct backend_forecast forecast; /* zeros: not known for this profiler */
     /* what the user has to know, lines; NULL: none. Known trouble of the
      * release, what sizing assumed, and (resolve_conf) variables of his own */
@@ -141,8 +153,9 @@ struct resolve_choice {
 /* A profiler's name in a sentence: "NVIDIA's Inspector", "the recorder". */
 const char *resolve_title(const char *backend);
 
-/* Takes the mode's backend, or its fallback when that one cannot run or does
- * not fit. -1: none can, and why. resolve_choice_fini frees. */
+/* Takes the mode's backend (none where the mode is off), or its fallback when
+ * that one cannot run or does not fit. -1: none can, and why.
+ * resolve_choice_fini frees. */
 int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
                    const char *step_dir, struct resolve_choice *out,
                    struct jp_error *err);

@@ -101,6 +101,13 @@ int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
         .input = {.side = &plan->nccl, .step_dir = step_dir}};
     struct jp_error why = {""};
 
+    if (!resolve_is_profiled(plan)) {
+        choice.reason = strdup("");
+        if (!choice.reason)
+            return error_set(err, "out of memory");
+        *out = choice;
+        return 0;
+    }
     jobshape_get(&in->plan, plan, "", step_dir, in->nnodes, in->ntasks,
                  &choice.input.shape);
 

@@ -24,7 +24,8 @@
 
 bool resolve_is_explicit(const struct jp_plan *plan)
 {
-    return plan->nccl.mode_source >= PLAN_ENV;
+    return (resolve_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||
+           (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV);
 }
 
 int resolve_note(char **note, struct jp_error *err, const char *fmt, ...)
@@ -162,6 +163,20 @@ static int fill_note(const struct resolve_choice *choice, bool own, char **note,
                             : 0;
 }
 
+/* Only Copper is profiled. */
+static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
+                    struct jp_error *err)
+{
+    bool ok = true;
+
+    copy_to(&conf->nccl_request, "off", &ok);
+    copy_to(&conf->nccl_mode, "off", &ok);
+    copy_to(&conf->lost, "", &ok);
+    if (!ok)
+        return error_set(err, "out of memory");
+    return add_mode(side, "off", "", &conf->settings, &conf->n_settings, err);
+}
+
 static int fill_nccl(const struct resolve_input *in, const struct jp_plan *plan,
                      struct resolve_choice *choice, struct jp_jobconf *conf,
                      char **note, struct jp_error *err)
@@ -173,14 +188,16 @@ static int fill_nccl(const struct resolve_input *in, const struct jp_plan *plan,
     bool ok = true;
     int rc = -1;
 
+    conf->summary = (enum jp_summary) plan_number(side, "summary");
+    conf->explicit_request = resolve_is_explicit(plan);
+    if (!choice->backend)
+        return fill_off(side, conf, err);
     if (!*reason && !strcmp(request, "auto"))
         reason = "auto is the recorder";
     copy_to(&conf->nccl_request, request, &ok);
     copy_to(&conf->nccl_mode, choice->backend->name, &ok);
     if (!ok)
         return error_set(err, "out of memory");
-    conf->summary = (enum jp_summary) plan_number(side, "summary");
-    conf->explicit_request = resolve_is_explicit(plan);
     if (fill_settings(side, choice->backend->name, reason, &conf->settings,
                       &conf->n_settings, err) < 0)
         return -1;
@@ -190,20 +207,6 @@ static int fill_nccl(const struct resolve_input *in, const struct jp_plan *plan,
         rc = fill_note(choice, own != NULL, note, err);
     free(own);
     return rc;
-}
-
-static int fill_copper(const struct plan_side *side, struct jp_jobconf *conf,
-                       struct jp_error *err)
-{
-    const char *request = side->grammar->modes[side->mode].name;
-
-    conf->copper_request = strdup(request);
-    if (!conf->copper_request)
-        return error_set(err, "out of memory");
-    if (!side->mode)
-        return 0;
-    return fill_settings(side, "off", "recorded in job.conf; no runner yet",
-                         &conf->copper_settings, &conf->n_copper_settings, err);
 }
 
 int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
@@ -219,7 +222,7 @@ int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
     if (resolve_facts(&in->plan, &facts, err) < 0 ||
         fill_job(in, &facts, &conf, err) < 0 ||
         fill_nccl(in, plan, choice, &conf, &said, err) < 0 ||
-        fill_copper(&plan->copper, &conf, err) < 0)
+        resolve_copper(in, plan, &conf, &said, err) < 0)
         goto out;
     conf.final_dir = strdup(place->final_dir);
     if (!conf.final_dir) {

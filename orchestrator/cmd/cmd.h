@@ -35,5 +35,6 @@ int cmd_resolve(int argc, char **argv);
 int cmd_begin(int argc, char **argv);
 int cmd_task(int argc, char **argv);
 int cmd_finish(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 
 #endif

@@ -83,7 +83,7 @@ enum report_turn report_turn_wait(struct report_session *session,
 
 /* srun and watcher, holding the claim: waits for nodes that have entered and
  * not left, at most policy.alldone_wait_ms. */
-void report_turn_await_nodes(const struct report_session *session);
+void report_turn_await_nodes(struct report_session *session);
 
 /* --- cmd_report_make.c --------------------------------------------------- */
 

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/defaults.h"
+#include "common/num.h"
+#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/lastout.h"
 #include "orchestrator/collect/rival.h"
@@ -13,6 +16,7 @@
 #define POLL_MS 50
 #define WATCH_POLL_MS 500
 #define NODES_POLL_MS 20
+#define RUNNER_RESERVE_S 2 /* of KillWait: srun waits no longer */
 
 /* Tries to take the claim, and looks again whether it is still wanted. */
 static enum report_turn try_claim(struct report_session *session,
@@ -133,7 +137,30 @@ enum report_turn report_turn_wait(struct report_session *session,
     return wait_for_claim(session, err);
 }
 
-void report_turn_await_nodes(const struct report_session *session)
+/* What ran beside the tasks writes its files within KillWait; the figures' time
+ * begins behind that. */
+static void await_runners(struct report_session *session)
+{
+    uint64_t start_ms = clock_mono_ms(), wait_s = JP_DEF_KILL_WAIT_S;
+    uint32_t n[RUNMARKS];
+
+    num_parse_u64(jobconf_copper(&session->conf, "kill_wait"), 0, 3600, &wait_s,
+                  NULL);
+    wait_s -= wait_s > RUNNER_RESERVE_S ? RUNNER_RESERVE_S : 0;
+    for (;;) {
+        runmarks_count(session->dir, n);
+        if (n[RUNMARK_DONE] >= n[RUNMARK_READY] ||
+            clock_mono_ms() - start_ms >= wait_s * 1000)
+            break;
+        clock_sleep_ms(POLL_MS);
+    }
+    session->start_ms += clock_mono_ms() - start_ms;
+    if (n[RUNMARK_DONE] < n[RUNMARK_READY])
+        stepdir_log(session->dir, "Copper has not ended on %u nodes",
+                    n[RUNMARK_READY] - n[RUNMARK_DONE]);
+}
+
+void report_turn_await_nodes(struct report_session *session)
 {
     uint64_t wait_ms = session->policy.alldone_wait_ms;
     uint64_t end_ms;
@@ -147,4 +174,6 @@ void report_turn_await_nodes(const struct report_session *session)
     while (lastout_count_pending(session->dir) > 0 &&
            !stepdir_has(session->dir, "alldone") && clock_mono_ms() < end_ms)
         clock_sleep_ms(NODES_POLL_MS);
+    if (session->has_conf && runmarks_there(session->dir))
+        await_runners(session);
 }

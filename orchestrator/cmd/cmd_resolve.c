@@ -9,6 +9,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/resolve.h"
+#include "orchestrator/cmd/resolve_runner.h"
 #include "orchestrator/collect/slurmjob.h"
 
 struct options {
@@ -170,14 +171,21 @@ static void print_note(char *note)
         say(line);
 }
 
-static int resolve(const struct resolve_input *in)
+static int resolve(struct resolve_input *in)
 {
     struct resolve_answer answer;
+    struct resolve_runner runner = {.in = in};
     struct jp_error err;
 
-    if (resolve_step(in, &answer, &err) < 0)
+    resolve_runner_ask(&runner);
+    if (resolve_step(in, &answer, &err) < 0) {
+        resolve_runner_fini(&runner);
         return unprofiled(&in->plan, &err);
+    }
     print_note(answer.note);
+    if (answer.runs_copper)
+        resolve_runner_start(&runner, answer.dir, say);
+    resolve_runner_fini(&runner);
     if (answer.dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n"
                "SLURM_JOBPROF_LIMIT=%u\n",

@@ -10,6 +10,7 @@ static const struct command commands[] = {
     {"begin", cmd_begin, "this node joins a profiled step"},
     {"task", cmd_task, "a task of this node is about to start"},
     {"finish", cmd_finish, "this node leaves a profiled step"},
+    {"run", cmd_run, "what runs beside the tasks of this node"},
 };
 
 static const struct program program = {

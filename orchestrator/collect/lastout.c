@@ -201,7 +201,8 @@ out:
 void lastout_clear(const char *dir)
 {
     /* alldone behind done: a node that makes it anew sees that done is gone */
-    static const char *const names[] = {"owner", "pending", "done", "alldone"};
+    static const char *const names[] = {"owner", "pending", "done", "alldone",
+                                        "run"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char *path = fileio_path("%s/%s", dir, names[i]);

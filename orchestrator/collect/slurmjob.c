@@ -9,16 +9,9 @@
 #include "common/num.h"
 
 #ifdef HAVE_SLURM
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <slurm/slurm.h>
 
-#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/slurmgres.h"
 
 static int load_job(job_info_msg_t **jobs, uint32_t job_id)
@@ -63,72 +56,20 @@ static void fill(const slurm_job_info_t *job, struct slurmjob *out)
                   sizeof(out->facts.gres));
 }
 
-/* In the child: writes the answer to fd. Never returns. */
-static void answer(int fd, uint32_t job_id)
+static bool answer(const void *arg, void *out)
 {
-    static struct slurmjob job;
+    const uint32_t *job_id = arg;
     job_info_msg_t *jobs = NULL;
-    int null = open("/dev/null", O_RDWR);
 
-    if (null >= 0)
-        dup2(null, STDERR_FILENO); /* libslurm complains there */
-    slurm_init(NULL);
-    if (load_job(&jobs, job_id) != 0 || jobs->record_count == 0)
-        _exit(1);
-    fill(&jobs->job_array[0], &job);
-    _exit(write(fd, &job, sizeof(job)) != (ssize_t) sizeof(job));
-}
-
-/* Reads until the answer is whole, end of file or the deadline. */
-static bool read_answer(int fd, unsigned wait_ms, struct slurmjob *out)
-{
-    uint64_t deadline = clock_mono_ms() + wait_ms;
-    struct pollfd end = {.fd = fd, .events = POLLIN};
-    size_t len = 0;
-
-    while (len < sizeof(*out)) {
-        uint64_t now = clock_mono_ms();
-        ssize_t n;
-        int ready;
-
-        if (now >= deadline)
-            return false;
-        ready = poll(&end, 1, (int) (deadline - now));
-        if (ready < 0 && errno == EINTR)
-            continue; /* a read would block past the deadline */
-        if (ready <= 0)
-            return false;
-        n = read(fd, (char *) out + len, sizeof(*out) - len);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        len += n > 0 ? (size_t) n : 0;
-    }
+    if (load_job(&jobs, *job_id) != 0 || jobs->record_count == 0)
+        return false;
+    fill(&jobs->job_array[0], out);
     return true;
 }
 
 bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
 {
-    struct slurmjob job;
-    bool whole = false;
-    int ends[2];
-    pid_t pid;
-
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return false;
-    pid = fork();
-    if (pid == 0)
-        answer(ends[1], job_id);
-    close(ends[1]);
-    if (pid > 0) {
-        whole = read_answer(ends[0], wait_ms, &job);
-        kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(ends[0]);
-    if (whole)
-        *out = job;
-    return whole;
+    return slurmask(answer, &job_id, wait_ms, out, sizeof(*out));
 }
 #else
 bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)

@@ -1,11 +1,11 @@
 /* copper_planner.c - Copper's place among the backends. */
-#include "plugins/backend.h"
+#include "plugins/copper/copper_runner.h"
 
 /* A profile of Copper is made by its daemons and not by variables of the
- * tasks, so this waits for a runner. */
+ * tasks: it runs beside an NCCL profiler, never in its place. */
 static int copper_usable(const struct backend_input *in, struct jp_error *err)
 {
-    return error_set(err, "recorded in job.conf; no runner yet");
+    return error_set(err, "Copper is asked for by --copper-profile");
 }
 
 static const struct backend_planner copper_planner = {
@@ -18,5 +18,5 @@ const struct backend backend_copper = {
     .name = "copper",
     .help = "the Copper cache's own counters and path lists",
     .planner = &copper_planner,
-    .runner = NULL,
+    .runner = &copper_runner,
 };

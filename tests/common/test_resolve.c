@@ -347,18 +347,73 @@ static void test_copper(void **state)
     char *path;
 
     in.plan.copper = "top,top=5";
-    refuse(&in, *state, "copper", "no runner yet");
+    refuse(&in, *state, "copper", "no cu_fuse is named");
     in.plan.nccl = "recorder,dir=copper";
     answer = resolve(&in);
-    assert_null(answer.note);
+    assert_non_null(strstr(answer.note, "no cu_fuse is named"));
+    assert_false(answer.runs_copper);
     path = tempdir_path(answer.dir, "job.conf");
     assert_int_equal(jobconf_read(path, &conf, NULL), 0);
     assert_string_equal(conf.copper_request, "top");
+    assert_string_equal(jobconf_copper(&conf, "mode"), "off");
     assert_string_equal(conf.copper_settings[1].key, "top");
     assert_string_equal(conf.copper_settings[1].value, "5");
     jobconf_fini(&conf);
     free(path);
     resolve_answer_fini(&answer);
+}
+
+/* The value of a setting of Copper's in a step's job.conf. */
+static void check_copper(const struct jp_jobconf *conf, const char *key,
+                         const char *value)
+{
+    const char *found = jobconf_copper(conf, key);
+
+    if (!value != !found || (value && strcmp(value, found) != 0))
+        fail_msg("%s is %s, not %s", key, found ? found : "absent",
+                 value ? value : "absent");
+}
+
+static void test_copper_alone(void **state)
+{
+    static const char *const rows[][2] = {
+        {"mode", "full"},     {"top", "20"},
+        {"interval", "5"},    {"cu_fuse", "/opt/copper/build/cu_fuse"},
+        {"ttl", NULL},        {"net_type", "na+sm"},
+        {"kill_wait", "15"},  {"args", "-es 2"},
+        {"mount", "/mnt/%N"}, {"address_book", NULL}};
+    struct resolve_input in = input_of(*state, NULL);
+    struct resolve_answer answer;
+    struct jp_jobconf conf;
+    char *path;
+
+    free(tempdir_file(*state, "site.conf", 0600,
+                      "copper = { cu_fuse = \"/site\"; net_type = \"na+sm\"; "
+                      "args = \"-es 2\"; };"));
+    in.kill_wait_s = 15;
+    in.plan.copper = "full,interval=1m,root=/opt/copper,mount=/mnt/%N";
+    answer = resolve(&in);
+    assert_true(answer.runs_copper);
+    assert_int_equal(answer.limit_s, 45);
+    assert_non_null(strstr(answer.note, "interval is 5 s"));
+    path = tempdir_path(answer.dir, "job.conf");
+    assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+    assert_string_equal(conf.nccl_mode, "off");
+    assert_true(conf.explicit_request && !conf.hidden);
+    for (size_t i = 0; i < N(rows); i++)
+        check_copper(&conf, rows[i][0], rows[i][1]);
+    assert_int_equal(conf.n_env, 1);
+    assert_string_equal(conf.env[0].name, "COPPER_MOUNT");
+    assert_string_equal(conf.env[0].value, "/mnt/%N");
+    jobconf_fini(&conf);
+    free(path);
+    resolve_answer_fini(&answer);
+    set_env("SLURM_STEP_ID", "7");
+    in.owner = false;
+    refuse(&in, *state, "jobprof-12/step-7", "only srun");
+    in.owner = true;
+    set_env("SLURM_HET_SIZE", "2");
+    refuse(&in, *state, "jobprof-12/step-7", "heterogeneous");
 }
 
 int main(void)
@@ -374,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_user_variables),
         cmocka_unit_test(test_copper),
+        cmocka_unit_test(test_copper_alone),
     };
 
     return cmocka_run_group_tests_name("resolve", tests, tempdir_make,

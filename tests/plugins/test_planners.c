@@ -99,7 +99,7 @@ static const struct {
     {"example", "example,nccl=2.23", "/e.so", true, NULL},
     {"null", "auto", "/n.so", false, "/n.so is not there"},
     {"null", "auto", NULL, false, NULL},
-    {"copper", "auto", NULL, false, "no runner yet"},
+    {"copper", "auto", NULL, false, "--copper-profile"},
 };
 
 static void test_usable(void **state)

@@ -1,0 +1,124 @@
+/* runmarks.c - write, look for and count the marks in run/. */
+#include "orchestrator/agent/runmarks.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
+
+#define TEXT_MAX 4096
+
+static const char *const words[RUNMARKS] = {".ready", ".failed", ".ended",
+                                            ".done"};
+
+static char *folder_of(const char *dir)
+{
+    return fileio_path("%s/run", dir);
+}
+
+int runmarks_make(const char *dir, struct jp_error *err)
+{
+    char *path = folder_of(dir);
+    int rc = path ? stepdir_make_folder(path, err)
+                  : error_set(err, "out of memory");
+
+    free(path);
+    return rc;
+}
+
+bool runmarks_there(const char *dir)
+{
+    return stepdir_has(dir, "run");
+}
+
+int runmark_set(const char *dir, const char *node, enum runmark mark,
+                const char *text, struct jp_error *err)
+{
+    char *path = fileio_path("%s/run/%s%s", dir, node, words[mark]);
+    int rc = path ? fileio_write(path, text, strlen(text), err)
+                  : error_set(err, "out of memory");
+
+    free(path);
+    return rc;
+}
+
+bool runmark_is_set(const char *dir, const char *node, enum runmark mark)
+{
+    char *name = fileio_path("run/%s%s", node, words[mark]);
+    bool set = name && stepdir_has(dir, name);
+
+    free(name);
+    return set;
+}
+
+/* Of "n1.ready" the mark, *len gets 2; RUNMARKS: none. */
+static enum runmark parse(const char *name, size_t *len)
+{
+    size_t n = strlen(name);
+
+    for (int i = 0; i < RUNMARKS; i++) {
+        size_t own = strlen(words[i]);
+
+        if (name[0] != '.' && n > own && !strcmp(name + n - own, words[i])) {
+            *len = n - own;
+            return (enum runmark) i;
+        }
+    }
+    return RUNMARKS;
+}
+
+void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
+{
+    char *path = folder_of(dir);
+    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    struct dirent *entry;
+    size_t len;
+
+    memset(n, 0, RUNMARKS * sizeof(*n));
+    while (folder && (entry = readdir(folder))) {
+        enum runmark mark = parse(entry->d_name, &len);
+
+        if (mark < RUNMARKS)
+            n[mark]++;
+    }
+    if (folder)
+        closedir(folder);
+    free(path);
+}
+
+static void tell_one(const char *folder, const char *name, size_t len,
+                     void (*tell)(void *, const char *, const char *),
+                     void *arg)
+{
+    char *path = fileio_path("%s/%s", folder, name);
+    char *node = strndup(name, len), *text = NULL;
+
+    if (path && node &&
+        fileio_read(path, false, TEXT_MAX, &text, NULL, NULL) == 0)
+        tell(arg, node, text);
+    free(text);
+    free(node);
+    free(path);
+}
+
+void runmarks_each(const char *dir, enum runmark mark,
+                   void (*tell)(void *arg, const char *node, const char *text),
+                   void *arg)
+{
+    char *path = folder_of(dir);
+    struct dirent **list = NULL;
+    size_t len = 0;
+    int n = path && stepdir_is_folder(path)
+                ? scandir(path, &list, NULL, alphasort)
+                : 0;
+
+    for (int i = 0; i < n; i++) {
+        if (parse(list[i]->d_name, &len) == mark)
+            tell_one(path, list[i]->d_name, len, tell, arg);
+        free(list[i]);
+    }
+    free(list);
+    free(path);
+}

@@ -1,0 +1,194 @@
+/* supervise.c - one runner on one node: start, wait, stop, collect, in time. */
+#include "orchestrator/agent/supervise.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/stepdir.h"
+
+#define STEP_MS 50  /* between two looks at what starts or ends */
+#define LOOK_MS 500 /* between two looks at the step */
+/* Of KillWait: to end by force, and to say so. */
+#define RESERVE_MS 4000
+#define FORCE_MS 3000
+
+struct watch {
+    const struct backend_runner *runner;
+    void *state;
+    const char *dir, *node;
+    pid_t parent;
+    uint64_t looked_ms;
+    const char *why; /* it is to stop; NULL: not yet */
+};
+
+/* Signals are taken where we wait for them only. */
+static void block(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static const char *look(const struct watch *w)
+{
+    if (getppid() != w->parent)
+        return "slurmstepd is gone";
+    if (runmark_is_set(w->dir, w->node, RUNMARK_ENDED))
+        return "the tasks have ended";
+    if (!runmarks_there(w->dir))
+        return "the step is reported";
+    return NULL;
+}
+
+/* Sleeps; afterwards w->why says whether it is to stop. */
+static void nap(struct watch *w, uint32_t ms)
+{
+    const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
+    sigset_t set;
+
+    block(&set);
+    if (sigtimedwait(&set, NULL, &time) > 0)
+        w->why = "a signal";
+    if (!w->why && clock_mono_ms() - w->looked_ms >= LOOK_MS) {
+        w->why = look(w);
+        w->looked_ms = clock_mono_ms();
+    }
+}
+
+/* 1: ready; 0: to be stopped; -1: it cannot, err says why. */
+static int await_ready(struct watch *w, struct jp_error *err)
+{
+    uint64_t end_ms = clock_mono_ms() + JP_DEF_RUNNER_READY_MS;
+
+    while (!w->why) {
+        int rc = w->runner->ready(w->state, err);
+
+        if (rc != 0)
+            return rc;
+        if (clock_mono_ms() >= end_ms)
+            return error_set(err, "it did not answer within %d s",
+                             JP_DEF_RUNNER_READY_MS / 1000);
+        nap(w, STEP_MS);
+    }
+    return 0;
+}
+
+/* Until it is to stop. -1: it has ended before. */
+static int look_on(struct watch *w, struct jp_error *err)
+{
+    while (!w->why) {
+        if (w->runner->ready(w->state, err) < 0)
+            return -1;
+        nap(w, LOOK_MS);
+    }
+    return 0;
+}
+
+static bool try_stop(struct watch *w, uint32_t ms, bool force)
+{
+    uint64_t end_ms = clock_mono_ms() + ms;
+    int rc;
+
+    while ((rc = w->runner->stop(w->state, force)) == 0 &&
+           clock_mono_ms() < end_ms)
+        nap(w, STEP_MS);
+    return rc > 0;
+}
+
+static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
+{
+    uint64_t start_ms = clock_mono_ms();
+
+    if (try_stop(w, budget_ms, false)) {
+        stepdir_log(w->dir, "%s: Copper has ended %llu ms after %s", w->node,
+                    (unsigned long long) (clock_mono_ms() - start_ms),
+                    w->why ? w->why : "it was asked to");
+        return 0;
+    }
+    if (try_stop(w, FORCE_MS, true))
+        return error_set(err, "it was killed: it did not end within %u ms",
+                         budget_ms);
+    return error_set(err, "it does not end, even by force");
+}
+
+/* Slurm's SIGKILL comes KillWait after its SIGTERM, which is never before what
+ * made us stop. */
+static uint32_t stop_budget(const struct jp_jobconf *conf)
+{
+    uint64_t s = JP_DEF_KILL_WAIT_S;
+
+    num_parse_u64(jobconf_copper(conf, "kill_wait"), 0, 3600, &s, NULL);
+    return s * 1000 > 2 * RESERVE_MS ? (uint32_t) s * 1000 - RESERVE_MS
+                                     : (uint32_t) s * 500;
+}
+
+static void fail(struct watch *w, const struct jp_error *err)
+{
+    stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
+    runmark_set(w->dir, w->node, RUNMARK_FAILED, err->text, NULL);
+}
+
+/* What has started is ended, whatever comes between. */
+static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
+{
+    struct jp_error trouble;
+    bool ready;
+    int rc = await_ready(w, err);
+
+    ready = rc > 0;
+    if (rc < 0)
+        fail(w, err);
+    if (ready) {
+        rc = runmark_set(w->dir, w->node, RUNMARK_READY, "", err);
+        if (rc == 0)
+            rc = look_on(w, err);
+        if (rc < 0)
+            stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
+    }
+    if (stop(w, ready ? budget_ms : FORCE_MS, &trouble) < 0) {
+        stepdir_log(w->dir, "%s: Copper: %s", w->node, trouble.text);
+        rc = error_set(err, "%s", trouble.text);
+    }
+    if (ready && w->runner->collect(w->state, &trouble) < 0) {
+        stepdir_log(w->dir, "%s: Copper: %s", w->node, trouble.text);
+        rc = error_set(err, "%s", trouble.text);
+    }
+    if (ready)
+        runmark_set(w->dir, w->node, RUNMARK_DONE, "", NULL);
+    return rc < 0 ? -1 : 0;
+}
+
+int supervise(const struct backend_runner *runner, const char *dir,
+              const char *node, struct jp_error *err)
+{
+    struct watch w = {
+        .runner = runner, .dir = dir, .node = node, .parent = getppid()};
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    struct jp_jobconf conf = {0};
+    sigset_t set;
+    int rc = -1;
+
+    block(&set);
+    if (!path)
+        error_set(err, "out of memory");
+    else if (jobconf_read(path, &conf, err) == 0 &&
+             stepdir_prepare(dir, node, err) == 0 &&
+             runner->start(&conf, dir, node, &w.state, err) == 0)
+        rc = run(&w, stop_budget(&conf), err);
+    else
+        fail(&w, err);
+    runner->destroy(w.state);
+    jobconf_fini(&conf);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* cmd_run.c - `jobprof-node run`: what runs beside a node's tasks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/agent/supervise.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/collect/stepdir.h"
+
+/* srun has given us an environment of next to nothing. */
+static void add_path(void)
+{
+    setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    const struct backend *copper = backend_find("copper");
+    const char *node = getenv("SLURMD_NODENAME");
+    struct jp_error err;
+
+    if (argc != 3 || strcmp(argv[1], "--dir") != 0 || argv[2][0] != '/' ||
+        !stepdir_name_ok(node) || !copper || !copper->runner) {
+        fprintf(stderr, "run: bad arguments, or not a task of Slurm's\n");
+        return JP_EXIT_USAGE;
+    }
+    add_path();
+    if (supervise(copper->runner, argv[2], node, &err) == 0)
+        return JP_EXIT_OK;
+    fprintf(stderr, "%s: %s\n", node, err.text);
+    return JP_EXIT_IO;
+}

@@ -1,0 +1,117 @@
+/* copper_flags.c - from job.conf to cu_fuse's command line. */
+#include "plugins/copper/copper_flags.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+
+/* A word; trouble shows at the end: too many words, or no memory. */
+static void add(struct copper_flags *f, const char *word)
+{
+    if (f->n >= COPPER_FLAGS_MAX)
+        f->n = COPPER_FLAGS_MAX + 1;
+    else if (!(f->argv[f->n++] = strdup(word)))
+        f->n = COPPER_FLAGS_MAX + 1;
+}
+
+static void add_pair(struct copper_flags *f, const char *flag,
+                     const char *value)
+{
+    if (value) {
+        add(f, flag);
+        add(f, value);
+    }
+}
+
+static void add_words(struct copper_flags *f, const char *text)
+{
+    char *copy = strdup(text ? text : ""), *rest = copy, *word;
+
+    while ((word = strsep(&rest, " ")))
+        if (*word)
+            add(f, word);
+    free(copy);
+}
+
+static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
+{
+    const char *mode = jobconf_copper(conf, "mode");
+    const char *interval = jobconf_copper(conf, "interval");
+    bool top = mode && !strcmp(mode, "top");
+    bool full = mode && !strcmp(mode, "full");
+
+    add(f, "-profile_metrics");
+    if (top || full)
+        add_pair(f, "-profile_top_n", jobconf_copper(conf, "top"));
+    if (full)
+        add(f, "-profile_paths_full");
+    if (interval && strcmp(interval, "0") != 0)
+        add_pair(f, "-profile_snapshot_interval_s", interval);
+}
+
+static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
+                        const char *book, const char *list)
+{
+    const char *site = jobconf_copper(conf, "address_book");
+
+    add_pair(f, "-net_type", jobconf_copper(conf, "net_type"));
+    if (site)
+        add_pair(f, "-nf", list);
+    add_pair(f, "-facility_address_book", site ? site : book);
+    add_pair(f, "-prefiltered_address_book", site ? "0" : "1");
+}
+
+static void add_cache(struct copper_flags *f, const struct jp_jobconf *conf)
+{
+    const char *size = jobconf_copper(conf, "cache_size");
+    char bytes[24];
+    uint64_t n;
+
+    add_pair(f, "-md_enoent_ttl_ms", jobconf_copper(conf, "ttl"));
+    if (size && num_parse_size(size, 0, UINT64_MAX, &n, NULL) == 0) {
+        snprintf(bytes, sizeof(bytes), "%" PRIu64, n);
+        add_pair(f, "-max_cacheable_byte_size", bytes);
+    }
+}
+
+int copper_flags_make(const struct jp_jobconf *conf, const char *mount,
+                      const char *logs, const char *book, const char *list,
+                      struct copper_flags *out, struct jp_error *err)
+{
+    const char *daemon = jobconf_copper(conf, "cu_fuse");
+    struct copper_flags f = {.n = 0};
+
+    if (!daemon)
+        return error_set(err, "job.conf names no cu_fuse");
+    add(&f, daemon);
+    add(&f, "-f"); /* stays the process that we have started */
+    add_pair(&f, "-tpath", "/");
+    add_pair(&f, "-vpath", mount);
+    add_pair(&f, "-log_output_dir", logs);
+    add_pair(&f, "-log_level", "4"); /* the first with start-up timings */
+    add_network(&f, conf, book, list);
+    add_cache(&f, conf);
+    add_profile(&f, conf);
+    add_words(&f, jobconf_copper(conf, "args"));
+    add(&f, "-s");
+    add(&f, mount);
+    if (f.n > COPPER_FLAGS_MAX) {
+        copper_flags_fini(&f);
+        return error_set(err, "out of memory, or over %d flags for cu_fuse",
+                         COPPER_FLAGS_MAX);
+    }
+    *out = f;
+    return 0;
+}
+
+void copper_flags_fini(struct copper_flags *flags)
+{
+    for (int i = 0; i < COPPER_FLAGS_MAX; i++)
+        free(flags->argv[i]);
+    *flags = (struct copper_flags){.n = 0};
+}

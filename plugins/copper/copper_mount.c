@@ -1,0 +1,149 @@
+/* copper_mount.c - make, look at and end a FUSE mount point. */
+#include "plugins/copper/copper_mount.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+
+#define CLEAR_TRIES 200 /* of 10 ms */
+#define PROBE_S 10
+
+/* mountinfo writes a blank as \040. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *c = text; *c; to++) {
+        if (*c == '\\' && c[1] && c[2] && c[3]) {
+            *to = (char) ((c[1] - '0') * 64 + (c[2] - '0') * 8 + c[3] - '0');
+            c += 4;
+        } else {
+            *to = *c++;
+        }
+    }
+    *to = '\0';
+}
+
+bool copper_mount_there(const char *path)
+{
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    bool there = false;
+    char *line = NULL;
+    size_t room = 0;
+
+    while (file && !there && getline(&line, &room, file) > 0) {
+        char *rest = line, *word = NULL;
+
+        for (int field = 0; field < 5 && (word = strsep(&rest, " ")); field++)
+            ;
+        if (word) {
+            unescape(word);
+            there = !strcmp(word, path);
+        }
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return there;
+}
+
+/* In a child: what we wait for is blocked, an unmounter may be ended. */
+static void unblock(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+pid_t copper_mount_probe(const char *path)
+{
+    pid_t pid = fork();
+    DIR *dir;
+
+    if (pid != 0)
+        return pid;
+    unblock();
+    alarm(PROBE_S);
+    dir = opendir(path);
+    errno = 0;
+    _exit(!dir || (!readdir(dir) && errno));
+}
+
+/* Not in the session of the daemon: a terminal's end is not ours. */
+pid_t copper_mount_end(const char *path, bool lazy)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    unblock();
+    execlp("fusermount3", "fusermount3", lazy ? "-uz" : "-u", path,
+           (char *) NULL);
+    execlp("fusermount", "fusermount", lazy ? "-uz" : "-u", path,
+           (char *) NULL);
+    _exit(127);
+}
+
+int copper_mount_reap(pid_t *pid)
+{
+    int status = 0;
+    pid_t got = *pid > 0 ? waitpid(*pid, &status, WNOHANG) : -1;
+
+    if (got == 0)
+        return 0;
+    *pid = 0;
+    return got > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : -1;
+}
+
+/* Bounded: an unmounter of a dead connection does not wait. */
+static void clear_dead(const char *path)
+{
+    const struct timespec tick = {0, 10000000};
+    pid_t pid = copper_mount_end(path, true);
+
+    for (int i = 0; i < CLEAR_TRIES && copper_mount_reap(&pid) == 0; i++)
+        nanosleep(&tick, NULL);
+    if (pid > 0)
+        kill(pid, SIGKILL);
+}
+
+static int check_folder(const char *path, struct jp_error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, "%s: not a folder (links are refused)", path);
+    if (st.st_uid != geteuid())
+        return error_set(err, "%s: belongs to uid %lu, not to you", path,
+                         (unsigned long) st.st_uid);
+    return 0;
+}
+
+int copper_mount_prepare(const char *path, bool *made, struct jp_error *err)
+{
+    struct stat st;
+
+    *made = false;
+    if (lstat(path, &st) < 0 && errno == ENOTCONN)
+        clear_dead(path);
+    else if (copper_mount_there(path))
+        return error_set(err, "%s: something is mounted there", path);
+    if (lstat(path, &st) < 0 && errno == ENOENT) {
+        if (fileio_mkdirs(path, err) < 0)
+            return -1;
+        *made = true;
+    }
+    return check_folder(path, err);
+}

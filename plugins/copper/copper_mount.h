@@ -1,0 +1,26 @@
+/* copper_mount.h - a FUSE mount point: its folder, whether it is mounted and
+ * answers, and its end. Nothing here waits for a file system. */
+#ifndef JP_COPPER_MOUNT_H
+#define JP_COPPER_MOUNT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+/* Whether something is mounted at path (an absolute one without links). */
+bool copper_mount_there(const char *path);
+
+/* Makes the folder, or takes an empty mount point that is there and ours; what
+ * a dead daemon left mounted there is unmounted. *made: it was not there. */
+int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
+
+/* Start a child that looks into path, or unmounts it (lazy: also one in use).
+ * Its pid, for copper_mount_reap; -1: no process. */
+pid_t copper_mount_probe(const char *path);
+pid_t copper_mount_end(const char *path, bool lazy);
+
+/* 0: still runs; 1: it did what it should; -1: it did not. *pid is 0 then. */
+int copper_mount_reap(pid_t *pid);
+
+#endif
