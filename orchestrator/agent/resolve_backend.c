@@ -101,7 +101,7 @@ int resolve_choose(const struct resolve_input *in, const struct jp_plan *plan,
         .input = {.side = &plan->nccl, .step_dir = step_dir}};
     struct jp_error why = {""};
 
-    if (!resolve_is_profiled(plan)) {
+    if (!plan->nccl.mode) {
         choice.reason = strdup("");
         if (!choice.reason)
             return error_set(err, "out of memory");

@@ -33,27 +33,39 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-bool copper_mount_there(const char *path)
+/* Calls see(arg, mount point) for each mount, until it says true. */
+static bool each_mount(bool (*see)(const void *arg, const char *path),
+                       const void *arg)
 {
     FILE *file = fopen("/proc/self/mountinfo", "re");
-    bool there = false;
+    bool seen = false;
     char *line = NULL;
     size_t room = 0;
 
-    while (file && !there && getline(&line, &room, file) > 0) {
+    while (file && !seen && getline(&line, &room, file) > 0) {
         char *rest = line, *word = NULL;
 
         for (int field = 0; field < 5 && (word = strsep(&rest, " ")); field++)
             ;
         if (word) {
             unescape(word);
-            there = !strcmp(word, path);
+            seen = see(arg, word);
         }
     }
     free(line);
     if (file)
         fclose(file);
-    return there;
+    return seen;
+}
+
+static bool is_same(const void *arg, const char *path)
+{
+    return !strcmp(arg, path);
+}
+
+bool copper_mount_there(const char *path)
+{
+    return each_mount(is_same, path);
 }
 
 /* In a child: what we wait for is blocked, an unmounter may be ended. */
@@ -115,6 +127,25 @@ static void clear_dead(const char *path)
         nanosleep(&tick, NULL);
     if (pid > 0)
         kill(pid, SIGKILL);
+}
+
+/* A living one answers, or another user's refuses. */
+static bool sweep_one(const void *arg, const char *path)
+{
+    const char *prefix = arg;
+    struct stat st;
+
+    if (!strncmp(path, prefix, strlen(prefix)) && lstat(path, &st) < 0 &&
+        errno == ENOTCONN) {
+        clear_dead(path);
+        rmdir(path);
+    }
+    return false;
+}
+
+void copper_mount_sweep(const char *prefix)
+{
+    each_mount(sweep_one, prefix);
 }
 
 static int check_folder(const char *path, struct jp_error *err)

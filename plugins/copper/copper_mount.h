@@ -15,6 +15,10 @@ bool copper_mount_there(const char *path);
  * a dead daemon left mounted there is unmounted. *made: it was not there. */
 int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
 
+/* Unmounts what dead daemons of earlier steps left mounted at paths that begin
+ * with prefix, and removes their folders. */
+void copper_mount_sweep(const char *prefix);
+
 /* Start a child that looks into path, or unmounts it (lazy: also one in use).
  * Its pid, for copper_mount_reap; -1: no process. */
 pid_t copper_mount_probe(const char *path);

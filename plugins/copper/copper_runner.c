@@ -172,7 +172,12 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
 {
     const char *mount = jobconf_copper(conf, "mount");
     struct copper_run *run = calloc(1, sizeof(*run));
+    char *ours =
+        fileio_path("/tmp/jobprof-copper-%lu-", (unsigned long) getuid());
 
+    if (ours)
+        copper_mount_sweep(ours);
+    free(ours);
     if (run && mount) {
         run->mount = expand(mount, node);
         run->logs = fileio_path("%s/raw/%s", step_dir, node);
