@@ -239,13 +239,25 @@ static void test_site_keys(void **state)
         {"a/b", "\"a/b\"", "comma between"},
         {"\xc3\xa9", "\"\xc3\xa9\"", "comma between"},
     };
+    char long_text[257], bad_text[] = "a\x01"
+                                      "b";
     struct sitekey keys[SITEKEYS_MAX];
-    size_t n = sitekeys_all(keys), lists = 0;
+    size_t n = sitekeys_all(keys), lists = 0, texts = 0;
 
     (void) state;
+    memset(long_text, 'x', 256);
+    long_text[256] = '\0';
     for (size_t i = 0; i < n; i++) {
         struct jp_error err;
 
+        if (keys[i].knob->kind == JP_KNOB_TEXT) {
+            texts++;
+            assert_int_equal(knob_check(keys[i].knob, long_text, &err), -1);
+            assert_non_null(strstr(err.text, "255"));
+            assert_int_equal(knob_check(keys[i].knob, bad_text, &err), -1);
+            assert_int_equal(knob_check(keys[i].knob, long_text + 1, NULL), 0);
+            assert_int_equal(knob_check(keys[i].knob, "-a 1 -b", NULL), 0);
+        }
         if (keys[i].knob->kind != JP_KNOB_LIST)
             continue;
         lists++;
@@ -258,7 +270,8 @@ static void test_site_keys(void **state)
         assert_int_equal(knob_check(keys[i].knob, "a", NULL), 0);
         assert_int_equal(knob_check(keys[i].knob, "a-1,B_2,c.3", NULL), 0);
     }
-    assert_int_equal(lists, 3);
+    assert_int_equal(lists, 4);
+    assert_int_equal(texts, 2);
     assert_true(knob_list_has("ab,c", "c"));
     assert_false(knob_list_has("ab,c", "a"));
     assert_false(knob_list_has("", ""));
