@@ -86,20 +86,24 @@ static bool may_step_in(const struct report_session *session)
     }
 }
 
-/* Whether a reported step is left as it should be: who reported it releases his
- * claim last, and if he was killed before, the watcher clears it away. */
+/* Whether a reported step is left as it should be: who reported it clears the
+ * markers away and releases his claim last, and if he was killed before that,
+ * the watcher does both. */
 static bool is_settled(struct report_session *session)
 {
     enum jp_rival rival =
         rival_look(session->dir, session->policy.claim_stale_ms);
 
-    if (rival == JP_RIVAL_STALE &&
+    if (rival == JP_RIVAL_LIVE)
+        return false;
+    if ((rival == JP_RIVAL_STALE || !lastout_is_clear(session->dir)) &&
         claim_take(session->dir, report_kind_name(REPORT_WATCHER),
                    session->policy.claim_stale_ms, &session->claim, NULL) > 0) {
+        lastout_clear(session->dir);
         claim_release(session->claim);
         session->claim = NULL;
     }
-    return rival != JP_RIVAL_LIVE;
+    return true;
 }
 
 /* Looks on until the step is reported, or nobody does it. */

@@ -198,14 +198,23 @@ out:
     return rc;
 }
 
+/* alldone behind done: a node that makes it anew sees that done is gone */
+static const char *const cleared[] = {"owner", "pending", "done", "alldone",
+                                      "run"};
+#define N_CLEARED (sizeof(cleared) / sizeof(cleared[0]))
+
+bool lastout_is_clear(const char *dir)
+{
+    for (size_t i = 0; i < N_CLEARED; i++)
+        if (stepdir_has(dir, cleared[i]))
+            return false;
+    return true;
+}
+
 void lastout_clear(const char *dir)
 {
-    /* alldone behind done: a node that makes it anew sees that done is gone */
-    static const char *const names[] = {"owner", "pending", "done", "alldone",
-                                        "run"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char *path = fileio_path("%s/%s", dir, names[i]);
+    for (size_t i = 0; i < N_CLEARED; i++) {
+        char *path = fileio_path("%s/%s", dir, cleared[i]);
 
         for (int try = 0; path && try < CLEAR_TRIES; try++) {
             if (unlink(path) == 0 || errno == ENOENT ||

@@ -44,8 +44,10 @@ int lastout_leave(const struct jp_seat *seat, enum jp_lastout *out,
 uint32_t lastout_count_pending(const char *dir);
 uint32_t lastout_count_done(const char *dir);
 
-/* Removes owner, pending/, done/ and alldone/ after a report. A finish that
- * leaves in the same moment can refill a folder: tried a few times. */
+/* Removes owner, pending/, done/, alldone/ and run/ after a report. A finish
+ * that leaves in the same moment can refill a folder: tried a few times. */
 void lastout_clear(const char *dir);
+/* Whether nothing of them is there: a reporter may be killed in between. */
+bool lastout_is_clear(const char *dir);
 
 #endif
