@@ -102,7 +102,7 @@ static void wire(const struct helper *h)
 static void __attribute__((noreturn)) child(const struct helper *h)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
-    pid_t pid;
+    pid_t pid, self = getpid();
 
     for (int s = 1; s < NSIG; s++)
         sigaction(s, &dfl, NULL);
@@ -118,6 +118,8 @@ static void __attribute__((noreturn)) child(const struct helper *h)
         *told = pid;
         _exit(pid < 0 ? 126 : 0);
     }
+    while (h->orphan && getppid() == self) /* the job's end still finds us */
+        usleep(100);
     execve(h->argv[0], (char **) h->argv, h->env);
     _exit(127);
 }

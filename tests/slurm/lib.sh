@@ -126,6 +126,19 @@ job_of() { squeue -h -n "$1" -t R -o %i 2>/dev/null | head -n 1; }
 job_runs() { [ -n "$(job_of "$1")" ]; }
 
 # --- checks ----------------------------------------------------------------
+# why_none STEPDIR: what is there instead, and what the nodes' daemons said; fails.
+why_none() {
+    local dir=$1 job
+    job=$(echo "$dir" | sed 's#.*jobprof-\([0-9]*\).*#\1#')
+    (cd "$dir" && find . -maxdepth 2 ! -path './csv*' | sort | tr '\n' ' '; echo
+        cat log.txt report.claim) >&2 2>/dev/null
+    for log in "$(dirname "$SLURM_CONF")"/../log/*; do
+        grep -aE "\[$job\.|JobId=$job |corruption|double free|Abort|jobprof" "$log" |
+            tail -n 8 | sed "s#^#$(basename "$log"): #"
+    done >&2
+    return 1
+}
+
 # one_report STEPDIR [SECONDS SINCE_MS]: a report, written once, in time, with no
 # protocol file left and the figures of `jobprof aggregate` over raw/.
 one_report() {
@@ -133,7 +146,7 @@ one_report() {
     left=$((limit - ($(now_ms) - since) / 1000))
     [ "$left" -gt 0 ] || left=0
     wait_for "$left" test -s "$dir/summary.json" ||
-        fail "no $dir/summary.json within $limit s: $(ls -A "$dir" 2>&1 | tr '\n' ' ')" || return
+        { fail "no $dir/summary.json within $limit s"; why_none "$dir"; } || return
     echo "report after $((($(now_ms) - since) / 1000)) s by $("$PYTHON" -c \
         'import json,sys; print(json.load(open(sys.argv[1]))["generator"]["reporter"])' "$dir/summary.json")"
     wait_for 5 test ! -e "$dir/report.claim" || fail "report.claim stays in $dir" || return

@@ -25,6 +25,7 @@ run=$dir/${0##*/}.$1.run
     printf 'oom %s\n' "$(cat /proc/$$/oom_score_adj)"
     read -r _ _ _ _ group session _ </proc/$$/stat
     printf 'group %s session %s self %s\n' "$group" "$session" $$
+    printf 'parent %s\n' "$PPID"
     # the shell holds this script too
     for fd in /proc/$$/fd/*; do
         case $(readlink "$fd") in

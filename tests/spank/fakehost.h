@@ -33,6 +33,7 @@ struct host {
     uint32_t task_global;
     pid_t task_pid;
     bool task_exited;
+    int exit_ms; /* a process that the module forked takes so long to end */
     /* what the module did */
     struct spank_option options[HOST_OPTIONS];
     int noptions;
