@@ -1,6 +1,4 @@
 /* apply.c - requests and answers become environment. */
-#include <sys/stat.h>
-
 #include "spank/module.h"
 
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
@@ -89,7 +87,9 @@ void apply_resolve(spank_t sp)
     helper_arg(&h, "--tasks", j.tasks);
     helper_arg(&h, "--command", j.command);
     rc = helper_run(&h, option_asked() > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
-    if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
+    if (*h.said)
+        slurm_spank_log("jobprof: %s", h.said);
+    else if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
         slurm_spank_log("jobprof: %s resolve failed or took over %d s",
                         h.argv[0], option_asked() > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), NULL);
@@ -117,26 +117,21 @@ static void begin(spank_t sp, struct jobinfo *j)
             "jobprof: %s: %s", getenv("SLURMD_NODENAME"),
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
     spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */
-    finish_expect(jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR"), &h);
+    finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,
+                  &h);
 }
 
 void apply_begin(spank_t sp)
 {
-    const char *dir, *path = option_program("begin");
     struct jobinfo j;
-    struct stat st;
-    bool asked;
+    const char *dir;
 
     if (jobinfo_get(sp, &j) < 0)
         return;
     unset(sp, jobinfo_getenv(j.env, "JOBPROF_SET"));
     unset(sp, "JOBPROF_SET");
     dir = jobinfo_getenv(j.env, "SLURM_JOBPROF_DIR");
-    asked = jobinfo_getenv(j.env, "SLURM_JOBPROF_REQ") && (!dir || *dir == '/');
-    if (asked && stat(path, &st) == 0 &&
-        (getuid() != 0 || (st.st_uid == 0 && !(st.st_mode & 022))))
+    if (jobinfo_getenv(j.env, "SLURM_JOBPROF_REQ") && (!dir || *dir == '/'))
         begin(sp, &j);
-    else if (asked) /* everybody's helper must be nobody's own */
-        slurm_error("jobprof: %s: missing, or not root's alone to write", path);
     unset(sp, carried);
 }

@@ -167,8 +167,30 @@ static int watch(struct helper *h, int ms, char **answer)
     }
 }
 
+/* Nobody but root (who owns "/", in a namespace too) and we can change it or a
+ * folder to it: else we ran a stranger's. Afterwards it has no links. */
+static bool is_safe(const char **program)
+{
+    static char path[PATH_MAX];
+    char *end = realpath(*program, path), cut = '/';
+    struct stat root, st;
+
+    for (; end && cut; *end = cut) {
+        end += 1 + strcspn(end + 1, "/");
+        cut = *end;
+        *end = '\0';
+        if (stat("/", &root) < 0 || stat(path, &st) < 0 ||
+            (st.st_uid != root.st_uid && st.st_uid != getuid()) ||
+            (st.st_mode & 022 && !(cut && st.st_mode & S_ISVTX)))
+            return false;
+    }
+    *program = end ? path : *program;
+    return end != NULL;
+}
+
 int helper_run(struct helper *h, int ms, char **answer)
 {
+    bool safe = is_safe(h->argv);
     int rc = FAILED;
 
     if (answer)
@@ -177,7 +199,7 @@ int helper_run(struct helper *h, int ms, char **answer)
     if (h->orphan)
         told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (told != MAP_FAILED && (h->pid = fork()) == 0)
+    if (safe && told != MAP_FAILED && (h->pid = fork()) == 0)
         child(h);
     if (h->pid > 0)
         rc = watch(h, ms, answer);
@@ -186,7 +208,11 @@ int helper_run(struct helper *h, int ms, char **answer)
         kill(h->pid, SIGKILL); /* before its setsid */
         watch(h, KILL_MS, NULL);
     }
-    if (h->fd[2] > 2 && pread(h->fd[2], h->said, sizeof(h->said) - 1, 0) > 0)
+    if (!safe)
+        snprintf(h->said, sizeof(h->said),
+                 "missing, or not root's alone to write: %s", h->argv[0]);
+    else if (h->fd[2] > 2 &&
+             pread(h->fd[2], h->said, sizeof(h->said) - 1, 0) > 0)
         h->said[strcspn(h->said, "\n\r\033")] = '\0';
     for (int i = 0; i < 3; i++)
         if (h->fd[i] > 2)

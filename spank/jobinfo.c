@@ -23,10 +23,10 @@ char **jobinfo_helper_env(char **env)
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
     static char *clean[ENV_MAX + 2] = {path};
-    const char *conf = getenv("SLURM_CONF"); /* slurmstepd's may be the only */
+    const char *conf = getenv("SLURM_CONF");
     int n = 1;
 
-    if (conf && !jobinfo_getenv(env, "SLURM_CONF"))
+    if (conf) /* the host's own, before the job's: it names libraries to load */
         clean[n++] = (char *) conf - strlen("SLURM_CONF=");
     for (; env && *env && n < ENV_MAX; env++)
         for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)

@@ -25,9 +25,9 @@ static int check(int val, const char *arg)
     helper_arg(&h, words[val], arg);
     rc = helper_run(&h, CHECK_MS, NULL);
     if (rc != 0 && rc != 64)
-        slurm_spank_log(
-            "jobprof: %s-profile is off: %s failed or took over 1 s",
-            words[val], h.argv[0]);
+        slurm_spank_log("jobprof: %s-profile is off: %s%s", words[val],
+                        *h.said ? h.said : h.argv[0],
+                        *h.said ? "" : " failed or took over 1 s");
     return rc == 64 ? -1 : rc != 0;
 }
 

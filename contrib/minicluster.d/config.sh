@@ -75,8 +75,27 @@ write_slurm_conf() {
     fi
 }
 
+choose_helpers() {
+    # Sets mc_helpers: the build's folder of jobprof-node, or where others may change
+    # that, so that the module would start nothing from there, one with copies.
+    local part=$mc_build/orchestrator
+    mc_helpers=$part
+    while [ -n "$part" ]; do
+        if [ -n "$(find "$part" -maxdepth 0 \( ! -uid 0 ! -uid "$UID" \
+            -o -perm /022 ! -perm -1000 \) 2>/dev/null)" ]; then
+            mc_helpers=$mc_dir/helpers
+            mkdir "$mc_helpers"
+            cp -- "$mc_build/orchestrator/"{jobprof,jobprof-node} "$mc_helpers"
+            chmod -R go-w "$mc_helpers"
+            return
+        fi
+        part=${part%/*}
+    done
+}
+
 write_plugin_conf() {
     local recorder=$mc_build/plugins/nccl_recorder/.libs/libnccl-profiler-jobprof.so
+    choose_helpers
     if [ -n "$mc_config" ]; then
         cp -- "$mc_config" "$mc_dir/jobprof.conf"
     else
@@ -87,8 +106,9 @@ write_plugin_conf() {
     '')
         printf 'optional %s config=%s node=%s\n' \
             "$mc_build/spank/.libs/spank_jobprof.so" "$mc_dir/jobprof.conf" \
-            "$mc_build/orchestrator/jobprof-node" >"$mc_dir/etc/plugstack.conf" ;;
-    *) cp -- "$mc_plugstack" "$mc_dir/etc/plugstack.conf" ;;
+            "$mc_helpers/jobprof-node" >"$mc_dir/etc/plugstack.conf" ;;
+    *) sed "s#node=$mc_build/orchestrator/#node=$mc_helpers/#" "$mc_plugstack" \
+        >"$mc_dir/etc/plugstack.conf" ;;
     esac
     chmod 0644 "$mc_dir/jobprof.conf" "$mc_dir/etc/plugstack.conf"
 }

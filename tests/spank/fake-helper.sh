@@ -16,7 +16,7 @@ run=$dir/${0##*/}.$1.run
         SigIgn*)
             printf 'SigIgn:\t%016x\n' $((0x${line##*[!0-9a-f]} & ~0x180000000))
             ;;
-        Uid* | Gid* | Sig* | NoNewPrivs* | CapEff*) echo "$line" ;;
+        Uid* | Gid* | Sig* | NoNewPrivs* | Cap[IPEA]*) echo "$line" ;;
         esac
     done </proc/$$/status
     printf 'umask %s\n' "$(umask)"

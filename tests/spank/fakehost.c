@@ -389,7 +389,7 @@ int host_setup(void **state)
         snprintf(output, sizeof(output), "%s", getenv("CMOCKA_MESSAGE_OUTPUT"));
     snprintf(dir, sizeof(dir), "/tmp/jpspank.XXXXXX");
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(chmod(dir, 0777), 0);
+    assert_int_equal(chmod(dir, 01777), 0);
     set_defaults();
     install("jobprof-node");
     install("jobprof");

@@ -47,7 +47,7 @@ extern struct host host;
 int host_setup(void **state);
 int host_teardown(void **state);
 
-/* The folder of this test; world-writable, as a user's own would be. */
+/* The folder of this test; everybody may write there, but not remove. */
 const char *host_dir(void);
 const char *host_path(const char *name); /* in it; four at a time */
 char *host_read(const char *name);       /* whole file or "", caller frees */
