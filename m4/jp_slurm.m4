@@ -17,7 +17,9 @@ jp_slurm_version=
 jp_slurm_plugindir=
 AS_IF([test "x$with_slurm" != xno], [
     AS_CASE([$with_slurm], [yes], [], [
-        SLURM_CFLAGS="-I$with_slurm/include"
+        # no warnings about headers that are not ours; of /usr they are such
+        AS_IF([test "x$with_slurm" != x/usr],
+            [SLURM_CFLAGS="-isystem $with_slurm/include"])
         SLURM_LIBS="-L$with_slurm/lib"
         AS_IF([test -d "$with_slurm/lib64"],
             [SLURM_LIBS="-L$with_slurm/lib64"])])
@@ -36,7 +38,8 @@ not found or cannot be linked (Debian: libslurm-dev, Fedora: slurm-devel)])])
     AC_MSG_CHECKING([for the release of Slurm])
     AC_COMPUTE_INT([jp_slurm_num], [SLURM_VERSION_NUMBER], [
 #include <slurm/slurm.h>], [jp_slurm_num=0])
-    jp_slurm_version="$((jp_slurm_num >> 16)).$(((jp_slurm_num >> 8) & 255)).$((jp_slurm_num & 255))"
+    jp_slurm_version=`printf '%d.%02d.%d' "$((jp_slurm_num >> 16))" \
+        "$(((jp_slurm_num >> 8) & 255))" "$((jp_slurm_num & 255))"`
     AC_MSG_RESULT([$jp_slurm_version])
     # A hostlist became a pointer type in 23.11, slurm_load_job took a step id
     # in 26.05: ask the compiler and not the release.
@@ -46,6 +49,14 @@ not found or cannot be linked (Debian: libslurm-dev, Fedora: slurm-devel)])])
         [AC_MSG_RESULT([yes])
          AC_DEFINE([HAVE_SLURM_HOSTLIST_POINTER], [1],
             [hostlist_t is itself a pointer (before Slurm 23.11)])],
+        [AC_MSG_RESULT([no])])
+    AC_MSG_CHECKING([whether slurm_load_job takes a step id])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <slurm/slurm.h>]],
+        [[slurm_step_id_t id = {0}; job_info_msg_t *jobs = NULL;
+          (void) slurm_load_job(&jobs, id, 0);]])],
+        [AC_MSG_RESULT([yes])
+         AC_DEFINE([HAVE_SLURM_LOAD_JOB_STEP_ID], [1],
+            [slurm_load_job takes a slurm_step_id_t (Slurm 26.05)])],
         [AC_MSG_RESULT([no])])
     LIBS=$jp_save_LIBS
     CPPFLAGS=$jp_save_CPPFLAGS

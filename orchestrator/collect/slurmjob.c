@@ -16,7 +16,7 @@
 
 static int load_job(job_info_msg_t **jobs, uint32_t job_id)
 {
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#ifdef HAVE_SLURM_LOAD_JOB_STEP_ID
     slurm_step_id_t id = {
         .job_id = job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL};
 
