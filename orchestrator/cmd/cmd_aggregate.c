@@ -11,6 +11,7 @@
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_aggregate.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/copper/copper.h"
@@ -22,12 +23,10 @@ enum {
     MAX_THREADS = 64,
     SAY_AFTER_MS = 1000,
     SAY_EVERY_MS = 200,
-    OPT_JSON = 256,
-    OPT_PNG,
+    OPT_PNG = 256,
     OPT_EXPORTER,
     OPT_ROWS,
     OPT_TIME,
-    OPT_CONFIG,
     OPT_USAGE_ROOT,
     OPT_NO_USAGE,
     OPT_SYSROOT,
@@ -96,8 +95,8 @@ static const struct option long_options[] = {
     {"usage-root", required_argument, NULL, OPT_USAGE_ROOT},
     {"no-usage", no_argument, NULL, OPT_NO_USAGE},
     {"sysroot", required_argument, NULL, OPT_SYSROOT},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"config", required_argument, NULL, OPT_CONFIG},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, 'h'},
@@ -109,7 +108,8 @@ struct arguments {
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
     const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter, json, quiet, verbose;
+    bool png, exporter;
+    struct cmd_common common;
 };
 
 struct progress {
@@ -186,22 +186,8 @@ static int take_option(int c, struct arguments *a)
     case OPT_EXPORTER:
         a->exporter = true;
         return -1;
-    case OPT_JSON:
-        a->json = true;
-        return -1;
-    case OPT_CONFIG:
-        return -1;
-    case 'q':
-        a->quiet = true;
-        return -1;
-    case 'v':
-        a->verbose = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
     default:
-        return JP_EXIT_USAGE; /* getopt has said why */
+        return cmd_args_common(c, help, &a->common);
     }
 }
 
@@ -302,14 +288,15 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     copper_verdict_add(copper, !result->quality.files, &verdict);
     if (fileio_mkdirs(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
-        (!a->quiet &&
+        (!a->common.quiet &&
          report_print_line(a->output, JP_SUMMARY_AUTO, stderr, &err) < 0)) {
         fprintf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    if (a->json && print_json(a->output) < 0)
+    if (a->common.json && print_json(a->output) < 0)
         return JP_EXIT_IO;
-    if (a->exporter && aggregate_exporter(result, a->output, a->quiet) < 0)
+    if (a->exporter &&
+        aggregate_exporter(result, a->output, a->common.quiet) < 0)
         return JP_EXIT_IO;
     if (a->png && report_draw(a->output, &err) < 0) {
         fprintf(stderr, "jobprof: %s\n", err.text);
@@ -349,11 +336,11 @@ int cmd_aggregate(int argc, char **argv)
     if (rc >= 0)
         return rc;
     progress.limit_ms = a.limit_us / 1000;
-    progress.telling = !a.quiet && isatty(STDERR_FILENO);
+    progress.telling = !a.common.quiet && isatty(STDERR_FILENO);
     if (progress.telling || progress.limit_ms)
         a.options.progress = on_progress;
     a.options.progress_arg = &progress;
-    if (a.verbose)
+    if (a.common.verbose)
         fprintf(stderr, "jobprof: reading %d input%s\n", argc - optind,
                 argc - optind == 1 ? "" : "s");
     failed = read_inputs(&a, (const char *const *) argv + optind,
@@ -365,7 +352,7 @@ int cmd_aggregate(int argc, char **argv)
                         "nothing was written\n");
     else if (failed)
         fprintf(stderr, "jobprof: %s\n", err.text);
-    if (!failed && a.verbose) {
+    if (!failed && a.common.verbose) {
         print_notes(&result->quality);
         print_copper_notes(copper);
     }

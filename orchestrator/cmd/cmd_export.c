@@ -6,6 +6,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/export/export.h"
 
@@ -40,46 +41,36 @@ static const char help[] =
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
-    {"config", required_argument, NULL, 'c'},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {0}};
 
 struct arguments {
-    const char *format, *word, *output, *config;
-    bool quiet;
+    const char *format, *word, *output;
+    struct cmd_common common;
 };
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "jobprof: export: %s (jobprof export --help)\n", what);
-    return JP_EXIT_USAGE;
+    return cmd_args_usage("export", what);
 }
 
 /* -1 to go on, else an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c;
+    int c, rc = -1;
 
     optind = 0;
-    while ((c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'o':
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
+        if (c == 'o')
             a->output = optarg;
-            break;
-        case 'c':
-            a->config = optarg;
-            break;
-        case 'q':
-            a->quiet = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return JP_EXIT_OK;
-        default:
-            return JP_EXIT_USAGE; /* getopt has said why */
-        }
+        else
+            rc = cmd_args_common(c, help, &a->common);
     }
+    if (rc >= 0)
+        return rc;
     if (argc - optind != 2)
         return usage("takes a format and one DIR or JOBID[.STEP]");
     a->format = argv[optind];
@@ -117,8 +108,8 @@ int cmd_export(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    inputs.quiet = a.quiet;
-    rc = cmd_inputs_init(&inputs, a.word, a.config);
+    inputs.quiet = a.common.quiet;
+    rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
     rc = strcmp(a.format, "chrome")
@@ -130,7 +121,7 @@ int cmd_export(int argc, char **argv)
     } else {
         rc = cmd_inputs_judge(&inputs);
     }
-    if (done.left_out && !a.quiet)
+    if (done.left_out && !a.common.quiet)
         fprintf(stderr,
                 "jobprof: %" PRIu64 " operations left out: their communicator "
                 "or time is not told\n",

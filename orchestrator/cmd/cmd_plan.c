@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/request.h"
 #include "orchestrator/agent/plan_text.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 
@@ -39,15 +40,15 @@ static const char help[] =
     "Exit status: 0 ok, 2 usage, settings, or a plan that does not fit, 4 no\n"
     "data in the report, 5 output failed.\n";
 
-enum { OPT_NODES = 256, OPT_TASKS, OPT_MEMORY, OPT_FROM, OPT_JSON, OPT_CONFIG };
+enum { OPT_NODES = 256, OPT_TASKS, OPT_MEMORY, OPT_FROM };
 
 static const struct option long_options[] = {
     {"nodes", required_argument, NULL, OPT_NODES},
     {"tasks", required_argument, NULL, OPT_TASKS},
     {"memory", required_argument, NULL, OPT_MEMORY},
     {"from", required_argument, NULL, OPT_FROM},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"config", required_argument, NULL, OPT_CONFIG},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, 'h'},
@@ -55,9 +56,9 @@ static const struct option long_options[] = {
 
 struct arguments {
     const char *word; /* MODE[,key=value...] or NULL */
-    const char *from, *config;
+    const char *from;
     uint64_t nodes, tasks, memory_bytes; /* 0: not given */
-    bool json, quiet, verbose;
+    struct cmd_common common;
 };
 
 /* One command's state. */
@@ -108,23 +109,8 @@ static int take_option(int c, struct arguments *a)
     case OPT_FROM:
         a->from = optarg;
         return -1;
-    case OPT_JSON:
-        a->json = true;
-        return -1;
-    case OPT_CONFIG:
-        a->config = optarg;
-        return -1;
-    case 'q':
-        a->quiet = true;
-        return -1;
-    case 'v':
-        a->verbose = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
     default:
-        return JP_EXIT_USAGE; /* getopt has said why */
+        return cmd_args_common(c, help, &a->common);
     }
 }
 
@@ -168,7 +154,7 @@ static char *find_step(const struct arguments *a, struct jp_error *err)
     char **dirs = NULL, *dir;
     size_t n = 0;
 
-    if (report_find(a->from, a->config, &dirs, &n, err) < 0)
+    if (report_find(a->from, a->common.config, &dirs, &n, err) < 0)
         return NULL;
     if (n > 1) {
         error_set(err, "%s: %zu steps, name one: %s", a->from, n, dirs[0]);
@@ -189,7 +175,7 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
 
     if (!dir)
         return JP_EXIT_USAGE;
-    if (a->verbose)
+    if (a->common.verbose)
         fprintf(stderr, "jobprof: reading %s/summary.json\n", dir);
     rc = plan_measure(dir, &s->measured, err);
     free(dir);
@@ -216,12 +202,12 @@ static int print(const struct session *s, struct plan_view *view,
                  "--memory");
     if (measured)
         plan_from_attribute(&s->from, &s->measured, view);
-    if (a->json)
+    if (a->common.json)
         return plan_json_print(view, measured ? &s->measured : NULL,
                                measured ? &s->from : NULL, stdout, err);
     if (measured && plan_from_print(&s->from, &s->measured, stdout, err) < 0)
         return -1;
-    return plan_text_print(stdout, view, "plan", a->quiet, err);
+    return plan_text_print(stdout, view, "plan", a->common.quiet, err);
 }
 
 /* What srun would do: refuse the option, or start the step without it. */
@@ -268,12 +254,12 @@ static int run(struct session *s)
 
     if (check_word(a, &err) < 0)
         return fail(JP_EXIT_USAGE, &err);
-    if (a->verbose)
+    if (a->common.verbose)
         fprintf(stderr, "jobprof: reading %s\n",
-                a->config ? a->config : JP_DEF_SITE_FILE);
+                a->common.config ? a->common.config : JP_DEF_SITE_FILE);
     s->in.nnodes = (uint32_t) a->nodes;
     s->in.ntasks = (uint32_t) a->tasks;
-    s->in.plan = (struct plan_input){.config = a->config,
+    s->in.plan = (struct plan_input){.config = a->common.config,
                                      .nccl = a->word,
                                      .env = plan_world_env,
                                      .env_arg = &s->world,

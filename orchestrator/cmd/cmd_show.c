@@ -5,6 +5,7 @@
 
 #include "common/num.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/show/opsum.h"
 #include "orchestrator/ingest/stuck.h"
@@ -35,15 +36,7 @@ static const char help[] =
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
     "rest is shown), 4 no file of the recorder, 5 input or output failed.\n";
 
-enum {
-    OPT_RANK = 256,
-    OPT_NODE,
-    OPT_COMM,
-    OPT_OP,
-    OPT_PENDING,
-    OPT_JSON,
-    OPT_CONFIG
-};
+enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING };
 
 static const struct option long_options[] = {
     {"rank", required_argument, NULL, OPT_RANK},
@@ -51,22 +44,22 @@ static const struct option long_options[] = {
     {"comm", required_argument, NULL, OPT_COMM},
     {"op", required_argument, NULL, OPT_OP},
     {"pending", no_argument, NULL, OPT_PENDING},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"config", required_argument, NULL, OPT_CONFIG},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {0}};
 
 struct arguments {
     struct opsum_filter filter;
-    const char *word, *config;
-    bool pending, json, quiet;
+    struct cmd_common common;
+    const char *word;
+    bool pending;
 };
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "jobprof: show: %s (jobprof show --help)\n", what);
-    return JP_EXIT_USAGE;
+    return cmd_args_usage("show", what);
 }
 
 /* One option. -1 to go on, else an exit status. */
@@ -92,20 +85,8 @@ static int take_option(int c, struct arguments *a)
     case OPT_PENDING:
         a->pending = true;
         return -1;
-    case OPT_JSON:
-        a->json = true;
-        return -1;
-    case OPT_CONFIG:
-        a->config = optarg;
-        return -1;
-    case 'q':
-        a->quiet = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
     default:
-        return JP_EXIT_USAGE; /* getopt has said why */
+        return cmd_args_common(c, help, &a->common);
     }
 }
 
@@ -152,7 +133,7 @@ static int show_sums(struct jp_recwalk *walk, const struct arguments *a,
 
     if (rc < 0)
         return rc;
-    if (a->json)
+    if (a->common.json)
         rc = opsum_print_json(&sum, stdout, err);
     else if (walk->files)
         rc = opsum_print(&sum, stdout, err);
@@ -169,11 +150,11 @@ int cmd_show(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    inputs.quiet = a.quiet;
-    rc = cmd_inputs_init(&inputs, a.word, a.config);
+    inputs.quiet = a.common.quiet;
+    rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
-    rc = a.pending ? show_pending(&inputs.walk, a.json, &err)
+    rc = a.pending ? show_pending(&inputs.walk, a.common.json, &err)
                    : show_sums(&inputs.walk, &a, &err);
     if (rc < 0) {
         fprintf(stderr, "jobprof: show: %s\n", err.text);

@@ -10,6 +10,7 @@
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/nodehw.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/topo/topo_find.h"
 #include "orchestrator/topo/topo_print.h"
 
@@ -34,7 +35,7 @@ static const char help[] =
     "shown), 4 no topology at all, 5 input or output failed.\n";
 
 static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
     {"svg", required_argument, NULL, 's'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -42,39 +43,29 @@ static const struct option long_options[] = {
 
 struct arguments {
     const char *path, *pictures;
-    bool json, quiet;
+    struct cmd_common common;
 };
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "jobprof: topo: %s (jobprof topo --help)\n", what);
-    return JP_EXIT_USAGE;
+    return cmd_args_usage("topo", what);
 }
 
 /* -1 to go on, else an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c;
+    int c, rc = -1;
 
     optind = 0;
-    while ((c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'j':
-            a->json = true;
-            break;
-        case 's':
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1) {
+        if (c == 's')
             a->pictures = optarg;
-            break;
-        case 'q':
-            a->quiet = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return JP_EXIT_OK;
-        default:
-            return JP_EXIT_USAGE; /* getopt has said why */
-        }
+        else
+            rc = cmd_args_common(c, help, &a->common);
     }
+    if (rc >= 0)
+        return rc;
     if (argc - optind > 1)
         return usage("takes one XML or DIR, or none");
     if (a->pictures && !*a->pictures)
@@ -161,7 +152,7 @@ static int judge(const struct jp_shapes *shapes, const struct arguments *a)
 
         if (!node->why && !node->note)
             continue;
-        if (!a->quiet)
+        if (!a->common.quiet)
             fprintf(stderr, "jobprof: topo: %s: %s\n", node->name,
                     node->why ? node->why : node->note);
         rc = JP_EXIT_INCOMPLETE;
@@ -175,7 +166,8 @@ static int show(struct jp_shapes *shapes, const struct arguments *a,
     if (shapes_sort(shapes, err) < 0 ||
         (a->pictures && write_pictures(shapes, a->pictures, err) < 0))
         return -1;
-    return a->json ? print_json(shapes, err) : topo_print(shapes, stdout, err);
+    return a->common.json ? print_json(shapes, err)
+                          : topo_print(shapes, stdout, err);
 }
 
 int cmd_topo(int argc, char **argv)
