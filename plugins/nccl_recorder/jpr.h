@@ -172,6 +172,17 @@ struct jpr_unseen {
     uint64_t calls;
 };
 
+/* What the recorder itself took, since it began in the process (the header's
+ * clocks) until the counters'. */
+struct jpr_cost {
+    bool told;          /* false: an older file, and the rest is 0 */
+    uint64_t events;    /* callbacks that NCCL made */
+    uint64_t timed;     /* of these were timed, a sample */
+    uint64_t timed_ns;  /* and took this, reading the clock included */
+    uint64_t life_ns;   /* init and finalize of communicators, in the program */
+    uint64_t writer_ns; /* CPU time of the writing thread */
+};
+
 /* Sums since the start of the process. A counters record holds the rows that
  * changed; the last row of a (communicator, function) counts. */
 struct jpr_counters {
@@ -186,6 +197,7 @@ struct jpr_counters {
     const struct jpr_comm_counts *rows;
     uint64_t n_unseen; /* changed ones too; 0 calls: they came after all */
     const struct jpr_unseen *unseen;
+    struct jpr_cost cost;
 };
 
 #endif

@@ -51,6 +51,10 @@ FIELDS(row, jpr_comm_counts, R(comm, JPR_U32), R(func, JPR_TEXT),
 FIELDS(unseen, jpr_unseen, U(comm, JPR_U32), U(func, JPR_TEXT),
        U(calls, JPR_U64));
 
+#define S(member) AT(jpr_cost, member, JPR_U64)
+FIELDS(cost, jpr_cost, S(events), S(timed), S(timed_ns), S(life_ns),
+       S(writer_ns));
+
 #define O(member, how) AT(jpr_op, member, how)
 FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
        O(bytes, JPR_U64), O(root, JPR_I64), O(peer, JPR_I64),

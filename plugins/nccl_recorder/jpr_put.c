@@ -32,4 +32,6 @@ void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
     jpr_put_u64(out, counters->n_unseen);
     for (i = 0; i < counters->n_unseen; i++)
         jpr_fields_put(&jpr_unseen_fields, &counters->unseen[i], out);
+    if (counters->cost.told)
+        jpr_fields_put(&jpr_cost_fields, &counters->cost, out);
 }

@@ -130,6 +130,9 @@ static const char *load_counters(struct jpr_unpacked *u)
                               &c->n_unseen);
     if (!c->rows || (c->n_unseen > 0 && !c->unseen))
         return "no memory for its counters";
+    c->cost.told = !u->in.bad && u->in.at < u->in.end;
+    if (c->cost.told)
+        jpr_fields_get(&jpr_cost_fields, &c->cost, &u->in, &u->texts);
     u->left = 1;
     return u->in.bad ? "damaged counters" : NULL;
 }

@@ -6,6 +6,7 @@
  */
 #include "plugins/nccl_recorder/rec_abi.h"
 #include "plugins/nccl_recorder/rec_core.h"
+#include "plugins/nccl_recorder/rec_cost.h"
 #include "plugins/nccl_recorder/rec_life.h"
 #include "plugins/nccl_recorder/rec_net.h"
 
@@ -57,7 +58,7 @@ static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
     return rec_core_op(comm, &start);
 }
 
-static int start(void *context, void **handle, struct DESCR *d)
+static void start_event(void *context, void **handle, const struct DESCR *d)
 {
     struct jp_rec_comm *comm = rec_comm_get(context);
 
@@ -83,6 +84,14 @@ static int start(void *context, void **handle, struct DESCR *d)
     default:
         break;
     }
+}
+
+static int start(void *context, void **handle, struct DESCR *d)
+{
+    struct jp_rec_timer timer = rec_cost_begin();
+
+    start_event(context, handle, d);
+    rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/rec_clock.h"
+#include "plugins/nccl_recorder/rec_cost.h"
 #include "plugins/nccl_recorder/rec_finish.h"
 #include "plugins/nccl_recorder/rec_net.h"
 #include "plugins/nccl_recorder/rec_thread.h"
@@ -228,7 +229,7 @@ static void stop_channel(struct jp_rec_op *op, uint64_t state, uint64_t handle,
                       loose ? JP_REC_OPEN_MASK : JP_REC_LEFT_MASK, 0);
 }
 
-int rec_core_stop(void *handle)
+static void stop_event(void *handle)
 {
     uint64_t bits = (uint64_t) (uintptr_t) handle;
     uint64_t generation, state, now;
@@ -236,14 +237,14 @@ int rec_core_stop(void *handle)
 
     if (rec_op_kind(bits) == JP_REC_STEP) {
         rec_net_stop(bits);
-        return JP_NCCL_SUCCESS;
+        return;
     }
     if (rec_op_kind(bits) > JP_REC_STEP || rec_op_kind(bits) == 0)
-        return JP_NCCL_SUCCESS;
+        return;
     op = rec_op_find(bits, &generation);
     state = op ? rec_op_state(op) : 0;
     if (!rec_op_is(state, generation) || !op)
-        return JP_NCCL_SUCCESS;
+        return;
     now = rec_clock_ns();
     rec_op_set_time(op, JP_REC_LAST, now);
     if (rec_op_kind(bits) == JP_REC_OP) {
@@ -256,16 +257,26 @@ int rec_core_stop(void *handle)
         rec_op_set_time(op, JP_REC_PROXY_LAST, now);
         rec_finish_settle(op, state, JP_REC_OPEN_ONE, JP_REC_OPEN_MASK, 0);
     }
+}
+
+int rec_core_stop(void *handle)
+{
+    struct jp_rec_timer timer = rec_cost_begin();
+
+    stop_event(handle);
+    rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
 
 int rec_core_record_v1(void *handle, int state, union jp_nccl_args_v1 *args)
 {
+    struct jp_rec_timer timer = rec_cost_begin();
     uint64_t bits = (uint64_t) (uintptr_t) handle;
 
     (void) args; /* only a ProxyOp tells bytes there, and not per step */
     if (rec_op_kind(bits) == JP_REC_STEP)
         rec_net_record(bits, state, 0);
+    rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
 
@@ -292,6 +303,7 @@ static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
 
 int rec_core_record_v4(void *handle, int state, union jp_nccl_args_v4 *args)
 {
+    struct jp_rec_timer timer = rec_cost_begin();
     uint64_t bits = (uint64_t) (uintptr_t) handle;
 
     if (rec_op_kind(bits) == JP_REC_STEP)
@@ -299,5 +311,6 @@ int rec_core_record_v4(void *handle, int state, union jp_nccl_args_v4 *args)
     else if (state == JP_NCCL_KERNEL_CH_STOP && args &&
              rec_op_kind(bits) == JP_REC_KERNEL)
         record_gpu_stop(bits, args->kernel_ch.gpu_ns);
+    rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }

@@ -8,6 +8,7 @@
 
 #include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/rec_cost.h"
 #include "plugins/nccl_recorder/rec_finish.h"
 #include "plugins/nccl_recorder/rec_flush.h"
 #include "plugins/nccl_recorder/rec_net.h"
@@ -115,6 +116,7 @@ static void after_fork(void)
     epoch++;
     rec_comm_after_fork();
     rec_thread_after_fork();
+    rec_cost_after_fork();
     rec_net_init(NULL, 0);
     free_memory();
     rec_sink_close();
@@ -158,6 +160,7 @@ static int mask_of(int version)
 int rec_life_init(int version, const struct jp_rec_comm_facts *facts,
                   jp_nccl_log_fn *log, void **context, int *mask)
 {
+    uint64_t since_ns = rec_clock_ns();
     const char *why;
     bool say;
 
@@ -181,12 +184,14 @@ int rec_life_init(int version, const struct jp_rec_comm_facts *facts,
     else if (say && log)
         log(JP_NCCL_LOG_INFO, JP_NCCL_LOG_INIT, "jobprof", 0,
             "PROFILER/jobprof: %s: nothing is recorded", why);
+    rec_cost_life(since_ns);
     return JP_NCCL_SUCCESS;
 }
 
 int rec_life_finalize(void *context)
 {
     struct jp_rec_comm *comm = rec_comm_get(context);
+    uint64_t since_ns = rec_clock_ns();
 
     if (!comm)
         return JP_NCCL_SUCCESS;
@@ -194,5 +199,6 @@ int rec_life_finalize(void *context)
     rec_finish_all(comm);
     if (rec_comm_finalize(comm))
         rec_writer_flush();
+    rec_cost_life(since_ns);
     return JP_NCCL_SUCCESS;
 }

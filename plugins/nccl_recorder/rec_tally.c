@@ -7,6 +7,7 @@
 #include "plugins/nccl_recorder/jpr_put.h"
 #include "plugins/nccl_recorder/rec_blocks.h"
 #include "plugins/nccl_recorder/rec_comm.h"
+#include "plugins/nccl_recorder/rec_cost.h"
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_net.h"
 
@@ -219,6 +220,7 @@ enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway)
     bool changed;
 
     rec_env_clocks(&counters.clocks);
+    rec_cost_sum(&counters.cost);
     add_comms(&counters, final && !t.told_final);
     sum_kinds(&counters);
     if (final)

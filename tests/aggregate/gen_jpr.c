@@ -6,10 +6,13 @@
  *   op COMM KIND FUNC SEQ BYTES EXEC_US START_US [PEER]     KIND c, p or e (CE)
  *   fly COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER]
  *   cut COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER]
- *                                            a record: finalize or exit ended
- * it unseen COMM FUNC CALLS                   for the next counts snap AT_US of
- * the fly lines since the last counts AT_US FINAL LOST LEFT_OUT Times are us
- * since the header.
+ *                                         a record that finalize or exit ended
+ *   unseen COMM FUNC CALLS                   for the next counts
+ *   cost EVENTS TIMED TIMED_NS LIFE_NS WRITER_NS    of the counts that follow
+ *   snap AT_US                               of the fly lines since the last
+ *   counts AT_US FINAL LOST LEFT_OUT
+ *
+ * Times are us since the header.
  *
  * gen_jpr -l LOG > FILE: the records of an Inspector log, with final counters.
  */
@@ -151,6 +154,19 @@ static bool take_unseen(struct script *s, const char *line)
     return true;
 }
 
+static bool take_cost(struct script *s, const char *line)
+{
+    struct jpr_cost cost = {.told = true};
+
+    if (sscanf(line,
+               "cost %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &cost.events, &cost.timed, &cost.timed_ns, &cost.life_ns,
+               &cost.writer_ns) != 5)
+        return false;
+    s->maker->counters.cost = cost;
+    return true;
+}
+
 static bool take_line(struct script *s, const char *line)
 {
     char host[WORD], note[WORD] = "";
@@ -175,8 +191,8 @@ static bool take_line(struct script *s, const char *line)
     }
     return take_comm(s, line) || take_op(s, line) ||
            take_fly(s, "fly ", line) || take_cut(s, line) ||
-           take_unseen(s, line) || line[strspn(line, " \n")] == '\0' ||
-           line[0] == '#';
+           take_unseen(s, line) || take_cost(s, line) ||
+           line[strspn(line, " \n")] == '\0' || line[0] == '#';
 }
 
 /* The file's index of a record's communicator, told when it is new. */

@@ -131,6 +131,7 @@ const struct jpr_counters sample_counters = {
     .rows = rows,
     .n_unseen = 3,
     .unseen = unseen,
+    .cost = {true, UINT64_MAX, 7, 300, 4000, 50000},
 };
 
 void sample_begin(struct sample *file)

@@ -169,6 +169,15 @@ static void put_counters(FILE *out, const struct jpr_reader *r,
         put_u64(out, "calls", c->unseen[i].calls);
         fputs("}\n", out);
     }
+    if (c->cost.told) {
+        fputs("{\"type\":\"cost\"", out);
+        put_u64(out, "events", c->cost.events);
+        put_u64(out, "timed", c->cost.timed);
+        put_u64(out, "timed_ns", c->cost.timed_ns);
+        put_u64(out, "life_ns", c->cost.life_ns);
+        put_u64(out, "writer_ns", c->cost.writer_ns);
+        fputs("}\n", out);
+    }
     for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
         fprintf(out, "{\"type\":\"counters\",\"final\":%s,\"kind\":\"%s\"",
                 yes(c->final), kinds[kind]);

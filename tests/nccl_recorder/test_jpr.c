@@ -432,6 +432,30 @@ static void older_counters(void **state)
     assert_int_equal(errors, 0);
 }
 
+/* Those of the next release end before the recorder's own cost. */
+static void counters_without_cost(void **state)
+{
+    uint8_t raw[1024];
+    struct jpr_out out = {.bytes = raw, .size = sizeof(raw)};
+    struct jpr_counters counters = sample_counters;
+    struct jpr_record record;
+    struct jpr_reader *r;
+
+    (void) state;
+    counters.cost = (struct jpr_cost){0};
+    jpr_put_counters(&out, &counters);
+    sample_begin(&file);
+    sample_block(&file, JPR_BLOCK_COUNTERS, raw, out.used, NULL);
+    sample_block(&file, JPR_BLOCK_COUNTERS, raw, out.used - 1, NULL);
+    r = jpr_open_bytes(file.bytes, file.n, "x", NULL);
+    assert_int_equal(jpr_next(r, &record, NULL), 1);
+    assert_int_equal(record.counters->n_unseen, 3);
+    assert_false(record.counters->cost.told);
+    assert_int_equal(record.counters->cost.events, 0);
+    assert_int_equal(jpr_next(r, &record, NULL), -1); /* cut within a row */
+    jpr_close(r);
+}
+
 static void texts_are_made_harmless(void **state)
 {
     static const struct {
@@ -480,6 +504,7 @@ int main(void)
         cmocka_unit_test(lying_payloads),
         cmocka_unit_test(later_releases),
         cmocka_unit_test(older_counters),
+        cmocka_unit_test(counters_without_cost),
         cmocka_unit_test(texts_are_made_harmless),
     };
 

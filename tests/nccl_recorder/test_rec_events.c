@@ -158,6 +158,47 @@ static void calls_without_operation_are_counted(void **state)
     }
 }
 
+/* 100 operations of a start, a stop, and a kernel's start, record and stop. */
+static void much(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "cost", 0xc, 0, 4);
+    int i;
+
+    for (i = 0; i < 100; i++) {
+        void *op = scene_coll(s, comm, "AllReduce", (uint64_t) i, 4096, 1);
+
+        CHECK(s->api->stop(op) == 0);
+        scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
+    }
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+static void its_own_cost_is_told(void **state)
+{
+    unsigned long long events = 0, timed = 0, ns = 0, life = 0, writer = 0;
+    const char *at, *last = NULL;
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(much, 6, &r);
+    assert_ok(r);
+    for (at = r.text; (at = strstr(at, "{\"type\":\"cost\"")); at++)
+        last = at;
+    assert_non_null(last);
+    assert_int_equal(sscanf(last,
+                            "{\"type\":\"cost\",\"events\":%llu,\"timed\":%llu,"
+                            "\"timed_ns\":%llu,\"life_ns\":%llu,"
+                            "\"writer_ns\":%llu}",
+                            &events, &timed, &ns, &life, &writer),
+                     5);
+    assert_int_equal(events, 500);
+    assert_int_equal(timed, 500 / 64);
+    assert_in_range(ns, timed, timed * 50000);
+    assert_in_range(life, 1, 60000000000);
+    assert_true(writer > 0);
+    rec_harness_fini(&r);
+}
+
 static void copy_engine(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "ce", 0xce, 0, 4);
@@ -271,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_api_is_known),
         cmocka_unit_test(calls_without_operation_are_counted),
+        cmocka_unit_test(its_own_cost_is_told),
         cmocka_unit_test(copy_engines_are_recorded),
         cmocka_unit_test(waits_are_summed),
     };
