@@ -2,7 +2,8 @@
  *
  * The adapters (rec_abi_v1.c to rec_abi_v6.c) translate; everything is decided
  * here. No call fails towards NCCL, waits or allocates; each reads the clock
- * once at most, but for the few that are timed (rec_cost.h). What cannot be recorded is counted as lost.
+ * once at most, but for the few that are timed (rec_cost.h). What cannot be
+ * recorded is counted as lost.
  *
  * When is an operation done? Its own stopEvent means "enqueued" only.
  *  - v4 to v6 tell how many kernel channels will report: done when it is
