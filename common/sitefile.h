@@ -3,8 +3,9 @@
  * libconfig syntax; see jobprof.conf(5). Site: JP_DEF_SITE_FILE or --config.
  * User: $XDG_CONFIG_HOME/jobprof/jobprof.conf or
  * $HOME/.config/jobprof/jobprof.conf; the same keys but for those that only a
- * site may set (policy, lock, topology_file, nvml_library; of nccl the
- * libraries, the node's memory and the default's conditions), and without
+ * site may set (policy, lock, topology_file, nvml_library, peaks_file,
+ * baseline_file; of nccl the libraries, the node's memory and the default's
+ * conditions), and without
  * @include. Values may be numbers, booleans or strings and are kept as text,
  * checked, with file and line.
  */

@@ -63,12 +63,16 @@ static const struct jp_knob site_copper[] = {
      "further flags of the daemons, blanks between them"},
 };
 
-/* What only the site says about its nodes; at the top level. */
+/* What only the site says about its nodes and links; at the top level. */
 static const struct jp_knob site_nodes[] = {
     {"topology_file", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
      "a node's topology as hwloc XML; %N is the node's name"},
     {"nvml_library", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
      "another libnvidia-ml.so.1 than the system's"},
+    {"peaks_file", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "what the links can do: peaks.conf"},
+    {"baseline_file", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
+     "what they did in earlier steps, by jobprof baseline"},
 };
 
 static const struct {

@@ -10,6 +10,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/knownbad.h"
+#include "common/peaks.h"
 #include "common/request.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/report/json_out.h"
@@ -86,6 +87,25 @@ static void check_known_bad(struct check *c)
     if (knownbad_load(path, named != NULL, note_error, c, &list, NULL) == 0)
         knownbad_fini(&list);
     note_file(c, path, c->n_errors == before);
+    sitefile_fini(&site);
+}
+
+/* What the site says about its links. */
+static void check_peaks(struct check *c)
+{
+    unsigned before = c->n_errors;
+    struct jp_sitefile site = {0};
+    struct jp_peaks peaks = {0};
+    const struct sitefile_value *named;
+
+    if (sitefile_load(config_site_path(&c->options->in), SITEFILE_SITE, false,
+                      NULL, NULL, &site, NULL) < 0)
+        return; /* said already */
+    named = sitefile_find(&site, "peaks_file");
+    if (named && peaks_load(named->value, note_error, c, &peaks, NULL) == 0)
+        peaks_fini(&peaks);
+    if (named)
+        note_file(c, named->value, c->n_errors == before);
     sitefile_fini(&site);
 }
 
@@ -184,6 +204,7 @@ int config_check(struct config_options *o)
     if (user)
         check_file(&c, user, SITEFILE_USER, false);
     check_known_bad(&c);
+    check_peaks(&c);
     check_topologies(&c);
     check_variable(&c, &jp_grammar_nccl);
     check_variable(&c, &jp_grammar_copper);

@@ -128,7 +128,7 @@ static const struct {
      "bad.conf:2: unknown key \"sinec\"; did you mean \"since\"?"},
     {"known_bad = ({ wibble = 1; });", "bad.conf:1: unknown key \"wibble\""},
     {"known_bad = ({\n since = 2.28; mode = \"any\"; " REST " );",
-     "bad.conf:2: \"since\" is not a string in quotes"},
+     "bad.conf:2: since: is not a string in quotes"},
     {"known_bad = ({ since = \"2.30.\"; });",
      "since: \"2.30.\" is not an NCCL release"},
     {"known_bad = ({ since = \"2.22\"; });", "has no profiler interface"},
