@@ -173,7 +173,7 @@ struct jp_p2p_node {
 struct jp_window {
     uint64_t t0_us, t1_us;
     size_t comm;
-    const char *coll;
+    const char *coll; /* one of coll_names */
     uint64_t ops, bytes, time_us;
     double busbw_mean;
 };

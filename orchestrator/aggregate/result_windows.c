@@ -16,6 +16,8 @@ struct slices {
     unsigned n;
     struct jp_window now[SLICES]; /* of the series being walked */
     uint64_t n_busbw[SLICES];
+    size_t next[SLICES]; /* where a slice's next window goes: first how many
+                            there are of it */
     struct ops_reader reader;
 };
 
@@ -49,9 +51,14 @@ static bool cut(struct slices *s)
     return true;
 }
 
+static uint64_t slice_of(const struct slices *s, const struct jp_op *op)
+{
+    return (op->dump_min_us - s->from) / s->width;
+}
+
 static void add_op(struct slices *s, const struct jp_op *op)
 {
-    uint64_t at = (op->dump_min_us - s->from) / s->width;
+    uint64_t at = slice_of(s, op);
     struct jp_window *w = &s->now[at];
 
     if (!w->ops)
@@ -68,8 +75,9 @@ static void add_op(struct slices *s, const struct jp_op *op)
     }
 }
 
-/* Appends the series' slices that hold something and clears them. */
-static int flush(struct slices *s)
+/* Puts the series' slices that hold something in their places and clears them.
+ */
+static void flush(struct slices *s)
 {
     struct jp_result *r = s->r;
 
@@ -78,61 +86,86 @@ static int flush(struct slices *s)
 
         if (!w->ops)
             continue;
-        if (!(r->n_windows & (r->n_windows - 1))) {
-            struct jp_window *more = reallocarray(
-                r->windows, r->n_windows ? 2 * r->n_windows : 1, sizeof(*more));
-
-            if (!more)
-                return -1;
-            r->windows = more;
-        }
         if (s->n_busbw[i])
             w->busbw_mean /= (double) s->n_busbw[i];
-        r->windows[r->n_windows++] = *w;
+        r->windows[s->next[i]++] = *w;
         *w = (struct jp_window){0};
         s->n_busbw[i] = 0;
     }
+}
+
+/* How many windows each slice will have. */
+static void count(struct slices *s)
+{
+    struct series last = {UINT32_MAX, UINT32_MAX};
+    bool seen[SLICES] = {false};
+
+    ops_want(&s->reader, OPS_DUMP);
+    for (size_t i = 0; i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&s->reader, i);
+
+        if (is_next(&last, op))
+            memset(seen, 0, sizeof(seen));
+        if (!op->dump_min_us || seen[slice_of(s, op)])
+            continue;
+        seen[slice_of(s, op)] = true;
+        s->next[slice_of(s, op)]++;
+    }
+}
+
+/* Room for all of them, slice behind slice. 0 or -1. */
+static int lay_out(struct slices *s)
+{
+    size_t sum = 0;
+
+    for (unsigned i = 0; i < s->n; i++) {
+        size_t n = s->next[i];
+
+        s->next[i] = sum;
+        sum += n;
+    }
+    s->r->windows = calloc(sum + 1, sizeof(*s->r->windows));
+    if (!s->r->windows)
+        return -1;
+    s->r->n_windows = sum;
     return 0;
 }
 
-static int by_time(const void *a, const void *b)
+/* Series come in order of communicator and function, so each slice's windows
+ * do.
+ */
+static void fill(struct slices *s)
 {
-    const struct jp_window *x = a, *y = b;
+    struct series last = {UINT32_MAX, UINT32_MAX};
 
-    if (x->t0_us != y->t0_us)
-        return x->t0_us < y->t0_us ? -1 : 1;
-    if (x->comm != y->comm)
-        return x->comm < y->comm ? -1 : 1;
-    return strcmp(x->coll, y->coll);
+    ops_want(&s->reader,
+             OPS_BYTES | OPS_COUNTS | OPS_EXEC | OPS_BUSBW | OPS_DUMP);
+    for (size_t i = 0; i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&s->reader, i);
+
+        if (is_next(&last, op))
+            flush(s);
+        if (op->dump_min_us)
+            add_op(s, op);
+    }
+    flush(s);
 }
 
 int result_windows(struct build *b)
 {
-    struct jp_result *r = b->result;
     struct slices *s = calloc(1, sizeof(*s));
-    struct series last = {UINT32_MAX, UINT32_MAX};
     int rc = 0;
 
     if (!s)
         return -1;
-    s->r = r;
-    s->reader.ops = r->ops;
+    s->r = b->result;
+    s->reader.ops = b->result->ops;
     if (cut(s)) {
-        ops_want(&s->reader,
-                 OPS_BYTES | OPS_COUNTS | OPS_EXEC | OPS_BUSBW | OPS_DUMP);
-        for (size_t i = 0; i < r->n_ops && rc == 0; i++) {
-            const struct jp_op *op = ops_at(&s->reader, i);
-
-            if (is_next(&last, op))
-                rc = flush(s);
-            if (op->dump_min_us)
-                add_op(s, op);
-        }
+        count(s);
+        rc = lay_out(s);
         if (rc == 0)
-            rc = flush(s);
+            fill(s);
     }
-    if (rc == 0 && r->n_windows)
-        qsort(r->windows, r->n_windows, sizeof(*r->windows), by_time);
     free(s);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/report/plot_script.h"
 #include "orchestrator/report/rows.h"
 
@@ -38,27 +39,40 @@ static int by_time(const void *a, const void *b)
     return by_owner(a, b);
 }
 
+/* Adds a window's time to its series. 0 or -1. */
+static int add_window(struct series *list, size_t *n, struct keymap *map,
+                      const struct jp_window *w)
+{
+    /* names are the result's own, each there once */
+    uint64_t coll = (uintptr_t) w->coll;
+    uint32_t at = keymap_find(map, w->comm, coll);
+
+    if (at == KEYMAP_NONE) {
+        at = (uint32_t) *n;
+        if (keymap_add(map, w->comm, coll, at) < 0)
+            return -1;
+        list[(*n)++] = (struct series){w->comm, w->coll, 0};
+    }
+    list[at].time += (double) w->time_us;
+    return 0;
+}
+
 /* All series, most time first; caller frees. NULL: out of memory. */
 static struct series *list_series(const struct jp_result *r, size_t *n)
 {
     struct series *list = calloc(r->n_windows + 1, sizeof(*list));
-    size_t kept = 0;
+    struct keymap map = {0};
+    int rc = list ? 0 : -1;
 
-    if (!list)
-        return NULL;
-    for (size_t i = 0; i < r->n_windows; i++)
-        list[i] = (struct series){r->windows[i].comm, r->windows[i].coll,
-                                  (double) r->windows[i].time_us};
-    qsort(list, r->n_windows, sizeof(*list), by_owner);
-    for (size_t i = 0; i < r->n_windows; i++) {
-        if (kept && !by_owner(&list[kept - 1], &list[i]))
-            list[kept - 1].time += list[i].time;
-        else
-            list[kept++] = list[i];
+    for (size_t i = 0; i < r->n_windows && rc == 0; i++)
+        rc = add_window(list, n, &map, &r->windows[i]);
+    keymap_fini(&map);
+    if (rc == 0) {
+        qsort(list, *n, sizeof(*list), by_time);
+        return list;
     }
-    qsort(list, kept, sizeof(*list), by_time);
-    *n = kept;
-    return list;
+    free(list);
+    return NULL;
 }
 
 static void put_series(const struct jp_result *r, const struct series *s,

@@ -62,29 +62,61 @@ static int by_row(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/* Brings the row at `at` of a heap, whose lightest row is the first, to its
+ * place. */
+static void sift(struct weighed *heap, size_t n, size_t at)
+{
+    struct weighed moved = heap[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heaviest_first(&heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (heaviest_first(&moved, &heap[child]) > 0)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* The heaviest of n rows, in a heap of as many as are kept: most rows of a long
+ * table only look at its first one. */
+static void keep_heaviest(const struct jp_result *result, size_t n,
+                          jp_row_weight *weight, struct weighed *heap,
+                          size_t keep)
+{
+    for (size_t i = 0; keep && i < n; i++) {
+        double w = weight(result, i);
+        struct weighed row = {isnan(w) ? 0 : w, i};
+
+        if (i >= keep && heaviest_first(&row, &heap[0]) > 0)
+            continue;
+        heap[i < keep ? i : 0] = row;
+        if (i >= keep)
+            sift(heap, keep, 0);
+        else if (i + 1 == keep)
+            for (size_t k = keep / 2; k > 0; k--)
+                sift(heap, keep, k - 1);
+    }
+}
+
 int rows_pick(const struct jp_result *result, size_t n, size_t max,
               jp_row_weight *weight, bool by_weight, struct jp_rows *rows)
 {
-    struct weighed *all = calloc(n + 1, sizeof(*all));
-    size_t *index = calloc(n + 1, sizeof(*index));
     size_t keep = n < max ? n : max;
+    struct weighed *kept = calloc(keep + 1, sizeof(*kept));
+    size_t *index = calloc(keep + 1, sizeof(*index));
 
-    if (!all || !index) {
-        free(all);
+    if (!kept || !index) {
+        free(kept);
         free(index);
         return -1;
     }
-    for (size_t i = 0; i < n; i++) {
-        double w = weight(result, i);
-
-        all[i] = (struct weighed){isnan(w) ? 0 : w, i};
-    }
-    qsort(all, n, sizeof(*all), heaviest_first);
-    if (!by_weight)
-        qsort(all, keep, sizeof(*all), by_row);
+    keep_heaviest(result, n, weight, kept, keep);
+    if (keep)
+        qsort(kept, keep, sizeof(*kept), by_weight ? heaviest_first : by_row);
     for (size_t i = 0; i < keep; i++)
-        index[i] = all[i].row;
-    free(all);
+        index[i] = kept[i].row;
+    free(kept);
     *rows = (struct jp_rows){.index = index, .n = keep, .left_out = n - keep};
     return 0;
 }

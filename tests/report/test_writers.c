@@ -18,6 +18,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/report/html_assets.h"
+#include "orchestrator/report/rows.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;
@@ -144,6 +145,53 @@ static void test_json_bounded(void **state)
     json_decref(root);
 }
 
+/* Whether row a comes before row b by weight, and who came first. */
+static bool before(const struct jp_rank *ranks, size_t a, size_t b)
+{
+    return ranks[a].caused_us != ranks[b].caused_us
+               ? ranks[a].caused_us > ranks[b].caused_us
+               : a < b;
+}
+
+static void check_rows(const struct jp_result *r, size_t max, bool by_weight)
+{
+    struct jp_rows rows;
+    size_t n = r->n_ranks < max ? r->n_ranks : max;
+
+    assert_int_equal(
+        rows_pick(r, r->n_ranks, max, rows_rank_caused, by_weight, &rows), 0);
+    assert_int_equal(rows.n, n);
+    assert_int_equal(rows.left_out, r->n_ranks - n);
+    for (size_t i = 0; i < n; i++) {
+        size_t heavier = 0;
+
+        for (size_t k = 0; k < r->n_ranks; k++)
+            heavier += before(r->ranks, k, rows.index[i]);
+        assert_true(heavier < n);
+        if (by_weight)
+            assert_int_equal(heavier, i);
+        else if (i)
+            assert_true(rows.index[i - 1] < rows.index[i]);
+    }
+    rows_fini(&rows);
+}
+
+static void test_rows(void **state)
+{
+    static const size_t most[] = {0, 1, 2, 7, 100, 299, 300, 1000};
+    struct jp_rank ranks[300] = {{0}};
+    const struct jp_result r = {.ranks = ranks, .n_ranks = 300};
+
+    (void) state;
+    for (unsigned i = 0; i < 300; i++) /* each weight some times */
+        ranks[i].caused_us = i * 7919 % 97;
+    for (size_t i = 0; i < sizeof(most) / sizeof(*most); i++) {
+        check_rows(&r, most[i], true);
+        check_rows(&r, most[i], false);
+    }
+    check_rows(&(struct jp_result){0}, 10, true);
+}
+
 static void check_text(void)
 {
     char *text = text_of(report_write_text), *line, *rest;
@@ -256,7 +304,8 @@ static void test_csv(void **state)
     }
     text = file_of("csv/cells.csv");
     assert_int_equal(strncmp(text, cells_start, strlen(cells_start)), 0);
-    assert_non_null(strstr(text, ",net_max,p5,exec_p5_us,net_p5,percentiles\n"));
+    assert_non_null(
+        strstr(text, ",net_max,p5,exec_p5_us,net_p5,percentiles\n"));
     free(text);
     text = file_of("csv/ops.csv");
     assert_non_null(strstr(text, ",38.000001,37,39,"));
@@ -387,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_json_unanalysed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_json_bounded, set_up, tear_down),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_html, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_csv, set_up, tear_down),
