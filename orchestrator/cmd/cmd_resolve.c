@@ -195,6 +195,22 @@ static int resolve(struct resolve_input *in)
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
+/* `srun --jobid=J` from outside of the allocation is told of no submit
+ * directory: the controller knows it. */
+static void find_submit_dir(void)
+{
+    const char *id = getenv("SLURM_JOB_ID");
+    struct slurmjob job;
+    uint64_t n;
+
+    if (getenv("SLURM_SUBMIT_DIR") || !id ||
+        num_parse_u64(id, 1, UINT32_MAX, &n, NULL) < 0)
+        return;
+    if (slurmjob_get((uint32_t) n, JP_SLURMJOB_LAUNCH_MS, &job) &&
+        *job.work_dir == '/')
+        setenv("SLURM_SUBMIT_DIR", job.work_dir, 1);
+}
+
 int cmd_resolve(int argc, char **argv)
 {
     struct slurmjob_memo memo = {0};
@@ -207,5 +223,6 @@ int cmd_resolve(int argc, char **argv)
     }
     if (o.check)
         return check(&o.in.plan);
+    find_submit_dir();
     return wants_plan(&o.in.plan) ? print_plan(&o.in) : resolve(&o.in);
 }
