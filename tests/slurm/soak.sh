@@ -5,6 +5,7 @@
 count=${1:-20}
 steps=${2:-1000}
 rc=0
+export TRACKS="linuxproc cgroup"
 COUNT=$count PARALLEL=10 "$LIB/ends.test" || rc=1
 COUNT=3 WAYS=time_limit PARALLEL=3 "$LIB/ends.test" || rc=1
 

@@ -1,0 +1,329 @@
+# kill.sh - what can happen to a job: the cases of the kill matrix.
+# Sourced after lib.sh. A case is a function that runs a job with the srun
+# options in $opt (none: unprofiled) under the job name $name and sets
+#   code    what the user sees of its end: exit statuses, job states
+#   dirs    the step directories that a profiled run has
+#   early   yes: the event may come before there is a step directory
+#   hand    yes: no report need come by itself, `jobprof report` makes it
+#   next_ms from the event to the end of a next step that needs the same CPUs
+# The event comes after $moment seconds.
+
+# CASE PARALLEL QUICK FUNCTION [ARGUMENTS]: alone: nothing else runs meanwhile;
+# quick: for check, too; together: all at once, for they take a minute
+kill_table() {
+    cat <<'TABLE'
+normal             with  quick step_case true
+srun_SIGKILL       with  quick step_case 'kill -KILL $srun'
+srun_SIGTERM       with  quick step_case 'kill -TERM $srun'
+srun_SIGINT        with  quick step_case 'kill -INT $srun; sleep 0.3; kill -INT $srun'
+step_cancelled     with  -     step_case 'scancel $job.0'
+step_killed        with  quick step_case 'scancel -s KILL $job.0'
+job_cancelled      with  quick step_case 'scancel $job'
+stubborn_task      with  quick stubborn_case
+batch_cancelled    with  -     batch_case 'scancel $job'
+batch_killed       with  quick batch_case 'scancel -s KILL -f $job'
+requeued           with  -     requeue_case
+time_limit         together - batch_case true -t 1
+stepd_killed       with  -     step_case kill_stepd
+slurmd_stopped     alone -     slurmd_case
+begin_killed       with  -     fault_case begin kill
+finish_killed      with  quick fault_case finish kill
+report_killed      with  -     fault_case report kill
+claim_left         with  quick fault_case report claim
+watcher_killed     with  quick step_case kill_watcher
+short_step         with  -     short_case
+back_to_back       with  -     many_case 8 next
+fifty_at_once      alone -     many_case 50 once
+overlap            with  quick overlap_case
+het_group          with  -     het_case group
+het_colon          with  quick het_case colon
+pty                with  quick pty_case
+mpirun             with  -     mpirun_case
+array              with  quick array_case
+TABLE
+}
+
+# --- building blocks -----------------------------------------------------------
+sim() { echo "$SIM --iterations $1 --seconds $2"; }
+where=(-N4 -w 'n[1-4]' --ntasks-per-node=2)
+
+allocate() { # allocate [OPTION...]: sets job
+    salloc --no-shell -J "$name" "$@" 2>salloc.err || fail "salloc: $(cat salloc.err)" || return
+    job=$(sed -n 's/.*Granted job allocation \([0-9]*\)/\1/p' salloc.err)
+}
+
+# A next step needs all CPUs of the allocation.
+next_step() { # next_step SINCE_MS
+    timeout 90 srun --jobid="$job" -N4 -n8 true 2>next.err || fail "next step: $(cat next.err)" || return
+    next_ms=$(($(now_ms) - $1))
+}
+release() { scancel "$job" 2>/dev/null; wait_for 60 job_gone "$job"; }
+
+step_begun() { step_running "$1" || ! kill -0 "$2" 2>/dev/null; }
+process_gone() { ! kill -0 "$1" 2>/dev/null; }
+# end_of PID: adds its exit status, or that it had to be killed, to code
+end_of() {
+    local rc
+    if wait_for 120 process_gone "$1"; then
+        wait "$1"
+        rc=$?
+    else
+        kill -KILL "$1"
+        rc=hung
+    fi
+    code=$code,$rc
+}
+
+# start_step COMMAND...: in $job; sets srun, dirs
+start_step() {
+    # shellcheck disable=SC2086
+    env --default-signal=INT srun --jobid="$job" -N4 -n8 $opt "$@" >out 2>err &
+    srun=$!
+    dirs=("jobprof-$job/step-0")
+    wait_for 60 step_begun "$job.0" $srun || fail "no step: $(cat err)"
+}
+
+# --- a step in an allocation, and an event ----------------------------------------
+step_case() { # step_case EVENT
+    local since
+    hand=
+    allocate "${where[@]}" || return
+    # shellcheck disable=SC2046
+    start_step $(sim 200 3) || return
+    sleep "$moment"
+    since=$(now_ms)
+    [ "$1" = true ] || early=yes
+    eval "$1"
+    case $1 in
+    'scancel $job' | kill_stepd) ;; # the allocation ends, too
+    *) next_step "$since" || return ;;
+    esac
+    end_of $srun
+    release
+}
+
+stubborn_case() {
+    hand=
+    allocate "${where[@]}" || return
+    start_step bash -c "trap '' TERM; echo ready; $(sim 300000 300)" || return
+    wait_for 60 grep -q ready out || fail "no task: $(cat err)" || return
+    sleep "$moment"
+    scancel "$job"
+    end_of $srun
+    release
+}
+
+# One node's slurmstepd dies, its tasks go on; srun waits until the job ends.
+kill_stepd() {
+    local pids
+    mapfile -t pids < <(pgrep -f "^slurmstepd: \[$job\.0\]")
+    [ ${#pids[@]} -gt 0 ] && kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
+    sleep 3
+    scancel "$job"
+}
+
+# Nobody is left to report.
+kill_watcher() {
+    local dir=$PWD/${dirs[0]}
+    kill -KILL "$srun"
+    hand=yes
+    [ -n "$opt" ] || return 0
+    wait_for 30 pgrep -f "report --watch $dir" &&
+        pkill -KILL -f "report --watch $dir"
+}
+
+# --- helpers that fail --------------------------------------------------------------
+fault_case() { # fault_case VERB ACTION: after $moment/10 of its life, on one node
+    export JOBPROF_FAULT="$1 $2 $(awk "BEGIN { print $moment / 20 }") n$((RANDOM % 4 + 1))"
+    step_case true
+    unset JOBPROF_FAULT
+}
+
+# A jobprof-node that does what JOBPROF_FAULT="VERB ACTION SECONDS NODE" says,
+# and a jobprof (verb report, no node).
+faults_may_happen() {
+    mkdir "$WORK/fault"
+    for program in jobprof-node jobprof; do
+        cat >"$WORK/fault/$program" <<END
+#!/bin/bash
+read -r verb action seconds node <<<"\$JOBPROF_FAULT"
+case "\$1 \$2" in "resolve --check") set -- check "\${@:2}" ;; esac
+mine=no
+if [ "\$verb" = "\$1" ]; then
+    case "\$*" in *" --node \$node "* | report* | resolve* | check*) mine=yes ;; esac
+fi
+[ "\$1" != check ] || set -- resolve "\${@:2}"
+case \$mine,\$action in
+yes,kill) (sleep "\$seconds"; kill -KILL \$\$) >/dev/null 2>&1 & ;;
+yes,claim) echo "nowhere 1 srun 0" >"\$3/report.claim" && kill -KILL \$\$ ;;
+yes,hang) trap '' TERM; sleep 60; exit 0 ;;
+yes,crash) kill -SEGV \$\$ ;;
+yes,garbage) head -c 200000 /dev/urandom; head -c 1000 /dev/urandom >&2; exit 0 ;;
+esac
+exec "$top_builddir/orchestrator/$program" "\$@"
+END
+    done
+    chmod 755 "$WORK" "$WORK/fault" "$WORK"/fault/*
+    sed -i "s#node=[^ ]*#node=$WORK/fault/jobprof-node#" \
+        "$(scontrol show config | sed -n 's/^PlugStackConfig *= *//p')"
+}
+
+# --- batch jobs -----------------------------------------------------------------------
+job_state() { # "STATE EXIT:SIGNAL" as slurmctld keeps it
+    scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p;s/.*ExitCode=\([0-9:]*\).*/\1/p' | xargs
+}
+
+submit() { # submit SCRIPT-LINE [OPTION...]: sets job
+    printf '#!/bin/bash\n%s\n' "$1" >job.sh
+    shift
+    job=$(sbatch --parsable -J "$name" -o batch.out "$@" job.sh) || fail "sbatch" || return
+    dirs=("jobprof-$job/step-0")
+}
+
+batch_case() { # batch_case EVENT [OPTION...]
+    local event=$1
+    shift
+    hand=
+    submit "srun $opt $(sim 30000 300)" "${where[@]}" "$@" || return
+    wait_for 60 step_running "$job.0" || fail "no step: $(cat batch.out)" || return
+    sleep "$moment"
+    [ "$event" = true ] || early=yes
+    eval "$event"
+    wait_for 150 job_gone "$job" || fail "job $job does not end" || return
+    code=$(job_state "$job")
+}
+
+# The second run is short; the first has a report of its own.
+requeue_case() {
+    hand=
+    # shellcheck disable=SC2016
+    submit "[ -n \"\$SLURM_RESTART_COUNT\" ] && exec srun $opt $(sim 20 0)
+srun $opt $(sim 30000 300)" "${where[@]}" --requeue || return
+    wait_for 60 step_running "$job.0" || fail "no step: $(cat batch.out)" || return
+    sleep "$moment"
+    scontrol requeue "$job" || return
+    # it may start again after two minutes, or when it is told
+    wait_for 60 is_pending "$job" || fail "not requeued: $(job_state "$job")" || return
+    scontrol update JobId="$job" StartTime=now
+    wait_for 200 job_gone "$job" || fail "job $job does not end" || return
+    code=$(job_state "$job") early=yes
+    dirs=("jobprof-$job/step-0" "jobprof-${job}_r1/step-0")
+}
+is_pending() { [ "$(squeue -h -j "$1" -t PD -o %i)" = "$1" ]; }
+
+array_case() {
+    local t
+    hand=
+    submit "srun $opt $(sim 20 0); exit \$SLURM_ARRAY_TASK_ID" -N1 -n2 --array=0-3 || return
+    code= dirs=()
+    for t in 0 1 2 3; do
+        wait_for 120 job_gone "${job}_$t" || fail "array $job does not end" || return
+        code="$code,$(job_state "${job}_$t")"
+        t=$(scontrol show job "${job}_$t" | sed -n 's/^JobId=\([0-9]*\).*/\1/p')
+        dirs+=("jobprof-$t/step-0")
+    done
+}
+
+mpirun_case() {
+    hand=
+    command -v mpirun >/dev/null || { echo "no mpirun (openmpi-bin)" >&2; return 77; }
+    # the host of mpirun has its ranks in the batch step, which is not profiled
+    # shellcheck disable=SC2016
+    submit 'export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpirun -n 8 sh -c '"'exec $SIM --iterations 20 --rank \$OMPI_COMM_WORLD_RANK --nranks 8 --ranks-per-node 2'" \
+        "${where[@]}" $opt || return
+    wait_for 120 job_gone "$job" || fail "job $job does not end" || return
+    code=$(job_state "$job")
+    [ "$code" = "COMPLETED 0:0" ] || fail "mpirun: $code $(cat batch.out)"
+}
+
+# --- shapes of steps -------------------------------------------------------------------
+short_case() {
+    hand=
+    # shellcheck disable=SC2086
+    srun -J "$name" "${where[@]}" $opt sh -c 'exit 7' >out 2>err
+    code=$?
+    dirs=(jobprof-*/step-0)
+}
+
+many_case() { # many_case N once|next
+    local i pids=() since
+    hand= code= dirs=()
+    allocate -N4 -w 'n[1-4]' --ntasks-per-node=2 -n8 || return
+    since=$(now_ms)
+    for ((i = 0; i < $1; i++)); do
+        # shellcheck disable=SC2086
+        if [ "$2" = once ]; then
+            srun --jobid="$job" --overlap -N1 -n1 $opt sh -c 'exit 5' >"o$i" 2>"e$i" &
+            pids+=($!)
+            sleep 0.1 # slurmd 22.05 aborts otherwise, also with an empty plugstack
+        else
+            srun --jobid="$job" -N4 -n8 $opt sh -c 'exit 5' >"o$i" 2>"e$i"
+            code="$code,$?"
+        fi
+        dirs+=("jobprof-$job/step-$i")
+    done
+    for i in "${pids[@]}"; do
+        end_of "$i"
+    done
+    next_step "$since" || return
+    release
+}
+
+overlap_case() {
+    local pids=() i
+    hand= dirs=() code=
+    allocate "${where[@]}" || return
+    for i in 0 1; do
+        # shellcheck disable=SC2046,SC2086
+        srun --jobid="$job" --overlap -N4 -n8 $opt $(sim 50 2) >"o$i" 2>"e$i" &
+        pids+=($!)
+        dirs+=("jobprof-$job/step-$i")
+    done
+    for i in "${pids[@]}"; do
+        end_of "$i"
+    done
+    release
+}
+
+het_case() { # het_case group|colon
+    local run
+    hand=
+    run="$(sim 20 1)"
+    # shellcheck disable=SC2086
+    if [ "$1" = colon ]; then
+        srun -J "$name" $opt -N1 -n2 $run : -N2 -n2 $run >out 2>err
+        code=$?
+    else
+        cat >het.sh <<END
+srun --het-group=0,1 $opt $run >out 2>err
+END
+        salloc -J "$name" -N1 -n2 : -N2 -n2 bash het.sh 2>salloc.err
+        code=$?
+    fi
+    dirs=(jobprof-*/step-0)
+}
+
+pty_case() {
+    hand=
+    command -v script >/dev/null || { echo "no script (bsdutils)" >&2; return 77; }
+    script -qec "srun -J $name --pty -N1 -n1 $opt $(sim 20 1)" /dev/null >out 2>err </dev/null
+    code=$?
+    dirs=(jobprof-*/step-0)
+}
+
+# n5 is this case's own.
+slurmd_case() {
+    hand=
+    # shellcheck disable=SC2046,SC2086
+    srun -J "$name" -N2 -w 'n[4-5]' --ntasks-per-node=2 $opt $(sim 200 4) >out 2>err &
+    srun=$!
+    wait_for 30 job_runs "$name" || fail "no step: $(cat err)" || return
+    job=$(job_of "$name")
+    dirs=("jobprof-$job/step-0")
+    sleep "$moment"
+    kill -TERM "$("$MC" nodepid 5 --name "$cluster_name")"
+    end_of $srun
+    sleep 1
+    "$MC" start-node 5 --name "$cluster_name" || fail "no slurmd"
+}
