@@ -159,6 +159,29 @@ out:
     return rc;
 }
 
+/* What stands in the way may be gone (pending/, by another node's rmdir) before
+ * it can be looked at. */
+#define MAKE_TRIES 100
+
+int fileio_mkdir(const char *path, struct jp_error *err)
+{
+    struct stat st;
+
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        if (mkdir(path, 0700) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return error_set(err, "%s: %s", path, strerror(errno));
+        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return 0;
+        if (errno != ENOENT)
+            break;
+    }
+    errno = ENOTDIR;
+    return error_set(err, "%s: not a folder (symbolic links are refused)",
+                     path);
+}
+
 int fileio_temp_open(struct jp_tempfile *file, const char *path,
                      struct jp_error *err)
 {

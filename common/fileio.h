@@ -37,6 +37,10 @@ int fileio_read_fd(int fd, const char *path, size_t max, char **text,
 /* mkdir -p with mode 0700 for what it creates. 0 if it is a directory then. */
 int fileio_mkdirs(const char *path, struct jp_error *err);
 
+/* Makes the folder (0700) unless it is there; a link or anything else of that
+ * name is an error. The parent must exist. */
+int fileio_mkdir(const char *path, struct jp_error *err);
+
 /* A file that replaces `path` by rename when it is complete. */
 struct jp_tempfile {
     FILE *stream;    /* write here */

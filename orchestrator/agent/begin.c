@@ -113,6 +113,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     struct jp_jobconf conf = {0};
     int rc = -1;
 
+    if (stepdir_check_own(seat->dir, err) < 0)
+        return -1;
     if (lastout_is_reported(seat->dir))
         return error_set(err, "%s: this step is reported already", seat->dir);
     if (read_conf(seat->dir, &conf, err) < 0)

@@ -12,7 +12,7 @@
 /* Folders, token and node.json of this node; *pairs is the answer for the
  * module, dot included (caller frees). A node that can write the directory but
  * cannot profile is marked as done at once, so that nobody waits for it. Fails
- * also where job.conf is not the one that SLURM_JOBPROF_HASH names, or the step
+ * also where the directory is somebody else's, job.conf is not the one that SLURM_JOBPROF_HASH names, or the step
  * is over. */
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct jp_error *err);

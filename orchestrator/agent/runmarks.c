@@ -21,8 +21,7 @@ static char *folder_of(const char *dir)
 int runmarks_make(const char *dir, struct jp_error *err)
 {
     char *path = folder_of(dir);
-    int rc = path ? stepdir_make_folder(path, err)
-                  : error_set(err, "out of memory");
+    int rc = path ? fileio_mkdir(path, err) : error_set(err, "out of memory");
 
     free(path);
     return rc;

@@ -38,8 +38,8 @@ static char *make_folder(const char *job_dir, const char *node,
     char *nodes = fileio_path("%s/nodes", job_dir);
     char *folder = fileio_path("%s/nodes/%s", job_dir, node);
 
-    if (!nodes || !folder || stepdir_make_folder(nodes, err) < 0 ||
-        stepdir_make_folder(folder, err) < 0) {
+    if (!nodes || !folder || fileio_mkdir(nodes, err) < 0 ||
+        fileio_mkdir(folder, err) < 0) {
         free(folder);
         folder = NULL;
     }

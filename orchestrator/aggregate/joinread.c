@@ -105,8 +105,10 @@ enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
     enum join_status status = JOIN_OK;
     uint64_t odd = join->reader.ways.odd, read = 0, seen = 0, from;
     struct jp_error err = {""};
-    bool more = skip_first(lines, &err);
+    bool more;
 
+    lines->stop = stop; /* a line may be as long as a disk */
+    more = skip_first(lines, &err);
     from = loglines_at(lines);
     while (more) {
         const char *text;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "common/fileio.h"
 #include "orchestrator/agent/finish.h"
@@ -47,8 +48,10 @@ int cmd_finish(int argc, char **argv)
     struct node_args args;
     struct jp_error err;
 
+    prctl(PR_SET_DUMPABLE, 0); /* no debugger: it may be in no job's cgroup */
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
-        (!args.seat.dir && error_set(&err, "--dir is needed") < 0)) {
+        (!args.seat.dir && error_set(&err, "--dir is needed") < 0) ||
+        stepdir_check_own(args.seat.dir, &err) < 0) {
         fprintf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_USAGE;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
 
 #include "common/fileio.h"
 #include "orchestrator/cmd/cmd.h"
@@ -163,8 +164,7 @@ static int draw(const struct report_session *session)
 {
     struct jp_error err;
 
-    if (!session->options->png ||
-        !stepdir_has(session->dir, JP_STEPDIR_SUMMARY) ||
+    if (!session->options->png || !session->written ||
         report_draw(session->dir, &err) == 0)
         return JP_EXIT_OK;
     fprintf(stderr, "jobprof: %s\n", err.text);
@@ -270,6 +270,8 @@ int cmd_report(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    if (options.kind == REPORT_WATCHER) /* no debugger: as cmd_finish */
+        prctl(PR_SET_DUMPABLE, 0);
     if (options.kind != REPORT_USER)
         return report_dir(word, &options);
     if (report_find(word, options.config, &dirs, &n, &err) < 0) {

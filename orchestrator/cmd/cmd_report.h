@@ -38,6 +38,7 @@ struct report_session {
     struct jp_claim *claim;
     /* the step was over, or reported, when the claim was taken */
     bool over;
+    bool written; /* the report, by us */
 };
 
 /* --- cmd_report_session.c ------------------------------------------------ */

@@ -303,6 +303,7 @@ static int make(struct report_session *session, struct material *m)
         return REPORT_LOST;
     if (write_all(session, m, &verdict) < 0)
         return JP_EXIT_IO;
+    session->written = true;
     report_settle_finish(session);
     return exit_status(session->options, &verdict, m->analysed, m->copper);
 }

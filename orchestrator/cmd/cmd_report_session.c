@@ -74,6 +74,20 @@ static char *absolute(const char *dir)
     return real ? real : strdup(dir);
 }
 
+/* Where a hidden step goes: its twin, whatever a copied job.conf says. */
+static int set_final_dir(struct report_session *session)
+{
+    char *twin = visible_twin(session->dir);
+
+    if (!twin)
+        twin = strdup("");
+    if (!twin)
+        return -1;
+    free(session->conf.final_dir);
+    session->conf.final_dir = twin;
+    return 0;
+}
+
 static int read_conf(struct report_session *session, struct jp_error *err)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, session->dir);
@@ -84,7 +98,7 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     if (rc == 0) {
         session->has_conf = true;
         session->policy = session->conf.policy;
-        return 0;
+        return set_final_dir(session) < 0 ? error_set(err, "out of memory") : 0;
     }
     return 1;
 }
@@ -100,6 +114,8 @@ int report_session_init(struct report_session *session, const char *dir,
         return error_set(err, "out of memory");
     if (!report_session_follow(session))
         return error_set(err, "%s: no such folder", dir);
+    if (stepdir_check_own(session->dir, err) < 0)
+        return error_wrap(err, "a report is written only into your own");
     if (!stepdir_has(session->dir, JP_JOBCONF_NAME) &&
         !stepdir_has(session->dir, "nodes") &&
         !stepdir_has(session->dir, "raw"))

@@ -25,7 +25,8 @@ int cmd_run(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     add_path();
-    if (supervise(copper->runner, argv[2], node, &err) == 0)
+    if (stepdir_check_own(argv[2], &err) == 0 &&
+        supervise(copper->runner, argv[2], node, &err) == 0)
         return JP_EXIT_OK;
     fprintf(stderr, "%s: %s\n", node, err.text);
     return JP_EXIT_IO;

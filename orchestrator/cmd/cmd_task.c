@@ -12,7 +12,8 @@ int cmd_task(int argc, char **argv)
     struct node_args args;
     struct jp_error err;
 
-    if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir)
+    if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
+        stepdir_check_own(args.seat.dir, &err) < 0)
         return JP_EXIT_USAGE;
     if (start_write(&args.seat, args.node, getppid(), "/dev", &err) == 0)
         return JP_EXIT_OK;

@@ -66,7 +66,7 @@ int lastout_enter(const struct jp_seat *seat, struct jp_error *err)
             error_set(err, "%s: this step has ended here already", seat->dir);
             goto out;
         }
-        if (stepdir_make_folder(pending, err) < 0)
+        if (fileio_mkdir(pending, err) < 0)
             goto out;
         rc = touch(token);
         if (rc < 0 && errno != ENOENT)

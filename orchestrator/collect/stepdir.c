@@ -30,27 +30,19 @@ bool stepdir_is_folder(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* What stands in the way may be gone (pending/, by another node's rmdir) before
- * it can be looked at. */
-#define MAKE_TRIES 100
-
-int stepdir_make_folder(const char *path, struct jp_error *err)
+int stepdir_check_own(const char *path, struct jp_error *err)
 {
     struct stat st;
 
-    for (int i = 0; i < MAKE_TRIES; i++) {
-        if (mkdir(path, 0700) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return error_set(err, "%s: %s", path, strerror(errno));
-        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            return 0;
-        if (errno != ENOENT)
-            break;
-    }
-    errno = ENOTDIR;
-    return error_set(err, "%s: not a folder (symbolic links are refused)",
-                     path);
+    if (lstat(path, &st) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, "%s: not a folder (symbolic links are refused)",
+                         path);
+    if (st.st_uid != geteuid())
+        return error_set(err, "%s: belongs to uid %lu, not to you", path,
+                         (unsigned long) st.st_uid);
+    return 0;
 }
 
 /* Makes <dir>/<name> and, with node, <dir>/<name>/<node>. */
@@ -63,8 +55,8 @@ static int make_below(const char *dir, const char *name, const char *node,
 
     if (!path || (node && !below))
         error_set(err, "out of memory");
-    else if (stepdir_make_folder(path, err) == 0)
-        rc = below ? stepdir_make_folder(below, err) : 0;
+    else if (fileio_mkdir(path, err) == 0)
+        rc = below ? fileio_mkdir(below, err) : 0;
     free(path);
     free(below);
     return rc;

@@ -22,9 +22,9 @@ bool stepdir_name_ok(const char *name);
 /* Whether path is a real folder, not a link to one. */
 bool stepdir_is_folder(const char *path);
 
-/* Makes the folder (0700) unless it is there; a link or anything else of that
- * name is an error. The parent must exist. */
-int stepdir_make_folder(const char *path, struct jp_error *err);
+/* Whether path is a real folder of the user who runs this: in anybody else's
+ * files could turn into links, or into scripts that we run, at any moment. */
+int stepdir_check_own(const char *path, struct jp_error *err);
 
 /* Makes what a node needs: done/, nodes/<node>/, raw/<node>/. */
 int stepdir_prepare(const char *dir, const char *node, struct jp_error *err);

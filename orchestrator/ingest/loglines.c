@@ -78,7 +78,7 @@ enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
             return give(lines, at, at + 1, LOGLINES_LINE, text, len);
         if (lines->eof && (at > lines->start || lines->skipping))
             return give(lines, at, at, LOGLINES_LAST, text, len);
-        if (lines->eof)
+        if (lines->eof || (lines->stop && atomic_load(lines->stop)))
             return LOGLINES_END;
         looked = at - lines->start;
         if (fill(lines, err) < 0) {

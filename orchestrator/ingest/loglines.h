@@ -6,6 +6,7 @@
 #ifndef JP_INGEST_LOGLINES_H
 #define JP_INGEST_LOGLINES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct jp_loglines {
     uint64_t to;    /* lines that begin at this offset or behind are not ours;
                        the caller looks (loglines_at) and may set it */
     uint64_t from;  /* offset of the source's first byte */
+    const atomic_bool *stop; /* set: no further block is read; NULL: none */
     bool skipping, eof;
 };
 

@@ -65,7 +65,7 @@ int report_copper_lists(const struct jp_copper *c, const char *dir,
     if (!c || !c->n_used)
         return 0;
     folder = fileio_path("%s/copper_paths", dir);
-    rc = folder ? fileio_mkdirs(folder, err) : error_set(err, "out of memory");
+    rc = folder ? fileio_mkdir(folder, err) : error_set(err, "out of memory");
     free(folder);
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && rc == 0; i++)
         rc = write_list(c, dir, names[i], i, err);

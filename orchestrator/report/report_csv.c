@@ -378,7 +378,7 @@ out:
 int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err)
 {
-    if (fileio_mkdirs(csv_dir, err) < 0)
+    if (fileio_mkdir(csv_dir, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
         if (write_sheet(report, csv_dir, &sheets[i], err) < 0)

@@ -109,6 +109,18 @@ static const char *plot_name(size_t i)
                                          : NULL;
 }
 
+/* A script may run programs: none but those that are written now is drawn. */
+static void remove_scripts(const char *dir)
+{
+    for (size_t i = 0; plot_name(i); i++) {
+        char *path = fileio_path("%s/%s.gp", dir, plot_name(i));
+
+        if (path)
+            unlink(path);
+        free(path);
+    }
+}
+
 /* Draws NAME.gp where there is one. */
 static int render_one(const char *dir, const char *name, struct jp_error *err)
 {
@@ -156,8 +168,9 @@ static int render(const char *dir, struct jp_error *err)
 int report_write_plots(const struct jp_report *report, const char *plots_dir,
                        struct jp_error *err)
 {
-    if (fileio_mkdirs(plots_dir, err) < 0)
+    if (fileio_mkdir(plots_dir, err) < 0)
         return -1;
+    remove_scripts(plots_dir);
     for (size_t i = 0; i < sizeof(plots) / sizeof(*plots); i++) {
         remove_picture(plots_dir, plots[i].name);
         if (write_plot(report->result, plots_dir, &plots[i], err) < 0)
