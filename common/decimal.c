@@ -115,38 +115,69 @@ static uint64_t scaled(struct parts p, unsigned places, bool *same, bool *tie)
     return nearest;
 }
 
-char *decimal_exact(double value, char *out)
+/* Three more than the digits before the point, less the zeros behind it; -1:
+ * not from 1e-4 to below 1e15. */
+static int places_before(double value)
 {
     static const double steps[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1, 1e2,
                                    1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    unsigned whole = value < 1 ? 0 : 4; /* digits before the point, plus 3 */
+    int whole = value < 1 ? 0 : 4;
+
+    if (!(value >= 1e-4 && value < 1e15))
+        return -1;
+    while (value >= steps[whole + 1])
+        whole++;
+    return whole;
+}
+
+/* value * 10^places as a decimal. */
+static char *put_scaled(uint64_t value, unsigned places, char *out)
+{
+    uint64_t one;
+
+    if (places > 18) { /* below 0.1: no digits before the point */
+        *out++ = '0';
+        return put_fraction(value, places, out);
+    }
+    one = ten_to(places);
+    out = decimal_count(value / one, out);
+    return put_fraction(value % one, places, out);
+}
+
+char *decimal_exact(double value, char *out)
+{
+    int whole = places_before(value);
     struct parts p;
     bool same = false, tie = false;
 
-    if (!(value >= 1e-4 && value < 1e15))
+    if (whole < 0)
         return NULL;
-    while (value >= steps[whole + 1])
-        whole++;
     p = take_apart(value);
     if (p.mantissa == UINT64_C(1) << 52)
         return NULL; /* a power of two: the double below is nearer */
     for (unsigned digits = 15; digits <= 17; digits++) {
-        unsigned places = digits + 3 - whole;
-        uint64_t nearest, one;
+        unsigned places = digits + 3 - (unsigned) whole;
+        uint64_t nearest = scaled(p, places, &same, &tie);
 
-        nearest = scaled(p, places, &same, &tie);
         if (tie)
             return NULL;
-        if (!same)
-            continue;
-        if (places > 18) { /* below 0.1: no digits before the point */
-            *out++ = '0';
-            return put_fraction(nearest, places, out);
-        }
-        one = ten_to(places);
-        out = decimal_count(nearest / one, out);
-        return put_fraction(nearest % one, places, out);
+        if (same)
+            return put_scaled(nearest, places, out);
     }
     return NULL;
+}
+
+char *decimal_fifteen(double value, char *out)
+{
+    int whole = places_before(value);
+    bool same, tie = false;
+    uint64_t nearest;
+
+    if (whole < 0)
+        return NULL;
+    nearest = scaled(take_apart(value), 18 - (unsigned) whole, &same, &tie);
+    if (tie || (whole == 18 && nearest == ten_to(15)))
+        return NULL; /* printf takes an exponent from 1e15 on */
+    return put_scaled(nearest, 18 - (unsigned) whole, out);
 }

@@ -61,4 +61,8 @@ char *decimal_micro(uint64_t micro, char *out);
  * decide. */
 char *decimal_exact(double value, char *out);
 
+/* Rounded to 15 significant digits, its zeros at the end left out, as "%.15g".
+ * Of the same numbers; NULL as above. */
+char *decimal_fifteen(double value, char *out);
+
 #endif

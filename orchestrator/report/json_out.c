@@ -1,11 +1,10 @@
 /* json_out.c - jansson with cleaned strings and finite numbers. */
 #include "orchestrator/report/json_out.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "orchestrator/report/clean.h"
+#include "orchestrator/report/json_stream.h"
 
 static json_t *note(struct jp_json *json, json_t *value)
 {
@@ -91,49 +90,16 @@ void json_out_null(struct jp_json *json, json_t *object, const char *key)
     json_out_put(json, object, key, json_null());
 }
 
-/* jansson writes piece by piece; the stream's lock alone would take half of the
- * time. */
-struct pieces {
-    FILE *out;
-    size_t used;
-    char bytes[32 << 10];
-};
-
-static int flush(struct pieces *p)
-{
-    size_t n = p->used;
-
-    p->used = 0;
-    return fwrite(p->bytes, 1, n, p->out) == n ? 0 : -1;
-}
-
-static int take_piece(const char *text, size_t n, void *arg)
-{
-    struct pieces *p = arg;
-
-    if (p->used + n > sizeof(p->bytes) && flush(p) < 0)
-        return -1;
-    if (n > sizeof(p->bytes))
-        return fwrite(text, 1, n, p->out) == n ? 0 : -1;
-    memcpy(p->bytes + p->used, text, n);
-    p->used += n;
-    return 0;
-}
-
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err)
 {
-    const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(15);
-    struct pieces pieces = {.out = out};
-    int rc = 0;
+    struct jp_json_stream stream;
 
-    errno = 0;
-    if (json->failed || !root)
-        rc = error_set(err, "out of memory");
-    else if (json_dump_callback(root, take_piece, &pieces, flags) < 0 ||
-             take_piece("\n", 1, &pieces) < 0 || flush(&pieces) < 0)
-        rc =
-            error_set(err, "%s", errno ? strerror(errno) : "cannot be written");
-    json_decref(root);
-    return rc;
+    if (json->failed || !root) {
+        json_decref(root);
+        return error_set(err, "out of memory");
+    }
+    json_stream_open(&stream, out);
+    json_stream_members(&stream, json, root);
+    return json_stream_close(&stream, err);
 }

@@ -44,7 +44,8 @@ void json_out_real(struct jp_json *json, json_t *object, const char *key,
                    double value);
 void json_out_null(struct jp_json *json, json_t *object, const char *key);
 
-/* Writes root (taken over, may be NULL after a failure) and a newline; reals
+/* Writes root (an object; taken over, may be NULL after a failure) and a
+ * newline; reals
  * with 15 significant digits, keys in order of insertion. */
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err);

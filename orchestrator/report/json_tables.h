@@ -3,12 +3,12 @@
 #define JP_REPORT_JSON_TABLES_H
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/report/json_out.h"
+#include "orchestrator/report/json_stream.h"
 
-/* Sets comms, cells, ranks, windows, p2p and left_out in root. Each table holds
- * at most some thousand rows, the heaviest, in the result's order; left_out
- * counts the others. result may be NULL: empty tables. */
-void json_tables_put(struct jp_json *json, json_t *root,
+/* The root goes on with comms, cells, ranks, windows, p2p and left_out. Each
+ * table holds at most some thousand rows, the heaviest, in the result's order;
+ * left_out counts the others. result may be NULL: empty tables. */
+void json_tables_put(struct jp_json_stream *stream,
                      const struct jp_result *result);
 
 #endif

@@ -211,31 +211,43 @@ static json_t *generator_object(struct jp_json *j,
     return object;
 }
 
+/* What stands before the tables. */
+static json_t *head_object(struct jp_json *j, const struct jp_report *report)
+{
+    json_t *root = json_out_object(j), *findings = json_out_array(j);
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    json_out_count(j, root, "schema_version", JP_SUMMARY_SCHEMA);
+    json_out_put(j, root, "generator", generator_object(j, report));
+    json_out_count(j, root, "written_us",
+                   (uint64_t) now.tv_sec * 1000000 +
+                       (uint64_t) now.tv_nsec / 1000);
+    json_out_count(j, root, "analysis_us", report->duration_us);
+    json_out_count(j, root, "insight_us",
+                   report->insight ? report->insight->duration_us : 0);
+    json_out_put(j, root, "verdict", verdict_object(j, report->verdict));
+    json_out_put(j, root, "job", job_object(j, report));
+    json_out_put(j, root, "quality", quality_object(j, report));
+    json_findings_put(j, findings, report->result, report->insight);
+    topology_findings(j, findings, report->labels, report->result);
+    report_copper_findings(j, findings, report->copper);
+    json_out_put(j, root, "findings", findings);
+    json_findings_lateness(j, root, report->result, report->insight);
+    return root;
+}
+
 int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
     struct jp_json j = {0};
-    json_t *root = json_out_object(&j), *findings = json_out_array(&j);
-    struct timespec now = {0};
+    struct jp_json_stream stream;
+    json_t *tail = json_out_object(&j);
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    json_out_count(&j, root, "schema_version", JP_SUMMARY_SCHEMA);
-    json_out_put(&j, root, "generator", generator_object(&j, report));
-    json_out_count(&j, root, "written_us",
-                   (uint64_t) now.tv_sec * 1000000 +
-                       (uint64_t) now.tv_nsec / 1000);
-    json_out_count(&j, root, "analysis_us", report->duration_us);
-    json_out_count(&j, root, "insight_us",
-                   report->insight ? report->insight->duration_us : 0);
-    json_out_put(&j, root, "verdict", verdict_object(&j, report->verdict));
-    json_out_put(&j, root, "job", job_object(&j, report));
-    json_out_put(&j, root, "quality", quality_object(&j, report));
-    json_findings_put(&j, findings, report->result, report->insight);
-    topology_findings(&j, findings, report->labels, report->result);
-    report_copper_findings(&j, findings, report->copper);
-    json_out_put(&j, root, "findings", findings);
-    json_findings_lateness(&j, root, report->result, report->insight);
-    json_tables_put(&j, root, report->result);
-    json_out_put(&j, root, "copper", report_copper_json(&j, report->copper));
-    return json_out_dump(&j, root, out, err);
+    json_out_put(&j, tail, "copper", report_copper_json(&j, report->copper));
+    json_stream_open(&stream, out);
+    json_stream_members(&stream, &j, head_object(&j, report));
+    json_tables_put(&stream, report->result);
+    json_stream_members(&stream, &j, tail);
+    return json_stream_close(&stream, err);
 }

@@ -84,6 +84,19 @@ static void by_printf(double value, char *buf)
     }
 }
 
+/* What "%.15g" gives, or nothing. */
+static void check_fifteen(double value)
+{
+    char want[JP_FIGURE_LEN], got[JP_DECIMAL_ROOM];
+    char *end = decimal_fifteen(value, got);
+
+    if (!end)
+        return;
+    *end = '\0';
+    snprintf(want, sizeof(want), "%.15g", value);
+    assert_string_equal(got, want);
+}
+
 /* How many of these needed no printf. */
 static unsigned check_exact(double value)
 {
@@ -91,6 +104,7 @@ static unsigned check_exact(double value)
     char *end = decimal_exact(value, got);
 
     by_printf(value, want);
+    check_fifteen(value);
     if (end) {
         *end = '\0';
         assert_string_equal(got, want);
@@ -127,6 +141,9 @@ static void doubles(void **state)
     assert_null(decimal_exact(-1.5, (char[JP_DECIMAL_ROOM]){0}));
     assert_null(decimal_exact(INFINITY, (char[JP_DECIMAL_ROOM]){0}));
     assert_null(decimal_exact(0, (char[JP_DECIMAL_ROOM]){0}));
+    assert_null(decimal_fifteen(0, (char[JP_DECIMAL_ROOM]){0}));
+    assert_null(decimal_fifteen(NAN, (char[JP_DECIMAL_ROOM]){0}));
+    assert_non_null(decimal_fifteen(2.5, (char[JP_DECIMAL_ROOM]){0}));
 }
 
 int main(void)

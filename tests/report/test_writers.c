@@ -58,14 +58,20 @@ static char *text_of(writer *write)
     return text;
 }
 
+/* Written in part by jansson, and as jansson alone would. */
 static json_t *json_of_report(void)
 {
-    char *text = text_of(report_write_json);
+    char *text = text_of(report_write_json), *again;
     json_error_t why;
     json_t *root = json_loads(text, 0, &why);
 
     if (!root)
         fail_msg("line %d: %s", why.line, why.text);
+    again = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    assert_non_null(again);
+    assert_int_equal(strlen(text), strlen(again) + 1);
+    assert_memory_equal(text, again, strlen(again));
+    free(again);
     free(text);
     return root;
 }
