@@ -160,17 +160,26 @@ size_t ops_pack(const struct ops_columns *columns, size_t n, uint8_t *out)
     return (size_t) (out - from);
 }
 
-/* What one column says of n operations, once those before it are there. */
+/* What one column says of n operations, once those before it are there. Most
+ * columns of a chunk hold one number. */
 static void take_column(enum column column, const struct view *view, size_t n,
                         struct jp_op *o)
 {
     const struct view c = *view;
 
-#define V (c.least + ((load(c.at + i * c.width) & c.mask) << c.shift))
 #define TAKE(name, member, value)                                              \
     case name:                                                                 \
-        for (size_t i = 0; i < n; i++)                                         \
+        for (size_t i = 0; !c.width && i < n; i++) {                           \
+            const uint64_t V = c.least;                                        \
+                                                                               \
             o[i].member = (value);                                             \
+        }                                                                      \
+        for (size_t i = 0; c.width && i < n; i++) {                            \
+            const uint64_t V =                                                 \
+                c.least + ((load(c.at + i * c.width) & c.mask) << c.shift);    \
+                                                                               \
+            o[i].member = (value);                                             \
+        }                                                                      \
         break
 
     switch (column) {
@@ -196,7 +205,6 @@ static void take_column(enum column column, const struct view *view, size_t n,
         TAKE(END_MAX, end_max_us, V + o[i].start_min_us);
     }
 #undef TAKE
-#undef V
 }
 
 void ops_unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,

@@ -25,9 +25,19 @@ struct jp_logsource {
     const struct inflate_engine *engine; /* of a compressed file */
     struct inflate *z;
     bool gzip, ended, member_ended;
-    unsigned char in[IN_BYTES]; /* also the first two bytes of a plain file */
     size_t in_start, in_end;
+    unsigned char in[]; /* IN_BYTES; also the first bytes of a plain file */
 };
+
+/* All zeros but for in. NULL without memory. */
+static struct jp_logsource *make(void)
+{
+    struct jp_logsource *s = malloc(sizeof(*s) + IN_BYTES);
+
+    if (s)
+        memset(s, 0, sizeof(*s));
+    return s;
+}
 
 /* Raw bytes, never more than size in all. */
 static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
@@ -54,7 +64,7 @@ static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
 
 static int refill(struct jp_logsource *s)
 {
-    ssize_t n = take(s, s->in, sizeof(s->in));
+    ssize_t n = take(s, s->in, IN_BYTES);
 
     s->in_start = 0;
     s->in_end = n > 0 ? (size_t) n : 0;
@@ -92,7 +102,7 @@ static int begin(struct jp_logsource *s, struct jp_error *err)
 /* Opens path; NULL and err without it. */
 static struct jp_logsource *open_file(const char *path, struct jp_error *err)
 {
-    struct jp_logsource *s = calloc(1, sizeof(*s));
+    struct jp_logsource *s = make();
     struct stat st;
 
     if (!s) {
@@ -145,7 +155,7 @@ struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
 struct jp_logsource *logsource_open_memory(const void *data, size_t len,
                                            struct jp_error *err)
 {
-    struct jp_logsource *s = calloc(1, sizeof(*s));
+    struct jp_logsource *s = make();
 
     if (!s) {
         error_set(err, "out of memory");

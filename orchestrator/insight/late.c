@@ -58,7 +58,7 @@ static void against_others(double *v, size_t n, double *sorted, double *diff)
     size_t half = (n - 1) / 2; /* of n - 1 others */
 
     memcpy(sorted, v, n * sizeof(*v));
-    stats_median(sorted, n);
+    stats_sort(sorted, n);
     for (size_t i = 0; i < n; i++) {
         /* leaving v[i] out moves those behind it one down */
         if ((n - 1) % 2) {

@@ -334,6 +334,7 @@ int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
     list->fewest = calloc(r->n_comms + 1, sizeof(*list->fewest));
     if (reader && list->fewest) {
         reader->ops = r->ops;
+        ops_want(reader, OPS_SN | OPS_BYTES | OPS_COUNTS | OPS_EXEC | OPS_DUMP);
         rc = walk(r, list, reader, &samples, &weights, &n_weights);
     }
     if (rc == 0)

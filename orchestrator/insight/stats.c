@@ -11,18 +11,55 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void sort(double *v, size_t n)
+void stats_sort(double *v, size_t n)
 {
     if (n)
         qsort(v, n, sizeof(*v), by_value);
 }
 
+static void swap(double *a, double *b)
+{
+    double kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* Brings the k-th least to its place, what is less before it, what is more
+ * behind it (Hoare's FIND). */
+static void find(double *v, ptrdiff_t n, ptrdiff_t k)
+{
+    for (ptrdiff_t lo = 0, hi = n - 1; lo < hi;) {
+        double pivot = v[k];
+        ptrdiff_t i = lo, j = hi;
+
+        while (i <= j) {
+            while (v[i] < pivot)
+                i++;
+            while (pivot < v[j])
+                j--;
+            if (i <= j)
+                swap(&v[i++], &v[j--]);
+        }
+        if (j < k)
+            lo = i;
+        if (k < i)
+            hi = j;
+    }
+}
+
 double stats_median(double *v, size_t n)
 {
+    double below = -INFINITY;
+
     if (!n)
         return NAN;
-    sort(v, n);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+    find(v, (ptrdiff_t) n, (ptrdiff_t) (n / 2));
+    if (n % 2)
+        return v[n / 2];
+    for (size_t i = 0; i < n / 2; i++)
+        below = v[i] > below ? v[i] : below;
+    return (below + v[n / 2]) / 2;
 }
 
 #define NORMAL_HALF 1.349 /* of which the middle half is that wide */
@@ -34,7 +71,7 @@ double stats_spread(double *v, size_t n)
 
     if (n < 2)
         return 0;
-    sort(v, n);
+    stats_sort(v, n);
     for (size_t i = 0; i + half <= n; i++)
         least = fmin(least, v[i + half - 1] - v[i]);
     /* half of n values leave n / 2 - 1 gaps between them */
@@ -47,7 +84,7 @@ struct stats_trimmed stats_trim(double *v, size_t n)
     size_t cut = n / 5, kept = n - 2 * cut;
     double sum = 0, mean = 0, squares = 0;
 
-    sort(v, n);
+    stats_sort(v, n);
     for (size_t i = cut; i < n - cut; i++)
         sum += v[i];
     for (size_t i = 0; i < n; i++) {

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+void stats_sort(double *v, size_t n);
+
 /* Median, which reorders v; NAN of none. */
 double stats_median(double *v, size_t n);
 

@@ -175,6 +175,7 @@ int chart_view_walk(const struct jp_chart_view *view,
     struct jp_op kept; /* while the reader unpacks the next ones */
     struct jp_chart_op o;
 
+    ops_want(&reader, ~(unsigned) OPS_STARTS);
     for (size_t i = 0; i < r->n_ops; i++) {
         bool two_sizes;
 

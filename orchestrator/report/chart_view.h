@@ -37,15 +37,16 @@ void chart_view_fini(struct jp_chart_view *view);
 
 /* An operation with what charts ask of it. */
 struct jp_chart_op {
-    const struct jp_op *op; /* comm and coll are in the tables */
-    unsigned slice;         /* JP_CHART_SLICES: it has no time */
-    double busbw_gbs;       /* mean over the ranks; < 0: none */
-    double net_gbs;         /* the network's: of the last arriver, who waits for
-                               nobody, where all ranks of a barrier-like operation
-                               have one; else the mean */
-    size_t last;            /* who came last, a row in result->ranks, as jp_rank
-                               counts; SIZE_MAX: nobody is blamed */
-    uint64_t caused_us;     /* what the others waited for it */
+    const struct jp_op
+        *op;            /* comm and coll are in the tables; but for starts */
+    unsigned slice;     /* JP_CHART_SLICES: it has no time */
+    double busbw_gbs;   /* mean over the ranks; < 0: none */
+    double net_gbs;     /* the network's: of the last arriver, who waits for
+                           nobody, where all ranks of a barrier-like operation
+                           have one; else the mean */
+    size_t last;        /* who came last, a row in result->ranks, as jp_rank
+                           counts; SIZE_MAX: nobody is blamed */
+    uint64_t caused_us; /* what the others waited for it */
 };
 
 /* Calls visit with each operation, in the result's order. Stops where visit

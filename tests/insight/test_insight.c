@@ -398,6 +398,24 @@ static void test_network(void **state)
     assert_int_equal(find(&kind, &f), 0);
 }
 
+/* Medians of many lengths, values and ties are those of the sorted values. */
+static void test_medians(void **state)
+{
+    double v[100], sorted[100];
+
+    (void) state;
+    for (size_t n = 1; n <= 100; n++)
+        for (unsigned kinds = 1; kinds < 200; kinds += 9) {
+            for (size_t i = 0; i < n; i++)
+                sorted[i] = v[i] = (double) ((i * 7919 + n * 31) % kinds);
+            stats_sort(sorted, n);
+            for (size_t i = 1; i < n; i++)
+                assert_true(sorted[i - 1] <= sorted[i]);
+            assert_true(stats_median(v, n) ==
+                        (sorted[(n - 1) / 2] + sorted[n / 2]) / 2);
+        }
+}
+
 static void test_stats(void **state)
 {
     double one[] = {3}, even_n[] = {4, 1, 3, 2}, outlier[] = {1, 2, 3, 4, 1e9};
@@ -425,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hidden, set_up, tear_down),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_medians),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
