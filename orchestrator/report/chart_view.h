@@ -37,8 +37,8 @@ void chart_view_fini(struct jp_chart_view *view);
 
 /* An operation with what charts ask of it. */
 struct jp_chart_op {
-    const struct jp_op
-        *op;            /* comm and coll are in the tables; but for starts */
+    /* but for its starts; comm and coll are in the tables */
+    const struct jp_op *op;
     unsigned slice;     /* JP_CHART_SLICES: it has no time */
     double busbw_gbs;   /* mean over the ranks; < 0: none */
     double net_gbs;     /* the network's: of the last arriver, who waits for
