@@ -1,7 +1,13 @@
-/* blockmap.c - a hash of numbered blocks. */
+/* blockmap.c - blocks by number: a window, or a hash where they lie far apart.
+ */
 #include "orchestrator/aggregate/blockmap.h"
 
 #include <stdlib.h>
+
+enum {
+    LEAST_BITS = 2,
+    SPARSE = 4 /* slots a block, above which it is a hash */
+};
 
 /* Fibonacci hashing: neighbours in number are spread well. */
 static size_t home(uint64_t number, unsigned bits)
@@ -11,43 +17,109 @@ static size_t home(uint64_t number, unsigned bits)
 
 void *blockmap_find(const struct blockmap *map, uint64_t number)
 {
-    size_t mask, i;
+    size_t n = blockmap_slots(map), i;
 
-    if (!map->bits)
-        return NULL;
-    mask = blockmap_slots(map) - 1;
-    for (i = home(number, map->bits); map->slots[i]; i = (i + 1) & mask)
+    if (!map->hashed) /* blocks are not looked at */
+        return number - map->first < n ? map->slots[number - map->first] : NULL;
+    for (i = home(number, map->bits); map->slots[i]; i = (i + 1) & (n - 1))
         if (*map->slots[i] == number)
             return map->slots[i];
     return NULL;
 }
 
-static void put(uint64_t **slots, unsigned bits, uint64_t *block)
+static void put(struct blockmap *map, uint64_t *block)
 {
-    size_t mask = ((size_t) 1 << bits) - 1;
-    size_t i = home(*block, bits);
+    size_t mask = blockmap_slots(map) - 1, i;
 
-    while (slots[i])
+    if (!map->hashed) {
+        map->slots[*block - map->first] = block;
+        return;
+    }
+    for (i = home(*block, map->bits); map->slots[i];)
         i = (i + 1) & mask;
-    slots[i] = block;
+    map->slots[i] = block;
+}
+
+/* The numbers from the first to the last one, with another one. */
+struct span {
+    uint64_t first, last;
+};
+
+static struct span span_with(const struct blockmap *map, uint64_t number)
+{
+    struct span span = {number, number};
+    size_t n = blockmap_slots(map);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at;
+
+        if (!map->slots[i])
+            continue;
+        at = map->hashed ? *map->slots[i] : map->first + i;
+        span.first = at < span.first ? at : span.first;
+        span.last = at > span.last ? at : span.last;
+    }
+    return span;
+}
+
+static bool fits(const struct blockmap *map, uint64_t number)
+{
+    if (map->hashed)
+        return 3 * (map->n + 1) <= 2 * blockmap_slots(map);
+    return number - map->first < blockmap_slots(map);
+}
+
+/* A window of all numbers, at least twice as large as the one before, its free
+ * slots where the new number is; a hash where it would be too empty. */
+static struct blockmap shape(const struct blockmap *map, uint64_t number)
+{
+    struct span span = span_with(map, number);
+    unsigned least = map->n && !map->hashed ? map->bits + 1
+                                            : (unsigned) LEAST_BITS;
+    struct blockmap more = {.bits = least, .first = span.first, .n = map->n};
+    uint64_t last;
+
+    while (more.bits < 40 && span.last - span.first >= (uint64_t) 1
+                                                           << more.bits)
+        more.bits++;
+    if (blockmap_slots(&more) > SPARSE * (map->n + 1)) {
+        more.hashed = true;
+        for (more.bits = LEAST_BITS; !fits(&more, number);)
+            more.bits++;
+        return more;
+    }
+    last = blockmap_slots(&more) - 1;
+    if (map->n && number == span.first)
+        more.first = span.last > last ? span.last - last : 0;
+    return more;
+}
+
+/* A larger map of the same blocks, with room for another one. */
+static int grow(struct blockmap *map, uint64_t number)
+{
+    struct blockmap more = shape(map, number);
+
+    more.slots = calloc(blockmap_slots(&more), sizeof(*more.slots));
+    if (!more.slots)
+        return -1;
+    for (size_t i = 0; i < blockmap_slots(map); i++) {
+        if (!map->slots[i])
+            continue;
+        if (map->hashed || more.hashed)
+            put(&more, map->slots[i]);
+        else /* without a look at the block */
+            more.slots[map->first + i - more.first] = map->slots[i];
+    }
+    free(map->slots);
+    *map = more;
+    return 0;
 }
 
 int blockmap_add(struct blockmap *map, void *block)
 {
-    if (3 * (map->n + 1) > 2 * blockmap_slots(map)) {
-        unsigned bits = map->bits ? map->bits + 1 : 2;
-        uint64_t **slots = calloc((size_t) 1 << bits, sizeof(*slots));
-
-        if (!slots)
-            return -1;
-        for (size_t i = 0; i < blockmap_slots(map); i++)
-            if (map->slots[i])
-                put(slots, bits, map->slots[i]);
-        free(map->slots);
-        map->slots = slots;
-        map->bits = bits;
-    }
-    put(map->slots, map->bits, block);
+    if (!fits(map, *(uint64_t *) block) && grow(map, *(uint64_t *) block) < 0)
+        return -1;
+    put(map, block);
     map->n++;
     return 0;
 }
@@ -59,30 +131,32 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-void **blockmap_copy(const struct blockmap *map)
-{
-    uint64_t **blocks = reallocarray(NULL, map->n + 1, sizeof(*blocks));
-    size_t n = 0;
-
-    for (size_t i = 0; blocks && i < blockmap_slots(map); i++)
-        if (map->slots[i])
-            blocks[n++] = map->slots[i];
-    if (n)
-        qsort(blocks, n, sizeof(*blocks), by_number);
-    return (void **) blocks;
-}
-
-void **blockmap_sort(struct blockmap *map)
+/* Moves the blocks to the front of `to`, sorted; how many. */
+static size_t sort(const struct blockmap *map, uint64_t **to)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < blockmap_slots(map); i++)
         if (map->slots[i])
-            map->slots[n++] = map->slots[i];
-    for (size_t i = n; i < blockmap_slots(map); i++)
-        map->slots[i] = NULL;
-    if (n)
-        qsort(map->slots, n, sizeof(*map->slots), by_number);
+            to[n++] = map->slots[i];
+    if (n && map->hashed)
+        qsort(to, n, sizeof(*to), by_number);
+    return n;
+}
+
+void **blockmap_copy(const struct blockmap *map)
+{
+    uint64_t **blocks = reallocarray(NULL, map->n + 1, sizeof(*blocks));
+
+    if (blocks)
+        sort(map, blocks);
+    return (void **) blocks;
+}
+
+void **blockmap_sort(struct blockmap *map)
+{
+    for (size_t n = sort(map, map->slots); n < blockmap_slots(map); n++)
+        map->slots[n] = NULL;
     return (void **) map->slots;
 }
 

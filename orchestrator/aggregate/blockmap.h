@@ -1,18 +1,22 @@
-/* blockmap.h - blocks found by their number: an open-addressing hash.
+/* blockmap.h - blocks found by their number.
  *
  * A block is any struct whose first member is `uint64_t number`; the map holds
- * pointers and owns nothing. Eight bytes a slot, at least a third of the slots
- * stays free.
+ * pointers and owns nothing. Slots are eight bytes, one for each number of a
+ * window where at least a quarter of these is there, as sequence numbers mostly
+ * are; else an open-addressing hash of which a third stays free.
  */
 #ifndef JP_AGGREGATE_BLOCKMAP_H
 #define JP_AGGREGATE_BLOCKMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct blockmap {
     uint64_t **slots; /* NULL: free */
     unsigned bits;    /* 1 << bits slots, 0: none */
+    bool hashed;
+    uint64_t first; /* number of the window's first slot */
     size_t n;
 };
 
