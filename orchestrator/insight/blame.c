@@ -193,10 +193,11 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
     return 0;
 }
 
-/* Late ranks where most of a node is late are the node. */
+/* Late ranks where most of a node is late are the node; so are half of many, of
+ * which the others' lateness is too little to be told. */
 static bool is_node(size_t late, size_t all)
 {
-    return late >= 2 && 4 * late >= 3 * all;
+    return (late >= 2 && 4 * late >= 3 * all) || (late >= 3 && 2 * late >= all);
 }
 
 /* Too many for one cause: a program that gives some ranks more to do. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/late_parts.h"
 #include "orchestrator/insight/stats.h"
 
@@ -158,6 +159,11 @@ static int measure(struct late *l, size_t c)
     return 0;
 }
 
+static double run_us(const struct jp_result *r)
+{
+    return r->ops ? (double) (r->ops->dump_last - r->ops->dump_first) : 0;
+}
+
 /* Waits of a process can be summed up only where it is known. */
 static bool is_possible(const struct jp_result *r, const struct jp_people *p)
 {
@@ -167,19 +173,21 @@ static bool is_possible(const struct jp_result *r, const struct jp_people *p)
 int late_judge(const struct jp_result *r, const struct jp_people *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
-    struct late l = {.r = r, .p = p, .series = series, .out = out};
+    struct late l = {
+        .r = r, .p = p, .series = series, .out = out, .run_us = run_us(r)};
     int rc = -1;
 
     memset(out, 0, r->n_ranks * sizeof(*out));
     if (!is_possible(r, p))
         return 0;
     l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
+    l.grouped_us = calloc(r->n_ranks + 1, sizeof(*l.grouped_us));
     l.least = calloc(p->n_processes + 1, sizeof(*l.least));
     l.most = calloc(p->n_processes + 1, sizeof(*l.most));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    if (!l.total || !l.least || !l.most || !l.scratch || !l.class_of ||
-        late_add_up(&l) < 0 || late_add_hidden(&l) < 0)
+    if (!l.total || !l.grouped_us || !l.least || !l.most || !l.scratch ||
+        !l.class_of || late_add_up(&l) < 0 || late_add_hidden(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++)
         if (is_usable(&l, c) && measure(&l, c) < 0)
@@ -187,6 +195,7 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
     rc = late_decide(&l);
 out:
     free(l.total);
+    free(l.grouped_us);
     free(l.least);
     free(l.most);
     free(l.scratch);

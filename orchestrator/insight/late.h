@@ -39,6 +39,7 @@
 struct jp_lateness {
     bool judged;      /* enough data to say anything */
     bool late;        /* by its own doing, as above */
+    bool with_node;   /* all ranks of its node are */
     double excess_us; /* its own, against the median of its peers */
     double error_us;
     double hidden_us;  /* what it may have waited, unseen, more than they */

@@ -1,4 +1,4 @@
-/* late_judge.c - decide who is late, and excuse who waited for another. */
+/* late_judge.c - decide who is late. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +85,10 @@ static struct spread class_spread(struct late *l, size_t class)
 }
 
 /* Later than its peers, by its own doing, and by an amount that matters. */
-static bool is_later(const struct jp_lateness *x)
+static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->hidden_us &&
+           x->excess_us > late_limit(JP_LIMIT_LATE_COST) * l->run_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_SHARE) * x->peers_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_OWN) * x->arrival_us &&
@@ -97,7 +98,7 @@ static bool is_later(const struct jp_lateness *x)
 /* Ranks of one node in communicators of a class that span nodes. */
 struct node {
     size_t n, later;
-    double sum, squares, peers, errors;
+    double sum, squares, peers, errors, arrival;
 };
 
 static bool spans_nodes(const struct late *l, size_t rank, size_t class)
@@ -108,15 +109,11 @@ static bool spans_nodes(const struct late *l, size_t rank, size_t class)
            l->out[rank].judged;
 }
 
-static size_t host_of(const struct late *l, size_t rank)
-{
-    return l->p->processes[l->p->of_rank[rank]].host_at;
-}
-
 #define NODE_ERRORS 5 /* of many ranks' mean, and more of few */
 
 /* All of them later, and alike: by far more than they differ. */
-static bool is_node_late(const struct node *node, const struct spread *spread)
+static bool is_node_late(const struct late *l, const struct node *node,
+                         const struct spread *spread)
 {
     double n = (double) node->n, mean = node->sum / n, error;
 
@@ -124,6 +121,8 @@ static bool is_node_late(const struct node *node, const struct spread *spread)
         return false;
     error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
     return mean > late_limit(JP_LIMIT_LATE_SHARE) * node->peers / n &&
+           fmax(mean, node->arrival / n) >
+               late_limit(JP_LIMIT_LATE_COST) * l->run_us &&
            mean > late_limit(JP_LIMIT_LATE_ERRORS) * node->errors / n &&
            mean > late_limit(JP_LIMIT_LATE_NODE) * spread->us &&
            mean > NODE_ERRORS * (1 + 4 / (n - 1)) * error;
@@ -137,7 +136,7 @@ static int judge_nodes(struct late *l, size_t class,
     if (!nodes)
         return -1;
     for (size_t i = 0; i < l->r->n_ranks; i++) {
-        struct node *node = &nodes[host_of(l, i)];
+        struct node *node = &nodes[late_host_of(l, i)];
 
         if (!spans_nodes(l, i, class))
             continue;
@@ -145,6 +144,7 @@ static int judge_nodes(struct late *l, size_t class,
         node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
                        l->out[i].excess_us > l->out[i].hidden_us &&
                        l->out[i].arrival_us > l->out[i].excess_us / 4;
+        node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->errors += l->out[i].error_us; /* mates share theirs */
         node->sum += l->out[i].excess_us;
@@ -152,8 +152,8 @@ static int judge_nodes(struct late *l, size_t class,
     }
     for (size_t i = 0; i < l->r->n_ranks; i++)
         if (spans_nodes(l, i, class) &&
-            is_node_late(&nodes[host_of(l, i)], spread))
-            l->out[i].late = true;
+            is_node_late(l, &nodes[late_host_of(l, i)], spread))
+            l->out[i].late = l->out[i].with_node = true;
     free(nodes);
     return 0;
 }
@@ -164,74 +164,9 @@ static int judge_class(struct late *l, size_t class)
 
     for (size_t i = 0; i < l->r->n_ranks; i++)
         if (l->class_of[l->r->ranks[i].comm] == class)
-            l->out[i].late = is_later(&l->out[i]) &&
+            l->out[i].late = is_later(l, &l->out[i]) &&
                              l->out[i].excess_us > spread.times * spread.us;
     return judge_nodes(l, class, &spread);
-}
-
-static uint64_t ops_of(const struct late *l, size_t rank)
-{
-    return l->r->ranks[rank].timed_ops;
-}
-
-/* Does its process, in a communicator that synchronises more often, wait for
- * somebody late? */
-static bool is_victim(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->processes[l->p->of_rank[rank]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
-
-        if (own == rank || !l->out[own].judged || l->out[own].late ||
-            ops_of(l, own) <= ops_of(l, rank))
-            continue;
-        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
-            if (l->out[k].late)
-                return true;
-    }
-    return false;
-}
-
-#define FAR_LATER 1.5 /* times as late, to be the cause of the other */
-
-/* Does its process exchange Send and Recv with one that is far later? Its waits
- * there are known as a sum only, which overlap may hide. */
-static bool is_led(const struct late *l, size_t rank, const double *worst)
-{
-    size_t own = l->p->of_rank[rank];
-    const struct jp_process *who = &l->p->processes[own];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        const struct jp_rank *here = &l->r->ranks[l->p->by_process[i]];
-
-        if (!here->p2p_records)
-            continue;
-        for (size_t k = l->p->comm_start[here->comm];
-             k < l->p->comm_start[here->comm + 1]; k++)
-            if (worst[l->p->of_rank[k]] > FAR_LATER * worst[own])
-                return true;
-    }
-    return false;
-}
-
-static int excuse_victims(struct late *l)
-{
-    bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
-    double *worst = calloc(l->p->n_processes + 1, sizeof(*worst));
-    int rc = excused && worst ? 0 : -1;
-
-    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
-        if (l->out[i].late)
-            worst[l->p->of_rank[i]] =
-                fmax(worst[l->p->of_rank[i]], l->out[i].excess_us);
-    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
-        excused[i] = l->out[i].late && (is_victim(l, i) || is_led(l, i, worst));
-    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
-        l->out[i].late &= !excused[i];
-    free(excused);
-    free(worst);
-    return rc;
 }
 
 /* Programs may name each of 100,000 communicators otherwise: most classes have
@@ -259,5 +194,5 @@ int late_decide(struct late *l)
         if (judged[k])
             rc = judge_class(l, k);
     free(judged);
-    return rc < 0 ? -1 : excuse_victims(l);
+    return rc < 0 ? -1 : late_excuse(l);
 }

@@ -11,8 +11,11 @@ struct late {
     const struct jp_netserieses *series;
     struct jp_lateness *out;
     double *total;        /* [process][JP_SLICES] time in communication */
+    double *grouped_us;   /* [rank] in AlltoAll of Send and Recv; 0: none */
     double *least, *most; /* [process] time in what total lacks */
     double *scratch;      /* 3 * n_ranks */
+    double run_us;        /* from the first record's writing to the last; 0: not
+                             known */
     size_t classes;       /* communicators of one shape */
     size_t *class_of;     /* of a communicator */
 };
@@ -20,6 +23,11 @@ struct late {
 static inline double late_limit(enum jp_limit_id id)
 {
     return limits_table[id].value;
+}
+
+static inline size_t late_host_of(const struct late *late, size_t rank)
+{
+    return late->p->processes[late->p->of_rank[rank]].host_at;
 }
 
 /* Fills total. 0, or -1 without memory. */
@@ -32,5 +40,9 @@ int late_add_hidden(struct late *late);
 
 /* Says who is late, from what is measured. 0, or -1 without memory. */
 int late_decide(struct late *late);
+
+/* Takes `late` back where others, or overlap, explain it. 0, or -1 without
+ * memory. */
+int late_excuse(struct late *late);
 
 #endif

@@ -7,21 +7,24 @@
 
 #define GROUPED 4       /* rows at least that are one kernel's */
 #define GROUPED_BY 1.02 /* and differ by less */
+#define MANY_RANKS 4    /* of a pipeline none meets all others */
+#define ALIKE 0.8 /* of the most messages: a peer gets none now and then */
 
 /* Send and Recv of one rank. */
 struct sums {
     double all, least, most;
     size_t rows;
-    uint64_t count;
-    bool even; /* all rows of one count */
+    uint64_t fewest, many, count; /* messages of a row, and of all */
 };
 
 static void add_row(struct sums *sums, const struct jp_p2p *p)
 {
     double us = (double) p->exec_us;
 
-    sums->even = !sums->rows || (sums->even && sums->count == p->count);
-    sums->count = p->count;
+    sums->fewest = sums->rows && sums->fewest < p->count ? sums->fewest
+                                                         : p->count;
+    sums->many = sums->many > p->count ? sums->many : p->count;
+    sums->count += p->count;
     sums->least = sums->rows ? fmin(sums->least, us) : us;
     sums->most = sums->rows ? fmax(sums->most, us) : us;
     sums->all += us;
@@ -29,12 +32,26 @@ static void add_row(struct sums *sums, const struct jp_p2p *p)
 }
 
 /* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
- * lasts as long as it. */
-static double time_of(const struct sums *s)
+ * has waited as long as it; where sizes are uneven some end before others. */
+static bool is_grouped(const struct sums *s, uint32_t n_ranks)
 {
-    if (s->rows >= GROUPED && s->even && s->most <= GROUPED_BY * s->least)
-        return s->all / (double) s->rows;
-    return s->all;
+    if (n_ranks >= MANY_RANKS && s->rows >= 2 * (size_t) (n_ranks - 1))
+        return (double) s->fewest >= ALIKE * (double) s->many;
+    return s->rows >= GROUPED && s->fewest == s->many &&
+           s->most <= GROUPED_BY * s->least;
+}
+
+/* Adds a rank's time to its process'. */
+static void add_time(struct late *l, size_t rank, const struct sums *s)
+{
+    double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
+
+    if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
+        us *= (double) s->many / (double) s->count;
+        l->grouped_us[rank] = us;
+    }
+    for (unsigned i = 0; i < JP_SLICES; i++)
+        total[i] += us / JP_SLICES;
 }
 
 /* Time of Send and Recv, which is known for the run as a whole only. */
@@ -53,9 +70,8 @@ static int add_p2p(struct late *l)
             add_row(&sums[rank], p);
     }
     for (size_t i = 0; i < l->r->n_ranks; i++)
-        for (unsigned s = 0; sums[i].rows && s < JP_SLICES; s++)
-            l->total[l->p->of_rank[i] * JP_SLICES + s] += time_of(&sums[i]) /
-                                                          JP_SLICES;
+        if (sums[i].count)
+            add_time(l, i, &sums[i]);
     free(sums);
     return 0;
 }

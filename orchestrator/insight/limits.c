@@ -53,6 +53,16 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
             .reason = "less is not worth a search: one in a hundred of the "
                       "time that ranks communicate",
         },
+    [JP_LIMIT_LATE_COST] =
+        {
+            .name = "late_cost_min",
+            .value = 0.0125,
+            .text = "... and a larger share of the run's time, which all ranks "
+                    "together lose",
+            .reason = "GPUs of one kind at one clock limit differ by a percent "
+                      "or so anyway; whoever finds and replaces a rank that is "
+                      "later wins more of the job's GPU time than that",
+        },
     [JP_LIMIT_LATE_ERRORS] =
         {
             .name = "late_errors_min",

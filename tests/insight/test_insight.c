@@ -30,6 +30,7 @@ struct made {
 };
 
 static struct made m;
+static unsigned apart_us; /* its operations' ends */
 
 /* us: of operation i of the communicator's. */
 static void make_ops(double (*us)(unsigned i))
@@ -47,8 +48,8 @@ static void make_ops(double (*us)(unsigned i))
                                  .exec_second_us = net,
                                  .exec_max_us = net,
                                  .exec_sum_us = net * RANKS,
-                                 .dump_min_us = 1000000 + i * 1000,
-                                 .dump_max_us = 1000000 + i * 1000};
+                                 .dump_min_us = 1000000 + i * apart_us,
+                                 .dump_max_us = 1000000 + i * apart_us};
 
         assert_int_equal(ops_add(m.result.ops, &op), 0);
     }
@@ -66,6 +67,7 @@ static int set_up(void **state)
 {
     (void) state;
     memset(&m, 0, sizeof(m));
+    apart_us = 1000;
     m.coll = strdup("AllReduce");
     m.comm = (struct jp_comm){.id = "0x1",
                               .name = m.coll,
@@ -205,6 +207,13 @@ static void by_little(void)
     delay(5, -490); /* 10 us of 2,000 a part */
 }
 
+/* The same lateness of a run that lasts a hundred times as long. */
+static void for_long(void)
+{
+    apart_us = 100000;
+    make_ops(even);
+}
+
 static void never_last(void)
 {
     m.ranks[5].caused_us = 0;
@@ -213,8 +222,8 @@ static void never_last(void)
 static void test_gates(void **state)
 {
     static void (*const changes[])(void) = {
-        no_slices,     one_pid,   a_rank_missing, records_lost,
-        unknown_parts, once_only, by_little,      never_last};
+        no_slices, one_pid,   a_rank_missing, records_lost, unknown_parts,
+        once_only, by_little, never_last,     for_long};
     enum jp_finding_kind kind;
     struct jp_finding f;
 
