@@ -18,9 +18,9 @@ static uint64_t memory_of(const struct jp_aggregate_options *options)
 static int make_result(struct build *b)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,     result_ranks,   result_ops,
-        result_cells,     result_windows, result_p2p,
-        result_p2p_nodes, result_quality, result_hang,
+        result_comms,   result_ranks, result_ops,       result_cells,
+        result_windows, result_p2p,   result_p2p_nodes, result_quality,
+        result_busy,    result_hang,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)

@@ -41,27 +41,27 @@ struct jp_dist {
  * characters; name is the smallest that its ranks gave. Sorted by (comm_type,
  * id, name, n_ranks, nnodes). */
 struct jp_comm {
-    char id[20];   /* "0x..." as in the records */
-    char *name;    /* "" if unknown */
+    char id[20]; /* "0x..." as in the records */
+    char *name;  /* "" if unknown */
     uint32_t n_ranks;
     uint32_t nnodes; /* NVLink domains, as NCCL says */
     bool guessed;    /* NCCL before 2.27 and the example plugin's traces tell no
                         sizes: from ranks and hosts seen */
     enum jp_comm_type type;
-    char **hosts;  /* sorted, distinct, of the ranks seen */
+    char **hosts; /* sorted, distinct, of the ranks seen */
     size_t n_hosts;
     uint32_t ranks_seen;
     uint64_t ops;          /* joined operations */
     uint64_t ops_complete; /* all n_ranks records present */
     uint64_t records;
-    uint64_t bytes;   /* sum of message sizes over operations */
-    uint64_t time_us; /* sum over operations of the longest rank's time */
+    uint64_t bytes;       /* sum of message sizes over operations */
+    uint64_t time_us;     /* sum over operations of the longest rank's time */
     uint64_t p2p_records; /* Send and Recv; not among records */
     /* the recorder's counters over its ranks, Send and Recv among them */
     bool counted;
     uint64_t produced, lost, capped;
-    /* what supports the label, else the type, and one sentence with the rule and
-     * numbers */
+    /* what supports the label, else the type, and one sentence with the rule
+     * and numbers */
     const char *evidence; /* "records", "records+hosts", "contradicted",
                              "hosts", "ranks" (guessed without hosts); of a
                              label those of orchestrator/topo/label.h */
@@ -80,12 +80,11 @@ struct jp_comm {
  * none is blamed). last_share = those operations / timed_ops. Communicators of
  * one rank, and sequence numbers that carry two sizes, are not timed. host and
  * pid: the smallest, where two processes wrote as one rank
- * (quality.shared_ranks); of an operation that both wrote, the first in order of
- * path is kept.
- * slice_us: time in complete barrier-like operations, of JP_SLICES equal parts
- * of the run by each function's sequence numbers, scaled up to all operations
- * of the part; NAN where a part has operations and none is complete; NULL:
- * waits_unknown. */
+ * (quality.shared_ranks); of an operation that both wrote, the first in order
+ * of path is kept. slice_us: time in complete barrier-like operations, of
+ * JP_SLICES equal parts of the run by each function's sequence numbers, scaled
+ * up to all operations of the part; NAN where a part has operations and none is
+ * complete; NULL: waits_unknown. */
 #define JP_SLICES 20
 struct jp_rank {
     size_t comm; /* index into comms */
@@ -99,7 +98,7 @@ struct jp_rank {
     uint64_t exec_us; /* sum over timed_ops */
     uint64_t wait_us;
     uint64_t caused_us;
-    uint64_t p2p_records; /* not among records */
+    uint64_t p2p_records;  /* not among records */
     const float *slice_us; /* in the result's slices */
 };
 
@@ -110,9 +109,10 @@ struct jp_cell {
     uint64_t bytes;
     uint64_t ops;
     uint64_t records;
-    struct jp_dist busbw;     /* operations' mean over ranks */
-    struct jp_dist exec;      /* operations' longest time, us */
-    struct jp_dist net_busbw; /* from the last arriver's (shortest) time, over
+    struct jp_dist busbw; /* operations' mean over ranks */
+    struct jp_dist exec;  /* operations' longest time, us */
+    struct jp_dist
+        net_busbw;            /* from the last arriver's (shortest) time, over
                                  complete barrier-like operations; n = 0: none */
     double time_weighted_gbs; /* sum(busbw * time) / sum(time) */
     bool rounded; /* percentiles are from a histogram: within 0.3 % */
@@ -178,6 +178,41 @@ struct jp_window {
     double busbw_mean;
 };
 
+/* A process and the time in which it had at least one operation (collective,
+ * Send or Recv) in flight: from start to end as records tell them, by its own
+ * clock. That is no share of time lost: computation may go on beside it. Sorted
+ * by (host, pid). */
+struct jp_busy {
+    char *host;
+    int64_t pid;
+    uint64_t timed, untimed; /* records with start and end, and without */
+    /* first start and last end; busy_us of these are busy. 0 without told */
+    uint64_t from_us, to_us, busy_us;
+    const uint64_t *slice_us; /* in the result's slices */
+    /* TOLD; more than one record in 100 has no start and end; a file holds
+     * records of several processes; several files hold this one's; records came
+     * too far out of order */
+    enum {
+        JP_BUSY_TOLD,
+        JP_BUSY_UNTIMED,
+        JP_BUSY_MIXED,
+        JP_BUSY_SEVERAL,
+        JP_BUSY_ORDER
+    } state;
+};
+
+/* What the recorder itself took, over the recordings that tell. */
+struct jp_overhead {
+    uint64_t recordings; /* that tell; 0: then the rest is 0 */
+    uint64_t events;     /* callbacks by NCCL */
+    double callbacks_ns; /* in these, from a sample */
+    double life_ns;      /* in init and finalize of communicators */
+    double writer_ns;    /* CPU time of the writing threads */
+    double wall_ns;      /* of the processes, summed */
+    double worst_share;  /* (callbacks + life) / wall of one process */
+    uint64_t bytes;      /* of the recordings, unpacked */
+};
+
 /* How complete the data is. */
 struct jp_file_note {
     char *path;
@@ -203,8 +238,8 @@ struct jp_unseen {
 
 struct jp_quality {
     uint64_t files, cut_files, skipped_files, bytes_read;
-    uint64_t records;   /* good collective and p2p records, duplicates and
-                           those left out not among them */
+    uint64_t records; /* good collective and p2p records, duplicates and
+                         those left out not among them */
     uint64_t coll_records, p2p_records;
     uint64_t bad_lines, duplicate_records, unknown_lines;
     struct jp_bad_lines { /* of each kind, and where the first stands: number of
@@ -218,47 +253,47 @@ struct jp_quality {
      * counters, and all ranks of the largest communicator were seen; the sum of
      * what they say was produced (of a cut file: at least what is in it), and
      * unseen_calls. What a cut file misses behind its last counters is in no
-     * sum: cut_recordings, unbounded_recordings. BOUND: for each (communicator, function) the
-     * sequence numbers that any rank recorded times n_ranks (at least its
-     * records), plus the p2p records, plus unseen_records where some rank lacks
-     * a record that another one has (of Send and Recv: a pair's sides differ in
-     * number), or counters tell of more: then records were lost, and gaps count
-     * as lost, too; at least the sum of produced. Where all ranks agree in
-     * every number, gaps are most likely the profiler's size filter (8 KiB by
-     * default) and are only told in unseen_records - but for traces, which
-     * know no filter: their gaps are overflow_records, and lost. NONE: unknown.
-     * records <= expected for a BOUND. */
+     * sum: cut_recordings, unbounded_recordings. BOUND: for each (communicator,
+     * function) the sequence numbers that any rank recorded times n_ranks (at
+     * least its records), plus the p2p records, plus unseen_records where some
+     * rank lacks a record that another one has (of Send and Recv: a pair's
+     * sides differ in number), or counters tell of more: then records were
+     * lost, and gaps count as lost, too; at least the sum of produced. Where
+     * all ranks agree in every number, gaps are most likely the profiler's size
+     * filter (8 KiB by default) and are only told in unseen_records - but for
+     * traces, which know no filter: their gaps are overflow_records, and lost.
+     * NONE: unknown. records <= expected for a BOUND. */
     enum { JP_EXPECT_NONE, JP_EXPECT_COUNTED, JP_EXPECT_BOUND } expected_kind;
     uint64_t expected;
-    uint64_t lost; /* the recorder's own count of lost records */
-    uint64_t capped; /* of those it left out on purpose at its cap (disk=) */
+    uint64_t lost;      /* the recorder's own count of lost records */
+    uint64_t capped;    /* of those it left out on purpose at its cap (disk=) */
     uint64_t in_flight; /* had not ended when the recorder counted last, or were
                            ended by finalize or exit (these are records, too) */
     uint64_t unseen_calls; /* the program made them, NCCL told no operation of
                               them; in a COUNTED expected */
     struct jp_unseen unseen[JP_UNSEEN_FUNCS];
     size_t n_unseen;
-    uint64_t lost_steps; /* network steps that no wait includes */
-    uint64_t recordings; /* files of the recorder */
+    uint64_t lost_steps;     /* network steps that no wait includes */
+    uint64_t recordings;     /* files of the recorder */
     uint64_t cut_recordings; /* of these without their final block; not among
                                 cut_files. Each misses at most 100 ms more, but
                                 for the next */
     uint64_t unbounded_recordings; /* cut ones that had lost operations or left
                                 some out, are damaged, or hold no counters: what
                                 they miss besides is not known */
-    uint64_t unbounded_since_us; /* the earliest last counters of these, wall
-                                clock; 0: one has none */
-    uint64_t damaged_blocks; /* of the recorder's files, left aside */
-    uint64_t traces;         /* files of NVIDIA's example plugin */
+    uint64_t unbounded_since_us;   /* the earliest last counters of these, wall
+                                  clock; 0: one has none */
+    uint64_t damaged_blocks;       /* of the recorder's files, left aside */
+    uint64_t traces;               /* files of NVIDIA's example plugin */
     uint64_t trace_most[JP_TRACE_POOLS]; /* events in one of them, the most */
     uint64_t overflow_records; /* of the expected: those that a gap in their
                                   sequence numbers tells of, which no rank
                                   recorded */
     uint64_t partly_timed; /* records with the time of some channels: the others
                               were never ended (traces of 2.28 to 2.30) */
-    uint64_t untimed_records; /* without a time: in no exec_us and no wait */
-    uint32_t ranks_seen;     /* of the largest communicator */
-    uint32_t ranks_expected; /* its n_ranks, else 0 */
+    uint64_t untimed_records;   /* without a time: in no exec_us and no wait */
+    uint32_t ranks_seen;        /* of the largest communicator */
+    uint32_t ranks_expected;    /* its n_ranks, else 0 */
     struct jp_file_note *notes; /* first 100, in order of path */
     size_t n_notes;
     uint64_t notes_left_out;
@@ -269,6 +304,7 @@ struct jp_quality {
     uint64_t left_out_records; /* good ones over options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
     uint64_t rounded_cells; /* beyond options.row_limit */
+    struct jp_overhead overhead;
     uint64_t partial_nodes; /* nodes whose partial was read in place of logs */
     bool waits_unknown; /* too many records for options.memory_bytes: exec_us
                            and wait_us of all ranks are 0; last_share and
@@ -314,12 +350,18 @@ struct jp_result {
     size_t n_hosts;
     struct jp_window *windows;
     size_t n_windows;
+    struct jp_busy *busy;
+    size_t n_busy;
+    uint64_t *busy_slices; /* of all, n_busy_slices each, in any order */
+    size_t n_busy_slices;
+    uint64_t busy_slice_us, busy_from_us; /* width, begin of the first */
+    uint64_t busy_silent; /* files of which no record has start and end */
     struct jp_quality quality;
     struct jp_hang hang;
 };
 
 struct jp_aggregate_options {
-    unsigned threads;     /* 0: as many as CPUs, at most 8 */
+    unsigned threads;      /* 0: as many as CPUs, at most 8 */
     uint64_t memory_bytes; /* bound of the join (about 100 B an operation and
                               thread, 3 B a record); 0: 1 GiB. The result's
                               own 30 B an operation come on top */
@@ -334,20 +376,20 @@ struct jp_aggregate_options {
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
     bool evidence; /* of hangs is kept of each recording: for partials */
-    /* folder whose <node>/partial.jpp may stand for the logs in folder <node> of
-     * the first input; NULL: none is used */
+    /* folder whose <node>/partial.jpp may stand for the logs in folder <node>
+     * of the first input; NULL: none is used */
     const char *partials;
     /* told why a node's partial was not used; may be NULL */
     void (*note)(void *arg, const char *node, const char *why);
     void *note_arg;
 };
 
-/* Reads every .jpr, .jpr.gz, .log, .jsonl, .log.gz, .jsonl.gz and, if they are the
- * example plugin's traces, .json, .json.gz and .txt below the given files and
- * folders (recursively; symbolic links and FIFOs are not followed but counted)
- * and joins them. A bad line, a cut or unreadable file is counted and noted,
- * the rest is used; only no memory, no such input or progress' stop fail.
- * Returns NULL and err then. */
+/* Reads every .jpr, .jpr.gz, .log, .jsonl, .log.gz, .jsonl.gz and, if they are
+ * the example plugin's traces, .json, .json.gz and .txt below the given files
+ * and folders (recursively; symbolic links and FIFOs are not followed but
+ * counted) and joins them. A bad line, a cut or unreadable file is counted and
+ * noted, the rest is used; only no memory, no such input or progress' stop
+ * fail. Returns NULL and err then. */
 struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                 const struct jp_aggregate_options *options,
                                 struct jp_error *err);

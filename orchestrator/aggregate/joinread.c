@@ -15,6 +15,14 @@ void joinrun_note_bad(struct join_file *file, uint64_t line, enum jp_bad kind,
     }
 }
 
+enum join_status joinrun_stamp(struct join_file *file,
+                               const struct inspector_record *record)
+{
+    if (!file->busy && !(file->busy = busy_create(file->piece)))
+        return JOIN_NO_MEMORY;
+    return busy_add(file->busy, record) < 0 ? JOIN_NO_MEMORY : JOIN_OK;
+}
+
 static enum join_status take_line(struct join *join, struct join_file *file,
                                   enum loglines_kind kind, const char *text,
                                   size_t len)
@@ -23,7 +31,7 @@ static enum join_status take_line(struct join *join, struct join_file *file,
 
     switch (inspector_read_line(&join->reader, text, len, &record)) {
     case INSPECTOR_RECORD:
-        return join_add(join, &record);
+        return joinrun_take(join, file, &record);
     case INSPECTOR_OTHER:
         file->other_lines++;
         break;
@@ -53,7 +61,7 @@ static bool tick(const struct jp_loglines *lines, uint64_t *seen,
 
 /* Lines that look like those before, as many as are in the buffer. */
 static enum join_status take_ahead(struct join *join, struct jp_loglines *lines,
-                                   uint64_t *line)
+                                   struct join_file *file)
 {
     enum join_status status = JOIN_OK;
     const char *text;
@@ -65,8 +73,8 @@ static enum join_status take_ahead(struct join *join, struct jp_loglines *lines,
 
         if (!inspector_read_ahead(&join->reader, text, len, &record, &used))
             break;
-        status = join_add(join, &record);
-        ++*line;
+        status = joinrun_take(join, file, &record);
+        file->lines++;
         loglines_take(lines, used);
         text += used;
         len -= used;
@@ -115,7 +123,7 @@ enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
         size_t len;
         enum loglines_kind kind;
 
-        status = take_ahead(join, lines, &file->lines);
+        status = take_ahead(join, lines, file);
         if (status == JOIN_NO_MEMORY || join->conflict ||
             loglines_at(lines) >= lines->to)
             break;

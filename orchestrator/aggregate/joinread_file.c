@@ -33,6 +33,7 @@ static enum join_status read_lines(const struct join_reading *r,
     loglines_reset(r->lines, source);
     r->lines->from = from;
     r->lines->to = turn->to;
+    turn->file->piece = turn->file != turn->whole;
     status = joinrun_read(r->join, r->lines, turn->file, r->stop, r->done);
     logsource_close(source);
     return status;
@@ -96,8 +97,12 @@ enum join_status joinrun_read_file(const struct join_reading *r,
     /* what is split are lines */
     int kind = turn->file != turn->whole ? JOIN_LINES : joinrun_kind(log, &err);
 
-    if (kind == JOIN_LINES)
-        return read_lines(r, log->path, turn);
+    if (kind == JOIN_LINES) {
+        status = read_lines(r, log->path, turn);
+        if (turn->file->busy && !turn->file->piece)
+            busy_end(turn->file->busy);
+        return status;
+    }
     if (kind == JOIN_RECORDER)
         status = read_recorder(r, log->path, turn->file);
     else if (kind == JOIN_TRACE)
@@ -106,6 +111,8 @@ enum join_status joinrun_read_file(const struct join_reading *r,
         turn->file->foreign = true;
     else
         refuse(turn->file, log->path, &err);
+    if (turn->file->busy)
+        busy_end(turn->file->busy);
     atomic_fetch_add(r->done, log->size);
     return status;
 }

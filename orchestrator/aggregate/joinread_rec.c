@@ -15,7 +15,7 @@ static enum join_status take_op(struct join *join, struct jp_recfile *source,
 
     file->records++;
     if (!why)
-        return join_add(join, &record);
+        return joinrun_take(join, file, &record);
     joinrun_note_bad(file, file->records, source->bad, why);
     return JOIN_OK;
 }

@@ -278,6 +278,7 @@ static void clear_file(struct join_file *file)
         stuck_evidence_fini(file->evidence);
     free(file->evidence);
     free(file->notes);
+    busy_destroy(file->busy);
     *file = (struct join_file){0};
 }
 

@@ -3,14 +3,15 @@
  * Threads take whole files or pieces of huge ones (joinsplit.h), largest first,
  * each into its own join; the joins are folded when all are read. Where that
  * leaves open which record came first (join.h), everything is read once more by
- * one thread in order of path; and once more without closing communicators early
- * (join_close.h) where that turned out wrong. budget->keep is set then.
+ * one thread in order of path; and once more without closing communicators
+ * early (join_close.h) where that turned out wrong. budget->keep is set then.
  */
 #ifndef JP_AGGREGATE_JOINRUN_H
 #define JP_AGGREGATE_JOINRUN_H
 
 #include "common/error.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/busy.h"
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/ingest/loglines.h"
 #include "orchestrator/ingest/logwalk.h"
@@ -44,12 +45,31 @@ struct join_file {
     bool trace;
     uint64_t untimed, partly, missing;
     uint64_t pools[TRACE_POOLS]; /* events */
+    struct busy *busy;           /* of records with start and end; NULL: none */
+    uint64_t unstamped;          /* good records without */
+    bool piece;                  /* of a file */
     bool foreign; /* neither a trace nor a log, only named as one: not read */
 };
 
 /* Counts a bad line, or operation of a recorder's file. */
 void joinrun_note_bad(struct join_file *file, uint64_t line, enum jp_bad kind,
                       const char *why);
+
+/* A good record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
+enum join_status joinrun_stamp(struct join_file *file,
+                               const struct inspector_record *record);
+static inline enum join_status
+joinrun_take(struct join *join, struct join_file *file,
+             const struct inspector_record *record)
+{
+    if (record->start_us && record->end_us) {
+        if (joinrun_stamp(file, record) != JOIN_OK)
+            return JOIN_NO_MEMORY;
+    } else {
+        file->unstamped++;
+    }
+    return join_add(join, record);
+}
 
 /* Reads the rest of a source into join, or the lines that begin before
  * lines->to. lines' source is open. *stop is looked at now and then; *done

@@ -145,9 +145,27 @@ out:
     return rc;
 }
 
-/* What a piece showed; the lines of the pieces before it are in `into`. */
-static void add_piece(struct join_file *into, const struct join_file *piece)
+/* The busy time of a piece, behind that of those before it. Without memory it
+ * is as if its records came too late: nothing is told then. */
+static void add_busy(struct join_file *into, struct join_file *piece)
 {
+    into->unstamped += piece->unstamped;
+    if (!piece->busy)
+        return;
+    if (!into->busy) {
+        into->busy = piece->busy;
+        piece->busy = NULL;
+    } else if (busy_join(into->busy, piece->busy) < 0) {
+        into->busy->clipped++;
+    }
+    busy_destroy(piece->busy);
+    piece->busy = NULL;
+}
+
+/* What a piece showed; the lines of the pieces before it are in `into`. */
+static void add_piece(struct join_file *into, struct join_file *piece)
+{
+    add_busy(into, piece);
     if (piece->bad_lines && !into->bad_lines) {
         into->bad_line = into->lines + piece->bad_line;
         memcpy(into->why, piece->why, sizeof(into->why));
@@ -176,10 +194,18 @@ void joinsplit_fold(const struct joinsplit *split)
     for (size_t i = 0; i < split->n; i++)
         if (split->turns[i].file != split->turns[i].whole)
             add_piece(split->turns[i].whole, split->turns[i].file);
+    for (size_t i = 0; i < split->n; i++) {
+        struct join_file *whole = split->turns[i].whole;
+
+        if (split->turns[i].file != whole && whole->busy)
+            busy_end(whole->busy); /* again and again: nothing is left to do */
+    }
 }
 
 void joinsplit_fini(struct joinsplit *split)
 {
+    for (size_t i = 0; split->own && i < split->n; i++)
+        busy_destroy(split->own[i].busy);
     free(split->turns);
     free(split->own);
     *split = (struct joinsplit){0};

@@ -9,8 +9,14 @@
 enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
 /* flags of a file; of a recording */
-enum { IS_CUT = 1, IS_TRACE = 2, IS_FOREIGN = 4, IS_RECORDING = 8 };
-enum { IS_COUNTED = 1, HAS_NOTES = 2 };
+enum {
+    IS_CUT = 1,
+    IS_TRACE = 2,
+    IS_FOREIGN = 4,
+    IS_RECORDING = 8,
+    IS_BUSY = 16
+};
+enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 };
 
 struct list {
     const struct jp_logwalk *walk;
@@ -49,13 +55,24 @@ static void put_bad(struct jpr_out *out, const struct join_file *f)
     }
 }
 
+static void put_cost(struct jpr_out *out, const struct recfile_tail *t)
+{
+    jpr_put_u64(out, t->cost.events);
+    jpr_put_u64(out, t->cost.timed);
+    jpr_put_u64(out, t->cost.timed_ns);
+    jpr_put_u64(out, t->cost.life_ns);
+    jpr_put_u64(out, t->cost.writer_ns);
+    jpr_put_u64(out, t->wall_ns);
+}
+
 /* What result_*.c ask of a recording's tail; the rest is evidence. */
 static void put_recording(struct jpr_out *out, const struct join_file *f)
 {
     const struct recfile_tail *t = &f->tail;
 
-    jpr_put_u64(out,
-                (t->counted ? IS_COUNTED : 0u) | (f->notes ? HAS_NOTES : 0u));
+    jpr_put_u64(out, (t->counted ? IS_COUNTED : 0u) |
+                         (f->notes ? HAS_NOTES : 0u) |
+                         (t->cost.told ? HAS_COST : 0u));
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->damaged);
     jpr_put_u64(out, t->clocks.real_ns);
@@ -72,6 +89,8 @@ static void put_recording(struct jpr_out *out, const struct join_file *f)
         jpr_put_text(out, t->unseen[i].func);
         jpr_put_u64(out, t->unseen[i].calls);
     }
+    if (t->cost.told)
+        put_cost(out, t);
     if (f->notes)
         put_long_text(out, f->notes);
 }
@@ -79,7 +98,8 @@ static void put_recording(struct jpr_out *out, const struct join_file *f)
 static unsigned flags_of(const struct join_file *f)
 {
     return (f->cut ? IS_CUT : 0u) | (f->trace ? IS_TRACE : 0u) |
-           (f->foreign ? IS_FOREIGN : 0u) | (f->recorder ? IS_RECORDING : 0u);
+           (f->foreign ? IS_FOREIGN : 0u) | (f->recorder ? IS_RECORDING : 0u) |
+           (f->busy ? IS_BUSY : 0u);
 }
 
 static void put_file(struct jpr_out *out, const struct jp_logfile *log,
@@ -100,6 +120,9 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
         put_trace(out, f);
     if (f->recorder)
         put_recording(out, f);
+    jpr_put_u64(out, f->unstamped);
+    if (f->busy)
+        partial_put_busy(out, f->busy);
 }
 
 static void put_list(struct jpr_out *out, const void *arg)
@@ -208,10 +231,21 @@ static bool get_unseen(struct jpr_in *in, struct recfile_tail *t)
     return !in->bad;
 }
 
+static void get_cost(struct jpr_in *in, struct recfile_tail *t)
+{
+    t->cost.told = true;
+    t->cost.events = jpr_get_u64(in);
+    t->cost.timed = jpr_get_u64(in);
+    t->cost.timed_ns = jpr_get_u64(in);
+    t->cost.life_ns = jpr_get_u64(in);
+    t->cost.writer_ns = jpr_get_u64(in);
+    t->wall_ns = jpr_get_u64(in);
+}
+
 static bool get_recording(struct jpr_in *in, struct join_file *f)
 {
     struct recfile_tail *t = &f->tail;
-    uint64_t flags = jpr_get_bounded(in, IS_COUNTED | HAS_NOTES);
+    uint64_t flags = jpr_get_bounded(in, IS_COUNTED | HAS_NOTES | HAS_COST);
 
     t->counted = flags & IS_COUNTED;
     f->records = jpr_get_u64(in);
@@ -224,42 +258,50 @@ static bool get_recording(struct jpr_in *in, struct join_file *f)
     t->cut_short = jpr_get_u64(in);
     t->last_ns = jpr_get_u64(in);
     t->oldest_ns = jpr_get_u64(in);
-    if (!get_unseen(in, t) || !(flags & HAS_NOTES))
+    if (!get_unseen(in, t))
+        return false;
+    if (flags & HAS_COST)
+        get_cost(in, t);
+    if (!(flags & HAS_NOTES))
         return !in->bad;
     f->notes = get_long_text(in, MAX_NOTES);
     return f->notes && is_clean(f->notes, strlen(f->notes));
 }
 
 /* False: it is of two kinds. */
-static bool get_flags(struct jpr_in *in, struct join_file *f)
+static bool get_flags(struct jpr_in *in, struct join_file *f, bool *is_busy)
 {
-    uint64_t flags = jpr_get_bounded(in, 15);
+    uint64_t flags = jpr_get_bounded(in, 31);
 
     f->cut = flags & IS_CUT;
     f->trace = flags & IS_TRACE;
     f->foreign = flags & IS_FOREIGN;
     f->recorder = flags & IS_RECORDING;
+    *is_busy = flags & IS_BUSY;
     return f->trace + f->foreign + f->recorder <= 1;
 }
 
 static bool get_file(struct jpr_in *in, struct partial_file *file)
 {
     struct join_file *f = &file->read;
-    bool good;
+    bool good, is_busy;
 
     file->path = get_long_text(in, PATH_MAX);
     file->size = jpr_get_u64(in);
     file->mtime_us = jpr_get_i64(in);
-    good = get_flags(in, f);
+    good = get_flags(in, f, &is_busy);
     f->bytes = jpr_get_u64(in);
     f->lines = jpr_get_u64(in);
     f->odd_lines = jpr_get_u64(in);
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
-    return good && file->path && get_bad(in, f) &&
-           partial_get_short(in, f->trouble, sizeof(f->trouble)) &&
-           (!f->trace || get_trace(in, f)) &&
-           (!f->recorder || get_recording(in, f)) && !in->bad;
+    if (!good || !file->path || !get_bad(in, f) ||
+        !partial_get_short(in, f->trouble, sizeof(f->trouble)) ||
+        (f->trace && !get_trace(in, f)) ||
+        (f->recorder && !get_recording(in, f)))
+        return false;
+    f->unstamped = jpr_get_u64(in);
+    return (!is_busy || partial_get_busy(in, &f->busy)) && !in->bad;
 }
 
 int partial_get_files(struct partial *partial, struct jpr_in *in)
@@ -267,7 +309,7 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
     size_t n = (size_t) jpr_get_bounded(in, MAX_FILES);
 
     /* a file takes a dozen bytes at least */
-    if (in->bad || n > (size_t) (in->end - in->at) / 13)
+    if (in->bad || n > (size_t) (in->end - in->at) / 14)
         return -1;
     partial->files = calloc(n + 1, sizeof(*partial->files));
     if (!partial->files)

@@ -224,6 +224,7 @@ void partial_close(struct partial *partial)
     for (size_t i = 0; i < partial->n_files; i++) {
         free(partial->files[i].path);
         free(partial->files[i].read.notes);
+        busy_destroy(partial->files[i].read.busy);
     }
     free(partial->files);
     free(partial->bytes);

@@ -95,6 +95,10 @@ int partial_get_ops(struct partial_in *r);
 struct partial_rows *partial_rows_create(void);
 void partial_rows_destroy(struct partial_rows *rows);
 
+/* A file's busy time; *busy is the caller's then. False: it is not so. */
+void partial_put_busy(struct jpr_out *out, const struct busy *busy);
+bool partial_get_busy(struct jpr_in *in, struct busy **busy);
+
 /* A text without control characters that fits size bytes with its NUL. */
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
 

@@ -145,6 +145,7 @@ enum join_status partial_set_read(struct partial_node *node,
         for (size_t i = 0; i < node->n && node->used; i++) {
             files[node->first + i] = partial->files[i].read;
             partial->files[i].read.notes = NULL; /* handed over */
+            partial->files[i].read.busy = NULL;
         }
         if (status == JOIN_LEFT_OUT) /* the bound; conflict is set */
             status = JOIN_OK;

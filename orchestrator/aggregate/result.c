@@ -45,5 +45,9 @@ void result_destroy(struct jp_result *r)
     free(r->hosts);
     free(r->p2p_nodes);
     free(r->windows);
+    for (size_t i = 0; i < r->n_busy; i++)
+        free(r->busy[i].host);
+    free(r->busy);
+    free(r->busy_slices);
     free(r);
 }

@@ -285,6 +285,29 @@ static void sort_unseen(struct jp_quality *q)
         q->n_unseen--;
 }
 
+/* What a recorder itself took of its process. */
+static void add_overhead(struct jp_overhead *o, const struct join_file *f)
+{
+    const struct jpr_cost *c = &f->tail.cost;
+    double callbacks = c->timed ? (double) c->timed_ns / (double) c->timed *
+                                      (double) c->events
+                                : 0;
+    double wall = (double) f->tail.wall_ns, share;
+
+    if (!c->told || !f->tail.wall_ns)
+        return;
+    o->recordings++;
+    o->events = join_sum(o->events, c->events);
+    o->callbacks_ns += callbacks;
+    o->life_ns += (double) c->life_ns;
+    o->writer_ns += (double) c->writer_ns;
+    o->wall_ns += wall;
+    o->bytes = join_sum(o->bytes, f->bytes);
+    share = (callbacks + (double) c->life_ns) / wall;
+    if (share > o->worst_share)
+        o->worst_share = share;
+}
+
 /* Adds up the recorder's counters. *complete: they cover every file. */
 static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
 {
@@ -314,6 +337,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         if (is_unbounded(f))
             add_unbounded(q, f);
         add_unseen(q, &f->tail);
+        add_overhead(&q->overhead, f);
         q->lost_steps = join_sum(q->lost_steps, f->tail.lost_steps);
     }
 }

@@ -80,6 +80,8 @@ struct recfile_tail {
     struct recfile_unseen unseen[RECFILE_UNSEEN];
     uint32_t n_unseen;
     uint64_t unseen_calls;
+    struct jpr_cost cost; /* by the last counters that tell */
+    uint64_t wall_ns;     /* the process' time that it is of */
     /* wall clock, 0: none. The last counters or snapshot; and since when there
      * was an operation that had not ended in the last snapshot, or that was cut
      * short: the earliest */

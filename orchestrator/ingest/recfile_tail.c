@@ -183,10 +183,20 @@ static void take_counters(struct recfile_tail *tail,
     add(&tail->counts.lost, c->lost_foreign);
 }
 
+static void take_cost(struct jp_recfile *file, const struct jpr_counters *c)
+{
+    file->tail.cost = c->cost;
+    file->tail.wall_ns = c->clocks.mono_ns > file->clocks.mono_ns
+                             ? c->clocks.mono_ns - file->clocks.mono_ns
+                             : 0;
+}
+
 int recfile_tail_counters(struct jp_recfile *file,
                           const struct jpr_counters *counters)
 {
     take_counters(&file->tail, counters);
+    if (counters->cost.told)
+        take_cost(file, counters);
     if (!counters->in_flight) { /* all of the last snapshot has ended */
         file->tail.fly_ns = 0;
         set_oldest(&file->tail);

@@ -178,6 +178,31 @@ static void print_recordings(const struct jp_result *r)
            r->hang.age_us, r->hang.text);
 }
 
+static void print_busy(const struct jp_result *r)
+{
+    const struct jp_overhead *o = &r->quality.overhead;
+
+    if (r->n_busy)
+        printf("busy slices %zu of %" PRIu64 " from %" PRIu64 "\n",
+               r->n_busy_slices, r->busy_slice_us, r->busy_from_us);
+    for (size_t i = 0; i < r->n_busy; i++) {
+        const struct jp_busy *b = &r->busy[i];
+
+        printf("busy %s %" PRId64 " %d timed %" PRIu64 " untimed %" PRIu64
+               " %" PRIu64 "-%" PRIu64 " %" PRIu64 ":",
+               b->host, b->pid, (int) b->state, b->timed, b->untimed,
+               b->from_us, b->to_us, b->busy_us);
+        for (size_t k = 0; k < r->n_busy_slices; k++)
+            printf(" %" PRIu64, b->slice_us[k]);
+        putchar('\n');
+    }
+    if (o->recordings)
+        printf("overhead %" PRIu64 " events %" PRIu64
+               " %.17g %.17g %.17g %.17g worst %.17g bytes %" PRIu64 "\n",
+               o->recordings, o->events, o->callbacks_ns, o->life_ns,
+               o->writer_ns, o->wall_ns, o->worst_share, o->bytes);
+}
+
 static void print_quality(const struct jp_result *r)
 {
     const struct jp_quality *q = &r->quality;
@@ -251,6 +276,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "join")) {
         print_join(r);
     } else if (!strcmp(what, "all")) {
+        print_busy(r);
         print_quality(r);
         print_recordings(r);
         print_comms(r);

@@ -12,6 +12,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_busy(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_busy; i++) {
+        const struct jp_busy *b = &r->busy[i];
+        uint64_t sum = 0;
+
+        for (size_t k = 0; k < r->n_busy_slices; k++) {
+            assert(b->slice_us[k] <= r->busy_slice_us);
+            sum += b->slice_us[k];
+        }
+        assert(sum == b->busy_us && b->from_us <= b->to_us);
+    }
+}
+
 static void check(const struct jp_result *r)
 {
     uint64_t records = 0, of_ranks = 0;
@@ -32,14 +46,16 @@ static void check(const struct jp_result *r)
         assert(r->ranks[i].last_ops <= r->ranks[i].timed_ops);
     }
     assert(records == r->quality.coll_records && of_ranks == records);
+    check_busy(r);
 }
 
 /* The whole way to a result. */
 static void finish(struct join *join, const struct partial *partial)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,   result_ranks, result_ops,       result_cells,
-        result_windows, result_p2p,   result_p2p_nodes, result_quality,
+        result_comms,     result_ranks,   result_ops,
+        result_cells,     result_windows, result_p2p,
+        result_p2p_nodes, result_quality, result_busy,
     };
     size_t n = partial->n_files;
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));

@@ -1,0 +1,324 @@
+/* busy.c - unite a process' intervals as they come. */
+#include "orchestrator/aggregate/busy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct busy *busy_create(bool piece)
+{
+    struct busy *busy = calloc(1, sizeof(*busy));
+
+    if (busy)
+        busy->piece = piece;
+    return busy;
+}
+
+static void spans_fini(struct busy_spans *spans)
+{
+    free(spans->at);
+    *spans = (struct busy_spans){0};
+}
+
+void busy_destroy(struct busy *busy)
+{
+    if (!busy)
+        return;
+    spans_fini(&busy->last);
+    spans_fini(&busy->head);
+    free(busy);
+}
+
+/* ------------------------------------------------------------------ slots */
+
+void busy_slots_widen(struct busy_slots *s, unsigned shift)
+{
+    for (; s->shift < shift; s->shift++) {
+        unsigned odd = s->first & 1, n = s->n ? (s->n + odd + 1) / 2 : 0;
+
+        for (unsigned i = 0; i < n; i++) {
+            unsigned from = 2 * i; /* in halves of the new ones */
+            uint64_t us = 0;
+
+            if (from >= odd)
+                us += s->us[from - odd];
+            if (from + 1 - odd < s->n)
+                us += s->us[from + 1 - odd];
+            s->us[i] = us;
+        }
+        memset(s->us + n, 0, (s->n - n) * sizeof(*s->us));
+        s->n = n;
+        s->first /= 2;
+    }
+}
+
+/* Has the slots cover these numbers, wider ones if they are too many. */
+static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
+{
+    uint64_t first = from >> s->shift, last = to >> s->shift;
+
+    while (s->n) {
+        first = from >> s->shift;
+        last = to >> s->shift;
+        first = first < s->first ? first : s->first;
+        last = last > s->first + s->n - 1 ? last : s->first + s->n - 1;
+        if (last - first < BUSY_SLOTS)
+            break;
+        busy_slots_widen(s, s->shift + 1);
+    }
+    while (!s->n && last - first >= BUSY_SLOTS) {
+        s->shift++;
+        first = from >> s->shift;
+        last = to >> s->shift;
+    }
+    if (s->n && first < s->first)
+        memmove(s->us + (s->first - first), s->us, s->n * sizeof(*s->us));
+    if (s->n && first < s->first)
+        memset(s->us, 0, (s->first - first) * sizeof(*s->us));
+    s->first = first;
+    s->n = (unsigned) (last - first + 1);
+}
+
+void busy_slots_add(struct busy_slots *s, uint64_t from, uint64_t to)
+{
+    cover(s, from, to - 1);
+    while (from < to) {
+        uint64_t number = from >> s->shift, edge = (number + 1) << s->shift;
+        uint64_t end = edge < to ? edge : to;
+
+        s->us[number - s->first] += end - from;
+        from = end;
+    }
+}
+
+bool busy_slots_good(const struct busy_slots *s)
+{
+    if (s->n > BUSY_SLOTS || s->shift > 44 ||
+        s->first > (UINT64_MAX >> 9 >> s->shift))
+        return false;
+    for (unsigned i = 0; i < s->n; i++)
+        if (s->us[i] > UINT64_C(1) << s->shift)
+            return false;
+    return true;
+}
+
+/* ------------------------------------------------------------------ spans */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct busy_span *x = a, *y = b;
+
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Sorts; what touches becomes one. */
+static void unite(struct busy_spans *spans)
+{
+    size_t n = 0;
+
+    if (!spans->n)
+        return;
+    qsort(spans->at, spans->n, sizeof(*spans->at), by_start);
+    for (size_t i = 1; i < spans->n; i++) {
+        if (spans->at[i].from > spans->at[n].to)
+            spans->at[++n] = spans->at[i];
+        else if (spans->at[i].to > spans->at[n].to)
+            spans->at[n].to = spans->at[i].to;
+    }
+    spans->n = n + 1;
+}
+
+static int push(struct busy_spans *spans, uint64_t from, uint64_t to)
+{
+    /* most follow or touch the one before */
+    if (spans->n && from >= spans->at[spans->n - 1].from &&
+        from <= spans->at[spans->n - 1].to) {
+        if (to > spans->at[spans->n - 1].to)
+            spans->at[spans->n - 1].to = to;
+        return 0;
+    }
+    if (spans->n == spans->room) {
+        size_t room = spans->room ? 2 * spans->room : 256;
+        struct busy_span *more =
+            reallocarray(spans->at, room, sizeof(*spans->at));
+
+        if (!more)
+            return -1;
+        spans->at = more;
+        spans->room = room;
+    }
+    spans->at[spans->n++] = (struct busy_span){from, to};
+    return 0;
+}
+
+/* Forgets the first n. */
+static void drop(struct busy_spans *spans, size_t n)
+{
+    spans->n -= n;
+    if (spans->n)
+        memmove(spans->at, spans->at + n, spans->n * sizeof(*spans->at));
+}
+
+/* Moves the first n of the united spans into the slots. */
+static void retire(struct busy *b, size_t n)
+{
+    struct busy_spans *last = &b->last;
+
+    for (size_t i = 0; i < n; i++)
+        busy_slots_add(&b->slots, last->at[i].from, last->at[i].to);
+    if (n)
+        b->high_us = last->at[n - 1].to;
+    drop(last, n);
+}
+
+/* Makes room among the kept ones. */
+static int make_room(struct busy *b)
+{
+    size_t head = 0;
+
+    unite(&b->last);
+    if (b->last.n < BUSY_KEPT / 2)
+        return 0;
+    if (b->piece && !b->head.n) {
+        for (; head < BUSY_HEAD; head++)
+            if (push(&b->head, b->last.at[head].from, b->last.at[head].to) < 0)
+                return -1;
+        b->low_us = b->last.at[head - 1].to;
+        drop(&b->last, head);
+        b->high_us = b->low_us;
+    }
+    retire(b, b->last.n / 2);
+    return 0;
+}
+
+static int add_span(struct busy *b, uint64_t from, uint64_t to)
+{
+    if (b->last.n >= BUSY_KEPT && make_room(b) < 0)
+        return -1;
+    if (from < b->high_us) {
+        uint64_t low = to < b->low_us ? to : b->low_us;
+
+        if (from < b->low_us && push(&b->head, from, low) < 0)
+            return -1;
+        b->clipped += to > b->low_us;
+        from = b->high_us;
+    }
+    return from < to ? push(&b->last, from, to) : 0;
+}
+
+/* Is the record of the process that the others are of? */
+static bool is_same(struct busy *b, const struct inspector_record *r)
+{
+    if (!b->timed) {
+        memcpy(b->host, r->host.text, r->host.len);
+        b->host[r->host.len] = '\0';
+        b->pid = r->pid;
+    }
+    return r->pid == b->pid && b->host[r->host.len] == '\0' &&
+           memcmp(b->host, r->host.text, r->host.len) == 0;
+}
+
+int busy_add(struct busy *b, const struct inspector_record *r)
+{
+    uint64_t to = r->end_us > r->start_us ? r->end_us : r->start_us + 1;
+
+    if (to - r->start_us > INSPECTOR_MAX_TIME_US ||
+        r->host.len > INSPECTOR_MAX_HOST)
+        return 0;
+    b->mixed |= !is_same(b, r);
+    b->timed++;
+    if (!b->from_us || r->start_us < b->from_us)
+        b->from_us = r->start_us;
+    if (to > b->to_us)
+        b->to_us = to;
+    return add_span(b, r->start_us, to);
+}
+
+/* ----------------------------------------------------------------- pieces */
+
+/* Behind the head of the next piece, whose slots begin there: what is kept goes
+ * into the slots up to there. */
+static void settle_below(struct busy *b, uint64_t low_us)
+{
+    size_t n = 0;
+
+    unite(&b->last);
+    for (; n < b->last.n && b->last.at[n].from < low_us; n++)
+        if (b->last.at[n].to > low_us) {
+            b->last.at[n].to = low_us;
+            b->clipped++;
+        }
+    b->clipped += b->last.n > n;
+    retire(b, n);
+    b->last.n = 0;
+}
+
+/* What stands once. */
+static void join_facts(struct busy *b, const struct busy *next)
+{
+    if (!b->timed) {
+        memcpy(b->host, next->host, sizeof(b->host));
+        b->pid = next->pid;
+    }
+    b->mixed |= next->mixed || (next->timed && (next->pid != b->pid ||
+                                                strcmp(next->host, b->host)));
+    b->timed += next->timed;
+    b->clipped += next->clipped;
+    if (next->timed && (!b->from_us || next->from_us < b->from_us))
+        b->from_us = next->from_us;
+    if (next->to_us > b->to_us)
+        b->to_us = next->to_us;
+}
+
+static void join_slots(struct busy *b, const struct busy_slots *next)
+{
+    busy_slots_widen(&b->slots, next->shift);
+    for (unsigned i = 0; i < next->n; i++) {
+        uint64_t at = (next->first + i) << next->shift;
+
+        if (next->us[i])
+            busy_slots_add(&b->slots, at, at + next->us[i]);
+    }
+}
+
+static int join_spans(struct busy *b, struct busy_spans *next)
+{
+    unite(next);
+    for (size_t i = 0; i < next->n; i++)
+        if (add_span(b, next->at[i].from, next->at[i].to) < 0)
+            return -1;
+    return 0;
+}
+
+/* Nothing is before the first piece. */
+static void settle_head(struct busy *b)
+{
+    unite(&b->head);
+    for (size_t i = 0; i < b->head.n; i++)
+        busy_slots_add(&b->slots, b->head.at[i].from, b->head.at[i].to);
+    spans_fini(&b->head);
+    b->low_us = 0;
+    b->piece = false;
+}
+
+int busy_join(struct busy *b, struct busy *next)
+{
+    settle_head(b);
+    join_facts(b, next);
+    if (join_spans(b, &next->head) < 0)
+        return -1;
+    if (next->high_us) {
+        settle_below(b, next->low_us);
+        join_slots(b, &next->slots);
+        b->high_us = next->high_us;
+    }
+    return join_spans(b, &next->last);
+}
+
+void busy_end(struct busy *b)
+{
+    settle_head(b);
+    unite(&b->last);
+    retire(b, b->last.n);
+    spans_fini(&b->last);
+    b->high_us = 0;
+}
