@@ -179,9 +179,9 @@ struct jp_window {
 };
 
 /* A process and the time in which it had at least one operation (collective,
- * Send or Recv) in flight: from start to end as records tell them, by its own
- * clock. That is no share of time lost: computation may go on beside it. Sorted
- * by (host, pid). */
+ * Send or Recv) in flight: from start to end as records tell them (busy.h), by
+ * its own clock. That is no share of time lost: computation may go on beside
+ * it. Sorted by (host, pid). */
 struct jp_busy {
     char *host;
     int64_t pid;

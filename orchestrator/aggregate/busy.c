@@ -219,18 +219,20 @@ static bool is_same(struct busy *b, const struct inspector_record *r)
 
 int busy_add(struct busy *b, const struct inspector_record *r)
 {
-    uint64_t to = r->end_us > r->start_us ? r->end_us : r->start_us + 1;
+    uint64_t from = r->start_us;
+    uint64_t to = r->end_us > from ? r->end_us : from + 1;
 
-    if (to - r->start_us > INSPECTOR_MAX_TIME_US ||
-        r->host.len > INSPECTOR_MAX_HOST)
+    if (!r->exec_unknown && r->exec_us < to && to - r->exec_us < from)
+        from = to - r->exec_us;
+    if (to - from > INSPECTOR_MAX_TIME_US || r->host.len > INSPECTOR_MAX_HOST)
         return 0;
     b->mixed |= !is_same(b, r);
     b->timed++;
-    if (!b->from_us || r->start_us < b->from_us)
-        b->from_us = r->start_us;
+    if (!b->from_us || from < b->from_us)
+        b->from_us = from;
     if (to > b->to_us)
         b->to_us = to;
-    return add_span(b, r->start_us, to);
+    return add_span(b, from, to);
 }
 
 /* ----------------------------------------------------------------- pieces */

@@ -4,6 +4,10 @@
  * equal slots whose width is a power of two of microseconds and whose edges are
  * multiples of it: sums of different files fold into each other exactly.
  *
+ * An interval is from the start to the end that a record tells, which is when
+ * the host saw them; but no shorter than the execution time, which the GPU
+ * measured: a host that looks late may see both at once.
+ *
  * Intervals come roughly in order. The last BUSY_KEPT (of which those that
  * touch are one) are kept, earlier ones go into the slots; an interval that
  * comes so late that it reaches back into these is cut there and counted

@@ -35,6 +35,7 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
 
     if (netseries_read(r, &series) < 0)
         return -1;
+    warmup_sum(&series, &x->warmup);
     if (late_judge(r, p, &series, x->lateness) == 0 &&
         late_findings(r, p, x->lateness, &x->findings) == 0)
         rc = network_findings(r, p, &series, &x->findings);

@@ -7,10 +7,12 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/late.h"
+#include "orchestrator/insight/warmup.h"
 
 struct jp_insight {
     struct jp_findings findings;  /* sorted, worst first */
     struct jp_lateness *lateness; /* of each of the result's ranks */
+    struct jp_warmup warmup;      /* where judged */
     bool judged; /* false: missing data forbids all but hangs */
     uint64_t duration_us;
 };

@@ -9,6 +9,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
+#include "orchestrator/insight/warmup.h"
 
 #define B NETSERIES_BLOCKS
 #define EDGE 2     /* blocks at least on each side of a step */
@@ -18,7 +19,7 @@
 /* Of a complete operation. */
 struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
-    double net_us;
+    double net_us, mean_us; /* of the rank that came last; of all */
     uint32_t n;
 };
 
@@ -27,7 +28,7 @@ struct samples {
     struct sample *at;
     size_t n, room;
     bool by_size;    /* in order of size already */
-    double *scratch; /* room */
+    double *scratch; /* twice room */
 };
 
 struct fit {
@@ -128,10 +129,25 @@ static void weigh(struct jp_netseries *s, const struct sample *ops, size_t n,
         s->to_us = (double) ops[n - 1].dump_max_us;
 }
 
+/* Finds the first operations that took far longer. scratch: room for 2 n. */
+static void find_warmup(struct jp_netseries *s, const struct sample *ops,
+                        size_t n, double *scratch)
+{
+    s->warm_us = 0;
+    s->warm_until_us = NAN;
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = ops[i].mean_us;
+    s->warm_ops = warmup_length(scratch, n, scratch + n, &s->usual_us);
+    for (size_t i = 0; i < s->warm_ops; i++)
+        s->warm_us += ops[i].mean_us;
+    if (s->warm_ops && ops[s->warm_ops - 1].dump_max_us)
+        s->warm_until_us = (double) ops[s->warm_ops - 1].dump_max_us;
+}
+
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
                   double *scratch)
 {
-    size_t skip = n / 20, from = skip;
+    size_t skip = s->warm_ops > n / 20 ? s->warm_ops : n / 20, from = skip;
     double v[B], all, quantum;
     struct fit step, line;
 
@@ -187,6 +203,7 @@ static int add(struct jp_netserieses *list, const struct jp_netseries *which,
     *more = *which;
     more->bytes = ops[0].bytes;
     more->ops = n;
+    find_warmup(more, ops, n, scratch);
     judge(more, ops, n, scratch);
     return 0;
 }
@@ -246,8 +263,8 @@ static int gather(struct samples *s, const struct jp_op *op)
     if (s->n == s->room) {
         size_t room = s->room ? 2 * s->room : 1024;
         struct sample *at = reallocarray(s->at, room, sizeof(*at));
-        double *scratch = at ? reallocarray(s->scratch, room, sizeof(*scratch))
-                             : NULL;
+        double *scratch =
+            at ? reallocarray(s->scratch, room, 2 * sizeof(*scratch)) : NULL;
 
         s->at = at ? at : s->at;
         s->scratch = scratch ? scratch : s->scratch;
@@ -261,6 +278,7 @@ static int gather(struct samples *s, const struct jp_op *op)
                                     .dump_min_us = op->dump_min_us,
                                     .dump_max_us = op->dump_max_us,
                                     .net_us = (double) op->exec_min_us,
+                                    .mean_us = (double) op->exec_sum_us / op->n,
                                     .n = op->n};
     return 0;
 }

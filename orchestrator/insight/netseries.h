@@ -3,12 +3,12 @@
  *
  * In a barrier-like operation the last arriver waits for nobody: the shortest
  * time is the network's. A series is one communicator, function and size in
- * order of sequence numbers; its first twentieth is warm-up and left out. The
- * rest is cut into NETSERIES_BLOCKS blocks, of which the medians are
- * looked at: jitter of single operations does not move them. A constant,
- * a step and a line are fitted to their logarithms; step or line is believed
- * where it explains `net_fit` times what it leaves and amounts to
- * `net_change`, and which one leaves less.
+ * order of sequence numbers; its first twentieth, and what warmup.h recognises
+ * as warm-up, is left out. The rest is cut into NETSERIES_BLOCKS blocks, of
+ * which the medians are looked at: jitter of single operations does not move
+ * them. A constant, a step and a line are fitted to their logarithms; step or
+ * line is believed where it explains `net_fit` times what it leaves and amounts
+ * to `net_change`, and which one leaves less.
  */
 #ifndef JP_INSIGHT_NETSERIES_H
 #define JP_INSIGHT_NETSERIES_H
@@ -29,6 +29,10 @@ struct jp_netseries {
     double from_us, to_us; /* since 1970, of what is slower; NAN: unknown */
     double excess_us;      /* what that took more than before, all ranks */
     double median_us;
+    /* warm-up: how many operations, the sum of their ranks' mean times, when
+     * the last was written (NAN: unknown); the usual one of such times */
+    size_t warm_ops;
+    double warm_us, warm_until_us, usual_us;
 };
 
 struct jp_netserieses {

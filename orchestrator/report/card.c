@@ -10,7 +10,7 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/text_out.h"
 
-#define CELLS_SHOWN 4 /* one less beside findings */
+#define CELLS_SHOWN 4 /* one less beside findings, and beside a note */
 #define FINDINGS_SHOWN 3
 #define NEXT_BYTES 200
 #define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
@@ -104,6 +104,29 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
         known ? "   nodes " : "", known ? nodes : "");
 }
 
+/* The recorder's own cost and the warm-up, where there is one; lines used. */
+static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *cost =
+        json_object_get(json_object_get(root, "quality"), "overhead");
+    const json_t *warmup = json_object_get(root, "warmup");
+    double share = summary_file_real(cost, "share");
+    char left[80] = "", took[120] = "";
+    uint64_t ops = 0;
+
+    if (summary_file_count(warmup, "ops", &ops) && ops)
+        snprintf(left, sizeof(left),
+                 "warm-up: first %s operation%s, %.1f x the time, left out",
+                 FIG_COUNT(ops), sentence_s(ops),
+                 summary_file_real(warmup, "times"));
+    if (isfinite(share))
+        snprintf(took, sizeof(took), "recorder: %.2g %% of the time%s",
+                 100 * share, *left ? "; " : "");
+    if (*left || *took)
+        text_out_fit(out, columns, "  note     %s%s", took, left);
+    return *left || *took;
+}
+
 static double cell_time(const json_t *cell)
 {
     const json_t *exec = json_object_get(cell, "exec_us");
@@ -167,7 +190,8 @@ static void put_cell(const json_t *cell, unsigned columns, FILE *out)
                              FIG_US(summary_file_real(exec, "p99"))});
 }
 
-static void put_cells(const json_t *root, unsigned columns, FILE *out)
+static void put_cells(const json_t *root, unsigned columns, unsigned notes,
+                      FILE *out)
 {
     const json_t *picked[CELLS_SHOWN + 1];
     size_t n = pick_cells(root, picked), most = CELLS_SHOWN;
@@ -175,6 +199,7 @@ static void put_cells(const json_t *root, unsigned columns, FILE *out)
     /* the verdict takes a line more where lines are short */
     most -= json_array_size(json_object_get(root, "findings")) > 0;
     most -= columns < JP_CARD_MAX_COLUMNS;
+    most -= notes;
     n = n < most ? n : most;
     if (!n)
         return;
@@ -246,6 +271,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
                 unsigned columns, FILE *out)
 {
     char dir[JP_CLEAN_MAX];
+    unsigned notes;
 
     if (columns < JP_CARD_MIN_COLUMNS)
         columns = JP_CARD_MIN_COLUMNS;
@@ -253,8 +279,9 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
         columns = JP_CARD_MAX_COLUMNS;
     put_verdict(root, colour, columns, out);
     put_data(root, columns, out);
+    notes = put_notes(root, columns, out);
     put_findings(root, columns, out);
-    put_cells(root, columns, out);
+    put_cells(root, columns, notes, out);
     put_copper(root, columns, out);
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,

@@ -2,8 +2,8 @@
 #include "orchestrator/report/chart_data.h"
 
 static const struct jp_chart *const charts[] = {
-    &chart_time,  &chart_drift,  &chart_waits, &chart_late, &chart_nodes,
-    &chart_busbw, &chart_spread, &chart_sizes, &chart_p2p,
+    &chart_time, &chart_drift, &chart_waits,  &chart_late,  &chart_nodes,
+    &chart_busy, &chart_busbw, &chart_spread, &chart_sizes, &chart_p2p,
 };
 enum { N_CHARTS = sizeof(charts) / sizeof(*charts) };
 

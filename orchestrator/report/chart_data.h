@@ -31,8 +31,8 @@ struct jp_chart {
 extern const struct jp_chart chart_busbw;
 /* {colls, rows: [exponent of 2, coll, ops, bytes, us, ...]} */
 extern const struct jp_chart chart_sizes;
-/* {cells: [{type, coll, bytes, n, sample, mean, box: [min, p5, p25, p50, p75, p95,
- * max], hist: {from, width, counts}, ecdf: [101 quantiles]}], of} */
+/* {cells: [{type, coll, bytes, n, sample, mean, box: [min, p5, p25, p50, p75,
+ * p95, max], hist: {from, width, counts}, ecdf: [101 quantiles]}], of} */
 extern const struct jp_chart chart_spread;
 /* {from, width, slices, series: [{type, coll, bytes, points: [slice, ops, mean,
  * min, max, ...]}], of} */
@@ -48,6 +48,9 @@ extern const struct jp_chart chart_nodes;
 /* {from, width, slices, ranks: {names, cells: [row, slice, us, ...], of},
  * nodes: {...}} */
 extern const struct jp_chart chart_late;
+/* {from, width, slices, of, names, cells: [row, slice, per mille of the time,
+ * ...]} */
+extern const struct jp_chart chart_busy;
 /* {by: "rank" or "node", names, cells: [from, to, bytes, us, ...], of} */
 extern const struct jp_chart chart_p2p;
 

@@ -10,6 +10,7 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/pools.h"
 #include "orchestrator/report/html_out.h"
+#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
 
 #define MAX_NOTES 20
@@ -64,7 +65,7 @@ static const char *explain_kind(const char *kind)
 int html_quality_put(const struct jp_report *report, FILE *out)
 {
     double coverage = report->verdict->coverage;
-    char share[128];
+    char share[128], warmup[JP_WARMUP_TEXT];
 
     fputs("<dl>\n", out);
     snprintf(share, sizeof(share), "%s%s",
@@ -81,6 +82,14 @@ int html_quality_put(const struct jp_report *report, FILE *out)
     }
     if (report->result)
         put_bad(out, &report->result->quality);
+    if (report->result) {
+        char text[JP_OVERHEAD_TEXT];
+
+        overhead_text(&report->result->quality, text);
+        html_out_fact(out, "Recorder&#39;s own cost", text);
+    }
+    if (quality_warmup(report, warmup))
+        html_out_fact(out, "Warm-up", warmup);
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
         if (expected_is_filter(report->conf, &report->conf->settings[i]))
             html_out_fact(out, "Left out by", report->conf->settings[i].key);

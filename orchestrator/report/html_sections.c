@@ -30,6 +30,12 @@ const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, html_ranks_present, html_ranks_put},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
      JP_HTML_WIDE, html_nodes_present, html_nodes_put},
+    {"busy", "Communication-busy share",
+     "The share of its wall time, from its first operation&#39;s start to its "
+     "last one&#39;s end, in which a process had at least one collective, Send "
+     "or Recv in flight. Computing may go on beside it: this is neither time "
+     "lost nor a measure of overlap.",
+     JP_HTML_WIDE, html_busy_present, html_busy_put},
     {"operations", "Operations",
      "By type of communicator, function and message size. Bus bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "

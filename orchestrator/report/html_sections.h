@@ -49,6 +49,9 @@ html_put html_topology_put;
 html_present html_copper_present; /* in report_copper_html.c */
 html_put html_copper_put;
 
+html_present html_busy_present; /* in html_busy.c */
+html_put html_busy_put;
+
 html_present html_time_present, html_spread_present;
 html_put html_time_put, html_spread_put;
 html_present html_sizes_present, html_nodes_present;

@@ -156,6 +156,17 @@ const char *quality_expected_kind(const struct jp_report *report)
     }
 }
 
+const char *quality_warmup(const struct jp_report *report, char *text)
+{
+    const struct jp_result *r = report->result;
+
+    if (!report->insight || !r || !r->quality.coll_records)
+        return NULL;
+    warmup_text(&report->insight->warmup, report->insight->judged,
+                r->n_windows ? r->windows[0].t0_us : 0, text);
+    return text;
+}
+
 const char *quality_coverage_of(const struct jp_report *report)
 {
     return expected_records(report->conf, report->nodes, report->result)

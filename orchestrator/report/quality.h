@@ -28,6 +28,9 @@ extern const size_t quality_n_items;
 bool report_has_nccl(const struct jp_report *report);
 /* "counted", "bound", or NULL where nothing says what should be there. */
 const char *quality_expected_kind(const struct jp_report *report);
+/* What is said of warm-up; JP_WARMUP_TEXT bytes. Returns text, or NULL where
+ * there is nothing to say. */
+const char *quality_warmup(const struct jp_report *report, char *text);
 /* " of ...": what the coverage is a share of, where that is not all there was;
  * else "". */
 const char *quality_coverage_of(const struct jp_report *report);

@@ -11,8 +11,10 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/csv_out.h"
+#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/report_csv_busy.h"
 #include "orchestrator/report/rows.h"
 
 /* mean,p50,p95,p99,min,max; empty where there is no value. */
@@ -277,6 +279,23 @@ static void bad_kinds(struct jp_csv *csv, const struct jp_quality *q)
     }
 }
 
+/* The profiler's own share of the processes' time. */
+static void overhead(struct jp_csv *csv, const struct jp_result *r)
+{
+    static const struct jp_quality none;
+    const struct jp_quality *q = r ? &r->quality : &none;
+    char text[JP_OVERHEAD_TEXT];
+
+    overhead_text(q, text);
+    csv_out_text(csv, "overhead");
+    if (q->overhead.recordings)
+        csv_out_real(csv, overhead_share(&q->overhead));
+    else
+        csv_out_empty(csv);
+    csv_out_text(csv, text);
+    csv_out_end(csv);
+}
+
 /* Unlike the others, this table has rows without a result too. */
 static void quality(struct jp_csv *csv, const struct jp_report *report)
 {
@@ -296,6 +315,7 @@ static void quality(struct jp_csv *csv, const struct jp_report *report)
     }
     if (r)
         bad_kinds(csv, &r->quality);
+    overhead(csv, r);
     csv_out_text(csv, "coverage");
     if (report->verdict->coverage >= 0)
         csv_out_real(csv, report->verdict->coverage);
@@ -319,34 +339,51 @@ static const struct sheet {
     const char *name;
     const char *header;
     void (*rows)(struct jp_csv *, const struct jp_result *);
+    int (*made)(struct jp_csv *, const struct jp_result *); /* in its place */
 } sheets[] = {
     {"cells",
      "comm_type,coll,msg_size_bytes,ops,records,mean,p50,p95,p99,min,max,"
      "time_weighted,exec_mean_us,exec_p50_us,exec_p95_us,exec_p99_us,"
      "exec_min_us,exec_max_us,net_ops,net_mean,net_p50,net_p95,net_p99,"
      "net_min,net_max,p5,exec_p5_us,net_p5,percentiles",
-     cells},
+     cells, NULL},
     {"comms",
      "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"
      "ops_complete,records,bytes,time_us,evidence,why,p2p_records,hosts,"
      "produced,lost,capped,fabric,inter,rail,hca_path,warnings",
-     comms},
+     comms, NULL},
     {"ranks",
      "comm,comm_name,rank,host,pid,records,timed_ops,last_ops,"
      "last_share,exec_us,wait_us,caused_us,p2p_records",
-     ranks},
+     ranks, NULL},
     {"ops",
      "comm,comm_name,coll,sn,msg_size_bytes,n_ranks,records,mean,min,"
      "max,exec_min_us,exec_max_us,exec_mean_us,last_rank,dump_min_us,"
      "dump_max_us,exec_second_us,starts,start_first_us,start_last_us,end_us",
-     ops},
-    {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p},
+     ops, NULL},
+    {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p, NULL},
     {"p2p_nodes", "src_host,dst_host,func,pairs,count,bytes,exec_us,mean",
-     p2p_nodes},
+     p2p_nodes, NULL},
     {"windows", "t0_us,t1_us,comm,comm_name,coll,ops,bytes,time_us,mean",
-     windows},
-    {"quality", "item,value,note", NULL},
+     windows, NULL},
+    {"busy", "rank,host,pid,timed,untimed,from_us,to_us,busy_us,share,why",
+     NULL, report_csv_busy},
+    {"busy_windows", "t0_us,t1_us,rank,host,pid,busy_us,share", NULL,
+     report_csv_busy_windows},
+    {"quality", "item,value,note", NULL, NULL},
 };
+
+static int put_rows(struct jp_csv *csv, const struct jp_report *report,
+                    const struct sheet *sheet)
+{
+    if (!sheet->rows && !sheet->made)
+        quality(csv, report);
+    else if (report->result && sheet->made)
+        return sheet->made(csv, report->result);
+    else if (report->result)
+        sheet->rows(csv, report->result);
+    return 0;
+}
 
 static int write_sheet(const struct jp_report *report, const char *dir,
                        const struct sheet *sheet, struct jp_error *err)
@@ -364,12 +401,14 @@ static int write_sheet(const struct jp_report *report, const char *dir,
         goto out;
     csv.out = file.stream;
     fprintf(csv.out, "%s\n", sheet->header);
-    if (!sheet->rows)
-        quality(&csv, report);
-    else if (report->result)
-        sheet->rows(&csv, report->result);
+    rc = put_rows(&csv, report, sheet);
     csv_out_flush(&csv);
-    rc = fileio_temp_commit(&file, err);
+    if (rc == 0) {
+        rc = fileio_temp_commit(&file, err);
+    } else {
+        fileio_temp_abort(&file);
+        error_set(err, "out of memory");
+    }
 out:
     free(path);
     return rc;

@@ -6,12 +6,15 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <math.h>
 #include <time.h>
 
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/report/json_busy.h"
 #include "orchestrator/report/json_findings.h"
 #include "orchestrator/report/json_out.h"
 #include "orchestrator/report/json_tables.h"
+#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
 #include "orchestrator/report/topology.h"
@@ -165,6 +168,27 @@ static json_t *bad_list(struct jp_json *j, const struct jp_result *result)
     return array;
 }
 
+static json_t *overhead_object(struct jp_json *j, const struct jp_overhead *o)
+{
+    json_t *object;
+
+    if (!o || !o->recordings)
+        return json_null();
+    object = json_out_object(j);
+    json_out_count(j, object, "recordings", o->recordings);
+    json_out_count(j, object, "events", o->events);
+    json_out_real(j, object, "ns_per_event",
+                  o->events ? o->callbacks_ns / (double) o->events : 0);
+    json_out_real(j, object, "callbacks_us", o->callbacks_ns / 1e3);
+    json_out_real(j, object, "init_finalize_us", o->life_ns / 1e3);
+    json_out_real(j, object, "writer_cpu_us", o->writer_ns / 1e3);
+    json_out_count(j, object, "bytes_written", o->bytes);
+    json_out_real(j, object, "wall_us", o->wall_ns / 1e3);
+    json_out_real(j, object, "share", overhead_share(o));
+    json_out_real(j, object, "worst_share", o->worst_share);
+    return object;
+}
+
 static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
 {
     const struct jp_result *result = report->result;
@@ -186,7 +210,8 @@ static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
     else
         json_out_null(j, object, "coverage");
     json_out_put(j, object, "filters", filter_list(j, report->conf));
-    json_out_null(j, object, "overhead");
+    json_out_put(j, object, "overhead",
+                 overhead_object(j, result ? &result->quality.overhead : NULL));
     json_out_put(j, object, "nodes_missing",
                  json_out_strings(j, nodes ? nodes->missing : NULL,
                                   nodes ? nodes->n_missing : 0, MAX_NAMES));
@@ -197,6 +222,27 @@ static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
     json_out_put(j, object, "notes", note_list(j, result));
     json_out_count(j, object, "notes_left_out",
                    result ? result->quality.notes_left_out : 0);
+    return object;
+}
+
+static json_t *warmup_object(struct jp_json *j, const struct jp_report *report)
+{
+    const struct jp_warmup *w;
+    char text[JP_WARMUP_TEXT];
+    json_t *object;
+
+    if (!quality_warmup(report, text))
+        return json_null();
+    w = &report->insight->warmup;
+    object = json_out_object(j);
+    json_out_text(j, object, "text", text);
+    json_out_count(j, object, "ops", w->ops);
+    json_out_count(j, object, "kinds", w->kinds);
+    json_out_count(j, object, "of_kinds", w->of_kinds);
+    json_out_known(j, object, "until_us", w->ops && isfinite(w->until_us),
+                   w->until_us > 0 ? (uint64_t) w->until_us : 0);
+    json_out_real(j, object, "times", w->ops ? w->times : 1);
+    json_out_real(j, object, "longer_us", w->took_us);
     return object;
 }
 
@@ -234,6 +280,7 @@ static json_t *head_object(struct jp_json *j, const struct jp_report *report)
     report_copper_findings(j, findings, report->copper);
     json_out_put(j, root, "findings", findings);
     json_findings_lateness(j, root, report->result, report->insight);
+    json_out_put(j, root, "warmup", warmup_object(j, report));
     return root;
 }
 
@@ -244,6 +291,8 @@ int report_write_json(const struct jp_report *report, FILE *out,
     struct jp_json_stream stream;
     json_t *tail = json_out_object(&j);
 
+    json_out_put(&j, tail, "busy",
+                 json_busy(&j, report->result, report->verdict->coverage));
     json_out_put(&j, tail, "copper", report_copper_json(&j, report->copper));
     json_stream_open(&stream, out);
     json_stream_members(&stream, &j, head_object(&j, report));

@@ -14,6 +14,8 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
 #include "orchestrator/report/medium.h"
+#include "orchestrator/report/busy.h"
+#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
 #include "orchestrator/report/rows.h"
@@ -90,6 +92,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
     const char *kind = quality_expected_kind(report);
     const struct jp_quality *q = report->result ? &report->result->quality
                                                 : NULL;
+    char text[JP_OVERHEAD_TEXT], warmup[JP_WARMUP_TEXT];
 
     fprintf(out, "\nData\n");
     text_out_line(
@@ -108,6 +111,15 @@ static void put_quality(FILE *out, const struct jp_report *report)
     }
     if (q)
         put_bad(out, q);
+    if (q) {
+        overhead_text(q, text);
+        fprintf(out, "  %-26s ", "Recorder's own cost");
+        text_out_wrap(out, 29, 29, text);
+    }
+    if (quality_warmup(report, warmup)) {
+        fprintf(out, "  %-26s ", "Warm-up");
+        text_out_wrap(out, 29, 29, warmup);
+    }
     if (pools_planned_loss(report->conf)) {
         fprintf(out, "  %-26s ", "As planned, the plugin");
         text_out_wrap(out, 29, 29, pools_planned_loss(report->conf));
@@ -118,6 +130,23 @@ static void put_quality(FILE *out, const struct jp_report *report)
     if (q && q->n_notes + q->notes_left_out > MAX_NOTES)
         text_out_line(out, "  ... and %s more notes",
                       FIG_COUNT(q->n_notes + q->notes_left_out - MAX_NOTES));
+}
+
+/* How much of the time processes communicated. */
+static int put_busy(FILE *out, const struct jp_report *report)
+{
+    struct jp_busy_rows rows;
+    char text[JP_BUSY_TEXT];
+
+    if (!report->result || !report->result->quality.records)
+        return 0;
+    if (busy_rows_make(report->result, &rows) < 0)
+        return -1;
+    busy_text(report->result, &rows, report->verdict->coverage, text);
+    fprintf(out, "  %-26s ", "Communication-busy share");
+    text_out_wrap(out, 29, 29, text);
+    busy_rows_fini(&rows);
+    return 0;
 }
 
 static void put_left_out(FILE *out, size_t n, const char *where)
@@ -280,7 +309,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);
-    if ((r && r->n_comms && put_comms(out, r) < 0) ||
+    if (put_busy(out, report) < 0 ||
+        (r && r->n_comms && put_comms(out, r) < 0) ||
         topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && put_cells(out, r) < 0) ||
         (r && r->n_ranks && put_ranks(out, r) < 0) ||

@@ -140,6 +140,43 @@ static void test_card_findings(void **state)
     free(text);
 }
 
+/* The recorder's cost and the warm-up share a line, where they are known. */
+static void test_note(void **state)
+{
+    static const struct {
+        const char *overhead, *warmup, *expected;
+    } rows[] = {
+        {"null", "null", NULL},
+        {"null", "{\"ops\":0,\"times\":1}", NULL},
+        {"{\"share\":0.00071}", "{\"ops\":0,\"times\":1}",
+         "\n  note     recorder: 0.071 % of the time\n"},
+        {"null", "{\"ops\":1200,\"times\":8.31}",
+         "\n  note     warm-up: first 1,200 operations, 8.3 x the time, left "
+         "out\n"},
+        {"{\"share\":0.02}", "{\"ops\":1,\"times\":2}",
+         "\n  note     recorder: 2 % of the time; warm-up: first 1 operation, "
+         "2.0 x the time, left out\n"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char *json = fileio_path(
+            "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"x\"}"
+            ",\"quality\":{\"records\":1,\"overhead\":%s},\"warmup\":%s}",
+            rows[i].overhead, rows[i].warmup);
+        char *text;
+
+        put_summary(json);
+        assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+        if (rows[i].expected)
+            assert_non_null(strstr(text, rows[i].expected));
+        else
+            assert_null(strstr(text, "note "));
+        free(text);
+        free(json);
+    }
+}
+
 static void test_locale(void **state)
 {
     static const char summary[] =
@@ -218,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card_findings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_note, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fifo, set_up, tear_down),

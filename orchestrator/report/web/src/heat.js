@@ -1,4 +1,7 @@
 // heat.js - what the heat maps share.
+import {namesAxis, sliceAxis, zoom} from './axes.js';
+import {shorten} from './format.js';
+import {tooltip} from './tip.js';
 
 // The figures come flat, [row, column, value..., row, column, value...].
 export function unflatten(list, size) {
@@ -26,5 +29,23 @@ export function scale(theme, {min, max, colours, formatter, dimension = 2}) {
     inRange: {color: colours}, formatter,
     text: [formatter(max), formatter(min)],
     textStyle: {color: theme.text, fontFamily: theme.font, fontSize: 12},
+  };
+}
+
+// Names by slice of time: cells are [row, slice, value].
+export function overTime(data, state, look, {names, cells, max, formatter, tip}) {
+  const room = labelRoom(names, look);
+  return {
+    grid: {show: true, borderWidth: 0, backgroundColor: look.theme.heat[0],
+      left: room.width, right: 12, top: 34, bottom: 66},
+    tooltip: tooltip(look.theme, tip),
+    dataZoom: zoom(look.theme, state.zoom),
+    visualMap: scale(look.theme, {min: 0, max, colours: look.theme.heat,
+      formatter}),
+    xAxis: sliceAxis(look.theme, data),
+    yAxis: namesAxis(look.theme, names,
+      name => shorten(name, room.characters), {inverse: true}),
+    series: [{type: 'heatmap', data: cells.map(([r, s, v]) => [s, r, v]),
+      progressive: 0, itemStyle: {borderWidth: 0}}],
   };
 }

@@ -1,6 +1,7 @@
 // main.js - draw every chart of the page that has figures.
 import {Chart} from './chart.js';
 import {drift} from './charts/drift.js';
+import {busy} from './charts/busy.js';
 import {bars} from './charts/bars.js';
 import {p2p} from './charts/p2p.js';
 import {busbwSize} from './charts/busbw-size.js';
@@ -13,6 +14,7 @@ import {waitsTime} from './charts/waits-time.js';
 const kinds = {
   'busbw-size': busbwSize,
   'busbw-time': busbwTime,
+  busy,
   drift,
   nodes: bars('node'),
   p2p,

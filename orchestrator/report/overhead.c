@@ -1,0 +1,45 @@
+/* overhead.c - the recorder's own cost, in words. */
+#include "orchestrator/report/overhead.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/sentence.h"
+
+double overhead_share(const struct jp_overhead *o)
+{
+    return o->wall_ns > 0 ? (o->callbacks_ns + o->life_ns) / o->wall_ns : NAN;
+}
+
+static const char *who_does_not(const struct jp_quality *q)
+{
+    return q->recordings ? "not told: recordings of an older release"
+           : q->traces   ? "not told by the example plugin"
+           : q->files    ? "not told by NCCL Inspector's logs"
+                         : "not known: no data";
+}
+
+void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
+{
+    const struct jp_overhead *o = &q->overhead;
+    struct jp_sentence s;
+
+    sentence_init(&s, text, JP_OVERHEAD_TEXT);
+    if (!o->recordings) {
+        sentence_add(&s, "%s", who_does_not(q));
+        return;
+    }
+    sentence_add(&s,
+                 "%.2g %% of the processes' time, at most %.2g %% of one: %s "
+                 "callbacks of %.0f ns, and %s in init and finalize",
+                 100 * overhead_share(o), 100 * o->worst_share,
+                 FIG_COUNT(o->events),
+                 o->events ? o->callbacks_ns / (double) o->events : 0.0,
+                 FIG_US(o->life_ns / 1e3));
+    sentence_add(&s, "besides %.2g %% of a processor to write %s",
+                 100 * o->writer_ns / o->wall_ns, FIG_BYTES(o->bytes));
+    if (o->recordings < q->files)
+        sentence_add(&s, "told by %s of %s files", FIG_COUNT(o->recordings),
+                     FIG_COUNT(q->files));
+}

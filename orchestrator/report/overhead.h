@@ -1,0 +1,15 @@
+/* overhead.h - what the profiler itself took, in one sentence. */
+#ifndef JP_REPORT_OVERHEAD_H
+#define JP_REPORT_OVERHEAD_H
+
+#include "orchestrator/aggregate/aggregate.h"
+
+/* Of the processes' wall time, in their own threads; NAN: not told. */
+double overhead_share(const struct jp_overhead *overhead);
+
+/* The figures, or who does not tell them. */
+#define JP_OVERHEAD_TEXT 300
+void overhead_text(const struct jp_quality *quality,
+                   char text[JP_OVERHEAD_TEXT]);
+
+#endif
