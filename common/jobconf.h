@@ -30,6 +30,8 @@ struct jp_setting {
 
 /* The variable that tells the tasks where Copper is mounted. */
 #define JP_COPPER_MOUNT "COPPER_MOUNT"
+/* In raw/: the nodes that were to have Copper, one a line. */
+#define JP_COPPER_NODES "node_file.txt"
 
 /* One variable for the tasks. `%N` in value is the node's name, expanded on
  * the node. */

@@ -87,19 +87,27 @@ struct backend_reader {
 
 /* Something beside the tasks, on each node. All calls run as the user, in one
  * supervisor (orchestrator/agent/supervise.h) that calls again and again: none
- * may block. start's strings live until destroy. */
+ * may block but sweep. start's strings live until destroy; place and sweep may
+ * be NULL. */
 struct backend_runner {
     /* -1: it cannot run here, and nothing is left. */
     int (*start)(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err);
     /* 1: the tasks may start; 0: not yet; -1: it has ended, and why. */
     int (*ready)(void *state, struct jp_error *err);
+    /* After ready said 1: what the node's tasks find there, a path; borrowed.
+     * NULL: nothing. */
+    const char *(*place)(void *state);
     /* Asks for the end. force: by all means, data or not. 1: it has ended and
      * left nothing behind but its files; 0: not yet. */
     int (*stop)(void *state, bool force);
     /* What has ended leaves its files below raw/<node>/. -1: not all, err says
      * what is there instead. */
     int (*collect)(void *state, struct jp_error *err);
+    /* On the node, after a supervisor that was killed: ends what it has left;
+     * never what lives. May take 3 s. True: there was something. */
+    bool (*sweep)(const struct jp_jobconf *conf, const char *step_dir,
+                  const char *node);
     void (*destroy)(void *state); /* takes NULL */
 };
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SIZE 4096 /* of a cached entry */
+
 struct row {
     uint64_t calls, hits, misses, negative, us;
 };
@@ -224,7 +226,9 @@ static void write_top(FILE *out, int top_n)
     }
 }
 
-static void write_tables(const struct fake_profile *p, const char *tag)
+/* end: what follows the last brace. */
+static void write_tables(const struct fake_profile *p, const char *tag,
+                         const char *end)
 {
     for (int t = 0; t < FAKE_TABLES; t++) {
         char kind[64];
@@ -236,7 +240,36 @@ static void write_tables(const struct fake_profile *p, const char *tag)
             continue;
         fprintf(walk_out, "%s {\n", tables[t].title);
         twalk(paths[t], print_entry);
-        fputs("}", walk_out);
+        fprintf(walk_out, "}%s", end);
+        fclose(walk_out);
+    }
+}
+
+static void print_size(const void *node, VISIT which, int depth)
+{
+    const struct seen *one = *(struct seen *const *) node;
+
+    (void) depth;
+    if (which != postorder && which != leaf)
+        return;
+    walk_n++;
+    fprintf(walk_out, "%s: %d\n", one->path, SIZE);
+}
+
+/* The sizes of what is cached; all entries have one. */
+static void write_sizes(const struct fake_profile *p)
+{
+    for (int t = 0; t < FAKE_TABLES; t++) {
+        char kind[64];
+
+        snprintf(kind, sizeof(kind), "%s_cache_size.output", tables[t].file);
+        walk_out = open_file(p->logs, "tables", "final", kind);
+        if (!walk_out)
+            continue;
+        walk_n = 0;
+        twalk(paths[t], print_size);
+        fprintf(walk_out, "====\nTotal bytes: %zu\ntotal number of %s: %zu\n",
+                walk_n * SIZE, t == FAKE_DATA ? "files" : "entries", walk_n);
         fclose(walk_out);
     }
 }
@@ -269,7 +302,7 @@ void fake_write(const struct fake_profile *profile, const char *tag)
     if (profile->top_n > 0)
         write_one(profile, tag, "profiling_top_paths.csv", 3);
     if (profile->full)
-        write_tables(profile, tag);
+        write_tables(profile, tag, "");
 }
 
 /* --- an ioctl's ----------------------------------------------------------- */
@@ -304,5 +337,7 @@ void fake_dump(const struct fake_profile *p)
     dump_column(p, "operation_cache_neg.output",
                 "Aggregate Operation Cache Negative",
                 offsetof(struct row, negative));
+    write_tables(p, "final", "\n"); /* all since its start, as ever */
+    write_sizes(p);
     fake_write(p, "ioctl-snapshot");
 }

@@ -69,26 +69,37 @@ static void step_aside(const struct jp_seat *seat, const char *node,
     lastout_leave(&uncounted, &out, NULL);
 }
 
-/* Where Copper is not mounted, the tasks are not told that it is. */
-static void drop_mount(const char *dir, const char *node,
+static void free_var(struct jp_envvar *var)
+{
+    free(var->name);
+    free(var->value);
+    free(var->reason);
+}
+
+/* Where the node's own mark says that Copper is; where it is not mounted, the
+ * tasks are not told that it is. */
+static void tell_mount(const char *dir, const char *node,
                        struct jp_jobconf *conf)
 {
+    char *place = runmark_text(dir, node, RUNMARK_READY);
     size_t kept = 0;
 
-    if (runmark_is_set(dir, node, RUNMARK_READY))
-        return;
     for (size_t i = 0; i < conf->n_env; i++) {
         struct jp_envvar *var = &conf->env[i];
 
         if (strcmp(var->name, JP_COPPER_MOUNT) != 0) {
             conf->env[kept++] = *var;
-            continue;
+        } else if (place && *place == '/') {
+            free(var->value);
+            var->value = place;
+            place = NULL;
+            conf->env[kept++] = *var;
+        } else {
+            free_var(var);
         }
-        free(var->name);
-        free(var->value);
-        free(var->reason);
     }
     conf->n_env = kept;
+    free(place);
 }
 
 static int join(const struct jp_seat *seat, const char *node,
@@ -121,7 +132,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
         return -1;
     if (stepdir_prepare(seat->dir, node, err) < 0)
         goto out;
-    drop_mount(seat->dir, node, &conf);
+    tell_mount(seat->dir, node, &conf);
     rc = join(seat, node, &conf, pairs, err);
     if (rc < 0)
         step_aside(seat, node, err);

@@ -18,8 +18,10 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/jobconf.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 
 #define POLL_MS 20
@@ -186,6 +188,29 @@ keeper(const struct launch *l, const struct words *w, int srun)
     _exit(0);
 }
 
+/* One name a line, as Copper's launch script has it: daemons read it, and the
+ * report learns from it who should be there. */
+static int write_nodes(const struct launch *l, struct jp_error *err)
+{
+    char *path = fileio_path("%s/raw/" JP_COPPER_NODES, l->dir);
+    char **names = NULL, *text = NULL;
+    size_t n = 0, len = 0;
+    FILE *out = path ? open_memstream(&text, &len) : NULL;
+    int rc = out ? nodelist_expand(l->nodes, &names, &n, err)
+                 : error_set(err, "out of memory");
+
+    for (size_t i = 0; i < n && out; i++)
+        fprintf(out, "%s\n", names[i]);
+    if (out && fclose(out) != 0)
+        rc = error_set(err, "out of memory");
+    if (rc == 0)
+        rc = fileio_write(path, text, len, err);
+    nodelist_free(names, n);
+    free(text);
+    free(path);
+    return rc;
+}
+
 /* --- for resolve ---------------------------------------------------------- */
 
 static int find_self(char path[PATH_MAX], struct jp_error *err)
@@ -228,6 +253,8 @@ int launch_start(const struct launch *launch, struct jp_error *err)
 
     if (rc == 0)
         rc = runmarks_make(launch->dir, err);
+    if (rc == 0)
+        rc = write_nodes(launch, err);
     if (rc == 0) {
         make_command(launch, self, &words);
         rc = words.bad ? error_set(err, "out of memory")

@@ -32,6 +32,12 @@ static char *find_daemon(const struct jp_plan *plan)
     return named ? strdup(named) : NULL;
 }
 
+/* It uses a daemon that runs already. */
+static bool attaches(const struct jp_plan *plan)
+{
+    return plan_number(&plan->copper, "attach") != 0;
+}
+
 const char *resolve_copper_refusal(const struct resolve_input *in,
                                    const struct jp_plan *plan)
 {
@@ -43,8 +49,8 @@ const char *resolve_copper_refusal(const struct resolve_input *in,
         return "only srun can start its daemons";
     if (plan_env(&in->plan, "SLURM_HET_SIZE"))
         return "not in the steps of a heterogeneous job";
-    if (plan_number(&plan->copper, "attach"))
-        return "attach=1 is not there yet";
+    if (attaches(plan))
+        return NULL;
     daemon = find_daemon(plan);
     free(daemon);
     return daemon ? NULL
@@ -100,7 +106,28 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
     return add_number(conf, "interval", s, from, reason, err);
 }
 
-/* %N: nodes may share /tmp, and the first to end would take the folder away. */
+static int add_variable(struct jp_jobconf *conf, const char *mount,
+                        struct jp_error *err)
+{
+    struct jp_envvar *env =
+        reallocarray(conf->env, conf->n_env + 1, sizeof(*env));
+
+    if (!env)
+        return error_set(err, "out of memory");
+    conf->env = env;
+    env += conf->n_env++;
+    *env = (struct jp_envvar){
+        .name = strdup(JP_COPPER_MOUNT),
+        .value = strdup(mount),
+        .reason = strdup(*mount ? "where Copper is mounted on the node"
+                                : "where the node finds Copper mounted")};
+    return env->name && env->value && env->reason
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+/* %N: nodes may share /tmp, and the first to end would take the folder away.
+ * Of a Copper that runs already each node finds the mount itself. */
 static int add_mount(const struct jp_plan *plan, const char *job,
                      const char *step, struct jp_jobconf *conf,
                      struct jp_error *err)
@@ -108,27 +135,32 @@ static int add_mount(const struct jp_plan *plan, const char *job,
     const struct plan_value *from = plan_find(&plan->copper, "mount");
     char *own = fileio_path("/tmp/jobprof-copper-%lu-%s.%s-%%N",
                             (unsigned long) getuid(), job, step);
-    const char *mount = from->value ? from->value : own;
-    struct jp_envvar *env = NULL;
-    int rc = -1;
+    const char *mount = from->value ? from->value : attaches(plan) ? "" : own;
+    int rc = mount ? 0 : error_set(err, "out of memory");
 
-    if (own && add(conf, "mount", mount, plan_source_words[from->source],
-                   from->value ? from->where : "", "", err) == 0)
-        env = reallocarray(conf->env, conf->n_env + 1, sizeof(*env));
-    if (env) {
-        conf->env = env;
-        env[conf->n_env] = (struct jp_envvar){
-            .name = strdup(JP_COPPER_MOUNT),
-            .value = strdup(mount),
-            .reason = strdup("where Copper is mounted on the node")};
-        rc = env[conf->n_env].name && env[conf->n_env].value &&
-                     env[conf->n_env].reason
-                 ? 0
-                 : -1;
-        conf->n_env++;
-    }
+    if (rc == 0 && *mount)
+        rc = add(conf, "mount", mount, plan_source_words[from->source],
+                 from->value ? from->where : "", "", err);
+    if (rc == 0)
+        rc = add_variable(conf, mount, err);
     free(own);
-    return rc < 0 ? error_set(err, "out of memory") : 0;
+    return rc;
+}
+
+/* A daemon's own flags stand; who gave others is told. */
+static int note_idle(const struct jp_plan *plan, char **note,
+                     struct jp_error *err)
+{
+    static const char *const keys[] = {"top", "interval", "ttl", "root"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (plan_find(&plan->copper, keys[i])->source > PLAN_SITE &&
+            resolve_note(note, err,
+                         "Copper: %s has no effect with attach=1: the daemon "
+                         "runs already",
+                         keys[i]) < 0)
+            return -1;
+    return 0;
 }
 
 static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
@@ -195,9 +227,11 @@ int resolve_copper(const struct resolve_input *in, const struct jp_plan *plan,
     if (refusal)
         return resolve_note(note, err, "Copper does not run: %s", refusal);
     snprintf(job, sizeof(job), "%" PRIu64, conf->job_id);
-    if (add_interval(plan, kill_wait_s, conf, note, err) < 0 ||
-        add_mount(plan, job, conf->step_id, conf, err) < 0 ||
-        add_site(plan, conf, err) < 0)
+    if (add_mount(plan, job, conf->step_id, conf, err) < 0 ||
+        (attaches(plan)
+             ? note_idle(plan, note, err)
+             : add_interval(plan, kill_wait_s, conf, note, err) < 0 ||
+                   add_site(plan, conf, err) < 0))
         return -1;
     return add_number(conf, "kill_wait", kill_wait_s, NULL,
                       in->kill_wait_s ? "KillWait in seconds"

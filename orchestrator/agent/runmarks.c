@@ -52,18 +52,40 @@ bool runmark_is_set(const char *dir, const char *node, enum runmark mark)
     return set;
 }
 
-/* Of "n1.ready" the mark, *len gets 2; RUNMARKS: none. */
-static enum runmark parse(const char *name, size_t *len)
+char *runmark_text(const char *dir, const char *node, enum runmark mark)
 {
+    char *path = fileio_path("%s/run/%s%s", dir, node, words[mark]);
+    char *text = NULL;
+    size_t len = 0;
+
+    if (path)
+        fileio_read(path, false, TEXT_MAX, &text, &len, NULL);
+    free(path);
+    for (size_t i = 0; text && i < len; i++)
+        if ((unsigned char) text[i] < ' ') {
+            free(text);
+            return NULL;
+        }
+    return text;
+}
+
+enum runmark runmark_parse(const char *name, size_t *len)
+{
+    char node[JP_STEPDIR_NAME_MAX + 1];
     size_t n = strlen(name);
 
     for (int i = 0; i < RUNMARKS; i++) {
         size_t own = strlen(words[i]);
 
-        if (name[0] != '.' && n > own && !strcmp(name + n - own, words[i])) {
-            *len = n - own;
-            return (enum runmark) i;
-        }
+        if (n <= own || n - own >= sizeof(node) ||
+            strcmp(name + n - own, words[i]) != 0)
+            continue;
+        memcpy(node, name, n - own);
+        node[n - own] = '\0';
+        if (!stepdir_name_ok(node))
+            return RUNMARKS;
+        *len = n - own;
+        return (enum runmark) i;
     }
     return RUNMARKS;
 }
@@ -77,7 +99,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
 
     memset(n, 0, RUNMARKS * sizeof(*n));
     while (folder && (entry = readdir(folder))) {
-        enum runmark mark = parse(entry->d_name, &len);
+        enum runmark mark = runmark_parse(entry->d_name, &len);
 
         if (mark < RUNMARKS)
             n[mark]++;
@@ -114,7 +136,7 @@ void runmarks_each(const char *dir, enum runmark mark,
                 : 0;
 
     for (int i = 0; i < n; i++) {
-        if (parse(list[i]->d_name, &len) == mark)
+        if (runmark_parse(list[i]->d_name, &len) == mark)
             tell_one(path, list[i]->d_name, len, tell, arg);
         free(list[i]);
     }

@@ -8,12 +8,13 @@
 #define JP_AGENT_RUNMARKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
 
 enum runmark {
-    RUNMARK_READY,  /* it answers: the tasks may start */
+    RUNMARK_READY,  /* it answers, the tasks may start; the text says where */
     RUNMARK_FAILED, /* the node's tasks run without it, and why */
     RUNMARK_ENDED,  /* the node's tasks have ended (jobprof-node finish) */
     RUNMARK_DONE,   /* after ready: it has ended, its files are there */
@@ -27,6 +28,14 @@ bool runmarks_there(const char *dir);
 int runmark_set(const char *dir, const char *node, enum runmark mark,
                 const char *text, struct jp_error *err);
 bool runmark_is_set(const char *dir, const char *node, enum runmark mark);
+
+/* The mark's text, one line. Caller frees; NULL: it is not set, or says
+ * something else. */
+char *runmark_text(const char *dir, const char *node, enum runmark mark);
+
+/* Takes the name of a file in run/ apart: *len bytes of it are the node's
+ * name. RUNMARKS: it is no mark. Pure. */
+enum runmark runmark_parse(const char *name, size_t *len);
 
 /* How many nodes have each mark. */
 void runmarks_count(const char *dir, uint32_t n[RUNMARKS]);

@@ -110,8 +110,8 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     uint64_t start_ms = clock_mono_ms();
 
     if (try_stop(w, budget_ms, false)) {
-        stepdir_log(w->dir, "%s: Copper has ended %llu ms after %s", w->node,
-                    (unsigned long long) (clock_mono_ms() - start_ms),
+        stepdir_log(w->dir, "%s: Copper's part has ended %llu ms after %s",
+                    w->node, (unsigned long long) (clock_mono_ms() - start_ms),
                     w->why ? w->why : "it was asked to");
         return 0;
     }
@@ -123,7 +123,7 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 
 /* Slurm's SIGKILL comes KillWait after its SIGTERM, which is never before what
  * made us stop. */
-static uint32_t stop_budget(const struct jp_jobconf *conf)
+uint32_t supervise_budget(const struct jp_jobconf *conf)
 {
     uint64_t s = JP_DEF_KILL_WAIT_S;
 
@@ -138,6 +138,13 @@ static void fail(struct watch *w, const struct jp_error *err)
     runmark_set(w->dir, w->node, RUNMARK_FAILED, err->text, NULL);
 }
 
+static int say_ready(struct watch *w, struct jp_error *err)
+{
+    const char *place = w->runner->place ? w->runner->place(w->state) : NULL;
+
+    return runmark_set(w->dir, w->node, RUNMARK_READY, place ? place : "", err);
+}
+
 /* What has started is ended, whatever comes between. */
 static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 {
@@ -149,7 +156,7 @@ static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     if (rc < 0)
         fail(w, err);
     if (ready) {
-        rc = runmark_set(w->dir, w->node, RUNMARK_READY, "", err);
+        rc = say_ready(w, err);
         if (rc == 0)
             rc = look_on(w, err);
         if (rc < 0)
@@ -184,7 +191,7 @@ int supervise(const struct backend_runner *runner, const char *dir,
     else if (jobconf_read(path, &conf, err) == 0 &&
              stepdir_prepare(dir, node, err) == 0 &&
              runner->start(&conf, dir, node, &w.state, err) == 0)
-        rc = run(&w, stop_budget(&conf), err);
+        rc = run(&w, supervise_budget(&conf), err);
     else
         fail(&w, err);
     runner->destroy(w.state);

@@ -15,4 +15,8 @@
 int supervise(const struct backend_runner *runner, const char *dir,
               const char *node, struct jp_error *err);
 
+/* The time in milliseconds that the end of what a runner has started may take.
+ */
+uint32_t supervise_budget(const struct jp_jobconf *conf);
+
 #endif

@@ -6,11 +6,13 @@
 
 #include "common/fileio.h"
 #include "orchestrator/agent/finish.h"
+#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/aggregate/partial_make.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
+#include "plugins/backend.h"
 
 static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
 {
@@ -43,6 +45,27 @@ static int make_partial(const struct jp_seat *seat, const char *node,
     return rc;
 }
 
+/* Where Slurm has killed all that Copper's supervisor was, only we come still.
+ * After the records: a file system that hangs takes its time. */
+static void sweep(const char *dir, const char *node)
+{
+    const struct backend *copper = backend_find("copper");
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    struct jp_jobconf conf = {0};
+
+    if (path && copper && copper->runner->sweep &&
+        runmark_is_set(dir, node, RUNMARK_READY) &&
+        !runmark_is_set(dir, node, RUNMARK_DONE) &&
+        jobconf_read(path, &conf, NULL) == 0) {
+        if (copper->runner->sweep(&conf, dir, node)) {
+            stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
+            runmark_set(dir, node, RUNMARK_DONE, "", NULL);
+        }
+        jobconf_fini(&conf);
+    }
+    free(path);
+}
+
 int cmd_finish(int argc, char **argv)
 {
     struct node_args args;
@@ -59,5 +82,6 @@ int cmd_finish(int argc, char **argv)
         fprintf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_IO;
     }
+    sweep(args.seat.dir, args.node);
     return JP_EXIT_OK;
 }

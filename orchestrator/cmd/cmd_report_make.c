@@ -88,12 +88,22 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
+/* The user has asked for Copper, and it was tried. */
+static bool wants_copper(const struct report_session *session)
+{
+    const char *mode =
+        session->has_conf ? jobconf_copper(&session->conf, "mode") : NULL;
+
+    return mode && strcmp(mode, "off") != 0 && !session->conf.hidden;
+}
+
 /* Copper's profiles, where the step has some. They are an addition: what goes
  * wrong with them is logged, and the rest of the report stands. */
 static void read_copper(const struct report_session *session, const char *raw,
                         struct watch *watch, struct material *m)
 {
-    const struct jp_copper_options options = {.progress = on_progress,
+    const struct jp_copper_options options = {.expected = wants_copper(session),
+                                              .progress = on_progress,
                                               .progress_arg = watch};
     size_t len = strlen(session->dir);
 

@@ -12,6 +12,7 @@
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/stepdir.h"
+#include "plugins/copper/copper_flags.h"
 
 #define ASK_MS 2000
 /* The nodes' own limit, and the time that a step takes to start. */
@@ -35,18 +36,18 @@ static uint32_t number(const struct plan_input *in, const char *name,
     return (uint32_t) v;
 }
 
-/* The names in the site's "1,2": its step gets as many CPUs. */
+/* Of the site's "1,2" or "0-3": its step gets as many CPUs. */
 static uint32_t count_cores(const struct jp_plan *plan)
 {
     const char *text = NULL;
-    uint32_t n = 1;
+    cpu_set_t set;
 
     for (size_t i = 0; i < PLAN_COPPER_KEYS; i++)
         if (!strcmp(plan_copper_keys[i], "cores"))
             text = plan->copper_site[i].value;
-    for (; text && *text; text++)
-        n += *text == ',';
-    return n;
+    if (!text || copper_flags_cores(text, &set, NULL) < 0)
+        return 1;
+    return (uint32_t) CPU_COUNT(&set);
 }
 
 /* Is Copper to run; by more than a default; on how many CPUs? */

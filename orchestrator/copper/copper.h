@@ -284,6 +284,7 @@ struct jp_copper {
 };
 
 struct jp_copper_options {
+    bool expected; /* it was to be there: a list of nodes alone has a result */
     uint64_t memory_bytes; /* bound for distinct paths; 0: 1 GiB */
     bool usage; /* compare observed paths with the files there are now */
     uint64_t walk_entries;          /* bound of that walk; 0: 2,000,000 */
@@ -297,8 +298,9 @@ struct jp_copper_options {
 };
 
 /* Finds Copper's log directories in and below inputs and analyses them. *out
- * is NULL when there are none. Damage is noted, and the rest is used; -1: out
- * of memory, an input that cannot be opened, or stopped. */
+ * is NULL when there are none, or a list of nodes alone. Damage is noted, and
+ * the rest is used; -1: out of memory, an input that cannot be opened, or
+ * stopped. */
 int copper_run(const char *const *inputs, size_t n_inputs,
                const struct jp_copper_options *options, struct jp_copper **out,
                struct jp_error *err);

@@ -194,8 +194,9 @@ static int list_launches(struct copper_build *b)
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].launch >= c->n_launches)
             c->n_launches = b->daemons[i].launch + 1;
-    c->launches =
-        calloc(c->n_launches ? c->n_launches : 1, sizeof(*c->launches));
+    if (!c->n_launches) /* who is missing was of it */
+        c->n_launches = 1;
+    c->launches = calloc(c->n_launches, sizeof(*c->launches));
     if (!c->launches)
         return -1;
     for (size_t i = 0; i < c->n_launches; i++)

@@ -61,6 +61,7 @@ static int add(struct copper_found *found, const char *path,
         .size = st->st_size > 0 ? (uint64_t) st->st_size : 0,
         .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
                     st->st_mtim.tv_nsec / 1000};
+    found->lists += name->kind > COPPER_FILE_OTHER;
     found->profiles += name->kind < COPPER_FILE_LOG;
     return more[found->n++].path ? 0 : -1;
 }

@@ -29,6 +29,7 @@ struct copper_found {
     size_t n;
     size_t profiles; /* files but logs and lists of nodes */
     size_t logs;     /* that are not empty */
+    size_t lists;    /* of nodes */
 };
 
 /* 0, or -1: no memory, or an input cannot be opened. */

@@ -115,10 +115,21 @@ static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
     return 0;
 }
 
-static bool is_present(const struct jp_copper *c, const char *host)
+/* A step's folders have the names that Slurm gives nodes, not their own. */
+static bool is_in_folder(const struct copper_daemon *d, const char *node)
 {
-    for (size_t i = 0; i < c->n_ranks; i++)
-        if (copper_same_host(c->ranks[i].host, host))
+    size_t n = strlen(node), len = d->files->root_len;
+
+    return len > n && d->files->path[len - n - 1] == '/' &&
+           !memcmp(d->files->path + len - n, node, n);
+}
+
+static bool is_present(const struct copper_build *b, const char *host)
+{
+    for (size_t i = 0; i < b->n_daemons; i++)
+        if (b->daemons[i].launch + 1 == b->copper->n_launches &&
+            (copper_same_host(b->daemons[i].host, host) ||
+             is_in_folder(&b->daemons[i], host)))
             return true;
     return false;
 }
@@ -223,7 +234,7 @@ int copper_ranks(struct copper_build *b)
                  : older(b, &b->daemons[i])) < 0)
             return -1;
     for (size_t i = 0; i < b->n_roster; i++)
-        if (!is_present(c, b->roster[i]) && add_missing(c, b->roster[i]) < 0)
+        if (!is_present(b, b->roster[i]) && add_missing(c, b->roster[i]) < 0)
             return -1;
     for (size_t i = 0; i < c->n_ranks; i++) {
         c->n_state[c->ranks[i].state]++;

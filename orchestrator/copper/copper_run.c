@@ -64,7 +64,9 @@ static int list_roots(struct copper_build *b)
         const struct copper_file *file = &b->found.files[i];
 
         b->bytes_all += file->size;
-        if (i && file->root_len == file[-1].root_len &&
+        if (!*file->name.host) /* lists of nodes tell where others lie */
+            continue;
+        if (c->n_roots && file->root_len == file[-1].root_len &&
             !memcmp(file->path, file[-1].path, file->root_len))
             continue;
         c->roots[c->n_roots] =
@@ -135,7 +137,8 @@ int copper_run(const char *const *inputs, size_t n_inputs,
     *out = NULL;
     if (copper_find(inputs, n_inputs, &b.found, b.err) < 0)
         return -1;
-    if (!b.found.profiles && !b.found.logs) {
+    if (!b.found.profiles && !b.found.logs &&
+        !(options->expected && b.found.lists)) {
         copper_found_fini(&b.found);
         return 0;
     }

@@ -10,6 +10,36 @@
 
 #include "common/num.h"
 
+static int add_range(char *word, cpu_set_t *set, struct jp_error *err)
+{
+    char *dash = strchr(word, '-');
+    uint64_t from, to;
+
+    if (dash)
+        *dash++ = '\0';
+    if (num_parse_u64(word, 0, CPU_SETSIZE - 1, &from, err) < 0 ||
+        num_parse_u64(dash ? dash : word, from, CPU_SETSIZE - 1, &to, err) < 0)
+        return -1;
+    for (; from <= to; from++)
+        CPU_SET(from, set);
+    return 0;
+}
+
+int copper_flags_cores(const char *text, cpu_set_t *set, struct jp_error *err)
+{
+    char *copy = strdup(text), *rest = copy, *word;
+    cpu_set_t cpus;
+    int rc = copy ? 0 : error_set(err, "out of memory");
+
+    CPU_ZERO(&cpus);
+    while (rc == 0 && (word = strsep(&rest, ",")))
+        rc = add_range(word, &cpus, err);
+    free(copy);
+    if (rc == 0)
+        *set = cpus;
+    return rc;
+}
+
 /* A word; trouble shows at the end: too many words, or no memory. */
 static void add(struct copper_flags *f, const char *word)
 {

@@ -2,8 +2,13 @@
 #ifndef JP_COPPER_FLAGS_H
 #define JP_COPPER_FLAGS_H
 
+#include <sched.h>
+
 #include "common/error.h"
 #include "common/jobconf.h"
+
+/* "1,2" or "0-3,8": the CPUs of a list, at least one. -1: it is none. */
+int copper_flags_cores(const char *text, cpu_set_t *set, struct jp_error *err);
 
 #define COPPER_FLAGS_MAX 96
 

@@ -15,57 +15,36 @@
 #include "common/fileio.h"
 
 #define CLEAR_TRIES 200 /* of 10 ms */
+#define SWEEP_TRIES 300
 #define PROBE_S 10
 
-/* mountinfo writes a blank as \040. */
-static void unescape(char *text)
-{
-    char *to = text;
-
-    for (const char *c = text; *c; to++) {
-        if (*c == '\\' && c[1] && c[2] && c[3]) {
-            *to = (char) ((c[1] - '0') * 64 + (c[2] - '0') * 8 + c[3] - '0');
-            c += 4;
-        } else {
-            *to = *c++;
-        }
-    }
-    *to = '\0';
-}
-
-/* Calls see(arg, mount point) for each mount, until it says true. */
-static bool each_mount(bool (*see)(const void *arg, const char *path),
+bool copper_mount_each(bool (*see)(const void *arg,
+                                   const struct copper_mountinfo *mount),
                        const void *arg)
 {
     FILE *file = fopen("/proc/self/mountinfo", "re");
+    struct copper_mountinfo mount;
     bool seen = false;
     char *line = NULL;
     size_t room = 0;
 
-    while (file && !seen && getline(&line, &room, file) > 0) {
-        char *rest = line, *word = NULL;
-
-        for (int field = 0; field < 5 && (word = strsep(&rest, " ")); field++)
-            ;
-        if (word) {
-            unescape(word);
-            seen = see(arg, word);
-        }
-    }
+    while (file && !seen && getline(&line, &room, file) > 0)
+        if (copper_mountinfo_parse(line, &mount))
+            seen = see(arg, &mount);
     free(line);
     if (file)
         fclose(file);
     return seen;
 }
 
-static bool is_same(const void *arg, const char *path)
+static bool is_same(const void *arg, const struct copper_mountinfo *mount)
 {
-    return !strcmp(arg, path);
+    return !strcmp(arg, mount->point);
 }
 
 bool copper_mount_there(const char *path)
 {
-    return each_mount(is_same, path);
+    return copper_mount_each(is_same, path);
 }
 
 /* In a child: what we wait for is blocked, an unmounter may be ended. */
@@ -129,23 +108,52 @@ static void clear_dead(const char *path)
         kill(pid, SIGKILL);
 }
 
+struct sweep {
+    const char *prefix;
+    bool *found;
+};
+
 /* A living one answers, or another user's refuses. */
-static bool sweep_one(const void *arg, const char *path)
+static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
 {
-    const char *prefix = arg;
+    const struct sweep *sweep = arg;
+    const char *path = mount->point;
     struct stat st;
 
-    if (!strncmp(path, prefix, strlen(prefix)) && lstat(path, &st) < 0 &&
-        errno == ENOTCONN) {
+    if (!strncmp(path, sweep->prefix, strlen(sweep->prefix)) &&
+        lstat(path, &st) < 0 && errno == ENOTCONN) {
+        *sweep->found = true;
         clear_dead(path);
         rmdir(path);
     }
     return false;
 }
 
-void copper_mount_sweep(const char *prefix)
+/* In a child: one that hangs does not answer at all. */
+static pid_t start_sweep(const char *prefix)
 {
-    each_mount(sweep_one, prefix);
+    bool found = false;
+    const struct sweep sweep = {prefix, &found};
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    unblock();
+    copper_mount_each(sweep_one, &sweep);
+    _exit(!found);
+}
+
+bool copper_mount_sweep(const char *prefix)
+{
+    const struct timespec tick = {0, 10000000};
+    pid_t pid = start_sweep(prefix);
+    int rc = 0;
+
+    for (int i = 0; i < SWEEP_TRIES && (rc = copper_mount_reap(&pid)) == 0; i++)
+        nanosleep(&tick, NULL);
+    if (pid > 0)
+        kill(pid, SIGKILL);
+    return rc > 0;
 }
 
 static int check_folder(const char *path, struct jp_error *err)

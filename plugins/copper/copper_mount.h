@@ -7,6 +7,13 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "plugins/copper/copper_mountinfo.h"
+
+/* Calls see(arg, mount) for each mount that this process sees, until it says
+ * true. */
+bool copper_mount_each(bool (*see)(const void *arg,
+                                   const struct copper_mountinfo *mount),
+                       const void *arg);
 
 /* Whether something is mounted at path (an absolute one without links). */
 bool copper_mount_there(const char *path);
@@ -15,9 +22,9 @@ bool copper_mount_there(const char *path);
  * a dead daemon left mounted there is unmounted. *made: it was not there. */
 int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
 
-/* Unmounts what dead daemons of earlier steps left mounted at paths that begin
- * with prefix, and removes their folders. */
-void copper_mount_sweep(const char *prefix);
+/* Unmounts what dead daemons left mounted at paths that begin with prefix, and
+ * removes their folders; at most 3 s. True: there was one. */
+bool copper_mount_sweep(const char *prefix);
 
 /* Start a child that looks into path, or unmounts it (lazy: also one in use).
  * Its pid, for copper_mount_reap; -1: no process. */

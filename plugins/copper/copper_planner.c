@@ -1,5 +1,5 @@
 /* copper_planner.c - Copper's place among the backends. */
-#include "plugins/copper/copper_runner.h"
+#include "plugins/copper/copper_face.h"
 
 /* A profile of Copper is made by its daemons and not by variables of the
  * tasks: it runs beside an NCCL profiler, never in its place. */
@@ -18,5 +18,5 @@ const struct backend backend_copper = {
     .name = "copper",
     .help = "the Copper cache's own counters and path lists",
     .planner = &copper_planner,
-    .runner = &copper_runner,
+    .runner = &copper_face,
 };

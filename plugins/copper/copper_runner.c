@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "common/num.h"
+#include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
 
@@ -48,16 +48,6 @@ static uint64_t now_ms(void)
 
 /* --- start ---------------------------------------------------------------- */
 
-/* text with %N as the node's name. Caller frees. */
-static char *expand(const char *text, const char *node)
-{
-    const char *hit = strstr(text, "%N");
-
-    return hit ? fileio_path("%.*s%s%s", (int) (hit - text), text, node,
-                             hit + 2)
-               : strdup(text);
-}
-
 /* The folders that Copper's launch script makes. */
 static int make_folders(const char *logs, struct jp_error *err)
 {
@@ -74,29 +64,19 @@ static int make_folders(const char *logs, struct jp_error *err)
     return rc;
 }
 
-/* "1,2" or "0-3": where it cannot be, it runs where it may. */
+/* Where it cannot be, it runs where it may. */
 static void bind_cores(const char *cores)
 {
-    char *copy = cores ? strdup(cores) : NULL, *rest = copy, *word;
+    struct jp_error err = {""};
     cpu_set_t set;
 
-    CPU_ZERO(&set);
-    while (copy && (word = strsep(&rest, ","))) {
-        char *dash = strchr(word, '-');
-        uint64_t from, to;
-
-        if (dash)
-            *dash++ = '\0';
-        if (num_parse_u64(word, 0, CPU_SETSIZE - 1, &from, NULL) < 0 ||
-            num_parse_u64(dash ? dash : word, from, CPU_SETSIZE - 1, &to,
-                          NULL) < 0)
-            continue;
-        for (; from <= to; from++)
-            CPU_SET(from, &set);
-    }
-    if (copy && sched_setaffinity(0, sizeof(set), &set) < 0)
-        fprintf(stderr, "cores=%s: %s\n", cores, strerror(errno));
-    free(copy);
+    if (!cores)
+        return;
+    if (copper_flags_cores(cores, &set, &err) == 0 &&
+        sched_setaffinity(0, sizeof(set), &set) < 0)
+        error_set(&err, "%s", strerror(errno));
+    if (*err.text)
+        fprintf(stderr, "cores=%s: %s\n", cores, err.text);
 }
 
 static void __attribute__((noreturn))
@@ -130,7 +110,7 @@ static int launch(struct copper_run *run, const struct jp_jobconf *conf,
                   const char *step_dir, struct jp_error *err)
 {
     char *book = fileio_path("%s/run/copper_address_book.txt", step_dir);
-    char *list = fileio_path("%s/run/node_file.txt", step_dir);
+    char *list = fileio_path("%s/raw/" JP_COPPER_NODES, step_dir);
     char *log = fileio_path("%s/cu_fuse.out", run->logs);
     struct copper_flags flags = {.n = 0};
     pid_t parent = getpid();
@@ -179,7 +159,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
         copper_mount_sweep(ours);
     free(ours);
     if (run && mount) {
-        run->mount = expand(mount, node);
+        run->mount = copper_face_expand(mount, node);
         run->logs = fileio_path("%s/raw/%s", step_dir, node);
     }
     if (!run || !run->mount || !run->logs) {
@@ -228,6 +208,11 @@ static int ready(void *state, struct jp_error *err)
     else if (copper_mount_there(run->mount))
         run->probe = copper_mount_probe(run->mount);
     return run->answered;
+}
+
+static const char *place(void *state)
+{
+    return ((struct copper_run *) state)->mount;
 }
 
 /* --- stop ----------------------------------------------------------------- */
@@ -298,10 +283,27 @@ static int collect(void *state, struct jp_error *err)
     return error_set(err, "it left no profile");
 }
 
+/* The prefix is the whole path: one node's mount point. */
+static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
+                  const char *node)
+{
+    const char *mount = jobconf_copper(conf, "mount");
+    char *point = mount ? copper_face_expand(mount, node) : NULL;
+    bool found = point && copper_mount_sweep(point);
+
+    (void) step_dir;
+    if (point && !strncmp(point, "/tmp/jobprof-copper-", 20))
+        rmdir(point);
+    free(point);
+    return found;
+}
+
 const struct backend_runner copper_runner = {
     .start = start,
     .ready = ready,
+    .place = place,
     .stop = stop,
     .collect = collect,
+    .sweep = sweep,
     .destroy = destroy,
 };

@@ -1,4 +1,5 @@
-/* copper_runner.h - Copper's runner face (plugins/backend.h). */
+/* copper_runner.h - the runner of a daemon of the step's own
+ * (plugins/backend.h). */
 #ifndef JP_COPPER_RUNNER_H
 #define JP_COPPER_RUNNER_H
 

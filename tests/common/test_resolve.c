@@ -416,6 +416,42 @@ static void test_copper_alone(void **state)
     refuse(&in, *state, "jobprof-12/step-7", "heterogeneous");
 }
 
+static void test_copper_attached(void **state)
+{
+    static const struct {
+        const char *option, *mount, *variable, *note;
+    } rows[] = {
+        {"aggregate,attach=1", NULL, "", NULL},
+        {"full,attach=1,mount=/mnt/%N", "/mnt/%N", "/mnt/%N", NULL},
+        {"top,attach=1,top=5", NULL, "", "top has no effect with attach=1"}};
+
+    free(
+        tempdir_file(*state, "site.conf", 0600, "copper = { args = \"x\"; };"));
+    for (size_t i = 0; i < N(rows); i++) {
+        struct resolve_input in = input_of(*state, NULL);
+        struct resolve_answer answer;
+        struct jp_jobconf conf;
+        char *path;
+
+        in.plan.copper = rows[i].option;
+        answer = resolve(&in);
+        assert_true(answer.runs_copper);
+        if (!rows[i].note != !answer.note ||
+            (answer.note && !strstr(answer.note, rows[i].note)))
+            fail_msg("%s: %s", rows[i].option, answer.note);
+        path = tempdir_path(answer.dir, "job.conf");
+        assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+        check_copper(&conf, "attach", "1");
+        check_copper(&conf, "mount", rows[i].mount);
+        check_copper(&conf, "cu_fuse", NULL);
+        assert_int_equal(conf.n_env, 1);
+        assert_string_equal(conf.env[0].value, rows[i].variable);
+        jobconf_fini(&conf);
+        free(path);
+        resolve_answer_fini(&answer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_user_variables),
         cmocka_unit_test(test_copper),
         cmocka_unit_test(test_copper_alone),
+        cmocka_unit_test(test_copper_attached),
     };
 
     return cmocka_run_group_tests_name("resolve", tests, tempdir_make,

@@ -64,6 +64,34 @@ static struct jp_copper *run(const char *dir, uint64_t memory)
     return copper;
 }
 
+/* Slurm's name of a node may not be the host's: its folder has it. */
+static void test_expected(void **state)
+{
+    struct jp_copper_options options = {.memory_bytes = 0};
+    const char *dir = *state;
+    char *folder = fileio_path("%s/x7", dir);
+    struct jp_copper *copper = NULL;
+
+    put(dir, "", "node_file.txt", "n1\nn2\nx7\n");
+    assert_null(run(dir, 0));
+    options.expected = true;
+    assert_int_equal(copper_run(&dir, 1, &options, &copper, NULL), 0);
+    assert_int_equal(copper->n_ranks, 3);
+    assert_int_equal(copper->n_state[JP_COPPER_MISSING], 3);
+    assert_int_equal(copper->n_roots, 0);
+    copper_destroy(copper);
+    put_rank(folder, "other");
+    put_rank(dir, "n2.site");
+    copper = run(dir, 0);
+    assert_int_equal(copper->n_ranks, 3);
+    assert_int_equal(copper->n_state[JP_COPPER_GOOD], 2);
+    for (size_t i = 0; i < copper->n_ranks; i++)
+        if (copper->ranks[i].state == JP_COPPER_MISSING)
+            assert_string_equal(copper->ranks[i].host, "n1");
+    copper_destroy(copper);
+    free(folder);
+}
+
 static int stop(void *arg, uint64_t done, uint64_t total)
 {
     (void) total;
@@ -239,6 +267,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_inputs, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_expected, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(test_names_of_hosts),
         cmocka_unit_test(test_classes),
