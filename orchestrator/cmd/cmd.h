@@ -25,6 +25,7 @@ int cmd_report(int argc, char **argv);
 int cmd_aggregate(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_baseline(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_plan(int argc, char **argv);

@@ -13,6 +13,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_aggregate.h"
+#include "orchestrator/cmd/cmd_expect.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/copper_verdict.h"
@@ -27,6 +28,7 @@ enum {
     OPT_EXPORTER,
     OPT_ROWS,
     OPT_TIME,
+    OPT_BASELINE,
     OPT_USAGE_ROOT,
     OPT_NO_USAGE,
     OPT_SYSROOT,
@@ -75,7 +77,11 @@ static const char help[] =
     "      --no-usage     do not look at the file system for that\n"
     "      --sysroot DIR  look Copper's paths up below DIR in place of /\n"
     "      --json         print summary.json on standard output\n"
-    "      --config FILE  the site's settings (nothing here depends on them)\n"
+    "      --baseline FILE\n"
+    "                     compare the network with this (jobprof baseline), "
+    "not\n"
+    "                     with the site's\n"
+    "      --config FILE  the site's settings: peaks_file, baseline_file\n"
     "  -q, --quiet        print no verdict and no progress\n"
     "  -v, --verbose      say what is being done, and what was odd about "
     "files\n"
@@ -97,13 +103,15 @@ static const struct option long_options[] = {
     {"sysroot", required_argument, NULL, OPT_SYSROOT},
     {"json", no_argument, NULL, CMD_OPT_JSON},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
+    {"baseline", required_argument, NULL, OPT_BASELINE},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, 'h'},
     {0}};
 
 struct arguments {
-    const char *output;
+    const char *output, *config, *baseline;
+    struct cmd_expect expect;
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
@@ -185,6 +193,9 @@ static int take_option(int c, struct arguments *a)
         return -1;
     case OPT_EXPORTER:
         a->exporter = true;
+        return -1;
+    case OPT_BASELINE:
+        a->baseline = optarg;
         return -1;
     default:
         return cmd_args_common(c, help, &a->common);
@@ -279,6 +290,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     struct jp_report report = {.result = result,
                                .copper = copper,
                                .insight = insight,
+                               .expectation = &a->expect.is,
                                .verdict = &verdict,
                                .reporter = "user",
                                .duration_us = duration_us};
@@ -323,6 +335,21 @@ static int read_inputs(struct arguments *a, const char *const *inputs, size_t n,
     return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;
 }
 
+/* -1 to go on, else an exit status. */
+static int load_expectation(struct arguments *a)
+{
+    struct jp_error err;
+
+    if (cmd_expect_load(a->config, a->baseline, &a->expect, &err) < 0)
+        return usage("--baseline", &err);
+    if (*a->expect.trouble.text)
+        fprintf(stderr,
+                "jobprof: %s (the site's expectation is not "
+                "complete)\n",
+                a->expect.trouble.text);
+    return -1;
+}
+
 int cmd_aggregate(int argc, char **argv)
 {
     struct progress progress = {.start_ms = clock_mono_ms()};
@@ -333,8 +360,12 @@ int cmd_aggregate(int argc, char **argv)
     struct jp_error err = {""};
     int rc = parse(argc, argv, &a), failed;
 
-    if (rc >= 0)
+    if (rc < 0)
+        rc = load_expectation(&a);
+    if (rc >= 0) {
+        cmd_expect_fini(&a.expect);
         return rc;
+    }
     progress.limit_ms = a.limit_us / 1000;
     progress.telling = !a.common.quiet && isatty(STDERR_FILENO);
     if (progress.telling || progress.limit_ms)
@@ -357,12 +388,13 @@ int cmd_aggregate(int argc, char **argv)
         print_copper_notes(copper);
     }
     if (!failed)
-        insight = insight_run(NULL, NULL, result);
+        insight = insight_run(NULL, NULL, result, &a.expect.is);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
                 : deliver(&a, result, copper, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
     copper_destroy(copper);
     result_destroy(result);
+    cmd_expect_fini(&a.expect);
     return rc;
 }

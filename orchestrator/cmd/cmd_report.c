@@ -27,6 +27,8 @@ static const char help[] =
     "  --png            also render the plots (needs gnuplot)\n"
     "  --fail-on WORD   exit 1 if the verdict is WORD or worse: NODATA,\n"
     "                   INCOMPLETE, DEGRADED, SLOW, HANG\n"
+    "  --baseline FILE  compare the network with this (jobprof baseline), not\n"
+    "                   with the site's\n"
     "  --config FILE    the site's settings\n"
     "  -q, --quiet      print no verdict\n"
     "  -v, --verbose    say what is being done\n"
@@ -42,6 +44,7 @@ enum {
     OPT_PNG,
     OPT_FAIL_ON,
     OPT_CONFIG,
+    OPT_BASELINE,
     OPT_AT_EXIT,
     OPT_WATCH
 };
@@ -51,6 +54,7 @@ static const struct option long_options[] = {
     {"png", no_argument, NULL, OPT_PNG},
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"config", required_argument, NULL, OPT_CONFIG},
+    {"baseline", required_argument, NULL, OPT_BASELINE},
     {"at-exit", required_argument, NULL, OPT_AT_EXIT},
     {"watch", required_argument, NULL, OPT_WATCH},
     {"quiet", no_argument, NULL, 'q'},
@@ -84,6 +88,9 @@ static int parse(int argc, char **argv, struct report_options *options,
             break;
         case OPT_CONFIG:
             options->config = optarg;
+            break;
+        case OPT_BASELINE:
+            options->baseline = optarg;
             break;
         case 'q':
             options->quiet = true;
@@ -259,33 +266,55 @@ static int report_dir(const char *dir, const struct report_options *options)
     return rc;
 }
 
-int cmd_report(int argc, char **argv)
+/* All the steps that word means; of several the worst counts, and findings come
+ * first. */
+static int report_word(const char *word, const struct report_options *options)
 {
-    struct report_options options = {.kind = REPORT_USER, .fail_on = -1};
-    const char *word = NULL;
     struct jp_error err;
     char **dirs = NULL;
     size_t n = 0;
-    int rc = parse(argc, argv, &options, &word);
+    int rc = JP_EXIT_OK;
 
-    if (rc >= 0)
-        return rc;
-    if (options.kind == REPORT_WATCHER) /* no debugger: as cmd_finish */
+    if (options->kind == REPORT_WATCHER) /* no debugger: as cmd_finish */
         prctl(PR_SET_DUMPABLE, 0);
-    if (options.kind != REPORT_USER)
-        return report_dir(word, &options);
-    if (report_find(word, options.config, &dirs, &n, &err) < 0) {
+    if (options->kind != REPORT_USER)
+        return report_dir(word, options);
+    if (report_find(word, options->config, &dirs, &n, &err) < 0) {
         fprintf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
-    rc = JP_EXIT_OK;
     for (size_t i = 0; i < n; i++) {
-        int one = report_dir(dirs[i], &options);
+        int one = report_dir(dirs[i], options);
 
-        /* of several steps the worst counts; findings come first */
         if (rc != JP_EXIT_FINDINGS && (one == JP_EXIT_FINDINGS || one > rc))
             rc = one;
     }
     nodelist_free(dirs, n);
+    return rc;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct report_options options = {.kind = REPORT_USER, .fail_on = -1};
+    struct cmd_expect expect;
+    const char *word = NULL;
+    struct jp_error err;
+    int rc = parse(argc, argv, &options, &word);
+
+    if (rc >= 0)
+        return rc;
+    if (cmd_expect_load(options.config, options.baseline, &expect, &err) < 0) {
+        fprintf(stderr, "jobprof: %s\n", err.text);
+        rc = JP_EXIT_USAGE;
+    } else {
+        if (*expect.trouble.text && options.kind == REPORT_USER)
+            fprintf(stderr,
+                    "jobprof: %s (the site's expectation is not "
+                    "complete)\n",
+                    expect.trouble.text);
+        options.expect = &expect;
+        rc = report_word(word, &options);
+    }
+    cmd_expect_fini(&expect);
     return rc;
 }

@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/jobconf.h"
+#include "orchestrator/cmd/cmd_expect.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/insight/verdict.h"
@@ -22,7 +23,9 @@ enum report_kind { REPORT_USER, REPORT_SRUN, REPORT_WATCHER };
 
 struct report_options {
     enum report_kind kind;
-    const char *config; /* --config or NULL */
+    const char *config;   /* --config or NULL */
+    const char *baseline; /* --baseline or NULL */
+    const struct cmd_expect *expect;
     bool json, quiet, verbose, png;
     int fail_on; /* a verdict word, or -1 */
 };

@@ -37,6 +37,7 @@ struct material {
     struct jp_copper *copper;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
+    struct jp_expectation expectation;
     struct jp_insight *insight;
     bool analysed;
     uint64_t duration_us;
@@ -180,6 +181,18 @@ static void label(const struct report_session *session, struct material *m)
     }
 }
 
+/* What its network should do. */
+static void expect(const struct report_session *session, struct material *m)
+{
+    const struct cmd_expect *x = session->options->expect;
+
+    m->expectation = x->is;
+    m->expectation.gpu = steplabels_gpu(m->labels);
+    if (*x->trouble.text)
+        stepdir_log(session->dir, "%s (the expectation is not complete)",
+                    x->trouble.text);
+}
+
 /* A program that hangs in its first operation has no record, but a story. */
 static bool has_data(const struct material *m)
 {
@@ -215,6 +228,7 @@ static int write_all(const struct report_session *session,
                                      .copper = m->copper,
                                      .labels = m->labels,
                                      .insight = m->insight,
+                                     .expectation = &m->expectation,
                                      .verdict = verdict,
                                      .reporter = kind,
                                      .duration_us = m->duration_us};
@@ -301,8 +315,9 @@ static int make(struct report_session *session, struct material *m)
         report_settle_promote(session);
     m->nodes = nodes_read(session->dir, NULL);
     label(session, m);
+    expect(session, m);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
-                             m->nodes, m->result);
+                             m->nodes, m->result, &m->expectation);
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->insight, m->analysed, &verdict);
     topo_verdict_add(m->labels, &verdict);

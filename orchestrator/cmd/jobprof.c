@@ -10,6 +10,7 @@ static const struct command commands[] = {
     {"plan", cmd_plan, "what a profile would set, cost and lose"},
     {"show", cmd_show, "show a step's operations, or those that never ended"},
     {"compare", cmd_compare, "tell whether a step became slower than another"},
+    {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and what lies between"},
     {"config", cmd_config, "show or check the settings"},

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "orchestrator/insight/expectation.h"
+
 enum jp_finding_kind {
     JP_FINDING_HANG,
     JP_FINDING_LATE_RANK,
@@ -26,11 +28,12 @@ struct jp_finding {
     int64_t world_rank;
     char host[256];
     int64_t pid;
-    double from_us, to_us; /* since 1970, as records were written */
-    double share;          /* of time in communication, 0..1 */
-    double cost_us;        /* GPU time that others waited */
-    char text[320];        /* one clause: who, where, how much */
-    char next[160];        /* what to do about it */
+    double from_us, to_us;   /* since 1970, as records were written */
+    double share;            /* of time in communication, 0..1 */
+    double cost_us;          /* GPU time that others waited */
+    enum jp_against against; /* whom a slow network was compared with */
+    char text[320];          /* one clause: who, where, how much */
+    char next[160];          /* what to do about it */
 };
 
 /* A growing list; zero is empty. */

@@ -27,18 +27,45 @@ static bool has_gaps(const struct jp_jobconf *conf,
     return s.clauses > 0;
 }
 
-static int judge(struct jp_insight *x, const struct jp_result *r,
-                 const struct jp_people *p)
+#define BEST 0.95 /* quantile of a cell that nobody else expects more of */
+
+static int expect(struct jp_insight *x, const struct jp_result *r,
+                  const struct jp_expectation *expectation)
 {
+    const struct jp_netcells *cells = &x->network;
+
+    x->expected = calloc(cells->n + 1, sizeof(*x->expected));
+    for (size_t i = 0; x->expected && i < cells->n; i++) {
+        const struct jp_netcell *cell = &cells->at[i];
+        struct jp_expected_bw *e = &x->expected[i];
+
+        expectation_find(expectation, &r->comms[cell->comm], cell->key.coll,
+                         cell->bytes, e);
+        if (e->against != JP_AGAINST_NOTHING)
+            continue;
+        e->against = JP_AGAINST_OWN;
+        e->gbs = bwhist_quantile(&cell->gbs, BEST);
+    }
+    return x->expected ? 0 : -1;
+}
+
+static int judge(struct jp_insight *x, const struct jp_result *r,
+                 const struct jp_people *p,
+                 const struct jp_expectation *expectation)
+{
+    const char *gpu = expectation ? expectation->gpu : NULL;
     struct jp_netserieses series;
     int rc = -1;
 
-    if (netseries_read(r, &series) < 0)
+    if (netcells_begin(&x->network, r, gpu ? gpu : "") < 0 ||
+        netseries_read(r, &x->network, &series) < 0)
         return -1;
     warmup_sum(&series, &x->warmup);
-    if (late_judge(r, p, &series, x->lateness) == 0 &&
+    netcells_end(&x->network);
+    if (expect(x, r, expectation) == 0 &&
+        late_judge(r, p, &series, x->lateness) == 0 &&
         late_findings(r, p, x->lateness, &x->findings) == 0)
-        rc = network_findings(r, p, &series, &x->findings);
+        rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
         rc = load_findings(r, p, &series, &x->findings);
     netseries_fini(&series);
@@ -46,7 +73,8 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
 }
 
 static int run(struct jp_insight *x, const struct jp_nodes *nodes,
-               const struct jp_result *r)
+               const struct jp_result *r,
+               const struct jp_expectation *expectation)
 {
     struct jp_people people;
     int rc;
@@ -56,7 +84,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         return -1;
     rc = stall_findings(r, &people, nodes, x->judged, &x->findings);
     if (rc == 0 && x->judged)
-        rc = judge(x, r, &people);
+        rc = judge(x, r, &people, expectation);
     people_fini(&people);
     findings_sort(&x->findings);
     return rc;
@@ -64,7 +92,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
 
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
-                               const struct jp_result *result)
+                               const struct jp_result *result,
+                               const struct jp_expectation *expectation)
 {
     struct jp_insight *x = calloc(1, sizeof(*x));
     uint64_t start_ms = clock_mono_ms();
@@ -72,7 +101,7 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
     if (!x || !result)
         return x;
     x->judged = !has_gaps(conf, nodes, result);
-    if (run(x, nodes, result) < 0) {
+    if (run(x, nodes, result, expectation) < 0) {
         insight_destroy(x);
         return NULL;
     }
@@ -86,5 +115,7 @@ void insight_destroy(struct jp_insight *x)
         return;
     findings_fini(&x->findings);
     free(x->lateness);
+    netcells_fini(&x->network);
+    free(x->expected);
     free(x);
 }

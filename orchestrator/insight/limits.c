@@ -149,6 +149,34 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
             .reason = "rings of one shape differ in their paths by some tenths "
                       "at most; a lane or link that is down takes more",
         },
+    [JP_LIMIT_NET_PEAKS] =
+        {
+            .name = "net_peaks_min",
+            .value = 0.1,
+            .text = "DEGRADED where the network's time in a communicator is "
+                    "longer than the site's peaks expect by more",
+            .reason = "the site says what is healthy; a tenth is what other "
+                      "jobs' congestion makes",
+        },
+    [JP_LIMIT_NET_BASELINE] =
+        {
+            .name = "net_baseline_min",
+            .value = 0.15,
+            .text = "DEGRADED where the network's time in a communicator is "
+                    "longer than the median of the baseline's reports by more, "
+                    "and its bandwidth is twice as far below theirs as that of "
+                    "19 of 20 reports",
+            .reason = "steps differ by a tenth in their place on the fabric; "
+                      "what earlier steps differed by anyway is no news",
+        },
+    [JP_LIMIT_NET_REPORTS] =
+        {
+            .name = "net_reports_min",
+            .value = 5,
+            .unit = JP_LIMIT_IS_NUMBER,
+            .text = "The baseline says nothing from fewer reports",
+            .reason = "of fewer steps nobody knows how much they differ",
+        },
     [JP_LIMIT_NET_SHARE] =
         {
             .name = "net_share_min",

@@ -12,6 +12,7 @@
 #include "orchestrator/insight/warmup.h"
 
 #define B NETSERIES_BLOCKS
+#define WARMUP 20  /* one part of so many is left out */
 #define EDGE 2     /* blocks at least on each side of a step */
 #define MIN_US 8   /* below, times in whole us say little */
 #define FLOOR 4e-6 /* variance of logarithms that no fit need explain */
@@ -29,6 +30,14 @@ struct samples {
     size_t n, room;
     bool by_size;    /* in order of size already */
     double *scratch; /* twice room */
+};
+
+/* One walk over the operations. */
+struct reading {
+    struct jp_netserieses *list;
+    struct jp_netcells *cells; /* NULL: not wanted */
+    struct samples samples;
+    uint64_t longest_us; /* of the function at hand, where gbs_us is from */
 };
 
 struct fit {
@@ -147,7 +156,8 @@ static void find_warmup(struct jp_netseries *s, const struct sample *ops,
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
                   double *scratch)
 {
-    size_t skip = s->warm_ops > n / 20 ? s->warm_ops : n / 20, from = skip;
+    size_t skip = s->warm_ops > n / WARMUP ? s->warm_ops : n / WARMUP;
+    size_t from = skip;
     double v[B], all, quantum;
     struct fit step, line;
 
@@ -185,12 +195,38 @@ static int by_size(const void *a, const void *b)
     return x->sn < y->sn ? -1 : x->sn > y->sn;
 }
 
-/* Operations of one size, of the communicator and function of op. */
-static int add(struct jp_netserieses *list, const struct jp_netseries *which,
-               const struct sample *ops, size_t n, double *scratch)
+/* What the network did in them, for comparison with other steps. */
+static int add_to_cell(struct jp_netcells *cells,
+                       const struct jp_netseries *which,
+                       const struct sample *ops, size_t n)
 {
+    double gbs_us = which->gbs_us * (double) ops[0].bytes;
+    struct jp_netcell *cell;
+
+    if (!cells || !(gbs_us > 0))
+        return 0;
+    cell = netcells_get(cells, which->comm, which->coll, ops[0].bytes);
+    if (!cell)
+        return cells->full ? 0 : -1;
+    for (size_t i = n / WARMUP; i < n; i++) {
+        cell->time_us += ops[i].net_us;
+        if (ops[i].net_us > 0 &&
+            bwhist_add(&cell->gbs, bwhist_bucket(gbs_us / ops[i].net_us), 1) <
+                0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Operations of one size, of the communicator and function of which. */
+static int add(struct reading *rd, const struct jp_netseries *which,
+               const struct sample *ops, size_t n)
+{
+    struct jp_netserieses *list = rd->list;
     struct jp_netseries *more;
 
+    if (n && add_to_cell(rd->cells, which, ops, n) < 0)
+        return -1;
     if ((double) n < limits_table[JP_LIMIT_NET_OPS].value)
         return 0;
     if (!(list->n & (list->n - 1))) {
@@ -202,9 +238,10 @@ static int add(struct jp_netserieses *list, const struct jp_netseries *which,
     more = &list->at[list->n++];
     *more = *which;
     more->bytes = ops[0].bytes;
+    more->gbs_us = which->gbs_us * (double) more->bytes;
     more->ops = n;
-    find_warmup(more, ops, n, scratch);
-    judge(more, ops, n, scratch);
+    find_warmup(more, ops, n, rd->samples.scratch);
+    judge(more, ops, n, rd->samples.scratch);
     return 0;
 }
 
@@ -238,9 +275,9 @@ static void find_fewest(struct jp_netserieses *list, const struct weight *w,
 }
 
 /* Judges what was gathered, size by size, and forgets it. */
-static int flush(struct jp_netserieses *list, const struct jp_netseries *which,
-                 struct samples *samples)
+static int flush(struct reading *rd, const struct jp_netseries *which)
 {
+    struct samples *samples = &rd->samples;
     struct sample *ops = samples->at;
     size_t start = 0;
     int rc = 0;
@@ -250,7 +287,7 @@ static int flush(struct jp_netserieses *list, const struct jp_netseries *which,
     for (size_t i = 1; i <= samples->n && rc == 0; i++) {
         if (i < samples->n && ops[i].bytes == ops[start].bytes)
             continue;
-        rc = add(list, which, ops + start, i - start, samples->scratch);
+        rc = add(rd, which, ops + start, i - start);
         start = i;
     }
     samples->n = 0;
@@ -310,10 +347,22 @@ static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
     return 0;
 }
 
+/* Bandwidth times time for a byte, from the longest operation: its time is
+ * rounded least. */
+static void note_rate(struct reading *rd, struct jp_netseries *which,
+                      const struct jp_op *op)
+{
+    if (op->exec_min_us <= rd->longest_us || !op->bytes || op->n_busbw != op->n)
+        return;
+    rd->longest_us = op->exec_min_us;
+    which->gbs_us = (double) op->busbw_max_micro / 1e6 *
+                    (double) op->exec_min_us / (double) op->bytes;
+}
+
 /* The walk over all operations. */
-static int walk(const struct jp_result *r, struct jp_netserieses *list,
-                struct ops_reader *reader, struct samples *samples,
-                struct weight **weights, size_t *n_weights)
+static int walk(const struct jp_result *r, struct reading *rd,
+                struct ops_reader *reader, struct weight **weights,
+                size_t *n_weights)
 {
     struct jp_netseries which = {.comm = SIZE_MAX};
     bool first = true;
@@ -323,27 +372,34 @@ static int walk(const struct jp_result *r, struct jp_netserieses *list,
         const char *coll = r->coll_names[op->coll];
 
         if (which.comm != op->comm || which.coll != coll) {
-            if (flush(list, &which, samples) < 0)
+            if (flush(rd, &which) < 0)
                 return -1;
-            which = (struct jp_netseries){
-                .comm = op->comm, .coll = coll, .from_us = NAN, .to_us = NAN};
+            which = (struct jp_netseries){.comm = op->comm,
+                                          .coll = coll,
+                                          .from_us = NAN,
+                                          .to_us = NAN,
+                                          .gbs_us = NAN};
+            rd->longest_us = 0;
             first = true;
         }
         if (!is_judged(r, op))
             continue;
-        list->time_us += (double) op->exec_sum_us;
-        if (gather(samples, op) < 0 ||
+        rd->list->time_us += (double) op->exec_sum_us;
+        note_rate(rd, &which, op);
+        if (gather(&rd->samples, op) < 0 ||
             weigh_in(weights, n_weights, op, first) < 0)
             return -1;
         first = false;
     }
-    return flush(list, &which, samples);
+    return flush(rd, &which);
 }
 
-int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
+int netseries_read(const struct jp_result *r, struct jp_netcells *cells,
+                   struct jp_netserieses *list)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
-    struct samples samples = {.by_size = true};
+    struct reading rd = {
+        .list = list, .cells = cells, .samples = {.by_size = true}};
     struct weight *weights = NULL;
     size_t n_weights = 0;
     int rc = -1;
@@ -352,8 +408,9 @@ int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
     list->fewest = calloc(r->n_comms + 1, sizeof(*list->fewest));
     if (reader && list->fewest) {
         reader->ops = r->ops;
-        ops_want(reader, OPS_SN | OPS_BYTES | OPS_COUNTS | OPS_EXEC | OPS_DUMP);
-        rc = walk(r, list, reader, &samples, &weights, &n_weights);
+        ops_want(reader, OPS_SN | OPS_BYTES | OPS_COUNTS | OPS_EXEC |
+                             OPS_BUSBW | OPS_DUMP);
+        rc = walk(r, &rd, reader, &weights, &n_weights);
     }
     if (rc == 0)
         find_fewest(list, weights, n_weights);
@@ -361,8 +418,8 @@ int netseries_read(const struct jp_result *r, struct jp_netserieses *list)
         netseries_fini(list);
     free(reader);
     free(weights);
-    free(samples.at);
-    free(samples.scratch);
+    free(rd.samples.at);
+    free(rd.samples.scratch);
     return rc;
 }
 

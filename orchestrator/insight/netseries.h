@@ -14,6 +14,7 @@
 #define JP_INSIGHT_NETSERIES_H
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/insight/netcells.h"
 
 #define NETSERIES_BLOCKS 20
 
@@ -33,6 +34,7 @@ struct jp_netseries {
      * the last was written (NAN: unknown); the usual one of such times */
     size_t warm_ops;
     double warm_us, warm_until_us, usual_us;
+    double gbs_us; /* median_us times its bus bandwidth; NAN: not known */
 };
 
 struct jp_netserieses {
@@ -43,9 +45,11 @@ struct jp_netserieses {
                          function with fewest, among those of weight */
 };
 
-/* Every series with enough complete operations. 0, or -1 without memory.
- * Release with netseries_fini. */
-int netseries_read(const struct jp_result *result, struct jp_netserieses *list);
+/* Every series with enough complete operations; cells (begun, may be NULL) get
+ * those of all series but for the warm-up. 0, or -1 without memory. Release
+ * with netseries_fini. */
+int netseries_read(const struct jp_result *result, struct jp_netcells *cells,
+                   struct jp_netserieses *list);
 void netseries_fini(struct jp_netserieses *list);
 
 #endif

@@ -35,6 +35,7 @@ static json_t *finding_row(struct jp_json *j, const struct jp_result *r,
     put_known(j, row, "cost_us",
               isfinite(f->cost_us) && f->cost_us < 1e18 ? (int64_t) f->cost_us
                                                         : -1);
+    json_out_text(j, row, "against", expectation_word(f->against));
     json_out_text(j, row, "text", f->text);
     json_out_text(j, row, "next", f->next);
     return row;

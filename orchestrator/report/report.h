@@ -20,12 +20,13 @@
 #include "orchestrator/topo/steplabels.h"
 
 struct jp_report {
-    const struct jp_jobconf *conf;       /* NULL: plain folders of logs */
-    const struct jp_nodes *nodes;        /* NULL likewise */
-    const struct jp_result *result;      /* NULL: nothing to join */
-    const struct jp_copper *copper;      /* NULL: no profiles of Copper */
-    const struct jp_step_labels *labels; /* NULL: nodes left no records */
-    const struct jp_insight *insight;    /* NULL: no findings */
+    const struct jp_jobconf *conf;            /* NULL: plain folders of logs */
+    const struct jp_nodes *nodes;             /* NULL likewise */
+    const struct jp_result *result;           /* NULL: nothing to join */
+    const struct jp_copper *copper;           /* NULL: no profiles of Copper */
+    const struct jp_step_labels *labels;      /* NULL: nodes left no records */
+    const struct jp_insight *insight;         /* NULL: no findings */
+    const struct jp_expectation *expectation; /* NULL: nothing was expected */
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */
     uint64_t duration_us; /* of the analysis */

@@ -297,7 +297,7 @@ static void overhead(struct jp_csv *csv, const struct jp_result *r)
 }
 
 /* Unlike the others, this table has rows without a result too. */
-static void quality(struct jp_csv *csv, const struct jp_report *report)
+static int quality(struct jp_csv *csv, const struct jp_report *report)
 {
     const struct jp_result *r = report->result;
     const char *kind = quality_expected_kind(report);
@@ -333,13 +333,50 @@ static void quality(struct jp_csv *csv, const struct jp_report *report)
         csv_out_text(csv, note);
         csv_out_end(csv);
     }
+    return 0;
+}
+
+static int network(struct jp_csv *csv, const struct jp_report *report)
+{
+    static const double quantiles[] = {0.05, 0.5, 0.95};
+    const struct jp_insight *x = report->insight;
+
+    for (size_t i = 0; x && i < x->network.n; i++) {
+        const struct jp_netcell *c = &x->network.at[i];
+        const struct jp_expected_bw *e = &x->expected[i];
+
+        csv_out_text(csv, c->key.fabric);
+        csv_out_text(csv, c->key.inter);
+        csv_out_text(csv, comm_type_name(c->key.type));
+        csv_out_count(csv, c->key.n_ranks);
+        csv_out_count(csv, c->key.n_hosts);
+        csv_out_text(csv, c->key.gpu);
+        csv_out_text(csv, c->key.coll);
+        csv_out_count(csv, netcells_bytes(c->key.size));
+        csv_out_count(csv, netcells_bytes(c->key.size + 1));
+        csv_out_count(csv, c->gbs.total);
+        csv_out_real(csv, c->time_us);
+        for (size_t k = 0; k < 3; k++)
+            csv_out_real(csv, bwhist_quantile(&c->gbs, quantiles[k]));
+        csv_out_text(csv, expectation_word(e->against));
+        csv_out_real(csv, e->gbs);
+        csv_out_real(csv, e->least_gbs);
+        csv_out_real(csv, e->low_gbs);
+        csv_out_real(csv, e->high_gbs);
+        if (e->against == JP_AGAINST_BASELINE)
+            csv_out_count(csv, e->reports);
+        else
+            csv_out_empty(csv);
+        csv_out_end(csv);
+    }
+    return 0;
 }
 
 static const struct sheet {
     const char *name;
     const char *header;
     void (*rows)(struct jp_csv *, const struct jp_result *);
-    int (*made)(struct jp_csv *, const struct jp_result *); /* in its place */
+    int (*made)(struct jp_csv *, const struct jp_report *); /* in its place */
 } sheets[] = {
     {"cells",
      "comm_type,coll,msg_size_bytes,ops,records,mean,p50,p95,p99,min,max,"
@@ -370,17 +407,20 @@ static const struct sheet {
      NULL, report_csv_busy},
     {"busy_windows", "t0_us,t1_us,rank,host,pid,busy_us,share", NULL,
      report_csv_busy_windows},
-    {"quality", "item,value,note", NULL, NULL},
+    {"network",
+     "fabric,inter,comm_type,n_ranks,n_hosts,gpu,coll,size_from_bytes,"
+     "size_to_bytes,ops,time_us,net_p5,net_p50,net_p95,against,expected,least,"
+     "low,high,reports",
+     NULL, network},
+    {"quality", "item,value,note", NULL, quality},
 };
 
 static int put_rows(struct jp_csv *csv, const struct jp_report *report,
                     const struct sheet *sheet)
 {
-    if (!sheet->rows && !sheet->made)
-        quality(csv, report);
-    else if (report->result && sheet->made)
-        return sheet->made(csv, report->result);
-    else if (report->result)
+    if (sheet->made)
+        return sheet->made(csv, report);
+    if (report->result)
         sheet->rows(csv, report->result);
     return 0;
 }

@@ -68,12 +68,15 @@ static void windows(struct jp_csv *csv, const struct jp_result *r,
         }
 }
 
-static int put(struct jp_csv *csv, const struct jp_result *r,
+static int put(struct jp_csv *csv, const struct jp_report *report,
                void (*rows_put)(struct jp_csv *, const struct jp_result *,
                                 const struct jp_busy_rows *))
 {
+    const struct jp_result *r = report->result;
     struct jp_busy_rows rows;
 
+    if (!r)
+        return 0;
     if (busy_rows_make(r, &rows) < 0)
         return -1;
     rows_put(csv, r, &rows);
@@ -81,12 +84,12 @@ static int put(struct jp_csv *csv, const struct jp_result *r,
     return 0;
 }
 
-int report_csv_busy(struct jp_csv *csv, const struct jp_result *result)
+int report_csv_busy(struct jp_csv *csv, const struct jp_report *report)
 {
-    return put(csv, result, whole);
+    return put(csv, report, whole);
 }
 
-int report_csv_busy_windows(struct jp_csv *csv, const struct jp_result *result)
+int report_csv_busy_windows(struct jp_csv *csv, const struct jp_report *report)
 {
-    return put(csv, result, windows);
+    return put(csv, report, windows);
 }

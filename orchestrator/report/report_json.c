@@ -12,6 +12,7 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/json_busy.h"
 #include "orchestrator/report/json_findings.h"
+#include "orchestrator/report/json_network.h"
 #include "orchestrator/report/json_out.h"
 #include "orchestrator/report/json_tables.h"
 #include "orchestrator/report/overhead.h"
@@ -281,6 +282,7 @@ static json_t *head_object(struct jp_json *j, const struct jp_report *report)
     json_out_put(j, root, "findings", findings);
     json_findings_lateness(j, root, report->result, report->insight);
     json_out_put(j, root, "warmup", warmup_object(j, report));
+    json_network_put(j, root, report);
     return root;
 }
 

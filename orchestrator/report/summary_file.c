@@ -40,7 +40,8 @@ static bool is_known_word(const char *text)
     return false;
 }
 
-static int check(const json_t *root, const char *path, struct jp_error *err)
+int summary_file_check(const json_t *root, const char *path,
+                       struct jp_error *err)
 {
     const json_t *verdict = json_object_get(root, "verdict");
     uint64_t schema = 0;
@@ -72,7 +73,7 @@ json_t *summary_file_read(const char *step_dir, struct jp_error *err)
         error_set(err, "%s:%d: %s", path, why.line, why.text);
         goto out;
     }
-    if (check(root, path, err) < 0) {
+    if (summary_file_check(root, path, err) < 0) {
         json_decref(root);
         root = NULL;
     }

@@ -20,6 +20,10 @@
  * whose verdict has a known word and a text; caller decrefs. */
 json_t *summary_file_read(const char *step_dir, struct jp_error *err);
 
+/* Is root a summary as above? 0, or -1 and err, which names path. */
+int summary_file_check(const json_t *root, const char *path,
+                       struct jp_error *err);
+
 /* Parts of an object; a NULL object, an absent key or another type give "",
  * false or NAN. Strings are borrowed and not cleaned. */
 const char *summary_file_text(const json_t *object, const char *key);

@@ -47,6 +47,10 @@ int steplabels_make(const struct jp_result *result,
  * NULL. -1 without memory: nothing is changed. */
 int steplabels_apply(const struct jp_step_labels *labels,
                      struct jp_result *result, struct jp_error *err);
+/* The model of all GPUs of all nodes; "" where it is not told, or there are
+ * several. labels may be NULL. Borrowed. */
+const char *steplabels_gpu(const struct jp_step_labels *labels);
+
 void steplabels_destroy(struct jp_step_labels *labels);
 
 #endif

@@ -1,5 +1,6 @@
 /* steplabels_apply.c - write labels into a result's communicators. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/comm_type.h"
@@ -85,4 +86,21 @@ int steplabels_apply(const struct jp_step_labels *s, struct jp_result *result,
         put_label(&s->labels[i], &texts[i], &result->comms[i]);
     free_texts(texts, s->n_labels);
     return 0;
+}
+
+const char *steplabels_gpu(const struct jp_step_labels *s)
+{
+    const char *model = NULL;
+
+    for (size_t i = 0; s && i < s->shapes.n_shapes; i++) {
+        const struct topo *topo = s->shapes.shapes[i].topo;
+
+        for (size_t k = 0; topo && k < topo->n_gpus; k++) {
+            if (!*topo->gpus[k].model ||
+                (model && strcmp(model, topo->gpus[k].model)))
+                return "";
+            model = topo->gpus[k].model;
+        }
+    }
+    return model ? model : "";
 }

@@ -1,7 +1,8 @@
 /* sim_job.c - write the logs of a simulated job and say what is wrong with it.
  *
- * usage: sim_job DIR FAULT EFFECT SEED
- * FAULT is a name of simjob_fault_name(), EFFECT a share such as 0.1.
+ * usage: sim_job DIR FAULT EFFECT SEED [NOISE]
+ * FAULT is a name of simjob_fault_name(), EFFECT a share such as 0.1. SEED
+ * makes the shape, and what happens; with NOISE that does.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,8 +35,8 @@ int main(int argc, char **argv)
     struct simjob_shape shape;
     int fault = 0;
 
-    if (argc != 5) {
-        fprintf(stderr, "usage: %s DIR FAULT EFFECT SEED\n", argv[0]);
+    if (argc != 5 && argc != 6) {
+        fprintf(stderr, "usage: %s DIR FAULT EFFECT SEED [NOISE]\n", argv[0]);
         return 2;
     }
     while (fault < SIMJOB_N_FAULTS && strcmp(argv[2], simjob_fault_name(fault)))
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
     }
     shape = simjob_random_shape(strtoull(argv[4], NULL, 10));
     if (simlog_write(&shape, fault, strtod(argv[3], NULL),
-                     strtoull(argv[4], NULL, 10), argv[1], &truth) < 0) {
+                     strtoull(argv[argc - 1], NULL, 10), argv[1], &truth) < 0) {
         perror(argv[1]);
         return 1;
     }

@@ -15,8 +15,7 @@
 #define LAUNCH_NS 2000.0 /* a rank's own delay before an operation, at most */
 #define TINY_STEPS 4
 #define SHOWN_BYTES 1000000 /* below, links matter little */
-
-#define EXPERTS 4 /* ranks of a group */
+#define EXPERTS 4           /* ranks of a group */
 
 enum { TP, PP, DP, EP, WORLD, N_KINDS };
 
@@ -130,7 +129,7 @@ static double slowed(const struct job *j, bool at_node)
         return 1 + t->effect;
     if (t->fault == SIMJOB_DRIFT)
         return 1 + t->effect * j->step / j->steps;
-    return 1;
+    return t->fault == SIMJOB_SLOW_NET ? 1 + t->effect : 1;
 }
 
 static double net_ns(struct job *j, bool crosses, bool at_node,
@@ -440,7 +439,7 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
                          j->n;
     j->truth->node = random_below(r, nodes);
     j->truth->shown = fault != SIMJOB_SLOW_LINK && fault != SIMJOB_DRIFT &&
-                      fault != SIMJOB_LATE_NODE;
+                      fault != SIMJOB_SLOW_NET && fault != SIMJOB_LATE_NODE;
     j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
     j->hang_layer = random_below(r, 2 * j->shape->layers);
 }

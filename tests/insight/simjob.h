@@ -29,6 +29,7 @@ enum simjob_fault {
     SIMJOB_SLOW_LINK,   /* a node's uplink takes 1 + effect as long from a
                            step on */
     SIMJOB_DRIFT,       /* so do all links between nodes, growing to it */
+    SIMJOB_SLOW_NET,    /* they take 1 + effect as long all along */
     SIMJOB_HANG,        /* a rank stops before a layer */
     SIMJOB_LOSSY,       /* a late rank, and 35 % of records lost */
     SIMJOB_TINY,        /* a late rank, and 4 steps */

@@ -18,6 +18,7 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_TWO_LATE] = "two-late",
         [SIMJOB_SLOW_LINK] = "slow-link",
         [SIMJOB_DRIFT] = "drift",
+        [SIMJOB_SLOW_NET] = "slow-net",
         [SIMJOB_HANG] = "hang",
         [SIMJOB_LOSSY] = "lossy",
         [SIMJOB_TINY] = "tiny",

@@ -1,6 +1,6 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [SEEDS [FIRST]]
+ * usage: table [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
  * jittery ones), each of another shape, through the aggregation and the
@@ -19,6 +19,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
 #include "tests/insight/simlog.h"
+#include "tests/insight/table_expect.h"
 
 #define TRIFLE 0.01 /* of compute: costs too little to be named */
 
@@ -52,6 +53,21 @@ static const struct row rows[] = {
     {SIMJOB_TINY, 0.30, 1, 1},
 };
 
+/* With somebody who says how the network should be. */
+static const struct expected_row {
+    struct row row;
+    enum jp_against against;
+} expected_rows[] = {
+    {{SIMJOB_SLOW_NET, 1.50, 1, 0.98}, JP_AGAINST_PEAKS},
+    {{SIMJOB_SLOW_NET, 1.00, 1, 0.98}, JP_AGAINST_BASELINE},
+    {{SIMJOB_SLOW_NET, 0.30, 1, 0.98}, JP_AGAINST_BASELINE},
+    {{SIMJOB_SLOW_LINK, 0.30, 1, 0.98}, JP_AGAINST_BASELINE},
+    {{SIMJOB_LATE_RANK, 0.30, 1, 0.98}, JP_AGAINST_BASELINE},
+    {{SIMJOB_CLEAN, 0, 2, 0.995}, JP_AGAINST_PEAKS},
+    {{SIMJOB_CLEAN, 0, 2, 0.995}, JP_AGAINST_BASELINE},
+    {{SIMJOB_JITTER, 0, 2, 0.995}, JP_AGAINST_BASELINE},
+};
+
 enum answer { RIGHT, MISSED, WRONG };
 
 struct job {
@@ -59,6 +75,7 @@ struct job {
     struct simjob_truth truth;
     const struct jp_result *result;
     const struct jp_insight *insight;
+    enum jp_against against;
 };
 
 static bool names_rank(const struct job *j, const struct jp_finding *f,
@@ -106,6 +123,9 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     case SIMJOB_SLOW_LINK:
         return f->kind == JP_FINDING_SLOW_NETWORK && names_time(j, f) &&
                (!*f->host || names_node(j, f));
+    case SIMJOB_SLOW_NET: /* everywhere: no node is to blame */
+        return f->kind == JP_FINDING_SLOW_NETWORK && f->against == j->against &&
+               !*f->host;
     case SIMJOB_DRIFT:
         return f->kind == JP_FINDING_DRIFT;
     case SIMJOB_HANG:
@@ -170,15 +190,18 @@ static void tell(const struct job *j, uint64_t seed, enum answer answer)
                j->insight->findings.at[i].text);
 }
 
-/* One job; -1: this seed's shape cannot show the fault. */
-static int run(const struct row *row, uint64_t seed, const char *dir)
+/* One job; -1: this seed's shape cannot show the fault, or nobody expects
+ * anything of what shows it. */
+static int run(const struct row *row, enum jp_against against, uint64_t seed,
+               const char *dir)
 {
     const struct jp_aggregate_options options = {.threads = 1};
-    struct job j = {.shape = simjob_random_shape(seed)};
+    struct job j = {.shape = simjob_random_shape(seed), .against = against};
+    struct table_expect expect;
     struct jp_error err;
     struct jp_result *result;
     struct jp_insight *insight;
-    enum answer answer;
+    int answer = -1;
 
     if (simlog_write(&j.shape, row->fault, row->effect, seed, dir, &j.truth) <
         0) {
@@ -190,32 +213,42 @@ static int run(const struct row *row, uint64_t seed, const char *dir)
         return -1;
     }
     result = aggregate_run(&dir, 1, &options, &err);
-    insight = result ? insight_run(NULL, NULL, result) : NULL;
+    simlog_remove(&j.shape, dir);
+    table_expect_make(against, &j.shape, seed, dir, &expect);
+    insight = result ? insight_run(NULL, NULL, result, &expect.is) : NULL;
     if (!insight) {
         fprintf(stderr, "%s\n", result ? "out of memory" : err.text);
         exit(1);
     }
     j.result = result;
     j.insight = insight;
-    answer = judge(&j);
-    if (answer != RIGHT)
-        tell(&j, seed, answer);
+    if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
+        answer = (int) judge(&j);
+    if (answer > (int) RIGHT)
+        tell(&j, seed, (enum answer) answer);
     insight_destroy(insight);
     result_destroy(result);
-    simlog_remove(&j.shape, dir);
-    return (int) answer;
+    table_expect_fini(&expect);
+    return answer;
 }
 
+/* As the command line says. */
+struct run {
+    unsigned seeds;
+    uint64_t first;
+    const char *only, *dir;
+};
+
 /* Prints one row of the table; false: under its floor. */
-static bool run_row(const struct row *row, unsigned seeds, uint64_t first,
-                    const char *dir)
+static bool run_row(const struct row *row, enum jp_against against,
+                    const struct run *how, size_t number)
 {
-    unsigned jobs = seeds * row->times, n[3] = {0};
-    uint64_t seed = first * 1000003 + (uint64_t) (row - rows) * 1000000007;
+    unsigned jobs = how->seeds * row->times, n[3] = {0};
+    uint64_t seed = how->first * 1000003 + (uint64_t) number * 1000000007;
     double share;
 
     for (unsigned i = 0; i < jobs;) {
-        int answer = run(row, ++seed, dir);
+        int answer = run(row, against, ++seed, how->dir);
 
         if (answer < 0)
             continue;
@@ -223,32 +256,53 @@ static bool run_row(const struct row *row, unsigned seeds, uint64_t first,
         i++;
     }
     share = (double) n[RIGHT] / jobs;
-    printf("%-12s %5g %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%\n",
-           simjob_fault_name(row->fault), row->effect, jobs, n[RIGHT],
-           n[MISSED], n[WRONG], 100 * share, 100 * row->floor);
+    printf("%-12s %5g %-8s %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%\n",
+           simjob_fault_name(row->fault), row->effect,
+           against ? expectation_word(against) : "-", jobs, n[RIGHT], n[MISSED],
+           n[WRONG], 100 * share, 100 * row->floor);
     fflush(stdout);
     return share >= row->floor;
 }
 
+static bool is_wanted(const struct run *how, const struct row *row)
+{
+    return !how->only || !strcmp(how->only, simjob_fault_name(row->fault));
+}
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+static bool run_rows(const struct run *how)
+{
+    bool good = true;
+
+    printf("%-12s %5s %-8s %6s %6s %6s %6s  %8s\n", "fault", "size", "against",
+           "jobs", "right", "missed", "wrong", "right");
+    for (size_t i = 0; i < N(rows); i++)
+        if (is_wanted(how, &rows[i]))
+            good &= run_row(&rows[i], JP_AGAINST_NOTHING, how, i);
+    for (size_t i = 0; i < N(expected_rows); i++)
+        if (is_wanted(how, &expected_rows[i].row))
+            good &= run_row(&expected_rows[i].row, expected_rows[i].against,
+                            how, 100 + i);
+    return good;
+}
+
 int main(int argc, char **argv)
 {
-    unsigned seeds = argc > 1 ? (unsigned) strtoul(argv[1], NULL, 10) : 3;
-    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    const char *only = argc > 3 ? argv[3] : NULL;
+    struct run how = {.seeds = argc > 1 ? (unsigned) strtoul(argv[1], NULL, 10)
+                                        : 3,
+                      .first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
+                      .only = argc > 3 ? argv[3] : NULL};
     char dir[] = "/dev/shm/jobprof-table.XXXXXX";
     char other[] = "/tmp/jobprof-table.XXXXXX";
-    char *at = mkdtemp(dir) ? dir : mkdtemp(other);
-    int rc = 0;
+    bool good;
 
-    if (!at) {
+    how.dir = mkdtemp(dir) ? dir : mkdtemp(other);
+    if (!how.dir) {
         perror(other);
         return 1;
     }
-    printf("%-12s %5s %6s %6s %6s %6s  %8s\n", "fault", "size", "jobs", "right",
-           "missed", "wrong", "right");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (!only || !strcmp(only, simjob_fault_name(rows[i].fault)))
-            rc |= !run_row(&rows[i], seeds, first, at);
-    rmdir(at);
-    return rc;
+    good = run_rows(&how);
+    rmdir(how.dir);
+    return good ? 0 : 1;
 }

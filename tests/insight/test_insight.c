@@ -130,7 +130,7 @@ static void delay(unsigned r, float us)
 /* Findings of the result: how many; the first one's kind in *kind. */
 static size_t find(enum jp_finding_kind *kind, struct jp_finding *first)
 {
-    struct jp_insight *x = insight_run(NULL, NULL, &m.result);
+    struct jp_insight *x = insight_run(NULL, NULL, &m.result, NULL);
     size_t n;
 
     assert_non_null(x);
@@ -152,13 +152,13 @@ static void test_nothing(void **state)
 
     (void) state;
     insight_destroy(NULL);
-    x = insight_run(NULL, NULL, NULL);
+    x = insight_run(NULL, NULL, NULL, NULL);
     assert_non_null(x);
     assert_int_equal(x->findings.n, 0);
     insight_destroy(x);
     none.ops = ops_create();
     assert_int_equal(ops_end(none.ops), 0);
-    x = insight_run(NULL, NULL, &none);
+    x = insight_run(NULL, NULL, &none, NULL);
     assert_non_null(x);
     assert_int_equal(x->findings.n, 0);
     insight_destroy(x);

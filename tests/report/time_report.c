@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     printf("%-16s %9.1f ms, %" PRIu64 " records, %zu operations\n", "join",
            t.join_ms, result->quality.records, result->n_ops);
     start = now_ms();
-    insight = insight_run(NULL, NULL, result);
+    insight = insight_run(NULL, NULL, result, NULL);
     verdict_decide(NULL, NULL, result, insight, true, &verdict);
     report.insight = insight;
     print(&t, "insight", now_ms() - start);

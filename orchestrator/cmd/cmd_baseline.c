@@ -1,0 +1,245 @@
+/* cmd_baseline.c - `jobprof baseline`: what the network did in earlier steps.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/fileio.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/insight/sentence.h"
+#include "orchestrator/report/baseline_file.h"
+#include "orchestrator/report/summary_file.h"
+
+static const char help[] =
+    "usage: jobprof baseline [-o FILE] [options] DIR|JOBID[.STEP]|FILE...\n"
+    "\n"
+    "Add up what the network did in steps that have a report: the bandwidth "
+    "of\n"
+    "the last arriver by kind of communicator, function and size. report,\n"
+    "aggregate and compare measure other steps against it. FILE is a step's\n"
+    "summary.json, or an earlier baseline, which is merged.\n"
+    "\n"
+    "Reports whose data are incomplete or whose network was slow are left "
+    "out,\n"
+    "and so is a report that is in already; each is said.\n"
+    "\n"
+    "  -o, --output FILE  write there and not on standard output\n"
+    "      --degraded     take reports of a slow network, too\n"
+    "      --config FILE  the site's settings\n"
+    "  -q, --quiet        do not say what was left out\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 4 no report could be taken (nothing is\n"
+    "written), 5 input or output failed.\n";
+
+enum { OPT_DEGRADED = 256, OPT_CONFIG };
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"degraded", no_argument, NULL, OPT_DEGRADED},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    const char *output, *config;
+    bool degraded, quiet;
+};
+
+/* What has been gathered. */
+struct gathering {
+    const struct arguments *arguments;
+    struct jp_baseline all;
+    size_t left_out;
+};
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c;
+
+    optind = 0;
+    while ((c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
+        switch (c) {
+        case 'o':
+            a->output = optarg;
+            break;
+        case OPT_DEGRADED:
+            a->degraded = true;
+            break;
+        case OPT_CONFIG:
+            a->config = optarg;
+            break;
+        case 'q':
+            a->quiet = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return JP_EXIT_OK;
+        default:
+            return JP_EXIT_USAGE; /* getopt has said why */
+        }
+    }
+    if (optind < argc && (!a->output || *a->output))
+        return -1;
+    fprintf(stderr, "jobprof: baseline takes reports, at least one (jobprof "
+                    "baseline --help)\n");
+    return JP_EXIT_USAGE;
+}
+
+static int fail(int status, const char *what, const struct jp_error *err)
+{
+    fprintf(stderr, "jobprof: baseline: %s%s%s\n", what, *what ? ": " : "",
+            err->text);
+    return status;
+}
+
+static void leave_out(struct gathering *g, const char *what, const char *why)
+{
+    g->left_out++;
+    if (!g->arguments->quiet)
+        fprintf(stderr, "jobprof: %s: left out: %s\n", what, why);
+}
+
+/* A report or a baseline that was read. An exit status. */
+static int add_json(struct gathering *g, const char *what, const json_t *root)
+{
+    struct jp_baseline one = {0};
+    struct jp_error err = {""};
+    char why[160] = "";
+    int rc = JP_EXIT_OK, unfit;
+
+    if (baseline_file_is(root))
+        unfit = baseline_file_parse(root, &one, &err);
+    else
+        unfit = baseline_from_summary(root, g->arguments->degraded, &one, why,
+                                      sizeof(why), &err);
+    if (unfit < 0) {
+        rc = fail(JP_EXIT_IO, what, &err);
+    } else if (unfit) {
+        leave_out(g, what, why);
+    } else if (!baseline_file_is(root) &&
+               baseline_has_report(&g->all, one.reports[0])) {
+        leave_out(g, what, "it is in already");
+    } else if (baseline_merge(&g->all, &one, &err) < 0) {
+        rc = fail(JP_EXIT_USAGE, what, &err);
+    }
+    baseline_fini(&one);
+    return rc;
+}
+
+static int add_dir(struct gathering *g, const char *dir)
+{
+    struct jp_error err = {""};
+    json_t *root = summary_file_read(dir, &err);
+    int rc = JP_EXIT_OK;
+
+    if (root)
+        rc = add_json(g, dir, root);
+    else
+        leave_out(g, dir, err.text);
+    json_decref(root);
+    return rc;
+}
+
+static int add_file(struct gathering *g, const char *path)
+{
+    struct jp_error err = {""};
+    json_t *root = baseline_file_load(path, &err);
+    int rc;
+
+    if (!root)
+        return fail(JP_EXIT_IO, "", &err);
+    if (!baseline_file_is(root) && summary_file_check(root, path, &err) < 0)
+        rc = fail(JP_EXIT_IO, "", &err);
+    else
+        rc = add_json(g, path, root);
+    json_decref(root);
+    return rc;
+}
+
+/* All that a word of the command line means. */
+static int add_word(struct gathering *g, const char *word)
+{
+    struct jp_error err = {""};
+    char **dirs = NULL;
+    struct stat st;
+    size_t n = 0;
+    int rc = JP_EXIT_OK;
+
+    if (stat(word, &st) == 0 && !S_ISDIR(st.st_mode))
+        return add_file(g, word);
+    if (stepdir_has(word, JP_STEPDIR_SUMMARY))
+        return add_dir(g, word);
+    if (report_find(word, g->arguments->config, &dirs, &n, &err) < 0)
+        return fail(JP_EXIT_USAGE, word, &err);
+    for (size_t i = 0; i < n && rc == JP_EXIT_OK; i++)
+        rc = add_dir(g, dirs[i]);
+    nodelist_free(dirs, n);
+    return rc;
+}
+
+/* Readable as any file that the caller makes: a site's baseline is for all. */
+static int write_file(const struct jp_baseline *all, const char *path,
+                      struct jp_error *err)
+{
+    struct jp_tempfile file;
+    mode_t mask = umask(0);
+
+    umask(mask);
+    if (fileio_temp_open(&file, path, err) < 0)
+        return -1;
+    if (fchmod(fileno(file.stream), 0666 & ~mask) < 0 ||
+        baseline_file_write(all, file.stream, err) < 0) {
+        fileio_temp_abort(&file);
+        return -1;
+    }
+    return fileio_temp_commit(&file, err);
+}
+
+static int deliver(const struct gathering *g)
+{
+    const struct arguments *a = g->arguments;
+    struct jp_error err = {"the file's mode cannot be set"};
+
+    if (!g->all.n_reports) {
+        fputs("jobprof: baseline: no report could be taken: nothing is "
+              "written\n",
+              stderr);
+        return JP_EXIT_NODATA;
+    }
+    if ((a->output ? write_file(&g->all, a->output, &err)
+                   : baseline_file_write(&g->all, stdout, &err)) < 0 ||
+        (!a->output && fflush(stdout) != 0))
+        return fail(JP_EXIT_IO, a->output ? a->output : "standard output",
+                    &err);
+    if (!a->quiet)
+        fprintf(stderr,
+                "jobprof: baseline of %zu report%s, %zu cell%s; %zu left out\n",
+                g->all.n_reports, sentence_s(g->all.n_reports), g->all.n_cells,
+                sentence_s(g->all.n_cells), g->left_out);
+    return JP_EXIT_OK;
+}
+
+int cmd_baseline(int argc, char **argv)
+{
+    struct arguments a = {.output = NULL};
+    struct gathering g = {.arguments = &a};
+    int rc = parse(argc, argv, &a);
+
+    if (rc >= 0)
+        return rc;
+    rc = JP_EXIT_OK;
+    for (int i = optind; i < argc && rc == JP_EXIT_OK; i++)
+        rc = add_word(&g, argv[i]);
+    if (rc == JP_EXIT_OK)
+        rc = deliver(&g);
+    baseline_fini(&g.all);
+    return rc;
+}
