@@ -1,0 +1,216 @@
+/* cmd_doctor.c - `jobprof doctor`: is everything there, and does it fit? */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_plan.h"
+#include "orchestrator/doctor/doctor.h"
+#include "orchestrator/report/json_out.h"
+
+#define DEFAULT_TASKS 8
+
+static const char help[] =
+    "usage: jobprof doctor [options]\n"
+    "\n"
+    "Check the installation, a line a check: ok, skip (cannot be checked from\n"
+    "here), warn or fail, and what to do. Nothing is changed.\n"
+    "\n"
+    "  --nodes N         also ask N nodes, by a small srun of up to two "
+    "minutes\n"
+    "  --tasks N         forecast memory and disk for N ranks (8)\n"
+    "  --nccl FILE       the libnccl.so of the jobs\n"
+    "  --plugstack FILE  another plugstack.conf than Slurm's\n"
+    "  --config FILE     another site file than the plugstack line's\n"
+    "  --json            print the lines for programs\n"
+    "  -q, --quiet       only warn and fail\n"
+    "  -h, --help        this text\n"
+    "\n"
+    "Exit status: 0 nothing failed, 1 a check failed, 2 usage, 5 output "
+    "failed.\n";
+
+enum {
+    OPT_NODES = 256,
+    OPT_TASKS,
+    OPT_NCCL,
+    OPT_PLUGSTACK,
+    OPT_CONFIG,
+    OPT_JSON,
+    OPT_PROBE
+};
+
+static const struct option long_options[] = {
+    {"nodes", required_argument, NULL, OPT_NODES},
+    {"tasks", required_argument, NULL, OPT_TASKS},
+    {"nccl", required_argument, NULL, OPT_NCCL},
+    {"plugstack", required_argument, NULL, OPT_PLUGSTACK},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"probe", required_argument, NULL, OPT_PROBE}, /* our own, on a node */
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    struct doctor_options doctor;
+    const char *probe;
+    bool json, quiet;
+};
+
+static int fail(enum jp_exit status, const struct jp_error *err)
+{
+    fprintf(stderr, "jobprof: doctor: %s\n", err->text);
+    return status;
+}
+
+static int take_number(const char *name, uint64_t max, uint32_t *out)
+{
+    struct jp_error err;
+    uint64_t n;
+
+    if (num_parse_u64(optarg, 1, max, &n, &err) < 0) {
+        error_wrap(&err, "%s", name);
+        return fail(JP_EXIT_USAGE, &err);
+    }
+    *out = (uint32_t) n;
+    return -1;
+}
+
+/* One option. Returns -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    switch (c) {
+    case OPT_NODES:
+        return take_number("--nodes", 1000, &a->doctor.nodes);
+    case OPT_TASKS:
+        return take_number("--tasks", UINT32_MAX, &a->doctor.tasks);
+    case OPT_NCCL:
+        a->doctor.nccl = optarg;
+        return -1;
+    case OPT_PLUGSTACK:
+        a->doctor.plugstack = optarg;
+        return -1;
+    case OPT_CONFIG:
+        a->doctor.config = optarg;
+        return -1;
+    case OPT_PROBE:
+        a->probe = optarg;
+        return -1;
+    case OPT_JSON:
+        a->json = true;
+        return -1;
+    case 'q':
+        a->quiet = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return JP_EXIT_OK;
+    default:
+        return JP_EXIT_USAGE; /* getopt has said why */
+    }
+}
+
+/* --- what was found ------------------------------------------------------- */
+
+static void print_lines(const struct doctor *d, bool quiet)
+{
+    for (size_t i = 0; i < d->n_lines; i++) {
+        const struct doctor_line *line = &d->lines[i];
+
+        if (!quiet || line->verdict >= DOCTOR_WARN)
+            printf("%-4s  %-10s %s%s%s\n", doctor_words[line->verdict],
+                   line->check, line->text, *line->advice ? "; " : "",
+                   line->advice);
+    }
+    if (!quiet)
+        printf("%zu checks: %u ok, %u skipped, %u warnings, %u failed\n",
+               d->n_lines, d->count[DOCTOR_OK], d->count[DOCTOR_SKIP],
+               d->count[DOCTOR_WARN], d->count[DOCTOR_FAIL]);
+}
+
+static int print_json(const struct doctor *d, struct jp_error *err)
+{
+    struct jp_json json = {false};
+    json_t *root = json_out_object(&json), *list = json_out_array(&json);
+
+    json_out_count(&json, root, "schema_version", 1);
+    json_out_put(&json, root, "ok", json_boolean(!d->count[DOCTOR_FAIL]));
+    for (size_t i = 0; i < d->n_lines; i++) {
+        const struct doctor_line *line = &d->lines[i];
+        json_t *one = json_out_object(&json);
+
+        json_out_text(&json, one, "check", line->check);
+        json_out_text(&json, one, "verdict", doctor_words[line->verdict]);
+        json_out_text(&json, one, "text", line->text);
+        json_out_text(&json, one, "advice", line->advice);
+        json_out_append(&json, list, one);
+    }
+    json_out_put(&json, root, "checks", list);
+    return json_out_dump(&json, root, stdout, err);
+}
+
+static int run(struct arguments *a, struct plan_world *world)
+{
+    char self[PATH_MAX] = "";
+    struct doctor doctor;
+    struct jp_error err;
+    int rc = JP_EXIT_OK;
+
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
+        error_set(&err, "/proc/self/exe: %s", strerror(errno));
+        return fail(JP_EXIT_IO, &err);
+    }
+    a->doctor.self = self;
+    a->doctor.dir = world->submit_dir;
+    a->doctor.env = plan_world_env;
+    a->doctor.env_arg = world;
+    if (doctor_run(&a->doctor, &doctor, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    if (a->json && print_json(&doctor, &err) < 0)
+        rc = fail(JP_EXIT_IO, &err);
+    if (!a->json)
+        print_lines(&doctor, a->quiet);
+    if (rc == JP_EXIT_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+        error_set(&err, "standard output failed");
+        rc = fail(JP_EXIT_IO, &err);
+    }
+    if (rc == JP_EXIT_OK && doctor.count[DOCTOR_FAIL])
+        rc = JP_EXIT_FINDINGS;
+    doctor_fini(&doctor);
+    return rc;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct arguments a = {.doctor.tasks = DEFAULT_TASKS};
+    struct plan_world world;
+    struct jp_error err;
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
+        rc = take_option(c, &a);
+    if (rc >= 0)
+        return rc;
+    if (a.probe)
+        return doctor_probe(a.probe, (const char *const *) argv + optind) < 0
+                   ? JP_EXIT_IO
+                   : JP_EXIT_OK;
+    if (optind < argc) {
+        error_set(&err, "takes no %s (jobprof doctor --help)",
+                  QUOTE(argv[optind]));
+        return fail(JP_EXIT_USAGE, &err);
+    }
+    if (plan_world_init(&world, 0, true, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    rc = run(&a, &world);
+    plan_world_fini(&world);
+    return rc;
+}

@@ -1,0 +1,98 @@
+/* doctor.h - is jobprof installed so that the next job is profiled?
+ *
+ * Each check adds lines: what was looked at, how it is, and what to do about
+ * it. Nothing is changed, no library that is looked at is loaded, and what
+ * cannot be looked at from here is "skip" and why. The checks stand in the
+ * order of a step's life; a later one uses what an earlier one has found.
+ */
+#ifndef JP_DOCTOR_DOCTOR_H
+#define JP_DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+enum doctor_verdict { DOCTOR_OK, DOCTOR_SKIP, DOCTOR_WARN, DOCTOR_FAIL };
+#define DOCTOR_VERDICTS 4
+extern const char *const doctor_words[DOCTOR_VERDICTS];
+
+struct doctor_line {
+    enum doctor_verdict verdict;
+    const char *check;  /* "module" */
+    char *text;         /* one line, clean for a terminal */
+    const char *advice; /* what to do, or "" */
+};
+
+/* What is asked for; strings borrowed. */
+struct doctor_options {
+    const char *config;    /* site file; NULL: the plugstack line's, else the
+                              installed one */
+    const char *plugstack; /* NULL: as Slurm says */
+    const char *nccl;      /* libnccl.so; NULL: where they usually are */
+    const char *dir;       /* where jobs are submitted, absolute */
+    uint32_t nodes;        /* ask so many nodes by srun; 0: none */
+    uint32_t tasks;        /* ranks of the forecast */
+    const char *self;      /* this program, absolute */
+    /* the environment of an imagined step there (plan.h) */
+    const char *(*env)(void *arg, const char *name);
+    void *env_arg;
+};
+
+struct doctor {
+    const struct doctor_options *options;
+    struct doctor_line *lines;
+    size_t n_lines;
+    unsigned count[DOCTOR_VERDICTS];
+    bool failed; /* out of memory */
+    /* what checks have learnt; owned, NULL: not known */
+    char *site;                      /* the site's settings that count */
+    char *default_mode;              /* the plugstack line's default= */
+    char *node_program;              /* jobprof-node */
+    char *plugin_dirs;               /* Slurm's, colons between them */
+    unsigned srun_major, srun_minor; /* 0: no srun */
+    bool loaded;                     /* a plugstack line loads the module */
+    bool pyxis;                      /* and one pyxis */
+    char *recorder;                  /* the recorder's library */
+    char *place;                     /* the folder that can be written */
+};
+
+/* All checks. Only trouble with memory is an error. */
+int doctor_run(const struct doctor_options *options, struct doctor *out,
+               struct jp_error *err);
+void doctor_fini(struct doctor *doctor);
+
+/* Adds a line; advice is a constant. Control characters become \xHH. */
+void doctor_add(struct doctor *d, enum doctor_verdict verdict,
+                const char *check, const char *advice, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* --- the checks, in order --- */
+void doctor_programs(struct doctor *d);  /* jobprof, jobprof-node, srun */
+void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
+void doctor_site(struct doctor *d);      /* settings files */
+void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
+void doctor_container(struct doctor *d); /* their mounts in pyxis' */
+void doctor_place(struct doctor *d);     /* directory of reports, from here */
+void doctor_forecast(struct doctor *d);  /* memory and disk */
+void doctor_nodes(struct doctor *d);     /* the same seen from nodes */
+
+/* On a node, for the above: writes a file into dir, looks for files (up to
+ * NULL), and answers on stdout. -1: it could not. */
+int doctor_probe(const char *dir, const char *const *files);
+
+/* --- what they share --- */
+
+/* Is path a regular file that only root (or its owner, a warning) can change?
+ * Adds a line unless all is well; true: it can be used. */
+bool doctor_trusts(struct doctor *d, const char *check, const char *path);
+
+/* Runs a program with an empty stdin for at most ms; its output (at most 64
+ * KiB) is malloc'ed into *out. Returns its exit status, or -1: not started,
+ * killed by a signal or late (err). with_stderr: of both streams. */
+int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
+                   char **out, struct jp_error *err);
+
+#endif

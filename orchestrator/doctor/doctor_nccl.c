@@ -1,0 +1,255 @@
+/* doctor_nccl.c - profiler libraries, and the NCCL that is to load them. */
+#include "orchestrator/doctor/doctor.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/plan.h"
+#include "orchestrator/doctor/elfview.h"
+
+#define CHECK "nccl"
+/* Versions of the profiler interface that may exist one day. */
+#define VERSIONS 16
+#define FOUND_MAX 8
+
+/* A bit a version: what a plugin exports, what NCCL looks for. */
+static unsigned exported(const struct elfview *view)
+{
+    unsigned bits = 0;
+    char name[32];
+
+    for (unsigned v = 1; v < VERSIONS; v++) {
+        snprintf(name, sizeof(name), "ncclProfiler_v%u", v);
+        if (elfview_exports(view, name))
+            bits |= 1U << v;
+    }
+    return bits;
+}
+
+static unsigned looked_for(const struct elfview *view)
+{
+    unsigned bits = 0;
+    char name[32];
+
+    for (unsigned v = 1; v < VERSIONS; v++) {
+        snprintf(name, sizeof(name), "ncclProfiler_v%u", v);
+        if (elfview_has_text(view, name))
+            bits |= 1U << v;
+    }
+    return bits;
+}
+
+/* "v1 v2 v5" */
+static const char *list(unsigned bits, char *buf, size_t len)
+{
+    size_t n = 0;
+
+    *buf = '\0';
+    for (unsigned v = 1; v < VERSIONS && n < len; v++)
+        if (bits >> v & 1)
+            n += (size_t) snprintf(buf + n, len - n, "%sv%u", n ? " " : "", v);
+    return buf;
+}
+
+static unsigned newest(unsigned bits)
+{
+    unsigned v = VERSIONS - 1;
+
+    while (v > 0 && !(bits >> v & 1))
+        v--;
+    return v;
+}
+
+/* --- the plugins ---------------------------------------------------------- */
+
+struct plugin {
+    const char *name, *path; /* path NULL: the site names none */
+    unsigned versions;       /* 0: cannot be used */
+};
+
+static void check_plugin(struct doctor *d, struct plugin *p)
+{
+    struct elfview view;
+    struct jp_error err;
+    char text[96];
+
+    if (!p->path || !doctor_trusts(d, "profiler", p->path))
+        return;
+    if (elfview_open(p->path, &view, &err) < 0) {
+        doctor_add(d, DOCTOR_FAIL, "profiler", "", "%s: %s", p->name, err.text);
+        return;
+    }
+    p->versions = exported(&view);
+    if (p->versions)
+        doctor_add(d, DOCTOR_OK, "profiler", "", "%s: %s (interface %s)",
+                   p->name, p->path, list(p->versions, text, sizeof(text)));
+    else
+        doctor_add(d, DOCTOR_FAIL, "profiler",
+                   "name the library that was built as a plugin",
+                   "%s: %s exports no ncclProfiler_v1 or later", p->name,
+                   p->path);
+    elfview_close(&view);
+}
+
+/* --- NCCL ----------------------------------------------------------------- */
+
+static void check_pair(struct doctor *d, const char *library,
+                       const char *release, const struct plugin *p,
+                       unsigned wanted)
+{
+    char have[96], want[96];
+    unsigned both = p->versions & wanted;
+
+    if (!p->versions)
+        return;
+    if (both)
+        doctor_add(d, DOCTOR_OK, CHECK, "",
+                   "%s (%s) takes the %s through interface v%u", library,
+                   release, p->name, newest(both));
+    else
+        doctor_add(d, DOCTOR_FAIL, CHECK,
+                   "its steps have no data: another library or mode",
+                   "%s (%s) looks for %s, the %s has %s", library, release,
+                   list(wanted, want, sizeof(want)), p->name,
+                   list(p->versions, have, sizeof(have)));
+}
+
+static void check_library(struct doctor *d, const char *path,
+                          const struct plugin *plugins, size_t n)
+{
+    struct elfview view;
+    struct jp_error err;
+    const char *after;
+    char release[48];
+    unsigned wanted;
+    size_t before = d->n_lines;
+
+    if (elfview_open(path, &view, &err) < 0) {
+        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s", err.text);
+        return;
+    }
+    after = elfview_after(&view, "NCCL version ");
+    snprintf(release, sizeof(release), "%.*s",
+             after ? (int) strcspn(after, " +\n") : 7,
+             after ? after : "unknown");
+    wanted = looked_for(&view);
+    if (!elfview_exports(&view, "ncclGetVersion"))
+        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s: no NCCL", path);
+    else if (!wanted)
+        doctor_add(d, DOCTOR_FAIL, CHECK, "profilers need NCCL 2.23 or later",
+                   "%s (%s) has no profiler interface", path, release);
+    for (size_t i = 0; wanted && i < n; i++)
+        check_pair(d, path, release, &plugins[i], wanted);
+    if (d->n_lines == before)
+        doctor_add(d, DOCTOR_SKIP, CHECK, "",
+                   "%s (%s): no profiler to compare with", path, release);
+    elfview_close(&view);
+}
+
+static size_t add_glob(const char *pattern, char **found, size_t n)
+{
+    glob_t hits = {0};
+
+    if (glob(pattern, 0, NULL, &hits) == 0)
+        for (size_t i = 0; i < hits.gl_pathc && n < FOUND_MAX; i++) {
+            char *path = realpath(hits.gl_pathv[i], NULL);
+            bool known = !path;
+
+            for (size_t k = 0; k < n && !known; k++)
+                known = strcmp(found[k], path) == 0;
+            if (known)
+                free(path);
+            else
+                found[n++] = path;
+        }
+    globfree(&hits);
+    return n;
+}
+
+/* In each folder of a variable with colons. */
+static size_t add_folders(const char *folders, const char *tail, char **found,
+                          size_t n)
+{
+    char *copy = strdup(folders ? folders : ""), *rest = copy, *dir;
+
+    while (rest && (dir = strsep(&rest, ":"))) {
+        char *pattern = *dir == '/' ? fileio_path("%s%s", dir, tail) : NULL;
+
+        if (pattern)
+            n = add_glob(pattern, found, n);
+        free(pattern);
+    }
+    free(copy);
+    return n;
+}
+
+/* The system's and those of Python's environments, each once. */
+static size_t find_libraries(char **found)
+{
+    static const char *const usual[] = {"/usr/lib/*-linux-gnu/libnccl.so.2",
+                                        "/usr/lib64/libnccl.so.2",
+                                        "/usr/local/lib/libnccl.so.2",
+                                        "/usr/local/cuda/lib64/libnccl.so.2",
+                                        "/usr/local/cuda*/lib*/libnccl.so.2",
+                                        "/opt/nccl/lib/libnccl.so.2"};
+    static const char *const python[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    size_t n = 0;
+
+    n = add_folders(getenv("LD_LIBRARY_PATH"), "/libnccl.so.2", found, n);
+    for (size_t i = 0; i < sizeof(python) / sizeof(*python); i++)
+        n = add_folders(getenv(python[i]),
+                        "/lib/python*/site-packages/nvidia/nccl/lib/"
+                        "libnccl.so.2",
+                        found, n);
+    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+        n = add_glob(usual[i], found, n);
+    return n;
+}
+
+static void check_libraries(struct doctor *d, const struct plugin *plugins,
+                            size_t n_plugins)
+{
+    char *found[FOUND_MAX];
+    size_t n;
+
+    if (d->options->nccl) {
+        check_library(d, d->options->nccl, plugins, n_plugins);
+        return;
+    }
+    n = find_libraries(found);
+    for (size_t i = 0; i < n; i++) {
+        check_library(d, found[i], plugins, n_plugins);
+        free(found[i]);
+    }
+    if (!n)
+        doctor_add(d, DOCTOR_SKIP, CHECK, "name it with --nccl FILE",
+                   "no libnccl.so.2 is found here");
+}
+
+void doctor_nccl(struct doctor *d)
+{
+    struct plan_input in = {
+        .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
+        .env = d->options->env,
+        .env_arg = d->options->env_arg,
+        .settled = true};
+    struct plugin plugins[3] = {
+        {.name = "recorder"}, {.name = "inspector"}, {.name = "example"}};
+    struct jp_plan plan = {0};
+    bool known = plan_make(&in, &plan, NULL) == 0; /* said already */
+
+    if (!d->recorder)
+        d->recorder = strdup(JP_PKGLIBDIR "/libnccl-profiler-jobprof.so");
+    plugins[0].path = d->recorder;
+    plugins[1].path = known ? plan.inspector : NULL;
+    plugins[2].path = known ? plan.example : NULL;
+    for (size_t i = 0; i < 3; i++)
+        check_plugin(d, &plugins[i]);
+    check_libraries(d, plugins, 3);
+    if (known)
+        plan_fini(&plan);
+}

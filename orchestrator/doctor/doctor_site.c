@@ -1,0 +1,121 @@
+/* doctor_site.c - the settings files: whose, and whether they can be read. */
+#include "orchestrator/doctor/doctor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/knownbad.h"
+#include "common/plan.h"
+#include "common/sitefile.h"
+
+struct report {
+    struct doctor *doctor;
+    const char *check;
+};
+
+static void note(void *arg, const char *text)
+{
+    struct report *r = arg;
+
+    doctor_add(r->doctor, DOCTOR_FAIL, r->check,
+               "jobprof config check tells all", "%s", text);
+}
+
+/* Whoever owns it decides for everybody. */
+static void check_root(struct doctor *d, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && st.st_uid != 0)
+        doctor_add(d, DOCTOR_WARN, "site file", "chown root",
+                   "%s: owned by uid %ld; others' jobs do not take it", path,
+                   (long) st.st_uid);
+    else
+        doctor_add(d, DOCTOR_OK, "site file", "", "%s", path);
+}
+
+static void check_site(struct doctor *d, const char *path, bool named)
+{
+    struct report report = {d, "site file"};
+    struct jp_sitefile file;
+
+    if (access(path, F_OK) < 0 && !named) {
+        doctor_add(d, DOCTOR_OK, "site file", "",
+                   "%s is not there: the defaults hold", path);
+        return;
+    }
+    if (sitefile_load(path, SITEFILE_SITE, true, note, &report, &file, NULL) <
+        0)
+        return;
+    check_root(d, path);
+    sitefile_fini(&file);
+}
+
+static void check_user(struct doctor *d, const struct plan_input *in)
+{
+    struct report report = {d, "user file"};
+    char *path = plan_user_path(in);
+    struct jp_sitefile file;
+
+    if (path && access(path, F_OK) == 0 &&
+        sitefile_load(path, SITEFILE_USER, true, note, &report, &file, NULL) ==
+            0) {
+        doctor_add(d, DOCTOR_OK, "user file", "", "%s", path);
+        sitefile_fini(&file);
+    }
+    free(path);
+}
+
+/* What only shows when all meet: locks, and the list of known trouble. */
+static void check_together(struct doctor *d, const struct plan_input *in)
+{
+    struct report report = {d, "known bad"};
+    struct jp_knownbad list;
+    struct jp_plan plan;
+    struct jp_error err;
+    const char *path;
+
+    if (plan_make(in, &plan, &err) < 0) {
+        doctor_add(d, DOCTOR_FAIL, "settings", "", "%s", err.text);
+        return;
+    }
+    path = plan.known_bad ? plan.known_bad : JP_DEF_KNOWN_BAD;
+    if (knownbad_load(path, plan.known_bad != NULL, note, &report, &list,
+                      NULL) == 0) {
+        doctor_add(d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
+                   list.n ? "" : "no release of NCCL is warned of",
+                   "%s: %zu entries", path, list.n);
+        knownbad_fini(&list);
+    }
+    d->recorder = plan.recorder ? strdup(plan.recorder) : NULL;
+    plan_fini(&plan);
+}
+
+void doctor_site(struct doctor *d)
+{
+    bool named = d->options->config || d->site;
+    struct plan_input in = {.env = d->options->env,
+                            .env_arg = d->options->env_arg,
+                            .default_mode = d->default_mode,
+                            .settled = true};
+    unsigned before = d->count[DOCTOR_FAIL];
+
+    if (d->options->config) {
+        free(d->site);
+        d->site = strdup(d->options->config);
+    } else if (!d->site) {
+        d->site = strdup(JP_DEF_SITE_FILE);
+    }
+    if (!d->site) {
+        d->failed = true;
+        return;
+    }
+    in.config = named ? d->site : NULL;
+    check_site(d, d->site, named);
+    check_user(d, &in);
+    if (d->count[DOCTOR_FAIL] == before)
+        check_together(d, &in);
+}
