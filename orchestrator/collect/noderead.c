@@ -159,6 +159,7 @@ int noderead_manifest(const char *folder, struct jp_node *node,
         return errno == ENOENT ? 0 : -1;
     node->finished = true;
     node->complete = json_is_true(json_object_get(json, "complete"));
+    node->finish_us = get_number(json, "finish_us", INT64_MAX, 0);
     json_array_foreach(json_object_get(json, "files"), i, file)
     {
         uint64_t bytes = get_number(file, "bytes", INT64_MAX, 0);

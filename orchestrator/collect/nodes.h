@@ -30,6 +30,7 @@ struct jp_node {
     struct jp_task *tasks; /* sorted by gtid */
     size_t n_tasks;
     uint64_t files, bytes; /* of the manifest */
+    uint64_t finish_us;    /* when that was made, since 1970; 0: unknown */
 };
 
 struct jp_nodes {

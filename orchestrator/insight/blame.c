@@ -193,11 +193,12 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
     return 0;
 }
 
-/* Late ranks where most of a node is late are the node; so are half of many, of
- * which the others' lateness is too little to be told. */
-static bool is_node(size_t late, size_t all)
+/* Late ranks where most of a node is late are the node; so are half of many,
+ * and nobody elsewhere: the others' lateness is too little to be told then. */
+static bool is_node(const struct blame *b, size_t late, size_t all)
 {
-    return (late >= 2 && 4 * late >= 3 * all) || (late >= 3 && 2 * late >= all);
+    return (late >= 2 && 4 * late >= 3 * all) ||
+           (late >= 3 && 2 * late >= all && late == b->n);
 }
 
 /* Too many for one cause: a program that gives some ranks more to do. */
@@ -222,24 +223,46 @@ static int add_many(struct blame *b, size_t n)
     return 0;
 }
 
+/* Are they all ranks of one communicator that spans nodes, and nobody else? A
+ * stage of a pipeline that has more layers than others is so. */
+static bool is_stage(const struct blame *b)
+{
+    size_t *late = calloc(b->r->n_comms + 1, sizeof(*late));
+    bool found = false;
+
+    for (size_t i = 0; late && i < b->n; i++) {
+        const struct jp_process *who = &b->p->processes[b->suspects[i].process];
+
+        for (size_t k = who->first; k < who->first + who->n; k++)
+            late[b->r->ranks[b->p->by_process[k]].comm]++;
+    }
+    for (size_t c = 0; late && c < b->r->n_comms; c++)
+        found |= late[c] == b->n && b->r->comms[c].n_ranks == b->n &&
+                 b->r->comms[c].n_hosts > 1;
+    free(late);
+    return found && b->n > MAX_LATE_RANKS;
+}
+
 static int tell(struct blame *b, const size_t *all, const size_t *late)
 {
     size_t single = 0;
 
+    if (is_stage(b))
+        return add_many(b, b->n);
     for (size_t i = 0; i < b->n; i++) {
         size_t host = b->p->processes[b->suspects[i].process].host_at;
 
-        single += !is_node(late[host], all[host]);
+        single += !is_node(b, late[host], all[host]);
     }
     for (size_t h = 0; h < b->p->n_hosts; h++)
-        if (is_node(late[h], all[h]) && add_node(b, h, late[h], all[h]) < 0)
+        if (is_node(b, late[h], all[h]) && add_node(b, h, late[h], all[h]) < 0)
             return -1;
     if (single > MAX_LATE_RANKS)
         return add_many(b, single);
     for (size_t i = 0; i < b->n; i++) {
         size_t host = b->p->processes[b->suspects[i].process].host_at;
 
-        if (!is_node(late[host], all[host]) && matters(b, &b->suspects[i]) &&
+        if (!is_node(b, late[host], all[host]) && matters(b, &b->suspects[i]) &&
             add_rank(b, &b->suspects[i]) < 0)
             return -1;
     }

@@ -122,17 +122,26 @@ static void sum_up(struct jp_lateness *out, double *excess, double *arrival,
     out->peers_us = peers_us;
 }
 
-/* The most that each member waited unseen, less the least that any of them did.
- */
+#define OVERLAP 8 /* times that a delay may count which overlap hides */
+
+/* The most that each member waited unseen, less the least that any of them did;
+ * or what its network's longer time may look like, where its other
+ * communicators are slower than its peers' and run beside this one. */
 static void hide(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-    double least = INFINITY;
+    double least = INFINITY, usual;
+
+    for (size_t i = from; i < to; i++)
+        l->scratch[i - from] = l->net[l->p->of_rank[i]];
+    usual = stats_median(l->scratch, to - from);
 
     for (size_t i = from; i < to; i++)
         least = fmin(least, l->least[l->p->of_rank[i]]);
     for (size_t i = from; i < to; i++)
-        l->out[i].hidden_us = l->most[l->p->of_rank[i]] - least;
+        l->out[i].hidden_us =
+            fmax(l->most[l->p->of_rank[i]] - least,
+                 OVERLAP * (l->net[l->p->of_rank[i]] - usual));
 }
 
 static int measure(struct late *l, size_t c)
@@ -182,12 +191,14 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
         return 0;
     l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
     l.grouped_us = calloc(r->n_ranks + 1, sizeof(*l.grouped_us));
+    l.net = calloc(p->n_processes + 1, sizeof(*l.net));
     l.least = calloc(p->n_processes + 1, sizeof(*l.least));
     l.most = calloc(p->n_processes + 1, sizeof(*l.most));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    if (!l.total || !l.grouped_us || !l.least || !l.most || !l.scratch ||
-        !l.class_of || late_add_up(&l) < 0 || late_add_hidden(&l) < 0)
+    if (!l.total || !l.net || !l.grouped_us || !l.least || !l.most ||
+        !l.scratch || !l.class_of || late_add_up(&l) < 0 ||
+        late_add_hidden(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++)
         if (is_usable(&l, c) && measure(&l, c) < 0)
@@ -196,6 +207,7 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
 out:
     free(l.total);
     free(l.grouped_us);
+    free(l.net);
     free(l.least);
     free(l.most);
     free(l.scratch);

@@ -12,6 +12,7 @@ struct late {
     struct jp_lateness *out;
     double *total;        /* [process][JP_SLICES] time in communication */
     double *grouped_us;   /* [rank] in AlltoAll of Send and Recv; 0: none */
+    double *net;          /* [process] the network's own time */
     double *least, *most; /* [process] time in what total lacks */
     double *scratch;      /* 3 * n_ranks */
     double run_us;        /* from the first record's writing to the last; 0: not

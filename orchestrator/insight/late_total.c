@@ -76,6 +76,22 @@ static int add_p2p(struct late *l)
     return 0;
 }
 
+/* Without waits; of an AlltoAll what the last of its ranks took. */
+static void add_net(struct late *l)
+{
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+        double least = INFINITY;
+
+        for (size_t i = from; i < to; i++)
+            least = fmin(least, l->grouped_us[i]);
+        for (size_t i = from; i < to; i++)
+            l->net[l->p->of_rank[i]] += least +
+                                        (double) l->r->ranks[i].exec_us -
+                                        (double) l->r->ranks[i].wait_us;
+    }
+}
+
 int late_add_up(struct late *l)
 {
     for (size_t i = 0; i < l->r->n_ranks; i++) {
@@ -84,5 +100,8 @@ int late_add_up(struct late *l)
         for (unsigned s = 0; s < JP_SLICES; s++)
             total[s] += (double) l->r->ranks[i].slice_us[s];
     }
-    return add_p2p(l);
+    if (add_p2p(l) < 0)
+        return -1;
+    add_net(l);
+    return 0;
 }

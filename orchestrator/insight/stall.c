@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/sentence.h"
+#include "orchestrator/insight/stall_parts.h"
 
 #define MIN_LIKES 3
 
@@ -33,99 +36,99 @@ static int add_recorded(const struct jp_result *r, struct jp_findings *findings)
     return 0;
 }
 
-static int by_shape(const void *a, const void *b, void *arg)
+/* The name of a communicator, with its ranks' host where it is one. */
+static void name_comm(const struct jp_comm *c, char *buf, size_t size)
 {
-    const struct jp_comm *comms = arg;
-    const struct jp_comm *x = &comms[*(const size_t *) a],
-                         *y = &comms[*(const size_t *) b];
-
-    if (x->n_ranks != y->n_ranks)
-        return x->n_ranks < y->n_ranks ? -1 : 1;
-    if (x->nnodes != y->nnodes)
-        return x->nnodes < y->nnodes ? -1 : 1;
-    return strcmp(x->name, y->name);
+    snprintf(buf, size, "communicator %s%s%.32s%s (%" PRIu32 " ranks%s%.64s)",
+             c->id, *c->name ? " (" : "", c->name, *c->name ? ")" : "",
+             c->n_ranks, c->n_hosts == 1 ? ", " : "",
+             c->n_hosts == 1 ? c->hosts[0] : "");
 }
 
-/* Operations of the communicator that synchronises its ranks least, over
- * `least` of them: its steps, about. */
-static uint64_t steps_of(const struct jp_result *r, const struct jp_people *p,
-                         size_t comm, double least)
-{
-    uint64_t steps = r->comms[comm].ops;
-    size_t rank = p->comm_start[comm];
-    const struct jp_process *who = &p->processes[p->of_rank[rank]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        const struct jp_comm *c = &r->comms[r->ranks[p->by_process[i]].comm];
-
-        if (c->n_ranks > 1 && (double) c->ops >= least && c->ops < steps)
-            steps = c->ops;
-    }
-    return steps;
-}
-
-/* Of n communicators alike, the one that stopped short of all the others, which
- * are even; SIZE_MAX: none. *others: how many operations these have. */
-static size_t find_short(const struct jp_result *r, const size_t *likes,
-                         size_t n, uint64_t *others)
-{
-    size_t least = 0;
-
-    for (size_t i = 1; i < n; i++)
-        if (r->comms[likes[i]].ops < r->comms[likes[least]].ops)
-            least = i;
-    *others = r->comms[likes[least ? 0 : 1]].ops;
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_comm *c = &r->comms[likes[i]];
-
-        if (c->ops != c->ops_complete ||
-            (i == least ? c->ops >= *others : c->ops != *others))
-            return SIZE_MAX;
-    }
-    return likes[least];
-}
-
-/* Short by a whole number of operations a step it has less to do, as the stage
- * of a pipeline with fewer layers; nobody stalled then. */
-static int add_short(const struct jp_result *r, const struct jp_people *p,
-                     const size_t *likes, size_t n,
+/* silent_us: for how long nothing had ended; 0: not known. */
+static int add_first(const struct stall *s, size_t first, uint64_t silent_us,
                      struct jp_findings *findings)
 {
-    double least = limits_table[JP_LIMIT_STALL_STEPS].value;
-    const struct jp_comm *comm;
-    struct jp_finding *f;
-    uint64_t others, steps;
-    size_t c;
+    const struct jp_comm *comm = &s->r->comms[first];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+    struct jp_sentence text;
+    char name[200];
 
-    if (n < MIN_LIKES)
-        return 0;
-    c = find_short(r, likes, n, &others);
-    if (c == SIZE_MAX || !p->known || p->comm_start[c] == p->comm_start[c + 1])
-        return 0;
-    comm = &r->comms[c];
-    steps = steps_of(r, p, c, least);
-    if ((double) steps < least || steps == comm->ops ||
-        others - comm->ops > others / steps + 1 ||
-        (others - comm->ops) % steps == 0)
-        return 0;
-    f = findings_add(findings, JP_FINDING_HANG);
     if (!f)
         return -1;
-    f->comm = (int64_t) c;
+    f->comm = (int64_t) first;
     if (comm->n_hosts == 1)
         snprintf(f->host, sizeof(f->host), "%s", comm->hosts[0]);
-    snprintf(
-        f->text, sizeof(f->text),
-        "communicator %s%s%.32s%s (%" PRIu32 " ranks%s%.64s) stopped first, "
-        "after %s operations; its %zu likes went on to %s. Which of its "
-        "ranks stayed away cannot be told from ended operations",
-        comm->id, *comm->name ? " (" : "", comm->name, *comm->name ? ")" : "",
-        comm->n_ranks, comm->n_hosts == 1 ? ", " : "",
-        comm->n_hosts == 1 ? comm->hosts[0] : "", FIG_COUNT(comm->ops), n - 1,
-        FIG_COUNT(others));
+    name_comm(comm, name, sizeof(name));
+    sentence_init(&text, f->text, sizeof(f->text));
+    if (s->lag[first])
+        sentence_add(&text,
+                     "%s stopped first, %s short of %s, as many as its "
+                     "likes went on to",
+                     name, FIG_COUNT(s->lag[first]),
+                     FIG_COUNT(stall_done(comm) + s->lag[first]));
+    else
+        sentence_add(&text, "%s stopped after %s operations", name,
+                     FIG_COUNT(stall_done(comm)));
+    if (silent_us)
+        sentence_add(&text, "nothing ended in the step's last %s",
+                     FIG_US(silent_us));
+    sentence_add(&text, "which of its ranks stayed away cannot be told from "
+                        "ended operations");
     snprintf(f->next, sizeof(f->next),
              "look at the processes of that communicator (py-spy, gdb); record "
              "with --nccl-profile=recorder to see who stayed away");
+    return 0;
+}
+
+/* Its process ended, or its profiler with it, before the others stopped. */
+static int add_silent(const struct stall *s, size_t silent, uint64_t silent_us,
+                      struct jp_findings *findings)
+{
+    const struct jp_rank *rank = &s->r->ranks[silent];
+    const struct jp_comm *comm = &s->r->comms[rank->comm];
+    const struct jp_process *who = &s->p->processes[s->p->of_rank[silent]];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+    struct jp_sentence text;
+    char name[200];
+
+    if (!f)
+        return -1;
+    f->comm = (int64_t) rank->comm;
+    f->rank = rank->rank;
+    f->world_rank = who->world_rank;
+    f->pid = who->pid;
+    snprintf(f->host, sizeof(f->host), "%s", who->host);
+    name_comm(comm, name, sizeof(name));
+    sentence_init(&text, f->text, sizeof(f->text));
+    sentence_add(
+        &text,
+        "rank %" PRIu32 " (%.64s, pid %lld) fell silent first: it lacks "
+        "the last %s of %s records of %s, which all others have; nothing "
+        "ended in the step's last %s",
+        rank->rank, who->host, (long long) who->pid,
+        FIG_COUNT(comm->ops - rank->records), FIG_COUNT(comm->ops), name,
+        FIG_US(silent_us));
+    snprintf(
+        f->next, sizeof(f->next),
+        "look for that process' end: its exit status, its last output, the "
+        "kernel's log of its node (out of memory, GPU errors)");
+    return 0;
+}
+
+/* Something stopped, but no count says where first. */
+static int add_unknown(uint64_t silent_us, struct jp_findings *findings)
+{
+    struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+
+    if (!f)
+        return -1;
+    snprintf(f->text, sizeof(f->text),
+             "nothing ended in the step's last %s; which communicator stopped "
+             "first cannot be told from ended operations",
+             FIG_US(silent_us));
+    snprintf(f->next, sizeof(f->next),
+             "record with --nccl-profile=recorder: it tells who stayed away");
     return 0;
 }
 
@@ -143,26 +146,58 @@ static bool ended_well(const struct jp_nodes *nodes)
     return known;
 }
 
-static int compare_likes(const struct jp_result *r, const struct jp_people *p,
-                         struct jp_findings *findings)
+/* From the last operation that a record tells of to the first node's end; 0:
+ * not known. A run that was merely ended has written until then. */
+static uint64_t silence_of(const struct jp_result *r,
+                           const struct jp_nodes *nodes)
 {
-    size_t *order = calloc(r->n_comms + 1, sizeof(*order));
-    size_t end;
-    int rc = order ? 0 : -1;
+    uint64_t end = UINT64_MAX, last = r->ops ? r->ops->dump_last : 0;
 
-    for (size_t i = 0; rc == 0 && i < r->n_comms; i++)
-        order[i] = i;
-    if (rc == 0 && r->n_comms)
-        qsort_r(order, r->n_comms, sizeof(*order), by_shape, r->comms);
-    for (size_t i = 0; rc == 0 && i < r->n_comms; i = end) {
-        for (end = i + 1;
-             end < r->n_comms && !by_shape(&order[i], &order[end], r->comms);
-             end++)
-            ;
-        if (r->comms[order[i]].n_ranks > 1)
-            rc = add_short(r, p, order + i, end - i, findings);
-    }
-    free(order);
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
+        end = nodes->nodes[i].finish_us < end ? nodes->nodes[i].finish_us : end;
+    return nodes && nodes->n_nodes && last && end > last ? end - last : 0;
+}
+
+static bool is_known(const struct jp_nodes *nodes)
+{
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
+        if (!nodes->nodes[i].finish_us)
+            return false;
+    return nodes && nodes->n_nodes;
+}
+
+/* Without the step's end all likes but one must agree, and that one must not
+ * have a whole number of operations less to do in each step. */
+static bool is_plain(const struct stall *s, size_t first)
+{
+    const struct jp_comm *c = &s->r->comms[first];
+
+    return s->n_lags == 1 && s->lag[first] && s->likes[first] >= MIN_LIKES &&
+           c->ops == c->ops_complete && s->steps[first] != c->ops &&
+           s->lag[first] % s->steps[first] &&
+           s->lag[first] <= (c->ops + s->lag[first]) / s->steps[first] + 1;
+}
+
+static int compare_likes(const struct jp_result *r, const struct jp_people *p,
+                         uint64_t silent_us, struct jp_findings *findings)
+{
+    struct stall s;
+    size_t first, silent;
+    int rc = 0;
+
+    if (!p->known)
+        return 0;
+    if (stall_compare(&s, r, p) < 0)
+        return -1;
+    first = stall_find_first(&s);
+    silent = silent_us ? stall_find_silent(&s) : SIZE_MAX;
+    if (silent != SIZE_MAX)
+        rc = add_silent(&s, silent, silent_us, findings);
+    else if (first != SIZE_MAX && (silent_us || is_plain(&s, first)))
+        rc = add_first(&s, first, silent_us, findings);
+    else if (silent_us && s.n_lags)
+        rc = add_unknown(silent_us, findings);
+    stall_fini(&s);
     return rc;
 }
 
@@ -170,11 +205,16 @@ int stall_findings(const struct jp_result *r, const struct jp_people *p,
                    const struct jp_nodes *nodes, bool whole,
                    struct jp_findings *findings)
 {
+    uint64_t silent_us;
+
     if (r->hang.operations &&
         (double) r->hang.age_us >= limits_table[JP_LIMIT_HANG].value)
         return add_recorded(r, findings);
     if (!whole || r->quality.recordings || r->quality.traces ||
         ended_well(nodes))
         return 0;
-    return compare_likes(r, p, findings);
+    silent_us = silence_of(r, nodes);
+    if (is_known(nodes) && silent_us < JP_HANG_US)
+        return 0;
+    return compare_likes(r, p, silent_us, findings);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/insight/simjob_random.h"
+#include "tests/insight/simjob_parts.h"
 
 #define LAYER_NS 900000.0
 #define LAYER_NOISE 0.015
@@ -15,101 +15,6 @@
 #define LAUNCH_NS 2000.0 /* a rank's own delay before an operation, at most */
 #define TINY_STEPS 4
 #define SHOWN_BYTES 1000000 /* below, links matter little */
-#define EXPERTS 4           /* ranks of a group */
-
-enum { TP, PP, DP, EP, WORLD, N_KINDS };
-
-struct job {
-    const struct simjob_shape *shape;
-    struct simjob_random random;
-    struct simjob_truth *truth;
-    simjob_sink *sink;
-    void *arg;
-    uint32_t n, steps, step, stuck_ranks, hang_layer;
-    double *pace;         /* of each rank: its time over the usual */
-    double *clock, *side; /* side: of operations beside the computation */
-    bool *stuck;
-    uint64_t *p2p_sn;
-    struct simjob_comm *comms[N_KINDS]; /* by rank: the one it is in */
-    uint32_t *at[N_KINDS];              /* rank: index into comms */
-    uint32_t n_comms[N_KINDS];
-};
-
-static void *need(size_t n, size_t size)
-{
-    void *p = calloc(n + 1, size);
-
-    if (!p)
-        abort();
-    return p;
-}
-
-static uint32_t node_of(const struct job *j, uint32_t rank)
-{
-    return rank / j->shape->per_node;
-}
-
-/* Coordinates of a rank. */
-static void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
-                  uint32_t *p, uint32_t *d)
-{
-    *t = rank % s->tp;
-    rank /= s->tp;
-    *d = s->dp_before_pp ? rank % s->dp : rank / s->pp;
-    *p = s->dp_before_pp ? rank / s->dp : rank % s->pp;
-}
-
-/* Of an expert group, which divides dp. */
-static uint32_t ep_ranks(const struct simjob_shape *s)
-{
-    return s->dp % EXPERTS ? 1 : EXPERTS;
-}
-
-static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
-{
-    const struct simjob_shape *s = j->shape;
-    uint32_t t, p, d;
-
-    place(s, rank, &t, &p, &d);
-    switch (kind) {
-    case TP:
-        return p * s->dp + d;
-    case PP:
-        return d * s->tp + t;
-    case DP:
-        return p * s->tp + t;
-    case EP:
-        return (p * s->tp + t) * (s->dp / ep_ranks(s)) + d / ep_ranks(s);
-    default:
-        return 0;
-    }
-}
-
-static void make_comms(struct job *j, int kind)
-{
-    static const char *const names[N_KINDS] = {"tp", "pp", "dp", "ep", "world"};
-    const struct simjob_shape *s = j->shape;
-    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, ep_ranks(s), j->n};
-
-    j->n_comms[kind] = j->n / sizes[kind];
-    j->comms[kind] = need(j->n_comms[kind], sizeof(**j->comms));
-    j->at[kind] = need(j->n, sizeof(**j->at));
-    for (uint32_t g = 0; g < j->n_comms[kind]; g++) {
-        j->comms[kind][g].id = random_next(&j->random) >> 4;
-        j->comms[kind][g].name = names[kind];
-        j->comms[kind][g].members = need(sizes[kind], sizeof(uint32_t));
-    }
-    for (uint32_t r = 0; r < j->n; r++) {
-        struct simjob_comm *c = &j->comms[kind][group_of(j, kind, r)];
-        bool new_node = true;
-
-        for (uint32_t i = 0; i < c->n; i++)
-            new_node &= node_of(j, c->members[i]) != node_of(j, r);
-        j->at[kind][r] = group_of(j, kind, r);
-        c->n_nodes += new_node;
-        c->members[c->n++] = r;
-    }
-}
 
 static bool touches(const struct job *j, const struct simjob_comm *c,
                     uint32_t node)
@@ -231,7 +136,9 @@ static void compute(struct job *j, uint32_t rank)
     double noise = j->shape->gaussian
                        ? LAYER_NOISE * random_normal(&j->random)
                        : LAYER_NOISE * (2 * random_unit(&j->random) - 1);
-    double ns = LAYER_NS * (1 + noise) * j->pace[rank];
+    double mean_ns = j->shape->layer_us > 0 ? 1000 * j->shape->layer_us
+                                            : LAYER_NS;
+    double ns = mean_ns * (1 + noise) * j->pace[rank];
     bool late = rank == t->ranks[0];
 
     if (t->fault == SIMJOB_LATE_LAYERS)
@@ -268,10 +175,22 @@ static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
     j->clock[c->members[me]] = end;
 }
 
-/* Sends and receives of one kernel: each lasts as long as it. */
+/* Bytes of the message from i to k of an operation that has `number`. */
+static double message_bytes(const struct job *j, uint64_t number, uint32_t i,
+                            uint32_t k)
+{
+    struct simjob_random r = {number * 64 + i * 8 + k};
+
+    return (double) j->shape->tp_bytes *
+           (j->shape->uneven_sizes ? 0.25 + 1.5 * random_unit(&r) : 1);
+}
+
+/* Sends and receives of one kernel: each of equal ones lasts as long as it. */
 static void exchange(struct job *j, struct simjob_comm *c)
 {
-    double end = 0, *start = need(c->n, sizeof(*start));
+    double all = 0, net, *start = need(c->n, sizeof(*start));
+    bool uneven = j->shape->uneven_sizes;
+    uint64_t number = c->next_sn[0]++;
 
     if (blocks(j, c)) {
         free(start);
@@ -279,18 +198,41 @@ static void exchange(struct job *j, struct simjob_comm *c)
     }
     for (uint32_t i = 0; i < c->n; i++) {
         start[i] = j->clock[c->members[i]];
-        end = fmax(end, start[i]);
+        all = fmax(all, start[i]);
     }
-    end += net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
-                  c->n / c->n_nodes, (double) j->shape->tp_bytes);
+    net = net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
+                 c->n / c->n_nodes, (double) j->shape->tp_bytes);
     for (uint32_t i = 0; i < c->n; i++) {
+        double last = 0;
+
         for (uint32_t k = 0; k < 2 * c->n; k++) {
+            uint32_t peer = k / 2, from = k % 2 ? i : peer,
+                     to = k % 2 ? peer : i;
+            double size = message_bytes(j, number, from, to) /
+                          (double) j->shape->tp_bytes;
+            double end = all + net * (uneven ? size : 1);
+
             j->clock[c->members[i]] = start[i];
-            message_side(j, c, k % 2, i, k / 2, end);
+            message_side(j, c, k % 2, i, peer, end);
+            last = fmax(last, end);
         }
-        j->clock[c->members[i]] = end;
+        j->clock[c->members[i]] = last;
     }
     free(start);
+}
+
+/* Does the rank never begin that layer? */
+static bool stops(struct job *j, uint32_t rank, uint32_t number)
+{
+    struct simjob_truth *t = j->truth;
+
+    if ((t->fault != SIMJOB_HANG && t->fault != SIMJOB_DIES) ||
+        rank != t->ranks[0] || j->step != t->from_step ||
+        number != j->hang_layer)
+        return false;
+    if (t->fault == SIMJOB_DIES)
+        t->lost_ns = j->clock[rank];
+    return true;
 }
 
 /* One layer of all ranks of a stage, with its collectives. */
@@ -304,8 +246,7 @@ static void layer(struct job *j, uint32_t stage, uint32_t number)
         place(s, r, &t, &p, &d);
         if (p != stage || j->stuck[r])
             continue;
-        if (j->truth->fault == SIMJOB_HANG && r == j->truth->ranks[0] &&
-            j->step == j->truth->from_step && number == j->hang_layer)
+        if (stops(j, r, number))
             stick(j, r);
         compute(j, r);
     }
@@ -375,6 +316,11 @@ static bool ends_bucket(const struct simjob_shape *s, uint32_t layer,
     return *bucket > layer * s->buckets / s->layers;
 }
 
+static uint32_t layers_of(const struct simjob_shape *s, uint32_t stage)
+{
+    return s->layers - (stage + 1 == s->pp ? s->short_stage : 0);
+}
+
 static void pipeline(struct job *j, bool backward)
 {
     const struct simjob_shape *s = j->shape;
@@ -386,7 +332,7 @@ static void pipeline(struct job *j, bool backward)
 
             if (i)
                 messages(j, backward ? stage + 1 : stage - 1, stage);
-            for (uint32_t l = 0; l < s->layers; l++) {
+            for (uint32_t l = 0; l < layers_of(s, stage); l++) {
                 layer(j, stage, backward ? s->layers + l : l);
                 if (aside && m + 1 == s->microbatches &&
                     ends_bucket(s, l, &bucket))
@@ -483,6 +429,11 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
         if (j.step == truth->from_step)
             truth->from_ns = j.clock[0];
         step(&j);
+        if (fault == SIMJOB_KILLED && j.step == truth->from_step) {
+            truth->lost_ns = truth->from_ns + (j.clock[0] - truth->from_ns) *
+                                                  random_unit(&j.random);
+            break;
+        }
     }
     truth->end_ns = j.clock[0];
     for (int kind = 0; kind < N_KINDS; kind++) {

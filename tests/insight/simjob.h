@@ -31,6 +31,8 @@ enum simjob_fault {
     SIMJOB_DRIFT,       /* so do all links between nodes, growing to it */
     SIMJOB_SLOW_NET,    /* they take 1 + effect as long all along */
     SIMJOB_HANG,        /* a rank stops before a layer */
+    SIMJOB_DIES,        /* so, and what it had not written is lost */
+    SIMJOB_KILLED,      /* all are ended in the midst of a step */
     SIMJOB_LOSSY,       /* a late rank, and 35 % of records lost */
     SIMJOB_TINY,        /* a late rank, and 4 steps */
     SIMJOB_N_FAULTS
@@ -51,15 +53,18 @@ struct simjob_shape {
     uint32_t layers; /* of a stage */
     uint32_t microbatches;
     uint32_t steps;
-    uint32_t warmup;  /* first steps that take far longer */
-    uint32_t tp_ops;  /* 1: an AllReduce a layer, 2: gather and scatter */
-    bool sharded;     /* dp groups only: tp = pp = 1 */
-    bool world;       /* an AllReduce over all ranks after each step */
-    bool gaussian;    /* noise of compute: else uniform */
-    bool uneven;      /* ranks differ by up to 1.5 % all along */
-    bool skewed;      /* the last stage computes 10 % longer */
-    bool experts;     /* an AlltoAll a layer in groups of four dp peers */
-    uint32_t buckets; /* of gradients */
+    uint32_t warmup;      /* first steps that take far longer */
+    uint32_t tp_ops;      /* 1: an AllReduce a layer, 2: gather and scatter */
+    bool sharded;         /* dp groups only: tp = pp = 1 */
+    bool world;           /* an AllReduce over all ranks after each step */
+    bool gaussian;        /* noise of compute: else uniform */
+    bool uneven;          /* ranks differ by up to 1.5 % all along */
+    bool skewed;          /* the last stage computes 10 % longer */
+    bool experts;         /* an AlltoAll a layer in groups of four dp peers */
+    bool uneven_sizes;    /* and no two of its messages are alike */
+    uint32_t short_stage; /* layers that the last stage has fewer */
+    double layer_us;      /* of compute, mean; 0: 900 */
+    uint32_t buckets;     /* of gradients */
     enum simjob_grads grads;
     uint64_t tp_bytes, dp_bytes;
 };
@@ -94,8 +99,10 @@ struct simjob_truth {
     uint32_t node;     /* late, or with the slow link */
     uint32_t from_step;
     double from_ns, end_ns; /* when that began, when the job ended */
-    uint64_t comm;          /* id of where a hang began */
-    bool shown; /* some collective that takes time feels the fault */
+    double lost_ns; /* records written after this are lost: of ranks[0], or
+                       KILLED: of all; 0: none */
+    uint64_t comm;  /* id of where a hang began */
+    bool shown;     /* some collective that takes time feels the fault */
 };
 
 /* A sound shape of 16 to 256 ranks, whatever the seed. */
@@ -107,6 +114,11 @@ typedef void simjob_sink(void *arg, const struct simjob_record *record);
 void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
                 double effect, uint64_t seed, simjob_sink *sink, void *arg,
                 struct simjob_truth *truth);
+
+/* Another kind of shapes, to which nothing was ever fitted: ranks, groups and
+ * nodes that are no powers of two, stages of unlike length, layers of 0.3 to 3
+ * ms, AlltoAll of unlike sizes. */
+struct simjob_shape simjob_other_shape(uint64_t seed);
 
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 

@@ -1,4 +1,6 @@
 /* simjob_shape.c - shapes of jobs, as people run them. */
+#include <math.h>
+
 #include "tests/insight/simjob.h"
 #include "tests/insight/simjob_random.h"
 
@@ -20,6 +22,8 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_DRIFT] = "drift",
         [SIMJOB_SLOW_NET] = "slow-net",
         [SIMJOB_HANG] = "hang",
+        [SIMJOB_DIES] = "dies",
+        [SIMJOB_KILLED] = "killed",
         [SIMJOB_LOSSY] = "lossy",
         [SIMJOB_TINY] = "tiny",
     };
@@ -86,6 +90,46 @@ struct simjob_shape simjob_random_shape(uint64_t seed)
     s.tp_bytes = MIB << random_below(&r, 5);
     s.dp_bytes = 4 * MIB << random_below(&r, 6);
     cut_to_size(&s);
+    if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
+        s.buckets = s.layers;
+    return s;
+}
+
+struct simjob_shape simjob_other_shape(uint64_t seed)
+{
+    static const uint32_t tps[] = {1, 1, 2, 3, 4, 6},
+                          pps[] = {1, 1, 1, 2, 3, 5}, nodes[] = {4, 6, 8, 12};
+    struct simjob_random r = {seed ^ 0x07e4};
+    struct simjob_shape s = {.per_node = nodes[random_below(&r, 4)]};
+
+    s.sharded = random_below(&r, 6) == 0;
+    s.tp = s.sharded ? 1 : tps[random_below(&r, 6)];
+    s.pp = s.sharded ? 1 : pps[random_below(&r, 6)];
+    s.dp = 2 + random_below(&r, 11);
+    while (s.tp * s.pp * s.dp < 16)
+        s.dp++;
+    s.experts = !s.sharded && s.dp > EXPERTS && random_below(&r, 4) == 0;
+    if (s.experts)
+        s.dp = (s.dp / EXPERTS + 1) * EXPERTS;
+    s.uneven_sizes = s.experts;
+    s.dp_before_pp = random_below(&r, 2);
+    s.layers = 2 + random_below(&r, 7);
+    s.short_stage = s.pp > 1 ? random_below(&r, 2) : 0;
+    s.layer_us = 300 * pow(10, random_unit(&r));
+    s.microbatches = s.pp > 1 ? s.pp + random_below(&r, 3) : 1;
+    s.steps = 100 + random_below(&r, 100);
+    s.warmup = random_below(&r, 5);
+    s.tp_ops = 1 + random_below(&r, 2);
+    s.world = random_below(&r, 3) == 0;
+    s.gaussian = random_below(&r, 2);
+    s.uneven = random_below(&r, 4) == 0;
+    s.grads = random_below(&r, 4);
+    s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 6);
+    s.tp_bytes = 300000 + random_below(&r, 12000000);
+    s.dp_bytes = 3000000 + random_below(&r, 90000000);
+    cut_to_size(&s);
+    if (s.short_stage >= s.layers)
+        s.short_stage = s.layers - 1;
     if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
         s.buckets = s.layers;
     return s;

@@ -14,6 +14,8 @@
 struct text {
     char *at;
     size_t len, size;
+    uint64_t written_us; /* when the last part of it was */
+    size_t part;         /* where that begins */
 };
 
 struct logs {
@@ -83,6 +85,12 @@ static void put_gbs(char **p, double gbs)
     put_text(p, frac);
 }
 
+/* Since the job began. */
+static uint64_t written_us(const struct simjob_record *r)
+{
+    return ((uint64_t) r->end_ns / 1000 / DUMP_US + 1) * DUMP_US;
+}
+
 static void put_header(char **p, const struct simjob_record *r, uint32_t node)
 {
     char id[20], host[16];
@@ -103,8 +111,7 @@ static void put_header(char **p, const struct simjob_record *r, uint32_t node)
                 "\"git_rev\":\"unknown\","
                 "\"rec_mechanism\":\"nccl_profiler_interface\","
                 "\"dump_timestamp_us\":");
-    put_number(p, SIMLOG_EPOCH_US +
-                      ((uint64_t) r->end_ns / 1000 / DUMP_US + 1) * DUMP_US);
+    put_number(p, SIMLOG_EPOCH_US + written_us(r));
     put_text(p, ",\"hostname\":\"");
     put_text(p, host);
     put_text(p, "\",\"pid\":");
@@ -152,6 +159,12 @@ static void sink(void *arg, const struct simjob_record *record)
     struct logs *logs = arg;
     struct text *t = &logs->of_rank[record->rank];
     char *p = room(t);
+    uint64_t at = written_us(record);
+
+    if (at > t->written_us) {
+        t->written_us = at;
+        t->part = t->len;
+    }
 
     put_header(&p, record, record->rank / logs->shape->per_node);
     put_perf(&p, record);
@@ -176,6 +189,16 @@ static int save(const char *path, const struct text *t)
     return f && fclose(f) == 0 && ok ? 0 : -1;
 }
 
+/* What was not written when its process ended. */
+static void cut_lost(struct text *t, const struct simjob_truth *truth,
+                     uint32_t rank)
+{
+    if (truth->lost_ns > 0 &&
+        (truth->fault == SIMJOB_KILLED || rank == truth->ranks[0]) &&
+        (double) t->written_us * 1000 > truth->lost_ns)
+        t->len = t->part;
+}
+
 int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,
                  double effect, uint64_t seed, const char *dir,
                  struct simjob_truth *truth)
@@ -190,6 +213,7 @@ int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,
     for (uint32_t r = 0; r < n; r++) {
         char path[4096];
 
+        cut_lost(&logs.of_rank[r], truth, r);
         path_of(shape, dir, r, path, sizeof(path));
         if (rc == 0 && logs.of_rank[r].len)
             rc = save(path, &logs.of_rank[r]);

@@ -1,0 +1,51 @@
+/* simjob_parts.h - between simjob*.c: a job while it runs. */
+#ifndef JP_TESTS_SIMJOB_PARTS_H
+#define JP_TESTS_SIMJOB_PARTS_H
+
+#include <stdlib.h>
+
+#include "tests/insight/simjob.h"
+#include "tests/insight/simjob_random.h"
+
+#define EXPERTS 4 /* ranks of a group */
+
+enum { TP, PP, DP, EP, WORLD, N_KINDS };
+
+struct job {
+    const struct simjob_shape *shape;
+    struct simjob_random random;
+    struct simjob_truth *truth;
+    simjob_sink *sink;
+    void *arg;
+    uint32_t n, steps, step, stuck_ranks, hang_layer;
+    double *pace;         /* of each rank: its time over the usual */
+    double *clock, *side; /* side: of operations beside the computation */
+    bool *stuck;
+    uint64_t *p2p_sn;
+    struct simjob_comm *comms[N_KINDS]; /* by rank: the one it is in */
+    uint32_t *at[N_KINDS];              /* rank: index into comms */
+    uint32_t n_comms[N_KINDS];
+};
+
+static inline void *need(size_t n, size_t size)
+{
+    void *p = calloc(n + 1, size);
+
+    if (!p)
+        abort();
+    return p;
+}
+
+static inline uint32_t node_of(const struct job *j, uint32_t rank)
+{
+    return rank / j->shape->per_node;
+}
+
+/* Coordinates of a rank. */
+void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
+           uint32_t *p, uint32_t *d);
+
+/* All communicators of a kind. */
+void make_comms(struct job *j, int kind);
+
+#endif
