@@ -287,7 +287,8 @@ struct jp_copper_options {
     bool expected; /* it was to be there: a list of nodes alone has a result */
     uint64_t memory_bytes; /* bound for distinct paths; 0: 1 GiB */
     bool usage; /* compare observed paths with the files there are now */
-    uint64_t walk_entries;          /* bound of that walk; 0: 2,000,000 */
+    uint64_t walk_entries;    /* bound of that walk; 0: 2,000,000 */
+    uint64_t (*now_ms)(void); /* its clock, for its bound of 60 s; or NULL */
     const char *const *usage_roots; /* besides those found; NULL: none */
     size_t n_usage_roots;
     const char *sysroot; /* in which absolute paths are looked up; NULL: "" */

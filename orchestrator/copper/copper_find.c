@@ -1,9 +1,9 @@
 /* copper_find.c - walk the inputs, keep what Copper's names mark. */
 #include "orchestrator/copper/copper_find.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/treewalk.h"
 #include "plugins/copper/copper_notes.h"
 
 /* The last component of path[0..len); *at is where it begins. */
@@ -106,49 +107,11 @@ static int take_file(struct copper_found *found, const char *path,
     return add(found, path, &name, st);
 }
 
-static int walk(struct copper_found *found, int fd, const char *path,
-                unsigned depth);
-
-static int take_entry(struct copper_found *found, int dir, const char *name,
-                      const char *path, unsigned depth)
+/* A treewalk_see. */
+static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
-    struct stat st;
-    int fd;
-
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
-    if (S_ISREG(st.st_mode))
-        return take_file(found, path, &st);
-    if (!S_ISDIR(st.st_mode) || depth >= COPPER_FIND_DEPTH)
-        return 0;
-    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? 0 : walk(found, fd, path, depth + 1);
-}
-
-/* fd is taken over. */
-static int walk(struct copper_found *found, int fd, const char *path,
-                unsigned depth)
-{
-    DIR *dir = fdopendir(fd);
-    struct dirent *entry;
-    int rc = 0;
-
-    if (!dir) {
-        close(fd);
-        return -1;
-    }
-    while (rc == 0 && (entry = readdir(dir))) {
-        char *below;
-
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
-        below = fileio_path("%s/%s", path, entry->d_name);
-        rc = below ? take_entry(found, dirfd(dir), entry->d_name, below, depth)
-                   : -1;
-        free(below);
-    }
-    closedir(dir);
-    return rc;
+    return entry->what == TREEWALK_FILE ? take_file(arg, entry->path, entry->st)
+                                        : 0;
 }
 
 static int take_input(struct copper_found *found, const char *input,
@@ -163,7 +126,7 @@ static int take_input(struct copper_found *found, const char *input,
     if (!path)
         rc = -1;
     else if (fd >= 0)
-        rc = walk(found, fd, path, 0);
+        rc = treewalk(fd, path, COPPER_FIND_DEPTH, take_entry, found);
     else if (errno != ENOTDIR || lstat(path, &st) < 0)
         rc = error_set(err, "%s: %s", path, strerror(errno));
     else

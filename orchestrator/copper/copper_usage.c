@@ -3,24 +3,27 @@
  * What exists is looked up when the report is made, on the host where it is
  * made: a later state than the run's.
  */
-#include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/treewalk.h"
 #include "orchestrator/copper/copper_roots.h"
 
 #define DEFAULT_ENTRIES 2000000
+#define WALK_MS 60000 /* a file system may be slow */
+#define LOOK_EACH 64  /* entries between two looks at the clock */
 #define MAX_DEPTH 100 /* as many folders are open at once */
 
 struct walk {
     struct copper_build *b;
     size_t root;
-    uint64_t left; /* entries that may still come */
+    uint64_t left;   /* entries that may still come */
+    uint64_t end_ms; /* of all walks */
 };
 
 static int add_used(struct copper_build *b, const char *path, size_t root,
@@ -54,73 +57,50 @@ static int take_found(struct walk *w, const char *path, bool is_dir)
     return 0;
 }
 
-/* 0: no folder; 1: a folder to go into; 2: a link to a folder. */
-static int folder_kind(int dir, const char *name)
+static bool is_link_to_folder(const struct treewalk_entry *entry)
 {
     struct stat st;
 
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
-    if (S_ISDIR(st.st_mode))
-        return 1;
-    return S_ISLNK(st.st_mode) && fstatat(dir, name, &st, 0) == 0 &&
-                   S_ISDIR(st.st_mode)
-               ? 2
-               : 0;
+    return entry->st && S_ISLNK(entry->st->st_mode) &&
+           fstatat(entry->dir, entry->name, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int walk_folder(struct walk *w, int fd, const char *path,
-                       unsigned depth);
-
-static int take_entry(struct walk *w, int dir, const char *name,
-                      const char *path, unsigned depth)
+static uint64_t clock_ms(void)
 {
-    int kind = folder_kind(dir, name), fd;
+    struct timespec ts;
 
-    if (!w->left) {
-        w->b->copper->used_roots[w->root].cut = true;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+static uint64_t now_ms(const struct copper_build *b)
+{
+    return b->options->now_ms ? b->options->now_ms() : clock_ms();
+}
+
+static bool is_late(const struct walk *w)
+{
+    return now_ms(w->b) >= w->end_ms;
+}
+
+/* A treewalk_see; 1: the walk is cut. */
+static int take_entry(void *arg, const struct treewalk_entry *entry)
+{
+    struct walk *w = arg;
+    struct jp_copper_root *root = &w->b->copper->used_roots[w->root];
+
+    if (entry->what == TREEWALK_CLOSED || entry->what == TREEWALK_DEEP) {
+        root->cut = true;
         return 0;
+    }
+    if (!w->left || (w->left % LOOK_EACH == 0 && is_late(w))) {
+        root->cut = true;
+        return 1;
     }
     w->left--;
-    if (take_found(w, path, kind > 0) < 0)
-        return -1;
-    if (kind != 1)
-        return 0;
-    fd =
-        depth < MAX_DEPTH
-            ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            : -1;
-    if (fd < 0) {
-        w->b->copper->used_roots[w->root].cut = true;
-        return 0;
-    }
-    return walk_folder(w, fd, path, depth + 1);
-}
-
-/* fd is taken over. */
-static int walk_folder(struct walk *w, int fd, const char *path, unsigned depth)
-{
-    struct jp_copper_root *root = &w->b->copper->used_roots[w->root];
-    DIR *dir = fdopendir(fd);
-    struct dirent *entry;
-    int rc = 0;
-
-    if (!dir) {
-        close(fd);
-        return -1;
-    }
-    while (rc == 0 && !root->cut && (entry = readdir(dir))) {
-        char *below;
-
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
-        below = fileio_path("%s/%s", path, entry->d_name);
-        rc = below ? take_entry(w, dirfd(dir), entry->d_name, below, depth)
-                   : -1;
-        free(below);
-    }
-    closedir(dir);
-    return rc;
+    return take_found(w, entry->path,
+                      entry->what == TREEWALK_FOLDER ||
+                          is_link_to_folder(entry));
 }
 
 static char *in_sysroot(const struct copper_build *b, const char *path)
@@ -130,10 +110,10 @@ static char *in_sysroot(const struct copper_build *b, const char *path)
     return fileio_path("%s%s", sysroot ? sysroot : "", path);
 }
 
-static int walk_root(struct copper_build *b, size_t root, uint64_t *left)
+static int walk_root(struct walk *w)
 {
-    struct walk w = {.b = b, .root = root, .left = *left};
-    struct jp_copper_root *r = &b->copper->used_roots[root];
+    struct copper_build *b = w->b;
+    struct jp_copper_root *r = &b->copper->used_roots[w->root];
     char *path = in_sysroot(b, r->path);
     int fd, rc = 0;
 
@@ -142,15 +122,14 @@ static int walk_root(struct copper_build *b, size_t root, uint64_t *left)
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     r->exists = fd >= 0;
     if (fd >= 0) {
-        rc = take_found(&w, r->path, true);
+        rc = take_found(w, r->path, true);
         if (rc == 0)
-            rc = walk_folder(&w, fd, r->path, 0);
+            rc = treewalk(fd, r->path, MAX_DEPTH, take_entry, w);
         else
             close(fd);
     }
-    *left = w.left;
     free(path);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static int by_text(const void *a, const void *b)
@@ -167,9 +146,10 @@ static int by_used(const void *a, const void *b)
 }
 
 /* One observed path of a root. */
-static int take_observed(struct copper_build *b, size_t root, const char *path)
+static int take_observed(const struct walk *w, const char *path)
 {
-    struct jp_copper_root *r = &b->copper->used_roots[root];
+    struct copper_build *b = w->b;
+    struct jp_copper_root *r = &b->copper->used_roots[w->root];
     char *where = in_sysroot(b, path);
     struct stat st;
     bool exists;
@@ -183,7 +163,7 @@ static int take_observed(struct copper_build *b, size_t root, const char *path)
     r->observed_dirs += exists && S_ISDIR(st.st_mode);
     r->observed_files += exists && S_ISREG(st.st_mode);
     r->missing += !exists;
-    if (add_used(b, path, root, exists, exists && S_ISDIR(st.st_mode)) < 0)
+    if (add_used(b, path, w->root, exists, exists && S_ISDIR(st.st_mode)) < 0)
         return -1;
     b->copper->used[b->copper->n_used - 1].observed = true;
     return 0;
@@ -225,11 +205,32 @@ static const char **observed(const struct jp_copper *c, size_t *n)
     return list;
 }
 
+/* The root itself, and what was observed below it. */
+static int use_root(struct walk *w, const char *const *paths, size_t n)
+{
+    struct jp_copper_root *r = &w->b->copper->used_roots[w->root];
+    int rc = walk_root(w);
+
+    for (size_t at = 0; at < n && rc == 0; at++) {
+        if (!copper_is_below(paths[at], r->path))
+            continue;
+        if (at % LOOK_EACH == 0 && is_late(w)) {
+            r->cut = true;
+            break;
+        }
+        rc = take_observed(w, paths[at]);
+    }
+    return rc;
+}
+
 int copper_usage(struct copper_build *b)
 {
+    const struct jp_copper_options *o = b->options;
     struct jp_copper *c = b->copper;
-    uint64_t left = b->options->walk_entries ? b->options->walk_entries
-                                             : DEFAULT_ENTRIES;
+    struct walk w = {.b = b,
+                     .left = o->walk_entries ? o->walk_entries
+                                             : DEFAULT_ENTRIES,
+                     .end_ms = now_ms(b) + WALK_MS};
     const char **paths;
     size_t n;
     int rc = 0;
@@ -242,12 +243,8 @@ int copper_usage(struct copper_build *b)
     /* top rows alone would make all but the busiest look unused */
     if (n)
         rc = copper_roots(b);
-    for (size_t r = 0; r < c->n_used_roots && rc == 0; r++) {
-        rc = walk_root(b, r, &left);
-        for (size_t at = 0; at < n && rc == 0; at++)
-            if (copper_is_below(paths[at], c->used_roots[r].path))
-                rc = take_observed(b, r, paths[at]);
-    }
+    for (w.root = 0; w.root < c->n_used_roots && rc == 0; w.root++)
+        rc = use_root(&w, paths, n);
     free(paths);
     if (rc == 0)
         merge(c);

@@ -1,7 +1,6 @@
 /* logwalk.c - collect log files below folders, following no links. */
 #include "orchestrator/ingest/logwalk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fileio.h"
+#include "common/treewalk.h"
 #include "plugins/copper/copper_notes.h"
 
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
@@ -114,56 +113,30 @@ static const char *odd_type(mode_t mode)
                             : "device";
 }
 
-static int walk_folder(struct jp_logwalk *walk, int fd, const char *path,
-                       int depth);
-
-/* Takes one entry of the folder dirfd; -1 without memory. */
-static int take_entry(struct jp_logwalk *walk, int dirfd_, const char *name,
-                      const char *path, int depth)
+/* A treewalk_see. */
+static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
-    struct stat st;
-    int fd;
+    struct jp_logwalk *walk = arg;
+    const char *name = entry->name, *path = entry->path;
 
-    if (fstatat(dirfd_, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : add_skip(walk, path, "cannot be read");
-    if (S_ISREG(st.st_mode))
-        return (is_log(name) || is_maybe(name)) && !is_copper_log(dirfd_, name)
-                   ? add_file(walk, path, &st, !is_log(name))
+    switch (entry->what) {
+    case TREEWALK_FILE:
+        return (is_log(name) || is_maybe(name)) &&
+                       !is_copper_log(entry->dir, name)
+                   ? add_file(walk, path, entry->st, !is_log(name))
                    : 0;
-    if (!S_ISDIR(st.st_mode))
-        return add_skip(walk, path, odd_type(st.st_mode));
-    if (depth >= LOGWALK_MAX_DEPTH)
-        return add_skip(walk, path, "folder too deep");
-    fd = openat(dirfd_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    case TREEWALK_ODD:
+        return add_skip(walk, path, odd_type(entry->st->st_mode));
+    case TREEWALK_LOST:
+        return add_skip(walk, path, "cannot be read");
+    case TREEWALK_CLOSED:
         return add_skip(walk, path, "folder cannot be read");
-    return walk_folder(walk, fd, path, depth + 1);
-}
-
-/* fd is taken over. */
-static int walk_folder(struct jp_logwalk *walk, int fd, const char *path,
-                       int depth)
-{
-    DIR *dir = fdopendir(fd);
-    struct dirent *entry;
-    int rc = 0;
-
-    if (!dir) {
-        close(fd);
-        return -1;
+    case TREEWALK_DEEP:
+        return add_skip(walk, path, "folder too deep");
+    case TREEWALK_FOLDER:
+        break;
     }
-    while (rc == 0 && (entry = readdir(dir))) {
-        char *below;
-
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
-        below = fileio_path("%s/%s", path, entry->d_name);
-        rc = below ? take_entry(walk, dirfd(dir), entry->d_name, below, depth)
-                   : -1;
-        free(below);
-    }
-    closedir(dir);
-    return rc;
+    return 0;
 }
 
 static int take_input(struct jp_logwalk *walk, const char *input,
@@ -173,7 +146,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
     int rc, fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0) {
-        if (walk_folder(walk, fd, input, 0) == 0)
+        if (treewalk(fd, input, LOGWALK_MAX_DEPTH, take_entry, walk) == 0)
             return 0;
         return error_set(err, "%s: out of memory", input);
     }

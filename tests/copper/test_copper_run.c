@@ -92,6 +92,46 @@ static void test_expected(void **state)
     free(folder);
 }
 
+static uint64_t clock_now_ms;
+static uint64_t leap(void)
+{
+    return clock_now_ms += 40000; /* the third look is too late */
+}
+
+/* A file system that is slow: what was walked stands, the root says "cut". */
+static void test_slow_walk(void **state)
+{
+    static const char table[] =
+        "Metdata Cache Events {\n/e/conda_env/a {\ncache hits: 1,\n"
+        "cache misses: 0,\nneg: 0\n}\n}";
+    const char *dir = *state;
+    char *sysroot = fileio_path("%s/root", dir), name[32];
+    struct jp_copper_options options = {.usage = true, .sysroot = sysroot};
+    uint64_t all = 0;
+
+    put_rank(dir, "n1");
+    put(dir, "tables/final", "n1-7-md_table_cache_event.output", table);
+    for (int i = 0; i < 400; i++) {
+        snprintf(name, sizeof(name), "f%d", i);
+        put(dir, "root/e/conda_env", name, "");
+    }
+    for (int slow = 0; slow < 2; slow++) {
+        struct jp_copper *copper = NULL;
+
+        options.now_ms = slow ? leap : NULL;
+        assert_int_equal(copper_run(&dir, 1, &options, &copper, NULL), 0);
+        assert_int_equal(copper->n_used_roots, 1);
+        assert_int_equal(copper->used_roots[0].cut, slow);
+        if (!slow)
+            all = copper->used_roots[0].files;
+        else
+            assert_in_range(copper->used_roots[0].files, 1, all - 1);
+        copper_destroy(copper);
+    }
+    assert_int_equal(all, 400);
+    free(sysroot);
+}
+
 static int stop(void *arg, uint64_t done, uint64_t total)
 {
     (void) total;
@@ -269,6 +309,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_inputs, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_expected, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_slow_walk, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(test_names_of_hosts),
         cmocka_unit_test(test_classes),
