@@ -110,7 +110,7 @@ static const struct option long_options[] = {
     {0}};
 
 struct arguments {
-    const char *output, *config, *baseline;
+    const char *output, *baseline;
     struct cmd_expect expect;
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
@@ -340,7 +340,7 @@ static int load_expectation(struct arguments *a)
 {
     struct jp_error err;
 
-    if (cmd_expect_load(a->config, a->baseline, &a->expect, &err) < 0)
+    if (cmd_expect_load(a->common.config, a->baseline, &a->expect, &err) < 0)
         return usage("--baseline", &err);
     if (*a->expect.trouble.text)
         fprintf(stderr,
