@@ -88,8 +88,9 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
     else if (tasks)
         sentence_add(s,
                      "no profiler output although %" PRIu32 " task%s ran: "
-                     "no NCCL communicator was initialised, or NCCL did not "
-                     "load the profiler",
+                     "no NCCL communicator was initialised, NCCL did not "
+                     "load the profiler, or a container does not show its "
+                     "library or this directory",
                      tasks, sentence_s(tasks));
     else
         sentence_add(s, "no profiler output: no NCCL communicator was "
