@@ -31,6 +31,7 @@ int cmd_config(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_gc(int argc, char **argv);
 
 /* jobprof-node */
 int cmd_resolve(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"export", cmd_export, "write the recorder's files in other formats"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and what lies between"},
     {"config", cmd_config, "show or check the settings"},
+    {"gc", cmd_gc, "remove old raw data, keep the reports"},
     {"doctor", cmd_doctor, "check the installation, from the nodes too"},
 };
 

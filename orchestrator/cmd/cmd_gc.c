@@ -1,0 +1,280 @@
+/* cmd_gc.c - `jobprof gc`: remove old raw data below a folder. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/figure.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/gc/gc.h"
+#include "orchestrator/report/json_out.h"
+
+#define DAY_S (24 * 3600)
+#define DEFAULT_OLDER_S (30 * DAY_S)
+#define MAX_OLDER_S (UINT64_C(100) * 366 * DAY_S)
+
+static const char help[] =
+    "usage: jobprof gc [options] DIR...\n"
+    "\n"
+    "Remove raw data of reported jobs in and below the folders, a job at a\n"
+    "time. Reports, figures and summaries stay. A step that runs, has no\n"
+    "report or was not analysed keeps its job; links are not followed, and\n"
+    "only what is yours is touched.\n"
+    "\n"
+    "  --older AGE    jobs last reported longer ago (30d): s, m, h, d\n"
+    "  --quota SIZE   also the oldest, while raw data takes more than that\n"
+    "  --reports      whole steps with their reports, not only raw data\n"
+    "  --all-users    as root: everybody's jobs, each as its owner; the quota\n"
+    "                 is each owner's\n"
+    "  -n, --dry-run  say what would go\n"
+    "  --json         print the result for programs\n"
+    "  -q, --quiet    only what failed\n"
+    "  -v, --verbose  also the jobs that stay\n"
+    "  -h, --help     this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 something could not be removed, 5 a folder\n"
+    "cannot be read, or output failed.\n";
+
+enum { OPT_OLDER = 256, OPT_QUOTA, OPT_REPORTS, OPT_ALL_USERS, OPT_JSON };
+
+static const struct option long_options[] = {
+    {"older", required_argument, NULL, OPT_OLDER},
+    {"quota", required_argument, NULL, OPT_QUOTA},
+    {"reports", no_argument, NULL, OPT_REPORTS},
+    {"all-users", no_argument, NULL, OPT_ALL_USERS},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"dry-run", no_argument, NULL, 'n'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    struct gc_options gc;
+    bool json, quiet, verbose;
+};
+
+static int fail(enum jp_exit status, const struct jp_error *err)
+{
+    fprintf(stderr, "jobprof: gc: %s\n", err->text);
+    return status;
+}
+
+/* "30d": a whole number of s, m, h or d; bare seconds. */
+static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
+{
+    static const struct {
+        char letter;
+        uint64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', DAY_S}};
+    size_t len = strlen(text);
+    uint64_t unit = 1, n;
+    char digits[24];
+
+    for (size_t i = 0; len && i < sizeof(units) / sizeof(*units); i++)
+        if (text[len - 1] == units[i].letter)
+            unit = units[i].seconds;
+    if (len && strchr("smhd", text[len - 1]))
+        len--;
+    if (len >= sizeof(digits))
+        return error_set(err, "%s is too much", QUOTE(text));
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    if (num_parse_u64(digits, 0, MAX_OLDER_S / unit, &n, err) < 0)
+        return -1;
+    *out = n * unit;
+    return 0;
+}
+
+/* One option. Returns -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    struct jp_error err;
+
+    switch (c) {
+    case OPT_OLDER:
+        if (parse_age(optarg, &a->gc.older_s, &err) == 0)
+            return -1;
+        error_wrap(&err, "--older");
+        return fail(JP_EXIT_USAGE, &err);
+    case OPT_QUOTA:
+        if (num_parse_size(optarg, 0, INT64_MAX, &a->gc.quota_bytes, &err) == 0)
+            return -1;
+        error_wrap(&err, "--quota");
+        return fail(JP_EXIT_USAGE, &err);
+    case OPT_REPORTS:
+        a->gc.reports = true;
+        return -1;
+    case OPT_ALL_USERS:
+        a->gc.all_users = true;
+        return -1;
+    case OPT_JSON:
+        a->json = true;
+        return -1;
+    case 'n':
+        a->gc.dry_run = true;
+        return -1;
+    case 'q':
+        a->quiet = true;
+        return -1;
+    case 'v':
+        a->verbose = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return JP_EXIT_OK;
+    default:
+        return JP_EXIT_USAGE; /* getopt has said why */
+    }
+}
+
+/* --- the result ----------------------------------------------------------- */
+
+/* Over all folders. */
+struct totals {
+    uint64_t jobs, freed_jobs, freed_bytes, left_bytes;
+    bool failed, cut;
+    struct jp_json json;
+    json_t *list; /* NULL: text */
+};
+
+static void print_job(const char *root, const struct gc_job *job,
+                      const struct gc_outcome *o)
+{
+    printf("%-6s  ", gc_words[o->state]);
+    quote_print(stdout, root);
+    if (strcmp(job->path, ".") != 0) {
+        putchar('/');
+        quote_print(stdout, job->path);
+    }
+    if (o->state == GC_FREED)
+        printf(": %s", FIG_BYTES(o->freed_bytes));
+    else if (*o->why)
+        printf(": "), quote_print(stdout, o->why);
+    else
+        printf(": %s", FIG_BYTES(o->raw_bytes));
+    putchar('\n');
+}
+
+static void add_json(struct totals *t, const char *root,
+                     const struct gc_job *job, const struct gc_outcome *o)
+{
+    json_t *one = json_out_object(&t->json);
+
+    json_out_text(&t->json, one, "root", root);
+    json_out_text(&t->json, one, "job", job->path);
+    json_out_count(&t->json, one, "uid", job->uid);
+    json_out_text(&t->json, one, "state", gc_words[o->state]);
+    json_out_text(&t->json, one, "why", o->why);
+    json_out_count(&t->json, one, "steps", o->steps);
+    json_out_known(&t->json, one, "reported_s", o->reported_s > 0,
+                   (uint64_t) o->reported_s);
+    json_out_count(&t->json, one, "raw_bytes", o->raw_bytes);
+    json_out_count(&t->json, one, "freed_bytes", o->freed_bytes);
+    json_out_append(&t->json, t->list, one);
+}
+
+static void take_result(const struct arguments *a, const char *root,
+                        const struct gc_result *r, struct totals *t)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct gc_outcome *o = &r->outcomes[i];
+        bool shown = o->state == GC_FAILED ||
+                     (!a->quiet && (a->verbose || o->state == GC_FREED));
+
+        t->jobs++;
+        t->freed_jobs += o->state == GC_FREED;
+        t->freed_bytes += o->freed_bytes;
+        t->left_bytes += o->state == GC_FREED ? 0 : o->raw_bytes;
+        t->failed = t->failed || o->state == GC_FAILED;
+        if (t->list)
+            add_json(t, root, &r->jobs[i], o);
+        else if (shown)
+            print_job(root, &r->jobs[i], o);
+    }
+    if (r->cut) {
+        t->cut = true;
+        fprintf(stderr,
+                "jobprof: gc: %s: not all of it was looked at (more "
+                "than 8 folders deep, or too many)\n",
+                QUOTE(root));
+    }
+}
+
+static int print_totals(const struct arguments *a, struct totals *t,
+                        struct jp_error *err)
+{
+    json_t *root;
+
+    if (!t->list) {
+        if (!a->quiet)
+            printf("%llu of %llu jobs: %s%s freed, %s of raw data left\n",
+                   (unsigned long long) t->freed_jobs,
+                   (unsigned long long) t->jobs, FIG_BYTES(t->freed_bytes),
+                   a->gc.dry_run ? " would be" : "", FIG_BYTES(t->left_bytes));
+        return fflush(stdout) != 0 || ferror(stdout)
+                   ? error_set(err, "standard output failed")
+                   : 0;
+    }
+    root = json_out_object(&t->json);
+    json_out_count(&t->json, root, "schema_version", 1);
+    json_out_put(&t->json, root, "dry_run", json_boolean(a->gc.dry_run));
+    json_out_put(&t->json, root, "complete", json_boolean(!t->cut));
+    json_out_count(&t->json, root, "freed_bytes", t->freed_bytes);
+    json_out_count(&t->json, root, "left_bytes", t->left_bytes);
+    json_out_put(&t->json, root, "jobs", t->list);
+    return json_out_dump(&t->json, root, stdout, err);
+}
+
+static int run(struct arguments *a, char **roots)
+{
+    struct totals t = {0};
+    struct gc_result result;
+    struct jp_error err;
+    int rc = JP_EXIT_OK;
+
+    if (a->json)
+        t.list = json_out_array(&t.json);
+    for (; *roots; roots++) {
+        size_t n = strlen(*roots);
+
+        while (n > 1 && (*roots)[n - 1] == '/')
+            (*roots)[--n] = '\0';
+        a->gc.root = *roots;
+        if (gc_run(&a->gc, &result, &err) < 0) {
+            rc = fail(JP_EXIT_IO, &err);
+            continue;
+        }
+        take_result(a, *roots, &result, &t);
+        gc_fini(&result);
+    }
+    if (print_totals(a, &t, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    return rc == JP_EXIT_OK && t.failed ? JP_EXIT_INCOMPLETE : rc;
+}
+
+int cmd_gc(int argc, char **argv)
+{
+    struct arguments a = {
+        .gc = {.older_s = DEFAULT_OLDER_S, .quota_bytes = GC_NO_QUOTA}};
+    struct jp_error err;
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "nqvh", long_options, NULL)) != -1)
+        rc = take_option(c, &a);
+    if (rc >= 0)
+        return rc;
+    if (optind == argc)
+        error_set(&err, "needs a folder (jobprof gc --help)");
+    else if (a.gc.all_users && geteuid() != 0)
+        error_set(&err, "--all-users is for root");
+    else
+        return run(&a, argv + optind);
+    return fail(JP_EXIT_USAGE, &err);
+}

@@ -1,0 +1,89 @@
+/* gc.h - remove old raw data, a job at a time, keeping what was found out.
+ *
+ * A job is a folder with step directories (step-ID with a job.conf). It is
+ * touched only if each of its steps has a finished report (summary.json and no
+ * file of the protocol, docs/internals.md section 2) of at least one record,
+ * and it is always its owner who does it: for others' jobs root starts a
+ * process that is the owner for good. Nothing follows a symbolic link, crosses
+ * a file system, or removes what another user owns.
+ */
+#ifndef JP_GC_GC_H
+#define JP_GC_GC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+#define GC_NO_QUOTA UINT64_MAX
+
+struct gc_options {
+    const char *root;
+    uint64_t older_s;     /* jobs whose last report is older go */
+    uint64_t quota_bytes; /* an owner's raw data below root, oldest go first */
+    bool reports;         /* whole steps, not only their raw data */
+    bool dry_run;
+    bool all_users; /* as root: everybody's, each as himself */
+};
+
+enum gc_state {
+    GC_KEPT,   /* young enough, and within the quota */
+    GC_FREED,  /* its raw data (or all of it) is gone; of a dry run: would */
+    GC_BUSY,   /* it runs, or lacks a report; why says which */
+    GC_FAILED, /* something could not be removed; why says what */
+};
+extern const char *const gc_words[4];
+
+struct gc_job {
+    char *path; /* below root: "alice/jobprof-12"; "." is root itself */
+    uid_t uid;
+    dev_t dev;
+    ino_t ino;
+};
+
+/* What became of a job; in memory that the owners' processes share. */
+struct gc_outcome {
+    enum gc_state state;
+    uint32_t steps;
+    uint64_t raw_bytes, freed_bytes; /* on disk */
+    int64_t reported_s;              /* time of its last report; 0: none */
+    char why[200];
+};
+
+struct gc_result {
+    struct gc_job *jobs;
+    size_t n;
+    struct gc_outcome *outcomes; /* as jobs */
+    bool cut; /* not all below root was looked at: too deep or too many */
+};
+
+/* Finds the jobs and clears them. -1: root itself cannot be read. What goes
+ * wrong with a job is in its outcome. gc_fini frees. */
+int gc_run(const struct gc_options *options, struct gc_result *out,
+           struct jp_error *err);
+void gc_fini(struct gc_result *result);
+
+/* --- the parts ------------------------------------------------------------ */
+
+/* gc_scan.c: the jobs of uid (of everybody: all) below the open root. */
+int gc_scan(int root, bool all, uid_t uid, struct gc_result *out,
+            struct jp_error *err);
+
+/* gc_job.c: what a job is like (state GC_KEPT or GC_BUSY); we are its owner.
+ */
+void gc_look(int root, const struct gc_job *job, struct gc_outcome *out);
+/* Clears it, after another look. path: the job's own, for claims and logs. */
+void gc_clear(int root, const struct gc_job *job, const char *path,
+              const struct gc_options *options, struct gc_outcome *out);
+
+/* gc_tree.c: opens a folder below at, no link on the way. -1 with errno. */
+int gc_open(int at, const char *path);
+/* Bytes that our files below (and with) name take on disk; 0: not there. */
+uint64_t gc_measure(int at, const char *name);
+/* Removes name and all below it that is ours, and counts what that frees (a
+ * file with another name elsewhere frees nothing). -1: something stays. */
+int gc_remove(int at, const char *name, uint64_t *freed_bytes);
+
+#endif

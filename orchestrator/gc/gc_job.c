@@ -1,0 +1,284 @@
+/* gc_job.c - look at one job, and clear it. */
+#include "orchestrator/gc/gc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "orchestrator/collect/claim.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/report/summary_file.h"
+
+/* Raw data that is being removed: no report takes it for a part of them. */
+#define REMOVED ".raw-removed"
+#define RAW "raw"
+
+/* What a step directory holds, in the order in which it may go: a step whose
+ * removal was cut short is still known for one, and finished. */
+static const char *const step_files[] = {
+    REMOVED,        RAW,          "nodes",       "csv",
+    "plots",        "run",        "summary.txt", "report.html",
+    "summary",      "output.log", "log.txt",     JP_SUMMARY_NAME,
+    JP_JOBCONF_NAME};
+static const char *const job_files[] = {"nodes", "index.html", "job.json"};
+/* Of a step that runs, or whose report is to come. */
+static const char *const protocol[] = {"owner", "pending", "done", "alldone",
+                                       JP_CLAIM_NAME};
+
+static void __attribute__((format(printf, 3, 4)))
+say(struct gc_outcome *out, enum gc_state state, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (out->state >= state && *out->why)
+        return; /* the first of the worst */
+    out->state = state;
+    va_start(ap, fmt);
+    vsnprintf(out->why, sizeof(out->why), fmt, ap);
+    va_end(ap);
+}
+
+static bool has(int at, const char *name, struct stat *st)
+{
+    return fstatat(at, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Is it a job's folder as it was found, and ours? */
+static int open_job(int root, const struct gc_job *job)
+{
+    int fd = strcmp(job->path, ".")
+                 ? gc_open(root, job->path)
+                 : openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+                    st.st_dev != job->dev || st.st_ino != job->ino)) {
+        close(fd);
+        errno = EPERM;
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Of a finished report with records, or with Copper's data. */
+static bool is_analysed(int step)
+{
+    char path[64];
+    json_t *summary;
+    uint64_t records = 0;
+    bool found;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", step);
+    summary = summary_file_read(path, NULL);
+    if (!summary)
+        return false;
+    found = json_is_object(json_object_get(summary, "copper")) ||
+            (summary_file_count(json_object_get(summary, "quality"), "records",
+                                &records) &&
+             records > 0);
+    json_decref(summary);
+    return found;
+}
+
+/* One step; held: report.claim is ours. */
+static void look_at_step(int step, const char *name, bool held,
+                         struct gc_outcome *out)
+{
+    size_t n = sizeof(protocol) / sizeof(*protocol) - held;
+    struct stat st, raw;
+    uint64_t bytes = gc_measure(step, RAW);
+
+    out->steps++;
+    out->raw_bytes += bytes;
+    for (size_t i = 0; i < n; i++)
+        if (has(step, protocol[i], &st)) {
+            say(out, GC_BUSY, "%s runs, or waits for its report", name);
+            return;
+        }
+    if (!has(step, JP_SUMMARY_NAME, &st) || !S_ISREG(st.st_mode)) {
+        say(out, GC_BUSY, "%s has no report", name);
+        return;
+    }
+    if (st.st_mtime > out->reported_s)
+        out->reported_s = st.st_mtime;
+    if (has(step, RAW, &raw) && bytes > 0 && !is_analysed(step))
+        say(out, GC_BUSY, "%s is not analysed: jobprof report", name);
+}
+
+typedef void step_action(int job, int step, const char *name, void *arg);
+
+/* Calls action for each step directory of ours. */
+static void each_step(int job, step_action *action, void *arg)
+{
+    int copy = openat(job, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    struct stat st;
+
+    while (dir && (entry = readdir(dir))) {
+        int step;
+
+        if (strncmp(entry->d_name, "step-", 5) != 0)
+            continue;
+        step = gc_open(job, entry->d_name);
+        if (step >= 0 && fstat(step, &st) == 0 && st.st_uid == geteuid() &&
+            has(step, JP_JOBCONF_NAME, &st))
+            action(job, step, entry->d_name, arg);
+        if (step >= 0)
+            close(step);
+    }
+    if (dir)
+        closedir(dir);
+    else if (copy >= 0)
+        close(copy);
+}
+
+static void look_action(int job, int step, const char *name, void *arg)
+{
+    (void) job;
+    look_at_step(step, name, false, arg);
+}
+
+void gc_look(int root, const struct gc_job *job, struct gc_outcome *out)
+{
+    int fd = open_job(root, job);
+
+    memset(out, 0, sizeof(*out));
+    if (fd < 0) {
+        say(out, GC_BUSY, "it changed: %s", strerror(errno));
+        return;
+    }
+    each_step(fd, look_action, out);
+    close(fd);
+}
+
+/* --- clearing ------------------------------------------------------------- */
+
+struct clearing {
+    const char *path; /* of the job */
+    bool reports;
+    struct gc_outcome *out;
+};
+
+/* First out of every report's sight, then away. */
+static int remove_raw(int step, uint64_t *freed)
+{
+    struct stat st;
+
+    if (has(step, REMOVED, &st) && gc_remove(step, REMOVED, freed) < 0)
+        return -1;
+    if (!has(step, RAW, &st))
+        return 0;
+    if (renameat(step, RAW, step, REMOVED) < 0)
+        return -1;
+    return gc_remove(step, REMOVED, freed);
+}
+
+static int remove_all(int at, const char *const *names, size_t n,
+                      uint64_t *freed)
+{
+    struct stat st;
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (has(at, names[i], &st) && gc_remove(at, names[i], freed) < 0)
+            rc = -1;
+    return rc;
+}
+
+/* With the claim: nobody reads or writes its report. */
+static void clear_held(int step, const char *path, const char *name,
+                       const struct clearing *c)
+{
+    struct gc_outcome now = {0};
+    uint64_t freed = 0;
+    int rc;
+
+    look_at_step(step, name, true, &now);
+    if (now.state != GC_KEPT) {
+        say(c->out, now.state, "%s", now.why);
+        return;
+    }
+    rc = remove_raw(step, &freed);
+    if (rc == 0 && c->reports)
+        rc = remove_all(step, step_files,
+                        sizeof(step_files) / sizeof(*step_files), &freed);
+    else if (rc == 0 && freed)
+        stepdir_log(path, "gc: raw data removed, %s", FIG_BYTES(freed));
+    c->out->freed_bytes += freed;
+    if (rc < 0)
+        say(c->out, GC_FAILED, "%s: not all of it is ours to remove", name);
+}
+
+static void clear_action(int job, int step, const char *name, void *arg)
+{
+    const struct clearing *c = arg;
+    char *path = fileio_path("%s/%s", c->path, name);
+    struct jp_claim *claim = NULL;
+    struct jp_error err;
+    int rc = path
+                 ? claim_take(path, "user", JP_DEF_CLAIM_STALE_MS, &claim, &err)
+                 : error_set(&err, "out of memory");
+
+    if (rc == 1)
+        clear_held(step, path, name, c);
+    else if (rc == 0)
+        say(c->out, GC_BUSY, "%s is being reported", name);
+    else
+        say(c->out, GC_FAILED, "%.150s", err.text);
+    claim_release(claim);
+    if (c->reports && rc == 1 && c->out->state == GC_KEPT &&
+        unlinkat(job, name, AT_REMOVEDIR) < 0)
+        say(c->out, GC_FAILED, "%s: other files are left in it", name);
+    free(path);
+}
+
+static void count_action(int job, int step, const char *name, void *arg)
+{
+    (void) job, (void) step, (void) name;
+    ++*(unsigned *) arg;
+}
+
+/* What belongs to all steps, unless one has begun meanwhile. With a user's own
+ * files the folder stays. */
+static void clear_job(int fd, const struct gc_job *job, const char *path,
+                      struct gc_outcome *out)
+{
+    unsigned steps = 0;
+
+    each_step(fd, count_action, &steps);
+    if (steps)
+        return;
+    remove_all(fd, job_files, sizeof(job_files) / sizeof(*job_files),
+               &out->freed_bytes);
+    if (strcmp(job->path, ".") != 0)
+        rmdir(path);
+}
+
+void gc_clear(int root, const struct gc_job *job, const char *path,
+              const struct gc_options *options, struct gc_outcome *out)
+{
+    struct clearing c = {.path = path, .reports = options->reports, .out = out};
+    int fd = open_job(root, job);
+
+    if (fd < 0) {
+        say(out, GC_BUSY, "it changed: %s", strerror(errno));
+        return;
+    }
+    each_step(fd, clear_action, &c);
+    if (out->state == GC_KEPT && options->reports)
+        clear_job(fd, job, path, out);
+    close(fd);
+    if (out->state == GC_KEPT)
+        out->state = GC_FREED;
+}

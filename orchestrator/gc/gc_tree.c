@@ -1,0 +1,128 @@
+/* gc_tree.c - measure and remove trees that are ours, following nothing. */
+#include "orchestrator/gc/gc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+
+#define DEPTH_MAX 64
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+int gc_open(int at, const char *path)
+{
+    char *copy = strdup(path), *rest = copy, *name;
+    int fd = copy ? fcntl(at, F_DUPFD_CLOEXEC, 3) : -1;
+
+    while (fd >= 0 && (name = strsep(&rest, "/"))) {
+        int next = *name ? openat(fd, name, FOLDER) : -1;
+        int kept = errno;
+
+        close(fd);
+        errno = kept;
+        fd = next;
+    }
+    free(copy);
+    return fd;
+}
+
+struct walk {
+    bool remove;
+    dev_t dev;
+    uid_t uid;
+    uint64_t bytes; /* found, or freed */
+    bool left;
+};
+
+static void walk_entry(struct walk *w, int at, const char *name, int depth);
+
+static void walk_folder(struct walk *w, int fd, int depth)
+{
+    DIR *dir = depth > DEPTH_MAX ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        close(fd);
+        w->left = true;
+        return;
+    }
+    while ((entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            walk_entry(w, dirfd(dir), entry->d_name, depth);
+    closedir(dir);
+}
+
+/* A folder is entered by its descriptor, and it is that one's owner and file
+ * system that count. */
+static void walk_below(struct walk *w, int at, const char *name, int depth)
+{
+    int fd = openat(at, name, FOLDER);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->dev ||
+        st.st_uid != w->uid) {
+        if (fd >= 0)
+            close(fd);
+        w->left = true;
+        return;
+    }
+    walk_folder(w, fd, depth + 1);
+}
+
+static void walk_entry(struct walk *w, int at, const char *name, int depth)
+{
+    struct stat st;
+    bool folder;
+
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    folder = S_ISDIR(st.st_mode);
+    if (st.st_uid != w->uid || st.st_dev != w->dev) {
+        w->left = true;
+        return;
+    }
+    if (folder)
+        walk_below(w, at, name, depth);
+    if (w->remove && unlinkat(at, name, folder ? AT_REMOVEDIR : 0) < 0) {
+        w->left = true;
+        return;
+    }
+    if (folder || st.st_nlink == 1 || !w->remove)
+        w->bytes += (uint64_t) st.st_blocks * 512;
+}
+
+static bool start(struct walk *w, int at)
+{
+    struct stat st;
+
+    if (fstat(at, &st) < 0)
+        return false;
+    w->dev = st.st_dev;
+    w->uid = geteuid();
+    return true;
+}
+
+uint64_t gc_measure(int at, const char *name)
+{
+    struct walk w = {.remove = false};
+
+    if (start(&w, at))
+        walk_entry(&w, at, name, 0);
+    return w.bytes;
+}
+
+int gc_remove(int at, const char *name, uint64_t *freed_bytes)
+{
+    struct walk w = {.remove = true};
+
+    if (!start(&w, at))
+        return -1;
+    walk_entry(&w, at, name, 0);
+    *freed_bytes += w.bytes;
+    return w.left ? -1 : 0;
+}
