@@ -1,6 +1,7 @@
 /* aggregate.c - from folders of logs to one result. */
 #include "orchestrator/aggregate/aggregate.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "orchestrator/aggregate/joinrun.h"
@@ -8,19 +9,50 @@
 #include "orchestrator/aggregate/result_build.h"
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
-#define BYTES_A_ROW 32 /* of cells, with room to sort */
+#define BYTES_A_ROW 32   /* of cells, with room to sort */
+#define BESIDE_OPS 20000 /* from which a thread of its own pays */
 
 static uint64_t memory_of(const struct jp_aggregate_options *options)
 {
     return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
 }
 
+/* A step that has a thread of its own. */
+struct beside {
+    struct build *build;
+    int rc;
+};
+
+static void *make_windows(void *arg)
+{
+    struct beside *beside = arg;
+
+    beside->rc = result_windows(beside->build);
+    return NULL;
+}
+
+/* Both walk over all operations and share nothing else. */
+static int make_cells_and_windows(struct build *b)
+{
+    struct beside windows = {.build = b};
+    bool many = b->result->n_ops >= BESIDE_OPS &&
+                joinrun_threads(b->options) > 1;
+    pthread_t thread;
+    int rc;
+
+    if (!many || pthread_create(&thread, NULL, make_windows, &windows) != 0)
+        return result_cells(b) < 0 ? -1 : result_windows(b);
+    rc = result_cells(b);
+    pthread_join(thread, NULL);
+    return rc < 0 ? -1 : windows.rc;
+}
+
 static int make_result(struct build *b)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,   result_ranks, result_ops,       result_cells,
-        result_windows, result_p2p,   result_p2p_nodes, result_quality,
-        result_busy,    result_hang,
+        result_comms, result_ranks,     result_ops,     make_cells_and_windows,
+        result_p2p,   result_p2p_nodes, result_quality, result_busy,
+        result_hang,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)

@@ -369,7 +369,7 @@ struct jp_aggregate_options {
      * cells, of fewest operations first; the other cells' are ROUNDED. 0: one
      * for each 32 bytes of memory_bytes */
     uint64_t row_limit;
-    uint64_t piece_bytes; /* of a huge log that threads share; 0: 64 MiB. The
+    uint64_t piece_bytes; /* of a huge log that threads share; 0: 16 MiB. The
                              result does not depend on it */
     /* called now and then from one thread with bytes done and in all; may be
      * NULL; non-zero stops with an error ("stopped") */

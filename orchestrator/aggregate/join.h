@@ -204,8 +204,8 @@ struct join {
     uint64_t coll_records, p2p_records; /* joined */
     uint64_t duplicates, nan_busbw, left_out;
     uint64_t untimed; /* joined records without a time */
-    uint64_t charged; /* of the budget, by this join */
-    uint64_t freed;   /* since pages were given back */
+    _Atomic uint64_t charged; /* of the budget, by this join */
+    _Atomic uint64_t freed;   /* since pages were given back */
     struct jp_ops *ops; /* of closed communicators, by this join's numbers */
     uint64_t turn;      /* files begun */
     uint32_t *touched;  /* members that the file has records of */

@@ -2,9 +2,6 @@
 #include "orchestrator/aggregate/join_close.h"
 
 #include <stdlib.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/join_slices.h"
@@ -14,6 +11,7 @@ struct closing {
     struct join *join;
     uint32_t at;
     struct join_comm *comm;
+    struct jp_ops *ops;
     struct join_member **of_rank; /* NULL: not all are there, none is timed */
 };
 
@@ -161,23 +159,13 @@ static int close_series(const struct closing *c, struct join_series *series)
         if (series->blocks.slots[i])
             time_block(c, (void *) series->blocks.slots[i]);
     blocks = blockmap_copy(&series->blocks);
-    if (!blocks || join_close_series(c->join, c->at, series, blocks, n) < 0) {
+    if (!blocks ||
+        join_close_series(c->join, c->ops, c->at, series, blocks, n) < 0) {
         free(blocks);
         return -1;
     }
     free(blocks);
     return 0;
-}
-
-/* Pages go back to the system once so much was freed. */
-static void give_back(struct join *join, uint64_t least)
-{
-    if (join->freed < least)
-        return;
-    join->freed = 0;
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
 }
 
 /* Ranks are distinct and below n_ranks: all are there where they are as many.
@@ -197,9 +185,10 @@ static int find_ranks(struct closing *c)
     return c->of_rank ? 0 : -1;
 }
 
-static int write_comm(struct join *join, uint32_t at)
+static int write_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 {
-    struct closing c = {.join = join, .at = at, .comm = join->comms[at]};
+    struct closing c = {
+        .join = join, .at = at, .comm = join->comms[at], .ops = ops};
     int rc = find_ranks(&c);
 
     for (uint32_t i = 0; rc == 0 && i < c.comm->n_series; i++)
@@ -208,37 +197,18 @@ static int write_comm(struct join *join, uint32_t at)
     return rc;
 }
 
-static int close_comm(struct join *join, uint32_t at)
+int join_close_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 {
     struct join_comm *comm = join->comms[at];
-    uint64_t before = join->charged;
 
     if (comm->closed)
         return 0;
-    if ((!join->ops && !(join->ops = ops_create())) || write_comm(join, at) < 0)
-        return -1;
-    if (close_members(join, comm) < 0)
+    if (write_comm(join, ops, at) < 0 || close_members(join, comm) < 0)
         return -1;
     for (uint32_t i = 0; i < comm->n_series; i++)
         join_series_empty(join, comm->series[i]);
     comm->closed = true;
-    join->freed += before - join->charged;
     return 0;
-}
-
-int join_close_all(struct join *join)
-{
-    /* rows and what they become shall not be in memory at once; before, while
-     * files are read, what was freed is used again */
-    for (uint32_t i = 0; i < join->n_comms; i++) {
-        if (close_comm(join, i) < 0)
-            return -1;
-        give_back(join, 4u << 20);
-    }
-    give_back(join, 64u << 10);
-    if (!join->ops && !(join->ops = ops_create()))
-        return -1;
-    return ops_end(join->ops);
 }
 
 /* Nothing more may come: all ranks are there, and no second size needs the
@@ -259,8 +229,11 @@ int join_end_file(struct join *join)
 
         comm->read += !member->read;
         member->read = true;
-        if (!join->budget->keep && is_complete(comm))
-            rc = close_comm(join, member->comm);
+        if (join->budget->keep || !is_complete(comm))
+            continue;
+        if (!join->ops && !(join->ops = ops_create()))
+            return -1;
+        rc = join_close_comm(join, join->ops, member->comm);
     }
     join->n_touched = 0;
     return rc;

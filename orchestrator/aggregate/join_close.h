@@ -16,13 +16,18 @@
  * complete by that, unless the budget keeps rows. 0, or -1 without memory. */
 int join_end_file(struct join *join);
 
-/* Closes what is open; sizes are guessed and strays sorted by now. 0, or -1
- * without memory. */
-int join_close_all(struct join *join);
+/* Closes what is open, on as many threads where it is much; sizes are guessed
+ * and strays sorted by now. 0, or -1 without memory. */
+int join_close_all(struct join *join, unsigned threads);
 
-/* For join_close*.c: writes a series' rows to join->ops and counts them; the
- * rows of its blocks (sorted, n) stay. 0 or -1. */
-int join_close_series(struct join *join, uint32_t comm,
+/* --- for join_close*.c --- */
+
+/* Closes a communicator, unless it is; its operations go to ops. Threads may
+ * close different ones at once. 0, or -1 without memory. */
+int join_close_comm(struct join *join, struct jp_ops *ops, uint32_t at);
+/* Writes a series' rows to ops and counts them; the rows of its blocks (sorted,
+ * n) stay. 0 or -1. */
+int join_close_series(struct join *join, struct jp_ops *ops, uint32_t comm,
                       const struct join_series *series, void **blocks,
                       size_t n);
 

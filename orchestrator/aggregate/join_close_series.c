@@ -7,7 +7,7 @@
 
 /* The series being written. */
 struct walk {
-    struct join *join;
+    struct jp_ops *ops;
     const struct join_comm *comm;
     struct join_sums *sums;
     uint32_t comm_at, func;
@@ -62,7 +62,7 @@ static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
         .end_max_us = at->end_max};
 
     if (w->rc == 0)
-        w->rc = ops_add(w->join->ops, &op);
+        w->rc = ops_add(w->ops, &op);
     w->records += row->n;
     w->sums->ops++;
     w->sums->ops_complete += row->n == w->comm->n_ranks;
@@ -134,10 +134,10 @@ static void expect(struct walk *w, const struct join_series *series)
     sums->ragged |= w->ragged;
 }
 
-int join_close_series(struct join *join, uint32_t comm,
+int join_close_series(struct join *join, struct jp_ops *ops, uint32_t comm,
                       const struct join_series *series, void **blocks, size_t n)
 {
-    struct walk w = {.join = join,
+    struct walk w = {.ops = ops,
                      .comm = join->comms[comm],
                      .sums = &join->comms[comm]->sums,
                      .comm_at = comm,

@@ -177,12 +177,20 @@ static uint64_t block_bytes(const struct join_block *block)
            (block->stamps ? JOIN_BLOCK * sizeof(*block->stamps) : 0);
 }
 
+/* Takes bytes from what the join was charged, or what there is; how many. */
+static uint64_t take_charge(struct join *join, uint64_t bytes)
+{
+    uint64_t had = atomic_load(&join->charged), some;
+
+    do
+        some = bytes < had ? bytes : had;
+    while (!atomic_compare_exchange_weak(&join->charged, &had, had - some));
+    return some;
+}
+
 static void move_charge(struct join *into, struct join *from, uint64_t bytes)
 {
-    if (bytes > from->charged)
-        bytes = from->charged;
-    from->charged -= bytes;
-    into->charged += bytes;
+    atomic_fetch_add(&into->charged, take_charge(from, bytes));
 }
 
 void join_move_block(struct join *into, struct join *from,
@@ -237,39 +245,44 @@ int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
 
 static void uncharge(struct join *join, uint64_t bytes)
 {
-    if (bytes > join->charged)
-        bytes = join->charged;
-    join->charged -= bytes;
+    bytes = take_charge(join, bytes);
+    atomic_fetch_add(&join->freed, bytes);
     atomic_fetch_sub(&join->budget->used, bytes);
 }
 
 void join_series_empty(struct join *join, struct join_series *series)
 {
+    uint64_t bytes = 0;
+
     for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
         struct join_block *block = (void *) series->blocks.slots[i];
 
         if (!block)
             continue;
-        uncharge(join, block_bytes(block));
+        bytes += block_bytes(block);
         join_block_destroy(block);
     }
+    uncharge(join, bytes);
     blockmap_fini(&series->blocks);
 }
 
 void join_lane_free(struct join *join, struct join_lane *lane)
 {
     bool times = lane->journal && !atomic_load(&join->budget->journal_off);
+    uint64_t bytes = 0;
 
     for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
         struct join_lane_block *block = (void *) lane->blocks.slots[i];
 
         if (!block)
             continue;
-        if (times)
-            atomic_fetch_sub(&join->budget->journal_used, TIMES_BYTES);
-        uncharge(join, lane_block_bytes(block, times));
+        bytes += lane_block_bytes(block, times);
         join_lane_block_destroy(block);
     }
+    if (times)
+        atomic_fetch_sub(&join->budget->journal_used,
+                         lane->blocks.n * TIMES_BYTES);
+    uncharge(join, bytes);
     blockmap_fini(&lane->blocks);
     free(lane);
 }

@@ -289,7 +289,7 @@ void joinrun_free_files(struct join_file *files, size_t n)
     free(files);
 }
 
-static unsigned pick_threads(const struct jp_aggregate_options *options)
+unsigned joinrun_threads(const struct jp_aggregate_options *options)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned n = options->threads;
@@ -354,7 +354,8 @@ struct join *joinrun(const struct jp_logwalk *walk,
 
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.finished, NULL);
-    join = start(&run, pick_threads(options), options, budget, partials, err);
+    join =
+        start(&run, joinrun_threads(options), options, budget, partials, err);
     /* in order there is only one conflict left, and at most once: LATE */
     while (join && atomic_load(&run.conflict)) {
         for (size_t i = 0; partials && i < partials->n; i++)

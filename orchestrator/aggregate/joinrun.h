@@ -112,6 +112,9 @@ enum join_status joinrun_read_file(const struct join_reading *reading,
                                    const struct jp_logfile *log,
                                    const struct join_turn *turn);
 
+/* How many threads the options ask for: 1 to 64. */
+unsigned joinrun_threads(const struct jp_aggregate_options *options);
+
 /* Frees what n files hold, and the array. */
 void joinrun_free_files(struct join_file *files, size_t n);
 

@@ -13,7 +13,7 @@ static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
     struct jp_logsource *source;
     size_t n = 1;
 
-    if (!piece_bytes || log->size / piece_bytes < 2 ||
+    if (!piece_bytes || log->size / piece_bytes < JOINSPLIT_LEAST ||
         joinrun_kind(log, NULL) != JOIN_LINES)
         return 1;
     source = logsource_open(log->path, NULL);

@@ -1,12 +1,12 @@
 /* joinsplit.h - the turns in which threads take files: whole ones, or pieces of
  * a huge one.
  *
- * A plain log of two pieces or more is split at newlines: a piece has the lines
- * that begin in its bytes. Where they are cut depends on the file's size only,
- * never on the number of threads, and what the pieces showed is put together in
- * their order, so the result is that of the whole file. Compressed logs,
- * recorders' files and traces are never split. A node's logs are one turn where
- * it has a good partial.
+ * A plain log of eight pieces or more is split at newlines: a piece has the
+ * lines that begin in its bytes. Where they are cut depends on the file's size
+ * only, never on the number of threads, and what the pieces showed is put
+ * together in their order, so the result is that of the whole file. Compressed
+ * logs, recorders' files and traces are never split. A node's logs are one turn
+ * where it has a good partial.
  */
 #ifndef JP_AGGREGATE_JOINSPLIT_H
 #define JP_AGGREGATE_JOINSPLIT_H
@@ -14,8 +14,10 @@
 #include "orchestrator/aggregate/joinrun.h"
 
 /* Small enough that the last ones end together, large enough that what threads
- * find twice is little. */
-#define JOINSPLIT_BYTES (64u << 20)
+ * find twice is little. A file of fewer pieces stays whole: its communicators
+ * are then closed as soon as their ranks are read. */
+#define JOINSPLIT_BYTES (16u << 20)
+#define JOINSPLIT_LEAST 8
 
 struct partial_set;
 struct partial_node;

@@ -2,7 +2,7 @@
  * and aggregate.c only.
  *
  * Called in this order: comms, ranks, ops, cells, windows, p2p, p2p_nodes,
- * quality, hang.
+ * quality, hang; cells and windows may be made at once.
  * Each returns 0, or -1 without memory; what is made so far is in build->result.
  * Communicators that are still open are closed first (join_close.h).
  */
