@@ -9,6 +9,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/slurmjob.h"
 #include "orchestrator/collect/stepdir.h"
 
 const char *report_kind_name(enum report_kind kind)
@@ -103,10 +104,25 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
+/* A node that died never leaves its step: Slurm knows that all is over. Before
+ * there is a claim, whose thread forbids the question. */
+static bool is_job_ended(const struct report_session *session)
+{
+    struct slurmjob job;
+
+    return session->options->kind == REPORT_USER && session->has_conf &&
+           stepdir_has(session->dir, "done") &&
+           slurmjob_get((uint32_t) session->conf.job_id, JP_SLURMJOB_LAUNCH_MS,
+                        &job) &&
+           job.ended;
+}
+
 int report_session_init(struct report_session *session, const char *dir,
                         const struct report_options *options,
                         struct jp_error *err)
 {
+    int rc;
+
     *session = (struct report_session){
         .options = options, .dir = absolute(dir), .start_ms = clock_mono_ms()};
     default_policy(&session->policy);
@@ -123,7 +139,9 @@ int report_session_init(struct report_session *session, const char *dir,
                          "%s: not a step's directory (jobprof aggregate reads "
                          "plain folders of logs)",
                          session->dir);
-    return read_conf(session, err);
+    rc = read_conf(session, err);
+    session->job_ended = is_job_ended(session);
+    return rc;
 }
 
 void report_session_fini(struct report_session *session)

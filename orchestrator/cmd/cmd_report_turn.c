@@ -40,7 +40,8 @@ static enum report_turn try_claim(struct report_session *session,
         session->claim = NULL;
         return REPORT_DONE;
     }
-    session->over = stepdir_has(session->dir, "alldone") ||
+    session->over = session->job_ended ||
+                    stepdir_has(session->dir, "alldone") ||
                     lastout_is_reported(session->dir);
     return REPORT_OURS;
 }

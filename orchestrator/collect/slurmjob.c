@@ -50,6 +50,8 @@ static void fill(const slurm_job_info_t *job, struct slurmjob *out)
     copy(job->partition, out->facts.partition, sizeof(out->facts.partition));
     copy(job->account, out->facts.account, sizeof(out->facts.account));
     out->facts.time_limit_us = limit_us(job->time_limit);
+    out->ended = (job->job_state & JOB_STATE_BASE) > JOB_SUSPENDED &&
+                 !(job->job_state & JOB_COMPLETING);
     for (size_t i = 0; i < sizeof(tres) / sizeof(*tres); i++)
         slurmgres_add(tres[i], true, out->facts.gres, sizeof(out->facts.gres));
     slurmgres_add(job->gres_total, false, out->facts.gres,

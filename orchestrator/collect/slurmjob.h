@@ -19,6 +19,7 @@
 struct slurmjob {
     char work_dir[PATH_MAX]; /* "" unknown */
     struct jp_jobfacts facts;
+    bool ended; /* and no node is still at its end */
 };
 
 /* Asks the controller, for at most wait_ms. False: no Slurm, unknown job, no

@@ -25,6 +25,7 @@ batch_killed       with  quick batch_case 'scancel -s KILL -f $job'
 requeued           with  -     requeue_case
 time_limit         together - batch_case true -t 1
 stepd_killed       with  -     step_case kill_stepd
+stepd_srun_killed  with  -     step_case 'kill_stepd srun'
 slurmd_stopped     alone -     slurmd_case
 begin_killed       with  -     fault_case begin kill
 finish_killed      with  quick fault_case finish kill
@@ -40,6 +41,8 @@ het_colon          with  quick het_case colon
 pty                with  quick pty_case
 mpirun             with  -     mpirun_case
 array              with  quick array_case
+epilog             alone -     epilog_case
+epilog_srun_killed alone -     epilog_case kill
 TABLE
 }
 
@@ -95,7 +98,7 @@ step_case() { # step_case EVENT
     [ "$1" = true ] || early=yes
     eval "$1"
     case $1 in
-    'scancel $job' | kill_stepd) ;; # the allocation ends, too
+    'scancel $job' | kill_stepd*) ;; # the allocation ends, too
     *) next_step "$since" || return ;;
     esac
     end_of $srun
@@ -114,12 +117,19 @@ stubborn_case() {
 }
 
 # One node's slurmstepd dies, its tasks go on; srun waits until the job ends.
-kill_stepd() {
+kill_stepd() { # kill_stepd [srun]
     local pids
+    echo "$job" >>"$WORK/stepd_killed"
     mapfile -t pids < <(pgrep -f "^slurmstepd: \[$job\.0\]")
-    [ ${#pids[@]} -gt 0 ] && kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
+    [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
+    if [ "${1:-}" = srun ]; then
+        # no node is the last one out, and nobody waits for it
+        hand=yes
+        kill -KILL "$srun"
+    fi
     sleep 3
     scancel "$job"
+    wait_for 60 job_gone "$job"
 }
 
 # Nobody is left to report.
@@ -326,4 +336,39 @@ slurmd_case() {
     end_of $srun
     sleep 1
     "$MC" start-node 5 --name "$cluster_name" || fail "no slurmd"
+}
+
+# A user's job whose site ends all of his processes on the node with it.
+epilog_case() { # epilog_case [kill]
+    hand=
+    [ "$(id -u)" = 0 ] || { echo "needs root" >&2; return 77; }
+    mkdir -m 777 home
+    # shellcheck disable=SC2046,SC2086
+    (cd home && exec "$MC" run --name "$cluster_name" --user alice -- \
+        srun -J "$name" "${where[@]}" $opt $(sim 200 3)) >out 2>err &
+    srun=$!
+    wait_for 60 job_runs "$name" || fail "no step: $(cat err)" || return
+    job=$(job_of "$name")
+    dirs=("home/jobprof-$job/step-0")
+    sleep "$moment"
+    if [ "${1:-}" = kill ]; then
+        early=yes hand=yes
+        kill -KILL "$(pgrep -o -f "^srun -J $name ")"
+    fi
+    end_of $srun
+    wait_for 60 job_gone "$job"
+}
+
+# All of the user's processes in the node's namespace.
+site_epilog() {
+    cat >"$WORK/epilog.sh" <<'END'
+#!/bin/bash
+PATH=/usr/bin:/bin
+[ "$SLURM_JOB_UID" != 0 ] || exit 0
+for pid in $(pgrep -u "$SLURM_JOB_UID"); do
+    [ "$(readlink "/proc/$pid/ns/uts")" != "$(readlink /proc/self/ns/uts)" ] || kill -KILL "$pid"
+done
+exit 0
+END
+    chmod 755 "$WORK/epilog.sh" "$WORK"
 }

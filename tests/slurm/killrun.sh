@@ -85,8 +85,20 @@ kill_mounts() { # of all nodes
             grep -E "jobprof-copper|$WORK" "/proc/$pid/mountinfo"
     done
 }
-kill_cgroups() { find /sys/fs/cgroup/freezer/jobprof-mc-* -type d -name 'job_*' 2>/dev/null |
-    grep -F "$(sed -n 's/^mc_id=//p' "$(dirname "$SLURM_CONF")/../cluster")"; }
+# A slurmstepd that was killed leaves the folders of its job, with or without us:
+# these count where a process is in them.
+kill_cgroups() {
+    local id dir job
+    id=$(sed -n 's/^mc_id=//p' "$(dirname "$SLURM_CONF")/../cluster")
+    find "/sys/fs/cgroup/freezer/jobprof-mc-$id" -type d -name 'job_*' 2>/dev/null |
+        while read -r dir; do
+            job=${dir##*/job_}
+            if ! grep -qsx "$job" "$WORK/stepd_killed" ||
+                [ -n "$(find "$dir" -name cgroup.procs -exec cat {} +)" ]; then
+                echo "$dir"
+            fi
+        done
+}
 kill_residue() { kill_processes; kill_mounts; kill_cgroups; }
 kill_no_residue() { [ -z "$(kill_residue)" ]; }
 kill_drained() { sinfo -h -N -t drain,draining,drained -o '%N %E'; }
@@ -104,7 +116,9 @@ kill_revive() { # nodes whose slurmd has aborted start again
 }
 KILL_NODES=5
 kill_cluster() { # kill_cluster TRACK
+    site_epilog
     start_cluster "kill-$1" --nodes $KILL_NODES --cpus 64 --proctrack "$1" --kill-wait 6 \
-        --set UnkillableStepTimeout=20 "${@:2}" || return
+        --set UnkillableStepTimeout=20 \
+        --set Epilog="$WORK/epilog.sh" "${@:2}" || return
     faults_may_happen
 }
