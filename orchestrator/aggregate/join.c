@@ -24,8 +24,10 @@ struct join *join_create(struct join_budget *budget, bool ordered)
 
 void join_block_destroy(struct join_block *block)
 {
-    if (block)
-        free(block->stamps);
+    if (!block)
+        return;
+    free(block->stamps);
+    free(block->rows);
     free(block);
 }
 
@@ -315,9 +317,11 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
 {
     unsigned i = r->sn % JOIN_BLOCK;
     uint64_t bit = UINT64_C(1) << i;
-    struct join_row row, *into = &lane->block->rows[i];
+    struct join_row row, *into = join_row_get(join, lane->block, i);
     enum join_status status = JOIN_OK;
 
+    if (!into)
+        return failed(join);
     if (into->n && into->bytes != r->bytes) {
         status = add_stray(join, member, lane, r);
     } else if (lane->lane_block->seen & bit) {

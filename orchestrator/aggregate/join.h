@@ -65,7 +65,8 @@ struct join_block {
     uint64_t number; /* sequence number / JOIN_BLOCK */
     uint64_t timed;  /* rows that count for the ranks; set at the end */
     struct join_stamp *stamps; /* JOIN_BLOCK; NULL: no record has one */
-    struct join_row rows[JOIN_BLOCK];
+    struct join_row *rows;     /* the first of JOIN_BLOCK; join_row_get */
+    unsigned room;             /* of these */
 };
 
 struct join_series {

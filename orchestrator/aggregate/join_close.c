@@ -38,7 +38,7 @@ static void time_block(const struct closing *c, struct join_block *block)
     uint64_t two_sizes = block->timed;
 
     block->timed = 0;
-    for (unsigned k = 0; k < JOIN_BLOCK; k++) {
+    for (unsigned k = 0; k < block->room; k++) {
         const struct join_row *row = &block->rows[k];
 
         if (row->n != n_ranks || row->n_exec != n_ranks ||

@@ -103,7 +103,7 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
 
 static void emit_block(struct walk *w, const struct join_block *block)
 {
-    for (unsigned k = 0; k < JOIN_BLOCK; k++)
+    for (unsigned k = 0; k < block->room; k++)
         if (block->rows[k].n)
             emit_row(w, block->number * JOIN_BLOCK + k, &block->rows[k],
                      block->stamps ? &block->stamps[k] : NULL);

@@ -10,11 +10,12 @@ struct mapping {
     uint32_t *funcs, *comms;
 };
 
-/* Rows of one block; two sizes for one row are left to the ordered join. */
+/* Rows of one block into one of as much room; two sizes for one row are left to
+ * the ordered join. */
 static void fold_rows(struct join *into, struct join_block *to,
                       const struct join_block *from)
 {
-    for (unsigned i = 0; i < JOIN_BLOCK; i++) {
+    for (unsigned i = 0; i < from->room; i++) {
         if (!from->rows[i].n)
             continue;
         if (to->rows[i].n && to->rows[i].bytes != from->rows[i].bytes) {
@@ -43,7 +44,8 @@ static int merge_series(struct mapping *m, struct join_series *to,
             join_move_block(m->into, m->from, block);
             continue;
         }
-        if (block->stamps && join_stamps_get(m->into, mine) < 0)
+        if (!join_row_get(m->into, mine, block->room - 1) ||
+            (block->stamps && join_stamps_get(m->into, mine) < 0))
             return -1;
         fold_rows(m->into, mine, block);
         join_block_destroy(block);

@@ -11,6 +11,7 @@
 enum { SLOT_BYTES = 64, BLOCK_SLOT_BYTES = 16 };
 
 enum {
+    FEW_ROWS = 4, /* JOIN_BLOCK is a power of 4 times that */
     TIMES_BYTES = JOIN_BLOCK * sizeof(uint16_t), /* of a lane's block */
     BELOW_FIRST = 1 << 14, /* us that times may be below the block's first */
 };
@@ -26,6 +27,24 @@ bool join_charge(struct join *join, uint64_t bytes)
     atomic_fetch_sub(&budget->used, bytes);
     join->over = true;
     return false;
+}
+
+/* Takes bytes from what the join was charged, or what there is; how many. */
+static uint64_t take_charge(struct join *join, uint64_t bytes)
+{
+    uint64_t had = atomic_load(&join->charged), some;
+
+    do
+        some = bytes < had ? bytes : had;
+    while (!atomic_compare_exchange_weak(&join->charged, &had, had - some));
+    return some;
+}
+
+static void uncharge(struct join *join, uint64_t bytes)
+{
+    bytes = take_charge(join, bytes);
+    atomic_fetch_add(&join->freed, bytes);
+    atomic_fetch_sub(&join->budget->used, bytes);
 }
 
 void *join_alloc(struct join *join, size_t bytes)
@@ -158,10 +177,34 @@ struct join_block *join_block_get(struct join *join, struct join_series *series,
     if (!block)
         return NULL;
     block->number = number;
-    if (blockmap_add(&series->blocks, block) == 0)
+    /* many series have a few operations; of those with more, most blocks are
+     * full */
+    if (join_rows_more(join, block,
+                       series->blocks.n ? JOIN_BLOCK - 1 : FEW_ROWS - 1) == 0 &&
+        blockmap_add(&series->blocks, block) == 0)
         return block;
-    free(block);
+    join_block_destroy(block);
     return NULL;
+}
+
+int join_rows_more(struct join *join, struct join_block *block, unsigned k)
+{
+    unsigned room = block->room ? block->room : FEW_ROWS;
+    struct join_row *rows;
+
+    while (room <= k)
+        room *= 4;
+    rows = join_alloc(join, room * sizeof(*rows));
+    if (!rows)
+        return -1;
+    if (block->room) {
+        memcpy(rows, block->rows, block->room * sizeof(*rows));
+        uncharge(join, block->room * sizeof(*rows));
+    }
+    free(block->rows);
+    block->rows = rows;
+    block->room = room;
+    return 0;
 }
 
 int join_stamps_get(struct join *join, struct join_block *block)
@@ -174,18 +217,8 @@ int join_stamps_get(struct join *join, struct join_block *block)
 static uint64_t block_bytes(const struct join_block *block)
 {
     return sizeof(*block) + BLOCK_SLOT_BYTES +
+           block->room * sizeof(*block->rows) +
            (block->stamps ? JOIN_BLOCK * sizeof(*block->stamps) : 0);
-}
-
-/* Takes bytes from what the join was charged, or what there is; how many. */
-static uint64_t take_charge(struct join *join, uint64_t bytes)
-{
-    uint64_t had = atomic_load(&join->charged), some;
-
-    do
-        some = bytes < had ? bytes : had;
-    while (!atomic_compare_exchange_weak(&join->charged, &had, had - some));
-    return some;
 }
 
 static void move_charge(struct join *into, struct join *from, uint64_t bytes)
@@ -241,13 +274,6 @@ int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
     }
     block->wide[k] = exec_us;
     return 0;
-}
-
-static void uncharge(struct join *join, uint64_t bytes)
-{
-    bytes = take_charge(join, bytes);
-    atomic_fetch_add(&join->freed, bytes);
-    atomic_fetch_sub(&join->budget->used, bytes);
 }
 
 void join_series_empty(struct join *join, struct join_series *series)

@@ -40,6 +40,17 @@ static inline uint32_t join_time(const struct join_lane_block *block,
 }
 void join_lane_block_destroy(struct join_lane_block *block);
 
+/* Room for row k and those before it, below JOIN_BLOCK. 0 or -1; rows move. */
+int join_rows_more(struct join *join, struct join_block *block, unsigned k);
+/* Row k, all zeros where it is new; NULL without memory. */
+static inline struct join_row *
+join_row_get(struct join *join, struct join_block *block, unsigned k)
+{
+    if (k >= block->room && join_rows_more(join, block, k) < 0)
+        return NULL;
+    return &block->rows[k];
+}
+
 /* Sees to the block's stamps. 0 or -1. */
 int join_stamps_get(struct join *join, struct join_block *block);
 /* Blocks that one join hands over to another one, in the bound's books. */

@@ -14,7 +14,7 @@ static bool find_ends(const struct join_series *series, uint64_t *from,
     for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
         const struct join_block *block = (void *) series->blocks.slots[i];
 
-        for (unsigned k = 0; block && k < JOIN_BLOCK; k++) {
+        for (unsigned k = 0; block && k < block->room; k++) {
             uint64_t sn = block->number * JOIN_BLOCK + k;
 
             if (!block->rows[k].n)
@@ -50,7 +50,7 @@ void slice_cut_make(struct slice_cut *cut, const struct join_series *series)
         const struct join_block *block = (void *) series->blocks.slots[i];
         unsigned s = 0;
 
-        for (unsigned k = 0; block && k < JOIN_BLOCK; k++) {
+        for (unsigned k = 0; block && k < block->room; k++) {
             if (!block->rows[k].n)
                 continue;
             s = slice_of(cut, block->number * JOIN_BLOCK + k, s);

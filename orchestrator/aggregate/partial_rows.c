@@ -291,7 +291,7 @@ static int put_blocks(struct partial_out *w, struct chunk *c, void **blocks,
     for (size_t i = 0; i < n; i++) {
         const struct join_block *block = blocks[i];
 
-        for (unsigned k = 0; k < JOIN_BLOCK; k++)
+        for (unsigned k = 0; k < block->room; k++)
             if (block->rows[k].n) {
                 c->sn[c->n] = block->number * JOIN_BLOCK + k;
                 c->stamps[c->n] = block->stamps ? &block->stamps[k] : &none;

@@ -119,6 +119,22 @@ static bool get_lanes(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
+/* The block of operation i with room for all that follow in it, so that rows
+ * stay where they are. NULL: no memory. */
+static struct join_block *block_at(struct partial_in *r, struct partial_rows *c,
+                                   size_t i)
+{
+    uint64_t number = c->sn[i] / JOIN_BLOCK, last = c->sn[c->n - 1];
+    struct join_block *block = join_block_get(r->join, c->series, number);
+
+    return block && join_row_get(r->join, block,
+                                 last / JOIN_BLOCK == number
+                                     ? (unsigned) (last % JOIN_BLOCK)
+                                     : JOIN_BLOCK - 1)
+               ? block
+               : NULL;
+}
+
 /* Finds or makes the rows; each may be told once. */
 static bool find_rows(struct partial_in *r, struct partial_rows *c)
 {
@@ -128,7 +144,7 @@ static bool find_rows(struct partial_in *r, struct partial_rows *c)
         uint64_t number = c->sn[i] / JOIN_BLOCK;
 
         if (!block || block->number != number)
-            block = join_block_get(r->join, c->series, number);
+            block = block_at(r, c, i);
         if (!block || block->rows[c->sn[i] % JOIN_BLOCK].n)
             return false;
         c->blocks[i] = block;

@@ -213,7 +213,9 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
         if (comm->series[i]->func != stray->func)
             continue;
         block = blockmap_find(&comm->series[i]->blocks, stray->sn / JOIN_BLOCK);
-        row = block ? &block->rows[stray->sn % JOIN_BLOCK] : NULL;
+        row = block && stray->sn % JOIN_BLOCK < block->room
+                  ? &block->rows[stray->sn % JOIN_BLOCK]
+                  : NULL;
         return row && row->n && row->bytes != stray->row.bytes;
     }
     return false;
@@ -262,7 +264,8 @@ static int get_stray(struct partial_in *r)
                                 .seq = r->join->n_strays};
     join_row_fill(&stray.row, &record);
     join_stamp_fill(&stray.stamp, &record);
-    if (!is_next(r->join, &stray) || !has_row(r, &stray) || join_stray_add(r->join, &stray) < 0)
+    if (!is_next(r->join, &stray) || !has_row(r, &stray) ||
+        join_stray_add(r->join, &stray) < 0)
         return -1;
     member->records++;
     r->join->comms[member->comm]->records++;

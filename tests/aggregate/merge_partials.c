@@ -40,7 +40,7 @@ static uint64_t count_rows(const struct join *join)
             for (size_t b = 0; b < blockmap_slots(map); b++) {
                 const struct join_block *block = (void *) map->slots[b];
 
-                for (unsigned r = 0; block && r < JOIN_BLOCK; r++)
+                for (unsigned r = 0; block && r < block->room; r++)
                     n += block->rows[r].n != 0;
             }
         }
