@@ -56,11 +56,16 @@ int late_add_hidden(struct late *l)
     struct ops_reader *reader = calloc(1, sizeof(*reader));
     struct times times = {0};
     uint32_t comm = 0, coll = 0;
+    bool hides = false;
     int rc = reader ? 0 : -1;
 
-    if (reader)
+    for (size_t i = 0; i < l->r->n_coll_names; i++)
+        hides |= !join_is_barrier(l->r->coll_names[i]);
+    if (reader) {
         reader->ops = l->r->ops;
-    for (size_t i = 0; rc == 0 && i < l->r->n_ops; i++) {
+        ops_want(reader, OPS_COUNTS | OPS_EXEC);
+    }
+    for (size_t i = 0; rc == 0 && hides && i < l->r->n_ops; i++) {
         const struct jp_op *op = ops_at(reader, i);
 
         if (times.n && (op->comm != comm || op->coll != coll))
