@@ -293,7 +293,8 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
                                .expectation = &a->expect.is,
                                .verdict = &verdict,
                                .reporter = "user",
-                               .duration_us = duration_us};
+                               .duration_us = duration_us,
+                               .threads = a->options.threads};
     struct jp_error err;
 
     verdict_decide(NULL, NULL, result, insight, true, &verdict);

@@ -41,7 +41,7 @@ struct report_session {
     struct jp_claim *claim;
     /* the step was over, or reported, when the claim was taken */
     bool over;
-    bool written; /* the report, by us */
+    bool written;   /* the report, by us */
     bool job_ended; /* asked for a user's report of an unfinished step */
 };
 

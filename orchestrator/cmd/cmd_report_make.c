@@ -231,7 +231,8 @@ static int write_all(const struct report_session *session,
                                      .expectation = &m->expectation,
                                      .verdict = verdict,
                                      .reporter = kind,
-                                     .duration_us = m->duration_us};
+                                     .duration_us = m->duration_us,
+                                     .threads = session->policy.report_threads};
     struct jp_error err;
 
     if (report_write(&report, session->dir, &err) < 0) {

@@ -30,6 +30,7 @@ struct jp_report {
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */
     uint64_t duration_us; /* of the analysis */
+    unsigned threads;     /* 0: as many as CPUs, at most 8 */
 };
 
 /* Writes all files of the report into dir (exists). -1: the error names the

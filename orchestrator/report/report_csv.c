@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "common/fileio.h"
-#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/clean.h"
+#include "orchestrator/report/csv_ops.h"
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
@@ -134,74 +134,6 @@ static void ranks(struct jp_csv *csv, const struct jp_result *r)
         put_if(csv, !r->quality.waits_unknown, k->wait_us);
         csv_out_count(csv, k->caused_us);
         csv_out_count(csv, k->p2p_records);
-        csv_out_end(csv);
-    }
-}
-
-static void put_busbw(struct jp_csv *csv, const struct jp_op *o)
-{
-    if (!o->n_busbw) {
-        for (int i = 0; i < 3; i++)
-            csv_out_empty(csv);
-        return;
-    }
-    csv_out_mean(csv, o->busbw_sum_micro, o->n_busbw, 6);
-    csv_out_micro(csv, o->busbw_min_micro);
-    csv_out_micro(csv, o->busbw_max_micro);
-}
-
-/* How the rows of one communicator and function begin. */
-struct beginning {
-    uint32_t comm, coll;
-    size_t len; /* 0: not known */
-    char text[512];
-};
-
-static void begin_op(struct jp_csv *csv, const struct jp_result *r,
-                     const struct jp_op *o, struct beginning *last)
-{
-    if (last->len && last->comm == o->comm && last->coll == o->coll) {
-        csv_out_again(csv, last->text, last->len);
-        return;
-    }
-    put_comm(csv, r, o->comm);
-    csv_out_text(csv, o->coll < r->n_coll_names ? r->coll_names[o->coll] : "");
-    last->comm = o->comm;
-    last->coll = o->coll;
-    last->len = csv_out_keep(csv, last->text, sizeof(last->text));
-}
-
-static void ops(struct jp_csv *csv, const struct jp_result *r)
-{
-    struct ops_reader reader = {.ops = r->ops};
-    struct beginning last = {.len = 0};
-
-    for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *o = ops_at(&reader, i);
-
-        begin_op(csv, r, o, &last);
-        csv_out_count(csv, o->sn);
-        csv_out_count(csv, o->bytes);
-        csv_out_count(csv, rows_comm(r, o->comm)->n_ranks);
-        csv_out_count(csv, o->n);
-        put_busbw(csv, o);
-        put_if(csv, o->n_exec, o->exec_min_us);
-        put_if(csv, o->n_exec, o->exec_max_us);
-        if (o->n_exec)
-            csv_out_mean(csv, o->exec_sum_us, o->n_exec, 0);
-        else
-            csv_out_empty(csv);
-        if (o->min_rank == UINT32_MAX)
-            csv_out_empty(csv);
-        else
-            csv_out_count(csv, o->min_rank);
-        csv_out_count(csv, o->dump_min_us);
-        csv_out_count(csv, o->dump_max_us);
-        put_if(csv, o->n_exec > 1, o->exec_second_us);
-        csv_out_count(csv, o->n_start);
-        put_if(csv, o->n_start, o->start_min_us);
-        put_if(csv, o->n_start, o->start_max_us);
-        put_if(csv, o->end_max_us, o->end_max_us);
         csv_out_end(csv);
     }
 }
@@ -372,6 +304,13 @@ static int network(struct jp_csv *csv, const struct jp_report *report)
     return 0;
 }
 
+static int ops(struct jp_csv *csv, const struct jp_report *report)
+{
+    if (report->result)
+        csv_ops_write(csv, report->result, report->threads);
+    return 0;
+}
+
 static const struct sheet {
     const char *name;
     const char *header;
@@ -393,11 +332,7 @@ static const struct sheet {
      "comm,comm_name,rank,host,pid,records,timed_ops,last_ops,"
      "last_share,exec_us,wait_us,caused_us,p2p_records",
      ranks, NULL},
-    {"ops",
-     "comm,comm_name,coll,sn,msg_size_bytes,n_ranks,records,mean,min,"
-     "max,exec_min_us,exec_max_us,exec_mean_us,last_rank,dump_min_us,"
-     "dump_max_us,exec_second_us,starts,start_first_us,start_last_us,end_us",
-     ops, NULL},
+    {"ops", CSV_OPS_HEADER, NULL, ops},
     {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p, NULL},
     {"p2p_nodes", "src_host,dst_host,func,pairs,count,bytes,exec_us,mean",
      p2p_nodes, NULL},

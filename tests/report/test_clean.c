@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/report/csv_ops.h"
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/plot_script.h"
@@ -223,13 +225,80 @@ static void test_plot_names(void **state)
                         "AllReduce-2");
 }
 
+/* ops.csv of a result by so many threads; caller frees. */
+static char *write_ops(const struct jp_result *result, unsigned threads)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct jp_csv csv = {.out = open_memstream(&text, &size)};
+
+    assert_non_null(csv.out);
+    csv_ops_write(&csv, result, threads);
+    csv_out_flush(&csv);
+    fclose(csv.out);
+    return text;
+}
+
+#define ROWS 70000 /* several chunks */
+
+/* However many threads write them, rows stand in order. */
+static void test_ops_rows(void **state)
+{
+    static char coll[] = "AllReduce", *colls[] = {coll}, name[] = "dp";
+    struct jp_comm comms[] = {{.id = "0x1", .name = name, .n_ranks = 8},
+                              {.id = "0x2", .name = name, .n_ranks = 8}};
+    struct jp_result result = {.comms = comms,
+                               .n_comms = 2,
+                               .coll_names = colls,
+                               .n_coll_names = 1,
+                               .ops = ops_create(),
+                               .n_ops = ROWS};
+    char *one, *at;
+
+    (void) state;
+    assert_non_null(result.ops);
+    for (unsigned i = 0; i < ROWS; i++) {
+        const struct jp_op op = {.comm = i >= ROWS / 3,
+                                 .sn = i,
+                                 .bytes = 4096,
+                                 .n = 8,
+                                 .n_exec = 8,
+                                 .exec_min_us = i % 977,
+                                 .exec_sum_us = UINT64_C(8) * (i % 977)};
+
+        assert_int_equal(ops_add(result.ops, &op), 0);
+    }
+    assert_int_equal(ops_end(result.ops), 0);
+    one = at = write_ops(&result, 1);
+    for (unsigned i = 0; i < ROWS; i++) {
+        char row[80];
+        size_t n = (size_t) snprintf(row, sizeof(row),
+                                     "0x%d,dp,AllReduce,%u,4096,8,8,",
+                                     1 + (i >= ROWS / 3), i);
+
+        assert_true(at && !strncmp(at, row, n));
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    assert_string_equal(at, "");
+    for (unsigned threads = 2; threads < 6; threads++) {
+        char *more = write_ops(&result, threads);
+
+        assert_string_equal(more, one);
+        free(more);
+    }
+    free(one);
+    ops_destroy(result.ops);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean), cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_exact), cmocka_unit_test(test_means),
-        cmocka_unit_test(test_csv),   cmocka_unit_test(test_html),
-        cmocka_unit_test(test_wrap),  cmocka_unit_test(test_plot_names),
+        cmocka_unit_test(test_clean),      cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_exact),      cmocka_unit_test(test_means),
+        cmocka_unit_test(test_ops_rows),   cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_html),       cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_plot_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
