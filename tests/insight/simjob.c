@@ -56,6 +56,7 @@ static void emit(struct job *j, struct simjob_record *r, double start,
     if (j->truth->fault == SIMJOB_LOSSY && random_unit(&j->random) < LOST_SHARE)
         return;
     r->exec_us = (uint64_t) ((end - start) / 1000);
+    r->start_ns = (int64_t) start;
     r->end_ns = (int64_t) end;
     j->sink(j->arg, r);
 }
@@ -66,8 +67,20 @@ static void stick(struct job *j, uint32_t rank)
     j->stuck[rank] = true;
 }
 
-/* Some member never comes: the others wait for ever. */
-static bool blocks(struct job *j, const struct simjob_comm *c)
+/* A rank enters what never ends. */
+static void enter(struct job *j, struct simjob_record record, uint32_t rank)
+{
+    record.rank = rank;
+    record.pending = true;
+    record.start_ns = (int64_t) j->clock[rank];
+    if (!j->stuck[rank])
+        j->sink(j->arg, &record);
+    stick(j, rank);
+}
+
+/* Some member never comes: the others wait for ever. what: of them. */
+static bool blocks(struct job *j, const struct simjob_comm *c,
+                   struct simjob_record what)
 {
     bool blocked = false;
 
@@ -77,8 +90,12 @@ static bool blocks(struct job *j, const struct simjob_comm *c)
         return false;
     if (!j->truth->comm)
         j->truth->comm = c->id;
-    for (uint32_t i = 0; i < c->n; i++)
-        stick(j, c->members[i]);
+    for (uint32_t i = 0; i < c->n; i++) {
+        what.comm = c;
+        what.comm_rank = i;
+        what.peer = (i + 1) % c->n;
+        enter(j, what, c->members[i]);
+    }
     return true;
 }
 
@@ -95,8 +112,11 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
     struct simjob_comm *c = &j->comms[kind][g];
     bool gathers = strcmp(func, "AllReduce") != 0;
     double all = 0, end;
+    struct simjob_record what = {.func = func,
+                                 .sn = c->next_sn[which],
+                                 .bytes = gathers ? bytes / c->n : bytes};
 
-    if (c->n < 2 || blocks(j, c))
+    if (c->n < 2 || blocks(j, c, what))
         return;
     for (uint32_t i = 0; i < c->n; i++) {
         uint32_t r = c->members[i];
@@ -191,8 +211,12 @@ static void exchange(struct job *j, struct simjob_comm *c)
     double all = 0, net, *start = need(c->n, sizeof(*start));
     bool uneven = j->shape->uneven_sizes;
     uint64_t number = c->next_sn[0]++;
+    struct simjob_record what = {.func = "Recv",
+                                 .p2p = true,
+                                 .sn = j->p2p_sn[c->members[0]] + 1,
+                                 .bytes = j->shape->tp_bytes};
 
-    if (blocks(j, c)) {
+    if (blocks(j, c, what)) {
         free(start);
         return;
     }
@@ -226,7 +250,8 @@ static bool stops(struct job *j, uint32_t rank, uint32_t number)
 {
     struct simjob_truth *t = j->truth;
 
-    if ((t->fault != SIMJOB_HANG && t->fault != SIMJOB_DIES) ||
+    if ((t->fault != SIMJOB_HANG && t->fault != SIMJOB_RECORDED &&
+         t->fault != SIMJOB_DIES) ||
         rank != t->ranks[0] || j->step != t->from_step ||
         number != j->hang_layer)
         return false;
@@ -268,6 +293,20 @@ static void layer(struct job *j, uint32_t stage, uint32_t number)
     }
 }
 
+static void enter_message(struct job *j, const struct simjob_comm *c,
+                          bool sends, uint32_t me, uint32_t peer)
+{
+    struct simjob_record what = {.comm = c,
+                                 .comm_rank = me,
+                                 .func = sends ? "Send" : "Recv",
+                                 .p2p = true,
+                                 .peer = peer,
+                                 .sn = j->p2p_sn[c->members[me]] + 1,
+                                 .bytes = j->shape->tp_bytes};
+
+    enter(j, what, c->members[me]);
+}
+
 /* From stage to stage, in each pipeline. */
 static void messages(struct job *j, uint32_t from, uint32_t to)
 {
@@ -280,8 +319,8 @@ static void messages(struct job *j, uint32_t from, uint32_t to)
         if (j->stuck[a] || j->stuck[b]) {
             if (!j->truth->comm)
                 j->truth->comm = c->id;
-            stick(j, a);
-            stick(j, b);
+            enter_message(j, c, true, from, to);
+            enter_message(j, c, false, to, from);
             continue;
         }
         end += net_ns(j, node_of(j, a) != node_of(j, b),

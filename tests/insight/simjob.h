@@ -31,6 +31,7 @@ enum simjob_fault {
     SIMJOB_DRIFT,       /* so do all links between nodes, growing to it */
     SIMJOB_SLOW_NET,    /* they take 1 + effect as long all along */
     SIMJOB_HANG,        /* a rank stops before a layer */
+    SIMJOB_RECORDED,    /* so, and the recorder's files tell */
     SIMJOB_DIES,        /* so, and what it had not written is lost */
     SIMJOB_KILLED,      /* all are ended in the midst of a step */
     SIMJOB_LOSSY,       /* a late rank, and 35 % of records lost */
@@ -88,7 +89,8 @@ struct simjob_record {
     uint64_t sn;
     uint64_t bytes;
     uint64_t exec_us;
-    int64_t end_ns; /* of the job's time */
+    int64_t start_ns, end_ns; /* of the job's time */
+    bool pending;             /* the rank is in it, it never ends */
 };
 
 /* What is wrong with the job. */

@@ -22,6 +22,7 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_DRIFT] = "drift",
         [SIMJOB_SLOW_NET] = "slow-net",
         [SIMJOB_HANG] = "hang",
+        [SIMJOB_RECORDED] = "recorded-hang",
         [SIMJOB_DIES] = "dies",
         [SIMJOB_KILLED] = "killed",
         [SIMJOB_LOSSY] = "lossy",

@@ -158,9 +158,12 @@ static void sink(void *arg, const struct simjob_record *record)
 {
     struct logs *logs = arg;
     struct text *t = &logs->of_rank[record->rank];
-    char *p = room(t);
     uint64_t at = written_us(record);
+    char *p;
 
+    if (record->pending) /* ended operations only */
+        return;
+    p = room(t);
     if (at > t->written_us) {
         t->written_us = at;
         t->part = t->len;

@@ -20,6 +20,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
 #include "tests/insight/simlog.h"
+#include "tests/insight/simrec.h"
 #include "tests/insight/table_expect.h"
 
 #define TRIFLE 0.01 /* of compute: costs too little to be named */
@@ -39,10 +40,11 @@ static const struct row rows[] = {
     {SIMJOB_TWO_LATE, 0.30, 1, 0.98},   {SIMJOB_TWO_LATE, 0.10, 1, 0.95},
     {SIMJOB_SLOW_LINK, 1.00, 1, 0.98},  {SIMJOB_SLOW_LINK, 0.30, 1, 0.98},
     {SIMJOB_DRIFT, 0.60, 1, 0.98},      {SIMJOB_DRIFT, 0.30, 1, 0.95},
-    {SIMJOB_HANG, 0, 1, 0.7},           {SIMJOB_DIES, 0, 1, 0.7},
-    {SIMJOB_KILLED, 0, 1, 1},           {SIMJOB_CLEAN, 0, 10, 0.995},
-    {SIMJOB_JITTER, 0, 10, 0.995},      {SIMJOB_HICCUPS, 0, 10, 0.995},
-    {SIMJOB_LOSSY, 0.30, 1, 1},         {SIMJOB_TINY, 0.30, 1, 1},
+    {SIMJOB_RECORDED, 0, 1, 0.98},      {SIMJOB_HANG, 0, 1, 0.7},
+    {SIMJOB_DIES, 0, 1, 0.7},           {SIMJOB_KILLED, 0, 1, 0.98},
+    {SIMJOB_CLEAN, 0, 10, 0.995},       {SIMJOB_JITTER, 0, 10, 0.995},
+    {SIMJOB_HICCUPS, 0, 10, 0.995},     {SIMJOB_LOSSY, 0.30, 1, 1},
+    {SIMJOB_TINY, 0.30, 1, 1},
 };
 
 /* With somebody who says how the network should be. */
@@ -131,6 +133,9 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
                !*f->host;
     case SIMJOB_DRIFT:
         return f->kind == JP_FINDING_DRIFT;
+    case SIMJOB_RECORDED: /* who it is, wherever he is waited for */
+        return f->kind == JP_FINDING_HANG &&
+               f->pid == simlog_pid(j->truth.ranks[0]);
     case SIMJOB_DIES:
         if (f->kind == JP_FINDING_HANG && f->pid >= 0)
             return f->pid == simlog_pid(j->truth.ranks[0]);
@@ -138,6 +143,7 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     case SIMJOB_HANG:
         simlog_id(j->truth.comm, id);
         return f->kind == JP_FINDING_HANG && f->comm >= 0 &&
+               (f->pid < 0 || f->pid == simlog_pid(j->truth.ranks[0])) &&
                !strcmp(j->result->comms[f->comm].id, id);
     default:
         return false;
@@ -279,17 +285,19 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     struct jp_insight *insight;
     int answer = -1;
 
-    if (simlog_write(&j.shape, row->fault, row->effect, seed, dir, &j.truth) <
-        0) {
+    if ((row->fault == SIMJOB_RECORDED ? simrec_write : simlog_write)(
+            &j.shape, row->fault, row->effect, seed, dir, &j.truth) < 0) {
         perror(dir);
         exit(1);
     }
     if (!j.truth.shown) {
-        simlog_remove(&j.shape, dir);
+        (row->fault == SIMJOB_RECORDED ? simrec_remove
+                                       : simlog_remove)(&j.shape, dir);
         return -1;
     }
     result = aggregate_run(&dir, 1, &options, &err);
-    simlog_remove(&j.shape, dir);
+    (row->fault == SIMJOB_RECORDED ? simrec_remove : simlog_remove)(&j.shape,
+                                                                    dir);
     table_expect_make(against, &j.shape, seed, dir, &expect);
     nodes = make_nodes(&j);
     insight = result ? insight_run(NULL, nodes, result, &expect.is) : NULL;

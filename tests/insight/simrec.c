@@ -1,0 +1,147 @@
+/* simrec.c - write a simulated job as the recorder's files. */
+#include "tests/insight/simrec.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/aggregate/jpr_maker.h"
+#include "tests/insight/simlog.h"
+
+enum { COMMS = 8, PENDING = 8 }; /* of a rank, at most */
+
+struct file {
+    FILE *out;
+    struct jpr_maker *maker;
+    const struct simjob_comm *comms[COMMS];
+    uint32_t n_comms;
+    struct jpr_op pending[PENDING];
+    size_t n_pending;
+};
+
+struct files {
+    const struct simjob_shape *shape;
+    struct file *of_rank;
+    int64_t last_ns;
+};
+
+static void path_of(const struct simjob_shape *shape, const char *dir,
+                    uint32_t rank, char *buf, size_t size)
+{
+    char host[16];
+
+    simlog_host(rank / shape->per_node, host);
+    snprintf(buf, size, "%s/%s-pid%" PRId64 ".jpr", dir, host,
+             simlog_pid(rank));
+}
+
+/* The file's number of a communicator, which is told at its first operation. */
+static uint32_t comm_of(struct file *f, const struct simjob_record *r)
+{
+    struct jpr_comm comm = {.known = true,
+                            .id = r->comm->id,
+                            .name = r->comm->name,
+                            .rank = r->comm_rank,
+                            .n_ranks = r->comm->n,
+                            .n_nodes = r->comm->n_nodes,
+                            .gpu_pci = "",
+                            .gpu_uuid = ""};
+
+    for (uint32_t i = 0; i < f->n_comms; i++)
+        if (f->comms[i] == r->comm)
+            return i;
+    if (f->n_comms == COMMS)
+        abort();
+    f->comms[f->n_comms] = r->comm;
+    comm.index = f->n_comms;
+    jpr_maker_comm(f->maker, &comm);
+    return f->n_comms++;
+}
+
+static void sink(void *arg, const struct simjob_record *r)
+{
+    struct files *files = arg;
+    struct file *f = &files->of_rank[r->rank];
+    struct jpr_op op = {.kind = r->p2p ? JPR_P2P : JPR_COLL,
+                        .seq = r->sn,
+                        .func = r->func,
+                        .datatype = "ncclInt8",
+                        .algo = r->p2p ? "" : "RING",
+                        .proto = r->p2p ? "" : "SIMPLE",
+                        .count = r->bytes,
+                        .bytes = r->bytes,
+                        .root = r->p2p ? -1 : 0,
+                        .peer = r->p2p ? (int64_t) r->peer : -1,
+                        .n_channels = 1,
+                        .api_func = "",
+                        .api_datatype = ""};
+    uint64_t start = JPR_MAKER_MONO_NS + (uint64_t) r->start_ns;
+
+    op.comm = comm_of(f, r);
+    if (r->pending) {
+        op.enqueue_start_mono_ns = start;
+        op.enqueue_stop_mono_ns = start + 2000;
+        op.kernel_first_mono_ns = start + 10000;
+        op.channels_started = 1;
+        if (f->n_pending < PENDING)
+            f->pending[f->n_pending++] = op;
+        return;
+    }
+    jpr_maker_times(&op, start, r->exec_us);
+    jpr_maker_op(f->maker, &op);
+    files->last_ns = r->end_ns > files->last_ns ? r->end_ns : files->last_ns;
+}
+
+static int close_file(struct file *f, int64_t last_ns)
+{
+    uint64_t at = JPR_MAKER_MONO_NS + (uint64_t) (last_ns + SIMREC_AFTER_NS);
+    int rc;
+
+    jpr_maker_snapshot(f->maker, at, f->pending, f->n_pending);
+    jpr_maker_counters(f->maker, at, false, 0, 0);
+    jpr_maker_destroy(f->maker);
+    rc = ferror(f->out) ? -1 : 0;
+    return fclose(f->out) == 0 ? rc : -1;
+}
+
+int simrec_write(const struct simjob_shape *shape, enum simjob_fault fault,
+                 double effect, uint64_t seed, const char *dir,
+                 struct simjob_truth *truth)
+{
+    uint32_t n = simjob_ranks(shape);
+    struct files files = {shape, calloc(n, sizeof(*files.of_rank)), 0};
+    int rc = 0;
+
+    if (!files.of_rank)
+        abort();
+    for (uint32_t r = 0; r < n; r++) {
+        char path[4096], host[16];
+
+        path_of(shape, dir, r, path, sizeof(path));
+        simlog_host(r / shape->per_node, host);
+        files.of_rank[r].out = fopen(path, "w");
+        if (!files.of_rank[r].out)
+            abort();
+        files.of_rank[r].maker = jpr_maker_create(files.of_rank[r].out);
+        jpr_maker_store(files.of_rank[r].maker);
+        jpr_maker_header(files.of_rank[r].maker, host, (uint64_t) simlog_pid(r),
+                         r, NULL);
+    }
+    simjob_run(shape, fault, effect, seed, sink, &files, truth);
+    for (uint32_t r = 0; r < n; r++)
+        rc |= close_file(&files.of_rank[r], files.last_ns);
+    free(files.of_rank);
+    return rc;
+}
+
+void simrec_remove(const struct simjob_shape *shape, const char *dir)
+{
+    for (uint32_t r = 0; r < simjob_ranks(shape); r++) {
+        char path[4096];
+
+        path_of(shape, dir, r, path, sizeof(path));
+        unlink(path);
+    }
+}

@@ -1,0 +1,19 @@
+/* simrec.h - the operations of a simulated job as the recorder's files. */
+#ifndef JP_TESTS_SIMREC_H
+#define JP_TESTS_SIMREC_H
+
+#include "tests/insight/simjob.h"
+
+/* How long after its last operation a job was ended. */
+#define SIMREC_AFTER_NS INT64_C(60000000000)
+
+/* Runs the job and writes <dir>/<host>-pid<pid>.jpr for each rank (dir exists),
+ * with the operations that it was in at the end. 0, or -1 with errno. */
+int simrec_write(const struct simjob_shape *shape, enum simjob_fault fault,
+                 double effect, uint64_t seed, const char *dir,
+                 struct simjob_truth *truth);
+
+/* Removes them. */
+void simrec_remove(const struct simjob_shape *shape, const char *dir);
+
+#endif
