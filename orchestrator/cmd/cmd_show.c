@@ -1,5 +1,6 @@
 /* cmd_show.c - `jobprof show`: operations of a step, on the terminal. */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,18 +8,21 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_show_saved.h"
 #include "orchestrator/show/opsum.h"
 #include "orchestrator/ingest/stuck.h"
 
 static const char help[] =
     "usage: jobprof show [options] DIR|JOBID[.STEP]\n"
     "\n"
-    "Show the operations that jobprof's recorder has recorded (.jpr files), "
-    "for\n"
-    "each communicator, function and size: how many, their times and bus\n"
-    "bandwidths. DIR is a step's or a job's directory, or any folder; the "
-    "step\n"
-    "may still be running.\n"
+    "Show the operations that were recorded, for each communicator, function "
+    "and\n"
+    "size: how many, their times and bus bandwidths. From the recorder's "
+    "files\n"
+    "(.jpr), else NCCL Inspector's logs, else, when these are gone, from a\n"
+    "report's csv/ and summary.json: then --rank and --node give one line a\n"
+    "communicator. DIR is a step's or a job's directory, a report's, or any\n"
+    "folder; the step may still be running.\n"
     "\n"
     "  --rank R       only of rank R of the program (SLURM_PROCID; where that "
     "is\n"
@@ -34,7 +38,7 @@ static const char help[] =
     "  -h, --help     this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
-    "rest is shown), 4 no file of the recorder, 5 input or output failed.\n";
+    "rest is shown), 4 nothing to show, 5 input or output failed.\n";
 
 enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING };
 
@@ -109,43 +113,108 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-static int show_pending(struct jp_recwalk *walk, bool json,
-                        struct jp_error *err)
-{
-    struct jp_stuck stuck;
-    int rc = stuck_read(walk, &stuck, err);
+/* Which data there is: the recorder's files first, logs of Inspector's, then
+ * what a report has kept. */
+enum source { SOURCE_RECORDER, SOURCE_LOGS, SOURCE_REPORT, SOURCE_NONE };
 
-    if (rc < 0)
-        return rc;
-    if (json)
-        rc = stuck_print_json(&stuck, stdout, err);
-    else if (stuck.n_processes)
-        rc = stuck_print(&stuck, stdout, err);
-    stuck_fini(&stuck);
-    return rc;
+static enum source find_source(const struct cmd_inputs *inputs)
+{
+    const struct jp_logwalk *walk = &inputs->walk.walk;
+    bool logs = false;
+
+    for (size_t i = 0; i < walk->n_logs; i++) {
+        if (recfile_probe(walk->logs[i].path, NULL) != 0)
+            return SOURCE_RECORDER; /* or it cannot be read, which is said */
+        logs |= !walk->logs[i].maybe;
+    }
+    return logs                                         ? SOURCE_LOGS
+           : show_saved_has(inputs->folders, inputs->n) ? SOURCE_REPORT
+                                                        : SOURCE_NONE;
 }
 
-static int show_sums(struct jp_recwalk *walk, const struct arguments *a,
-                     struct jp_error *err)
+static int fail(const struct jp_error *err)
 {
-    struct jp_opsum sum;
-    int rc = opsum_read(walk, &a->filter, &sum, err);
+    fprintf(stderr, "jobprof: show: %s\n", err->text);
+    return JP_EXIT_IO;
+}
+
+static int show_pending(struct cmd_inputs *inputs, bool json)
+{
+    struct jp_error err = {""};
+    struct jp_stuck stuck;
+    int rc = stuck_read(&inputs->walk, &stuck, &err);
 
     if (rc < 0)
-        return rc;
+        return fail(&err);
+    if (json)
+        rc = stuck_print_json(&stuck, stdout, &err);
+    else if (stuck.n_processes)
+        rc = stuck_print(&stuck, stdout, &err);
+    stuck_fini(&stuck);
+    return rc < 0 ? fail(&err) : cmd_inputs_judge(inputs);
+}
+
+static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
+{
+    struct jp_error err = {""};
+    struct jp_opsum sum;
+    int rc = opsum_read(&inputs->walk, &a->filter, &sum, &err);
+
+    if (rc < 0)
+        return fail(&err);
     if (a->common.json)
-        rc = opsum_print_json(&sum, stdout, err);
-    else if (walk->files)
-        rc = opsum_print(&sum, stdout, err);
+        rc = opsum_print_json(&sum, stdout, &err);
+    else if (inputs->walk.files)
+        rc = opsum_print(&sum, stdout, &err);
     opsum_fini(&sum);
-    return rc;
+    return rc < 0 ? fail(&err) : cmd_inputs_judge(inputs);
+}
+
+static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
+{
+    struct jp_error err = {""};
+    struct jp_opsum sum;
+    uint64_t bad;
+    int rc;
+
+    if (a->pending) {
+        fprintf(stderr, "jobprof: NCCL Inspector's logs hold operations that "
+                        "have ended, not those in flight: jobprof report tells "
+                        "which communicator stopped\n");
+        return JP_EXIT_NODATA;
+    }
+    if (opsum_read_lines(&inputs->walk.walk, &a->filter, &sum, &bad, &err) < 0)
+        return fail(&err);
+    rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
+                        : opsum_print(&sum, stdout, &err);
+    opsum_fini(&sum);
+    if (rc < 0)
+        return fail(&err);
+    if (bad && !inputs->quiet)
+        fprintf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n", bad,
+                bad == 1 ? " is" : "s are");
+    return bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
+}
+
+static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
+{
+    struct jp_error err = {""};
+    int rc;
+
+    if (!inputs->quiet)
+        fprintf(stderr, "jobprof: the logs are gone: from the report's %s\n",
+                a->pending ? "summary.json" : "csv/");
+    rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
+                                         a->common.json, &err)
+                    : show_saved_sums(inputs->folders, inputs->n, &a->filter,
+                                      a->common.json, &err);
+    return rc < 0 ? fail(&err) : JP_EXIT_OK;
 }
 
 int cmd_show(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "show"};
     struct arguments a = {.filter = {.rank = -1}};
-    struct jp_error err = {""};
     int rc = parse(argc, argv, &a);
 
     if (rc >= 0)
@@ -154,13 +223,16 @@ int cmd_show(int argc, char **argv)
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
-    rc = a.pending ? show_pending(&inputs.walk, a.common.json, &err)
-                   : show_sums(&inputs.walk, &a, &err);
-    if (rc < 0) {
-        fprintf(stderr, "jobprof: show: %s\n", err.text);
-        rc = JP_EXIT_IO;
-    } else {
-        rc = cmd_inputs_judge(&inputs);
+    switch (find_source(&inputs)) {
+    case SOURCE_LOGS:
+        rc = show_logs(&inputs, &a);
+        break;
+    case SOURCE_REPORT:
+        rc = show_report(&inputs, &a);
+        break;
+    default:
+        rc = a.pending ? show_pending(&inputs, a.common.json)
+                       : show_recordings(&inputs, &a);
     }
     cmd_inputs_fini(&inputs);
     return rc;

@@ -32,13 +32,58 @@ struct opsum_row {
 struct jp_opsum {
     struct opsum_row *rows; /* sorted by (id, name, func, bytes) */
     size_t n;
-    uint64_t processes; /* that passed the filter */
+    const char *source; /* "recorder", "inspector" or "csv" */
+    uint64_t processes; /* that passed the filter; csv: reports */
     uint64_t left_out;  /* bad ones, or over 65,536 rows */
 };
 
-/* 0, or -1 without memory. opsum_fini is due only after 0. */
+/* What stands in a row's name. */
+struct opsum_key {
+    const char *id, *name, *func;
+    uint64_t bytes;
+};
+
+/* What one operation, or some together, add to a row. */
+struct opsum_some {
+    uint64_t ops, exec_min_us, exec_max_us, exec_sum_us;
+    double busbw_sum;
+    uint64_t first_us, last_us;
+};
+
+/* Putting a sum together. Begin: 0, or -1 without memory, then nothing is due.
+ * Put: 0, or -1 without memory. End: rc is what the puts gave; as opsum_read.
+ */
+struct opsum_builder {
+    struct jp_opsum *sum;
+    uint32_t *slots; /* a row's index + 1; 0: free */
+};
+int opsum_begin(struct opsum_builder *builder, struct jp_opsum *sum,
+                struct jp_error *err);
+int opsum_put(struct opsum_builder *builder, const struct opsum_key *key,
+              const struct opsum_some *some);
+int opsum_put_record(struct opsum_builder *builder, const struct opsum_key *key,
+                     const struct inspector_record *record);
+int opsum_end(struct opsum_builder *builder, int rc, struct jp_error *err);
+
+/* Does the filter want this communicator; is the node the host, or a folder of
+ * the file's path? */
+bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
+                   const char *name);
+bool opsum_is_node(const char *path, const char *host, const char *node);
+
+/* The recorder's files. 0, or -1 without memory. opsum_fini is due only after
+ * 0. */
 int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
                struct jp_opsum *sum, struct jp_error *err);
+/* Inspector's logs among n; a rank is that of the file's largest communicator.
+ * *bad counts lines that cannot be read, and files. */
+int opsum_read_lines(const struct jp_logwalk *walk,
+                     const struct opsum_filter *filter, struct jp_opsum *sum,
+                     uint64_t *bad, struct jp_error *err);
+/* A report's csv/ops.csv: all ranks together, collectives only. -1: also where
+ * it cannot be read. */
+int opsum_add_csv(struct opsum_builder *builder, const char *path,
+                  const struct opsum_filter *filter, struct jp_error *err);
 void opsum_fini(struct jp_opsum *sum);
 
 /* 0, or -1: output failed. */

@@ -1,5 +1,6 @@
 /* opsum_print.c - the summary as a table and as JSON. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "orchestrator/ingest/jsontext.h"
 #include "orchestrator/show/opsum.h"
@@ -8,6 +9,14 @@ static int finish(FILE *out, struct jp_error *err)
 {
     return fflush(out) != 0 || ferror(out) ? error_set(err, "output failed: %m")
                                            : 0;
+}
+
+/* What `processes` counts. */
+static const char *unit_of(const struct jp_opsum *sum)
+{
+    return !strcmp(sum->source, "recorder")    ? "recording"
+           : !strcmp(sum->source, "inspector") ? "log"
+                                               : "report";
 }
 
 int opsum_print(const struct jp_opsum *sum, FILE *out, struct jp_error *err)
@@ -26,7 +35,7 @@ int opsum_print(const struct jp_opsum *sum, FILE *out, struct jp_error *err)
                 row->ops, row->exec_min_us, (double) row->exec_sum_us / n,
                 row->exec_max_us, row->busbw_sum / n);
     }
-    fprintf(out, "%" PRIu64 " recording%s", sum->processes,
+    fprintf(out, "%" PRIu64 " %s%s", sum->processes, unit_of(sum),
             sum->processes == 1 ? "" : "s");
     if (sum->left_out)
         fprintf(out, ", %" PRIu64 " operations left out", sum->left_out);
@@ -59,9 +68,9 @@ int opsum_print_json(const struct jp_opsum *sum, FILE *out,
                      struct jp_error *err)
 {
     fprintf(out,
-            "{\"schema_version\":1,\"recordings\":%" PRIu64
+            "{\"schema_version\":1,\"source\":\"%s\",\"recordings\":%" PRIu64
             ",\"left_out\":%" PRIu64 ",\"rows\":[",
-            sum->processes, sum->left_out);
+            sum->source, sum->processes, sum->left_out);
     for (size_t i = 0; i < sum->n; i++) {
         fputs(i ? ",\n " : "\n ", out);
         json_row(&sum->rows[i], out);

@@ -1,0 +1,141 @@
+/* csvtable.c - split CSV into fields. */
+#include "orchestrator/show/csvtable.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int damaged(const struct jp_csvtable *t, struct jp_error *err,
+                   const char *what)
+{
+    return error_set(err, "%s:%" PRIu64 ": %s", t->path, t->line, what);
+}
+
+/* For terminals and JSON: a control character is no text. */
+static char harmless(int c)
+{
+    return (unsigned) c < 0x20 || c == 0x7f ? '?' : (char) c;
+}
+
+/* One record into bytes and fields; 1, 0 at the end, -1. */
+static int read_record(struct jp_csvtable *t, struct jp_error *err)
+{
+    bool quoted = false, any = false, closed = false;
+    size_t used = 0;
+    int c;
+
+    t->n_fields = 0;
+    t->fields[t->n_fields++] = t->bytes;
+    while ((c = getc_unlocked(t->in)) != EOF) {
+        any = true;
+        if (used + 1 >= CSVTABLE_MAX)
+            return damaged(t, err, "row too long");
+        if (quoted) {
+            if (c != '"') {
+                t->bytes[used++] = harmless(c);
+                continue;
+            }
+            quoted = false;
+            closed = true;
+        } else if (c == '"' && closed) { /* a doubled one */
+            t->bytes[used++] = '"';
+            quoted = true;
+            closed = false;
+        } else if (c == '"' && t->bytes + used == t->fields[t->n_fields - 1]) {
+            quoted = true;
+        } else if (c == '\n') {
+            break;
+        } else if (c == ',') {
+            if (t->n_fields == CSVTABLE_FIELDS)
+                return damaged(t, err, "too many columns");
+            t->bytes[used++] = '\0';
+            t->fields[t->n_fields++] = t->bytes + used;
+            closed = false;
+        } else if (c == '\0' || closed || c == '"') {
+            return damaged(t, err, "not CSV");
+        } else {
+            t->bytes[used++] = harmless(c);
+        }
+    }
+    t->line++;
+    t->bytes[used] = '\0';
+    if (ferror(t->in))
+        return error_set(err, "%s: %m", t->path);
+    if (c == EOF && any)
+        return damaged(t, err, quoted ? "a quote is not closed" : "cut row");
+    return any;
+}
+
+static int find_columns(struct jp_csvtable *t, const char *const *columns,
+                        size_t n, struct jp_error *err)
+{
+    int rc = read_record(t, err);
+
+    if (rc <= 0)
+        return rc < 0 ? -1 : error_set(err, "%s: empty", t->path);
+    t->n_columns = n;
+    for (size_t i = 0; i < n; i++) {
+        for (t->at[i] = 0; t->at[i] < t->n_fields; t->at[i]++)
+            if (!strcmp(t->fields[t->at[i]], columns[i]))
+                break;
+        if (t->at[i] == t->n_fields)
+            return error_set(err, "%s: no column \"%s\"", t->path, columns[i]);
+    }
+    return 0;
+}
+
+static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
+                 struct jp_error *err)
+{
+    t->bytes = malloc(CSVTABLE_MAX);
+    if (!t->bytes)
+        error_set(err, "out of memory");
+    if (t->bytes && find_columns(t, columns, n, err) == 0)
+        return 0;
+    csvtable_close(t);
+    return -1;
+}
+
+int csvtable_open(struct jp_csvtable *t, const char *path,
+                  const char *const *columns, size_t n, struct jp_error *err)
+{
+    *t = (struct jp_csvtable){.in = fopen(path, "re"), .path = path};
+    if (!t->in)
+        return error_set(err, "%s: %m", path);
+    return begin(t, columns, n, err);
+}
+
+int csvtable_open_bytes(struct jp_csvtable *t, const void *bytes, size_t n,
+                        const char *const *columns, size_t n_columns,
+                        struct jp_error *err)
+{
+    *t = (struct jp_csvtable){.path = "bytes"};
+    t->in = n ? fmemopen((void *) bytes, n, "r") : NULL;
+    if (!t->in)
+        return error_set(err, "bytes: empty");
+    return begin(t, columns, n_columns, err);
+}
+
+void csvtable_close(struct jp_csvtable *t)
+{
+    if (t->in)
+        fclose(t->in);
+    free(t->bytes);
+    *t = (struct jp_csvtable){0};
+}
+
+int csvtable_next(struct jp_csvtable *t, const char *values[],
+                  struct jp_error *err)
+{
+    int rc = read_record(t, err);
+
+    if (rc <= 0)
+        return rc;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        if (t->at[i] >= t->n_fields)
+            return damaged(t, err, "a column is missing");
+        values[i] = t->fields[t->at[i]];
+    }
+    return 1;
+}
