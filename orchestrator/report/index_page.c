@@ -7,6 +7,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/report/html_out.h"
+#include "orchestrator/report/index_trend.h"
 #include "orchestrator/report/summary_file.h"
 
 #define MAX_ROWS 500 /* the latest steps */
@@ -91,7 +92,8 @@ void index_page_write(const json_t *job, FILE *out)
     html_out_begin(out, "jobprof: steps of the job");
     fputs("<main>\n", out);
     put_heading(out, json_object_get(job, "job"));
-    fputs("<section style=\"margin-top:12px\"><h2>Steps</h2>\n", out);
+    index_trend_write(steps, out);
+    fputs("<section><h2>Steps</h2>\n", out);
     html_out_table(out, columns, n_columns, true);
     for (size_t i = from; i < n; i++)
         put_step(out, json_array_get(steps, i));

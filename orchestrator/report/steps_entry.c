@@ -17,7 +17,8 @@ static bool is_same(const json_t *entry, const struct jp_step *step)
            summary_file_count(entry, "summary_mtime_ns", &mtime) &&
            (int64_t) bytes == step->bytes &&
            (int64_t) mtime == step->mtime_ns &&
-           json_is_string(json_object_get(entry, "verdict"));
+           json_is_string(json_object_get(entry, "verdict")) &&
+           json_is_array(json_object_get(entry, "cells"));
 }
 
 /* The step's entry in a former job.json if its summary has not changed since;
@@ -54,6 +55,52 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
         json_out_null(j, entry, key);
 }
 
+#define CELLS_KEPT 8
+
+static double time_of(const json_t *cell)
+{
+    const json_t *exec = json_object_get(cell, "exec_us");
+    double us = summary_file_real(exec, "mean") * summary_file_real(exec, "n");
+
+    return isfinite(us) ? us : 0;
+}
+
+static void put_cell(struct jp_json *j, json_t *list, const json_t *cell)
+{
+    json_t *object = json_out_object(j);
+
+    copy(j, object, "comm_type", cell, "comm_type");
+    copy(j, object, "coll", cell, "coll");
+    copy(j, object, "msg_size_bytes", cell, "msg_size_bytes");
+    copy(j, object, "ops", cell, "ops");
+    json_out_real(j, object, "time_us", time_of(cell));
+    copy(j, object, "busbw_p50_gbs", json_object_get(cell, "busbw_gbs"), "p50");
+    json_out_append(j, list, object);
+}
+
+/* The heaviest cells with a bandwidth, most time first. */
+static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
+{
+    const json_t *cells = json_object_get(root, "cells"), *kept[CELLS_KEPT + 1];
+    json_t *list = json_out_array(j);
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        size_t at = n;
+
+        if (!(summary_file_real(json_object_get(cell, "busbw_gbs"), "p50") > 0))
+            continue;
+        for (; at > 0 && time_of(cell) > time_of(kept[at - 1]); at--)
+            kept[at] = kept[at - 1];
+        kept[at] = cell;
+        n += n < CELLS_KEPT;
+    }
+    for (size_t i = 0; i < n; i++)
+        put_cell(j, list, kept[i]);
+    json_out_put(j, entry, "cells", list);
+}
+
 static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
 {
     const json_t *job = json_object_get(root, "job");
@@ -70,6 +117,7 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     copy(j, entry, "written_us", root, "written_us");
     copy(j, entry, "records", quality, "records");
     copy(j, entry, "coverage", quality, "coverage");
+    put_cells(j, entry, root);
 }
 
 static void put_paths(struct jp_json *j, json_t *entry,

@@ -39,8 +39,13 @@ static void put_step(const char *id, const char *word, const char *text)
     char *json = fileio_path("{\"schema_version\":1,\"verdict\":{\"word\":"
                              "\"%s\",\"text\":\"%s\"},\"job\":{\"id\":7,"
                              "\"name\":\"train\",\"nodes\":2,\"ntasks\":8},"
-                             "\"quality\":{\"coverage\":0.5}}",
-                             word, text);
+                             "\"quality\":{\"coverage\":0.5},\"cells\":["
+                             "{\"comm_type\":\"mixed\",\"coll\":\"All<i>\","
+                             "\"msg_size_bytes\":1024,\"ops\":3,\"busbw_gbs\":"
+                             "{\"p50\":%zu},\"exec_us\":{\"mean\":5,\"n\":3}},"
+                             "{\"comm_type\":3,\"busbw_gbs\":{\"p50\":1e300},"
+                             "\"exec_us\":[]},7]}",
+                             word, text, strlen(text));
 
     mkdir(step, 0700);
     if (fileio_write(path, json, strlen(json), NULL) < 0)
@@ -103,6 +108,41 @@ static void test_steps(void **state)
     assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
     assert_non_null(strstr(text, "href=\"step-10/report.html\""));
     assert_null(strstr(text, "<b>second"));
+    free(text);
+    free(page);
+}
+
+/* The kinds that several steps have, and how the last one compares. */
+static void test_trend(void **state)
+{
+    char *page = fileio_path("%s/index.html", dir), *text = NULL;
+    json_t *root, *cells;
+
+    (void) state;
+    put_step("0", "OK", "12345678"); /* GB/s: the text's length */
+    index_now();
+    assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
+    assert_null(strstr(text, "id=\"trend\"")); /* of one step there is none */
+    free(text);
+    put_step("1", "SLOW", "1234");
+    put_step("2", "OK", "12345678");
+    put_step("3", "OK", "123456");
+    index_now();
+    root = read_job();
+    cells = json_object_get(json_array_get(json_object_get(root, "steps"), 1),
+                            "cells");
+    assert_int_equal(json_array_size(cells), 2);
+    assert_string_equal(json_string_value(json_object_get(
+                            json_array_get(cells, 0), "comm_type")),
+                        "mixed");
+    assert_true(json_number_value(json_object_get(json_array_get(cells, 0),
+                                                  "time_us")) == 15);
+    json_decref(root);
+    assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
+    assert_non_null(strstr(text, "id=\"trend\""));
+    assert_non_null(strstr(text, "<g class=\"SLOW\"><title>step 1: SLOW"));
+    assert_non_null(strstr(text, "-14.3 %")); /* 6 of a median of 7 */
+    assert_null(strstr(text, "All<i>"));
     free(text);
     free(page);
 }
@@ -196,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_trend, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrent, set_up, tear_down),
