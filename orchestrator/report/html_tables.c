@@ -49,6 +49,13 @@ static double full_bar(const struct jp_result *r, const struct jp_rows *rows,
     return most > 0 ? most : 1;
 }
 
+/* Without a topology: what the type rests on. */
+static const char *type_by(const struct jp_comm *c, char *buf, size_t size)
+{
+    snprintf(buf, size, "not known (evidence: %s)", or_dash(c->evidence));
+    return buf;
+}
+
 static void comm_row(FILE *out, const struct jp_comm *c, double full)
 {
     char ranks[32], medium[120];
@@ -69,7 +76,7 @@ static void comm_row(FILE *out, const struct jp_comm *c, double full)
     if (c->fabric)
         html_out_more(out, medium_text(c, medium, sizeof(medium)), c->why);
     else
-        html_out_prose(out, c->why);
+        html_out_more(out, type_by(c, medium, sizeof(medium)), c->why);
     html_out_row_end(out);
 }
 
@@ -93,7 +100,7 @@ int html_comms_put(const struct jp_report *report, FILE *out)
         {"Time", "sum over operations of the longest rank's time", true},
         {"Runs over",
          "inside NVLink domains + between them, by the nodes' topologies; (!): "
-         "see the warnings above; a click tells why. Without a topology: the "
+         "see the warnings above; a click tells why. Without a topology, the "
          "evidence for the type",
          false},
     };
