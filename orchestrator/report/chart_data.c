@@ -2,8 +2,9 @@
 #include "orchestrator/report/chart_data.h"
 
 static const struct jp_chart *const charts[] = {
-    &chart_time, &chart_drift, &chart_waits,  &chart_late,  &chart_nodes,
-    &chart_busy, &chart_busbw, &chart_spread, &chart_sizes, &chart_p2p,
+    &chart_time,   &chart_drift, &chart_waits, &chart_late,
+    &chart_nodes,  &chart_busy,  &chart_busbw, &chart_network,
+    &chart_spread, &chart_sizes, &chart_p2p,
 };
 enum { N_CHARTS = sizeof(charts) / sizeof(*charts) };
 
@@ -57,7 +58,8 @@ static int put_all(const struct jp_chart_view *view, struct states *states,
     return 0;
 }
 
-int chart_data_write(const struct jp_result *result, FILE *out)
+int chart_data_write(const struct jp_result *result,
+                     const struct jp_insight *insight, FILE *out)
 {
     static const struct jp_result nothing;
     struct states states = {{NULL}};
@@ -66,6 +68,7 @@ int chart_data_write(const struct jp_result *result, FILE *out)
 
     if (chart_view_make(result ? result : &nothing, &view) < 0)
         return -1;
+    view.insight = insight;
     rc = make_all(&view, &states);
     if (rc == 0)
         rc = put_all(&view, &states, out);

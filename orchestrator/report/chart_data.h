@@ -29,6 +29,9 @@ struct jp_chart {
 /* {series: [{type, coll, points: [bytes, ops, p5, p50, p95, net p50 or null,
  * ...]}]} */
 extern const struct jp_chart chart_busbw;
+/* {series: [{name, points: [bytes, ops, p5, p50, p95, low, expected, high
+ * (the last three null where nobody expects anything), ...]}], of} */
+extern const struct jp_chart chart_network;
 /* {colls, rows: [exponent of 2, coll, ops, bytes, us, ...]} */
 extern const struct jp_chart chart_sizes;
 /* {cells: [{type, coll, bytes, n, sample, mean, box: [min, p5, p25, p50, p75,
@@ -58,7 +61,8 @@ extern const struct jp_chart chart_p2p;
 void chart_data_put_slices(const struct jp_chart_view *view,
                            struct jp_chart_json *json);
 
-/* The whole object. result may be NULL. */
-int chart_data_write(const struct jp_result *result, FILE *out);
+/* The whole object. result and insight may be NULL. */
+int chart_data_write(const struct jp_result *result,
+                     const struct jp_insight *insight, FILE *out);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/keymap.h"
+#include "orchestrator/insight/insight.h"
 #include "orchestrator/report/procs.h"
 #include "orchestrator/report/rows.h"
 
@@ -21,6 +22,7 @@
 
 struct jp_chart_view {
     const struct jp_result *result;
+    const struct jp_insight *insight; /* NULL until somebody sets it */
     struct jp_procs procs;
     bool *barrier;      /* by function: all ranks wait for the last one */
     size_t *first_rank; /* by communicator: its rows in result->ranks */

@@ -39,7 +39,7 @@ int html_charts_put(const struct jp_report *report, FILE *out)
     if (!html_out_has_charts())
         return 0;
     fputs("<script type=\"application/json\" id=\"chart-data\">", out);
-    if (chart_data_write(report->result, out) < 0)
+    if (chart_data_write(report->result, report->insight, out) < 0)
         return -1;
     fprintf(out, "</script>\n<script>\n%s</script>\n", html_assets_charts);
     return 0;

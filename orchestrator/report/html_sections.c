@@ -41,6 +41,13 @@ const struct jp_html_section html_sections[] = {
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "
      "percentiles are over operations.",
      JP_HTML_WIDE, html_cells_present, html_cells_put},
+    {"network", "Network",
+     "The network&#39;s own bandwidth in GB/s, from the time of the rank that "
+     "came last, by kind of communicator, function and size, most time first; "
+     "what is expected is said by the site&#39;s peaks, else by earlier steps "
+     "(jobprof baseline), else it is the best twentieth of the same "
+     "operations. Warm-up is left out.",
+     JP_HTML_WIDE, html_network_present, html_network_put},
     {"spread", "Spread",
      "Bus bandwidth of the operations of one kind: those of most time.",
      JP_HTML_CHARTS, html_spread_present, html_spread_put},

@@ -54,6 +54,8 @@ html_put html_busy_put;
 
 html_present html_time_present, html_spread_present;
 html_put html_time_put, html_spread_put;
+html_present html_network_present;
+html_put html_network_put;
 html_present html_sizes_present, html_nodes_present;
 html_put html_sizes_put, html_nodes_put;
 html_present html_settings_present, html_env_present, html_command_present;

@@ -40,7 +40,7 @@ static char *text_of_charts(const struct jp_result *result)
     FILE *out = open_memstream(&text, &len);
 
     assert_non_null(out);
-    assert_int_equal(chart_data_write(result, out), 0);
+    assert_int_equal(chart_data_write(result, NULL, out), 0);
     assert_int_equal(fclose(out), 0);
     return text;
 }

@@ -6,6 +6,7 @@ import {bars} from './charts/bars.js';
 import {p2p} from './charts/p2p.js';
 import {busbwSize} from './charts/busbw-size.js';
 import {busbwTime} from './charts/busbw-time.js';
+import {networkSize} from './charts/network-size.js';
 import {sizes} from './charts/sizes.js';
 import {spread} from './charts/spread.js';
 import {waitsTime} from './charts/waits-time.js';
@@ -16,6 +17,7 @@ const kinds = {
   'busbw-time': busbwTime,
   busy,
   drift,
+  'network-size': networkSize,
   nodes: bars('node'),
   p2p,
   sizes,

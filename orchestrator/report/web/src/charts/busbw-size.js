@@ -29,7 +29,8 @@ function drawBand(points, look) {
   };
 }
 
-function seriesOf(line, look) {
+// Points begin with size, operations, p5, p50, p95.
+export function lineWithBand(line, look) {
   return [{
     type: 'line', name: line.name, symbol: look.symbol, symbolSize: 7,
     data: line.points.map(p => [exponent(p[SIZE]), p[P50], p]),
@@ -70,7 +71,7 @@ export const busbwSize = {
       xAxis: sizeAxis(look.theme, all.map(p => p[SIZE]), look.width),
       yAxis: gbsAxis(look.theme, all.flatMap(p => [p[P5], p[P50], p[P95]])),
       series: lines.flatMap(
-        (line, i) => seriesOf(line, seriesLook(look.theme, i))),
+        (line, i) => lineWithBand(line, seriesLook(look.theme, i))),
     };
   },
 };
