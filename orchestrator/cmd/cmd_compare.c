@@ -2,11 +2,13 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/num.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/compare.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -20,7 +22,9 @@ static const char help[] =
     "Compare the report of step B with that of A: the median time of each type "
     "of\n"
     "communicator, function and size, and the findings. A and B are step\n"
-    "directories, or JOBID.STEP; both have a report.\n"
+    "directories, or JOBID.STEP; both have a report. A may be a file of "
+    "jobprof\n"
+    "baseline: then the network's bandwidth is compared.\n"
     "\n"
     "  --threshold PCT  slower or faster is what differs by more than so many\n"
     "                   percent (10)\n"
@@ -138,13 +142,22 @@ static int exit_status(const struct jp_compare *c)
     return JP_EXIT_OK;
 }
 
-static int compare(const struct arguments *a, const json_t *const roots[2])
+/* baseline: in place of A's summary, or NULL. */
+static int compare(const struct arguments *a, const json_t *const roots[2],
+                   const struct jp_baseline *baseline)
 {
+    double threshold = (double) a->threshold / 100;
     struct jp_error err = {"out of memory"};
     struct jp_compare c;
     int rc;
 
-    if (compare_init(&c, roots[0], roots[1], (double) a->threshold / 100) < 0)
+    if (baseline && !json_is_array(json_object_get(roots[1], "network")))
+        return fail(JP_EXIT_IO, a->words[1],
+                    "its report does not have the network's cells: report it "
+                    "again");
+    rc = baseline ? compare_init_baseline(&c, baseline, roots[1], threshold)
+                  : compare_init(&c, roots[0], roots[1], threshold);
+    if (rc < 0)
         return fail(JP_EXIT_IO, "", err.text);
     rc = a->json ? compare_print_json(&c, a->words, stdout, &err)
                  : compare_print(&c, a->words, stdout, &err);
@@ -153,19 +166,42 @@ static int compare(const struct arguments *a, const json_t *const roots[2])
     return rc;
 }
 
+/* A file is a baseline. */
+static bool is_file(const char *word)
+{
+    struct stat st;
+
+    return stat(word, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static int load_baseline(const char *word, struct jp_baseline *baseline)
+{
+    struct jp_error err;
+
+    return baseline_file_read(word, false, baseline, &err) < 0
+               ? fail(JP_EXIT_IO, "", err.text)
+               : JP_EXIT_OK;
+}
+
 int cmd_compare(int argc, char **argv)
 {
     struct arguments a = {.threshold = THRESHOLD};
     json_t *roots[2] = {NULL, NULL};
+    struct jp_baseline baseline = {0};
     int rc = parse(argc, argv, &a);
+    bool based;
 
     if (rc >= 0)
         return rc;
-    rc = load(a.words[0], a.config, &roots[0]);
+    based = is_file(a.words[0]);
+    rc = based ? load_baseline(a.words[0], &baseline)
+               : load(a.words[0], a.config, &roots[0]);
     if (rc == JP_EXIT_OK)
         rc = load(a.words[1], a.config, &roots[1]);
     if (rc == JP_EXIT_OK)
-        rc = compare(&a, (const json_t *const *) roots);
+        rc = compare(&a, (const json_t *const *) roots,
+                     based ? &baseline : NULL);
+    baseline_fini(&baseline);
     json_decref(roots[0]);
     json_decref(roots[1]);
     return rc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/report/netkey_json.h"
 #include "orchestrator/report/summary_file.h"
 
 /* A report has no more (docs/summary.schema.json); another file may. */
@@ -52,6 +53,18 @@ find_cell(struct jp_compare *c, const struct compare_cell *like, size_t *hint)
     return NULL;
 }
 
+static void set_course(struct jp_compare *c, struct compare_cell *cell)
+{
+    cell->course = COMPARE_SAME;
+    if (cell->change > c->threshold) {
+        cell->course = COMPARE_SLOWER;
+        c->slower++;
+    } else if (1 / (1 + cell->change) - 1 > c->threshold) {
+        cell->course = COMPARE_FASTER;
+        c->faster++;
+    }
+}
+
 static void judge(struct jp_compare *c, struct compare_cell *cell)
 {
     if (!cell->ops[0] || !cell->ops[1])
@@ -61,14 +74,7 @@ static void judge(struct jp_compare *c, struct compare_cell *cell)
         !(cell->time_us[0] > 0) || !(cell->time_us[1] > 0))
         return;
     cell->change = cell->time_us[1] / cell->time_us[0] - 1;
-    cell->course = COMPARE_SAME;
-    if (cell->change > c->threshold) {
-        cell->course = COMPARE_SLOWER;
-        c->slower++;
-    } else if (1 / (1 + cell->change) - 1 > c->threshold) {
-        cell->course = COMPARE_FASTER;
-        c->faster++;
-    }
+    set_course(c, cell);
 }
 
 static int match_cells(struct jp_compare *c)
@@ -146,6 +152,71 @@ int compare_init(struct jp_compare *c, const json_t *a, const json_t *b,
     *c = (struct jp_compare){.roots = {a, b}, .threshold = threshold};
     if (match_cells(c) == 0 && only_in(new, old, &c->fresh, &c->n_fresh) == 0 &&
         only_in(old, new, &c->gone, &c->n_gone) == 0)
+        return 0;
+    compare_fini(c);
+    return -1;
+}
+
+/* A row of the report's network; false: it is none. */
+static bool read_network(const json_t *row, struct jp_netkey *key,
+                         struct compare_cell *cell)
+{
+    struct jp_bwhist hist = {0};
+    bool good = netkey_read(row, key, NULL) == 0 &&
+                netkey_read_hist(row, "histogram", &hist, NULL) == 0;
+
+    *cell = (struct compare_cell){.type = comm_type_name(key->type),
+                                  .coll = summary_file_text(row, "coll"),
+                                  .time_us = {NAN, NAN},
+                                  .busbw_gbs = {NAN, NAN},
+                                  .change = NAN,
+                                  .course = COMPARE_ONE_SIDED};
+    cell->bytes = netcells_bytes(key->size);
+    cell->ops[1] = hist.total;
+    cell->busbw_gbs[1] = bwhist_quantile(&hist, 0.5);
+    netnames_kind(key, cell->kind);
+    bwhist_fini(&hist);
+    return good;
+}
+
+static void judge_network(struct jp_compare *c, const struct jp_netkey *key,
+                          struct compare_cell *cell)
+{
+    const struct jp_baseline_cell *usual = baseline_find(c->baseline, key);
+
+    if (!usual)
+        return;
+    cell->ops[0] = usual->ops.total;
+    cell->busbw_gbs[0] = bwhist_quantile(&usual->medians, 0.5);
+    cell->course = COMPARE_FEW;
+    if (cell->ops[0] < COMPARE_MIN_OPS || cell->ops[1] < COMPARE_MIN_OPS ||
+        !(cell->busbw_gbs[0] > 0) || !(cell->busbw_gbs[1] > 0))
+        return;
+    cell->change = cell->busbw_gbs[0] / cell->busbw_gbs[1] - 1;
+    set_course(c, cell);
+}
+
+int compare_init_baseline(struct jp_compare *c,
+                          const struct jp_baseline *baseline, const json_t *b,
+                          double threshold)
+{
+    const json_t *rows = json_object_get(b, "network");
+    const json_t *new = json_object_get(b, "findings");
+    size_t n = at_most(json_array_size(rows), MAX_CELLS);
+
+    *c = (struct jp_compare){
+        .roots = {NULL, b}, .baseline = baseline, .threshold = threshold};
+    c->cells = calloc(n + 1, sizeof(*c->cells));
+    for (size_t i = 0; c->cells && i < n; i++) {
+        struct compare_cell *cell = &c->cells[c->n_cells];
+        struct jp_netkey key;
+
+        if (!read_network(json_array_get(rows, i), &key, cell))
+            continue;
+        judge_network(c, &key, cell);
+        c->n_cells++;
+    }
+    if (c->cells && only_in(new, NULL, &c->fresh, &c->n_fresh) == 0)
         return 0;
     compare_fini(c);
     return -1;

@@ -1,9 +1,14 @@
-/* compare.h - two reports side by side: what became slower, what is new.
+/* compare.h - two reports, or a baseline and a report, side by side: what
+ * became slower, what is new.
  *
  * From summary.json of each, which is foreign input. Cells of one type,
  * function and size are compared by the median time of an operation's longest
  * rank, where both have COMPARE_MIN_OPS operations. A finding is the same in
  * both if kind, node and rank of the program are.
+ *
+ * With a baseline as A, the report's network cells are compared with its: the
+ * median bandwidth of the network, told as a change of time. Cells that only
+ * the baseline has are left out, and every finding is new.
  */
 #ifndef JP_REPORT_COMPARE_H
 #define JP_REPORT_COMPARE_H
@@ -16,6 +21,8 @@
 #include <jansson.h>
 
 #include "common/error.h"
+#include "orchestrator/insight/baseline.h"
+#include "orchestrator/report/netnames.h"
 
 #define COMPARE_MIN_OPS 30
 
@@ -33,14 +40,16 @@ struct compare_cell {
     uint64_t ops[2];
     double time_us[2]; /* medians; NAN: none */
     double busbw_gbs[2];
-    double change; /* of the time, a share; NAN */
+    double change;           /* of the time, a share; NAN */
+    char kind[NETNAMES_LEN]; /* of a network cell; "" */
     enum compare_course course;
 };
 
 struct jp_compare {
-    const json_t *roots[2];     /* borrowed */
-    double threshold;           /* a share */
-    struct compare_cell *cells; /* as in A, then those only in B */
+    const json_t *roots[2]; /* borrowed; A's is NULL with a baseline */
+    const struct jp_baseline *baseline; /* A, or NULL; borrowed */
+    double threshold;                   /* a share */
+    struct compare_cell *cells;         /* as in A, then those only in B */
     size_t n_cells, slower, faster;
     const json_t **fresh, **gone; /* findings only in B, only in A; borrowed */
     size_t n_fresh, n_gone;
@@ -50,6 +59,10 @@ struct jp_compare {
  * the result. 0, or -1 without memory. Release with compare_fini. */
 int compare_init(struct jp_compare *compare, const json_t *a, const json_t *b,
                  double threshold);
+/* Compares b with a baseline; both outlive the result. */
+int compare_init_baseline(struct jp_compare *compare,
+                          const struct jp_baseline *baseline, const json_t *b,
+                          double threshold);
 void compare_fini(struct jp_compare *compare);
 
 /* For a terminal, or JSON. names: of A and B. 0, or -1 and err. */

@@ -31,6 +31,11 @@ static void put_side(const struct jp_compare *c, const char *name, int side,
                text, sizeof(text));
     clean_text(name, JP_CLEAN_ASCII, path, sizeof(path));
     fprintf(out, "%c  %s\n   ", side ? 'B' : 'A', path);
+    if (!c->roots[side]) {
+        fprintf(out, "baseline of %s earlier steps\n",
+                FIG_COUNT(c->baseline->n_reports));
+        return;
+    }
     fprintf(out, "%s ", summary_file_text(verdict_of(c, side), "word"));
     text_out_wrap(out, 12, 6, text);
 }
@@ -44,6 +49,26 @@ static const char *signed_share(double change, char buf[JP_FIGURE_LEN])
     return buf;
 }
 
+static const char *course_text(const struct compare_cell *cell)
+{
+    return cell->course != COMPARE_ONE_SIDED ? courses[cell->course]
+           : cell->ops[0]                    ? "only in A"
+                                             : "only in B";
+}
+
+/* Of the network, against a baseline. */
+static void put_network(const struct compare_cell *cell, FILE *out)
+{
+    char change[JP_FIGURE_LEN], coll[16], kind[32];
+
+    text_out_line(out, "  %-29s %-13s %8s %8s %8s %9s  %s",
+                  clean_text(cell->kind, JP_CLEAN_ASCII, kind, 30),
+                  clean_text(cell->coll, JP_CLEAN_ASCII, coll, 14),
+                  FIG_BYTES(cell->bytes), FIG_GBS(cell->busbw_gbs[0]),
+                  FIG_GBS(cell->busbw_gbs[1]),
+                  signed_share(cell->change, change), course_text(cell));
+}
+
 static void put_cell(const struct compare_cell *cell, FILE *out)
 {
     char change[JP_FIGURE_LEN], coll[16], type[16];
@@ -54,10 +79,7 @@ static void put_cell(const struct compare_cell *cell, FILE *out)
                   FIG_BYTES(cell->bytes), FIG_US(cell->time_us[0]),
                   FIG_US(cell->time_us[1]), FIG_GBS(cell->busbw_gbs[0]),
                   FIG_GBS(cell->busbw_gbs[1]),
-                  signed_share(cell->change, change),
-                  cell->course == COMPARE_ONE_SIDED
-                      ? (cell->ops[0] ? "only in A" : "only in B")
-                      : courses[cell->course]);
+                  signed_share(cell->change, change), course_text(cell));
 }
 
 static void put_findings(const json_t *const *list, size_t n, const char *sign,
@@ -82,10 +104,14 @@ int compare_print(const struct jp_compare *c, const char *const names[2],
     for (int side = 0; side < 2; side++)
         put_side(c, names[side], side, out);
     fputc('\n', out);
-    text_out_line(out, "  %-11s %-13s %8s %8s %8s %8s %8s %9s", "type",
-                  "function", "size", "time A", "B", "GB/s A", "B", "time");
+    if (c->baseline)
+        text_out_line(out, "  %-29s %-13s %8s %8s %8s %9s", "network",
+                      "function", "size", "GB/s A", "B", "time");
+    else
+        text_out_line(out, "  %-11s %-13s %8s %8s %8s %8s %8s %9s", "type",
+                      "function", "size", "time A", "B", "GB/s A", "B", "time");
     for (size_t i = 0; i < c->n_cells; i++)
-        put_cell(&c->cells[i], out);
+        (c->baseline ? put_network : put_cell)(&c->cells[i], out);
     if (c->n_fresh || c->n_gone)
         fputs("\nFindings: + new in B, - gone\n", out);
     put_findings(c->fresh, c->n_fresh, "+", out);
@@ -122,6 +148,8 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
     json_t *row = json_out_object(j);
 
     json_out_text(j, row, "comm_type", cell->type);
+    if (*cell->kind)
+        json_out_text(j, row, "network", cell->kind);
     json_out_text(j, row, "coll", cell->coll);
     json_out_count(j, row, "msg_size_bytes", cell->bytes);
     json_out_put(j, row, "ops", pair(j, ops));
@@ -154,8 +182,11 @@ int compare_print_json(const struct jp_compare *c, const char *const names[2],
         json_t *one = json_out_object(&j);
 
         json_out_text(&j, one, "dir", names[side]);
-        json_out_text(&j, one, "word",
-                      summary_file_text(verdict_of(c, side), "word"));
+        if (c->roots[side])
+            json_out_text(&j, one, "word",
+                          summary_file_text(verdict_of(c, side), "word"));
+        else
+            json_out_count(&j, one, "baseline_reports", c->baseline->n_reports);
         json_out_put(&j, root, side ? "b" : "a", one);
     }
     for (size_t i = 0; i < c->n_cells; i++)

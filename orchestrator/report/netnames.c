@@ -40,3 +40,12 @@ char *netnames_series(const struct jp_netkey *key, char *buf)
              netnames_link(key, link), netnames_shape(key, shape));
     return buf;
 }
+
+char *netnames_kind(const struct jp_netkey *key, char *buf)
+{
+    char link[NETNAMES_LEN];
+
+    snprintf(buf, NETNAMES_LEN, "%.40s, %" PRIu32 "r/%" PRIu32 "n",
+             netnames_link(key, link), key->n_ranks, key->n_hosts);
+    return buf;
+}

@@ -11,6 +11,8 @@
 char *netnames_link(const struct jp_netkey *key, char *buf);
 /* "16 ranks on 2 nodes" */
 char *netnames_shape(const struct jp_netkey *key, char *buf);
+/* "nvswitch, ib, 16r/2n": ranks and nodes in short */
+char *netnames_kind(const struct jp_netkey *key, char *buf);
 /* "AllReduce, nvswitch, ib, 16 ranks on 2 nodes" */
 char *netnames_series(const struct jp_netkey *key, char *buf);
 
