@@ -39,6 +39,7 @@ finish() { # all that run
             echo "${run%%.*} $(echo "$run" | cut -d . -f 2) failed" >>"$WORK/rows"
             ;;
         esac
+        rm -f "$WORK/$run".{rc,out,err}
     done
     running=()
     kill_aborts >>"$WORK/aborts"
