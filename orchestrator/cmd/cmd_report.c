@@ -25,6 +25,8 @@ static const char help[] =
     "\n"
     "  --json           print summary.json on standard output\n"
     "  --png            also render the plots (needs gnuplot)\n"
+    "  --paths          tell your own paths too: command, working directory,\n"
+    "                   settings (else they are cut to their last part)\n"
     "  --fail-on WORD   exit 1 if the verdict is WORD or worse: NODATA,\n"
     "                   INCOMPLETE, DEGRADED, SLOW, HANG\n"
     "  --baseline FILE  compare the network with this (jobprof baseline), not\n"
@@ -42,6 +44,7 @@ static const char help[] =
 enum {
     OPT_JSON = 256,
     OPT_PNG,
+    OPT_PATHS,
     OPT_FAIL_ON,
     OPT_CONFIG,
     OPT_BASELINE,
@@ -52,6 +55,7 @@ enum {
 static const struct option long_options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"png", no_argument, NULL, OPT_PNG},
+    {"paths", no_argument, NULL, OPT_PATHS},
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"config", required_argument, NULL, OPT_CONFIG},
     {"baseline", required_argument, NULL, OPT_BASELINE},
@@ -85,6 +89,9 @@ static int parse(int argc, char **argv, struct report_options *options,
             break;
         case OPT_PNG:
             options->png = true;
+            break;
+        case OPT_PATHS:
+            options->paths = true;
             break;
         case OPT_CONFIG:
             options->config = optarg;

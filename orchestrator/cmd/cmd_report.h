@@ -27,6 +27,7 @@ struct report_options {
     const char *baseline; /* --baseline or NULL */
     const struct cmd_expect *expect;
     bool json, quiet, verbose, png;
+    bool paths;  /* of the user's go into the report */
     int fail_on; /* a verdict word, or -1 */
 };
 

@@ -99,7 +99,11 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     if (rc == 0) {
         session->has_conf = true;
         session->policy = session->conf.policy;
-        return set_final_dir(session) < 0 ? error_set(err, "out of memory") : 0;
+        if (set_final_dir(session) < 0 ||
+            (!session->options->paths &&
+             jobconf_hide_paths(&session->conf) < 0))
+            return error_set(err, "out of memory");
+        return 0;
     }
     return 1;
 }
