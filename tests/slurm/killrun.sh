@@ -54,7 +54,7 @@ print("all" if len(nodes) >= want and done >= want else f"{len(nodes)} of {want}
 PY
 }
 # A stale claim is 20 s old, a watcher comes after 10 s, srun waits for 15 s.
-kill_patience() { if [ "$hand" = yes ]; then echo 15; else echo 45; fi; }
+kill_patience() { if [ "$hand" = yes ]; then echo 15; else echo 60; fi; }
 
 # Written once (twice where the writer of the first was killed right behind it),
 # nothing half-made beside it, and the figures are those of raw/.
