@@ -110,6 +110,8 @@ static void add(char **argv, size_t *n, char *word)
 {
     if (word && *n < ARGS_MAX)
         argv[(*n)++] = word;
+    else
+        free(word);
 }
 
 /* Inside of a job, beside its steps; else in one of its own. */

@@ -40,9 +40,10 @@ static size_t pick_series(const struct jp_result *r, struct series *picked,
 
     *total = 0;
     for (size_t from = 0, to; from < r->n_cells; from = to) {
-        struct series s = {.from = from, .to = to = series_end(r, from)};
+        struct series s = {.from = from, .to = series_end(r, from)};
         size_t least = 0;
 
+        to = s.to;
         for (size_t i = s.from; i < s.to; i++)
             if (is_plottable(&r->cells[i]))
                 s.time += (double) r->cells[i].exec.n * r->cells[i].exec.mean +
