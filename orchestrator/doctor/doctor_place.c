@@ -120,8 +120,8 @@ void doctor_place(struct doctor *d)
         d->place = strdup(path);
     if (d->place) {
         doctor_add(d, DOCTOR_OK, CHECK, "", "%s can be written from here",
-                   path);
-        check_space(d, path, &plan);
+                   d->place);
+        check_space(d, d->place, &plan);
     }
     free(path);
     plan_fini(&plan);
