@@ -35,8 +35,7 @@ static void *make_windows(void *arg)
 static int make_cells_and_windows(struct build *b)
 {
     struct beside windows = {.build = b};
-    bool many = b->result->n_ops >= BESIDE_OPS &&
-                joinrun_threads(b->options) > 1;
+    bool many = b->result->n_ops >= BESIDE_OPS && b->threads > 1;
     pthread_t thread;
     int rc;
 
@@ -50,9 +49,9 @@ static int make_cells_and_windows(struct build *b)
 static int make_result(struct build *b)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms, result_ranks,     result_ops,     make_cells_and_windows,
-        result_p2p,   result_p2p_nodes, result_quality, result_busy,
-        result_hang,
+        result_comms,           result_ranks, result_ops,
+        make_cells_and_windows, result_p2p,   result_p2p_nodes,
+        result_quality,         result_busy,  result_hang,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
@@ -65,6 +64,7 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
 {
     b.row_limit = b.options->row_limit ? b.options->row_limit
                                        : memory_of(b.options) / BYTES_A_ROW;
+    b.threads = joinrun_threads(b.options);
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || make_result(&b) < 0) {
         error_set(err, b.stopped ? "stopped" : "out of memory");

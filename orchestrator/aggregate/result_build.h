@@ -3,8 +3,9 @@
  *
  * Called in this order: comms, ranks, ops, cells, windows, p2p, p2p_nodes,
  * quality, hang; cells and windows may be made at once.
- * Each returns 0, or -1 without memory; what is made so far is in build->result.
- * Communicators that are still open are closed first (join_close.h).
+ * Each returns 0, or -1 without memory; what is made so far is in
+ * build->result. Communicators that are still open are closed first
+ * (join_close.h).
  */
 #ifndef JP_AGGREGATE_RESULT_BUILD_H
 #define JP_AGGREGATE_RESULT_BUILD_H
@@ -19,18 +20,19 @@ struct partial_set;
 struct build {
     struct join *join;
     const struct jp_logwalk *walk;
-    const struct join_file *files; /* walk->n_logs */
+    const struct join_file *files;      /* walk->n_logs */
     const struct partial_set *partials; /* NULL: none */
     const struct jp_aggregate_options *options;
     struct jp_result *result;
-    uint64_t row_limit; /* operations whose percentiles are exact */
+    uint64_t row_limit;  /* operations whose percentiles are exact */
+    unsigned threads;    /* that may work at once; 0 is 1 */
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
     /* by sequence numbers; made with the communicators */
     uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */
-    bool ragged; /* some rank lacks a record that another one has */
+    bool ragged;  /* some rank lacks a record that another one has */
 };
 
 int result_comms(struct build *build);

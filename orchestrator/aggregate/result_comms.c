@@ -166,8 +166,8 @@ int result_comms(struct build *b)
     struct jp_result *r = b->result;
 
     if (join_guess_sizes(b->join) < 0 ||
-        join_close_all(b->join, joinrun_threads(b->options)) < 0 ||
-        make_funcs(b) < 0 || make_order(b) < 0)
+        join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
+        make_order(b) < 0)
         return -1;
     r->comms = calloc(r->n_comms + 1, sizeof(*r->comms));
     if (!r->comms) {
