@@ -187,6 +187,15 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
                 "a change this clear is worth a line long before it is worth "
                 "an hour of the job",
         },
+    [JP_LIMIT_NET_PAIRS] =
+        {
+            .name = "net_pairs_min",
+            .value = 0.6,
+            .text = "DEGRADED where Send and Recv with one node, or between "
+                    "two, take longer than their likes by more",
+            .reason = "both sides' waits are in their times, and differ by "
+                      "some tenths; a lane or link that is down takes more",
+        },
     [JP_LIMIT_SMALL_SHARE] =
         {
             .name = "small_share_min",

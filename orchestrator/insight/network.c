@@ -8,6 +8,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/netpairs.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
@@ -188,6 +189,7 @@ static int tell(struct network *w)
     double least =
         fmax(MINOR * both,
              w->list->time_us * limits_table[JP_LIMIT_NET_SHARE].value);
+    int rc;
 
     if (step.excess_us > least &&
         add_course(w, NET_STEP, JP_FINDING_SLOW_NETWORK) < 0)
@@ -196,7 +198,10 @@ static int tell(struct network *w)
         return -1;
     if (step.excess_us > least || line.excess_us > least)
         return 0;
-    return network_compare(w);
+    rc = network_compare(w);
+    if (rc)
+        return rc < 0 ? -1 : 0;
+    return netpairs_findings(w->r, w->p, w->list->time_us, w->findings);
 }
 
 int network_findings(const struct jp_result *r, const struct jp_people *p,

@@ -204,5 +204,5 @@ int network_compare(struct network *w)
             rc = add_slow(w, copy, n, order[k], reports);
     }
     free(copy);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }

@@ -36,8 +36,8 @@ size_t network_mark(struct network *w, enum netseries_course course);
 void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
                        size_t size);
 
-/* Appends what is slower than expected, else than its likes. 0, or -1 without
- * memory. */
+/* Appends what is slower than expected, else than its likes. How many findings,
+ * or -1 without memory. */
 int network_compare(struct network *w);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/insight/simjob_net.h"
 #include "tests/insight/simjob_parts.h"
 
 #define LAYER_NS 900000.0
@@ -25,18 +26,6 @@ static bool touches(const struct job *j, const struct simjob_comm *c,
     return false;
 }
 
-/* What the fault makes of the time between nodes. */
-static double slowed(const struct job *j, bool at_node)
-{
-    const struct simjob_truth *t = j->truth;
-
-    if (t->fault == SIMJOB_SLOW_LINK && at_node && j->step >= t->from_step)
-        return 1 + t->effect;
-    if (t->fault == SIMJOB_DRIFT)
-        return 1 + t->effect * j->step / j->steps;
-    return t->fault == SIMJOB_SLOW_NET ? 1 + t->effect : 1;
-}
-
 static double net_ns(struct job *j, bool crosses, bool at_node,
                      uint32_t per_node, double bus_bytes)
 {
@@ -47,7 +36,8 @@ static double net_ns(struct job *j, bool crosses, bool at_node,
     if (j->truth->fault == SIMJOB_JITTER &&
         random_unit(&j->random) < JITTER_SHARE)
         ns *= 3;
-    return crosses ? ns * slowed(j, at_node) : ns;
+    return crosses ? ns * simjob_slowed(j->truth, j->step, j->steps, at_node)
+                   : ns;
 }
 
 static void emit(struct job *j, struct simjob_record *r, double start,
@@ -99,11 +89,6 @@ static bool blocks(struct job *j, const struct simjob_comm *c,
     return true;
 }
 
-static double bus_factor(const char *func, uint32_t n)
-{
-    return !strcmp(func, "AllReduce") ? 2.0 * (n - 1) / n : 1.0 * (n - 1) / n;
-}
-
 /* bytes: of the whole vector. `which`: which of the functions of the
  * communicator. */
 static void collective(struct job *j, int kind, uint32_t g, const char *func,
@@ -128,13 +113,13 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
             all = clock[r];
     }
     /* a late node is told by its like, ranks of the same stage elsewhere */
-    if (c->n_nodes > 1 &&
+    if (c->n_nodes > 1 && !simjob_by_messages(j->truth) &&
         (j->truth->fault == SIMJOB_LATE_NODE ? kind != WORLD
                                              : bytes > SHOWN_BYTES))
         j->truth->shown |= touches(j, c, j->truth->node);
     end = all + net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
                        c->n / c->n_nodes,
-                       (double) bytes * bus_factor(func, c->n));
+                       (double) bytes * simjob_bus_factor(func, c->n));
     for (uint32_t i = 0; i < c->n; i++) {
         uint32_t r = c->members[i];
         struct simjob_record record = {.comm = c,
@@ -310,10 +295,14 @@ static void enter_message(struct job *j, const struct simjob_comm *c,
 /* From stage to stage, in each pipeline. */
 static void messages(struct job *j, uint32_t from, uint32_t to)
 {
+    uint32_t n_slow = 0;
+
     for (uint32_t g = 0; g < j->n_comms[PP]; g++) {
         const struct simjob_comm *c = &j->comms[PP][g];
         uint32_t a = c->members[from], b = c->members[to];
+        uint32_t at_a = node_of(j, a), at_b = node_of(j, b);
         uint32_t node = j->truth->node;
+        bool slow = simjob_message_slow(j->truth, at_a, at_b);
         double end = j->clock[a] > j->clock[b] ? j->clock[a] : j->clock[b];
 
         if (j->stuck[a] || j->stuck[b]) {
@@ -323,12 +312,16 @@ static void messages(struct job *j, uint32_t from, uint32_t to)
             enter_message(j, c, false, to, from);
             continue;
         }
-        end += net_ns(j, node_of(j, a) != node_of(j, b),
-                      node_of(j, a) == node || node_of(j, b) == node, 1,
-                      (double) j->shape->tp_bytes);
+        end += net_ns(j, at_a != at_b, at_a == node || at_b == node, 1,
+                      (double) j->shape->tp_bytes) *
+               (slow ? 1 + j->truth->effect : 1);
+        n_slow += slow;
         message_side(j, c, true, from, to, end);
         message_side(j, c, false, to, from, end);
     }
+    /* told from what most of the likes do */
+    j->truth->shown |= n_slow && 3 * n_slow <= j->n_comms[PP] &&
+                       j->n_comms[PP] >= 8;
 }
 
 static void gradients(struct job *j, uint32_t bucket, bool aside)
@@ -424,9 +417,16 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
                          j->n;
     j->truth->node = random_below(r, nodes);
     j->truth->shown = fault != SIMJOB_SLOW_LINK && fault != SIMJOB_DRIFT &&
-                      fault != SIMJOB_SLOW_NET && fault != SIMJOB_LATE_NODE;
+                      fault != SIMJOB_SLOW_NET && fault != SIMJOB_LATE_NODE &&
+                      !simjob_by_messages(j->truth);
     j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
     j->hang_layer = random_below(r, 2 * j->shape->layers);
+    /* a pipeline's next stage, where there is one */
+    j->truth->other_node =
+        (j->truth->node +
+         (j->shape->dp_before_pp ? j->n / j->shape->pp : j->shape->tp) /
+             j->shape->per_node) %
+        nodes;
 }
 
 static void set_pace(struct job *j)

@@ -30,6 +30,8 @@ enum simjob_fault {
                            step on */
     SIMJOB_DRIFT,       /* so do all links between nodes, growing to it */
     SIMJOB_SLOW_NET,    /* they take 1 + effect as long all along */
+    SIMJOB_SLOW_SENDS,  /* Send and Recv of a node do */
+    SIMJOB_SLOW_PAIR,   /* ... between two nodes */
     SIMJOB_HANG,        /* a rank stops before a layer */
     SIMJOB_RECORDED,    /* so, and the recorder's files tell */
     SIMJOB_DIES,        /* so, and what it had not written is lost */
@@ -97,8 +99,9 @@ struct simjob_record {
 struct simjob_truth {
     enum simjob_fault fault;
     double effect;
-    uint32_t ranks[2]; /* late ones, or who stopped */
-    uint32_t node;     /* late, or with the slow link */
+    uint32_t ranks[2];   /* late ones, or who stopped */
+    uint32_t node;       /* late, or with the slow link */
+    uint32_t other_node; /* of SLOW_PAIR */
     uint32_t from_step;
     double from_ns, end_ns; /* when that began, when the job ended */
     double lost_ns; /* records written after this are lost: of ranks[0], or

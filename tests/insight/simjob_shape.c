@@ -21,6 +21,8 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_SLOW_LINK] = "slow-link",
         [SIMJOB_DRIFT] = "drift",
         [SIMJOB_SLOW_NET] = "slow-net",
+        [SIMJOB_SLOW_SENDS] = "slow-sends",
+        [SIMJOB_SLOW_PAIR] = "slow-pair",
         [SIMJOB_HANG] = "hang",
         [SIMJOB_RECORDED] = "recorded-hang",
         [SIMJOB_DIES] = "dies",

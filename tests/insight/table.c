@@ -57,6 +57,8 @@ static const struct expected_row {
     {{SIMJOB_SLOW_NET, 0.30, 1, 0.98}, JP_AGAINST_BASELINE},
     {{SIMJOB_SLOW_LINK, 0.30, 1, 0.98}, JP_AGAINST_BASELINE},
     {{SIMJOB_LATE_RANK, 0.30, 1, 0.98}, JP_AGAINST_BASELINE},
+    {{SIMJOB_SLOW_SENDS, 2.00, 1, 0.95}, JP_AGAINST_LIKES},
+    {{SIMJOB_SLOW_PAIR, 2.00, 1, 0.95}, JP_AGAINST_LIKES},
     {{SIMJOB_CLEAN, 0, 2, 0.995}, JP_AGAINST_PEAKS},
     {{SIMJOB_CLEAN, 0, 2, 0.995}, JP_AGAINST_BASELINE},
     {{SIMJOB_JITTER, 0, 2, 0.995}, JP_AGAINST_BASELINE},
@@ -101,6 +103,15 @@ static bool names_node(const struct job *j, const struct jp_finding *f)
     return !strcmp(f->host, host);
 }
 
+static bool names_pair(const struct job *j, const struct jp_finding *f)
+{
+    char a[16], b[16];
+
+    simlog_host(j->truth.node, a);
+    simlog_host(j->truth.other_node, b);
+    return !*f->host && strstr(f->text, a) && strstr(f->text, b);
+}
+
 /* The change's time is told within a tenth of the run, and the 0.1 s between
  * two writings of records. */
 static bool names_time(const struct job *j, const struct jp_finding *f)
@@ -131,6 +142,13 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     case SIMJOB_SLOW_NET: /* everywhere: no node is to blame */
         return f->kind == JP_FINDING_SLOW_NETWORK && f->against == j->against &&
                !*f->host;
+    case SIMJOB_SLOW_SENDS:
+        /* a node with one neighbour cannot be told from it */
+        simlog_host(j->truth.node, id);
+        return f->kind == JP_FINDING_SLOW_NETWORK && strstr(f->text, id) &&
+               (!*f->host || names_node(j, f));
+    case SIMJOB_SLOW_PAIR:
+        return f->kind == JP_FINDING_SLOW_NETWORK && names_pair(j, f);
     case SIMJOB_DRIFT:
         return f->kind == JP_FINDING_DRIFT;
     case SIMJOB_RECORDED: /* who it is, wherever he is waited for */
@@ -269,6 +287,14 @@ static void free_nodes(struct jp_nodes *nodes)
     free(nodes);
 }
 
+/* Enough of them for likes, and messages that cross nodes. */
+static bool has_pipelines(const struct simjob_shape *s)
+{
+    uint32_t stage = s->tp * (s->dp_before_pp ? s->dp : 1);
+
+    return s->pp > 1 && s->tp * s->dp >= 8 && stage * s->pp > s->per_node;
+}
+
 /* One job; -1: this seed's shape cannot show the fault, or nobody expects
  * anything of what shows it. */
 static int run(const struct row *row, enum jp_against against, uint64_t seed,
@@ -285,6 +311,9 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     struct jp_insight *insight;
     int answer = -1;
 
+    if ((row->fault == SIMJOB_SLOW_SENDS || row->fault == SIMJOB_SLOW_PAIR) &&
+        !has_pipelines(&j.shape))
+        return -1;
     if ((row->fault == SIMJOB_RECORDED ? simrec_write : simlog_write)(
             &j.shape, row->fault, row->effect, seed, dir, &j.truth) < 0) {
         perror(dir);
