@@ -14,19 +14,30 @@ own='clients2.google.com|update.googleapis.com|accounts.google.com'
 own="$own|[a-z.-]*\.gstatic.com|[a-z.-]*optimizationguide[a-z.-]*|\
 [a-z.-]*googleapis.com"
 
-open_page() { # FILE
-    local file work log urls rc=0
-    file=$(realpath -- "$1") && work=$(mktemp -d) || return 1
-    log=$work/log
+# Its DOM, log and requests to WORK. The browser may be slow to start where much
+# else runs: that is not the page's fault.
+run_browser() { # FILE WORK
+    local work=$2
     # shellcheck disable=SC2086
-    HOME=$work timeout -k 2 40 "$browser" --headless --no-sandbox \
+    HOME=$work timeout -k 2 90 "$browser" --headless --no-sandbox \
         --disable-gpu --disable-quic --disable-dev-shm-usage --no-first-run \
         --disable-background-networking --disable-component-update \
         --disable-default-apps --disable-extensions --disable-sync --no-pings \
         --host-resolver-rules='MAP * ~NOTFOUND' \
         ${CHROMIUM_FLAGS:-} --user-data-dir="$work/profile" --enable-logging=stderr \
-        --log-net-log="$work/net.json" --dump-dom "file://$file" \
-        >"$work/dom" 2>"$log" || { echo "$1: chromium failed" >&2; rc=1; }
+        --log-net-log="$work/net.json" --dump-dom "file://$1" \
+        >"$work/dom" 2>"$work/log"
+}
+
+open_page() { # FILE
+    local file work log urls rc=0
+    file=$(realpath -- "$1") && work=$(mktemp -d) || return 1
+    log=$work/log
+    run_browser "$file" "$work" || {
+        echo "$1: chromium ended with status $?, once more" >&2
+        rm -rf "$work/profile"
+        run_browser "$file" "$work"
+    } || { echo "$1: chromium failed: $(tail -n 1 "$log")" >&2; rc=1; }
     if grep -F CONSOLE "$log" >&2; then
         echo "$1: messages on the console" >&2
         rc=1
