@@ -153,11 +153,16 @@ static void find_warmup(struct jp_netseries *s, const struct sample *ops,
         s->warm_until_us = (double) ops[s->warm_ops - 1].dump_max_us;
 }
 
+/* How many operations are left out. */
+static size_t warmup_of(const struct jp_netseries *s, size_t n)
+{
+    return s->warm_ops > n / WARMUP ? s->warm_ops : n / WARMUP;
+}
+
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
                   double *scratch)
 {
-    size_t skip = s->warm_ops > n / WARMUP ? s->warm_ops : n / WARMUP;
-    size_t from = skip;
+    size_t skip = warmup_of(s, n), from = skip;
     double v[B], all, quantum;
     struct fit step, line;
 
@@ -195,10 +200,11 @@ static int by_size(const void *a, const void *b)
     return x->sn < y->sn ? -1 : x->sn > y->sn;
 }
 
-/* What the network did in them, for comparison with other steps. */
+/* What the network did in them, but for the first `skip`, for comparison with
+ * other steps. */
 static int add_to_cell(struct jp_netcells *cells,
                        const struct jp_netseries *which,
-                       const struct sample *ops, size_t n)
+                       const struct sample *ops, size_t n, size_t skip)
 {
     double gbs_us = which->gbs_us * (double) ops[0].bytes;
     struct jp_netcell *cell;
@@ -208,7 +214,7 @@ static int add_to_cell(struct jp_netcells *cells,
     cell = netcells_get(cells, which->comm, which->coll, ops[0].bytes);
     if (!cell)
         return cells->full ? 0 : -1;
-    for (size_t i = n / WARMUP; i < n; i++) {
+    for (size_t i = skip; i < n; i++) {
         cell->time_us += ops[i].net_us;
         if (ops[i].net_us > 0 &&
             bwhist_add(&cell->gbs, bwhist_bucket(gbs_us / ops[i].net_us), 1) <
@@ -223,9 +229,12 @@ static int add(struct reading *rd, const struct jp_netseries *which,
                const struct sample *ops, size_t n)
 {
     struct jp_netserieses *list = rd->list;
-    struct jp_netseries *more;
+    struct jp_netseries series = *which, *more;
 
-    if (n && add_to_cell(rd->cells, which, ops, n) < 0)
+    if (!n)
+        return 0;
+    find_warmup(&series, ops, n, rd->samples.scratch);
+    if (add_to_cell(rd->cells, which, ops, n, warmup_of(&series, n)) < 0)
         return -1;
     if ((double) n < limits_table[JP_LIMIT_NET_OPS].value)
         return 0;
@@ -236,11 +245,10 @@ static int add(struct reading *rd, const struct jp_netseries *which,
         list->at = more;
     }
     more = &list->at[list->n++];
-    *more = *which;
+    *more = series;
     more->bytes = ops[0].bytes;
     more->gbs_us = which->gbs_us * (double) more->bytes;
     more->ops = n;
-    find_warmup(more, ops, n, rd->samples.scratch);
     judge(more, ops, n, rd->samples.scratch);
     return 0;
 }

@@ -43,6 +43,8 @@ static void make_ops(double (*us)(unsigned i))
                                  .bytes = 1 << 20,
                                  .n = RANKS,
                                  .n_exec = RANKS,
+                                 .n_busbw = RANKS,
+                                 .busbw_max_micro = (1 << 20) * 1000 / net,
                                  .exec_min_us = net,
                                  .exec_second_us = net,
                                  .exec_max_us = net,
@@ -406,6 +408,27 @@ static void test_network(void **state)
     assert_int_equal(find(&kind, &f), 0);
 }
 
+static double long_start(unsigned i)
+{
+    return even(i) * (i < 30 ? 20 : 1);
+}
+
+/* Cells leave out the warm-up that is recognised, not its first part only. */
+static void test_cells(void **state)
+{
+    struct jp_insight *x;
+
+    (void) state;
+    make_ops(long_start);
+    x = insight_run(NULL, NULL, &m.result, NULL);
+    assert_non_null(x);
+    assert_int_equal(x->warmup.ops, 30);
+    assert_int_equal(x->network.n, 1);
+    assert_int_equal(x->network.at[0].gbs.total, OPS - 30);
+    assert_true(bwhist_quantile(&x->network.at[0].gbs, 0) > 9);
+    insight_destroy(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cells, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hidden, set_up, tear_down),
         cmocka_unit_test(test_stall),
     };
