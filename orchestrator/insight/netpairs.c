@@ -71,10 +71,18 @@ static void add_pair(struct pairs *w, size_t from, size_t to)
     w->n += pair->hosts[0] != pair->hosts[1];
 }
 
+/* More pairs than neighbours in a ring make: an AlltoAll, whose messages all
+ * wait for its last rank. */
+static bool is_exchange(size_t pairs, size_t n_ranks)
+{
+    return n_ranks > 2 &&
+           (pairs > 2 * n_ranks || pairs == n_ranks * (n_ranks - 1));
+}
+
 static void gather(struct pairs *w)
 {
     const struct jp_p2p *rows = w->r->p2p;
-    size_t end;
+    size_t end, first = 0, seen = 0;
 
     for (size_t i = 0; i < w->r->n_p2p; i = end) {
         for (end = i + 1;
@@ -83,6 +91,13 @@ static void gather(struct pairs *w)
              end++)
             ;
         add_pair(w, i, end);
+        seen++;
+        if (end < w->r->n_p2p && rows[end].comm == rows[i].comm)
+            continue;
+        if (is_exchange(seen, w->r->comms[rows[i].comm].n_ranks))
+            w->n = first;
+        first = w->n;
+        seen = 0;
     }
 }
 

@@ -166,16 +166,27 @@ static bool is_known(const struct jp_nodes *nodes)
     return nodes && nodes->n_nodes;
 }
 
-/* Without the step's end all likes but one must agree, and that one must not
- * have a whole number of operations less to do in each step. */
+/* Did its likes do some operations once that it has no part in, but all of them
+ * as much in each step? */
+static bool has_extras(const struct stall *s, size_t first)
+{
+    uint64_t ops = s->r->comms[first].ops, steps = s->steps[first];
+
+    return ops % steps == 0 && s->lag[first] < ops / steps;
+}
+
+/* Without the step's end all likes but one must agree, what a step is must be
+ * known, and that one must not have a whole number of operations less to do in
+ * each step, or once. */
 static bool is_plain(const struct stall *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first];
+    uint64_t most = c->ops + s->lag[first];
 
     return s->n_lags == 1 && s->lag[first] && s->likes[first] >= MIN_LIKES &&
-           c->ops == c->ops_complete && s->steps[first] != c->ops &&
-           s->lag[first] % s->steps[first] &&
-           s->lag[first] <= (c->ops + s->lag[first]) / s->steps[first] + 1;
+           c->ops == c->ops_complete && s->steps[first] < most &&
+           s->lag[first] % s->steps[first] && !has_extras(s, first) &&
+           s->lag[first] <= most / s->steps[first] + 1;
 }
 
 static int compare_likes(const struct jp_result *r, const struct jp_people *p,

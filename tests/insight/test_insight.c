@@ -319,23 +319,24 @@ static void test_hidden(void **state)
 #define STEPS 12
 
 /* Pairs of tensor-parallel ranks, one a stage; the last one ended `last`
- * operations and the others 960, in STEPS steps. */
-static size_t find_stall(uint64_t last)
+ * operations and the others `most`, in STEPS steps; with a communicator of all,
+ * or without. */
+static size_t find_stall_of(uint64_t most, uint64_t last, bool world_too)
 {
     static char tp[] = "tp", world[] = "world", host[] = "n0", *hosts = host;
     struct jp_comm comms[STAGES + 1];
     struct jp_rank ranks[4 * STAGES];
     struct jp_result r = {.comms = comms,
-                          .n_comms = STAGES + 1,
+                          .n_comms = STAGES + world_too,
                           .ranks = ranks,
-                          .n_ranks = 4 * STAGES};
+                          .n_ranks = (world_too ? 4 : 2) * STAGES};
     struct jp_findings list = {0};
     struct jp_people people;
     size_t n;
 
-    for (unsigned c = 0; c <= STAGES; c++) {
+    for (unsigned c = 0; c < r.n_comms; c++) {
         bool all = c == STAGES;
-        uint64_t ops = all ? STEPS : c + 1 < STAGES ? 960 : last;
+        uint64_t ops = all ? STEPS : c + 1 < STAGES ? most : last;
 
         comms[c] = (struct jp_comm){.id = "0x1",
                                     .name = all ? world : tp,
@@ -357,6 +358,11 @@ static size_t find_stall(uint64_t last)
     return n;
 }
 
+static size_t find_stall(uint64_t last)
+{
+    return find_stall_of(960, last, true);
+}
+
 static void test_stall(void **state)
 {
     (void) state;
@@ -366,6 +372,12 @@ static void test_stall(void **state)
     assert_int_equal(find_stall(960 - STEPS), 0); /* one fewer in each step */
     assert_int_equal(find_stall(960 - 4 * STEPS), 0); /* a layer fewer */
     assert_int_equal(find_stall(800), 0);
+    /* the others have one more at the start or end */
+    assert_int_equal(find_stall_of(961, 960, true), 0);
+    assert_int_equal(find_stall_of(961, 959, true), 1);
+    /* runs that have nothing to do with each other */
+    assert_int_equal(find_stall_of(961, 960, false), 0);
+    assert_int_equal(find_stall_of(960, 959, false), 0);
 }
 
 static double step(unsigned i)
