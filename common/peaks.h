@@ -28,7 +28,7 @@
 
 #define PEAKS_MAX_ROWS 256
 #define PEAKS_MAX_SIZES 32
-#define PEAKS_MAX_GBS 1e6
+#define PEAKS_MAX_GBS 1e4 /* beyond any link: a wrong unit */
 
 struct peaks_size {
     uint64_t from_bytes; /* of this size and above */

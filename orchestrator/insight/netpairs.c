@@ -210,6 +210,21 @@ static bool is_well(const struct pairs *w, size_t host)
     return well > slow;
 }
 
+#define MOST 0.9
+
+/* The part of what is slow, by time, that is the host's. */
+static double part_of(const struct pairs *w, size_t host)
+{
+    double own = 0, all = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].excess_us > 0) {
+            all += w->at[i].excess_us;
+            own += has_host(&w->at[i], host) ? w->at[i].excess_us : 0;
+        }
+    return own / all;
+}
+
 static bool in_all(const struct pairs *w, size_t host)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -237,7 +252,10 @@ static struct cause find_cause(const struct pairs *w)
         return c;
     c.ratio /= c.excess_us;
     for (size_t side = 0; side < 2; side++)
-        if (in_all(w, c.worst->hosts[side]))
+        /* an echo or two of a link do not tell which of its nodes it is */
+        if (in_all(w, c.worst->hosts[side]) ||
+            (in_all(w, c.worst->hosts[!side]) &&
+             part_of(w, c.worst->hosts[side]) > MOST))
             c.hosts[c.n_hosts++] = c.worst->hosts[side];
     /* of two the one whose every other link is well is not it */
     if (c.n_hosts == 2 && is_well(w, c.hosts[0]) != is_well(w, c.hosts[1])) {
