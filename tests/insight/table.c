@@ -74,7 +74,7 @@ struct job {
     enum jp_against against;
 };
 
-static bool others; /* shapes that nothing was fitted to */
+static bool others; /* shapes of another family */
 
 static void *need(size_t n, size_t size)
 {
@@ -355,14 +355,14 @@ struct run {
 };
 
 /* Of late ranks nobody else may be blamed in a single job, neither mates nor
- * peers (of shapes that nothing was fitted to: in few). */
+ * peers (of the other family's shapes: in few). */
 static bool blames_one(enum simjob_fault fault)
 {
     return !others && (fault == SIMJOB_LATE_RANK ||
                        fault == SIMJOB_LATE_LAYERS || fault == SIMJOB_TWO_LATE);
 }
 
-#define OTHERS_FLOOR 0.7         /* of shapes that nothing was fitted to */
+#define OTHERS_FLOOR 0.7         /* of shapes of another family */
 #define OTHERS_SILENT_FLOOR 0.97 /* where nobody is to be named */
 
 static double floor_of(const struct row *row)

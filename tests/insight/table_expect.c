@@ -61,6 +61,7 @@ static json_t *report_of(const struct jp_result *result,
     return root;
 }
 
+/* As `jobprof baseline` does it leaves out who is accused of something. */
 static void add_run(const char *dir, struct jp_baseline *all)
 {
     const struct jp_aggregate_options options = {.threads = 1};
@@ -71,13 +72,16 @@ static void add_run(const char *dir, struct jp_baseline *all)
     struct jp_baseline one = {0};
     struct jp_error err = {""};
     char why[160] = "";
+    int rc =
+        root ? baseline_from_summary(root, false, &one, why, sizeof(why), &err)
+             : -1;
 
-    if (!root ||
-        baseline_from_summary(root, false, &one, why, sizeof(why), &err) ||
-        baseline_merge(all, &one, &err) < 0) {
-        fprintf(stderr, "no baseline: %s%s\n", why, err.text);
+    if (rc < 0 || (rc == 0 && baseline_merge(all, &one, &err) < 0)) {
+        fprintf(stderr, "no baseline: %s\n", err.text);
         abort();
     }
+    if (rc > 0)
+        printf("# a clean run is left out of the baseline: %s\n", why);
     baseline_fini(&one);
     json_decref(root);
     insight_destroy(insight);
