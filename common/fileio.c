@@ -77,6 +77,55 @@ int fileio_check_owner(int fd, const char *path, bool group,
     return 0;
 }
 
+/* A group that may write in our own folder is our own choice. */
+static int check_folder(const char *path, struct jp_error *err)
+{
+    struct stat st;
+    mode_t bad;
+
+    if (stat(path, &st) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    errno = EPERM;
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return error_set(err, "%s: owned by uid %ld, not by root or you", path,
+                         (long) st.st_uid);
+    bad = st.st_uid == 0 ? S_IWGRP | S_IWOTH : S_IWOTH;
+    if (st.st_mode & bad && !(st.st_mode & S_ISVTX))
+        return error_set(err, "%s: writable by %s (mode %04o)", path,
+                         st.st_mode & S_IWOTH ? "everybody" : "its group",
+                         (unsigned) st.st_mode & 07777);
+    return 0;
+}
+
+/* Each folder that path, which is cut for it and put together again, names. */
+static int check_chain(char *path, struct jp_error *err)
+{
+    int rc = *path == '/' ? check_folder("/", err) : 0;
+
+    for (char *c = path; rc == 0 && *c && (c = strchr(c + 1, '/'));) {
+        *c = '\0';
+        rc = check_folder(path, err);
+        *c = '/';
+    }
+    return rc;
+}
+
+int fileio_check_folders(const char *path, struct jp_error *err)
+{
+    char *named = strdup(path), *real = realpath(path, NULL);
+    int rc = -1;
+
+    if (!named || !real)
+        error_set(err, "%s: %s", path, strerror(errno));
+    else if (check_chain(named, err) < 0 || check_chain(real, err) < 0)
+        error_wrap(err, "%s: its folder", path);
+    else
+        rc = 0;
+    free(named);
+    free(real);
+    return rc;
+}
+
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,
                    size_t *len, struct jp_error *err)
 {

@@ -24,6 +24,12 @@ int fileio_open_regular(const char *path, bool follow, struct jp_error *err);
 int fileio_check_owner(int fd, const char *path, bool group,
                        struct jp_error *err);
 
+/* Whether no stranger can put another file in path's place: each folder to it,
+ * as it is named and with its links resolved, is root's or ours, and not
+ * writable by others nor, if root's, by its group, unless sticky. -1 with errno
+ * EPERM: it is not. */
+int fileio_check_folders(const char *path, struct jp_error *err);
+
 /* Reads a whole regular file of at most max bytes. *text is NUL-terminated and
  * malloc'ed; caller frees. len may be NULL. */
 int fileio_read(const char *path, bool follow, size_t max, char **text,

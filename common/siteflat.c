@@ -16,6 +16,7 @@
 struct reader {
     struct siteflat *flat;
     bool user;    /* a user's file */
+    bool folders; /* the folders count, too */
     size_t total; /* bytes read so far */
     struct jp_error *err;
 };
@@ -218,6 +219,7 @@ static int read_file(struct reader *r, const char *path, int depth)
     if (fd < 0)
         return -1;
     if (fileio_check_owner(fd, path, r->user, r->err) < 0 ||
+        (r->folders && fileio_check_folders(path, r->err) < 0) ||
         fileio_read_fd(fd, path, JP_SITEFILE_MAX_BYTES, &text, &len, r->err) <
             0)
         goto out;
@@ -249,9 +251,11 @@ int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err)
 {
     struct siteflat flat = {0};
-    struct reader r = {&flat, user, 0, err};
-    int rc = read_file(&r, path, 0);
+    struct reader r = {.flat = &flat, .user = user, .err = err};
+    int rc;
 
+    r.folders = !user && !strcmp(path, JP_DEF_SITE_FILE);
+    rc = read_file(&r, path, 0);
     /* one is left only inside a string that spans lines */
     if (rc == 0 && flat.len)
         rc = conftext_check(flat.text, flat.len, path, err);

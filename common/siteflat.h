@@ -3,9 +3,11 @@
  * libconfig never opens a file here: it gets one text and the line table turns
  * its line numbers back into file and line. Each file must be regular, at most
  * JP_SITEFILE_MAX_BYTES (all together too), owned by root or by our own uid and
- * not writable by group or others (site) or by others (user). An included path
- * is relative to the folder of the file that names it. Depth at most
- * JP_SITEFILE_MAX_DEPTH, SITEFLAT_MAX_FILES files. Comments become blanks.
+ * not writable by group or others (site) or by others (user). Those that
+ * JP_DEF_SITE_FILE consists of lie in safe folders, too (fileio_check_folders);
+ * any other file is the choice of who names it. An included path is relative to
+ * the folder of the file that names it. Depth at most JP_SITEFILE_MAX_DEPTH,
+ * SITEFLAT_MAX_FILES files. Comments become blanks.
  */
 #ifndef JP_COMMON_SITEFLAT_H
 #define JP_COMMON_SITEFLAT_H

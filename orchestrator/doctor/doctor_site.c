@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/defaults.h"
+#include "common/fileio.h"
 #include "common/knownbad.h"
 #include "common/plan.h"
 #include "common/sitefile.h"
@@ -27,12 +28,16 @@ static void note(void *arg, const char *text)
 /* Whoever owns it decides for everybody. */
 static void check_root(struct doctor *d, const char *path)
 {
+    struct jp_error err;
     struct stat st;
 
     if (stat(path, &st) == 0 && st.st_uid != 0)
         doctor_add(d, DOCTOR_WARN, "site file", "chown root",
                    "%s: owned by uid %ld; others' jobs do not take it", path,
                    (long) st.st_uid);
+    else if (fileio_check_folders(path, &err) < 0)
+        doctor_add(d, DOCTOR_WARN, "site file",
+                   "who can write there decides for everybody", "%s", err.text);
     else
         doctor_add(d, DOCTOR_OK, "site file", "", "%s", path);
 }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "common/defaults.h"
+#include "common/fileio.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -102,6 +103,52 @@ static void test_owner_and_mode(void **state)
         refuse(path, SITEFILE_SITE, "owned by uid 12345");
     }
     free(path);
+}
+
+/* The folders to a file: by their names, and behind links. */
+static void test_folders(void **state)
+{
+    char *safe = tempdir_path(*state, "safe");
+    char *open = tempdir_path(*state, "open");
+    char *link = tempdir_path(*state, "open/link");
+    char *file = tempdir_path(*state, "safe/x.conf");
+    char *by_link = tempdir_path(*state, "open/link/x.conf");
+    const struct {
+        mode_t safe, open;
+        const char *path, *error; /* NULL: it is fine */
+    } rows[] = {{0755, 0755, file, NULL},
+                {0755, 0777, file, NULL}, /* not on the way */
+                {0757, 0755, file, "safe: writable by everybody (mode 0757)"},
+                {01777, 0755, file, NULL},
+                {0755, 0755, by_link, NULL},
+                {0755, 0777, by_link, "open: writable by everybody"},
+                {0757, 0755, by_link, "link: writable by everybody"}};
+    struct jp_error err;
+
+    assert_int_equal(mkdir(safe, 0755) | mkdir(open, 0755), 0);
+    assert_int_equal(symlink("../safe", link), 0);
+    free(tempdir_file(*state, "safe/x.conf", 0644, ""));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        err.text[0] = '\0';
+        assert_int_equal(chmod(safe, rows[i].safe) | chmod(open, rows[i].open),
+                         0);
+        assert_int_equal(fileio_check_folders(rows[i].path, &err),
+                         rows[i].error ? -1 : 0);
+        if (rows[i].error && !strstr(err.text, rows[i].error))
+            fail_msg("row %zu: %s", i, err.text);
+    }
+    assert_int_equal(chmod(safe, 0775), 0);
+    assert_int_equal(fileio_check_folders(file, &err), geteuid() ? 0 : -1);
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(safe, 0755) | chown(safe, 12345, 0), 0);
+        assert_int_equal(fileio_check_folders(file, &err), -1);
+        assert_non_null(strstr(err.text, "safe: owned by uid 12345"));
+    }
+    free(by_link);
+    free(file);
+    free(link);
+    free(open);
+    free(safe);
 }
 
 static void test_includes(void **state)
@@ -312,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file_kinds),
         cmocka_unit_test(test_owner_and_mode),
+        cmocka_unit_test(test_folders),
         cmocka_unit_test(test_includes),
         cmocka_unit_test(test_many_includes),
         cmocka_unit_test(test_bad_texts),
