@@ -72,8 +72,9 @@ int gc_scan(int root, bool all, uid_t uid, struct gc_result *out,
             struct jp_error *err);
 
 /* gc_job.c: what a job is like (state GC_KEPT or GC_BUSY); we are its owner.
- */
-void gc_look(int root, const struct gc_job *job, struct gc_outcome *out);
+ * reports: they are to go, too. */
+void gc_look(int root, const struct gc_job *job, bool reports,
+             struct gc_outcome *out);
 /* Clears it, after another look. path: the job's own, for claims and logs. */
 void gc_clear(int root, const struct gc_job *job, const char *path,
               const struct gc_options *options, struct gc_outcome *out);

@@ -70,33 +70,31 @@ static int open_job(int root, const struct gc_job *job)
     return fd;
 }
 
-/* Of a finished report with records, or with Copper's data. */
-static bool is_analysed(int step)
+/* A report of jobprof's. *analysed: with records, or with Copper's data. */
+static bool is_report(int step, bool *analysed)
 {
     char path[64];
     json_t *summary;
     uint64_t records = 0;
-    bool found;
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", step);
     summary = summary_file_read(path, NULL);
-    if (!summary)
-        return false;
-    found = json_is_object(json_object_get(summary, "copper")) ||
-            (summary_file_count(json_object_get(summary, "quality"), "records",
-                                &records) &&
-             records > 0);
+    *analysed = json_is_object(json_object_get(summary, "copper")) ||
+                (summary_file_count(json_object_get(summary, "quality"),
+                                    "records", &records) &&
+                 records > 0);
     json_decref(summary);
-    return found;
+    return summary != NULL;
 }
 
-/* One step; held: report.claim is ours. */
-static void look_at_step(int step, const char *name, bool held,
+/* One step; held: report.claim is ours. What is not to go is not read. */
+static void look_at_step(int step, const char *name, bool held, bool reports,
                          struct gc_outcome *out)
 {
     size_t n = sizeof(protocol) / sizeof(*protocol) - held;
     struct stat st, raw;
     uint64_t bytes = gc_measure(step, RAW);
+    bool analysed;
 
     out->steps++;
     out->raw_bytes += bytes;
@@ -111,7 +109,11 @@ static void look_at_step(int step, const char *name, bool held,
     }
     if (st.st_mtime > out->reported_s)
         out->reported_s = st.st_mtime;
-    if (has(step, RAW, &raw) && bytes > 0 && !is_analysed(step))
+    if (!has(step, RAW, &raw) && !reports)
+        return;
+    if (!is_report(step, &analysed))
+        say(out, GC_BUSY, "%s has a summary.json that is no report", name);
+    else if (bytes > 0 && !analysed)
         say(out, GC_BUSY, "%s is not analysed: jobprof report", name);
 }
 
@@ -143,14 +145,23 @@ static void each_step(int job, step_action *action, void *arg)
         close(copy);
 }
 
+struct looking {
+    bool reports;
+    struct gc_outcome *out;
+};
+
 static void look_action(int job, int step, const char *name, void *arg)
 {
+    const struct looking *l = arg;
+
     (void) job;
-    look_at_step(step, name, false, arg);
+    look_at_step(step, name, false, l->reports, l->out);
 }
 
-void gc_look(int root, const struct gc_job *job, struct gc_outcome *out)
+void gc_look(int root, const struct gc_job *job, bool reports,
+             struct gc_outcome *out)
 {
+    struct looking looking = {reports, out};
     int fd = open_job(root, job);
 
     memset(out, 0, sizeof(*out));
@@ -158,7 +169,7 @@ void gc_look(int root, const struct gc_job *job, struct gc_outcome *out)
         say(out, GC_BUSY, "it changed: %s", strerror(errno));
         return;
     }
-    each_step(fd, look_action, out);
+    each_step(fd, look_action, &looking);
     close(fd);
 }
 
@@ -204,7 +215,7 @@ static void clear_held(int step, const char *path, const char *name,
     uint64_t freed = 0;
     int rc;
 
-    look_at_step(step, name, true, &now);
+    look_at_step(step, name, true, c->reports, &now);
     if (now.state != GC_KEPT) {
         say(c->out, now.state, "%s", now.why);
         return;
@@ -249,6 +260,27 @@ static void count_action(int job, int step, const char *name, void *arg)
     ++*(unsigned *) arg;
 }
 
+/* A folder that holds steps may be another's than jobprof's: one to which they
+ * were copied. */
+static bool is_jobs_own(int job)
+{
+    char *path = fileio_path("/proc/self/fd/%d/job.json", job), *text = NULL;
+    json_t *root = NULL;
+    size_t len;
+    bool own;
+
+    if (path &&
+        fileio_read(path, false, JP_SUMMARY_MAX_BYTES, &text, &len, NULL) == 0)
+        root = json_loadb(text, len, 0, NULL);
+    own = !strcmp(
+        summary_file_text(json_object_get(root, "generator"), "name"),
+        "jobprof");
+    json_decref(root);
+    free(text);
+    free(path);
+    return own;
+}
+
 /* What belongs to all steps, unless one has begun meanwhile. With a user's own
  * files the folder stays. */
 static void clear_job(int fd, const struct gc_job *job, const char *path,
@@ -259,8 +291,9 @@ static void clear_job(int fd, const struct gc_job *job, const char *path,
     each_step(fd, count_action, &steps);
     if (steps)
         return;
-    remove_all(fd, job_files, sizeof(job_files) / sizeof(*job_files),
-               &out->freed_bytes);
+    if (is_jobs_own(fd))
+        remove_all(fd, job_files, sizeof(job_files) / sizeof(*job_files),
+                   &out->freed_bytes);
     if (strcmp(job->path, ".") != 0)
         rmdir(path);
 }

@@ -74,7 +74,8 @@ static int run_owner(const struct run *run, uid_t uid)
         return -1;
     for (size_t i = 0; i < r->n; i++)
         if (r->jobs[i].uid == uid) {
-            gc_look(run->root, &r->jobs[i], &r->outcomes[i]);
+            gc_look(run->root, &r->jobs[i], run->options->reports,
+                    &r->outcomes[i]);
             total += r->outcomes[i].raw_bytes;
             order[n++] = i;
         }

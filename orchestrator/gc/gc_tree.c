@@ -11,6 +11,9 @@
 
 #include "common/fileio.h"
 
+#ifndef STATX_ATTR_MOUNT_ROOT
+#define STATX_ATTR_MOUNT_ROOT 0x2000
+#endif
 #define DEPTH_MAX 64
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -57,6 +60,15 @@ static void walk_folder(struct walk *w, int fd, int depth)
     closedir(dir);
 }
 
+/* A part of the same file system may be mounted, too. */
+static bool is_mounted(int fd)
+{
+    struct statx at = {0};
+
+    return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &at) == 0 &&
+           at.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
 /* A folder is entered by its descriptor, and it is that one's owner and file
  * system that count. */
 static void walk_below(struct walk *w, int at, const char *name, int depth)
@@ -65,7 +77,7 @@ static void walk_below(struct walk *w, int at, const char *name, int depth)
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->dev ||
-        st.st_uid != w->uid) {
+        st.st_uid != w->uid || is_mounted(fd)) {
         if (fd >= 0)
             close(fd);
         w->left = true;
