@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <pwd.h>
@@ -272,6 +273,8 @@ int report_find(const char *word, const char *config, char ***dirs, size_t *n,
             return list_steps(word, dirs, n, err);
         return list_one(strdup(word), dirs, n, err);
     }
+    if (errno != ENOENT && errno != ENOTDIR)
+        return error_set(err, "%s: %s", word, strerror(errno));
     if (!parse_job(word, &job_id, &step))
         return error_set(err, "%s: neither a folder nor JOBID[.STEP]", word);
     job = find_job(job_id, config);

@@ -135,7 +135,10 @@ int report_session_init(struct report_session *session, const char *dir,
     if (!report_session_follow(session))
         return error_set(err, "%s: no such folder", dir);
     if (stepdir_check_own(session->dir, err) < 0)
-        return error_wrap(err, "a report is written only into your own");
+        return error_set(err,
+                         "a report is written only into your own: %.300s; "
+                         "jobprof show reads this one, or copy it (cp -r)",
+                         strdupa(err->text));
     if (!stepdir_has(session->dir, JP_JOBCONF_NAME) &&
         !stepdir_has(session->dir, "nodes") &&
         !stepdir_has(session->dir, "raw"))
