@@ -257,30 +257,32 @@ static bool is_unwanted(const struct report_session *session,
            session->options->kind != REPORT_USER && !has_data(m);
 }
 
-/* Whether a user would lose by this report: its records are gone or cannot be
- * read, and the one that is there had some. */
+/* Whether a user would lose by this report: the records or Copper's profiles
+ * are gone or cannot be read, and the one that is there had some. */
 static bool is_worse(const struct report_session *session,
                      const struct material *m)
 {
     uint64_t records = 0;
+    bool copper;
     json_t *root;
 
-    if (session->options->kind != REPORT_USER || m->copper ||
+    if (session->options->kind != REPORT_USER ||
         (m->result && m->result->quality.records > 0))
         return false;
     root = summary_file_read(session->dir, NULL);
     if (!summary_file_count(json_object_get(root, "quality"), "records",
                             &records))
         records = 0;
+    copper = json_is_object(json_object_get(root, "copper"));
     json_decref(root);
-    return records > 0;
+    return records > 0 || (copper && !m->copper);
 }
 
 static int keep_old(const struct report_session *session,
                     const struct material *m)
 {
     const char *why = *m->trouble.text ? m->trouble.text
-                                       : "no records are left in raw";
+                                       : "nothing is left in raw";
 
     fprintf(stderr, "jobprof: %s: the older report stays: %s\n", session->dir,
             why);
