@@ -195,8 +195,8 @@ static void name_threads(struct trace *t)
 
     for (uint32_t i = 0; i < t->n_comms; i++) {
         for (unsigned k = 0; k < t->comms[i].used; k++) {
-            snprintf(lane, sizeof(lane), k ? ", lane %u" : "", k + 1);
-            name_thread(t, i, k, lane);
+            snprintf(lane, sizeof(lane), ", lane %u", k + 1);
+            name_thread(t, i, k, k ? lane : "");
         }
         if (t->comms[i].in_flight)
             name_thread(t, i, LANES, ", in flight");
