@@ -219,7 +219,7 @@ int elfview_number(const struct elfview *view, const char *name,
 /* The string that starts at a NUL (or the section's start) with text. */
 static const char *find_text(const struct elfview *v, const char *text)
 {
-    const char *at = v->constants, *end = at + v->constants_len;
+    const char *at = v->constants, *end = at ? at + v->constants_len : at;
     size_t len = strlen(text);
 
     while (at && (at = memmem(at, (size_t) (end - at), text, len))) {
@@ -232,7 +232,7 @@ static const char *find_text(const struct elfview *v, const char *text)
 
 bool elfview_has_text(const struct elfview *view, const char *text)
 {
-    const char *at = view->constants, *end = at + view->constants_len;
+    const char *at = view->constants, *end = at ? at + view->constants_len : at;
     size_t len = strlen(text) + 1;
 
     while (at && (at = memmem(at, (size_t) (end - at), text, len))) {
