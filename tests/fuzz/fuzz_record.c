@@ -189,6 +189,7 @@ static bool try_recording(const uint8_t *data, size_t size,
         finish_file(join, &file);
     }
     join_destroy(join);
+    busy_destroy(file.busy);
     free(file.notes);
     return good;
 }
@@ -236,6 +237,7 @@ static void compare_gzip(const uint8_t *data, size_t size,
     assert(join->duplicates == plain->duplicates);
     assert(again.bad_lines == file->bad_lines && again.cut == file->cut);
     join_destroy(join);
+    busy_destroy(again.busy);
     free(packed);
 }
 
@@ -260,6 +262,7 @@ static void merge_halves(const uint8_t *data, size_t size,
     }
     join_destroy(a);
     join_destroy(b);
+    busy_destroy(file.busy);
 }
 
 /* Speculation and the generic parser agree on every line, when it is new, and
@@ -305,6 +308,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     finish(join);
     join_destroy(join);
+    busy_destroy(file.busy);
     budget.used = 0;
     merge_halves(data, size, &budget);
     return 0;
