@@ -208,13 +208,15 @@ static int add_span(struct busy *b, uint64_t from, uint64_t to)
 /* Is the record of the process that the others are of? */
 static bool is_same(struct busy *b, const struct inspector_record *r)
 {
+    const char *host = r->host.len ? r->host.text : "";
+
     if (!b->timed) {
-        memcpy(b->host, r->host.text, r->host.len);
+        memcpy(b->host, host, r->host.len);
         b->host[r->host.len] = '\0';
         b->pid = r->pid;
     }
     return r->pid == b->pid && b->host[r->host.len] == '\0' &&
-           memcmp(b->host, r->host.text, r->host.len) == 0;
+           memcmp(b->host, host, r->host.len) == 0;
 }
 
 int busy_add(struct busy *b, const struct inspector_record *r)
