@@ -4,10 +4,13 @@
 int html_files_put(const struct jp_report *report, FILE *out)
 {
     static const char *const files[] = {
-        "summary.txt",     "summary.json",      "csv/cells.csv",
-        "csv/comms.csv",   "csv/ranks.csv",     "csv/ops.csv",
-        "csv/p2p.csv",     "csv/p2p_nodes.csv", "csv/windows.csv",
-        "csv/network.csv", "csv/quality.csv",   "plots/",
+        "summary.txt",          "summary.json",
+        "csv/cells.csv",        "csv/comms.csv",
+        "csv/ranks.csv",        "csv/ops.csv",
+        "csv/p2p.csv",          "csv/p2p_nodes.csv",
+        "csv/windows.csv",      "csv/busy.csv",
+        "csv/busy_windows.csv", "csv/network.csv",
+        "csv/quality.csv",      "plots/",
     };
     static const char *const job_files[] = {"job.conf", "../index.html"};
 

@@ -309,12 +309,17 @@ json_t *report_copper_json(struct jp_json *j, const struct jp_copper *c)
 void report_copper_findings(struct jp_json *j, json_t *findings,
                             const struct jp_copper *c)
 {
+    static const char *const none[] = {"comm", "comm_index", "coll",
+                                       "rank", "world_rank", "share"};
+
     for (size_t i = 0; c && i < c->n_findings; i++) {
         const struct jp_copper_finding *f = &c->findings[i];
         const struct jp_copper_rank *r = &c->ranks[f->rank];
         json_t *o = json_out_object(j);
 
         json_out_text(j, o, "kind", f->kind);
+        for (size_t k = 0; k < sizeof(none) / sizeof(*none); k++)
+            json_out_null(j, o, none[k]);
         json_out_text(j, o, "host", r->host);
         json_out_put(j, o, "pid", r->pid ? json_integer(r->pid) : json_null());
         json_out_real(j, o, "from", f->from);
@@ -324,6 +329,7 @@ void report_copper_findings(struct jp_json *j, json_t *findings,
         else
             json_out_null(j, o, "cost_us");
         json_out_text(j, o, "text", f->text);
+        json_out_text(j, o, "next", "see that daemon in csv/copper_ranks.csv");
         json_out_append(j, findings, o);
     }
 }

@@ -96,7 +96,8 @@ static void put_rank(const struct jp_copper_rank *r, double most, FILE *out)
 
     html_out_row(out);
     html_out_id(out, r->host);
-    copper_html_known(out, r->pid > 0, (uint64_t) r->pid);
+    html_out_figure(out, r->pid > 0 ? FIG_EXACT((double) r->pid) : "-",
+                    r->pid > 0 ? (double) r->pid : NAN);
     html_out_cell(out, copper_state_names[r->state]);
     html_out_cell(out, *r->source ? r->source : "-");
     copper_html_known(out, r->level >= 0, (uint64_t) r->level);
