@@ -191,7 +191,7 @@ static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
 
 static void name_threads(struct trace *t)
 {
-    char lane[16];
+    char lane[24];
 
     for (uint32_t i = 0; i < t->n_comms; i++) {
         for (unsigned k = 0; k < t->comms[i].used; k++) {
