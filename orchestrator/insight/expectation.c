@@ -58,7 +58,8 @@ static const struct peaks_row *find_row(const struct jp_expectation *x,
     if (crosses) {
         bool labelled = is_told(c->fabric) || is_told(c->inter);
 
-        leg.ranks_per_node = (c->n_ranks + hosts - 1) / hosts;
+        /* uneven: the node with fewest bounds it, which may have one */
+        leg.ranks_per_node = c->n_ranks % hosts ? 1 : c->n_ranks / hosts;
         leg.link = is_told(c->inter) ? c->inter : comm_type_name(c->type);
         if (!labelled || is_told(c->inter))
             weigh_leg(x->peaks, &leg, bound, &row);

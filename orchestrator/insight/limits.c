@@ -190,7 +190,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_NET_PAIRS] =
         {
             .name = "net_pairs_min",
-            .value = 0.6,
+            .value = 1,
             .text = "DEGRADED where Send and Recv with one node, or between "
                     "two, take longer than their likes by more",
             .reason = "both sides' waits are in their times, and differ by "

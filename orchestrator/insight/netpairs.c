@@ -13,7 +13,7 @@
 #include "orchestrator/insight/stats.h"
 
 #define MIN_LIKES 5
-#define MIN_PAIRS 2
+#define MIN_PAIRS 4      /* of two pipelines, both ways */
 #define MIN_SHARE 0.0005 /* of the time in communication */
 #define MIN_US 20        /* below, whole us say little */
 
