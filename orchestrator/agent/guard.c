@@ -39,10 +39,12 @@ static int await_signal(uint32_t ms)
     return sig > 0 && sig != SIGCHLD ? sig : 0;
 }
 
-/* The status of its end. Orphans of its own, which are ours now, too. */
-static int await_child(pid_t child)
+/* The status of its end. Orphans of its own, which are ours now, too. Without
+ * its parent, slurmstepd, it is to end. */
+static int await_child(pid_t child, pid_t parent)
 {
     int status = 0, sig;
+    bool alone = false;
     pid_t pid;
 
     for (;;) {
@@ -50,6 +52,10 @@ static int await_child(pid_t child)
             if (pid == child)
                 return status;
         sig = await_signal(LOOK_MS);
+        if (!sig && !alone && getppid() != parent) {
+            alone = true;
+            sig = SIGTERM;
+        }
         if (sig)
             kill(child, sig);
     }
@@ -92,7 +98,7 @@ int guard(const struct backend_runner *runner, const char *dir,
           const char *node, int (*work)(void *arg), void *arg,
           struct jp_error *err)
 {
-    pid_t self = getpid(), child;
+    pid_t self = getpid(), parent = getppid(), child;
     sigset_t set;
     int status;
 
@@ -103,7 +109,7 @@ int guard(const struct backend_runner *runner, const char *dir,
         _exit(getppid() == self ? work(arg) : 1);
     if (child < 0)
         return error_set(err, "no process for the supervisor");
-    status = await_child(child);
+    status = await_child(child, parent);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     error_set(err, "its supervisor was ended by signal %d", WTERMSIG(status));

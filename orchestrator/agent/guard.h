@@ -10,8 +10,8 @@
 #include "common/error.h"
 #include "plugins/backend.h"
 
-/* Runs work(arg) in a child, passes signals on to it and awaits it. Its exit
- * status; -1: it was killed, and what it left of runner's is ended, in the time
+/* Runs work(arg) in a child, passes signals on to it, SIGTERM when our parent
+ * has gone, and awaits it. Its exit status; -1: it was killed, and what it left of runner's is ended, in the time
  * that KillWait leaves; err and the step's log tell. */
 int guard(const struct backend_runner *runner, const char *dir,
           const char *node, int (*work)(void *arg), void *arg,

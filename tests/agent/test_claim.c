@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "orchestrator/agent/guard.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/rival.h"
@@ -230,6 +231,58 @@ static void test_thieves(void **state)
     }
 }
 
+/* --- guard ---------------------------------------------------------------- */
+
+struct work {
+    char *begun, *told;
+};
+
+static int until_told(void *arg)
+{
+    const struct work *work = arg;
+    sigset_t set;
+    int sig = 0;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    alarm(60);
+    return fileio_write(work->begun, "", 0, NULL) == 0 &&
+                   sigwait(&set, &sig) == 0 &&
+                   fileio_write(work->told, "", 0, NULL) == 0
+               ? 0
+               : 1;
+}
+
+static bool appears(const char *path)
+{
+    for (int i = 0; i < 600 && access(path, F_OK) < 0; i++)
+        clock_sleep_ms(50);
+    return access(path, F_OK) == 0;
+}
+
+/* Who guards ends the work when its own parent, slurmstepd, has gone. */
+static void test_guard(void **state)
+{
+    static const struct backend_runner none;
+    struct work work = {fileio_path("%s/begun", (const char *) *state),
+                        fileio_path("%s/told", (const char *) *state)};
+    struct jp_error err;
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (fork() == 0)
+            _exit(guard(&none, *state, "n1", until_told, &work, &err) != 0);
+        _exit(!appears(work.begun));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(appears(work.told));
+    assert_int_equal(unlink(work.told) | unlink(work.begun), 0);
+    free(work.told);
+    free(work.begun);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +296,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_signals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_signals_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_thieves, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_guard, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
