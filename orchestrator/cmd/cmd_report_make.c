@@ -273,7 +273,7 @@ static bool is_worse(const struct report_session *session,
     if (!summary_file_count(json_object_get(root, "quality"), "records",
                             &records))
         records = 0;
-    copper = json_is_object(json_object_get(root, "copper"));
+    copper = json_object_size(json_object_get(root, "copper")) > 0;
     json_decref(root);
     return records > 0 || (copper && !m->copper);
 }

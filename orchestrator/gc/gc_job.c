@@ -79,7 +79,7 @@ static bool is_report(int step, bool *analysed)
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", step);
     summary = summary_file_read(path, NULL);
-    *analysed = json_is_object(json_object_get(summary, "copper")) ||
+    *analysed = json_object_size(json_object_get(summary, "copper")) > 0 ||
                 (summary_file_count(json_object_get(summary, "quality"),
                                     "records", &records) &&
                  records > 0);
