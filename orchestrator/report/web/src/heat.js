@@ -19,8 +19,8 @@ export function labelRoom(names, look) {
   return {width, characters: Math.max(4, Math.round((width - 14) / 6.7))};
 }
 
-// A row's height: all labels can be read while there are few.
-export const rowHeight = rows => (rows > 40 ? 11 : rows > 16 ? 15 : 20);
+// A row's height: each has its label.
+export const rowHeight = rows => (rows > 16 ? 15 : 20);
 
 export function scale(theme, {min, max, colours, formatter, dimension = 2}) {
   return {
