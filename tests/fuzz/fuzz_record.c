@@ -138,7 +138,8 @@ static void finish_file(struct join *join, const struct join_file *file)
     };
     struct jp_logfile log = {.path = (char[]){"fuzz"}};
     struct jp_logwalk walk = {.logs = &log, .n_logs = file != NULL};
-    struct build b = {.join = join, .walk = &walk, .files = file, .row_limit = 100};
+    struct build b = {
+        .join = join, .walk = &walk, .files = file, .row_limit = 100};
 
     b.result = calloc(1, sizeof(*b.result));
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
