@@ -81,8 +81,10 @@ void gc_clear(int root, const struct gc_job *job, const char *path,
 
 /* gc_tree.c: opens a folder below at, no link on the way. -1 with errno. */
 int gc_open(int at, const char *path);
-/* Bytes that our files below (and with) name take on disk; 0: not there. */
-uint64_t gc_measure(int at, const char *name);
+/* Bytes that our files below (and with) name take on disk; 0: not there.
+ * *newest_s (or NULL): when the last of them was written, since 1970; 0: none.
+ */
+uint64_t gc_measure(int at, const char *name, int64_t *newest_s);
 /* Removes name and all below it that is ours, and counts what that frees (a
  * file with another name elsewhere frees nothing). -1: something stays. */
 int gc_remove(int at, const char *name, uint64_t *freed_bytes);

@@ -93,7 +93,8 @@ static void look_at_step(int step, const char *name, bool held, bool reports,
 {
     size_t n = sizeof(protocol) / sizeof(*protocol) - held;
     struct stat st, raw;
-    uint64_t bytes = gc_measure(step, RAW);
+    int64_t newest_s;
+    uint64_t bytes = gc_measure(step, RAW, &newest_s);
     bool analysed;
 
     out->steps++;
@@ -115,6 +116,9 @@ static void look_at_step(int step, const char *name, bool held, bool reports,
         say(out, GC_BUSY, "%s has a summary.json that is no report", name);
     else if (bytes > 0 && !analysed)
         say(out, GC_BUSY, "%s is not analysed: jobprof report", name);
+    else if (newest_s > st.st_mtime) /* of a node that came late */
+        say(out, GC_BUSY,
+            "%s has raw data newer than its report: jobprof report", name);
 }
 
 typedef void step_action(int job, int step, const char *name, void *arg);
@@ -272,9 +276,8 @@ static bool is_jobs_own(int job)
     if (path &&
         fileio_read(path, false, JP_SUMMARY_MAX_BYTES, &text, &len, NULL) == 0)
         root = json_loadb(text, len, 0, NULL);
-    own = !strcmp(
-        summary_file_text(json_object_get(root, "generator"), "name"),
-        "jobprof");
+    own = !strcmp(summary_file_text(json_object_get(root, "generator"), "name"),
+                  "jobprof");
     json_decref(root);
     free(text);
     free(path);

@@ -51,7 +51,7 @@ static void clear(const struct run *run, size_t i)
     if (run->options->dry_run) {
         out->state = GC_FREED;
         out->freed_bytes = run->options->reports
-                               ? gc_measure(run->root, job->path)
+                               ? gc_measure(run->root, job->path, NULL)
                                : out->raw_bytes;
         return;
     }

@@ -38,7 +38,8 @@ struct walk {
     bool remove;
     dev_t dev;
     uid_t uid;
-    uint64_t bytes; /* found, or freed */
+    uint64_t bytes;   /* found, or freed */
+    int64_t newest_s; /* when the last of the files was written */
     bool left;
 };
 
@@ -94,6 +95,8 @@ static void walk_entry(struct walk *w, int at, const char *name, int depth)
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return;
     folder = S_ISDIR(st.st_mode);
+    if (S_ISREG(st.st_mode) && st.st_mtime > w->newest_s)
+        w->newest_s = st.st_mtime;
     if (st.st_uid != w->uid || st.st_dev != w->dev) {
         w->left = true;
         return;
@@ -119,12 +122,14 @@ static bool start(struct walk *w, int at)
     return true;
 }
 
-uint64_t gc_measure(int at, const char *name)
+uint64_t gc_measure(int at, const char *name, int64_t *newest_s)
 {
     struct walk w = {.remove = false};
 
     if (start(&w, at))
         walk_entry(&w, at, name, 0);
+    if (newest_s)
+        *newest_s = w.newest_s;
     return w.bytes;
 }
 
