@@ -154,20 +154,33 @@ static int show_pending(struct cmd_inputs *inputs, bool json)
     return rc < 0 ? fail(&err) : cmd_inputs_judge(inputs);
 }
 
+/* What rc says, but for rows that the filter has all left out. */
+static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs)
+{
+    if (rc != JP_EXIT_OK || !none)
+        return rc;
+    if (!inputs->quiet)
+        fprintf(stderr, "jobprof: no operation is of what was asked for\n");
+    return JP_EXIT_NODATA;
+}
+
 static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
 {
     struct jp_error err = {""};
     struct jp_opsum sum;
     int rc = opsum_read(&inputs->walk, &a->filter, &sum, &err);
+    bool none;
 
     if (rc < 0)
         return fail(&err);
+    none = sum.n == 0;
     if (a->common.json)
         rc = opsum_print_json(&sum, stdout, &err);
     else if (inputs->walk.files)
         rc = opsum_print(&sum, stdout, &err);
     opsum_fini(&sum);
-    return rc < 0 ? fail(&err) : cmd_inputs_judge(inputs);
+    return rc < 0 ? fail(&err)
+                  : judge_rows(cmd_inputs_judge(inputs), none, inputs);
 }
 
 static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
@@ -175,6 +188,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     struct jp_error err = {""};
     struct jp_opsum sum;
     uint64_t bad;
+    bool none;
     int rc;
 
     if (a->pending) {
@@ -185,6 +199,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     }
     if (opsum_read_lines(&inputs->walk.walk, &a->filter, &sum, &bad, &err) < 0)
         return fail(&err);
+    none = sum.n == 0;
     rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
                         : opsum_print(&sum, stdout, &err);
     opsum_fini(&sum);
@@ -193,7 +208,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     if (bad && !inputs->quiet)
         fprintf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n", bad,
                 bad == 1 ? " is" : "s are");
-    return bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
+    return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs);
 }
 
 static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
@@ -204,11 +219,15 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
     if (!inputs->quiet)
         fprintf(stderr, "jobprof: the logs are gone: from the report's %s\n",
                 a->pending ? "summary.json" : "csv/");
+    if (!inputs->quiet && a->filter.func &&
+        (a->filter.rank >= 0 || a->filter.node))
+        fprintf(stderr, "jobprof: a report tells a rank's functions together: "
+                        "--op is not applied\n");
     rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
                                          a->common.json, &err)
                     : show_saved_sums(inputs->folders, inputs->n, &a->filter,
                                       a->common.json, &err);
-    return rc < 0 ? fail(&err) : JP_EXIT_OK;
+    return rc < 0 ? fail(&err) : judge_rows(JP_EXIT_OK, rc > 0, inputs);
 }
 
 int cmd_show(int argc, char **argv)

@@ -63,6 +63,8 @@ static int show_ranks(char *const *folders, size_t n,
     if (rc == 0)
         rc = json ? rankrows_print_json(&rows, stdout, err)
                   : rankrows_print(&rows, stdout, err);
+    if (rc == 0)
+        rc = rows.n == 0;
     rankrows_fini(&rows);
     return rc;
 }
@@ -93,6 +95,8 @@ static int show_ops(char *const *folders, size_t n,
         return -1;
     rc = json ? opsum_print_json(&sum, stdout, err)
               : opsum_print(&sum, stdout, err);
+    if (rc == 0)
+        rc = sum.n == 0;
     opsum_fini(&sum);
     return rc;
 }

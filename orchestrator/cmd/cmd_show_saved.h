@@ -12,7 +12,7 @@
 bool show_saved_has(char *const *folders, size_t n);
 
 /* From csv/: ranks where the filter asks for one or a node, else operations
- * summed up. 0, or -1. */
+ * summed up. 0, 1: none passes the filter, or -1. */
 int show_saved_sums(char *const *folders, size_t n,
                     const struct opsum_filter *filter, bool json,
                     struct jp_error *err);
