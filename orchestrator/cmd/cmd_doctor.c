@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_plan.h"
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/report/json_out.h"
@@ -35,23 +36,15 @@ static const char help[] =
     "Exit status: 0 nothing failed, 1 a check failed, 2 usage, 5 output "
     "failed.\n";
 
-enum {
-    OPT_NODES = 256,
-    OPT_TASKS,
-    OPT_NCCL,
-    OPT_PLUGSTACK,
-    OPT_CONFIG,
-    OPT_JSON,
-    OPT_PROBE
-};
+enum { OPT_NODES = 256, OPT_TASKS, OPT_NCCL, OPT_PLUGSTACK, OPT_PROBE };
 
 static const struct option long_options[] = {
     {"nodes", required_argument, NULL, OPT_NODES},
     {"tasks", required_argument, NULL, OPT_TASKS},
     {"nccl", required_argument, NULL, OPT_NCCL},
     {"plugstack", required_argument, NULL, OPT_PLUGSTACK},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"json", no_argument, NULL, OPT_JSON},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
     {"probe", required_argument, NULL, OPT_PROBE}, /* our own, on a node */
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -60,7 +53,7 @@ static const struct option long_options[] = {
 struct arguments {
     struct doctor_options doctor;
     const char *probe;
-    bool json, quiet;
+    struct cmd_common common;
 };
 
 static int fail(enum jp_exit status, const struct jp_error *err)
@@ -96,23 +89,11 @@ static int take_option(int c, struct arguments *a)
     case OPT_PLUGSTACK:
         a->doctor.plugstack = optarg;
         return -1;
-    case OPT_CONFIG:
-        a->doctor.config = optarg;
-        return -1;
     case OPT_PROBE:
         a->probe = optarg;
         return -1;
-    case OPT_JSON:
-        a->json = true;
-        return -1;
-    case 'q':
-        a->quiet = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
     default:
-        return JP_EXIT_USAGE; /* getopt has said why */
+        return cmd_args_common(c, help, &a->common);
     }
 }
 
@@ -167,15 +148,16 @@ static int run(struct arguments *a, struct plan_world *world)
         return fail(JP_EXIT_IO, &err);
     }
     a->doctor.self = self;
+    a->doctor.config = a->common.config;
     a->doctor.dir = world->submit_dir;
     a->doctor.env = plan_world_env;
     a->doctor.env_arg = world;
     if (doctor_run(&a->doctor, &doctor, &err) < 0)
         return fail(JP_EXIT_IO, &err);
-    if (a->json && print_json(&doctor, &err) < 0)
+    if (a->common.json && print_json(&doctor, &err) < 0)
         rc = fail(JP_EXIT_IO, &err);
-    if (!a->json)
-        print_lines(&doctor, a->quiet);
+    if (!a->common.json)
+        print_lines(&doctor, a->common.quiet);
     if (rc == JP_EXIT_OK && (fflush(stdout) != 0 || ferror(stdout))) {
         error_set(&err, "standard output failed");
         rc = fail(JP_EXIT_IO, &err);

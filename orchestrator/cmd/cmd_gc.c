@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/gc/gc.h"
 #include "orchestrator/report/json_out.h"
 
@@ -39,14 +40,14 @@ static const char help[] =
     "Exit status: 0 ok, 2 usage, 3 something could not be removed, 5 a folder\n"
     "cannot be read, or output failed.\n";
 
-enum { OPT_OLDER = 256, OPT_QUOTA, OPT_REPORTS, OPT_ALL_USERS, OPT_JSON };
+enum { OPT_OLDER = 256, OPT_QUOTA, OPT_REPORTS, OPT_ALL_USERS };
 
 static const struct option long_options[] = {
     {"older", required_argument, NULL, OPT_OLDER},
     {"quota", required_argument, NULL, OPT_QUOTA},
     {"reports", no_argument, NULL, OPT_REPORTS},
     {"all-users", no_argument, NULL, OPT_ALL_USERS},
-    {"json", no_argument, NULL, OPT_JSON},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
     {"dry-run", no_argument, NULL, 'n'},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
@@ -55,7 +56,7 @@ static const struct option long_options[] = {
 
 struct arguments {
     struct gc_options gc;
-    bool json, quiet, verbose;
+    struct cmd_common common;
 };
 
 static int fail(enum jp_exit status, const struct jp_error *err)
@@ -112,23 +113,11 @@ static int take_option(int c, struct arguments *a)
     case OPT_ALL_USERS:
         a->gc.all_users = true;
         return -1;
-    case OPT_JSON:
-        a->json = true;
-        return -1;
     case 'n':
         a->gc.dry_run = true;
         return -1;
-    case 'q':
-        a->quiet = true;
-        return -1;
-    case 'v':
-        a->verbose = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
     default:
-        return JP_EXIT_USAGE; /* getopt has said why */
+        return cmd_args_common(c, help, &a->common);
     }
 }
 
@@ -183,8 +172,9 @@ static void take_result(const struct arguments *a, const char *root,
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct gc_outcome *o = &r->outcomes[i];
-        bool shown = o->state == GC_FAILED ||
-                     (!a->quiet && (a->verbose || o->state == GC_FREED));
+        bool shown =
+            o->state == GC_FAILED ||
+            (!a->common.quiet && (a->common.verbose || o->state == GC_FREED));
 
         t->jobs++;
         t->freed_jobs += o->state == GC_FREED;
@@ -211,7 +201,7 @@ static int print_totals(const struct arguments *a, struct totals *t,
     json_t *root;
 
     if (!t->list) {
-        if (!a->quiet)
+        if (!a->common.quiet)
             printf("%llu of %llu jobs: %s%s freed, %s of raw data left\n",
                    (unsigned long long) t->freed_jobs,
                    (unsigned long long) t->jobs, FIG_BYTES(t->freed_bytes),
@@ -237,7 +227,7 @@ static int run(struct arguments *a, char **roots)
     struct jp_error err;
     int rc = JP_EXIT_OK;
 
-    if (a->json)
+    if (a->common.json)
         t.list = json_out_array(&t.json);
     for (; *roots; roots++) {
         size_t n = strlen(*roots);
