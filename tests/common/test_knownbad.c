@@ -15,18 +15,10 @@
 
 #include "common/fileio.h"
 #include "common/knob.h"
+#include "tests/common/foreign_leaks.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
-
-const char *__lsan_default_suppressions(void);
-
-/* libconfig 1.5 loses a string when a syntax error follows it. */
-__attribute__((visibility("default"))) const char *
-__lsan_default_suppressions(void)
-{
-    return "leak:libconfig.so\n";
-}
 
 /* What was reported or said, line by line. */
 struct lines {

@@ -13,18 +13,10 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "tests/common/foreign_leaks.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
-
-const char *__lsan_default_suppressions(void);
-
-/* libconfig 1.5 loses a string when a syntax error follows it. */
-__attribute__((visibility("default"))) const char *
-__lsan_default_suppressions(void)
-{
-    return "leak:libconfig.so\n";
-}
 
 static void keep_line(void *arg, const char *sentence)
 {

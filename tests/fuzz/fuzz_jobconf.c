@@ -9,17 +9,9 @@
 
 #include "common/jobconf.h"
 #include "common/sitefile.h"
+#include "tests/common/foreign_leaks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-const char *__lsan_default_suppressions(void);
-
-/* libconfig 1.5 loses a string when a syntax error follows it; our processes
- * end soon after. */
-__attribute__((visibility("default"))) const char *
-__lsan_default_suppressions(void)
-{
-    return "leak:libconfig.so\n";
-}
 
 static void read_jobconf(const char *text, size_t size)
 {

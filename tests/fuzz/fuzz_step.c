@@ -14,15 +14,9 @@
 #include "orchestrator/report/compare.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
+#include "tests/common/foreign_leaks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* libslurm 22.05 leaks some bytes for a reversed range such as n[5-2]. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libslurm.so"; /* told without a symbolizer, too */
-}
 
 static char folder[] = "/dev/shm/jobprof-fuzz-XXXXXX";
 
