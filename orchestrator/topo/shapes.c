@@ -194,16 +194,33 @@ static int read_text(const char *folder, const char *name, size_t max,
     return rc;
 }
 
+/* A hardware.json that is there and cannot be read is told; the folder is
+ * known to who asked. */
+static int note_unread(struct jp_shape_node *node, const char *folder,
+                       const struct jp_error *unread)
+{
+    size_t len = strlen(folder);
+    bool inside = strncmp(unread->text, folder, len) == 0 &&
+                  unread->text[len] == '/';
+
+    node->note = strdup(unread->text + (inside ? len + 1 : 0));
+    return node->note ? 0 : -1;
+}
+
 int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
                       struct jp_error *err)
 {
     char *xml = NULL, *hardware = NULL;
-    struct jp_error why = {""};
+    struct jp_error why = {""}, unread = {""};
     size_t len = 0;
     bool absent;
     int rc;
 
-    read_text(folder, "hardware.json", SHAPES_MAX_JSON, &hardware, NULL, NULL);
+    errno = 0;
+    if (read_text(folder, "hardware.json", SHAPES_MAX_JSON, &hardware, NULL,
+                  &unread) == 0 ||
+        errno == ENOENT)
+        unread.text[0] = '\0';
     errno = 0;
     absent = read_text(folder, "topology.xml", SHAPES_MAX_XML, &xml, &len,
                        &why) < 0 &&
@@ -211,6 +228,9 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
     rc = shapes_add(s, name, xml, len, hardware,
                     absent ? "it left no topology.xml" : why.text, err);
     free(hardware);
+    if (rc == 0 && *unread.text &&
+        note_unread(&s->nodes[s->n_nodes - 1], folder, &unread) < 0)
+        rc = error_set(err, "out of memory");
     return rc;
 }
 

@@ -48,7 +48,7 @@ int shapes_add(struct jp_shapes *shapes, const char *name, char *xml,
                struct jp_error *err);
 
 /* Adds a node from <folder>/topology.xml and <folder>/hardware.json. What
- * cannot be read is that node's `why`. */
+ * cannot be read of these is that node's `why` and `note`. */
 int shapes_add_folder(struct jp_shapes *shapes, const char *name,
                       const char *folder, struct jp_error *err);
 

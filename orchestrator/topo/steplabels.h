@@ -43,8 +43,9 @@ int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
                     struct jp_step_labels **labels, struct jp_error *err);
 
-/* Writes the labels into the result's communicators. Nothing where labels is
- * NULL. -1 without memory: nothing is changed. */
+/* Writes the labels into the result's communicators, and what was left aside
+ * of the nodes' records into its notes. Nothing where labels is NULL. -1
+ * without memory: no communicator is changed. */
 int steplabels_apply(const struct jp_step_labels *labels,
                      struct jp_result *result, struct jp_error *err);
 /* The model of all GPUs of all nodes; "" where it is not told, or there are

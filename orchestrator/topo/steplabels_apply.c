@@ -6,6 +6,8 @@
 #include "orchestrator/aggregate/comm_type.h"
 #include "orchestrator/topo/steplabels.h"
 
+#define MAX_NOTES 100 /* on the data, in all */
+
 /* A communicator's new texts, until all are there. */
 struct texts {
     char *why;
@@ -67,6 +69,42 @@ static void put_label(const struct jp_label *label, struct texts *texts,
     *texts = (struct texts){0};
 }
 
+/* A record that was left aside is a line among the notes on the data. */
+static int add_note(struct jp_quality *q, const struct jp_shape_node *node)
+{
+    struct jp_file_note *more =
+        reallocarray(q->notes, q->n_notes + 1, sizeof(*more));
+    struct jp_file_note *note = more ? &more[q->n_notes] : NULL;
+
+    if (!more)
+        return -1;
+    q->notes = more;
+    note->path = fileio_path("../nodes/%s", node->name);
+    note->what = fileio_path("left aside: %s; NVLink and ports are as "
+                             "topology.xml tells, or unknown",
+                             node->note);
+    if (!note->path || !note->what) {
+        free(note->path);
+        free(note->what);
+        return -1;
+    }
+    q->n_notes++;
+    return 0;
+}
+
+static int add_notes(const struct jp_step_labels *s, struct jp_quality *q)
+{
+    for (size_t i = 0; i < s->shapes.n_nodes; i++) {
+        if (!s->shapes.nodes[i].note)
+            continue;
+        if (q->n_notes >= MAX_NOTES)
+            q->notes_left_out++;
+        else if (add_note(q, &s->shapes.nodes[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int steplabels_apply(const struct jp_step_labels *s, struct jp_result *result,
                      struct jp_error *err)
 {
@@ -78,7 +116,7 @@ int steplabels_apply(const struct jp_step_labels *s, struct jp_result *result,
     texts = calloc(s->n_labels + 1, sizeof(*texts));
     for (size_t i = 0; texts && rc == 0 && i < s->n_labels; i++)
         rc = make_texts(s, &s->labels[i], &result->comms[i], &texts[i]);
-    if (!texts || rc < 0) {
+    if (!texts || rc < 0 || add_notes(s, &result->quality) < 0) {
         free_texts(texts, s->n_labels);
         return error_set(err, "out of memory");
     }
