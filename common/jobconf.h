@@ -85,6 +85,9 @@ struct jp_jobconf {
     uint64_t memory_bytes, disk_bytes;
     uint64_t planned_ops, kept_ops; /* of the requested run */
     char *lost; /* what will be missing, a sentence, or "" */
+    /* containers (the site's keys): names of variables for the runtime's
+     * mounts; how the tasks see paths, "" where they see the host's */
+    char *container_binds, *container_paths;
     char *copper_request;
     struct jp_setting *settings;
     size_t n_settings;

@@ -42,6 +42,8 @@ const struct jobconf_field jobconf_fields[] = {
     FIELD("nccl", "planned_ops", JOBCONF_U64, planned_ops, 0, NULL),
     FIELD("nccl", "kept_ops", JOBCONF_U64, kept_ops, 0, NULL),
     STRING("nccl", "lost", lost, ""),
+    STRING("nccl", "container_binds", container_binds, ""),
+    STRING("nccl", "container_paths", container_paths, ""),
     FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
     STRING("copper", "request", copper_request, "off"),
     POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),

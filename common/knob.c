@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/mountmap.h"
 #include "common/nearest.h"
 #include "common/num.h"
 #include "common/pattern.h"
@@ -124,6 +125,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_PATTERN:
     case JP_KNOB_PATH:
     case JP_KNOB_LIST:
+    case JP_KNOB_MOUNTS:
     case JP_KNOB_TEXT:
         break;
     }
@@ -187,6 +189,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return pattern_check_path(text, err);
     if (knob->kind == JP_KNOB_LIST)
         return check_list(text, err);
+    if (knob->kind == JP_KNOB_MOUNTS)
+        return mountmap_check(text, err);
     if (knob->kind == JP_KNOB_TEXT)
         return check_text(text, err);
     return knob_number(knob, text, &ignored, err);
@@ -244,6 +248,9 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_LIST:
         snprintf(buf, len, LIST_RANGE);
+        break;
+    case JP_KNOB_MOUNTS:
+        snprintf(buf, len, "HOST=INSIDE, absolute paths, comma between");
         break;
     }
     return buf;

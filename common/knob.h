@@ -23,6 +23,7 @@ enum jp_knob_kind {
     JP_KNOB_PATTERN,      /* directory pattern, see pattern.h */
     JP_KNOB_PATH,         /* absolute path */
     JP_KNOB_LIST,         /* names of [A-Za-z0-9._-], commas between them */
+    JP_KNOB_MOUNTS,       /* HOST=INSIDE, commas between; mountmap.h */
     JP_KNOB_TEXT,         /* printable ASCII, at most 255 bytes */
 };
 
@@ -52,8 +53,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err);
 
 /* A checked value as a number: count, bytes, microseconds, 0 or 1, the index
- * among words, JP_NCCL_RELEASE. -1 for patterns, paths, lists, texts
- * and bad values. */
+ * among words, JP_NCCL_RELEASE. -1 for patterns, paths, lists,
+ * mounts, texts and bad values. */
 int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
                 struct jp_error *err);
 

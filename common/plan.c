@@ -246,6 +246,9 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
                   err) < 0 ||
         copy_text(&site, "nccl.example_release", &plan.example_release, err) <
             0 ||
+        copy_text(&site, "container_binds", &plan.container_binds, err) < 0 ||
+        copy_text(&site, "container_paths", &plan.container_paths, err) < 0 ||
+        copy_text(&site, "container_steps", &plan.container_steps, err) < 0 ||
         copy_copper(&site, &plan, err) < 0 ||
         copy_node_memory(&site, &plan, err) < 0)
         goto out;
@@ -311,6 +314,9 @@ void plan_fini(struct jp_plan *plan)
     free(plan->recorder);
     free(plan->known_bad);
     free(plan->node_memory_where);
+    free(plan->container_binds);
+    free(plan->container_paths);
+    free(plan->container_steps);
     free(plan->node_huge_pages);
     free(plan->inspector_release);
     free(plan->example_release);

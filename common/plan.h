@@ -59,6 +59,8 @@ struct jp_plan {
     uint64_t node_memory_bytes; /* nccl.node_memory; 0: not said */
     char *node_memory_where;    /* "file:line" or "" */
     char *node_huge_pages;      /* nccl.node_huge_pages: "0", "1"; NULL */
+    /* container_binds, container_paths, container_steps; NULL: not said */
+    char *container_binds, *container_paths, *container_steps;
     /* releases of NVIDIA's libraries; NULL: as the program's NCCL */
     char *inspector_release, *example_release;
 };

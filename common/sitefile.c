@@ -114,14 +114,16 @@ static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
     }
 }
 
-/* The text of a value; a list of names may be one, ["a", "b"], too. */
+/* The text of a value; a list of names or mounts may be one, ["a", "b"], too.
+ */
 static const char *value_text(const struct jp_knob *knob,
                               const config_setting_t *s, char *buf, size_t len)
 {
     size_t used = 0;
 
-    if (knob->kind != JP_KNOB_LIST || !config_setting_is_aggregate(s) ||
-        config_setting_is_group(s))
+    bool list = knob->kind == JP_KNOB_LIST || knob->kind == JP_KNOB_MOUNTS;
+
+    if (!list || !config_setting_is_aggregate(s) || config_setting_is_group(s))
         return scalar_text(s, buf, len);
     buf[0] = '\0';
     for (int i = 0; i < config_setting_length(s) && used < len; i++) {

@@ -4,8 +4,8 @@
  * User: $XDG_CONFIG_HOME/jobprof/jobprof.conf or
  * $HOME/.config/jobprof/jobprof.conf; the same keys but for those that only a
  * site may set (policy, lock, topology_file, nvml_library, peaks_file,
- * baseline_file; of nccl the libraries, the node's memory and the default's
- * conditions), and without
+ * baseline_file, container_*; of nccl the libraries, the node's memory and the
+ * default's conditions), and without
  * @include. Values may be numbers, booleans or strings and are kept as text,
  * checked, with file and line.
  */

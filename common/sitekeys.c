@@ -73,6 +73,12 @@ static const struct jp_knob site_nodes[] = {
      "what the links can do: peaks.conf"},
     {"baseline_file", JP_KNOB_PATH, 0, 0, 0, NULL, NULL,
      "what they did in earlier steps, by jobprof baseline"},
+    {"container_binds", JP_KNOB_LIST, 0, 0, 0, NULL, NULL,
+     "variables that tell container runtimes what to mount"},
+    {"container_paths", JP_KNOB_MOUNTS, 0, 0, 0, NULL, NULL,
+     "how the host's paths read inside containers"},
+    {"container_steps", JP_KNOB_WORD, 0, 0, 0, "asked|all", "asked",
+     "steps that container_paths is for"},
 };
 
 static const struct {

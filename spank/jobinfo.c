@@ -5,9 +5,10 @@
 
 enum { ENV_MAX = 2048 };
 static const char *const allowed[] = {
-    "SLURM_",   "NCCL_",   "JOBPROF_",         "HOME=", "USER=",
-    "LANG=",    "LC_ALL=", "LC_CTYPE=",        "TERM=", "NO_COLOR=",
-    "COLUMNS=", "TZ=",     "XDG_CONFIG_HOME=", "CUDA_", "NVIDIA_V"};
+    "SLURM_",   "NCCL_",        "JOBPROF_",         "HOME=", "USER=",
+    "LANG=",    "LC_ALL=",      "LC_CTYPE=",        "TERM=", "NO_COLOR=",
+    "COLUMNS=", "TZ=",          "XDG_CONFIG_HOME=", "CUDA_", "NVIDIA_V",
+    "PYXIS_",   "_SLURM_SPANK_"};
 
 const char *jobinfo_getenv(char **env, const char *name)
 {

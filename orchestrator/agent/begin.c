@@ -9,6 +9,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/container.h"
 #include "orchestrator/agent/pairs.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/agent/topofile.h"
@@ -103,12 +104,12 @@ static void tell_mount(const char *dir, const char *node,
 }
 
 static int join(const struct jp_seat *seat, const char *node,
-                const struct jp_jobconf *conf, char **pairs,
-                struct jp_error *err)
+                struct jp_jobconf *conf, char **pairs, struct jp_error *err)
 {
     char *text = NULL;
 
     if (pairs_check_plugin(conf, err) < 0 ||
+        container_apply(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||
         lastout_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0) {
         free(text);

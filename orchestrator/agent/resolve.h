@@ -126,6 +126,14 @@ bool resolve_is_explicit(const struct jp_plan *plan);
 /* Does any setting ask for an NCCL profile of the step (plan only prints)? */
 bool resolve_is_profiled(const struct jp_plan *plan);
 
+/* --- resolve_container.c: how the tasks see it --- */
+
+/* Sets conf's container_binds and container_paths; the latter only where the
+ * step is known to run in containers, or the site says that all do. */
+int resolve_container(const struct resolve_input *in,
+                      const struct jp_plan *plan, struct jp_jobconf *conf,
+                      struct jp_error *err);
+
 /* --- resolve_copper.c: the daemons beside the tasks --- */
 
 /* Why Copper does not run in this step, or NULL: it does. */

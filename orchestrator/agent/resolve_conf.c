@@ -222,6 +222,7 @@ int resolve_conf(const struct resolve_input *in, const struct jp_plan *plan,
     if (resolve_facts(&in->plan, &facts, err) < 0 ||
         fill_job(in, &facts, &conf, err) < 0 ||
         fill_nccl(in, plan, choice, &conf, &said, err) < 0 ||
+        resolve_container(in, plan, &conf, err) < 0 ||
         resolve_copper(in, plan, &conf, &said, err) < 0)
         goto out;
     conf.final_dir = strdup(place->final_dir);

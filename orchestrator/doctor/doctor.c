@@ -84,6 +84,8 @@ void doctor_fini(struct doctor *doctor)
     free(doctor->node_program);
     free(doctor->plugin_dirs);
     free(doctor->recorder);
+    free(doctor->binds);
+    free(doctor->mounts);
     free(doctor->place);
     *doctor = (struct doctor){0};
 }

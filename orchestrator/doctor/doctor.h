@@ -56,7 +56,8 @@ struct doctor {
     bool loaded;                     /* a plugstack line loads the module */
     bool pyxis;                      /* and one pyxis */
     char *recorder;                  /* the recorder's library */
-    char *place;                     /* the folder that can be written */
+    char *binds, *mounts; /* container_binds, container_paths; NULL: none */
+    char *place;          /* the folder that can be written */
 };
 
 /* All checks. Only trouble with memory is an error. */

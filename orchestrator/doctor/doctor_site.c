@@ -96,6 +96,8 @@ static void check_together(struct doctor *d, const struct plan_input *in)
         knownbad_fini(&list);
     }
     d->recorder = plan.recorder ? strdup(plan.recorder) : NULL;
+    d->binds = plan.container_binds ? strdup(plan.container_binds) : NULL;
+    d->mounts = plan.container_paths ? strdup(plan.container_paths) : NULL;
     plan_fini(&plan);
 }
 

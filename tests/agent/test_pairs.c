@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "orchestrator/agent/container.h"
 #include "orchestrator/agent/pairs.h"
 
 static char name_a[] = "NCCL_A", name_bad[] = "A=B", name_digit[] = "1A";
@@ -95,12 +97,66 @@ static void test_plugin(void **state)
     }
 }
 
+/* What the tasks of a container get; the host's paths are the first column. */
+static void test_container(void **state)
+{
+    static const struct {
+        const char *paths, *binds, *library, *dir, *wanted;
+    } table[] = {
+        {"", "", "/l/p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=/l/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n.\n"},
+        {"/l=/opt,/s=/out", "", "/l/p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=/opt/p.so\nJOBPROF_DIR=/out/raw/n1\nN=7\n"
+         ".\n"},
+        {"", "A,B", "/l/p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=/l/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
+         "?A=/s/raw/n1:/s/raw/n1,/l/p.so:/l/p.so:ro\n"
+         "?B=/s/raw/n1:/s/raw/n1,/l/p.so:/l/p.so:ro\n.\n"},
+        {"/l=/opt", "A", "/l/p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=/opt/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
+         "?A=/s/raw/n1:/s/raw/n1,/l/p.so:/opt/p.so:ro\n.\n"},
+        /* the loader's search finds it */
+        {"/l=/opt", "A", "p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
+         "?A=/s/raw/n1:/s/raw/n1\n.\n"},
+        /* what would part the list */
+        {"", "A", "/l/p.so", "/s a",
+         "?NCCL_PROFILER_PLUGIN=/l/p.so\nJOBPROF_DIR=/s a/raw/n1\nN=7\n.\n"},
+        {"", "A", "/l:/p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=/l:/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n.\n"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct jp_jobconf conf = {
+            .container_paths = strdup(table[i].paths),
+            .container_binds = strdup(table[i].binds),
+            .env = calloc(3, sizeof(*conf.env)),
+            .n_env = 3,
+        };
+        char raw[64], *text;
+
+        snprintf(raw, sizeof(raw), "%s/raw/%%N", table[i].dir);
+        conf.env[0] = (struct jp_envvar){strdup(plugin),
+                                         strdup(table[i].library), true, NULL};
+        conf.env[1] =
+            (struct jp_envvar){strdup("JOBPROF_DIR"), strdup(raw), false, NULL};
+        conf.env[2] = (struct jp_envvar){strdup("N"), strdup("7"), false, NULL};
+        assert_int_equal(container_apply(&conf, table[i].dir, "n1", NULL), 0);
+        text = pairs_format(&conf, "n1", NULL);
+        assert_string_equal(text, table[i].wanted);
+        free(text);
+        jobconf_fini(&conf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_plugin),
+        cmocka_unit_test(test_container),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

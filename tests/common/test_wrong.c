@@ -12,6 +12,7 @@
 
 #include "common/quote.h"
 #include "common/request.h"
+#include "common/mountmap.h"
 #include "common/sitekeys.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -270,11 +271,52 @@ static void test_site_keys(void **state)
         assert_int_equal(knob_check(keys[i].knob, "a", NULL), 0);
         assert_int_equal(knob_check(keys[i].knob, "a-1,B_2,c.3", NULL), 0);
     }
-    assert_int_equal(lists, 4);
+    assert_int_equal(lists, 5);
     assert_int_equal(texts, 2);
     assert_true(knob_list_has("ab,c", "c"));
     assert_false(knob_list_has("ab,c", "a"));
     assert_false(knob_list_has("", ""));
+}
+
+static void test_mounts(void **state)
+{
+    static const struct jp_knob mounts = {.kind = JP_KNOB_MOUNTS};
+    static const char *const bad[] = {
+        "",        "a",      "/a",       "/a=",   "=/a",      "/a=b",
+        "a=/b",    "/a=/b,", ",/a=/b",   "/=/=/", "/a=/b=/c", "/a=/b,,/c=/d",
+        "/a\n=/b", "~=/a",   "/a=/../b", NULL};
+    static const struct {
+        const char *map, *path, *inside;
+    } rows[] = {
+        {NULL, "/a/b", "/a/b"},
+        {"", "/a/b", "/a/b"},
+        {"/x=/y", "/a/b", "/a/b"},
+        {"/a=/x", "/a/b/c", "/x/b/c"},
+        {"/a/=/x/", "/a/b", "/x/b"},
+        {"/a=/x", "/a", "/x"},
+        {"/a=/x", "/ab/c", "/ab/c"},
+        {"/a=/x,/a/b=/y", "/a/b/c", "/y/c"},
+        {"/a/b=/y,/a=/x", "/a/b/c", "/y/c"},
+        {"/a/b=/y,/a=/x", "/a/bc", "/x/bc"},
+        {"/=/host", "/a/b", "/host/a/b"},
+        {"/host=/", "/host/a", "/a"},
+        {"/host=/", "/host", "/"},
+        {"/a=/x", "/a/raw/%N", "/x/raw/%N"},
+    };
+    struct jp_error err;
+
+    (void) state;
+    for (size_t i = 0; bad[i]; i++)
+        if (knob_check(&mounts, bad[i], &err) == 0)
+            fail_msg("\"%s\" is taken", bad[i]);
+    for (size_t i = 0; i < N(rows); i++) {
+        char *inside = mountmap_inside(rows[i].map, rows[i].path);
+
+        if (rows[i].map && *rows[i].map)
+            assert_int_equal(knob_check(&mounts, rows[i].map, NULL), 0);
+        assert_string_equal(inside, rows[i].inside);
+        free(inside);
+    }
 }
 
 static void test_quote(void **state)
@@ -304,7 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),      cmocka_unit_test(test_long),
         cmocka_unit_test(test_very_long), cmocka_unit_test(test_site_keys),
-        cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_mounts),    cmocka_unit_test(test_quote),
     };
 
     return cmocka_run_group_tests_name("wrong", tests, NULL, NULL);

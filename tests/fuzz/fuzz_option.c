@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/grammar.h"
+#include "common/mountmap.h"
 #include "common/pattern.h"
 #include "common/quote.h"
 #include "common/request.h"
@@ -79,6 +80,20 @@ static void check_list(const char *list)
     }
 }
 
+/* Whatever an accepted map does to a path, it stays an absolute one. */
+static void check_mounts(const char *map)
+{
+    static const char *const paths[] = {"/", "/a", "/a/b/raw/%N"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+        char *inside = mountmap_inside(map, paths[i]);
+
+        if (!inside || *inside != '/')
+            abort();
+        free(inside);
+    }
+}
+
 static void check_keys(const char *text)
 {
     struct sitekey keys[SITEKEYS_MAX];
@@ -94,6 +109,8 @@ static void check_keys(const char *text)
             abort();
         else if (knob->kind == JP_KNOB_LIST)
             check_list(text);
+        else if (knob->kind == JP_KNOB_MOUNTS)
+            check_mounts(text);
         else if (knob->kind == JP_KNOB_PATTERN)
             expand(text);
     }

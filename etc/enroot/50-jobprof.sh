@@ -1,0 +1,17 @@
+#!/bin/bash
+# 50-jobprof.sh - enroot's hook for steps that jobprof profiles: mounts what
+# JOBPROF_BINDS lists (SOURCE:TARGET[:ro],...), the profiler's library and the
+# folder of its files. Place it into /etc/enroot/hooks.d/, executable, and set
+# container_binds = [ "JOBPROF_BINDS" ] in jobprof.conf. No trouble here stops a
+# container.
+[ -n "${JOBPROF_BINDS-}" ] && [ -n "${ENROOT_MOUNTS-}" ] || exit 0
+IFS=, read -ra binds <<<"$JOBPROF_BINDS"
+for bind in "${binds[@]}"; do
+    IFS=: read -r source target access <<<"$bind"
+    kind='file'
+    [ ! -d "$source" ] || kind=dir
+    [ -r "$source" ] && [ -n "$target" ] || continue
+    printf '%s %s none x-create=%s,bind,%s,nosuid,nodev,private,nofail,silent\n' \
+        "$source" "$target" "$kind" "${access:-rw}" >>"$ENROOT_MOUNTS"
+done
+exit 0
