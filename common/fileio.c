@@ -80,16 +80,16 @@ int fileio_check_owner(int fd, const char *path, bool group,
 /* A group that may write in our own folder is our own choice. */
 static int check_folder(const char *path, struct jp_error *err)
 {
-    struct stat st;
+    struct stat root, st;
     mode_t bad;
 
-    if (stat(path, &st) < 0)
+    if (stat("/", &root) < 0 || stat(path, &st) < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
     errno = EPERM;
-    if (st.st_uid != 0 && st.st_uid != geteuid())
+    if (st.st_uid != root.st_uid && st.st_uid != geteuid())
         return error_set(err, "%s: owned by uid %ld, not by root or you", path,
                          (long) st.st_uid);
-    bad = st.st_uid == 0 ? S_IWGRP | S_IWOTH : S_IWOTH;
+    bad = st.st_uid == root.st_uid ? S_IWGRP | S_IWOTH : S_IWOTH;
     if (st.st_mode & bad && !(st.st_mode & S_ISVTX))
         return error_set(err, "%s: writable by %s (mode %04o)", path,
                          st.st_mode & S_IWOTH ? "everybody" : "its group",
@@ -124,6 +124,14 @@ int fileio_check_folders(const char *path, struct jp_error *err)
     free(named);
     free(real);
     return rc;
+}
+
+int fileio_check_site(int fd, const char *path, struct jp_error *err)
+{
+    return fileio_check_owner(fd, path, false, err) < 0 ||
+                   fileio_check_folders(path, err) < 0
+               ? -1
+               : 0;
 }
 
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,

@@ -25,10 +25,15 @@ int fileio_check_owner(int fd, const char *path, bool group,
                        struct jp_error *err);
 
 /* Whether no stranger can put another file in path's place: each folder to it,
- * as it is named and with its links resolved, is root's or ours, and not
- * writable by others nor, if root's, by its group, unless sticky. -1 with errno
+ * as it is named and with its links resolved, is ours or root's (who owns "/",
+ * in a user namespace too), and not writable by others nor, if root's, by its
+ * group, unless sticky. -1 with errno
  * EPERM: it is not. */
 int fileio_check_folders(const char *path, struct jp_error *err);
+
+/* Both, as of a file that the site names: nobody else may write it or put
+ * another one in its place. */
+int fileio_check_site(int fd, const char *path, struct jp_error *err);
 
 /* Reads a whole regular file of at most max bytes. *text is NUL-terminated and
  * malloc'ed; caller frees. len may be NULL. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/fileio.h"
 #include "common/nearest.h"
 #include "common/quote.h"
 #include "common/siteflat.h"
@@ -206,7 +207,9 @@ int sitelist_read(const char *path, const struct sitelist_format *format,
 
     if (siteflat_read(path, false, &ld.flat, err) < 0)
         return -1;
-    if (ld.flat.n_files > 1)
+    if (fileio_check_folders(path, err) < 0)
+        ; /* a stranger can put another one there */
+    else if (ld.flat.n_files > 1)
         error_set(err, "%s: @include is not allowed here", path);
     else
         rc = parse(&ld, err);

@@ -3,9 +3,9 @@
  *     NAME = ( { key = value; ... }, ... );
  *
  * Internal to the readers of nccl-known-bad.conf and peaks.conf. The file is
- * read like a settings file (siteflat.h: owner, mode, size), but may not
- * include another one. A row with a mistake is reported and left out, the
- * others stand.
+ * read like a settings file (siteflat.h: owner, mode, size), in safe folders
+ * (fileio_check_folders), but may not include another one. A row with a
+ * mistake is reported and left out, the others stand.
  */
 #ifndef JP_COMMON_SITELIST_H
 #define JP_COMMON_SITELIST_H

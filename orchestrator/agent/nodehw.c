@@ -64,7 +64,7 @@ static int read_site(const char *pattern, const char *node, struct xml *xml)
     if (!path)
         return error_set(&xml->why, "out of memory");
     fd = fileio_open_regular(path, true, &xml->why);
-    if (fd >= 0 && fileio_check_owner(fd, path, false, &xml->why) == 0)
+    if (fd >= 0 && fileio_check_site(fd, path, &xml->why) == 0)
         rc =
             fileio_read_fd(fd, path, XML_MAX, &xml->text, &xml->len, &xml->why);
     if (fd >= 0)

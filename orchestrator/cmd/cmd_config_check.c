@@ -115,7 +115,7 @@ static void check_topology(struct check *c, const char *path)
     struct jp_error err;
     int fd = fileio_open_regular(path, true, &err);
 
-    if (fd < 0 || fileio_check_owner(fd, path, false, &err) < 0)
+    if (fd < 0 || fileio_check_site(fd, path, &err) < 0)
         note_error(c, err.text);
     if (fd >= 0)
         close(fd);

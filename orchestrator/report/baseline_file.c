@@ -148,7 +148,7 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
 
     if (fd < 0)
         return -1;
-    if ((!owned || fileio_check_owner(fd, path, false, err) == 0) &&
+    if ((!owned || fileio_check_site(fd, path, err) == 0) &&
         fileio_read_fd(fd, path, BASELINE_MAX_BYTES, &text, &len, err) == 0)
         root = parse_text(path, text, len, err);
     if (root) {

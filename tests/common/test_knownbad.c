@@ -70,6 +70,22 @@ static void refuse_text(const char *dir, const char *text, const char *sentence)
     free(path);
 }
 
+/* Where anybody may put another list in its place. */
+static void test_folder(void **state)
+{
+    char *folder = tempdir_path(*state, "open"), *path;
+    struct jp_knownbad list;
+
+    assert_int_equal(mkdir(folder, 0755) | chmod(folder, 0757), 0);
+    path = tempdir_file(*state, "open/list.conf", 0644, "known_bad = ( );");
+    refuse(path, "open: writable by everybody");
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(knownbad_load(path, true, NULL, NULL, &list, NULL), 0);
+    knownbad_fini(&list);
+    free(path);
+    free(folder);
+}
+
 static void test_bad_files(void **state)
 {
     const char *dir = *state;
@@ -442,10 +458,11 @@ static void test_ranges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),   cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_bad_rows), cmocka_unit_test(test_rest_stays),
-        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_open_end), cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_ranges),     cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_folder),     cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_rest_stays), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_matches),    cmocka_unit_test(test_open_end),
+        cmocka_unit_test(test_shipped),
     };
 
     return cmocka_run_group_tests_name("knownbad", tests, tempdir_make,
