@@ -5,80 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/partial.h"
-#include "orchestrator/aggregate/result_build.h"
 #include "tests/aggregate/partial_seal.h"
+#include "tests/fuzz/fuzz_result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_busy(const struct jp_result *r)
-{
-    for (size_t i = 0; i < r->n_busy; i++) {
-        const struct jp_busy *b = &r->busy[i];
-        uint64_t sum = 0;
-
-        for (size_t k = 0; k < r->n_busy_slices; k++) {
-            assert(b->slice_us[k] <= r->busy_slice_us);
-            sum += b->slice_us[k];
-        }
-        assert(sum == b->busy_us && b->from_us <= b->to_us);
-    }
-}
-
-static void check(const struct jp_result *r)
-{
-    uint64_t records = 0, of_ranks = 0;
-    struct ops_reader reader = {.ops = r->ops};
-
-    for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = ops_at(&reader, i);
-
-        assert(op->n > 0 && op->n_busbw <= op->n);
-        assert(op->coll < r->n_coll_names);
-        assert(op->exec_min_us <= op->exec_second_us);
-        assert(op->exec_second_us <= op->exec_max_us);
-        assert(op->exec_max_us <= op->exec_sum_us);
-        records += op->n;
-    }
-    for (size_t i = 0; i < r->n_ranks; i++) {
-        of_ranks += r->ranks[i].records;
-        assert(r->ranks[i].last_ops <= r->ranks[i].timed_ops);
-    }
-    assert(records == r->quality.coll_records && of_ranks == records);
-    check_busy(r);
-}
 
 /* The whole way to a result. */
 static void finish(struct join *join, const struct partial *partial)
 {
-    static int (*const steps[])(struct build *) = {
-        result_comms,     result_ranks,   result_ops,
-        result_cells,     result_windows, result_p2p,
-        result_p2p_nodes, result_quality, result_busy,
-    };
     size_t n = partial->n_files;
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
     struct join_file *files = calloc(n + 1, sizeof(*files));
     struct jp_logwalk walk = {.logs = logs, .n_logs = n};
-    struct build b = {
-        .join = join, .walk = &walk, .files = files, .row_limit = 100};
 
-    b.result = calloc(1, sizeof(*b.result));
-    if (!logs || !files || !b.result)
+    if (!logs || !files)
         abort();
     for (size_t i = 0; i < n; i++) {
         logs[i].path = partial->files[i].path;
         files[i] = partial->files[i].read;
     }
-    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
-        if (steps[i](&b) < 0)
-            abort();
-    check(b.result);
-    result_destroy(b.result);
-    free(b.comm_at);
-    free(b.comm_from);
-    free(b.func_at);
+    fuzz_result(join, &walk, files, NULL);
     free(files);
     free(logs);
 }

@@ -1,0 +1,17 @@
+/* fuzz_result.h - for fuzz targets: from a join to a result, by the steps of
+ * aggregate.c that need no second reading.
+ *
+ * Aborts where a step fails, or where the result is not what holds for any:
+ * operations' order of times, their ranks' sum, busy slices that fit. */
+#ifndef JP_TESTS_FUZZ_RESULT_H
+#define JP_TESTS_FUZZ_RESULT_H
+
+#include "orchestrator/aggregate/result_build.h"
+
+/* check: what else holds for this kind of file; NULL: nothing. The result is
+ * gone afterwards; join and files stay the caller's. */
+void fuzz_result(struct join *join, const struct jp_logwalk *walk,
+                 const struct join_file *files,
+                 void (*check)(const struct jp_result *r));
+
+#endif
