@@ -106,6 +106,16 @@ static const struct {
     {"communicators of a trace", "t.json", traced_communicators},
 };
 
+/* A sanitizer's or memcheck's own memory and time are not ours. */
+static bool is_measured(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return false;
+#else
+    return !getenv("JP_MEMCHECK");
+#endif
+}
+
 static long peak_kb(void)
 {
     struct rusage usage;
@@ -143,12 +153,10 @@ static void many(void **state, size_t row, uint64_t limit_mb, long room_mb)
     assert_int_equal(q->records + q->left_out_records, MANY);
     assert_true(limit_mb == LIMIT_MB || q->records == MANY);
     assert_int_equal(q->bad_lines, 0);
-    assert_true(clock() - start < (clock_t) SECONDS * CLOCKS_PER_SEC);
-#ifdef __SANITIZE_ADDRESS__
-    (void) room_mb;
-#else
-    assert_true(peak_kb() < room_mb * 1024);
-#endif
+    if (is_measured()) {
+        assert_true(clock() - start < (clock_t) SECONDS * CLOCKS_PER_SEC);
+        assert_true(peak_kb() < room_mb * 1024);
+    }
     result_destroy(r);
 }
 
