@@ -152,8 +152,8 @@ static void remember(struct join *join, const struct inspector_record *r,
 }
 
 /* Who wrote the record; NULL without memory. */
-static struct join_member *member_of(struct join *join,
-                                     const struct inspector_record *r)
+static JOIN_RARE struct join_member *member_of(struct join *join,
+                                               const struct inspector_record *r)
 {
     struct join_stream *stream = find_stream(join, r);
     struct join_member *member;
@@ -229,10 +229,10 @@ enum join_status join_add_counts(struct join *join,
     return JOIN_LEFT_OUT;
 }
 
-static enum join_status add_stray(struct join *join,
-                                  const struct join_member *member,
-                                  const struct join_lane *lane,
-                                  const struct inspector_record *r)
+static JOIN_RARE enum join_status add_stray(struct join *join,
+                                            const struct join_member *member,
+                                            const struct join_lane *lane,
+                                            const struct inspector_record *r)
 {
     struct join_stray stray = {.comm = member->comm,
                                .func = lane->func,
@@ -246,8 +246,9 @@ static enum join_status add_stray(struct join *join,
 }
 
 /* The lane of a record's function; most often the member's first ones. */
-static struct join_lane *lane_of(struct join *join, struct join_member *member,
-                                 const struct inspector_record *r)
+static JOIN_RARE struct join_lane *lane_of(struct join *join,
+                                           struct join_member *member,
+                                           const struct inspector_record *r)
 {
     struct join_comm *comm = join->comms[member->comm];
     struct join_series *series = NULL;
@@ -268,15 +269,13 @@ static struct join_lane *lane_of(struct join *join, struct join_member *member,
     return join_lane_get(join, member, series, func);
 }
 
-/* Points the lane at the blocks of a sequence number. */
-static int seek(struct join *join, struct join_lane *lane, uint64_t sn)
+/* Points the lane at other blocks than the last ones. */
+static JOIN_RARE int seek_far(struct join *join, struct join_lane *lane,
+                              uint64_t number)
 {
-    uint64_t number = sn / JOIN_BLOCK;
     struct join_lane_block *mine;
     struct join_block *block = NULL;
 
-    if (lane->lane_block && lane->lane_block->number == number)
-        return 0;
     if (lane->series && !(block = join_block_get(join, lane->series, number)))
         return -1;
     mine = join_lane_block_get(join, lane, number);
@@ -285,6 +284,14 @@ static int seek(struct join *join, struct join_lane *lane, uint64_t sn)
     lane->lane_block = mine;
     lane->block = block;
     return 0;
+}
+
+/* Points the lane at the blocks of a sequence number. */
+static inline int seek(struct join *join, struct join_lane *lane, uint64_t sn)
+{
+    return lane->lane_block && lane->lane_block->number == sn / JOIN_BLOCK
+               ? 0
+               : seek_far(join, lane, sn / JOIN_BLOCK);
 }
 
 /* To the journal, if the lane keeps one. */
@@ -299,8 +306,8 @@ static inline int add_time(struct join *join, const struct join_lane *lane,
                                                 : JOIN_LONG_US);
 }
 
-static int add_stamp(struct join *join, struct join_block *block, unsigned i,
-                     const struct inspector_record *r)
+static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
+                               unsigned i, const struct inspector_record *r)
 {
     struct join_stamp stamp;
 
@@ -317,7 +324,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
 {
     unsigned i = r->sn % JOIN_BLOCK;
     uint64_t bit = UINT64_C(1) << i;
-    struct join_row row, *into = join_row_get(join, lane->block, i);
+    struct join_row *into = join_row_get(join, lane->block, i);
     enum join_status status = JOIN_OK;
 
     if (!into)
@@ -332,9 +339,8 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     } else if (add_time(join, lane, i, r->exec_us) < 0) {
         return failed(join);
     } else {
-        join_row_fill(&row, r);
         lane->lane_block->seen |= bit;
-        join_row_fold(into, &row);
+        join_row_add(into, r);
     }
     if (status == JOIN_OK) {
         member->records++;
@@ -346,9 +352,10 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     return status;
 }
 
-static enum join_status add_p2p(struct join *join, struct join_member *member,
-                                struct join_lane *lane,
-                                const struct inspector_record *r)
+static JOIN_RARE enum join_status add_p2p(struct join *join,
+                                          struct join_member *member,
+                                          struct join_lane *lane,
+                                          const struct inspector_record *r)
 {
     bool recv = r->func.text[0] == 'R';
     uint64_t bit = UINT64_C(1) << r->sn % JOIN_BLOCK;

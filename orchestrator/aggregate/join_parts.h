@@ -8,6 +8,10 @@
 
 #include "orchestrator/aggregate/join.h"
 
+/* Kept out of the path that nearly every record takes, whose registers it would
+ * cost. */
+#define JOIN_RARE __attribute__((noinline))
+
 /* calloc within the bound. */
 void *join_alloc(struct join *join, size_t bytes);
 /* False and join->over: the bound is reached. */
@@ -84,6 +88,8 @@ void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* A row of one record; a row and another one of the same operation. */
 void join_row_fill(struct join_row *row, const struct inspector_record *r);
 void join_row_fold(struct join_row *into, const struct join_row *from);
+/* Both in one. */
+void join_row_add(struct join_row *into, const struct inspector_record *r);
 /* The same of stamps; all zeros: none. */
 void join_stamp_fill(struct join_stamp *stamp,
                      const struct inspector_record *r);

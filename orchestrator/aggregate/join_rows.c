@@ -68,6 +68,62 @@ void join_row_fold(struct join_row *into, const struct join_row *from)
         into->dump_max = from->dump_max;
 }
 
+/* One more time, of a row that has some. */
+static inline void exec_add(struct join_row *into, uint64_t us, uint32_t rank)
+{
+    if (us < into->exec_min) {
+        into->exec_second = into->exec_min;
+        into->exec_min = us;
+        into->min_rank = rank;
+    } else if (us == into->exec_min) {
+        into->exec_second = us;
+        into->min_rank = JOIN_NO_RANK;
+    } else if (us < into->exec_second) {
+        into->exec_second = us;
+    }
+    if (us > into->exec_max)
+        into->exec_max = us;
+    into->exec_sum += us;
+    into->n_exec++;
+}
+
+static inline void busbw_add(struct join_row *into, uint64_t micro)
+{
+    if (micro < into->busbw_min)
+        into->busbw_min = micro;
+    if (micro > into->busbw_max)
+        into->busbw_max = micro;
+    into->busbw_sum += micro;
+    into->n_busbw++;
+}
+
+/* Of values that may be the row's first or may not count. */
+static JOIN_RARE void add_any(struct join_row *into,
+                              const struct inspector_record *r)
+{
+    struct join_row row;
+
+    join_row_fill(&row, r);
+    join_row_fold(into, &row);
+}
+
+void join_row_add(struct join_row *into, const struct inspector_record *r)
+{
+    /* exec_us 0: unknown */
+    if (!into->n_exec || !into->n_busbw || !into->dump_min || !r->exec_us ||
+        r->busbw_nan || !r->dump_us) {
+        add_any(into, r);
+        return;
+    }
+    into->n++;
+    exec_add(into, r->exec_us, r->rank);
+    busbw_add(into, r->busbw_micro);
+    if (r->dump_us < into->dump_min)
+        into->dump_min = r->dump_us;
+    if (r->dump_us > into->dump_max)
+        into->dump_max = r->dump_us;
+}
+
 void join_stamp_fill(struct join_stamp *stamp, const struct inspector_record *r)
 {
     *stamp = (struct join_stamp){.start_min = r->start_us,

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/join_parts.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
@@ -250,6 +251,32 @@ static void other_files_are_left_alone(void **state)
     result_destroy(r);
 }
 
+/* A record added to a row: what its own row folded into it gives. */
+static void adds_as_it_folds(void **state)
+{
+    uint64_t random = 7;
+
+    (void) state;
+    for (unsigned round = 0; round < 2000; round++) {
+        struct join_row added = {0}, folded = {0}, one;
+
+        for (unsigned i = 0; i < 12; i++) {
+            struct inspector_record r = {.bytes = 64, .rank = i};
+
+            random = random * UINT64_C(6364136223846793005) + 1442695;
+            r.exec_us = random >> 33 & 3; /* ties, and unknown ones */
+            r.exec_unknown = !r.exec_us;
+            r.busbw_nan = (random >> 36 & 7) == 0;
+            r.busbw_micro = r.busbw_nan ? 0 : random >> 40 & 7;
+            r.dump_us = random >> 44 & 7;
+            join_row_add(&added, &r);
+            join_row_fill(&one, &r);
+            join_row_fold(&folded, &one);
+            assert_memory_equal(&added, &folded, sizeof(added));
+        }
+    }
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
@@ -258,7 +285,7 @@ int main(void)
         TEST(no_time_is_not_the_shortest), TEST(no_time_at_all),
         TEST(recordings_without_times),    TEST(sizes_and_bandwidths_are_found),
         TEST(gaps_of_traces_are_losses),   TEST(one_rank_is_not_timed),
-        TEST(other_files_are_left_alone),
+        TEST(other_files_are_left_alone),  cmocka_unit_test(adds_as_it_folds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
