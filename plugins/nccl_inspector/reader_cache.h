@@ -36,8 +36,10 @@ enum {
 struct cache_head {
     uint64_t tag; /* bytes at CACHE_TAG_AT */
     uint16_t len; /* 0: free */
-    uint8_t id_len, name_len, tail;
+    uint16_t series;
+    uint8_t tail;
     uint32_t rank, n_ranks, nnodes;
+    struct inspector_text id_text, name_text; /* of these: */
     char id[INSPECTOR_MAX_ID];
     char name[INSPECTOR_MAX_NAME];
     char text[CACHE_PART_BYTES];
@@ -45,10 +47,10 @@ struct cache_head {
 
 struct cache_mid {
     uint64_t tag; /* bytes at tag_at: the function's name */
-    uint16_t len, tag_at;
-    uint8_t host_len, func_len;
+    uint16_t len, tag_at, series;
     bool p2p;
     int64_t pid;
+    struct inspector_text host_text, func_text; /* of these: */
     char host[INSPECTOR_MAX_HOST];
     char func[INSPECTOR_MAX_FUNC];
     char text[CACHE_PART_BYTES];
@@ -68,11 +70,15 @@ struct cache_tail {
 };
 
 struct inspector_cache {
-    uint64_t generation; /* of the numbers in inspector_record.series */
+    /* of the numbers in inspector_record.series, which is this and a head's and
+     * a mid's own */
+    uint64_t generation;
+    /* the first eight digits of the last timestamp of sixteen */
+    uint64_t stamp_text, stamp_value;
     unsigned n_mids, n_lates, n_tails;
     unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail;
-    unsigned last_way[CACHE_SETS]; /* that was found */
-    unsigned late;                 /* the last one used */
+    struct cache_head *last[CACHE_SETS]; /* that was found */
+    unsigned late;                       /* the last one used */
     struct cache_head heads[CACHE_HEADS];
     struct cache_mid mids[CACHE_MIDS];
     struct cache_late lates[CACHE_LATES];
@@ -80,11 +86,9 @@ struct inspector_cache {
 };
 
 /* The set of heads of a tag. */
-static inline struct cache_head *cache_set(struct inspector_cache *cache,
-                                           uint64_t tag)
+static inline unsigned cache_set(uint64_t tag)
 {
-    return cache->heads +
-           (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61) * CACHE_WAYS;
+    return (unsigned) (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61);
 }
 
 /* The generic parser (reader.c): what a line means. */

@@ -178,20 +178,22 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
 {
     size_t len = (size_t) (parts->head_end - parts->head);
     uint64_t tag = swar_load(parts->head + CACHE_TAG_AT);
-    struct cache_head *set = cache_set(cache, tag), *head;
-    unsigned *next = &cache->next_way[(set - cache->heads) / CACHE_WAYS];
+    struct cache_head *set = cache->heads + cache_set(tag) * CACHE_WAYS, *head;
+    unsigned *next = &cache->next_way[cache_set(tag)];
 
     for (unsigned i = 0; i < CACHE_WAYS; i++)
         if (set[i].len == len && !memcmp(set[i].text, parts->head, len))
             return;
     head = &set[*next];
     *next = (*next + 1) % CACHE_WAYS;
-    cache->generation += head->len != 0;
+    if (head->len)
+        cache->generation += INSPECTOR_MAX_SERIES;
     head->tag = tag;
     head->len = (uint16_t) len;
     head->tail = 0;
-    head->id_len = (uint8_t) r->id.len;
-    head->name_len = (uint8_t) r->name.len;
+    head->series = (uint16_t) ((head - cache->heads) * CACHE_MIDS);
+    head->id_text = (struct inspector_text){head->id, r->id.len};
+    head->name_text = (struct inspector_text){head->name, r->name.len};
     head->rank = r->rank;
     head->n_ranks = r->n_ranks;
     head->nnodes = r->nnodes;
@@ -216,14 +218,15 @@ static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
     if (cache->n_mids < CACHE_MIDS)
         cache->n_mids++;
     else
-        cache->generation++;
+        cache->generation += INSPECTOR_MAX_SERIES;
     mid->tag_at = (uint16_t) (parts->func - parts->mid);
     mid->tag = swar_load(parts->func);
     mid->len = (uint16_t) len;
     mid->p2p = parts->p2p;
     mid->pid = r->pid;
-    mid->host_len = (uint8_t) r->host.len;
-    mid->func_len = (uint8_t) r->func.len;
+    mid->series = (uint16_t) (mid - cache->mids);
+    mid->host_text = (struct inspector_text){mid->host, r->host.len};
+    mid->func_text = (struct inspector_text){mid->func, r->func.len};
     memcpy(mid->host, r->host.text, r->host.len);
     memcpy(mid->func, r->func.text, r->func.len);
     memcpy(mid->text, parts->mid, len);

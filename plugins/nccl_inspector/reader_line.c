@@ -1,5 +1,6 @@
 /* reader_line.c - a line goes one of two ways, and the ways are counted. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "plugins/nccl_inspector/reader_cache.h"
 
@@ -7,8 +8,13 @@ struct inspector_cache *inspector_cache_create(void)
 {
     struct inspector_cache *cache = calloc(1, sizeof(*cache));
 
-    if (cache)
-        cache->generation = 1;
+    if (!cache)
+        return NULL;
+    cache->generation = INSPECTOR_MAX_SERIES;
+    memcpy(&cache->stamp_text, "10000000", sizeof(cache->stamp_text));
+    cache->stamp_value = 10000000;
+    for (unsigned i = 0; i < CACHE_SETS; i++)
+        cache->last[i] = &cache->heads[i * CACHE_WAYS];
     return cache;
 }
 

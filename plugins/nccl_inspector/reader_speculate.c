@@ -4,6 +4,10 @@
 #include "plugins/nccl_inspector/reader_json.h"
 #include "plugins/nccl_inspector/reader_swar.h"
 
+/* Kept out of the path that nearly every line takes, whose registers it would
+ * cost. */
+#define RARE __attribute__((noinline))
+
 /* The key of a constant name stands exactly here, between numbers. */
 #define TAKE(p, end, name) take(p, end, ",\"" name "\":", sizeof(name) + 3)
 
@@ -17,52 +21,73 @@ static inline SWAR_INLINE bool take(const char **p, const char *end,
     return true;
 }
 
-/* Takes bytes that stand exactly here. */
-static inline SWAR_INLINE bool literal(const char **p, const char *end,
-                                       const char *text, size_t len)
+/* Whether two texts of at least 16 bytes are the same. */
+static inline SWAR_INLINE bool same_text(const char *a, const char *b,
+                                         size_t len)
 {
-    if (!swar_has(*p, end, len) || !reader_json_same(*p, text, len))
-        return false;
-    *p += len;
-    return true;
+    typedef uint64_t words __attribute__((vector_size(16)));
+    words sum = {0, 0}, x, y;
+    size_t i;
+
+    for (i = 0; i + sizeof(x) < len; i += sizeof(x)) {
+        memcpy(&x, a + i, sizeof(x));
+        memcpy(&y, b + i, sizeof(y));
+        sum |= x ^ y;
+    }
+    memcpy(&x, a + len - sizeof(x), sizeof(x));
+    memcpy(&y, b + len - sizeof(y), sizeof(y));
+    sum |= x ^ y;
+    return (sum[0] | sum[1]) == 0;
+}
+
+static inline SWAR_INLINE bool is_head(const struct cache_head *head,
+                                       uint64_t tag, const char *p,
+                                       const char *end)
+{
+    return head->tag == tag && head->len && swar_has(p, end, head->len + 8u) &&
+           !memcmp(p, head->text, head->len);
+}
+
+/* Not the last one of its set. */
+static RARE struct cache_head *find_other(struct inspector_cache *cache,
+                                          uint64_t tag, const char *p,
+                                          const char *end)
+{
+    struct cache_head *set = &cache->heads[cache_set(tag) * CACHE_WAYS];
+
+    for (unsigned i = 0; i < CACHE_WAYS; i++)
+        if (is_head(&set[i], tag, p, end)) {
+            cache->last[cache_set(tag)] = &set[i];
+            return &set[i];
+        }
+    return NULL;
 }
 
 static inline SWAR_INLINE struct cache_head *
 find_head(struct inspector_cache *cache, const char **p, const char *end)
 {
+    struct cache_head *head;
     uint64_t tag;
-    struct cache_head *set;
-    unsigned *last, i;
 
     if (!swar_has(*p, end, CACHE_TAG_AT + 8))
         return NULL;
     tag = swar_load(*p + CACHE_TAG_AT);
-    set = cache_set(cache, tag);
-    last = &cache->last_way[(set - cache->heads) / CACHE_WAYS];
-    i = *last;
-    for (unsigned n = 0; n < CACHE_WAYS; n++, i = (i + 1) % CACHE_WAYS) {
-        struct cache_head *head = &set[i];
-
-        if (head->tag != tag || !head->len ||
-            !swar_has(*p, end, head->len + 8u) ||
-            memcmp(*p, head->text, head->len))
-            continue;
-        *p += head->len;
-        *last = i;
-        return head;
-    }
-    return NULL;
+    head = cache->last[cache_set(tag)];
+    if (!is_head(head, tag, *p, end) &&
+        !(head = find_other(cache, tag, *p, end)))
+        return NULL;
+    *p += head->len;
+    return head;
 }
 
 static inline SWAR_INLINE const struct cache_mid *
 find_mid(const struct inspector_cache *cache, const char **p, const char *end)
 {
-    /* the newest first: those before are of other files */
-    for (unsigned n = 0, i = cache->next_mid; n < cache->n_mids; n++) {
-        const struct cache_mid *mid;
+    const struct cache_mid *mid = &cache->mids[cache->next_mid];
 
-        i = (i ? i : CACHE_MIDS) - 1;
-        mid = &cache->mids[i];
+    /* the newest first: those before are of other files */
+    for (unsigned n = 0; n < cache->n_mids; n++) {
+        mid = (mid == cache->mids ? &cache->mids[CACHE_MIDS] : mid) - 1;
         if (!swar_has(*p, end, mid->len + 8u) ||
             swar_load(*p + mid->tag_at) != mid->tag ||
             memcmp(*p, mid->text, mid->len))
@@ -73,18 +98,68 @@ find_mid(const struct inspector_cache *cache, const char **p, const char *end)
     return NULL;
 }
 
+/* A timestamp and its value; most often it has sixteen digits, the first of
+ * which are those of the one before. */
+static RARE bool other_stamp(struct inspector_cache *cache, const char **p,
+                             const char *end, uint64_t *out)
+{
+    const char *at = *p;
+
+    if (!swar_long_number(p, end, out))
+        return false;
+    if (*p - at == STAMPS_DIGITS) {
+        memcpy(&cache->stamp_text, at, sizeof(cache->stamp_text));
+        cache->stamp_value = *out / 100000000;
+    }
+    return true;
+}
+
+static inline SWAR_INLINE bool take_stamp(struct inspector_cache *cache,
+                                          const char **p, const char *end,
+                                          uint64_t *out)
+{
+    uint64_t t;
+
+    if (!swar_has(*p, end, STAMPS_DIGITS) ||
+        memcmp(*p, &cache->stamp_text, sizeof(cache->stamp_text)))
+        return other_stamp(cache, p, end, out);
+    t = swar_load(*p + 8) ^ SWAR_ALL(0x30);
+    if (swar_no_digits(t))
+        return other_stamp(cache, p, end, out);
+    *out = cache->stamp_value * 100000000 + swar_value(t);
+    *p += STAMPS_DIGITS; /* a digit more: no mid begins so */
+    return true;
+}
+
+static inline SWAR_INLINE bool is_late(const struct cache_late *late, bool p2p,
+                                       const char *p, const char *end)
+{
+    return late->p2p == p2p && swar_has(p, end, late->len) &&
+           same_text(p, late->text, late->len);
+}
+
+static RARE bool take_other_late(struct inspector_cache *cache, bool p2p,
+                                 const char **p, const char *end)
+{
+    for (unsigned i = 0; i < cache->n_lates; i++)
+        if (is_late(&cache->lates[i], p2p, *p, end)) {
+            cache->late = i;
+            *p += cache->lates[i].len;
+            return true;
+        }
+    return false;
+}
+
 static inline SWAR_INLINE bool take_late(struct inspector_cache *cache,
                                          bool p2p, const char **p,
                                          const char *end)
 {
-    for (unsigned n = 0; n < cache->n_lates; n++) {
-        const struct cache_late *late = &cache->lates[cache->late];
+    const struct cache_late *late = &cache->lates[cache->late];
 
-        if (late->p2p == p2p && literal(p, end, late->text, late->len))
-            return true;
-        cache->late = (cache->late + 1) % cache->n_lates;
-    }
-    return false;
+    if (!cache->n_lates || !is_late(late, p2p, *p, end))
+        return take_other_late(cache, p2p, p, end);
+    *p += late->len;
+    return true;
 }
 
 static bool is_digit(char b)
@@ -192,16 +267,14 @@ static unsigned better_tail(struct inspector_cache *cache, unsigned i,
     return i;
 }
 
-static const char *take_tail(struct inspector_cache *cache,
-                             struct cache_head *head, const char *p,
-                             const char *end, struct inspector_record *out)
+static RARE const char *take_long_tail(struct inspector_cache *cache,
+                                       struct cache_head *head, const char *p,
+                                       const char *end,
+                                       struct inspector_record *out)
 {
     struct reader_stamps stamps;
     struct likeness like;
 
-    out->start_us = out->end_us = 0;
-    if (end - p >= 2 && p[0] == '}' && p[1] == '}')
-        return p + 2;
     for (unsigned n = 0, i = head->tail; n < cache->n_tails; n++, i++) {
         i = i < cache->n_tails ? i : 0;
         if (!match_tail(&cache->tails[i], p, end, &like))
@@ -215,6 +288,17 @@ static const char *take_tail(struct inspector_cache *cache,
         return like.next;
     }
     return NULL;
+}
+
+static inline const char *take_tail(struct inspector_cache *cache,
+                                    struct cache_head *head, const char *p,
+                                    const char *end,
+                                    struct inspector_record *out)
+{
+    out->start_us = out->end_us = 0;
+    return end - p >= 2 && p[0] == '}' && p[1] == '}'
+               ? p + 2
+               : take_long_tail(cache, head, p, end, out);
 }
 
 /* Peer, size, times and bandwidth. Made twice, with p2p a constant. */
@@ -251,13 +335,13 @@ static inline void fill(struct inspector_record *out,
                         const struct cache_head *head,
                         const struct cache_mid *mid)
 {
-    out->id = (struct inspector_text){head->id, head->id_len};
-    out->name = (struct inspector_text){head->name, head->name_len};
+    out->id = head->id_text;
+    out->name = head->name_text;
     out->rank = head->rank;
     out->n_ranks = head->n_ranks;
     out->nnodes = head->nnodes;
-    out->host = (struct inspector_text){mid->host, mid->host_len};
-    out->func = (struct inspector_text){mid->func, mid->func_len};
+    out->host = mid->host_text;
+    out->func = mid->func_text;
     out->pid = mid->pid;
     out->p2p = mid->p2p;
     out->has_sn = true;
@@ -273,7 +357,7 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
     struct cache_head *head = find_head(cache, &p, end);
     const struct cache_mid *mid;
 
-    if (!head || !swar_number(&p, end, &out->dump_us))
+    if (!head || !take_stamp(cache, &p, end, &out->dump_us))
         return NULL;
     mid = find_mid(cache, &p, end);
     if (!mid)
@@ -282,9 +366,7 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
     if (!(mid->p2p ? take_fields(cache, true, &p, end, out)
                    : take_fields(cache, false, &p, end, out)))
         return NULL;
-    out->series = cache->generation * INSPECTOR_MAX_SERIES +
-                  (uint64_t) (head - cache->heads) * CACHE_MIDS +
-                  (uint64_t) (mid - cache->mids);
+    out->series = cache->generation + head->series + mid->series;
     *next = p;
     return head;
 }

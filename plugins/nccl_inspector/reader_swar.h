@@ -64,7 +64,7 @@ static inline bool swar_has(const char *p, const char *end, size_t n)
 }
 
 /* The value of eight digits, each 0 to 9, the first in the lowest byte. */
-static inline uint64_t swar_value(uint64_t t)
+static inline SWAR_INLINE uint64_t swar_value(uint64_t t)
 {
     t = t * 10 + (t >> 8);
     return ((t & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
@@ -75,8 +75,8 @@ static inline uint64_t swar_value(uint64_t t)
 
 /* A number of 1 to 18 digits without leading zeros, followed by something else;
  * *p moves behind it. Wants eight readable bytes wherever it looks. */
-static inline SWAR_INLINE bool swar_number(const char **p, const char *end,
-                                           uint64_t *out)
+static inline bool swar_long_number(const char **p, const char *end,
+                                    uint64_t *out)
 {
     static const uint64_t power[] = {1,      10,      100,      1000,     10000,
                                      100000, 1000000, 10000000, 100000000};
@@ -100,6 +100,27 @@ static inline SWAR_INLINE bool swar_number(const char **p, const char *end,
         return false;
     *p = at;
     *out = v;
+    return true;
+}
+
+/* The same, made for numbers of at most seven digits. */
+static inline SWAR_INLINE bool swar_number(const char **p, const char *end,
+                                           uint64_t *out)
+{
+    uint64_t t, other;
+    unsigned bits;
+
+    if (!swar_has(*p, end, 8))
+        return false;
+    t = swar_load(*p) ^ SWAR_ALL(0x30);
+    other = swar_no_digits(t);
+    if (!other)
+        return swar_long_number(p, end, out);
+    bits = (unsigned) __builtin_ctzll(other) & 56;
+    if (!bits || (!(t & 0xff) && bits > 8))
+        return false;
+    *p += bits / 8;
+    *out = swar_value(t << (64 - bits));
     return true;
 }
 

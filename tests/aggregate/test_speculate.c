@@ -209,6 +209,40 @@ static void counts_the_ways(void **state)
     }
 }
 
+/* Timestamps in turn, of which the first digits are those of the one before,
+ * and are not. */
+static void agrees_on_timestamps(void **state)
+{
+    static const char *const stamps[] = {
+        "1795251741000595", "1795251741000596", "1795251841000596",
+        "1795251741000595", "10000000",         "1000000012345678",
+        "179525174100059",  "1795251741000597", "17952517410005951",
+        "1795251741000598", "1795251799999999", "1795251800000000",
+        "1795251741000598", "1795251741:00598", "0795251741000598",
+        "0000000000000000", "0000000000000000", "",
+        "17952517",         "17952517410005 ",  "1795251741000599",
+    };
+    struct inspector_reader reader = reader_with_cache();
+    char line[2048];
+
+    (void) state;
+    for (unsigned i = 0; i < 2 * sizeof(stamps) / sizeof(*stamps); i++) {
+        const char *stamp = stamps[i / 2], *differs;
+        size_t n = *stamp ? strlen(stamp) : 16, head; /* "": NUL bytes */
+        int len = snprintf(line, sizeof(line), "%s", HEAD META PERF "}}");
+
+        head = (size_t) (strstr(line, "1795251741000595") - line);
+        memmove(line + head + n, line + head + 16, (size_t) len - head - 15);
+        memset(line + head, 0, n);
+        memcpy(line + head, stamp, strlen(stamp));
+        differs = both_ways_differ(&reader, line, (size_t) len + n - 16);
+        if (differs)
+            fail_msg("%s: %s", differs, stamp);
+    }
+    assert_true(reader.ways.speculated > 20);
+    inspector_cache_destroy(reader.cache);
+}
+
 static void reads_numbers(void **state)
 {
     static const struct {
@@ -302,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_numbers),
         cmocka_unit_test(counts_the_ways),
+        cmocka_unit_test(agrees_on_timestamps),
         cmocka_unit_test(agrees_on_files),
         cmocka_unit_test(agrees_on_many_communicators),
         cmocka_unit_test(agrees_on_mutated_lines),
