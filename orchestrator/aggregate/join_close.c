@@ -65,25 +65,6 @@ static void mark_strays(const struct closing *c, struct join_series *series)
     }
 }
 
-/* Adds the rank's own times of timed operations from its journal. */
-static void add_lane(struct join_member *member, const struct join_lane *lane)
-{
-    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
-        const struct join_lane_block *mine = (void *) lane->blocks.slots[i];
-        const struct join_block *block;
-        uint64_t both;
-
-        if (!mine)
-            continue;
-        block = blockmap_find(&lane->series->blocks, mine->number);
-        for (both = block ? block->timed & mine->seen : 0; both;
-             both &= both - 1)
-            member->exec_us =
-                join_sum(member->exec_us,
-                         join_time(mine, (unsigned) __builtin_ctzll(both)));
-    }
-}
-
 /* NULL: the series is not timed after all, as its communicator turned out to
  * have one rank. cuts ends with one of no series. */
 static const struct slice_cut *find_cut(const struct slice_cut *cuts,
@@ -116,9 +97,9 @@ static int close_member(struct join *join, struct join_member *member,
         if (journal && lane->journal) {
             const struct slice_cut *cut = find_cut(cuts, lane->series);
 
-            add_lane(member, lane);
             if (cut)
-                slice_cut_add(cut, lane, member->slices);
+                member->exec_us = join_sum(
+                    member->exec_us, slice_cut_add(cut, lane, member->slices));
         }
         join_lane_free(join, lane);
     }

@@ -64,28 +64,56 @@ void slice_cut_make(struct slice_cut *cut, const struct join_series *series)
                                  : 0;
 }
 
-void slice_cut_add(const struct slice_cut *cut, const struct join_lane *lane,
-                   float *sums)
+/* The sum of some records' times. */
+static uint64_t times_of(const struct join_lane_block *block, uint64_t which)
+{
+    uint64_t sum = 0;
+
+    if (which == UINT64_MAX && !block->wide) { /* most often */
+        uint32_t above = 0;
+
+        for (unsigned k = 0; k < JOIN_BLOCK; k++)
+            above += block->narrow[k];
+        return JOIN_BLOCK * (uint64_t) block->base + above;
+    }
+    for (; which; which &= which - 1)
+        sum += join_time(block, (unsigned) __builtin_ctzll(which));
+    return sum;
+}
+
+/* A block's numbers that are in front of `end`. */
+static uint64_t bits_before(uint64_t first, uint64_t end)
+{
+    return end <= first                ? 0
+           : end - first >= JOIN_BLOCK ? UINT64_MAX
+                                       : (UINT64_C(1) << (end - first)) - 1;
+}
+
+uint64_t slice_cut_add(const struct slice_cut *cut,
+                       const struct join_lane *lane, float *sums)
 {
     double own[JP_SLICES] = {0};
+    uint64_t all = 0;
 
     for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
         const struct join_lane_block *mine = (void *) lane->blocks.slots[i];
         const struct join_block *block;
-        uint64_t both;
-        unsigned s = 0;
+        uint64_t both, first, before, some;
 
         if (!mine)
             continue;
         block = blockmap_find(&lane->series->blocks, mine->number);
-        for (both = block ? block->timed & mine->seen : 0; both;
-             both &= both - 1) {
-            unsigned k = (unsigned) __builtin_ctzll(both);
-
-            s = slice_of(cut, mine->number * JOIN_BLOCK + k, s);
-            own[s] += join_time(mine, k);
+        both = block ? block->timed & mine->seen : 0;
+        first = mine->number * JOIN_BLOCK;
+        for (unsigned s = slice_of(cut, first, 0); both; s++, both &= ~before) {
+            before = s + 1 < JP_SLICES ? bits_before(first, cut->start[s + 1])
+                                       : UINT64_MAX;
+            some = times_of(mine, both & before);
+            own[s] += (double) some;
+            all += some;
         }
     }
     for (unsigned s = 0; s < JP_SLICES; s++)
         sums[s] += (float) (own[s] * cut->scale[s]);
+    return all;
 }

@@ -16,8 +16,9 @@ struct slice_cut {
 /* The series' rows are there and marked as timed. */
 void slice_cut_make(struct slice_cut *cut, const struct join_series *series);
 
-/* Adds a lane's times, scaled up to all operations, to sums[JP_SLICES]. */
-void slice_cut_add(const struct slice_cut *cut, const struct join_lane *lane,
-                   float *sums);
+/* Adds a lane's times of timed operations, scaled up to all operations, to
+ * sums[JP_SLICES]; returns their sum as they are. */
+uint64_t slice_cut_add(const struct slice_cut *cut,
+                       const struct join_lane *lane, float *sums);
 
 #endif
