@@ -168,8 +168,8 @@ struct jp_p2p_node {
 };
 
 /* Operations of one communicator and function in one slice of time (by
- * dump_min_us); at most 200 slices of equal length; sorted by (t0, comm,
- * coll). */
+ * dump_min_us); at most 200 slices of equal length, fewer, but at least 10,
+ * where that makes more than 50,000 rows; sorted by (t0, comm, coll). */
 struct jp_window {
     uint64_t t0_us, t1_us;
     size_t comm;

@@ -14,8 +14,9 @@ struct cells {
     struct jp_result *r;
     uint64_t limit;
     struct keymap map; /* (type and function, size) */
-    uint32_t *of_op;
-    size_t *start; /* of a cell's values, n_cells + 1 */
+    uint16_t *of_op;
+    uint32_t *of_op_wide; /* in its place, if there are very many cells */
+    size_t *start;        /* of a cell's values, n_cells + 1 */
     size_t *used;
     double *values, *scratch;
     struct hist **hists; /* of a cell; NULL: its values are kept */
@@ -47,6 +48,26 @@ static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
     return keymap_add(&c->map, key, op->bytes, *cell);
 }
 
+static inline uint32_t cell_of(const struct cells *c, size_t i)
+{
+    return c->of_op_wide ? c->of_op_wide[i] : c->of_op[i];
+}
+
+/* Operation i and those behind it are in cells of larger numbers. 0 or -1. */
+static int widen(struct cells *c, size_t i)
+{
+    uint32_t *wide = reallocarray(NULL, c->r->n_ops + 1, sizeof(*wide));
+
+    if (!wide)
+        return -1;
+    for (size_t k = 0; k < i; k++)
+        wide[k] = c->of_op[k];
+    free(c->of_op);
+    c->of_op = NULL;
+    c->of_op_wide = wide;
+    return 0;
+}
+
 static int assign(struct cells *c)
 {
     struct jp_result *r = c->r;
@@ -57,11 +78,17 @@ static int assign(struct cells *c)
     ops_want(&c->reader, OPS_BYTES | OPS_COUNTS);
     for (size_t i = 0; i < r->n_ops; i++) {
         const struct jp_op *op = ops_at(&c->reader, i);
+        uint32_t cell;
 
-        if (find_cell(c, op, &c->of_op[i]) < 0)
+        if (find_cell(c, op, &cell) < 0 ||
+            (cell > UINT16_MAX && !c->of_op_wide && widen(c, i) < 0))
             return -1;
-        r->cells[c->of_op[i]].ops++;
-        r->cells[c->of_op[i]].records += op->n;
+        if (c->of_op_wide)
+            c->of_op_wide[i] = cell;
+        else
+            c->of_op[i] = (uint16_t) cell;
+        r->cells[cell].ops++;
+        r->cells[cell].records += op->n;
     }
     return 0;
 }
@@ -184,7 +211,7 @@ static void fill(struct cells *c, const struct quantity *quantity)
     memset(c->used, 0, r->n_cells * sizeof(*c->used));
     ops_want(&c->reader, quantity->parts);
     for (size_t i = 0; i < r->n_ops; i++) {
-        uint32_t cell = c->of_op[i];
+        uint32_t cell = cell_of(c, i);
         double v = quantity->value(c, ops_at(&c->reader, i), cell);
 
         if (v >= 0 && c->hists[cell])
@@ -249,6 +276,7 @@ int result_cells(struct build *b)
         free(c.hists[i]);
     free(c.hists);
     free(c.of_op);
+    free(c.of_op_wide);
     free(c.start);
     free(c.used);
     free(c.time);

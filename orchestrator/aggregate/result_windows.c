@@ -7,8 +7,8 @@
 #include "orchestrator/aggregate/result_build.h"
 
 /* At most 200 slices, and fewer where very many communicators would make the
- * table larger than ROWS. */
-enum { SLICES = 200, FEW_SLICES = 10, ROWS = 200000 };
+ * table larger than ROWS (3 MB). */
+enum { SLICES = 200, FEW_SLICES = 10, ROWS = 50000 };
 
 struct slices {
     struct jp_result *r;

@@ -123,7 +123,7 @@ const tables = [
       exact: ["comm_name", "ops", "bytes", "time_us"], reals: ["mean"],
       sql: `WITH span AS (SELECT min(dump_min_us) AS lo,
               max(dump_min_us) - min(dump_min_us) + 1 AS us,
-              greatest(10, least(200, 200000 // count(DISTINCT (comm, coll)))) AS n FROM ops),
+              greatest(10, least(200, 50000 // count(DISTINCT (comm, coll)))) AS n FROM ops),
           cut AS (SELECT lo, us // n + (us % n > 0)::INTEGER AS width FROM span),
           slices AS (SELECT ops.*, lo, width, (dump_min_us - lo) // width AS slice
               FROM ops, cut)

@@ -15,7 +15,13 @@
 #include "tests/common/tempdir.h"
 
 /* A bound of the join and of the whole; and of the whole without the first. */
-enum { MANY = 100000, LIMIT_MB = 48, ROOM_MB = 160, SECONDS = 30 };
+enum {
+    CELLS = 70000,
+    MANY = 100000,
+    LIMIT_MB = 48,
+    ROOM_MB = 160,
+    SECONDS = 30
+};
 enum { NO_LIMIT_MB = 1 << 20, FREE_ROOM_MB = 360 };
 
 static FILE *create(const char *dir, const char *name)
@@ -172,6 +178,36 @@ MANY_OF(3, many_numbers)
 MANY_OF(4, many_sizes)
 MANY_OF(5, many_traced)
 
+/* Each has its cell, also where their numbers take more than 16 bits. */
+static void many_cells(void **state)
+{
+    const struct jp_aggregate_options options = {.threads = 1};
+    const char *dir = *state;
+    FILE *f = create(dir, "a.log");
+    struct jp_error err = {""};
+    struct jp_result *r;
+
+    for (uint64_t i = 0; i < 2 * (uint64_t) CELLS; i++) {
+        header(f, 1, 2);
+        fprintf(f,
+                "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%" PRIu64
+                ",\"coll_msg_size_bytes\":%" PRIu64
+                ",\"coll_exec_time_us\":%" PRIu64 "}}\n",
+                i, i % CELLS + 1, i % CELLS + (i < CELLS ? 1 : 3));
+    }
+    fclose(f);
+    r = aggregate_run(&dir, 1, &options, &err);
+    if (!r)
+        fail_msg("%s", err.text);
+    assert_int_equal(r->n_cells, CELLS);
+    for (size_t i = 0; i < CELLS; i++) {
+        assert_int_equal(r->cells[i].bytes, i + 1);
+        assert_int_equal(r->cells[i].ops, 2);
+        assert_true(r->cells[i].exec.mean == (double) (i + 2));
+    }
+    result_destroy(r);
+}
+
 /* A few operations of a communicator take no room of many. */
 static void many_free_communicators(void **state)
 {
@@ -190,6 +226,7 @@ int main(void)
         IN_DIR(many_numbers),
         IN_DIR(many_sizes),
         IN_DIR(many_traced),
+        IN_DIR(many_cells),
         IN_DIR(many_free_communicators), /* last: peaks only grow */
     };
 
