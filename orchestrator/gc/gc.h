@@ -5,7 +5,9 @@
  * file of the protocol, docs/internals.md section 2) of at least one record,
  * and it is always its owner who does it: for others' jobs root starts a
  * process that is the owner for good. Nothing follows a symbolic link, crosses
- * a file system, or removes what another user owns.
+ * a file system, or removes what another user owns; folders are held open, so
+ * that what is claimed, looked at and removed is one and the same, whoever
+ * renames what above it.
  */
 #ifndef JP_GC_GC_H
 #define JP_GC_GC_H
@@ -75,8 +77,8 @@ int gc_scan(int root, bool all, uid_t uid, struct gc_result *out,
  * reports: they are to go, too. */
 void gc_look(int root, const struct gc_job *job, bool reports,
              struct gc_outcome *out);
-/* Clears it, after another look. path: the job's own, for claims and logs. */
-void gc_clear(int root, const struct gc_job *job, const char *path,
+/* Clears it, after another look. */
+void gc_clear(int root, const struct gc_job *job,
               const struct gc_options *options, struct gc_outcome *out);
 
 /* gc_tree.c: opens a folder below at, no link on the way. -1 with errno. */

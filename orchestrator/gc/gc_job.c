@@ -70,15 +70,19 @@ static int open_job(int root, const struct gc_job *job)
     return fd;
 }
 
+/* An open folder for what takes a path: it stays that folder. */
+static const char *path_of(int fd, char buf[32])
+{
+    snprintf(buf, 32, "/proc/self/fd/%d", fd);
+    return buf;
+}
+
 /* A report of jobprof's. *analysed: with records, or with Copper's data. */
 static bool is_report(int step, bool *analysed)
 {
-    char path[64];
-    json_t *summary;
+    json_t *summary = summary_file_read(path_of(step, (char[32]){""}), NULL);
     uint64_t records = 0;
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", step);
-    summary = summary_file_read(path, NULL);
     *analysed = json_object_size(json_object_get(summary, "copper")) > 0 ||
                 (summary_file_count(json_object_get(summary, "quality"),
                                     "records", &records) &&
@@ -180,7 +184,6 @@ void gc_look(int root, const struct gc_job *job, bool reports,
 /* --- clearing ------------------------------------------------------------- */
 
 struct clearing {
-    const char *path; /* of the job */
     bool reports;
     struct gc_outcome *out;
 };
@@ -212,8 +215,7 @@ static int remove_all(int at, const char *const *names, size_t n,
 }
 
 /* With the claim: nobody reads or writes its report. */
-static void clear_held(int step, const char *path, const char *name,
-                       const struct clearing *c)
+static void clear_held(int step, const char *name, const struct clearing *c)
 {
     struct gc_outcome now = {0};
     uint64_t freed = 0;
@@ -229,7 +231,8 @@ static void clear_held(int step, const char *path, const char *name,
         rc = remove_all(step, step_files,
                         sizeof(step_files) / sizeof(*step_files), &freed);
     else if (rc == 0 && freed)
-        stepdir_log(path, "gc: raw data removed, %s", FIG_BYTES(freed));
+        stepdir_log(path_of(step, (char[32]){""}), "gc: raw data removed, %s",
+                    FIG_BYTES(freed));
     c->out->freed_bytes += freed;
     if (rc < 0)
         say(c->out, GC_FAILED, "%s: not all of it is ours to remove", name);
@@ -238,24 +241,23 @@ static void clear_held(int step, const char *path, const char *name,
 static void clear_action(int job, int step, const char *name, void *arg)
 {
     const struct clearing *c = arg;
-    char *path = fileio_path("%s/%s", c->path, name);
     struct jp_claim *claim = NULL;
     struct jp_error err;
-    int rc = path
-                 ? claim_take(path, "user", JP_DEF_CLAIM_STALE_MS, &claim, &err)
-                 : error_set(&err, "out of memory");
+    char path[32];
+    int rc = claim_take(path_of(step, path), "user", JP_DEF_CLAIM_STALE_MS,
+                        &claim, &err);
 
     if (rc == 1)
-        clear_held(step, path, name, c);
+        clear_held(step, name, c);
     else if (rc == 0)
         say(c->out, GC_BUSY, "%s is being reported", name);
     else
-        say(c->out, GC_FAILED, "%.150s", err.text);
+        say(c->out, GC_FAILED, "%.50s: no claim%.120s", name,
+            strchr(err.text, ':') ?: "");
     claim_release(claim);
     if (c->reports && rc == 1 && c->out->state == GC_KEPT &&
         unlinkat(job, name, AT_REMOVEDIR) < 0)
         say(c->out, GC_FAILED, "%s: other files are left in it", name);
-    free(path);
 }
 
 static void count_action(int job, int step, const char *name, void *arg)
@@ -284,9 +286,31 @@ static bool is_jobs_own(int job)
     return own;
 }
 
+/* The job's empty folder, if it is still where it was found. */
+static void remove_folder(int root, const struct gc_job *job)
+{
+    char *parent = strdup(job->path), *name = job->path, *slash;
+    struct stat st;
+    int fd = -1;
+
+    if (parent && (slash = strrchr(parent, '/'))) {
+        *slash = '\0';
+        name += slash + 1 - parent;
+        fd = gc_open(root, parent);
+    } else if (parent) {
+        fd = fcntl(root, F_DUPFD_CLOEXEC, 3);
+    }
+    if (fd >= 0 && has(fd, name, &st) && st.st_dev == job->dev &&
+        st.st_ino == job->ino)
+        unlinkat(fd, name, AT_REMOVEDIR);
+    if (fd >= 0)
+        close(fd);
+    free(parent);
+}
+
 /* What belongs to all steps, unless one has begun meanwhile. With a user's own
  * files the folder stays. */
-static void clear_job(int fd, const struct gc_job *job, const char *path,
+static void clear_job(int root, int fd, const struct gc_job *job,
                       struct gc_outcome *out)
 {
     unsigned steps = 0;
@@ -298,13 +322,13 @@ static void clear_job(int fd, const struct gc_job *job, const char *path,
         remove_all(fd, job_files, sizeof(job_files) / sizeof(*job_files),
                    &out->freed_bytes);
     if (strcmp(job->path, ".") != 0)
-        rmdir(path);
+        remove_folder(root, job);
 }
 
-void gc_clear(int root, const struct gc_job *job, const char *path,
+void gc_clear(int root, const struct gc_job *job,
               const struct gc_options *options, struct gc_outcome *out)
 {
-    struct clearing c = {.path = path, .reports = options->reports, .out = out};
+    struct clearing c = {.reports = options->reports, .out = out};
     int fd = open_job(root, job);
 
     if (fd < 0) {
@@ -313,7 +337,7 @@ void gc_clear(int root, const struct gc_job *job, const char *path,
     }
     each_step(fd, clear_action, &c);
     if (out->state == GC_KEPT && options->reports)
-        clear_job(fd, job, path, out);
+        clear_job(root, fd, job, out);
     close(fd);
     if (out->state == GC_KEPT)
         out->state = GC_FREED;

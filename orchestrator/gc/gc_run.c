@@ -46,21 +46,15 @@ static void clear(const struct run *run, size_t i)
 {
     const struct gc_job *job = &run->result->jobs[i];
     struct gc_outcome *out = &run->result->outcomes[i];
-    char *path = NULL;
 
-    if (run->options->dry_run) {
-        out->state = GC_FREED;
-        out->freed_bytes = run->options->reports
-                               ? gc_measure(run->root, job->path, NULL)
-                               : out->raw_bytes;
+    if (!run->options->dry_run) {
+        gc_clear(run->root, job, run->options, out);
         return;
     }
-    path = strcmp(job->path, ".")
-               ? fileio_path("%s/%s", run->options->root, job->path)
-               : strdup(run->options->root);
-    if (path)
-        gc_clear(run->root, job, path, run->options, out);
-    free(path);
+    out->state = GC_FREED;
+    out->freed_bytes = run->options->reports
+                           ? gc_measure(run->root, job->path, NULL)
+                           : out->raw_bytes;
 }
 
 /* All jobs of one owner, who we are. */
