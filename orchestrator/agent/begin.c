@@ -15,6 +15,7 @@
 #include "orchestrator/agent/topofile.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
+#include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/stepdir.h"
 
 /* A client's cache may say "not there" of what srun has just written. */
@@ -103,12 +104,25 @@ static void tell_mount(const char *dir, const char *node,
     free(place);
 }
 
+/* What it lacks the report says, too. */
+static int check_plugin(const char *dir, const char *node,
+                        const struct jp_jobconf *conf, struct jp_error *err)
+{
+    char *path = fileio_path("%s/nodes/%s/" JP_NODES_UNPROFILED, dir, node);
+    int rc = pairs_check_plugin(conf, err);
+
+    if (rc < 0 && path)
+        fileio_write(path, err->text, strlen(err->text), NULL);
+    free(path);
+    return rc;
+}
+
 static int join(const struct jp_seat *seat, const char *node,
                 struct jp_jobconf *conf, char **pairs, struct jp_error *err)
 {
     char *text = NULL;
 
-    if (pairs_check_plugin(conf, err) < 0 ||
+    if (check_plugin(seat->dir, node, conf, err) < 0 ||
         container_apply(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||
         lastout_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0) {

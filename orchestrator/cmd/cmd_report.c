@@ -166,6 +166,8 @@ static int show(const struct report_session *session)
         how = session->conf.summary;
     if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
         how = JP_SUMMARY_AUTO; /* off is for srun's own line */
+    if (options->kind == REPORT_SRUN && session->told)
+        return JP_EXIT_OK;
     if (options->kind != REPORT_WATCHER && !options->quiet &&
         stepdir_has(session->dir, JP_STEPDIR_SUMMARY) &&
         report_print_line(session->dir, how, stderr, &err) < 0)

@@ -43,6 +43,7 @@ struct report_session {
     /* the step was over, or reported, when the claim was taken */
     bool over;
     bool written;   /* the report, by us */
+    bool told;      /* no node was profiled, which the step's start has said */
     bool job_ended; /* asked for a user's report of an unfinished step */
 };
 

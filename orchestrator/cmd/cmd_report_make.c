@@ -299,6 +299,16 @@ static bool is_coppers(const struct report_session *session,
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
+/* Where all nodes lack the profiler, the first has said so as the step began,
+ * to who asked for a profile. */
+static bool is_told(const struct report_session *session,
+                    const struct material *m)
+{
+    return session->has_conf && session->conf.explicit_request && m->nodes &&
+           !m->nodes->n_nodes && !has_data(m) &&
+           m->nodes->n_unprofiled >= session->conf.nnodes;
+}
+
 static int make(struct report_session *session, struct material *m)
 {
     struct jp_verdict verdict;
@@ -317,6 +327,7 @@ static int make(struct report_session *session, struct material *m)
     if (has_data(m))
         report_settle_promote(session);
     m->nodes = nodes_read(session->dir, NULL);
+    session->told = is_told(session, m);
     label(session, m);
     expect(session, m);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,

@@ -15,6 +15,7 @@
 
 #define NODES_MAX 100000
 #define NOTES_MAX 100
+#define WHY_MAX 1024
 
 static void fini_node(struct jp_node *node)
 {
@@ -33,6 +34,7 @@ void nodes_destroy(struct jp_nodes *nodes)
         fini_node(&nodes->nodes[i]);
     free(nodes->nodes);
     free(nodes->step_nodelist);
+    free(nodes->why_unprofiled);
     nodelist_free(nodes->missing, nodes->n_missing);
     nodelist_free(nodes->notes, nodes->n_notes);
     free(nodes);
@@ -60,6 +62,32 @@ static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
     free(step->nodelist);
 }
 
+/* Has it said that it has no profiler? The first node's reason is kept. */
+static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
+                          const char *name)
+{
+    char *path = fileio_path("%s/" JP_NODES_UNPROFILED, folder);
+    char *text = NULL, *why = NULL;
+    bool found = path &&
+                 fileio_read(path, false, WHY_MAX, &text, NULL, NULL) == 0;
+
+    if (found) {
+        nodes->n_unprofiled++;
+        text[strcspn(text, "\n")] = '\0';
+        why = fileio_path("%s: %s", name, text);
+    }
+    if (why &&
+        (!nodes->why_unprofiled || strcmp(why, nodes->why_unprofiled) < 0)) {
+        free(nodes->why_unprofiled);
+        nodes->why_unprofiled = why;
+        why = NULL;
+    }
+    free(why);
+    free(text);
+    free(path);
+    return found;
+}
+
 /* Reads nodes/<name>; a record that cannot be used becomes a note. */
 static int read_node(struct jp_nodes *nodes, const char *folder,
                      const char *name)
@@ -72,7 +100,8 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
     if (!node.name)
         return -1;
     if (noderead_record(folder, &node, &step, &err) < 0) {
-        note(nodes, err.text);
+        if (!is_unprofiled(nodes, folder, name))
+            note(nodes, err.text);
         free(step.nodelist);
         fini_node(&node);
         return 0;

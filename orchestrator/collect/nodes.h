@@ -33,6 +33,9 @@ struct jp_node {
     uint64_t finish_us;    /* when that was made, since 1970; 0: unknown */
 };
 
+/* In nodes/<node>/ of a node that has no profiler: why, a line. */
+#define JP_NODES_UNPROFILED "unprofiled"
+
 struct jp_nodes {
     struct jp_node *nodes; /* sorted by (component, nodeid) */
     size_t n_nodes;
@@ -40,6 +43,8 @@ struct jp_nodes {
     char *step_nodelist;             /* "n[1-4]" or "" */
     char **missing;                  /* expected nodes without a record */
     size_t n_missing;
+    size_t n_unprofiled;   /* of them: without a profiler */
+    char *why_unprofiled;  /* what one of those says, or NULL */
     uint32_t tasks_failed; /* non-zero status */
     char **notes;          /* one line a bad record */
     size_t n_notes;

@@ -43,8 +43,13 @@ static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->nodes || e->nodes->n_nodes || has_files(e))
         return false;
-    sentence_add(s, "no node left a record: the step did not start there, or "
-                    "the nodes cannot write the report's directory");
+    if (e->nodes->why_unprofiled)
+        sentence_add(s, "no node was profiled: %.300s",
+                     e->nodes->why_unprofiled);
+    else
+        sentence_add(s,
+                     "no node left a record: the step did not start there, or "
+                     "the nodes cannot write the report's directory");
     return true;
 }
 

@@ -209,6 +209,27 @@ static void test_bad_records(void **state)
     }
 }
 
+/* Nodes that had no profiler say so in place of a record. */
+static void test_unprofiled(void **state)
+{
+    char huge[2048];
+    struct jp_nodes *nodes;
+
+    memset(huge, 'x', sizeof(huge) - 1);
+    huge[sizeof(huge) - 1] = '\0';
+    put(*state, "n3", JP_NODES_UNPROFILED, "no library\nno second line");
+    put(*state, "n1", JP_NODES_UNPROFILED, "gone");
+    put(*state, "n2", JP_NODES_UNPROFILED, huge);
+    put(*state, "n0", "manifest", "{}");
+    nodes = nodes_read(*state, NULL);
+    assert_non_null(nodes);
+    assert_int_equal(nodes->n_nodes, 0);
+    assert_int_equal(nodes->n_unprofiled, 2);
+    assert_string_equal(nodes->why_unprofiled, "n1: gone");
+    assert_int_equal(nodes->n_notes, 2); /* of n0 and n2 */
+    nodes_destroy(nodes);
+}
+
 static void test_foreign_entries(void **state)
 {
     char *folder = fileio_path("%s/nodes", (char *) *state);
@@ -259,6 +280,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unprofiled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_entries, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_manifest_deadline, set_up,
