@@ -61,8 +61,9 @@ inside_login() {
 }
 
 enter_node() {
-    # enter_node PID CMD...: CMD beside PID, in its namespaces
-    local pid=$1 flags=(--mount --uts)
+    # enter_node PID CMD...: CMD beside PID, in its namespaces and below its root,
+    # which is not the host's where all this runs in a chroot
+    local pid=$1 flags=(--mount --uts --root)
     [ "$mc_proctrack" != cgroup ] || flags+=(--cgroup)
     shift
     [ "$UID" -eq 0 ] || flags+=(--user --preserve-credentials)
