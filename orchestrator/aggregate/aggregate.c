@@ -31,19 +31,37 @@ static void *make_windows(void *arg)
     return NULL;
 }
 
-/* Both walk over all operations and share nothing else. */
-static int make_cells_and_windows(struct build *b)
+/* The cells' numbers, while another thread makes the windows: they share
+ * nothing. *rc is that of the windows. */
+static struct cells *assign_beside(struct build *b, int *rc)
 {
     struct beside windows = {.build = b};
-    bool many = b->result->n_ops >= BESIDE_OPS && b->threads > 1;
+    struct cells *cells;
     pthread_t thread;
-    int rc;
 
-    if (!many || pthread_create(&thread, NULL, make_windows, &windows) != 0)
-        return result_cells(b) < 0 ? -1 : result_windows(b);
-    rc = result_cells(b);
+    if (pthread_create(&thread, NULL, make_windows, &windows) != 0) {
+        *rc = result_windows(b);
+        return result_cells_assign(b);
+    }
+    cells = result_cells_assign(b);
     pthread_join(thread, NULL);
-    return rc < 0 ? -1 : windows.rc;
+    *rc = windows.rc;
+    return cells;
+}
+
+/* One thread makes the windows last: what cells take besides is free then. */
+static int make_cells_and_windows(struct build *b)
+{
+    struct cells *cells;
+    int rc = 0;
+
+    if (b->threads < 2 || b->result->n_ops < BESIDE_OPS)
+        return result_cells(b) < 0 ? -1 : result_windows(b);
+    cells = assign_beside(b, &rc);
+    if (rc == 0)
+        rc = cells ? result_cells_fill(cells, true) : -1;
+    result_cells_free(cells);
+    return rc;
 }
 
 static int make_result(struct build *b)

@@ -13,7 +13,8 @@ enum { CLOSER_BYTES = 4 << 20, MAX_CLOSERS = 64 };
 /* Shared by the threads. */
 struct closers {
     struct join *join;
-    _Atomic uint32_t next; /* communicator */
+    uint32_t *order;       /* the communicators, of most records first */
+    _Atomic uint32_t next; /* of these */
     atomic_bool failed;
 };
 
@@ -43,7 +44,7 @@ static void *work(void *arg)
 
     while (!atomic_load(&c->all->failed) &&
            (i = atomic_fetch_add(&c->all->next, 1)) < join->n_comms) {
-        if (join_close_comm(join, c->ops, i) < 0)
+        if (join_close_comm(join, c->ops, c->all->order[i]) < 0)
             atomic_store(&c->all->failed, true);
         /* rows and what they become shall not be in memory at once; before,
          * while files are read, what was freed is used again */
@@ -100,15 +101,38 @@ static int close_beside(struct closers *all, unsigned n)
     return atomic_load(&all->failed) ? -1 : rc;
 }
 
-int join_close_all(struct join *join, unsigned threads)
+static int by_records(const void *a, const void *b, void *arg)
 {
-    struct closers all = {.join = join};
+    const struct join *join = arg;
+    uint32_t i = *(const uint32_t *) a, k = *(const uint32_t *) b;
+    uint64_t x = join->comms[i]->records, y = join->comms[k]->records;
+
+    return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
+}
+
+/* With as many threads as are worth it. */
+static int close_ordered(struct join *join, unsigned threads)
+{
+    struct closers all = {.join = join, .order = make_same(join->n_comms)};
     uint64_t worth = atomic_load(&join->charged) / CLOSER_BYTES;
     unsigned n = threads < MAX_CLOSERS ? threads : MAX_CLOSERS;
 
+    int rc;
+
+    if (!all.order)
+        return -1;
+    if (join->n_comms)
+        qsort_r(all.order, join->n_comms, sizeof(*all.order), by_records, join);
+    rc = close_beside(&all, worth < n ? (unsigned) worth : n);
+    free(all.order);
+    return rc;
+}
+
+int join_close_all(struct join *join, unsigned threads)
+{
     if (!join->ops && !(join->ops = ops_create()))
         return -1;
-    if (close_beside(&all, worth < n ? (unsigned) worth : n) < 0)
+    if (close_ordered(join, threads) < 0)
         return -1;
     give_back(join, 64u << 10);
     return ops_end(join->ops);

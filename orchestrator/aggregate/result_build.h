@@ -2,7 +2,7 @@
  * and aggregate.c only.
  *
  * Called in this order: comms, ranks, ops, cells, windows, p2p, p2p_nodes,
- * quality, hang; cells and windows may be made at once.
+ * quality, hang; windows may be made while cells are assigned.
  * Each returns 0, or -1 without memory; what is made so far is in
  * build->result. Communicators that are still open are closed first
  * (join_close.h).
@@ -39,6 +39,13 @@ int result_comms(struct build *build);
 int result_ranks(struct build *build);
 int result_ops(struct build *build);
 int result_cells(struct build *build);
+/* The same in two steps: which cell each operation is in (NULL without memory),
+ * then their figures, of which a part may be made by a thread beside. Free
+ * takes NULL. */
+struct cells;
+struct cells *result_cells_assign(struct build *build);
+int result_cells_fill(struct cells *cells, bool beside);
+void result_cells_free(struct cells *cells);
 int result_windows(struct build *build);
 int result_p2p(struct build *build);
 int result_p2p_nodes(struct build *build);

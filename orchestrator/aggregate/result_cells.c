@@ -1,4 +1,5 @@
 /* result_cells.c - operations of one kind and size, summed up. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/result_build.h"
 
-/* Work space: which cell an operation is in, and the values of one quantity,
- * cell behind cell. */
+/* Which cell an operation is in, and how the cells lie behind each other. */
 struct cells {
     struct jp_result *r;
     uint64_t limit;
@@ -17,12 +17,9 @@ struct cells {
     uint16_t *of_op;
     uint32_t *of_op_wide; /* in its place, if there are very many cells */
     size_t *start;        /* of a cell's values, n_cells + 1 */
-    size_t *used;
-    double *values, *scratch;
-    struct hist **hists; /* of a cell; NULL: its values are kept */
-    double *time;        /* of a cell's operations with a bandwidth */
-    bool *barrier;       /* of a function: its ranks wait for the last one */
-    struct ops_reader reader;
+    size_t most;          /* values of one cell */
+    double *time;         /* of a cell's operations with a bandwidth */
+    bool *barrier;        /* of a function: its ranks wait for the last one */
 };
 
 static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
@@ -71,13 +68,13 @@ static int widen(struct cells *c, size_t i)
 static int assign(struct cells *c)
 {
     struct jp_result *r = c->r;
+    struct ops_reader reader = {.ops = r->ops, .parts = OPS_BYTES | OPS_COUNTS};
 
     c->of_op = reallocarray(NULL, r->n_ops + 1, sizeof(*c->of_op));
     if (!c->of_op)
         return -1;
-    ops_want(&c->reader, OPS_BYTES | OPS_COUNTS);
     for (size_t i = 0; i < r->n_ops; i++) {
-        const struct jp_op *op = ops_at(&c->reader, i);
+        const struct jp_op *op = ops_at(&reader, i);
         uint32_t cell;
 
         if (find_cell(c, op, &cell) < 0 ||
@@ -110,52 +107,41 @@ static int pick_exact(struct cells *c)
     struct jp_result *r = c->r;
     struct jp_cell **sorted = calloc(r->n_cells + 1, sizeof(*sorted));
     uint64_t sum = 0;
-    int rc = sorted ? 0 : -1;
 
     for (size_t i = 0; sorted && i < r->n_cells; i++)
         sorted[i] = &r->cells[i];
     if (sorted)
         qsort(sorted, r->n_cells, sizeof(*sorted), by_ops);
-    for (size_t i = 0; rc == 0 && i < r->n_cells; i++) {
+    for (size_t i = 0; sorted && i < r->n_cells; i++) {
         sum += sorted[i]->ops;
         if (sum <= c->limit)
             continue;
         sorted[i]->rounded = true;
         r->quality.rounded_cells++;
-        c->hists[sorted[i] - r->cells] = calloc(1, sizeof(struct hist));
-        if (!c->hists[sorted[i] - r->cells])
-            rc = -1;
     }
     free(sorted);
-    return rc;
+    return sorted ? 0 : -1;
 }
 
 /* Where each cell's values go, once it is known how many there are. */
 static int lay_out(struct cells *c)
 {
     struct jp_result *r = c->r;
-    size_t most = 0;
 
     c->start = calloc(r->n_cells + 1, sizeof(*c->start));
-    c->used = calloc(r->n_cells + 1, sizeof(*c->used));
     c->time = calloc(r->n_cells + 1, sizeof(*c->time));
     c->barrier = calloc(r->n_coll_names + 1, sizeof(*c->barrier));
-    c->hists = calloc(r->n_cells + 1, sizeof(*c->hists));
-    if (!c->start || !c->used || !c->time || !c->barrier || !c->hists ||
-        pick_exact(c) < 0)
+    if (!c->start || !c->time || !c->barrier || pick_exact(c) < 0)
         return -1;
     for (size_t i = 0; i < r->n_cells; i++) {
-        size_t n = c->hists[i] ? 0 : (size_t) r->cells[i].ops;
+        size_t n = r->cells[i].rounded ? 0 : (size_t) r->cells[i].ops;
 
         c->start[i + 1] = c->start[i] + n;
-        most = n > most ? n : most;
+        c->most = n > c->most ? n : c->most;
     }
     for (size_t i = 0; i < r->n_coll_names; i++)
         c->barrier[i] = join_is_barrier(r->coll_names[i]);
-    c->values =
-        reallocarray(NULL, c->start[r->n_cells] + 1, sizeof(*c->values));
-    c->scratch = reallocarray(NULL, most + 1, sizeof(*c->scratch));
-    return c->values && c->scratch ? 0 : -1;
+    return 0;
 }
 
 /* An operation's value of a quantity, < 0: it has none. */
@@ -204,31 +190,102 @@ static const struct quantity {
     {net_of, OPS_COUNTS | OPS_BUSBW, offsetof(struct jp_cell, net_busbw)},
 };
 
-static void fill(struct cells *c, const struct quantity *quantity)
+/* Some quantities, one after the other: what a thread of its own may do. */
+struct pass {
+    struct cells *c;
+    const struct quantity *quantity; /* the first one */
+    unsigned n;
+    double *values, *scratch; /* of one quantity, cell behind cell */
+    size_t *used;             /* of a cell's */
+    struct hist **hists;      /* of a cell; NULL: its values are kept */
+    struct ops_reader reader;
+    int rc;
+};
+
+static int pass_init(struct pass *p)
 {
+    const struct cells *c = p->c;
+    size_t n = c->r->n_cells;
+
+    p->used = calloc(n + 1, sizeof(*p->used));
+    p->hists = calloc(n + 1, sizeof(*p->hists));
+    p->values = reallocarray(NULL, c->start[n] + 1, sizeof(*p->values));
+    p->scratch = reallocarray(NULL, c->most + 1, sizeof(*p->scratch));
+    if (!p->used || !p->hists || !p->values || !p->scratch)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (c->r->cells[i].rounded &&
+            !(p->hists[i] = calloc(1, sizeof(*p->hists[i]))))
+            return -1;
+    return 0;
+}
+
+static void pass_fini(struct pass *p)
+{
+    for (size_t i = 0; p->hists && i < p->c->r->n_cells; i++)
+        free(p->hists[i]);
+    free(p->hists);
+    free(p->used);
+    free(p->values);
+    free(p->scratch);
+}
+
+static void fill(struct pass *p, const struct quantity *quantity)
+{
+    struct cells *c = p->c;
     struct jp_result *r = c->r;
 
-    memset(c->used, 0, r->n_cells * sizeof(*c->used));
-    ops_want(&c->reader, quantity->parts);
+    memset(p->used, 0, r->n_cells * sizeof(*p->used));
+    ops_want(&p->reader, quantity->parts);
     for (size_t i = 0; i < r->n_ops; i++) {
         uint32_t cell = cell_of(c, i);
-        double v = quantity->value(c, ops_at(&c->reader, i), cell);
+        double v = quantity->value(c, ops_at(&p->reader, i), cell);
 
-        if (v >= 0 && c->hists[cell])
-            hist_add(c->hists[cell], v);
+        if (v >= 0 && p->hists[cell])
+            hist_add(p->hists[cell], v);
         else if (v >= 0)
-            c->values[c->start[cell] + c->used[cell]++] = v;
+            p->values[c->start[cell] + p->used[cell]++] = v;
     }
     for (size_t i = 0; i < r->n_cells; i++) {
         void *to = (char *) &r->cells[i] + quantity->offset;
 
-        if (!c->hists[i]) {
-            dist_make(c->values + c->start[i], c->scratch, c->used[i], to);
+        if (!p->hists[i]) {
+            dist_make(p->values + c->start[i], p->scratch, p->used[i], to);
             continue;
         }
-        hist_make(c->hists[i], to);
-        *c->hists[i] = (struct hist){0};
+        hist_make(p->hists[i], to);
+        *p->hists[i] = (struct hist){0};
     }
+}
+
+static void *run_pass(void *arg)
+{
+    struct pass *p = arg;
+
+    p->reader.ops = p->c->r->ops;
+    p->rc = pass_init(p);
+    for (unsigned i = 0; p->rc == 0 && i < p->n; i++)
+        fill(p, &p->quantity[i]);
+    pass_fini(p);
+    return NULL;
+}
+
+/* All quantities; the first one beside the others, if it may. 0 or -1. */
+static int fill_all(struct cells *c, bool beside)
+{
+    enum { ALL = sizeof(quantities) / sizeof(*quantities) };
+    struct pass others = {.c = c, .quantity = quantities + 1, .n = ALL - 1};
+    struct pass first = {.c = c, .quantity = quantities, .n = 1};
+    pthread_t thread;
+
+    if (!beside || pthread_create(&thread, NULL, run_pass, &others) != 0) {
+        first.n = ALL;
+        run_pass(&first);
+        return first.rc;
+    }
+    run_pass(&first);
+    pthread_join(thread, NULL);
+    return first.rc < 0 ? -1 : others.rc;
 }
 
 /* sum(busbw * time) / sum(time); without time the plain mean. */
@@ -257,31 +314,48 @@ static int by_kind(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
+void result_cells_free(struct cells *c)
+{
+    if (!c)
+        return;
+    keymap_fini(&c->map);
+    free(c->of_op);
+    free(c->of_op_wide);
+    free(c->start);
+    free(c->time);
+    free(c->barrier);
+    free(c);
+}
+
+struct cells *result_cells_assign(struct build *b)
+{
+    struct cells *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    c->r = b->result;
+    c->limit = b->row_limit;
+    if (assign(c) == 0 && lay_out(c) == 0)
+        return c;
+    result_cells_free(c);
+    return NULL;
+}
+
+int result_cells_fill(struct cells *c, bool beside)
+{
+    if (fill_all(c, beside) < 0)
+        return -1;
+    weigh(c);
+    if (c->r->n_cells)
+        qsort(c->r->cells, c->r->n_cells, sizeof(*c->r->cells), by_kind);
+    return 0;
+}
+
 int result_cells(struct build *b)
 {
-    struct cells c = {.r = b->result,
-                      .limit = b->row_limit,
-                      .reader = {.ops = b->result->ops}};
-    int rc = assign(&c) < 0 ? -1 : lay_out(&c);
+    struct cells *c = result_cells_assign(b);
+    int rc = c ? result_cells_fill(c, false) : -1;
 
-    if (rc == 0) {
-        for (size_t i = 0; i < sizeof(quantities) / sizeof(*quantities); i++)
-            fill(&c, &quantities[i]);
-        weigh(&c);
-    }
-    if (rc == 0 && c.r->n_cells)
-        qsort(c.r->cells, c.r->n_cells, sizeof(*c.r->cells), by_kind);
-    keymap_fini(&c.map);
-    for (size_t i = 0; c.hists && i < c.r->n_cells; i++)
-        free(c.hists[i]);
-    free(c.hists);
-    free(c.of_op);
-    free(c.of_op_wide);
-    free(c.start);
-    free(c.used);
-    free(c.time);
-    free(c.barrier);
-    free(c.values);
-    free(c.scratch);
+    result_cells_free(c);
     return rc;
 }
