@@ -318,6 +318,16 @@ static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
     return 0;
 }
 
+/* The rank's next record of the series most likely goes to the next row, some
+ * lines of other series from now on. */
+static inline void row_next(const struct join_row *row)
+{
+    uintptr_t next = (uintptr_t) (row + 1);
+
+    __builtin_prefetch((const void *) next, 1);
+    __builtin_prefetch((const void *) (next + sizeof(*row) - 1), 1);
+}
+
 static enum join_status add_coll(struct join *join, struct join_member *member,
                                  struct join_lane *lane,
                                  const struct inspector_record *r)
@@ -340,6 +350,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
         return failed(join);
     } else {
         lane->lane_block->seen |= bit;
+        row_next(into);
         join_row_add(into, r);
     }
     if (status == JOIN_OK) {
