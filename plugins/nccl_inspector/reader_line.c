@@ -53,21 +53,3 @@ enum inspector_line inspector_read_line(struct inspector_reader *reader,
     }
     return kind;
 }
-
-bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
-                          size_t len, struct inspector_record *out,
-                          size_t *used)
-{
-    const char *end = text + len, *next;
-
-    if (!reader->cache ||
-        !reader_speculate(reader->cache, text, end, out, &next))
-        return false;
-    if (next < end && *next == '\r')
-        next++;
-    if (next == end || *next != '\n')
-        return false;
-    reader->ways.speculated++;
-    *used = (size_t) (next - text) + 1;
-    return true;
-}

@@ -375,21 +375,47 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
  * numbers of at most 24 digits, keys. */
 enum { NEAR = 4 * CACHE_PART_BYTES };
 
-bool reader_speculate(struct inspector_cache *cache, const char *p,
-                      const char *end, struct inspector_record *out,
-                      const char **next)
+static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
+                                                const char *p, const char *end,
+                                                struct inspector_record *out)
 {
+    const char *tail;
     struct cache_head *head = end - p >= NEAR
-                                  ? take_parts(cache, p, NULL, out, next)
-                                  : take_parts(cache, p, end, out, next);
+                                  ? take_parts(cache, p, NULL, out, &tail)
+                                  : take_parts(cache, p, end, out, &tail);
 
     if (!head)
-        return false;
+        return NULL;
     out->exec_unknown = !out->exec_us;
     if (!head->n_ranks) { /* not told: no bandwidth */
         out->busbw_micro = 0;
         out->busbw_nan = true;
     }
-    *next = take_tail(cache, head, *next, end, out);
+    return take_tail(cache, head, tail, end, out);
+}
+
+bool reader_speculate(struct inspector_cache *cache, const char *p,
+                      const char *end, struct inspector_record *out,
+                      const char **next)
+{
+    *next = take_line(cache, p, end, out);
     return *next != NULL;
+}
+
+bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
+                          size_t len, struct inspector_record *out,
+                          size_t *used)
+{
+    const char *end = text + len, *next;
+
+    next = reader->cache ? take_line(reader->cache, text, end, out) : NULL;
+    if (!next)
+        return false;
+    if (next < end && *next == '\r')
+        next++;
+    if (next == end || *next != '\n')
+        return false;
+    reader->ways.speculated++;
+    *used = (size_t) (next - text) + 1;
+    return true;
 }
