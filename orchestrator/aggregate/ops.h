@@ -29,7 +29,7 @@ struct ops_columns;
 struct jp_ops {
     struct ops_run *runs;
     size_t n_runs, n;
-    size_t packed; /* bytes of the runs that have ended */
+    size_t packed;                  /* bytes of the runs that have ended */
     uint64_t dump_first, dump_last; /* dump_min_us that are not 0; 0: none */
     /* of the last run, while operations are added */
     struct ops_columns *pending;
@@ -61,21 +61,32 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
 void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,
                   const uint32_t *coll_at);
 
-/* Parts of an operation, beside comm and coll. */
+/* Parts of an operation, beside comm and coll: single ones, and what belongs
+ * together. */
 enum {
-    OPS_SN = 1,
-    OPS_BYTES = 2,
-    OPS_COUNTS = 4, /* n, n_exec, n_busbw, n_start */
-    OPS_RANK = 8,   /* min_rank */
-    OPS_EXEC = 16,
-    OPS_BUSBW = 32, /* with OPS_COUNTS */
-    OPS_DUMP = 64,
-    OPS_STARTS = 128, /* start_*_us, end_max_us */
+    OPS_SN = 1 << 0,
+    OPS_BYTES = 1 << 1,
+    OPS_N = 1 << 2,
+    OPS_N_EXEC = 1 << 3,
+    OPS_N_BUSBW = 1 << 4,
+    OPS_N_START = 1 << 5,
+    OPS_RANK = 1 << 6, /* min_rank */
+    OPS_EXEC_MAX = 1 << 7,
+    OPS_EXEC_OTHERS = 1 << 8,
+    OPS_BUSBW_SUM = 1 << 9,
+    OPS_BUSBW_MAX = 1 << 10,
+    OPS_DUMP_MIN = 1 << 11,
+    OPS_DUMP_MAX = 1 << 12,
+    OPS_STARTS = 1 << 13, /* start_*_us, end_max_us */
+    OPS_COUNTS = OPS_N | OPS_N_EXEC | OPS_N_BUSBW | OPS_N_START,
+    OPS_EXEC = OPS_EXEC_MAX | OPS_EXEC_OTHERS,
+    OPS_BUSBW = OPS_BUSBW_SUM | OPS_BUSBW_MAX, /* and the least */
+    OPS_DUMP = OPS_DUMP_MIN | OPS_DUMP_MAX,
 };
 
 struct ops_reader {
     const struct jp_ops *ops;
-    unsigned parts; /* that are wanted, the others are undefined; 0: all */
+    unsigned parts;  /* that are wanted, the others are undefined; 0: all */
     size_t first, n; /* those that are unpacked */
     size_t run;      /* theirs */
     struct jp_op rows[OPS_CHUNK];

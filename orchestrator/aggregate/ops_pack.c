@@ -27,24 +27,24 @@ enum column {
 };
 _Static_assert(END_MAX + 1 == OPS_COLUMNS, "a column is missing");
 
-/* The parts that need a column; n belongs to those that others follow from. */
+/* The parts that need a column, for themselves or to follow from it. */
 static const unsigned parts_of[OPS_COLUMNS] = {
     [SN] = OPS_SN,
     [BYTES] = OPS_BYTES,
-    [N] = OPS_COUNTS | OPS_EXEC | OPS_BUSBW,
-    [UNTIMED] = OPS_COUNTS | OPS_EXEC,
-    [NO_BUSBW] = OPS_COUNTS | OPS_BUSBW,
-    [N_START] = OPS_COUNTS,
+    [N] = OPS_N | OPS_N_EXEC | OPS_N_BUSBW | OPS_EXEC_OTHERS | OPS_BUSBW_SUM,
+    [UNTIMED] = OPS_N_EXEC | OPS_EXEC_OTHERS,
+    [NO_BUSBW] = OPS_N_BUSBW | OPS_BUSBW_SUM,
+    [N_START] = OPS_N_START,
     [RANK] = OPS_RANK,
     [EXEC_MIN] = OPS_EXEC,
-    [SECOND] = OPS_EXEC,
-    [EXEC_MAX] = OPS_EXEC,
-    [EXEC_SUM] = OPS_EXEC,
+    [SECOND] = OPS_EXEC_OTHERS,
+    [EXEC_MAX] = OPS_EXEC_MAX,
+    [EXEC_SUM] = OPS_EXEC_OTHERS,
     [BUSBW_MIN] = OPS_BUSBW,
-    [BUSBW_MAX] = OPS_BUSBW,
-    [BUSBW_SUM] = OPS_BUSBW,
+    [BUSBW_MAX] = OPS_BUSBW_MAX,
+    [BUSBW_SUM] = OPS_BUSBW_SUM,
     [DUMP_MIN] = OPS_DUMP,
-    [DUMP_MAX] = OPS_DUMP,
+    [DUMP_MAX] = OPS_DUMP_MAX,
     [START_MIN] = OPS_STARTS,
     [START_MAX] = OPS_STARTS,
     [END_MAX] = OPS_STARTS,

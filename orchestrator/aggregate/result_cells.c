@@ -68,7 +68,7 @@ static int widen(struct cells *c, size_t i)
 static int assign(struct cells *c)
 {
     struct jp_result *r = c->r;
-    struct ops_reader reader = {.ops = r->ops, .parts = OPS_BYTES | OPS_COUNTS};
+    struct ops_reader reader = {.ops = r->ops, .parts = OPS_BYTES | OPS_N};
 
     c->of_op = reallocarray(NULL, r->n_ops + 1, sizeof(*c->of_op));
     if (!c->of_op)
@@ -184,10 +184,11 @@ static const struct quantity {
     unsigned parts;
     size_t offset; /* of its struct jp_dist in a cell */
 } quantities[] = {
-    {busbw_of, OPS_COUNTS | OPS_BUSBW | OPS_EXEC,
+    {busbw_of, OPS_N_BUSBW | OPS_BUSBW_SUM | OPS_EXEC_MAX,
      offsetof(struct jp_cell, busbw)},
-    {exec_of, OPS_COUNTS | OPS_EXEC, offsetof(struct jp_cell, exec)},
-    {net_of, OPS_COUNTS | OPS_BUSBW, offsetof(struct jp_cell, net_busbw)},
+    {exec_of, OPS_N_EXEC | OPS_EXEC_MAX, offsetof(struct jp_cell, exec)},
+    {net_of, OPS_N | OPS_N_BUSBW | OPS_BUSBW_MAX,
+     offsetof(struct jp_cell, net_busbw)},
 };
 
 /* Some quantities, one after the other: what a thread of its own may do. */

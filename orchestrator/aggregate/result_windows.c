@@ -100,7 +100,7 @@ static void count(struct slices *s)
     struct series last = {UINT32_MAX, UINT32_MAX};
     bool seen[SLICES] = {false};
 
-    ops_want(&s->reader, OPS_DUMP);
+    ops_want(&s->reader, OPS_DUMP_MIN);
     for (size_t i = 0; i < s->r->n_ops; i++) {
         const struct jp_op *op = ops_at(&s->reader, i);
 
@@ -138,8 +138,8 @@ static void fill(struct slices *s)
 {
     struct series last = {UINT32_MAX, UINT32_MAX};
 
-    ops_want(&s->reader,
-             OPS_BYTES | OPS_COUNTS | OPS_EXEC | OPS_BUSBW | OPS_DUMP);
+    ops_want(&s->reader, OPS_BYTES | OPS_N_BUSBW | OPS_EXEC_MAX |
+                             OPS_BUSBW_SUM | OPS_DUMP_MIN);
     for (size_t i = 0; i < s->r->n_ops; i++) {
         const struct jp_op *op = ops_at(&s->reader, i);
 

@@ -131,6 +131,64 @@ static void come_back(void **state)
     ops_destroy(ops);
 }
 
+#define PART(bits, member)                                                     \
+    {                                                                          \
+        bits, offsetof(struct jp_op, member),                                  \
+            sizeof(((struct jp_op *) 0)->member)                               \
+    }
+
+/* Each part alone is there as it is among all. */
+static void come_in_parts(void **state)
+{
+    static const struct {
+        unsigned part;
+        size_t offset, len;
+    } rows[] = {
+        PART(OPS_SN, sn),
+        PART(OPS_BYTES, bytes),
+        PART(OPS_N, n),
+        PART(OPS_N_EXEC, n_exec),
+        PART(OPS_N_BUSBW, n_busbw),
+        PART(OPS_N_START, n_start),
+        PART(OPS_RANK, min_rank),
+        PART(OPS_EXEC_MAX, exec_max_us),
+        PART(OPS_EXEC, exec_min_us),
+        PART(OPS_EXEC_OTHERS, exec_second_us),
+        PART(OPS_EXEC_OTHERS, exec_sum_us),
+        PART(OPS_BUSBW_SUM, busbw_sum_micro),
+        PART(OPS_BUSBW, busbw_min_micro),
+        PART(OPS_BUSBW_MAX, busbw_max_micro),
+        PART(OPS_DUMP_MIN, dump_min_us),
+        PART(OPS_DUMP_MAX, dump_max_us),
+        PART(OPS_STARTS, start_min_us),
+        PART(OPS_STARTS, start_max_us),
+        PART(OPS_STARTS, end_max_us),
+    };
+    struct jp_ops *ops = ops_create();
+
+    (void) state;
+    assert_non_null(ops);
+    for (uint32_t i = 0; i < 300; i++) {
+        struct jp_op op = any_op(i, 0, 0);
+
+        assert_int_equal(ops_add(ops, &op), 0);
+    }
+    assert_int_equal(ops_end(ops), 0);
+    for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+        struct ops_reader reader = {.ops = ops, .parts = rows[k].part};
+
+        memset(reader.rows, 0xa5, sizeof(reader.rows));
+        for (uint32_t i = 0; i < 300; i++) {
+            struct jp_op want = any_op(i, 0, 0);
+
+            assert_memory_equal(
+                (const char *) ops_at(&reader, i) + rows[k].offset,
+                (const char *) &want + rows[k].offset, rows[k].len);
+        }
+    }
+    ops_destroy(ops);
+}
+
 static void get_their_order(void **state)
 {
     static const uint32_t comm_at[] = {1, 0}, coll_at[] = {1, 0};
@@ -182,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(come_back),
+        cmocka_unit_test(come_in_parts),
         cmocka_unit_test(get_their_order),
         cmocka_unit_test(take_little),
     };
