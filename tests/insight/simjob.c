@@ -7,11 +7,7 @@
 #include "tests/insight/simjob_net.h"
 #include "tests/insight/simjob_parts.h"
 
-#define LAYER_NS 900000.0
-#define LAYER_NOISE 0.015
 #define NET_NOISE 0.02
-#define JITTER_SHARE 0.02
-#define LATE_LAYERS_SHARE 0.4
 #define LOST_SHARE 0.35
 #define LAUNCH_NS 2000.0 /* a rank's own delay before an operation, at most */
 #define TINY_STEPS 4
@@ -135,35 +131,6 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
     c->next_sn[which]++;
 }
 
-static void compute(struct job *j, uint32_t rank)
-{
-    const struct simjob_truth *t = j->truth;
-    double noise = j->shape->gaussian
-                       ? LAYER_NOISE * random_normal(&j->random)
-                       : LAYER_NOISE * (2 * random_unit(&j->random) - 1);
-    double mean_ns = j->shape->layer_us > 0 ? 1000 * j->shape->layer_us
-                                            : LAYER_NS;
-    double ns = mean_ns * (1 + noise) * j->pace[rank];
-    bool late = rank == t->ranks[0];
-
-    if (t->fault == SIMJOB_LATE_LAYERS)
-        late &= random_unit(&j->random) < LATE_LAYERS_SHARE;
-    else if (t->fault == SIMJOB_LATE_NODE)
-        late = node_of(j, rank) == t->node;
-    else if (t->fault == SIMJOB_TWO_LATE)
-        late |= rank == t->ranks[1];
-    else
-        late &= t->fault == SIMJOB_LATE_RANK || t->fault == SIMJOB_LOSSY ||
-                t->fault == SIMJOB_TINY;
-    if (late)
-        ns *= 1 + t->effect;
-    if (t->fault == SIMJOB_HICCUPS && random_unit(&j->random) < JITTER_SHARE)
-        ns *= 3;
-    if (j->step < j->shape->warmup)
-        ns *= 4 + 6 * random_unit(&j->random);
-    j->clock[rank] += ns;
-}
-
 static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
                          uint32_t me, uint32_t peer, double end)
 {
@@ -258,7 +225,7 @@ static void layer(struct job *j, uint32_t stage, uint32_t number)
             continue;
         if (stops(j, r, number))
             stick(j, r);
-        compute(j, r);
+        compute(j, r, number);
     }
     for (uint32_t g = stage * s->dp; s->tp > 1 && g < (stage + 1) * s->dp;
          g++) {
@@ -464,6 +431,8 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
     set_pace(&j);
     for (int kind = 0; kind < N_KINDS; kind++)
         make_comms(&j, kind);
+    truth->undecidable = fault == SIMJOB_LATE_NODE &&
+                         !node_can_be_told(&j, truth->node);
     for (; j.step < j.steps && j.stuck_ranks < j.n; j.step++) {
         if (j.step == truth->from_step)
             truth->from_ns = j.clock[0];

@@ -49,6 +49,16 @@ enum simjob_grads {
     SIMJOB_OVERLAP
 };
 
+/* How a layer's time varies. */
+enum simjob_noise {
+    SIMJOB_USUAL,     /* by 1.5 %, either way */
+    SIMJOB_TAILS,     /* by Student's t on 3 degrees of freedom */
+    SIMJOB_ONE_SIDED, /* exponentially, 3 % above the least */
+    SIMJOB_MODES,     /* 30 % of layers take a quarter longer */
+    SIMJOB_LOADING,   /* one step in 20 begins with a wait for data */
+    SIMJOB_N_NOISES
+};
+
 struct simjob_shape {
     uint32_t tp, pp, dp; /* ranks = tp * pp * dp; tp counts fastest */
     bool dp_before_pp;   /* then dp counts, else pp */
@@ -56,11 +66,12 @@ struct simjob_shape {
     uint32_t layers; /* of a stage */
     uint32_t microbatches;
     uint32_t steps;
-    uint32_t warmup;      /* first steps that take far longer */
-    uint32_t tp_ops;      /* 1: an AllReduce a layer, 2: gather and scatter */
-    bool sharded;         /* dp groups only: tp = pp = 1 */
-    bool world;           /* an AllReduce over all ranks after each step */
-    bool gaussian;        /* noise of compute: else uniform */
+    uint32_t warmup; /* first steps that take far longer */
+    uint32_t tp_ops; /* 1: an AllReduce a layer, 2: gather and scatter */
+    bool sharded;    /* dp groups only: tp = pp = 1 */
+    bool world;      /* an AllReduce over all ranks after each step */
+    enum simjob_noise noise;
+    bool gaussian;        /* SIMJOB_USUAL: normal; else uniform */
     bool uneven;          /* ranks differ by up to 1.5 % all along */
     bool skewed;          /* the last stage computes 10 % longer */
     bool experts;         /* an AlltoAll a layer in groups of four dp peers */
@@ -104,10 +115,11 @@ struct simjob_truth {
     uint32_t other_node; /* of SLOW_PAIR */
     uint32_t from_step;
     double from_ns, end_ns; /* when that began, when the job ended */
-    double lost_ns; /* records written after this are lost: of ranks[0], or
-                       KILLED: of all; 0: none */
-    uint64_t comm;  /* id of where a hang began */
-    bool shown;     /* some collective that takes time feels the fault */
+    double lost_ns;   /* records written after this are lost: of ranks[0], or
+                         KILLED: of all; 0: none */
+    uint64_t comm;    /* id of where a hang began */
+    bool shown;       /* some collective that takes time feels the fault */
+    bool undecidable; /* it looks like another one: nobody can be named */
 };
 
 /* A sound shape of 16 to 256 ranks, whatever the seed. */
@@ -125,6 +137,11 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
  * engine was changed after failures of its first seeds were looked at; figures
  * in docs/measurements.md are of seeds not seen before. */
 struct simjob_shape simjob_other_shape(uint64_t seed);
+
+/* Shapes of a third family, for which nothing was ever changed: computation
+ * that varies in other ways, stages of 3 or 6 with up to two layers less in the
+ * last, 24 to 240 ranks, nodes of 4, 5, 8 and 10, ranks sharded over a node. */
+struct simjob_shape simjob_third_shape(uint64_t seed);
 
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 

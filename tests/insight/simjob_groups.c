@@ -62,3 +62,27 @@ void make_comms(struct job *j, int kind)
         c->members[c->n++] = r;
     }
 }
+
+/* Has the rank likes elsewhere, in a group of which its node holds no more than
+ * half? */
+static bool has_likes(const struct job *j, int kind, uint32_t rank)
+{
+    const struct simjob_comm *c = &j->comms[kind][j->at[kind][rank]];
+    uint32_t mates = 0;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        mates += node_of(j, c->members[i]) == node_of(j, rank);
+    return c->n > mates && 2 * mates <= c->n;
+}
+
+bool node_can_be_told(const struct job *j, uint32_t node)
+{
+    uint32_t all = 0, told = 0;
+
+    for (uint32_t r = 0; r < j->n; r++)
+        if (node_of(j, r) == node) {
+            all++;
+            told += has_likes(j, TP, r) || has_likes(j, DP, r);
+        }
+    return 4 * told >= 3 * all;
+}

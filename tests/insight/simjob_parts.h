@@ -8,6 +8,8 @@
 #include "tests/insight/simjob_random.h"
 
 #define EXPERTS 4 /* ranks of a group */
+#define LAYER_NOISE 0.015
+#define JITTER_SHARE 0.02 /* of operations or layers that take far longer */
 
 enum { TP, PP, DP, EP, WORLD, N_KINDS };
 
@@ -41,9 +43,17 @@ static inline uint32_t node_of(const struct job *j, uint32_t rank)
     return rank / j->shape->per_node;
 }
 
+/* A layer's computation; number: of the step's layers. */
+void compute(struct job *j, uint32_t rank, uint32_t number);
+
 /* Coordinates of a rank. */
 void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
            uint32_t *p, uint32_t *d);
+
+/* Have three quarters of the node's ranks likes elsewhere that they can be
+ * compared with, in groups that their node does not make most of? Late, and the
+ * others early, look the same otherwise. The communicators are there. */
+bool node_can_be_told(const struct job *j, uint32_t node);
 
 /* All communicators of a kind. */
 void make_comms(struct job *j, int kind);

@@ -137,3 +137,44 @@ struct simjob_shape simjob_other_shape(uint64_t seed)
         s.buckets = s.layers;
     return s;
 }
+
+struct simjob_shape simjob_third_shape(uint64_t seed)
+{
+    static const uint32_t tps[] = {1, 2, 4, 5, 8, 10}, pps[] = {1, 1, 3, 6},
+                          nodes[] = {4, 5, 8, 10};
+    struct simjob_random r = {seed ^ 0x3d5a};
+    struct simjob_shape s = {.per_node = nodes[random_below(&r, 4)]};
+
+    s.sharded = random_below(&r, 5) == 0;
+    s.tp = s.sharded ? 1 : tps[random_below(&r, 6)];
+    s.pp = s.sharded ? 1 : pps[random_below(&r, 4)];
+    s.dp = s.sharded ? 24 + random_below(&r, 40) : 2 + random_below(&r, 8);
+    while (s.tp * s.pp * s.dp < 24)
+        s.dp++;
+    s.experts = !s.sharded && s.dp > EXPERTS && random_below(&r, 4) == 0;
+    if (s.experts)
+        s.dp = (s.dp / EXPERTS + 1) * EXPERTS;
+    s.uneven_sizes = s.experts && random_below(&r, 2);
+    s.dp_before_pp = random_below(&r, 2);
+    s.layers = 3 + random_below(&r, 6);
+    s.short_stage = s.pp > 1 ? random_below(&r, 3) : 0;
+    s.layer_us = 400 + 1600 * random_unit(&r);
+    s.microbatches = s.pp > 1 ? s.pp + random_below(&r, 4) : 1;
+    s.steps = 100 + random_below(&r, 120);
+    s.warmup = random_below(&r, 4);
+    s.tp_ops = 1 + random_below(&r, 2);
+    s.world = random_below(&r, 2);
+    s.noise = random_below(&r, SIMJOB_N_NOISES);
+    s.gaussian = random_below(&r, 2);
+    s.uneven = random_below(&r, 3) == 0;
+    s.grads = random_below(&r, 4);
+    s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 5);
+    s.tp_bytes = 500000 + random_below(&r, 20000000);
+    s.dp_bytes = 5000000 + random_below(&r, 150000000);
+    cut_to_size(&s);
+    if (s.short_stage >= s.layers)
+        s.short_stage = s.layers - 1;
+    if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
+        s.buckets = s.layers;
+    return s;
+}

@@ -1,12 +1,14 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-o] [SEEDS [FIRST [FAULT]]]
+ * usage: table [-o | -t] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
- * jittery ones), each of another shape (-o: of the other kind of shapes),
+ * jittery ones), each of another shape (-o, -t: of other families),
  * through the aggregation and the insight, and prints how many were told right:
  * the kind and the culprit, and nobody and nothing else. Exit status 1 where a
- * row is under its floor, or another than a late rank is blamed for it.
+ * row is under its floor, or another than a late rank is blamed for it. What
+ * cannot be told (a late node that holds most of those it could be compared
+ * with) counts only where somebody else is named.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -64,7 +66,7 @@ static const struct expected_row {
     {{SIMJOB_JITTER, 0, 2, 0.995}, JP_AGAINST_BASELINE},
 };
 
-enum answer { RIGHT, MISSED, WRONG };
+enum answer { RIGHT, MISSED, WRONG, UNDECIDABLE, N_ANSWERS };
 
 struct job {
     struct simjob_shape shape;
@@ -74,7 +76,8 @@ struct job {
     enum jp_against against;
 };
 
-static bool others; /* shapes of another family */
+/* The family of shapes. */
+static struct simjob_shape (*shape_of)(uint64_t seed) = simjob_random_shape;
 
 static void *need(size_t n, size_t size)
 {
@@ -197,7 +200,8 @@ static bool claims_nothing(const struct jp_finding *f)
 /* Stages of unlike length do have unlike much to do. */
 static bool is_by_design(const struct job *j, const struct jp_finding *f)
 {
-    return j->shape.short_stage && f->kind == JP_FINDING_IMBALANCE;
+    return (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
+           f->kind == JP_FINDING_IMBALANCE;
 }
 
 static enum answer judge(const struct job *j)
@@ -220,6 +224,8 @@ static enum answer judge(const struct job *j)
         return RIGHT;
     if (is_trifle(&j->truth))
         return list->n ? MISSED : RIGHT;
+    if (j->truth.undecidable)
+        return UNDECIDABLE;
     return found[0] && found[1] ? RIGHT : MISSED;
 }
 
@@ -301,9 +307,7 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
                const char *dir)
 {
     const struct jp_aggregate_options options = {.threads = 1};
-    struct job j = {.shape = others ? simjob_other_shape(seed)
-                                    : simjob_random_shape(seed),
-                    .against = against};
+    struct job j = {.shape = shape_of(seed), .against = against};
     struct table_expect expect;
     struct jp_nodes *nodes;
     struct jp_error err;
@@ -338,7 +342,7 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
         answer = (int) judge(&j);
-    if (answer > (int) RIGHT)
+    if (answer == (int) MISSED || answer == (int) WRONG)
         tell(&j, seed, (enum answer) answer);
     insight_destroy(insight);
     free_nodes(nodes);
@@ -358,16 +362,17 @@ struct run {
  * peers (of the other family's shapes: in few). */
 static bool blames_one(enum simjob_fault fault)
 {
-    return !others && (fault == SIMJOB_LATE_RANK ||
-                       fault == SIMJOB_LATE_LAYERS || fault == SIMJOB_TWO_LATE);
+    return shape_of == simjob_random_shape &&
+           (fault == SIMJOB_LATE_RANK || fault == SIMJOB_LATE_LAYERS ||
+            fault == SIMJOB_TWO_LATE);
 }
 
-#define OTHERS_FLOOR 0.7         /* of shapes of another family */
+#define OTHERS_FLOOR 0.7         /* of other families' shapes */
 #define OTHERS_SILENT_FLOOR 0.97 /* where nobody is to be named */
 
 static double floor_of(const struct row *row)
 {
-    if (!others)
+    if (shape_of == simjob_random_shape)
         return row->floor;
     return fmin(row->floor,
                 wants_none(row->fault) ? OTHERS_SILENT_FLOOR : OTHERS_FLOOR);
@@ -377,7 +382,7 @@ static double floor_of(const struct row *row)
 static bool run_row(const struct row *row, enum jp_against against,
                     const struct run *how, size_t number)
 {
-    unsigned jobs = how->seeds * row->times, n[3] = {0};
+    unsigned jobs = how->seeds * row->times, n[N_ANSWERS] = {0};
     uint64_t seed = how->first * 1000003 + (uint64_t) number * 1000000007;
     double share, floor = floor_of(row);
 
@@ -387,13 +392,17 @@ static bool run_row(const struct row *row, enum jp_against against,
         if (answer < 0)
             continue;
         n[answer]++;
-        i++;
+        i += answer != (int) UNDECIDABLE;
     }
     share = (double) n[RIGHT] / jobs;
-    printf("%-12s %5g %-8s %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%\n",
+    printf("%-12s %5g %-8s %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%",
            simjob_fault_name(row->fault), row->effect,
            against ? expectation_word(against) : "-", jobs, n[RIGHT], n[MISSED],
            n[WRONG], 100 * share, 100 * floor);
+    if (n[UNDECIDABLE])
+        printf("  (and %u that cannot be told: nobody else named)",
+               n[UNDECIDABLE]);
+    puts("");
     fflush(stdout);
     return share >= floor && !(n[WRONG] && blames_one(row->fault));
 }
@@ -428,9 +437,12 @@ int main(int argc, char **argv)
     char other[] = "/tmp/jobprof-table.XXXXXX";
     bool good;
 
-    others = argc > 1 && !strcmp(argv[1], "-o");
-    argc -= others;
-    argv += others;
+    if (argc > 1 && !strcmp(argv[1], "-o"))
+        shape_of = simjob_other_shape;
+    else if (argc > 1 && !strcmp(argv[1], "-t"))
+        shape_of = simjob_third_shape;
+    argc -= shape_of != simjob_random_shape;
+    argv += shape_of != simjob_random_shape;
     if (argc > 1)
         how.seeds = (unsigned) strtoul(argv[1], NULL, 10);
     if (argc > 2)
