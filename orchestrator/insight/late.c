@@ -52,23 +52,23 @@ static bool is_usable(const struct late *l, size_t c)
     return true;
 }
 
-/* For each member, the median of the others' values less its own. */
-static void against_others(double *v, size_t n, double *sorted, double *diff)
+/* For each member, the median of the others' values less its own; of the two
+ * values in the middle their mean, or the lower: one of three who waits for
+ * long makes nobody late. */
+static void against_others(double *v, size_t n, bool lower, double *sorted,
+                           double *diff)
 {
-    double low, high;
-    size_t half = (n - 1) / 2; /* of n - 1 others */
+    size_t half = (n - 2) / 2; /* of n - 1 others */
 
     memcpy(sorted, v, n * sizeof(*v));
     stats_sort(sorted, n);
     for (size_t i = 0; i < n; i++) {
         /* leaving v[i] out moves those behind it one down */
-        if ((n - 1) % 2) {
-            low = high = sorted[v[i] <= sorted[half] ? half + 1 : half];
-        } else {
-            low = sorted[v[i] <= sorted[half - 1] ? half : half - 1];
-            high = sorted[v[i] <= sorted[half] ? half + 1 : half];
-        }
-        diff[i] = (low + high) / 2 - v[i];
+        size_t low = v[i] <= sorted[half] ? half + 1 : half, high = low;
+
+        if ((n - 1) % 2 == 0 && !lower)
+            high = v[i] <= sorted[half + 1] ? half + 2 : half + 1;
+        diff[i] = (sorted[low] + sorted[high]) / 2 - v[i];
     }
 }
 
@@ -90,13 +90,13 @@ static unsigned compare(struct late *l, size_t c, double *excess,
         }
         if (!whole)
             continue;
-        against_others(v, n, sorted, diff);
+        against_others(v, n, true, sorted, diff);
         peers[kept] = sorted[n / 2];
         for (size_t i = 0; i < n; i++) {
             excess[i * JP_SLICES + kept] = diff[i];
             v[i] = (double) l->r->ranks[from + i].slice_us[s];
         }
-        against_others(v, n, sorted, diff);
+        against_others(v, n, false, sorted, diff);
         for (size_t i = 0; i < n; i++)
             arrival[i * JP_SLICES + kept] = diff[i];
         which[kept++] = s;
@@ -122,28 +122,6 @@ static void sum_up(struct jp_lateness *out, double *excess, double *arrival,
     out->peers_us = peers_us;
 }
 
-#define OVERLAP 8 /* times that a delay may count which overlap hides */
-
-/* The most that each member waited unseen, less the least that any of them did;
- * or what its network's longer time may look like, where its other
- * communicators are slower than its peers' and run beside this one. */
-static void hide(struct late *l, size_t c)
-{
-    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-    double least = INFINITY, usual;
-
-    for (size_t i = from; i < to; i++)
-        l->scratch[i - from] = l->net[l->p->of_rank[i]];
-    usual = stats_median(l->scratch, to - from);
-
-    for (size_t i = from; i < to; i++)
-        least = fmin(least, l->least[l->p->of_rank[i]]);
-    for (size_t i = from; i < to; i++)
-        l->out[i].hidden_us =
-            fmax(l->most[l->p->of_rank[i]] - least,
-                 OVERLAP * (l->net[l->p->of_rank[i]] - usual));
-}
-
 static int measure(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -162,7 +140,6 @@ static int measure(struct late *l, size_t c)
     for (size_t i = 0; i < n && kept >= MIN_SLICES; i++)
         sum_up(&l->out[from + i], excess + i * JP_SLICES,
                arrival + i * JP_SLICES, which, kept, usual);
-    hide(l, c);
     free(excess);
     free(arrival);
     return 0;
@@ -198,11 +175,14 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
     if (!l.total || !l.net || !l.grouped_us || !l.least || !l.most ||
         !l.scratch || !l.class_of || late_add_up(&l) < 0 ||
-        late_add_hidden(&l) < 0)
+        late_add_hidden(&l) < 0 || late_classify(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++)
         if (is_usable(&l, c) && measure(&l, c) < 0)
             goto out;
+    for (size_t i = 0; i < r->n_ranks; i++)
+        out[i].grouped_us = l.grouped_us[i];
+    late_hide(&l);
     rc = late_decide(&l);
 out:
     free(l.total);

@@ -40,11 +40,13 @@ struct jp_lateness {
     bool judged;      /* enough data to say anything */
     bool late;        /* by its own doing, as above */
     bool with_node;   /* all ranks of its node are */
+    bool with_likes;  /* not late: its likes elsewhere have as much to do */
     double excess_us; /* its own, against the median of its peers */
     double error_us;
     double hidden_us;  /* what it may have waited, unseen, more than they */
     double arrival_us; /* how much later than them it arrived here */
     double peers_us;   /* their time in communication */
+    double grouped_us; /* its time in AlltoAll; 0: none, or not judged */
     float parts_us[JP_SLICES]; /* arrival_us, of each part of the run; NAN:
                                   not known */
 };

@@ -37,7 +37,7 @@ static bool is_trifle(const struct late *l, size_t rank)
             !x->late && x->arrival_us > x->excess_us / 4 &&
             x->excess_us > TRIFLE * l->out[rank].excess_us &&
             x->excess_us > late_limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
-            x->excess_us < late_limit(JP_LIMIT_LATE_COST) * l->run_us)
+            !late_is_much(l, x->excess_us, x->peers_us))
             return true;
     }
     return false;
@@ -106,12 +106,103 @@ static bool is_led(const struct late *l, size_t rank, const double *worst)
     return false;
 }
 
+#define AS_LATE 0.5 /* of its excess: who has that has as much to do */
+
+/* Of a communicator's other ranks: on other nodes, on its own, and how many of
+ * them are as late. */
+struct likes {
+    size_t away, away_late, home, home_late;
+};
+
+/* The result's rank of k's process in that communicator; SIZE_MAX: none. */
+static size_t rank_in(const struct late *l, size_t k, size_t comm)
+{
+    const struct jp_process *who = &l->p->processes[l->p->of_rank[k]];
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (l->r->ranks[l->p->by_process[i]].comm == comm)
+            return l->p->by_process[i];
+    return SIZE_MAX;
+}
+
+/* false: some rank of communicator c has none in the rank's own. */
+static bool count_likes(const struct late *l, size_t rank, size_t c,
+                        struct likes *likes)
+{
+    *likes = (struct likes){0};
+    for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
+        size_t there = rank_in(l, k, l->r->ranks[rank].comm);
+        bool as_late;
+
+        if (there == SIZE_MAX)
+            return false;
+        if (there == rank)
+            continue;
+        as_late = l->out[there].excess_us > AS_LATE * l->out[rank].excess_us;
+        if (late_host_of(l, k) == late_host_of(l, rank)) {
+            likes->home++;
+            likes->home_late += as_late;
+        } else {
+            likes->away++;
+            likes->away_late += as_late;
+        }
+    }
+    return true;
+}
+
+/* Does a communicator join the stages of the process' pipeline, with which it
+ * exchanges Send and Recv other than in an AlltoAll? */
+static bool joins_stages(const struct late *l, const struct jp_process *who,
+                         size_t comm)
+{
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = l->p->by_process[i], c = l->r->ranks[rank].comm;
+
+        if (!l->r->ranks[rank].p2p_records || l->grouped_us[rank] > 0)
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
+            if (k != rank && rank_in(l, k, comm) != SIZE_MAX)
+                return true;
+    }
+    return false;
+}
+
+/* Where a communicator joins ranks of unlike roles (a pipeline's stages, in one
+ * of all ranks), those of one role are late together when they have more to do.
+ * Ranks of one role are in a smaller communicator, too: is most of such a one
+ * as late, on other nodes? Where a stage is all on one node, it and a late node
+ * look the same. */
+static bool is_role(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->processes[l->p->of_rank[rank]];
+    size_t home = l->r->ranks[rank].comm, away = 0;
+    bool at_home = false;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+        struct likes x;
+
+        if (l->r->comms[c].n_ranks >= l->r->comms[home].n_ranks ||
+            !l->out[own].judged || !count_likes(l, rank, c, &x))
+            continue;
+        if (2 * x.away_late > x.away)
+            return true;
+        away += x.away;
+        at_home |= 2 * x.home_late > x.home;
+    }
+    return at_home && !away && joins_stages(l, who, home);
+}
+
 int late_excuse(struct late *l)
 {
     bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
     double *worst = calloc(l->p->n_processes + 1, sizeof(*worst));
     int rc = excused && worst ? 0 : -1;
 
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        l->out[i].with_likes = l->out[i].late && is_role(l, i);
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        l->out[i].late &= !l->out[i].with_likes;
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         if (l->out[i].late)
             worst[l->p->of_rank[i]] =

@@ -1,4 +1,5 @@
-/* late_hidden.c - how much of a process' waits no sum holds. */
+/* late_hidden.c - how much of an excess may be no lateness. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,4 +83,78 @@ int late_add_hidden(struct late *l)
     free(times.most);
     free(reader);
     return rc;
+}
+
+#define OVERLAP 8   /* times that a delay may count which overlap hides */
+#define AS_SLOW 0.8 /* of its network's surplus: who has that is a like */
+#define DOUBT 2     /* times what a like shows of it */
+
+/* What process q is late by in communicators of a class; NAN: not known. */
+static double excess_in(const struct late *l, size_t q, size_t class)
+{
+    const struct jp_process *who = &l->p->processes[q];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = l->p->by_process[i];
+
+        if (l->out[rank].judged && l->class_of[l->r->ranks[rank].comm] == class)
+            return l->out[rank].excess_us;
+    }
+    return NAN;
+}
+
+/* What of a rank's excess a slower network of its other communicators may make,
+ * at most, where these run beside this one: mates there have the same network,
+ * so that it makes no more of theirs. */
+static double overlap_of(const struct late *l, size_t rank, double surplus)
+{
+    size_t process = l->p->of_rank[rank], home = l->r->ranks[rank].comm;
+    const struct jp_process *who = &l->p->processes[process];
+    double most = OVERLAP * surplus;
+
+    if (surplus <= 0 || l->out[rank].excess_us > most ||
+        l->out[rank].excess_us <
+            late_limit(JP_LIMIT_LATE_SHARE) * l->out[rank].peers_us)
+        return most;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+
+        if (c == home || !l->out[own].judged)
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
+            size_t q = l->p->of_rank[k];
+            double excess = excess_in(l, q, l->class_of[home]);
+
+            if (l->net[process] - l->net[q] < (1 - AS_SLOW) * surplus &&
+                isfinite(excess))
+                most = fmin(most, DOUBT * fmax(excess, 0));
+        }
+    }
+    return most;
+}
+
+/* The most that each member waited unseen, less the least that any of them
+ * did; or what overlap makes of its network's longer time. */
+static void hide(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+    double least = INFINITY, usual;
+
+    for (size_t i = from; i < to; i++)
+        l->scratch[i - from] = l->net[l->p->of_rank[i]];
+    usual = stats_median(l->scratch, to - from);
+    for (size_t i = from; i < to; i++)
+        least = fmin(least, l->least[l->p->of_rank[i]]);
+    for (size_t i = from; i < to; i++)
+        l->out[i].hidden_us =
+            fmax(l->most[l->p->of_rank[i]] - least,
+                 overlap_of(l, i, l->net[l->p->of_rank[i]] - usual));
+}
+
+void late_hide(struct late *l)
+{
+    for (size_t c = 0; c < l->r->n_comms; c++)
+        if (l->p->comm_start[c] < l->p->comm_start[c + 1] &&
+            l->out[l->p->comm_start[c]].judged)
+            hide(l, c);
 }

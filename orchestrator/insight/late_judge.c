@@ -28,8 +28,7 @@ static int by_shape(const void *a, const void *b, void *arg)
     return strcmp(x->name, y->name);
 }
 
-/* Numbers communicators of one shape alike. */
-static int classify(struct late *l)
+int late_classify(struct late *l)
 {
     size_t n = l->r->n_comms;
     size_t *order = calloc(n + 1, sizeof(*order));
@@ -52,8 +51,10 @@ static int classify(struct late *l)
 
 /* What ranks of communicators of one shape differ by anyway. */
 struct spread {
-    double us;
-    double times; /* how many of it make an outlier */
+    double half_us; /* by the closest half, which no outlier moves */
+    double us;      /* as half of few ranks may be close by luck: or, where that
+                       is more, by all that are no outliers then */
+    double times;   /* how many of it make an outlier */
 };
 
 /* Fewer ranks tell their spread worse: of n independent ones that many more
@@ -63,11 +64,27 @@ static double times_of(size_t n)
     return late_limit(JP_LIMIT_LATE_SPREAD) * (1 + 6 / (double) n);
 }
 
+/* Deviation from 0, about the others' median, of those who are no outliers. */
+static double deviation(const double *v, size_t n, double outlier)
+{
+    double squares = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (fabs(v[i]) < outlier) {
+            squares += v[i] * v[i];
+            kept++;
+        }
+    return kept ? sqrt(squares / (double) kept) : 0;
+}
+
+#define REST 0.7 /* of the times by the closest half */
+
 /* Of two ranks, one is as much later as the other is earlier: one value. */
 static struct spread class_spread(struct late *l, size_t class)
 {
     size_t n = 0, pairs = 0;
-    struct spread spread = {0, 0};
+    struct spread spread = {0};
 
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         const struct jp_rank *rank = &l->r->ranks[i];
@@ -79,20 +96,31 @@ static struct spread class_spread(struct late *l, size_t class)
     }
     if (n < 2)
         return spread;
-    spread.us = stats_spread(l->scratch, n);
+    spread.half_us = stats_spread(l->scratch, n);
     spread.times = times_of(n - pairs / 2);
+    spread.us =
+        fmax(spread.half_us,
+             REST * deviation(l->scratch, n, spread.times * spread.half_us));
     return spread;
+}
+
+/* Of what it spends more on its own a pipeline's slack hides a part: what is
+ * left is much of that, or much itself. */
+static bool arrives_late(const struct late *l, const struct jp_lateness *x)
+{
+    return x->arrival_us > x->excess_us / 4 ||
+           late_is_much(l, x->arrival_us, x->peers_us);
 }
 
 /* Later than its peers, by its own doing, and by an amount that matters. */
 static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->hidden_us &&
-           x->excess_us > late_limit(JP_LIMIT_LATE_COST) * l->run_us &&
+           late_is_much(l, x->excess_us, x->peers_us) &&
            x->excess_us > late_limit(JP_LIMIT_LATE_SHARE) * x->peers_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_ERRORS) * x->error_us &&
            x->excess_us > late_limit(JP_LIMIT_LATE_OWN) * x->arrival_us &&
-           x->arrival_us > x->excess_us / 4;
+           arrives_late(l, x);
 }
 
 /* Ranks of one node in communicators of a class that span nodes. */
@@ -121,10 +149,9 @@ static bool is_node_late(const struct late *l, const struct node *node,
         return false;
     error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
     return mean > late_limit(JP_LIMIT_LATE_SHARE) * node->peers / n &&
-           fmax(mean, node->arrival / n) >
-               late_limit(JP_LIMIT_LATE_COST) * l->run_us &&
+           late_is_much(l, fmax(mean, node->arrival / n), node->peers / n) &&
            mean > late_limit(JP_LIMIT_LATE_ERRORS) * node->errors / n &&
-           mean > late_limit(JP_LIMIT_LATE_NODE) * spread->us &&
+           mean > late_limit(JP_LIMIT_LATE_NODE) * spread->half_us &&
            mean > NODE_ERRORS * (1 + 4 / (n - 1)) * error;
 }
 
@@ -143,7 +170,7 @@ static int judge_nodes(struct late *l, size_t class,
         node->n++;
         node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
                        l->out[i].excess_us > l->out[i].hidden_us &&
-                       l->out[i].arrival_us > l->out[i].excess_us / 4;
+                       arrives_late(l, &l->out[i]);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->errors += l->out[i].error_us; /* mates share theirs */
@@ -185,8 +212,6 @@ int late_decide(struct late *l)
     bool *judged;
     int rc = 0;
 
-    if (classify(l) < 0)
-        return -1;
     judged = find_judged(l);
     if (!judged)
         return -1;

@@ -26,6 +26,20 @@ static inline double late_limit(enum jp_limit_id id)
     return limits_table[id].value;
 }
 
+#define LATE_COMPUTES 0.05 /* of a run, to know how much slower */
+
+/* Does the run lose enough by it, or is it so much slower where it computes? */
+static inline bool late_is_much(const struct late *late, double excess_us,
+                                double peers_us)
+{
+    double run = late->run_us, computes = run - peers_us;
+
+    return excess_us > late_limit(JP_LIMIT_LATE_COST) * run ||
+           (computes > LATE_COMPUTES * run &&
+            excess_us > late_limit(JP_LIMIT_LATE_SLOWER) * computes &&
+            excess_us > late_limit(JP_LIMIT_LATE_LEAST) * run);
+}
+
 static inline size_t late_host_of(const struct late *late, size_t rank)
 {
     return late->p->processes[late->p->of_rank[rank]].host_at;
@@ -38,6 +52,12 @@ int late_add_up(struct late *late);
  * rank by rank, as no times are kept of them but the shortest and the longest.
  * 0, or -1 without memory. */
 int late_add_hidden(struct late *late);
+
+/* Numbers communicators of one shape alike. 0, or -1 without memory. */
+int late_classify(struct late *l);
+
+/* Fills hidden_us of what is measured. */
+void late_hide(struct late *l);
 
 /* Says who is late, from what is measured. 0, or -1 without memory. */
 int late_decide(struct late *late);

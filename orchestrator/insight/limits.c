@@ -63,6 +63,23 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
                       "or so anyway; whoever finds and replaces a rank that is "
                       "later wins more of the job's GPU time than that",
         },
+    [JP_LIMIT_LATE_SLOWER] =
+        {
+            .name = "late_slower_min",
+            .value = 0.04,
+            .text = "... or a larger share of the part of the run in which its "
+                    "peers do not communicate",
+            .reason = "no GPU of a kind is that much slower than the others; "
+                      "where ranks compute for a part of the run only, it "
+                      "costs less than it shows",
+        },
+    [JP_LIMIT_LATE_LEAST] =
+        {
+            .name = "late_least_min",
+            .value = 0.004,
+            .text = "... and then still a larger share of the run's time",
+            .reason = "less of a job's GPU time is not worth a search",
+        },
     [JP_LIMIT_LATE_ERRORS] =
         {
             .name = "late_errors_min",

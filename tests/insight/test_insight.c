@@ -37,25 +37,27 @@ static void make_ops(double (*us)(unsigned i))
     ops_destroy(m.result.ops);
     m.result.ops = ops_create();
     assert_non_null(m.result.ops);
-    for (unsigned i = 0; i < OPS; i++) {
-        uint64_t net = (uint64_t) us(i);
-        const struct jp_op op = {.sn = i,
+    for (unsigned i = 0; i < OPS * m.result.n_comms; i++) {
+        uint64_t net = (uint64_t) us(i % OPS);
+        uint32_t n = m.result.comms[i / OPS].n_ranks;
+        const struct jp_op op = {.comm = i / OPS,
+                                 .sn = i % OPS,
                                  .bytes = 1 << 20,
-                                 .n = RANKS,
-                                 .n_exec = RANKS,
-                                 .n_busbw = RANKS,
+                                 .n = n,
+                                 .n_exec = n,
+                                 .n_busbw = n,
                                  .busbw_max_micro = (1 << 20) * 1000 / net,
                                  .exec_min_us = net,
                                  .exec_second_us = net,
                                  .exec_max_us = net,
-                                 .exec_sum_us = net * RANKS,
-                                 .dump_min_us = 1000000 + i * apart_us,
-                                 .dump_max_us = 1000000 + i * apart_us};
+                                 .exec_sum_us = net * n,
+                                 .dump_min_us = 1000000 + i % OPS * apart_us,
+                                 .dump_max_us = 1000000 + i % OPS * apart_us};
 
         assert_int_equal(ops_add(m.result.ops, &op), 0);
     }
     assert_int_equal(ops_end(m.result.ops), 0);
-    m.result.n_ops = OPS;
+    m.result.n_ops = OPS * m.result.n_comms;
 }
 
 /* A little noise, so that errors are not nought. */
@@ -247,6 +249,8 @@ static void test_late(void **state)
 
     (void) state;
     delay(5, 500);
+    m.ranks[5].caused_us = m.ranks[9].caused_us = 0; /* they are never last */
+    assert_int_equal(find(&kind, &f), 0);
     m.ranks[5].caused_us = 123456;
     assert_int_equal(find(&kind, &f), 1);
     assert_int_equal(kind, JP_FINDING_LATE_RANK);
@@ -261,7 +265,7 @@ static void test_late(void **state)
     assert_int_equal(find(&kind, &f), 1);
     assert_int_equal(kind, JP_FINDING_LATE_NODE);
     assert_string_equal(f.host, "n02");
-    delay(9, 500);
+    delay(9, 400); /* it would be the last, were that one mended */
     assert_int_equal(find(&kind, &f), 2);
     for (unsigned r = 6; r < 16; r += 2) /* now too many for one cause */
         if (r != 8)
@@ -269,6 +273,35 @@ static void test_late(void **state)
     delay(1, 450);
     assert_int_equal(find(&kind, &f), 2);
     assert_int_equal(kind, JP_FINDING_LATE_NODE); /* imbalance comes last */
+}
+
+/* Half of all are late: alone, by nodes; with a communicator of that half, and
+ * one of the other, they are a role that has more to do. */
+static void test_role(void **state)
+{
+    struct jp_comm comms[3] = {m.comm, m.comm, m.comm};
+    struct jp_rank ranks[2 * RANKS];
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned r = 0; r < RANKS; r++) {
+        delay(r, r < RANKS / 2 ? 500 : 0);
+        ranks[r] = ranks[RANKS + r] = m.ranks[r];
+        ranks[RANKS + r].comm = 1 + r / (RANKS / 2);
+        ranks[RANKS + r].rank = r % (RANKS / 2);
+    }
+    assert_int_equal(find(&kind, &f), RANKS / 4);
+    assert_int_equal(kind, JP_FINDING_LATE_NODE);
+    comms[1].n_ranks = comms[2].n_ranks = RANKS / 2;
+    comms[1].n_hosts = comms[2].n_hosts = RANKS / 4;
+    m.result.comms = comms;
+    m.result.n_comms = 3;
+    m.result.ranks = ranks;
+    m.result.n_ranks = 2 * RANKS;
+    make_ops(even);
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_IMBALANCE);
 }
 
 /* Adds AlltoAll of 100 us to 100 + spread us. */
@@ -447,6 +480,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_role, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cells, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hidden, set_up, tear_down),
