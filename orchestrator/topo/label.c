@@ -72,16 +72,21 @@ int label_comm(const struct jp_label_comm *comm,
                const struct jp_label_node *nodes, size_t n_nodes,
                struct jp_label *label)
 {
-    struct groups groups;
-    int rc = groups_make(&groups, comm, nodes, n_nodes);
+    struct groups groups = {0};
+    struct label_view view;
+    int rc = label_view_make(&view, comm, nodes, n_nodes);
 
     memset(label, 0, sizeof(*label));
     label->hca_path = "";
+    if (rc == 0)
+        rc = groups_make(&groups, comm, view.nodes ? view.nodes : nodes,
+                         n_nodes);
     if (rc == 0) {
         decide(&groups, label);
         rc = label_warn(&groups, label);
     }
     groups_fini(&groups);
+    label_view_fini(&view);
     if (rc < 0)
         label_fini(label);
     return rc;

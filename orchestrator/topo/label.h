@@ -131,6 +131,7 @@ struct jp_label_paths {
 
 struct jp_label_variable {
     const char *name, *value;
+    bool differs; /* another rank has another value */
 };
 
 struct jp_label_comm {

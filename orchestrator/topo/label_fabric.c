@@ -14,7 +14,8 @@ struct pairs {
     int worst_a, worst_b;
     uint64_t least_mbs; /* of those with NVLink */
     bool mig;
-    const char *through_host; /* why no GPU reaches another by itself */
+    unsigned held; /* of those: a variable sends them through the host */
+    struct label_reach reach;
 };
 
 /* A domain's answer. */
@@ -48,23 +49,27 @@ static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
 {
     enum topo_level level = topo_level(topo, a, b);
 
-    if (pairs->through_host && level < TOPO_PHB)
-        level = TOPO_PHB;
+    if (!pairs->reach.nvlink ||
+        (level > pairs->reach.pci && level < TOPO_PHB)) {
+        level = level < TOPO_PHB ? TOPO_PHB : level;
+        pairs->held++;
+    }
     if (pairs->worst_a < 0 || level > pairs->worst) {
         pairs->worst = level;
         pairs->worst_a = (int) a;
         pairs->worst_b = (int) b;
     }
     pairs->apart++;
-    pairs->bridged += !pairs->through_host && is_bridged(topo, gpus, a, b);
+    pairs->bridged += pairs->reach.nvlink == LABEL_NVLINK_BRIDGED &&
+                      is_bridged(topo, gpus, a, b);
     pairs->mig |= topo->gpus[a].mig || topo->gpus[b].mig;
 }
 
 static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
                      struct pairs *pairs)
 {
-    enum topo_nvlink link = pairs->through_host ? TOPO_NV_NO
-                                                : topo_nvlink(topo, a, b);
+    enum topo_nvlink link = pairs->reach.nvlink ? topo_nvlink(topo, a, b)
+                                                : TOPO_NV_NO;
     uint64_t mbs = topo_nvlink_mbs(topo, a, b);
 
     pairs->n++;
@@ -79,10 +84,9 @@ static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
 }
 
 static struct pairs look(const struct topo *topo, uint64_t gpus,
-                         const char *through_host)
+                         const struct label_reach *reach)
 {
-    struct pairs pairs = {
-        .worst_a = -1, .worst_b = -1, .through_host = through_host};
+    struct pairs pairs = {.worst_a = -1, .worst_b = -1, .reach = *reach};
 
     for (size_t i = 0; i < topo->n_gpus; i++)
         for (size_t k = i + 1; has(gpus, i) && k < topo->n_gpus; k++)
@@ -150,45 +154,18 @@ static enum jp_label_evidence evidence_of(const struct topo *topo,
     return least;
 }
 
-/* NCCL takes shared memory for all pairs: its log or a variable says so. */
-static const char *through_host(const struct jp_label_comm *comm)
-{
-    const char *off = label_variable(comm, "NCCL_P2P_DISABLE");
-    const char *level = label_variable(comm, "NCCL_P2P_LEVEL");
-
-    if (comm->paths && (comm->paths->p2p || comm->paths->shm))
-        return comm->paths->p2p ? NULL : "NCCL's log names SHM";
-    if (off && *off && strcmp(off, "0") != 0)
-        return "NCCL_P2P_DISABLE is set";
-    if (level && (strcmp(level, "0") == 0 || strcasecmp(level, "LOC") == 0))
-        return "NCCL_P2P_LEVEL allows none";
-    return NULL;
-}
-
-/* Without NVLink, peers on one PCI switch go through the host as well where
- * NVLink is all that is allowed. */
-static bool only_nvlink(const struct jp_label_comm *comm,
-                        const struct pairs *pairs)
-{
-    const char *level = label_variable(comm, "NCCL_P2P_LEVEL");
-
-    return level && strcasecmp(level, "NVL") == 0 && pairs->n &&
-           pairs->apart == pairs->n && !(comm->paths && comm->paths->p2p);
-}
-
 static void judge_gpus(const struct groups *g, const struct topo *topo,
                        uint64_t gpus, struct answer *answer)
 {
-    answer->pairs = look(topo, gpus, through_host(g->comm));
-    if (!answer->pairs.through_host && only_nvlink(g->comm, &answer->pairs))
-        answer->pairs = look(topo, gpus, "NCCL_P2P_LEVEL=NVL and no NVLink");
+    struct label_reach reach = label_reach(g->comm);
+
+    answer->pairs = look(topo, gpus, &reach);
     answer->fabric = judge(&answer->pairs);
     answer->evidence = evidence_of(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
-    if (answer->pairs.through_host)
-        answer->evidence = g->comm->paths && g->comm->paths->shm
-                               ? JP_EVIDENCE_OBSERVED
-                               : JP_EVIDENCE_INFERRED;
+    if (answer->pairs.held && answer->pairs.apart == answer->pairs.n)
+        answer->evidence = reach.logged ? JP_EVIDENCE_OBSERVED
+                                        : JP_EVIDENCE_INFERRED;
     if (answer->fabric == JP_FABRIC_SAME_GPU) /* by its bus id alone */
         answer->evidence = JP_EVIDENCE_HWLOC;
     if (answer->fabric == JP_FABRIC_UNKNOWN)
@@ -319,16 +296,29 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
                  topo_level_word[p->worst], p->bridged);
 }
 
+/* Why its GPUs do not reach each other by NVLink. */
+static void explain_apart(const struct pairs *p, char *buf, size_t size)
+{
+    if (!p->reach.nvlink)
+        snprintf(buf, size, "%s, so it goes through the host's memory",
+                 p->reach.why);
+    else
+        snprintf(buf, size, "no NVLink joins its GPUs%s%s%s%s",
+                 p->mig ? " (MIG devices have none)" : "",
+                 p->held ? ", and " : "", p->held ? p->reach.why : "",
+                 p->held ? ": what could go by PCIe goes through the host's "
+                           "memory"
+                         : "");
+}
+
 static void explain_pcie(const struct answer *a, struct verdict_of *out)
 {
     const struct pairs *p = &a->pairs;
+    char apart[160];
 
+    explain_apart(p, apart, sizeof(apart));
     snprintf(out->clause, sizeof(out->clause),
-             "%s%s; the farthest pair, GPU%d-GPU%d on %s, is %s%s",
-             p->through_host ? p->through_host : "no NVLink joins its GPUs",
-             p->through_host ? ", so it goes through the host's memory"
-             : p->mig        ? " (MIG devices have none)"
-                             : "",
+             "%s; the farthest pair, GPU%d-GPU%d on %s, is %s%s", apart,
              p->worst_a, p->worst_b, name_of(a), topo_level_word[p->worst],
              a->node->topo->virtual_machine
                  ? ", in the PCI tree that a hypervisor shows"

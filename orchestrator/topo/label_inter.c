@@ -12,7 +12,9 @@ struct nic {
     const struct topo_hca *hca;
     const char *missing; /* why it is unknown */
     const char *node;
-    bool any_gpu; /* whichever GPU it has */
+    bool any_gpu;  /* whichever GPU it has */
+    bool narrowed; /* by a variable */
+    bool differs;  /* NCCL_IB_HCA, among the ranks */
 };
 
 static enum jp_inter inter_of(enum topo_net net)
@@ -31,7 +33,7 @@ static enum jp_inter inter_of(enum topo_net net)
 static bool one_kind(const struct topo *topo, enum topo_net net)
 {
     for (size_t i = 0; i < topo->n_hcas; i++)
-        if (topo->hcas[i].port != TOPO_PORT_DOWN && topo->hcas[i].net != net)
+        if (topo_hca_open(&topo->hcas[i]) && topo->hcas[i].net != net)
             return false;
     return true;
 }
@@ -56,8 +58,8 @@ static bool is_rivalled(const struct topo *topo, size_t gpu)
     const struct topo_hca *taken = &topo->hcas[topo->near[gpu].hca];
 
     for (size_t i = 0; i < topo->n_hcas; i++)
-        if (topo->hcas[i].port != TOPO_PORT_DOWN &&
-            topo->hcas[i].net != taken->net && may_win(topo, gpu, taken, i))
+        if (topo_hca_open(&topo->hcas[i]) && topo->hcas[i].net != taken->net &&
+            may_win(topo, gpu, taken, i))
             return true;
     return false;
 }
@@ -72,8 +74,12 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
     }
     nic->hca = &topo->hcas[hca];
     nic->inter = inter_of(nic->hca->net);
-    if (topo->near[gpu].level == TOPO_UNSURE &&
-        !one_kind(topo, nic->hca->net)) {
+    if (nic->differs && !one_kind(topo, nic->hca->net)) {
+        nic->inter = JP_INTER_UNKNOWN;
+        nic->missing = "its adapters are of several kinds, and NCCL_IB_HCA "
+                       "differs among the ranks";
+    } else if (topo->near[gpu].level == TOPO_UNSURE &&
+               !one_kind(topo, nic->hca->net)) {
         nic->inter = JP_INTER_UNKNOWN;
         nic->missing = "which of its adapters is near is not recorded";
     } else if (is_rivalled(topo, gpu)) {
@@ -107,7 +113,9 @@ static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
     const struct jp_label_node *node = r->node >= 0 ? &g->nodes[r->node] : NULL;
     const struct topo *topo = node ? node->topo : NULL;
     struct nic nic = {.inter = JP_INTER_UNKNOWN,
-                      .node = node && node->name ? node->name : "a node"};
+                      .node = node && node->name ? node->name : "a node",
+                      .narrowed = topo && topo->narrowed,
+                      .differs = label_differs(g->comm, "NCCL_IB_HCA")};
 
     if (!topo)
         nic.missing = node && node->why ? node->why
@@ -133,17 +141,30 @@ static void unknown(const struct nic *nic, struct verdict_of *out)
              nic->node, nic->missing);
 }
 
-static void explain(const struct nic *nic, struct verdict_of *out)
+/* "(mlx5_0 on n1)" and what is not sure of it. */
+static void explain(const struct groups *g, const struct nic *nic,
+                    struct verdict_of *out)
 {
+    const char *those = !nic->narrowed ? ""
+                        : label_variable(g->comm, "NCCL_IB_HCA")
+                            ? " that NCCL_IB_HCA leaves"
+                            : " that NCCL_NET and NCCL_IB_DISABLE leave";
+
     if (nic->inter == JP_INTER_TCP)
         snprintf(out->clause, sizeof(out->clause),
-                 "%s has no adapter with an active port, so NCCL takes sockets",
-                 nic->node);
+                 "%s has no adapter with an active port%s, so NCCL takes "
+                 "sockets",
+                 nic->node, those);
+    else if (nic->differs)
+        snprintf(out->clause, sizeof(out->clause),
+                 "all active adapters of %s are %s, whatever NCCL_IB_HCA "
+                 "leaves each rank",
+                 nic->node, label_inter_word[nic->inter]);
     else
         snprintf(out->clause, sizeof(out->clause),
-                 "every rank's nearest adapter with an active port is %s (%s "
+                 "every rank's nearest adapter with an active port%s is %s (%s "
                  "on %s%s)%s",
-                 label_inter_word[nic->inter], nic->hca->name, nic->node,
+                 those, label_inter_word[nic->inter], nic->hca->name, nic->node,
                  nic->hca->port == TOPO_PORT_UNKNOWN
                      ? ", its port's state not recorded"
                      : "",
@@ -157,7 +178,7 @@ static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
 {
     if (assumed)
         return JP_EVIDENCE_ASSUMED;
-    if (nic->any_gpu || nic->inter == JP_INTER_TCP ||
+    if (nic->any_gpu || nic->differs || nic->inter == JP_INTER_TCP ||
         nic->inter == JP_INTER_EFA || nic->inter == JP_INTER_SLINGSHOT ||
         nic->hca->port == TOPO_PORT_UNKNOWN)
         return JP_EVIDENCE_INFERRED;
@@ -197,15 +218,7 @@ static void by_topology(const struct groups *g, struct verdict_of *out)
     }
     out->word = (int) first.inter;
     out->evidence = evidence_of(&first, assumed);
-    explain(&first, out);
-}
-
-const char *label_variable(const struct jp_label_comm *comm, const char *name)
-{
-    for (size_t i = 0; i < comm->n_variables; i++)
-        if (strcmp(comm->variables[i].name, name) == 0)
-            return comm->variables[i].value;
-    return NULL;
+    explain(g, &first, out);
 }
 
 /* The kind of the one adapter that the log names, on any node. */
@@ -251,14 +264,29 @@ static bool by_log(const struct groups *g, struct verdict_of *out)
     return true;
 }
 
+/* One of its nodes has an adapter that another plugin than NCCL's drives. */
+static bool has_plugin_net(const struct groups *g)
+{
+    for (size_t i = 0; i < g->comm->n; i++) {
+        int node = g->comm->ranks[i].node;
+        const struct topo *topo = node >= 0 ? g->nodes[node].topo : NULL;
+
+        for (size_t k = 0; topo && k < topo->n_hcas; k++)
+            if (topo->hcas[k].net == TOPO_NET_EFA ||
+                topo->hcas[k].net == TOPO_NET_SLINGSHOT)
+                return true;
+    }
+    return false;
+}
+
 /* Variables that leave nothing but sockets. */
 static bool by_variables(const struct groups *g, struct verdict_of *out)
 {
     const char *net = label_variable(g->comm, "NCCL_NET");
-    const char *no_ib = label_variable(g->comm, "NCCL_IB_DISABLE");
     bool socket = net && strcasecmp(net, "Socket") == 0;
 
-    if (!socket && !(no_ib && strcmp(no_ib, "0") != 0 && !net))
+    if (!socket &&
+        (net || !label_is_on(g->comm, "NCCL_IB_DISABLE") || has_plugin_net(g)))
         return false;
     out->word = JP_INTER_TCP;
     out->evidence = JP_EVIDENCE_INFERRED;

@@ -60,6 +60,9 @@ const char *label_hca_path(const struct groups *groups);
 /* Adds all warnings. -1 without memory. */
 int label_warn(const struct groups *groups, struct jp_label *label);
 
+/* Adds those about NCCL's variables. -1 without memory. */
+int label_warn_variables(const struct groups *groups, struct jp_label *label);
+
 /* Adds one, about a node (its index) or (-1) the communicator; the same text of
  * another node is the same warning. */
 int label_warn_add(struct jp_label *label, enum jp_warning_kind kind, int node,
@@ -79,5 +82,47 @@ const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
 
 /* The value of a variable of NCCL's that is set; NULL. */
 const char *label_variable(const struct jp_label_comm *comm, const char *name);
+/* Its ranks have several values of it. */
+bool label_differs(const struct jp_label_comm *comm, const char *name);
+/* A number that is not 0, as NCCL reads numbers: what is none is 0. */
+bool label_is_on(const struct jp_label_comm *comm, const char *name);
+bool label_is_one(const struct jp_label_comm *comm, const char *name);
+
+/* How far GPUs of one host reach each other by themselves. */
+enum label_nvlink {
+    LABEL_NVLINK_NO,
+    LABEL_NVLINK_DIRECT,
+    LABEL_NVLINK_BRIDGED /* also through a GPU between */
+};
+
+struct label_reach {
+    enum topo_level pci; /* pairs that are farther go through the host */
+    enum label_nvlink nvlink;
+    bool logged;  /* NCCL's log says so */
+    char why[48]; /* "": nothing is set */
+};
+
+/* NCCL_P2P_DISABLE (1 alone disables), NCCL_P2P_LEVEL (a value that NCCL does
+ * not know is none) and NCCL's log. */
+struct label_reach label_reach(const struct jp_label_comm *comm);
+bool label_level_known(const char *value);
+
+/* The nodes as NCCL_IB_HCA, NCCL_IB_DISABLE and NCCL_NET=IB leave them: other
+ * adapters are near, or none. */
+struct label_narrowed {
+    const struct topo *of;
+    struct topo *topo;
+};
+
+struct label_view {
+    struct jp_label_node *nodes; /* NULL: no variable leaves anything out */
+    struct label_narrowed *topos;
+    size_t n;
+};
+
+/* -1 without memory; label_view_fini frees in any case. */
+int label_view_make(struct label_view *view, const struct jp_label_comm *comm,
+                    const struct jp_label_node *nodes, size_t n_nodes);
+void label_view_fini(struct label_view *view);
 
 #endif

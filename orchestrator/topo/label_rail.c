@@ -86,6 +86,10 @@ void label_rail(const struct groups *g, struct verdict_of *out)
         unknown("its ranks' nodes are not known", out);
         return;
     }
+    if (label_differs(g->comm, "NCCL_IB_HCA")) {
+        unknown("NCCL_IB_HCA differs among its ranks", out);
+        return;
+    }
     for (size_t i = 0; i < g->n_domains; i++) {
         const struct domain *d = &g->domains[i];
         enum jp_label_evidence evidence = JP_EVIDENCE_NONE;
@@ -160,6 +164,8 @@ const char *label_hca_path(const struct groups *g)
 {
     const char *worst = NULL;
 
+    if (label_differs(g->comm, "NCCL_IB_HCA"))
+        return ""; /* which adapters a rank has left is its own */
     for (size_t i = 0; i < g->comm->n; i++) {
         const struct jp_label_rank *rank = &g->comm->ranks[i];
         const struct topo *topo = rank->node >= 0 ? g->nodes[rank->node].topo

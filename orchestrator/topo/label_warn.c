@@ -165,9 +165,11 @@ static int warn_shared(struct jp_label *label, int node,
         if (idle >= 0 &&
             label_warn_add(label, JP_WARN_HCA_SHARED, node,
                            "%u GPUs use HCA %s, while %s nearby has an active "
-                           "port and is idle",
-                           users, topo->hcas[i].name,
-                           topo->hcas[idle].name) < 0)
+                           "port and is idle%s",
+                           users, topo->hcas[i].name, topo->hcas[idle].name,
+                           topo->hcas[idle].left_out
+                               ? " (NCCL's variables leave it out)"
+                               : "") < 0)
             return -1;
     }
     return 0;
@@ -258,34 +260,6 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
 
 /* --- about the communicator ----------------------------------------------- */
 
-static const struct forcing {
-    const char *name, *harmless, *what;
-} forcing[] = {
-    {"NCCL_P2P_DISABLE", "0", "GPUs do not reach each other directly"},
-    {"NCCL_P2P_LEVEL", NULL, "it decides which GPUs may"},
-    {"NCCL_SHM_DISABLE", "0", "no shared memory inside a node"},
-    {"NCCL_IB_DISABLE", "0", "no InfiniBand and no RoCE"},
-    {"NCCL_IB_HCA", NULL, "it decides which HCAs are used"},
-    {"NCCL_NET", NULL, "it decides which network is used"},
-    {"NCCL_NET_GDR_LEVEL", NULL, "it decides which HCAs a GPU writes to"},
-    {"NCCL_MNNVL_ENABLE", "2", "it decides on NVLink between nodes"},
-};
-
-static int warn_variables(const struct groups *g, struct jp_label *label)
-{
-    for (size_t i = 0; i < sizeof(forcing) / sizeof(*forcing); i++) {
-        const char *value = label_variable(g->comm, forcing[i].name);
-
-        if (value && *value &&
-            !(forcing[i].harmless && strcmp(value, forcing[i].harmless) == 0) &&
-            label_warn_add(label, JP_WARN_FORCED_PATH, -1,
-                           "%s=%.100s is set: %s", forcing[i].name, value,
-                           forcing[i].what) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* NCCL's nodes against hosts and cliques. */
 static int warn_nodes(const struct groups *g, struct jp_label *label)
 {
@@ -363,7 +337,7 @@ int label_warn(const struct groups *g, struct jp_label *label)
     bool net = label->inter != JP_INTER_NONE;
 
     if (warn_label(g, label) < 0 || warn_nodes(g, label) < 0 ||
-        warn_variables(g, label) < 0)
+        label_warn_variables(g, label) < 0)
         return -1;
     for (size_t i = 0; i < g->n_domains; i++)
         if (warn_domain(g, &g->domains[i], net, label) < 0)

@@ -8,7 +8,7 @@
 #include "orchestrator/topo/ranklines.h"
 #include "orchestrator/topo/rankmap.h"
 
-#define MAX_VARIABLES 16 /* of a communicator */
+#define MAX_VARIABLES 48 /* of a communicator; the recorder knows fewer */
 
 /* What rankmap takes, made of what we have. */
 struct input {
@@ -224,8 +224,11 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
                         const char *value)
 {
     for (size_t i = 0; i < comm->n_variables; i++)
-        if (strcmp(comm->variables[i].name, name) == 0)
+        if (strcmp(comm->variables[i].name, name) == 0) {
+            comm->variables[i].differs |=
+                strcmp(comm->variables[i].value, value) != 0;
             return 0;
+        }
     if (comm->n_variables == MAX_VARIABLES)
         return 0;
     if (!comm->variables)
@@ -233,7 +236,7 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
     if (!comm->variables)
         return -1;
     comm->variables[comm->n_variables++] =
-        (struct jp_label_variable){name, value};
+        (struct jp_label_variable){.name = name, .value = value};
     return 0;
 }
 

@@ -100,9 +100,17 @@ struct topo_hca {
     char busid[24];
     enum topo_net net;
     enum topo_port port;
-    double rate_gbits; /* 0 not told */
+    uint32_t active_ports; /* bit 0 is port 1; 0 not told */
+    double rate_gbits;     /* 0 not told */
     int package;
+    bool left_out; /* a variable of NCCL's leaves it out: it is near to none */
 };
+
+/* NCCL may use it: its port is not down, and no variable leaves it out. */
+static inline bool topo_hca_open(const struct topo_hca *hca)
+{
+    return hca->port != TOPO_PORT_DOWN && !hca->left_out;
+}
 
 /* The HCA that a GPU uses: the nearest with an active port (or one of unknown
  * state); GPUs that share several nearest ones take them in turn, as NCCL
@@ -131,6 +139,7 @@ struct topo {
     struct topo_hca *hcas;
     size_t n_hcas;
     bool hcas_untold; /* there may be more HCAs: nobody could list them */
+    bool narrowed;    /* variables of NCCL's leave some HCAs or ports out */
     size_t left_out;  /* devices over the maxima */
     uint8_t *level;   /* of enum topo_level; (n_gpus + n_hcas)^2, GPUs first */
     uint64_t *direct; /* n_gpus^2, MB/s one way of links between two GPUs */

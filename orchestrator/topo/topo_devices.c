@@ -233,9 +233,9 @@ static enum topo_net net_of(const struct hwxml *xml, const struct found *found)
 }
 
 /* Port1State ...: 4 is active. */
-static enum topo_port port_of(const struct hwxml *xml, int object)
+static void read_ports(const struct hwxml *xml, int object,
+                       struct topo_hca *hca)
 {
-    enum topo_port port = TOPO_PORT_UNKNOWN;
     char name[16];
 
     for (int i = 1; i <= 4; i++) {
@@ -244,11 +244,12 @@ static enum topo_port port_of(const struct hwxml *xml, int object)
         snprintf(name, sizeof(name), "Port%dState", i);
         state = hwxml_info(xml, object, name);
         if (state && strcmp(state, "4") == 0)
-            return TOPO_PORT_ACTIVE;
+            hca->active_ports |= 1u << (i - 1);
         if (state)
-            port = TOPO_PORT_DOWN;
+            hca->port = TOPO_PORT_DOWN;
     }
-    return port;
+    if (hca->active_ports)
+        hca->port = TOPO_PORT_ACTIVE;
 }
 
 static void fill_hca(const struct finder *f, const struct found *found,
@@ -259,7 +260,7 @@ static void fill_hca(const struct finder *f, const struct found *found,
     format_busid(found, hca->busid);
     hca->package = topo_package_of(f->xml, found->object);
     hca->net = net_of(f->xml, found);
-    hca->port = port_of(f->xml, found->object);
+    read_ports(f->xml, found->object, hca);
 }
 
 static int init(struct finder *f, const struct hwxml *xml)

@@ -191,12 +191,15 @@ static void put_port(struct topo *topo, const json_t *entry)
 {
     struct topo_hca *hca = find_hca(topo, entry);
     double rate = json_number_value(json_object_get(entry, "rate_gbits"));
+    json_int_t number = json_integer_value(json_object_get(entry, "port"));
 
     if (!hca)
         return;
-    if (says(entry, "state", "ACTIVE"))
+    if (says(entry, "state", "ACTIVE")) {
         hca->port = TOPO_PORT_ACTIVE;
-    else if (*text_of(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
+        if (number >= 1 && number <= 32)
+            hca->active_ports |= 1u << (number - 1);
+    } else if (*text_of(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
         hca->port = TOPO_PORT_DOWN;
     if (rate > hca->rate_gbits && rate < 1e6)
         hca->rate_gbits = rate;
@@ -218,8 +221,10 @@ static void put_ports(struct topo *topo, const json_t *hcas)
     {
         struct topo_hca *hca = find_hca(topo, entry);
 
-        if (hca && *text_of(entry, "state"))
+        if (hca && *text_of(entry, "state")) {
             hca->port = TOPO_PORT_UNKNOWN;
+            hca->active_ports = 0;
+        }
     }
     json_array_foreach(hcas, i, entry)
     {

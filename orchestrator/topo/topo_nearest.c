@@ -42,7 +42,8 @@ static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
     for (size_t i = 0; i < topo->n_hcas; i++) {
         enum topo_level level = topo_gpu_hca(topo, gpu, i);
 
-        if (active_only && topo->hcas[i].port == TOPO_PORT_DOWN)
+        if (topo->hcas[i].left_out ||
+            (active_only && topo->hcas[i].port == TOPO_PORT_DOWN))
             continue;
         if (level < ties->level) {
             ties->level = level;

@@ -100,7 +100,12 @@ static size_t gpus_of(const struct jp_label_node *node)
 static size_t label_group(const struct jp_label_node *nodes, int node, int gpu)
 {
     static struct jp_label_rank ranks[N_NODES * MAX_GPUS];
-    struct jp_label_comm comm = {.collective = true, .ranks = ranks};
+    static const struct jp_label_variable variable = {.name = "NCCL_IB_HCA",
+                                                      .value = "^mlx5_bond"};
+    struct jp_label_comm comm = {.collective = true,
+                                 .ranks = ranks,
+                                 .variables = &variable,
+                                 .n_variables = 1};
     struct jp_label label;
     size_t warnings;
 

@@ -19,6 +19,7 @@
 
 #include "common/fileio.h"
 #include "machine.h"
+#include "orchestrator/topo/hcalist.h"
 #include "orchestrator/topo/label.h"
 #include "table.h"
 
@@ -249,12 +250,24 @@ static bool run(size_t number, const struct label_row *row)
     return good;
 }
 
+static bool check_hcas(size_t number, const struct hca_row *row)
+{
+    uint32_t ports = hcalist_ports(row->value, row->name);
+
+    printf("%sok %zu - NCCL_IB_HCA=%s and %s: 0x%x\n",
+           ports == row->ports ? "" : "not ", number, row->value, row->name,
+           ports);
+    return ports == row->ports;
+}
+
 int main(void)
 {
     bool good = true;
 
-    printf("1..%zu\n", n_label_rows);
+    printf("1..%zu\n", n_label_rows + n_hca_rows);
     for (size_t i = 0; i < n_label_rows; i++)
         good &= run(i + 1, &label_rows[i]);
+    for (size_t i = 0; i < n_hca_rows; i++)
+        good &= check_hcas(n_label_rows + i + 1, &hca_rows[i]);
     return !good;
 }

@@ -16,4 +16,12 @@ struct label_row {
 extern const struct label_row label_rows[];
 extern const size_t n_label_rows;
 
+/* What a value of NCCL_IB_HCA leaves of an adapter's ports. */
+struct hca_row {
+    const char *value, *name;
+    uint32_t ports; /* bit 0 is port 1 */
+};
+extern const struct hca_row hca_rows[];
+extern const size_t n_hca_rows;
+
 #endif
