@@ -1,4 +1,4 @@
-/* gpu_ids.c - which NVIDIA GPUs can have NVLink, by their PCI device id. */
+/* gpu_ids.c - which GPUs can have NVLink, by their PCI device id. */
 #include "orchestrator/topo/gpu_ids.h"
 
 #include <stddef.h>
@@ -38,7 +38,10 @@ static const struct capacity {
     {0x1db8, 0x1db8, 150000, "V100 SXM3"},
     {0x1df5, 0x1df5, 150000, "V100 SXM2 16 GB"},
     {0x20b0, 0x20b3, 300000, "A100 SXM4: 12 x 25 GB/s"},
+    {0x20bd, 0x20bd, 200000, "A800 SXM4 40 GB: 8 x 25 GB/s"},
+    {0x20f3, 0x20f3, 200000, "A800 SXM4 80 GB"},
     {0x2324, 0x2324, 200000, "H800: 8 x 25 GB/s"},
+    {0x2329, 0x2329, 450000, "H20"},
     {0x2330, 0x2330, 450000, "H100 SXM5: 18 x 25 GB/s"},
     {0x2335, 0x2336, 450000, "H200 SXM5, H100 SXM5 64 GB"},
     {0x2339, 0x2339, 450000, "H100 SXM5 96 GB"},
@@ -53,6 +56,13 @@ static const uint16_t with_c2c[] = {0x2342, 0x2345, 0x2348, 0x2941, 0x31c2};
 
 /* V100's, A100's, H100's */
 static const uint16_t switches[] = {0x1ac0, 0x1ac1, 0x1ac2, 0x1af1, 0x22a3};
+
+/* MI25, MI50, MI60. */
+bool gpu_ids_is_instinct(uint16_t device)
+{
+    return (device >= 0x6860 && device <= 0x686c) ||
+           (device >= 0x66a0 && device <= 0x66a3);
+}
 
 bool gpu_ids_no_nvlink(uint16_t device)
 {

@@ -1,4 +1,4 @@
-/* gpu_ids.h - which NVIDIA GPUs can have NVLink, by their PCI device id.
+/* gpu_ids.h - which GPUs can have NVLink, by their PCI device id.
  *
  * The ids are those of the public PCI id list. A model that is in no row may
  * have NVLink or a bridge between two cards: then only a record of its links
@@ -12,6 +12,9 @@
 
 /* The model has no NVLink, nor a connector for a bridge. */
 bool gpu_ids_no_nvlink(uint16_t device);
+
+/* AMD's for data centres that call themselves a graphics card (0300). */
+bool gpu_ids_is_instinct(uint16_t device);
 
 /* All links of the model together, MB/s one way; 0 unknown. */
 uint64_t gpu_ids_nvlink_mbs(uint16_t device);

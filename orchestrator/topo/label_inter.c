@@ -13,6 +13,7 @@ struct nic {
     const char *missing; /* why it is unknown */
     const char *node;
     bool any_gpu;  /* whichever GPU it has */
+    bool passes;   /* over a nearer, slower one */
     bool narrowed; /* by a variable */
     bool differs;  /* NCCL_IB_HCA, among the ranks */
 };
@@ -74,6 +75,7 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
     }
     nic->hca = &topo->hcas[hca];
     nic->inter = inter_of(nic->hca->net);
+    nic->passes = topo_passes_nearer(topo, gpu);
     if (nic->differs && !one_kind(topo, nic->hca->net)) {
         nic->inter = JP_INTER_UNKNOWN;
         nic->missing = "its adapters are of several kinds, and NCCL_IB_HCA "
@@ -162,9 +164,10 @@ static void explain(const struct groups *g, const struct nic *nic,
                  nic->node, label_inter_word[nic->inter]);
     else
         snprintf(out->clause, sizeof(out->clause),
-                 "every rank's nearest adapter with an active port%s is %s (%s "
-                 "on %s%s)%s",
-                 those, label_inter_word[nic->inter], nic->hca->name, nic->node,
+                 "every rank's %s adapter with an active port%s is %s (%s on "
+                 "%s%s)%s",
+                 nic->passes ? "nearest fast" : "nearest", those,
+                 label_inter_word[nic->inter], nic->hca->name, nic->node,
                  nic->hca->port == TOPO_PORT_UNKNOWN
                      ? ", its port's state not recorded"
                      : "",
@@ -178,9 +181,9 @@ static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
 {
     if (assumed)
         return JP_EVIDENCE_ASSUMED;
-    if (nic->any_gpu || nic->differs || nic->inter == JP_INTER_TCP ||
-        nic->inter == JP_INTER_EFA || nic->inter == JP_INTER_SLINGSHOT ||
-        nic->hca->port == TOPO_PORT_UNKNOWN)
+    if (nic->any_gpu || nic->passes || nic->differs ||
+        nic->inter == JP_INTER_TCP || nic->inter == JP_INTER_EFA ||
+        nic->inter == JP_INTER_SLINGSHOT || nic->hca->port == TOPO_PORT_UNKNOWN)
         return JP_EVIDENCE_INFERRED;
     return JP_EVIDENCE_HWLOC;
 }

@@ -22,12 +22,16 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
-        if (topo->near[i].rail < 0 || topo->near[i].level == TOPO_UNSURE) {
-            *missing = topo->near[i].rail < 0
-                           ? "a GPU's adapter is on no rail of its node"
-                           : "which adapter is near is not recorded";
+        *missing = topo->near[i].rail < 0
+                       ? "a GPU's adapter is on no rail of its node"
+                   : topo->near[i].level == TOPO_UNSURE
+                       ? "which adapter is near is not recorded"
+                   : topo->near[i].contested
+                       ? "the nearest adapter is slower than a farther one, so "
+                         "NCCL may take either"
+                       : NULL;
+        if (*missing)
             return 0;
-        }
         rails |= 1ull << topo->near[i].rail;
     }
     return rails;
@@ -126,7 +130,8 @@ static const char *path_of(const struct topo *topo, size_t gpu)
 {
     enum topo_level level = topo->near[gpu].level;
 
-    if (topo->near[gpu].hca < 0 || level == TOPO_UNSURE)
+    if (topo->near[gpu].hca < 0 || level == TOPO_UNSURE ||
+        topo->near[gpu].contested)
         return NULL;
     return level == TOPO_NODE && topo->gpus[gpu].c2c ? "P2C"
                                                      : topo_level_word[level];

@@ -124,8 +124,9 @@ static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
     if (near->hca >= 0 && near->level == TOPO_SYS && !sockets)
         return label_warn_add(
             label, JP_WARN_HCA_FAR, node,
-            "GPU%zu's nearest HCA %s is on another NUMA node (SYS)", gpu,
-            topo->hcas[near->hca].name);
+            "GPU%zu's nearest HCA %s is on another NUMA node (SYS)%s", gpu,
+            topo->hcas[near->hca].name,
+            topo_passes_nearer(topo, gpu) ? "; nearer ones are too slow" : "");
     return 0;
 }
 

@@ -33,8 +33,9 @@
 #define NCCLDEBUG_MAX_COMMS 4096
 #define NCCLDEBUG_MAX_PATHS 65536 /* different ones */
 #define NCCLDEBUG_MAX_HOST 255
-#define NCCLDEBUG_MAX_LINE 2048 /* the rest of a longer line is not looked at  \
-                                 */
+#define NCCLDEBUG_MAX_LINE                                                     \
+    2048 /* the rest of a longer line is not looked at                         \
+          */
 #define NCCLDEBUG_ID 24
 
 enum jp_nccl_via {

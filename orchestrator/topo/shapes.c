@@ -52,8 +52,9 @@ static char *make_key(const struct topo *t, size_t *len)
 
     if (!out)
         return NULL;
-    fprintf(out, "%s %d %u %u %u %d\n", t->product, t->virtual_machine,
-            t->n_numa, t->n_packages, t->n_switches, t->has_pci);
+    fprintf(out, "%s %d %u %u %u %d %d\n", t->product, t->virtual_machine,
+            t->n_numa, t->n_packages, t->n_switches, t->has_pci,
+            t->hcas_untold);
     for (size_t i = 0; i < t->n_gpus; i++)
         write_gpu(&t->gpus[i], out);
     for (size_t i = 0; i < t->n_hcas; i++)

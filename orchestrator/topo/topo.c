@@ -28,11 +28,30 @@ void topo_copy(char *out, size_t size, const char *text)
 /* A machine that a hypervisor shows: its PCI tree is the hypervisor's. */
 static bool is_virtual(const struct hwxml *xml)
 {
-    static const char *const vendors[] = {
-        "QEMU",      "Xen",   "VMware, Inc.",         "innotek GmbH",
-        "Parallels", "Bochs", "OpenStack Foundation", "oVirt"};
-    static const char *const products[] = {"KVM", "HVM domU", "Virtual Machine",
-                                           "Google Compute Engine"};
+    static const char *const vendors[] = {"QEMU",
+                                          "Xen",
+                                          "VMware, Inc.",
+                                          "innotek GmbH",
+                                          "Parallels",
+                                          "Bochs",
+                                          "OpenStack Foundation",
+                                          "oVirt",
+                                          "Red Hat",
+                                          "KubeVirt",
+                                          "Nutanix",
+                                          "DigitalOcean",
+                                          "BHYVE",
+                                          "CloudStack",
+                                          "Apache Software Foundation"};
+    static const char *const products[] = {"KVM",
+                                           "HVM domU",
+                                           "Virtual Machine",
+                                           "Google Compute Engine",
+                                           "VirtualBox",
+                                           "RHEV Hypervisor",
+                                           "OpenStack Nova",
+                                           "OpenStack Compute",
+                                           "CloudStack KVM Hypervisor"};
     const char *vendor = hwxml_machine_info(xml, "DMISysVendor");
     const char *product = hwxml_machine_info(xml, "DMIProductName");
 

@@ -113,16 +113,18 @@ static inline bool topo_hca_open(const struct topo_hca *hca)
 }
 
 /* The HCA that a GPU uses: the nearest with an active port (or one of unknown
- * state); GPUs that share several nearest ones take them in turn, as NCCL
- * does. Rails are numbered in PCI order among the HCAs that are nearest to some
- * GPU whatever their ports' state, so a port that is down moves no other rail.
- * Which cable goes where the PCI bus does not tell. */
+ * state) that is not too slow; GPUs that share several nearest ones take them
+ * in NCCL's order. Rails are numbered in PCI order among the HCAs that are
+ * nearest to some GPU whatever their ports' state, so a port that is down moves
+ * no other rail. Which cable goes where the PCI bus does not tell. */
 struct topo_near {
     int hca; /* -1: no active one */
     enum topo_level level;
     int rail;   /* -1: none */
     int wanted; /* the nearest one, if its port were active; -1 no HCA at all */
     enum topo_level wanted_level;
+    bool contested; /* a faster one is farther: which NCCL takes depends on
+                       speeds of the ways that nobody recorded */
 };
 
 struct topo {
@@ -178,6 +180,10 @@ int topo_find_uuid(const struct topo *topo, const char *uuid);
 /* Level between two devices; GPUs are 0.., HCAs n_gpus... */
 enum topo_level topo_level(const struct topo *topo, size_t a, size_t b);
 enum topo_level topo_gpu_hca(const struct topo *topo, size_t gpu, size_t hca);
+
+/* An HCA that NCCL may use is nearer to the GPU than the one that it takes: it
+ * is slower. */
+bool topo_passes_nearer(const struct topo *topo, size_t gpu);
 
 /* How NVLink joins two GPUs. */
 enum topo_nvlink {

@@ -21,6 +21,7 @@ struct found {
     int object;
     struct hwxml_pci pci;
     bool has_pci;
+    bool dropped;
 };
 
 struct finder {
@@ -67,14 +68,16 @@ int topo_package_of(const struct hwxml *xml, int object)
 }
 
 /* 03xx is a display of any kind, 1200 a processing accelerator. A graphics
- * card of AMD or Intel (0300) may be part of the CPU: it is none. */
+ * card of AMD or Intel (0300) may be part of the CPU: it is none, but for AMD's
+ * of data centres that say so. */
 static bool is_gpu(const struct hwxml_pci *pci)
 {
     switch (pci->vendor) {
     case VENDOR_NVIDIA:
         return pci->class_id == 0x0300 || pci->class_id == 0x0302;
     case VENDOR_AMD:
-        return pci->class_id == 0x0380 || pci->class_id == 0x1200;
+        return pci->class_id == 0x0380 || pci->class_id == 0x1200 ||
+               (pci->class_id == 0x0300 && gpu_ids_is_instinct(pci->device));
     case VENDOR_INTEL:
         return pci->class_id == 0x0380;
     default:
@@ -100,7 +103,7 @@ static bool is_slingshot(const struct hwxml_object *o,
 static bool is_virtual_function(const struct hwxml_pci *pci)
 {
     static const uint16_t mlx[] = {0x1002, 0x1004, 0x1012, 0x1014, 0x1016,
-                                   0x1018, 0x101a, 0x101c, 0x101e};
+                                   0x1018, 0x101a, 0x101c, 0x101e, 0xa2d3};
 
     for (size_t i = 0; i < sizeof(mlx) / sizeof(*mlx); i++)
         if (pci->vendor == VENDOR_MELLANOX && pci->device == mlx[i])
@@ -142,18 +145,64 @@ static void look_at(struct finder *f, size_t i)
         f->hcas[f->n_hcas++] = found;
 }
 
-/* Virtual functions count where there is nothing else: in a virtual machine. */
+/* One card: by its GUID, else by the bus. */
+static bool same_card(const struct finder *f, const struct found *a,
+                      const struct found *b)
+{
+    const char *x = hwxml_info(f->xml, a->object, "SysImageGUID");
+    const char *y = hwxml_info(f->xml, b->object, "SysImageGUID");
+
+    if (x && y)
+        return strcmp(x, y) == 0;
+    return a->pci.domain == b->pci.domain && a->pci.bus == b->pci.bus;
+}
+
+/* A virtual function counts where its card shows nothing else: in a virtual
+ * machine. NCCL takes both for one adapter. */
 static void drop_virtual(struct finder *f)
 {
-    size_t physical = 0, kept = 0;
+    size_t kept = 0;
 
     for (size_t i = 0; i < f->n_hcas; i++)
-        physical += !is_virtual_function(&f->hcas[i].pci);
-    for (size_t i = 0; physical && i < f->n_hcas; i++)
-        if (!is_virtual_function(&f->hcas[i].pci))
+        for (size_t k = 0; k < f->n_hcas; k++)
+            f->hcas[i].dropped |= is_virtual_function(&f->hcas[i].pci) &&
+                                  !is_virtual_function(&f->hcas[k].pci) &&
+                                  same_card(f, &f->hcas[i], &f->hcas[k]);
+    for (size_t i = 0; i < f->n_hcas; i++)
+        if (!f->hcas[i].dropped)
             f->hcas[kept++] = f->hcas[i];
-    if (physical)
-        f->n_hcas = kept;
+    f->n_hcas = kept;
+}
+
+/* NCCL runs on NVIDIA's alone: what a CPU has built in is none beside them. */
+static void drop_foreign(struct finder *f)
+{
+    size_t ours = 0, kept = 0;
+
+    for (size_t i = 0; i < f->n_gpus; i++)
+        ours += !f->gpus[i].has_pci || f->gpus[i].pci.vendor == VENDOR_NVIDIA;
+    for (size_t i = 0; ours && i < f->n_gpus; i++)
+        if (!f->gpus[i].has_pci || f->gpus[i].pci.vendor == VENDOR_NVIDIA)
+            f->gpus[kept++] = f->gpus[i];
+    if (ours)
+        f->n_gpus = kept;
+}
+
+/* PCI devices without any OS device: these were filtered out of the XML, and an
+ * adapter is one. */
+static bool lacks_os_devices(const struct hwxml *xml)
+{
+    bool network = false;
+
+    for (size_t i = 0; i < xml->n_objects; i++) {
+        const struct hwxml_object *o = &xml->objects[i];
+
+        if (o->type == HWXML_OS)
+            return false;
+        network |= o->type == HWXML_PCI &&
+                   (o->pci.class_id >> 8 == 0x02 || o->pci.class_id == 0x0c06);
+    }
+    return network;
 }
 
 static void format_busid(const struct found *found, char out[24])
@@ -283,6 +332,7 @@ static int init(struct finder *f, const struct hwxml *xml)
         look_at(f, i);
     }
     drop_virtual(f);
+    drop_foreign(f);
     qsort(f->gpus, f->n_gpus, sizeof(*f->gpus), by_pci);
     qsort(f->hcas, f->n_hcas, sizeof(*f->hcas), by_pci);
     return 0;
@@ -304,6 +354,7 @@ int topo_devices(const struct hwxml *xml, struct topo *topo,
 
     if (rc == 0) {
         topo->n_gpus = at_most(f.n_gpus, TOPO_MAX_GPUS, &topo->left_out);
+        topo->hcas_untold = lacks_os_devices(xml);
         topo->n_hcas = at_most(f.n_hcas, TOPO_MAX_HCAS, &topo->left_out);
         topo->gpus = calloc(topo->n_gpus + 1, sizeof(*topo->gpus));
         topo->hcas = calloc(topo->n_hcas + 1, sizeof(*topo->hcas));

@@ -40,6 +40,18 @@ static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
     return sum;
 }
 
+static const char *why_unknown(const struct topo *topo)
+{
+    for (size_t a = 0; a < topo->n_gpus; a++)
+        if (topo->gpus[a].vendor != TOPO_NVIDIA)
+            return "they are not NVIDIA's, so NCCL does not run on them";
+    for (size_t a = 0; a < topo->n_gpus; a++)
+        for (size_t b = a + 1; b < topo->n_gpus; b++)
+            if (topo_nvlink(topo, a, b) == TOPO_NV_UNKNOWN)
+                return "no record tells their NVLinks";
+    return "no record tells where they are on the PCI bus";
+}
+
 void topo_links_text(const struct topo *topo, char *buf, size_t size)
 {
     struct jp_label label;
@@ -54,10 +66,11 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     if (most >= 1000)
         snprintf(speed, sizeof(speed), ", %.4g GB/s a GPU each way",
                  (double) most / 1000);
-    snprintf(buf, size, "%s%s (%s)", label_fabric_word[label.fabric], speed,
-             label.fabric == JP_FABRIC_UNKNOWN
-                 ? "no record tells"
-                 : label_evidence_word[label.evidence]);
+    if (label.fabric == JP_FABRIC_UNKNOWN)
+        snprintf(buf, size, "fabric unknown: %s", why_unknown(topo));
+    else
+        snprintf(buf, size, "%s%s (%s)", label_fabric_word[label.fabric], speed,
+                 label_evidence_word[label.evidence]);
     label_fini(&label);
 }
 
@@ -107,16 +120,43 @@ static void count_ports(const struct topo *t, char *buf, size_t size)
                  t->n_hcas - active - down);
 }
 
+static bool one_model(const struct topo *t)
+{
+    for (size_t i = 1; i < t->n_gpus; i++)
+        if (strcmp(t->gpus[i].model, t->gpus->model) != 0 ||
+            t->gpus[i].device != t->gpus->device)
+            return false;
+    return true;
+}
+
+/* " NVIDIA H200"; where nobody told it, vendor and PCI device id. */
+static void name_model(const struct topo *t, char *buf, size_t size)
+{
+    static const char *const vendors[] = {"NVIDIA 10de", "AMD 1002",
+                                          "Intel 8086"};
+
+    buf[0] = '\0';
+    if (!t->n_gpus)
+        return;
+    if (!one_model(t))
+        snprintf(buf, size, " of several models");
+    else if (*t->gpus->model)
+        snprintf(buf, size, " %s", t->gpus->model);
+    else if (t->gpus->device)
+        snprintf(buf, size, " %s:%04x", vendors[t->gpus->vendor],
+                 t->gpus->device);
+}
+
 static void print_facts(const struct topo *t, FILE *out)
 {
-    char links[160], ports[96];
+    char links[160], ports[96], model[80];
 
     topo_links_text(t, links, sizeof(links));
     count_ports(t, ports, sizeof(ports));
-    fprintf(out, "  %zu GPU%s%s%s%s%s; %s\n", t->n_gpus, plural(t->n_gpus),
-            t->n_gpus && *t->gpus[0].model ? " " : "",
-            t->n_gpus ? t->gpus[0].model : "", *links ? ", " : "", links,
-            ports);
+    name_model(t, model, sizeof(model));
+    fprintf(out, "  %zu GPU%s%s%s%s; %s\n", t->n_gpus, plural(t->n_gpus), model,
+            *links ? ", " : "", links,
+            t->hcas_untold && !t->n_hcas ? "HCAs were not recorded" : ports);
     if (t->virtual_machine)
         fputs("  a virtual machine: the PCI tree is what its hypervisor "
               "shows\n",
@@ -210,7 +250,7 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
     if (g->package >= 0)
         fprintf(out, "package %d  ", g->package);
     if (near->hca < 0) {
-        fprintf(out, "no active HCA\n");
+        fputs(t->hcas_untold ? "HCAs not recorded\n" : "no active HCA\n", out);
         return;
     }
     if (near->rail >= 0 && near->level != TOPO_UNSURE)

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine_hw.h"
+
 #define MAX_DEPTH 16
-#define MAX_DEVICES 32
+#define MAX_DEVICES MACHINE_DEVICES
 #define WORDS 8
 
 /* An open level: how many elements to close, and how many bridges children of
@@ -24,15 +26,11 @@ struct maker {
     int depth;
     int gp, domain, bus, numa, packages, hcas;
     int nvml[MAX_DEVICES], nvsw[MAX_DEVICES];
-    char busid[MAX_DEVICES][16];
-    int n_nvml, n_nvsw, n_gpus, nonuma;
+    int n_nvml, n_nvsw, nonuma;
     unsigned long direct[MAX_DEVICES][MAX_DEVICES];
     unsigned long to_switch[MAX_DEVICES];
     int has_matrix, has_switch_row;
-    /* hw */
-    int hw, links, version, mesh, islands, dead[MAX_DEVICES], mig[MAX_DEVICES];
-    const char *probe;
-    char remote[16], uuid[40], clique[16], ports[400];
+    struct machine_hw hw;
 };
 
 __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *fmt,
@@ -114,12 +112,10 @@ static struct level *device(struct maker *m, const char *class_id,
 
 static void add_gpu(struct maker *m, char **w)
 {
-    int amd = strcmp(w[0], "amd") == 0;
-
-    if (m->n_gpus == MAX_DEVICES)
+    if (m->hw.n_gpus == MAX_DEVICES)
         die("too many GPUs");
-    device(m, amd ? "1200" : "0302", amd ? "1002" : "10de", w[1], "");
-    snprintf(m->busid[m->n_gpus++], 16, "%04x:%02x:00.0",
+    device(m, "0302", "10de", w[1], "");
+    snprintf(m->hw.busid[m->hw.n_gpus++], 16, "%04x:%02x:00.0",
              (unsigned) m->domain & 0xffff, (unsigned) m->bus & 0xff);
     if (strcmp(w[2], "nvml") == 0) {
         m->nvml[m->n_nvml] = m->gp;
@@ -127,10 +123,16 @@ static void add_gpu(struct maker *m, char **w)
                 "<object type=\"OSDev\" gp_index=\"%d\" name=\"nvml%d\" "
                 "subtype=\"NVML\" osdev_type=\"1\">\n",
                 m->gp++, m->n_nvml);
-        info(m, "NVIDIAUUID", m->busid[m->n_gpus - 1]);
+        info(m, "NVIDIAUUID", m->hw.busid[m->hw.n_gpus - 1]);
         fputs("</object>\n", m->xml);
         m->n_nvml++;
     }
+    m->bus++;
+}
+
+static void add_dev(struct maker *m, char **w)
+{
+    device(m, w[1], w[2], w[3], "");
     m->bus++;
 }
 
@@ -141,7 +143,8 @@ static void add_hca(struct maker *m, char **w)
     } kinds[] = {
         {"ib", "0207", "15b3", "1021"},  {"roce", "0200", "15b3", "1021"},
         {"efa", "0200", "1d0f", "efa1"}, {"slingshot", "0200", "17db", "0501"},
-        {"opa", "0208", "8086", "24f0"}, {"", "0207", "15b3", "101e"}};
+        {"opa", "0208", "8086", "24f0"}, {"vf-roce", "0200", "15b3", "1016"},
+        {"", "0207", "15b3", "101e"}};
     size_t k = 0;
     int rdma;
 
@@ -155,6 +158,8 @@ static void add_hca(struct maker *m, char **w)
             m->gp++, w[1], rdma ? 3 : 2);
     if (rdma && strcmp(w[3], "hidden") != 0)
         info(m, "Port1State", strcmp(w[3], "down") == 0 ? "1" : "4");
+    if (rdma)
+        info(m, "SysImageGUID", *w[4] ? w[4] : w[1]);
     if (rdma)
         info(m, "Port1LID", strcmp(kinds[k].class_id, "0207") ? "0x0" : "0x7");
     fputs("</object>\n", m->xml);
@@ -255,36 +260,6 @@ static void add_ports(struct maker *m, int is_switch)
     level->is_switch = is_switch;
 }
 
-static void add_hw(struct maker *m, char **w)
-{
-    int gpu = atoi(w[2]);
-
-    m->hw = 1;
-    if (strcmp(w[1], "links") == 0 || strcmp(w[1], "mesh") == 0) {
-        *(strcmp(w[1], "mesh") == 0 ? &m->mesh : &m->links) = gpu;
-        m->version = atoi(w[4]);
-        snprintf(m->remote, sizeof(m->remote), "%s", w[6]);
-    } else if (strcmp(w[1], "islands") == 0) {
-        m->islands = gpu;
-        m->version = atoi(w[4]);
-    } else if (strcmp(w[1], "dead") == 0) {
-        m->dead[gpu] = atoi(w[3]);
-    } else if (strcmp(w[1], "mig") == 0) {
-        m->mig[gpu] = 1;
-    } else if (strcmp(w[1], "error") == 0) {
-        m->probe = "error";
-    } else if (strcmp(w[1], "fabric") == 0) {
-        snprintf(m->uuid, sizeof(m->uuid), "%s", w[2]);
-        snprintf(m->clique, sizeof(m->clique), "%s", w[3]);
-    } else if (strcmp(w[1], "port") == 0) {
-        size_t n = strlen(m->ports);
-
-        snprintf(m->ports + n, sizeof(m->ports) - n,
-                 "%s{\"name\":\"%s\",\"state\":\"%s\",\"rate_gbits\":%s}",
-                 n ? "," : "", w[2], w[3], *w[4] ? w[4] : "null");
-    }
-}
-
 static int add_matrix(struct maker *m, char **w)
 {
     unsigned long mbs = strtoul(w[1], NULL, 10);
@@ -326,14 +301,16 @@ static void add_line(struct maker *m, char **w)
         add_root(m, w);
     else if (strcmp(w[0], "port") == 0 || strcmp(w[0], "switch") == 0)
         add_ports(m, *w[0] == 's');
-    else if (strcmp(w[0], "gpu") == 0 || strcmp(w[0], "amd") == 0)
+    else if (strcmp(w[0], "gpu") == 0)
         add_gpu(m, w);
+    else if (strcmp(w[0], "dev") == 0)
+        add_dev(m, w);
     else if (strcmp(w[0], "hca") == 0 || strcmp(w[0], "vf") == 0)
         add_hca(m, w);
     else if (strcmp(w[0], "nvsw") == 0)
         add_nvsw(m, w);
     else if (strcmp(w[0], "hw") == 0)
-        add_hw(m, w);
+        machine_hw_line(&m->hw, w);
     else if (!add_matrix(m, w))
         die("unknown word: %s", w[0]);
 }
@@ -373,60 +350,6 @@ static void put_matrix(struct maker *m)
         }
     }
     fputs("</u64values>\n</distances2hetero>\n", m->xml);
-}
-
-/* busid NULL: NVML names none. */
-static void put_link(const struct maker *m, int gpu, int n, const char *remote,
-                     const char *busid, FILE *out)
-{
-    fprintf(out,
-            "%s{\"link\":%d,\"state\":\"%s\",\"p2p\":true,\"version\":%d,"
-            "\"remote\":\"%s\",\"remote_busid\":%s%s%s}",
-            n ? "," : "", n, n < m->dead[gpu] ? "inactive" : "active",
-            m->version, remote, busid ? "\"" : "", busid ? busid : "null",
-            busid ? "\"" : "");
-}
-
-static void put_links(const struct maker *m, int gpu, FILE *out)
-{
-    int n = 0;
-
-    for (int k = 0; k < m->n_gpus && m->mesh; k++)
-        for (int i = 0; i < m->mesh && k != gpu; i++)
-            put_link(m, gpu, n++, "gpu", m->busid[k], out);
-    for (int i = 0; i < m->islands; i++)
-        put_link(m, gpu, n++, "unknown", m->busid[gpu ^ 1], out);
-    for (int i = 0; i < m->islands; i++)
-        put_link(m, gpu, n++, "unknown", "0004:00:01.0", out);
-    for (int i = 0; i < m->links; i++)
-        put_link(m, gpu, n++, m->remote, NULL, out);
-}
-
-static char *put_hardware(const struct maker *m)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    fprintf(out, "{\"schema\":1,\"nvml\":{\"probe\":\"%s\"},\"gpus\":[",
-            m->probe ? m->probe : "ok");
-    for (int i = 0; i < m->n_gpus; i++) {
-        fprintf(out, "%s{\"busid\":\"%s\",\"links\":[", i ? "," : "",
-                m->busid[i]);
-        put_links(m, i, out);
-        fprintf(out, "],\"mig\":{\"mode\":%s},\"fabric\":",
-                m->mig[i] ? "true" : "false");
-        if (*m->uuid)
-            fprintf(out,
-                    "{\"state\":\"completed\",\"cluster_uuid\":\"%s\","
-                    "\"clique\":%s}}",
-                    m->uuid, m->clique);
-        else
-            fputs("null}", out);
-    }
-    fprintf(out, "],\"hcas\":[%s]}\n", m->ports);
-    fclose(out);
-    return text;
 }
 
 /* The line behind "[name]"; NULL: not there. */
@@ -493,7 +416,6 @@ int machine_make(const char *file, const char *name, const char *host,
     fputs("</topology>\n", m.xml);
     fclose(m.xml);
     fclose(in);
-    if (m.hw)
-        *hardware = put_hardware(&m);
+    *hardware = machine_hw_text(&m.hw);
     return 0;
 }

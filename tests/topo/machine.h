@@ -20,8 +20,10 @@
  * Devices:
  *
  *     gpu ID [nvml]  one of NVIDIA's by its device id; with NVML's object
- *     amd ID         one of AMD's
- *     hca NAME ib|roce|efa|slingshot|opa [up|down|hidden]
+ *     dev CLASS VENDOR ID
+ *                    any device, without an object of its own
+ *     hca NAME ib|roce|efa|slingshot|opa|vf|vf-roce [up|down|hidden [GUID]]
+ *                    vf: a virtual function; GUID: the card's
  *     vf NAME        a virtual function of an HCA
  *     nvsw ID [marked]
  *                    an NVSwitch; marked: as hwloc with NVML does
