@@ -212,6 +212,7 @@ static void put_arcs(struct drawing *d)
 
 static void put_gpu(struct drawing *d, size_t i, const char *text)
 {
+    static const char *const vendors[] = {"", " (AMD)", " (Intel)"};
     const struct topo_gpu *g = &d->topo->gpus[i];
     int x = d->gpu_x[i], y = d->gpu_y;
 
@@ -225,7 +226,7 @@ static void put_gpu(struct drawing *d, size_t i, const char *text)
     fprintf(d->out,
             "</title></rect><text x=\"%d\" y=\"%d\" text-anchor=\"middle\">"
             "GPU%zu%s</text>",
-            middle(x), y + 18, i, g->mig ? " (MIG)" : "");
+            middle(x), y + 18, i, g->mig ? " (MIG)" : vendors[g->vendor]);
     fprintf(d->out,
             "<text class=\"s\" x=\"%d\" y=\"%d\" "
             "text-anchor=\"middle\">",
@@ -275,8 +276,8 @@ static void put_legend(struct drawing *d)
 {
     fprintf(d->out,
             "<text class=\"s\" x=\"%d\" y=\"%d\">Lines below: the HCA a GPU "
-            "uses, and how far it is (red: another NUMA node). Dashed: port "
-            "down, or not told.</text>\n",
+            "uses, and how far it is (red: another NUMA node). Dashed: "
+            "NVLinks or port not told, or down.</text>\n",
             MARGIN, d->height - 12);
 }
 
