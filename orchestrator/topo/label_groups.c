@@ -107,14 +107,18 @@ static int by_fabric(const void *a, const void *b)
 }
 
 /* Cliques of the ranks; 0: of some rank nobody told it. */
-static uint32_t count_cliques(const struct groups *g, struct member *members)
+static uint32_t count_cliques(struct groups *g, struct member *members)
 {
     uint32_t n = 0;
 
-    for (size_t i = 0; i < g->comm->n; i++)
-        if (!members[i].fabric || !members[i].fabric->completed ||
-            !*members[i].fabric->uuid)
-            return 0;
+    for (size_t i = 0; i < g->comm->n; i++) {
+        const struct topo_fabric *fabric = members[i].fabric;
+
+        g->fabric_untold += !fabric;
+        g->fabric_unjoined += fabric && !(fabric->completed && *fabric->uuid);
+    }
+    if (g->fabric_untold + g->fabric_unjoined)
+        return 0;
     qsort(members, g->comm->n, sizeof(*members), by_fabric);
     for (size_t i = 0; i < g->comm->n; i++) {
         n += !i || !same_clique(members[i - 1].fabric, members[i].fabric);
@@ -124,16 +128,30 @@ static uint32_t count_cliques(const struct groups *g, struct member *members)
 }
 
 /* Why none of the groupings has NCCL's number of nodes. */
-static const char *mismatch(const struct groups *g, uint32_t want)
+static void explain_mismatch(struct groups *g, uint32_t want)
 {
+    char *buf = g->problem;
+    size_t size = sizeof(g->problem);
+
     if (want > g->hosts)
-        return "more nodes than hosts (containers, or another /dev/shm), and "
-               "nothing tells which ranks are together";
-    if (g->cliques)
-        return "more hosts than nodes is NVLink across hosts, but their NVLink "
-               "cliques are of another number";
-    return "more hosts than nodes is NVLink across hosts (as in an NVL72 "
-           "rack), and no record of its cluster and clique confirms it";
+        snprintf(buf, size,
+                 "more nodes than hosts (%scontainers, or another /dev/shm), "
+                 "and nothing tells which ranks are together",
+                 label_is_on(g->comm, "NCCL_SHM_DISABLE")
+                     ? "NCCL_SHM_DISABLE is set; else "
+                     : "");
+    else if (g->cliques)
+        snprintf(buf, size,
+                 "more hosts than nodes is NVLink across hosts, but their GPUs "
+                 "are in %" PRIu32 " NVLink cliques",
+                 g->cliques);
+    else
+        snprintf(buf, size,
+                 "more hosts than nodes is NVLink across hosts (as in an NVL72 "
+                 "rack), but of %zu ranks %" PRIu32
+                 " left no record of cluster and clique, and %" PRIu32
+                 " GPUs had joined none",
+                 g->comm->n, g->fabric_untold, g->fabric_unjoined);
 }
 
 /* Chooses the grouping with NCCL's number of nodes; else hosts, not usable. */
@@ -155,7 +173,7 @@ static void choose(struct groups *g)
         g->usable = g->mnnvl = true;
         g->n_domains = g->cliques;
     } else {
-        snprintf(g->problem, sizeof(g->problem), "%s", mismatch(g, want));
+        explain_mismatch(g, want);
     }
 }
 

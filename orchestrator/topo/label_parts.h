@@ -28,9 +28,10 @@ struct groups {
     uint32_t names;      /* host names (and Slurm's nodes) on them */
     bool mnnvl;          /* domains are cliques of an NVLink fabric */
     bool split;          /* one host, several names, as many domains */
-    uint32_t cliques;    /* of all ranks' GPUs; 0: not all told */
-    bool usable;         /* the domains are known */
-    char problem[240];   /* else why not */
+    uint32_t cliques;    /* of all ranks' GPUs; 0: not all are in one */
+    uint32_t fabric_untold, fabric_unjoined; /* of the ranks */
+    bool usable;                             /* the domains are known */
+    char problem[240];                       /* else why not */
 };
 
 /* -1 without memory. groups_fini frees. */

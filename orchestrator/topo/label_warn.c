@@ -271,11 +271,14 @@ static int warn_nodes(const struct groups *g, struct jp_label *label)
     if (c->nnodes > g->hosts &&
         label_warn_add(label, JP_WARN_SPLIT_HOST, -1,
                        "NCCL takes %" PRIu32 " host%s (%" PRIu32
-                       " host name%s) for %" PRIu32
-                       " nodes: containers, or another /dev/shm; "
-                       "NCCL_HOSTID joins them",
+                       " host name%s) for %" PRIu32 " nodes: %s",
                        g->hosts, g->hosts == 1 ? "" : "s", g->names,
-                       g->names == 1 ? "" : "s", c->nnodes) < 0)
+                       g->names == 1 ? "" : "s", c->nnodes,
+                       label_is_on(c, "NCCL_SHM_DISABLE")
+                           ? "with NCCL_SHM_DISABLE, GPUs out of each other's "
+                             "reach are apart"
+                           : "containers, or another /dev/shm; NCCL_HOSTID "
+                             "joins them") < 0)
         return -1;
     if (g->cliques && g->cliques < g->hosts && c->nnodes > g->cliques)
         return label_warn_add(
@@ -324,7 +327,7 @@ static int warn_label(const struct groups *g, struct jp_label *label)
                        c->nnodes == 1 ? "nvlink-only" : "mixed",
                        label_fabric_word[label->fabric]) < 0)
         return -1;
-    if (label->rail == JP_RAIL_CROSS && c->collective && c->n_ranks > 1 &&
+    if (label->rail == JP_RAIL_CROSS && c->collective && g->hosts > 1 &&
         label_warn_add(label, JP_WARN_CROSS_RAIL, -1,
                        "no two of its %zu domains are on the same rail, by PCI "
                        "position: each message crosses the spine",
