@@ -117,6 +117,26 @@ static void read_back(struct rec_result *r)
     r->n_ops = rec_harness_count(r->text, "{\"type\":\"op\",");
 }
 
+void scene_wait(const struct rec_scene *scene, const char *text, int n)
+{
+    struct rec_result r = {.status = 0};
+    int found = 0;
+
+    snprintf(r.dir, sizeof(r.dir), "%s", scene->dir);
+    for (int i = 0; i < 400 && found < n; i++) {
+        if (i)
+            usleep(50000);
+        read_back(&r);
+        found = rec_harness_count(r.text, text) +
+                rec_harness_count(r.inflight, text);
+        free(r.text);
+        free(r.inflight);
+    }
+    if (found < n)
+        fprintf(stderr, "%d of %d times: %s\n", found, n, text);
+    CHECK(found >= n);
+}
+
 static void run(rec_scenario_fn *scenario, int version, const char *dir,
                 struct rec_result *r)
 {

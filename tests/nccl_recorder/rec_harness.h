@@ -70,6 +70,10 @@ const char *rec_harness_library(void);
         }                                                                      \
     } while (0)
 
+/* In a scenario: waits until its files hold `text` n times, as jpr_text's
+ * lines; ends the child with status 1 where they do not within 20 s. */
+void scene_wait(const struct rec_scene *scene, const char *text, int n);
+
 /* Helpers that speak v6. */
 void *scene_comm(struct rec_scene *scene, const char *name, uint64_t hash,
                  int rank, int n_ranks);

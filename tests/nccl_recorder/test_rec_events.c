@@ -134,7 +134,8 @@ static void unseen_killed(struct rec_scene *s)
     calls(s, comm);
     usleep(1600000);
     call(s, comm, "AllGather", false, false); /* may still come */
-    usleep(250000);
+    scene_wait(s, "{\"type\":\"op\",", 8);
+    scene_wait(s, "\"func\":\"Broadcast\",\"calls\":5}", 1);
     _exit(0);
 }
 

@@ -291,7 +291,8 @@ static void killed_scene(struct rec_scene *s)
     op = scene_coll(s, comm, "AllReduce", 1, 4096, 2);
     CHECK(s->api->stop(op) == 0);
     CHECK(scene_kernel(s, comm, op, 0, 1000) != NULL);
-    usleep(400000);
+    scene_wait(s, "\"started\":1,\"stopped\":0}", 1);
+    scene_wait(s, "\"produced\":2,\"written\":1,", 1);
     kill(getpid(), SIGKILL);
 }
 

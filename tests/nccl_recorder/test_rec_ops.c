@@ -239,7 +239,7 @@ static void quiet_proxies(struct rec_scene *s)
     CHECK(s->api->stop(op) == 0);
     usleep(20000);
     CHECK(s->api->stop(proxy) == 0);
-    usleep(1200000);
+    scene_wait(s, "{\"type\":\"op\",", 1);
     CHECK(s->api->start(comm, &proxy, &d) == 0 && proxy == NULL);
     _exit(0);
 }

