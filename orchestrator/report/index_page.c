@@ -51,7 +51,7 @@ static void put_step(FILE *out, const json_t *step)
     put_number(out, step, "ntasks");
     html_out_figure(out, FIG_SHARE(coverage), coverage);
     html_out_cell(out, FIG_UTC(created));
-    html_out_cell(out, summary_file_text(step, "command"));
+    html_out_prose(out, summary_file_text(step, "command"));
     html_out_row_end(out);
 }
 

@@ -130,9 +130,9 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
             most = k->gbs[i];
     fprintf(out,
             "<td><svg class=\"trend\" role=\"img\" aria-label=\"bus bandwidth "
-            "by step\" width=\"%d\" height=\"%d\"><path d=\"M0 %d H%d\"/>"
-            "<polyline points=\"",
-            WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
+            "by step\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">"
+            "<path d=\"M0 %d H%d\"/><polyline points=\"",
+            WIDTH, HEIGHT, WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
     for (size_t i = 0; i < t->n; i++)
         if (!isnan(k->gbs[i]))
             fprintf(out, "%.1f,%.1f ", x_of(t, i), y_of(k->gbs[i], most));

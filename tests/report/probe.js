@@ -61,6 +61,11 @@ addEventListener('load', async () => {
       colours.value = colours.value === 'dark' ? 'light' : 'dark';
       colours.dispatchEvent(new Event('change'));
     }));
+  dispatchEvent(new Event('beforeprint'));
+  const tall = [...document.querySelectorAll('.drawn figure.chart .plot')]
+    .filter(plot => plot.clientHeight > 330);
+  say('paper', tall.length ? 'overflows' : 'fits');
+  dispatchEvent(new Event('afterprint'));
   say('wide', document.documentElement.scrollWidth > innerWidth ? 'overflows'
     : 'fits');
   const pre = document.createElement('pre');

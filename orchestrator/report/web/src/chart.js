@@ -2,12 +2,14 @@
 //
 // A kind of chart is {has(data), option(data, state, look), height(data, state,
 // look), and where needed controls(data), note(data, state), zoom, patterns (on
-// paper, which may have no colours)}. look is {theme, width, narrow}; state holds
-// the controls' values and the window that is zoomed to, in percent.
+// paper, which may have no colours)}. look is {theme, width, narrow, most}: `most`
+// is the height there is, on paper. state holds the controls' values and the
+// window that is zoomed to, in percent.
 import {init} from './echarts.js';
 import {readTheme} from './theme.js';
 
 const NARROW = 560;
+const PAPER_HEIGHT = 330; // two to a page, whatever its rows
 const hint = 'Zoom: drag the bar, Ctrl and wheel, or the keys + \u2212 \u2190 ' +
   '\u2192 and 0.';
 
@@ -94,8 +96,10 @@ export class Chart {
     for (const [select, idle] of this.idlers)
       select.disabled = idle(this.state);
     this.width = this.paper ?? this.plot.clientWidth;
-    const look = {theme, width: this.width, narrow: this.width < NARROW};
-    const height = this.kind.height(this.data, this.state, look);
+    const look = {theme, width: this.width, narrow: this.width < NARROW,
+      most: this.paper ? PAPER_HEIGHT : Infinity};
+    const wanted = this.kind.height(this.data, this.state, look);
+    const height = Math.min(wanted, look.most);
     this.plot.style.height = `${height}px`;
     this.echart ??= this.start(height);
     this.echart.resize({width: this.width, height});

@@ -38,10 +38,17 @@ export function us(value) {
     : `${threeDigits(minutes / 60)} h`;
 }
 
-export const tick = value => scaled(value, 1000, ['\u00b5s', 'ms', 's'], short);
+// Nothing needs no unit.
+export const tick = value => (value === 0 ? '0' : scaled(value, 1000, ['\u00b5s', 'ms', 's'], short));
 
-// "AllReduce 256 MiB, hca-only"
-export const cell = c => `${c.coll} ${bytes(c.bytes)}, ${c.type}`;
+// "AllReduce 256 MiB, hca-only", each name once: with all digits where sizes are
+// so close that they read alike.
+export function cellNames(cells) {
+  const names = cells.map(c => `${c.coll} ${bytes(c.bytes)}, ${c.type}`);
+  return cells.map((c, i) => (names.indexOf(names[i]) ===
+    names.lastIndexOf(names[i]) ? names[i]
+    : `${c.coll} ${count(c.bytes)} B, ${c.type}`));
+}
 
 // At most n characters, with an ellipsis in the middle: ends of names differ.
 export function shorten(text, n) {

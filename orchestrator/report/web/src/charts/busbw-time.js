@@ -1,6 +1,6 @@
 // busbw-time.js - bandwidth over the run, a line a function and size.
 import {gbsAxis, legend, sliceStart, timeAxis, zoom} from '../axes.js';
-import {cell, count, gbs, us} from '../format.js';
+import {cellNames, count, gbs, us} from '../format.js';
 import {unflatten} from '../heat.js';
 import {seriesLook} from '../theme.js';
 import {tip, tooltip} from '../tip.js';
@@ -11,8 +11,9 @@ const middle = (data, slice) =>
   sliceStart(data, slice) + data.width / 2e6;
 
 function linesOf(data, state) {
+  const names = cellNames(data.series);
   return data.series
-    .map((line, i) => ({name: cell(line), i, points: unflatten(line.points, 5)}))
+    .map((line, i) => ({name: names[i], i, points: unflatten(line.points, 5)}))
     .filter(line => line.points.length > 0 &&
       (state.which === 'all' || Number(state.which) === line.i));
 }

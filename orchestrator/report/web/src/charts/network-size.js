@@ -1,19 +1,14 @@
 // network-size.js - the network's bandwidth over message size beside what was
 // expected of it.
-import {exponent, gbsAxis, legend, sizeAxis} from '../axes.js';
-import {bytes, count, gbs} from '../format.js';
+import {exponent} from '../axes.js';
+import {gbs} from '../format.js';
 import {unflatten} from '../heat.js';
-import {seriesLook} from '../theme.js';
-import {tip, tooltip} from '../tip.js';
-import {lineWithBand} from './busbw-size.js';
+import {P5, P95, SIZE, sizeChart} from '../size-chart.js';
 
-const [SIZE, OPS, P5, P50, P95, LOW, EXPECTED, HIGH] = [0, 1, 2, 3, 4, 5, 6, 7];
-const linesOf = data => data.series.map(
-  line => ({name: line.name, points: unflatten(line.points, 8)}));
+const [LOW, EXPECTED, HIGH] = [5, 6, 7];
+const pointsOf = line => unflatten(line.points, 8);
 const isExpected = p => p[EXPECTED] !== null;
-
-const legendOf = (lines, look) =>
-  legend(look.theme, lines.map(line => line.name), look);
+const told = value => (value === null ? '-' : gbs(value));
 
 // A bar from low to high, with a stroke at what is expected.
 function drawExpected(points, look) {
@@ -33,51 +28,28 @@ function drawExpected(points, look) {
   };
 }
 
-function seriesOf(line, look) {
+function expectedSeries(line, look) {
   const expected = line.points.filter(isExpected);
-  return [...lineWithBand(line, look), {
+  return [{
     type: 'custom', name: line.name, color: look.color, z: 4, clip: true,
     data: expected.map(p => [exponent(p[SIZE]), p[EXPECTED], p]),
     renderItem: drawExpected(expected, look),
   }];
 }
 
-function formatter({seriesName, data}) {
-  const p = data[2];
-  const told = v => (v === null ? '-' : gbs(v));
-  return tip(`${seriesName}, ${bytes(p[SIZE])}`, [
-    ['median', gbs(p[P50])], ['5th percentile', gbs(p[P5])],
-    ['95th percentile', gbs(p[P95])], ['expected', told(p[EXPECTED])],
-    ['from', told(p[LOW])], ['to', told(p[HIGH])],
-    ['operations', count(p[OPS])],
-  ]);
-}
-
-export const networkSize = {
-  has: data => data.series.length > 0,
-  height: (data, state, look) => (look.narrow ? 300 : 350) +
-    legendOf(linesOf(data), look).bottom,
-  note: data => (data.series.some(
-    line => unflatten(line.points, 8).some(isExpected))
+export const networkSize = sizeChart({
+  linesOf: data => data.series.map(
+    line => ({name: line.name, points: pointsOf(line)})),
+  details: p => [['expected', told(p[EXPECTED])], ['from', told(p[LOW])],
+    ['to', told(p[HIGH])]],
+  values: p => [p[P5], p[P95], p[LOW], p[EXPECTED], p[HIGH]]
+    .filter(v => v !== null),
+  more: expectedSeries,
+  note: data => (data.series.some(line => pointsOf(line).some(isExpected))
     ? 'A thick stroke is what was expected, dashes its band. '
-    : 'Nobody says what to expect. ') +
+    : 'Nothing was expected of these: neither peaks.conf nor a baseline ' +
+      'knows them. ') +
     'The shaded band holds 90 % of the operations.' +
     (data.of > data.series.length
       ? ` Shown are ${data.series.length} of ${data.of} kinds.` : ''),
-  option(data, state, look) {
-    const lines = linesOf(data);
-    const box = legendOf(lines, look);
-    const all = lines.flatMap(line => line.points);
-    return {
-      grid: {left: 52, right: 16, top: box.bottom + 26, bottom: 44},
-      legend: box.option,
-      tooltip: tooltip(look.theme, formatter, {trigger: 'item'}),
-      xAxis: sizeAxis(look.theme, all.map(p => p[SIZE]), look.width),
-      yAxis: gbsAxis(look.theme, all.flatMap(
-        p => [p[P5], p[P95], p[LOW], p[EXPECTED], p[HIGH]]
-          .filter(v => v !== null))),
-      series: lines.flatMap(
-        (line, i) => seriesOf(line, seriesLook(look.theme, i))),
-    };
-  },
-};
+});

@@ -9,9 +9,9 @@ const [FROM, TO, BYTES, US] = [0, 1, 2, 3];
 // Of the recorded time: 1e9 bytes a second.
 const speed = cell => (cell[US] > 0 ? cell[BYTES] / cell[US] / 1e3 : null);
 
-// Square cells as far as the page is wide.
-const cellSize = (n, look) =>
-  Math.max(look.narrow ? 5 : 9, Math.min(30, (look.width - 250) / n));
+// Square cells as far as the page is wide, and paper high.
+const cellSize = (n, look) => Math.min((look.most - 160) / n,
+  Math.max(look.narrow ? 5 : 9, Math.min(30, (look.width - 250) / n)));
 
 export const p2p = {
   has: data => data.cells.length > 0,

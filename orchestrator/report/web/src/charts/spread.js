@@ -1,7 +1,7 @@
 // spread.js - one kind of operation as histogram or cumulative share; all of
 // them as boxes.
 import {gbsAxis, namesAxis, valueAxis} from '../axes.js';
-import {cell, count, gbs, percent, plain, short, shorten} from '../format.js';
+import {cellNames, count, gbs, percent, plain, short, shorten} from '../format.js';
 import {labelRoom} from '../heat.js';
 import {tip, tooltip} from '../tip.js';
 
@@ -67,7 +67,7 @@ function cumulative(c, look) {
 }
 
 function boxes(cells, look) {
-  const names = cells.map(cell);
+  const names = cellNames(cells);
   const room = labelRoom(names, {...look, narrow: look.narrow});
   const formatter = ({dataIndex}) => {
     const c = cells[dataIndex];
@@ -109,7 +109,7 @@ export const spread = {
       ['cumulative', 'cumulative share'], ['boxes', 'boxes, all kinds']],
   }, {
     key: 'which', label: 'Of', idle: state => state.view === 'boxes',
-    options: data.cells.map((c, i) => [String(i), cell(c)]),
+    options: cellNames(data.cells).map((name, i) => [String(i), name]),
   }],
   height: (data, state) =>
     (state.view === 'boxes' ? 70 + 30 * data.cells.length : 320),
