@@ -43,10 +43,11 @@ extern const struct jp_chart chart_time;
 /* {from, width, slices, rows: [{id, name, type}], cells: [row, slice, percent
  * off, ...], of} */
 extern const struct jp_chart chart_drift;
-/* {rows: [[rank or null, host, caused, waited or null, share last], ...], of}
- */
+/* {rows: [[rank or null, host, caused, waited or null, share last, named],
+ * ...], of}; named: 1 where a finding says that it, or its node, is late */
 extern const struct jp_chart chart_waits;
-/* {rows: [[host, ranks, caused, waited or null, share last], ...], of} */
+/* {rows: [[host, ranks, caused, waited or null, share last, named], ...], of}
+ */
 extern const struct jp_chart chart_nodes;
 /* {from, width, slices, ranks: {names, cells: [row, slice, us, ...], of},
  * nodes: {...}} */

@@ -12,7 +12,30 @@ static bool is_barrier(const char *coll)
            !strcmp(coll, "ReduceScatter");
 }
 
-/* The result's windows, which are sorted by start, span all times. */
+/* How many slices the run is cut into. Inspector writes its logs every now and
+ * then, so a short run's operations end in a few moments: where most windows,
+ * which are sorted by start, are empty between filled ones that stand alone,
+ * a slice for each of these. */
+static unsigned count_slices(const struct jp_result *r, uint64_t span)
+{
+    uint64_t filled = 0, runs = 0, before = 0;
+    uint64_t width = r->windows[0].t1_us - r->windows[0].t0_us;
+
+    for (size_t i = 0; i < r->n_windows; i++) {
+        uint64_t start = r->windows[i].t0_us;
+
+        if (i && start == before)
+            continue;
+        filled++;
+        runs += !i || start - before > width;
+        before = start;
+    }
+    if (runs < 2 || filled > 2 * runs || !width || 2 * filled >= span / width)
+        return JP_CHART_SLICES;
+    return runs < JP_CHART_SLICES ? (unsigned) runs : JP_CHART_SLICES;
+}
+
+/* The windows span all times. */
 static void cut(struct jp_chart_view *v)
 {
     const struct jp_result *r = v->result;
@@ -25,7 +48,7 @@ static void cut(struct jp_chart_view *v)
         return;
     v->from_us = r->windows[0].t0_us;
     span = end - v->from_us;
-    v->width_us = (span - 1) / JP_CHART_SLICES + 1;
+    v->width_us = (span - 1) / count_slices(r, span) + 1;
     v->slices = (unsigned) ((span - 1) / v->width_us) + 1;
 }
 

@@ -17,7 +17,7 @@
 #include "orchestrator/report/rows.h"
 
 #define JP_CHART_SLICES                                                        \
-    100 /* of the run: what a wide screen can tell apart                       \
+    100 /* of the run at most: what a wide screen can tell apart               \
          */
 
 struct jp_chart_view {

@@ -2,6 +2,7 @@
 #include "orchestrator/report/chart_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_BARS 32 /* that fit on a page */
 
@@ -22,9 +23,29 @@ static void put_waited(struct jp_chart_json *json, const struct jp_result *r,
         chart_json_count(json, us);
 }
 
-static void put_proc(struct jp_chart_json *json, const struct jp_result *r,
+/* A finding says that it is late on its own. pid < 0: the whole node. */
+static bool is_named(const struct jp_insight *insight, const char *host,
+                     int64_t pid)
+{
+    enum jp_finding_kind kind = pid < 0 ? JP_FINDING_LATE_NODE
+                                        : JP_FINDING_LATE_RANK;
+
+    for (size_t i = 0; insight && i < insight->findings.n; i++) {
+        const struct jp_finding *f = &insight->findings.at[i];
+
+        if (f->kind == kind && !strcmp(f->host, host) &&
+            (pid < 0 || f->pid == pid))
+            return true;
+    }
+    return false;
+}
+
+static void put_proc(struct jp_chart_json *json,
+                     const struct jp_chart_view *view,
                      const struct jp_proc *proc)
 {
+    const struct jp_result *r = view->result;
+
     chart_json_begin(json, '[');
     if (proc->world_rank == JP_PROC_NONE)
         chart_json_null(json);
@@ -34,18 +55,24 @@ static void put_proc(struct jp_chart_json *json, const struct jp_result *r,
     chart_json_count(json, proc->caused_us);
     put_waited(json, r, proc->wait_us);
     put_share(json, proc->last_ops, proc->timed_ops);
+    chart_json_count(json, is_named(view->insight, proc->host, proc->pid) ||
+                               is_named(view->insight, proc->host, -1));
     chart_json_end(json, ']');
 }
 
-static void put_node(struct jp_chart_json *json, const struct jp_result *r,
+static void put_node(struct jp_chart_json *json,
+                     const struct jp_chart_view *view,
                      const struct jp_proc_node *node)
 {
+    const struct jp_result *r = view->result;
+
     chart_json_begin(json, '[');
     chart_json_text(json, node->host);
     chart_json_count(json, node->n_procs);
     chart_json_count(json, node->caused_us);
     put_waited(json, r, node->wait_us);
     put_share(json, node->last_ops, node->timed_ops);
+    chart_json_count(json, is_named(view->insight, node->host, -1));
     chart_json_end(json, ']');
 }
 
@@ -66,9 +93,9 @@ static int put_rows(const struct jp_chart_view *view,
     chart_json_begin(json, '[');
     for (size_t i = 0; i < n; i++) {
         if (nodes)
-            put_node(json, view->result, &procs->nodes[places[i]]);
+            put_node(json, view, &procs->nodes[places[i]]);
         else
-            put_proc(json, view->result, &procs->list[places[i]]);
+            put_proc(json, view, &procs->list[places[i]]);
     }
     chart_json_end(json, ']');
     chart_json_end(json, '}');

@@ -23,10 +23,12 @@ const struct jp_html_section html_sections[] = {
      JP_HTML_CHARTS, html_time_present, html_time_put},
     {"pictures", "Pictures", NULL, JP_HTML_WIDE, html_pictures_present,
      html_pictures_put},
-    {"ranks", "Late ranks",
+    {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. That it arrived late "
-     "does not say why: computing, input, host or network may be the cause.",
+     "does not say why: computing, input, host or network may be the cause. "
+     "Who waited for a late rank comes late to its next operation, so waits "
+     "travel on: the findings name who was late on its own.",
      JP_HTML_WIDE, html_ranks_present, html_ranks_put},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
      JP_HTML_WIDE, html_nodes_present, html_nodes_put},

@@ -40,7 +40,7 @@ static char *text_of_charts(const struct jp_result *result)
     FILE *out = open_memstream(&text, &len);
 
     assert_non_null(out);
-    assert_int_equal(chart_data_write(result, NULL, out), 0);
+    assert_int_equal(chart_data_write(result, f->report.insight, out), 0);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -241,6 +241,73 @@ static void shows_drift(void **state)
     json_decref(root);
 }
 
+/* How many rows of a chart of bars are marked. */
+static unsigned count_named(const char *chart)
+{
+    json_t *root = charts_of(&f->result);
+    json_t *rows = json_object_get(json_object_get(root, chart), "rows");
+    unsigned n = 0;
+
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+
+        assert_int_equal(json_array_size(row), 6);
+        n += number_at(row, 5) == 1;
+    }
+    json_decref(root);
+    return n;
+}
+
+/* Who a finding names is marked among those for whom others waited. */
+static void marks_who_is_named(void **state)
+{
+    struct jp_finding *rank, *node;
+
+    (void) state;
+    fixture_slow(f);
+    rank = &f->insight.findings.at[0];
+    node = &f->insight.findings.at[1];
+    rank->pid = -1;
+    assert_int_equal(count_named("waits"), 0);
+    rank->pid = f->result.ranks[0].pid;
+    snprintf(rank->host, sizeof(rank->host), "%s", f->result.ranks[0].host);
+    assert_int_equal(count_named("waits"), 1);
+    assert_int_equal(count_named("nodes"), 0);
+    memcpy(node->host, rank->host, sizeof(node->host));
+    assert_int_equal(count_named("waits"), 8);
+    assert_int_equal(count_named("nodes"), 1);
+}
+
+/* A log is written ten times a run: as many slices, none of which is empty. */
+static void cuts_where_records_are(void **state)
+{
+    static const struct {
+        uint64_t every;
+        size_t n;
+        int slices;
+    } cases[] = {{20, 10, 10}, {2, 100, 100}, {1, 200, 100}, {199, 1, 100}};
+    struct jp_window windows[200];
+    struct jp_result r;
+
+    (void) state;
+    fixture_good(f);
+    r = f->result;
+    r.windows = windows;
+    memset(windows, 0, sizeof(windows));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct jp_chart_view view;
+
+        r.n_windows = cases[i].n;
+        for (size_t k = 0; k < r.n_windows; k++) {
+            r.windows[k].t0_us = 1000000 + k * cases[i].every * 1000;
+            r.windows[k].t1_us = r.windows[k].t0_us + 1000;
+        }
+        assert_int_equal(chart_view_make(&r, &view), 0);
+        assert_int_equal(view.slices, cases[i].slices);
+        chart_view_fini(&view);
+    }
+}
+
 static void raise_busbw(struct jp_op *op, size_t i)
 {
     op->comm = SLOW;
@@ -384,6 +451,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_processes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(adds_up_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shows_drift, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(marks_who_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cuts_where_records_are, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(shows_the_spread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_what_is_large, set_up,
                                         tear_down),
