@@ -99,6 +99,7 @@ struct jp_rank {
     uint64_t wait_us;
     uint64_t caused_us;
     uint64_t p2p_records;  /* not among records */
+    double p2p_fast_gbs;   /* as of jp_p2p, of all its Send and Recv */
     const float *slice_us; /* in the result's slices */
 };
 
@@ -153,7 +154,11 @@ struct jp_p2p {
     const char *func;  /* "Send", "Recv": which side recorded it */
     uint64_t count, bytes, exec_us;
     double busbw_mean;
+    double fast_gbs; /* bytes / time that JP_P2P_SLOWER of its messages do not
+                        reach, within 6 %: where this side was there last, that
+                        is the network's; NAN: not kept (join.h) */
 };
+#define JP_P2P_SLOWER 0.85
 
 /* The same between two hosts, over all communicators and pairs of ranks; sorted
  * by (src_host, dst_host, function). A rank's host is that of its own records:

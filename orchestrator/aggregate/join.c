@@ -65,6 +65,7 @@ static void free_lanes(struct join_member *member)
 static void member_destroy(struct join_member *member)
 {
     free_lanes(member);
+    join_rates_fini(&member->rates);
     free(member->slices);
     free(member->host);
     free(member);
@@ -78,8 +79,10 @@ void join_destroy(struct join *join)
         comm_destroy(join->comms[i]);
     for (uint32_t i = 0; i < join->n_members; i++)
         member_destroy(join->members[i]);
-    for (uint32_t i = 0; i < join->n_p2p; i++)
+    for (uint32_t i = 0; i < join->n_p2p; i++) {
+        join_rates_fini(&join->p2p[i]->rates);
         free(join->p2p[i]);
+    }
     for (uint32_t i = 0; i < join->n_funcs; i++)
         free(join->funcs[i]);
     free(join->comms);
@@ -363,6 +366,21 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     return status;
 }
 
+/* Counts how fast a message was. */
+static JOIN_RARE int add_rate(struct join *join, struct join_member *member,
+                              struct join_p2p *p2p,
+                              const struct inspector_record *r)
+{
+    uint32_t bucket = join_rate_bucket(r->bytes, r->exec_us);
+
+    if (bucket == JOIN_RATE_BUCKETS)
+        return 0;
+    if (member->p2p_rows <= JOIN_P2P_ROWS &&
+        join_rates_add(join, &p2p->rates, bucket, 1) < 0)
+        return -1;
+    return join_rates_add(join, &member->rates, bucket, 1);
+}
+
 static JOIN_RARE enum join_status add_p2p(struct join *join,
                                           struct join_member *member,
                                           struct join_lane *lane,
@@ -376,7 +394,7 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
         return repeated(join, member);
     p2p = join_p2p_get(join, member->comm, recv ? r->peer : r->rank,
                        recv ? r->rank : r->peer, recv);
-    if (!p2p)
+    if (!p2p || add_rate(join, member, p2p, r) < 0)
         return failed(join);
     if (r->has_sn)
         lane->lane_block->seen |= bit;

@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "orchestrator/aggregate/blockmap.h"
+#include "orchestrator/aggregate/join_rates.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "plugins/nccl_inspector/reader.h"
@@ -46,7 +47,7 @@
 /* What one operation's records add up to. n = 0: nothing yet. */
 struct join_row {
     uint64_t bytes;
-    uint64_t exec_sum, exec_min, exec_max;    /* over n_exec */
+    uint64_t exec_sum, exec_min, exec_max; /* over n_exec */
     uint64_t exec_second; /* second-shortest; JOIN_NO_TIME below two */
     uint64_t busbw_sum, busbw_min, busbw_max; /* micro GB/s, over n_busbw */
     uint64_t dump_min, dump_max;              /* 0: no timestamp */
@@ -114,10 +115,12 @@ struct join_member {
     bool many_files; /* its records come from more than one file */
     uint32_t file;
     uint32_t number; /* its place in the join */
-    uint64_t turn; /* of the join: when it was touched last */
+    uint64_t turn;   /* of the join: when it was touched last */
     uint64_t records, p2p_records;
-    uint64_t p2p_last; /* largest p2p_sn, which counts both from 1 */
-    uint64_t exec_us;  /* result: over timed operations */
+    uint64_t p2p_last;       /* largest p2p_sn, which counts both from 1 */
+    uint32_t p2p_rows;       /* of the join's p2p: those that it recorded */
+    struct join_rates rates; /* of all its messages */
+    uint64_t exec_us;        /* result: over timed operations */
     uint64_t last_ops, caused_us;
     float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
     struct join_lane **lanes;
@@ -153,10 +156,16 @@ struct join_comm {
     struct join_sums sums;
 };
 
+/* Whoever exchanges messages with more peers than these both ways has the rates
+ * of all of them only, not of each: an AlltoAll is no matter of single links,
+ * and their number grows with the square of the ranks. */
+#define JOIN_P2P_ROWS 16
+
 struct join_p2p {
     uint32_t comm, src, dst;
     bool recv;
     uint64_t count, bytes, exec_us, busbw_sum, n_busbw;
+    struct join_rates rates; /* void where its member has over JOIN_P2P_ROWS */
 };
 
 /* Shared by all threads of a run. */
@@ -164,7 +173,7 @@ struct join_budget {
     _Atomic uint64_t used, journal_used;
     uint64_t limit, journal_limit;
     atomic_bool journal_off; /* too many: no waits of ranks */
-    bool keep; /* no communicator is closed before the end */
+    bool keep;               /* no communicator is closed before the end */
 };
 
 /* The process that wrote the last records: found by comparing, not hashing. */
@@ -204,17 +213,17 @@ struct join {
     struct keymap p2p_map;
     uint64_t coll_records, p2p_records; /* joined */
     uint64_t duplicates, nan_busbw, left_out;
-    uint64_t untimed; /* joined records without a time */
+    uint64_t untimed;         /* joined records without a time */
     _Atomic uint64_t charged; /* of the budget, by this join */
     _Atomic uint64_t freed;   /* since pages were given back */
     struct jp_ops *ops; /* of closed communicators, by this join's numbers */
     uint64_t turn;      /* files begun */
     uint32_t *touched;  /* members that the file has records of */
     uint32_t n_touched, room_touched;
-    uint32_t file;    /* index of the file being read */
-    bool over;        /* the last failure was the memory bound */
+    uint32_t file; /* index of the file being read */
+    bool over;     /* the last failure was the memory bound */
     bool conflict;
-    bool late; /* a communicator was closed too early */
+    bool late;    /* a communicator was closed too early */
     bool ordered; /* files come in order of path: conflicts are resolved */
     struct join_stream streams[JOIN_STREAMS];
     unsigned n_streams, next_stream;

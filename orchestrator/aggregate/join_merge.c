@@ -172,6 +172,8 @@ static int merge_member(struct mapping *m, struct join_member *from)
     to->p2p_records += from->p2p_records;
     if (from->p2p_last > to->p2p_last)
         to->p2p_last = from->p2p_last;
+    if (join_rates_merge(m->into, &to->rates, &from->rates) < 0)
+        return -1;
     for (uint32_t i = 0; i < from->n_lanes; i++) {
         struct join_lane *lane = from->lanes[i], *mine;
         uint32_t func = m->funcs[lane->func];
@@ -194,7 +196,8 @@ static int merge_p2p(struct mapping *m)
         struct join_p2p *to = join_p2p_get(m->into, m->comms[from->comm],
                                            from->src, from->dst, from->recv);
 
-        if (!to)
+        if (!to || (join_p2p_has_rates(m->into, to) &&
+                    join_rates_merge(m->into, &to->rates, &from->rates) < 0))
             return -1;
         to->count += from->count;
         to->bytes = join_sum(to->bytes, from->bytes);

@@ -430,6 +430,7 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
     uint64_t a = (uint64_t) comm << 1 | recv;
     uint64_t b = (uint64_t) src << 32 | dst;
     uint32_t i = keymap_find(&join->p2p_map, a, b);
+    struct join_member *member;
     struct join_p2p *p2p;
 
     if (i != KEYMAP_NONE)
@@ -444,47 +445,25 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
     *p2p =
         (struct join_p2p){.comm = comm, .src = src, .dst = dst, .recv = recv};
     join->p2p[join->n_p2p++] = p2p;
+    member = join_p2p_member(join, p2p);
+    if (member)
+        member->p2p_rows++;
     return p2p;
 }
 
-int join_comm_name(struct join_comm *comm, const char *name, size_t len)
+struct join_member *join_p2p_member(const struct join *join,
+                                    const struct join_p2p *p2p)
 {
-    char *copy;
+    uint32_t rank = p2p->recv ? p2p->dst : p2p->src;
+    uint64_t key = (uint64_t) p2p->comm << 32 | rank;
+    uint32_t at = keymap_find(&join->member_map, key, 0);
 
-    if (!len)
-        return 0;
-    if (comm->name) {
-        size_t old = strlen(comm->name);
-        int order = memcmp(name, comm->name, len < old ? len : old);
-
-        if (order > 0 || (order == 0 && len >= old))
-            return 0;
-    }
-    copy = strndup(name, len);
-    if (!copy)
-        return -1;
-    free(comm->name);
-    comm->name = copy;
-    return 0;
+    return at == KEYMAP_NONE ? NULL : join->members[at];
 }
 
-int join_member_process(struct join_member *member, const char *host,
-                        size_t len, int64_t pid)
+bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p)
 {
-    char *copy = strndup(host, len);
-    int order;
+    const struct join_member *member = join_p2p_member(join, p2p);
 
-    if (!copy)
-        return -1;
-    order = member->host ? strcmp(copy, member->host) : -1;
-    if (member->host && (order || pid != member->pid))
-        member->shared = true;
-    if (order > 0 || (order == 0 && pid >= member->pid)) {
-        free(copy);
-        return 0;
-    }
-    free(member->host);
-    member->host = copy;
-    member->pid = pid;
-    return 0;
+    return member && member->p2p_rows <= JOIN_P2P_ROWS;
 }

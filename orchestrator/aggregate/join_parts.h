@@ -71,6 +71,11 @@ struct join_lane_block *
 join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number);
 struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
                               uint32_t dst, bool recv);
+/* The rank that recorded it; NULL: a partial's, which has no such. */
+struct join_member *join_p2p_member(const struct join *join,
+                                    const struct join_p2p *p2p);
+/* Are the rates of this pair kept? */
+bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p);
 /* Frees a lane, a series' blocks, and gives back what they took. */
 void join_lane_free(struct join *join, struct join_lane *lane);
 void join_series_empty(struct join *join, struct join_series *series);

@@ -21,7 +21,7 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { PARTIAL_VERSION = 3 };
+enum { PARTIAL_VERSION = 4 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {

@@ -12,6 +12,18 @@ void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts)
     jpr_put_u64(out, counts->left_out);
 }
 
+static void put_rates(struct jpr_out *out, const struct join_rates *rates)
+{
+    uint32_t next = 0;
+
+    jpr_put_u64(out, rates->n);
+    for (uint32_t i = 0; i < rates->n; i++) {
+        jpr_put_u64(out, rates->at[i].bucket - next);
+        jpr_put_u64(out, rates->at[i].count);
+        next = rates->at[i].bucket + 1;
+    }
+}
+
 static void put_member(struct jpr_out *out, const struct join_member *m)
 {
     jpr_put_u64(out, m->rank);
@@ -20,6 +32,7 @@ static void put_member(struct jpr_out *out, const struct join_member *m)
     jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1);
     jpr_put_u64(out, m->p2p_records);
     jpr_put_u64(out, m->p2p_last);
+    put_rates(out, &m->rates);
 }
 
 static void put_comm(struct jpr_out *out, const struct partial_out *w,
@@ -67,6 +80,7 @@ static void put_pairs(struct jpr_out *out, const void *arg)
 
     jpr_put_u64(out, join->n_p2p);
     for (uint32_t i = 0; i < join->n_p2p; i++) {
+        static const struct join_rates none;
         const struct join_p2p *p = join->p2p[i];
 
         jpr_put_u64(out, p->comm);
@@ -78,6 +92,7 @@ static void put_pairs(struct jpr_out *out, const void *arg)
         jpr_put_u64(out, p->exec_us);
         jpr_put_u64(out, p->busbw_sum);
         jpr_put_u64(out, p->n_busbw);
+        put_rates(out, join_p2p_has_rates(join, p) ? &p->rates : &none);
     }
 }
 

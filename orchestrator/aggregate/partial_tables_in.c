@@ -48,6 +48,27 @@ static bool good_name(const char *name, size_t len)
     return true;
 }
 
+/* Of at most so many records. */
+static int get_rates(struct partial_in *r, struct join_rates *rates,
+                     uint64_t records)
+{
+    uint64_t n = jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS), next = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t bucket = next + jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS);
+        uint64_t count = jpr_get_bounded(&r->in, UINT32_MAX);
+
+        if (r->in.bad || bucket >= JOIN_RATE_BUCKETS || !count ||
+            count > records ||
+            join_rates_add(r->join, rates, (uint32_t) bucket,
+                           (uint32_t) count) < 0)
+            return -1;
+        next = bucket + 1;
+        records -= count;
+    }
+    return r->in.bad ? -1 : 0;
+}
+
 static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
 {
     uint64_t rank = jpr_get_bounded(
@@ -66,7 +87,8 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
         return -1;
     member = join_member_get(r->join, comm, (uint32_t) rank);
     if (!member || r->join->n_members == known ||
-        join_member_process(member, host, len, pid) < 0)
+        join_member_process(member, host, len, pid) < 0 ||
+        get_rates(r, &member->rates, p2p) < 0)
         return -1;
     member->shared = flags & 1;
     member->many_files = flags >> 1 & 1;
@@ -160,7 +182,7 @@ static int get_pair(struct partial_in *r)
     p->exec_us = jpr_get_u64(&r->in);
     p->busbw_sum = jpr_get_u64(&r->in);
     p->n_busbw = jpr_get_bounded(&r->in, p->count);
-    return r->in.bad ? -1 : 0;
+    return r->in.bad ? -1 : get_rates(r, &p->rates, p->count);
 }
 
 int partial_get_pairs(struct partial_in *r)

@@ -1,4 +1,5 @@
 /* result_p2p.c - Send and Recv between pairs of ranks. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,8 @@ int result_p2p(struct build *b)
 {
     struct jp_result *r = b->result;
 
+    double fast;
+
     r->p2p = calloc((size_t) b->join->n_p2p + 1, sizeof(*r->p2p));
     if (!r->p2p)
         return -1;
@@ -58,6 +61,9 @@ int result_p2p(struct build *b)
                           ? (double) p->busbw_sum / ((double) p->n_busbw * 1e6)
                           : 0;
 
+        fast = join_p2p_has_rates(b->join, p)
+                   ? join_rates_quantile(&p->rates, JP_P2P_SLOWER)
+                   : NAN;
         r->p2p[r->n_p2p++] = (struct jp_p2p){.comm = b->comm_at[p->comm],
                                              .src = p->src,
                                              .dst = p->dst,
@@ -65,7 +71,8 @@ int result_p2p(struct build *b)
                                              .count = p->count,
                                              .bytes = p->bytes,
                                              .exec_us = p->exec_us,
-                                             .busbw_mean = mean};
+                                             .busbw_mean = mean,
+                                             .fast_gbs = fast};
     }
     if (r->n_p2p)
         qsort(r->p2p, r->n_p2p, sizeof(*r->p2p), by_pair);

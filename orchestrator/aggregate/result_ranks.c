@@ -19,12 +19,15 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
 {
     const struct join_sums *sums = &b->join->comms[member->comm]->sums;
 
+    double fast = join_rates_quantile(&member->rates, JP_P2P_SLOWER);
+
     *rank = (struct jp_rank){.comm = b->comm_at[member->comm],
                              .rank = member->rank,
                              .host = strdup(member->host),
                              .pid = member->pid,
                              .records = member->records,
                              .p2p_records = member->p2p_records,
+                             .p2p_fast_gbs = fast,
                              .timed_ops = sums->timed_ops,
                              .last_ops = member->last_ops,
                              .exec_us = slices ? member->exec_us : 0,

@@ -207,11 +207,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_NET_PAIRS] =
         {
             .name = "net_pairs_min",
-            .value = 1,
+            .value = 0.2,
             .text = "DEGRADED where Send and Recv with one node, or between "
                     "two, take longer than their likes by more",
-            .reason = "both sides' waits are in their times, and differ by "
-                      "some tenths; a lane or link that is down takes more",
+            .reason = "the fastest messages of the side that waits least hold "
+                      "next to no waits; a lane or link that is down takes "
+                      "more",
         },
     [JP_LIMIT_SMALL_SHARE] =
         {

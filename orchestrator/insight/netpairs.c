@@ -13,9 +13,9 @@
 #include "orchestrator/insight/stats.h"
 
 #define MIN_LIKES 5
-#define MIN_PAIRS 4      /* of two pipelines, both ways */
-#define MIN_SHARE 0.0005 /* of the time in communication */
-#define MIN_US 20        /* below, whole us say little */
+#define MIN_PAIRS 4    /* of two pipelines, both ways */
+#define MIN_SHARE 5e-5 /* of the time in communication */
+#define MIN_US 20      /* below, whole us say little */
 
 /* Messages from one rank to another, on two nodes. */
 struct pair {
@@ -49,23 +49,24 @@ static void add_pair(struct pairs *w, size_t from, size_t to)
     size_t src = people_find(w->p, w->r, first->comm, first->src);
     size_t dst = people_find(w->p, w->r, first->comm, first->dst);
     struct pair *pair = &w->at[w->n];
+    double fast = 0, bytes = 0;
 
-    *pair = (struct pair){.comm = first->comm,
-                          .src = first->src,
-                          .dst = first->dst,
-                          .us = INFINITY};
+    *pair = (struct pair){
+        .comm = first->comm, .src = first->src, .dst = first->dst};
     for (size_t i = from; i < to; i++) {
         const struct jp_p2p *row = &w->r->p2p[i];
 
         w->time_us += (double) row->exec_us;
         if (!row->count)
             return;
-        pair->us = fmin(pair->us, (double) row->exec_us / (double) row->count);
+        fast = fmax(fast, row->fast_gbs); /* NAN: not known */
+        bytes = (double) row->bytes / (double) row->count;
         pair->count = row->count > pair->count ? row->count : pair->count;
         pair->bytes = netcells_size(row->bytes / row->count);
     }
-    if (to - from < 2 || src == SIZE_MAX || dst == SIZE_MAX)
+    if (to - from < 2 || src == SIZE_MAX || dst == SIZE_MAX || !(fast > 0))
         return; /* one side alone may have waited all along */
+    pair->us = bytes / (fast * 1000);
     pair->hosts[0] = w->p->processes[w->p->of_rank[src]].host_at;
     pair->hosts[1] = w->p->processes[w->p->of_rank[dst]].host_at;
     w->n += pair->hosts[0] != pair->hosts[1];
@@ -113,7 +114,8 @@ static int order_of_words(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-static int by_likeness(const void *a, const void *b, void *arg)
+/* Messages of one size in communicators of a shape and label. */
+static int by_kind(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
     const struct jp_result *r = arg;
@@ -122,9 +124,17 @@ static int by_likeness(const void *a, const void *b, void *arg)
 
     order = order ? order : order_of(cx->n_hosts, cy->n_hosts);
     order = order ? order : order_of_words(cx->inter, cy->inter);
-    order = order ? order : order_of(x->src, y->src);
-    order = order ? order : order_of(x->dst, y->dst);
     return order ? order : order_of(x->bytes, y->bytes);
+}
+
+/* ... from one rank to another: the same step of each pipeline. */
+static int by_step(const void *a, const void *b, void *arg)
+{
+    const struct pair *x = a, *y = b;
+    int order = by_kind(a, b, arg);
+
+    order = order ? order : order_of(x->src, y->src);
+    return order ? order : order_of(x->dst, y->dst);
 }
 
 static void judge_likes(struct pairs *w, struct pair *likes, size_t n)
@@ -150,18 +160,29 @@ static void judge_likes(struct pairs *w, struct pair *likes, size_t n)
     }
 }
 
-static void judge(struct pairs *w)
+static bool is_judged(const struct pair *pairs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pairs[i].judged)
+            return true;
+    return false;
+}
+
+/* Those that have not been judged with closer likes. */
+static void judge_by(struct pairs *w,
+                     int (*order)(const void *, const void *, void *))
 {
     void *arg = (void *) (uintptr_t) w->r;
     size_t end;
 
     if (w->n)
-        qsort_r(w->at, w->n, sizeof(*w->at), by_likeness, arg);
+        qsort_r(w->at, w->n, sizeof(*w->at), order, arg);
     for (size_t i = 0; i < w->n; i = end) {
-        for (end = i + 1;
-             end < w->n && !by_likeness(&w->at[i], &w->at[end], arg); end++)
+        for (end = i + 1; end < w->n && !order(&w->at[i], &w->at[end], arg);
+             end++)
             ;
-        judge_likes(w, w->at + i, end - i);
+        if (!is_judged(w->at + i, end - i))
+            judge_likes(w, w->at + i, end - i);
     }
 }
 
@@ -195,19 +216,6 @@ struct cause {
 static bool has_host(const struct pair *pair, size_t host)
 {
     return pair->hosts[0] == host || pair->hosts[1] == host;
-}
-
-/* A node's other pairs are well: then its link is not what is slow. */
-static bool is_well(const struct pairs *w, size_t host)
-{
-    size_t well = 0, slow = 0;
-
-    for (size_t i = 0; i < w->n; i++)
-        if (w->at[i].judged && has_host(&w->at[i], host)) {
-            slow += w->at[i].excess_us > 0;
-            well += !(w->at[i].excess_us > 0);
-        }
-    return well > slow;
 }
 
 #define MOST 0.6 /* a third node has half of them */
@@ -257,11 +265,6 @@ static struct cause find_cause(const struct pairs *w)
             (in_all(w, c.worst->hosts[!side]) &&
              part_of(w, c.worst->hosts[side]) > MOST))
             c.hosts[c.n_hosts++] = c.worst->hosts[side];
-    /* of two the one whose every other link is well is not it */
-    if (c.n_hosts == 2 && is_well(w, c.hosts[0]) != is_well(w, c.hosts[1])) {
-        c.hosts[0] = c.hosts[is_well(w, c.hosts[0])];
-        c.n_hosts = 1;
-    }
     return c;
 }
 
@@ -330,7 +333,8 @@ int netpairs_findings(const struct jp_result *r, const struct jp_people *p,
     w.scratch = calloc(r->n_p2p + 1, sizeof(*w.scratch));
     if (w.at && w.scratch) {
         gather(&w);
-        judge(&w);
+        judge_by(&w, by_step);
+        judge_by(&w, by_kind);
         drop_echoes(&w);
         cause = find_cause(&w);
         time_us += w.time_us;

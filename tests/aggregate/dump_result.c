@@ -82,10 +82,11 @@ static void print_ranks(const struct jp_result *r)
 
         printf("rank %zu.%" PRIu32 " %s %" PRId64 " records %" PRIu64
                " p2p %" PRIu64 " timed %" PRIu64 " last %" PRIu64
-               " %.12g exec %" PRIu64 " wait %" PRIu64 " caused %" PRIu64 "\n",
+               " %.12g exec %" PRIu64 " wait %" PRIu64 " caused %" PRIu64
+               " fast %.12g\n",
                k->comm, k->rank, k->host, k->pid, k->records, k->p2p_records,
                k->timed_ops, k->last_ops, k->last_share, k->exec_us, k->wait_us,
-               k->caused_us);
+               k->caused_us, k->p2p_fast_gbs);
     }
 }
 
@@ -107,9 +108,9 @@ static void print_tables(const struct jp_result *r)
         const struct jp_p2p *p = &r->p2p[i];
 
         printf("p2p %zu %" PRIu32 ">%" PRIu32 " %s %" PRIu64 " %" PRIu64
-               " %" PRIu64 " %.12g\n",
+               " %" PRIu64 " %.12g %.12g\n",
                p->comm, p->src, p->dst, p->func, p->count, p->bytes, p->exec_us,
-               p->busbw_mean);
+               p->busbw_mean, p->fast_gbs);
     }
     for (size_t i = 0; i < r->n_p2p_nodes; i++) {
         const struct jp_p2p_node *p = &r->p2p_nodes[i];

@@ -377,6 +377,7 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
 {
     struct simjob_random *r = &j->random;
     uint32_t nodes = (j->n + j->shape->per_node - 1) / j->shape->per_node;
+    uint32_t apart;
 
     *j->truth = (struct simjob_truth){.fault = fault, .effect = effect};
     j->truth->ranks[0] = random_below(r, j->n);
@@ -389,11 +390,9 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
     j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
     j->hang_layer = random_below(r, 2 * j->shape->layers);
     /* a pipeline's next stage, where there is one */
-    j->truth->other_node =
-        (j->truth->node +
-         (j->shape->dp_before_pp ? j->n / j->shape->pp : j->shape->tp) /
-             j->shape->per_node) %
-        nodes;
+    apart = (j->shape->dp_before_pp ? j->n / j->shape->pp : j->shape->tp) /
+            j->shape->per_node;
+    j->truth->other_node = (j->truth->node + (apart ? apart : 1)) % nodes;
 }
 
 static void set_pace(struct job *j)

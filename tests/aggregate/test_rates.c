@@ -1,0 +1,115 @@
+/* test_rates.c - how fast messages were, pair by pair and rank by rank. */
+#include "orchestrator/aggregate/join_rates.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/join.h"
+#include "tests/common/tempdir.h"
+
+/* From rank 0 to `peers` others, 100 messages each; number i takes i us. */
+static void put_messages(const char *dir, unsigned peers)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    assert_non_null(f);
+    for (unsigned peer = 1; peer <= peers; peer++)
+        for (unsigned i = 1; i <= 100; i++)
+            fprintf(f,
+                    "{\"header\":{\"id\":\"0x1\",\"rank\":0,\"n_ranks\":32,"
+                    "\"nnodes\":1},\"metadata\":{\"dump_timestamp_us\":1000,"
+                    "\"hostname\":\"h\",\"pid\":1},\"p2p_perf\":{\"p2p\":"
+                    "\"Send\",\"p2p_sn\":%u,\"p2p_peer\":%u,"
+                    "\"p2p_msg_size_bytes\":1000000,\"p2p_exec_time_us\":%u,"
+                    "\"p2p_busbw_gbs\":1.0}}\n",
+                    100 * (peer - 1) + i, peer, i);
+    assert_int_equal(fclose(f), 0);
+    free(tempdir_file(dir, "a.log", 0600, text));
+    free(text);
+}
+
+/* 15 of 100 messages are faster than 1 MB in 15.85 us: 63 GB/s, within a
+ * bucket. Of one that has too many peers no pair is kept, but all messages. */
+static void keeps_rates(void **state)
+{
+    for (unsigned peers = 16; peers <= 17; peers++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            const struct jp_aggregate_options options = {.threads = threads};
+            const char *dir = *state;
+            struct jp_result *r;
+
+            put_messages(dir, peers);
+            r = aggregate_run(&dir, 1, &options, NULL);
+            assert_non_null(r);
+            assert_int_equal(r->n_p2p, peers);
+            for (unsigned i = 0; i < peers; i++)
+                assert_true(peers > 16 ? isnan(r->p2p[i].fast_gbs)
+                                       : fabs(r->p2p[i].fast_gbs - 63) < 4);
+            assert_true(fabs(r->ranks[0].p2p_fast_gbs - 63) < 4);
+            result_destroy(r);
+        }
+}
+
+static void counts_rates(void **state)
+{
+    static const struct {
+        uint64_t bytes, us;
+        uint32_t bucket;
+    } rows[] = {
+        {0, 5, JOIN_RATE_BUCKETS},
+        {5, 0, JOIN_RATE_BUCKETS},
+        {1, 1001, 0},
+        {31, 1000, 31},
+        {32, 1000, 32},
+        {33, 1000, 32},
+        {34, 1000, 33},
+        {UINT64_MAX, 1, JOIN_RATE_BUCKETS - 1},
+    };
+    struct join_budget budget = {.limit = 1 << 20};
+    struct join *join = join_create(&budget, false);
+    struct join_rates rates = {0}, twice = {0};
+
+    assert_true(isnan(join_rates_quantile(&rates, 0.5)));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_int_equal(join_rate_bucket(rows[i].bytes, rows[i].us),
+                         rows[i].bucket);
+    for (uint32_t i = 0; i < 100; i++) /* in any order */
+        assert_int_equal(join_rates_add(join, &rates, i * 37 % 100, 1), 0);
+    assert_int_equal(rates.n, 100);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_int_equal(rates.at[i].bucket, i);
+    assert_int_equal(join_rates_add(join, &rates, 7, UINT32_MAX), 0);
+    assert_int_equal(rates.at[7].count, UINT32_MAX);
+    assert_int_equal(join_rates_merge(join, &twice, &rates), 0);
+    assert_memory_equal(twice.at, rates.at, 100 * sizeof(*rates.at));
+    assert_true(fabs(join_rates_quantile(&rates, 0.5) - 7.5e-6) < 1e-8);
+    budget.limit = 0; /* and nothing is changed */
+    assert_int_equal(join_rates_add(join, &rates, 200, 1), 0);
+    for (uint32_t i = 201; rates.n < 128; i++)
+        assert_int_equal(join_rates_add(join, &rates, i, 1), 0);
+    assert_int_equal(join_rates_add(join, &rates, 300, 1), -1);
+    assert_int_equal(rates.n, 128);
+    join_rates_fini(&rates);
+    join_rates_fini(&twice);
+    join_destroy(join);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(keeps_rates, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test(counts_rates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
