@@ -73,9 +73,10 @@ int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
                    uint32_t count)
 {
     uint32_t at = place_of(rates, bucket);
-    struct join_rate *rate = rates->at + at;
+    struct join_rate *rate;
 
-    if (at < rates->n && rate->bucket == bucket) {
+    if (at < rates->n && rates->at[at].bucket == bucket) {
+        rate = &rates->at[at];
         if (__builtin_add_overflow(rate->count, count, &rate->count))
             rate->count = UINT32_MAX;
         return 0;

@@ -175,9 +175,55 @@ static bool has_extras(const struct stall *s, size_t first)
     return ops % steps == 0 && s->lag[first] < ops / steps;
 }
 
+/* Sequence numbers between a communicator's operations that no rank recorded.
+ */
+static uint64_t count_holes(struct ops_reader *reader,
+                            const struct jp_result *r, size_t comm)
+{
+    uint64_t holes = 0, last = 0;
+    uint32_t coll = UINT32_MAX;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (op->comm != comm)
+            continue;
+        if (op->coll == coll && op->sn > last)
+            holes += op->sn - last - 1;
+        coll = op->coll;
+        last = op->sn;
+    }
+    return holes;
+}
+
+/* Has it more of them than one that it is short of? Then it did go on. -1: no
+ * memory. */
+static int has_holes(const struct stall *s, size_t first)
+{
+    const struct jp_comm *c = &s->r->comms[first], *like;
+    struct ops_reader *reader;
+    int more = 0;
+
+    for (like = s->r->comms; like < s->r->comms + s->r->n_comms; like++)
+        if (like->n_ranks == c->n_ranks && !strcmp(like->name, c->name) &&
+            like->ops == c->ops + s->lag[first])
+            break;
+    reader = calloc(1, sizeof(*reader));
+    if (!reader)
+        return -1;
+    reader->ops = s->r->ops;
+    ops_want(reader, OPS_SN);
+    if (s->r->ops && like < s->r->comms + s->r->n_comms)
+        more = count_holes(reader, s->r, first) >
+               count_holes(reader, s->r, (size_t) (like - s->r->comms));
+    free(reader);
+    return more;
+}
+
 /* Without the step's end all likes but one must agree, what a step is must be
  * known, and that one must not have a whole number of operations less to do in
- * each step, or once. */
+ * each step, or once. The likes must have gone on beyond the last step that
+ * ended: in one that did, nobody stopped, and a record is missing. */
 static bool is_plain(const struct stall *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first];
@@ -185,8 +231,8 @@ static bool is_plain(const struct stall *s, size_t first)
 
     return s->n_lags == 1 && s->lag[first] && s->likes[first] >= MIN_LIKES &&
            c->ops == c->ops_complete && s->steps[first] < most &&
-           s->lag[first] % s->steps[first] && !has_extras(s, first) &&
-           s->lag[first] <= most / s->steps[first] + 1;
+           most % s->steps[first] && s->lag[first] % s->steps[first] &&
+           !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
 }
 
 static int compare_likes(const struct jp_result *r, const struct jp_people *p,
@@ -194,17 +240,22 @@ static int compare_likes(const struct jp_result *r, const struct jp_people *p,
 {
     struct stall s;
     size_t first, silent;
-    int rc = 0;
+    int rc = 0, holes = 0;
 
     if (!p->known)
         return 0;
     if (stall_compare(&s, r, p) < 0)
         return -1;
     first = stall_find_first(&s);
+    if (first != SIZE_MAX && !silent_us)
+        holes = has_holes(&s, first);
     silent = silent_us ? stall_find_silent(&s) : SIZE_MAX;
-    if (silent != SIZE_MAX)
+    if (holes < 0)
+        rc = -1;
+    else if (silent != SIZE_MAX)
         rc = add_silent(&s, silent, silent_us, findings);
-    else if (first != SIZE_MAX && (silent_us || is_plain(&s, first)))
+    else if (first != SIZE_MAX &&
+             (silent_us || (!holes && is_plain(&s, first))))
         rc = add_first(&s, first, silent_us, findings);
     else if (silent_us && s.n_lags)
         rc = add_unknown(silent_us, findings);
