@@ -224,6 +224,10 @@ struct jp_file_note {
     char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */
 };
 
+/* How the note on a recording begins that is cut, or whose process was killed.
+ */
+#define JP_NOTE_UNENDED "ends without its final block"
+
 /* Events of a trace that fill a pool of the example plugin each. */
 enum jp_trace_pool {
     JP_TRACE_COLL,

@@ -102,16 +102,18 @@ static int note_cut(struct jp_quality *q, const char *path,
         return add_note(q, path, fileio_path("cut last line"));
     if (!is_unbounded(f))
         return add_note(q, path,
-                        fileio_path("ends without its final block: at most "
+                        fileio_path(JP_NOTE_UNENDED
+                                    ": at most "
                                     "100 ms are missing besides"));
     if (!f->tail.counted)
         return add_note(q, path,
-                        fileio_path("ends without its final block, and holds "
+                        fileio_path(JP_NOTE_UNENDED
+                                    ", and holds "
                                     "no counters: what is missing besides is "
                                     "unknown"));
     return add_note(q, path,
-                    fileio_path("ends without its final block: what is missing "
-                                "besides is unknown since %s",
+                    fileio_path(JP_NOTE_UNENDED ": what is missing "
+                                                "besides is unknown since %s",
                                 FIG_UTC(f->tail.clocks.real_ns / 1000)));
 }
 

@@ -33,7 +33,8 @@ static const char help[] =
     "  -h, --help       this text\n"
     "\n"
     "Exit status: 0 not slower, 1 something is slower or a finding is new,\n"
-    "2 usage, 3 a report's data is incomplete (and nothing was slower),\n"
+    "2 usage, 3 a report's data is incomplete: nothing is said to be slower,\n"
+    "and of new findings a hang only is status 1,\n"
     "4 a report has no data, 5 input or output failed.\n";
 
 enum { OPT_THRESHOLD = 256, OPT_JSON, OPT_CONFIG };
@@ -136,8 +137,7 @@ static int exit_status(const struct jp_compare *c)
         return JP_EXIT_FINDINGS;
     if (has_word(c->roots[0], "NODATA") || has_word(c->roots[1], "NODATA"))
         return JP_EXIT_NODATA;
-    if (has_word(c->roots[0], "INCOMPLETE") ||
-        has_word(c->roots[1], "INCOMPLETE"))
+    if (c->incomplete[0] || c->incomplete[1])
         return JP_EXIT_INCOMPLETE;
     return JP_EXIT_OK;
 }

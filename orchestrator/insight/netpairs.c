@@ -123,6 +123,8 @@ static int by_kind(const void *a, const void *b, void *arg)
     int order = order_of(cx->n_ranks, cy->n_ranks);
 
     order = order ? order : order_of(cx->n_hosts, cy->n_hosts);
+    order = order ? order : order_of(cx->type, cy->type);
+    order = order ? order : order_of_words(cx->fabric, cy->fabric);
     order = order ? order : order_of_words(cx->inter, cy->inter);
     return order ? order : order_of(x->bytes, y->bytes);
 }

@@ -14,6 +14,22 @@
 #define MIN_SIBLINGS 3
 #define MIN_US 20 /* below, whole us are too coarse for a bandwidth */
 
+static int order_of_words(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+/* What they run over: by its label, and by NCCL's type. */
+static int by_fabric(const struct jp_comm *x, const struct jp_comm *y)
+{
+    int order = order_of_words(x->fabric, y->fabric);
+
+    order = order ? order : order_of_words(x->inter, y->inter);
+    if (order || x->type == y->type)
+        return order;
+    return x->type < y->type ? -1 : 1;
+}
+
 static int by_likeness(const void *a, const void *b, void *arg)
 {
     const struct jp_result *r = arg;
@@ -28,6 +44,7 @@ static int by_likeness(const void *a, const void *b, void *arg)
         return cx->nnodes < cy->nnodes ? -1 : 1;
     if (cx->n_hosts != cy->n_hosts)
         return cx->n_hosts < cy->n_hosts ? -1 : 1;
+    order = order ? order : by_fabric(cx, cy);
     if (order)
         return order;
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;

@@ -144,6 +144,32 @@ static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
     return q->lost > 0;
 }
 
+/* The first note on a recording without its end; NULL: there is none. */
+static const struct jp_file_note *find_cut(const struct jp_quality *q)
+{
+    for (size_t i = 0; i < q->n_notes; i++)
+        if (strstr(q->notes[i].what, JP_NOTE_UNENDED))
+            return &q->notes[i];
+    return NULL;
+}
+
+static bool all_cut(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    const struct jp_file_note *note = find_cut(q);
+    uint64_t n = q->unbounded_recordings;
+
+    if (n)
+        sentence_add(s,
+                     "%s of %s recording%s %s cut before the first record that "
+                     "can be read (the file was cut, or its process was "
+                     "killed)%s%s",
+                     FIG_COUNT(n), FIG_COUNT(q->recordings),
+                     sentence_s(q->recordings), n == 1 ? "is" : "are",
+                     note ? "; first: " : "", note ? note->path : "");
+    return n > 0;
+}
+
 static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_setting *filter = expected_filter(e->conf);
@@ -171,8 +197,8 @@ bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static bool (*const reasons[])(const struct jp_evidence *,
                                    struct jp_sentence *) = {
-        not_analysed, mode_off, not_started, no_output,   unreadable,
-        none_ended,   all_lost, idle_comms,  empty_files,
+        not_analysed, mode_off, not_started, no_output,  unreadable,
+        none_ended,   all_lost, all_cut,     idle_comms, empty_files,
     };
 
     if (e->analysed && e->result && e->result->quality.records > 0)

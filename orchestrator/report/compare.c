@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/report/netkey_json.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -53,10 +54,24 @@ find_cell(struct jp_compare *c, const struct compare_cell *like, size_t *hint)
     return NULL;
 }
 
+/* Is one of a step's records missing, as far as it tells? */
+static bool is_incomplete(const json_t *root)
+{
+    const json_t *quality = json_object_get(root, "quality");
+    const json_t *verdict = json_object_get(root, "verdict");
+    const char *word = summary_file_text(verdict, "word");
+    double coverage = summary_file_real(quality, "coverage");
+
+    return !strcmp(word, "INCOMPLETE") || !strcmp(word, "NODATA") ||
+           coverage < limits_table[JP_LIMIT_COVERAGE].value;
+}
+
 static void set_course(struct jp_compare *c, struct compare_cell *cell)
 {
     cell->course = COMPARE_SAME;
-    if (cell->change > c->threshold) {
+    if (c->incomplete[0] || c->incomplete[1]) {
+        cell->course = COMPARE_INCOMPLETE;
+    } else if (cell->change > c->threshold) {
         cell->course = COMPARE_SLOWER;
         c->slower++;
     } else if (1 / (1 + cell->change) - 1 > c->threshold) {
@@ -121,8 +136,15 @@ static bool same_finding(const json_t *x, const json_t *y)
     return a == b;
 }
 
-/* Findings of one side that the other does not have. */
-static int only_in(const json_t *these, const json_t *others,
+/* Does an incomplete step tell it all the same? */
+static bool is_certain(const json_t *finding)
+{
+    return !strcmp(summary_file_text(finding, "kind"), "hang");
+}
+
+/* Findings of one side that the other does not have; all: also those that need
+ * complete data on both sides. */
+static int only_in(bool all, const json_t *these, const json_t *others,
                    const json_t ***list, size_t *n)
 {
     size_t size = at_most(json_array_size(these), MAX_FINDINGS);
@@ -133,7 +155,7 @@ static int only_in(const json_t *these, const json_t *others,
         return -1;
     for (size_t i = 0; i < size; i++) {
         const json_t *finding = json_array_get(these, i);
-        bool found = false;
+        bool found = !all && !is_certain(finding);
 
         for (size_t k = 0; k < n_others && !found; k++)
             found = same_finding(finding, json_array_get(others, k));
@@ -148,10 +170,16 @@ int compare_init(struct jp_compare *c, const json_t *a, const json_t *b,
 {
     const json_t *old = json_object_get(a, "findings");
     const json_t *new = json_object_get(b, "findings");
+    bool all;
 
-    *c = (struct jp_compare){.roots = {a, b}, .threshold = threshold};
-    if (match_cells(c) == 0 && only_in(new, old, &c->fresh, &c->n_fresh) == 0 &&
-        only_in(old, new, &c->gone, &c->n_gone) == 0)
+    *c =
+        (struct jp_compare){.roots = {a, b},
+                            .threshold = threshold,
+                            .incomplete = {is_incomplete(a), is_incomplete(b)}};
+    all = !c->incomplete[0] && !c->incomplete[1];
+    if (match_cells(c) == 0 &&
+        only_in(all, new, old, &c->fresh, &c->n_fresh) == 0 &&
+        only_in(all, old, new, &c->gone, &c->n_gone) == 0)
         return 0;
     compare_fini(c);
     return -1;
@@ -204,8 +232,10 @@ int compare_init_baseline(struct jp_compare *c,
     const json_t *new = json_object_get(b, "findings");
     size_t n = at_most(json_array_size(rows), MAX_CELLS);
 
-    *c = (struct jp_compare){
-        .roots = {NULL, b}, .baseline = baseline, .threshold = threshold};
+    *c = (struct jp_compare){.roots = {NULL, b},
+                             .baseline = baseline,
+                             .threshold = threshold,
+                             .incomplete = {false, is_incomplete(b)}};
     c->cells = calloc(n + 1, sizeof(*c->cells));
     for (size_t i = 0; c->cells && i < n; i++) {
         struct compare_cell *cell = &c->cells[c->n_cells];
@@ -216,7 +246,8 @@ int compare_init_baseline(struct jp_compare *c,
         judge_network(c, &key, cell);
         c->n_cells++;
     }
-    if (c->cells && only_in(new, NULL, &c->fresh, &c->n_fresh) == 0)
+    if (c->cells &&
+        only_in(!c->incomplete[1], new, NULL, &c->fresh, &c->n_fresh) == 0)
         return 0;
     compare_fini(c);
     return -1;

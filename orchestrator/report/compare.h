@@ -6,6 +6,11 @@
  * rank, where both have COMPARE_MIN_OPS operations. A finding is the same in
  * both if kind, node and rank of the program are.
  *
+ * Where one of them is incomplete (its verdict says so, or under 99 % of the
+ * expected records are present), no cell is called slower or faster: what is
+ * missing may be what was slow, or quick. A finding is new where it is a hang,
+ * which needs last operations only, or where both are complete.
+ *
  * With a baseline as A, the report's network cells are compared with its: the
  * median bandwidth of the network, told as a change of time. Cells that only
  * the baseline has are left out, and every finding is new.
@@ -30,7 +35,8 @@ enum compare_course {
     COMPARE_SAME,
     COMPARE_FASTER,
     COMPARE_SLOWER,
-    COMPARE_FEW, /* too few operations to say */
+    COMPARE_FEW,        /* too few operations to say */
+    COMPARE_INCOMPLETE, /* records are missing */
     COMPARE_ONE_SIDED
 };
 
@@ -49,6 +55,7 @@ struct jp_compare {
     const json_t *roots[2]; /* borrowed; A's is NULL with a baseline */
     const struct jp_baseline *baseline; /* A, or NULL; borrowed */
     double threshold;                   /* a share */
+    bool incomplete[2];                 /* A, B: records are missing */
     struct compare_cell *cells;         /* as in A, then those only in B */
     size_t n_cells, slower, faster;
     const json_t **fresh, **gone; /* findings only in B, only in A; borrowed */

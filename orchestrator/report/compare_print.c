@@ -15,6 +15,7 @@ static const char *const courses[] = {[COMPARE_SAME] = "",
                                       [COMPARE_FASTER] = "faster",
                                       [COMPARE_SLOWER] = "SLOWER",
                                       [COMPARE_FEW] = "few",
+                                      [COMPARE_INCOMPLETE] = "incomplete",
                                       [COMPARE_ONE_SIDED] = "only"};
 
 static const json_t *verdict_of(const struct jp_compare *c, int side)
@@ -116,6 +117,13 @@ int compare_print(const struct jp_compare *c, const char *const names[2],
         fputs("\nFindings: + new in B, - gone\n", out);
     put_findings(c->fresh, c->n_fresh, "+", out);
     put_findings(c->gone, c->n_gone, "-", out);
+    if (c->incomplete[0] || c->incomplete[1])
+        fprintf(out,
+                "\nINCOMPLETE: %s records are missing, so nothing is called "
+                "slower or faster\n",
+                !c->incomplete[1]   ? "A's"
+                : !c->incomplete[0] ? "B's"
+                                    : "both sides'");
     fprintf(out,
             "\n%zu of %zu cells slower by more than %s, %zu faster; %zu "
             "finding%s new, %zu gone\n",
@@ -143,6 +151,7 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
                                         [COMPARE_FASTER] = "faster",
                                         [COMPARE_SLOWER] = "slower",
                                         [COMPARE_FEW] = "few",
+                                        [COMPARE_INCOMPLETE] = "incomplete",
                                         [COMPARE_ONE_SIDED] = "one_sided"};
     const double ops[2] = {(double) cell->ops[0], (double) cell->ops[1]};
     json_t *row = json_out_object(j);
@@ -187,6 +196,7 @@ int compare_print_json(const struct jp_compare *c, const char *const names[2],
                           summary_file_text(verdict_of(c, side), "word"));
         else
             json_out_count(&j, one, "baseline_reports", c->baseline->n_reports);
+        json_out_put(&j, one, "incomplete", json_boolean(c->incomplete[side]));
         json_out_put(&j, root, side ? "b" : "a", one);
     }
     for (size_t i = 0; i < c->n_cells; i++)

@@ -24,19 +24,21 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
 {
     const struct jp_overhead *o = &q->overhead;
     struct jp_sentence s;
+    char each[40] = "";
 
     sentence_init(&s, text, JP_OVERHEAD_TEXT);
     if (!o->recordings) {
         sentence_add(&s, "%s", who_does_not(q));
         return;
     }
+    if (o->events)
+        snprintf(each, sizeof(each), " of %.0f ns",
+                 o->callbacks_ns / (double) o->events);
     sentence_add(&s,
                  "%.2g %% of the processes' time, at most %.2g %% of one: %s "
-                 "callbacks of %.0f ns, and %s in init and finalize",
+                 "callbacks%s, and %s in init and finalize",
                  100 * overhead_share(o), 100 * o->worst_share,
-                 FIG_COUNT(o->events),
-                 o->events ? o->callbacks_ns / (double) o->events : 0.0,
-                 FIG_US(o->life_ns / 1e3));
+                 FIG_COUNT(o->events), each, FIG_US(o->life_ns / 1e3));
     sentence_add(&s, "besides %.2g %% of a processor to write %s",
                  100 * o->writer_ns / o->wall_ns, FIG_BYTES(o->bytes));
     if (o->recordings < q->files)

@@ -179,7 +179,7 @@ static json_t *overhead_object(struct jp_json *j, const struct jp_overhead *o)
     json_out_count(j, object, "recordings", o->recordings);
     json_out_count(j, object, "events", o->events);
     json_out_real(j, object, "ns_per_event",
-                  o->events ? o->callbacks_ns / (double) o->events : 0);
+                  o->events ? o->callbacks_ns / (double) o->events : NAN);
     json_out_real(j, object, "callbacks_us", o->callbacks_ns / 1e3);
     json_out_real(j, object, "init_finalize_us", o->life_ns / 1e3);
     json_out_real(j, object, "writer_cpu_us", o->writer_ns / 1e3);

@@ -65,6 +65,21 @@ static void bad_files(struct fixture *f)
     f->result.quality.bad_lines = 12;
 }
 
+/* In their only blocks, after a note of another kind. */
+static void cut_at_once(struct fixture *f)
+{
+    static char log[] = "raw/a.log", cut[] = "cut last line",
+                jpr[] = "raw/n/9.jpr",
+                unended[] = JP_NOTE_UNENDED ", and holds no counters";
+    static struct jp_file_note notes[] = {{log, cut}, {jpr, unended}};
+
+    empty_files(f);
+    f->result.quality.recordings = 8;
+    f->result.quality.unbounded_recordings = 2;
+    f->result.quality.notes = notes;
+    f->result.quality.n_notes = 2;
+}
+
 static void idle_comms(struct fixture *f)
 {
     f->result.quality = (struct jp_quality){.files = 8};
@@ -306,6 +321,9 @@ static const struct verdict_row rows[] = {
     {bad_files, JP_VERDICT_NODATA, "no record that can be read (12 bad lines"},
     {first_hangs, JP_VERDICT_NODATA,
      "8 operations had begun, none had ended (jobprof show --pending"},
+    {cut_at_once, JP_VERDICT_NODATA,
+     "2 of 8 recordings are cut before the first record that can be read (the "
+     "file was cut, or its process was killed); first: raw/n/9.jpr"},
     {idle_comms, JP_VERDICT_NODATA, "13 communicators, but no operation"},
     {much_lost, JP_VERDICT_INCOMPLETE,
      "90.0 % of the records present (97,920 of 108,800, counted)"},
