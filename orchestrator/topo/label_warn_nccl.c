@@ -84,6 +84,14 @@ static bool is_harmless(const struct forcing *f, const struct groups *g)
            !label_is_on(g->comm, f->name);
 }
 
+/* A file is told by its name: the folder is the user's own business. */
+static const char *shown(const char *value)
+{
+    const char *slash = strrchr(value, '/');
+
+    return slash ? slash + 1 : value;
+}
+
 int label_warn_variables(const struct groups *g, struct jp_label *label)
 {
     for (size_t i = 0; i < sizeof(forcing) / sizeof(*forcing); i++) {
@@ -92,7 +100,7 @@ int label_warn_variables(const struct groups *g, struct jp_label *label)
         if (!is_harmless(f, g) &&
             label_warn_add(label, JP_WARN_FORCED_PATH, -1,
                            "%s=%.100s is set%s: %s", f->name,
-                           label_variable(g->comm, f->name),
+                           shown(label_variable(g->comm, f->name)),
                            label_differs(g->comm, f->name)
                                ? ", by other ranks to something else"
                                : "",
