@@ -285,16 +285,24 @@ void fileio_temp_abort(struct jp_tempfile *file)
     *file = (struct jp_tempfile){0};
 }
 
+/* An earlier write failed and its errno is gone. A disk or quota that was full
+ * for it has room for a few bytes yet, a buffer's worth at most. */
+static void ask_again(int fd)
+{
+    static const char probe[65536];
+
+    for (int i = 0; i < 4 && write(fd, probe, sizeof(probe)) > 0; i++)
+        ;
+}
+
 int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
 {
     int bad = ferror(file->stream);
     int rc = 0;
 
     errno = EIO;
-    if (bad) { /* an earlier write failed, its errno is gone: ask once more */
-        fputc('\n', file->stream);
-        fflush(file->stream);
-    }
+    if (bad)
+        ask_again(fileno(file->stream));
     bad |= fclose(file->stream);
     file->stream = NULL;
     if (bad || rename(file->temp_path, file->path) < 0) {

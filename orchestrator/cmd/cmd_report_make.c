@@ -237,7 +237,11 @@ static int write_all(const struct report_session *session,
 
     if (report_write(&report, session->dir, &err) < 0) {
         stepdir_log(session->dir, "no report: %s", err.text);
-        if (session->options->kind != REPORT_WATCHER)
+        if (session->options->kind == REPORT_SRUN)
+            fprintf(stderr,
+                    "jobprof: no report: %s; later: jobprof report %s\n",
+                    err.text, session->dir);
+        else if (session->options->kind == REPORT_USER)
             fprintf(stderr, "jobprof: %s\n", err.text);
         return -1;
     }
