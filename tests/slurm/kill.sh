@@ -27,6 +27,8 @@ time_limit         together - batch_case true -t 1
 stepd_killed       with  -     step_case kill_stepd
 stepd_srun_killed  with  -     step_case 'kill_stepd srun'
 slurmd_stopped     alone -     slurmd_case
+slurmd_restarted   alone -     slurmd_case again
+node_rebooted      alone -     slurmd_case reboot
 begin_killed       with  -     fault_case begin kill
 finish_killed      with  quick fault_case finish kill
 report_killed      with  -     fault_case report kill
@@ -38,6 +40,9 @@ fifty_at_once      alone -     many_case 50 once
 overlap            with  quick overlap_case
 het_group          with  -     het_case group
 het_colon          with  quick het_case colon
+in_salloc          with  -     salloc_case
+exclusive          with  -     exclusive_case
+broadcast          with  -     broadcast_case
 pty                with  quick pty_case
 mpirun             with  -     mpirun_case
 array              with  quick array_case
@@ -322,8 +327,49 @@ pty_case() {
     dirs=(jobprof-*/step-0)
 }
 
+# srun as salloc's command: two steps, the second has another exit code
+salloc_case() {
+    hand=
+    cat >steps.sh <<END
+srun -N4 -n8 $opt $(sim 20 1) >o1 2>e1
+srun -N2 -n2 $opt sh -c 'exit 3' >o2 2>e2
+END
+    salloc -J "$name" "${where[@]}" bash steps.sh 2>salloc.err
+    code=$?
+    job=$(sed -n 's/.*Granted job allocation \([0-9]*\)/\1/p' salloc.err)
+    dirs=("jobprof-$job/step-0" "jobprof-$job/step-1")
+}
+
+# Steps that wait for each other's CPUs.
+exclusive_case() {
+    local pids=() i
+    hand= dirs=() code=
+    allocate -N1 -n2 || return
+    for i in 0 1 2 3 4 5; do
+        # shellcheck disable=SC2046,SC2086
+        srun --jobid="$job" --exclusive -n1 $opt $(sim 20 0.2) >"o$i" 2>"e$i" &
+        pids+=($!)
+        dirs+=("jobprof-$job/step-$i")
+        sleep 0.1
+    done
+    for i in "${pids[@]}"; do
+        end_of "$i"
+    done
+    release
+}
+
+# The program is on the nodes only since sbcast has put it there.
+broadcast_case() {
+    hand=
+    submit "sbcast -f $SIM $PWD/copied && srun $opt $PWD/copied --iterations 20" "${where[@]}" || return
+    wait_for 120 job_gone "$job" || fail "job $job does not end" || return
+    code=$(job_state "$job")
+    [ "$code" = "COMPLETED 0:0" ] || fail "sbcast: $code $(cat batch.out)"
+}
+
 # n5 is this case's own.
-slurmd_case() {
+slurmd_case() { # slurmd_case [again|reboot]
+    local id
     hand=
     # shellcheck disable=SC2046,SC2086
     srun -J "$name" -N2 -w 'n[4-5]' --ntasks-per-node=2 $opt $(sim 200 4) >out 2>err &
@@ -333,9 +379,21 @@ slurmd_case() {
     dirs=("jobprof-$job/step-0")
     sleep "$moment"
     kill -TERM "$("$MC" nodepid 5 --name "$cluster_name")"
+    if [ "${1:-}" = reboot ]; then # all that runs there is gone at once
+        id=$(sed -n 's/^mc_id=//p' "$(dirname "$SLURM_CONF")/../cluster")
+        # shellcheck disable=SC2046
+        kill -KILL $(grep -l "/n5/boot_id.$id" /proc/[0-9]*/mountinfo 2>/dev/null | cut -d / -f 3)
+        echo "$job" >>"$WORK/stepd_killed"
+        sleep 1
+        "$MC" start-node 5 --name "$cluster_name" || fail "no slurmd" || return
+        # Slurm may take long to miss the step there
+        wait_for 5 process_gone $srun || scancel "$job"
+    elif [ "${1:-}" = again ]; then
+        sleep 0.5
+        "$MC" start-node 5 --name "$cluster_name" || fail "no slurmd" || return
+    fi
     end_of $srun
-    sleep 1
-    "$MC" start-node 5 --name "$cluster_name" || fail "no slurmd"
+    [ -n "${1:-}" ] || { sleep 1; "$MC" start-node 5 --name "$cluster_name" || fail "no slurmd"; }
 }
 
 # A user's job whose site ends all of his processes on the node with it.
