@@ -1,7 +1,8 @@
 /* fuzz_topology.c - topology.xml and hardware.json of a node, and its labels.
  *
- * Input: the XML, a NUL, hardware.json (both may be empty). Where the XML is
- * bad, the JSON stands alone.
+ * Input: the XML, a NUL, hardware.json (both may be empty), and after another
+ * NUL a value for NCCL_IB_HCA and NCCL_P2P_LEVEL. Where the XML is bad, the
+ * JSON stands alone.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,14 +47,21 @@ static void check_topo(const struct topo *t)
 }
 
 /* All GPUs of one node, or one each of two: every label has its reason. */
-static void check_labels(const struct topo *t, bool known, uint32_t nnodes)
+static void check_labels(const struct topo *t, bool known, uint32_t nnodes,
+                         const char *value)
 {
     const struct jp_label_node nodes[] = {
         {.name = "a", .boot_id = "a", .topo = t},
         {.name = "b", .boot_id = "b", .topo = t}};
     struct jp_label_rank ranks[2 * TOPO_MAX_GPUS];
-    struct jp_label_comm comm = {
-        .nnodes = nnodes, .collective = true, .ranks = ranks};
+    const struct jp_label_variable variables[] = {
+        {.name = "NCCL_IB_HCA", .value = value},
+        {.name = "NCCL_P2P_LEVEL", .value = value}};
+    struct jp_label_comm comm = {.nnodes = nnodes,
+                                 .collective = true,
+                                 .ranks = ranks,
+                                 .variables = variables,
+                                 .n_variables = value ? 2 : 0};
     struct jp_label label;
     char text[700];
 
@@ -79,7 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
     size_t len = nul ? (size_t) (nul - data) : size;
+    const uint8_t *end = nul ? memchr(nul + 1, '\0', size - len - 1) : NULL;
     char *hardware = nul ? copy(nul + 1, size - len - 1) : NULL;
+    const char *value = end ? hardware + (end - nul) : NULL;
     struct jp_error err = {""}, note = {""};
     struct topo *topo = topo_make(copy(data, len), len, &err);
     struct topo_host host;
@@ -92,8 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (topo) {
         check_topo(topo);
         for (uint32_t nnodes = 1; nnodes < 4; nnodes++) {
-            check_labels(topo, true, nnodes);
-            check_labels(topo, false, nnodes);
+            check_labels(topo, true, nnodes, value);
+            check_labels(topo, false, nnodes, value);
         }
     } else if (!*err.text) {
         abort();
