@@ -170,6 +170,15 @@ static bool is_small(struct hwxml *xml, const char *type)
     return false;
 }
 
+/* "0004:[00-0a]": the bus right below, and the last one. */
+static int read_first_bus(const char *text)
+{
+    const char *open = text ? strchr(text, '[') : NULL;
+    uint64_t bus;
+
+    return open && part(open + 1, 0xff, '-', &bus) ? (int) bus : -1;
+}
+
 static void read_type(struct reader *r, struct hwxml_object *object)
 {
     const char *bridge = xmlscan_attr(&r->scan, "bridge_type");
@@ -179,6 +188,8 @@ static void read_type(struct reader *r, struct hwxml_object *object)
     if (strcmp(object->type_name, "Bridge") == 0) {
         object->type = HWXML_BRIDGE;
         object->host_bridge = !bridge || bridge[0] == '0';
+        object->first_bus =
+            read_first_bus(xmlscan_attr(&r->scan, "bridge_pci"));
     } else if (strcmp(object->type_name, "PCIDev") == 0) {
         object->type = HWXML_PCI;
     } else if (strcmp(object->type_name, "OSDev") == 0) {
@@ -207,6 +218,7 @@ static int read_object(struct reader *r, const char *type, int parent,
                              .name = attr_or_empty(&r->scan, "name"),
                              .subtype = attr_or_empty(&r->scan, "subtype"),
                              .nodeset = xmlscan_attr(&r->scan, "nodeset"),
+                             .first_bus = -1,
                              .first_info = -1};
 
     if (xml->n_objects == HWXML_MAX_OBJECTS)

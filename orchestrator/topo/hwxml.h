@@ -62,6 +62,7 @@ struct hwxml_object {
     const char *numa_cpus;
     bool many_numa_cpus; /* they are local to different CPUs */
     bool host_bridge, has_pci;
+    int first_bus; /* the bus right below a bridge; -1 not told */
     unsigned os_kinds;
     struct hwxml_pci pci; /* has_pci: of a PCI device or a bridge's upstream */
     uint64_t gp_index;

@@ -44,6 +44,12 @@ static bool is_bridged(const struct topo *topo, uint64_t gpus, size_t a,
     return false;
 }
 
+/* Whatever a level that is not told may be, SYS is as far. */
+static int distance(enum topo_level level)
+{
+    return level == TOPO_SYS ? TOPO_N_LEVELS : (int) level;
+}
+
 static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
                       size_t b, struct pairs *pairs)
 {
@@ -54,7 +60,7 @@ static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
         level = level < TOPO_PHB ? TOPO_PHB : level;
         pairs->held++;
     }
-    if (pairs->worst_a < 0 || level > pairs->worst) {
+    if (pairs->worst_a < 0 || distance(level) > distance(pairs->worst)) {
         pairs->worst = level;
         pairs->worst_a = (int) a;
         pairs->worst_b = (int) b;
@@ -134,7 +140,7 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
     if (pairs->unknown)
         return "its GPUs may have NVLink, and no record tells their links";
     return "where its GPUs hang on the PCI bus is not recorded (a virtual "
-           "machine, or a kernel that does not tell)";
+           "machine, a kernel that does not tell, or an XML without bridges)";
 }
 
 /* The weakest of what told the GPUs' links. */

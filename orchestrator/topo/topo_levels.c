@@ -96,6 +96,29 @@ static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
                                                         : TOPO_SYS;
 }
 
+/* A device on another bus than the one right below its host bridge hangs on
+ * bridges that the XML does not show: hwloc 1 left them out by default. */
+static bool hides_bridges(const struct hwxml *xml, int object)
+{
+    const struct hwxml_object *o = &xml->objects[object];
+    const struct hwxml_object *parent = &xml->objects[o->parent];
+
+    return o->type == HWXML_PCI && parent->host_bridge &&
+           parent->first_bus >= 0 && parent->first_bus != o->pci.bus;
+}
+
+static enum topo_level below_host(const struct hwxml *xml, int a, int b)
+{
+    if (!hides_bridges(xml, a) && !hides_bridges(xml, b))
+        return TOPO_PHB;
+    return xml->objects[a].type == HWXML_PCI &&
+                   xml->objects[b].type == HWXML_PCI &&
+                   xml->objects[a].pci.domain == xml->objects[b].pci.domain &&
+                   xml->objects[a].pci.bus == xml->objects[b].pci.bus
+               ? TOPO_PIX /* one card */
+               : TOPO_UNSURE;
+}
+
 static enum topo_level between(const struct hwxml *xml, int a, int b)
 {
     int lca = common(xml, a, b);
@@ -113,7 +136,7 @@ static enum topo_level between(const struct hwxml *xml, int a, int b)
                    : level;
     }
     if (at->host_bridge)
-        return TOPO_PHB;
+        return below_host(xml, a, b);
     return bridges_between(xml, a, lca) <= 1 &&
                    bridges_between(xml, b, lca) <= 1
                ? TOPO_PIX

@@ -17,6 +17,7 @@
 struct level {
     int elements;
     int is_switch;
+    int root_bus, root_devs;   /* of a host bridge; 0: it is none */
     int numa_first, numa_next; /* of a package */
 };
 
@@ -30,6 +31,8 @@ struct maker {
     unsigned long direct[MAX_DEVICES][MAX_DEVICES];
     unsigned long to_switch[MAX_DEVICES];
     int has_matrix, has_switch_row;
+    char here[16]; /* bus id of the last device */
+    int hidden;    /* bridges are left out of the XML */
     struct machine_hw hw;
 };
 
@@ -96,16 +99,22 @@ static struct level *device(struct maker *m, const char *class_id,
                             const char *vendor, const char *id,
                             const char *subtype)
 {
-    int port = m->depth && m->level[m->depth - 1].is_switch;
+    struct level *above = m->depth ? &m->level[m->depth - 1] : NULL;
+    int port = above && above->is_switch;
+    int on_root = above && above->root_bus && !m->hidden;
+    int dev = on_root ? above->root_devs++ : 0, bus;
     struct level *level = open_level(m);
 
     if (port)
         bridge(m);
+    bus = (on_root ? above->root_bus : m->bus) & 0xff;
     fprintf(m->xml,
             "<object type=\"PCIDev\" gp_index=\"%d\"%s "
-            "pci_busid=\"%04x:%02x:00.0\" pci_type=\"%s [%s:%s] [0000:0000] "
+            "pci_busid=\"%04x:%02x:%02x.0\" pci_type=\"%s [%s:%s] [0000:0000] "
             "a1\">\n",
-            m->gp++, subtype, m->domain, m->bus & 0xff, class_id, vendor, id);
+            m->gp++, subtype, m->domain, bus, dev, class_id, vendor, id);
+    snprintf(m->here, sizeof(m->here), "%04x:%02x:%02x.0",
+             (unsigned) m->domain & 0xffff, (unsigned) bus, dev);
     level->elements = 1 + port;
     return level;
 }
@@ -115,8 +124,7 @@ static void add_gpu(struct maker *m, char **w)
     if (m->hw.n_gpus == MAX_DEVICES)
         die("too many GPUs");
     device(m, "0302", "10de", w[1], "");
-    snprintf(m->hw.busid[m->hw.n_gpus++], 16, "%04x:%02x:00.0",
-             (unsigned) m->domain & 0xffff, (unsigned) m->bus & 0xff);
+    snprintf(m->hw.busid[m->hw.n_gpus++], 16, "%s", m->here);
     if (strcmp(w[2], "nvml") == 0) {
         m->nvml[m->n_nvml] = m->gp;
         fprintf(m->xml,
@@ -242,6 +250,7 @@ static void add_root(struct maker *m, char **w)
 
     m->domain = *w[1] ? (int) strtol(w[1], NULL, 16) : 0;
     m->bus = (m->bus | 0xf) + 1;
+    level->root_bus = m->bus;
     fprintf(m->xml,
             "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"0-1\" "
             "depth=\"0\" bridge_pci=\"%04x:[%02x-ff]\">\n",
@@ -291,6 +300,8 @@ static void add_line(struct maker *m, char **w)
         info(m, "hwlocVersion", w[1]);
     else if (strcmp(w[0], "nonuma") == 0)
         m->nonuma = 1;
+    else if (strcmp(w[0], "nobridges") == 0)
+        m->hidden = 1;
     else if (strcmp(w[0], "pkg") == 0 || strcmp(w[0], "pkgs") == 0)
         add_package(m, *w[1] ? atoi(w[1]) : 1, strcmp(w[2], "memory") == 0);
     else if (strcmp(w[0], "numa") == 0)

@@ -3,7 +3,8 @@
  * A line is a word with its values; what lies in what is told by two blanks of
  * indentation a level. Words without indentation that say of the machine:
  *
- *     product TEXT, vendor TEXT, arch NAME, hwloc VERSION, nonuma
+ *     product TEXT, vendor TEXT, arch NAME, hwloc VERSION, nonuma,
+ *     nobridges: what hangs on a host bridge hangs on bridges between
  *
  * Places:
  *
