@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a job's directory with one step, as its nodes would leave it.
 
-make_step.py DIR WRITE_MACHINE MACHINES NODE=MACHINE...
+make_step.py DIR WRITE_MACHINE MACHINES NODE=MACHINE... [NCCL_X=VALUE...]
+             [NODE:NCCL_X=VALUE...]
 
 Ranks are node by node in PCI order of GPUs. Communicators: a tensor group a
 node, a data group a GPU index, a pipeline pair of the first two nodes, and the
@@ -109,7 +110,7 @@ def main():
     variables = dict(w.split("=", 1) for w in words if w.startswith("NCCL_"))
     for word in words:
         name, _, machine = word.partition("=")
-        if word.startswith(("--", "NCCL_")):
+        if word.startswith(("--", "NCCL_")) or ":" in name:
             continue
         folder = f"{job}/nodes/{name}"
         os.makedirs(folder, exist_ok=True)
@@ -118,7 +119,9 @@ def main():
                        check=True)
         with open(f"{folder}/topology.xml", encoding="utf-8") as f:
             nodes.append({"name": name, "gpus": gpus_of(f.read()),
-                          "variables": variables})
+                          "variables": variables | dict(
+                              w[len(name) + 1:].split("=", 1) for w in words
+                              if w.startswith(f"{name}:"))})
     comms = comms_of(nodes)
     for k, n in enumerate(nodes):
         write_node(job, n, k, len(nodes), comms, forget)
