@@ -329,6 +329,7 @@ static void short_lives(struct rec_scene *s)
         scene_whole(s, comm, 1, 10);
         CHECK(s->api->finalize(comm) == 0);
     }
+    scene_wait(s, "\"produced\":2000,\"written\":2000,", 1);
     _exit(0);
 }
 

@@ -161,7 +161,7 @@ static void a_useless_gpu_time(void **state)
     assert_int_equal(has(&r, "\"source\":\"kernel_cpu\""), 1);
     assert_int_equal(
         sscanf(strstr(r.text, "\"exec_us\""), "\"exec_us\":%u", &us), 1);
-    assert_in_range(us, 20000, 400000);
+    assert_in_range(us, 20000, 5000000);
     rec_harness_fini(&r);
 }
 
