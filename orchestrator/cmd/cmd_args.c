@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
+#include "common/error.h"
 #include "orchestrator/cmd/cmd.h"
 
 int cmd_args_common(int c, const char *help, struct cmd_common *common)
@@ -34,4 +35,10 @@ int cmd_args_usage(const char *command, const char *what)
     fprintf(stderr, "jobprof: %s: %s (jobprof %s --help)\n", command, what,
             command);
     return JP_EXIT_USAGE;
+}
+
+int cmd_args_fail(const char *command, int status, const struct jp_error *err)
+{
+    fprintf(stderr, "jobprof: %s: %s\n", command, err->text);
+    return status;
 }

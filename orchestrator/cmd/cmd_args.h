@@ -20,4 +20,9 @@ int cmd_args_common(int c, const char *help, struct cmd_common *common);
 /* "jobprof: COMMAND: WHAT (jobprof COMMAND --help)"; JP_EXIT_USAGE. */
 int cmd_args_usage(const char *command, const char *what);
 
+struct jp_error;
+
+/* "jobprof: COMMAND: ERR"; status. */
+int cmd_args_fail(const char *command, int status, const struct jp_error *err);
+
 #endif

@@ -56,12 +56,6 @@ struct arguments {
     struct cmd_common common;
 };
 
-static int fail(enum jp_exit status, const struct jp_error *err)
-{
-    fprintf(stderr, "jobprof: doctor: %s\n", err->text);
-    return status;
-}
-
 static int take_number(const char *name, uint64_t max, uint32_t *out)
 {
     struct jp_error err;
@@ -69,7 +63,7 @@ static int take_number(const char *name, uint64_t max, uint32_t *out)
 
     if (num_parse_u64(optarg, 1, max, &n, &err) < 0) {
         error_wrap(&err, "%s", name);
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("doctor", JP_EXIT_USAGE, &err);
     }
     *out = (uint32_t) n;
     return -1;
@@ -145,7 +139,7 @@ static int run(struct arguments *a, struct plan_world *world)
 
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
         error_set(&err, "/proc/self/exe: %s", strerror(errno));
-        return fail(JP_EXIT_IO, &err);
+        return cmd_args_fail("doctor", JP_EXIT_IO, &err);
     }
     a->doctor.self = self;
     a->doctor.config = a->common.config;
@@ -153,14 +147,14 @@ static int run(struct arguments *a, struct plan_world *world)
     a->doctor.env = plan_world_env;
     a->doctor.env_arg = world;
     if (doctor_run(&a->doctor, &doctor, &err) < 0)
-        return fail(JP_EXIT_IO, &err);
+        return cmd_args_fail("doctor", JP_EXIT_IO, &err);
     if (a->common.json && print_json(&doctor, &err) < 0)
-        rc = fail(JP_EXIT_IO, &err);
+        rc = cmd_args_fail("doctor", JP_EXIT_IO, &err);
     if (!a->common.json)
         print_lines(&doctor, a->common.quiet);
     if (rc == JP_EXIT_OK && (fflush(stdout) != 0 || ferror(stdout))) {
         error_set(&err, "standard output failed");
-        rc = fail(JP_EXIT_IO, &err);
+        rc = cmd_args_fail("doctor", JP_EXIT_IO, &err);
     }
     if (rc == JP_EXIT_OK && doctor.count[DOCTOR_FAIL])
         rc = JP_EXIT_FINDINGS;
@@ -188,10 +182,10 @@ int cmd_doctor(int argc, char **argv)
     if (optind < argc) {
         error_set(&err, "takes no %s (jobprof doctor --help)",
                   QUOTE(argv[optind]));
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("doctor", JP_EXIT_USAGE, &err);
     }
     if (plan_world_init(&world, 0, true, &err) < 0)
-        return fail(JP_EXIT_IO, &err);
+        return cmd_args_fail("doctor", JP_EXIT_IO, &err);
     rc = run(&a, &world);
     plan_world_fini(&world);
     return rc;

@@ -59,12 +59,6 @@ struct arguments {
     struct cmd_common common;
 };
 
-static int fail(enum jp_exit status, const struct jp_error *err)
-{
-    fprintf(stderr, "jobprof: gc: %s\n", err->text);
-    return status;
-}
-
 /* "30d": a whole number of s, m, h or d; bare seconds. */
 static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
 {
@@ -101,12 +95,12 @@ static int take_option(int c, struct arguments *a)
         if (parse_age(optarg, &a->gc.older_s, &err) == 0)
             return -1;
         error_wrap(&err, "--older");
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
     case OPT_QUOTA:
         if (num_parse_size(optarg, 0, INT64_MAX, &a->gc.quota_bytes, &err) == 0)
             return -1;
         error_wrap(&err, "--quota");
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
     case OPT_REPORTS:
         a->gc.reports = true;
         return -1;
@@ -236,14 +230,14 @@ static int run(struct arguments *a, char **roots)
             (*roots)[--n] = '\0';
         a->gc.root = *roots;
         if (gc_run(&a->gc, &result, &err) < 0) {
-            rc = fail(JP_EXIT_IO, &err);
+            rc = cmd_args_fail("gc", JP_EXIT_IO, &err);
             continue;
         }
         take_result(a, *roots, &result, &t);
         gc_fini(&result);
     }
     if (print_totals(a, &t, &err) < 0)
-        return fail(JP_EXIT_IO, &err);
+        return cmd_args_fail("gc", JP_EXIT_IO, &err);
     return rc == JP_EXIT_OK && t.failed ? JP_EXIT_INCOMPLETE : rc;
 }
 
@@ -266,5 +260,5 @@ int cmd_gc(int argc, char **argv)
         error_set(&err, "--all-users is for root");
     else
         return run(&a, argv + optind);
-    return fail(JP_EXIT_USAGE, &err);
+    return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
 }

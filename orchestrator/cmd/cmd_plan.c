@@ -70,12 +70,6 @@ struct session {
     struct plan_from from;
 };
 
-static int fail(enum jp_exit status, const struct jp_error *err)
-{
-    fprintf(stderr, "jobprof: plan: %s\n", err->text);
-    return status;
-}
-
 static int take_number(const char *name, uint64_t *out)
 {
     struct jp_error err;
@@ -83,7 +77,7 @@ static int take_number(const char *name, uint64_t *out)
     if (num_parse_u64(optarg, 1, UINT32_MAX, out, &err) == 0)
         return -1;
     error_wrap(&err, "%s", name);
-    return fail(JP_EXIT_USAGE, &err);
+    return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
 }
 
 static int take_memory(uint64_t *out)
@@ -93,7 +87,7 @@ static int take_memory(uint64_t *out)
     if (num_parse_size(optarg, MIN_MEMORY, MAX_MEMORY, out, &err) == 0)
         return -1;
     error_wrap(&err, "--memory");
-    return fail(JP_EXIT_USAGE, &err);
+    return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
 }
 
 /* One option. Returns -1 to go on, else an exit status. */
@@ -228,16 +222,16 @@ static int show(struct session *s, const struct jp_plan *plan)
     int rc = JP_EXIT_OK;
 
     if (!dir)
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     if (plan_view_make(&s->in, plan, dir, &view, &err) < 0) {
         free(dir);
         return fail_step(&s->in.plan, &err);
     }
     if (print(s, &view, &err) < 0)
-        rc = fail(JP_EXIT_IO, &err);
+        rc = cmd_args_fail("plan", JP_EXIT_IO, &err);
     else if (fflush(stdout) != 0 || ferror(stdout)) {
         error_set(&err, "standard output failed");
-        rc = fail(JP_EXIT_IO, &err);
+        rc = cmd_args_fail("plan", JP_EXIT_IO, &err);
     }
     plan_view_fini(&view);
     free(dir);
@@ -253,7 +247,7 @@ static int run(struct session *s)
     int rc;
 
     if (check_word(a, &err) < 0)
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     if (a->common.verbose)
         fprintf(stderr, "jobprof: reading %s\n",
                 a->common.config ? a->common.config : JP_DEF_SITE_FILE);
@@ -265,11 +259,11 @@ static int run(struct session *s)
                                      .env_arg = &s->world,
                                      .strict = true};
     if (a->from && (status = take_report(s, &err)) != JP_EXIT_OK)
-        return fail(status, &err);
+        return cmd_args_fail("plan", status, &err);
     if (plan_world_init(&s->world, a->memory_bytes,
                         s->in.nnodes || s->in.ntasks, &err) < 0 ||
         plan_make(&s->in.plan, &plan, &err) < 0)
-        return fail(JP_EXIT_USAGE, &err);
+        return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     if (!plan.nccl.mode) { /* nothing asks for a profile: as if auto were */
         plan.nccl.mode = grammar_find_mode(&jp_grammar_nccl, "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;

@@ -132,12 +132,6 @@ static enum source find_source(const struct cmd_inputs *inputs)
                                                         : SOURCE_NONE;
 }
 
-static int fail(const struct jp_error *err)
-{
-    fprintf(stderr, "jobprof: show: %s\n", err->text);
-    return JP_EXIT_IO;
-}
-
 static int show_pending(struct cmd_inputs *inputs, bool json)
 {
     struct jp_error err = {""};
@@ -145,13 +139,14 @@ static int show_pending(struct cmd_inputs *inputs, bool json)
     int rc = stuck_read(&inputs->walk, &stuck, &err);
 
     if (rc < 0)
-        return fail(&err);
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
     if (json)
         rc = stuck_print_json(&stuck, stdout, &err);
     else if (stuck.n_processes)
         rc = stuck_print(&stuck, stdout, &err);
     stuck_fini(&stuck);
-    return rc < 0 ? fail(&err) : cmd_inputs_judge(inputs);
+    return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
+                  : cmd_inputs_judge(inputs);
 }
 
 /* What rc says, but for rows that the filter has all left out. */
@@ -172,14 +167,14 @@ static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
     bool none;
 
     if (rc < 0)
-        return fail(&err);
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
     none = sum.n == 0;
     if (a->common.json)
         rc = opsum_print_json(&sum, stdout, &err);
     else if (inputs->walk.files)
         rc = opsum_print(&sum, stdout, &err);
     opsum_fini(&sum);
-    return rc < 0 ? fail(&err)
+    return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
                   : judge_rows(cmd_inputs_judge(inputs), none, inputs);
 }
 
@@ -198,13 +193,13 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
         return JP_EXIT_NODATA;
     }
     if (opsum_read_lines(&inputs->walk.walk, &a->filter, &sum, &bad, &err) < 0)
-        return fail(&err);
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
     none = sum.n == 0;
     rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
                         : opsum_print(&sum, stdout, &err);
     opsum_fini(&sum);
     if (rc < 0)
-        return fail(&err);
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
     if (bad && !inputs->quiet)
         fprintf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n", bad,
                 bad == 1 ? " is" : "s are");
@@ -227,7 +222,8 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
                                          a->common.json, &err)
                     : show_saved_sums(inputs->folders, inputs->n, &a->filter,
                                       a->common.json, &err);
-    return rc < 0 ? fail(&err) : judge_rows(JP_EXIT_OK, rc > 0, inputs);
+    return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
+                  : judge_rows(JP_EXIT_OK, rc > 0, inputs);
 }
 
 int cmd_show(int argc, char **argv)
