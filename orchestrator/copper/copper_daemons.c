@@ -151,7 +151,7 @@ static size_t first_of_host(const struct copper_build *b, size_t i)
  * last daemon of each host is the last launch's, and so on backwards. */
 static int launches_by_host(struct copper_build *b, const struct order *order)
 {
-    size_t *later = calloc(b->n_daemons, sizeof(*later)), most = 0;
+    size_t *later = calloc(b->n_daemons + 1, sizeof(*later)), most = 0;
 
     if (!later)
         return -1;
@@ -171,7 +171,7 @@ static int launches_by_host(struct copper_build *b, const struct order *order)
 /* A launch ends where a host comes for the second time. */
 static int launches_by_time(struct copper_build *b, const struct order *order)
 {
-    size_t *next = calloc(b->n_daemons, sizeof(*next)), now = 0;
+    size_t *next = calloc(b->n_daemons + 1, sizeof(*next)), now = 0;
 
     if (!next)
         return -1;

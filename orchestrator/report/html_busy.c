@@ -23,7 +23,7 @@ static void put_row(FILE *out, const struct jp_busy *b, uint32_t rank)
 
     html_out_row(out);
     html_out_figure(out, rank == JP_PROC_NONE ? "-" : FIG_COUNT(rank),
-                    rank == JP_PROC_NONE ? NAN : rank);
+                    rank == JP_PROC_NONE ? (double) NAN : rank);
     html_out_cell(out, b->host);
     html_out_figure(out, b->pid < 0 ? "-" : FIG_EXACT((double) b->pid),
                     (double) b->pid);

@@ -44,7 +44,7 @@ void netkey_put_hist(struct jp_json *j, json_t *row, const char *name,
         if (!hist->counts[i])
             continue;
         pair = json_out_array(j);
-        json_out_append(j, pair, json_integer((json_int_t) (hist->first + i)));
+        json_out_append(j, pair, json_integer((json_int_t) hist->first + i));
         json_out_append(j, pair, json_integer((json_int_t) hist->counts[i]));
         json_out_append(j, list, pair);
     }

@@ -90,7 +90,7 @@ static void scan_recording(struct rankscan *scan, const char *path,
     char *host = NULL;
     int64_t pid = 0;
     unsigned looks = 0;
-    int rc = reader ? 1 : -1;
+    int rc;
 
     if (reader)
         jpr_pass_ops(reader);

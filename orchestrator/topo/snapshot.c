@@ -15,8 +15,6 @@
 #define EXPORT_FLAGS 0 /* 2.x writes version 2.0 by itself */
 #endif
 
-extern char **environ;
-
 /* A user's HWLOC_XMLFILE would be somebody else's machine. */
 static void reset_environment(void)
 {
