@@ -99,8 +99,9 @@ record() { # record DIR NODE RANK OPS
     done > "$1/raw/$2/$2-pid$((1000 + $3)).log"
 }
 
-wait_for() { # wait_for SECONDS COMMAND...: polls until the command succeeds
-    local end=$(($(date +%s%N) + $1 * 1000000000))
+wait_for() { # wait_for SECONDS COMMAND...: polls until the command succeeds;
+    # five times as long where the machine is busy
+    local end=$(($(date +%s%N) + 5 * $1 * 1000000000))
     shift
     until "$@"; do
         [ "$(date +%s%N)" -lt $end ] || return 1
@@ -108,5 +109,7 @@ wait_for() { # wait_for SECONDS COMMAND...: polls until the command succeeds
     done
 }
 
+# begun DIR NODE: what `begin` does beside the tasks is done
+begun() { [ -s "$1/nodes/$2/hardware.json" ] && [ ! -e "$1/nodes/$2/topology.lock" ]; }
 has_report() { [ -e "$1/summary.json" ] && [ ! -e "$1/done" ]; }
 reports() { grep -c 'report written' "$1/log.txt" 2> /dev/null; }
