@@ -123,13 +123,92 @@ static void test_no_target(void **state)
                         "node");
 }
 
+/* "KEY=VALUE KEY=VALUE ..." and cu_fuse's words from them. */
+static void test_flags(void **state)
+{
+#define BEGIN                                                                  \
+    "/opt/cu_fuse -f -tpath / -vpath /m -log_output_dir /l -log_level 4"
+#define END " -s /m"
+#define BOOK " -facility_address_book /b -prefiltered_address_book 1"
+    static const struct {
+        const char *settings, *words;
+    } rows[] = {
+        {"mode=aggregate", BEGIN BOOK " -profile_metrics" END},
+        {"mode=aggregate;top=5;interval=0;ttl=",
+         BEGIN BOOK " -md_enoent_ttl_ms  -profile_metrics" END},
+        {"mode=top;top=5", BEGIN BOOK " -profile_metrics -profile_top_n 5" END},
+        {"mode=full;top=5;interval=30",
+         BEGIN BOOK " -profile_metrics -profile_top_n 5 -profile_paths_full "
+                    "-profile_snapshot_interval_s 30" END},
+        {"mode=top;net_type=cxi;address_book=/site",
+         BEGIN " -net_type cxi -nf /n -facility_address_book /site "
+               "-prefiltered_address_book 0 -profile_metrics" END},
+        {"cache_size=1M;ttl=100",
+         BEGIN BOOK " -md_enoent_ttl_ms 100 -max_cacheable_byte_size 1048576 "
+                    "-profile_metrics" END},
+        {"cache_size=many", BEGIN BOOK " -profile_metrics" END},
+        {"args=  -a  b ", BEGIN BOOK " -profile_metrics -a b" END},
+        {"args=", BEGIN BOOK " -profile_metrics" END},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char *text = strdup(rows[i].settings), *rest = text, *pair;
+        struct jp_setting settings[8] = {
+            {.key = (char[]){"cu_fuse"}, .value = (char[]){"/opt/cu_fuse"}}};
+        struct jp_jobconf conf = {.copper_settings = settings,
+                                  .n_copper_settings = 1};
+        struct copper_flags flags;
+        char said[1024] = "";
+
+        while ((pair = strsep(&rest, ";"))) {
+            struct jp_setting *s = &settings[conf.n_copper_settings++];
+
+            s->key = strsep(&pair, "=");
+            s->value = pair;
+        }
+        assert_int_equal(
+            copper_flags_make(&conf, "/m", "/l", "/b", "/n", &flags, NULL), 0);
+        assert_null(flags.argv[flags.n]);
+        for (int k = 0; k < flags.n; k++)
+            snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s",
+                     k ? " " : "", flags.argv[k]);
+        assert_string_equal(said, rows[i].words);
+        copper_flags_fini(&flags);
+        free(text);
+    }
+}
+
+/* Refused whole: the caller's struct is as before. */
+static void test_flags_refused(void **state)
+{
+    char many[2 * COPPER_FLAGS_MAX + 1] = "";
+    struct jp_setting settings[] = {
+        {.key = (char[]){"cu_fuse"}, .value = (char[]){"/opt/cu_fuse"}},
+        {.key = (char[]){"args"}, .value = many}};
+    struct jp_jobconf conf = {.copper_settings = settings};
+    struct copper_flags flags = {.n = 77};
+    struct jp_error err = {""};
+
+    (void) state;
+    assert_int_equal(
+        copper_flags_make(&conf, "/m", "/l", "/b", "/n", &flags, &err), -1);
+    assert_string_equal(err.text, "job.conf names no cu_fuse");
+    conf.n_copper_settings = 2;
+    for (int i = 0; i < COPPER_FLAGS_MAX; i++)
+        memcpy(many + 2 * i, "x ", 3);
+    assert_int_equal(
+        copper_flags_make(&conf, "/m", "/l", "/b", "/n", &flags, &err), -1);
+    assert_non_null(strstr(err.text, "flags for cu_fuse"));
+    assert_int_equal(flags.n, 77);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mountinfo),
-        cmocka_unit_test(test_cmdline),
-        cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_no_target),
+        cmocka_unit_test(test_mountinfo), cmocka_unit_test(test_cmdline),
+        cmocka_unit_test(test_cores),     cmocka_unit_test(test_no_target),
+        cmocka_unit_test(test_flags),     cmocka_unit_test(test_flags_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
