@@ -57,7 +57,8 @@ const formatter = data => ({seriesName, data: [, , p]}) => tip(seriesName, [
 
 export const busbwTime = {
   zoom: true,
-  has: data => data.series.some(line => line.points.length > 0),
+  has: data => data.slices > 1 &&
+    data.series.some(line => line.points.length > 0),
   height: (data, state, look) => (look.narrow ? 310 : 350) +
     legendOf(linesOf(data, state), look).bottom,
   controls(data) {

@@ -8,7 +8,7 @@ const percent = mille => `${(mille / 10).toFixed(1)} %`;
 
 export const busy = {
   zoom: true,
-  has: data => data.cells.length > 0,
+  has: data => data.slices > 1 && data.cells.length > 0,
   height: data => 104 + data.names.length * rowHeight(data.names.length),
   note(data) {
     const {names, of} = data;

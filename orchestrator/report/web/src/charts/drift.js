@@ -15,7 +15,7 @@ const LEAST_SPAN = 10;
 
 export const drift = {
   zoom: true,
-  has: data => data.cells.length > 0,
+  has: data => data.slices > 1 && data.cells.length > 0,
   height: data => 104 + data.rows.length * rowHeight(data.rows.length),
   note: data => 'Usual: the median over the run, of the same function and ' +
     'size, by the rank that came last.' + (data.of > data.rows.length

@@ -6,7 +6,7 @@ import {tip} from '../tip.js';
 
 export const waitsTime = {
   zoom: true,
-  has: data => data.ranks.cells.length > 0,
+  has: data => data.slices > 1 && data.ranks.cells.length > 0,
   controls: data => [{
     key: 'by', label: 'By',
     options: data.nodes.of > 1 ? [['ranks', 'rank'], ['nodes', 'node']]
