@@ -178,7 +178,7 @@ static int add_word(struct gathering *g, const char *word)
     if (stepdir_has(word, JP_STEPDIR_SUMMARY))
         return add_dir(g, word);
     if (report_find(word, g->arguments->config, &dirs, &n, &err) < 0)
-        return fail(JP_EXIT_USAGE, word, &err);
+        return fail(JP_EXIT_USAGE, "", &err); /* names the word */
     for (size_t i = 0; i < n && rc == JP_EXIT_OK; i++)
         rc = add_dir(g, dirs[i]);
     nodelist_free(dirs, n);

@@ -35,7 +35,7 @@ static const char help[] =
     "Exit status: 0 not slower, 1 something is slower or a finding is new,\n"
     "2 usage, 3 a report's data is incomplete: nothing is said to be slower,\n"
     "and of new findings a hang only is status 1,\n"
-    "4 a report has no data, 5 input or output failed.\n";
+    "4 a report has no data, or nothing is in both, 5 input or output failed.\n";
 
 enum { OPT_THRESHOLD = 256, OPT_JSON, OPT_CONFIG };
 
@@ -116,7 +116,7 @@ static int load(const char *word, const char *config, json_t **root)
     int rc = JP_EXIT_OK;
 
     if (report_find(word, config, &dirs, &n, &err) < 0)
-        return fail(JP_EXIT_USAGE, word, err.text);
+        return fail(JP_EXIT_USAGE, "", err.text); /* names the word */
     if (n != 1)
         rc = fail(JP_EXIT_USAGE, word, "several steps: name one");
     else if (!(*root = summary_file_read(dirs[0], &err)))
@@ -135,7 +135,8 @@ static int exit_status(const struct jp_compare *c)
 {
     if (c->slower || c->n_fresh)
         return JP_EXIT_FINDINGS;
-    if (has_word(c->roots[0], "NODATA") || has_word(c->roots[1], "NODATA"))
+    if (has_word(c->roots[0], "NODATA") || has_word(c->roots[1], "NODATA") ||
+        compare_has_nothing(c))
         return JP_EXIT_NODATA;
     if (c->incomplete[0] || c->incomplete[1])
         return JP_EXIT_INCOMPLETE;

@@ -253,6 +253,14 @@ int compare_init_baseline(struct jp_compare *c,
     return -1;
 }
 
+bool compare_has_nothing(const struct jp_compare *c)
+{
+    for (size_t i = 0; i < c->n_cells; i++)
+        if (c->cells[i].course != COMPARE_ONE_SIDED)
+            return false;
+    return c->n_cells > 0;
+}
+
 void compare_fini(struct jp_compare *c)
 {
     free(c->cells);

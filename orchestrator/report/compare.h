@@ -72,6 +72,10 @@ int compare_init_baseline(struct jp_compare *compare,
                           double threshold);
 void compare_fini(struct jp_compare *compare);
 
+/* There are cells, and none is in both: unlike programs, nothing is told of
+ * either. */
+bool compare_has_nothing(const struct jp_compare *compare);
+
 /* For a terminal, or JSON. names: of A and B. 0, or -1 and err. */
 int compare_print(const struct jp_compare *compare, const char *const names[2],
                   FILE *out, struct jp_error *err);

@@ -129,6 +129,8 @@ int compare_print(const struct jp_compare *c, const char *const names[2],
             "finding%s new, %zu gone\n",
             c->slower, c->n_cells, FIG_SHARE(c->threshold), c->faster,
             c->n_fresh, sentence_s(c->n_fresh), c->n_gone);
+    if (compare_has_nothing(c))
+        fputs("Nothing could be compared: no cell is in both\n", out);
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
                          errno ? strerror(errno) : "cannot be written");
