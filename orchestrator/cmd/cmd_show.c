@@ -114,7 +114,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 }
 
 /* Which data there is: the recorder's files first, logs of Inspector's, then
- * what a report has kept. */
+ * what a report has kept. Files that are none of these are read as the
+ * recorder's, which says that they are not. */
 enum source { SOURCE_RECORDER, SOURCE_LOGS, SOURCE_REPORT, SOURCE_NONE };
 
 static enum source find_source(const struct cmd_inputs *inputs)
@@ -129,6 +130,7 @@ static enum source find_source(const struct cmd_inputs *inputs)
     }
     return logs                                         ? SOURCE_LOGS
            : show_saved_has(inputs->folders, inputs->n) ? SOURCE_REPORT
+           : walk->n_logs                               ? SOURCE_RECORDER
                                                         : SOURCE_NONE;
 }
 
@@ -149,13 +151,21 @@ static int show_pending(struct cmd_inputs *inputs, bool json)
                   : cmd_inputs_judge(inputs);
 }
 
-/* What rc says, but for rows that the filter has all left out. */
-static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs)
+static bool asks_for_some(const struct opsum_filter *filter)
+{
+    return filter->rank >= 0 || filter->node || filter->comm || filter->func;
+}
+
+/* What rc says, but for no row: the filter has left out all, or there is none.
+ */
+static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
+                      const struct opsum_filter *filter)
 {
     if (rc != JP_EXIT_OK || !none)
         return rc;
     if (!inputs->quiet)
-        fprintf(stderr, "jobprof: no operation is of what was asked for\n");
+        fprintf(stderr, "jobprof: no operation is %s\n",
+                asks_for_some(filter) ? "of what was asked for" : "told there");
     return JP_EXIT_NODATA;
 }
 
@@ -174,8 +184,9 @@ static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
     else if (inputs->walk.files)
         rc = opsum_print(&sum, stdout, &err);
     opsum_fini(&sum);
-    return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
-                  : judge_rows(cmd_inputs_judge(inputs), none, inputs);
+    return rc < 0
+               ? cmd_args_fail("show", JP_EXIT_IO, &err)
+               : judge_rows(cmd_inputs_judge(inputs), none, inputs, &a->filter);
 }
 
 static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
@@ -203,7 +214,8 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     if (bad && !inputs->quiet)
         fprintf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n", bad,
                 bad == 1 ? " is" : "s are");
-    return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs);
+    return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs,
+                      &a->filter);
 }
 
 static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
@@ -223,7 +235,18 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
                     : show_saved_sums(inputs->folders, inputs->n, &a->filter,
                                       a->common.json, &err);
     return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
-                  : judge_rows(JP_EXIT_OK, rc > 0, inputs);
+                  : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
+}
+
+static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
+{
+    if (a->common.json) /* an object without rows */
+        return a->pending ? show_pending(inputs, true)
+                          : show_recordings(inputs, a);
+    if (!inputs->quiet)
+        fprintf(stderr, "jobprof: no recorder's file (.jpr), no log of NCCL "
+                        "Inspector's and no report's csv/ there\n");
+    return JP_EXIT_NODATA;
 }
 
 int cmd_show(int argc, char **argv)
@@ -245,7 +268,10 @@ int cmd_show(int argc, char **argv)
     case SOURCE_REPORT:
         rc = show_report(&inputs, &a);
         break;
-    default:
+    case SOURCE_NONE:
+        rc = show_nothing(&inputs, &a);
+        break;
+    case SOURCE_RECORDER:
         rc = a.pending ? show_pending(&inputs, a.common.json)
                        : show_recordings(&inputs, &a);
     }
