@@ -2,6 +2,7 @@
 #include "orchestrator/report/card.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
@@ -95,13 +96,13 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
     of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
     known = strcmp(nodes, "-/-") != 0; /* a folder of logs has none */
     text_out_fit(
-        out, columns, "  data     %s record%s, %s %s%s%.20s%s   ranks %s%s%s",
-        FIG_COUNT(n), sentence_s(n),
+        out, columns, "  data     ranks %s%s%s   %s record%s, %s %s%s%.20s%s",
+        of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
+        known ? "   nodes " : "", known ? nodes : "", FIG_COUNT(n),
+        sentence_s(n),
         isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
         share_of(quality, whole, sizeof(whole)), *kind ? " (" : "", kind,
-        *kind ? ")" : "",
-        of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
-        known ? "   nodes " : "", known ? nodes : "");
+        *kind ? ")" : "");
 }
 
 /* The recorder's own cost and the warm-up, where there is one; lines used. */
@@ -221,8 +222,10 @@ static bool is_said(const json_t *root, const char *text)
     return strstr(verdict, begin);
 }
 
-/* What the verdict does not say, and what to do about the first. */
-static void put_findings(const json_t *root, unsigned columns, FILE *out)
+/* What the verdict does not say, and what to do about the first, if `whole` on
+ * as many lines as that takes. */
+static void put_findings(const json_t *root, unsigned columns, bool whole,
+                         FILE *out)
 {
     const json_t *findings = json_object_get(root, "findings");
     const json_t *first = json_array_get(findings, 0);
@@ -241,8 +244,14 @@ static void put_findings(const json_t *root, unsigned columns, FILE *out)
     }
     clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
                sizeof(text));
-    if (*text)
+    if (!*text)
+        return;
+    if (whole) {
+        fputs("  next     ", out);
+        text_out_wrap_fit(out, columns, 11, 11, text);
+    } else {
         text_out_fit(out, columns, "  next     %s", text);
+    }
 }
 
 /* One line on Copper's profiles. */
@@ -259,32 +268,67 @@ static void put_copper(const json_t *root, unsigned columns, FILE *out)
     summary_file_count(totals, "metadata_enoent_ttl_serves", &saved);
     summary_file_count(totals, "latency_without_init_us", &us);
     text_out_fit(out, columns,
-                 "  copper   ranks %s, %s operations, %s hits, %s ENOENT "
-                 "lookups saved, %s",
+                 "  copper   ranks %s, %s operations, %s hits, %s lookups "
+                 "saved, %s",
                  of(json_object_get(copper, "coverage"), "counted", "ranks",
                     ranks, sizeof(ranks)),
                  FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
                  FIG_US((double) us));
 }
 
+/* What a card may leave out to be short enough, first to last. */
+enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS };
+
+static void put_card(const json_t *root, const char *dir, bool colour,
+                     unsigned columns, enum form form, FILE *out)
+{
+    unsigned notes;
+
+    put_verdict(root, colour, columns, out);
+    put_data(root, columns, out);
+    notes = put_notes(root, columns, out);
+    put_findings(root, columns, form == CARD_WHOLE, out);
+    if (form != CARD_NO_CELLS)
+        put_cells(root, columns, notes, out);
+    put_copper(root, columns, out);
+    fprintf(out, "  report   %s/report.html\n", dir);
+}
+
+static unsigned count_lines(const char *text)
+{
+    unsigned n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
 void card_print(const json_t *root, const char *step_dir, bool colour,
                 unsigned columns, FILE *out)
 {
-    char dir[JP_CLEAN_MAX];
-    unsigned notes;
+    char dir[JP_CLEAN_MAX], *text = NULL;
+    bool fits = false;
 
     if (columns < JP_CARD_MIN_COLUMNS)
         columns = JP_CARD_MIN_COLUMNS;
     if (columns > JP_CARD_MAX_COLUMNS)
         columns = JP_CARD_MAX_COLUMNS;
-    put_verdict(root, colour, columns, out);
-    put_data(root, columns, out);
-    notes = put_notes(root, columns, out);
-    put_findings(root, columns, out);
-    put_cells(root, columns, notes, out);
-    put_copper(root, columns, out);
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,
                sizeof(dir));
-    fprintf(out, "  report   %s/report.html\n", dir);
+    for (int form = CARD_WHOLE; !fits && form <= CARD_NO_CELLS; form++) {
+        size_t len;
+        FILE *memory = open_memstream(&text, &len);
+
+        if (!memory)
+            break;
+        put_card(root, dir, colour, columns, (enum form) form, memory);
+        fits = fclose(memory) == 0 && count_lines(text) <= JP_CARD_MAX_LINES;
+        if (fits)
+            fputs(text, out);
+        free(text);
+        text = NULL;
+    }
+    if (!fits)
+        put_card(root, dir, colour, columns, CARD_NO_CELLS, out);
 }

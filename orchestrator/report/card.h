@@ -9,6 +9,7 @@
 
 #define JP_CARD_MIN_COLUMNS 80
 #define JP_CARD_MAX_COLUMNS 100
+#define JP_CARD_MAX_LINES 12
 
 /* Prints a checked summary (summary_file_read). Only the path of the report may
  * make a line longer than columns, which are brought between these limits.

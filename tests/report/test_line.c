@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "orchestrator/report/card.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;
@@ -140,6 +141,68 @@ static void test_card_findings(void **state)
     free(text);
 }
 
+/* The card of json at 80 columns; caller frees. */
+static char *narrow_card(const char *json)
+{
+    json_t *root = json_loads(json, 0, NULL);
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(root);
+    assert_non_null(out);
+    card_print(root, "d", false, 80, out);
+    assert_int_equal(fclose(out), 0);
+    json_decref(root);
+    return text;
+}
+
+#define LONG                                                                   \
+    "word word word word word word word word word word word word word word "   \
+    "word word word word word word word word word word end"
+#define CELL                                                                   \
+    "{\"comm_type\":\"mixed\",\"coll\":\"c\",\"msg_size_bytes\":1,\"ops\":1}"
+
+/* Where there is room for it, what to do is told to its end; never are there
+ * more than 12 lines, and ranks and nodes are not what is cut. */
+static void test_card_room(void **state)
+{
+    static const char quality[] =
+        "\"quality\":{\"records\":123456789,\"coverage\":1.0,\"expected\":"
+        "123456789,\"unseen_records\":5,\"ranks_seen\":1023,"
+        "\"ranks_expected\":1024,\"nodes_seen\":127,\"nodes_expected\":128}";
+    char *json, *card;
+    unsigned lines = 0;
+
+    (void) state;
+    json = fileio_path("{\"verdict\":{\"word\":\"SLOW\",\"text\":\"x\"},"
+                       "%s,\"cells\":[" CELL "],\"findings\":[{\"text\":"
+                       "\"x\",\"next\":\"" LONG "\"}]}",
+                       quality);
+    card = narrow_card(json);
+    assert_non_null(strstr(card, " end\n"));
+    assert_non_null(strstr(card, "  data     ranks 1,023/1,024   "
+                                 "nodes 127/128   123,456,789 records"));
+    assert_non_null(strstr(card, "\n  mixed "));
+    free(card);
+    free(json);
+    json = fileio_path(
+        "{\"verdict\":{\"word\":\"SLOW\",\"text\":\"" LONG LONG LONG "\"},"
+        "%s,\"warmup\":{\"ops\":9,\"times\":2},\"cells\":[" CELL "," CELL
+        "],\"findings\":[{\"text\":\"a\",\"next\":\"" LONG "\"},"
+        "{\"text\":\"b\"},{\"text\":\"c\"}],\"copper\":{\"totals\":"
+        "{\"total_counted_fuse_operations\":1}}}",
+        quality);
+    card = narrow_card(json);
+    for (const char *c = card; *c; c++)
+        lines += *c == '\n';
+    assert_in_range(lines, 9, 12);
+    assert_non_null(strstr(card, "\n  copper "));
+    assert_non_null(strstr(card, "\n  report   d/report.html\n"));
+    free(card);
+    free(json);
+}
+
 /* The recorder's cost and the warm-up share a line, where they are known. */
 static void test_note(void **state)
 {
@@ -255,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card_findings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_card_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_note, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
