@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "orchestrator/aggregate/ops.h"
@@ -125,41 +126,80 @@ static void end_turn(struct line *line)
     pthread_mutex_unlock(&line->lock);
 }
 
-/* Formats a chunk into text of its own; NULL: no memory for that. */
-static FILE *format(const struct jp_result *r, size_t from, size_t to,
-                    char **text, size_t *size)
-{
-    struct jp_csv csv = {.out = open_memstream(text, size)};
+/* What a thread has formatted: a stream into memory that it uses again for each
+ * chunk, as fresh memory costs more than the figures. */
+struct text {
+    FILE *stream; /* NULL: no memory for it */
+    char *at;
+    size_t used, size;
+};
 
-    if (!csv.out)
-        return NULL;
-    put_rows(&csv, r, from, to);
-    csv_out_flush(&csv);
-    if (fflush(csv.out) == 0 && !ferror(csv.out))
-        return csv.out;
-    fclose(csv.out);
-    free(*text);
-    *text = NULL;
-    return NULL;
+static ssize_t keep(void *cookie, const char *bytes, size_t n)
+{
+    struct text *t = cookie;
+
+    if (n > t->size - t->used) {
+        size_t size = 2 * (t->used + n);
+        char *at = realloc(t->at, size);
+
+        if (!at)
+            return 0;
+        t->at = at;
+        t->size = size;
+    }
+    memcpy(t->at + t->used, bytes, n);
+    t->used += n;
+    return (ssize_t) n;
 }
 
-static void write_chunk(struct line *line, size_t chunk)
+static void text_init(struct text *t)
 {
-    size_t from = chunk * CHUNK, to = from + CHUNK, size = 0;
-    char *text = NULL;
-    FILE *memory;
+    *t = (struct text){0};
+    t->stream = fopencookie(t, "w", (cookie_io_functions_t){.write = keep});
+    if (t->stream)
+        setvbuf(t->stream, NULL, _IONBF, 0); /* jp_csv has a buffer */
+}
+
+static void text_fini(struct text *t)
+{
+    if (t->stream)
+        fclose(t->stream);
+    free(t->at);
+}
+
+/* false: no memory for that. */
+static bool format(const struct jp_result *r, size_t from, size_t to,
+                   struct text *t)
+{
+    struct jp_csv csv;
+
+    if (!t->stream)
+        return false;
+    csv_out_begin(&csv, t->stream);
+    t->used = 0;
+    put_rows(&csv, r, from, to);
+    csv_out_flush(&csv);
+    if (!ferror(t->stream))
+        return true;
+    clearerr(t->stream);
+    return false;
+}
+
+static void write_chunk(struct line *line, size_t chunk, struct text *t)
+{
+    size_t from = chunk * CHUNK, to = from + CHUNK;
+    bool formatted;
 
     if (to > line->r->n_ops)
         to = line->r->n_ops;
-    memory = format(line->r, from, to, &text, &size);
+    formatted = format(line->r, from, to, t);
     wait_turn(line, chunk);
-    if (memory) {
-        fwrite_unlocked(text, 1, size, line->out);
-        fclose(memory);
-        free(text);
+    if (formatted) {
+        fwrite_unlocked(t->at, 1, t->used, line->out);
     } else {
-        struct jp_csv csv = {.out = line->out};
+        struct jp_csv csv;
 
+        csv_out_begin(&csv, line->out);
         put_rows(&csv, line->r, from, to);
         csv_out_flush(&csv);
     }
@@ -169,10 +209,13 @@ static void write_chunk(struct line *line, size_t chunk)
 static void *work(void *arg)
 {
     struct line *line = arg;
+    struct text text;
     size_t chunk;
 
+    text_init(&text);
     while (chunk = take(line), chunk < (line->r->n_ops + CHUNK - 1) / CHUNK)
-        write_chunk(line, chunk);
+        write_chunk(line, chunk, &text);
+    text_fini(&text);
     return NULL;
 }
 

@@ -8,6 +8,13 @@
 #include "common/figure.h"
 #include "orchestrator/report/clean.h"
 
+void csv_out_begin(struct jp_csv *csv, FILE *out)
+{
+    csv->out = out;
+    csv->inside = false;
+    csv->from = csv->used = 0;
+}
+
 void csv_out_flush(struct jp_csv *csv)
 {
     fwrite_unlocked(csv->bytes, 1, csv->used, csv->out);

@@ -25,6 +25,8 @@ struct jp_csv {
     char bytes[CSV_OUT_ROOM];
 };
 
+/* Sets up all but bytes, which are too many to clear for a few rows. */
+void csv_out_begin(struct jp_csv *csv, FILE *out);
 void csv_out_text(struct jp_csv *csv, const char *text); /* cleaned */
 /* Several texts in one column, a blank between. */
 void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n);
