@@ -8,6 +8,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/clean.h"
+#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/text_out.h"
 
@@ -112,7 +113,7 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
         json_object_get(json_object_get(root, "quality"), "overhead");
     const json_t *warmup = json_object_get(root, "warmup");
     double share = summary_file_real(cost, "share");
-    char left[80] = "", took[120] = "";
+    char left[80] = "", took[120] = "", percent[JP_FIGURE_LEN];
     uint64_t ops = 0;
 
     if (summary_file_count(warmup, "ops", &ops) && ops)
@@ -121,8 +122,8 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
                  FIG_COUNT(ops), sentence_s(ops),
                  summary_file_real(warmup, "times"));
     if (isfinite(share))
-        snprintf(took, sizeof(took), "recorder: %.2g %% of the time%s",
-                 100 * share, *left ? "; " : "");
+        snprintf(took, sizeof(took), "recorder: %s of the time%s",
+                 overhead_percent(share, percent), *left ? "; " : "");
     if (*left || *took)
         text_out_fit(out, columns, "  note     %s%s", took, left);
     return *left || *took;

@@ -2,6 +2,7 @@
 #ifndef JP_REPORT_OVERHEAD_H
 #define JP_REPORT_OVERHEAD_H
 
+#include "common/figure.h"
 #include "orchestrator/aggregate/aggregate.h"
 
 /* Of the processes' wall time, in their own threads; NAN: not told. */
@@ -11,5 +12,9 @@ double overhead_share(const struct jp_overhead *overhead);
 #define JP_OVERHEAD_TEXT 300
 void overhead_text(const struct jp_quality *quality,
                    char text[JP_OVERHEAD_TEXT]);
+
+/* "0.071 %", "69 %", "130 %": two digits, or as many as stand before the point.
+ * Returns buf. */
+char *overhead_percent(double share, char buf[JP_FIGURE_LEN]);
 
 #endif

@@ -216,6 +216,8 @@ static void test_note(void **state)
         {"null", "{\"ops\":1200,\"times\":8.31}",
          "\n  note     warm-up: first 1,200 operations, 8.3 x the time, left "
          "out\n"},
+        {"{\"share\":1.3}", "null",
+         "\n  note     recorder: 130 % of the time\n"},
         {"{\"share\":0.02}", "{\"ops\":1,\"times\":2}",
          "\n  note     recorder: 2 % of the time; warm-up: first 1 operation, "
          "2.0 x the time, left out\n"},
