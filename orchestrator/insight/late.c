@@ -122,6 +122,19 @@ static void sum_up(struct jp_lateness *out, double *excess, double *arrival,
     out->peers_us = peers_us;
 }
 
+/* Waits for somebody late travel on through a pipeline or an AlltoAll, so that
+ * most may arrive late: whom did the earliest quarter wait for? */
+static void compare_earliest(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+
+    for (size_t i = 0; i < n; i++)
+        l->scratch[i] = l->out[from + i].arrival_us;
+    stats_sort(l->scratch, n);
+    for (size_t i = from; i < from + n; i++)
+        l->out[i].ahead_us = l->out[i].arrival_us - l->scratch[n / 4];
+}
+
 static int measure(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -140,6 +153,7 @@ static int measure(struct late *l, size_t c)
     for (size_t i = 0; i < n && kept >= MIN_SLICES; i++)
         sum_up(&l->out[from + i], excess + i * JP_SLICES,
                arrival + i * JP_SLICES, which, kept, usual);
+    compare_earliest(l, c);
     free(excess);
     free(arrival);
     return 0;
@@ -169,13 +183,14 @@ int late_judge(const struct jp_result *r, const struct jp_people *p,
     l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
     l.grouped_us = calloc(r->n_ranks + 1, sizeof(*l.grouped_us));
     l.net = calloc(p->n_processes + 1, sizeof(*l.net));
+    l.grouped_net = calloc(p->n_processes + 1, sizeof(*l.grouped_net));
     l.least = calloc(p->n_processes + 1, sizeof(*l.least));
     l.most = calloc(p->n_processes + 1, sizeof(*l.most));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    if (!l.total || !l.net || !l.grouped_us || !l.least || !l.most ||
-        !l.scratch || !l.class_of || late_add_up(&l) < 0 ||
-        late_add_hidden(&l) < 0 || late_classify(&l) < 0)
+    if (!l.total || !l.net || !l.grouped_us || !l.grouped_net || !l.least ||
+        !l.most || !l.scratch || !l.class_of || late_add_up(&l) < 0 ||
+        late_add_hidden(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++)
         if (is_usable(&l, c) && measure(&l, c) < 0)
@@ -188,6 +203,7 @@ out:
     free(l.total);
     free(l.grouped_us);
     free(l.net);
+    free(l.grouped_net);
     free(l.least);
     free(l.most);
     free(l.scratch);

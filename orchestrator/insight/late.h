@@ -45,6 +45,7 @@ struct jp_lateness {
     double error_us;
     double hidden_us;  /* what it may have waited, unseen, more than they */
     double arrival_us; /* how much later than them it arrived here */
+    double ahead_us;   /* ... than the earliest quarter of its communicator */
     double peers_us;   /* their time in communication */
     double grouped_us; /* its time in AlltoAll; 0: none, or not judged */
     float parts_us[JP_SLICES]; /* arrival_us, of each part of the run; NAN:

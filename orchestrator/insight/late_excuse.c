@@ -45,18 +45,22 @@ static bool is_trifle(const struct late *l, size_t rank)
 
 /* Does its process, in a communicator that synchronises more often, wait for
  * somebody who is late, or as late as that, though no outlier there? */
-static bool is_victim(const struct late *l, size_t rank)
+static bool is_victim(const struct late *l, size_t rank, const double *worst)
 {
     const struct jp_process *who = &l->p->processes[l->p->of_rank[rank]];
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+        bool waits;
 
         if (own == rank || !l->out[own].judged || l->out[own].late ||
             ops_of(l, own) <= ops_of(l, rank))
             continue;
+        /* the late ones may be most there: it waits for longer than they do */
+        waits = l->out[own].excess_us < -LED_BY * l->out[rank].excess_us;
         for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
             if (l->out[k].late ||
+                (waits && worst[l->p->of_rank[k]] > l->out[rank].excess_us) ||
                 (k != own && leads(&l->out[k], &l->out[rank])))
                 return true;
     }
@@ -209,7 +213,7 @@ int late_excuse(struct late *l)
                 fmax(worst[l->p->of_rank[i]], l->out[i].excess_us);
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         excused[i] = l->out[i].late &&
-                     (is_victim(l, i) || is_led(l, i, worst) ||
+                     (is_victim(l, i, worst) || is_led(l, i, worst) ||
                       (!l->out[i].with_node && is_trifle(l, i)));
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         l->out[i].late &= !excused[i];

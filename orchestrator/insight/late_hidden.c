@@ -89,15 +89,18 @@ int late_add_hidden(struct late *l)
 #define AS_SLOW 0.8 /* of its network's surplus: who has that is a like */
 #define DOUBT 2     /* times what a like shows of it */
 
-/* What process q is late by in communicators of a class; NAN: not known. */
-static double excess_in(const struct late *l, size_t q, size_t class)
+/* What process q is late by in communicators like c; NAN: not known. */
+static double excess_in(const struct late *l, size_t q, size_t c)
 {
     const struct jp_process *who = &l->p->processes[q];
+    const struct jp_comm *like = &l->r->comms[c];
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t rank = l->p->by_process[i];
+        const struct jp_comm *comm = &l->r->comms[l->r->ranks[rank].comm];
 
-        if (l->out[rank].judged && l->class_of[l->r->ranks[rank].comm] == class)
+        if (l->out[rank].judged && comm->n_ranks == like->n_ranks &&
+            !strcmp(comm->name, like->name))
             return l->out[rank].excess_us;
     }
     return NAN;
@@ -123,7 +126,7 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
             continue;
         for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
             size_t q = l->p->of_rank[k];
-            double excess = excess_in(l, q, l->class_of[home]);
+            double excess = excess_in(l, q, home);
 
             if (l->net[process] - l->net[q] < (1 - AS_SLOW) * surplus &&
                 isfinite(excess))
@@ -133,22 +136,32 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
     return most;
 }
 
+#define UNEVEN 2 /* times the mean message, by which the longest exceeds it */
+
 /* The most that each member waited unseen, less the least that any of them
- * did; or what overlap makes of its network's longer time. */
+ * did; what overlap makes of its network's longer time; or what the longest
+ * messages of its AlltoAll, where that has a slower network, took more than the
+ * mean, which is all that is known of them. */
 static void hide(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-    double least = INFINITY, usual;
+    double least = INFINITY, grouped = INFINITY, usual;
 
     for (size_t i = from; i < to; i++)
         l->scratch[i - from] = l->net[l->p->of_rank[i]];
     usual = stats_median(l->scratch, to - from);
-    for (size_t i = from; i < to; i++)
+    for (size_t i = from; i < to; i++) {
         least = fmin(least, l->least[l->p->of_rank[i]]);
-    for (size_t i = from; i < to; i++)
+        grouped = fmin(grouped, l->grouped_net[l->p->of_rank[i]]);
+    }
+    for (size_t i = from; i < to; i++) {
+        size_t process = l->p->of_rank[i];
+
         l->out[i].hidden_us =
-            fmax(l->most[l->p->of_rank[i]] - least,
-                 overlap_of(l, i, l->net[l->p->of_rank[i]] - usual));
+            fmax(fmax(l->most[process] - least,
+                      UNEVEN * (l->grouped_net[process] - grouped)),
+                 overlap_of(l, i, l->net[process] - usual));
+    }
 }
 
 void late_hide(struct late *l)

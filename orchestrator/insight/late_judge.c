@@ -28,7 +28,8 @@ static int by_shape(const void *a, const void *b, void *arg)
     return strcmp(x->name, y->name);
 }
 
-int late_classify(struct late *l)
+/* Numbers communicators of one shape alike. */
+static int classify(struct late *l)
 {
     size_t n = l->r->n_comms;
     size_t *order = calloc(n + 1, sizeof(*order));
@@ -108,8 +109,8 @@ static struct spread class_spread(struct late *l, size_t class)
  * left is much of that, or much itself. */
 static bool arrives_late(const struct late *l, const struct jp_lateness *x)
 {
-    return x->arrival_us > x->excess_us / 4 ||
-           late_is_much(l, x->arrival_us, x->peers_us);
+    return x->ahead_us > x->excess_us / 4 ||
+           late_is_much(l, x->ahead_us, x->peers_us);
 }
 
 /* Later than its peers, by its own doing, and by an amount that matters. */
@@ -212,6 +213,8 @@ int late_decide(struct late *l)
     bool *judged;
     int rc = 0;
 
+    if (classify(l) < 0)
+        return -1;
     judged = find_judged(l);
     if (!judged)
         return -1;

@@ -13,6 +13,7 @@ struct late {
     double *total;        /* [process][JP_SLICES] time in communication */
     double *grouped_us;   /* [rank] in AlltoAll of Send and Recv; 0: none */
     double *net;          /* [process] the network's own time */
+    double *grouped_net;  /* [process] of it, in AlltoAll */
     double *least, *most; /* [process] time in what total lacks */
     double *scratch;      /* 3 * n_ranks */
     double run_us;        /* from the first record's writing to the last; 0: not
@@ -52,9 +53,6 @@ int late_add_up(struct late *late);
  * rank by rank, as no times are kept of them but the shortest and the longest.
  * 0, or -1 without memory. */
 int late_add_hidden(struct late *late);
-
-/* Numbers communicators of one shape alike. 0, or -1 without memory. */
-int late_classify(struct late *l);
 
 /* Fills hidden_us of what is measured. */
 void late_hide(struct late *l);

@@ -85,10 +85,12 @@ static void add_net(struct late *l)
 
         for (size_t i = from; i < to; i++)
             least = fmin(least, l->grouped_us[i]);
-        for (size_t i = from; i < to; i++)
+        for (size_t i = from; i < to; i++) {
+            l->grouped_net[l->p->of_rank[i]] += least;
             l->net[l->p->of_rank[i]] += least +
                                         (double) l->r->ranks[i].exec_us -
                                         (double) l->r->ranks[i].wait_us;
+        }
     }
 }
 

@@ -21,6 +21,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/load.h"
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
 #include "tests/insight/table_expect.h"
@@ -199,9 +200,12 @@ static bool claims_nothing(const struct jp_finding *f)
     return f->kind == JP_FINDING_HANG && f->comm < 0;
 }
 
-/* Stages of unlike length do have unlike much to do. */
+/* Stages of unlike length do have unlike much to do, and small messages are. */
 static bool is_by_design(const struct job *j, const struct jp_finding *f)
 {
+    if (f->kind == JP_FINDING_SMALL_MESSAGES)
+        return j->shape.tp_ops > 1 &&
+               j->shape.tp_bytes / j->shape.tp < LOAD_SMALL_BYTES;
     return (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
            f->kind == JP_FINDING_IMBALANCE;
 }
