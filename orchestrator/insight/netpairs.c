@@ -9,12 +9,12 @@
 #include "common/figure.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netcells.h"
+#include "orchestrator/insight/netgroups.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
 #define MIN_LIKES 5
 #define MIN_PAIRS 4    /* of two pipelines, both ways */
-#define MIN_SHARE 5e-5 /* of the time in communication */
 #define MIN_US 20      /* below, whole us say little */
 
 /* Messages from one rank to another, on two nodes. */
@@ -72,14 +72,6 @@ static void add_pair(struct pairs *w, size_t from, size_t to)
     w->n += pair->hosts[0] != pair->hosts[1];
 }
 
-/* More pairs than neighbours in a ring make: an AlltoAll, whose messages all
- * wait for its last rank. */
-static bool is_exchange(size_t pairs, size_t n_ranks)
-{
-    return n_ranks > 2 &&
-           (pairs > 2 * n_ranks || pairs == n_ranks * (n_ranks - 1));
-}
-
 static void gather(struct pairs *w)
 {
     const struct jp_p2p *rows = w->r->p2p;
@@ -95,7 +87,7 @@ static void gather(struct pairs *w)
         seen++;
         if (end < w->r->n_p2p && rows[end].comm == rows[i].comm)
             continue;
-        if (is_exchange(seen, w->r->comms[rows[i].comm].n_ranks))
+        if (netgroups_is_exchange(seen, w->r->comms[rows[i].comm].n_ranks))
             w->n = first;
         first = w->n;
         seen = 0;
@@ -109,23 +101,13 @@ static int order_of(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-static int order_of_words(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
 /* Messages of one size in communicators of a shape and label. */
 static int by_kind(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
     const struct jp_result *r = arg;
-    const struct jp_comm *cx = &r->comms[x->comm], *cy = &r->comms[y->comm];
-    int order = order_of(cx->n_ranks, cy->n_ranks);
+    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
 
-    order = order ? order : order_of(cx->n_hosts, cy->n_hosts);
-    order = order ? order : order_of(cx->type, cy->type);
-    order = order ? order : order_of_words(cx->fabric, cy->fabric);
-    order = order ? order : order_of_words(cx->inter, cy->inter);
     return order ? order : order_of(x->bytes, y->bytes);
 }
 
@@ -343,7 +325,7 @@ int netpairs_findings(const struct jp_result *r, const struct jp_people *p,
         rc = 0;
         /* slow pairs here and there are waits of the program */
         if (cause.n_hosts && cause.pairs >= MIN_PAIRS &&
-            cause.excess_us > time_us * MIN_SHARE)
+            cause.excess_us > time_us * NETGROUPS_MIN_SHARE)
             rc = add_finding(&w, &cause, time_us, findings);
     }
     free(w.at);

@@ -8,12 +8,13 @@
 
 #include "common/figure.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/netgroups.h"
 #include "orchestrator/insight/netpairs.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
 #define MINOR 0.3 /* a kind with less of all excess is the other, misread */
-#define HOSTS_NAMED 2
+#define HOSTS_NAMED 4
 
 static bool spans_hosts(const struct network *w, size_t comm)
 {
@@ -84,7 +85,7 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
         if (w->slow_at[h] < between || (only && w->healthy_at[h]))
             continue;
         if (n < HOSTS_NAMED)
-            snprintf(buf + len, size - len, "%s%.60s", n ? " and " : "",
+            snprintf(buf + len, size - len, "%s%.36s", n ? " and " : "",
                      host_name(w, h));
         *first = n++ ? *first : h;
     }
@@ -199,6 +200,8 @@ static int tell(struct network *w)
     if (step.excess_us > least || line.excess_us > least)
         return 0;
     rc = network_compare(w);
+    if (rc == 0)
+        rc = netgroups_findings(w);
     if (rc)
         return rc < 0 ? -1 : 0;
     return netpairs_findings(w->r, w->p, w->list->time_us, w->findings);

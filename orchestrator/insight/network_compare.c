@@ -14,20 +14,25 @@
 #define MIN_SIBLINGS 3
 #define MIN_US 20 /* below, whole us are too coarse for a bandwidth */
 
+static int order_of(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
 static int order_of_words(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "");
 }
 
-/* What they run over: by its label, and by NCCL's type. */
-static int by_fabric(const struct jp_comm *x, const struct jp_comm *y)
+int network_shape_order(const struct jp_comm *x, const struct jp_comm *y)
 {
-    int order = order_of_words(x->fabric, y->fabric);
+    int order = order_of(x->n_ranks, y->n_ranks);
 
-    order = order ? order : order_of_words(x->inter, y->inter);
-    if (order || x->type == y->type)
-        return order;
-    return x->type < y->type ? -1 : 1;
+    order = order ? order : order_of(x->nnodes, y->nnodes);
+    order = order ? order : order_of(x->n_hosts, y->n_hosts);
+    order = order ? order : order_of(x->type, y->type);
+    order = order ? order : order_of_words(x->fabric, y->fabric);
+    return order ? order : order_of_words(x->inter, y->inter);
 }
 
 static int by_likeness(const void *a, const void *b, void *arg)
@@ -35,19 +40,10 @@ static int by_likeness(const void *a, const void *b, void *arg)
     const struct jp_result *r = arg;
     const struct jp_netseries *x = *(const struct jp_netseries *const *) a,
                               *y = *(const struct jp_netseries *const *) b;
-    const struct jp_comm *cx = &r->comms[x->comm], *cy = &r->comms[y->comm];
-    int order = strcmp(x->coll, y->coll);
+    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
 
-    if (cx->n_ranks != cy->n_ranks)
-        return cx->n_ranks < cy->n_ranks ? -1 : 1;
-    if (cx->nnodes != cy->nnodes)
-        return cx->nnodes < cy->nnodes ? -1 : 1;
-    if (cx->n_hosts != cy->n_hosts)
-        return cx->n_hosts < cy->n_hosts ? -1 : 1;
-    order = order ? order : by_fabric(cx, cy);
-    if (order)
-        return order;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+    order = order ? order : strcmp(x->coll, y->coll);
+    return order ? order : order_of(x->bytes, y->bytes);
 }
 
 /* Slower than usual: of course NET_STEP. */

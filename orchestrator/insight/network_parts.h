@@ -36,6 +36,10 @@ size_t network_mark(struct network *w, enum netseries_course course);
 void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
                        size_t size);
 
+/* Order of communicators by what makes them alike: ranks, domains, nodes, and
+ * what they run over (NCCL's type, the label). 0: they can be compared. */
+int network_shape_order(const struct jp_comm *x, const struct jp_comm *y);
+
 /* Appends what is slower than expected, else than its likes. How many findings,
  * or -1 without memory. */
 int network_compare(struct network *w);

@@ -157,6 +157,16 @@ static double message_bytes(const struct job *j, uint64_t number, uint32_t i,
            (j->shape->uneven_sizes ? 0.25 + 1.5 * random_unit(&r) : 1);
 }
 
+/* Told from what the other groups do. */
+static double slow_experts(struct job *j, const struct simjob_comm *c)
+{
+    if (j->truth->fault != SIMJOB_SLOW_EXPERTS || c->n_nodes < 2 ||
+        !touches(j, c, j->truth->node))
+        return 1;
+    j->truth->shown = true;
+    return 1 + j->truth->effect;
+}
+
 /* Sends and receives of one kernel: each of equal ones lasts as long as it. */
 static void exchange(struct job *j, struct simjob_comm *c)
 {
@@ -177,7 +187,8 @@ static void exchange(struct job *j, struct simjob_comm *c)
         all = fmax(all, start[i]);
     }
     net = net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
-                 c->n / c->n_nodes, (double) j->shape->tp_bytes);
+                 c->n / c->n_nodes, (double) j->shape->tp_bytes) *
+          slow_experts(j, c);
     for (uint32_t i = 0; i < c->n; i++) {
         double last = 0;
 

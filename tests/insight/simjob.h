@@ -20,24 +20,25 @@
 
 enum simjob_fault {
     SIMJOB_CLEAN,
-    SIMJOB_JITTER,      /* 2 % of operations take three times as long */
-    SIMJOB_HICCUPS,     /* 2 % of layers do */
-    SIMJOB_LATE_RANK,   /* one rank computes `effect` longer */
-    SIMJOB_LATE_LAYERS, /* ... in 40 % of its layers */
-    SIMJOB_LATE_NODE,   /* all ranks of a node */
-    SIMJOB_TWO_LATE,    /* two ranks */
-    SIMJOB_SLOW_LINK,   /* a node's uplink takes 1 + effect as long from a
-                           step on */
-    SIMJOB_DRIFT,       /* so do all links between nodes, growing to it */
-    SIMJOB_SLOW_NET,    /* they take 1 + effect as long all along */
-    SIMJOB_SLOW_SENDS,  /* Send and Recv of a node do */
-    SIMJOB_SLOW_PAIR,   /* ... between two nodes */
-    SIMJOB_HANG,        /* a rank stops before a layer */
-    SIMJOB_RECORDED,    /* so, and the recorder's files tell */
-    SIMJOB_DIES,        /* so, and what it had not written is lost */
-    SIMJOB_KILLED,      /* all are ended in the midst of a step */
-    SIMJOB_LOSSY,       /* a late rank, and 35 % of records lost */
-    SIMJOB_TINY,        /* a late rank, and 4 steps */
+    SIMJOB_JITTER,       /* 2 % of operations take three times as long */
+    SIMJOB_HICCUPS,      /* 2 % of layers do */
+    SIMJOB_LATE_RANK,    /* one rank computes `effect` longer */
+    SIMJOB_LATE_LAYERS,  /* ... in 40 % of its layers */
+    SIMJOB_LATE_NODE,    /* all ranks of a node */
+    SIMJOB_TWO_LATE,     /* two ranks */
+    SIMJOB_SLOW_LINK,    /* a node's uplink takes 1 + effect as long from a
+                            step on */
+    SIMJOB_DRIFT,        /* so do all links between nodes, growing to it */
+    SIMJOB_SLOW_NET,     /* they take 1 + effect as long all along */
+    SIMJOB_SLOW_SENDS,   /* Send and Recv of a node do */
+    SIMJOB_SLOW_PAIR,    /* ... between two nodes */
+    SIMJOB_SLOW_EXPERTS, /* AlltoAll of groups with a node do */
+    SIMJOB_HANG,         /* a rank stops before a layer */
+    SIMJOB_RECORDED,     /* so, and the recorder's files tell */
+    SIMJOB_DIES,         /* so, and what it had not written is lost */
+    SIMJOB_KILLED,       /* all are ended in the midst of a step */
+    SIMJOB_LOSSY,        /* a late rank, and 35 % of records lost */
+    SIMJOB_TINY,         /* a late rank, and 4 steps */
     SIMJOB_N_FAULTS
 };
 const char *simjob_fault_name(enum simjob_fault fault);

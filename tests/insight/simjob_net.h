@@ -20,7 +20,8 @@ static inline double simjob_slowed(const struct simjob_truth *t, uint32_t step,
 /* Do only Send and Recv feel the fault? */
 static inline bool simjob_by_messages(const struct simjob_truth *t)
 {
-    return t->fault == SIMJOB_SLOW_SENDS || t->fault == SIMJOB_SLOW_PAIR;
+    return t->fault == SIMJOB_SLOW_SENDS || t->fault == SIMJOB_SLOW_PAIR ||
+           t->fault == SIMJOB_SLOW_EXPERTS;
 }
 
 /* Is it a message that the fault makes slow? */

@@ -23,6 +23,7 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_SLOW_NET] = "slow-net",
         [SIMJOB_SLOW_SENDS] = "slow-sends",
         [SIMJOB_SLOW_PAIR] = "slow-pair",
+        [SIMJOB_SLOW_EXPERTS] = "slow-experts",
         [SIMJOB_HANG] = "hang",
         [SIMJOB_RECORDED] = "recorded-hang",
         [SIMJOB_DIES] = "dies",

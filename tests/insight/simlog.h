@@ -13,6 +13,9 @@ int64_t simlog_pid(uint32_t rank);
 /* A communicator's id as the logs have it. */
 void simlog_id(uint64_t id, char buf[20]);
 
+/* Every other node's clock is back by that. */
+extern uint64_t simlog_apart_us;
+
 /* Runs the job and writes <dir>/<host>-pid<pid>.log for each rank (dir
  * exists). 0, or -1 with errno. */
 int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,

@@ -1,14 +1,15 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-o | -t] [SEEDS [FIRST [FAULT]]]
+ * usage: table [-c] [-o | -t] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
- * jittery ones), each of another shape (-o, -t: of other families),
- * through the aggregation and the insight, and prints how many were told right:
- * the kind and the culprit, and nobody and nothing else. Exit status 1 where a
- * row is under its floor, or another than a late rank is blamed for it. What
- * cannot be told (a late node that holds most of those it could be compared
- * with) counts only where somebody else is named.
+ * jittery ones), each of another shape (-o, -t: of other families; -c: with
+ * every other node's clock an hour back), through the aggregation and the
+ * insight, and prints how many were told right: the kind and the culprit, and
+ * nobody and nothing else. Exit status 1 where a row is under its floor, or
+ * another than a late rank is blamed for it. What cannot be told (a late node
+ * that holds most of those it could be compared with) counts only where
+ * somebody else is named.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -64,6 +65,8 @@ static const struct expected_row {
     {{SIMJOB_SLOW_SENDS, 0.30, 1, 0.95}, JP_AGAINST_LIKES},
     {{SIMJOB_SLOW_PAIR, 2.00, 1, 0.95}, JP_AGAINST_LIKES},
     {{SIMJOB_SLOW_PAIR, 0.30, 1, 0.95}, JP_AGAINST_LIKES},
+    {{SIMJOB_SLOW_EXPERTS, 1.00, 1, 0.9}, JP_AGAINST_LIKES},
+    {{SIMJOB_SLOW_EXPERTS, 0.40, 1, 0.9}, JP_AGAINST_LIKES},
     {{SIMJOB_CLEAN, 0, 2, 0.995}, JP_AGAINST_PEAKS},
     {{SIMJOB_CLEAN, 0, 2, 0.995}, JP_AGAINST_BASELINE},
     {{SIMJOB_JITTER, 0, 2, 0.995}, JP_AGAINST_BASELINE},
@@ -148,6 +151,7 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     case SIMJOB_SLOW_NET: /* everywhere: no node is to blame */
         return f->kind == JP_FINDING_SLOW_NETWORK && f->against == j->against &&
                !*f->host;
+    case SIMJOB_SLOW_EXPERTS: /* its groups may all be with one other */
     case SIMJOB_SLOW_SENDS:
         /* a node with one neighbour cannot be told from it */
         simlog_host(j->truth.node, id);
@@ -307,6 +311,12 @@ static bool has_pipelines(const struct simjob_shape *s)
     return s->pp > 1 && s->tp * s->dp >= 8 && stage * s->pp > s->per_node;
 }
 
+/* Groups of AlltoAll, and others that the slow ones can be told from. */
+static bool has_groups(const struct simjob_shape *s)
+{
+    return s->experts && simjob_ranks(s) >= 8 * s->per_node;
+}
+
 /* One job; -1: this seed's shape cannot show the fault, or nobody expects
  * anything of what shows it. */
 static int run(const struct row *row, enum jp_against against, uint64_t seed,
@@ -321,6 +331,8 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     struct jp_insight *insight;
     int answer = -1;
 
+    if (row->fault == SIMJOB_SLOW_EXPERTS && !has_groups(&j.shape))
+        return -1;
     if ((row->fault == SIMJOB_SLOW_SENDS || row->fault == SIMJOB_SLOW_PAIR) &&
         !has_pipelines(&j.shape))
         return -1;
@@ -443,12 +455,14 @@ int main(int argc, char **argv)
     char other[] = "/tmp/jobprof-table.XXXXXX";
     bool good;
 
-    if (argc > 1 && !strcmp(argv[1], "-o"))
-        shape_of = simjob_other_shape;
-    else if (argc > 1 && !strcmp(argv[1], "-t"))
-        shape_of = simjob_third_shape;
-    argc -= shape_of != simjob_random_shape;
-    argv += shape_of != simjob_random_shape;
+    for (; argc > 1 && *argv[1] == '-'; argc--, argv++) {
+        if (!strcmp(argv[1], "-c"))
+            simlog_apart_us = UINT64_C(3600000000);
+        else if (!strcmp(argv[1], "-o"))
+            shape_of = simjob_other_shape;
+        else if (!strcmp(argv[1], "-t"))
+            shape_of = simjob_third_shape;
+    }
     if (argc > 1)
         how.seeds = (unsigned) strtoul(argv[1], NULL, 10);
     if (argc > 2)

@@ -1,0 +1,258 @@
+/* test_network.c - which links and groups are slow, on results made by hand. */
+#include "orchestrator/insight/insight.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/ops.h"
+
+#define COMMS 8
+#define RANKS 4 /* of each, two a node */
+#define OPS 100
+#define MIB (1 << 20)
+
+/* Groups that share no node: of group c, 2c and 2c + 1. */
+static struct {
+    struct jp_result result;
+    struct jp_comm comms[COMMS];
+    struct jp_rank ranks[COMMS * RANKS];
+    struct jp_p2p p2p[COMMS * RANKS * RANKS * 2];
+    char hosts[2 * COMMS][8];
+    char *host_names[2 * COMMS];
+    char *colls[1];
+} m;
+
+static void make_comm(unsigned c)
+{
+    static char name[] = "ep";
+
+    m.comms[c] = (struct jp_comm){.id = "0x1",
+                                  .name = name,
+                                  .n_ranks = RANKS,
+                                  .nnodes = 2,
+                                  .type = JP_COMM_MIXED,
+                                  .hosts = m.host_names + 2 * c,
+                                  .n_hosts = 2,
+                                  .ranks_seen = RANKS};
+    for (unsigned k = 0; k < RANKS; k++)
+        m.ranks[c * RANKS + k] = (struct jp_rank){
+            .comm = c,
+            .rank = k,
+            .host = m.hosts[2 * c + k / 2],
+            .pid = k,
+            .p2p_fast_gbs = NAN,
+        };
+}
+
+static int set_up(void **state)
+{
+    (void) state;
+    memset(&m, 0, sizeof(m));
+    for (unsigned h = 0; h < 2 * COMMS; h++) {
+        snprintf(m.hosts[h], sizeof(m.hosts[h]), "n%02u", h);
+        m.host_names[h] = m.hosts[h];
+    }
+    for (unsigned c = 0; c < COMMS; c++)
+        make_comm(c);
+    m.result = (struct jp_result){.coll_names = m.colls,
+                                  .comms = m.comms,
+                                  .n_comms = COMMS,
+                                  .ranks = m.ranks,
+                                  .n_ranks = COMMS * RANKS,
+                                  .p2p = m.p2p,
+                                  .ops = ops_create()};
+    m.result.quality = (struct jp_quality){.records = 1,
+                                           .expected = 1,
+                                           .expected_kind = JP_EXPECT_BOUND,
+                                           .ranks_seen = RANKS,
+                                           .ranks_expected = RANKS};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    ops_destroy(m.result.ops);
+    return 0;
+}
+
+static void end_ops(void)
+{
+    assert_int_equal(ops_end(m.result.ops), 0);
+}
+
+/* Operations of which the network takes 100 us, in group c `us`. */
+static void add_ops(char *coll, unsigned slow, unsigned us)
+{
+    m.colls[0] = coll;
+    m.result.n_coll_names = 1;
+    for (unsigned c = 0; c < COMMS; c++) {
+        m.comms[c].ops = m.comms[c].ops_complete = OPS;
+        for (unsigned i = 0; i < OPS; i++, m.result.n_ops++) {
+            uint64_t net = (c >= slow ? us : 100) + i % 3;
+            const struct jp_op op = {.comm = c,
+                                     .sn = i,
+                                     .bytes = MIB,
+                                     .n = RANKS,
+                                     .n_exec = RANKS,
+                                     .exec_min_us = net,
+                                     .exec_second_us = net + 50,
+                                     .exec_max_us = net + 50,
+                                     .exec_sum_us = RANKS * net + 150};
+
+            assert_int_equal(ops_add(m.result.ops, &op), 0);
+        }
+    }
+    end_ops();
+}
+
+static void add_message(unsigned c, unsigned src, unsigned dst, double us)
+{
+    for (unsigned side = 0; side < 2; side++)
+        m.p2p[m.result.n_p2p++] = (struct jp_p2p){
+            .comm = c,
+            .src = src,
+            .dst = dst,
+            .func = side ? "Send" : "Recv",
+            .count = OPS,
+            .bytes = (uint64_t) OPS * MIB,
+            .exec_us = OPS * 400,
+            /* one side alone is there last */
+            .fast_gbs = MIB / (side == src % 2 ? 4 * us : us) / 1000};
+}
+
+/* How many findings; the first one's text. */
+static size_t find(char text[320])
+{
+    struct jp_insight *x = insight_run(NULL, NULL, &m.result, NULL);
+    size_t n;
+
+    assert_non_null(x);
+    n = x->findings.n;
+    text[0] = '\0';
+    if (n) {
+        assert_int_equal(x->findings.at[0].kind, JP_FINDING_SLOW_NETWORK);
+        assert_int_equal(x->findings.at[0].against, JP_AGAINST_LIKES);
+        snprintf(text, 320, "%s", x->findings.at[0].text);
+    }
+    insight_destroy(x);
+    return n;
+}
+
+/* What they run over differs, so do their times. */
+static void compares_like_fabrics(void **state)
+{
+    static char all_reduce[] = "AllReduce";
+    char text[320];
+
+    (void) state;
+    add_ops(all_reduce, COMMS - 2, 150);
+    assert_int_equal(find(text), 1);
+    assert_non_null(strstr(text, "in 2 communicators than"));
+    for (unsigned c = 0; c < COMMS; c++)
+        m.comms[c].fabric = c >= COMMS - 2 ? "ethernet" : "infiniband";
+    assert_int_equal(find(text), 0);
+    for (unsigned c = 0; c < COMMS; c++) {
+        m.comms[c].fabric = "infiniband";
+        m.comms[c].inter = c >= COMMS - 2 ? "ib-ndr" : "ib-hdr";
+    }
+    assert_int_equal(find(text), 0);
+    for (unsigned c = 0; c < COMMS; c++) {
+        m.comms[c].inter = "ib-ndr";
+        m.comms[c].type = c >= COMMS - 2 ? JP_COMM_HCA_ONLY : JP_COMM_MIXED;
+    }
+    assert_int_equal(find(text), 0);
+}
+
+static void finds_alltoall(void **state)
+{
+    static char alltoall[] = "AlltoAll";
+    char text[320];
+
+    (void) state;
+    add_ops(alltoall, COMMS - 1, 110);
+    assert_int_equal(find(text), 0);
+    tear_down(NULL);
+    set_up(NULL);
+    add_ops(alltoall, COMMS - 1, 140);
+    assert_int_equal(find(text), 1);
+    assert_non_null(strstr(text, "39.6 % longer for the AlltoAll of 1 "
+                                 "communicator than"));
+    assert_non_null(strstr(text, "nodes n14 and n15 and no other"));
+}
+
+/* The same of Send and Recv: ranks[k] is the one that comes last. */
+static void finds_exchanges(void **state)
+{
+    char text[320];
+
+    (void) state;
+    end_ops();
+    for (unsigned c = 0; c < COMMS; c++) {
+        for (unsigned i = 0; i < RANKS; i++)
+            for (unsigned k = 0; k < RANKS; k++)
+                add_message(c, i, k, 400);
+        for (unsigned k = 0; k < RANKS; k++)
+            m.ranks[c * RANKS + k].p2p_fast_gbs = k == c % RANKS ? 10 : 2;
+    }
+    assert_int_equal(find(text), 0);
+    m.ranks[3 * RANKS + 3].p2p_fast_gbs = 7.5;
+    assert_int_equal(find(text), 1);
+    assert_non_null(strstr(text, "AlltoAll of 1 communicator than"));
+    assert_non_null(strstr(text, "nodes n06 and n07 and no other"));
+    m.result.n_ranks--; /* of a group that is not whole nothing is known */
+    m.ranks[3 * RANKS + 3].p2p_fast_gbs = 10;
+    m.ranks[(COMMS - 1) * RANKS].p2p_fast_gbs = 1;
+    assert_int_equal(find(text), 0);
+}
+
+/* Pipelines of two stages, both ways; of groups 6 and 7, which meet between the
+ * same nodes, messages take `us`, of the others 100. */
+static size_t find_pairs(double us, char text[320])
+{
+    m.result.n_p2p = 0;
+    for (unsigned c = 0; c < COMMS; c++) {
+        add_message(c, 0, 2, c >= COMMS - 2 ? us : 100 + c % 3);
+        add_message(c, 2, 0, c >= COMMS - 2 ? us : 100 + c % 3);
+    }
+    return find(text);
+}
+
+static void finds_links(void **state)
+{
+    char text[320];
+
+    (void) state;
+    end_ops();
+    for (unsigned k = 0; k < RANKS; k++) /* a second pipeline there */
+        m.ranks[7 * RANKS + k].host = m.ranks[6 * RANKS + k].host;
+    for (unsigned k = 0; k < RANKS; k++)
+        m.ranks[7 * RANKS + k].pid = RANKS + k;
+    assert_int_equal(find_pairs(100, text), 0);
+    assert_int_equal(find_pairs(112, text), 0);
+    assert_int_equal(find_pairs(130, text), 1);
+    assert_non_null(strstr(text, "between nodes n12 and n13"));
+    assert_non_null(strstr(text, "in 4 pairs of ranks"));
+    for (unsigned i = 0; i < m.result.n_p2p; i++)
+        m.p2p[i].fast_gbs = NAN; /* not kept */
+    assert_int_equal(find(text), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(compares_like_fabrics, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(finds_alltoall, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_exchanges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_links, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
