@@ -105,6 +105,33 @@ static void widen(struct jp_ops *ops, uint64_t first, uint64_t last)
         ops->dump_last = last;
 }
 
+uint64_t ops_run_us(const struct jp_ops *ops)
+{
+    uint64_t span = ops->span_last - ops->span_first;
+
+    return span > ops->run_us ? span : ops->run_us;
+}
+
+/* Operations that lack a record may lack that of the clock that is ahead. */
+static void stretch(struct jp_ops *ops, const struct jp_op *op)
+{
+    uint64_t at = op->dump_max_us;
+
+    if (op->comm != ops->span_comm || op->n > ops->span_n) {
+        if (op->comm != ops->span_comm)
+            ops->run_us = ops_run_us(ops);
+        ops->span_comm = op->comm;
+        ops->span_n = op->n;
+        ops->span_first = ops->span_last = at;
+    }
+    if (!at || op->n < ops->span_n)
+        return;
+    if (!ops->span_first || at < ops->span_first)
+        ops->span_first = at;
+    if (at > ops->span_last)
+        ops->span_last = at;
+}
+
 int ops_add(struct jp_ops *ops, const struct jp_op *op)
 {
     struct ops_run *run = ops->n_runs ? &ops->runs[ops->n_runs - 1] : NULL;
@@ -118,6 +145,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
         return -1;
     ops_pack_put(ops->pending, ops->n_pending++, op);
     widen(ops, op->dump_min_us, op->dump_min_us);
+    stretch(ops, op);
     run->n++;
     ops->n++;
     return 0;
@@ -171,6 +199,8 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
     into->n += from->n;
     into->packed += from->packed;
     widen(into, from->dump_first, from->dump_last);
+    if (ops_run_us(from) > into->run_us)
+        into->run_us = ops_run_us(from);
     from->n_runs = 0;
     return 0;
 }

@@ -31,6 +31,10 @@ struct jp_ops {
     size_t n_runs, n;
     size_t packed;                  /* bytes of the runs that have ended */
     uint64_t dump_first, dump_last; /* dump_min_us that are not 0; 0: none */
+    /* of the communicator added to last, by its operations of most records:
+     * records, first and last dump_max_us; run_us: of those before */
+    uint32_t span_comm, span_n;
+    uint64_t span_first, span_last, run_us;
     /* of the last run, while operations are added */
     struct ops_columns *pending;
     size_t n_pending;
@@ -50,6 +54,11 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op);
 
 /* After the last one; ends what ops_add has begun. 0, or -1 without memory. */
 int ops_end(struct jp_ops *ops);
+
+/* How long the run took: the longest time that one communicator's operations
+ * are apart. By dump_max_us, which in a communicator is always of the node
+ * whose clock is ahead: clocks of nodes may be hours apart. 0: not known. */
+uint64_t ops_run_us(const struct jp_ops *ops);
 
 /* Moves the runs of from to the end, with numbers of these arrays; from is then
  * good for ops_destroy only. 0, or -1 without memory. */

@@ -159,11 +159,6 @@ static int measure(struct late *l, size_t c)
     return 0;
 }
 
-static double run_us(const struct jp_result *r)
-{
-    return r->ops ? (double) (r->ops->dump_last - r->ops->dump_first) : 0;
-}
-
 /* Waits of a process can be summed up only where it is known. */
 static bool is_possible(const struct jp_result *r, const struct jp_people *p)
 {
@@ -173,8 +168,11 @@ static bool is_possible(const struct jp_result *r, const struct jp_people *p)
 int late_judge(const struct jp_result *r, const struct jp_people *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
-    struct late l = {
-        .r = r, .p = p, .series = series, .out = out, .run_us = run_us(r)};
+    struct late l = {.r = r,
+                     .p = p,
+                     .series = series,
+                     .out = out,
+                     .run_us = r->ops ? (double) ops_run_us(r->ops) : 0};
     int rc = -1;
 
     memset(out, 0, r->n_ranks * sizeof(*out));

@@ -236,6 +236,36 @@ static void take_little(void **state)
     ops_destroy(NULL);
 }
 
+/* Ranks on two nodes, one clock an hour back; communicator 1 is all on that
+ * node, and an operation of 2 lacks the record of the clock that is ahead. */
+static void know_the_run(void **state)
+{
+    static const struct jp_op rows[] = {
+        {.comm = 0, .n = 1, .dump_max_us = 7},
+        {.comm = 0, .n = 4, .dump_min_us = 1000, .dump_max_us = 3600001000},
+        {.comm = 0, .n = 4, .dump_min_us = 6000, .dump_max_us = 3600006000},
+        {.comm = 1, .n = 2, .dump_min_us = 500, .dump_max_us = 500},
+        {.comm = 1, .n = 2, .dump_min_us = 6500, .dump_max_us = 6500},
+        {.comm = 2, .n = 4, .dump_max_us = 3600001000},
+        {.comm = 2, .n = 3, .dump_max_us = 1000},
+        {.comm = 2, .n = 4, .dump_max_us = 0}, /* not known */
+        {.comm = 2, .n = 4, .dump_max_us = 3600006900},
+    };
+    static const uint32_t places[] = {0, 1, 2};
+    struct jp_ops *ops = ops_create(), *other = ops_create();
+
+    (void) state;
+    assert_int_equal(ops_run_us(ops), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        assert_int_equal(ops_add(ops, &rows[i]), 0);
+        assert_int_equal(ops_run_us(ops), i < 2 ? 0 : i < 4 ? 5000 : 6000);
+    }
+    assert_int_equal(ops_take(other, ops, places, places), 0);
+    assert_int_equal(ops_run_us(other), 6000);
+    ops_destroy(ops);
+    ops_destroy(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +273,7 @@ int main(void)
         cmocka_unit_test(come_in_parts),
         cmocka_unit_test(get_their_order),
         cmocka_unit_test(take_little),
+        cmocka_unit_test(know_the_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
