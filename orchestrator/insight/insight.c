@@ -67,7 +67,7 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         late_findings(r, p, x->lateness, &x->findings) == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
-        rc = load_findings(r, p, &series, &x->findings);
+        rc = load_findings(r, p, &x->network, &x->findings);
     netseries_fini(&series);
     return rc;
 }

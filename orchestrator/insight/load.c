@@ -17,24 +17,28 @@ static double limit(enum jp_limit_id id)
     return limits_table[id].value;
 }
 
-static int add_small(const struct jp_netserieses *series,
+/* From the cells, which hold each operation but for the warm-up: sizes that
+ * come a few times each add up, too. */
+static int add_small(const struct jp_netcells *cells,
                      struct jp_findings *findings)
 {
+    uint32_t least = netcells_size(LOAD_SMALL_BYTES);
     double small_us = 0, all_us = 0;
     uint64_t small = 0, all = 0;
     struct jp_finding *f;
 
-    for (size_t i = 0; i < series->n; i++) {
-        const struct jp_netseries *s = &series->at[i];
-        double us = s->median_us * (double) s->ops;
+    for (size_t i = 0; i < cells->n; i++) {
+        const struct jp_netcell *cell = &cells->at[i];
 
-        all_us += us;
-        all += s->ops;
-        if (s->bytes < LOAD_SMALL_BYTES) {
-            small_us += us;
-            small += s->ops;
+        all_us += cell->time_us;
+        all += cell->gbs.total;
+        if (cell->key.size < least) {
+            small_us += cell->time_us;
+            small += cell->gbs.total;
         }
     }
+    if (cells->full)
+        return 0; /* the shares are not known */
     if (small < SMALL_OPS || small_us < limit(JP_LIMIT_SMALL_SHARE) * all_us)
         return 0;
     f = findings_add(findings, JP_FINDING_SMALL_MESSAGES);
@@ -131,10 +135,9 @@ static int add_imbalance(const struct jp_result *r, const struct jp_people *p,
 }
 
 int load_findings(const struct jp_result *r, const struct jp_people *p,
-                  const struct jp_netserieses *series,
-                  struct jp_findings *findings)
+                  const struct jp_netcells *cells, struct jp_findings *findings)
 {
-    if (add_small(series, findings) < 0)
+    if (add_small(cells, findings) < 0)
         return -1;
     return add_imbalance(r, p, findings);
 }

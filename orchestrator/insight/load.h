@@ -4,7 +4,7 @@
 #define JP_INSIGHT_LOAD_H
 
 #include "orchestrator/insight/finding.h"
-#include "orchestrator/insight/netseries.h"
+#include "orchestrator/insight/netcells.h"
 #include "orchestrator/insight/people.h"
 
 /* Appends small_messages, where those below SMALL bytes take much of the
@@ -13,7 +13,7 @@
 #define LOAD_SMALL_BYTES 65536
 int load_findings(const struct jp_result *result,
                   const struct jp_people *people,
-                  const struct jp_netserieses *series,
+                  const struct jp_netcells *cells,
                   struct jp_findings *findings);
 
 #endif

@@ -244,6 +244,51 @@ static void finds_links(void **state)
     assert_int_equal(find(text), 0);
 }
 
+/* `small` operations of 15 us, each of another size, and `large` of 2 ms. */
+static size_t find_small(unsigned small, unsigned large)
+{
+    static char all_reduce[] = "AllReduce";
+    struct jp_insight *x;
+    size_t n;
+
+    tear_down(NULL);
+    set_up(NULL);
+    m.colls[0] = all_reduce;
+    m.result.n_coll_names = 1;
+    m.result.n_ops = small + large;
+    for (unsigned i = 0; i < small + large; i++) {
+        uint64_t us = i < small ? 15 : 2000;
+        uint64_t bytes = i < small ? 64 + 20 * i : 64 * MIB;
+        const struct jp_op op = {.sn = i,
+                                 .bytes = bytes,
+                                 .n = RANKS,
+                                 .n_exec = RANKS,
+                                 .n_busbw = RANKS,
+                                 .busbw_max_micro = bytes * 1000 / us,
+                                 .exec_min_us = us,
+                                 .exec_second_us = us,
+                                 .exec_max_us = us,
+                                 .exec_sum_us = RANKS * us};
+
+        assert_int_equal(ops_add(m.result.ops, &op), 0);
+    }
+    end_ops();
+    x = insight_run(NULL, NULL, &m.result, NULL);
+    assert_non_null(x);
+    n = x->findings.n;
+    assert_true(!n || x->findings.at[0].kind == JP_FINDING_SMALL_MESSAGES);
+    insight_destroy(x);
+    return n;
+}
+
+static void finds_small_messages(void **state)
+{
+    (void) state;
+    assert_int_equal(find_small(2000, 20), 1);  /* 40 % of the time */
+    assert_int_equal(find_small(2000, 100), 0); /* 13 % */
+    assert_int_equal(find_small(900, 0), 0);    /* no habit */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +297,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_alltoall, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_exchanges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_small_messages, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
