@@ -14,6 +14,7 @@
 #define B NETSERIES_BLOCKS
 #define WARMUP 20  /* one part of so many is left out */
 #define EDGE 2     /* blocks at least on each side of a step */
+#define HUMP 0.5   /* of what a step or a line leaves: it has one edge more */
 #define MIN_US 8   /* below, times in whole us say little */
 #define FLOOR 4e-6 /* variance of logarithms that no fit need explain */
 
@@ -44,6 +45,7 @@ struct fit {
     double rest;   /* sum of squares that it leaves */
     double change; /* of the logarithm, from begin to end */
     unsigned at;   /* a step's first block behind it */
+    unsigned to;   /* a hump's first block behind that */
 };
 
 static double mean(const double *v, unsigned from, unsigned to)
@@ -72,8 +74,29 @@ static struct fit fit_step(const double v[B])
         double rest = squares(v, 0, at) + squares(v, at, B);
 
         if (rest < best.rest)
-            best = (struct fit){rest, mean(v, at, B) - mean(v, 0, at), at};
+            best = (struct fit){rest, mean(v, at, B) - mean(v, 0, at), at, B};
     }
+    return best;
+}
+
+/* Blocks before and behind it are alike. */
+static struct fit fit_hump(const double v[B])
+{
+    struct fit best = {.rest = INFINITY};
+
+    for (unsigned at = EDGE; at <= B - 2 * EDGE; at++)
+        for (unsigned to = at + EDGE; to <= B - EDGE; to++) {
+            unsigned out = B - (to - at);
+            double usual = (mean(v, 0, at) * at + mean(v, to, B) * (B - to)) /
+                           out;
+            double rest = squares(v, at, to);
+
+            for (unsigned i = 0; i < B; i++)
+                if (i < at || i >= to)
+                    rest += (v[i] - usual) * (v[i] - usual);
+            if (rest < best.rest)
+                best = (struct fit){rest, mean(v, at, to) - usual, at, to};
+        }
     return best;
 }
 
@@ -123,19 +146,19 @@ static void block_medians(const struct sample *ops, size_t n, size_t skip,
 }
 
 /* What the operations from the change on took over what was usual before. */
-static void weigh(struct jp_netseries *s, const struct sample *ops, size_t n,
-                  size_t from)
+static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
+                  size_t to)
 {
-    for (size_t i = from; i < n; i++) {
+    for (size_t i = from; i < to; i++) {
         double over = ops[i].net_us - s->before_us;
 
         if (over > 0)
             s->excess_us += over * ops[i].n;
     }
-    if (from < n && ops[from].dump_min_us)
+    if (from < to && ops[from].dump_min_us)
         s->from_us = (double) ops[from].dump_min_us;
-    if (ops[n - 1].dump_max_us)
-        s->to_us = (double) ops[n - 1].dump_max_us;
+    if (ops[to - 1].dump_max_us)
+        s->to_us = (double) ops[to - 1].dump_max_us;
 }
 
 /* Finds the first operations that took far longer. scratch: room for 2 n. */
@@ -162,9 +185,9 @@ static size_t warmup_of(const struct jp_netseries *s, size_t n)
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
                   double *scratch)
 {
-    size_t skip = warmup_of(s, n), from = skip;
+    size_t skip = warmup_of(s, n), from = skip, to = n;
     double v[B], all, quantum;
-    struct fit step, line;
+    struct fit step, line, hump;
 
     for (size_t i = skip; i < n; i++)
         scratch[i - skip] = ops[i].net_us;
@@ -176,7 +199,16 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
     all = squares(v, 0, B);
     step = fit_step(v);
     line = fit_line(v);
-    if (step.rest <= line.rest && explains(&step, all, quantum)) {
+    hump = fit_hump(v);
+    if (hump.rest < HUMP * fmin(step.rest, line.rest) &&
+        explains(&hump, all, quantum)) {
+        s->course = NET_STEP;
+        s->passed = true;
+        s->after_us = exp(mean(v, hump.at, hump.to));
+        s->before_us = s->after_us / exp(hump.change);
+        from = block_start(n, skip, hump.at);
+        to = block_start(n, skip, hump.to);
+    } else if (step.rest <= line.rest && explains(&step, all, quantum)) {
         s->course = NET_STEP;
         s->before_us = exp(mean(v, 0, step.at));
         s->after_us = exp(mean(v, step.at, B));
@@ -188,7 +220,7 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
     } else {
         return;
     }
-    weigh(s, ops, n, from);
+    weigh(s, ops, from, to);
 }
 
 static int by_size(const void *a, const void *b)

@@ -6,12 +6,15 @@
  * order of sequence numbers; its first twentieth, and what warmup.h recognises
  * as warm-up, is left out. The rest is cut into NETSERIES_BLOCKS blocks, of
  * which the medians are looked at: jitter of single operations does not move
- * them. A constant, a step and a line are fitted to their logarithms; step or
- * line is believed where it explains `net_fit` times what it leaves and amounts
- * to `net_change`, and which one leaves less.
+ * them. A constant, a step, a line and a hump (a step up, and one back) are
+ * fitted to their logarithms; one is believed where it explains `net_fit` times
+ * what it leaves and amounts to `net_change`: that of step and line which
+ * leaves less, or the hump where it leaves less than half of that.
  */
 #ifndef JP_INSIGHT_NETSERIES_H
 #define JP_INSIGHT_NETSERIES_H
+
+#include <stdbool.h>
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/netcells.h"
@@ -26,6 +29,7 @@ struct jp_netseries {
     uint64_t bytes;
     size_t ops;
     enum netseries_course course;
+    bool passed;                /* NET_STEP: and it went back at to_us */
     double before_us, after_us; /* medians; of a line its ends */
     double from_us, to_us; /* since 1970, of what is slower; NAN: unknown */
     double excess_us;      /* what that took more than before, all ranks */

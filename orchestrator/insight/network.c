@@ -95,13 +95,15 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
 struct network_sum network_add_up(const struct network *w,
                                   enum netseries_course course)
 {
-    struct network_sum sum = {.from_us = INFINITY, .to_us = -INFINITY};
+    struct network_sum sum = {
+        .from_us = INFINITY, .to_us = -INFINITY, .passed = true};
 
     for (size_t i = 0; i < w->list->n; i++) {
         const struct jp_netseries *s = &w->list->at[i];
 
         if (s->course != course)
             continue;
+        sum.passed &= s->passed;
         sum.ops += s->ops;
         sum.excess_us += s->excess_us;
         sum.ratio += s->excess_us * s->after_us / s->before_us;
@@ -150,7 +152,8 @@ static int add_course(struct network *w, enum netseries_course course,
     size_t comms = network_mark(w, course);
     struct jp_finding *f = findings_add(w->findings, kind);
     struct jp_sentence text;
-    char hosts[200], when[16 + JP_FIGURE_LEN] = "";
+    char hosts[200], when[16 + 2 * JP_FIGURE_LEN] = "";
+    bool passed;
 
     if (!f)
         return -1;
@@ -163,9 +166,11 @@ static int add_course(struct network *w, enum netseries_course course,
     f->share = w->list->time_us > 0 ? sum.excess_us / w->list->time_us : NAN;
     f->against = JP_AGAINST_OWN;
     network_say_hosts(w, f, hosts, sizeof(hosts));
+    passed = sum.passed && isfinite(f->to_us);
     if (course == NET_STEP && isfinite(f->from_us))
-        snprintf(when, sizeof(when), " from %s on",
-                 FIG_UTC((uint64_t) f->from_us));
+        snprintf(when, sizeof(when), " from %s %s%s",
+                 FIG_UTC((uint64_t) f->from_us), passed ? "to " : "on",
+                 passed ? FIG_UTC((uint64_t) f->to_us) : "");
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(
         &text,

@@ -20,6 +20,7 @@ struct network {
 struct network_sum {
     size_t comms, ops;
     double excess_us, from_us, to_us;
+    bool passed;  /* all went back at to_us */
     double ratio; /* of times, weighed by excess */
     const struct jp_netseries *worst;
 };

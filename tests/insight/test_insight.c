@@ -355,6 +355,11 @@ static double line(unsigned i)
     return even(i) * (1 + 0.5 * i / OPS);
 }
 
+static double hump(unsigned i)
+{
+    return even(i) * (i < 80 || i >= 140 ? 1 : 1.5);
+}
+
 static double spikes(unsigned i)
 {
     return even(i) * (i % 37 ? 1 : 30);
@@ -376,6 +381,11 @@ static void test_network(void **state)
     assert_int_equal(kind, JP_FINDING_SLOW_NETWORK);
     assert_true(fabs(f.from_us - (1000000 + 120 * 1000)) < 10000);
     assert_true(strstr(f.text, "grew by 49.") || strstr(f.text, "grew by 50"));
+    make_ops(hump);
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_SLOW_NETWORK);
+    assert_true(fabs(f.from_us - (1000000 + 80 * 1000)) < 10000);
+    assert_true(fabs(f.to_us - (1000000 + 140 * 1000)) < 10000);
     make_ops(line);
     assert_int_equal(find(&kind, &f), 1);
     assert_int_equal(kind, JP_FINDING_DRIFT);
