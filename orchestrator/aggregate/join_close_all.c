@@ -67,7 +67,9 @@ static uint32_t *make_same(uint32_t n)
 {
     uint32_t *same = calloc((size_t) n + 1, sizeof(*same));
 
-    for (uint32_t i = 0; same && i < n; i++)
+    if (!same)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
         same[i] = i;
     return same;
 }
