@@ -156,7 +156,8 @@ struct jp_p2p {
     double busbw_mean;
     double fast_gbs; /* bytes / time that JP_P2P_SLOWER of its messages do not
                         reach, within 6 %: where this side was there last, that
-                        is the network's; NAN: not kept (join.h) */
+                        is the network's; NAN: not kept (join.h), or of unlike
+                        messages */
 };
 #define JP_P2P_SLOWER 0.85
 

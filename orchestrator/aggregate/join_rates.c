@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/join_parts.h"
 
 #define PARTS 16
@@ -124,4 +125,14 @@ double join_rates_quantile(const struct join_rates *rates, double q)
         before += count;
     }
     return NAN;
+}
+
+#define FASTEST 0.97
+#define ALIKE 1.15
+
+double join_rates_fast(const struct join_rates *rates)
+{
+    double fast = join_rates_quantile(rates, JP_P2P_SLOWER);
+
+    return join_rates_quantile(rates, FASTEST) > ALIKE * fast ? NAN : fast;
 }

@@ -39,4 +39,9 @@ void join_rates_fini(struct join_rates *rates);
 /* Quantile q of 0..1, GB/s, spread evenly within its bucket; NAN of none. */
 double join_rates_quantile(const struct join_rates *rates, double q);
 
+/* What JP_P2P_SLOWER of them do not reach. NAN where a few are far faster
+ * still: then messages are unlike, and how fast one was says little on the
+ * network. */
+double join_rates_fast(const struct join_rates *rates);
+
 #endif

@@ -61,9 +61,8 @@ int result_p2p(struct build *b)
                           ? (double) p->busbw_sum / ((double) p->n_busbw * 1e6)
                           : 0;
 
-        fast = join_p2p_has_rates(b->join, p)
-                   ? join_rates_quantile(&p->rates, JP_P2P_SLOWER)
-                   : NAN;
+        fast = join_p2p_has_rates(b->join, p) ? join_rates_fast(&p->rates)
+                                              : NAN;
         r->p2p[r->n_p2p++] = (struct jp_p2p){.comm = b->comm_at[p->comm],
                                              .src = p->src,
                                              .dst = p->dst,

@@ -19,7 +19,7 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
 {
     const struct join_sums *sums = &b->join->comms[member->comm]->sums;
 
-    double fast = join_rates_quantile(&member->rates, JP_P2P_SLOWER);
+    double fast = join_rates_fast(&member->rates);
 
     *rank = (struct jp_rank){.comm = b->comm_at[member->comm],
                              .rank = member->rank,

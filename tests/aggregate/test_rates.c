@@ -14,8 +14,9 @@
 #include "orchestrator/aggregate/join.h"
 #include "tests/common/tempdir.h"
 
-/* From rank 0 to `peers` others, 100 messages each; number i takes i us. */
-static void put_messages(const char *dir, unsigned peers)
+/* From rank 0 to `peers` others, 100 messages each; the first 20 take 15 us, or
+ * `first` of them 5; later ones wait. */
+static void put_messages(const char *dir, unsigned peers, unsigned first)
 {
     char *text = NULL;
     size_t len = 0;
@@ -31,14 +32,17 @@ static void put_messages(const char *dir, unsigned peers)
                     "\"Send\",\"p2p_sn\":%u,\"p2p_peer\":%u,"
                     "\"p2p_msg_size_bytes\":1000000,\"p2p_exec_time_us\":%u,"
                     "\"p2p_busbw_gbs\":1.0}}\n",
-                    100 * (peer - 1) + i, peer, i);
+                    100 * (peer - 1) + i, peer,
+                    i <= first ? 5
+                    : i <= 20  ? 15
+                               : i);
     assert_int_equal(fclose(f), 0);
     free(tempdir_file(dir, "a.log", 0600, text));
     free(text);
 }
 
-/* 15 of 100 messages are faster than 1 MB in 15.85 us: 63 GB/s, within a
- * bucket. Of one that has too many peers no pair is kept, but all messages. */
+/* 1 MB in 15 us: 66.7 GB/s, within a bucket. Of one that has too many peers no
+ * pair is kept, but all messages. */
 static void keeps_rates(void **state)
 {
     for (unsigned peers = 16; peers <= 17; peers++)
@@ -47,16 +51,35 @@ static void keeps_rates(void **state)
             const char *dir = *state;
             struct jp_result *r;
 
-            put_messages(dir, peers);
+            put_messages(dir, peers, 0);
             r = aggregate_run(&dir, 1, &options, NULL);
             assert_non_null(r);
             assert_int_equal(r->n_p2p, peers);
             for (unsigned i = 0; i < peers; i++)
                 assert_true(peers > 16 ? isnan(r->p2p[i].fast_gbs)
-                                       : fabs(r->p2p[i].fast_gbs - 63) < 4);
-            assert_true(fabs(r->ranks[0].p2p_fast_gbs - 63) < 4);
+                                       : fabs(r->p2p[i].fast_gbs - 66.7) < 4);
+            assert_true(fabs(r->ranks[0].p2p_fast_gbs - 66.7) < 4);
             result_destroy(r);
         }
+}
+
+/* Some are three times as fast: of other sizes than the bytes tell, or of
+ * another path. */
+static void tells_unlike_messages(void **state)
+{
+    const char *dir = *state;
+
+    for (unsigned first = 1; first <= 10; first += 9) {
+        const struct jp_aggregate_options options = {.threads = 1};
+        struct jp_result *r;
+
+        put_messages(dir, 1, first);
+        r = aggregate_run(&dir, 1, &options, NULL);
+        assert_non_null(r);
+        assert_true(isnan(r->p2p[0].fast_gbs) == (first > 1));
+        assert_true(isnan(r->ranks[0].p2p_fast_gbs) == (first > 1));
+        result_destroy(r);
+    }
 }
 
 static void counts_rates(void **state)
@@ -107,6 +130,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_rates, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(tells_unlike_messages, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(counts_rates),
     };

@@ -314,7 +314,7 @@ static bool has_pipelines(const struct simjob_shape *s)
 /* Groups of AlltoAll, and others that the slow ones can be told from. */
 static bool has_groups(const struct simjob_shape *s)
 {
-    return s->experts && simjob_ranks(s) >= 8 * s->per_node;
+    return s->experts && s->dp >= 16 && simjob_ranks(s) >= 8 * s->per_node;
 }
 
 /* One job; -1: this seed's shape cannot show the fault, or nobody expects
@@ -392,6 +392,8 @@ static double floor_of(const struct row *row)
 {
     if (shape_of == simjob_random_shape)
         return row->floor;
+    if (row->fault == SIMJOB_SLOW_EXPERTS)
+        return 0; /* of unlike sizes nothing is claimed */
     return fmin(row->floor,
                 wants_none(row->fault) ? OTHERS_SILENT_FLOOR : OTHERS_FLOOR);
 }
