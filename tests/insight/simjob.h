@@ -139,7 +139,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
  * in docs/measurements.md are of seeds not seen before. */
 struct simjob_shape simjob_other_shape(uint64_t seed);
 
-/* Shapes of a third family, for which nothing was ever changed: computation
+/* Shapes of a third family, of which one failure was looked at: computation
  * that varies in other ways, stages of 3 or 6 with up to two layers less in the
  * last, 24 to 240 ranks, nodes of 4, 5, 8 and 10, ranks sharded over a node. */
 struct simjob_shape simjob_third_shape(uint64_t seed);
