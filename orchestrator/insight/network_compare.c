@@ -139,9 +139,10 @@ static bool has_healthy(const struct network *w)
 static void say(struct jp_finding *f, const struct network_sum *sum,
                 size_t comms, uint64_t reports, const char *hosts)
 {
-    char than[80] = "in others of their shape";
+    char than[96] = "in others of their shape";
     const char *next = "compare the links of their nodes: width, speed, error "
                        "counters; which HCA each rank uses";
+    struct jp_sentence text;
 
     if (f->against == JP_AGAINST_PEAKS)
         snprintf(than, sizeof(than), "the site's peaks expect");
@@ -151,11 +152,13 @@ static void say(struct jp_finding *f, const struct network_sum *sum,
     if (f->against != JP_AGAINST_LIKES)
         next = "run nccl-tests on these nodes; look at links (width, speed, "
                "error counters), NCCL's release and its variables";
-    snprintf(f->text, sizeof(f->text),
-             "the network took %s longer in %zu communicator%s than %s%s; cost "
-             "%s of GPU time, %s of communication",
-             FIG_SHARE(sum->ratio - 1), comms, sentence_s(comms), than, hosts,
-             FIG_US(f->cost_us), FIG_SHARE(f->share));
+    sentence_init(&text, f->text, sizeof(f->text));
+    sentence_add(
+        &text,
+        "the network took %s longer in %zu communicator%s than %s%s; cost "
+        "%s of GPU time, %s of communication",
+        FIG_SHARE(sum->ratio - 1), comms, sentence_s(comms), than, hosts,
+        FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next), "%s", next);
 }
 
