@@ -121,17 +121,24 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     struct partial_set partials = {0};
     struct join *join = NULL;
     struct jp_logwalk walk;
+    const char *raw;
 
     if (!options)
         options = &defaults;
+    raw = options->gone ? options->gone : n_inputs ? inputs[0] : NULL;
     budget.limit = memory_of(options);
     budget.journal_limit = budget.limit / 4;
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
+    if (options->partials && options->gone &&
+        partial_set_recall(&walk, raw, options->partials) < 0) {
+        error_set(err, "out of memory");
+        goto out;
+    }
     files = calloc(walk.n_logs + 1, sizeof(*files));
-    if (!files || (options->partials && n_inputs &&
-                   partial_set_init(&partials, &walk, inputs[0],
-                                    options->partials) < 0)) {
+    if (!files ||
+        (options->partials && raw &&
+         partial_set_init(&partials, &walk, raw, options->partials) < 0)) {
         error_set(err, "out of memory");
         goto out;
     }

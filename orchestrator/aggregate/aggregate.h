@@ -389,6 +389,10 @@ struct jp_aggregate_options {
     /* folder whose <node>/partial.jpp may stand for the logs in folder <node>
      * of the first input; NULL: none is used */
     const char *partials;
+    /* with partials: its folders <node> are the logs' in place of the first
+     * input's, which may be missing; a partial also stands for all logs of a
+     * node that are gone. NULL: for none */
+    const char *gone;
     /* told why a node's partial was not used; may be NULL */
     void (*note)(void *arg, const char *node, const char *why);
     void *note_arg;

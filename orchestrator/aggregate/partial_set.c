@@ -1,10 +1,13 @@
 /* partial_set.c - find partials, and merge those that hold. */
 #include "orchestrator/aggregate/partial_set.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/partial.h"
@@ -111,6 +114,104 @@ int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
         }
     }
     return 0;
+}
+
+/* Is one of the first n logs below a folder? */
+static bool has_logs(const struct jp_logwalk *walk, size_t n,
+                     const char *folder)
+{
+    size_t len = strlen(folder);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(walk->logs[i].path, folder, len) &&
+            walk->logs[i].path[len] == '/')
+            return true;
+    return false;
+}
+
+/* A name that leads out of its node's folder is none that finish has seen. */
+static bool stays_inside(const char *path)
+{
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (!*at || *at == '/' || !strncmp(at, "../", 3) || !strcmp(at, ".."))
+            return false;
+    }
+    return true;
+}
+
+/* Adds the logs of one node, as its partial has them. -1 without memory. */
+static int recall(struct jp_logwalk *walk, const struct partial *partial,
+                  const char *folder)
+{
+    struct jp_logfile *more = reallocarray(
+        walk->logs, walk->n_logs + partial->n_files + 1, sizeof(*more));
+
+    if (!more)
+        return -1;
+    walk->logs = more;
+    for (size_t i = 0; i < partial->n_files; i++)
+        if (!stays_inside(partial->files[i].path))
+            return 0;
+    for (size_t i = 0; i < partial->n_files; i++) {
+        const struct partial_file *file = &partial->files[i];
+        char *path = fileio_path("%s/%s", folder, file->path);
+
+        if (!path)
+            return -1;
+        more[walk->n_logs++] = (struct jp_logfile){
+            .path = path, .size = file->size, .mtime_us = file->mtime_us};
+    }
+    return 0;
+}
+
+/* The node, if its partial is all that is left. -1 without memory. */
+static int recall_node(struct jp_logwalk *walk, size_t n_seen, const char *raw,
+                       const char *folder, const char *node)
+{
+    char *path = fileio_path("%s/%s/partial.jpp", folder, node);
+    char *logs = fileio_path("%s/%s", raw, node);
+    struct partial *partial = NULL;
+    int rc = path && logs ? 0 : -1;
+
+    if (rc == 0 && !has_logs(walk, n_seen, logs))
+        partial = partial_open(path, NULL);
+    if (partial)
+        rc = recall(walk, partial, logs);
+    partial_close(partial);
+    free(path);
+    free(logs);
+    return rc;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct jp_logfile *x = a, *y = b;
+
+    return strcmp(x->path, y->path);
+}
+
+int partial_set_recall(struct jp_logwalk *walk, const char *raw,
+                       const char *folder)
+{
+    DIR *dir = opendir(folder);
+    size_t n_seen = walk->n_logs;
+    struct dirent *entry;
+    struct stat st;
+    int rc = 0;
+
+    while (rc == 0 && dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.' &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(st.st_mode))
+            rc = recall_node(walk, n_seen, raw, folder, entry->d_name);
+    if (dir)
+        closedir(dir);
+    if (walk->n_logs > n_seen)
+        qsort(walk->logs, walk->n_logs, sizeof(*walk->logs), by_path);
+    for (size_t i = walk->bytes = 0; i < walk->n_logs; i++)
+        walk->bytes += walk->logs[i].size;
+    return rc;
 }
 
 void partial_set_fini(struct partial_set *set)

@@ -27,6 +27,11 @@ struct partial_set {
     size_t n;
 };
 
+/* Adds to the walk the logs that folder/<node>/partial.jpp were made from,
+ * where none of that node's is left below raw. 0, or -1 without memory. */
+int partial_set_recall(struct jp_logwalk *walk, const char *raw,
+                       const char *folder);
+
 /* Looks into folder/<node>/partial.jpp for the folders <node> in raw, whose
  * logs the walk holds. 0, or -1 without memory. */
 int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,

@@ -128,6 +128,34 @@ static void on_note(void *arg, const char *node, const char *why)
     stepdir_log(session->dir, "%s: its partial is not used: %s", node, why);
 }
 
+/* Of the report that is there; none: nothing. */
+struct older {
+    uint64_t records;
+    bool copper;
+};
+
+static struct older older_report(const struct report_session *session)
+{
+    json_t *root = summary_file_read(session->dir, NULL);
+    struct older older = {
+        .copper = json_object_size(json_object_get(root, "copper")) > 0};
+
+    if (!summary_file_count(json_object_get(root, "quality"), "records",
+                            &older.records))
+        older.records = 0;
+    json_decref(root);
+    return older;
+}
+
+/* May partials stand for logs that are gone? A report that has figures was made
+ * from more. */
+static bool recalls(const struct report_session *session)
+{
+    struct older older = older_report(session);
+
+    return !older.records && !older.copper;
+}
+
 /* The figures over raw/, or the nodes' partials of it. 0: there, or there is
  * nothing to read; 1: out of time or trouble; REPORT_LOST. */
 static int analyse(const struct report_session *session, struct material *m)
@@ -140,18 +168,25 @@ static int analyse(const struct report_session *session, struct material *m)
         .progress = on_progress,
         .progress_arg = &watch,
         .partials = nodes,
+        .gone = raw && recalls(session) ? raw : NULL,
         .note = on_note,
         .note_arg = (void *) (uintptr_t) session};
     const char *inputs[] = {raw};
+    bool there = raw && stepdir_is_folder(raw);
     int rc = 1;
 
     watch.looked_ms = watch.start_ms;
-    if (raw && !stepdir_is_folder(raw))
+    if (raw && !there && !options.gone)
         rc = 0;
     else if (raw && on_progress(&watch, 0, 0) == 0)
-        m->result = aggregate_run(inputs, 1, &options, &m->trouble);
-    if (m->result)
+        m->result = aggregate_run(inputs, there, &options, &m->trouble);
+    if (m->result && there)
         read_copper(session, raw, &watch, m);
+    if (m->result && !there && !m->result->quality.files) {
+        result_destroy(m->result);
+        m->result = NULL;
+        rc = 0;
+    }
     free(raw);
     free(nodes);
     if (watch.saying)
@@ -266,20 +301,13 @@ static bool is_unwanted(const struct report_session *session,
 static bool is_worse(const struct report_session *session,
                      const struct material *m)
 {
-    uint64_t records = 0;
-    bool copper;
-    json_t *root;
+    struct older older;
 
     if (session->options->kind != REPORT_USER ||
         (m->result && m->result->quality.records > 0))
         return false;
-    root = summary_file_read(session->dir, NULL);
-    if (!summary_file_count(json_object_get(root, "quality"), "records",
-                            &records))
-        records = 0;
-    copper = json_object_size(json_object_get(root, "copper")) > 0;
-    json_decref(root);
-    return records > 0 || (copper && !m->copper);
+    older = older_report(session);
+    return older.records > 0 || (older.copper && !m->copper);
 }
 
 static int keep_old(const struct report_session *session,

@@ -82,6 +82,22 @@ static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
                      library->value);
 }
 
+/* Analysed, and no result: there is no raw/. */
+static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t files = 0;
+
+    for (size_t i = 0; e->nodes && i < e->nodes->n_nodes; i++)
+        files += e->nodes->nodes[i].files;
+    if (e->result || !files)
+        return false;
+    sentence_add(s,
+                 "the step's raw/ is gone, with %s file%s that its nodes had "
+                 "written",
+                 FIG_COUNT(files), sentence_s(files));
+    return true;
+}
+
 static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
@@ -197,8 +213,9 @@ bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static bool (*const reasons[])(const struct jp_evidence *,
                                    struct jp_sentence *) = {
-        not_analysed, mode_off, not_started, no_output,  unreadable,
-        none_ended,   all_lost, all_cut,     idle_comms, empty_files,
+        not_analysed, mode_off,   not_started, all_gone,
+        no_output,    unreadable, none_ended,  all_lost,
+        all_cut,      idle_comms, empty_files,
     };
 
     if (e->analysed && e->result && e->result->quality.records > 0)

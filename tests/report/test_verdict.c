@@ -1,5 +1,4 @@
-/* test_verdict.c - the verdict's word and sentence for each kind of evidence.
- */
+/* test_verdict.c - the verdict's word and sentence for kinds of evidence. */
 #include "orchestrator/insight/verdict.h"
 
 #include <setjmp.h>
@@ -23,6 +22,8 @@ static void nothing(struct fixture *f)
 static void no_result(struct fixture *f)
 {
     f->report.result = NULL;
+    for (size_t i = 0; i < f->nodes.n_nodes; i++)
+        f->nodes.nodes[i].files = 0;
 }
 
 static void no_nodes_no_result(struct fixture *f)
@@ -49,7 +50,7 @@ static void mode_off(struct fixture *f)
 static void no_library(struct fixture *f)
 {
     f->conf.n_env = 0;
-    f->report.result = NULL;
+    no_result(f);
 }
 
 static void empty_files(struct fixture *f)
@@ -183,7 +184,7 @@ static void own_plugin(struct fixture *f)
     f->conf.settings[1].key = key;
     f->conf.settings[1].value = value;
     f->conf.settings[1].source = source;
-    f->report.result = NULL;
+    no_result(f);
 }
 
 static void one_bad_file(struct fixture *f)
