@@ -131,7 +131,7 @@ struct jp_label_paths {
 
 struct jp_label_variable {
     const char *name, *value;
-    bool differs; /* another rank has another value */
+    bool differs; /* another rank has another value, or none */
 };
 
 struct jp_label_comm {

@@ -98,13 +98,12 @@ int label_warn_variables(const struct groups *g, struct jp_label *label)
         const struct forcing *f = &forcing[i];
 
         if (!is_harmless(f, g) &&
-            label_warn_add(label, JP_WARN_FORCED_PATH, -1,
-                           "%s=%.100s is set%s: %s", f->name,
-                           shown(label_variable(g->comm, f->name)),
-                           label_differs(g->comm, f->name)
-                               ? ", by other ranks to something else"
-                               : "",
-                           f->what) < 0)
+            label_warn_add(
+                label, JP_WARN_FORCED_PATH, -1, "%s=%.100s is set%s: %s",
+                f->name, shown(label_variable(g->comm, f->name)),
+                label_differs(g->comm, f->name) ? ", though not so by all ranks"
+                                                : "",
+                f->what) < 0)
             return -1;
     }
     return warn_hcas(g, label);

@@ -124,29 +124,40 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
     return 0;
 }
 
+static int add_variable(struct jp_rank_records *r, struct jp_rank_variable v)
+{
+    if (r->n_variables == RANKLINES_MAX_LINES)
+        return 0;
+    if (!v.host || !v.name || !v.value ||
+        !grow((void **) &r->variables, r->n_variables, &r->variable_room,
+              sizeof(*r->variables)))
+        return -1;
+    r->variables[r->n_variables++] = v;
+    return 0;
+}
+
 static int add_variables(struct jp_rank_records *r, const json_t *process)
 {
-    const char *host = keep_member(r, process, "host"), *name;
+    struct jp_rank_variable v = {.host = keep_member(r, process, "host"),
+                                 .pid = number_of(process, "pid", -1),
+                                 .name = "",
+                                 .value = ""};
     json_t *variables = json_object_get(process, "variables"), *value;
+    const char *name;
     size_t n = 0;
 
-    if (!host)
+    if (!json_is_object(variables))
+        return v.host ? 0 : -1;
+    if (add_variable(r, v) < 0)
         return -1;
     json_object_foreach(variables, name, value)
     {
-        struct jp_rank_variable v = {.host = host,
-                                     .pid = number_of(process, "pid", -1)};
-
-        if (!*name || !json_is_string(value) || n++ >= MAX_VARIABLES ||
-            r->n_variables == RANKLINES_MAX_LINES)
+        if (!*name || !json_is_string(value) || n++ >= MAX_VARIABLES)
             continue;
         v.name = keep(r, name);
         v.value = keep(r, json_string_value(value));
-        if (!v.name || !v.value ||
-            !grow((void **) &r->variables, r->n_variables, &r->variable_room,
-                  sizeof(*r->variables)))
+        if (add_variable(r, v) < 0)
             return -1;
-        r->variables[r->n_variables++] = v;
     }
     return 0;
 }

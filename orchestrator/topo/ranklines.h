@@ -14,7 +14,8 @@
 #define RANKLINES_MAX_BYTES (64u << 20) /* of a file */
 #define RANKLINES_MAX_LINES 1000000     /* kept, of all files */
 
-/* A variable of a process. */
+/* A variable of a process. One without a name stands for a process of which all
+ * that are set are told. */
 struct jp_rank_variable {
     const char *host;
     int64_t pid;

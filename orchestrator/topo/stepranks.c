@@ -240,27 +240,58 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
     return 0;
 }
 
+static bool is_process(const struct jp_rank_records *records, size_t at,
+                       const struct jp_rank *rank)
+{
+    return at < records->n_variables &&
+           records->variables[at].pid == rank->pid &&
+           strcmp(records->variables[at].host, rank->host ? rank->host : "") ==
+               0;
+}
+
+/* What a rank has not set, others of its communicator have otherwise; `at` is
+ * its process's first record. */
+static void note_unset(struct jp_comm_facts *comm,
+                       const struct jp_rank_records *records, size_t at,
+                       const struct jp_rank *rank)
+{
+    for (size_t i = 0; is_process(records, at, rank) && i < comm->n_variables;
+         i++) {
+        struct jp_label_variable *v = &comm->variables[i];
+        bool set = v->differs;
+
+        for (size_t k = at; !set && is_process(records, k, rank); k++)
+            set = strcmp(records->variables[k].name, v->name) == 0;
+        v->differs |= !set;
+    }
+}
+
 /* A variable that one rank has counts: NCCL's ranks must agree on most. */
 static int add_variables(const struct jp_result *result,
                          struct jp_rank_records *records,
                          struct jp_step_ranks *ranks)
 {
+    size_t at;
+
     if (records->n_variables)
         qsort(records->variables, records->n_variables,
               sizeof(*records->variables), compare_process);
-    for (size_t i = 0; records->n_variables && i < result->n_ranks; i++) {
+    for (size_t i = 0; i < result->n_ranks; i++) {
         const struct jp_rank *rank = &result->ranks[i];
-        const char *host = rank->host ? rank->host : "";
-        size_t at = find_process(records, host, rank->pid);
 
-        for (; at < records->n_variables &&
-               records->variables[at].pid == rank->pid &&
-               strcmp(records->variables[at].host, host) == 0;
-             at++)
-            if (add_variable(&ranks->comms[rank->comm],
+        at = find_process(records, rank->host ? rank->host : "", rank->pid);
+        for (; is_process(records, at, rank); at++)
+            if (*records->variables[at].name &&
+                add_variable(&ranks->comms[rank->comm],
                              records->variables[at].name,
                              records->variables[at].value) < 0)
                 return -1;
+    }
+    for (size_t i = 0; i < result->n_ranks; i++) {
+        const struct jp_rank *rank = &result->ranks[i];
+
+        at = find_process(records, rank->host ? rank->host : "", rank->pid);
+        note_unset(&ranks->comms[rank->comm], records, at, rank);
     }
     return 0;
 }
