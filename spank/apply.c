@@ -96,11 +96,21 @@ void apply_resolve(spank_t sp)
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
 
+/* Each het component has a node 0: whose name begins "n[1-4,7]" or "n1,m2"? */
+static bool begins(const char *list, const char *name)
+{
+    while (list && *name && *name == *(list += *list == '['))
+        name++, list++;
+    return !list || (!*name && strchr(",-]", *list));
+}
+
 static void begin(spank_t sp, struct jobinfo *j)
 {
     static struct helper h;
     const char *nccl = jobinfo_getenv(j->env, "SLURM_JOBPROF_NCCL");
-    bool loud = strcmp(j->nodeid, "0") == 0 && option_named(nccl), ok;
+    bool ok, loud = strcmp(j->nodeid, "0") == 0 && option_named(nccl) &&
+                    begins(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
+                           getenv("SLURMD_NODENAME") ?: "");
     char *answer = NULL;
 
     helper_init(&h, "begin");

@@ -63,8 +63,7 @@ void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
 
-/* finish.c: the tasks' starts and ends, the exits; dir and begin (a node's) may
- * be NULL */
+/* finish.c: tasks' starts and ends, exits; dir and begin (on nodes) or NULL */
 void finish_expect(const char *dir, struct helper *begin);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);

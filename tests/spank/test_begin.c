@@ -170,6 +170,29 @@ static void test_begin_says(void **state)
     host_call("exit");
 }
 
+/* Each het component has a node 0; the first of the list speaks. */
+static void test_het_says_once(void **state)
+{
+    static const struct {
+        const char *list;
+        bool loud;
+    } table[] = {
+        {"n1", true},      {"n[1-3]", true},    {"n[1,5]", true},
+        {"n1,m7", true},   {"n[0-3]", false},   {"n0,n1", false},
+        {"n10,n1", false}, {"n[10-12]", false}, {"m[1-2],n1", false},
+        {"n", false},      {"", false},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        host.log[0] = '\0';
+        host_setenv("SLURM_STEP_NODELIST", table[i].list);
+        host_user_init("echo x >&2; exit 3");
+        assert_string_equal(host.log, table[i].loud ? "spank: jobprof: n1: x\n"
+                                                    : "info: jobprof: n1: x\n");
+        host_call("exit");
+    }
+}
+
 /* A site's default never speaks to the user. */
 static void test_default_is_quiet(void **state)
 {
@@ -329,14 +352,23 @@ static void test_begin_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_begin),         TEST(test_not_asked),
-        TEST(test_not_profiled),  TEST(test_nested),
-        TEST(test_special_steps), TEST(test_missing_items),
-        TEST(test_begin_void),    TEST(test_begin_says),
-        TEST(test_begin_hangs),   TEST(test_begin_names_dir),
-        TEST(test_no_dir),        TEST(test_background),
-        TEST(test_stubborn),      TEST(test_default_is_quiet),
-        TEST(test_foreign_group), TEST(test_hidepid),
+        TEST(test_begin),
+        TEST(test_not_asked),
+        TEST(test_not_profiled),
+        TEST(test_nested),
+        TEST(test_special_steps),
+        TEST(test_missing_items),
+        TEST(test_begin_void),
+        TEST(test_begin_says),
+        TEST(test_het_says_once),
+        TEST(test_begin_hangs),
+        TEST(test_begin_names_dir),
+        TEST(test_no_dir),
+        TEST(test_background),
+        TEST(test_stubborn),
+        TEST(test_default_is_quiet),
+        TEST(test_foreign_group),
+        TEST(test_hidepid),
         TEST(test_begin_ends),
     };
 
