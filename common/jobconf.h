@@ -75,6 +75,7 @@ struct jp_jobconf {
     char *slurm_version;
     uint32_t nnodes, ntasks; /* as srun knew them; nodes know better */
     char *command;           /* argv[0] of the task */
+    char *site_file;         /* that plugstack.conf names (config=), or "" */
     /* NCCL */
     char *nccl_request;    /* mode as asked: off auto inspector example ... */
     char *nccl_mode;       /* what really runs: off recorder inspector ... */

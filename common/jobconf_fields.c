@@ -32,6 +32,7 @@ const struct jobconf_field jobconf_fields[] = {
     FIELD("job", "nodes", JOBCONF_U32, nnodes, 0, NULL),
     FIELD("job", "tasks", JOBCONF_U32, ntasks, 0, NULL),
     STRING("job", "command", command, ""),
+    STRING("job", "site_file", site_file, ""),
     STRING("nccl", "request", nccl_request, "off"),
     STRING("nccl", "mode", nccl_mode, "off"),
     FIELD("nccl", "explicit", JOBCONF_BOOL, explicit_request, 0, NULL),

@@ -93,6 +93,7 @@ static int fill_job(const struct resolve_input *in,
     copy_to(&conf->submit_dir, facts->submit_dir, &ok);
     copy_to(&conf->submit_host, submit_host ? submit_host : host, &ok);
     copy_to(&conf->command, in->command, &ok);
+    copy_to(&conf->site_file, env->config, &ok);
     conf->slurm_version = slurm_release();
     return ok && conf->slurm_version ? 0 : error_set(err, "out of memory");
 }

@@ -37,6 +37,7 @@ struct material {
     struct jp_copper *copper;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
+    struct cmd_expect expect; /* of the step's own site file */
     struct jp_expectation expectation;
     struct jp_insight *insight;
     bool analysed;
@@ -216,10 +217,24 @@ static void label(const struct report_session *session, struct material *m)
     }
 }
 
+/* The site file that the step's module was told of, unless the command line
+ * names one. Without it here, as after a copy, the installed one counts. */
+static const struct cmd_expect *
+expect_of_step(const struct report_session *session, struct material *m)
+{
+    const struct report_options *options = session->options;
+    const char *path = session->has_conf ? session->conf.site_file : NULL;
+
+    if (options->config || !path || *path != '/' || access(path, F_OK) < 0 ||
+        cmd_expect_load(path, options->baseline, &m->expect, NULL) < 0)
+        return options->expect;
+    return &m->expect;
+}
+
 /* What its network should do. */
 static void expect(const struct report_session *session, struct material *m)
 {
-    const struct cmd_expect *x = session->options->expect;
+    const struct cmd_expect *x = expect_of_step(session, m);
 
     m->expectation = x->is;
     m->expectation.gpu = steplabels_gpu(m->labels);
@@ -396,5 +411,6 @@ int report_make(struct report_session *session)
     insight_destroy(m.insight);
     result_destroy(m.result);
     copper_destroy(m.copper);
+    cmd_expect_fini(&m.expect);
     return rc;
 }
