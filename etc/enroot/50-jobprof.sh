@@ -10,8 +10,9 @@ for bind in "${binds[@]}"; do
     IFS=: read -r source target access <<<"$bind"
     kind='file'
     [ ! -d "$source" ] || kind=dir
-    [ -r "$source" ] && [ -n "$target" ] || continue
+    [ -r "$source" ] && [[ $source:$target =~ ^/[^[:space:]]*:/[^[:space:]]*$ ]] || continue
+    [ "$access" = ro ] || access=rw
     printf '%s %s none x-create=%s,bind,%s,nosuid,nodev,private,nofail,silent\n' \
-        "$source" "$target" "$kind" "${access:-rw}" >>"$ENROOT_MOUNTS"
+        "$source" "$target" "$kind" "$access" >>"$ENROOT_MOUNTS"
 done
 exit 0
