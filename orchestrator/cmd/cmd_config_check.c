@@ -13,6 +13,7 @@
 #include "common/peaks.h"
 #include "common/request.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/json_out.h"
 
 /* One check: what was read, and what is wrong. */
@@ -106,6 +107,28 @@ static void check_peaks(struct check *c)
         peaks_fini(&peaks);
     if (named)
         note_file(c, named->value, c->n_errors == before);
+    sitefile_fini(&site);
+}
+
+/* What the network did earlier. */
+static void check_baseline(struct check *c)
+{
+    struct jp_sitefile site = {0};
+    struct jp_baseline baseline = {0};
+    const struct sitefile_value *named;
+    struct jp_error err;
+    int rc = 0;
+
+    if (sitefile_load(config_site_path(&c->options->in), SITEFILE_SITE, false,
+                      NULL, NULL, &site, NULL) < 0)
+        return; /* said already */
+    named = sitefile_find(&site, "baseline_file");
+    if (named &&
+        (rc = baseline_file_read(named->value, true, &baseline, &err)) < 0)
+        note_error(c, err.text);
+    if (named)
+        note_file(c, named->value, rc == 0);
+    baseline_fini(&baseline);
     sitefile_fini(&site);
 }
 
@@ -205,6 +228,7 @@ int config_check(struct config_options *o)
         check_file(&c, user, SITEFILE_USER, false);
     check_known_bad(&c);
     check_peaks(&c);
+    check_baseline(&c);
     check_topologies(&c);
     check_variable(&c, &jp_grammar_nccl);
     check_variable(&c, &jp_grammar_copper);
