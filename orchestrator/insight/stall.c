@@ -222,7 +222,8 @@ static int has_holes(const struct stall *s, size_t first)
 
 /* Without the step's end all likes but one must agree, what a step is must be
  * known, and that one must not have a whole number of operations less to do in
- * each step, or once. The likes must have gone on beyond the last step that
+ * each step, or once; with one a step it may just have been the last on its
+ * way when a kill came. The likes must have gone on beyond the last step that
  * ended: in one that did, nobody stopped, and a record is missing. */
 static bool is_plain(const struct stall *s, size_t first)
 {
@@ -230,7 +231,7 @@ static bool is_plain(const struct stall *s, size_t first)
     uint64_t most = c->ops + s->lag[first];
 
     return s->n_lags == 1 && s->lag[first] && s->likes[first] >= MIN_LIKES &&
-           c->ops == c->ops_complete && s->steps[first] < most &&
+           c->ops == c->ops_complete && most / s->steps[first] > 1 &&
            most % s->steps[first] && s->lag[first] % s->steps[first] &&
            !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
 }

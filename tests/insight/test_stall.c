@@ -96,6 +96,8 @@ static void test_stall(void **state)
     /* the others have one more at the start or end */
     assert_int_equal(find_stall_of(961, 960, true), 0);
     assert_int_equal(find_stall_of(961, 959, true), 1);
+    /* one a step: the last on its way as a kill came */
+    assert_int_equal(find_stall_of(STEPS + 1, STEPS, true), 0);
     /* runs that have nothing to do with each other */
     assert_int_equal(find_stall_of(961, 960, false), 0);
     assert_int_equal(find_stall_of(960, 959, false), 0);
