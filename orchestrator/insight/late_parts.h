@@ -16,8 +16,7 @@ struct late {
     double *grouped_net;  /* [process] of it, in AlltoAll */
     double *least, *most; /* [process] time in what total lacks */
     double *scratch;      /* 3 * n_ranks */
-    double run_us;        /* from the first record's writing to the last; 0: not
-                             known */
+    double run_us;        /* the run's length; 0: not known */
     size_t classes;       /* communicators of one shape */
     size_t *class_of;     /* of a communicator */
 };

@@ -221,11 +221,21 @@ static void never_last(void)
     m.ranks[5].caused_us = 0;
 }
 
+/* A simulation's operations may take longer than the run did by its clock. */
+static void for_long_by_operations(void)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].exec_us = UINT64_C(1000000) * OPS;
+}
+
 static void test_gates(void **state)
 {
     static void (*const changes[])(void) = {
-        no_slices, one_pid,   a_rank_missing, records_lost, unknown_parts,
-        once_only, by_little, never_last,     for_long};
+        no_slices,      one_pid,
+        a_rank_missing, records_lost,
+        unknown_parts,  once_only,
+        by_little,      never_last,
+        for_long,       for_long_by_operations};
     enum jp_finding_kind kind;
     struct jp_finding f;
 
