@@ -63,6 +63,10 @@ static void cut_to_size(struct simjob_shape *s)
     while (s->microbatches > 1 &&
            step_records(s) * simjob_ranks(s) * s->steps > MAX_RECORDS)
         s->microbatches--;
+    if (s->short_stage >= s->layers)
+        s->short_stage = s->layers - 1;
+    if (s->grads == SIMJOB_OVERLAP && s->layers < s->buckets)
+        s->buckets = s->layers;
 }
 
 struct simjob_shape simjob_random_shape(uint64_t seed)
@@ -94,8 +98,6 @@ struct simjob_shape simjob_random_shape(uint64_t seed)
     s.tp_bytes = MIB << random_below(&r, 5);
     s.dp_bytes = 4 * MIB << random_below(&r, 6);
     cut_to_size(&s);
-    if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
-        s.buckets = s.layers;
     return s;
 }
 
@@ -132,10 +134,6 @@ struct simjob_shape simjob_other_shape(uint64_t seed)
     s.tp_bytes = 300000 + random_below(&r, 12000000);
     s.dp_bytes = 3000000 + random_below(&r, 90000000);
     cut_to_size(&s);
-    if (s.short_stage >= s.layers)
-        s.short_stage = s.layers - 1;
-    if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
-        s.buckets = s.layers;
     return s;
 }
 
@@ -173,9 +171,5 @@ struct simjob_shape simjob_third_shape(uint64_t seed)
     s.tp_bytes = 500000 + random_below(&r, 20000000);
     s.dp_bytes = 5000000 + random_below(&r, 150000000);
     cut_to_size(&s);
-    if (s.short_stage >= s.layers)
-        s.short_stage = s.layers - 1;
-    if (s.grads == SIMJOB_OVERLAP && s.layers < s.buckets)
-        s.buckets = s.layers;
     return s;
 }
