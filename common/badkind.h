@@ -32,4 +32,10 @@ bool badkind_is_text(const char *bytes, size_t len);
  * (an integer, where that was wanted), else JP_BAD_TYPE. */
 enum jp_bad badkind_of_number(const char *text, size_t len, bool integer);
 
+/* What is odd about a file. */
+struct jp_file_note {
+    char *path;
+    char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */
+};
+
 #endif

@@ -7,6 +7,9 @@
 #ifndef JP_COMMON_DEFAULTS_H
 #define JP_COMMON_DEFAULTS_H
 
+/* A step's report for machines; there means that the report is finished. */
+#define JP_SUMMARY_NAME "summary.json"
+
 /* --- protocol: who waits how long for whom ------------------------------- */
 
 /* A node's finish reads each log once (about 1 GB/s); what takes longer is
@@ -33,6 +36,10 @@
 /* The claim's heartbeat is one a second; twenty missed ones mean that its owner
  * is gone, also across a slow file system. */
 #define JP_DEF_CLAIM_STALE_MS 20000
+
+/* How long the disk may take to have a summary or a partial. Local disks take
+ * milliseconds; a file system that hangs must not hold a step's end. */
+#define JP_DEF_SYNC_MS 1000
 
 /* srun's own report starts within a second of the last node; ten without a
  * claim mean that no srun will come. */
@@ -69,25 +76,10 @@
 
 /* --- NCCL profilers ------------------------------------------------------- */
 
-/* Streams, loses nothing, works on every NCCL since 2.23. */
-#define JP_DEF_NCCL_AUTO "recorder"
-
 /* What `nccl=` and the site file leave open, said in the settings' reason: the
  * newest release that jobprof knows, as older ones ignore the variables that
  * they lack. */
 #define JP_DEF_NCCL_VERSION "2.30"
-
-/* Measured on Inspector 2.30.7 at 5,800 collectives a second: 100 ms writes
- * 94 % with the default ring, and all of them with a ring of 2 x rate x
- * interval; 10 ms costs ten times the wake-ups. */
-#define JP_DEF_INTERVAL "100ms"
-
-/* Collectives a second and communicator that the rings must stand; 5,800 was
- * measured with tiny messages in a tight loop. */
-#define JP_DEF_RATE 5000
-
-/* 0 writes every message: a gap in the sequence numbers then proves a loss. */
-#define JP_DEF_MIN_SIZE 0
 
 /* Most training jobs are looked at over some hundred steps. */
 #define JP_DEF_ITERATIONS 200
@@ -98,19 +90,12 @@
 /* Communicators of one rank: world, tensor, data, pipeline. */
 #define JP_DEF_COMMS 4
 
-/* Channels of one operation: as many as the example plugin can hold, so that
- * its memory is bounded. NCCL takes 2 to 32. */
-#define JP_DEF_CHANNELS 32
-
 /* One rank's profiler memory: small beside any training rank. */
 #define JP_DEF_MEM "256M"
 
 /* Of the step's memory on a node all profilers of its ranks may take one part
  * in so many; the rest is the program's. */
 #define JP_STEP_MEMORY_PARTS 4
-
-/* What the recorder takes unless mem= is named or the rate asks for more. */
-#define JP_DEF_RECORDER_MEM_BYTES (16u << 20)
 
 /* One step's raw files on disk. */
 #define JP_DEF_DISK "10G"

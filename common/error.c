@@ -6,11 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/quote.h"
+#include "common/utf8.h"
+
 static void sanitize(char *text)
 {
-    for (unsigned char *c = (unsigned char *) text; *c; c++)
-        if (*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    while (*text) {
+        uint32_t point = 0;
+        size_t n = utf8_decode(text, 4, &point);
+
+        if (!n || !quote_is_harmless(point))
+            memset(text, '?', n ? n : 1);
+        text += n ? n : 1;
+    }
 }
 
 int error_set(struct jp_error *err, const char *fmt, ...)

@@ -12,11 +12,11 @@
 #define JP_COMMON_ERROR_H
 
 struct jp_error {
-    char text[512]; /* NUL-terminated, one line, no control characters */
+    char text[512]; /* NUL-terminated, one line, harmless (quote.h) */
 };
 
 /* Sets err to the formatted sentence. Returns -1, so that a caller can say
- * `return error_set(err, ...)`. Control characters become '?'. */
+ * `return error_set(err, ...)`. What a terminal must not get becomes '?'. */
 int error_set(struct jp_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -20,6 +20,12 @@ char *figure_utc(uint64_t us, char *buf);    /* 2026-11-21 11:02:03 UTC */
 /* Shortest decimal that reads back as the same double; "" if not finite. */
 char *figure_exact(double value, char *buf);
 
+/* "rank%s" of n ranks. */
+static inline const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 #define FIG_COUNT(n) figure_count((n), (char[JP_FIGURE_LEN]){0})
 #define FIG_BYTES(n) figure_bytes((n), (char[JP_FIGURE_LEN]){0})
 #define FIG_US(us) figure_us((us), (char[JP_FIGURE_LEN]){0})

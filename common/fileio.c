@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/child.h"
+#include "common/ownplace.h"
 
 char *fileio_path(const char *fmt, ...)
 {
@@ -184,26 +188,34 @@ int fileio_read(const char *path, bool follow, size_t max, char **text,
 
 int fileio_mkdirs(const char *path, struct jp_error *err)
 {
-    char *copy = strdup(path);
+    char *copy;
     struct stat st;
     int rc = -1;
 
+    if (ownplace_check(path, err) < 0)
+        return -1;
+    copy = strdup(path);
     if (!copy)
         return error_set(err, "out of memory");
     for (char *p = copy + 1; *p; p++) {
         if (*p != '/')
             continue;
         *p = '\0';
+        errno = 0;
         if (mkdir(copy, 0700) < 0 && errno != EEXIST && errno != EROFS &&
             errno != EACCES && errno != EPERM && errno != EISDIR) {
             error_set(err, "%s: %s", copy, strerror(errno));
             goto out;
         }
+        if (errno == EEXIST && ownplace_check(copy, err) < 0)
+            goto out; /* somebody was faster: it was not there before */
         *p = '/';
     }
     if (mkdir(copy, 0700) < 0) {
         int saved = errno;
 
+        if (saved == EEXIST && ownplace_check(copy, err) < 0)
+            goto out;
         if (stat(copy, &st) < 0 || !S_ISDIR(st.st_mode)) {
             errno = saved == EEXIST ? ENOTDIR : saved;
             error_set(err, "%s: %s", path, strerror(errno));
@@ -224,6 +236,8 @@ int fileio_mkdir(const char *path, struct jp_error *err)
 {
     struct stat st;
 
+    if (ownplace_check_parent(path, err) < 0)
+        return -1;
     for (int i = 0; i < MAKE_TRIES; i++) {
         if (mkdir(path, 0700) == 0)
             return 0;
@@ -246,6 +260,10 @@ int fileio_temp_open(struct jp_tempfile *file, const char *path,
     char host[65] = "host";
     int fd = -1;
 
+    if (ownplace_check_parent(path, err) < 0) {
+        *file = (struct jp_tempfile){0};
+        return -1;
+    }
     gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
     *file = (struct jp_tempfile){0};
     file->path = strdup(path);
@@ -316,6 +334,58 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
     return 0;
 }
 
+/* In the child, which may stay behind: nobody shall wait for a pipe that it
+ * holds. */
+static int sync_only(void *arg, int out)
+{
+    unsigned fd = (unsigned) *(int *) arg;
+
+    (void) out;
+#ifdef SYS_close_range
+    if (fd > 0)
+        syscall(SYS_close_range, 0, fd - 1, 0);
+    syscall(SYS_close_range, fd + 1, ~0U, 0);
+#endif
+    return fsync((int) fd) < 0;
+}
+
+static void sync_within(int fd, uint32_t limit_ms)
+{
+    const struct child child = {
+        .work = sync_only, .arg = &fd, .limit_ms = limit_ms};
+
+    child_run(&child, NULL);
+}
+
+static void sync_folder_of(const char *path, uint32_t limit_ms)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t) (slash - path) + 1)
+                         : strdup(".");
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        sync_within(fd, limit_ms);
+        close(fd);
+    }
+    free(folder);
+}
+
+int fileio_temp_commit_synced(struct jp_tempfile *file, uint32_t limit_ms,
+                              struct jp_error *err)
+{
+    char *path = strdup(file->path);
+    int rc;
+
+    if (fflush(file->stream) == 0)
+        sync_within(fileno(file->stream), limit_ms);
+    rc = fileio_temp_commit(file, err);
+    if (rc == 0 && path)
+        sync_folder_of(path, limit_ms);
+    free(path);
+    return rc;
+}
+
 int fileio_write(const char *path, const char *text, size_t len,
                  struct jp_error *err)
 {
@@ -326,6 +396,8 @@ int fileio_write(const char *path, const char *text, size_t len,
     fwrite(text, 1, len, file.stream); /* ferror tells at the commit */
     return fileio_temp_commit(&file, err);
 }
+
+static int remove_folder(int at, const char *name, int depth);
 
 /* Removes what is in the folder fd (taken over). */
 static int remove_below(int fd, int depth)
@@ -340,32 +412,74 @@ static int remove_below(int fd, int depth)
     }
     while ((entry = readdir(dir))) {
         const char *name = entry->d_name;
-        int sub;
 
         if (!strcmp(name, ".") || !strcmp(name, ".."))
             continue;
         if (unlinkat(dirfd(dir), name, 0) == 0 || errno == ENOENT)
             continue;
-        sub = openat(dirfd(dir), name,
-                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub < 0 || remove_below(sub, depth + 1) < 0 ||
-            unlinkat(dirfd(dir), name, AT_REMOVEDIR) < 0)
+        if (remove_folder(dirfd(dir), name, depth + 1) < 0)
             rc = -1;
     }
     closedir(dir);
     return rc;
 }
 
-int fileio_remove_tree(const char *path, struct jp_error *err)
+/* Another user's folder may have been moved here: it is not entered, nor is
+ * what is mounted. In the end it is an empty folder that goes, if it is still
+ * the one that was emptied. */
+static int remove_folder(int at, const char *name, int depth)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat above, st, now;
 
     if (fd < 0)
+        return -1;
+    if (fstat(at, &above) < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+        (depth && st.st_dev != above.st_dev)) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    if (remove_below(fd, depth) < 0)
+        return -1;
+    if (fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
+        now.st_dev != st.st_dev || now.st_ino != st.st_ino) {
+        errno = EBUSY;
+        return -1;
+    }
+    return unlinkat(at, name, AT_REMOVEDIR);
+}
+
+int fileio_remove_tree(const char *path, struct jp_error *err)
+{
+    char *parent = NULL, *name = NULL, *slash;
+    struct stat st;
+    int at = -1, rc = -1;
+
+    if (lstat(path, &st) < 0)
         return errno == ENOENT
                    ? 0
                    : error_set(err, "%s: %s", path, strerror(errno));
-    if (remove_below(fd, 0) < 0 || rmdir(path) < 0)
-        return error_set(err, "%s: cannot be removed: %s", path,
-                         strerror(errno));
-    return 0;
+    if (ownplace_check_parent(path, err) < 0)
+        return -1;
+    parent = strdup(path);
+    while (parent && (slash = strrchr(parent, '/')) && !slash[1])
+        *slash = '\0'; /* of "a/b/" and "/" */
+    slash = parent ? strrchr(parent, '/') : NULL;
+    name = parent ? strdup(slash ? slash + 1 : parent) : NULL;
+    if (slash)
+        slash[slash == parent] = '\0';
+    if (name)
+        at = open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!name)
+        error_set(err, "out of memory");
+    else if (at < 0)
+        error_set(err, "%s: %s", path, strerror(errno));
+    else if ((rc = remove_folder(at, name, 0)) < 0)
+        error_set(err, "%s: cannot be removed: %s", path, strerror(errno));
+    if (at >= 0)
+        close(at);
+    free(name);
+    free(parent);
+    return rc;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -45,6 +46,11 @@ int fileio_read(const char *path, bool follow, size_t max, char **text,
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,
                    size_t *len, struct jp_error *err);
 
+/* What follows makes, replaces or removes by path. As root it does so only
+ * where nobody else can put another folder or a link in the way
+ * (common/ownplace.h).
+ */
+
 /* mkdir -p with mode 0700 for what it creates. 0 if it is a directory then. */
 int fileio_mkdirs(const char *path, struct jp_error *err);
 
@@ -65,6 +71,12 @@ int fileio_temp_open(struct jp_tempfile *file, const char *path,
 /* Flushes, closes and renames; on failure the twin is removed and path is as
  * it was. */
 int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err);
+/* The same for what replaces files that are deleted later: the disk is asked to
+ * have the content before the rename, and the folder's entry after it. Each is
+ * asked in a child, for limit_ms at most; when the time is up the file is in
+ * place as without it, and the system writes it in its own time. */
+int fileio_temp_commit_synced(struct jp_tempfile *file, uint32_t limit_ms,
+                              struct jp_error *err);
 /* Closes and removes the twin. Does nothing on a committed file. */
 void fileio_temp_abort(struct jp_tempfile *file);
 
@@ -75,7 +87,9 @@ int fileio_write(const char *path, const char *text, size_t len,
 /* asprintf that returns NULL on failure; caller frees. */
 char *fileio_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Removes a tree below (and with) path, never following a symbolic link. */
+/* Removes a tree below (and with) path, never following a symbolic link nor
+ * entering another user's folder or another file system. A path that is not
+ * there is fine. */
 int fileio_remove_tree(const char *path, struct jp_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* grammar.c - the tables of modes and knobs. */
+/* grammar.c - put the tables of modes and knobs together. */
 #include "common/grammar.h"
 
 #include <stdio.h>
@@ -6,106 +6,232 @@
 
 #include "common/defaults.h"
 
-#define STR_(x) #x
-#define STR(x) STR_(x)
-#define N(array) (sizeof(array) / sizeof(*(array)))
+const struct jp_profiler *profiler_find(const char *name)
+{
+    for (size_t i = 0; name && profiler_registry[i]; i++)
+        if (!strcmp(profiler_registry[i]->name, name))
+            return profiler_registry[i];
+    return NULL;
+}
 
-#define KIB (1ULL << 10)
-#define MIB (1ULL << 20)
-#define GIB (1ULL << 30)
-#define TIB (1ULL << 40)
-#define SECOND 1000000ULL
+const struct jp_profiler *profiler_get(const char *name)
+{
+    static const struct jp_profiler unknown = {.name = "", .title = ""};
+    const struct jp_profiler *profiler = profiler_find(name);
 
-static const struct jp_mode nccl_modes[] = {
-    {"off", "the step runs unprofiled"},
-    {"auto", "the recorder"},
-    {"inspector", "NVIDIA's Inspector where the site names it, else the "
-                  "recorder"},
-    {"example", "NVIDIA's example plugin: a timeline of the last operations"},
-    {"recorder", "jobprof's own recorder: every collective, streamed"},
-    {"plan", "print what mode= would set and run the step unprofiled"},
+    return profiler ? profiler : &unknown;
+}
+
+const struct jp_profiler *profiler_auto(enum jp_option option)
+{
+    for (size_t i = 0; profiler_registry[i]; i++)
+        if (profiler_registry[i]->option == option &&
+            profiler_registry[i]->is_auto)
+            return profiler_registry[i];
+    return NULL;
+}
+
+const char *profiler_title(const char *name)
+{
+    const struct jp_profiler *profiler = profiler_find(name);
+
+    return profiler ? profiler->title : name;
+}
+
+/* What all NCCL profilers share, in three parts: those of a profiler's own that
+ * tell the run's size come behind the first, the others behind the second. */
+static const struct jp_knob nccl_load[] = {
+    {JP_KNOB("iterations", JP_KNOB_COUNT, 1, 1000000000, NULL,
+             JP_STR(JP_DEF_ITERATIONS),
+             "iterations that the plan counts with")},
+    {JP_KNOB("colls", JP_KNOB_COUNT, 1, 1000000, NULL, JP_STR(JP_DEF_COLLS),
+             "collectives in one iteration, all communicators of a rank "
+             "together")},
+    {JP_KNOB("comms", JP_KNOB_COUNT, 1, 4096, NULL, JP_STR(JP_DEF_COMMS),
+             "communicators of one rank")},
+    {JP_KNOB("p2p", JP_KNOB_COUNT_OR_OFF, 0, 1000000, NULL, "0",
+             "sends and receives in one iteration; off records none")},
+    {0}};
+static const struct jp_knob nccl_limits[] = {
+    {JP_KNOB("mem", JP_KNOB_SIZE, JP_MIB, JP_TIB, NULL, JP_DEF_MEM,
+             "memory of one rank that the profiler may take")},
+    {JP_KNOB("disk", JP_KNOB_SIZE, JP_MIB, 1024 * JP_TIB, NULL, JP_DEF_DISK,
+             "disk that the raw files of one step may take")},
+    {JP_KNOB("min_free", JP_KNOB_SIZE, 0, 1024 * JP_TIB, NULL, JP_DEF_MIN_FREE,
+             "space of the file system that stays free")},
+    {JP_KNOB("nccl", JP_KNOB_VERSION, 0, 0, NULL, JP_DEF_NCCL_VERSION,
+             "NCCL release of the program")},
+    {0}};
+static const struct jp_knob nccl_rest[] = {
+    {JP_KNOB("dir", JP_KNOB_PATTERN, 0, 0, NULL, JP_DEF_DIR,
+             "the job's directory; step-ID is added")},
+    {JP_KNOB("summary", JP_KNOB_WORD, 0, 0, "auto|off|line|card", "auto",
+             "what srun prints at the end")},
+    {JP_KNOB("force", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "replace NCCL_ variables that the user has set himself")},
+    {0}};
+
+/* A grammar with the room that its tables take. */
+static struct table {
+    struct jp_grammar grammar;
+    struct jp_mode modes[JP_MODES_MAX];
+    struct jp_knob knobs[JP_KNOBS_MAX];
+    char profilers[256]; /* "inspector|example": the words of profilers */
+    char defaults[256];  /* the same with what a settings file may say too */
+} tables[OPTIONS] = {
+    [OPTION_NCCL] = {.grammar = {.id = OPTION_NCCL,
+                                 .option = "--nccl-profile",
+                                 .env = "JOBPROF_NCCL",
+                                 .group = "nccl"}},
+    [OPTION_COPPER] = {.grammar = {.id = OPTION_COPPER,
+                                   .option = "--copper-profile",
+                                   .env = "JOBPROF_COPPER",
+                                   .group = "copper"}},
 };
 
-/* Bits of nccl_modes. */
-enum { AUTO = 2, INSPECTOR = 4, EXAMPLE = 8, RECORDER = 16, PLAN = 32 };
-#define ANY (AUTO | INSPECTOR | EXAMPLE | RECORDER | PLAN)
-#define STREAM (AUTO | INSPECTOR | RECORDER | PLAN)
+static void add_mode(struct table *t, const char *name, const char *help,
+                     const struct jp_profiler *of)
+{
+    if (t->grammar.n_modes < JP_MODES_MAX)
+        t->modes[t->grammar.n_modes++] = (struct jp_mode){name, help, of};
+}
 
-static const struct jp_knob nccl_knobs[] = {
-    {"iterations", JP_KNOB_COUNT, 1, 1000000000, ANY, NULL,
-     STR(JP_DEF_ITERATIONS), "iterations that the plan counts with"},
-    {"colls", JP_KNOB_COUNT, 1, 1000000, ANY, NULL, STR(JP_DEF_COLLS),
-     "collectives in one iteration, all communicators of a rank together"},
-    {"comms", JP_KNOB_COUNT, 1, 4096, ANY, NULL, STR(JP_DEF_COMMS),
-     "communicators of one rank"},
-    {"p2p", JP_KNOB_COUNT_OR_OFF, 0, 1000000, ANY, NULL, "0",
-     "sends and receives in one iteration; off records none"},
-    {"rate", JP_KNOB_RATE, 1, 10000000, STREAM, NULL, STR(JP_DEF_RATE),
-     "peak of collectives a second in one communicator"},
-    {"interval", JP_KNOB_TIME, 500, 3600 * SECOND, INSPECTOR | PLAN, NULL,
-     JP_DEF_INTERVAL, "time between two writes of Inspector"},
-    {"ring", JP_KNOB_COUNT, 16, 16 * MIB, INSPECTOR | PLAN, NULL, NULL,
-     "slots of each of Inspector's rings; by rate and interval without it"},
-    {"channels", JP_KNOB_COUNT, 1, 64, INSPECTOR | EXAMPLE | PLAN, NULL,
-     STR(JP_DEF_CHANNELS),
-     "channels of an operation that the plan counts with"},
-    {"mem", JP_KNOB_SIZE, MIB, TIB, ANY, NULL, JP_DEF_MEM,
-     "memory of one rank that the profiler may take"},
-    {"disk", JP_KNOB_SIZE, MIB, 1024 * TIB, ANY, NULL, JP_DEF_DISK,
-     "disk that the raw files of one step may take"},
-    {"min_free", JP_KNOB_SIZE, 0, 1024 * TIB, ANY, NULL, JP_DEF_MIN_FREE,
-     "free space below which nothing is written"},
-    {"nccl", JP_KNOB_VERSION, 0, 0, ANY, NULL, JP_DEF_NCCL_VERSION,
-     "NCCL release of the program"},
-    {"verbose", JP_KNOB_BOOL, 0, 1, INSPECTOR | PLAN, NULL, "0",
-     "each operation's events too: more than twice the volume"},
-    {"min_size", JP_KNOB_SIZE, 0, TIB, INSPECTOR | PLAN, NULL,
-     STR(JP_DEF_MIN_SIZE), "smallest message that is recorded"},
-    {"dir", JP_KNOB_PATTERN, 0, 0, ANY, NULL, JP_DEF_DIR,
-     "the job's directory; step-ID is added"},
-    {"summary", JP_KNOB_WORD, 0, 0, ANY, "auto|off|line|card", "auto",
-     "what srun prints at the end"},
-    {"force", JP_KNOB_BOOL, 0, 1, ANY, NULL, "0",
-     "replace NCCL_ variables that the user has set himself"},
-    {"mode", JP_KNOB_WORD, 0, 0, PLAN, "inspector|example|recorder",
-     JP_DEF_NCCL_AUTO, "what is planned"},
-};
+/* A knob that is there already goes with these modes too. */
+static void add_knob(struct table *t, const struct jp_knob *knob,
+                     unsigned modes)
+{
+    size_t i = 0, n = t->grammar.n_knobs;
 
-static const struct jp_mode copper_modes[] = {
-    {"off", "no Copper profile"},
-    {"aggregate", "operation counters only"},
-    {"top", "counters and the most used paths"},
-    {"full", "counters and all paths"},
-};
+    while (i < n && strcmp(t->knobs[i].name, knob->name) != 0)
+        i++;
+    if (i == JP_KNOBS_MAX)
+        return;
+    if (i == n) {
+        t->grammar.n_knobs++;
+        t->knobs[i] = *knob;
+        t->knobs[i].modes = 0;
+    }
+    t->knobs[i].modes |= modes;
+}
 
-enum { AGGREGATE = 2, TOP = 4, FULL = 8 };
-#define ANY_COPPER (AGGREGATE | TOP | FULL)
+static void add_knobs(struct table *t, const struct jp_knob *knobs)
+{
+    unsigned all = ((1u << t->grammar.n_modes) - 1) & ~1u;
 
-static const struct jp_knob copper_knobs[] = {
-    {"top", JP_KNOB_COUNT, 1, 1000000, TOP | FULL, NULL, "20",
-     "paths in each list"},
-    {"interval", JP_KNOB_TIME, SECOND, 3600 * SECOND, ANY_COPPER, NULL, NULL,
-     "time between two snapshots; none without it"},
-    {"attach", JP_KNOB_BOOL, 0, 1, ANY_COPPER, NULL, "0",
-     "use the Copper that is mounted already"},
-    {"mount", JP_KNOB_PATH, 0, 0, ANY_COPPER, NULL, NULL,
-     "where Copper is mounted"},
-    {"ttl", JP_KNOB_COUNT, 0, 3600000, ANY_COPPER, NULL, NULL,
-     "life of a negative lookup in ms; Copper's own without it"},
-    {"root", JP_KNOB_PATH, 0, 0, ANY_COPPER, NULL, NULL,
-     "Copper's installation (COPPER_ROOT)"},
-};
+    for (; knobs->name; knobs++)
+        add_knob(t, knobs, all);
+}
 
-const struct jp_grammar jp_grammar_nccl = {
-    "--nccl-profile", "JOBPROF_NCCL", "nccl",       nccl_modes,
-    N(nccl_modes),    nccl_knobs,     N(nccl_knobs)};
-const struct jp_grammar jp_grammar_copper = {
-    "--copper-profile", "JOBPROF_COPPER", "copper",       copper_modes,
-    N(copper_modes),    copper_knobs,     N(copper_knobs)};
+/* A knob's bits among the words of its profiler as bits among the modes. "auto"
+ * takes what its profiler takes, "plan" takes everything. */
+static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
+                         const struct jp_knob *knob)
+{
+    unsigned modes = 0, word = 0;
 
-_Static_assert(N(nccl_knobs) <= JP_KNOBS_MAX, "raise JP_KNOBS_MAX");
-_Static_assert(N(copper_knobs) <= JP_KNOBS_MAX, "raise JP_KNOBS_MAX");
-_Static_assert(N(nccl_modes) <= JP_MODES_MAX, "raise JP_MODES_MAX");
+    for (size_t i = 1; i < t->grammar.n_modes; i++) {
+        const struct jp_mode *mode = &t->modes[i];
+        bool own = mode->of == p && strcmp(mode->name, "auto") != 0;
+
+        if (own ? !knob->modes || knob->modes >> word & 1
+                : !mode->of || mode->of == p)
+            modes |= 1u << i;
+        word += own;
+    }
+    return modes;
+}
+
+/* The profilers' knobs that belong in that place. */
+static void add_own(struct table *t, enum jp_knob_place place)
+{
+    for (size_t i = 0; profiler_registry[i]; i++) {
+        const struct jp_profiler *p = profiler_registry[i];
+
+        for (const struct jp_knob *k = p->knobs;
+             p->option == t->grammar.id && k && k->name; k++)
+            if (k->place == place)
+                add_knob(t, k, modes_of(t, p, k));
+    }
+}
+
+static void add_word(char *list, size_t size, const char *word)
+{
+    size_t used = strlen(list);
+
+    snprintf(list + used, size - used, "%s%s", used ? "|" : "", word);
+}
+
+static void add_words(struct table *t)
+{
+    for (size_t i = 0; profiler_registry[i]; i++) {
+        const struct jp_profiler *p = profiler_registry[i];
+
+        for (const struct jp_mode *word = p->words;
+             p->option == t->grammar.id && word->name; word++) {
+            add_mode(t, word->name, word->help, p);
+            add_word(t->profilers, sizeof(t->profilers), word->name);
+        }
+    }
+}
+
+static void end(struct table *t)
+{
+    for (size_t i = 0; i < t->grammar.n_modes; i++)
+        if (strcmp(t->modes[i].name, "plan") != 0)
+            add_word(t->defaults, sizeof(t->defaults), t->modes[i].name);
+    t->grammar.modes = t->modes;
+    t->grammar.knobs = t->knobs;
+    t->grammar.by_default = (struct jp_knob){
+        JP_KNOB("default", JP_KNOB_WORD, 0, 0, t->defaults, "off",
+                "mode of steps that do not ask for "
+                "one")};
+}
+
+static void make_nccl(struct table *t)
+{
+    const struct jp_profiler *by_itself = profiler_auto(OPTION_NCCL);
+
+    add_mode(t, "off", "the step runs unprofiled", NULL);
+    if (by_itself)
+        add_mode(t, "auto", by_itself->title, by_itself);
+    add_words(t);
+    add_mode(t, "plan",
+             "print what mode= would set and run the step "
+             "unprofiled",
+             NULL);
+    add_knobs(t, nccl_load);
+    add_own(t, JP_KNOB_LOAD);
+    add_knobs(t, nccl_limits);
+    add_own(t, JP_KNOB_DETAIL);
+    add_knobs(t, nccl_rest);
+    add_knob(t,
+             &(struct jp_knob){JP_KNOB(
+                 "mode", JP_KNOB_WORD, 0, 0, t->profilers,
+                 by_itself ? by_itself->words->name : NULL, "what is planned")},
+             1u << (t->grammar.n_modes - 1));
+    end(t);
+}
+
+static void make_copper(struct table *t)
+{
+    add_mode(t, "off", "no Copper profile", NULL);
+    add_words(t);
+    add_own(t, JP_KNOB_LOAD);
+    add_own(t, JP_KNOB_DETAIL);
+    end(t);
+}
+
+/* Before main, and so before any thread. */
+static __attribute__((constructor)) void make_tables(void)
+{
+    make_nccl(&tables[OPTION_NCCL]);
+    make_copper(&tables[OPTION_COPPER]);
+}
+
+const struct jp_grammar *grammar_of(enum jp_option option)
+{
+    return &tables[option].grammar;
+}
 
 int grammar_find_mode(const struct jp_grammar *grammar, const char *name)
 {

@@ -1,27 +1,24 @@
-/* grammar.h - the two options' modes and knobs: the one table of settings.
+/* grammar.h - the options' modes and knobs: the one table of settings.
  *
- *     --nccl-profile=off|auto|inspector|example|recorder|plan[,key=value...]
- *     --copper-profile=off|aggregate|top|full[,key=value...]
+ *     --nccl-profile=off|auto|<profiler>...|plan[,key=value...]
+ *     --copper-profile=off|<word>...[,key=value...]
  *
  * The same words stand in JOBPROF_NCCL and JOBPROF_COPPER, and the knobs under
- * nccl and copper in the site and user file.
+ * nccl and copper in the site and user file. The tables are put together at
+ * start, of what is common and of what the profilers say (common/profiler.h).
  */
 #ifndef JP_COMMON_GRAMMAR_H
 #define JP_COMMON_GRAMMAR_H
 
 #include <stddef.h>
 
-#include "common/knob.h"
+#include "common/profiler.h"
 
-#define JP_MODES_MAX 8
-#define JP_KNOBS_MAX 24
-
-struct jp_mode {
-    const char *name;
-    const char *help;
-};
+#define JP_MODES_MAX 16
+#define JP_KNOBS_MAX 40
 
 struct jp_grammar {
+    enum jp_option id;
     const char *option;          /* "--nccl-profile" */
     const char *env;             /* "JOBPROF_NCCL" */
     const char *group;           /* "nccl" in the site file */
@@ -29,17 +26,25 @@ struct jp_grammar {
     size_t n_modes;
     const struct jp_knob *knobs;
     size_t n_knobs;
+    struct jp_knob by_default; /* <group>.default of the settings files */
 };
 
-extern const struct jp_grammar jp_grammar_nccl;
-extern const struct jp_grammar jp_grammar_copper;
+const struct jp_grammar *grammar_of(enum jp_option option);
+static inline const struct jp_grammar *grammar_nccl(void)
+{
+    return grammar_of(OPTION_NCCL);
+}
+static inline const struct jp_grammar *grammar_copper(void)
+{
+    return grammar_of(OPTION_COPPER);
+}
 
 /* Index of a mode or knob by its name, -1 when there is none. */
 int grammar_find_mode(const struct jp_grammar *grammar, const char *name);
 int grammar_find_knob(const struct jp_grammar *grammar, const char *name);
 
-/* "off, auto, inspector, example, recorder or plan": those modes whose bit is
- * in mask, into buf. Returns buf. */
+/* "off, auto, recorder or plan": those modes whose bit is in mask, into buf.
+ * Returns buf. */
 char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
                          char *buf, size_t len);
 

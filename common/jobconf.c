@@ -301,13 +301,25 @@ out:
 
 int jobconf_read(const char *path, struct jp_jobconf *out, struct jp_error *err)
 {
+    return jobconf_read_pinned(path, NULL, out, err);
+}
+
+int jobconf_read_pinned(const char *path, const char *pin,
+                        struct jp_jobconf *out, struct jp_error *err)
+{
+    char sum[SHA256_HEX] = "";
     char *text = NULL;
     size_t len = 0;
     int rc;
 
     if (fileio_read(path, false, JP_JOBCONF_MAX_BYTES, &text, &len, err) < 0)
         return -1;
-    rc = jobconf_parse(text, len, path, out, err);
+    if (pin && *pin)
+        sha256_hex(text, len, sum);
+    if (*sum && strcmp(sum, pin) != 0)
+        rc = error_set(err, "%s: refused: not the one that srun wrote", path);
+    else
+        rc = jobconf_parse(text, len, path, out, err);
     free(text);
     return rc;
 }

@@ -4,7 +4,7 @@
  * and read by every node and by the report. libconfig syntax, mode 0600,
  * temp + rename. Unknown keys are ignored (a newer writer), missing optional
  * keys take the defaults of common/defaults.h, a wrong type is an error that
- * names file and line. Format: docs/internals.md.
+ * names file and line. Format: docs/contracts.md, section 3.
  */
 #ifndef JP_COMMON_JOBCONF_H
 #define JP_COMMON_JOBCONF_H
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/sha256.h"
 
 #define JP_JOBCONF_SCHEMA 1
 #define JP_JOBCONF_NAME "job.conf"
@@ -104,6 +105,10 @@ struct jp_jobconf {
  * *out is unchanged. */
 int jobconf_read(const char *path, struct jp_jobconf *out,
                  struct jp_error *err);
+/* The same, unless pin is a sum (neither NULL nor "") and the bytes that are
+ * read have another one: the file is not the step's any more. */
+int jobconf_read_pinned(const char *path, const char *pin,
+                        struct jp_jobconf *out, struct jp_error *err);
 /* The same from memory; name stands for the file in errors. Never exits the
  * process, whatever text holds (no @include). */
 int jobconf_parse(const char *text, size_t len, const char *name,
@@ -111,8 +116,8 @@ int jobconf_parse(const char *text, size_t len, const char *name,
 /* Writes by temp + rename, mode 0600. */
 int jobconf_write(const char *path, const struct jp_jobconf *conf,
                   struct jp_error *err);
-/* Lower-case hex FNV-1a-64 of a file's bytes: SLURM_JOBPROF_HASH. */
-int jobconf_hash(const char *path, char out[17], struct jp_error *err);
+/* Lower-case hex SHA-256 of a file's bytes: SLURM_JOBPROF_HASH. */
+int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err);
 void jobconf_fini(struct jp_jobconf *conf);
 /* Cuts absolute paths of the user's (command, settings of his, variables) to
  * their last part, or to what follows the step's directory, and empties

@@ -141,17 +141,14 @@ int jobconf_write(const char *path, const struct jp_jobconf *conf,
     return fileio_temp_commit(&file, err);
 }
 
-int jobconf_hash(const char *path, char out[17], struct jp_error *err)
+int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err)
 {
-    uint64_t hash = 0xcbf29ce484222325ULL;
     char *text = NULL;
     size_t len = 0;
 
     if (fileio_read(path, false, JP_JOBCONF_MAX_BYTES, &text, &len, err) < 0)
         return -1;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char) text[i]) * 0x100000001b3ULL;
-    snprintf(out, 17, "%016" PRIx64, hash);
+    sha256_hex(text, len, out);
     free(text);
     return 0;
 }
@@ -203,4 +200,59 @@ const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
 {
     return find(conf->copper_settings, conf->n_copper_settings, key);
+}
+
+/* --- without a user's paths -------------------------------------------------
+ */
+
+#define CUT "..."
+
+/* "/home/alice/run/train" becomes ".../train", a path in a step directory
+ * ".../step-0/raw/%N"; anything but an absolute path stays. */
+static int cut_path(char **text, const char *step)
+{
+    const char *from;
+    char *cut;
+
+    if (!*text || **text != '/')
+        return 0;
+    from = step ? strstr(*text, step) : NULL;
+    cut = fileio_path(CUT "%s", from ? from : strrchr(*text, '/'));
+    if (!cut)
+        return -1;
+    free(*text);
+    *text = cut;
+    return 0;
+}
+
+/* What the site has set, or nobody, is no secret of the user's. */
+static int cut_settings(struct jp_setting *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(list[i].source, "site file") ||
+            !strcmp(list[i].source, "default"))
+            continue;
+        if (cut_path(&list[i].value, NULL) < 0 ||
+            cut_path(&list[i].where, NULL) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int jobconf_hide_paths(struct jp_jobconf *conf)
+{
+    char *step = fileio_path("/step-%s", conf->step_id);
+    int rc = step ? 0 : -1;
+
+    for (size_t i = 0; i < conf->n_env && rc == 0; i++)
+        if (strcmp(conf->env[i].name, "NCCL_PROFILER_PLUGIN"))
+            rc = cut_path(&conf->env[i].value, step);
+    free(step);
+    if (rc < 0 || cut_path(&conf->command, NULL) < 0 ||
+        cut_settings(conf->settings, conf->n_settings) < 0 ||
+        cut_settings(conf->copper_settings, conf->n_copper_settings) < 0)
+        return -1;
+    if (conf->submit_dir)
+        conf->submit_dir[0] = '\0';
+    return 0;
 }

@@ -152,36 +152,35 @@ static uint64_t slurm_memory(const struct plan_input *in, uint32_t ranks,
     return 0;
 }
 
-/* A task or batch script of the job has SLURM_TASK_PID; a login node has not.
- */
-static void fill_known(const struct plan_input *in, const struct jp_plan *plan,
+static void fill_known(bool on_node, const struct jp_plan *plan,
                        struct jp_jobshape *out)
 {
-    bool on_node = plan_env(in, "SLURM_TASK_PID") != NULL;
+    const char *huge_pages = plan ? plan_site(plan, "nccl.node_huge_pages")
+                                  : NULL;
 
     out->ram_known = on_node || (plan && plan->node_memory_bytes);
-    out->huge_pages_known = on_node || (plan && plan->node_huge_pages);
-    if (plan && plan->node_huge_pages)
-        out->node.huge_pages = *plan->node_huge_pages == '1';
+    out->huge_pages_known = on_node || huge_pages;
+    if (huge_pages)
+        out->node.huge_pages = *huge_pages == '1';
     else if (!on_node)
         out->node.huge_pages = true;
 }
 
-static void fill_memory(const struct plan_input *in, const struct jp_plan *plan,
-                        struct jp_jobshape *out)
+static void fill_memory(const struct jp_stepsize *size,
+                        const struct jp_plan *plan, struct jp_jobshape *out)
 {
-    uint64_t site = plan ? plan->node_memory_bytes : 0, step;
-    const char *from;
+    uint64_t site = plan ? plan->node_memory_bytes : 0;
+    const char *from = size->memory_from;
 
     if (site)
         out->node.ram_bytes = site;
-    step = slurm_memory(in, jobshape_ranks(out), &from);
-    if (!step) {
-        step = out->node.ram_bytes;
-        from = site ? plan->node_memory_where : "RAM of this host";
+    out->step_memory_bytes = size->memory_bytes;
+    if (!out->step_memory_bytes) {
+        out->step_memory_bytes = out->node.ram_bytes;
+        from = site ? plan_site_value(plan, "nccl", "node_memory")->where
+                    : "RAM of this host";
     }
-    out->step_memory_bytes = step;
-    if (step)
+    if (out->step_memory_bytes)
         quote_shorten(from, out->memory_from, sizeof(out->memory_from));
 }
 
@@ -216,15 +215,10 @@ static uint64_t disk_free(const char *dir)
     return rc == 0 && !bytes ? 1 : bytes;
 }
 
-static uint32_t count_or(uint32_t given, const struct plan_input *in,
-                         const char *const *names)
-{
-    return given ? given : (uint32_t) first_count(in, names);
-}
+/* --- all ------------------------------------------------------------------ */
 
-void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
-                  const char *root, const char *dir, uint32_t nnodes,
-                  uint32_t ntasks, struct jp_jobshape *out)
+static void complete_counts(const struct plan_input *in,
+                            struct jp_stepsize *size)
 {
     static const char *const ranks[] = {"SLURM_STEP_TASKS_PER_NODE",
                                         "SLURM_TASKS_PER_NODE",
@@ -234,16 +228,44 @@ void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
     static const char *const tasks[] = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
                                         NULL};
 
-    *out = (struct jp_jobshape){
-        .nnodes = count_or(nnodes, in, nodes),
-        .ntasks = count_or(ntasks, in, tasks),
-        .ranks_per_node = (uint32_t) first_count(in, ranks)};
+    if (!size->nnodes)
+        size->nnodes = (uint32_t) first_count(in, nodes);
+    if (!size->ntasks)
+        size->ntasks = (uint32_t) first_count(in, tasks);
+    if (!size->ranks_per_node && !size->imagined)
+        size->ranks_per_node = (uint32_t) first_count(in, ranks);
     /* the job's list may stand for a smaller step's */
-    if (out->ntasks && out->ranks_per_node > out->ntasks)
-        out->ranks_per_node = out->ntasks;
+    if (size->ntasks && size->ranks_per_node > size->ntasks)
+        size->ranks_per_node = size->ntasks;
+}
+
+static struct jp_jobshape shape_of(const struct jp_stepsize *size)
+{
+    return (struct jp_jobshape){.nnodes = size->nnodes,
+                                .ntasks = size->ntasks,
+                                .ranks_per_node = size->ranks_per_node};
+}
+
+void jobshape_complete(const struct plan_input *in, struct jp_stepsize *size)
+{
+    struct jp_jobshape shape;
+
+    complete_counts(in, size);
+    shape = shape_of(size);
+    if (!size->memory_bytes)
+        size->memory_bytes =
+            slurm_memory(in, jobshape_ranks(&shape), &size->memory_from);
+    /* a task or batch script of the job has it, a login node has not */
+    size->on_node = plan_env(in, "SLURM_TASK_PID") != NULL;
+}
+
+void jobshape_get(const struct jp_stepsize *size, const struct jp_plan *plan,
+                  const char *root, const char *dir, struct jp_jobshape *out)
+{
+    *out = shape_of(size);
     nodemem_read(root, &out->node);
-    fill_known(in, plan, out);
-    fill_memory(in, plan, out);
+    fill_known(size->on_node, plan, out);
+    fill_memory(size, plan, out);
     out->address_limit_bytes = address_limit();
     out->disk_free_bytes = disk_free(dir);
 }

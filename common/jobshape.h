@@ -36,14 +36,26 @@ struct jp_jobshape {
     uint64_t disk_free_bytes;     /* of the step directory's file system */
 };
 
-/* Fills *out from Slurm's variables (through in->env), /proc and /sys below
- * root ("" is the host itself) and the site's nccl.node_memory. nnodes and
- * ntasks: as srun knows them, 0 takes the variables. dir: the step directory
- * or NULL; its nearest existing parent is asked for free space. What is
- * missing or malformed stays unknown: this never fails. */
-void jobshape_get(const struct plan_input *in, const struct jp_plan *plan,
-                  const char *root, const char *dir, uint32_t nnodes,
-                  uint32_t ntasks, struct jp_jobshape *out);
+/* How large a step is. Who has no step says it; srun knows part of it, and
+ * Slurm's variables the rest. */
+struct jp_stepsize {
+    uint32_t nnodes, ntasks, ranks_per_node; /* 0: not given */
+    uint64_t memory_bytes;   /* of the step on a node; 0: not given */
+    const char *memory_from; /* where that is from; borrowed, static */
+    bool imagined; /* the step is not there: a job around us, and how it spreads
+                      its tasks, say nothing of it */
+    bool on_node;  /* this host is one of the job's */
+};
+
+/* Fills in what is not given from Slurm's variables (through in->env). What is
+ * missing or malformed there stays unknown: this never fails. */
+void jobshape_complete(const struct plan_input *in, struct jp_stepsize *size);
+
+/* Fills *out from the step's size, /proc and /sys below root ("" is the host
+ * itself) and the site's nccl.node_memory. dir: the step directory or NULL; its
+ * nearest existing parent is asked for free space. This never fails either. */
+void jobshape_get(const struct jp_stepsize *size, const struct jp_plan *plan,
+                  const char *root, const char *dir, struct jp_jobshape *out);
 
 /* Ranks on the fullest node: ranks_per_node, else ntasks over nnodes rounded
  * up, else all of them, else 1. */

@@ -1,7 +1,8 @@
 /* knob.h - one setting's type, range and meaning; checks of its values.
  *
- * The tables of all knobs stand in grammar.c; parser, --help, man page test,
- * site file and plan read them there.
+ * What all profilers of an option share stands in grammar.c, the rest with the
+ * profiler (common/profiler.h); parser, --help, man page test, site file and
+ * plan read the one table that grammar_of() makes of both.
  */
 #ifndef JP_COMMON_KNOB_H
 #define JP_COMMON_KNOB_H
@@ -27,15 +28,36 @@ enum jp_knob_kind {
     JP_KNOB_TEXT,         /* printable ASCII, at most 255 bytes */
 };
 
+/* Where a knob stands among those of its option. */
+enum jp_knob_place {
+    JP_KNOB_DETAIL, /* behind the limits: what is recorded */
+    JP_KNOB_LOAD,   /* before the limits: what a run's size is made of */
+};
+
 struct jp_knob {
     const char *name;
-    enum jp_knob_kind kind;
-    uint64_t min, max; /* in the kind's unit */
-    unsigned modes;    /* bit i: goes with modes[i] of its grammar */
-    const char *words; /* JP_KNOB_WORD: "off|line|card" */
-    const char *def;   /* default; NULL: none */
-    const char *help;  /* half a sentence */
+    enum jp_knob_kind kind; /* which decides the unit */
+    uint64_t min, max;      /* in the kind's unit */
+    unsigned modes;         /* bit i: goes with modes[i] of its grammar */
+    const char *words;      /* JP_KNOB_WORD: "off|line|card" */
+    const char *def;        /* default; NULL: none */
+    const char *help;       /* half a sentence */
+    enum jp_knob_place place;
+    /* The profiler's own variable for it, or NULL. Set by the user, it counts
+     * as the knob; the option's variable and the option go before it. */
+    const char *variable;
 };
+
+/* A row's usual members, for `{JP_KNOB("top", JP_KNOB_COUNT, 1, 9, NULL, "5",
+ * "paths in each list"), .modes = 6}`. */
+#define JP_KNOB(name_, kind_, min_, max_, words_, def_, help_)                 \
+    .name = (name_), .kind = (kind_), .min = (min_), .max = (max_),            \
+    .words = (words_), .def = (def_), .help = (help_)
+#define JP_MIB (1ULL << 20)
+#define JP_TIB (1ULL << 40)
+#define JP_SECOND 1000000ULL
+#define JP_STR_(x) #x
+#define JP_STR(x) JP_STR_(x) /* a default of common/defaults.h as text */
 
 /* An NCCL release as knob_number gives it. "2.29" names no patch and reads as
  * the last one, JP_NCCL_NO_PATCH: at least as new as each 2.29.x. */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/knob.h"
 
 /* What the planner does about a row; the worse, the greater. */
 enum knownbad_action {
@@ -28,9 +29,6 @@ enum knownbad_action {
     KNOWNBAD_FALLBACK, /* the profiler is not used in this release */
 };
 
-/* The first is the word in the file, the rest are backends' names. */
-#define KNOWNBAD_MODES "any|example|inspector|recorder"
-
 /* Bounds of a row's texts, so that a sentence fits into struct jp_error. */
 #define KNOWNBAD_SYMPTOM_MAX 240
 #define KNOWNBAD_SOURCE_MAX 120
@@ -39,7 +37,7 @@ enum knownbad_action {
 struct knownbad_row {
     uint64_t since, until; /* JP_NCCL_RELEASE, both inclusive */
     bool open;             /* no until: later releases too */
-    unsigned modes; /* bit i: the i-th word of KNOWNBAD_MODES; any: all */
+    unsigned modes; /* bit i: the i-th word of knownbad_mode(); any: all */
     enum knownbad_action action;
     char *symptom, *source;
     char *where; /* "file:line" */
@@ -49,6 +47,9 @@ struct jp_knownbad {
     struct knownbad_row *rows; /* in the file's order */
     size_t n;
 };
+
+/* The key mode of a row: "any", then the names of the NCCL profilers. */
+const struct jp_knob *knownbad_mode(void);
 
 /* Gets "file:line: what is wrong", once for each mistake. */
 typedef void knownbad_report(void *arg, const char *sentence);
@@ -64,7 +65,7 @@ void knownbad_fini(struct jp_knownbad *list);
 /* The next row from *index on that holds for that backend ("example",
  * "inspector", "recorder") and release (as knob_number gives it; one without a
  * patch matches if any patch of its minor release would); *index moves behind
- * it. NULL: no more, or a name that is not in KNOWNBAD_MODES. Borrowed. */
+ * it. NULL: no more, or no NCCL profiler's name. Borrowed. */
 const struct knownbad_row *knownbad_find(const struct jp_knownbad *list,
                                          const char *mode, uint64_t release,
                                          size_t *index);

@@ -234,17 +234,3 @@ char *num_format_time_us(uint64_t us, char *buf, unsigned buf_len)
         print_scaled(buf, buf_len, us, 60000000, "m");
     return buf;
 }
-
-uint64_t num_add(uint64_t a, uint64_t b)
-{
-    uint64_t c;
-
-    return __builtin_add_overflow(a, b, &c) ? UINT64_MAX : c;
-}
-
-uint64_t num_mul(uint64_t a, uint64_t b)
-{
-    uint64_t c;
-
-    return __builtin_mul_overflow(a, b, &c) ? UINT64_MAX : c;
-}

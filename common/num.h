@@ -13,8 +13,19 @@
 #include "common/error.h"
 
 /* a + b and a x b; UINT64_MAX where that is too much to count. */
-uint64_t num_add(uint64_t a, uint64_t b);
-uint64_t num_mul(uint64_t a, uint64_t b);
+static inline uint64_t num_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline uint64_t num_mul(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
 
 /* Decimal integer, min <= value <= max. */
 int num_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out,

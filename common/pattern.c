@@ -146,3 +146,24 @@ char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
     }
     return text;
 }
+
+char *pattern_expand_node(const char *text, const char *node)
+{
+    char *expanded = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&expanded, &len);
+    const char *hit;
+
+    if (!out)
+        return NULL;
+    while ((hit = strstr(text, "%N"))) {
+        fwrite(text, 1, (size_t) (hit - text), out);
+        fputs(node, out);
+        text = hit + 2;
+    }
+    fputs(text, out);
+    if (fclose(out) == 0)
+        return expanded;
+    free(expanded);
+    return NULL;
+}

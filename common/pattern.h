@@ -33,4 +33,8 @@ int pattern_check_path(const char *path, struct jp_error *err);
 char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
                      struct jp_error *err);
 
+/* text with each %N as the node's name; what else it holds stays. Caller frees;
+ * NULL: no memory. */
+char *pattern_expand_node(const char *text, const char *node);
+
 #endif

@@ -8,14 +8,11 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/num.h"
-#include "common/plan_site.h"
 #include "common/request.h"
+#include "common/quote.h"
 
 const char *const plan_source_words[5] = {"default", "site file", "user file",
                                           "environment", "option"};
-
-const char *const plan_copper_keys[PLAN_COPPER_KEYS] = {
-    "cu_fuse", "address_book", "net_type", "cores", "cache_size", "args"};
 
 const char *plan_env(const struct plan_input *in, const char *name)
 {
@@ -25,7 +22,7 @@ const char *plan_env(const struct plan_input *in, const char *name)
 }
 
 /* A variable, or its copy that the module made before --export could drop it
- * (docs/internals.md, section 1). */
+ * (docs/contracts.md, section 1). */
 static const char *env_or_copy(const struct plan_input *in, const char *name,
                                const char *copy)
 {
@@ -50,8 +47,8 @@ static int set(struct plan_value *slot, const char *value, const char *where,
     return 0;
 }
 
-int plan_set_mode(struct plan_side *side, int mode, const char *where,
-                  enum plan_source source, struct jp_error *err)
+static int set_mode(struct plan_side *side, int mode, const char *where,
+                    enum plan_source source, struct jp_error *err)
 {
     char *copy = strdup(where);
 
@@ -66,9 +63,139 @@ int plan_set_mode(struct plan_side *side, int mode, const char *where,
     return 0;
 }
 
+static const char *default_name(const struct jp_grammar *grammar)
+{
+    static const char *const names[OPTIONS] = {
+        [OPTION_NCCL] = "nccl.default", [OPTION_COPPER] = "copper.default"};
+
+    return names[grammar->id];
+}
+
+int plan_load_site(const char *config, struct jp_sitefile *out,
+                   struct jp_error *err)
+{
+    return sitefile_load(config ? config : JP_DEF_SITE_FILE, SITEFILE_SITE,
+                         config != NULL, NULL, NULL, out, err);
+}
+
+/* --- the default ---------------------------------------------------------- */
+
+static const char *env_of(const void *arg, const char *name)
+{
+    return plan_env(arg, name);
+}
+
+static bool applies(const struct plan_input *in, const struct jp_sitefile *site,
+                    const struct plan_side *side, char *reason, size_t len)
+{
+    const struct activation_input job = {site, env_of, in, in->ask,
+                                         in->ask_arg};
+
+    reason[0] = '\0';
+    return side->grammar->id != OPTION_NCCL || in->settled ||
+           !activation_is_bound(site) || activation_holds(&job, reason, len);
+}
+
+static int say(char **slot, const char *text, struct jp_error *err)
+{
+    free(*slot);
+    *slot = strdup(text);
+    return *slot ? 0 : error_set(err, "out of memory");
+}
+
+static int refuse_mode(const struct plan_side *side, int site_mode,
+                       const char *where, struct jp_error *err)
+{
+    const char *from = side->mode_where && *side->mode_where
+                           ? side->mode_where
+                           : side->grammar->option;
+
+    return error_set(err, "%s: mode \"%s\" is locked to \"%s\" by %s", from,
+                     side->grammar->modes[side->mode].name,
+                     side->grammar->modes[site_mode].name, where);
+}
+
+static int settle_mode(const struct plan_input *in,
+                       const struct jp_sitefile *site, int site_mode,
+                       struct plan_side *side, struct jp_error *err)
+{
+    const struct sitefile_value *lock =
+        sitefile_lock(site, default_name(side->grammar));
+    bool differs = lock && side->mode != site_mode;
+    bool by_site = side->mode && side->mode_source == PLAN_SITE;
+    char reason[512];
+    struct jp_error refusal;
+
+    if (!by_site && !differs)
+        return 0;
+    if (!applies(in, site, side, reason, sizeof(reason)))
+        return by_site ? set_mode(side, 0, "", PLAN_DEFAULT, err) : 0;
+    if (!differs)
+        return say(&side->mode_reason, reason, err);
+    refuse_mode(side, site_mode, lock->where, &refusal);
+    if (in->strict)
+        return error_set(err, "%s", refusal.text);
+    if (set_mode(side, site_mode, lock->where, PLAN_SITE, err) < 0 ||
+        say(&side->mode_reason, reason, err) < 0)
+        return -1;
+    return say(&side->overruled, refusal.text, err);
+}
+
+/* --- locks ---------------------------------------------------------------- */
+
+/* The site's value of a knob, else its default. */
+static const char *site_value(const struct jp_sitefile *site,
+                              const struct jp_knob *knob, const char *name,
+                              const char **where)
+{
+    const struct sitefile_value *value = sitefile_find(site, name);
+    const struct sitefile_value *lock = sitefile_lock(site, name);
+
+    *where = value ? value->where : lock->where;
+    return value ? value->value : knob->def;
+}
+
+/* Refuses value for a locked knob unless it is the site's. */
+static int check_lock(const struct jp_sitefile *site,
+                      const struct jp_grammar *grammar, size_t i,
+                      const char *value, struct jp_error *err)
+{
+    const struct jp_knob *knob = &grammar->knobs[i];
+    const char *locked, *where;
+    char name[64];
+
+    sitefile_knob_name(grammar, knob, name, sizeof(name));
+    if (!value || !sitefile_lock(site, name))
+        return 0;
+    locked = site_value(site, knob, name, &where);
+    if (locked && knob_equal(knob, value, locked))
+        return 0;
+    return error_set(err, "\"%s=%s\" is locked%s%s by %s", knob->name,
+                     QUOTE(value), locked ? " to " : "", locked ? locked : "",
+                     where);
+}
+
+static int check_locks(const struct jp_sitefile *site,
+                       const struct plan_side *side, struct jp_error *err)
+{
+    for (size_t i = 0; i < side->grammar->n_knobs; i++) {
+        const struct plan_value *v = &side->values[i];
+
+        if (check_lock(site, side->grammar, i, v->value, err) < 0) {
+            const char *where = *v->where ? v->where : side->grammar->option;
+
+            return error_wrap(err, "%s", where);
+        }
+    }
+    return 0;
+}
+
+/* --- merging ---------------------------------------------------------------
+ */
+
 static int merge_defaults(struct plan_side *side, struct jp_error *err)
 {
-    if (plan_set_mode(side, 0, "", PLAN_DEFAULT, err) < 0)
+    if (set_mode(side, 0, "", PLAN_DEFAULT, err) < 0)
         return -1;
     for (size_t i = 0; i < side->grammar->n_knobs; i++) {
         const char *def = side->grammar->knobs[i].def;
@@ -86,9 +213,9 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
     const struct sitefile_value *from;
     char name[64];
 
-    from = sitefile_find(file, plan_default_name(grammar));
-    if (from && plan_set_mode(side, grammar_find_mode(grammar, from->value),
-                              from->where, source, err) < 0)
+    from = sitefile_find(file, default_name(grammar));
+    if (from && set_mode(side, grammar_find_mode(grammar, from->value),
+                         from->where, source, err) < 0)
         return -1;
     for (size_t i = 0; i < grammar->n_knobs; i++) {
         from =
@@ -114,7 +241,7 @@ static int merge_text(struct plan_side *side, const char *text,
         error_wrap(err, "%s", *where ? where : side->grammar->option);
         goto out;
     }
-    if (plan_set_mode(side, request.mode, where, source, err) < 0)
+    if (set_mode(side, request.mode, where, source, err) < 0)
         goto out;
     for (size_t i = 0; i < side->grammar->n_knobs; i++)
         if (request.values[i] &&
@@ -150,28 +277,22 @@ static int load_user(const struct plan_input *in, struct jp_sitefile *out,
     return rc;
 }
 
-static int copy_text(const struct jp_sitefile *site, const char *name,
-                     char **out, struct jp_error *err)
+/* Profilers' own variables, where the user has set them: as the knobs. */
+static int merge_variables(const struct plan_input *in, struct plan_side *side,
+                           struct jp_error *err)
 {
-    const struct sitefile_value *value = sitefile_find(site, name);
+    const char *ours = plan_env(in, "JOBPROF_SET");
 
-    if (!value)
-        return 0;
-    *out = strdup(value->value);
-    return *out ? 0 : error_set(err, "out of memory");
-}
+    for (size_t i = 0; i < side->grammar->n_knobs; i++) {
+        const struct jp_knob *knob = &side->grammar->knobs[i];
+        const char *name = knob->variable;
+        const char *value = name ? plan_env(in, name) : NULL;
 
-static int copy_copper(const struct jp_sitefile *site, struct jp_plan *plan,
-                       struct jp_error *err)
-{
-    for (size_t i = 0; i < PLAN_COPPER_KEYS; i++) {
-        const struct sitefile_value *from;
-        char name[64];
-
-        snprintf(name, sizeof(name), "copper.%s", plan_copper_keys[i]);
-        from = sitefile_find(site, name);
-        if (from && set(&plan->copper_site[i], from->value, from->where,
-                        PLAN_SITE, err) < 0)
+        if (!value || (ours && knob_list_has(ours, name)))
+            continue;
+        if (knob_check(knob, value, err) < 0)
+            return error_wrap(err, "%s", name);
+        if (set(&side->values[i], value, name, PLAN_ENV, err) < 0)
             return -1;
     }
     return 0;
@@ -181,32 +302,27 @@ static int copy_copper(const struct jp_sitefile *site, struct jp_plan *plan,
 static int merge_site(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site, struct jp_error *err)
 {
-    if (side->grammar == &jp_grammar_nccl && in->default_mode &&
+    if (side->grammar->id == OPTION_NCCL && in->default_mode &&
         merge_text(side, in->default_mode, PLAN_SITE, "plugstack.conf", err) <
             0)
         return -1;
     return merge_file(side, site, PLAN_SITE, err);
 }
 
-static int copy_node_memory(const struct jp_sitefile *site,
-                            struct jp_plan *plan, struct jp_error *err)
+static int read_node_memory(struct jp_plan *plan, struct jp_error *err)
 {
-    const struct sitefile_value *value =
-        sitefile_find(site, "nccl.node_memory");
+    const char *text = plan_site(plan, "nccl.node_memory");
 
-    plan->node_memory_where = strdup(value ? value->where : "");
-    if (!plan->node_memory_where)
-        return error_set(err, "out of memory");
-    return value ? num_parse_size(value->value, 0, UINT64_MAX,
-                                  &plan->node_memory_bytes, err)
-                 : 0;
+    return text ? num_parse_size(text, 0, UINT64_MAX, &plan->node_memory_bytes,
+                                 err)
+                : 0;
 }
 
 static int merge_side(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site,
                       const struct jp_sitefile *user, struct jp_error *err)
 {
-    bool nccl = side->grammar == &jp_grammar_nccl;
+    bool nccl = side->grammar->id == OPTION_NCCL;
     const char *env = side->grammar->env;
     const char *text = nccl ? env_or_copy(in, env, "SLURM_JOBPROF_NCCL")
                             : plan_env(in, env);
@@ -216,51 +332,66 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
         return -1;
     site_mode = side->mode;
     if (merge_file(side, user, PLAN_USER, err) < 0 ||
+        merge_variables(in, side, err) < 0 ||
         merge_text(side, text, PLAN_ENV, env, err) < 0 ||
         merge_text(side, nccl ? in->nccl : in->copper, PLAN_OPTION, "", err) <
             0 ||
-        plan_settle_mode(in, site, site_mode, side, err) < 0)
+        settle_mode(in, site, site_mode, side, err) < 0)
         return -1;
-    return side->mode || in->strict ? plan_check_locks(site, side, err) : 0;
+    return side->mode || in->strict ? check_locks(site, side, err) : 0;
+}
+
+/* The site's file: read already, or read now. */
+static int get_site(const struct plan_input *in, struct jp_plan *plan,
+                    struct jp_error *err)
+{
+    plan->site = in->site;
+    if (plan->site)
+        return 0;
+    plan->own_site = calloc(1, sizeof(*plan->own_site));
+    plan->site = plan->own_site;
+    return plan->site ? plan_load_site(in->config, plan->own_site, err)
+                      : error_set(err, "out of memory");
 }
 
 int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err)
 {
-    struct jp_plan plan = {.nccl.grammar = &jp_grammar_nccl,
-                           .copper.grammar = &jp_grammar_copper};
-    struct jp_sitefile site = {0}, user = {0};
+    struct jp_plan plan = {.nccl.grammar = grammar_nccl(),
+                           .copper.grammar = grammar_copper()};
+    struct jp_sitefile user = {0};
     int rc = -1;
 
-    if (plan_load_site(in->config, &site, err) < 0 ||
-        load_user(in, &user, err) < 0 ||
-        merge_side(in, &plan.nccl, &site, &user, err) < 0 ||
-        merge_side(in, &plan.copper, &site, &user, err) < 0 ||
-        copy_text(&site, "nccl.inspector", &plan.inspector, err) < 0 ||
-        copy_text(&site, "nccl.example", &plan.example, err) < 0 ||
-        copy_text(&site, "nccl.recorder", &plan.recorder, err) < 0 ||
-        copy_text(&site, "nccl.known_bad", &plan.known_bad, err) < 0 ||
-        copy_text(&site, "nccl.node_huge_pages", &plan.node_huge_pages, err) <
-            0 ||
-        copy_text(&site, "nccl.inspector_release", &plan.inspector_release,
-                  err) < 0 ||
-        copy_text(&site, "nccl.example_release", &plan.example_release, err) <
-            0 ||
-        copy_text(&site, "container_binds", &plan.container_binds, err) < 0 ||
-        copy_text(&site, "container_paths", &plan.container_paths, err) < 0 ||
-        copy_text(&site, "container_steps", &plan.container_steps, err) < 0 ||
-        copy_copper(&site, &plan, err) < 0 ||
-        copy_node_memory(&site, &plan, err) < 0)
+    if (get_site(in, &plan, err) < 0 || load_user(in, &user, err) < 0 ||
+        merge_side(in, &plan.nccl, plan.site, &user, err) < 0 ||
+        merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||
+        read_node_memory(&plan, err) < 0)
         goto out;
-    sitefile_policy(&site, &plan.policy);
+    sitefile_policy(plan.site, &plan.policy);
     *out = plan;
     plan = (struct jp_plan){0};
     rc = 0;
 out:
     plan_fini(&plan);
     sitefile_fini(&user);
-    sitefile_fini(&site);
     return rc;
+}
+
+const char *plan_site(const struct jp_plan *plan, const char *name)
+{
+    const struct sitefile_value *value =
+        plan->site ? sitefile_find(plan->site, name) : NULL;
+
+    return value ? value->value : NULL;
+}
+
+const struct sitefile_value *plan_site_value(const struct jp_plan *plan,
+                                             const char *group, const char *key)
+{
+    char name[128];
+
+    snprintf(name, sizeof(name), "%s.%s", group, key);
+    return plan->site ? sitefile_find(plan->site, name) : NULL;
 }
 
 const struct plan_value *plan_find(const struct plan_side *side,
@@ -305,20 +436,75 @@ void plan_fini(struct jp_plan *plan)
         return;
     side_fini(&plan->nccl);
     side_fini(&plan->copper);
-    for (size_t i = 0; i < PLAN_COPPER_KEYS; i++) {
-        free(plan->copper_site[i].value);
-        free(plan->copper_site[i].where);
-    }
-    free(plan->inspector);
-    free(plan->example);
-    free(plan->recorder);
-    free(plan->known_bad);
-    free(plan->node_memory_where);
-    free(plan->container_binds);
-    free(plan->container_paths);
-    free(plan->container_steps);
-    free(plan->node_huge_pages);
-    free(plan->inspector_release);
-    free(plan->example_release);
+    if (plan->own_site)
+        sitefile_fini(plan->own_site);
+    free(plan->own_site);
     *plan = (struct jp_plan){0};
+}
+
+/* --- what is asked for ---------------------------------------------------- */
+
+bool plan_is_printed(const struct jp_plan *plan)
+{
+    const struct plan_side *nccl = &plan->nccl;
+
+    return nccl->mode && nccl->mode == grammar_find_mode(nccl->grammar, "plan");
+}
+
+bool plan_is_profiled(const struct jp_plan *plan)
+{
+    return plan->nccl.mode && !plan_is_printed(plan);
+}
+
+bool plan_is_explicit(const struct jp_plan *plan)
+{
+    return (plan_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||
+           (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV);
+}
+
+static bool asks(const char *text)
+{
+    return text && *text && strcmp(text, "off") != 0;
+}
+
+bool plan_is_asked(const struct plan_input *in)
+{
+    return asks(in->nccl) || asks(in->copper) || asks(in->default_mode) ||
+           asks(plan_env(in, "JOBPROF_NCCL")) ||
+           asks(plan_env(in, "JOBPROF_COPPER"));
+}
+
+/* --- one option by itself --------------------------------------------------
+ */
+
+/* The same for a locked default; a plugstack line's is not known here. */
+static int check_mode(const struct jp_sitefile *site,
+                      const struct jp_request *request, struct jp_error *err)
+{
+    const struct jp_grammar *grammar = request->grammar;
+    const char *name = default_name(grammar);
+    const struct sitefile_value *lock = sitefile_lock(site, name);
+    const struct sitefile_value *value = sitefile_find(site, name);
+    const char *mode = grammar->modes[request->mode].name;
+
+    if (!lock || !value || !strcmp(mode, value->value) ||
+        (grammar->id == OPTION_NCCL && activation_is_bound(site)))
+        return 0;
+    return error_set(err, "mode \"%s\" is locked to \"%s\" by %s", mode,
+                     value->value, lock->where);
+}
+
+int plan_check(const struct jp_grammar *grammar, const char *text,
+               const struct jp_sitefile *site, struct jp_error *err)
+{
+    struct jp_request request;
+    int rc;
+
+    if (request_parse(grammar, text, &request, err) < 0)
+        return -1;
+    rc = check_mode(site, &request, err);
+    for (size_t i = 0; i < grammar->n_knobs && rc == 0; i++)
+        rc = check_lock(site, grammar, i, request.values[i], err);
+    request_fini(&request);
+    return rc;
 }

@@ -2,7 +2,7 @@
  * default, in this order.
  *
  * Pure but for the two settings files. What profiler runs, and where, is
- * decided later (orchestrator/agent/resolve.h).
+ * decided later (orchestrator/agent/launch.h).
  */
 #ifndef JP_COMMON_PLAN_H
 #define JP_COMMON_PLAN_H
@@ -45,28 +45,18 @@ struct plan_side {
     struct plan_value values[JP_KNOBS_MAX]; /* by knob */
 };
 
-/* What only the site says of Copper: copper.<plan_copper_keys[i]>. */
-enum { PLAN_COPPER_KEYS = 6 };
-extern const char *const plan_copper_keys[PLAN_COPPER_KEYS];
-
 struct jp_plan {
     struct plan_side nccl, copper;
-    struct plan_value copper_site[PLAN_COPPER_KEYS];
     struct jp_policy policy;
-    /* the site's libraries; NULL: not named */
-    char *inspector, *example, *recorder;
-    char *known_bad; /* the site's list; NULL: JP_DEF_KNOWN_BAD if there */
-    uint64_t node_memory_bytes; /* nccl.node_memory; 0: not said */
-    char *node_memory_where;    /* "file:line" or "" */
-    char *node_huge_pages;      /* nccl.node_huge_pages: "0", "1"; NULL */
-    /* container_binds, container_paths, container_steps; NULL: not said */
-    char *container_binds, *container_paths, *container_steps;
-    /* releases of NVIDIA's libraries; NULL: as the program's NCCL */
-    char *inspector_release, *example_release;
+    const struct jp_sitefile *site; /* for plan_site */
+    struct jp_sitefile *own_site;   /* the same, where the plan has read it */
+    uint64_t node_memory_bytes;     /* nccl.node_memory; 0: not said */
 };
 
 struct plan_input {
-    const char *config;       /* --config; NULL: JP_DEF_SITE_FILE if there */
+    const char *config; /* --config; NULL: JP_DEF_SITE_FILE if there */
+    const struct jp_sitefile *site; /* it, where it is read already; borrowed by
+                                       the plan, too; NULL: it is read */
     const char *default_mode; /* the plugstack line's default=; NULL: off */
     const char *nccl;         /* --nccl-profile; NULL: not given */
     const char *copper;       /* --copper-profile; NULL: not given */
@@ -93,11 +83,25 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err);
 void plan_fini(struct jp_plan *plan);
 
+/* Does any setting ask for an NCCL profile of the step (plan only prints)? */
+bool plan_is_profiled(const struct jp_plan *plan);
+/* Is it the plan that is asked for? */
+bool plan_is_printed(const struct jp_plan *plan);
+/* Did the user ask, by option or variable, rather than a default? */
+bool plan_is_explicit(const struct jp_plan *plan);
+/* Does the user himself, or the plugstack line, ask for something? Then trouble
+ * is worth a line, even where nothing could be merged. */
+bool plan_is_asked(const struct plan_input *in);
+
+/* Reads the site's file: config, or JP_DEF_SITE_FILE if it is there. */
+int plan_load_site(const char *config, struct jp_sitefile *out,
+                   struct jp_error *err);
+
 /* Checks one option's value: grammar, ranges and the site's locks, but for a
- * lock on a default with conditions: the job is not known yet. Trouble with the
- * site file itself is no refusal. */
+ * lock on a default with conditions: the job is not known yet. site: empty
+ * where it cannot be read, which is no refusal. */
 int plan_check(const struct jp_grammar *grammar, const char *text,
-               const char *config, struct jp_error *err);
+               const struct jp_sitefile *site, struct jp_error *err);
 
 /* Effective value of a knob, NULL if it has none; its number, 0 if it has none
  * or is a text. Borrowed. */
@@ -106,6 +110,13 @@ uint64_t plan_number(const struct plan_side *side, const char *knob);
 /* The same with its source, NULL for an unknown knob. */
 const struct plan_value *plan_find(const struct plan_side *side,
                                    const char *knob);
+
+/* What the site's file says of a key that is no knob ("nccl.known_bad",
+ * "copper.cores", "container_binds"); NULL: nothing, or an empty plan.
+ * plan_site_value tells where it stands, too. Borrowed. */
+const char *plan_site(const struct jp_plan *plan, const char *name);
+const struct sitefile_value *
+plan_site_value(const struct jp_plan *plan, const char *group, const char *key);
 
 /* Path of the user's file, NULL without HOME and XDG_CONFIG_HOME. Caller
  * frees. */

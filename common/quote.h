@@ -7,7 +7,15 @@
 #ifndef JP_COMMON_QUOTE_H
 #define JP_COMMON_QUOTE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+
+/* Whether a terminal may get this character: no control of C0 or C1, nothing
+ * without a width, nothing that ends a line or turns the direction of writing,
+ * no noncharacter. The only such list. */
+bool quote_is_harmless(uint32_t point);
 
 /* Longest part of a value that a message shows, in bytes. */
 #define JP_QUOTE_SHOWN 60
@@ -27,7 +35,29 @@ const char *quote_text(const char *text, char buf[JP_QUOTE_LEN]);
  * path says more. len is 8 at least. */
 void quote_shorten(const char *text, char *buf, size_t len);
 
-/* Writes the whole text so, without cutting. */
+/* Writes the whole text so, without cutting; NULL counts as "". */
 void quote_print(FILE *out, const char *text);
+
+/* printf whose %s are written so: the way for names that come from files, XML,
+ * hosts or records to a terminal. The format is ours and stays as it is. %n and
+ * %p are not for it. Returns the bytes written, less than 0 if out has
+ * failed. */
+int quote_printf(FILE *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* What stands in a JSON string for the character at s, which takes *n bytes:
+ * harmful ones as \uXXXX, or a pair of these; also '/' is escaped if slash is
+ * set. Returns the length. */
+enum { QUOTE_JSON_UNIT = 13 };
+size_t quote_json_unit(const char *s, bool slash, size_t *n,
+                       char buf[QUOTE_JSON_UNIT]);
+
+/* A whole text so, as far as whole characters fit. Returns the length. */
+size_t quote_json_escape(const char *text, bool slash, char *buf, size_t size);
+
+/* A stream in front of out for JSON: harmful characters of its texts become
+ * \uXXXX, bytes that are no UTF-8 \ufffd. Close it; out stays open. NULL
+ * without memory. */
+FILE *quote_json_open(FILE *out);
 
 #endif

@@ -31,11 +31,6 @@ static int check_text(const struct jp_grammar *grammar, const char *text,
     return 0;
 }
 
-static const struct jp_grammar *other_grammar(const struct jp_grammar *grammar)
-{
-    return grammar == &jp_grammar_nccl ? &jp_grammar_copper : &jp_grammar_nccl;
-}
-
 static int unknown_mode(const struct jp_grammar *grammar, const char *word,
                         struct jp_error *err)
 {
@@ -60,9 +55,10 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
     if (near)
         return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?",
                          QUOTE(word), near);
-    if (grammar_find_mode(other_grammar(grammar), word) > 0)
-        return error_set(err, "\"%s\" is a mode of %s, not of this (%s)", word,
-                         other_grammar(grammar)->option, list);
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (grammar_find_mode(grammar_of(i), word) > 0)
+            return error_set(err, "\"%s\" is a mode of %s, not of this (%s)",
+                             word, grammar_of(i)->option, list);
     return error_set(err, "unknown mode \"%s\" (%s)", QUOTE(word), list);
 }
 
@@ -89,9 +85,10 @@ static int unknown_key(const struct jp_grammar *grammar, const char *key,
                          "\"%s\" is a mode, no key: it comes first, "
                          "without \"=\"",
                          key);
-    if (grammar_find_knob(other_grammar(grammar), key) >= 0)
-        return error_set(err, "\"%s\" is a key of %s, not of %s", key,
-                         other_grammar(grammar)->option, grammar->option);
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (grammar_find_knob(grammar_of(i), key) >= 0)
+            return error_set(err, "\"%s\" is a key of %s, not of %s", key,
+                             grammar_of(i)->option, grammar->option);
     for (size_t i = 0; i < grammar->n_knobs; i++)
         names[i] = grammar->knobs[i].name;
     near = nearest_find(key, names, grammar->n_knobs);

@@ -1,7 +1,8 @@
 /* sitekeys.h - which keys a settings file may hold, and of which type.
  *
  * Internal to sitefile.c and config show. The knobs of the options come from
- * grammar.h, everything else stands in the table here.
+ * grammar.h, what the site says of a profiler from common/profiler.h,
+ * everything else stands in the tables here.
  */
 #ifndef JP_COMMON_SITEKEYS_H
 #define JP_COMMON_SITEKEYS_H
@@ -13,7 +14,7 @@
 #include "common/knob.h"
 #include "common/grammar.h"
 
-#define SITEKEYS_MAX (2 * JP_KNOBS_MAX + 32)
+#define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 80)
 
 struct sitekey {
     const char *group; /* "" is the top level */

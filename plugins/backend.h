@@ -1,14 +1,16 @@
 /* backend.h - what a profiler has to tell jobprof: three faces, each optional.
  *
- * A backend is one const struct `backend_<folder>` in the folder's
- * *_planner.c, with designated initialisers; absent faces and hooks are NULL.
- * plugins/gen-registry.sh lists the folders at build time, nothing registers
- * itself. plugins/null/ is the commented template and the tests' double.
+ * A backend is one const struct `backend_<folder>` with designated
+ * initialisers; absent faces and hooks are NULL. The folder's Makefile.inc adds
+ * its name to BACKENDS, of which plugins/gen-registry.sh makes the registry.
+ * plugins/null/ is the commented template and the tests' double: it is built,
+ * but the registry leaves it out, so no option knows it.
  *
  *   planner  in srun, before the launch: which variables make the tasks'
  *            processes profiled, and what that costs. Pure: no files, no clock,
- *            no environment; everything it may know is in backend_input.
- *   reader   after the step: its raw files become records.
+ *            no environment but the user's in backend_input; everything it may
+ *            know is there.
+ *   reader   after the step: its raw files become records (reader.h).
  *   runner   where something must live beside the tasks: started, awaited and
  *            collected by one supervisor in jobprof-node with bounded times.
  *
@@ -25,8 +27,10 @@
 #include "common/jobconf.h"
 #include "common/jobshape.h"
 #include "common/plan.h"
+#include "common/profiler.h"
+#include "plugins/reader.h"
 
-#define BACKEND_ABI 3
+#define BACKEND_ABI 6
 #define BACKEND_ENV_MAX 64
 
 /* All that a planner may look at; borrowed for the call. */
@@ -38,8 +42,14 @@ struct backend_input {
     uint32_t release; /* of the library, JP_NCCL_RELEASE; 0: the program's */
     const char *declined; /* NCCL releases not to profile: knownbad_ranges();
                              NULL or "": none */
-    struct jp_jobshape shape; /* zeros: unknown */
+    struct jp_jobshape shape;      /* zeros: unknown */
+    const struct plan_input *user; /* the user's variables, plan_env(); NULL:
+                                      not known */
 };
+
+/* Gets one line for who reads the plan. -1 ends the telling. */
+typedef int backend_say(void *arg, bool is_warning, const char *line,
+                        struct jp_error *err);
 
 /* Variables for the tasks; `%N` in a value is the node's name. */
 struct backend_env {
@@ -71,18 +81,11 @@ struct backend_planner {
     /* Adds the variables by backend_env_add. NULL: none. */
     int (*env)(const struct backend_input *in, struct backend_env *out,
                struct jp_error *err);
+    /* What is to be known of these settings with the release that will run; for
+     * plans only. NULL: nothing. */
+    int (*notes)(const struct backend_input *in, backend_say *say, void *arg,
+                 struct jp_error *err);
     const char *fallback; /* backend's name where usable says no, or NULL */
-};
-
-/* Raw files to records; the record's type is the reader's own business until
- * a second kind of reader needs a common one. */
-struct backend_reader {
-    /* Is this one of my files? Looks at the name and the first bytes. */
-    bool (*probe)(const char *name, const void *head, size_t len);
-    int (*open)(const char *path, void **state, struct jp_error *err);
-    /* 1: *record is filled and borrowed until the next call; 0: end; -1. */
-    int (*next)(void *state, const void **record, struct jp_error *err);
-    void (*close)(void *state); /* takes NULL */
 };
 
 /* Something beside the tasks, on each node. All calls run as the user, in one
@@ -90,10 +93,19 @@ struct backend_reader {
  * may block but sweep. start's strings live until destroy; place and sweep may
  * be NULL. */
 struct backend_runner {
+    /* In srun, before anything is started: what the step's nodes share. 1:
+     * gather is to be called; 0; -1: it cannot run, and why. NULL: nothing. */
+    int (*prepare)(const struct jp_jobconf *conf, const char *step_dir,
+                   char *const *nodes, size_t n, struct jp_error *err);
+    /* In srun's keeper, again and again while the nodes start; late: without
+     * those that are missing. 1: done; 0: not yet; -1. */
+    int (*gather)(const char *step_dir, char *const *nodes, size_t n, bool late,
+                  struct jp_error *err);
     /* -1: it cannot run here, and nothing is left. */
     int (*start)(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err);
-    /* 1: the tasks may start; 0: not yet; -1: it has ended, and why. */
+    /* 1: the tasks may start; 0: not yet; -1: it has ended, and why; 2: it
+     * runs, but the tasks go on without it, and why. */
     int (*ready)(void *state, struct jp_error *err);
     /* After ready said 1: what the node's tasks find there, a path; borrowed.
      * NULL: nothing. */
@@ -104,6 +116,9 @@ struct backend_runner {
     /* What has ended leaves its files below raw/<node>/. -1: not all, err says
      * what is there instead. */
     int (*collect)(void *state, struct jp_error *err);
+    /* On the node, when the supervisor was killed: what tasks begin from here
+     * on goes past it. NULL: nothing. */
+    void (*bypass)(const struct jp_jobconf *conf, const char *node);
     /* On the node, after a supervisor that was killed: ends what it has left;
      * never what lives. May take 3 s. True: there was something. */
     bool (*sweep)(const struct jp_jobconf *conf, const char *step_dir,
@@ -112,12 +127,15 @@ struct backend_runner {
 };
 
 struct backend {
-    unsigned abi;     /* BACKEND_ABI */
-    const char *name; /* the mode's word: "recorder" */
-    const char *help; /* one sentence */
+    unsigned abi;             /* BACKEND_ABI */
+    struct jp_profiler about; /* what common code may know of it */
     const struct backend_planner *planner;
     const struct backend_reader *reader;
     const struct backend_runner *runner;
+    /* What doctor finds of it here, a line each; plan: the settings. NULL: of
+     * an NCCL profiler its library is looked at, as the settings name it. */
+    int (*look)(const struct jp_plan *plan, backend_say *say, void *arg,
+                struct jp_error *err);
 };
 
 /* Generated from the folders; a NULL ends it. */
@@ -128,6 +146,11 @@ const struct backend *backend_find(const char *name);
 
 /* The release that the profiler's library is of: in->release, else nccl=. */
 uint32_t backend_release(const struct backend_input *in);
+
+/* What the tasks will find in a variable that the user has set and force= does
+ * not replace, or NULL. */
+const char *backend_user_value(const struct backend_input *in,
+                               const char *name);
 
 /* Adds NAME=<formatted value>. -1: no memory, or too many, or a name twice. */
 int backend_env_add(struct backend_env *env, struct jp_error *err,

@@ -10,7 +10,7 @@
 const struct backend *backend_find(const char *name)
 {
     for (const struct backend *const *b = backend_registry; name && *b; b++)
-        if ((*b)->abi == BACKEND_ABI && !strcmp((*b)->name, name))
+        if ((*b)->abi == BACKEND_ABI && !strcmp((*b)->about.name, name))
             return *b;
     return NULL;
 }
@@ -18,6 +18,13 @@ const struct backend *backend_find(const char *name)
 uint32_t backend_release(const struct backend_input *in)
 {
     return in->release ? in->release : (uint32_t) plan_number(in->side, "nccl");
+}
+
+const char *backend_user_value(const struct backend_input *in, const char *name)
+{
+    if (!in->user || plan_number(in->side, "force"))
+        return NULL;
+    return plan_env(in->user, name);
 }
 
 int backend_env_add(struct backend_env *env, struct jp_error *err,

@@ -18,12 +18,19 @@ static bool set(spank_t sp, const char *name, const char *value, bool force)
     return (value ? setenv(name, value, force) : unsetenv(name)) == 0;
 }
 
+/* Anybody can write JOBPROF_SET: of its names only such as we do set count. */
+static const char *const ours[] = {
+    "JOBPROF_",     "SLURM_JOBPROF_", "NCCL_PROFILE",    "NCCL_INSPECTOR_",
+    "COPPER_MOUNT", "APPTAINER_BIND", "SINGULARITY_BIND"};
+
 static void unset(spank_t sp, const char *names)
 {
     char *copy = names ? strdup(names) : NULL, *rest = copy, *name;
 
     while ((name = strsep(&rest, ",")) != NULL)
-        set(sp, name, NULL, true);
+        for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+            if (strncmp(name, ours[i], strlen(ours[i])) == 0)
+                set(sp, name, NULL, true);
     free(copy);
 }
 
@@ -32,25 +39,24 @@ static void unset(spank_t sp, const char *names)
 static bool apply(spank_t sp, char *answer)
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
+    char mark[LINES];
     int n, i;
 
     for (n = 0; strcmp(line = strsep(&answer, "\n"), ".") != 0; n++) {
         if (n == LINES || (!strchr(line, '=') && *line != '-'))
             return false;
-        name[n] = line;
-        line += *line == '?' || *line == '-';
-        value[n] = *name[n] == '-' ? NULL : strchr(line, '=');
-        if (value[n])
-            *value[n]++ = '\0';
+        mark[n] = *line;
+        name[n] = line += *line == '?' || *line == '-';
+        value[n] = mark[n] == '-' ? NULL : line;
+        strsep(&value[n], "=");
         if (!*line || line[strspn(line, NAME)])
             return false;
     }
     for (i = 0; i < n; i++) {
-        line = name[i] + (*name[i] == '?' || *name[i] == '-');
-        if (!set(sp, line, value[i], *name[i] != '?') || !value[i] ||
-            strncmp(line, "SLURM_", 6) == 0) /* ours for a moment */
+        if (!set(sp, name[i], value[i], mark[i] != '?') || !value[i] ||
+            strncmp(name[i], "SLURM_", 6) == 0) /* ours for a moment */
             continue;
-        memmove(end + 1, line, strlen(line) + 1);
+        memmove(end + 1, name[i], strlen(name[i]) + 1);
         *end = ',';
         end += strlen(end);
     }
@@ -81,7 +87,7 @@ void apply_resolve(spank_t sp)
 
     if (!option_asked() || jobinfo_get(sp, &j) < 0)
         return;
-    helper_init(&h, "resolve");
+    option_helper(&h, "resolve");
     option_args(&h);
     helper_arg(&h, "--nodes", j.nodes);
     helper_arg(&h, "--tasks", j.tasks);
@@ -92,7 +98,8 @@ void apply_resolve(spank_t sp)
     else if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
         slurm_spank_log("jobprof: %s resolve failed or took over %d s",
                         h.argv[0], option_asked() > 1 ? MOUNT_MS / 1000 : 3);
-    finish_expect(getenv("SLURM_JOBPROF_DIR"), NULL);
+    finish_expect(getenv("SLURM_JOBPROF_DIR"), getenv("SLURM_JOBPROF_HASH"),
+                  NULL);
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
 
@@ -113,7 +120,7 @@ static void begin(spank_t sp, struct jobinfo *j)
                            getenv("SLURMD_NODENAME") ?: "");
     char *answer = NULL;
 
-    helper_init(&h, "begin");
+    option_helper(&h, "begin");
     option_args(&h);
     helper_arg(&h, "--dir", jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR"));
     jobinfo_node_args(j, &h);
@@ -128,7 +135,7 @@ static void begin(spank_t sp, struct jobinfo *j)
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
     spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */
     finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,
-                  &h);
+                  jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h);
 }
 
 void apply_begin(spank_t sp)

@@ -1,17 +1,21 @@
 /* finish.c - the tasks' starts and ends, and what is left to do at exit. */
+#include <time.h>
+
 #include "spank/module.h"
 
 enum { TASK_MS = 500, FINISH_MS = 6000, REPORT_S = 30, REPORT_MAX_S = 3600 };
 
 static char dir[PATH_MAX];   /* step directory, "": nothing to do */
+static char hash[72];        /* job.conf's sum, which no task can change */
 static pid_t owner;          /* srun, no fork of it */
 static struct helper *begun; /* on a node */
 static FILE *tasks; /* in memory: contain_spank (24.05) shares no descriptors */
 static char *lines;
 static size_t used;
 
-void finish_expect(const char *step, struct helper *begin)
+void finish_expect(const char *step, const char *sum, struct helper *begin)
 {
+    snprintf(hash, sizeof(hash), "%s", sum ? sum : "");
     snprintf(dir, sizeof(dir), "%s", step && *step == '/' ? step : "");
     owner = getpid();
     begun = begin;
@@ -28,14 +32,23 @@ void finish_start(spank_t sp)
     if (!*dir || !begun || jobinfo_get(sp, &j) < 0 ||
         !jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all */
         return;
-    helper_init(&h, "task");
+    option_helper(&h, "task");
     helper_arg(&h, "--dir", dir);
     jobinfo_node_args(&j, &h);
     helper_run(&h, TASK_MS, NULL);
 }
 
+static long long now_us(clockid_t clock)
+{
+    struct timespec t = {0};
+
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+}
+
 void finish_task(spank_t sp)
 {
+    long long mono_us = now_us(CLOCK_MONOTONIC), us = now_us(CLOCK_REALTIME);
     uint32_t global;
     int local, status = -1;
     pid_t pid;
@@ -45,22 +58,25 @@ void finish_task(spank_t sp)
         spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
         return;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    fprintf(tasks, "%u %d %d %d\n", global, local, pid, status);
+    fprintf(tasks, "%u %d %d %d %lld %lld\n", global, local, pid, status,
+            mono_us, us);
 }
 
 /* On a node jobprof-node finish, in srun jobprof report. */
 void finish_exit(spank_t sp)
 {
-    const char *limit = getenv("SLURM_JOBPROF_LIMIT");
-    int s = limit ? (int) strtoul(limit, NULL, 10) : 0, rc = 0;
+    int s = (int) strtoul(getenv("SLURM_JOBPROF_LIMIT") ?: "", NULL, 10),
+        rc = 0;
     struct jobinfo j;
     struct helper h;
 
     helper_end(begun);
     if (tasks)
         fclose(tasks);
-    helper_init(&h, begun ? "finish" : "report");
+    option_helper(&h, begun ? "finish" : "report");
     helper_arg(&h, begun ? "--dir" : "--at-exit", dir);
+    helper_arg(&h, "--hash", *hash ? hash : NULL);
+    helper_arg(&h, begun ? "--config" : "--site", option_config());
     if (*dir && begun && jobinfo_get(sp, &j) == 0) {
         jobinfo_node_args(&j, &h);
         h.orphan = h.leave = true; /* the end of the job must not end it */
@@ -72,9 +88,11 @@ void finish_exit(spank_t sp)
         s = s > 0 && s <= REPORT_MAX_S ? s : REPORT_S;
         rc = helper_run(&h, (s + 5) * 1000, NULL);
     }
+    for (char *c = dir; begun && *c; c++) /* the user's, for slurmd's log */
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
     if (rc < 0 || rc > 125) /* the others it has explained itself */
         slurm_spank_log("jobprof: %s failed or hung; later: jobprof report %s",
                         begun ? "finish" : "the report", dir);
     tasks = NULL;
-    finish_expect(NULL, NULL);
+    finish_expect(NULL, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,13 +14,20 @@
 #include "spank/module.h"
 
 enum { TEXT_MAX = 65536, KILL_MS = 200, TICK_MS = 10, FAILED = -1, LATE = -2 };
+enum { ENV_MAX = 2048 };
 static pid_t *told; /* shared: the pid of the orphan */
+static const char *const allowed[] = {
+    "SLURM_",   "NCCL_",        "JOBPROF_",         "HOME=", "USER=",
+    "LANG=",    "LC_ALL=",      "LC_CTYPE=",        "TERM=", "NO_COLOR=",
+    "COLUMNS=", "TZ=",          "XDG_CONFIG_HOME=", "CUDA_", "NVIDIA_V",
+    "PYXIS_",   "_SLURM_SPANK_"};
 
 /* In srun the helper's words go to the user; in slurmstepd nowhere. */
-void helper_init(struct helper *h, const char *verb)
+void helper_init(struct helper *h, const char *program, const char *verb)
 {
-    *h = (struct helper){.argc = 2, .env = environ, .fd = {-1, -1, -1}};
-    h->argv[0] = option_program(verb);
+    *h = (struct helper){
+        .argc = 2, .env = environ, .fd = {-1, -1, -1}, .seen = -1};
+    h->argv[0] = program;
     h->argv[1] = verb;
     if (spank_context() != S_CTX_REMOTE)
         h->fd[2] = STDERR_FILENO;
@@ -33,10 +41,30 @@ void helper_arg(struct helper *h, const char *name, const char *value)
     h->argv[h->argc++] = value;
 }
 
-/* From here to child(): after fork, so async-signal-safe calls only. */
-static bool put_zero(const char *file)
+/* What a helper may see of an environment; valid until the next call. */
+static char **allowed_env(char **env)
 {
-    return write(open(file, O_WRONLY), "0", 1) == 1;
+    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    static char *clean[ENV_MAX + 2] = {path};
+    const char *conf = getenv("SLURM_CONF");
+    int n = 1;
+
+    if (conf) /* the host's own, before the job's: it names libraries to load */
+        clean[n++] = (char *) conf - strlen("SLURM_CONF=");
+    for (; env && *env && n < ENV_MAX; env++)
+        for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
+            if (strncmp(*env, allowed[i], strlen(allowed[i])) == 0)
+                clean[n++] = *env;
+    clean[n] = NULL;
+    return clean;
+}
+
+/* From here to child(): after fork, so async-signal-safe calls only. */
+static bool put(const char *file, const char *text)
+{
+    size_t n = strlen(text);
+
+    return write(open(file, O_WRONLY), text, n) == (ssize_t) n;
 }
 
 static bool enter(const char *dir)
@@ -57,8 +85,28 @@ static void leave_cgroup(char *path)
     enter(strncmp(name, "name=", 5) == 0 ? name + 5 : *name ? name : "unified");
     enter(*path ? path + 1 : ".");
     enter("system");
-    for (int i = 0; i < 16 && !put_zero("cgroup.procs") && enter(".."); i++)
+    for (int i = 0; i < 16 && !put("cgroup.procs", "0") && enter(".."); i++)
         ;
+}
+
+/* Outside of the job's cgroups nothing of the user's may enter, by a debugger
+ * or /proc/PID/mem: not even between exec and the program's own first lines.
+ * The kernel demands all capabilities of the one that is entered; so this has
+ * one, which is good for nothing else, and so have the programs that it starts.
+ */
+static void shut(void)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct caps[2] = {{0}};
+
+    caps[1].permitted = CAP_TO_MASK(CAP_BLOCK_SUSPEND);
+    caps[1].inheritable = caps[1].permitted;
+    if (syscall(SYS_capset, &head, caps) == 0 &&
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_BLOCK_SUSPEND, 0, 0) ==
+            0)
+        return;
+    memset(caps, 0, sizeof(caps)); /* a container's slurmstepd has it not */
+    syscall(SYS_capset, &head, caps);
 }
 
 /* In user_init only the effective uid is the user's. Not root: is the user. */
@@ -68,15 +116,20 @@ static bool become(const struct jobinfo *j, bool leave)
     uid_t r, e, s;
 
     if (getuid() == 0 && seteuid(0) == 0) {
-        put_zero("/proc/self/oom_score_adj"); /* slurmstepd's is -1000 */
+        /* slurmstepd's is -1000; and outside of the job's limit of memory it
+         * is the first to go, before anybody else's job */
+        put("/proc/self/oom_score_adj", leave ? "1000" : "0");
         if (leave && read(open("/proc/self/cgroup", O_RDONLY), text,
                           sizeof(text) - 1) > 0)
             while (rest)
                 leave_cgroup(strsep(&rest, "\n"));
+        prctl(PR_SET_KEEPCAPS, leave && j->uid != 0, 0, 0, 0);
         if (setgroups((size_t) j->ngids, j->gids) < 0 ||
             setresgid(j->gid, j->gid, j->gid) < 0 ||
             setresuid(j->uid, j->uid, j->uid) < 0)
             return false;
+        if (leave && j->uid != 0)
+            shut();
     }
     return getresuid(&r, &e, &s) == 0 && r == j->uid && e == r && s == r &&
            (r == 0 || (setuid(0) < 0 && seteuid(0) < 0));
@@ -89,14 +142,12 @@ static void wire(const struct helper *h)
     for (int i = 0; i < 3; i++) /* out of the way first: 0..2 may be closed */
         if ((fd[i] = fcntl(h->fd[i], F_DUPFD, 10)) < 0)
             fd[i] = fcntl(null, F_DUPFD, 10);
-    for (int i = 0; i < 3; i++)
-        dup2(fd[i], i);
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
-        return;
-#endif
-    for (int i = 3, n = (int) sysconf(_SC_OPEN_MAX); i < n; i++)
-        close(i);
+    for (int i = 0; i < 3; i++) /* none is left to be the user's */
+        if (dup2(fd[i], i) < 0)
+            _exit(126);
+    if (syscall(436 /* close_range */, 3U, ~0U, 0U) < 0)
+        for (int i = 3, n = (int) sysconf(_SC_OPEN_MAX); i < n; i++)
+            close(i);
 }
 
 static void __attribute__((noreturn)) child(const struct helper *h)
@@ -134,17 +185,28 @@ static char *read_answer(int fd)
     return strncmp(text, ".\n", 2) == 0 || strstr(text, "\n.\n") ? text : NULL;
 }
 
-/* Not so a stranger of its number, in another group, nor a zombie, whose exe is
- * gone. Before its exec hidepid may hide it from us: stat comes first. */
+/* What keeps a look at this very process: another of its number is not it. */
+static void look_at(struct helper *h)
+{
+    char path[32];
+
+    h->self = h->orphan ? *told : 0;
+    if (h->self <= 0 || h->seen >= 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/%d", h->self);
+    h->seen = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Not so a zombie, whose exe is gone, nor who came after it in its number, even
+ * in a group of the same number. Before its exec hidepid may hide it from us.
+ */
 static bool is_alive(const struct helper *h)
 {
-    char path[32], c;
-    int n = snprintf(path, sizeof(path), "/proc/%d", h->self);
-    bool hidden = stat(path, &(struct stat){0}) < 0;
+    char c;
 
-    memcpy(path + n, "/exe", sizeof("/exe"));
     return h->self > 0 && getpgid(h->self) == h->pid &&
-           (hidden || readlink(path, &c, 1) > 0 || errno != ENOENT);
+           (h->seen < 0 || readlinkat(h->seen, "exe", &c, 1) > 0 ||
+            (errno != ENOENT && errno != ESRCH));
 }
 
 /* ECHILD is an end too: SIGCHLD is ignored, or somebody waited first. */
@@ -156,7 +218,7 @@ static int watch(struct helper *h, int ms, char **answer)
     for (;; usleep(1000)) {
         bool late = times(NULL) > end, over = waitpid(h->pid, &status, WNOHANG);
 
-        h->self = h->orphan ? *told : 0;
+        look_at(h);
         over = over && !is_alive(h);
         if (answer && (*answer = read_answer(h->fd[1])) && h->self)
             return 0;
@@ -188,6 +250,13 @@ static bool is_safe(const char **program)
     return end != NULL;
 }
 
+static void forget(struct helper *h)
+{
+    if (h->seen >= 0)
+        close(h->seen);
+    h->seen = -1;
+}
+
 int helper_run(struct helper *h, int ms, char **answer)
 {
     bool safe = is_safe(h->argv);
@@ -195,11 +264,12 @@ int helper_run(struct helper *h, int ms, char **answer)
 
     if (answer)
         h->fd[1] = memfd_create("answer", MFD_CLOEXEC);
-    h->env = jobinfo_helper_env(h->env);
+    h->env = allowed_env(h->env);
     if (h->orphan)
         told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (safe && told != MAP_FAILED && (h->pid = fork()) == 0)
+    if (safe && told != MAP_FAILED && (!answer || h->fd[1] >= 0) &&
+        (h->pid = fork()) == 0)
         child(h);
     if (h->pid > 0)
         rc = watch(h, ms, answer);
@@ -217,13 +287,19 @@ int helper_run(struct helper *h, int ms, char **answer)
     for (int i = 0; i < 3; i++)
         if (h->fd[i] > 2)
             close(h->fd[i]);
+    if (!answer)
+        forget(h);
     return rc;
 }
 
-/* With the orphan gone the group's number may be a stranger's. */
+/* With the orphan gone its numbers may be another user's, and we may be root:
+ * so only while we see it. */
 void helper_end(struct helper *h)
 {
-    for (int ms = 0; h && ms <= KILL_MS && is_alive(h); ms += 2, usleep(2000))
+    for (int ms = 0; h && h->seen >= 0 && ms <= KILL_MS && is_alive(h);
+         ms += 2, usleep(2000))
         if (ms == 0 || ms == KILL_MS)
             kill(-h->pid, ms == 0 ? SIGTERM : SIGKILL);
+    if (h)
+        forget(h);
 }

@@ -3,13 +3,6 @@
 
 #include "spank/module.h"
 
-enum { ENV_MAX = 2048 };
-static const char *const allowed[] = {
-    "SLURM_",   "NCCL_",        "JOBPROF_",         "HOME=", "USER=",
-    "LANG=",    "LC_ALL=",      "LC_CTYPE=",        "TERM=", "NO_COLOR=",
-    "COLUMNS=", "TZ=",          "XDG_CONFIG_HOME=", "CUDA_", "NVIDIA_V",
-    "PYXIS_",   "_SLURM_SPANK_"};
-
 const char *jobinfo_getenv(char **env, const char *name)
 {
     size_t n = strlen(name);
@@ -18,23 +11,6 @@ const char *jobinfo_getenv(char **env, const char *name)
         if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
             return *env + n + 1;
     return NULL;
-}
-
-char **jobinfo_helper_env(char **env)
-{
-    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    static char *clean[ENV_MAX + 2] = {path};
-    const char *conf = getenv("SLURM_CONF");
-    int n = 1;
-
-    if (conf) /* the host's own, before the job's: it names libraries to load */
-        clean[n++] = (char *) conf - strlen("SLURM_CONF=");
-    for (; env && *env && n < ENV_MAX; env++)
-        for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
-            if (strncmp(*env, allowed[i], strlen(allowed[i])) == 0)
-                clean[n++] = *env;
-    clean[n] = NULL;
-    return clean;
 }
 
 static void item(spank_t sp, spank_item_t which, char text[12])

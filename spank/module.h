@@ -1,7 +1,7 @@
 /* module.h - what the files of the SPANK module share.
  * In srun and slurmstepd it does no work of its own: it runs helper programs as
  * the user, bounded in time, and copies their answers into the environment.
- * Contract: docs/internals.md. No function here fails a step. */
+ * Contract: docs/contracts.md. No function here fails a step. */
 #ifndef JP_SPANK_MODULE_H
 #define JP_SPANK_MODULE_H
 
@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <slurm/spank.h>
-
 /* helper.c: a program run as the user */
 struct helper {
     const char *argv[32]; /* path, verb, options; borrowed words */
@@ -26,16 +25,16 @@ struct helper {
     bool leave;  /* leaves the job's cgroups, if we are root */
     int fd[3];   /* the program's 0..2, -1: /dev/null; taken over by run */
     pid_t pid, self; /* process group, 0: not started; the orphan's own */
+    int seen;        /* the orphan's folder in /proc, -1: not seen yet */
     char said[256];  /* first line of stderr, where fd[2] is a memfd */
 };
-void helper_init(struct helper *h, const char *verb);
+void helper_init(struct helper *h, const char *program, const char *verb);
 void helper_arg(struct helper *h, const char *name, const char *value);
 /* Exit status (0..255), or negative: no start, no answer, a signal, or not done
  * after ms and its group is killed. answer, unless NULL, gets stdout, which
  * ends in a line of a single dot; valid until the next call. */
 int helper_run(struct helper *h, int ms, char **answer);
 void helper_end(struct helper *h); /* an orphan (or NULL): SIGTERM, SIGKILL */
-
 /* jobinfo.c: what a helper must know about the step; pointers are the host's */
 struct jobinfo {
     uid_t uid;
@@ -48,23 +47,23 @@ struct jobinfo {
 /* -1, silent: a batch, extern or interactive step, or an item is missing. */
 int jobinfo_get(spank_t sp, struct jobinfo *j);
 const char *jobinfo_getenv(char **env, const char *name);
-char **jobinfo_helper_env(char **env); /* static: what a helper may see */
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
-
 /* option.c: the plugstack line and the two options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
 int option_asked(void); /* for profiling, by anything; 2: Copper's too */
-bool option_named(const char *nccl);          /* by more than a default */
-void option_args(struct helper *h);           /* adds --config ... --copper */
-const char *option_program(const char *verb); /* whose verb it is */
+bool option_named(const char *nccl); /* by more than a default */
+void option_helper(struct helper *h, const char *verb); /* helper_init */
+void option_args(struct helper *h); /* adds --config ... --copper */
+const char *option_config(void);    /* the plugstack line's */
 
 /* apply.c: requests and answers become environment */
 void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
 
-/* finish.c: tasks' starts and ends, exits; dir and begin (on nodes) or NULL */
-void finish_expect(const char *dir, struct helper *begin);
+/* finish.c: tasks' starts and ends, exits; dir, begin (on nodes), hash or NULL
+ */
+void finish_expect(const char *dir, const char *hash, struct helper *begin);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);
 void finish_exit(spank_t sp);

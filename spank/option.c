@@ -1,6 +1,8 @@
 /* option.c - the plugstack line, the two options and their last values. */
 #include "spank/module.h"
 
+#include "plugins/words.h"
+
 enum { NCCL, COPPER, OPTIONS, CHECK_MS = 1000 };
 
 static const char *const words[OPTIONS] = {"--nccl", "--copper"};
@@ -12,6 +14,23 @@ static bool is_off(const char *s)
     return !s || !*s || (strncmp(s, "off", 3) == 0 && (!s[3] || s[3] == ','));
 }
 
+/* Whose verb it is. */
+static const char *program(const char *verb)
+{
+    static char path[PATH_MAX];
+
+    if (strcmp(verb, "report") != 0)
+        return node;
+    snprintf(path, sizeof(path), "%.*s/jobprof",
+             (int) (strrchr(node, '/') - node), node);
+    return access(path, X_OK) == 0 ? path : JP_BINDIR "/jobprof";
+}
+
+void option_helper(struct helper *h, const char *verb)
+{
+    helper_init(h, program(verb), verb);
+}
+
 /* 0: accepted. -1: refused, jobprof-node printed why. 1: it could not be asked;
  * that must not stop anybody's job, so the option counts as off. */
 static int check(int val, const char *arg)
@@ -19,7 +38,7 @@ static int check(int val, const char *arg)
     struct helper h;
     int rc;
 
-    helper_init(&h, "resolve");
+    option_helper(&h, "resolve");
     h.argv[h.argc++] = "--check";
     helper_arg(&h, "--config", config);
     helper_arg(&h, words[val], arg);
@@ -54,10 +73,10 @@ static int option_callback(int val, const char *arg, int remote)
 
 static const struct spank_option options[OPTIONS] = {
     {(char *) "nccl-profile", (char *) "MODE[,KEY=VALUE...]",
-     (char *) "[jobprof] NCCL: off, auto, recorder, inspector, example, plan",
-     1, NCCL, option_callback},
+     (char *) "[jobprof] NCCL: off, auto, " JP_WORDS_NCCL ", plan", 1, NCCL,
+     option_callback},
     {(char *) "copper-profile", (char *) "MODE[,KEY=VALUE...]",
-     (char *) "[jobprof] Copper (file loading): off, aggregate, top, full", 1,
+     (char *) "[jobprof] Copper (file loading): off, " JP_WORDS_COPPER, 1,
      COPPER, option_callback}};
 
 void option_init(spank_t sp, int ac, char **av)
@@ -101,13 +120,7 @@ void option_args(struct helper *h)
     helper_arg(h, words[COPPER], value[COPPER]);
 }
 
-const char *option_program(const char *verb)
+const char *option_config(void)
 {
-    static char path[PATH_MAX];
-
-    if (strcmp(verb, "report") != 0)
-        return node;
-    snprintf(path, sizeof(path), "%.*s/jobprof",
-             (int) (strrchr(node, '/') - node), node);
-    return access(path, X_OK) == 0 ? path : JP_BINDIR "/jobprof";
+    return config;
 }

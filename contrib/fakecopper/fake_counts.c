@@ -85,9 +85,10 @@ void fake_count_path(enum fake_op op, enum fake_table table, const char *path,
 
 /* --- files ---------------------------------------------------------------- */
 
-static FILE *open_file(const char *logs, const char *family, const char *tag,
-                       const char *kind)
+static FILE *open_file(const struct fake_profile *p, const char *family,
+                       const char *tag, const char *kind)
 {
+    const char *logs = p->logs;
     bool final = !strcmp(tag, "final");
     char path[PATH_MAX], host[65] = "host";
 
@@ -97,7 +98,7 @@ static FILE *open_file(const char *logs, const char *family, const char *tag,
     snprintf(path, sizeof(path), "%s/%s/%s", logs, family, tag);
     mkdir(path, 0777);
     snprintf(path, sizeof(path), "%s/%s/%s/%s-%ld-%s%s%s", logs, family, tag,
-             host, (long) getpid(), final ? "" : tag, final ? "" : "-", kind);
+             host, p->pid, final ? "" : tag, final ? "" : "-", kind);
     return fopen(path, "w");
 }
 
@@ -235,7 +236,7 @@ static void write_tables(const struct fake_profile *p, const char *tag,
 
         snprintf(kind, sizeof(kind), "%s_table_cache_event.output",
                  tables[t].file);
-        walk_out = open_file(p->logs, "tables", tag, kind);
+        walk_out = open_file(p, "tables", tag, kind);
         if (!walk_out)
             continue;
         fprintf(walk_out, "%s {\n", tables[t].title);
@@ -263,7 +264,7 @@ static void write_sizes(const struct fake_profile *p)
         char kind[64];
 
         snprintf(kind, sizeof(kind), "%s_cache_size.output", tables[t].file);
-        walk_out = open_file(p->logs, "tables", "final", kind);
+        walk_out = open_file(p, "tables", "final", kind);
         if (!walk_out)
             continue;
         walk_n = 0;
@@ -277,7 +278,7 @@ static void write_sizes(const struct fake_profile *p)
 static void write_one(const struct fake_profile *p, const char *tag,
                       const char *kind, int which)
 {
-    FILE *out = open_file(p->logs, "profiling", tag, kind);
+    FILE *out = open_file(p, "profiling", tag, kind);
 
     if (!out)
         return;
@@ -310,7 +311,7 @@ void fake_write(const struct fake_profile *profile, const char *tag)
 static void dump_column(const struct fake_profile *p, const char *kind,
                         const char *title, size_t offset)
 {
-    FILE *out = open_file(p->logs, "tables", "final", kind);
+    FILE *out = open_file(p, "tables", "final", kind);
 
     if (!out)
         return;

@@ -27,6 +27,7 @@ struct fake_profile {
     const char *logs; /* -log_output_dir */
     bool on, full;
     int top_n, ttl_ms;
+    long pid; /* in the files' names */
 };
 
 /* One call that took us microseconds and says nothing of caches. */

@@ -1,9 +1,11 @@
-/* fakecopper.c - a stand-in for Copper's cu_fuse: a read-only FUSE pass-through
- * with its flags, files, signals and ioctls, and without its network.
+/* fakecopper.c - a stand-in for Copper's cu_fuse: its flags, books, tree,
+ * files, signals and ioctls, and its manners when something is wrong.
  *
  * Flags of its own: -fake_destroy_s S sleeps between pre-destroy and final;
- * -fake_start_s S before the mount; -fake_fail HOST, -fake_hang HOST: ends at
- * once, or never mounts, on that host.
+ * -fake_start_s S between the mount and the provider, on the host of -fake_slow
+ * or on all; -fake_fail HOST, -fake_hang HOST: ends at once, or never mounts,
+ * on that host; -fake_cxi XXXX: the fabric, four digits of hex, of which node
+ * n7 has the address 0xXXXX0700.
  */
 #define FUSE_USE_VERSION 35
 #include <dirent.h>
@@ -12,6 +14,7 @@
 #include <fuse.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,8 @@
 #include <unistd.h>
 
 #include "contrib/fakecopper/fake_counts.h"
+#include "contrib/fakecopper/fake_log.h"
+#include "contrib/fakecopper/fake_net.h"
 
 #define DUMP 2000 /* the ioctl that writes everything */
 #define ARGS_MAX 64
@@ -27,7 +32,12 @@
 static struct fake_profile profile = {.ttl_ms = 100};
 static const char *view = "";
 static unsigned destroy_s, start_s, interval_s;
-static const char *fail_host = "", *hang_host = "";
+static const char *fail_host = "", *hang_host = "", *slow_host;
+static struct fake_net net = {
+    .type = "cxi", .book = "", .device = "0060", .sync_s = 5};
+static int64_t max_cached = 1048576;
+static int log_level;
+static char host[65] = "host", log_path[PATH_MAX], own_book[PATH_MAX];
 static pthread_t snapshots;
 static volatile bool ending;
 
@@ -39,60 +49,141 @@ static uint64_t now_us(void)
     return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
 }
 
-/* Our own mount within itself would wait for us. */
+/* Our own mount within itself would wait for us; a prefix is all that Copper
+ * looks at. */
 static bool is_view(const char *path)
 {
-    size_t n = strlen(view);
-
-    return n && !strncmp(path, view, n) && (!path[n] || path[n] == '/');
+    return !strncmp(path, view, strlen(view));
 }
 
 /* --- the file system ------------------------------------------------------ */
+
+/* An engine that did not start is a null pointer. */
+static void use_engine(void)
+{
+    if (!fuse_get_context()->private_data)
+        raise(SIGSEGV);
+}
 
 static int do_getattr(const char *path, struct stat *st,
                       struct fuse_file_info *fi)
 {
     uint64_t start = now_us();
-    int rc = is_view(path) ? -ENOENT : lstat(path, st) < 0 ? -errno : 0;
+    bool asked = false;
+    int rc = -ENOENT;
 
     (void) fi;
+    use_engine();
+    if (!is_view(path))
+        rc = fake_net_stat(path, st, &asked);
+    if (rc < 0 && !is_view(path))
+        fake_log(FAKE_WARN, "cu_fuse_getattr", "failed to passthrough stat");
     fake_count_path(FAKE_GETATTR, FAKE_MD, path, rc < 0, now_us() - start);
     return rc;
 }
 
 static int do_readlink(const char *path, char *buf, size_t size)
 {
-    ssize_t n = readlink(path, buf, size - 1);
+    ssize_t n = is_view(path) ? -1 : readlink(path, buf, size - 1);
 
     fake_count(FAKE_READLINK, 0);
     if (n < 0)
-        return -errno;
+        return is_view(path) ? -ENOENT : -errno;
     buf[n] = '\0';
     return 0;
 }
 
+/* What changes something does nothing, and says that it did. */
 static int do_open(const char *path, struct fuse_file_info *fi)
 {
-    int fd;
-
+    (void) path;
+    (void) fi;
     fake_count(FAKE_OPEN, 0);
-    if ((fi->flags & O_ACCMODE) != O_RDONLY)
-        return -EROFS;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    fi->fh = (uint64_t) fd;
     return 0;
+}
+
+static int do_create(const char *path, mode_t mode, struct fuse_file_info *fi)
+{
+    (void) path;
+    (void) mode;
+    (void) fi;
+    return 0;
+}
+
+static int do_truncate(const char *path, off_t size, struct fuse_file_info *fi)
+{
+    (void) path;
+    (void) size;
+    (void) fi;
+    return 0;
+}
+
+static int do_mkdir(const char *path, mode_t mode)
+{
+    (void) path;
+    (void) mode;
+    return 0;
+}
+
+static int do_unlink(const char *path)
+{
+    (void) path;
+    return 0;
+}
+
+static int do_write(const char *path, const char *buf, size_t size,
+                    off_t offset, struct fuse_file_info *fi)
+{
+    (void) path;
+    (void) buf;
+    (void) offset;
+    (void) fi;
+    return (int) size;
+}
+
+/* Past the cache and the tree: this node's own file. */
+static int read_large(const char *path, char *buf, size_t size, off_t offset)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : pread(fd, buf, size, offset);
+    int rc = n < 0 ? -errno : (int) n;
+
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int read_cached(const char *path, char *buf, size_t size, off_t offset)
+{
+    const char *bytes;
+    bool asked;
+    size_t len, n = 0;
+    int rc = fake_net_file(path, &bytes, &len, &asked);
+
+    if (rc < 0)
+        return rc;
+    if ((size_t) offset < len) {
+        n = len - (size_t) offset < size ? len - (size_t) offset : size;
+        memcpy(buf, bytes + offset, n);
+    }
+    return (int) n;
 }
 
 static int do_read(const char *path, char *buf, size_t size, off_t offset,
                    struct fuse_file_info *fi)
 {
     uint64_t start = now_us();
-    ssize_t n = pread((int) fi->fh, buf, size, offset);
+    bool large = fake_net_size(path) >= max_cached;
+    int rc;
 
-    fake_count_path(FAKE_READ, FAKE_DATA, path, n < 0, now_us() - start);
-    return n < 0 ? -errno : (int) n;
+    (void) fi;
+    use_engine();
+    rc = is_view(path) ? -ENOENT
+         : large       ? read_large(path, buf, size, offset)
+                       : read_cached(path, buf, size, offset);
+    fake_count_path(FAKE_READ, FAKE_DATA, path, rc < 0 || large,
+                    now_us() - start);
+    return rc;
 }
 
 static int do_flush(const char *path, struct fuse_file_info *fi)
@@ -106,8 +197,8 @@ static int do_flush(const char *path, struct fuse_file_info *fi)
 static int do_release(const char *path, struct fuse_file_info *fi)
 {
     (void) path;
+    (void) fi;
     fake_count(FAKE_RELEASE, 0);
-    close((int) fi->fh);
     return 0;
 }
 
@@ -124,17 +215,18 @@ static int do_readdir(const char *path, void *buf, fuse_fill_dir_t fill,
                       enum fuse_readdir_flags flags)
 {
     uint64_t start = now_us();
-    DIR *dir = opendir(path);
-    int rc = dir ? 0 : -errno;
-    struct dirent *entry;
+    const char *names = NULL;
+    size_t len = 0;
+    bool asked;
+    int rc;
 
     (void) offset;
     (void) fi;
     (void) flags;
-    while (dir && (entry = readdir(dir)))
-        fill(buf, entry->d_name, NULL, 0, 0);
-    if (dir)
-        closedir(dir);
+    use_engine();
+    rc = is_view(path) ? -ENOENT : fake_net_list(path, &names, &len, &asked);
+    for (size_t at = 0; rc == 0 && at < len; at += strlen(names + at) + 1)
+        fill(buf, names + at, NULL, 0, 0);
     fake_count_path(FAKE_READDIR, rc < 0 ? FAKE_MD : FAKE_TREE, path, rc < 0,
                     now_us() - start);
     return rc;
@@ -148,6 +240,7 @@ static int do_releasedir(const char *path, struct fuse_file_info *fi)
     return 0;
 }
 
+/* One that it does not know is no error. */
 static int do_ioctl(const char *path, unsigned cmd, void *arg,
                     struct fuse_file_info *fi, unsigned flags, void *data)
 {
@@ -157,9 +250,8 @@ static int do_ioctl(const char *path, unsigned cmd, void *arg,
     (void) flags;
     (void) data;
     fake_count(FAKE_IOCTL, 0);
-    if (cmd != DUMP)
-        return -ENOTTY;
-    fake_dump(&profile);
+    if (cmd == DUMP)
+        fake_dump(&profile);
     return 0;
 }
 
@@ -182,23 +274,32 @@ static void *take_snapshots(void *arg)
 
 static void *do_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
+    bool started;
+
     (void) conn;
     config->use_ino = 0;
+    config->entry_timeout = config->negative_timeout = 0;
+    config->attr_timeout = 0;
+    if (!freopen(log_path, "a", stderr))
+        abort();
+    net.start_s = !slow_host || !strcmp(host, slow_host) ? start_s : 0;
+    started = fake_net_start(&net); /* where not, it serves all the same */
     fake_count(FAKE_INIT, 1000);
     if (interval_s)
         pthread_create(&snapshots, NULL, take_snapshots, NULL);
-    return NULL;
+    return started ? &net : NULL;
 }
 
 /* libfuse has put the signals' defaults back by now: a SIGTERM ends us here. */
 static void do_destroy(void *data)
 {
-    (void) data;
     ending = true;
     if (interval_s)
         pthread_join(snapshots, NULL);
     fake_count(FAKE_DESTROY, 0);
     fake_write(&profile, "pre-destroy");
+    if (data)
+        fake_net_stop();
     sleep(destroy_s);
     fake_write(&profile, "final");
 }
@@ -207,6 +308,11 @@ static const struct fuse_operations operations = {
     .getattr = do_getattr,
     .readlink = do_readlink,
     .open = do_open,
+    .create = do_create,
+    .truncate = do_truncate,
+    .mkdir = do_mkdir,
+    .unlink = do_unlink,
+    .write = do_write,
     .read = do_read,
     .flush = do_flush,
     .release = do_release,
@@ -223,23 +329,54 @@ static int number(const char *text)
     return (int) strtol(text, NULL, 10);
 }
 
-/* A flag with a value. 0: not ours. */
-static int take_pair(const char *flag, const char *value)
+/* Copper's flags that have a value and no meaning here. */
+static bool is_unused(const char *flag)
 {
-    static const char *const unused[] = {"-tpath",
-                                         "-log_level",
-                                         "-net_type",
-                                         "-nf",
-                                         "-facility_address_book",
-                                         "-prefiltered_address_book",
-                                         "-max_cacheable_byte_size"};
+    static const char *const unused[] = {"-tpath", "-log_type", "-es"};
 
-    if (!strcmp(flag, "-vpath"))
-        view = value;
-    else if (!strcmp(flag, "-log_output_dir"))
-        profile.logs = value;
-    else if (!strcmp(flag, "-md_enoent_ttl_ms"))
+    for (size_t i = 0; i < sizeof(unused) / sizeof(*unused); i++)
+        if (!strcmp(flag, unused[i]))
+            return true;
+    return false;
+}
+
+static bool take_text(const char *flag, const char *value)
+{
+    const struct {
+        const char *flag, **to;
+    } rows[] = {{"-vpath", &view},
+                {"-log_output_dir", &profile.logs},
+                {"-net_type", &net.type},
+                {"-nf", &net.nodes},
+                {"-facility_address_book", &net.book},
+                {"-fake_cxi", &net.device},
+                {"-fake_slow", &slow_host},
+                {"-fake_fail", &fail_host},
+                {"-fake_hang", &hang_host}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (!strcmp(flag, rows[i].flag)) {
+            *rows[i].to = value;
+            return true;
+        }
+    return false;
+}
+
+/* A flag with a value. False: not ours. */
+static bool take_pair(const char *flag, const char *value)
+{
+    if (!strcmp(flag, "-md_enoent_ttl_ms"))
         profile.ttl_ms = number(value);
+    else if (!strcmp(flag, "-log_level"))
+        log_level = number(value);
+    else if (!strcmp(flag, "-prefiltered_address_book"))
+        net.prefiltered = number(value) != 0;
+    else if (!strcmp(flag, "-addr_write_sync_time"))
+        net.sync_s = (unsigned) number(value);
+    else if (!strcmp(flag, "-trees"))
+        net.trees = (unsigned) number(value);
+    else if (!strcmp(flag, "-max_cacheable_byte_size"))
+        max_cached = number(value);
     else if (!strcmp(flag, "-profile_top_n"))
         profile.top_n = number(value), profile.on = true;
     else if (!strcmp(flag, "-profile_snapshot_interval_s"))
@@ -248,17 +385,9 @@ static int take_pair(const char *flag, const char *value)
         destroy_s = (unsigned) number(value);
     else if (!strcmp(flag, "-fake_start_s"))
         start_s = (unsigned) number(value);
-    else if (!strcmp(flag, "-fake_fail"))
-        fail_host = value;
-    else if (!strcmp(flag, "-fake_hang"))
-        hang_host = value;
-    else {
-        for (size_t i = 0; i < sizeof(unused) / sizeof(*unused); i++)
-            if (!strcmp(flag, unused[i]))
-                return 1;
-        return 0;
-    }
-    return 1;
+    else
+        return take_text(flag, value) || is_unused(flag);
+    return true;
 }
 
 /* What is not ours goes to libfuse; its number. */
@@ -280,36 +409,42 @@ static int take_flags(int argc, char **argv, char **rest)
     return n;
 }
 
-/* Every daemon leaves one, at any level. */
-static void write_log(const char *host)
+static void make_folders(void)
 {
+    static const char *const names[] = {"", "/logs", "/tables", "/profiling"};
     char path[PATH_MAX];
-    FILE *log;
 
-    snprintf(path, sizeof(path), "%s/logs/%s-%ld-output.log", profile.logs,
-             host, (long) getpid());
-    log = fopen(path, "w");
-    if (log)
-        fclose(log);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s%s", profile.logs, names[i]);
+        mkdir(path, 0777);
+    }
+    snprintf(own_book, sizeof(own_book), "%s/logs/copper_address_book.txt",
+             profile.logs);
+    snprintf(log_path, sizeof(log_path), "%s/logs/%s-%ld-output.log",
+             profile.logs, host, profile.pid);
 }
 
+/* The pid is told before libfuse forks: without -f it is a dead process's. */
 int main(int argc, char **argv)
 {
-    char *rest[ARGS_MAX], host[65] = "host";
+    char *rest[ARGS_MAX];
     int n = take_flags(argc, argv, rest);
 
     umask(0);
     gethostname(host, sizeof(host) - 1);
+    profile.pid = (long) getpid();
     if (!profile.logs || !*view) {
         fprintf(stderr, "-vpath and -log_output_dir are needed\n");
         return 134;
     }
-    write_log(host);
+    make_folders();
+    fake_log_open(log_path, log_level);
+    net.host = host;
+    net.own = own_book;
     if (!strcmp(host, fail_host)) {
         fprintf(stderr, "fails here, as it was told\n");
         return 1;
     }
-    sleep(start_s);
     while (!strcmp(host, hang_host))
         pause();
     return fuse_main(n, rest, &operations, NULL);

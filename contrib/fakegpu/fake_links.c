@@ -76,12 +76,27 @@ static int peer_of(const struct machine *m, int gpu, unsigned link)
     return -1;
 }
 
-static int is_down(int gpu, unsigned link)
+static int is_listed(const char *variable, int gpu, unsigned link)
 {
     char word[16];
 
     snprintf(word, sizeof(word), "%d:%u", gpu, link);
-    return fakegpu_lists("FAKEGPU_DEAD", word);
+    return fakegpu_lists(variable, word);
+}
+
+/* As the call has it, to which a sleeping link is off. */
+static int is_off(int gpu, unsigned link)
+{
+    return is_listed("FAKEGPU_DEAD", gpu, link) ||
+           is_listed("FAKEGPU_ASLEEP", gpu, link);
+}
+
+/* As the field has it: 0 inactive, 1 active, 2 asleep. */
+static int state_of(int gpu, unsigned link)
+{
+    return is_listed("FAKEGPU_DEAD", gpu, link)     ? 0
+           : is_listed("FAKEGPU_ASLEEP", gpu, link) ? 2
+                                                    : 1;
 }
 
 /* SUCCESS, and the machine, where the GPU has that link. */
@@ -106,7 +121,7 @@ int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active)
     if (rc == SUCCESS)
         *active = fakegpu_garbage("links")
                       ? 7
-                      : !is_down(fake_nvml_index(device), link);
+                      : !is_off(fake_nvml_index(device), link);
     return rc;
 }
 
@@ -187,7 +202,7 @@ static long get_field(const struct machine *m, int gpu, unsigned id,
         return scope < m->c2c ? (id == 171 ? 1 : 44712) : -1;
     if (m->version < 6 || scope >= m->links)
         return -1;
-    return id == 164 ? (long) m->mbs : id == 165 ? !is_down(gpu, scope) : -1;
+    return id == 164 ? (long) m->mbs : id == 165 ? state_of(gpu, scope) : -1;
 }
 
 int nvmlDeviceGetFieldValues(void *device, int n, struct fake_field *fields)

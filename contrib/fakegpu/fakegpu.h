@@ -18,6 +18,7 @@
  *                         FAKEGPU_COUNT is the machine's unless it is set;
  *                         unset: no NVLink
  *   FAKEGPU_DEAD          links that are down, "2:5,3:0" (GPU:link)
+ *   FAKEGPU_ASLEEP        links that sleep while the GPU idles (version 6 on)
  *   FAKEGPU_CLIQUE        the fabric clique of nvl72 (1)
  *   FAKEGPU_FABRIC        1 or 2: the newest layout of fabric information that
  *                         the driver knows (3)

@@ -72,6 +72,9 @@ write_slurm_conf() {
     if [ "$mc_proctrack" = cgroup ]; then
         printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n' \
             >"$mc_dir/etc/cgroup.conf"
+        # no more memory than a step has asked for
+        [ "${mc_set[TaskPlugin]:-}" != task/cgroup ] ||
+            printf 'ConstrainRAMSpace=yes\n' >>"$mc_dir/etc/cgroup.conf"
     fi
 }
 

@@ -26,8 +26,35 @@ int sim_comms_init(struct jp_sim_comms *comms, int n_at, struct jp_error *err)
     return error_set(err, "no memory");
 }
 
+/* Kernels that the host expects and the GPU never counts, without a hang: NCCL
+ * would wait for them for ever. Says whether there are any. */
+static int end_kernels(struct jp_sim_comms *comms, struct jp_sim_comm *comm)
+{
+    int n = comm->kernels ? sim_kernels_fini(comm->kernels) : 0;
+    int i;
+
+    free(comm->kernels);
+    comm->kernels = NULL;
+    for (i = 0; i < comm->n_graphs; i++)
+        free(comm->graphs[i]);
+    free(comm->graphs);
+    comm->graphs = NULL;
+    comm->n_graphs = 0;
+    if (n == 0 || comm->counts.in_flight > 0)
+        return 0;
+    fprintf(stderr,
+            "ncclsim: rank %d: %d kernels of 0x%" PRIx64 " are never "
+            "stamped; NCCL's ncclCommDestroy() would not return\n",
+            comms->world->rank, n, comm->hash);
+    return 1;
+}
+
 void sim_comms_fini(struct jp_sim_comms *comms)
 {
+    int i;
+
+    for (i = 0; comms->all && i < comms->n; i++)
+        end_kernels(comms, &comms->all[i]);
     free(comms->at);
     free(comms->all);
     comms->at = NULL;
@@ -60,8 +87,11 @@ void sim_comms_create(struct jp_sim_comms *comms,
                        : group->hash;
     comm->rank = sim_groups_rank(group, me);
     comm->is_alive = 1;
-    comm->gpu_base_ns = GPU_EPOCH_NS +
-                        GPU_SKEW_NS * (uint64_t) comms->world->node[me];
+    comm->gpu_offset_ns = GPU_EPOCH_NS +
+                          GPU_SKEW_NS * (uint64_t) comms->world->node[me];
+    comm->kernels = calloc(1, sizeof(*comm->kernels));
+    if (!comm->kernels)
+        abort();
     sim_plugin_init(comms->options->interface, comm->hash, group->name,
                     group->n_nodes, group->n, comm->rank, &comm->context);
     comms->at[group->index] = comm;
@@ -75,27 +105,64 @@ void sim_comms_create(struct jp_sim_comms *comms,
                comm->context ? "" : ", not profiled");
 }
 
-void sim_comms_destroy(struct jp_sim_comms *comms, int index)
+int sim_comms_destroy(struct jp_sim_comms *comms, int index)
 {
     struct jp_sim_comm *comm = comms->at[index];
 
     if (!comm)
-        return;
-    sim_plugin_finalize(comm->context);
+        return 0;
+    if (comms->options->late_events && sim_comms_context(comms, index)) {
+        sim_plugin_finalize(comm->context);
+        end_kernels(comms, comm);
+    } else {
+        if (end_kernels(comms, comm)) {
+            comms->at[index] = NULL;
+            return -1;
+        }
+        sim_plugin_finalize(comm->context);
+    }
     comm->context = NULL;
     comm->is_alive = 0;
     comms->at[index] = NULL;
     if (comms->options->verbose)
         printf("ncclsim: rank %d: destroyed 0x%" PRIx64 "\n",
                comms->world->rank, comm->hash);
+    return 0;
 }
 
-void sim_comms_destroy_all(struct jp_sim_comms *comms)
+int sim_comms_destroy_all(struct jp_sim_comms *comms)
 {
     int i;
 
-    for (i = 0; i < comms->n_at; i++)
-        sim_comms_destroy(comms, i);
+    for (i = 0; i < comms->n_at; i++) {
+        if (sim_comms_destroy(comms, i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct jp_sim_graph *sim_comms_add_graph(struct jp_sim_comm *comm, int slot,
+                                         int n_ops)
+{
+    struct jp_sim_graph *graph =
+        calloc(1, sizeof(*graph) + (size_t) n_ops * sizeof(graph->ops[0]));
+
+    if (slot >= comm->n_graphs)
+        comm->graphs = realloc(comm->graphs,
+                               (size_t) (slot + 1) * sizeof(comm->graphs[0]));
+    if (!graph || !comm->graphs)
+        abort();
+    while (comm->n_graphs <= slot)
+        comm->graphs[comm->n_graphs++] = NULL;
+    free(comm->graphs[slot]);
+    comm->graphs[slot] = graph;
+    graph->n = n_ops;
+    return graph;
+}
+
+struct jp_sim_graph *sim_comms_graph(const struct jp_sim_comm *comm, int slot)
+{
+    return slot < comm->n_graphs ? comm->graphs[slot] : NULL;
 }
 
 void *sim_comms_context(const struct jp_sim_comms *comms, int not_index)

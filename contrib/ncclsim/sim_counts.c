@@ -9,29 +9,43 @@
 
 #include "contrib/ncclsim/sim_cost.h"
 
-void sim_counts_add(struct jp_sim_counts *counts, enum jp_nccl_func func,
-                    uint64_t bytes, int in_flight)
+static void add(uint64_t *to, uint64_t n)
+{
+    __atomic_store_n(to, *to + n, __ATOMIC_RELAXED);
+}
+
+void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
+                    int is_issued, int is_told)
 {
     int i;
 
-    if (in_flight)
-        __atomic_store_n(&counts->in_flight, counts->in_flight + 1,
-                         __ATOMIC_RELAXED);
-
+    if (op->hangs)
+        add(&counts->in_flight, 1);
     for (i = 0; i < counts->n; i++) {
-        if (counts->rows[i].func == func && counts->rows[i].bytes == bytes)
+        if (counts->rows[i].func == op->func &&
+            counts->rows[i].bytes == op->bytes)
             break;
     }
     if (i == SIM_MAX_ROWS)
         return;
     if (i == counts->n) {
-        counts->rows[i].func = func;
-        counts->rows[i].bytes = bytes;
+        counts->rows[i].func = op->func;
+        counts->rows[i].bytes = op->bytes;
         counts->rows[i].ops = 0;
+        counts->rows[i].told = 0;
+        counts->rows[i].ns = 0;
         __atomic_store_n(&counts->n, i + 1, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&counts->rows[i].ops, counts->rows[i].ops + 1,
-                     __ATOMIC_RELAXED);
+    add(&counts->rows[i].ops, (uint64_t) is_issued);
+    add(&counts->rows[i].told, (uint64_t) is_told);
+    if (is_issued && !op->hangs)
+        add(&counts->rows[i].ns, (uint64_t) (op->end_ns - op->start_ns));
+}
+
+void sim_counts_add_batches(struct jp_sim_counts *counts, int n, uint64_t ns)
+{
+    add(&counts->batches, (uint64_t) n);
+    add(&counts->batch_ns, ns);
 }
 
 uint64_t sim_counts_total(const struct jp_sim_counts *counts)
@@ -84,6 +98,8 @@ void sim_counts_put(FILE *out, const struct jp_sim_counts *live,
     struct jp_sim_counts counts = {
         .n = __atomic_load_n(&live->n, __ATOMIC_ACQUIRE),
         .in_flight = __atomic_load_n(&live->in_flight, __ATOMIC_RELAXED),
+        .batches = __atomic_load_n(&live->batches, __ATOMIC_RELAXED),
+        .batch_ns = __atomic_load_n(&live->batch_ns, __ATOMIC_RELAXED),
     };
     char text[32];
     int i;
@@ -93,21 +109,28 @@ void sim_counts_put(FILE *out, const struct jp_sim_counts *live,
         counts.rows[i].bytes = live->rows[i].bytes;
         counts.rows[i].ops =
             __atomic_load_n(&live->rows[i].ops, __ATOMIC_RELAXED);
+        counts.rows[i].told =
+            __atomic_load_n(&live->rows[i].told, __ATOMIC_RELAXED);
+        counts.rows[i].ns =
+            __atomic_load_n(&live->rows[i].ns, __ATOMIC_RELAXED);
     }
     snprintf(text, sizeof(text), "0x%" PRIx64, hash);
     fprintf(out,
             "{\"id\":\"%.16s\",\"hash\":\"%s\",\"name\":\"%s\","
             "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d,"
-            "\"in_flight\":%" PRIu64 ",\"functions\":{",
+            "\"in_flight\":%" PRIu64 ",\"batches\":%" PRIu64
+            ",\"batch_ns\":%" PRIu64 ",\"functions\":{",
             text, text, group->name ? group->name : "unknown", rank, group->n,
-            group->n_nodes, counts.in_flight);
+            group->n_nodes, counts.in_flight, counts.batches, counts.batch_ns);
     put_functions(out, &counts);
     fputs("},\"cells\":[", out);
     for (i = 0; i < counts.n; i++)
         fprintf(out,
-                "%s{\"func\":\"%s\",\"bytes\":%" PRIu64 ",\"ops\":%" PRIu64 "}",
+                "%s{\"func\":\"%s\",\"bytes\":%" PRIu64 ",\"ops\":%" PRIu64
+                ",\"told\":%" PRIu64 ",\"ns\":%" PRIu64 "}",
                 i ? "," : "", sim_cost_func_name(counts.rows[i].func),
-                counts.rows[i].bytes, counts.rows[i].ops);
+                counts.rows[i].bytes, counts.rows[i].ops, counts.rows[i].told,
+                counts.rows[i].ns);
     fputs("]}", out);
 }
 

@@ -13,17 +13,26 @@ enum { SIM_MAX_ROWS = 32 };
 /* Operations of one communicator by function and size. */
 struct jp_sim_counts {
     uint64_t in_flight; /* of all: entered, never to end */
+    uint64_t batches;   /* of works that the GPU ran together */
+    uint64_t batch_ns;  /* their times, each from start to end */
     int n;
     struct {
         enum jp_nccl_func func;
         uint64_t bytes;
         uint64_t ops;
+        uint64_t told; /* Coll or P2p events that NCCL raised of them */
+        uint64_t ns;   /* each one's own time */
     } rows[SIM_MAX_ROWS];
 };
 
-/* Only the thread that owns the counts adds; any other may put them. */
-void sim_counts_add(struct jp_sim_counts *counts, enum jp_nccl_func func,
-                    uint64_t bytes, int in_flight);
+/* Adds an operation, whether the program issued it, not only captured it, and
+ * whether NCCL told it. Only the thread that owns the
+ * counts adds; any other may put them. */
+void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
+                    int is_issued, int is_told);
+
+/* Adds a launch's batches. */
+void sim_counts_add_batches(struct jp_sim_counts *counts, int n, uint64_t ns);
 
 /* All operations counted. */
 uint64_t sim_counts_total(const struct jp_sim_counts *counts);
@@ -31,11 +40,18 @@ uint64_t sim_counts_total(const struct jp_sim_counts *counts);
 /* Writes a communicator as a JSON object:
  *   {"id":"0x12229d2dd95525","hash":"0x12229d2dd95525aa","name":"tp",
  *    "rank":0,"n_ranks":4,"nnodes":1,"in_flight":0,
+ *    "batches":400,"batch_ns":4400000,
  *    "functions":{"AllGather":{"ops":400,"bytes":1258291200}},
- *    "cells":[{"func":"AllGather","bytes":2097152,"ops":200},
- *             {"func":"AllGather","bytes":4194304,"ops":200}]}
+ *    "cells":[{"func":"AllGather","bytes":2097152,"ops":200,"told":200,
+ *              "ns":1400000},
+ *             {"func":"AllGather","bytes":4194304,"ops":200,"told":200,
+ *              "ns":3000000}]}
  * id is Inspector's form of the hash; bytes are Inspector's message sizes;
- * operations in flight are counted among the others. */
+ * operations in flight are counted among the others, without their times.
+ * "ops" is what the program issued, each replay of a graph too. "ns" is what
+ * the operations took, those of a group one after the other; "batch_ns" is what
+ * the GPU's batches took, each once, which is the same but for a Send beside a
+ * Recv. */
 void sim_counts_put(FILE *out, const struct jp_sim_counts *counts,
                     const struct jp_sim_group *group, uint64_t hash, int rank);
 

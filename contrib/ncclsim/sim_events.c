@@ -6,6 +6,8 @@
 
 #include "contrib/ncclsim/sim_cost.h"
 #include "contrib/ncclsim/sim_plugin.h"
+#include "contrib/ncclsim/sim_version.h"
+#include "contrib/ncclsim/sim_ways.h"
 
 /* Parents are sent whenever one of their children is wanted. */
 enum {
@@ -17,21 +19,24 @@ enum {
     WANT_GROUP = JP_NCCL_GROUP | JP_NCCL_COLL | JP_NCCL_P2P | CHILDREN,
     WANT_COLL_API = JP_NCCL_COLL_API | WANT_COLL | CE,
     WANT_P2P_API = JP_NCCL_P2P_API | WANT_P2P,
+    WANT_OLD = JP_NCCL_COLL | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP,
     WANT_GROUP_API = JP_NCCL_GROUP_API | JP_NCCL_COLL_API | JP_NCCL_P2P_API |
                      JP_NCCL_KERNEL_LAUNCH | WANT_GROUP | CE,
 };
 
 /* One call while it is being made; NCCL keeps this in thread-locals. */
 struct call {
+    const struct jp_sim_stage *stage;
     struct jp_sim_comm *comm;
     const struct jp_sim_launch *launch;
     struct jp_nccl_plugin_v6 *plugin;
-    int silent_broadcast;
     int mask; /* as it was when the operation was called */
     int in_group_api;
     void *group_api;
     void *group;
-    struct part *parts; /* [launch->n] */
+    int64_t base_ns;            /* the host's clock at virtual time 0 */
+    struct jp_sim_graph *graph; /* NULL: an eager call */
+    struct part *parts;         /* [launch->n] */
 };
 
 /* One operation of the call. */
@@ -39,16 +44,12 @@ struct part {
     int mask;
     void *api;
     void *task;
+    int is_told;
 };
 
 enum { FEW_PARTS = 16 };
 
 static __thread void *last_coll_api;
-
-static int is_p2p(const struct jp_sim_op *op)
-{
-    return op->func == JP_NCCL_SEND || op->func == JP_NCCL_RECV;
-}
 
 static void start_at(const struct call *call, int wanted, void **handle,
                      struct jp_nccl_descr_v6 *descr)
@@ -88,10 +89,12 @@ static void begin_group_api(struct call *call)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_GROUP_API};
 
-    if (call->in_group_api || !(call->mask & WANT_GROUP_API))
+    if (!sim_nccl()->has_apis || call->in_group_api ||
+        !(call->mask & WANT_GROUP_API))
         return;
     call->in_group_api = 1;
     descr.group_api.depth = call->launch->grouped ? 2 : 1;
+    descr.group_api.graph_captured = call->launch->mode == SIM_CAPTURE;
     call->group_api = start(call, WANT_GROUP_API, &descr);
     if (call->group_api)
         call->plugin->record(call->group_api, JP_NCCL_GROUP_START_API_STOP,
@@ -109,6 +112,8 @@ static void *p2p_api(struct call *call, const struct jp_sim_op *op)
     descr.p2p_api.datatype = datatype_of(op, &count);
     descr.p2p_api.func = sim_cost_func_name(op->func);
     descr.p2p_api.count = count;
+    if (!sim_nccl()->has_apis)
+        return NULL;
     handle = start(call, WANT_P2P_API, &descr);
     stop(call, handle);
     return handle;
@@ -119,10 +124,13 @@ static void *coll_api(struct call *call, const struct jp_sim_op *op)
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_COLL_API,
                                      .parent = call->group_api};
 
-    descr.coll_api.func = call->launch->api;
+    descr.coll_api.func = sim_cost_func_name(op->func);
     descr.coll_api.count = op->bytes / 2;
     descr.coll_api.datatype = "ncclBfloat16";
     descr.coll_api.root = op->root;
+    descr.coll_api.graph_captured = call->launch->mode == SIM_CAPTURE;
+    if (!sim_nccl()->has_apis)
+        return NULL;
     start_at(call, WANT_COLL_API, &last_coll_api, &descr);
     stop(call, last_coll_api);
     return last_coll_api;
@@ -136,11 +144,17 @@ static void call_apis(struct call *call)
         const struct jp_sim_op *op = &call->launch->ops[i];
         struct part *part = &call->parts[i];
 
+        if (op->way == SIM_QUIET)
+            continue;
         call->mask = sim_plugin_mask();
         begin_group_api(call);
-        part->api = is_p2p(op) ? p2p_api(call, op) : coll_api(call, op);
+        part->api = sim_plan_is_p2p(op) ? p2p_api(call, op)
+                                        : coll_api(call, op);
         part->mask = call->mask;
-        if (op->func == JP_NCCL_BROADCAST && call->silent_broadcast)
+        if (op->way != SIM_KERNEL)
+            part->mask = 0;
+        if (op->func == JP_NCCL_BROADCAST && sim_nccl()->silent_bcast &&
+            call->stage->options->silent_broadcast)
             *part = (struct part){0};
     }
     if (call->group_api)
@@ -166,21 +180,56 @@ static void launch_kernel(struct call *call)
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_KERNEL_LAUNCH,
                                      .parent = call->group_api};
 
+    /* from here on the GPU may run it, before any Coll event */
+    call->base_ns =
+        sim_clock_catch_up(call->stage->clock, call->launch->ops[0].start_ns);
     call->mask = plan_mask(call);
-    stop(call, start(call, JP_NCCL_KERNEL_LAUNCH, &descr));
+    if (sim_nccl()->has_apis)
+        stop(call, start(call, JP_NCCL_KERNEL_LAUNCH, &descr));
 }
 
-static void *start_coll(struct call *call, const struct jp_sim_op *op,
-                        void *api)
+/* NCCL up to 2.27 tells operations only where the group has a handle. */
+static int is_muted(const struct call *call)
 {
-    uint64_t seq = call->comm->seq[op->func]++;
+    return sim_nccl()->guards_tasks && !call->group;
+}
+
+static void start_task(const struct call *call, struct part *part, int wanted,
+                       struct jp_nccl_descr_v6 *descr)
+{
+    if (sim_nccl()->late_masks) {
+        part->mask = is_muted(call) ? 0 : sim_plugin_mask();
+        wanted = WANT_OLD;
+    }
+    part->is_told = call->plugin && !is_muted(call) && (part->mask & wanted);
+    if (part->is_told)
+        call->plugin->start(call->comm->context, &part->task, descr);
+}
+
+/* NCCL counts no graph's operations but where it is sure that all ranks do. */
+static int raises_seq(const struct call *call, const struct part *part)
+{
+    const struct jp_sim_nccl *nccl = sim_nccl();
+
+    if (nccl->seq_if_told)
+        return part->is_told;
+    if (call->launch->mode == SIM_EAGER)
+        return 1;
+    return call->plugin && (part->mask & JP_NCCL_KERNEL_CH) &&
+           (call->group || (nccl->has_apis && part->api));
+}
+
+static void start_coll(struct call *call, const struct jp_sim_op *op,
+                       struct part *part)
+{
+    uint64_t *seq = &call->comm->seq[op->func];
     struct jp_nccl_descr_v6 descr = {
-        .type = JP_NCCL_COLL, .parent = api, .rank = call->comm->rank};
+        .type = JP_NCCL_COLL, .parent = part->api, .rank = call->comm->rank};
     uint64_t count;
     const char *type = datatype_of(op, &count);
 
     descr.coll.parent_group = call->group;
-    descr.coll.seq = seq;
+    descr.coll.seq = *seq;
     descr.coll.func = sim_cost_func_name(op->func);
     descr.coll.count = count;
     descr.coll.root = op->root;
@@ -188,14 +237,23 @@ static void *start_coll(struct call *call, const struct jp_sim_op *op,
     descr.coll.n_channels = (uint8_t) op->n_channels;
     descr.coll.n_warps = 16;
     descr.coll.algo = op->crosses ? "RING" : "NVLS";
+    if (op->crosses && op->func == JP_NCCL_ALL_REDUCE &&
+        call->stage->options->collnet) {
+        descr.coll.algo = "COLLNET_DIRECT";
+        if (!sim_nccl()->coll_channels)
+            descr.coll.n_channels = 0;
+    }
     descr.coll.proto = op->bytes < 1024 * 1024 ? "LL128" : "SIMPLE";
-    return start(call, WANT_COLL, &descr);
+    start_task(call, part, WANT_COLL, &descr);
+    if (raises_seq(call, part))
+        ++*seq;
 }
 
-static void *start_p2p(struct call *call, const struct jp_sim_op *op, void *api)
+static void start_p2p(struct call *call, const struct jp_sim_op *op,
+                      struct part *part)
 {
     struct jp_nccl_descr_v6 descr = {
-        .type = JP_NCCL_P2P, .parent = api, .rank = call->comm->rank};
+        .type = JP_NCCL_P2P, .parent = part->api, .rank = call->comm->rank};
     uint64_t count;
     const char *type = datatype_of(op, &count);
 
@@ -205,28 +263,106 @@ static void *start_p2p(struct call *call, const struct jp_sim_op *op, void *api)
     descr.p2p.datatype = type;
     descr.p2p.peer = op->peer;
     descr.p2p.n_channels = (uint8_t) op->n_channels;
-    return start(call, WANT_P2P, &descr);
+    start_task(call, part, WANT_P2P, &descr);
 }
 
-static void post(struct call *call, struct jp_sim_proxy *proxy)
+/* 2.23 and 2.24 stop operations that have no handle, too. */
+static void stop_task(struct call *call, const struct part *part)
+{
+    if (part->is_told && (part->task || sim_nccl()->stops_null))
+        call->plugin->stop(part->task);
+}
+
+/* What the GPU does, for the counts. */
+static void count_batches(struct call *call, const struct jp_sim_plan *plan)
+{
+    uint64_t sum = 0;
+    int b, end;
+
+    for (b = 0; b < plan->n_batches; b++) {
+        int64_t from, to;
+
+        if (plan->works[sim_plan_batch(plan, b, &end, &from, &to)].op.hangs)
+            return;
+        sum += (uint64_t) (to - from);
+    }
+    sim_counts_add_batches(&call->comm->counts, plan->n_batches, sum);
+}
+
+/* Whether the host counts works at their capture already. */
+static int counts_capture(const struct call *call)
 {
     int i;
 
     for (i = 0; i < call->launch->n; i++) {
-        struct jp_sim_work work = {
-            .context = call->comm->context,
-            .task = call->parts[i].task,
-            .mask = call->parts[i].mask,
-            .rank = call->comm->rank,
-            .gpu_base_ns = call->comm->gpu_base_ns,
-            .op = call->launch->ops[i],
-        };
+        int asked = call->parts[i].mask & JP_NCCL_KERNEL_CH;
 
-        sim_proxy_post(proxy, &work);
+        if (asked ? sim_nccl()->adds_at_replay : sim_nccl()->counts_unasked)
+            return 1;
+    }
+    return 0;
+}
+
+static void post(struct call *call)
+{
+    const struct jp_sim_launch *launch = call->launch;
+    struct jp_sim_plan *plan = sim_kernels_plan(call->comm->kernels, launch->n);
+    int i;
+
+    plan->options = call->stage->options;
+    plan->context = call->comm->context;
+    plan->rank = call->comm->rank;
+    plan->mode = launch->mode;
+    plan->persistent = call->comm->persistent;
+    plan->gpu_base_ns = call->comm->gpu_offset_ns + (uint64_t) call->base_ns;
+    for (i = 0; i < launch->n; i++) {
+        struct jp_sim_work *w = &plan->works[i];
+
+        w->task = call->parts[i].task;
+        w->mask = call->parts[i].mask;
+        w->op = launch->ops[i];
+        if (call->graph)
+            w->bases = call->graph->ops[i].bases;
+    }
+    sim_plan_arrange(plan);
+    if (launch->mode != SIM_CAPTURE)
+        count_batches(call, plan);
+    sim_proxy_post(call->stage->proxy, plan);
+}
+
+/* Not of a kernel that NCCL makes no plan for. */
+static int has_proxies(const struct call *call)
+{
+    int i;
+
+    if (call->launch->ops[0].way != SIM_KERNEL)
+        return 0;
+    for (i = 0; i < call->launch->n; i++) {
+        if (call->launch->ops[i].crosses ||
+            (sim_nccl()->has_kernels &&
+             (call->parts[i].mask & JP_NCCL_KERNEL_CH)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether there are Group, Coll and P2p events of the launch. */
+static int is_plan_told(const struct call *call)
+{
+    if (call->launch->ops[0].way != SIM_KERNEL)
+        return 0;
+    switch (call->launch->mode) {
+    case SIM_CAPTURE:
+        return !call->graph->has_proxies && sim_nccl()->tells_capture;
+    case SIM_REPLAY:
+        return call->graph->has_proxies;
+    default:
+        return !sim_nccl()->mutes_eager || call->comm->n_graphs == 0 ||
+               has_proxies(call);
     }
 }
 
-static void run_plan(struct call *call, struct jp_sim_proxy *proxy)
+static void start_tasks(struct call *call)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_GROUP};
     int i;
@@ -235,28 +371,87 @@ static void run_plan(struct call *call, struct jp_sim_proxy *proxy)
     call->group = start(call, WANT_GROUP, &descr);
     for (i = 0; i < call->launch->n; i++) {
         const struct jp_sim_op *op = &call->launch->ops[i];
-        struct part *part = &call->parts[i];
 
-        sim_counts_add(&call->comm->counts, op->func, op->bytes, op->hangs);
-        call->mask = part->mask;
-        part->task = is_p2p(op) ? start_p2p(call, op, part->api)
-                                : start_coll(call, op, part->api);
+        if (sim_plan_is_p2p(op))
+            start_p2p(call, op, &call->parts[i]);
+        else
+            start_coll(call, op, &call->parts[i]);
     }
-    post(call, proxy);
+}
+
+static void run_plan(struct call *call)
+{
+    int is_told = is_plan_told(call);
+    int i;
+
+    if (is_told)
+        start_tasks(call);
     for (i = 0; i < call->launch->n; i++)
-        stop(call, call->parts[i].task);
+        sim_counts_add(&call->comm->counts, &call->launch->ops[i],
+                       call->launch->mode != SIM_CAPTURE,
+                       call->parts[i].is_told);
+    if (sim_ways_has_works(call->launch->ops[0].way) &&
+        (call->launch->mode != SIM_CAPTURE || counts_capture(call)))
+        post(call);
+    for (i = 0; i < call->launch->n; i++)
+        stop_task(call, &call->parts[i]);
     stop(call, call->group);
 }
 
-void sim_events_launch(struct jp_sim_comm *comm, struct jp_sim_proxy *proxy,
-                       const struct jp_sim_launch *launch, int silent_broadcast)
+static void capture(struct call *call)
+{
+    int i;
+
+    call->graph =
+        sim_comms_add_graph(call->comm, call->launch->slot, call->launch->n);
+    for (i = 0; i < call->launch->n; i++) {
+        call->graph->ops[i].mask = call->parts[i].mask;
+        call->graph->ops[i].api = call->parts[i].api;
+    }
+    call->graph->has_proxies = has_proxies(call);
+}
+
+/* The user's thread, from the call to the launch. */
+static void enqueue(struct call *call)
+{
+    int i;
+
+    call->comm->persistent = call->launch->mode == SIM_CAPTURE;
+    call_apis(call);
+    launch_kernel(call);
+    for (i = 0; i < call->launch->n; i++) {
+        if (call->launch->ops[i].way == SIM_COPY_ENGINE)
+            sim_ways_copy(call->comm, &call->launch->ops[i],
+                          call->parts[i].api);
+    }
+    if (call->launch->mode == SIM_CAPTURE)
+        capture(call);
+}
+
+/* CUDA's thread, before the kernel. */
+static void replay(struct call *call)
+{
+    int i;
+
+    call->graph = sim_comms_graph(call->comm, call->launch->slot);
+    call->base_ns =
+        sim_clock_catch_up(call->stage->clock, call->launch->ops[0].start_ns);
+    for (i = 0; i < call->launch->n; i++) {
+        call->parts[i].mask = call->graph->ops[i].mask;
+        call->parts[i].api = call->graph->ops[i].api;
+    }
+}
+
+void sim_events_launch(const struct jp_sim_stage *stage,
+                       struct jp_sim_comm *comm,
+                       const struct jp_sim_launch *launch)
 {
     struct part few[FEW_PARTS] = {{0}};
     struct call call = {
+        .stage = stage,
         .comm = comm,
         .launch = launch,
         .plugin = sim_plugin_get(),
-        .silent_broadcast = silent_broadcast && sim_plugin_host() >= 6,
         .parts = few,
     };
 
@@ -264,11 +459,13 @@ void sim_events_launch(struct jp_sim_comm *comm, struct jp_sim_proxy *proxy,
         call.parts = calloc((size_t) launch->n, sizeof(*call.parts));
     if (!call.parts)
         abort();
-    call_apis(&call);
-    launch_kernel(&call);
-    run_plan(&call, proxy);
+    if (launch->mode == SIM_REPLAY)
+        replay(&call);
+    else
+        enqueue(&call);
+    run_plan(&call);
     stop(&call, call.group_api);
-    sim_proxy_flush(proxy);
+    sim_proxy_flush(stage->proxy);
     if (call.parts != few)
         free(call.parts);
 }

@@ -22,13 +22,20 @@
 #define JP_SIM_EVENTS_H
 
 #include "contrib/ncclsim/sim_comms.h"
+#include "contrib/ncclsim/sim_pace.h"
 #include "contrib/ncclsim/sim_proxy.h"
 
-/* Issues a launch on its communicator and posts it to the proxy thread.
- * `silent_broadcast`: NCCL 2.29's and 2.30's way with a Broadcast, which keeps
- * its API events and loses all others. */
-void sim_events_launch(struct jp_sim_comm *comm, struct jp_sim_proxy *proxy,
-                       const struct jp_sim_launch *launch,
-                       int silent_broadcast);
+/* What a user thread's calls share; all borrowed. */
+struct jp_sim_stage {
+    const struct jp_sim_options *options;
+    struct jp_sim_proxy *proxy;
+    struct jp_sim_clock *clock;
+};
+
+/* Issues a launch on its communicator, or captures or replays it (sim_graph.h),
+ * and posts it to the proxy thread. What is replayed was captured. */
+void sim_events_launch(const struct jp_sim_stage *stage,
+                       struct jp_sim_comm *comm,
+                       const struct jp_sim_launch *launch);
 
 #endif

@@ -16,6 +16,7 @@ struct jp_sim_fault_kind {
     const char *types;
     const char *help;
     enum jp_sim_stop stop;
+    int at_alltoall; /* stops at one of those */
     enum jp_sim_fate fate;
     int64_t (*arrival_ns)(const struct jp_sim_fault *fault,
                           const struct jp_sim_fault_site *site);
@@ -75,6 +76,15 @@ static const struct jp_sim_fault_kind kinds[] = {
                 "        in the operation, until killed or until --seconds "
                 "have passed",
         .stop = SIM_HANGS,
+    },
+    {
+        .name = "hang-alltoall",
+        .syntax = "R:COMM:N",
+        .types = "ncn",
+        .help = "rank R stops after N AlltoAll of COMM (world, comm0, ...);\n"
+                "        the others wait in the next one",
+        .stop = SIM_HANGS,
+        .at_alltoall = 1,
     },
     {
         .name = "crash",
@@ -220,7 +230,9 @@ enum jp_sim_stop sim_faults_stop(const struct jp_sim_faults *faults,
     for (i = 0; i < faults->n; i++) {
         const struct jp_sim_fault *fault = &faults->list[i];
 
-        if (fault->kind->stop == SIM_GOES_ON || site->rank != fault->args[0] ||
+        if (fault->kind->stop == SIM_GOES_ON ||
+            fault->kind->at_alltoall != site->is_alltoall ||
+            site->rank != fault->args[0] ||
             site->op != (uint64_t) fault->args[1] ||
             strcmp(site->comm, fault->comm) != 0)
             continue;

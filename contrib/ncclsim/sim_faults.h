@@ -36,6 +36,7 @@ struct jp_sim_fault_site {
     uint64_t op; /* its number in the communicator */
     int comm_ranks;
     int is_p2p;
+    int is_alltoall; /* `op` counts the communicator's AlltoAll */
 };
 
 /* What a rank does instead of an operation. */

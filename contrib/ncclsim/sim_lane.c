@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_crash.h"
-#include "contrib/ncclsim/sim_events.h"
+#include "contrib/ncclsim/sim_ways.h"
 
 static int is_plain(const struct jp_sim_lane *lane)
 {
@@ -38,6 +38,7 @@ static void meet_fate(struct jp_sim_lane *lane, const struct jp_sim_op *op)
 
     if (fate == SIM_STAYS || op->peer >= 0 || op->hangs)
         return;
+    sim_host_wait(lane->host, NULL);
     sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, index));
     sim_comms_destroy(&lane->comms, index);
     if (fate == SIM_RECREATED)
@@ -55,6 +56,30 @@ static void set_missing(struct jp_sim_lane *lane,
             sim_faults_missing(&lane->options->faults, lane->n_issued++);
 }
 
+/* Graphs are captured and launched by this thread and run by CUDA's, while this
+ * one goes on with other communicators. */
+static void launch_one(struct jp_sim_lane *lane, struct jp_sim_comm *comm,
+                       const struct jp_sim_launch *launch)
+{
+    const struct jp_sim_stage stage = {lane->options, lane->proxy,
+                                       &lane->clock};
+
+    if (launch->mode != SIM_REPLAY) {
+        sim_host_wait(lane->host, comm);
+        sim_events_launch(&stage, comm, launch);
+        return;
+    }
+    if (!sim_comms_graph(comm, launch->slot)) { /* created again */
+        struct jp_sim_launch first = *launch;
+
+        first.mode = SIM_CAPTURE;
+        launch_one(lane, comm, &first);
+    }
+    sim_host_run(lane->host, &stage, comm, launch);
+    if (lane->options->is_inline)
+        sim_host_wait(lane->host, NULL);
+}
+
 static void issue(void *data, const struct jp_sim_launch *launch)
 {
     struct jp_sim_lane *lane = data;
@@ -62,12 +87,13 @@ static void issue(void *data, const struct jp_sim_launch *launch)
 
     if (!comm)
         return;
-    sim_pace_wait(&lane->pace, launch->n);
+    if (launch->mode != SIM_CAPTURE)
+        sim_pace_wait(&lane->pace, launch->n);
+    sim_ways_set(lane->options, launch);
     if (lane->options->faults.n > 0)
         set_missing(lane, launch);
-    sim_events_launch(comm, lane->proxy, launch,
-                      lane->options->silent_broadcast);
-    if (lane->options->faults.n > 0)
+    launch_one(lane, comm, launch);
+    if (lane->options->faults.n > 0 && launch->mode != SIM_CAPTURE)
         meet_fate(lane, &launch->ops[0]);
 }
 
@@ -100,7 +126,14 @@ static int prepare_plain(struct jp_sim_lane *lane)
         .n_comms = o->n_comms > 0 ? o->n_comms : 1,
         .colls = o->colls >= 0 ? o->colls : 1,
         .p2p_ops = o->p2p_ops > 0 ? o->p2p_ops : 0,
-        .bytes = o->bytes,
+        .group = o->group,
+        .alltoall = o->alltoall,
+        .mixed_protocols = o->mixed_protocols,
+        .broadcasts = o->allgatherv,
+        .graph = o->graph,
+        .graph_mix = o->graph_mix,
+        .graph_comm = o->graph_comm,
+        .bytes = o->zero_bytes ? 0 : o->bytes,
         .n_channels = o->n_channels,
     };
     if (sim_plain_init(&lane->plain, &lane->err) < 0)
@@ -122,6 +155,9 @@ static int prepare_model(struct jp_sim_lane *lane)
         .seed = lane->seed,
         .p2p = o->p2p,
         .alltoall = o->alltoall,
+        .graph = o->graph,
+        .graph_mix = o->graph_mix,
+        .graph_comm = o->graph_comm,
         .n_channels = o->n_channels,
     };
     if (sim_model_init(&lane->model, &lane->err) < 0)
@@ -136,7 +172,11 @@ static int prepare(struct jp_sim_lane *lane)
     if ((is_plain(lane) ? prepare_plain(lane) : prepare_model(lane)) < 0)
         return -1;
     lane->proxy = sim_proxy_create(lane->options->is_inline, &lane->err);
-    return lane->proxy ? 0 : -1;
+    if (!lane->proxy)
+        return -1;
+    if (lane->options->graph > 0)
+        lane->host = sim_host_create(&lane->err);
+    return lane->options->graph > 0 && !lane->host ? -1 : 0;
 }
 
 /* Says why nothing more comes, then stays until killed or --seconds. */
@@ -173,6 +213,7 @@ static void run(struct jp_sim_lane *lane)
         if (!stop->stop)
             pace(lane, i + 1);
     }
+    sim_host_wait(lane->host, NULL);
     if (stop->stop)
         halt(lane, stop);
 }
@@ -185,13 +226,16 @@ void sim_lane_run(struct jp_sim_lane *lane)
     }
     create_comms(lane);
     sim_pace_init(&lane->pace, lane->options->rate / lane->options->threads);
+    lane->clock.base_ns = lane->pace.began_ns;
     run(lane);
+    sim_host_destroy(lane->host);
+    lane->host = NULL;
     sim_proxy_destroy(lane->proxy);
     lane->proxy = NULL;
     lane->ran_ns = sim_pace_now_ns() - lane->pace.began_ns;
     /* after a hang as ncclCommAbort() does: operations stay in flight */
-    if (lane->options->finalize)
-        sim_comms_destroy_all(&lane->comms);
+    if (lane->options->finalize && sim_comms_destroy_all(&lane->comms) < 0)
+        lane->halted = 1;
 }
 
 void sim_lane_fini(struct jp_sim_lane *lane)

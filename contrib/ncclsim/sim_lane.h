@@ -7,10 +7,8 @@
 #ifndef JP_SIM_LANE_H
 #define JP_SIM_LANE_H
 
-#include "contrib/ncclsim/sim_comms.h"
-#include "contrib/ncclsim/sim_pace.h"
+#include "contrib/ncclsim/sim_graph.h"
 #include "contrib/ncclsim/sim_plain.h"
-#include "contrib/ncclsim/sim_proxy.h"
 
 struct jp_sim_lane {
     const struct jp_sim_options *options;
@@ -21,12 +19,14 @@ struct jp_sim_lane {
     struct jp_sim_plain plain;
     struct jp_sim_comms comms;
     struct jp_sim_proxy *proxy;
+    struct jp_sim_host *host; /* NULL: there are no graphs */
     struct jp_sim_pace pace;
+    struct jp_sim_clock clock;
     uint64_t n_issued;   /* operations */
     int64_t ran_ns;      /* first operation to last one's end */
     struct jp_error err; /* why it failed */
     int failed;
-    int halted; /* it hung, and --seconds are over */
+    int halted; /* it hung, and --seconds are over; or it would at its end */
 };
 
 /* Runs it all; sets `failed` and `err` on failure. A lane that hangs stays

@@ -2,6 +2,7 @@
 #include "contrib/ncclsim/sim_model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "contrib/ncclsim/sim_cost.h"
 #include "contrib/ncclsim/sim_random.h"
@@ -125,10 +126,13 @@ static int catch_in(struct jp_sim_model *model, int rank,
 
 /* Lets a rank stop before the operation, if it is to. */
 static void stop_before(struct jp_sim_model *model, int rank,
-                        const struct jp_sim_group *group, uint64_t op)
+                        const struct jp_sim_group *group, uint64_t op,
+                        int is_alltoall)
 {
-    const struct jp_sim_fault_site site = {
-        .rank = rank, .comm = group->label, .op = op};
+    const struct jp_sim_fault_site site = {.rank = rank,
+                                           .comm = group->label,
+                                           .op = op,
+                                           .is_alltoall = is_alltoall};
     struct jp_sim_halt halt = {.group = group, .op = op};
 
     if (model->stuck[rank])
@@ -143,7 +147,8 @@ static void stop_before(struct jp_sim_model *model, int rank,
 
 /* Whether some member of the group never comes to the operation. */
 static int is_blocked(struct jp_sim_model *model,
-                      const struct jp_sim_group *group, uint64_t op)
+                      const struct jp_sim_group *group, uint64_t op,
+                      int is_alltoall)
 {
     int blocked = 0;
     int i;
@@ -151,7 +156,7 @@ static int is_blocked(struct jp_sim_model *model,
     if (model->faults->n == 0)
         return 0;
     for (i = 0; i < group->n; i++) {
-        stop_before(model, group->members[i], group, op);
+        stop_before(model, group->members[i], group, op, is_alltoall);
         blocked |= model->stuck[group->members[i]];
     }
     return blocked;
@@ -186,13 +191,14 @@ static int64_t end_for(const struct jp_sim_op *op, int i, int64_t own,
 }
 
 static void collective(struct jp_sim_model *model, const struct step *step,
-                       const struct jp_sim_group *group,
+                       const struct jp_sim_group *group, enum jp_sim_mode mode,
                        sim_model_issue_fn *issue, void *data)
 {
     const struct jp_sim_groups *all_groups = &model->groups[step->kind];
     uint64_t *n_ops = &model->n_ops[step->kind][group - all_groups->groups];
     struct jp_sim_op op = make_op(model, group, step->func, step->bytes);
-    struct jp_sim_launch launch = {sim_cost_func_name(step->func), 1, &op, 0};
+    struct jp_sim_launch launch = {
+        .n = 1, .ops = &op, .mode = mode, .slot = (int) (step - steps)};
     int64_t took = sim_cost_ns(group, step->func, step->bytes,
                                noise_key(model, group->hash));
     int64_t all = 0;
@@ -200,7 +206,7 @@ static void collective(struct jp_sim_model *model, const struct step *step,
     int i;
 
     op.number = (*n_ops)++;
-    op.hangs = is_blocked(model, group, op.number);
+    op.hangs = is_blocked(model, group, op.number, 0);
     for (i = 0; i < group->n; i++) {
         int64_t at = arrive(model, group->members[i], group, 0);
 
@@ -291,7 +297,7 @@ static void pipeline(struct jp_sim_model *model, const struct step *step,
                      void *data)
 {
     const struct jp_sim_group *world = &model->groups[SIM_WORLD].groups[0];
-    struct jp_sim_launch launch = {"Send", 0, model->ops, 1};
+    struct jp_sim_launch launch = {.ops = model->ops, .grouped = 1};
     int64_t *arrived = calloc((size_t) dp->n + 1, sizeof(*arrived));
     int i;
 
@@ -313,16 +319,44 @@ static void pipeline(struct jp_sim_model *model, const struct step *step,
         issue(data, &launch);
 }
 
+/* Round r sends to the rank that is r further on and receives from the one that
+ * is r before; round 0 is a copy to oneself. */
+static void add_round(struct jp_sim_model *model, struct jp_sim_launch *launch,
+                      int r, uint64_t bytes)
+{
+    int n = model->world->n_ranks;
+    int me = model->world->rank;
+
+    add_p2p(model, launch, (me + r) % n, JP_NCCL_SEND, bytes)->round = r;
+    add_p2p(model, launch, (me + n - r) % n, JP_NCCL_RECV, bytes)->round = r;
+}
+
+static void set_round(struct jp_sim_launch *launch, int r, int64_t start_ns,
+                      int64_t end_ns)
+{
+    int i;
+
+    for (i = 2 * r; i < 2 * r + 2; i++) {
+        launch->ops[i].start_ns = start_ns;
+        launch->ops[i].end_ns = end_ns;
+    }
+}
+
 /* NCCL makes n sends and n receives of it, one pair with itself. */
 static void alltoall(struct jp_sim_model *model, const struct step *step,
                      const struct jp_sim_group *world,
                      sim_model_issue_fn *issue, void *data)
 {
-    struct jp_sim_launch launch = {"AlltoAll", 0, model->ops, 0};
+    struct jp_sim_launch launch = {.ops = model->ops};
+    uint64_t number = model->n_alltoalls++;
+    int hangs = is_blocked(model, world, number, 1);
     int64_t mine = 0;
     int64_t end = 0;
-    int hangs = 0;
+    int64_t took;
     int r;
+
+    if (model->halt.stop)
+        return;
 
     for (r = 0; r < world->n; r++) {
         int64_t at = arrive(model, r, world, 1);
@@ -331,22 +365,20 @@ static void alltoall(struct jp_sim_model *model, const struct step *step,
             mine = at;
         if (at > end)
             end = at;
-        hangs |= model->stuck[r];
     }
-    end += world->n * sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
-                                  noise_key(model, world->hash));
+    took = sim_cost_ns(world, JP_NCCL_SEND, step->bytes,
+                       noise_key(model, world->hash));
     for (r = 0; r < world->n; r++) {
-        add_p2p(model, &launch, r, JP_NCCL_SEND, step->bytes);
-        add_p2p(model, &launch, r, JP_NCCL_RECV, step->bytes);
+        add_round(model, &launch, r, step->bytes);
+        set_round(&launch, r, r == 0 ? mine : end, end + took);
+        end += took;
+    }
+    for (r = 0; r < world->n; r++)
         model->clock_ns[r] = end;
-    }
-    for (r = 0; r < launch.n; r++) {
-        launch.ops[r].start_ns = mine;
-        launch.ops[r].end_ns = end;
+    for (r = 0; r < launch.n; r++)
         launch.ops[r].hangs = hangs;
-    }
     for (r = 0; hangs && r < world->n; r++)
-        catch_in(model, r, world, 0);
+        catch_in(model, r, world, number);
     issue(data, &launch);
 }
 
@@ -362,33 +394,88 @@ static void compute(struct jp_sim_model *model, const struct step *step)
     }
 }
 
+static int is_captured(const struct jp_sim_model *model, int n)
+{
+    const char *comm = model->graph_comm ? model->graph_comm : "tp";
+    const struct step *step = &steps[n];
+    int next = n + 1;
+
+    if (model->graph == 0 || step->action != COLLECTIVE || step->every != 1 ||
+        model->groups[step->kind].n == 0 ||
+        strcmp(model->groups[step->kind].groups[0].label, comm) != 0)
+        return 0;
+    /* the last one of the communicator stays eager */
+    while (model->graph_mix && next < N_STEPS &&
+           (steps[next].action != COLLECTIVE || steps[next].kind != step->kind))
+        next++;
+    return !model->graph_mix || next < N_STEPS;
+}
+
+/* All of our own before the first replay. */
+static void capture(struct jp_sim_model *model, sim_model_issue_fn *issue,
+                    void *data)
+{
+    int n;
+
+    for (n = 0; n < N_STEPS; n++) {
+        const struct jp_sim_groups *all = &model->groups[steps[n].kind];
+        struct jp_sim_op op;
+        struct jp_sim_launch launch = {
+            .n = 1, .ops = &op, .mode = SIM_CAPTURE, .slot = n};
+
+        if (!is_captured(model, n))
+            continue;
+        op = make_op(model, &all->groups[all->of[model->world->rank]],
+                     steps[n].func, steps[n].bytes);
+        if (op.group->n > 0)
+            issue(data, &launch);
+    }
+}
+
+static void run_step(struct jp_sim_model *model, int n,
+                     sim_model_issue_fn *issue, void *data)
+{
+    const struct step *step = &steps[n];
+    int kind = step->action == PIPELINE ? SIM_DP : step->kind;
+    enum jp_sim_mode mode = is_captured(model, n) ? SIM_REPLAY : SIM_EAGER;
+    int g;
+
+    for (g = 0; g < model->groups[kind].n && !model->halt.stop; g++) {
+        const struct jp_sim_group *group = &model->groups[kind].groups[g];
+
+        if (group->n == 0)
+            continue;
+        if (step->action == COLLECTIVE)
+            collective(model, step, group, mode, issue, data);
+        else if (step->action == PIPELINE && model->p2p)
+            pipeline(model, step, group, issue, data);
+        else if (step->action == ALLTOALL && model->alltoall)
+            alltoall(model, step, group, issue, data);
+    }
+}
+
 void sim_model_iterate(struct jp_sim_model *model, int iteration,
                        sim_model_issue_fn *issue, void *data)
 {
-    int g;
+    int again, n;
 
     model->iteration = iteration;
-    for (model->step = 0; model->step < N_STEPS; model->step++) {
-        const struct step *step = &steps[model->step];
-        int kind = step->action == PIPELINE ? SIM_DP : step->kind;
-
-        if (iteration % step->every != 0)
+    if (iteration == 0 && model->graph > 0)
+        capture(model, issue, data);
+    for (n = 0; n < N_STEPS; n++) {
+        model->step = n;
+        if (iteration % steps[n].every != 0)
             continue;
-        if (step->action == COMPUTE) {
-            compute(model, step);
-            continue;
-        }
-        for (g = 0; g < model->groups[kind].n && !model->halt.stop; g++) {
-            const struct jp_sim_group *group = &model->groups[kind].groups[g];
-
-            if (group->n == 0)
-                continue;
-            if (step->action == COLLECTIVE)
-                collective(model, step, group, issue, data);
-            else if (step->action == PIPELINE && model->p2p)
-                pipeline(model, step, group, issue, data);
-            else if (step->action == ALLTOALL && model->alltoall)
-                alltoall(model, step, group, issue, data);
+        if (steps[n].action == COMPUTE)
+            compute(model, &steps[n]);
+        else
+            run_step(model, n, issue, data);
+    }
+    for (again = 1; again < model->graph; again++) {
+        for (n = 0; n < N_STEPS; n++) {
+            model->step = again * N_STEPS + n;
+            if (is_captured(model, n))
+                run_step(model, n, issue, data);
         }
     }
 }

@@ -18,13 +18,25 @@
 #include "contrib/ncclsim/sim_groups.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
+/* How NCCL does an operation, which decides what it tells of it. */
+enum jp_sim_way {
+    SIM_KERNEL,      /* all events */
+    SIM_QUIET,       /* none at all: a single rank, no bytes */
+    SIM_SYMMETRIC,   /* API events only */
+    SIM_COPY_ENGINE, /* API and copy engine events only */
+    SIM_ALLGATHERV,  /* a Broadcast beside others: API events only */
+};
+
 /* One operation of our own rank. */
 struct jp_sim_op {
     const struct jp_sim_group *group; /* its communicator */
     enum jp_nccl_func func;
     uint64_t bytes; /* count times element size, as NCCL enqueues it */
     int root;       /* in the communicator */
-    int peer;       /* Send, Recv: in the communicator */
+    int peer;       /* Send, Recv: in the communicator; else -1 */
+    int round;      /* Send, Recv: the GPU does both of a round together */
+    enum jp_sim_way way;
+    int channel; /* its first; those after it follow */
     int n_channels;
     int n_missing;    /* channels of which nothing is reported */
     int crosses;      /* some of its traffic leaves the node */
@@ -34,13 +46,17 @@ struct jp_sim_op {
     int64_t end_ns;   /* it was done for us */
 };
 
-/* Operations of one kernel launch: a collective, or a group of Send and Recv;
- * `api` is the user's call ("AllReduce", "AlltoAll", "Send"). */
+/* Called by the user, captured into a graph, or run by it. */
+enum jp_sim_mode { SIM_EAGER, SIM_CAPTURE, SIM_REPLAY };
+
+/* Operations of one kernel launch: a collective, or several in a group, or a
+ * group of Send and Recv; all of one communicator. */
 struct jp_sim_launch {
-    const char *api;
     int n;
     struct jp_sim_op *ops;
     int grouped; /* between the user's own ncclGroupStart and ncclGroupEnd */
+    enum jp_sim_mode mode;
+    int slot; /* graphs: which of the communicator's, from 0 */
 };
 
 /* Why our rank issues nothing more; `waits` is set where it is in an operation
@@ -60,11 +76,15 @@ struct jp_sim_model {
     const struct jp_sim_groups *groups; /* [SIM_N_KINDS] */
     const struct jp_sim_faults *faults;
     uint64_t seed;
-    int p2p;           /* pipeline Send and Recv */
-    int alltoall;      /* an AlltoAll per iteration */
-    int n_channels;    /* of every operation; 0: by its size */
-    int64_t *clock_ns; /* [n_ranks] */
-    char *stuck;       /* [n_ranks] stopped, or waits for one that did */
+    int p2p;                /* pipeline Send and Recv */
+    int alltoall;           /* an AlltoAll per iteration */
+    int n_channels;         /* of every operation; 0: by its size */
+    int graph;              /* replays an iteration; 0: nothing is captured */
+    int graph_mix;          /* some of its collectives are not captured */
+    const char *graph_comm; /* whose collectives are; NULL: tp's */
+    int64_t *clock_ns;      /* [n_ranks] */
+    char *stuck;            /* [n_ranks] stopped, or waits for one that did */
+    uint64_t n_alltoalls;
     uint64_t *n_ops[SIM_N_KINDS]; /* [groups] collectives so far */
     struct jp_sim_halt halt;
     struct jp_sim_op *ops; /* room for our operations of one launch */

@@ -45,20 +45,25 @@ static const struct row {
      "be the first NCCL with this profiler interface: 2.23 v1, 2.24 v2,\n"
      "        2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (the newest, with all older)"},
     {"--nccl-version", "X.Y.Z", TEXT, AT(nccl_version), 0, 0,
-     "what ncclGetVersion() says (2.23.4, 2.24.3, 2.26.2, 2.27.7, 2.28.3, "
-     "2.29.2,\n        by --interface)"},
+     "be this release, in all that differs (2.23.4, 2.24.3, 2.26.2, 2.27.7,\n"
+     "        2.28.3 or 2.29.2, by --interface); it brings its interface "
+     "along"},
     {"--p2p", "on|off", SWITCH, AT(p2p), 0, 1,
      "pipeline Send and Recv between neighbouring nodes (on)"},
     {"--pp", NULL, FLAG, AT(pp), 0, 1,
      "a communicator for each two neighbouring nodes and local number"},
     {"--alltoall", NULL, FLAG, AT(alltoall), 0, 1,
-     "an AlltoAll per iteration over all ranks"},
+     "an AlltoAll per iteration over all ranks; the plain program: on each\n"
+     "        communicator, before the collectives"},
     {"--comms", "N", INT, AT(n_comms), 1, 4096,
      "the plain program, each thread on N communicators of all ranks (1)"},
     {"--colls", "N", INT, AT(colls), 0, 1000000,
      "the plain program, N collectives an iteration and communicator (1)"},
     {"--p2p-ops", "N", INT, AT(p2p_ops), 0, 1000000,
      "the plain program, N Send and Recv an iteration and communicator (0)"},
+    {"--group", "N", INT, AT(group), 1, 1024,
+     "the plain program, N collectives of one function in each group call:\n"
+     "        one launch, which share the channels and their times (1)"},
     {"--bytes", "SIZE", SIZE, AT(bytes), 2, 1LL << 40,
      "size of the plain program's operations (1M)"},
     {"--channels", "N", INT, AT(n_channels), 1, JP_NCCL_MAX_CHANNELS,
@@ -69,6 +74,50 @@ static const struct row {
      "the proxy thread's work in the user thread, at its least cost"},
     {"--silent-broadcast", NULL, FLAG, AT(silent_broadcast), 0, 1,
      "a Broadcast has API events only, as with NCCL 2.29 and 2.30 (v6)"},
+    {"--graph", "N", INT, AT(graph), 0, 1000000,
+     "capture an iteration's collectives into CUDA graphs and replay them N\n"
+     "        times an iteration, by a thread of CUDA's (0)"},
+    {"--graph-comm", "COMM", TEXT, AT(graph_comm), 0, 0,
+     "whose collectives are captured (tp; the plain program's: all)"},
+    {"--graph-mix", NULL, FLAG, AT(graph_mix), 0, 1,
+     "eager collectives on the same communicators between the replays: after\n"
+     "        each, on comm1, comm3, ... before each"},
+    {"--symmetric", NULL, FLAG, AT(symmetric), 0, 1,
+     "AllReduce, AllGather and ReduceScatter within a node by symmetric "
+     "kernels:\n"
+     "        API events at most (2.27 on)"},
+    {"--copy-engine", NULL, FLAG, AT(copy_engine), 0, 1,
+     "AllGather within a node by the copy engines: API events and, from 2.29 "
+     "on,\n        their own; of a graph at its capture only (2.28 on)"},
+    {"--quiet-single", NULL, FLAG, AT(quiet_single), 0, 1,
+     "collectives of a communicator of one rank are not told, as with NCCL"},
+    {"--zero-bytes", NULL, FLAG, AT(zero_bytes), 0, 1,
+     "the plain program's operations have no bytes: only Send and Recv are "
+     "told"},
+    {"--allgatherv", NULL, FLAG, AT(allgatherv), 0, 1,
+     "the plain program: a group of two Broadcasts before the collectives, "
+     "with\n"
+     "        different roots; from 2.29 on API events only, and drift"},
+    {"--mixed-protocols", NULL, FLAG, AT(mixed_protocols), 0, 1,
+     "the plain program's Send and Recv come small beside large in a launch:\n"
+     "        with KernelCh 2.26 and 2.27 fail, exit status 1"},
+    {"--collnet", NULL, FLAG, AT(collnet), 0, 1,
+     "AllReduce between nodes by CollNet: no number of channels (2.27 on)"},
+    {"--pxn", NULL, FLAG, AT(pxn), 0, 1,
+     "ProxyOps for another process, with its context and parent, beside ours"},
+    {"--late-events", NULL, FLAG, AT(late_events), 0, 1,
+     "kernels of a communicator's last launch are told after its finalize, if\n"
+     "        there is another communicator, as with a shared proxy"},
+    {"--drift", "on|off", SWITCH, AT(drift), 0, 1,
+     "NCCL's work counters run apart where the GPU counts what the host does\n"
+     "        not: after copies to oneself, AllGatherV, graphs beside eager "
+     "calls (on,\n        from 2.26 on)"},
+    {"--lost-starts", "N", INT, AT(lost_starts), 0, 1000000000,
+     "each N-th kernel's start is not told, and its end by the handle of the\n"
+     "        kernel before it, as in a race of NCCL's (0: none)"},
+    {"--lag", "N", INT, AT(lag), 0, 100000,
+     "the progress thread looks at the GPU only after N launches: from 64 on\n"
+     "        it reads times of other operations (0)"},
     {"--comm-threads", "N", INT, AT(threads), 1, 64,
      "user threads, each with communicators of its own (1)"},
     {"--fault", "KIND=ARGS", FAULT, 0, 0, 0,
@@ -103,9 +152,9 @@ void sim_options_help(FILE *out)
                 rows[i].argument ? rows[i].argument : "", rows[i].help);
     fputs("\nThe 3-D program has the communicators self, tp, dp and world. "
           "The plain one is\niterations x communicators x (collectives + Send "
-          "and Recv), all of one size;\n--comms, --colls or --p2p-ops choose "
-          "it.\n"
-          "\nExit status: 0, 1 failed, 2 usage, 3 hung until the end of "
+          "and Recv), all of one size;\n--comms, --colls, --p2p-ops or --group "
+          "choose it.\n"
+          "\nExit status: 0, 1 failed, 2 usage, 3 hung, until the end of "
           "--seconds.\n",
           out);
     fprintf(out, "\nFaults:\n");
@@ -115,7 +164,7 @@ void sim_options_help(FILE *out)
 int sim_options_is_plain(const struct jp_sim_options *options)
 {
     return options->n_comms >= 0 || options->colls >= 0 ||
-           options->p2p_ops >= 0;
+           options->p2p_ops >= 0 || options->group > 1;
 }
 
 static const struct row *find_row(const char *word, size_t n)
@@ -230,8 +279,10 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                                .n_comms = -1,
                                .colls = -1,
                                .p2p_ops = -1,
+                               .group = 1,
                                .bytes = 1024 * 1024,
                                .p2p = 1,
+                               .drift = 1,
                                .threads = 1,
                                .finalize = 1};
     int i;

@@ -16,7 +16,20 @@ struct jp_sim_options {
     const char *nccl_version; /* borrowed from argv; NULL: the interface's */
     int p2p, pp, alltoall;
     int silent_broadcast;
+    int graph;              /* replays an iteration; 0: no graphs */
+    int graph_mix;          /* eager calls beside them */
+    const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
+    int symmetric, copy_engine, collnet, pxn;
+    int quiet_single;    /* nothing is told of one rank's collectives */
+    int zero_bytes;      /* the plain program's operations have none */
+    int allgatherv;      /* Broadcasts of two roots in a group */
+    int mixed_protocols; /* LL beside SIMPLE */
+    int late_events;     /* kernels are told after finalize */
+    int drift;           /* NCCL's counters run apart as they do; 0: never */
+    int lost_starts;     /* each N-th kernel */
+    int lag;             /* plans that the progress thread is late by */
     int n_comms, colls, p2p_ops; /* -1: the 3-D program's; else the plain one */
+    int group;                   /* of its collectives in one call */
     uint64_t bytes;              /* of the plain program's operations */
     int n_channels;              /* 0: by the size */
     double rate;                 /* operations a second; 0: no limit */

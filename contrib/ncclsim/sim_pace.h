@@ -20,4 +20,14 @@ void sim_pace_init(struct jp_sim_pace *pace, double rate);
 /* Waits until the next `n` operations are due. Who is late catches up. */
 void sim_pace_wait(struct jp_sim_pace *pace, int n);
 
+/* Virtual time and the host's. Virtual time may run ahead, in a run that is
+ * faster than real time; it moves forward where it would fall behind. */
+struct jp_sim_clock {
+    int64_t base_ns; /* CLOCK_MONOTONIC at virtual time 0; rises */
+};
+
+/* Moves virtual time so that `ns` is not over; returns CLOCK_MONOTONIC at
+ * virtual time 0. Thread-safe. */
+int64_t sim_clock_catch_up(struct jp_sim_clock *clock, int64_t ns);
+
 #endif

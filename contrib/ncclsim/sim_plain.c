@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "contrib/ncclsim/sim_cost.h"
 #include "contrib/ncclsim/sim_random.h"
 
-enum { JITTER_NS = 3000, NAME_BYTES = 16 };
+enum { JITTER_NS = 3000, NAME_BYTES = 16, SMALL_BYTES = 1024 };
 
 static const enum jp_nccl_func funcs[SIM_PLAIN_FUNCS] = {
     JP_NCCL_ALL_REDUCE, JP_NCCL_ALL_GATHER, JP_NCCL_REDUCE_SCATTER};
@@ -41,12 +42,15 @@ static int fill_group(struct jp_sim_plain *plain, int c)
 
 int sim_plain_init(struct jp_sim_plain *plain, struct jp_error *err)
 {
+    int rounds = 2 * plain->world->n_ranks + 2;
+    int n_ops = plain->group > rounds ? plain->group : rounds;
     int rc = 0;
     int i;
 
     plain->groups = calloc((size_t) plain->n_comms, sizeof(*plain->groups));
     plain->n_ops = calloc((size_t) plain->n_comms, sizeof(*plain->n_ops));
-    if (!plain->groups || !plain->n_ops)
+    plain->ops = calloc((size_t) n_ops, sizeof(*plain->ops));
+    if (!plain->groups || !plain->n_ops || !plain->ops)
         rc = -1;
     for (i = 0; i < plain->n_comms && rc == 0; i++)
         rc = fill_group(plain, i);
@@ -58,7 +62,8 @@ int sim_plain_init(struct jp_sim_plain *plain, struct jp_error *err)
         plain->took_ns[i] =
             sim_cost_ns(&plain->groups[0], funcs[i], plain->bytes, plain->seed);
     if (plain->n_channels == 0)
-        plain->n_channels = sim_cost_channels(plain->bytes);
+        plain->n_channels = plain->bytes > 0 ? sim_cost_channels(plain->bytes)
+                                             : 1;
     return 0;
 }
 
@@ -72,6 +77,8 @@ void sim_plain_fini(struct jp_sim_plain *plain)
     }
     free(plain->groups);
     free(plain->n_ops);
+    free(plain->ops);
+    plain->ops = NULL;
     plain->groups = NULL;
     plain->n_ops = NULL;
 }
@@ -110,14 +117,17 @@ static void set_times(struct jp_sim_plain *plain, struct jp_sim_op *op,
 
 /* Who stops before the operation; says whether we are to enter it. */
 static int check_halt(struct jp_sim_plain *plain,
-                      const struct jp_sim_group *group, uint64_t op)
+                      const struct jp_sim_group *group, uint64_t op,
+                      int is_alltoall)
 {
     int me = plain->world->rank;
     int r;
 
     for (r = 0; r < plain->world->n_ranks; r++) {
-        const struct jp_sim_fault_site site = {
-            .rank = r, .comm = group->label, .op = op};
+        const struct jp_sim_fault_site site = {.rank = r,
+                                               .comm = group->label,
+                                               .op = op,
+                                               .is_alltoall = is_alltoall};
         struct jp_sim_halt halt = {.group = group, .op = op};
 
         halt.stop = sim_faults_stop(plain->faults, &site, &halt.signal);
@@ -132,40 +142,72 @@ static int check_halt(struct jp_sim_plain *plain,
     return plain->halt.stop == SIM_GOES_ON || plain->halt.waits;
 }
 
-static void collective(struct jp_sim_plain *plain, int c, int k,
-                       sim_model_issue_fn *issue, void *data)
+/* NCCL shares the channels out among a group's collectives, by their traffic:
+ * each has its part of them, and neighbours meet on one. */
+static void set_channels(const struct jp_sim_plain *plain, struct jp_sim_op *op,
+                         int i, int n)
 {
-    struct jp_sim_op op = {
-        .group = &plain->groups[c],
-        .func = funcs[k % SIM_PLAIN_FUNCS],
-        .bytes = plain->bytes,
-        .peer = -1,
-        .n_channels = plain->n_channels,
-        .crosses = plain->world->n_nodes > 1,
-        .number = plain->n_ops[c]++,
-    };
-    struct jp_sim_launch launch = {sim_cost_func_name(op.func), 1, &op, 0};
+    int channels = plain->n_channels;
+    int end = ((i + 1) * channels + n - 1) / n;
 
-    if (plain->faults->n > 0 && !check_halt(plain, op.group, op.number))
-        return;
-    op.hangs = plain->halt.waits;
-    set_times(plain, &op, 0, plain->took_ns[k % SIM_PLAIN_FUNCS],
-              sim_random_mix(plain->seed + (uint64_t) c, op.number));
-    issue(data, &launch);
+    op->channel = i * channels / n;
+    op->n_channels = end - op->channel;
 }
 
-/* Send and Recv of one group call; the last one is alone where their number is
- * odd. */
-static void exchange(struct jp_sim_plain *plain, int c, int n,
-                     sim_model_issue_fn *issue, void *data)
+/* `n` collectives from number `k` on, one after the other: in one call. */
+static void collectives(struct jp_sim_plain *plain, int c, int k, int n,
+                        enum jp_sim_mode mode, sim_model_issue_fn *issue,
+                        void *data)
 {
-    const struct jp_sim_world *world = plain->world;
-    struct jp_sim_op ops[2];
-    struct jp_sim_launch launch = {"Send", n, ops, n > 1};
+    int f = k / plain->group % SIM_PLAIN_FUNCS;
+    struct jp_sim_launch launch = {.n = n,
+                                   .ops = plain->ops,
+                                   .grouped = n > 1,
+                                   .mode = mode,
+                                   .slot = k / plain->group};
     int i;
 
     for (i = 0; i < n; i++) {
-        int step = i == 0 ? 1 : world->n_ranks - 1;
+        struct jp_sim_op *op = &plain->ops[i];
+
+        *op = (struct jp_sim_op){
+            .group = &plain->groups[c],
+            .func = funcs[f],
+            .bytes = plain->bytes,
+            .peer = -1,
+            .crosses = plain->world->n_nodes > 1,
+            .number = plain->n_ops[c],
+        };
+        set_channels(plain, op, i, n);
+        if (mode == SIM_CAPTURE)
+            continue;
+        plain->n_ops[c]++;
+        if (plain->faults->n > 0 &&
+            !check_halt(plain, op->group, op->number, 0))
+            return;
+        op->hangs = plain->halt.waits;
+        if (i == 0) {
+            set_times(plain, op, 0, plain->took_ns[f],
+                      sim_random_mix(plain->seed + (uint64_t) c, op->number));
+            continue;
+        }
+        op->start_ns = plain->clock_ns;
+        op->end_ns = op->start_ns + plain->took_ns[f];
+        plain->clock_ns = op->end_ns;
+    }
+    issue(data, &launch);
+}
+
+/* Our side of round `r`: to the rank that is r further on, and from the one
+ * that is r before. */
+static void fill_round(const struct jp_sim_plain *plain, int c, int r,
+                       struct jp_sim_op ops[2])
+{
+    const struct jp_sim_world *world = plain->world;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        int step = i == 0 ? r : 2 * world->n_ranks - r;
         int peer = (world->rank + step) % world->n_ranks;
 
         ops[i] = (struct jp_sim_op){
@@ -173,27 +215,175 @@ static void exchange(struct jp_sim_plain *plain, int c, int n,
             .func = i == 0 ? JP_NCCL_SEND : JP_NCCL_RECV,
             .bytes = plain->bytes,
             .peer = peer,
+            .round = r,
             .n_channels = plain->n_channels,
             .crosses = world->node[peer] != world->node[world->rank],
         };
     }
-    set_times(plain, &ops[0], 1, plain->took_ns[0], plain->seed);
-    for (i = 1; i < n; i++) {
-        ops[i].start_ns = ops[0].start_ns;
-        ops[i].end_ns = ops[0].end_ns;
+}
+
+static void copy_times(struct jp_sim_op *to, const struct jp_sim_op *from)
+{
+    to->start_ns = from->start_ns;
+    to->end_ns = from->end_ns;
+}
+
+/* All rounds in one launch; round 0 is a copy to oneself. */
+static void alltoall(struct jp_sim_plain *plain, int c,
+                     sim_model_issue_fn *issue, void *data)
+{
+    int n = plain->world->n_ranks;
+    struct jp_sim_launch launch = {.n = 2 * n, .ops = plain->ops};
+    int r;
+
+    if (plain->faults->n > 0 &&
+        !check_halt(plain, &plain->groups[c], plain->n_alltoalls, 1))
+        return;
+
+    for (r = 0; r < n; r++) {
+        struct jp_sim_op *ops = &plain->ops[2 * r];
+
+        fill_round(plain, c, r, ops);
+        if (r == 0) {
+            set_times(plain, &ops[0], 1, plain->took_ns[0], plain->seed);
+        } else {
+            ops[0].start_ns = plain->clock_ns;
+            ops[0].end_ns = plain->clock_ns + plain->took_ns[0];
+            plain->clock_ns = ops[0].end_ns;
+        }
+        ops[0].hangs = plain->halt.waits;
+        ops[1].hangs = plain->halt.waits;
+        copy_times(&ops[1], &ops[0]);
     }
     issue(data, &launch);
+}
+
+/* Two Broadcasts of different roots in one group. */
+static void broadcasts(struct jp_sim_plain *plain, int c,
+                       sim_model_issue_fn *issue, void *data)
+{
+    struct jp_sim_launch launch = {.n = 2, .ops = plain->ops, .grouped = 1};
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        plain->ops[i] = (struct jp_sim_op){
+            .group = &plain->groups[c],
+            .func = JP_NCCL_BROADCAST,
+            .bytes = plain->bytes,
+            .root = i % plain->world->n_ranks,
+            .peer = -1,
+            .n_channels = plain->n_channels,
+            .crosses = plain->world->n_nodes > 1,
+            .number = plain->n_ops[c]++,
+        };
+        set_times(plain, &plain->ops[i], 0, plain->took_ns[0],
+                  plain->seed + (uint64_t) i);
+    }
+    issue(data, &launch);
+}
+
+/* Send and Recv of one group call; the last one is alone where their number is
+ * odd. Four are a small pair and one of the next round. */
+static void exchange(struct jp_sim_plain *plain, int c, int n,
+                     sim_model_issue_fn *issue, void *data)
+{
+    struct jp_sim_op ops[4];
+    struct jp_sim_launch launch = {.n = n, .ops = ops, .grouped = n > 1};
+    int i;
+
+    fill_round(plain, c, 1, ops);
+    set_times(plain, &ops[0], 1, plain->took_ns[0], plain->seed);
+    if (n > 2) {
+        /* a round with oneself is no message */
+        fill_round(plain, c, plain->world->n_ranks > 2 ? 2 : 3, &ops[2]);
+        ops[0].bytes = SMALL_BYTES;
+        ops[1].bytes = SMALL_BYTES;
+    }
+    for (i = 1; i < n; i++)
+        copy_times(&ops[i], &ops[0]);
+    issue(data, &launch);
+}
+
+static void exchanges(struct jp_sim_plain *plain, int c,
+                      sim_model_issue_fn *issue, void *data)
+{
+    int most = plain->mixed_protocols ? 4 : 2;
+    int k;
+
+    for (k = 0; k < plain->p2p_ops && !plain->halt.stop; k += most) {
+        int left = plain->p2p_ops - k;
+
+        exchange(plain, c, left < most ? left : most, issue, data);
+    }
+}
+
+static void all_collectives(struct jp_sim_plain *plain, int c,
+                            enum jp_sim_mode mode, sim_model_issue_fn *issue,
+                            void *data)
+{
+    int k;
+
+    for (k = 0; k < plain->colls && !plain->halt.stop; k += plain->group) {
+        int left = plain->colls - k;
+
+        collectives(plain, c, k, left < plain->group ? left : plain->group,
+                    mode, issue, data);
+    }
+}
+
+static int is_captured(const struct jp_sim_plain *plain, int c)
+{
+    return plain->graph > 0 &&
+           (!plain->graph_comm ||
+            strcmp(plain->graph_comm, plain->groups[c].label) == 0);
+}
+
+static void capture(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
+                    void *data)
+{
+    int c;
+
+    for (c = 0; c < plain->n_comms; c++) {
+        if (is_captured(plain, c))
+            all_collectives(plain, c, SIM_CAPTURE, issue, data);
+    }
+    plain->captured = 1;
+}
+
+static void replay(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
+                   void *data)
+{
+    int i, c;
+
+    for (i = 0; i < plain->graph; i++) {
+        for (c = 0; c < plain->n_comms && !plain->halt.stop; c++) {
+            if (!is_captured(plain, c))
+                continue;
+            if (plain->graph_mix && c % 2 == 1)
+                collectives(plain, c, 0, 1, SIM_EAGER, issue, data);
+            all_collectives(plain, c, SIM_REPLAY, issue, data);
+            if (plain->graph_mix && c % 2 == 0 && !plain->halt.stop)
+                collectives(plain, c, 0, 1, SIM_EAGER, issue, data);
+        }
+    }
 }
 
 void sim_plain_iterate(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
                        void *data)
 {
-    int c, k;
+    int c;
 
     for (c = 0; c < plain->n_comms; c++) {
-        for (k = 0; k < plain->colls && !plain->halt.stop; k++)
-            collective(plain, c, k, issue, data);
-        for (k = 0; k < plain->p2p_ops && !plain->halt.stop; k += 2)
-            exchange(plain, c, plain->p2p_ops - k > 1 ? 2 : 1, issue, data);
+        if (plain->alltoall && !plain->halt.stop)
+            alltoall(plain, c, issue, data);
+        if (plain->broadcasts && !plain->halt.stop)
+            broadcasts(plain, c, issue, data);
+        if (!is_captured(plain, c))
+            all_collectives(plain, c, SIM_EAGER, issue, data);
+        exchanges(plain, c, issue, data);
     }
+    plain->n_alltoalls++;
+    if (plain->graph > 0 && !plain->captured)
+        capture(plain, issue, data);
+    replay(plain, issue, data);
 }

@@ -3,8 +3,10 @@
  * An iteration is `colls` collectives and `p2p_ops` Send and Recv on each
  * communicator in turn, all of one size, and nothing else: the shape that a
  * plan is made for, at the least cost of our own. All ranks are in all
- * communicators; collectives go round AllReduce, AllGather, ReduceScatter, and
- * Send goes to the next rank, Recv comes from the one before.
+ * communicators; collectives go round AllReduce, AllGather, ReduceScatter,
+ * those of a group have one function, and Send goes to the next rank, Recv
+ * comes from the one before. An AlltoAll is n rounds of both, the first with
+ * oneself.
  */
 #ifndef JP_SIM_PLAIN_H
 #define JP_SIM_PLAIN_H
@@ -18,10 +20,18 @@ struct jp_sim_plain {
     const struct jp_sim_faults *faults;
     uint64_t seed;
     int n_comms, colls, p2p_ops;
+    int group;           /* collectives in one call */
+    int alltoall;        /* one before the collectives */
+    int broadcasts;      /* two of different roots in a group before those */
+    int mixed_protocols; /* Send and Recv of LL_BYTES beside the others */
+    int graph, graph_mix, captured;
+    const char *graph_comm; /* NULL: all */
     uint64_t bytes;
     int n_channels;              /* 0: by the size */
     struct jp_sim_group *groups; /* [n_comms] */
     uint64_t *n_ops;             /* [n_comms] collectives so far */
+    uint64_t n_alltoalls;        /* on each communicator */
+    struct jp_sim_op *ops;       /* room for those of one launch */
     int64_t took_ns[SIM_PLAIN_FUNCS];
     int64_t clock_ns; /* of all ranks */
     struct jp_sim_halt halt;
@@ -32,7 +42,9 @@ struct jp_sim_plain {
 int sim_plain_init(struct jp_sim_plain *plain, struct jp_error *err);
 void sim_plain_fini(struct jp_sim_plain *plain);
 
-/* One iteration, as sim_model_iterate(). */
+/* One iteration, as sim_model_iterate(). With graphs it has their replays in
+ * the collectives' place; with graph_mix an eager AllReduce after each, on odd
+ * communicators before each. */
 void sim_plain_iterate(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
                        void *data);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_shim.h"
+#include "contrib/ncclsim/sim_version.h"
 
 enum { NAME_BYTES = 256 };
 
@@ -36,7 +37,6 @@ static int users;
 static void *library;
 static struct jp_nccl_plugin_v6 *plugin;
 static int mask;
-static int newest = 6;
 static char description[NAME_BYTES + 16] = "none";
 
 void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
@@ -98,7 +98,8 @@ static int find_table(int interface)
     for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         void *table = NULL;
 
-        if (interface <= 0 || interface == tables[i].version)
+        if (interface > 0 ? interface == tables[i].version
+                          : sim_nccl()->interface >= tables[i].version)
             table = dlsym(library, tables[i].symbol);
         if (!table)
             continue;
@@ -118,8 +119,6 @@ static void load(int interface)
 {
     const char *name = getenv("NCCL_PROFILER_PLUGIN");
 
-    if (interface > 0)
-        __atomic_store_n(&newest, interface, __ATOMIC_RELAXED);
     if (state == FAILED)
         return;
     if (state == LOADED) {
@@ -152,11 +151,6 @@ static void unload(void)
     state = READY;
 }
 
-int sim_plugin_host(void)
-{
-    return __atomic_load_n(&newest, __ATOMIC_RELAXED);
-}
-
 int sim_plugin_mask(void)
 {
     return __atomic_load_n(&mask, __ATOMIC_RELAXED);
@@ -166,7 +160,6 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
                      int n_nodes, int n_ranks, int rank, void **context)
 {
     struct jp_nccl_plugin_v6 *p;
-    int new_mask = sim_plugin_mask();
     int rc;
 
     *context = NULL;
@@ -176,9 +169,8 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
     pthread_mutex_unlock(&lock);
     if (!p)
         return;
-    rc = p->init(context, comm_hash, &new_mask, comm_name, n_nodes, n_ranks,
-                 rank, sim_plugin_log);
-    __atomic_store_n(&mask, new_mask, __ATOMIC_RELAXED);
+    rc = p->init(context, comm_hash, &mask, comm_name, n_nodes, n_ranks, rank,
+                 sim_plugin_log);
     if (rc != 0) {
         printf("NCCL INFO Profiler init failed with error '%d'. Continue "
                "without profiler.\n",

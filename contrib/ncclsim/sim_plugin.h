@@ -2,9 +2,9 @@
  *
  * NCCL_PROFILER_PLUGIN is a file name or a NAME for libnccl-profiler-NAME.so;
  * unset, it is libnccl-profiler.so; "none" means none, "STATIC_PLUGIN" the
- * program itself. The newest table wins, v6 to v1. The program speaks v6
- * always; older tables get a shim (sim_shim_old.c, sim_shim_new.c) that
- * leaves out what their interface does not know, as NCCL's own shims do.
+ * program itself. The newest table that the release knows wins. The program
+ * speaks v6 always; older tables get a shim (sim_shim_old.c, sim_shim_new.c)
+ * that leaves out what their interface does not know, as NCCL's own shims do.
  *
  * Source: NVIDIA/nccl 2.30, src/plugin/profiler.cc, plugin_open.cc, profiler/.
  */
@@ -13,7 +13,8 @@
 
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
-/* The events' mask, one for the whole process as in NCCL. */
+/* The events' mask, one for the whole process as in NCCL: init() gets the
+ * address, and the plugin may change it whenever it likes. */
 int sim_plugin_mask(void);
 
 /* Brings the plugin up for a communicator: loads it the first time. On any
@@ -21,11 +22,6 @@ int sim_plugin_mask(void);
  * there is no profiler. `interface` > 0 forces one. Thread-safe. */
 void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
                      int n_nodes, int n_ranks, int rank, void **context);
-
-/* The newest interface that NCCL itself would have: `interface` of the first
- * call where it forced one, else 6. What is reported, and in which order,
- * goes by it. */
-int sim_plugin_host(void);
 
 /* The opposite, for a communicator; the last one unloads the plugin. */
 void sim_plugin_finalize(void *context);

@@ -1,15 +1,15 @@
-/* What the proxy thread reports of one operation: its network and its GPU. */
+/* What the progress thread tells of one launch: its network and its GPU. */
 #include "contrib/ncclsim/sim_progress.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "contrib/ncclsim/sim_kernels.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_shim.h"
+#include "contrib/ncclsim/sim_version.h"
 
 enum { MAX_STEPS = 8, CHUNK_BYTES = 4 * 1024 * 1024 };
-
-/* The last host whose ProxyOps report each of their steps. */
-enum { CHATTY_HOST = 3 };
 
 enum {
     WANT_PROXY = JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP | JP_NCCL_NET_PLUGIN,
@@ -57,14 +57,14 @@ static int is_send(const struct jp_sim_op *op, int i)
 }
 
 /* Collectives send to the next and receive from the previous rank of a ring. */
-static int peer_of(const struct jp_sim_progress *p, int i)
+static int peer_of(const struct jp_sim_plan *plan, const struct jp_sim_op *op,
+                   int i)
 {
-    const struct jp_sim_op *op = &p->work.op;
     int n = op->group->n;
 
     if (op->peer >= 0)
         return op->peer;
-    return (p->work.rank + (i % 2 == 0 ? 1 : n - 1)) % n;
+    return (plan->rank + (i % 2 == 0 ? 1 : n - 1)) % n;
 }
 
 static int steps_of(const struct jp_sim_op *op)
@@ -74,48 +74,92 @@ static int steps_of(const struct jp_sim_op *op)
     return steps < MAX_STEPS ? (int) steps : MAX_STEPS;
 }
 
-static void start_proxies(struct jp_sim_progress *p)
+/* 2.27: all P2P operations of a batch in one direction share a connection on
+ * each channel, and the first one's ProxyOp is told only. */
+static int is_first(const struct jp_sim_plan *plan,
+                    const struct jp_sim_work *work)
 {
-    const struct jp_sim_work *w = &p->work;
+    const struct jp_sim_work *w;
+
+    if (!sim_nccl()->first_proxies || work->op.peer < 0)
+        return 1;
+    for (w = work - 1; w >= plan->works && w->batch == work->batch; w--) {
+        if (w->op.func == work->op.func && w->op.crosses)
+            return 0;
+    }
+    return 1;
+}
+
+static void start_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
+{
     int i;
 
-    for (i = 0; i < p->n_proxies; i++) {
+    for (i = 0; i < w->n_proxies && is_first(plan, w); i++) {
         struct jp_nccl_descr_v6 descr = {
-            .type = JP_NCCL_PROXY_OP, .parent = w->task, .rank = w->rank};
+            .type = JP_NCCL_PROXY_OP, .parent = w->task, .rank = plan->rank};
 
         descr.proxy_op.pid = getpid();
-        descr.proxy_op.channel = (uint8_t) (i / per_channel(&w->op));
-        descr.proxy_op.peer = peer_of(p, i);
+        descr.proxy_op.channel =
+            (uint8_t) (w->op.channel + i / per_channel(&w->op));
+        descr.proxy_op.peer = peer_of(plan, &w->op, i);
         descr.proxy_op.n_steps = steps_of(&w->op);
         descr.proxy_op.chunk_bytes = CHUNK_BYTES;
         descr.proxy_op.is_send = is_send(&w->op, i);
-        p->proxies[i] = start(w->context, &descr);
+        w->proxies[i] = start(plan->context, &descr);
     }
 }
 
-void sim_progress_append(struct jp_sim_progress *p)
+/* Where another process's messages leave by our HCA, its ProxyOps are told to
+ * our profiler: its context, its event for a parent. Both are addresses over
+ * there; up to v3, whose table we fill ourselves, the context is looked into.
+ */
+static void tell_foreign(const struct jp_sim_plan *plan,
+                         const struct jp_sim_work *w)
 {
-    const struct jp_sim_op *op = &p->work.op;
+    static void *old_context[8] = {(void *) 0x5eed0000};
+    int interface =
+        plan->options->interface > 0 ? plan->options->interface : sim_nccl()->interface;
+    void *context = interface > 3 ? (void *) 0x5eed0000 : (void *) old_context;
+    struct jp_nccl_descr_v6 op = {.type = JP_NCCL_PROXY_OP,
+                                  .parent = (void *) 0x5eed1000,
+                                  .rank = plan->rank + 1};
+    struct jp_nccl_descr_v6 step = {.type = JP_NCCL_PROXY_STEP,
+                                    .rank = plan->rank + 1};
+    void *handle;
 
-    p->n_proxies = 0;
-    p->n_kernels = 0;
-    if (op->peer == p->work.rank)
-        return;
-    if (op->n_missing < op->n_channels)
-        p->n_kernels = op->n_channels - op->n_missing;
-    if (op->crosses && (p->work.mask & WANT_PROXY))
-        p->n_proxies = op->n_channels * per_channel(op);
-    if (sim_plugin_host() > CHATTY_HOST)
-        start_proxies(p);
+    op.proxy_op.pid = getpid() + 1;
+    op.proxy_op.peer = (plan->rank + 2) % w->op.group->n;
+    op.proxy_op.n_steps = 1;
+    op.proxy_op.chunk_bytes = CHUNK_BYTES;
+    op.proxy_op.is_send = 1;
+    handle = start(context, &op);
+    step.parent = handle;
+    if (w->mask & WANT_STEP && (handle || !sim_nccl()->step_needs_op))
+        stop(start(context, &step));
+    stop(handle);
 }
 
-static void stop_proxies(struct jp_sim_progress *p, int sends)
+static void append_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
+{
+    if (!w->op.crosses || !(w->mask & WANT_PROXY) || sim_plan_is_self(plan, w))
+        return;
+    if (plan->options->pxn)
+        tell_foreign(plan, w);
+    w->n_proxies = w->op.n_channels * per_channel(&w->op);
+    w->proxies = calloc((size_t) w->n_proxies, sizeof(*w->proxies));
+    if (!w->proxies)
+        abort();
+    if (!sim_nccl()->chatty_proxies)
+        start_proxies(plan, w);
+}
+
+static void stop_proxies(const struct jp_sim_work *w, int sends)
 {
     int i;
 
-    for (i = 0; i < p->n_proxies; i++) {
-        if (is_send(&p->work.op, i) == sends)
-            stop(p->proxies[i]);
+    for (i = 0; i < w->n_proxies; i++) {
+        if (is_send(&w->op, i) == sends)
+            stop(w->proxies[i]);
     }
 }
 
@@ -146,102 +190,135 @@ static void old_state(void *proxy, int state, int step)
         .proxy_op = {.trans_bytes = (size_t) step * CHUNK_BYTES,
                      .steps = step}};
 
-    if (plugin && proxy && sim_plugin_host() <= CHATTY_HOST)
+    if (plugin && proxy && sim_nccl()->chatty_proxies)
         plugin->record(proxy, state, (union jp_nccl_args_v4 *) &args);
 }
 
-static void one_step(const struct jp_sim_progress *p, int i, int step)
+static void one_step(const struct jp_sim_plan *plan,
+                     const struct jp_sim_work *w, int i, int step)
 {
-    int sends = is_send(&p->work.op, i);
+    int sends = is_send(&w->op, i);
     const struct turn *turns = sends ? send_turns : recv_turns;
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_PROXY_STEP,
-                                     .parent = p->proxies[i],
-                                     .rank = p->work.rank};
+                                     .parent = w->proxies[i],
+                                     .rank = plan->rank};
     union jp_nccl_args_v4 args = {.proxy_step.trans_bytes = CHUNK_BYTES};
-    int n_turns = p->work.op.hangs ? 1 : 3;
+    int n_turns = w->op.hangs ? 1 : 3;
     void *handle = NULL;
     int k;
 
     descr.proxy_step.step = step;
-    if (p->work.mask & WANT_STEP)
-        handle = start(p->work.context, &descr);
+    if (w->mask & WANT_STEP && (w->proxies[i] || !sim_nccl()->step_needs_op))
+        handle = start(plan->context, &descr);
     for (k = 0; k < n_turns; k++) {
-        old_state(p->proxies[i], turns[k].op_state, step + 1);
-        if (p->proxies[i])
+        old_state(w->proxies[i], turns[k].op_state, step + 1);
+        if (w->proxies[i])
             record(handle, turns[k].step_state, args);
     }
-    if (p->work.op.hangs)
+    if (w->op.hangs)
         return;
     stop(handle);
-    old_state(p->proxies[i], sends ? SIM_OP_SEND_DONE : SIM_OP_RECV_DONE,
+    old_state(w->proxies[i], sends ? SIM_OP_SEND_DONE : SIM_OP_RECV_DONE,
               step + 1);
 }
 
-static void run_steps(struct jp_sim_progress *p)
+static void run_steps(const struct jp_sim_plan *plan,
+                      const struct jp_sim_work *w)
 {
-    int chatty = sim_plugin_host() <= CHATTY_HOST;
-    int n = p->work.op.hangs ? 1 : steps_of(&p->work.op);
+    int n = w->op.hangs ? 1 : steps_of(&w->op);
     int i, step;
 
-    if (!chatty && !(p->work.mask & WANT_STEP))
+    if (!sim_nccl()->chatty_proxies && !(w->mask & WANT_STEP))
         return;
     for (step = 0; step < n; step++) {
-        for (i = 0; i < p->n_proxies; i++)
-            one_step(p, i, step);
+        for (i = 0; i < w->n_proxies; i++)
+            one_step(plan, w, i, step);
     }
 }
 
-/* ------------------------------------------------------------- KernelCh -- */
+/* --------------------------------------------------------------- the plan --
+ */
 
-/* Channels start one after the other and end the other way round, so that the
- * first one spans the operation. */
-static void start_kernels(struct jp_sim_progress *p)
+static void poll(const struct jp_sim_plan *plan)
 {
-    const struct jp_sim_work *w = &p->work;
-    int c;
-
-    for (c = 0; c < p->n_kernels; c++) {
-        struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_KERNEL_CH,
-                                         .parent = w->task};
-
-        descr.kernel_ch.channel = (uint8_t) c;
-        descr.kernel_ch.gpu_ns = w->gpu_base_ns + (uint64_t) w->op.start_ns +
-                                 40 * (uint64_t) c;
-        p->kernels[c] = w->mask & JP_NCCL_KERNEL_CH ? start(w->context, &descr)
-                                                    : NULL;
-    }
+    if (plan->options->lag == 0 && !plan->options->late_events)
+        sim_kernels_poll(plan->kernels);
 }
 
-static void stop_kernels(struct jp_sim_progress *p)
-{
-    const struct jp_sim_work *w = &p->work;
-    union jp_nccl_args_v4 args;
-    int c;
-
-    for (c = 0; c < p->n_kernels; c++) {
-        args.kernel_ch.gpu_ns = w->gpu_base_ns + (uint64_t) w->op.end_ns -
-                                30 * (uint64_t) c;
-        record(p->kernels[c], JP_NCCL_KERNEL_CH_STOP, args);
-        stop(p->kernels[c]);
-    }
-}
-
-/* The kernel ends when it has received everything and posted its last send:
- * receives are over by then, sends still on the wire. */
-void sim_progress_run(struct jp_sim_progress *p)
+void sim_progress_append(struct jp_sim_plan *plan)
 {
     int i;
 
-    if (sim_plugin_host() <= CHATTY_HOST)
-        start_proxies(p);
-    else
-        for (i = 0; i < p->n_proxies; i++)
-            record(p->proxies[i], JP_NCCL_OP_IN_PROGRESS, no_args);
-    start_kernels(p);
-    run_steps(p);
-    if (p->work.op.hangs)
+    if (plan->mode != SIM_CAPTURE) {
+        for (i = 0; i < plan->n; i++)
+            append_proxies(plan, &plan->works[i]);
+    }
+    if (!sim_nccl()->has_kernels)
         return;
-    stop_proxies(p, 0);
-    stop_kernels(p);
-    stop_proxies(p, 1);
+    /* the last launch is left to who destroys the communicator */
+    if (plan->options->late_events)
+        sim_kernels_poll(plan->kernels);
+    sim_kernels_append(plan);
+    poll(plan);
+}
+
+static void begin_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
+{
+    int i;
+
+    if (sim_nccl()->chatty_proxies)
+        start_proxies(plan, w);
+    else
+        for (i = 0; i < w->n_proxies; i++)
+            record(w->proxies[i], JP_NCCL_OP_IN_PROGRESS, no_args);
+}
+
+static void run_kernel(const struct jp_sim_plan *plan, int batch,
+                       enum jp_sim_phase phase)
+{
+    if (!sim_nccl()->has_kernels)
+        return;
+    sim_kernels_run(plan, batch, phase);
+    poll(plan);
+}
+
+/* Works `from` to `to` are a batch. The kernel ends when it has received
+ * everything and posted its last send: receives are over by then, sends still
+ * on the wire. Says whether it ended. */
+static int run_batch(struct jp_sim_plan *plan, int from, int to)
+{
+    int hangs = 0;
+    int i;
+
+    for (i = from; i < to; i++)
+        begin_proxies(plan, &plan->works[i]);
+    run_kernel(plan, plan->works[from].batch, SIM_STARTED);
+    for (i = from; i < to; i++) {
+        run_steps(plan, &plan->works[i]);
+        hangs |= plan->works[i].op.hangs;
+    }
+    if (hangs)
+        return 0;
+    for (i = from; i < to; i++)
+        stop_proxies(&plan->works[i], 0);
+    run_kernel(plan, plan->works[from].batch, SIM_COMPLETED);
+    for (i = from; i < to; i++)
+        stop_proxies(&plan->works[i], 1);
+    return 1;
+}
+
+void sim_progress_run(struct jp_sim_plan *plan)
+{
+    int from, to;
+
+    for (from = 0; plan->mode != SIM_CAPTURE && from < plan->n; from = to) {
+        for (to = from;
+             to < plan->n && plan->works[to].batch == plan->works[from].batch;)
+            to++;
+        if (!run_batch(plan, from, to))
+            break;
+    }
+    if (plan->options->lag > 0)
+        sim_kernels_poll_late(plan->kernels, plan->options->lag);
+    sim_kernels_over(plan);
 }

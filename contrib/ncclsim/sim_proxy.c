@@ -14,7 +14,7 @@ struct jp_sim_proxy {
     pthread_mutex_t lock;
     pthread_cond_t posted;
     pthread_cond_t taken;
-    struct jp_sim_work ring[RING];
+    struct jp_sim_plan *ring[RING];
     unsigned head; /* next to take */
     unsigned tail; /* next free; tail - head are pending */
     int stop;
@@ -23,7 +23,7 @@ struct jp_sim_proxy {
     int moving; /* somebody waits in sim_proxy_move() */
     int idle;
     void *context;
-    struct jp_sim_progress batch[BATCH];
+    struct jp_sim_plan *batch[BATCH];
 };
 
 /* ------------------------------------------------------------ ProxyCtrl -- */
@@ -91,7 +91,7 @@ static void let_move(struct jp_sim_proxy *proxy)
         pthread_cond_wait(&proxy->posted, &proxy->lock);
 }
 
-/* Takes up to BATCH operations, waiting for the first; 0 at the end. */
+/* Takes up to BATCH launches, waiting for the first; 0 at the end. */
 static int take(struct jp_sim_proxy *proxy)
 {
     int n = 0;
@@ -105,7 +105,7 @@ static int take(struct jp_sim_proxy *proxy)
             sleep_until_posted(proxy);
     }
     while (n < BATCH && proxy->head != proxy->tail)
-        proxy->batch[n++].work = proxy->ring[proxy->head++ % RING];
+        proxy->batch[n++] = proxy->ring[proxy->head++ % RING];
     proxy->busy = n > 0;
     pthread_cond_broadcast(&proxy->taken);
     pthread_mutex_unlock(&proxy->lock);
@@ -119,7 +119,7 @@ static void append(struct jp_sim_proxy *proxy, int n)
 
     record_ctrl(handle, JP_NCCL_CTRL_APPEND, 0);
     for (i = 0; i < n; i++)
-        sim_progress_append(&proxy->batch[i]);
+        sim_progress_append(proxy->batch[i]);
     record_ctrl(handle, JP_NCCL_CTRL_APPEND_END, n);
     stop_ctrl(handle);
 }
@@ -133,7 +133,7 @@ static void *proxy_main(void *data)
         append(proxy, n);
         turn(proxy, 0);
         for (i = 0; i < n; i++)
-            sim_progress_run(&proxy->batch[i]);
+            sim_progress_run(proxy->batch[i]);
         turn(proxy, 1);
     }
     return NULL;
@@ -161,18 +161,18 @@ struct jp_sim_proxy *sim_proxy_create(int is_inline, struct jp_error *err)
     return proxy;
 }
 
-void sim_proxy_post(struct jp_sim_proxy *proxy, const struct jp_sim_work *work)
+void sim_proxy_post(struct jp_sim_proxy *proxy, struct jp_sim_plan *plan)
 {
     if (proxy->is_inline) {
         if (proxy->tail - proxy->head == RING)
             sim_proxy_flush(proxy);
-        proxy->ring[proxy->tail++ % RING] = *work;
+        proxy->ring[proxy->tail++ % RING] = plan;
         return;
     }
     pthread_mutex_lock(&proxy->lock);
     while (proxy->tail - proxy->head == RING)
         pthread_cond_wait(&proxy->taken, &proxy->lock);
-    proxy->ring[proxy->tail++ % RING] = *work;
+    proxy->ring[proxy->tail++ % RING] = plan;
     if (proxy->asleep)
         pthread_cond_broadcast(&proxy->posted);
     pthread_mutex_unlock(&proxy->lock);
@@ -181,9 +181,10 @@ void sim_proxy_post(struct jp_sim_proxy *proxy, const struct jp_sim_work *work)
 void sim_proxy_flush(struct jp_sim_proxy *proxy)
 {
     while (proxy->is_inline && proxy->head != proxy->tail) {
-        proxy->batch[0].work = proxy->ring[proxy->head++ % RING];
-        sim_progress_append(&proxy->batch[0]);
-        sim_progress_run(&proxy->batch[0]);
+        struct jp_sim_plan *plan = proxy->ring[proxy->head++ % RING];
+
+        sim_progress_append(plan);
+        sim_progress_run(plan);
     }
 }
 

@@ -16,10 +16,11 @@ struct jp_sim_proxy;
 /* `is_inline`: no thread. NULL on failure. */
 struct jp_sim_proxy *sim_proxy_create(int is_inline, struct jp_error *err);
 
-/* Hands over an operation; waits while 256 are pending. */
-void sim_proxy_post(struct jp_sim_proxy *proxy, const struct jp_sim_work *work);
+/* Hands over a launch, which becomes the thread's; waits while 256 are
+ * pending. */
+void sim_proxy_post(struct jp_sim_proxy *proxy, struct jp_sim_plan *plan);
 
-/* The launch is complete. */
+/* The user's call is over: inline, runs what was posted. */
 void sim_proxy_flush(struct jp_sim_proxy *proxy);
 
 /* Waits until all is done, then reports ProxyCtrl events under `context`; NULL:

@@ -1,14 +1,117 @@
-/* ncclGetVersion(), which plugins look up in their process. */
+/* The release that is simulated, and what profilers see of it. */
 #include "contrib/ncclsim/sim_version.h"
 
 #include <string.h>
 
 #include "common/num.h"
 
-static int release = 22902;
+/* Oldest first. */
+static const struct jp_sim_nccl table[] = {
+    {.release = 0, /* 2.23 */
+     .interface = 1,
+     .guards_tasks = 1,
+     .stops_null = 1,
+     .late_masks = 1,
+     .seq_if_told = 1,
+     .mutes_eager = 1,
+     .coll_channels = 1,
+     .chatty_proxies = 1,
+     .step_needs_op = 1,
+     .colls_per_batch = 10},
+    {.release = 22400,
+     .interface = 2,
+     .guards_tasks = 1,
+     .stops_null = 1,
+     .late_masks = 1,
+     .seq_if_told = 1,
+     .coll_channels = 1,
+     .chatty_proxies = 1,
+     .step_needs_op = 1,
+     .colls_per_batch = 10},
+    {.release = 22600,
+     .interface = 3,
+     .guards_tasks = 1,
+     .coll_channels = 1,
+     .chatty_proxies = 1,
+     .step_needs_op = 1,
+     .has_kernels = 1,
+     .shared_batches = 1,
+     .adds_at_replay = 1,
+     .colls_per_batch = 10},
+    {.release = 22603,
+     .interface = 3,
+     .guards_tasks = 1,
+     .coll_channels = 1,
+     .chatty_proxies = 1,
+     .step_needs_op = 1,
+     .has_kernels = 1,
+     .shared_batches = 1,
+     .counts_unasked = 1,
+     .colls_per_batch = 10},
+    {.release = 22700,
+     .interface = 4,
+     .guards_tasks = 1,
+     .tells_capture = 1,
+     .has_symmetric = 1,
+     .first_proxies = 1,
+     .step_needs_op = 1,
+     .has_kernels = 1,
+     .has_stamps = 1,
+     .shared_batches = 1,
+     .counts_unasked = 1,
+     .colls_per_batch = 10},
+    {.release = 22800,
+     .interface = 5,
+     .tells_capture = 1,
+     .has_apis = 1,
+     .has_symmetric = 1,
+     .has_copy_engine = 1,
+     .has_kernels = 1,
+     .has_stamps = 1,
+     .counts_unasked = 1,
+     .colls_per_batch = 10},
+    {.release = 22900,
+     .interface = 6,
+     .tells_capture = 1,
+     .has_apis = 1,
+     .has_symmetric = 1,
+     .has_copy_engine = 1,
+     .copy_events = 1,
+     .silent_bcast = 1,
+     .has_kernels = 1,
+     .has_stamps = 1,
+     .counts_unasked = 1,
+     .colls_per_batch = 10},
+    {.release = 23000,
+     .interface = 6,
+     .tells_capture = 1,
+     .has_apis = 1,
+     .has_symmetric = 1,
+     .has_copy_engine = 1,
+     .copy_events = 1,
+     .silent_bcast = 1,
+     .has_kernels = 1,
+     .has_stamps = 1,
+     .counts_unasked = 1,
+     .colls_per_batch = 8},
+};
+
+enum { N_ROWS = sizeof(table) / sizeof(table[0]) };
 
 /* By interface; v4's is not the first one, 2.27.3, which plugins may refuse. */
 static const int releases[] = {22902, 22304, 22403, 22602, 22707, 22803, 22902};
+
+static int release = 22902;
+const struct jp_sim_nccl *sim_version_now = &table[N_ROWS - 2];
+
+static void set(int number)
+{
+    int i;
+
+    release = number;
+    for (i = 0; i < N_ROWS && table[i].release <= number; i++)
+        sim_version_now = &table[i];
+}
 
 int sim_version_set(const char *text, int interface, struct jp_error *err)
 {
@@ -16,7 +119,7 @@ int sim_version_set(const char *text, int interface, struct jp_error *err)
     int i;
 
     if (!text) {
-        release = releases[interface];
+        set(releases[interface]);
         return 0;
     }
     for (i = 0; i < 3; i++) {
@@ -32,7 +135,7 @@ int sim_version_set(const char *text, int interface, struct jp_error *err)
         number = number * 100 + part;
         text += n + (i < 2);
     }
-    release = (int) number;
+    set((int) number);
     return 0;
 }
 

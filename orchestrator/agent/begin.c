@@ -1,41 +1,148 @@
-/* begin.c - make a node's folders, token and record; then its topology. */
+/* begin.c - join a profiled step: find its directory, and say that we are in.
+ */
 #include "orchestrator/agent/begin.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/num.h"
 #include "orchestrator/agent/cleanup.h"
-#include "orchestrator/agent/container.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/pairs.h"
 #include "orchestrator/agent/runmarks.h"
-#include "orchestrator/agent/topofile.h"
+#include "orchestrator/agent/nodehw.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/nodes.h"
+#include "orchestrator/collect/slurmjob.h"
 #include "orchestrator/collect/stepdir.h"
 
+/* The module takes no answer that comes after 2 s. */
+#define JOIN_WAIT_MS 1500
+#define JOIN_POLL_MS 20
 /* A client's cache may say "not there" of what srun has just written. */
 #define CONF_WAIT_MS 200
 /* Drivers may hang hwloc; no step is served by a topology this late. */
 #define LINGER_S 120
 
-static int check_hash(const char *path, struct jp_error *err)
-{
-    const char *wanted = getenv("SLURM_JOBPROF_HASH");
-    char hash[17];
+/* --- where srun has named no directory ---------------------------------- */
 
-    if (!wanted || !*wanted)
-        return 0;
-    if (jobconf_hash(path, hash, err) < 0)
+/* The user's variables as srun's side saw them: --export may have changed what
+ * the tasks get. */
+static const char *node_env(void *arg, const char *name)
+{
+    const char *carried = NULL;
+
+    (void) arg;
+    if (strcmp(name, "JOBPROF_NCCL") == 0)
+        carried = getenv("SLURM_JOBPROF_NCCL");
+    else if (strcmp(name, "HOME") == 0)
+        carried = getenv("SLURM_JOBPROF_HOME");
+    return carried ? carried : getenv(name);
+}
+
+static bool has_conf(const char *dir)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    bool there = path && access(path, R_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+/* Nobody has made the directory and nobody else will: this node does. *dir is
+ * NULL where only a default asks and it cannot be made. */
+static int make_here(const struct launch_facts *facts,
+                     const struct jp_plan *plan, char **dir,
+                     struct jp_error *err)
+{
+    struct launch launch;
+
+    if (launch_step(facts, plan, &launch, err) < 0)
         return -1;
-    if (strcmp(hash, wanted) != 0)
-        return error_set(err, "%s: not the one that srun wrote", path);
+    *dir = launch.place.step_dir;
+    launch.place.step_dir = NULL;
+    launch_fini(&launch);
     return 0;
 }
+
+static int wait_for_conf(const char *dir, uint64_t end_ms, struct jp_error *err)
+{
+    while (!has_conf(dir)) {
+        if (clock_mono_ms() >= end_ms)
+            return error_set(err, "%s: no job.conf", dir);
+        clock_sleep_ms(JOIN_POLL_MS);
+    }
+    return 0;
+}
+
+/* The directory that srun has made, or the one to wait for. */
+static int join_or_make(const struct launch_facts *facts,
+                        const struct jp_plan *plan, uint32_t nodeid,
+                        uint64_t end_ms, char **dir, struct jp_error *err)
+{
+    struct launch_place place = {0};
+    int rc = 0;
+
+    if (place_find(facts, plan, &place, err) < 0)
+        return -1;
+    if (!has_conf(place.step_dir)) {
+        if (nodeid == 0 && !facts->het) {
+            place_fini(&place);
+            return make_here(facts, plan, dir, err);
+        }
+        if (facts->het && place.hidden) { /* the default is not for this job */
+            free(place.step_dir);
+            place.step_dir = NULL;
+        } else {
+            rc = wait_for_conf(place.step_dir, end_ms, err);
+        }
+    }
+    if (rc == 0) {
+        *dir = place.step_dir;
+        place.step_dir = NULL;
+    }
+    place_fini(&place);
+    return rc;
+}
+
+int begin_locate(const struct begin_settings *settings, char **dir,
+                 struct jp_error *err)
+{
+    struct slurmjob_memo memo = {0};
+    const struct plan_input in = {.config = settings->config,
+                                  .default_mode = settings->default_mode,
+                                  .nccl = settings->nccl,
+                                  .copper = settings->copper,
+                                  .env = node_env,
+                                  .ask = slurmjob_ask,
+                                  .ask_arg = &memo,
+                                  /* srun has decided for all components before
+                                   * it launched them */
+                                  .settled = getenv("SLURM_HET_SIZE") != NULL};
+    uint64_t end_ms = clock_mono_ms() + JOIN_WAIT_MS, tasks = 0;
+    struct launch_facts facts = {.nnodes = settings->nodes};
+    struct jp_plan plan;
+    int rc = 0;
+
+    if (plan_make(&in, &plan, err) < 0)
+        return -1;
+    num_parse_u64(getenv("SLURM_STEP_NUM_TASKS"), 0, UINT32_MAX, &tasks, NULL);
+    facts.ntasks = (uint32_t) tasks;
+    facts_get(&in, &facts);
+    *dir = NULL;
+    if (plan_is_profiled(&plan))
+        rc = join_or_make(&facts, &plan, settings->nodeid, end_ms, dir, err);
+    plan_fini(&plan);
+    return rc;
+}
+
+/* --- join --------------------------------------------------------------- */
 
 static int read_conf(const char *dir, struct jp_jobconf *conf,
                      struct jp_error *err)
@@ -51,9 +158,7 @@ static int read_conf(const char *dir, struct jp_jobconf *conf,
             break;
         clock_sleep_ms(20);
     }
-    rc = check_hash(path, err);
-    if (rc == 0)
-        rc = jobconf_read(path, conf, err);
+    rc = jobconf_read_pinned(path, getenv("SLURM_JOBPROF_HASH"), conf, err);
     free(path);
     return rc;
 }
@@ -64,11 +169,11 @@ static void step_aside(const struct jp_seat *seat, const char *node,
                        const struct jp_error *why)
 {
     struct jp_seat uncounted = *seat;
-    enum jp_lastout out;
+    enum barrier_state out;
 
     uncounted.nodes = UINT32_MAX; /* never all: no alldone/ */
     stepdir_log(seat->dir, "%s runs unprofiled: %s", node, why->text);
-    lastout_leave(&uncounted, &out, NULL);
+    barrier_leave(&uncounted, &out, NULL);
 }
 
 static void free_var(struct jp_envvar *var)
@@ -123,9 +228,9 @@ static int join(const struct jp_seat *seat, const char *node,
     char *text = NULL;
 
     if (check_plugin(seat->dir, node, conf, err) < 0 ||
-        container_apply(conf, seat->dir, node, err) < 0 ||
+        pairs_contain(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||
-        lastout_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0) {
+        barrier_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0) {
         free(text);
         return -1;
     }
@@ -141,7 +246,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
 
     if (stepdir_check_own(seat->dir, err) < 0)
         return -1;
-    if (lastout_is_reported(seat->dir))
+    if (barrier_is_reported(seat->dir))
         return error_set(err, "%s: this step is reported already", seat->dir);
     if (read_conf(seat->dir, &conf, err) < 0)
         return -1;
@@ -162,7 +267,7 @@ void begin_linger(const char *dir, const char *node, const char *config)
     struct jp_error err = {""};
 
     alarm(LINGER_S);
-    if (job_dir && topofile_make(job_dir, node, config, &err) < 0)
+    if (job_dir && nodehw_share(job_dir, node, config, &err) < 0)
         stepdir_log(dir, "no hardware.json of %s: %s", node, err.text);
     else if (job_dir && err.text[0])
         stepdir_log(dir, "topology of %s: %s", node, err.text);

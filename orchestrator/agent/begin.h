@@ -1,19 +1,36 @@
 /* begin.h - a node joins a profiled step.
  *
- * begin_join is what the tasks wait for: a few small files. begin_linger is the
- * rest, while the tasks run, until SIGTERM or the end of it.
+ * begin_locate finds the step's directory where srun has named none; begin_join
+ * is what the tasks wait for: a few small files. begin_linger is the rest,
+ * while the tasks run, until SIGTERM or the end of it.
  */
 #ifndef JP_AGENT_BEGIN_H
 #define JP_AGENT_BEGIN_H
 
+#include <stdint.h>
+
 #include "common/error.h"
-#include "orchestrator/collect/lastout.h"
+#include "orchestrator/collect/barrier.h"
+
+/* The settings that a resolve on this node would use; NULL: not given. */
+struct begin_settings {
+    const char *config, *default_mode, *nccl, *copper;
+    uint32_t nodeid; /* within its component */
+    uint32_t nodes;  /* of the step */
+};
+
+/* Computes the step directory from the same settings as srun, and joins it if
+ * job.conf is there. Without srun (srun --async) node 0 resolves and the others
+ * wait a bounded time. *dir is malloc'ed; NULL with 0: the step is not
+ * profiled. */
+int begin_locate(const struct begin_settings *settings, char **dir,
+                 struct jp_error *err);
 
 /* Folders, token and node.json of this node; *pairs is the answer for the
  * module, dot included (caller frees). A node that can write the directory but
  * cannot profile is marked as done at once, so that nobody waits for it. Fails
- * also where the directory is somebody else's, job.conf is not the one that SLURM_JOBPROF_HASH names, or the step
- * is over. */
+ * also where the directory is somebody else's, job.conf is not the one that
+ * SLURM_JOBPROF_HASH names, or the step is over. */
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct jp_error *err);
 

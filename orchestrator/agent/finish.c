@@ -1,38 +1,179 @@
-/* finish.c - write a node's last records and mark it as done. */
+/* finish.c - write a node's last records, mark it as done, and start the report
+ * of last resort where it is the last one. */
+#include "config.h"
+
 #include "orchestrator/agent/finish.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/ceiling.h"
+#include "common/child.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/runmarks.h"
-#include "orchestrator/agent/watcher.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/manifest.h"
+#include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/collect/tasklines.h"
 #include "orchestrator/topo/rankscan.h"
 
-/* A killed worker that hangs in the file system is left to init after this. */
-#define REAP_MS 100
-/* The module kills finish after 6 s, whatever the site's limit. */
-#define LIMIT_MAX_MS 5000
+#define KEEP_POLL_MS 200
+#define SPARE_MS 5000
 /* A partial stops so long before the kill (or at half of the limit): its reader
  * looks at the clock every 100 ms, and what was read is to be written. */
 #define STOP_BEFORE_MS 500
 /* What a partial may take from programs that the node still runs: little. */
 #define PARTIAL_NICE 10
+
+/* --- the watcher -------------------------------------------------------- */
+
+static int find_jobprof(char path[PATH_MAX], struct jp_error *err)
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
+    char *slash;
+
+    if (n > 0) {
+        path[n] = '\0';
+        slash = strrchr(path, '/');
+        if (slash) {
+            memcpy(slash, "/jobprof", 9);
+            if (access(path, X_OK) == 0)
+                return 0;
+        }
+    }
+    snprintf(path, PATH_MAX, "%s/jobprof", JP_BINDIR);
+    if (access(path, X_OK) == 0)
+        return 0;
+    return error_set(err, "%s: %s", path, strerror(errno));
+}
+
+static void use_null(void)
+{
+    int fd = open("/dev/null", O_RDWR);
+
+    for (int i = 0; fd >= 0 && i < 3; i++)
+        dup2(fd, i);
+#ifdef HAVE_CLOSE_RANGE
+    close_range(3, ~0U, 0);
+#else
+    for (fd = 3; fd < 1024; fd++)
+        close(fd);
+#endif
+}
+
+/* What the watcher is told. */
+struct words {
+    const char *path, *dir, *hash, *site;
+};
+
+static void __attribute__((noreturn))
+become_watcher(const struct words *w, pid_t keeper)
+{
+    const char *argv[12] = {"jobprof", "report", "--watch", w->dir};
+    int n = 4;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != keeper)
+        _exit(1);
+    if (w->hash && *w->hash) {
+        argv[n++] = "--hash";
+        argv[n++] = w->hash;
+    }
+    if (w->site && *w->site) {
+        argv[n++] = "--site";
+        argv[n++] = w->site;
+    }
+    if (chdir("/") == 0)
+        execv(w->path, (char *const *) argv);
+    stepdir_log(w->dir, "%s: %s", w->path, strerror(errno));
+    _exit(127);
+}
+
+/* The watcher's time by its policy, before it has one. */
+static uint64_t life_ms(const struct words *w)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, w->dir);
+    struct jp_policy site, policy;
+    struct jp_jobconf conf;
+
+    ceiling_site(w->site, &site);
+    policy = site;
+    if (path && jobconf_read_pinned(path, w->hash, &conf, NULL) == 0) {
+        policy = conf.policy;
+        jobconf_fini(&conf);
+    }
+    ceiling_apply(&policy, &site);
+    free(path);
+    return (uint64_t) confine_life_s(&policy, runmarks_there(w->dir)) * 1000;
+}
+
+/* In the grandchild. It has a timer of its own: the user may stop it. */
+static void __attribute__((noreturn)) keep_watcher(const struct words *w)
+{
+    uint64_t ms = life_ms(w), end_ms;
+    pid_t self = getpid(), watcher;
+
+    use_null();
+    confine_timer(ms + SPARE_MS, NULL);
+    end_ms = clock_mono_ms() + ms;
+    watcher = fork();
+    if (watcher == 0)
+        become_watcher(w, self);
+    while (watcher > 0 && waitpid(watcher, NULL, WNOHANG) == 0) {
+        if (clock_mono_ms() >= end_ms)
+            kill(watcher, SIGKILL);
+        clock_sleep_ms(KEEP_POLL_MS);
+    }
+    _exit(0);
+}
+
+/* Runs `jobprof report --watch <dir>` in a session of its own with /dev/null as
+ * 0, 1, 2. jobprof is the one beside this executable, else the one in the
+ * compiled-in bindir. An exec that fails is noted in log.txt. hash: the sum of
+ * job.conf, site: the site file; NULL or "": not known.
+ *
+ * Its parent, nobody's child, ends it by SIGKILL when its time is over (see
+ * confine.h), and the kernel ends it when its parent is gone. */
+static int start_watcher(const char *dir, const char *hash, const char *site,
+                         struct jp_error *err)
+{
+    char path[PATH_MAX];
+    const struct words words = {path, dir, hash, site};
+    pid_t pid;
+
+    if (find_jobprof(path, err) < 0)
+        return -1;
+    pid = fork();
+    if (pid < 0)
+        return error_set(err, "no process for the watcher: %s",
+                         strerror(errno));
+    if (pid == 0) {
+        setsid();
+        pid = fork();
+        if (pid == 0)
+            keep_watcher(&words);
+        _exit(pid < 0);
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
+}
+
+/* --- a node's end ------------------------------------------------------- */
 
 /* A node that leaves. */
 struct leaving {
@@ -44,18 +185,23 @@ struct leaving {
     uint32_t limit_ms;
 };
 
-static uint32_t read_limit(const char *dir)
+static uint32_t read_limit(const struct finish *finish)
 {
+    const char *dir = finish->seat->dir;
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
-    uint32_t limit_ms = JP_DEF_FINISH_LIMIT_MS;
-    struct jp_jobconf conf = {0};
+    struct jp_policy policy = {.finish_limit_ms = JP_DEF_FINISH_LIMIT_MS};
+    struct jp_error err = {"out of memory"};
+    struct jp_jobconf conf;
 
-    if (path && jobconf_read(path, &conf, NULL) == 0) {
-        limit_ms = conf.policy.finish_limit_ms;
+    if (path && jobconf_read_pinned(path, finish->hash, &conf, &err) == 0) {
+        policy = conf.policy;
         jobconf_fini(&conf);
+    } else {
+        stepdir_log(dir, "%s: %s", finish->node, err.text);
     }
+    ceiling_apply(&policy, NULL);
     free(path);
-    return limit_ms < LIMIT_MAX_MS ? limit_ms : LIMIT_MAX_MS;
+    return policy.finish_limit_ms;
 }
 
 /* A child's work. The walk stops at three quarters, to be written still. */
@@ -113,57 +259,36 @@ static int make_partial(const struct leaving *leaving)
     return 0;
 }
 
-/* Waits until the child has closed its end of the pipe, or the deadline. */
-static bool wait_closed(int fd, uint64_t deadline_ms)
+struct task {
+    int (*work)(const struct leaving *leaving);
+    const struct leaving *leaving;
+};
+
+static int do_task(void *arg, int out)
 {
-    struct pollfd end = {.fd = fd, .events = POLLIN};
-    uint64_t now;
+    const struct task *task = arg;
 
-    while ((now = clock_mono_ms()) < deadline_ms) {
-        int n = poll(&end, 1, (int) (deadline_ms - now));
-
-        if (n > 0)
-            return true;
-        if (n < 0 && errno != EINTR)
-            return false;
-    }
-    return false;
-}
-
-static bool reap(pid_t pid, uint32_t wait_ms)
-{
-    int status = 0;
-    pid_t got;
-
-    for (uint32_t waited = 0;; waited += 5) {
-        got = waitpid(pid, &status, WNOHANG);
-        if (got != 0 || waited >= wait_ms)
-            break;
-        clock_sleep_ms(5);
-    }
-    return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    (void) out;
+    return task->work(task->leaving) < 0;
 }
 
 /* Does the work in a child. True: it is done, in time. */
 static bool run_worker(const struct leaving *leaving,
                        int (*work)(const struct leaving *), pid_t *worker)
 {
-    int ends[2];
-    pid_t pid;
+    uint64_t end = leaving->start_ms + leaving->limit_ms;
+    uint64_t now = clock_mono_ms();
+    struct task task = {work, leaving};
+    const struct child child = {.work = do_task,
+                                .arg = &task,
+                                .limit_ms = now < end ? (uint32_t) (end - now)
+                                                      : 0,
+                                .dies_with_us = true};
+    struct child_result r;
+    enum child_end how = child_run(&child, &r);
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return false;
-    pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        _exit(work(leaving) < 0);
-    }
-    close(ends[1]);
-    if (pid > 0 && !wait_closed(ends[0], leaving->start_ms + leaving->limit_ms))
-        kill(pid, SIGKILL);
-    close(ends[0]);
-    *worker = pid;
-    return pid > 0 && reap(pid, REAP_MS);
+    *worker = r.pid;
+    return child_succeeded(how, &r);
 }
 
 /* Removes the temporary files of a killed worker from nodes/<node>. */
@@ -220,31 +345,46 @@ static void keep_partial(const struct leaving *leaving)
     remove_temps(leaving->seat, leaving->node, worker);
 }
 
-int finish_leave(const struct jp_seat *seat, const char *node, FILE *tasks,
-                 finish_partial *partial, struct jp_error *err)
+/* What runs beside the tasks serves other nodes, too: it ends with the step's
+ * last tasks, and of nodes that leave together the later sees all marks. */
+static int mark_end(const struct jp_seat *seat, const char *node,
+                    struct jp_error *err)
 {
+    uint32_t n[RUNMARKS];
+
+    if (runmark_set(seat->dir, node, RUNMARK_ENDED, "", err) < 0)
+        return -1;
+    runmarks_count(seat->dir, n);
+    return n[RUNMARK_ENDED] < seat->nodes ? 0
+                                          : runmark_end_step(seat->dir, err);
+}
+
+int finish_leave(const struct finish *finish, struct jp_error *err)
+{
+    const struct jp_seat *seat = finish->seat;
+    const char *node = finish->node;
     const struct leaving leaving = {.seat = seat,
                                     .node = node,
-                                    .tasks = tasks,
-                                    .partial = partial,
+                                    .tasks = finish->tasks,
+                                    .partial = finish->partial,
                                     .start_ms = clock_mono_ms(),
-                                    .limit_ms = read_limit(seat->dir)};
-    enum jp_lastout out = JP_LASTOUT_OTHERS;
+                                    .limit_ms = read_limit(finish)};
+    enum barrier_state out = BARRIER_OTHERS;
     struct jp_error why;
 
-    if (runmarks_there(seat->dir) &&
-        runmark_set(seat->dir, node, RUNMARK_ENDED, "", &why) < 0)
+    if (runmarks_there(seat->dir) && mark_end(seat, node, &why) < 0)
         stepdir_log(seat->dir, "%s: %s", node, why.text);
     if (keep_records(&leaving)) {
         keep_ranks(&leaving);
-        if (partial)
+        if (finish->partial)
             keep_partial(&leaving);
     }
-    if (lastout_leave(seat, &out, err) < 0) {
+    if (barrier_leave(seat, &out, err) < 0) {
         stepdir_log(seat->dir, "%s cannot be marked as done", node);
         return -1;
     }
-    if (out == JP_LASTOUT_LAST && watcher_start(seat->dir, &why) < 0)
+    if (out == BARRIER_LAST &&
+        start_watcher(seat->dir, finish->hash, finish->site, &why) < 0)
         stepdir_log(seat->dir, "no watcher: %s", why.text);
     return 0;
 }

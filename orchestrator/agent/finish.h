@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "orchestrator/collect/lastout.h"
+#include "orchestrator/collect/barrier.h"
 
 /* Makes nodes/<node>/partial.jpp by temp + rename before deadline_ms of
  * clock_mono_ms(), or not at all. 0: there, or nothing to make one of. -1 and
@@ -21,9 +21,18 @@
 typedef int finish_partial(const struct jp_seat *seat, const char *node,
                            uint64_t deadline_ms, struct jp_error *err);
 
-/* tasks: stepd's task lines (tasklines.h); partial may be NULL. -1: this node
- * could not be marked as done. */
-int finish_leave(const struct jp_seat *seat, const char *node, FILE *tasks,
-                 finish_partial *partial, struct jp_error *err);
+struct finish {
+    const struct jp_seat *seat;
+    const char *node;
+    FILE *tasks;             /* stepd's task lines (tasklines.h) */
+    finish_partial *partial; /* may be NULL */
+    /* What begin has pinned: job.conf's sum; the module's config=. NULL or "":
+     * not known. */
+    const char *hash, *site;
+};
+
+/* -1: this node could not be marked as done. A job.conf that is refused is one
+ * line in the log, and the defaults count. */
+int finish_leave(const struct finish *finish, struct jp_error *err);
 
 #endif

@@ -1,292 +1,524 @@
-/* launch.c - start a second step beside the tasks, and end it with them. */
-#include "config.h"
-
+/* launch.c - settings and facts become a launch, and its job.conf. */
 #include "orchestrator/agent/launch.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "common/jobconf.h"
-#include "orchestrator/agent/runmarks.h"
+#include "common/lines.h"
+#include "orchestrator/agent/copperpart.h"
+#include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/nodelist.h"
-#include "orchestrator/collect/stepdir.h"
-
-#define POLL_MS 20
-#define KEEP_POLL_MS 500
-#define ARGS_MAX 32
-/* After srun's end its nodes have KillWait and this before they are told. */
-#define GRACE_MS 10000
-/* From SIGTERM to SIGKILL for an srun that does not end. */
-#define LAST_MS 10000
-
-static const char ended_mark[] = "run/srun.ended";
-
-/* --- the inner srun ------------------------------------------------------- */
-
-struct words {
-    char *argv[ARGS_MAX];
-    int n;
-    bool bad;
-};
-
-static void add(struct words *w, char *word) /* owned */
-{
-    if (!word || w->n >= ARGS_MAX - 1) {
-        free(word);
-        w->bad = true;
-        return;
-    }
-    w->argv[w->n++] = word;
-}
-
-/* Both options off: it is not profiled itself. One that fails must not end the
- * others. */
-static void make_command(const struct launch *l, const char *self,
-                         struct words *w)
-{
-    static const char *const fixed[] = {"--overlap",
-                                        "--ntasks-per-node=1",
-                                        "--mem=0",
-                                        "--gres=none",
-                                        "--cpu-bind=none",
-                                        "--mpi=none",
-                                        "--export=NONE",
-                                        "--input=none",
-                                        "--wait=0",
-                                        "--kill-on-bad-exit=0",
-                                        "--nccl-profile=off",
-                                        "--copper-profile=off",
-                                        "--job-name=jobprof-copper"};
-
-    add(w, strdup("srun"));
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
-        add(w, strdup(fixed[i]));
-    add(w, fileio_path("--jobid=%u", l->job_id));
-    add(w, fileio_path("--nodelist=%s", l->nodes));
-    add(w, fileio_path("--nodes=%u", l->n_nodes));
-    add(w, fileio_path("--ntasks=%u", l->n_nodes));
-    add(w, fileio_path("--cpus-per-task=%u", l->cpus ? l->cpus : 1));
-    add(w, strdup(self));
-    add(w, strdup("run"));
-    add(w, strdup("--dir"));
-    add(w, strdup(l->dir));
-}
-
-/* Nothing of the job's environment: its SLURM_ variables would shape this step
- * too, and our options' would profile it. */
-static void __attribute__((noreturn))
-become_srun(const struct words *w, pid_t keeper)
-{
-    const char *names[] = {"SLURM_CONF", "HOME"};
-    char *env[8] = {NULL};
-    sigset_t none;
-    int n = 0;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it passes that on to the nodes */
-    if (getppid() != keeper)
-        _exit(1);
-    env[n++] = strdup("PATH=/usr/local/bin:/usr/bin:/bin");
-    env[n++] = strdup("LC_ALL=C");
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (getenv(names[i]))
-            env[n++] = fileio_path("%s=%s", names[i], getenv(names[i]));
-    environ = env;
-    execvp(w->argv[0], w->argv);
-    fprintf(stderr, "%s: %s\n", w->argv[0], strerror(errno));
-    _exit(127);
-}
-
-/* --- the keeper ----------------------------------------------------------- */
-
-/* srun learns of its own death by the end of pipes that nobody else may hold.
- */
-static void let_go(const struct launch *l, int keep)
-{
-    char *path = fileio_path("%s/run/srun.log", l->dir);
-    int null = open("/dev/null", O_RDWR), log = -1;
-
-    if (path)
-        log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
-    for (int i = 0; i < 3; i++)
-        dup2(i > 0 && log >= 0 ? log : null, i);
-    if (keep != 3) {
-        dup2(keep, 3);
-        fcntl(3, F_SETFD, FD_CLOEXEC);
-    }
-#ifdef HAVE_CLOSE_RANGE
-    close_range(4, ~0U, 0);
-#else
-    for (int fd = 4; fd < 1024; fd++)
-        close(fd);
+#ifdef HAVE_SLURM
+#include <slurm/slurm.h>
 #endif
-    free(path);
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+/* --- the user's own variables --------------------------------------------- */
+
+static bool differs(const struct launch_var *var)
+{
+    return strcmp(var->value, var->planned) != 0;
 }
 
-/* True: the process behind fd, or our child, has ended. */
-static bool is_over(int fd)
+const char *launch_plugin(const struct launch *launch)
 {
-    struct pollfd end = {.fd = fd, .events = POLLIN};
-
-    return poll(&end, 1, 0) > 0;
+    for (size_t i = 0; i < launch->n_vars; i++)
+        if (!strcmp(launch->vars[i].name, LAUNCH_PLUGIN) &&
+            differs(&launch->vars[i]))
+            return launch->vars[i].value;
+    return NULL;
 }
 
-/* Until the inner srun has ended; its status. */
-static int keep(const struct launch *l, int srun, pid_t inner)
+int launch_own(const struct launch *launch, char **names, struct jp_error *err)
 {
-    uint64_t gone_ms = 0, told_ms = 0, now;
-    int status = 0;
+    char *list = NULL;
 
-    while (waitpid(inner, &status, WNOHANG) == 0) {
-        now = clock_mono_ms();
-        if (!gone_ms && is_over(srun))
-            gone_ms = now;
-        if (gone_ms && !told_ms &&
-            now - gone_ms > l->kill_wait_s * 1000ULL + GRACE_MS) {
-            kill(inner, SIGTERM);
-            told_ms = now;
-        }
-        if (told_ms && now - told_ms > l->kill_wait_s * 1000ULL + LAST_MS)
-            kill(inner, SIGKILL);
-        clock_sleep_ms(KEEP_POLL_MS);
+    for (size_t i = 0; i < launch->n_vars; i++) {
+        char *more;
+
+        if (!differs(&launch->vars[i]))
+            continue;
+        more = fileio_path("%s%s%s", list ? list : "", list ? ", " : "",
+                           launch->vars[i].name);
+        free(list);
+        list = more;
+        if (!list)
+            return error_set(err, "out of memory");
     }
-    return status;
+    *names = list;
+    return 0;
 }
 
-static void __attribute__((noreturn))
-keeper(const struct launch *l, const struct words *w, int srun)
+/* Soft variables that the user has set, and that are not left from an outer
+ * profiled step (JOBPROF_SET). */
+static void find_vars(struct launch *l)
 {
-    char *mark = fileio_path("%s/%s", l->dir, ended_mark);
-    pid_t self, inner;
+    const char *ours = plan_env(l->facts->env, "JOBPROF_SET");
 
-    setsid();
-    let_go(l, srun);
-    if (chdir("/") < 0)
-        _exit(1);
-    self = getpid();
-    inner = fork();
-    if (inner == 0)
-        become_srun(w, self);
-    if (inner > 0)
-        keep(l, 3, inner);
-    if (mark && runmarks_there(l->dir))
-        fileio_write(mark, "", 0, NULL);
-    _exit(0);
+    for (size_t i = 0; i < l->conf.n_env; i++) {
+        const struct jp_envvar *var = &l->conf.env[i];
+        const char *value = var->soft ? plan_env(l->facts->env, var->name)
+                                      : NULL;
+
+        if (value && !(ours && knob_list_has(ours, var->name)))
+            l->vars[l->n_vars++] =
+                (struct launch_var){var->name, value, var->value};
+    }
 }
 
-/* One name a line, as Copper's launch script has it: daemons read it, and the
- * report learns from it who should be there. */
-static int write_nodes(const struct launch *l, struct jp_error *err)
+/* One line on names, the user's own variables. */
+static int own_line(const char *names, const char *plugin, const char *title,
+                    char **line, struct jp_error *err)
 {
-    char *path = fileio_path("%s/raw/" JP_COPPER_NODES, l->dir);
-    char **names = NULL, *text = NULL;
-    size_t n = 0, len = 0;
-    FILE *out = path ? open_memstream(&text, &len) : NULL;
-    int rc = out ? nodelist_expand(l->nodes, &names, &n, err)
-                 : error_set(err, "out of memory");
+    bool several = strchr(names, ',') != NULL;
+    struct jp_error clean; /* a line break would be a line of its own */
 
-    for (size_t i = 0; i < n && out; i++)
-        fprintf(out, "%s\n", names[i]);
-    if (out && fclose(out) != 0)
-        rc = error_set(err, "out of memory");
-    if (rc == 0)
-        rc = fileio_write(path, text, len, err);
-    nodelist_free(names, n);
-    free(text);
+    if (!plugin)
+        return lines_add(line, err,
+                         "%s %s set in the environment and %s (force=1 "
+                         "replaces %s): records, memory and disk are "
+                         "planned without %s",
+                         names, several ? "are" : "is",
+                         several ? "stay" : "stays", several ? "them" : "it",
+                         several ? "them" : "it");
+    error_set(&clean, "%s", plugin);
+    return lines_add(line, err,
+                     LAUNCH_PLUGIN
+                     "=%s is set in the environment and stays (force=1 "
+                     "replaces it): %s does not run, and what is recorded "
+                     "is not known",
+                     clean.text, title);
+}
+
+/* Puts what the user's own variables leave unknown in front of the warnings. */
+static int warn_own(struct launch *l, const char *names, struct jp_error *err)
+{
+    struct launch_choice *choice = &l->choice;
+    char *lines = NULL;
+    int rc = 0;
+
+    if (names)
+        rc = own_line(names, launch_plugin(l), choice->backend->about.title,
+                      &lines, err);
+    if (rc == 0 && lines && choice->warnings)
+        rc = lines_add(&lines, err, "%s", choice->warnings);
+    if (rc == 0 && lines) {
+        free(choice->warnings);
+        choice->warnings = lines;
+        lines = NULL;
+    }
+    free(lines);
+    return rc;
+}
+
+/* --- the tasks' variables --------------------------------------------------
+ */
+
+/* A value with a line break cannot travel to the tasks. */
+static int check_values(const struct backend_env *env, struct jp_error *err)
+{
+    for (size_t i = 0; i < env->n; i++)
+        for (const char *c = env->vars[i].value; *c; c++)
+            if ((unsigned char) *c < 0x20)
+                return error_set(err, "%s: a control character in its value",
+                                 env->vars[i].name);
+    return 0;
+}
+
+/* The planner's; without force=1 they are soft. */
+static int fill_env(struct launch *l, struct jp_error *err)
+{
+    const struct backend_planner *planner = l->choice.backend->planner;
+    struct backend_env env = {.soft = !plan_number(&l->plan->nccl, "force")};
+    struct jp_jobconf *conf = &l->conf;
+
+    if (planner->env && (planner->env(&l->choice.input, &env, err) < 0 ||
+                         check_values(&env, err) < 0))
+        goto fail;
+    conf->env = calloc(env.n + 1, sizeof(*conf->env));
+    if (!conf->env) {
+        error_set(err, "out of memory");
+        goto fail;
+    }
+    memcpy(conf->env, env.vars, env.n * sizeof(*conf->env));
+    conf->n_env = env.n; /* the strings are conf's now */
+    return 0;
+fail:
+    backend_env_fini(&env);
+    return -1;
+}
+
+/* --- job.conf ------------------------------------------------------------- */
+
+/* Copies text ("" for NULL) into *slot; *ok turns false without memory. */
+static void copy_to(char **slot, const char *text, bool *ok)
+{
+    *slot = strdup(text ? text : "");
+    *ok = *ok && *slot;
+}
+
+static char *slurm_release(void)
+{
+#ifdef SLURM_VERSION_NUMBER
+    return fileio_path("%d.%02d.%d", SLURM_VERSION_NUMBER >> 16 & 255,
+                       SLURM_VERSION_NUMBER >> 8 & 255,
+                       SLURM_VERSION_NUMBER & 255);
+#else
+    return strdup("");
+#endif
+}
+
+static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
+                    struct jp_error *err)
+{
+    char host[65] = "";
+    bool ok = true;
+
+    if (!facts->submit_host && gethostname(host, sizeof(host) - 1) < 0)
+        host[0] = '\0';
+    conf->schema = JP_JOBCONF_SCHEMA;
+    conf->created_us = clock_real_us();
+    conf->job_id = facts->names.job_id;
+    conf->restart = facts->restart;
+    conf->uid = (uint32_t) getuid();
+    conf->nnodes = facts->nnodes;
+    conf->ntasks = facts->ntasks;
+    copy_to(&conf->version, PACKAGE_VERSION, &ok);
+    copy_to(&conf->step_id, facts->names.step_id, &ok);
+    copy_to(&conf->user, facts->user, &ok);
+    copy_to(&conf->job_name, facts->names.job_name, &ok);
+    copy_to(&conf->account, facts->account, &ok);
+    copy_to(&conf->partition, facts->partition, &ok);
+    copy_to(&conf->submit_dir, facts->submit_dir, &ok);
+    copy_to(&conf->submit_host, facts->submit_host ? facts->submit_host : host,
+            &ok);
+    copy_to(&conf->command, facts->command, &ok);
+    copy_to(&conf->site_file, facts->env->config, &ok);
+    conf->slurm_version = slurm_release();
+    return ok && conf->slurm_version ? 0 : error_set(err, "out of memory");
+}
+
+/* The profiler that runs, as the first of the settings. */
+static int add_mode(const struct plan_side *side, const char *mode,
+                    const char *reason, struct jp_setting **list, size_t *n,
+                    struct jp_error *err)
+{
+    struct jp_setting one = {(char *) "mode", (char *) mode,
+                             (char *) plan_source_words[side->mode_source],
+                             side->mode_where, (char *) reason};
+
+    return settings_add(list, n, &one, err);
+}
+
+/* mode first, then the knobs. */
+static int fill_settings(const struct plan_side *side, const char *mode,
+                         const char *reason, struct jp_setting **out, size_t *n,
+                         struct jp_error *err)
+{
+    struct jp_setting *knobs = NULL;
+    size_t n_knobs = 0;
+    int rc;
+
+    if (settings_list(side, &knobs, &n_knobs, err) < 0)
+        return -1;
+    rc = add_mode(side, mode, reason, out, n, err);
+    for (size_t i = 0; i < n_knobs && rc == 0; i++)
+        if (strcmp(knobs[i].key, "mode") != 0)
+            rc = settings_add(out, n, &knobs[i], err);
+    settings_free(knobs, n_knobs);
+    return rc;
+}
+
+/* With variables of the user's own nobody knows what will be kept. */
+static int fill_forecast(const struct backend_forecast *forecast,
+                         const char *own, struct jp_jobconf *conf,
+                         struct jp_error *err)
+{
+    conf->lost =
+        own ? fileio_path("not known: %s stays as the user has set it", own)
+            : strdup(forecast->lost);
+    if (!conf->lost)
+        return error_set(err, "out of memory");
+    if (own)
+        return 0;
+    conf->memory_bytes = forecast->memory_bytes;
+    conf->disk_bytes = forecast->disk_bytes;
+    conf->planned_ops = forecast->planned_ops;
+    conf->kept_ops = forecast->kept_ops;
+    return 0;
+}
+
+/* What srun says: another profiler, what is lost, and the warnings. */
+static int fill_note(const struct launch_choice *choice, bool own, char **note,
+                     struct jp_error *err)
+{
+    const char *title = choice->backend->about.title;
+
+    if (*choice->reason &&
+        lines_add(note, err, "%s; %s runs", choice->reason, title) < 0)
+        return -1;
+    if (*choice->forecast.lost && !own &&
+        lines_add(note, err, "%s %s", title, choice->forecast.lost) < 0)
+        return -1;
+    return choice->warnings ? lines_add(note, err, "%s", choice->warnings) : 0;
+}
+
+/* Only Copper is profiled. */
+static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
+                    struct jp_error *err)
+{
+    bool ok = true;
+
+    copy_to(&conf->nccl_request, "off", &ok);
+    copy_to(&conf->nccl_mode, "off", &ok);
+    copy_to(&conf->lost, "", &ok);
+    if (!ok)
+        return error_set(err, "out of memory");
+    return add_mode(side, "off", "", &conf->settings, &conf->n_settings, err);
+}
+
+static int fill_nccl(struct launch *l, struct jp_error *err)
+{
+    const struct plan_side *side = &l->plan->nccl;
+    const char *request = side->grammar->modes[side->mode].name;
+    const char *reason = l->choice.reason;
+    struct jp_jobconf *conf = &l->conf;
+    char *own = NULL;
+    bool ok = true;
+    int rc = -1;
+
+    conf->summary = (enum jp_summary) plan_number(side, "summary");
+    conf->explicit_request = plan_is_explicit(l->plan);
+    if (!l->choice.backend)
+        return fill_off(side, conf, err);
+    if (!*reason && !strcmp(request, "auto"))
+        reason = "auto is the recorder";
+    copy_to(&conf->nccl_request, request, &ok);
+    copy_to(&conf->nccl_mode, l->choice.backend->about.name, &ok);
+    if (!ok)
+        return error_set(err, "out of memory");
+    if (fill_settings(side, l->choice.backend->about.name, reason,
+                      &conf->settings, &conf->n_settings, err) < 0 ||
+        fill_env(l, err) < 0)
+        return -1;
+    find_vars(l);
+    if (launch_own(l, &own, err) == 0 && warn_own(l, own, err) == 0 &&
+        fill_forecast(&l->choice.forecast, own, conf, err) == 0)
+        rc = fill_note(&l->choice, own != NULL, &l->note, err);
+    free(own);
+    return rc;
+}
+
+/* What a container's runtime has to know; the tasks' paths only where the step
+ * is known to run in containers, or the site says that all do. */
+static int fill_container(struct launch *l, struct jp_error *err)
+{
+    const char *steps = plan_site(l->plan, "container_steps");
+    const char *binds = plan_site(l->plan, "container_binds");
+    const char *paths = plan_site(l->plan, "container_paths");
+    bool ok = true;
+
+    if (!l->facts->contained && !(steps && !strcmp(steps, "all")))
+        paths = NULL;
+    copy_to(&l->conf.container_binds, binds, &ok);
+    copy_to(&l->conf.container_paths, paths, &ok);
+    return ok ? 0 : error_set(err, "out of memory");
+}
+
+/* With the place, all the rest. */
+static int fill(struct launch *l, struct jp_error *err)
+{
+    struct jp_jobconf *conf = &l->conf;
+    bool ok = true;
+
+    conf->policy = l->plan->policy;
+    conf->hidden = l->place.hidden;
+    copy_to(&conf->final_dir, l->place.final_dir, &ok);
+    if (!ok)
+        return error_set(err, "out of memory");
+    if (choice_make(l->facts, l->plan, l->place.step_dir, &l->choice, err) <
+            0 ||
+        fill_job(l->facts, conf, err) < 0 || fill_nccl(l, err) < 0 ||
+        fill_container(l, err) < 0 ||
+        copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0)
+        return -1;
+    l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
+    return 0;
+}
+
+/* A directory that is only named. */
+static int name_place(const char *dir, struct launch_place *place,
+                      struct jp_error *err)
+{
+    bool ok = true;
+
+    copy_to(&place->job_dir, "", &ok);
+    copy_to(&place->step_dir, dir, &ok);
+    copy_to(&place->final_dir, "", &ok);
+    return ok ? 0 : error_set(err, "out of memory");
+}
+
+int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
+                const char *dir, struct launch *out, struct jp_error *err)
+{
+    struct launch l = {.plan = plan, .facts = facts};
+    int rc = dir ? name_place(dir, &l.place, err)
+                 : place_find(facts, plan, &l.place, err);
+
+    if (rc < 0 || fill(&l, err) < 0) {
+        launch_fini(&l);
+        return -1;
+    }
+    *out = l;
+    return 0;
+}
+
+/* --- a step --------------------------------------------------------------- */
+
+/* The settings as job.conf has them: behind the mode's reason stands why the
+ * site's default is for this job, and behind the knobs stand the user's own
+ * variables. Borrows from l, but for the first row's reason. */
+static struct jp_setting *list_rows(const struct launch *l, size_t *n)
+{
+    const struct jp_jobconf *conf = &l->conf;
+    const char *why = l->plan->nccl.mode_reason;
+    const char *reason = conf->settings[0].reason;
+    struct jp_setting *rows =
+        calloc(conf->n_settings + l->n_vars, sizeof(*rows));
+
+    if (!rows)
+        return NULL;
+    memcpy(rows, conf->settings, conf->n_settings * sizeof(*rows));
+    *n = conf->n_settings;
+    for (size_t i = 0; i < l->n_vars; i++)
+        rows[(*n)++] = (struct jp_setting){
+            (char *) l->vars[i].name, (char *) l->vars[i].value,
+            (char *) plan_source_words[PLAN_ENV], (char *) l->vars[i].name,
+            (char *) LAUNCH_VAR_REASON};
+    rows[0].reason =
+        why && *why ? fileio_path("%s%s%s", reason, *reason ? "; " : "", why)
+                    : strdup(reason);
+    if (rows[0].reason)
+        return rows;
+    free(rows);
+    return NULL;
+}
+
+/* Writes job.conf and hashes it. */
+static int write_conf(struct launch *l, struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, l->place.step_dir);
+    struct jp_jobconf conf = l->conf; /* with other rows */
+    int rc = -1;
+
+    conf.settings = list_rows(l, &conf.n_settings);
+    if (!path || !conf.settings)
+        error_set(err, "out of memory");
+    else if (jobconf_write(path, &conf, err) == 0 &&
+             jobconf_hash(path, l->hash, err) == 0)
+        rc = 0;
+    if (conf.settings)
+        free(conf.settings[0].reason);
+    free(conf.settings);
     free(path);
     return rc;
 }
 
-/* --- for resolve ---------------------------------------------------------- */
-
-static int find_self(char path[PATH_MAX], struct jp_error *err)
+/* The directory with its job.conf. */
+static int write_place(struct launch *l, struct jp_error *err)
 {
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-
-    if (n <= 0)
-        return error_set(err, "/proc/self/exe: %s", strerror(errno));
-    path[n] = '\0';
-    return 0;
+    if (place_make(&l->place, l->facts, err) < 0)
+        return -1;
+    if (write_conf(l, err) == 0)
+        return 0;
+    place_unmake(&l->place);
+    return -1;
 }
 
-static int fork_keeper(const struct launch *l, const struct words *w,
-                       struct jp_error *err)
+/* Trouble with the directory. Where only a default asked for a profile, the
+ * step runs without one, and the user hears nothing of it. */
+static int no_place(struct launch *l)
 {
-    int srun = (int) syscall(SYS_pidfd_open, l->srun, 0);
-    pid_t pid;
+    int rc = plan_is_explicit(l->plan) ? -1 : 0;
 
-    if (srun < 0)
-        return error_set(err, "srun cannot be watched: %s", strerror(errno));
-    pid = fork();
-    if (pid == 0) {
-        if (fork() == 0)
-            keeper(l, w, srun);
-        _exit(0);
-    }
-    close(srun);
-    if (pid < 0)
-        return error_set(err, "no process: %s", strerror(errno));
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return 0;
-}
-
-int launch_start(const struct launch *launch, struct jp_error *err)
-{
-    struct words words = {.n = 0};
-    char self[PATH_MAX];
-    int rc = find_self(self, err);
-
-    if (rc == 0)
-        rc = runmarks_make(launch->dir, err);
-    if (rc == 0)
-        rc = write_nodes(launch, err);
-    if (rc == 0) {
-        make_command(launch, self, &words);
-        rc = words.bad ? error_set(err, "out of memory")
-                       : fork_keeper(launch, &words, err);
-    }
-    for (int i = 0; i < words.n; i++)
-        free(words.argv[i]);
+    launch_fini(l);
     return rc;
 }
 
-uint32_t launch_await(const struct launch *launch, uint32_t wait_ms, int *ended)
+static int make_step(struct launch *l, struct jp_error *err)
 {
-    uint64_t end_ms = clock_mono_ms() + wait_ms;
-    uint32_t n[RUNMARKS];
-
-    for (;;) {
-        *ended = stepdir_has(launch->dir, ended_mark);
-        runmarks_count(launch->dir, n);
-        if (*ended || n[RUNMARK_READY] + n[RUNMARK_FAILED] >= launch->n_nodes ||
-            clock_mono_ms() >= end_ms)
-            return n[RUNMARK_READY];
-        clock_sleep_ms(POLL_MS);
-    }
+    if (place_find(l->facts, l->plan, &l->place, err) < 0)
+        return no_place(l);
+    if (fill(l, err) < 0)
+        return -1;
+    return write_place(l, err) < 0 ? no_place(l) : 0;
 }
 
-void launch_complaint(const struct launch *launch, char *buf, size_t len)
+/* A locked default has overruled the user: that is worth a line. */
+static int note_locks(const struct jp_plan *plan, char **note,
+                      struct jp_error *err)
 {
-    char *path = fileio_path("%s/run/srun.log", launch->dir), *text = NULL;
+    const struct plan_side *sides[] = {&plan->nccl, &plan->copper};
 
-    buf[0] = '\0';
-    if (path && fileio_read(path, false, 65536, &text, NULL, NULL) == 0)
-        snprintf(buf, len, "%.*s", (int) strcspn(text, "\n"), text);
-    free(text);
-    free(path);
+    for (size_t i = 0; i < 2; i++)
+        if (sides[i]->overruled &&
+            lines_add(note, err, "%s", sides[i]->overruled) < 0)
+            return -1;
+    return 0;
+}
+
+int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
+                struct launch *out, struct jp_error *err)
+{
+    const char *refusal = copperpart_refusal(facts, plan);
+    struct launch l = {.plan = plan, .facts = facts};
+    int rc = 0;
+
+    if (plan_is_profiled(plan) || !refusal)
+        rc = make_step(&l, err);
+    else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
+        rc = error_set(err, "Copper does not run: %s", refusal);
+    /* what a site's default leaves out surprises nobody */
+    if (rc == 0 && !plan_is_explicit(plan)) {
+        free(l.note);
+        l.note = NULL;
+    }
+    if (rc == 0)
+        rc = note_locks(plan, &l.note, err);
+    if (rc < 0) {
+        launch_fini(&l);
+        return -1;
+    }
+    *out = l;
+    return 0;
+}
+
+unsigned launch_limit_s(const struct launch *launch)
+{
+    const char *kill_wait =
+        launch->runs_copper ? jobconf_copper(&launch->conf, "kill_wait") : "0";
+
+    return (launch->plan->policy.report_limit_ms + 999) / 1000 +
+           (unsigned) strtoul(kill_wait, NULL, 10);
+}
+
+void launch_fini(struct launch *launch)
+{
+    const struct launch empty = {.plan = launch->plan, .facts = launch->facts};
+
+    jobconf_fini(&launch->conf);
+    choice_fini(&launch->choice);
+    place_fini(&launch->place);
+    free(launch->note);
+    *launch = empty;
 }

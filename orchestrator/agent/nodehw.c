@@ -1,20 +1,25 @@
-/* nodehw.c - make topology.xml and hardware.json of this node. */
+/* nodehw.c - describe this node's hardware, once per job. */
 #include "orchestrator/agent/nodehw.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
-#include "common/plan_site.h"
+#include "common/pattern.h"
+#include "common/plan.h"
 #include "orchestrator/agent/cleanup.h"
-#include "orchestrator/topo/bounded.h"
-#include "orchestrator/topo/gpuproc.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/hardware.h"
+#include "orchestrator/topo/nvml.h"
 #include "orchestrator/topo/snapshot.h"
 
 /* A driver without persistence mode initialises eight GPUs in 20 s and more; no
@@ -24,6 +29,8 @@
 #define HWLOC_LIMIT_MS 30000
 #define XML_MAX (64 * 1024 * 1024)
 
+/* --- the two files ------------------------------------------------------ */
+
 /* A topology, and how it was got. */
 struct xml {
     char *text;
@@ -32,32 +39,10 @@ struct xml {
     struct jp_error why; /* there is none, or not the site's */
 };
 
-/* pattern with %N replaced; NULL without memory. */
-static char *expand(const char *pattern, const char *node)
-{
-    char *path = NULL;
-    size_t len = 0;
-    FILE *out = open_memstream(&path, &len);
-    const char *hit;
-
-    if (!out)
-        return NULL;
-    while ((hit = strstr(pattern, "%N"))) {
-        fwrite(pattern, 1, (size_t) (hit - pattern), out);
-        fputs(node, out);
-        pattern = hit + 2;
-    }
-    fputs(pattern, out);
-    if (fclose(out) == 0)
-        return path;
-    free(path);
-    return NULL;
-}
-
 /* The site's file for this node. */
 static int read_site(const char *pattern, const char *node, struct xml *xml)
 {
-    char *path = expand(pattern, node);
+    char *path = pattern_expand_node(pattern, node);
     int fd = -1;
     int rc = -1;
 
@@ -82,13 +67,13 @@ struct look {
     char text[XML_MAX]; /* pages that are not touched cost nothing */
 };
 
-static void look(const void *arg, void *shared)
+static int look(void *arg, int fd)
 {
-    struct look *out = shared;
+    struct look *out = arg;
     size_t len = 0;
     char *text = snapshot_take(&len, &out->err);
 
-    (void) arg;
+    (void) fd;
     if (text && len < XML_MAX) {
         memcpy(out->text, text, len);
         out->len = len;
@@ -96,32 +81,40 @@ static void look(const void *arg, void *shared)
         error_set(&out->err, "hwloc: %zu bytes of XML are too many", len);
     }
     free(text);
+    return 0;
 }
 
 /* Takes tens of milliseconds where nothing hangs. */
 static void discover(struct xml *xml)
 {
-    struct look *out = bounded_alloc(sizeof(*out));
-    enum jp_bounded end = JP_BOUNDED_NEVER;
+    struct look *out = child_alloc(sizeof(*out));
+    const struct child child = {.work = look,
+                                .arg = out,
+                                .limit_ms = HWLOC_LIMIT_MS,
+                                .dies_with_us = true};
+    enum child_end end = CHILD_NEVER;
+    struct child_result r;
+    bool done = false;
 
     if (out) {
         cleanup_open_window();
-        end = bounded_run(look, NULL, out, HWLOC_LIMIT_MS);
+        end = child_run(&child, &r);
+        done = child_succeeded(end, &r);
         cleanup_close_window();
     }
-    if (end == JP_BOUNDED_DONE && out->len > 0 && out->len < XML_MAX) {
+    if (done && out->len > 0 && out->len < XML_MAX) {
         xml->text = strndup(out->text, out->len);
         xml->len = xml->text ? strlen(xml->text) : 0;
     }
     if (xml->text)
         xml->source = JP_TOPO_HWLOC;
-    else if (end == JP_BOUNDED_DONE)
+    else if (done)
         error_set(&xml->why, "%.500s", out->err.text);
     else
         error_set(&xml->why, "hwloc: %s",
-                  end == JP_BOUNDED_LATE ? "no answer in time"
-                                         : "the process that asked ended");
-    bounded_free(out, sizeof(*out));
+                  end == CHILD_LATE ? "no answer in time"
+                                    : "the process that asked ended");
+    child_free(out, sizeof(*out));
 }
 
 static void get_xml(const struct jp_nodehw *job, const struct jp_sitefile *site,
@@ -157,7 +150,7 @@ static int write_hardware(const struct jp_nodehw *job, const char *path,
     int rc;
 
     if (xml->source != JP_TOPO_NONE) {
-        shape_hash(xml->text, xml->len, hw.shape);
+        hardware_shape(xml->text, xml->len, hw.shape);
         hw.xml_bytes = xml->len;
     }
     if (xml->source == JP_TOPO_HWLOC)
@@ -181,7 +174,7 @@ static int ask(const struct jp_sitefile *site, struct jp_nvml **nvml,
     if (!*nvml || !*hcas)
         return error_set(err, "out of memory");
     if ((*nvml)->probe != JP_NVML_OK && (*nvml)->n_gpus == 0)
-        gpuproc_read("", *nvml);
+        nvml_read_proc("", *nvml);
     return 0;
 }
 
@@ -213,5 +206,66 @@ out:
     free(xml_path);
     free(path);
     sitefile_fini(&site);
+    return rc;
+}
+
+/* --- once per job ------------------------------------------------------- */
+
+static int take_lock(const char *lock)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    struct stat st;
+    int fd = open(lock, flags, 0600);
+
+    if (fd < 0 && errno == EEXIST && lstat(lock, &st) == 0 &&
+        time(NULL) - st.st_mtime > JP_NODEHW_STALE_S) {
+        unlink(lock);
+        fd = open(lock, flags, 0600);
+    }
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+/* Makes <job_dir>/nodes/<node>. */
+static char *make_folder(const char *job_dir, const char *node,
+                         struct jp_error *err)
+{
+    char *nodes = fileio_path("%s/nodes", job_dir);
+    char *folder = fileio_path("%s/nodes/%s", job_dir, node);
+
+    if (!nodes || !folder || fileio_mkdir(nodes, err) < 0 ||
+        fileio_mkdir(folder, err) < 0) {
+        free(folder);
+        folder = NULL;
+    }
+    free(nodes);
+    return folder;
+}
+
+int nodehw_share(const char *job_dir, const char *node, const char *config,
+                 struct jp_error *err)
+{
+    char *folder = make_folder(job_dir, node, err);
+    char *path = folder ? fileio_path("%s/hardware.json", folder) : NULL;
+    char *lock = folder ? fileio_path("%s/topology.lock", folder) : NULL;
+    const struct jp_nodehw job = {folder, node, config};
+    struct stat st;
+    int rc = folder ? 0 : -1;
+
+    if (rc == 0 && err)
+        err->text[0] = '\0';
+    if (path && lock && lstat(path, &st) < 0 && take_lock(lock) == 0) {
+        int slot = cleanup_add(lock);
+
+        if (lstat(path, &st) < 0) /* somebody may just have finished it */
+            rc = nodehw_make(&job, err);
+        unlink(lock);
+        cleanup_drop(slot);
+    }
+    free(folder);
+    free(path);
+    free(lock);
     return rc;
 }

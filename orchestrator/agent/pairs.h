@@ -2,7 +2,7 @@
  *
  * Lines "NAME=VALUE" (set) and "?NAME=VALUE" (set unless the user has), closed
  * by a line of a single dot; the module takes nothing without the dot. Grammar
- * and limits: docs/internals.md, section 1.
+ * and limits: docs/contracts.md, section 1.
  */
 #ifndef JP_AGENT_PAIRS_H
 #define JP_AGENT_PAIRS_H
@@ -21,5 +21,17 @@ char *pairs_format(const struct jp_jobconf *conf, const char *node,
 /* Whether the profiler that conf names is a readable file on this node; a name
  * that is no absolute path is the library search's business and passes. */
 int pairs_check_plugin(const struct jp_jobconf *conf, struct jp_error *err);
+
+/* Where tasks run in containers, by the site's keys (jobprof.conf(5)):
+ * container_paths says how paths of the host read inside, container_binds names
+ * variables that get what is to be mounted: "SOURCE:TARGET[:ro],...", as
+ * Apptainer and jobprof's hook for enroot take it: the file of the profiler's
+ * library and the node's folder in raw/.
+ *
+ * Turns conf's variables into those that the tasks of node are to see and adds
+ * those of container_binds, which yield to the user's. A path with one of ",:"
+ * or a blank has no place in such a list: then they are not set. */
+int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
+                  struct jp_error *err);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/quote.h"
+
 #define GAP 2
 /* A last column narrower than this goes on a line of its own. */
 #define ROOM_MIN 24
@@ -63,14 +65,14 @@ static void place_columns(const struct plan_table *table, unsigned indent,
 static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
 {
     if (at == 0 || at + GAP <= start) {
-        fprintf(out, "%*s", (int) (start - at), "");
+        quote_printf(out, "%*s", (int) (start - at), "");
         return start;
     }
     if (at + GAP + len <= PLAN_TABLE_COLUMNS) {
-        fprintf(out, "%*s", GAP, "");
+        quote_printf(out, "%*s", GAP, "");
         return at + GAP;
     }
-    fprintf(out, "\n%*s", (int) start, "");
+    quote_printf(out, "\n%*s", (int) start, "");
     return start;
 }
 
@@ -89,11 +91,11 @@ static void put_wrapped(FILE *out, unsigned at, unsigned indent,
             n = strcspn(text, " ");
         if (!text[n])
             break;
-        fprintf(out, "%.*s\n%*s", (int) n, text, (int) indent, "");
+        quote_printf(out, "%.*s\n%*s", (int) n, text, (int) indent, "");
         text += n + 1;
         room = PLAN_TABLE_COLUMNS - indent;
     }
-    fputs(text, out);
+    quote_print(out, text);
 }
 
 static void put_last(FILE *out, unsigned at, unsigned start, const char *text)
@@ -124,7 +126,7 @@ static void put_row(FILE *out, char *const *cells, size_t n,
             break;
         }
         at = move_to(out, at, start[c], len) + (unsigned) len;
-        fputs(cells[c], out);
+        quote_print(out, cells[c]);
     }
     fputc('\n', out);
 }

@@ -1,4 +1,4 @@
-/* plan_view.c - gather what a plan tells. */
+/* plan_view.c - gather what a launch tells, and print it for people. */
 #include "orchestrator/agent/plan_view.h"
 
 #include <stdio.h>
@@ -6,17 +6,18 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/lines.h"
 #include "common/num.h"
-#include "orchestrator/agent/resolve_env.h"
+#include "common/quote.h"
+#include "orchestrator/agent/plan_table.h"
+#include "orchestrator/agent/settings.h"
 
-/* What a view's texts are borrowed from. */
+/* The view's own texts. */
 struct plan_view_store {
-    struct resolve_place place;
-    struct resolve_choice choice;
-    struct jp_jobconf conf;
-    char *without;    /* names of the user's variables, or NULL */
-    char foreign[64]; /* reason of a setting that the profiler ignores */
-    char instead[64]; /* reason of a mode that is not the one asked for */
+    char *warnings, *notes; /* lines, or NULL */
+    char *without;          /* names of the user's variables, or NULL */
+    char foreign[64];       /* reason of a setting that the profiler ignores */
+    char instead[64];       /* reason of a mode that is not the one asked for */
 };
 
 uint64_t plan_view_node(const struct plan_view *view, uint64_t bytes)
@@ -36,39 +37,14 @@ const char *plan_view_known(char buf[16])
     return buf;
 }
 
-/* The user's own value of a variable, or NULL. */
-static const struct jp_setting *find_row(const struct jp_jobconf *conf,
-                                         const char *key)
-{
-    for (size_t i = 0; i < conf->n_settings; i++)
-        if (!strcmp(conf->settings[i].key, key))
-            return &conf->settings[i];
-    return NULL;
-}
-
-static bool is_ours(const struct jp_jobconf *conf, const char *name)
-{
-    for (size_t i = 0; i < conf->n_env; i++)
-        if (!strcmp(conf->env[i].name, name))
-            return true;
-    return false;
-}
-
-/* Not of the grammar: a variable that the user has set himself. */
-static bool is_variable(const struct jp_setting *row)
-{
-    return strcmp(row->key, "mode") != 0 &&
-           grammar_find_knob(&jp_grammar_nccl, row->key) < 0;
-}
-
 /* Does the profiler that runs read this setting? */
 static bool is_read(const struct jp_setting *row, const char *runs)
 {
-    int k = grammar_find_knob(&jp_grammar_nccl, row->key);
-    int mode = grammar_find_mode(&jp_grammar_nccl, runs);
+    int k = grammar_find_knob(grammar_nccl(), row->key);
+    int mode = grammar_find_mode(grammar_nccl(), runs);
 
     return k < 0 || mode < 0 || !strcmp(row->key, "mode") ||
-           (jp_grammar_nccl.knobs[k].modes >> mode & 1);
+           (grammar_nccl()->knobs[k].modes >> mode & 1);
 }
 
 /* Files hold settings of all profilers; option and variable are meant. */
@@ -78,52 +54,52 @@ static bool is_meant(const struct jp_setting *row)
            !strcmp(row->source, plan_source_words[PLAN_ENV]);
 }
 
-static void fill_settings(struct plan_view *view)
+static void fill_settings(const struct launch *launch, struct plan_view *view)
 {
     struct plan_view_store *store = view->store;
-    const struct jp_jobconf *conf = &store->conf;
+    const struct jp_jobconf *conf = &launch->conf;
 
     snprintf(store->foreign, sizeof(store->foreign), "%s does not read it",
-             resolve_title(view->runs));
+             profiler_title(view->runs));
     snprintf(store->instead, sizeof(store->instead), "%s is asked for",
              view->asked);
     for (size_t i = 0; i < conf->n_settings; i++) {
         const struct jp_setting *row = &conf->settings[i];
         bool read = is_read(row, view->runs);
 
-        if (is_variable(row) || (!read && !is_meant(row)))
+        if (!read && !is_meant(row))
             continue;
         view->settings[view->n_settings] = *row;
         if (!read)
             view->settings[view->n_settings].reason = store->foreign;
-        else if (*store->choice.reason && !strcmp(row->key, "mode"))
+        else if (*launch->choice.reason && !strcmp(row->key, "mode"))
             view->settings[view->n_settings].reason = store->instead;
         view->n_settings++;
     }
 }
 
-static void fill_variables(struct plan_view *view)
+/* The user's own value of a variable, or NULL. */
+static const struct launch_var *find_var(const struct launch *launch,
+                                         const char *name)
 {
-    const struct jp_jobconf *conf = &view->store->conf;
+    for (size_t i = 0; i < launch->n_vars; i++)
+        if (!strcmp(launch->vars[i].name, name))
+            return &launch->vars[i];
+    return NULL;
+}
 
-    for (size_t i = 0; i < conf->n_env; i++) {
-        const struct jp_envvar *var = &conf->env[i];
-        const struct jp_setting *user = var->soft ? find_row(conf, var->name)
-                                                  : NULL;
+static void fill_variables(const struct launch *launch, struct plan_view *view)
+{
+    for (size_t i = 0; i < launch->conf.n_env; i++) {
+        const struct jp_envvar *var = &launch->conf.env[i];
+        const struct launch_var *user = find_var(launch, var->name);
 
         view->variables[view->n_variables++] =
             (struct plan_variable){var->name, user ? user->value : var->value,
-                                   user          ? user->reason
+                                   user          ? LAUNCH_VAR_REASON
                                    : var->reason ? var->reason
                                                  : "",
                                    user != NULL};
-    }
-    for (size_t i = 0; i < conf->n_settings; i++) {
-        const struct jp_setting *row = &conf->settings[i];
-
-        if (is_variable(row) && !is_ours(conf, row->key))
-            view->variables[view->n_variables++] =
-                (struct plan_variable){row->key, row->value, row->reason, true};
     }
 }
 
@@ -145,108 +121,106 @@ static int warn_full(const struct plan_view *view, char **warnings,
 
     if (!plan_view_is_full(view))
         return 0;
-    return resolve_note(warnings, err,
-                        "not enough free space: %s %s %s and min_free=%s, and "
-                        "%s is free: records would be missing",
-                        step ? "the step needs" : "a rank needs",
-                        FIG_BYTES(step ? step : view->forecast.disk_bytes),
-                        view->without ? "without your variables" : "of files",
-                        FIG_BYTES(view->min_free_bytes),
-                        FIG_BYTES(view->shape.disk_free_bytes));
+    return lines_add(warnings, err,
+                     "not enough free space: %s %s %s and min_free=%s, and "
+                     "%s is free: records would be missing",
+                     step ? "the step needs" : "a rank needs",
+                     FIG_BYTES(step ? step : view->forecast.disk_bytes),
+                     view->without ? "without your variables" : "of files",
+                     FIG_BYTES(view->min_free_bytes),
+                     FIG_BYTES(view->shape.disk_free_bytes));
 }
 
-static int fill_lines(struct plan_view *view, struct jp_error *err)
+/* A line of the planner's. */
+static int take_line(void *arg, bool is_warning, const char *line,
+                     struct jp_error *err)
+{
+    struct plan_view_store *store = arg;
+
+    return lines_add(is_warning ? &store->warnings : &store->notes, err, "%s",
+                     line);
+}
+
+static int copy_lines(char **to, const char *lines, struct jp_error *err)
+{
+    return lines ? lines_add(to, err, "%s", lines) : 0;
+}
+
+/* Nothing is to be said of a profiler that does not run. */
+static int ask_planner(const struct launch *launch, struct plan_view *view,
+                       struct jp_error *err)
+{
+    const struct backend_planner *planner = launch->choice.backend->planner;
+
+    if (view->plugin || !planner->notes)
+        return 0;
+    return planner->notes(&launch->choice.input, take_line, view->store, err);
+}
+
+static int fill_lines(const struct launch *launch, struct plan_view *view,
+                      struct jp_error *err)
 {
     struct plan_view_store *store = view->store;
 
-    if (resolve_env_own(&store->conf, &store->without, err) < 0)
+    if (copy_lines(&store->warnings, launch->choice.warnings, err) < 0 ||
+        copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
+        ask_planner(launch, view, err) < 0 ||
+        launch_own(launch, &store->without, err) < 0)
         return -1;
     view->without = store->without;
-    if (warn_full(view, &store->choice.warnings, err) < 0)
+    if (warn_full(view, &store->warnings, err) < 0)
         return -1;
-    view->warnings = store->choice.warnings ? store->choice.warnings : "";
-    view->notes = store->choice.remarks ? store->choice.remarks : "";
+    view->warnings = store->warnings ? store->warnings : "";
+    view->notes = store->notes ? store->notes : "";
     return 0;
 }
 
-static void fill(struct plan_view *view, const struct jp_plan *plan)
+static void fill(const struct launch *launch, struct plan_view *view)
 {
-    const struct plan_side *side = &plan->nccl;
-    const struct plan_view_store *store = view->store;
-    const struct jp_setting *mode = find_row(&store->conf, "mode");
+    const struct plan_side *side = &launch->plan->nccl;
     const struct plan_value *release = plan_find(side, "nccl");
     const struct plan_value *iterations = plan_find(side, "iterations");
 
     view->asked = side->grammar->modes[side->mode].name;
-    if (!strcmp(view->asked, "plan"))
+    if (plan_is_printed(launch->plan))
         view->asked = plan_get(side, "mode");
-    view->runs = store->choice.backend->name;
-    view->reason = mode ? mode->reason : "";
-    view->plugin = resolve_env_own_value(&store->conf, RESOLVE_ENV_PLUGIN);
+    view->runs = launch->choice.backend->about.name;
+    view->reason = launch->conf.settings[0].reason; /* of the mode */
+    view->plugin = launch_plugin(launch);
     view->release = release && release->value ? release->value : "";
     view->assumed = release && release->source == PLAN_DEFAULT;
     view->newer = plan_number(side, "nccl") > JP_NCCL_KNOWN;
-    view->shape = store->choice.input.shape;
-    view->forecast = store->choice.forecast;
+    view->shape = launch->choice.input.shape;
+    view->forecast = launch->choice.forecast;
     view->iterations = plan_number(side, "iterations");
     view->iterations_default = iterations && iterations->source == PLAN_DEFAULT;
     view->disk_bytes = plan_number(side, "disk");
     view->min_free_bytes = plan_number(side, "min_free");
-    view->dir = store->place.step_dir;
-    fill_settings(view);
-    fill_variables(view);
+    view->dir = launch->place.step_dir;
+    fill_settings(launch, view);
+    fill_variables(launch, view);
 }
 
-/* The place by the step's facts, or one that is only named. */
-static int get_place(const struct resolve_input *in, const struct jp_plan *plan,
-                     const char *dir, struct resolve_place *out,
-                     struct jp_error *err)
-{
-    struct resolve_place place = {0};
-
-    if (!dir)
-        return resolve_place(&in->plan, plan, out, err);
-    place.job_dir = strdup("");
-    place.step_dir = strdup(dir);
-    place.final_dir = strdup("");
-    if (!place.job_dir || !place.step_dir || !place.final_dir) {
-        resolve_place_fini(&place);
-        return error_set(err, "out of memory");
-    }
-    *out = place;
-    return 0;
-}
-
-int plan_view_make(const struct resolve_input *in, const struct jp_plan *plan,
-                   const char *dir, struct plan_view *out, struct jp_error *err)
+int plan_view_make(const struct launch *launch, struct plan_view *out,
+                   struct jp_error *err)
 {
     struct plan_view view = {.store = calloc(1, sizeof(*view.store))};
-    struct plan_view_store *store = view.store;
-    char *note = NULL;
+    const struct jp_jobconf *conf = &launch->conf;
 
-    if (!store)
+    if (!view.store)
         return error_set(err, "out of memory");
-    if (get_place(in, plan, dir, &store->place, err) < 0 ||
-        resolve_choose(in, plan, store->place.step_dir, &store->choice, err) <
-            0 ||
-        resolve_conf(in, plan, &store->place, &store->choice, &store->conf,
-                     &note, err) < 0)
-        goto fail;
-    view.settings = calloc(store->conf.n_settings + 1, sizeof(*view.settings));
-    view.variables = calloc(store->conf.n_env + store->conf.n_settings + 1,
-                            sizeof(*view.variables));
+    view.settings = calloc(conf->n_settings + 1, sizeof(*view.settings));
+    view.variables = calloc(conf->n_env + 1, sizeof(*view.variables));
     if (!view.settings || !view.variables) {
         error_set(err, "out of memory");
         goto fail;
     }
-    fill(&view, plan);
-    if (fill_lines(&view, err) < 0)
+    fill(launch, &view);
+    if (fill_lines(launch, &view, err) < 0)
         goto fail;
-    free(note); /* the view tells the same in its own places */
     *out = view;
     return 0;
 fail:
-    free(note);
     plan_view_fini(&view);
     return -1;
 }
@@ -256,11 +230,330 @@ void plan_view_fini(struct plan_view *view)
     free(view->settings);
     free(view->variables);
     if (view->store) {
+        free(view->store->warnings);
+        free(view->store->notes);
         free(view->store->without);
-        jobconf_fini(&view->store->conf);
-        resolve_choice_fini(&view->store->choice);
-        resolve_place_fini(&view->store->place);
         free(view->store);
     }
     *view = (struct plan_view){0};
+}
+
+/* --- for people ----------------------------------------------------------- */
+
+static int print_head(FILE *out, const struct plan_view *view, const char *head,
+                      struct jp_error *err)
+{
+    struct plan_table text = {.n_columns = 1};
+    const char *title = profiler_title(view->runs);
+    char known[16];
+
+    if (view->plugin)
+        plan_table_add(&text,
+                       "%s: your NCCL_PROFILER_PLUGIN=%s would run, not %s",
+                       head, view->plugin, title);
+    else if (*view->reason && strcmp(view->asked, "auto") != 0)
+        plan_table_add(&text, "%s: %s is asked for, %s would run: %s", head,
+                       view->asked, title, view->reason);
+    else
+        plan_table_add(&text, "%s: %s would run%s%s%s", head, title,
+                       *view->reason ? " (" : "", view->reason,
+                       *view->reason ? ")" : "");
+    plan_table_add(
+        &text, "NCCL %s%s%s%s%s", *view->release ? view->release : "(unknown)",
+        view->assumed ? ", assumed: nccl= or the site file can name it" : "",
+        view->newer ? ", planned as " : "",
+        view->newer ? plan_view_known(known) : "",
+        view->newer ? ", the newest that jobprof knows" : "");
+    return plan_table_print(&text, 0, out, err);
+}
+
+/* A pool of which the example plugin makes no use (its planner says so): its
+ * name without the words that all pools share, and their number; 0: another
+ * variable. */
+static size_t idle_pool(const struct plan_variable *v, const char **name)
+{
+    static const char before[] = "NCCL_PROFILE_", after[] = "_POOL_SIZE";
+    size_t len = strlen(v->name), cut = sizeof(before) + sizeof(after) - 2;
+    bool idle = strstr(v->reason, "not in the event mask") ||
+                strstr(v->reason, "unknown to this release");
+
+    if (v->yours || !idle || len <= cut ||
+        strncmp(v->name, before, sizeof(before) - 1) != 0 ||
+        strcmp(v->name + len - (sizeof(after) - 1), after) != 0)
+        return 0;
+    *name = v->name + sizeof(before) - 1;
+    return len - cut;
+}
+
+/* The pools that nothing uses, in one row. */
+static int add_idle(struct plan_table *t, const struct plan_view *view,
+                    struct jp_error *err)
+{
+    size_t n = 0, len = 0;
+    char *names = NULL;
+    FILE *out = open_memstream(&names, &len);
+
+    if (!out)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < view->n_variables; i++) {
+        const struct plan_variable *v = &view->variables[i];
+        const char *name;
+        size_t room = idle_pool(v, &name);
+
+        if (room)
+            quote_printf(out, "%s%.*s=%s", n++ ? ", " : "", (int) room, name,
+                         v->value);
+    }
+    if (fclose(out) != 0) {
+        free(names);
+        return error_set(err, "out of memory");
+    }
+    if (n) {
+        plan_table_add(t, "%zu more pool%s", n, plural(n));
+        plan_table_add(t, "%s", "");
+        plan_table_add(t, "computed");
+        plan_table_add(t,
+                       "not in the event mask or unknown to this release: "
+                       "%s",
+                       names);
+    }
+    free(names);
+    return 0;
+}
+
+static int print_variables(FILE *out, const struct plan_view *view,
+                           struct jp_error *err)
+{
+    struct plan_table table = {.n_columns = 4, .limit = {50, 12, 12}};
+
+    plan_table_add(&table, "variable");
+    plan_table_add(&table, "value");
+    plan_table_add(&table, "source");
+    plan_table_add(&table, "reason");
+    for (size_t i = 0; i < view->n_variables; i++) {
+        const struct plan_variable *v = &view->variables[i];
+        const char *name;
+
+        if (idle_pool(v, &name))
+            continue;
+        plan_table_add(&table, "%s", v->name);
+        plan_table_add(&table, "%s", v->value);
+        plan_table_add(&table, "%s", v->yours ? "yours: stays" : "computed");
+        plan_table_add(&table, "%s", v->reason);
+    }
+    if (add_idle(&table, view, err) < 0)
+        table.failed = true;
+    return plan_table_print(&table, 0, out, err);
+}
+
+static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
+{
+    uint32_t ranks = jobshape_ranks(shape);
+
+    plan_table_add(t, "job");
+    if (shape->nnodes && shape->ntasks)
+        plan_table_add(t, "%s node%s, %s rank%s, %s on a node",
+                       FIG_COUNT(shape->nnodes), plural(shape->nnodes),
+                       FIG_COUNT(shape->ntasks), plural(shape->ntasks),
+                       FIG_COUNT(ranks));
+    else
+        plan_table_add(t, "%s nodes, %s ranks; counted for %s rank%s on a node",
+                       shape->nnodes ? FIG_COUNT(shape->nnodes) : "unknown",
+                       shape->ntasks ? FIG_COUNT(shape->ntasks) : "unknown",
+                       FIG_COUNT(ranks), plural(ranks));
+}
+
+static const char *overcommit_text(unsigned mode)
+{
+    return mode == 0   ? "at most RAM + swap in one allocation"
+           : mode == 1 ? "any allocation is granted"
+                       : "all allocations within the commit limit";
+}
+
+static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
+{
+    const struct jp_nodemem *node = &shape->node;
+
+    plan_table_add(t, "step");
+    if (shape->step_memory_bytes)
+        plan_table_add(t, "%s of memory on a node%s%s%s",
+                       FIG_BYTES(shape->step_memory_bytes),
+                       *shape->memory_from ? " (" : "", shape->memory_from,
+                       *shape->memory_from ? ")" : "");
+    else
+        plan_table_add(t, "its memory on a node is unknown");
+    if (node->ram_bytes) {
+        plan_table_add(t, "node");
+        plan_table_add(t, "%s of RAM, %s of swap; overcommit mode %u: %s",
+                       FIG_BYTES(node->ram_bytes), FIG_BYTES(node->swap_bytes),
+                       node->overcommit, overcommit_text(node->overcommit));
+    }
+    if (node->overcommit == 2 && node->commit_limit_bytes) {
+        plan_table_add(t, "%s", "");
+        plan_table_add(t, "commit limit %s, %s of it taken",
+                       FIG_BYTES(node->commit_limit_bytes),
+                       FIG_BYTES(node->committed_bytes));
+    }
+    if (shape->address_limit_bytes) {
+        plan_table_add(t, "limit");
+        plan_table_add(t, "a rank's address space: %s (ulimit -v)",
+                       FIG_BYTES(shape->address_limit_bytes));
+    }
+}
+
+/* In front of a figure that the user's own variables may change. */
+static const char *without(const struct plan_view *view)
+{
+    return view->without ? "without your variables: " : "";
+}
+
+/* "; 1.2 % of the step's": empty where the whole is unknown. */
+static const char *share_text(char *buf, size_t len, uint64_t part,
+                              uint64_t whole, const char *of)
+{
+    buf[0] = '\0';
+    if (whole)
+        snprintf(buf, len, "; %s of %s",
+                 FIG_SHARE((double) part / (double) whole), of);
+    return buf;
+}
+
+static void add_memory(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+    uint64_t node = plan_view_node(view, f->memory_bytes);
+    char share[96];
+
+    plan_table_add(t, "memory");
+    if (f->memory_bytes)
+        plan_table_add(t, "%s%s a rank, %s a node%s", without(view),
+                       FIG_BYTES(f->memory_bytes), FIG_BYTES(node),
+                       share_text(share, sizeof(share), node,
+                                  view->shape.step_memory_bytes,
+                                  "the step's memory"));
+    else
+        plan_table_add(t, "unknown");
+    if (f->reserved_bytes > f->memory_bytes) {
+        plan_table_add(t, "address");
+        plan_table_add(t, "%s%s a rank, %s a node; most of it is never touched",
+                       without(view), FIG_BYTES(f->reserved_bytes),
+                       FIG_BYTES(plan_view_node(view, f->reserved_bytes)));
+    }
+}
+
+static void add_disk(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+    uint64_t step = plan_view_step(view, f->disk_bytes);
+    uint64_t left = view->shape.disk_free_bytes;
+    char share[96];
+
+    plan_table_add(t, "disk");
+    if (!f->disk_bytes)
+        plan_table_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
+    else if (!step)
+        plan_table_add(t, "%s%s a rank; disk=%s for the step", without(view),
+                       FIG_BYTES(f->disk_bytes), FIG_BYTES(view->disk_bytes));
+    else
+        plan_table_add(
+            t, "%s%s a rank, %s the step%s%s", without(view),
+            FIG_BYTES(f->disk_bytes), FIG_BYTES(step),
+            share_text(share, sizeof(share), step, view->disk_bytes, "disk="),
+            view->disk_bytes ? FIG_BYTES(view->disk_bytes) : "");
+    if (*f->counted) {
+        plan_table_add(t, "counted");
+        plan_table_add(t, "%s", f->counted);
+    }
+    if (!left)
+        return;
+    plan_table_add(t, "free");
+    plan_table_add(t, "%s there; min_free=%s%s", FIG_BYTES(left),
+                   FIG_BYTES(view->min_free_bytes),
+                   plan_view_is_full(view) ? ": NOT ENOUGH" : "");
+}
+
+/* ", for iterations=200 (default)" */
+static const char *basis_text(char *buf, size_t len,
+                              const struct plan_view *view)
+{
+    buf[0] = '\0';
+    if (view->iterations)
+        snprintf(buf, len, ", for iterations=%llu%s",
+                 (unsigned long long) view->iterations,
+                 view->iterations_default ? " (default)" : "");
+    return buf;
+}
+
+static void add_records(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+    char basis[64];
+
+    plan_table_add(t, "records");
+    basis_text(basis, sizeof(basis), view);
+    if (*f->lost)
+        plan_table_add(t, "%s%s", without(view), f->lost);
+    else if (!f->planned_ops)
+        plan_table_add(t, "unknown");
+    else if (f->kept_ops < f->planned_ops)
+        plan_table_add(t, "%s%s of %s operations of each rank%s", without(view),
+                       FIG_COUNT(f->kept_ops), FIG_COUNT(f->planned_ops),
+                       basis);
+    else
+        plan_table_add(t, "%sall %s operations of each rank%s", without(view),
+                       FIG_COUNT(f->planned_ops), basis);
+    if (*f->lost && f->planned_ops) {
+        plan_table_add(t, "%s", "");
+        plan_table_add(t, "kept: %s of %s operations of each rank%s",
+                       f->kept_ops < f->planned_ops ? FIG_COUNT(f->kept_ops)
+                                                    : "all",
+                       FIG_COUNT(f->planned_ops), basis);
+    }
+}
+
+static void add_lines(struct plan_table *t, const char *label,
+                      const char *lines)
+{
+    while (*lines) {
+        size_t len = strcspn(lines, "\n");
+
+        if (len) {
+            plan_table_add(t, "%s", label);
+            plan_table_add(t, "%.*s", (int) len, lines);
+        }
+        lines += len + (lines[len] == '\n');
+    }
+}
+
+static int print_facts(FILE *out, const struct plan_view *view,
+                       struct jp_error *err)
+{
+    struct plan_table facts = {.n_columns = 2};
+
+    add_records(&facts, view);
+    add_lines(&facts, "WARNING", view->warnings);
+    add_job(&facts, &view->shape);
+    add_node(&facts, &view->shape);
+    add_memory(&facts, view);
+    add_disk(&facts, view);
+    plan_table_add(&facts, "output");
+    plan_table_add(&facts, "%s", view->dir);
+    add_lines(&facts, "note", view->notes);
+    return plan_table_print(&facts, 0, out, err);
+}
+
+int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
+                    bool brief, struct jp_error *err)
+{
+    if (print_head(out, view, head, err) < 0)
+        return -1;
+    fputc('\n', out);
+    if (print_facts(out, view, err) < 0)
+        return -1;
+    if (brief)
+        return 0;
+    fputc('\n', out);
+    settings_print(out, view->settings, view->n_settings);
+    fputc('\n', out);
+    return print_variables(out, view, err);
 }

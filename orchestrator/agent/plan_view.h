@@ -1,8 +1,7 @@
-/* plan_view.h - all that a plan tells, ready to be printed.
- *
- * `srun --nccl-profile=plan` and `jobprof plan` show the same: plan_text.h as
- * text, jobprof also as JSON. Nothing is decided here: the figures are those of
- * resolve_conf and resolve_choose, which a profiled step takes too.
+/* plan_view.h - a launch as `srun --nccl-profile=plan`, `jobprof plan` and
+ * doctor show it: for people as text, jobprof also as JSON. Nothing is decided
+ * here: the figures are those of the launch that a step with these settings
+ * would have.
  */
 #ifndef JP_AGENT_PLAN_VIEW_H
 #define JP_AGENT_PLAN_VIEW_H
@@ -10,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/error.h"
 #include "common/jobshape.h"
-#include "common/plan.h"
-#include "orchestrator/agent/resolve.h"
+#include "orchestrator/agent/launch.h"
 #include "plugins/backend.h"
 
 /* A variable of the tasks. */
@@ -24,15 +23,15 @@ struct plan_variable {
     bool yours;         /* set by the user himself, and it stays */
 };
 
-/* Texts are borrowed, from the plan or from `store`. */
+/* Texts are borrowed, from the launch or from `store`. */
 struct plan_view {
-    const char *asked;           /* mode as asked: "auto" */
-    const char *runs;            /* the profiler that is planned: "recorder" */
-    const char *reason;          /* why another one, or "" */
-    const char *plugin; /* the user's own, which runs instead; NULL: none */
-    const char *release;         /* of NCCL: "2.28.3" */
-    bool assumed;                /* nobody named the release */
-    bool newer;                  /* than the newest that jobprof knows */
+    const char *asked;   /* mode as asked: "auto" */
+    const char *runs;    /* the profiler that is planned: "recorder" */
+    const char *reason;  /* why another one, or "" */
+    const char *plugin;  /* the user's own, which runs instead; NULL: none */
+    const char *release; /* of NCCL: "2.28.3" */
+    bool assumed;        /* nobody named the release */
+    bool newer;          /* than the newest that jobprof knows */
     struct jp_setting *settings; /* those that the profiler reads */
     size_t n_settings;
     struct plan_variable *variables;
@@ -52,12 +51,9 @@ struct plan_view {
     struct plan_view_store *store;
 };
 
-/* Works out what the merged settings give. plan: borrowed while the view lives.
- * dir: NULL takes the step's own directory, which needs its facts
- * (resolve_facts). Makes nothing on disk. -1: it cannot run, or does not fit,
- * and err says what would. plan_view_fini frees. */
-int plan_view_make(const struct resolve_input *in, const struct jp_plan *plan,
-                   const char *dir, struct plan_view *out,
+/* What the launch would do. It is borrowed while the view lives. -1: no memory.
+ * plan_view_fini frees. */
+int plan_view_make(const struct launch *launch, struct plan_view *out,
                    struct jp_error *err);
 void plan_view_fini(struct plan_view *view);
 
@@ -72,5 +68,14 @@ bool plan_view_is_full(const struct plan_view *view);
 
 /* "2.30": what a newer release is planned as. */
 const char *plan_view_known(char buf[16]);
+
+/* What runs and why; what is recorded and what is not, with the warnings; the
+ * job's shape; the cost in memory and on disk beside what there is; the
+ * directory; the settings; the tasks' variables. Lines have 100 columns but for
+ * values that are longer. head: how the first line starts. brief: without the
+ * two tables. -1: no memory; whether out took it all is the caller's to check.
+ */
+int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
+                    bool brief, struct jp_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "orchestrator/collect/stepdir.h"
 
 #define TEXT_MAX 4096
+#define STEP "step"
 
 static const char *const words[RUNMARKS] = {".ready", ".failed", ".ended",
                                             ".done"};
@@ -52,6 +53,16 @@ bool runmark_is_set(const char *dir, const char *node, enum runmark mark)
     return set;
 }
 
+int runmark_end_step(const char *dir, struct jp_error *err)
+{
+    return runmark_set(dir, STEP, RUNMARK_ENDED, "", err);
+}
+
+bool runmark_step_has_ended(const char *dir)
+{
+    return runmark_is_set(dir, STEP, RUNMARK_ENDED);
+}
+
 char *runmark_text(const char *dir, const char *node, enum runmark mark)
 {
     char *path = fileio_path("%s/run/%s%s", dir, node, words[mark]);
@@ -69,7 +80,9 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
     return text;
 }
 
-enum runmark runmark_parse(const char *name, size_t *len)
+/* Takes the name of a file in run/ apart: *len bytes of it are the node's
+ * name. RUNMARKS: it is no mark. */
+static enum runmark parse(const char *name, size_t *len)
 {
     char node[JP_STEPDIR_NAME_MAX + 1];
     size_t n = strlen(name);
@@ -82,8 +95,10 @@ enum runmark runmark_parse(const char *name, size_t *len)
             continue;
         memcpy(node, name, n - own);
         node[n - own] = '\0';
-        if (!stepdir_name_ok(node))
-            return RUNMARKS;
+        if (!stepdir_name_ok(node) ||
+            (i == RUNMARK_ENDED &&
+             (!strcmp(node, STEP) || !strcmp(node, "srun"))))
+            return RUNMARKS; /* no node's */
         *len = n - own;
         return (enum runmark) i;
     }
@@ -99,7 +114,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
 
     memset(n, 0, RUNMARKS * sizeof(*n));
     while (folder && (entry = readdir(folder))) {
-        enum runmark mark = runmark_parse(entry->d_name, &len);
+        enum runmark mark = parse(entry->d_name, &len);
 
         if (mark < RUNMARKS)
             n[mark]++;
@@ -136,7 +151,7 @@ void runmarks_each(const char *dir, enum runmark mark,
                 : 0;
 
     for (int i = 0; i < n; i++) {
-        if (runmark_parse(list[i]->d_name, &len) == mark)
+        if (parse(list[i]->d_name, &len) == mark)
             tell_one(path, list[i]->d_name, len, tell, arg);
         free(list[i]);
     }

@@ -29,13 +29,15 @@ int runmark_set(const char *dir, const char *node, enum runmark mark,
                 const char *text, struct jp_error *err);
 bool runmark_is_set(const char *dir, const char *node, enum runmark mark);
 
+/* The step's own mark, run/step.ended: no task of it runs any more, on any
+ * node. Runners serve each other until then. The last node to leave sets it, or
+ * who reports the step at its end. */
+int runmark_end_step(const char *dir, struct jp_error *err);
+bool runmark_step_has_ended(const char *dir);
+
 /* The mark's text, one line. Caller frees; NULL: it is not set, or says
  * something else. */
 char *runmark_text(const char *dir, const char *node, enum runmark mark);
-
-/* Takes the name of a file in run/ apart: *len bytes of it are the node's
- * name. RUNMARKS: it is no mark. Pure. */
-enum runmark runmark_parse(const char *name, size_t *len);
 
 /* How many nodes have each mark. */
 void runmarks_count(const char *dir, uint32_t n[RUNMARKS]);

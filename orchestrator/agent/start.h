@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "orchestrator/collect/lastout.h"
+#include "orchestrator/collect/barrier.h"
 
 /* Appends the line of the task whose process is task. dev: the folder of the
  * devices, "/dev". */

@@ -1,10 +1,13 @@
-/* supervise.c - one runner on one node: start, wait, stop, collect, in time. */
+/* supervise.c - one runner on one node: start, wait, stop, collect, in time;
+ * and who outlives that. */
 #include "orchestrator/agent/supervise.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/defaults.h"
@@ -19,6 +22,12 @@
 /* Of KillWait: to end by force, and to say so. */
 #define RESERVE_MS 4000
 #define FORCE_MS 3000
+/* Tasks may look things up while they end on a signal: so long they are served,
+ * where Copper's own end leaves the time. */
+#define HOLD_MS 8000
+#define SETTLE_MS 6000
+
+/* --- the supervisor ----------------------------------------------------- */
 
 struct watch {
     const struct backend_runner *runner;
@@ -26,6 +35,8 @@ struct watch {
     const char *dir, *node;
     pid_t parent;
     uint64_t looked_ms;
+    uint64_t signal_ms; /* 0: none has come */
+    uint32_t hold_ms;
     const char *why; /* it is to stop; NULL: not yet */
 };
 
@@ -43,10 +54,12 @@ static const char *look(const struct watch *w)
 {
     if (getppid() != w->parent)
         return "slurmstepd is gone";
-    if (runmark_is_set(w->dir, w->node, RUNMARK_ENDED))
-        return "the tasks have ended";
+    if (runmark_step_has_ended(w->dir))
+        return "the step has ended";
     if (!runmarks_there(w->dir))
         return "the step is reported";
+    if (w->signal_ms && clock_mono_ms() - w->signal_ms >= w->hold_ms)
+        return "a signal";
     return NULL;
 }
 
@@ -57,8 +70,8 @@ static void nap(struct watch *w, uint32_t ms)
     sigset_t set;
 
     block(&set);
-    if (sigtimedwait(&set, NULL, &time) > 0)
-        w->why = "a signal";
+    if (sigtimedwait(&set, NULL, &time) > 0 && !w->signal_ms)
+        w->signal_ms = clock_mono_ms();
     if (!w->why && clock_mono_ms() - w->looked_ms >= LOOK_MS) {
         w->why = look(w);
         w->looked_ms = clock_mono_ms();
@@ -70,7 +83,7 @@ static int await_ready(struct watch *w, struct jp_error *err)
 {
     uint64_t end_ms = clock_mono_ms() + JP_DEF_RUNNER_READY_MS;
 
-    while (!w->why) {
+    while (!w->why && !w->signal_ms) {
         int rc = w->runner->ready(w->state, err);
 
         if (rc != 0)
@@ -87,8 +100,12 @@ static int await_ready(struct watch *w, struct jp_error *err)
 static int look_on(struct watch *w, struct jp_error *err)
 {
     while (!w->why) {
-        if (w->runner->ready(w->state, err) < 0)
+        int rc = w->runner->ready(w->state, err);
+
+        if (rc < 0)
             return -1;
+        if (rc > 1)
+            stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
         nap(w, LOOK_MS);
     }
     return 0;
@@ -108,6 +125,9 @@ static bool try_stop(struct watch *w, uint32_t ms, bool force)
 static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 {
     uint64_t start_ms = clock_mono_ms();
+    uint64_t held_ms = w->signal_ms ? start_ms - w->signal_ms : 0;
+
+    budget_ms -= held_ms < budget_ms ? (uint32_t) held_ms : budget_ms;
 
     if (try_stop(w, budget_ms, false)) {
         stepdir_log(w->dir, "%s: Copper's part has ended %llu ms after %s",
@@ -123,13 +143,28 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 
 /* Slurm's SIGKILL comes KillWait after its SIGTERM, which is never before what
  * made us stop. */
-uint32_t supervise_budget(const struct jp_jobconf *conf)
+/* The time in milliseconds that the end of what a runner has started may take.
+ */
+static uint32_t budget(const struct jp_jobconf *conf)
 {
     uint64_t s = JP_DEF_KILL_WAIT_S;
 
     num_parse_u64(jobconf_copper(conf, "kill_wait"), 0, 3600, &s, NULL);
     return s * 1000 > 2 * RESERVE_MS ? (uint32_t) s * 1000 - RESERVE_MS
                                      : (uint32_t) s * 500;
+}
+
+/* What is left of KillWait when Copper has slept through its interval. */
+static uint32_t hold_time(const struct jp_jobconf *conf)
+{
+    uint32_t left = budget(conf);
+    uint64_t s = 0;
+
+    num_parse_u64(jobconf_copper(conf, "interval"), 0, 3600, &s, NULL);
+    if (s * 1000 + SETTLE_MS >= left)
+        return 0;
+    left -= (uint32_t) s * 1000 + SETTLE_MS;
+    return left < HOLD_MS ? left : HOLD_MS;
 }
 
 static void fail(struct watch *w, const struct jp_error *err)
@@ -175,9 +210,10 @@ static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     return rc < 0 ? -1 : 0;
 }
 
-int supervise(const struct backend_runner *runner, const char *dir,
-              const char *node, struct jp_error *err)
+int supervise(const struct backend_runner *runner,
+              const struct run_place *place, struct jp_error *err)
 {
+    const char *dir = place->dir, *node = place->node;
     struct watch w = {
         .runner = runner, .dir = dir, .node = node, .parent = getppid()};
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
@@ -188,14 +224,127 @@ int supervise(const struct backend_runner *runner, const char *dir,
     block(&set);
     if (!path)
         error_set(err, "out of memory");
-    else if (jobconf_read(path, &conf, err) == 0 &&
+    else if (jobconf_read_pinned(path, place->hash, &conf, err) == 0 &&
              stepdir_prepare(dir, node, err) == 0 &&
              runner->start(&conf, dir, node, &w.state, err) == 0)
-        rc = run(&w, supervise_budget(&conf), err);
-    else
+        rc = 0;
+    w.hold_ms = hold_time(&conf);
+    if (rc < 0)
         fail(&w, err);
+    else
+        rc = run(&w, budget(&conf), err);
     runner->destroy(w.state);
     jobconf_fini(&conf);
     free(path);
     return rc;
+}
+
+/* --- its guard ---------------------------------------------------------- */
+
+static void block_too(sigset_t *set)
+{
+    block(set);
+    sigaddset(set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+/* A signal that is not of a child's end, or 0. */
+static int await_signal(uint32_t ms)
+{
+    const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
+    sigset_t set;
+    int sig;
+
+    block_too(&set);
+    sig = sigtimedwait(&set, NULL, &time);
+    return sig > 0 && sig != SIGCHLD ? sig : 0;
+}
+
+/* The status of its end. Orphans of its own, which are ours now, too. Without
+ * its parent, slurmstepd, it is to end. */
+static int await_child(pid_t child, pid_t parent)
+{
+    int status = 0, sig;
+    bool alone = false;
+    pid_t pid;
+
+    for (;;) {
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+            if (pid == child)
+                return status;
+        sig = await_signal(LOOK_MS);
+        if (!sig && !alone && getppid() != parent) {
+            alone = true;
+            sig = SIGTERM;
+        }
+        if (sig)
+            kill(child, sig);
+    }
+}
+
+/* Until no process of the dead child's is left. */
+static bool await_orphans(uint32_t budget_ms)
+{
+    uint64_t end_ms = clock_mono_ms() + budget_ms;
+    pid_t pid;
+
+    for (;;) {
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        if (pid < 0 && errno == ECHILD)
+            return true;
+        if (clock_mono_ms() >= end_ms)
+            return false;
+        await_signal(LOOK_MS);
+    }
+}
+
+static void end_rest(const struct backend_runner *runner,
+                     const struct run_place *place)
+{
+    const char *dir = place->dir, *node = place->node;
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    struct jp_jobconf conf = {0};
+    struct jp_error err;
+
+    if (path && jobconf_read_pinned(path, place->hash, &conf, &err) < 0)
+        stepdir_log(dir, "%s: Copper: %s", node, err.text);
+    else if (path) {
+        if (runner->bypass)
+            runner->bypass(&conf, node);
+        if (!await_orphans(budget(&conf)))
+            stepdir_log(dir, "%s: Copper: its daemon does not end", node);
+        if (runner->sweep)
+            runner->sweep(&conf, dir, node);
+        jobconf_fini(&conf);
+    }
+    free(path);
+}
+
+int supervise_guard(const struct backend_runner *runner,
+                    const struct run_place *place, int (*work)(void *arg),
+                    void *arg, struct jp_error *err)
+{
+    const char *dir = place->dir, *node = place->node;
+    pid_t self = getpid(), parent = getppid(), child;
+    sigset_t set;
+    int status;
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    block_too(&set);
+    child = fork();
+    if (child == 0)
+        _exit(getppid() == self ? work(arg) : 1);
+    if (child < 0)
+        return error_set(err, "no process for the supervisor");
+    status = await_child(child, parent);
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    error_set(err, "its supervisor was ended by signal %d", WTERMSIG(status));
+    stepdir_log(dir, "%s: Copper: %s", node, err->text);
+    if (!runmark_is_set(dir, node, RUNMARK_READY))
+        runmark_set(dir, node, RUNMARK_FAILED, err->text, NULL);
+    end_rest(runner, place);
+    runmark_set(dir, node, RUNMARK_DONE, "", NULL);
+    return -1;
 }

@@ -95,6 +95,18 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
+/* What each process did becomes the result's. Without memory there is none. */
+static void take_timelines(struct jp_result *r, struct source_facts *files,
+                           size_t n)
+{
+    r->timelines = calloc(n + 1, sizeof(*r->timelines));
+    for (size_t i = 0; r->timelines && i < n; i++)
+        if (files[i].timeline) {
+            r->timelines[r->n_timelines++] = files[i].timeline;
+            files[i].timeline = NULL;
+        }
+}
+
 /* Which nodes came from partials, and what was wrong with the others. */
 static void tell_partials(const struct partial_set *set,
                           const struct jp_aggregate_options *options,
@@ -116,7 +128,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
 {
     static const struct jp_aggregate_options defaults;
     struct jp_result *result = NULL;
-    struct join_file *files = NULL;
+    struct source_facts *files = NULL;
     struct join_budget budget = {0};
     struct partial_set partials = {0};
     struct join *join = NULL;
@@ -150,6 +162,8 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                              .partials = &partials,
                                              .options = options},
                               err);
+    if (result)
+        take_timelines(result, files, walk.n_logs);
     tell_partials(&partials, options, result);
 out:
     partial_set_fini(&partials);

@@ -67,7 +67,7 @@ struct jp_comm {
                              label those of orchestrator/topo/label.h */
     char *why;
     /* what it runs over, in words of orchestrator/topo/label.h, and warnings;
-     * set by steplabels_apply. NULL: no label. hca_path may be "" */
+     * set by result_label. NULL: no label. hca_path may be "" */
     const char *fabric, *inter, *rail, *hca_path;
     char **warnings;
     size_t n_warnings;
@@ -146,6 +146,7 @@ struct jp_op {
 
 /* Packed operations: ops.h. */
 struct jp_ops;
+struct timeline;
 
 /* Send and Recv between two ranks; sorted by (comm, src, dst, function). */
 struct jp_p2p {
@@ -219,12 +220,6 @@ struct jp_overhead {
     uint64_t bytes;      /* of the recordings, unpacked */
 };
 
-/* How complete the data is. */
-struct jp_file_note {
-    char *path;
-    char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */
-};
-
 /* How the note on a recording begins that is cut, or whose process was killed.
  */
 #define JP_NOTE_UNENDED "ends without its final block"
@@ -240,12 +235,15 @@ enum jp_trace_pool {
 
 #define JP_UNSEEN_FUNCS 8 /* told apart; the rest is in the sum */
 
+#define JP_DOUBTS 5 /* reasons not to use kernel events: enum jpr_doubt */
+
 /* Calls of one function that NCCL told the recorder no operation of. */
 struct jp_unseen {
     char func[40];
     uint64_t calls;
 };
 
+/* How complete the data is. */
 struct jp_quality {
     uint64_t files, cut_files, skipped_files, bytes_read;
     uint64_t records; /* good collective and p2p records, duplicates and
@@ -273,7 +271,12 @@ struct jp_quality {
      * filter (8 KiB by default) and are only told in unseen_records - but for
      * traces, which know no filter: their gaps are overflow_records, and lost.
      * NONE: unknown. records <= expected for a BOUND. */
-    enum { JP_EXPECT_NONE, JP_EXPECT_COUNTED, JP_EXPECT_BOUND } expected_kind;
+    enum {
+        JP_EXPECT_NONE,
+        JP_EXPECT_COUNTED,
+        JP_EXPECT_BOUND,
+        JP_EXPECT_PLANNED /* never here: of struct jp_expected */
+    } expected_kind;
     uint64_t expected;
     uint64_t lost;      /* the recorder's own count of lost records */
     uint64_t capped;    /* of those it left out on purpose at its cap (disk=) */
@@ -283,6 +286,11 @@ struct jp_quality {
                               them; in a COUNTED expected */
     struct jp_unseen unseen[JP_UNSEEN_FUNCS];
     size_t n_unseen;
+    /* operations that no kernel event of NCCL's tells of: no time; of these
+     * those whose communicator has each reason (bits of enum jpr_doubt) among
+     * others. And operations whose time stamps contradict each other: no time
+     */
+    uint64_t unsure_records, unsure_by[JP_DOUBTS], refused_times;
     uint64_t lost_steps;     /* network steps that no wait includes */
     uint64_t recordings;     /* files of the recorder */
     uint64_t cut_recordings; /* of these without their final block; not among
@@ -329,7 +337,10 @@ struct jp_quality {
 struct jp_hang {
     uint64_t operations; /* that hang; 0: none, then the rest is 0 */
     uint64_t age_us;     /* of the oldest, at least */
+    int64_t since_us;    /* when the earliest began, since 1970; 0: unknown */
     char text[700];      /* who is missing where, a sentence on the worst */
+    size_t whom; /* bytes at its start that name one rank, by its place in the
+                    communicator; 0: several ranks, or none */
     /* of that one; -1 and "": not known */
     int64_t comm;  /* index into comms */
     char coll[40]; /* function */
@@ -366,6 +377,10 @@ struct jp_result {
     size_t n_busy_slices;
     uint64_t busy_slice_us, busy_from_us; /* width, begin of the first */
     uint64_t busy_silent; /* files of which no record has start and end */
+    /* of files whose records tell start and end (timeline.h); as a whole bound
+     * by a part of memory_bytes */
+    struct timeline **timelines;
+    size_t n_timelines;
     struct jp_quality quality;
     struct jp_hang hang;
 };
@@ -408,5 +423,29 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                 const struct jp_aggregate_options *options,
                                 struct jp_error *err);
 void result_destroy(struct jp_result *result);
+
+/* What the topology says of a result: a label for each communicator, in order,
+ * and notes on records that it left aside. Owned; labels_fini takes zeros. */
+struct jp_comm_label {
+    const char *fabric, *inter, *rail, *hca_path; /* constants */
+    const char *evidence; /* a constant; NULL: the communicator's own stands */
+    char *why;            /* takes the place of the communicator's */
+    char **warnings;
+    size_t n_warnings;
+};
+
+struct jp_labels {
+    struct jp_comm_label *comms;
+    size_t n_comms;
+    struct jp_file_note *notes;
+    size_t n_notes;
+};
+
+/* Takes the labels over, which are empty then; of the notes as many as there
+ * are places for, the others are counted. -1 without memory: both are as they
+ * were. */
+int result_label(struct jp_result *result, struct jp_labels *labels,
+                 struct jp_error *err);
+void labels_fini(struct jp_labels *labels);
 
 #endif

@@ -78,7 +78,8 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
     s->n = (unsigned) (last - first + 1);
 }
 
-void busy_slots_add(struct busy_slots *s, uint64_t from, uint64_t to)
+/* Adds us in [from, to); to > from. */
+static void busy_slots_add(struct busy_slots *s, uint64_t from, uint64_t to)
 {
     cover(s, from, to - 1);
     while (from < to) {
@@ -206,7 +207,7 @@ static int add_span(struct busy *b, uint64_t from, uint64_t to)
 }
 
 /* Is the record of the process that the others are of? */
-static bool is_same(struct busy *b, const struct inspector_record *r)
+static bool is_same(struct busy *b, const struct record *r)
 {
     const char *host = r->host.len ? r->host.text : "";
 
@@ -219,14 +220,14 @@ static bool is_same(struct busy *b, const struct inspector_record *r)
            memcmp(b->host, host, r->host.len) == 0;
 }
 
-int busy_add(struct busy *b, const struct inspector_record *r)
+int busy_add(struct busy *b, const struct record *r)
 {
     uint64_t from = r->start_us;
     uint64_t to = r->end_us > from ? r->end_us : from + 1;
 
     if (!r->exec_unknown && r->exec_us < to && to - r->exec_us < from)
         from = to - r->exec_us;
-    if (to - from > INSPECTOR_MAX_TIME_US || r->host.len > INSPECTOR_MAX_HOST)
+    if (to - from > RECORD_MAX_TIME_US || r->host.len > RECORD_MAX_HOST)
         return 0;
     b->mixed |= !is_same(b, r);
     b->timed++;

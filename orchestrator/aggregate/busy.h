@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/nccl_inspector/reader.h"
+#include "common/record.h"
 
 enum { BUSY_SLOTS = 256, BUSY_KEPT = 16384, BUSY_HEAD = 2048 };
 
@@ -43,7 +43,7 @@ struct busy_slots {
 
 /* Of one file, or of a piece of it. */
 struct busy {
-    char host[INSPECTOR_MAX_HOST + 1];
+    char host[RECORD_MAX_HOST + 1];
     int64_t pid;
     bool mixed;              /* its records are of several processes */
     uint64_t timed;          /* records with start and end */
@@ -61,7 +61,7 @@ struct busy *busy_create(bool piece);
 void busy_destroy(struct busy *busy);
 
 /* Adds a record that tells start and end. 0, or -1 without memory. */
-int busy_add(struct busy *busy, const struct inspector_record *record);
+int busy_add(struct busy *busy, const struct record *record);
 
 /* Joins the next piece of the file, which is then good for busy_destroy only.
  * 0, or -1 without memory. */
@@ -70,8 +70,6 @@ int busy_join(struct busy *into, struct busy *next);
 /* After the last record: all goes into the slots. */
 void busy_end(struct busy *busy);
 
-/* Adds us in [from, to); to > from. */
-void busy_slots_add(struct busy_slots *slots, uint64_t from, uint64_t to);
 /* Makes slots 1 << shift us wide, which is not less than they are. */
 void busy_slots_widen(struct busy_slots *slots, unsigned shift);
 /* Do numbers from a file make sense? */

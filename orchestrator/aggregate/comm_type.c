@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 
 static const char *const names[JP_COMM_N_TYPES] = {"single-rank", "nvlink-only",
@@ -69,6 +70,6 @@ int comm_type_explain(struct jp_comm *comm)
         " of %" PRIu32 " ranks seen on %zu host%s, %s",
         comm_type_name(comm->type), rules[comm->type], comm->n_ranks,
         comm->nnodes, comm->ranks_seen, comm->n_ranks, comm->n_hosts,
-        comm->n_hosts == 1 ? "" : "s", verdict);
+        plural(comm->n_hosts), verdict);
     return comm->why ? 0 : -1;
 }

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/sorted.h"
+
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SMALL = 64 };
 
 static void insertion_sort(double *v, size_t n)
@@ -65,17 +67,6 @@ static void sort(double *values, double *scratch, size_t n)
         memcpy(values, from, n * sizeof(*values));
 }
 
-static double quantile(const double *sorted, size_t n, double q)
-{
-    double at = q * (double) (n - 1);
-    size_t below = (size_t) at;
-    double part = at - (double) below;
-
-    if (below + 1 >= n)
-        return sorted[n - 1];
-    return sorted[below] + (sorted[below + 1] - sorted[below]) * part;
-}
-
 void dist_make(double *values, double *scratch, size_t n, struct jp_dist *out)
 {
     double sum = 0;
@@ -88,9 +79,9 @@ void dist_make(double *values, double *scratch, size_t n, struct jp_dist *out)
     sort(values, scratch, n);
     out->mean = sum / (double) n;
     out->min = values[0];
-    out->p5 = quantile(values, n, 0.05);
-    out->p50 = quantile(values, n, 0.50);
-    out->p95 = quantile(values, n, 0.95);
-    out->p99 = quantile(values, n, 0.99);
+    out->p5 = sorted_quantile(values, n, 0.05);
+    out->p50 = sorted_quantile(values, n, 0.50);
+    out->p95 = sorted_quantile(values, n, 0.95);
+    out->p99 = sorted_quantile(values, n, 0.99);
     out->max = values[n - 1];
 }

@@ -1,4 +1,5 @@
-/* join.c - add records to a thread's operations. */
+/* join.c - add records to operations, and fold one thread's join into
+ * another's. */
 #include "orchestrator/aggregate/join.h"
 
 #include <stdlib.h>
@@ -14,21 +15,7 @@ struct join *join_create(struct join_budget *budget, bool ordered)
         return NULL;
     join->budget = budget;
     join->ordered = ordered;
-    join->reader.cache = inspector_cache_create();
-    if (!join->reader.cache) {
-        free(join);
-        return NULL;
-    }
     return join;
-}
-
-void join_block_destroy(struct join_block *block)
-{
-    if (!block)
-        return;
-    free(block->stamps);
-    free(block->rows);
-    free(block);
 }
 
 static void comm_destroy(struct join_comm *comm)
@@ -95,7 +82,6 @@ void join_destroy(struct join *join)
     keymap_fini(&join->comm_map);
     keymap_fini(&join->member_map);
     keymap_fini(&join->p2p_map);
-    inspector_cache_destroy(join->reader.cache);
     free(join);
 }
 
@@ -109,14 +95,13 @@ void join_begin_file(struct join *join, uint32_t file)
     memset(join->known, 0, sizeof(join->known));
 }
 
-static bool same(const struct inspector_text *text, const char *other,
-                 size_t len)
+static bool same(const struct record_text *text, const char *other, size_t len)
 {
     return text->len == len && (!len || !memcmp(text->text, other, len));
 }
 
 static struct join_stream *find_stream(struct join *join,
-                                       const struct inspector_record *r)
+                                       const struct record *r)
 {
     for (unsigned i = 0; i < join->n_streams; i++) {
         struct join_stream *s = &join->streams[i];
@@ -131,7 +116,7 @@ static struct join_stream *find_stream(struct join *join,
     return NULL;
 }
 
-static void remember(struct join *join, const struct inspector_record *r,
+static void remember(struct join *join, const struct record *r,
                      struct join_member *member)
 {
     struct join_stream *s = &join->streams[join->next_stream];
@@ -156,7 +141,7 @@ static void remember(struct join *join, const struct inspector_record *r,
 
 /* Who wrote the record; NULL without memory. */
 static JOIN_RARE struct join_member *member_of(struct join *join,
-                                               const struct inspector_record *r)
+                                               const struct record *r)
 {
     struct join_stream *stream = find_stream(join, r);
     struct join_member *member;
@@ -214,8 +199,7 @@ static enum join_status failed(struct join *join)
     return JOIN_LEFT_OUT;
 }
 
-enum join_status join_add_counts(struct join *join,
-                                 const struct inspector_record *base,
+enum join_status join_add_counts(struct join *join, const struct record *base,
                                  const struct jpr_counts *counts)
 {
     uint32_t comm = join_comm_get(join, base->id.text, base->id.len,
@@ -235,7 +219,7 @@ enum join_status join_add_counts(struct join *join,
 static JOIN_RARE enum join_status add_stray(struct join *join,
                                             const struct join_member *member,
                                             const struct join_lane *lane,
-                                            const struct inspector_record *r)
+                                            const struct record *r)
 {
     struct join_stray stray = {.comm = member->comm,
                                .func = lane->func,
@@ -249,9 +233,8 @@ static JOIN_RARE enum join_status add_stray(struct join *join,
 }
 
 /* The lane of a record's function; most often the member's first ones. */
-static JOIN_RARE struct join_lane *lane_of(struct join *join,
-                                           struct join_member *member,
-                                           const struct inspector_record *r)
+static JOIN_RARE struct join_lane *
+lane_of(struct join *join, struct join_member *member, const struct record *r)
 {
     struct join_comm *comm = join->comms[member->comm];
     struct join_series *series = NULL;
@@ -310,7 +293,7 @@ static inline int add_time(struct join *join, const struct join_lane *lane,
 }
 
 static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
-                               unsigned i, const struct inspector_record *r)
+                               unsigned i, const struct record *r)
 {
     struct join_stamp stamp;
 
@@ -332,8 +315,7 @@ static inline void row_next(const struct join_row *row)
 }
 
 static enum join_status add_coll(struct join *join, struct join_member *member,
-                                 struct join_lane *lane,
-                                 const struct inspector_record *r)
+                                 struct join_lane *lane, const struct record *r)
 {
     unsigned i = r->sn % JOIN_BLOCK;
     uint64_t bit = UINT64_C(1) << i;
@@ -368,8 +350,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
 
 /* Counts how fast a message was. */
 static JOIN_RARE int add_rate(struct join *join, struct join_member *member,
-                              struct join_p2p *p2p,
-                              const struct inspector_record *r)
+                              struct join_p2p *p2p, const struct record *r)
 {
     uint32_t bucket = join_rate_bucket(r->bytes, r->exec_us);
 
@@ -384,7 +365,7 @@ static JOIN_RARE int add_rate(struct join *join, struct join_member *member,
 static JOIN_RARE enum join_status add_p2p(struct join *join,
                                           struct join_member *member,
                                           struct join_lane *lane,
-                                          const struct inspector_record *r)
+                                          const struct record *r)
 {
     bool recv = r->func.text[0] == 'R';
     uint64_t bit = UINT64_C(1) << r->sn % JOIN_BLOCK;
@@ -399,9 +380,9 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
     if (r->has_sn)
         lane->lane_block->seen |= bit;
     p2p->count++;
-    p2p->bytes = join_sum(p2p->bytes, r->bytes);
-    p2p->exec_us = join_sum(p2p->exec_us, r->exec_us);
-    p2p->busbw_sum = join_sum(p2p->busbw_sum, r->busbw_micro);
+    p2p->bytes = num_add(p2p->bytes, r->bytes);
+    p2p->exec_us = num_add(p2p->exec_us, r->exec_us);
+    p2p->busbw_sum = num_add(p2p->busbw_sum, r->busbw_micro);
     p2p->n_busbw += !r->busbw_nan;
     member->p2p_records++;
     if (r->has_sn && r->sn > member->p2p_last)
@@ -413,11 +394,9 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
     return JOIN_OK;
 }
 
-enum join_status join_add(struct join *join,
-                          const struct inspector_record *record)
+enum join_status join_add(struct join *join, const struct record *record)
 {
-    struct join_known *known =
-        &join->known[record->series % INSPECTOR_MAX_SERIES];
+    struct join_known *known = &join->known[record->series % RECORD_MAX_SERIES];
     struct join_member *member = known->member;
     struct join_lane *lane = known->lane;
 
@@ -433,4 +412,320 @@ enum join_status join_add(struct join *join,
         return failed(join);
     return record->p2p ? add_p2p(join, member, lane, record)
                        : add_coll(join, member, lane, record);
+}
+
+/* --- fold one thread's join into another's --- */
+
+/* What the numbers of `from` are in `into`. */
+struct mapping {
+    struct join *into, *from;
+    uint32_t *funcs, *comms;
+};
+
+/* Rows of one block into one of as much room; two sizes for one row are left to
+ * the ordered join. */
+static void fold_rows(struct join *into, struct join_block *to,
+                      const struct join_block *from)
+{
+    for (unsigned i = 0; i < from->room; i++) {
+        if (!from->rows[i].n)
+            continue;
+        if (to->rows[i].n && to->rows[i].bytes != from->rows[i].bytes) {
+            into->conflict = true;
+            continue;
+        }
+        join_row_fold(&to->rows[i], &from->rows[i]);
+        if (from->stamps)
+            join_stamp_fold(&to->stamps[i], &from->stamps[i]);
+    }
+}
+
+static int merge_series(struct mapping *m, struct join_series *to,
+                        struct join_series *from)
+{
+    for (size_t i = 0; i < blockmap_slots(&from->blocks); i++) {
+        struct join_block *block = (void *) from->blocks.slots[i], *mine;
+
+        if (!block)
+            continue;
+        mine = blockmap_find(&to->blocks, block->number);
+        if (!mine) {
+            if (blockmap_add(&to->blocks, block) < 0)
+                return -1;
+            from->blocks.slots[i] = NULL; /* handed over */
+            join_move_block(m->into, m->from, block);
+            continue;
+        }
+        if (!join_row_get(m->into, mine, block->room - 1) ||
+            (block->stamps && join_stamps_get(m->into, mine) < 0))
+            return -1;
+        fold_rows(m->into, mine, block);
+        join_block_destroy(block);
+        from->blocks.slots[i] = NULL;
+    }
+    blockmap_fini(&from->blocks);
+    return 0;
+}
+
+/* A communicator that one side closed belongs to it alone; else records of it
+ * came late. */
+static void merge_closed(struct mapping *m, struct join_comm *to,
+                         const struct join_comm *from)
+{
+    if ((from->closed && to->n_series) || (to->closed && from->n_series)) {
+        m->into->conflict = true;
+        m->into->late = true;
+    } else if (from->closed) {
+        to->closed = true;
+        to->sums = from->sums;
+    }
+}
+
+static int merge_comms(struct mapping *m)
+{
+    for (uint32_t i = 0; i < m->from->n_comms; i++) {
+        struct join_comm *from = m->from->comms[i], *to;
+        const char *name = from->name ? from->name : "";
+
+        m->comms[i] = join_comm_get(m->into, from->id, strlen(from->id),
+                                    from->n_ranks, from->nnodes);
+        if (m->comms[i] == KEYMAP_NONE)
+            return -1;
+        to = m->into->comms[m->comms[i]];
+        if (join_comm_name(to, name, strlen(name)) < 0)
+            return -1;
+        merge_closed(m, to, from);
+        to->records += from->records;
+        to->p2p_records += from->p2p_records;
+        to->gaps_lost |= from->gaps_lost;
+        if (from->counted)
+            join_counts_fold(to, &from->counts);
+        for (uint32_t k = 0; k < from->n_series; k++) {
+            struct join_series *series =
+                join_series_get(m->into, to, m->funcs[from->series[k]->func]);
+
+            if (!series || merge_series(m, series, from->series[k]) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int merge_times(struct join *into, struct join_lane_block *to,
+                       const struct join_lane_block *from)
+{
+    uint64_t seen = from->seen;
+
+    for (; seen; seen &= seen - 1) {
+        unsigned k = (unsigned) __builtin_ctzll(seen);
+
+        if (join_time_set(into, to, k, join_time(from, k)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int merge_lane(struct mapping *m, struct join_lane *to,
+                      struct join_lane *from)
+{
+    struct join *into = m->into;
+
+    for (size_t i = 0; i < blockmap_slots(&from->blocks); i++) {
+        struct join_lane_block *block = (void *) from->blocks.slots[i], *mine;
+
+        if (!block)
+            continue;
+        mine = blockmap_find(&to->blocks, block->number);
+        if (!mine) {
+            if (blockmap_add(&to->blocks, block) < 0)
+                return -1;
+            from->blocks.slots[i] = NULL; /* handed over */
+            join_move_lane_block(into, m->from, from->journal, block);
+            continue;
+        }
+        if (mine->seen & block->seen)
+            into->conflict = true;
+        if (from->journal && !atomic_load(&into->budget->journal_off) &&
+            merge_times(into, mine, block) < 0)
+            return -1;
+        mine->seen |= block->seen;
+    }
+    return 0;
+}
+
+/* A communicator is closed in one join only: the other one has none. */
+static void merge_slices(struct join_member *to, struct join_member *from)
+{
+    if (to->slices || !from->slices)
+        return;
+    to->slices = from->slices;
+    from->slices = NULL;
+}
+
+static int merge_member(struct mapping *m, struct join_member *from)
+{
+    uint32_t comm = m->comms[from->comm];
+    struct join_member *to = join_member_get(m->into, comm, from->rank);
+    const char *host = from->host ? from->host : "";
+
+    if (to && to->host)
+        to->many_files = true; /* two threads never share a file */
+    if (!to || join_member_process(to, host, strlen(host), from->pid) < 0)
+        return -1;
+    if (join_touch(m->into, to) < 0)
+        return -1;
+    merge_slices(to, from);
+    to->exec_us += from->exec_us;
+    to->last_ops += from->last_ops;
+    to->caused_us += from->caused_us;
+    to->shared |= from->shared;
+    to->many_files |= from->many_files;
+    to->records += from->records;
+    to->p2p_records += from->p2p_records;
+    if (from->p2p_last > to->p2p_last)
+        to->p2p_last = from->p2p_last;
+    if (join_rates_merge(m->into, &to->rates, &from->rates) < 0)
+        return -1;
+    for (uint32_t i = 0; i < from->n_lanes; i++) {
+        struct join_lane *lane = from->lanes[i], *mine;
+        uint32_t func = m->funcs[lane->func];
+        struct join_series *series = NULL;
+
+        if (lane->series &&
+            !(series = join_series_get(m->into, m->into->comms[comm], func)))
+            return -1;
+        mine = join_lane_get(m->into, to, series, func);
+        if (!mine || merge_lane(m, mine, lane) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int merge_p2p(struct mapping *m)
+{
+    for (uint32_t i = 0; i < m->from->n_p2p; i++) {
+        const struct join_p2p *from = m->from->p2p[i];
+        struct join_p2p *to = join_p2p_get(m->into, m->comms[from->comm],
+                                           from->src, from->dst, from->recv);
+
+        if (!to || (join_p2p_has_rates(m->into, to) &&
+                    join_rates_merge(m->into, &to->rates, &from->rates) < 0))
+            return -1;
+        to->count += from->count;
+        to->bytes = num_add(to->bytes, from->bytes);
+        to->exec_us = num_add(to->exec_us, from->exec_us);
+        to->busbw_sum = num_add(to->busbw_sum, from->busbw_sum);
+        to->n_busbw += from->n_busbw;
+    }
+    return 0;
+}
+
+static int merge_strays(struct mapping *m)
+{
+    for (size_t i = 0; i < m->from->n_strays; i++) {
+        struct join_stray stray = m->from->strays[i];
+
+        stray.comm = m->comms[stray.comm];
+        stray.func = m->funcs[stray.func];
+        if (join_stray_add(m->into, &stray) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int merge_ops(struct mapping *m)
+{
+    if (!m->into->ops && !(m->into->ops = ops_create()))
+        return -1;
+    return ops_take(m->into->ops, m->from->ops, m->comms, m->funcs);
+}
+
+static int merge_all(struct mapping *m)
+{
+    for (uint32_t i = 0; i < m->from->n_funcs; i++) {
+        const char *name = m->from->funcs[i];
+
+        m->funcs[i] = join_func_get(m->into, name, strlen(name));
+        if (m->funcs[i] == KEYMAP_NONE)
+            return -1;
+    }
+    if (merge_comms(m) < 0)
+        return -1;
+    for (uint32_t i = 0; i < m->from->n_members; i++)
+        if (merge_member(m, m->from->members[i]) < 0)
+            return -1;
+    if (merge_p2p(m) < 0 || merge_strays(m) < 0)
+        return -1;
+    return m->from->ops ? merge_ops(m) : 0;
+}
+
+enum join_status join_merge(struct join *into, struct join *from)
+{
+    struct mapping m = {into, from, NULL, NULL};
+    enum join_status status = JOIN_NO_MEMORY;
+
+    m.funcs = calloc(from->n_funcs + 1, sizeof(*m.funcs));
+    m.comms = calloc(from->n_comms + 1, sizeof(*m.comms));
+    if (!m.funcs || !m.comms)
+        goto out;
+    if (merge_all(&m) < 0) {
+        into->conflict |= into->over; /* the bound: joined again in order */
+        status = into->over ? JOIN_LEFT_OUT : JOIN_NO_MEMORY;
+        goto out;
+    }
+    into->coll_records += from->coll_records;
+    into->p2p_records += from->p2p_records;
+    into->duplicates += from->duplicates;
+    into->nan_busbw += from->nan_busbw;
+    into->untimed += from->untimed;
+    into->left_out += from->left_out;
+    into->conflict |= from->conflict;
+    into->late |= from->late;
+    status = JOIN_OK;
+out:
+    free(m.funcs);
+    free(m.comms);
+    return status;
+}
+
+/* --- sizes of communicators that NCCL did not tell --- */
+
+static int by_comm_and_host(const void *a, const void *b)
+{
+    const struct join_member *x = *(struct join_member *const *) a;
+    const struct join_member *y = *(struct join_member *const *) b;
+
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    return strcmp(x->host, y->host);
+}
+
+int join_guess_sizes(struct join *join)
+{
+    struct join_member **sorted =
+        calloc(join->n_members + 1, sizeof(struct join_member *));
+
+    if (!sorted)
+        return -1;
+    for (uint32_t i = 0; i < join->n_members; i++)
+        sorted[i] = join->members[i];
+    if (join->n_members)
+        qsort(sorted, join->n_members, sizeof(*sorted), by_comm_and_host);
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        join->comms[i]->guessed = !join->comms[i]->n_ranks;
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        struct join_comm *comm = join->comms[sorted[i]->comm];
+
+        if (!comm->guessed)
+            continue;
+        if (comm->n_ranks <= sorted[i]->rank)
+            comm->n_ranks = sorted[i]->rank + 1;
+        comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
+    }
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        if (join->comms[i]->n_ranks == 1) /* nobody waits there */
+            for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
+                join->comms[i]->series[k]->barrier = false;
+    free(sorted);
+    return 0;
 }

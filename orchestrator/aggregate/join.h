@@ -21,7 +21,7 @@
  * does a second size seen by two threads, and a memory bound that was hit:
  * whatever the input, the result does not depend on threads or file order; but
  * how much goes into the bound may, as communicators are closed early
- * (join_close.h).
+ * (join_end_file).
  */
 #ifndef JP_AGGREGATE_JOIN_H
 #define JP_AGGREGATE_JOIN_H
@@ -31,11 +31,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/blockmap.h"
 #include "orchestrator/aggregate/join_rates.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/ops.h"
-#include "plugins/nccl_inspector/reader.h"
+#include "common/record.h"
 #include "plugins/nccl_recorder/jpr.h"
 
 #define JOIN_BLOCK 64
@@ -138,11 +139,11 @@ struct join_sums {
 };
 
 struct join_comm {
-    char id[INSPECTOR_MAX_ID + 2];
+    char id[RECORD_MAX_ID + 2];
     char *name;
     uint32_t n_ranks, nnodes; /* 0: not told, see join_guess_sizes */
     bool guessed;
-    bool gaps_lost; /* of its records: see reader.h */
+    bool gaps_lost; /* of its records: see common/record.h */
     bool counted;   /* by a recorder: the sums below; maybe without members */
     struct jpr_counts counts;
     uint64_t records, p2p_records;
@@ -179,17 +180,17 @@ struct join_budget {
 /* The process that wrote the last records: found by comparing, not hashing. */
 struct join_stream {
     struct join_member *member;
-    char id[INSPECTOR_MAX_ID];
+    char id[RECORD_MAX_ID];
     uint8_t id_len, name_len, host_len;
     uint32_t rank, n_ranks, nnodes;
     int64_t pid;
-    char name[INSPECTOR_MAX_NAME];
-    char host[INSPECTOR_MAX_HOST];
+    char name[RECORD_MAX_NAME];
+    char host[RECORD_MAX_HOST];
 };
 
 #define JOIN_STREAMS 16
 
-/* Where records of one inspector_record.series go: found by its number. */
+/* Where records of one record.series go: found by its number. */
 struct join_known {
     uint64_t series; /* 0: none */
     struct join_member *member;
@@ -227,8 +228,7 @@ struct join {
     bool ordered; /* files come in order of path: conflicts are resolved */
     struct join_stream streams[JOIN_STREAMS];
     unsigned n_streams, next_stream;
-    struct join_known known[INSPECTOR_MAX_SERIES]; /* in this file */
-    struct inspector_reader reader; /* of this thread, with a cache */
+    struct join_known known[RECORD_MAX_SERIES]; /* in this file */
 };
 
 enum join_status { JOIN_OK, JOIN_LEFT_OUT, JOIN_NO_MEMORY };
@@ -244,13 +244,11 @@ void join_begin_file(struct join *join, uint32_t file);
 
 /* Adds a record; texts are copied. JOIN_LEFT_OUT: the memory bound. Duplicates
  * and conflicts are counted and noted in join. */
-enum join_status join_add(struct join *join,
-                          const struct inspector_record *record);
+enum join_status join_add(struct join *join, const struct record *record);
 
 /* Adds a recorder's counters of a communicator; base as of its records, of
  * which there may be none here, or none at all: then it has no members. */
-enum join_status join_add_counts(struct join *join,
-                                 const struct inspector_record *base,
+enum join_status join_add_counts(struct join *join, const struct record *base,
                                  const struct jpr_counts *counts);
 
 /* Sorts strays by (comm, func, sn, size, rank, arrival) and drops what a rank
@@ -273,5 +271,13 @@ void join_give_back(struct join *join);
 /* Folds from into into; from is then only good for join_destroy. */
 /* Both have had join_sort_strays; into needs it again. */
 enum join_status join_merge(struct join *into, struct join *from);
+
+/* The file that join_begin_file began is read to its end; closes what is
+ * complete by that, unless the budget keeps rows. 0, or -1 without memory. */
+int join_end_file(struct join *join);
+
+/* Closes what is open, on as many threads where it is much; sizes are guessed
+ * and strays sorted by now. 0, or -1 without memory. */
+int join_close_all(struct join *join, unsigned threads);
 
 #endif

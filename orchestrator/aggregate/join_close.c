@@ -1,10 +1,305 @@
-/* join_close.c - who waited for whom in a communicator, and its end. */
-#include "orchestrator/aggregate/join_close.h"
+/* join_close.c - end a communicator whose records are all there: its rows
+ * become packed operations, its ranks' times become sums, and both are freed.
+ *
+ * A communicator of n_ranks is closed when n_ranks of its ranks were read to
+ * the end of their files, so memory follows the communicators that are open and
+ * not all operations. A collective's record that comes later (a rank with two
+ * files) makes the join CONFLICTED and LATE: the caller joins again without
+ * closing early.
+ */
+#include "orchestrator/aggregate/join.h"
 
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
+#include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/join_parts.h"
-#include "orchestrator/aggregate/join_slices.h"
+#include "orchestrator/aggregate/ops.h"
+#include "common/bandwidth.h"
+
+/* One series cut into parts of equal width in sequence numbers. */
+struct slice_cut {
+    const struct join_series *series;
+    uint64_t start[JP_SLICES]; /* the first number of each part */
+    double scale[JP_SLICES];   /* operations / timed ones; NAN: none is timed */
+};
+
+/* The series being written. */
+struct walk {
+    struct jp_ops *ops;
+    const struct join_comm *comm;
+    struct join_sums *sums;
+    uint32_t comm_at, func;
+    struct join_stray *stray;
+    size_t n_strays;
+    uint64_t rows;    /* distinct sequence numbers */
+    uint64_t last_sn; /* valid if rows */
+    uint64_t records;
+    bool ragged;   /* a rank lacks what another one has */
+    double factor; /* of the rows' bandwidths */
+    int rc;
+};
+
+/* A bandwidth of a communicator whose size was not told while it was joined. */
+static uint64_t scale(const struct walk *w, uint64_t micro)
+{
+    double scaled;
+
+    if (w->factor == 1)
+        return micro;
+    scaled = (double) micro * w->factor + 0.5;
+    return scaled < (double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
+}
+
+/* An operation's sums; stamp may be NULL. */
+static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
+                 const struct join_stamp *stamp)
+{
+    static const struct join_stamp none;
+    const struct join_stamp *at = stamp ? stamp : &none;
+    const struct jp_op op = {
+        .comm = w->comm_at,
+        .coll = w->func,
+        .sn = sn,
+        .bytes = row->bytes,
+        .n = row->n,
+        .n_busbw = row->n_busbw,
+        .n_exec = row->n_exec,
+        .min_rank = row->n_exec < row->n ? JOIN_NO_RANK : row->min_rank,
+        .exec_min_us = row->exec_min,
+        .exec_second_us = row->n_exec > 1 ? row->exec_second : row->exec_min,
+        .exec_max_us = row->exec_max,
+        .exec_sum_us = row->exec_sum,
+        .busbw_sum_micro = scale(w, row->busbw_sum),
+        .busbw_min_micro = scale(w, row->busbw_min),
+        .busbw_max_micro = scale(w, row->busbw_max),
+        .dump_min_us = row->dump_min,
+        .dump_max_us = row->dump_max,
+        .n_start = at->n,
+        .start_min_us = at->start_min,
+        .start_max_us = at->start_max,
+        .end_max_us = at->end_max};
+
+    if (w->rc == 0)
+        w->rc = ops_add(w->ops, &op);
+    w->records += row->n;
+    w->sums->ops++;
+    w->sums->ops_complete += row->n == w->comm->n_ranks;
+    w->sums->bytes = num_add(w->sums->bytes, row->bytes);
+    w->sums->time_us = num_add(w->sums->time_us, row->exec_max);
+}
+
+/* Emits a row and the strays of its sequence number in order of size. */
+static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
+                     const struct join_stamp *stamp)
+{
+    uint64_t before = w->records;
+    bool pending = true;
+
+    w->rows++;
+    w->last_sn = sn;
+    while (w->n_strays && w->stray->sn == sn) {
+        struct join_row sum = {0};
+        struct join_stamp stamps = {0};
+        uint64_t bytes = w->stray->row.bytes;
+
+        for (;
+             w->n_strays && w->stray->sn == sn && w->stray->row.bytes == bytes;
+             w->stray++, w->n_strays--) {
+            join_row_fold(&sum, &w->stray->row);
+            join_stamp_fold(&stamps, &w->stray->stamp);
+        }
+        if (pending && row->bytes < bytes) {
+            emit(w, sn, row, stamp);
+            pending = false;
+        }
+        emit(w, sn, &sum, &stamps);
+    }
+    if (pending)
+        emit(w, sn, row, stamp);
+    w->ragged |= w->records - before < w->comm->n_ranks;
+}
+
+static void emit_block(struct walk *w, const struct join_block *block)
+{
+    for (unsigned k = 0; k < block->room; k++)
+        if (block->rows[k].n)
+            emit_row(w, block->number * JOIN_BLOCK + k, &block->rows[k],
+                     block->stamps ? &block->stamps[k] : NULL);
+}
+
+/* Every rank has each sequence number that is there, and those that are not. */
+static void expect(struct walk *w, const struct join_series *series)
+{
+    struct join_sums *sums = w->sums;
+    uint64_t n_ranks = w->comm->n_ranks, seen, gaps;
+
+    if (!w->rows)
+        return;
+    if (__builtin_mul_overflow(w->rows, n_ranks, &seen))
+        seen = UINT64_MAX;
+    if (series->shares)
+        gaps = 0;
+    else if (__builtin_mul_overflow(w->last_sn + 1 - w->rows, n_ranks, &gaps))
+        gaps = UINT64_MAX;
+    sums->expected =
+        num_add(sums->expected, seen < w->records ? w->records : seen);
+    if (w->comm->gaps_lost) {
+        sums->expected = num_add(sums->expected, gaps);
+        sums->overflow = num_add(sums->overflow, gaps);
+    } else {
+        sums->unseen = num_add(sums->unseen, gaps);
+    }
+    sums->ragged |= w->ragged;
+}
+
+/* Writes a series' rows to ops and counts them; the rows of its blocks (sorted,
+ * n) stay. 0 or -1. */
+static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
+                        const struct join_series *series, void **blocks,
+                        size_t n)
+{
+    struct walk w = {.ops = ops,
+                     .comm = join->comms[comm],
+                     .sums = &join->comms[comm]->sums,
+                     .comm_at = comm,
+                     .func = series->func,
+                     .factor = 1};
+
+    if (w.comm->guessed)
+        w.factor = bandwidth_factor(bandwidth_find(join->funcs[series->func]),
+                                    w.comm->n_ranks);
+    if (w.comm->strays)
+        w.stray = join_find_strays(join, comm, series->func, &w.n_strays);
+    for (size_t i = 0; i < n; i++)
+        emit_block(&w, blocks[i]);
+    expect(&w, series);
+    return w.rc;
+}
+
+/* --- cut series into parts of the run, and add up ranks' times --- */
+
+/* The lowest and highest sequence number; false: the series is empty. */
+static bool find_ends(const struct join_series *series, uint64_t *from,
+                      uint64_t *to)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
+        const struct join_block *block = (void *) series->blocks.slots[i];
+
+        for (unsigned k = 0; block && k < block->room; k++) {
+            uint64_t sn = block->number * JOIN_BLOCK + k;
+
+            if (!block->rows[k].n)
+                continue;
+            *from = any && *from < sn ? *from : sn;
+            *to = any && *to > sn ? *to : sn;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Slice of a number, given one that is not behind it. */
+static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
+                         unsigned from)
+{
+    while (from + 1 < JP_SLICES && sn >= cut->start[from + 1])
+        from++;
+    return from;
+}
+
+/* The series' rows are there and marked as timed. */
+static void cut_make(struct slice_cut *cut, const struct join_series *series)
+{
+    uint64_t from = 0, to = 0, n[JP_SLICES] = {0}, timed[JP_SLICES] = {0};
+
+    *cut = (struct slice_cut){.series = series};
+    if (!find_ends(series, &from, &to))
+        return;
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        cut->start[s] = from +
+                        (uint64_t) (((double) (to - from) + 1) * s / JP_SLICES);
+    for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
+        const struct join_block *block = (void *) series->blocks.slots[i];
+        unsigned s = 0;
+
+        for (unsigned k = 0; block && k < block->room; k++) {
+            if (!block->rows[k].n)
+                continue;
+            s = slice_of(cut, block->number * JOIN_BLOCK + k, s);
+            n[s]++;
+            timed[s] += block->timed >> k & 1;
+        }
+    }
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        cut->scale[s] = timed[s] ? (double) n[s] / (double) timed[s]
+                        : n[s]   ? NAN
+                                 : 0;
+}
+
+/* The sum of some records' times. */
+static uint64_t times_of(const struct join_lane_block *block, uint64_t which)
+{
+    uint64_t sum = 0;
+
+    if (which == UINT64_MAX && !block->wide) { /* most often */
+        uint32_t above = 0;
+
+        for (unsigned k = 0; k < JOIN_BLOCK; k++)
+            above += block->narrow[k];
+        return JOIN_BLOCK * (uint64_t) block->base + above;
+    }
+    for (; which; which &= which - 1)
+        sum += join_time(block, (unsigned) __builtin_ctzll(which));
+    return sum;
+}
+
+/* A block's numbers that are in front of `end`. */
+static uint64_t bits_before(uint64_t first, uint64_t end)
+{
+    return end <= first                ? 0
+           : end - first >= JOIN_BLOCK ? UINT64_MAX
+                                       : (UINT64_C(1) << (end - first)) - 1;
+}
+
+/* Adds a lane's times of timed operations, scaled up to all operations, to
+ * sums[JP_SLICES]; returns their sum as they are. */
+static uint64_t cut_add(const struct slice_cut *cut,
+                        const struct join_lane *lane, float *sums)
+{
+    double own[JP_SLICES] = {0};
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
+        const struct join_lane_block *mine = (void *) lane->blocks.slots[i];
+        const struct join_block *block;
+        uint64_t both, first, before, some;
+
+        if (!mine)
+            continue;
+        block = blockmap_find(&lane->series->blocks, mine->number);
+        both = block ? block->timed & mine->seen : 0;
+        first = mine->number * JOIN_BLOCK;
+        for (unsigned s = slice_of(cut, first, 0); both; s++, both &= ~before) {
+            before = s + 1 < JP_SLICES ? bits_before(first, cut->start[s + 1])
+                                       : UINT64_MAX;
+            some = times_of(mine, both & before);
+            own[s] += (double) some;
+            all += some;
+        }
+    }
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        sums[s] += (float) (own[s] * cut->scale[s]);
+    return all;
+}
+
+/* --- who waited for whom in a communicator, and its end --- */
 
 /* The communicator being closed. */
 struct closing {
@@ -21,12 +316,12 @@ static void time_row(const struct closing *c, const struct join_row *row)
     uint64_t waited = row->exec_sum - row->n * row->exec_min;
 
     sums->timed_ops++;
-    sums->shortest_us = join_sum(sums->shortest_us, row->exec_min);
+    sums->shortest_us = num_add(sums->shortest_us, row->exec_min);
     if (row->min_rank != JOIN_NO_RANK) {
         struct join_member *last = c->of_rank[row->min_rank];
 
         last->last_ops++;
-        last->caused_us = join_sum(last->caused_us, waited);
+        last->caused_us = num_add(last->caused_us, waited);
     }
 }
 
@@ -98,8 +393,8 @@ static int close_member(struct join *join, struct join_member *member,
             const struct slice_cut *cut = find_cut(cuts, lane->series);
 
             if (cut)
-                member->exec_us = join_sum(
-                    member->exec_us, slice_cut_add(cut, lane, member->slices));
+                member->exec_us = num_add(member->exec_us,
+                                          cut_add(cut, lane, member->slices));
         }
         join_lane_free(join, lane);
     }
@@ -120,7 +415,7 @@ static int close_members(struct join *join, const struct join_comm *comm)
 
     for (uint32_t i = 0; rc == 0 && i < comm->n_series; i++)
         if (comm->series[i]->barrier)
-            slice_cut_make(next++, comm->series[i]);
+            cut_make(next++, comm->series[i]);
     for (uint32_t i = 0; rc == 0 && i < comm->n_members; i++)
         rc = close_member(join, join->members[comm->members[i]], cuts);
     free(cuts);
@@ -141,7 +436,7 @@ static int close_series(const struct closing *c, struct join_series *series)
             time_block(c, (void *) series->blocks.slots[i]);
     blocks = blockmap_copy(&series->blocks);
     if (!blocks ||
-        join_close_series(c->join, c->ops, c->at, series, blocks, n) < 0) {
+        write_series(c->join, c->ops, c->at, series, blocks, n) < 0) {
         free(blocks);
         return -1;
     }
@@ -178,7 +473,9 @@ static int write_comm(struct join *join, struct jp_ops *ops, uint32_t at)
     return rc;
 }
 
-int join_close_comm(struct join *join, struct jp_ops *ops, uint32_t at)
+/* Closes a communicator, unless it is; its operations go to ops. Threads may
+ * close different ones at once. 0, or -1 without memory. */
+static int close_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 {
     struct join_comm *comm = join->comms[at];
 
@@ -214,8 +511,143 @@ int join_end_file(struct join *join)
             continue;
         if (!join->ops && !(join->ops = ops_create()))
             return -1;
-        rc = join_close_comm(join, join->ops, member->comm);
+        rc = close_comm(join, join->ops, member->comm);
     }
     join->n_touched = 0;
     return rc;
+}
+
+/* --- end all communicators that are open, some at a time --- */
+
+/* A thread is not worth less than this of rows and times. */
+enum { CLOSER_BYTES = 4 << 20, MAX_CLOSERS = 64 };
+
+/* Shared by the threads. */
+struct closers {
+    struct join *join;
+    uint32_t *order;       /* the communicators, of most records first */
+    _Atomic uint32_t next; /* of these */
+    atomic_bool failed;
+};
+
+struct closer {
+    pthread_t thread;
+    struct closers *all;
+    struct jp_ops *ops;
+};
+
+/* Pages go back to the system once so much was freed. */
+static void give_back(struct join *join, uint64_t least)
+{
+    if (atomic_load(&join->freed) < least)
+        return;
+    atomic_store(&join->freed, 0);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+/* Closes what no other thread has taken. */
+static void *work(void *arg)
+{
+    struct closer *c = arg;
+    struct join *join = c->all->join;
+    uint32_t i;
+
+    while (!atomic_load(&c->all->failed) &&
+           (i = atomic_fetch_add(&c->all->next, 1)) < join->n_comms) {
+        if (close_comm(join, c->ops, c->all->order[i]) < 0)
+            atomic_store(&c->all->failed, true);
+        /* rows and what they become shall not be in memory at once; before,
+         * while files are read, what was freed is used again */
+        give_back(join, 4u << 20);
+    }
+    return NULL;
+}
+
+/* The operations that another thread wrote become the join's. */
+static int take(struct join *join, struct jp_ops *ops, const uint32_t *same)
+{
+    int rc = ops_take(join->ops, ops, same, same);
+
+    ops_destroy(ops);
+    return rc;
+}
+
+/* Numbers that stay what they are. NULL without memory. */
+static uint32_t *make_same(uint32_t n)
+{
+    uint32_t *same = calloc((size_t) n + 1, sizeof(*same));
+
+    if (!same)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        same[i] = i;
+    return same;
+}
+
+/* With n - 1 more threads, or as many as can be had. */
+static int close_beside(struct closers *all, unsigned n)
+{
+    struct closer first = {.all = all, .ops = all->join->ops};
+    struct closer more[MAX_CLOSERS];
+    unsigned started = 0;
+    uint32_t *same = make_same(all->join->n_comms + JOIN_MAX_FUNCS);
+    int rc = same ? 0 : -1;
+
+    for (; rc == 0 && started + 1 < n; started++) {
+        struct closer *c = &more[started];
+
+        *c = (struct closer){.all = all, .ops = ops_create()};
+        if (c->ops && pthread_create(&c->thread, NULL, work, c) == 0)
+            continue;
+        ops_destroy(c->ops);
+        break;
+    }
+    if (rc == 0)
+        work(&first);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(more[i].thread, NULL);
+        if (take(all->join, more[i].ops, same) < 0)
+            rc = -1;
+    }
+    free(same);
+    return atomic_load(&all->failed) ? -1 : rc;
+}
+
+static int by_records(const void *a, const void *b, void *arg)
+{
+    const struct join *join = arg;
+    uint32_t i = *(const uint32_t *) a, k = *(const uint32_t *) b;
+    uint64_t x = join->comms[i]->records, y = join->comms[k]->records;
+
+    return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
+}
+
+/* With as many threads as are worth it. */
+static int close_ordered(struct join *join, unsigned threads)
+{
+    struct closers all = {.join = join, .order = make_same(join->n_comms)};
+    uint64_t worth = atomic_load(&join->charged) / CLOSER_BYTES;
+    unsigned n = threads < MAX_CLOSERS ? threads : MAX_CLOSERS;
+
+    int rc;
+
+    if (!all.order)
+        return -1;
+    if (join->n_comms)
+        qsort_r(all.order, join->n_comms, sizeof(*all.order), by_records, join);
+    rc = close_beside(&all, worth < n ? (unsigned) worth : n);
+    free(all.order);
+    return rc;
+}
+
+int join_close_all(struct join *join, unsigned threads)
+{
+    if (!join->ops && !(join->ops = ops_create()))
+        return -1;
+    if (close_ordered(join, threads) < 0)
+        return -1;
+    give_back(join, 64u << 10);
+    return ops_end(join->ops);
 }

@@ -1,10 +1,11 @@
-/* join_parts.c - find or make communicators, members, series and lanes. */
+/* join_parts.c - what a join consists of: find, make, fold, free. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/ingest/recfile.h"
+#include "common/collective.h"
+#include "plugins/nccl_recorder/recfile.h"
 
 /* What a slot in a hash and a pointer in an array cost besides, doubled for
  * their growth. */
@@ -47,7 +48,8 @@ static void uncharge(struct join *join, uint64_t bytes)
     atomic_fetch_sub(&join->budget->used, bytes);
 }
 
-void *join_alloc(struct join *join, size_t bytes)
+/* calloc within the bound. */
+static void *alloc(struct join *join, size_t bytes)
 {
     return join_charge(join, bytes) ? calloc(1, bytes) : NULL;
 }
@@ -104,10 +106,10 @@ static uint64_t shape_value(size_t id_len, uint32_t n_ranks, uint32_t nnodes)
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts)
 {
     into->counted = true;
-    into->counts.produced = join_sum(into->counts.produced, counts->produced);
-    into->counts.written = join_sum(into->counts.written, counts->written);
-    into->counts.lost = join_sum(into->counts.lost, counts->lost);
-    into->counts.left_out = join_sum(into->counts.left_out, counts->left_out);
+    into->counts.produced = num_add(into->counts.produced, counts->produced);
+    into->counts.written = num_add(into->counts.written, counts->written);
+    into->counts.lost = num_add(into->counts.lost, counts->lost);
+    into->counts.left_out = num_add(into->counts.left_out, counts->left_out);
 }
 
 uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
@@ -122,7 +124,7 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
         return i;
     if (!join_charge(join, SLOT_BYTES) || grow(&join->comms, join->n_comms))
         return KEYMAP_NONE;
-    comm = join_alloc(join, sizeof(*comm));
+    comm = alloc(join, sizeof(*comm));
     if (!comm || keymap_add(&join->comm_map, a, b, join->n_comms) < 0) {
         free(comm);
         return KEYMAP_NONE;
@@ -134,18 +136,12 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
     return join->n_comms++;
 }
 
-bool join_is_barrier(const char *func)
-{
-    return !strcmp(func, "AllReduce") || !strcmp(func, "AllGather") ||
-           !strcmp(func, "ReduceScatter");
-}
-
 /* The copy engines' operations are numbered by one counter a communicator. */
 static bool is_numbered_together(const char *func)
 {
-    size_t len = strlen(func), n = strlen(RECFILE_CE);
+    size_t len = strlen(func), n = strlen(RECORD_CE);
 
-    return len > n && !strcmp(func + len - n, RECFILE_CE);
+    return len > n && !strcmp(func + len - n, RECORD_CE);
 }
 
 struct join_series *join_series_get(struct join *join, struct join_comm *comm,
@@ -157,13 +153,23 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
         if (comm->series[i]->func == func)
             return comm->series[i];
     if (grow(&comm->series, comm->n_series) < 0 ||
-        !(series = join_alloc(join, sizeof(*series))))
+        !(series = alloc(join, sizeof(*series))))
         return NULL;
     series->func = func;
-    series->barrier = comm->n_ranks != 1 && join_is_barrier(join->funcs[func]);
+    series->barrier = comm->n_ranks != 1 &&
+                      collective_is_barrier(join->funcs[func]);
     series->shares = is_numbered_together(join->funcs[func]);
     comm->series[comm->n_series++] = series;
     return series;
+}
+
+void join_block_destroy(struct join_block *block)
+{
+    if (!block)
+        return;
+    free(block->stamps);
+    free(block->rows);
+    free(block);
 }
 
 struct join_block *join_block_get(struct join *join, struct join_series *series,
@@ -173,7 +179,7 @@ struct join_block *join_block_get(struct join *join, struct join_series *series,
 
     if (block || !join_charge(join, BLOCK_SLOT_BYTES))
         return block;
-    block = join_alloc(join, sizeof(*block));
+    block = alloc(join, sizeof(*block));
     if (!block)
         return NULL;
     block->number = number;
@@ -194,7 +200,7 @@ int join_rows_more(struct join *join, struct join_block *block, unsigned k)
 
     while (room <= k)
         room *= 4;
-    rows = join_alloc(join, room * sizeof(*rows));
+    rows = alloc(join, room * sizeof(*rows));
     if (!rows)
         return -1;
     if (block->room) {
@@ -210,7 +216,7 @@ int join_rows_more(struct join *join, struct join_block *block, unsigned k)
 int join_stamps_get(struct join *join, struct join_block *block)
 {
     if (!block->stamps)
-        block->stamps = join_alloc(join, JOIN_BLOCK * sizeof(*block->stamps));
+        block->stamps = alloc(join, JOIN_BLOCK * sizeof(*block->stamps));
     return block->stamps ? 0 : -1;
 }
 
@@ -264,7 +270,7 @@ int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
         return 0;
     }
     if (!block->wide) { /* base is what it was until all are copied */
-        uint32_t *wide = join_alloc(join, JOIN_BLOCK * sizeof(*wide));
+        uint32_t *wide = alloc(join, JOIN_BLOCK * sizeof(*wide));
 
         if (!wide)
             return -1;
@@ -343,7 +349,7 @@ struct join_member *join_member_get(struct join *join, uint32_t comm,
         return join->members[i];
     if (!join_charge(join, SLOT_BYTES) || grow(&join->members, join->n_members))
         return NULL;
-    member = join_alloc(join, sizeof(*member));
+    member = alloc(join, sizeof(*member));
     if (!member || add_member(join->comms[comm], join->n_members) < 0 ||
         keymap_add(&join->member_map, key, 0, join->n_members) < 0) {
         free(member); /* of the communicator's, one more is never looked at: */
@@ -386,7 +392,7 @@ struct join_lane *join_lane_get(struct join *join, struct join_member *member,
             member->lanes[i]->series == series)
             return member->lanes[i];
     if (grow(&member->lanes, member->n_lanes) < 0 ||
-        !(lane = join_alloc(join, sizeof(*lane))))
+        !(lane = alloc(join, sizeof(*lane))))
         return NULL;
     lane->series = series;
     lane->func = func;
@@ -414,7 +420,7 @@ join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number)
 
     if (block || !join_charge(join, BLOCK_SLOT_BYTES))
         return block;
-    block = join_alloc(join, sizeof(*block) + journal_bytes(join, lane));
+    block = alloc(join, sizeof(*block) + journal_bytes(join, lane));
     if (!block)
         return NULL;
     block->number = number;
@@ -422,6 +428,17 @@ join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number)
         return block;
     free(block);
     return NULL;
+}
+
+/* The rank that recorded it; NULL: a partial's, which has no such. */
+static struct join_member *p2p_member(const struct join *join,
+                                      const struct join_p2p *p2p)
+{
+    uint32_t rank = p2p->recv ? p2p->dst : p2p->src;
+    uint64_t key = (uint64_t) p2p->comm << 32 | rank;
+    uint32_t at = keymap_find(&join->member_map, key, 0);
+
+    return at == KEYMAP_NONE ? NULL : join->members[at];
 }
 
 struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
@@ -437,7 +454,7 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
         return join->p2p[i];
     if (!join_charge(join, SLOT_BYTES) || grow(&join->p2p, join->n_p2p))
         return NULL;
-    p2p = join_alloc(join, sizeof(*p2p));
+    p2p = alloc(join, sizeof(*p2p));
     if (!p2p || keymap_add(&join->p2p_map, a, b, join->n_p2p) < 0) {
         free(p2p);
         return NULL;
@@ -445,25 +462,305 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
     *p2p =
         (struct join_p2p){.comm = comm, .src = src, .dst = dst, .recv = recv};
     join->p2p[join->n_p2p++] = p2p;
-    member = join_p2p_member(join, p2p);
+    member = p2p_member(join, p2p);
     if (member)
         member->p2p_rows++;
     return p2p;
 }
 
-struct join_member *join_p2p_member(const struct join *join,
-                                    const struct join_p2p *p2p)
-{
-    uint32_t rank = p2p->recv ? p2p->dst : p2p->src;
-    uint64_t key = (uint64_t) p2p->comm << 32 | rank;
-    uint32_t at = keymap_find(&join->member_map, key, 0);
-
-    return at == KEYMAP_NONE ? NULL : join->members[at];
-}
-
 bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p)
 {
-    const struct join_member *member = join_p2p_member(join, p2p);
+    const struct join_member *member = p2p_member(join, p2p);
 
     return member && member->p2p_rows <= JOIN_P2P_ROWS;
+}
+
+/* --- what the records of one operation add up to --- */
+
+void join_row_fill(struct join_row *row, const struct record *r)
+{
+    *row =
+        (struct join_row){.bytes = r->bytes,
+                          .exec_sum = r->exec_us,
+                          .exec_min = r->exec_us,
+                          .exec_max = r->exec_us,
+                          .exec_second = JOIN_NO_TIME,
+                          .busbw_sum = r->busbw_micro,
+                          .busbw_min = r->busbw_micro,
+                          .busbw_max = r->busbw_micro,
+                          .dump_min = r->dump_us,
+                          .dump_max = r->dump_us,
+                          .n = 1,
+                          .n_busbw = !r->busbw_nan,
+                          .n_exec = !r->exec_unknown,
+                          .min_rank = r->exec_unknown ? JOIN_NO_RANK : r->rank};
+}
+
+/* Times of `from`, which has some. */
+static void exec_fold(struct join_row *into, const struct join_row *from)
+{
+    if (!into->n_exec) {
+        into->exec_min = from->exec_min;
+        into->exec_second = from->exec_second;
+        into->min_rank = from->min_rank;
+    } else if (from->exec_min < into->exec_min) {
+        into->exec_second = from->exec_second < into->exec_min
+                                ? from->exec_second
+                                : into->exec_min;
+        into->exec_min = from->exec_min;
+        into->min_rank = from->min_rank;
+    } else {
+        if (from->exec_min < into->exec_second)
+            into->exec_second = from->exec_min;
+        if (from->exec_min == into->exec_min)
+            into->min_rank = JOIN_NO_RANK;
+    }
+    if (from->exec_max > into->exec_max)
+        into->exec_max = from->exec_max;
+    into->exec_sum += from->exec_sum;
+    into->n_exec += from->n_exec;
+}
+
+void join_row_fold(struct join_row *into, const struct join_row *from)
+{
+    if (!into->n) {
+        *into = *from;
+        return;
+    }
+    into->n += from->n;
+    if (from->n_exec)
+        exec_fold(into, from);
+    if (from->n_busbw) {
+        if (!into->n_busbw || from->busbw_min < into->busbw_min)
+            into->busbw_min = from->busbw_min;
+        if (!into->n_busbw || from->busbw_max > into->busbw_max)
+            into->busbw_max = from->busbw_max;
+        into->busbw_sum += from->busbw_sum;
+        into->n_busbw += from->n_busbw;
+    }
+    if (from->dump_min && (!into->dump_min || from->dump_min < into->dump_min))
+        into->dump_min = from->dump_min;
+    if (from->dump_max > into->dump_max)
+        into->dump_max = from->dump_max;
+}
+
+/* One more time, of a row that has some. */
+static inline void exec_add(struct join_row *into, uint64_t us, uint32_t rank)
+{
+    if (us < into->exec_min) {
+        into->exec_second = into->exec_min;
+        into->exec_min = us;
+        into->min_rank = rank;
+    } else if (us == into->exec_min) {
+        into->exec_second = us;
+        into->min_rank = JOIN_NO_RANK;
+    } else if (us < into->exec_second) {
+        into->exec_second = us;
+    }
+    if (us > into->exec_max)
+        into->exec_max = us;
+    into->exec_sum += us;
+    into->n_exec++;
+}
+
+static inline void busbw_add(struct join_row *into, uint64_t micro)
+{
+    if (micro < into->busbw_min)
+        into->busbw_min = micro;
+    if (micro > into->busbw_max)
+        into->busbw_max = micro;
+    into->busbw_sum += micro;
+    into->n_busbw++;
+}
+
+/* Of values that may be the row's first or may not count. */
+static JOIN_RARE void add_any(struct join_row *into, const struct record *r)
+{
+    struct join_row row;
+
+    join_row_fill(&row, r);
+    join_row_fold(into, &row);
+}
+
+void join_row_add(struct join_row *into, const struct record *r)
+{
+    /* exec_us 0: unknown */
+    if (!into->n_exec || !into->n_busbw || !into->dump_min || !r->exec_us ||
+        r->busbw_nan || !r->dump_us) {
+        add_any(into, r);
+        return;
+    }
+    into->n++;
+    exec_add(into, r->exec_us, r->rank);
+    busbw_add(into, r->busbw_micro);
+    if (r->dump_us < into->dump_min)
+        into->dump_min = r->dump_us;
+    if (r->dump_us > into->dump_max)
+        into->dump_max = r->dump_us;
+}
+
+void join_stamp_fill(struct join_stamp *stamp, const struct record *r)
+{
+    *stamp = (struct join_stamp){.start_min = r->start_us,
+                                 .start_max = r->start_us,
+                                 .end_max = r->end_us,
+                                 .n = r->start_us != 0};
+}
+
+void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from)
+{
+    if (from->n && (!into->n || from->start_min < into->start_min))
+        into->start_min = from->start_min;
+    if (from->start_max > into->start_max)
+        into->start_max = from->start_max;
+    if (from->end_max > into->end_max)
+        into->end_max = from->end_max;
+    into->n += from->n;
+}
+
+/* --- records of a second size for one sequence number --- */
+
+int join_stray_add(struct join *join, const struct join_stray *stray)
+{
+    size_t n = join->n_strays;
+
+    if (!join_charge(join, 2 * sizeof(*stray)))
+        return -1;
+    if (!(n & (n - 1))) {
+        struct join_stray *more =
+            reallocarray(join->strays, n ? 2 * n : 1, sizeof(*more));
+
+        if (!more)
+            return -1;
+        join->strays = more;
+    }
+    join->strays[join->n_strays++] = *stray;
+    join->comms[stray->comm]->strays = true;
+    return 0;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int join_stray_order(const struct join_stray *x, const struct join_stray *y)
+{
+    int order = compare(x->comm, y->comm);
+
+    if (!order)
+        order = compare(x->func, y->func);
+    if (!order)
+        order = compare(x->sn, y->sn);
+    if (!order)
+        order = compare(x->row.bytes, y->row.bytes);
+    return order ? order : compare(x->rank, y->rank);
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+    const struct join_stray *x = a, *y = b;
+    int order = join_stray_order(x, y);
+
+    return order ? order : compare(x->seq, y->seq);
+}
+
+/* Takes back what join_add counted for a record that turned out repeated. */
+static void take_back(struct join *join, const struct join_stray *stray)
+{
+    uint64_t key = (uint64_t) stray->comm << 32 | stray->rank;
+    struct join_member *member =
+        join->members[keymap_find(&join->member_map, key, 0)];
+
+    member->records--;
+    join->comms[stray->comm]->records--;
+    join->coll_records--;
+    join->nan_busbw -= !stray->row.n_busbw;
+    join->untimed -= !stray->row.n_exec;
+    join->duplicates++;
+    if (member->many_files && !join->ordered)
+        join->conflict = true;
+}
+
+void join_sort_strays(struct join *join)
+{
+    size_t kept = 0;
+
+    if (!join->n_strays)
+        return;
+    qsort(join->strays, join->n_strays, sizeof(*join->strays), by_arrival);
+    for (size_t i = 0; i < join->n_strays; i++) {
+        struct join_stray *stray = &join->strays[i];
+
+        if (kept && join_stray_order(&join->strays[kept - 1], stray) == 0)
+            take_back(join, stray);
+        else
+            join->strays[kept++] = *stray;
+    }
+    join->n_strays = kept;
+}
+
+struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
+                                    uint32_t func, size_t *n)
+{
+    size_t lo = 0, hi = join->n_strays, end;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct join_stray *s = &join->strays[mid];
+
+        if (s->comm < comm || (s->comm == comm && s->func < func))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (end = lo; end < join->n_strays && join->strays[end].comm == comm &&
+                   join->strays[end].func == func;)
+        end++;
+    *n = end - lo;
+    return *n ? &join->strays[lo] : NULL;
+}
+
+/* --- keep the smallest of the names that ranks tell --- */
+
+int join_comm_name(struct join_comm *comm, const char *name, size_t len)
+{
+    char *copy;
+
+    if (!len)
+        return 0;
+    if (comm->name) {
+        size_t old = strlen(comm->name);
+        int order = memcmp(name, comm->name, len < old ? len : old);
+
+        if (order > 0 || (order == 0 && len >= old))
+            return 0;
+    }
+    copy = strndup(name, len);
+    if (!copy)
+        return -1;
+    free(comm->name);
+    comm->name = copy;
+    return 0;
+}
+
+int join_member_process(struct join_member *member, const char *host,
+                        size_t len, int64_t pid)
+{
+    char *copy = strndup(host, len);
+    int order;
+
+    if (!copy)
+        return -1;
+    order = member->host ? strcmp(copy, member->host) : -1;
+    if (member->host && (order || pid != member->pid))
+        member->shared = true;
+    if (order > 0 || (order == 0 && pid >= member->pid)) {
+        free(copy);
+        return 0;
+    }
+    free(member->host);
+    member->host = copy;
+    member->pid = pid;
+    return 0;
 }

@@ -6,14 +6,13 @@
 #ifndef JP_AGGREGATE_JOIN_PARTS_H
 #define JP_AGGREGATE_JOIN_PARTS_H
 
+#include "common/num.h"
 #include "orchestrator/aggregate/join.h"
 
 /* Kept out of the path that nearly every record takes, whose registers it would
  * cost. */
 #define JOIN_RARE __attribute__((noinline))
 
-/* calloc within the bound. */
-void *join_alloc(struct join *join, size_t bytes);
 /* False and join->over: the bound is reached. */
 bool join_charge(struct join *join, uint64_t bytes);
 
@@ -71,9 +70,6 @@ struct join_lane_block *
 join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number);
 struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
                               uint32_t dst, bool recv);
-/* The rank that recorded it; NULL: a partial's, which has no such. */
-struct join_member *join_p2p_member(const struct join *join,
-                                    const struct join_p2p *p2p);
 /* Are the rates of this pair kept? */
 bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p);
 /* Frees a lane, a series' blocks, and gives back what they took. */
@@ -91,22 +87,12 @@ int join_member_process(struct join_member *member, const char *host,
 
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* A row of one record; a row and another one of the same operation. */
-void join_row_fill(struct join_row *row, const struct inspector_record *r);
+void join_row_fill(struct join_row *row, const struct record *r);
 void join_row_fold(struct join_row *into, const struct join_row *from);
 /* Both in one. */
-void join_row_add(struct join_row *into, const struct inspector_record *r);
+void join_row_add(struct join_row *into, const struct record *r);
 /* The same of stamps; all zeros: none. */
-void join_stamp_fill(struct join_stamp *stamp,
-                     const struct inspector_record *r);
+void join_stamp_fill(struct join_stamp *stamp, const struct record *r);
 void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from);
-/* Waits can be told from times where every rank waits for the last. */
-bool join_is_barrier(const char *func);
-/* a + b, at most UINT64_MAX: foreign numbers must not wrap. */
-static inline uint64_t join_sum(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 #endif

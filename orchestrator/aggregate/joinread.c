@@ -1,149 +1,120 @@
-/* joinread.c - the lines of one log file into a join. */
-#include <stdio.h>
-#include <string.h>
-
+/* joinread.c - one file into a join, by the reader that takes it. */
 #include "orchestrator/aggregate/joinrun.h"
 
-void joinrun_note_bad(struct join_file *file, uint64_t line, enum jp_bad kind,
-                      const char *why)
-{
-    if (!file->bad[kind].n++)
-        file->bad[kind].line = line;
-    if (!file->bad_lines++) {
-        file->bad_line = line;
-        snprintf(file->why, sizeof(file->why), "%s", why);
-    }
-}
+#include <stdlib.h>
 
-enum join_status joinrun_stamp(struct join_file *file,
-                               const struct inspector_record *record)
+#include "orchestrator/aggregate/timeline.h"
+
+/* One file's way into a join. */
+struct way {
+    struct join *join;
+    struct source_facts *facts;
+    struct hangs_file reading;
+    size_t timeline_bytes;
+};
+
+/* A good record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
+static enum join_status stamp(struct source_facts *facts,
+                              const struct record *record)
 {
-    if (!file->busy && !(file->busy = busy_create(file->piece)))
+    if (!facts->busy && !(facts->busy = busy_create(facts->piece)))
         return JOIN_NO_MEMORY;
-    return busy_add(file->busy, record) < 0 ? JOIN_NO_MEMORY : JOIN_OK;
+    return busy_add(facts->busy, record) < 0 ? JOIN_NO_MEMORY : JOIN_OK;
 }
 
-static enum join_status take_line(struct join *join, struct join_file *file,
-                                  enum loglines_kind kind, const char *text,
-                                  size_t len)
+/* What a replay needs of it. 0, or -1 without memory. */
+static int follow(const struct way *w, const struct record *record)
 {
-    struct inspector_record record;
+    struct source_facts *facts = w->facts;
 
-    switch (inspector_read_line(&join->reader, text, len, &record)) {
-    case INSPECTOR_RECORD:
-        return joinrun_take(join, file, &record);
-    case INSPECTOR_OTHER:
-        file->other_lines++;
-        break;
-    case INSPECTOR_BAD:
-        if (kind == LOGLINES_LAST)
-            file->cut = true; /* killed while writing, or still growing */
-        else
-            joinrun_note_bad(file, file->lines, join->reader.bad,
-                             join->reader.why);
-        break;
-    case INSPECTOR_BLANK:
-        break;
+    if (!w->timeline_bytes || facts->no_clock)
+        return 0;
+    if (!facts->timeline &&
+        !(facts->timeline = timeline_create(w->timeline_bytes)))
+        return -1;
+    return timeline_add(facts->timeline, record);
+}
+
+static int take(void *arg, const struct record *records, size_t n)
+{
+    const struct way *w = arg;
+
+    for (size_t i = 0; i < n; i++) {
+        if (records[i].start_us && records[i].end_us) {
+            if (stamp(w->facts, &records[i]) != JOIN_OK ||
+                follow(w, &records[i]) < 0)
+                return -1;
+        } else {
+            w->facts->unstamped += !w->facts->no_clock;
+        }
+        if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
+            return -1;
+        if (w->join->conflict)
+            return 1;
     }
-    return JOIN_OK;
+    return 0;
 }
 
-/* Tells how far the file is read; false: stop. */
-static bool tick(const struct jp_loglines *lines, uint64_t *seen,
-                 atomic_bool *stop, _Atomic uint64_t *done)
+static int counts(void *arg, const struct record *base,
+                  const struct jpr_counts *told)
 {
-    uint64_t now = logsource_consumed(lines->source);
+    const struct way *w = arg;
 
-    atomic_fetch_add_explicit(done, now - *seen, memory_order_relaxed);
-    *seen = now;
-    return !atomic_load_explicit(stop, memory_order_relaxed);
+    return join_add_counts(w->join, base, told) == JOIN_NO_MEMORY ? -1 : 0;
 }
 
-/* Lines that look like those before, as many as are in the buffer. */
-static enum join_status take_ahead(struct join *join, struct jp_loglines *lines,
-                                   struct join_file *file)
+static int watch(void *arg, const struct jp_recfile *file,
+                 const struct jpr_record *record)
 {
-    enum join_status status = JOIN_OK;
-    const char *text;
-    size_t used, len = loglines_ahead(lines, &text);
-    uint64_t at = loglines_at(lines);
+    struct way *w = arg;
 
-    while (status != JOIN_NO_MEMORY && !join->conflict && at < lines->to) {
-        struct inspector_record record;
-
-        if (!inspector_read_ahead(&join->reader, text, len, &record, &used))
-            break;
-        status = joinrun_take(join, file, &record);
-        file->lines++;
-        loglines_take(lines, used);
-        text += used;
-        len -= used;
-        at += used;
-    }
-    return status;
+    if (!w->facts->evidence &&
+        !(w->facts->evidence = calloc(1, sizeof(*w->facts->evidence))))
+        return -1;
+    return record ? hangs_file_add(&w->reading, file, record)
+                  : hangs_file_end(&w->reading, file, w->facts->evidence);
 }
 
-/* The line in which a piece begins belongs to the one before. */
-static bool skip_first(struct jp_loglines *lines, struct jp_error *err)
+enum join_status joinrun_read(const struct join_reading *r,
+                              const struct backend *backend,
+                              const struct reader_input *in,
+                              struct source_facts *facts)
 {
-    const char *text;
-    size_t len;
+    struct way w = {
+        .join = r->join, .facts = facts, .timeline_bytes = r->timeline_bytes};
+    const struct reader_sink sink = {.take = take,
+                                     .counts = counts,
+                                     .watch = r->evidence ? watch : NULL,
+                                     .arg = &w};
+    int rc = reader_read(r->states, backend, in, &sink, facts);
 
-    return lines->from == 0 ||
-           loglines_next(lines, &text, &len, err) < LOGLINES_END;
+    hangs_file_fini(&w.reading);
+    return rc < 0 ? JOIN_NO_MEMORY : JOIN_OK;
 }
 
-/* What the whole of a file or piece showed. */
-static void sum_up(struct join_file *file, const struct jp_loglines *lines,
-                   const struct jp_error *err)
+enum join_status joinrun_read_file(const struct join_reading *r,
+                                   const struct jp_logfile *log,
+                                   const struct join_turn *turn)
 {
-    const char *damage = logsource_damage(lines->source);
-
-    if (damage || err->text[0]) {
-        file->cut = true;
-        snprintf(file->trouble, sizeof(file->trouble), "%.150s",
-                 damage ? damage : err->text);
-    }
-}
-
-enum join_status joinrun_read(struct join *join, struct jp_loglines *lines,
-                              struct join_file *file, atomic_bool *stop,
-                              _Atomic uint64_t *done)
-{
-    enum join_status status = JOIN_OK;
-    uint64_t odd = join->reader.ways.odd, read = 0, seen = 0, from;
     struct jp_error err = {""};
-    bool more;
+    const struct backend *backend = reader_find(log->path, !log->maybe, &err);
+    const struct reader_input in = {.path = log->path,
+                                    .from = turn->from,
+                                    .to = turn->to,
+                                    .stop = r->stop,
+                                    .done = r->done};
+    enum join_status status = JOIN_OK;
 
-    lines->stop = stop; /* a line may be as long as a disk */
-    more = skip_first(lines, &err);
-    from = loglines_at(lines);
-    while (more) {
-        const char *text;
-        size_t len;
-        enum loglines_kind kind;
-
-        status = take_ahead(join, lines, file);
-        if (status == JOIN_NO_MEMORY || join->conflict ||
-            loglines_at(lines) >= lines->to)
-            break;
-        kind = loglines_next(lines, &text, &len, &err);
-        if (kind == LOGLINES_END || kind == LOGLINES_ERROR)
-            break;
-        file->lines++;
-        if (kind == LOGLINES_TOO_LONG)
-            joinrun_note_bad(file, file->lines, JP_BAD_LONG,
-                             "line longer than 1 MiB");
-        else
-            status = take_line(join, file, kind, text, len);
-        more = status != JOIN_NO_MEMORY && !join->conflict;
-        if (more && lines->bytes != read)
-            more = tick(lines, &seen, stop, done);
-        read = lines->bytes;
-    }
-    tick(lines, &seen, stop, done);
-    file->bytes = loglines_at(lines) - from;
-    file->odd_lines = join->reader.ways.odd - odd;
-    sum_up(file, lines, &err);
+    turn->file->piece = turn->file != turn->whole;
+    if (backend)
+        status = joinrun_read(r, backend, &in, turn->file);
+    else if (*err.text)
+        reader_refuse(turn->file, log->path, &err);
+    else
+        turn->file->foreign = true;
+    if (turn->file->busy && !turn->file->piece)
+        busy_end(turn->file->busy);
+    if (!backend || !backend->reader->splits)
+        atomic_fetch_add(r->done, log->size);
     return status;
 }

@@ -8,17 +8,275 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "orchestrator/aggregate/join_close.h"
-#include "orchestrator/aggregate/joinsplit.h"
+#include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/partial_set.h"
+#include "orchestrator/aggregate/timeline.h"
+#include "common/logsource.h"
+
+/* Small enough that the last ones end together, large enough that what threads
+ * find twice is little. A file of fewer pieces stays whole: its communicators
+ * are then closed as soon as their ranks are read. */
+#define JOINSPLIT_BYTES (16u << 20)
+#define JOINSPLIT_LEAST 8
+
+struct joinsplit {
+    struct join_turn *turns;
+    size_t n, n_nodes;
+    struct source_facts *own; /* of the pieces */
+};
+
+/* Bytes of a piece; without threads nothing is split. */
+static uint64_t piece_bytes(const struct jp_aggregate_options *options,
+                            unsigned n)
+{
+    return n == 1                 ? 0
+           : options->piece_bytes ? options->piece_bytes
+                                  : JOINSPLIT_BYTES;
+}
+
+/* How many pieces a file makes; it is opened only if it is huge. */
+static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
+{
+    const struct backend *backend;
+    struct jp_logsource *source;
+    struct jp_error err;
+    size_t n = 1;
+
+    if (!piece_bytes || log->size / piece_bytes < JOINSPLIT_LEAST)
+        return 1;
+    backend = reader_find(log->path, !log->maybe, &err);
+    if (!backend || !backend->reader->splits)
+        return 1;
+    source = logsource_open(log->path, NULL);
+    if (source && !logsource_packed(source) && !logsource_has_hole(source))
+        n = (size_t) (log->size / piece_bytes);
+    logsource_close(source);
+    return n;
+}
+
+/* Three binary digits of a size: ranks of a node, whose logs differ by little,
+ * shall stay neighbours. */
+static uint64_t about(uint64_t size)
+{
+    unsigned shift = size > 7 ? 61 - (unsigned) __builtin_clzll(size) : 0;
+
+    return size >> shift << shift;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct join_turn *x = a, *y = b;
+
+    if (about(x->size) != about(y->size))
+        return x->size > y->size ? -1 : 1;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct join_turn *x = a, *y = b;
+
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The turns of one file; the last piece is the longest. */
+static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
+                      size_t index, size_t pieces, uint64_t piece_bytes,
+                      struct source_facts *file)
+{
+    for (size_t k = 0; k < pieces; k++) {
+        struct join_turn *turn = &split->turns[split->n];
+        bool last = k + 1 == pieces;
+
+        *turn = (struct join_turn){
+            .index = index,
+            .from = k * piece_bytes,
+            .to = last ? UINT64_MAX : (k + 1) * piece_bytes,
+            .file = pieces > 1 ? &split->own[split->n] : file,
+            .whole = file};
+        turn->size = last ? log->size - turn->from : piece_bytes;
+        split->n++;
+    }
+}
+
+/* The good node whose logs begin at this one; *next moves on. */
+static struct partial_node *node_at(const struct partial_set *set, size_t *next,
+                                    size_t log)
+{
+    while (set && *next < set->n && set->nodes[*next].first < log)
+        ++*next;
+    return set && *next < set->n && set->nodes[*next].first == log &&
+                   set->nodes[*next].good
+               ? &set->nodes[*next]
+               : NULL;
+}
+
+/* Fills pieces and nodes of each log: those that a node's partial stands for
+ * make no turn but the first's. Returns how many turns there are. */
+static size_t count_turns(const struct jp_logwalk *walk,
+                          const struct partial_set *partials,
+                          uint64_t piece_bytes, size_t *pieces,
+                          struct partial_node **nodes)
+{
+    size_t n = 0, next = 0;
+
+    for (size_t i = 0; i < walk->n_logs;) {
+        nodes[i] = node_at(partials, &next, i);
+        pieces[i] = nodes[i] ? 1 : pieces_of(&walk->logs[i], piece_bytes);
+        n += pieces[i];
+        i += nodes[i] ? nodes[i]->n : 1;
+    }
+    return n;
+}
+
+static void put_node(struct joinsplit *split, size_t index,
+                     struct partial_node *node)
+{
+    split->turns[split->n++] =
+        (struct join_turn){.size = node->bytes, .index = index, .node = node};
+    split->n_nodes++;
+}
+
+static void split_fini(struct joinsplit *split)
+{
+    for (size_t i = 0; split->own && i < split->n; i++) {
+        busy_destroy(split->own[i].busy);
+        timeline_destroy(split->own[i].timeline);
+    }
+    free(split->turns);
+    free(split->own);
+    *split = (struct joinsplit){0};
+}
+
+/* Makes the turns; partials may be NULL. piece_bytes 0: no file is split, and
+ * turns are in order of path; else the largest come first. 0, or -1 without
+ * memory. */
+static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
+                      const struct partial_set *partials, uint64_t piece_bytes,
+                      struct source_facts *files)
+{
+    size_t *pieces = calloc(walk->n_logs + 1, sizeof(*pieces)), n = 0;
+    struct partial_node **nodes = calloc(walk->n_logs + 1, sizeof(*nodes));
+    int rc = -1;
+
+    *split = (struct joinsplit){0};
+    if (!pieces || !nodes)
+        goto out;
+    n = count_turns(walk, partials, piece_bytes, pieces, nodes);
+    split->turns = calloc(n + 1, sizeof(*split->turns));
+    if (!split->turns)
+        goto out;
+    for (size_t i = 0; i < walk->n_logs && !split->own; i++)
+        if (pieces[i] > 1 && !(split->own = calloc(n, sizeof(*split->own))))
+            goto out;
+    for (size_t i = 0; i < walk->n_logs; i++)
+        if (nodes[i])
+            put_node(split, i, nodes[i]);
+        else
+            put_turns(split, &walk->logs[i], i, pieces[i], piece_bytes,
+                      &files[i]);
+    if (piece_bytes && n)
+        qsort(split->turns, n, sizeof(*split->turns), larger_first);
+    rc = 0;
+out:
+    if (rc < 0)
+        split_fini(split);
+    free(pieces);
+    free(nodes);
+    return rc;
+}
+
+/* The busy time of a piece, behind that of those before it. Without memory it
+ * is as if its records came too late: nothing is told then. */
+static void add_busy(struct source_facts *into, struct source_facts *piece)
+{
+    into->unstamped += piece->unstamped;
+    if (!piece->busy)
+        return;
+    if (!into->busy) {
+        into->busy = piece->busy;
+        piece->busy = NULL;
+    } else if (busy_join(into->busy, piece->busy) < 0) {
+        into->busy->clipped++;
+    }
+    busy_destroy(piece->busy);
+    piece->busy = NULL;
+}
+
+/* So with its timeline; without memory it is cut there. */
+static void add_timeline(struct source_facts *into, struct source_facts *piece)
+{
+    if (!into->timeline) {
+        into->timeline = piece->timeline;
+        piece->timeline = NULL;
+    } else if (piece->timeline &&
+               timeline_join(into->timeline, piece->timeline) < 0) {
+        into->timeline->left++;
+    }
+    timeline_destroy(piece->timeline);
+    piece->timeline = NULL;
+}
+
+/* What a piece showed; the lines of the pieces before it are in `into`. */
+static void add_piece(struct source_facts *into, struct source_facts *piece)
+{
+    add_busy(into, piece);
+    add_timeline(into, piece);
+    if (piece->bad_lines && !into->bad_lines) {
+        into->bad_line = into->lines + piece->bad_line;
+        memcpy(into->why, piece->why, sizeof(into->why));
+    }
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        if (piece->bad[i].n && !into->bad[i].n)
+            into->bad[i].line = into->lines + piece->bad[i].line;
+        into->bad[i].n += piece->bad[i].n;
+    }
+    if (!into->trouble[0])
+        memcpy(into->trouble, piece->trouble, sizeof(into->trouble));
+    into->bytes += piece->bytes;
+    into->lines += piece->lines;
+    into->odd_lines += piece->odd_lines;
+    into->bad_lines += piece->bad_lines;
+    into->other_lines += piece->other_lines;
+    into->unreadable |= piece->unreadable;
+    into->cut |= piece->cut;
+}
+
+/* Puts the pieces together into their files. */
+static void split_fold(const struct joinsplit *split)
+{
+    if (!split->own)
+        return;
+    qsort(split->turns, split->n, sizeof(*split->turns), in_order);
+    for (size_t i = 0; i < split->n; i++)
+        if (split->turns[i].file != split->turns[i].whole)
+            add_piece(split->turns[i].whole, split->turns[i].file);
+    for (size_t i = 0; i < split->n; i++) {
+        struct source_facts *whole = split->turns[i].whole;
+
+        if (split->turns[i].file != whole && whole->busy)
+            busy_end(whole->busy); /* again and again: nothing is left to do */
+    }
+}
+
+/* --- share the log files among threads and fold what they found --- */
+
+/* Of the memory bound, for timelines of all processes. */
+#define TIMELINE_PART 32
 
 enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
 /* Shared by the threads of one pass over the files. */
 struct run {
     const struct jp_logwalk *walk;
-    struct join_file *files;
+    struct source_facts *files;
     bool evidence;
+    uint64_t timelines;    /* bytes of all; 0: none */
+    size_t timeline_bytes; /* of a turn's */
     struct joinsplit split;
     size_t next;   /* turn; under the lock */
     uint64_t left; /* bytes of the turns from there on */
@@ -62,11 +320,12 @@ static enum join_status end_file(struct worker *w, enum join_status status)
 
 /* number: no other file or piece has it. */
 static void read_file(struct worker *w, const struct join_turn *turn,
-                      size_t number, struct jp_loglines *lines)
+                      size_t number, struct reader_states *states)
 {
     struct run *run = w->run;
-    const struct join_reading reading = {w->join, lines, &run->stop, &run->done,
-                                         run->evidence};
+    const struct join_reading reading = {w->join,       states,
+                                         &run->stop,    &run->done,
+                                         run->evidence, run->timeline_bytes};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
@@ -79,7 +338,7 @@ static void read_file(struct worker *w, const struct join_turn *turn,
 
 /* A node's partial; its logs where it turns out to be damaged. */
 static void read_node(struct worker *w, const struct join_turn *turn,
-                      size_t number, struct jp_loglines *lines)
+                      size_t number, struct reader_states *states)
 {
     struct run *run = w->run;
     struct partial_node *node = turn->node;
@@ -96,7 +355,7 @@ static void read_node(struct worker *w, const struct join_turn *turn,
                                       .file = &run->files[i],
                                       .whole = &run->files[i]};
 
-        read_file(w, &log, run->split.n + i, lines);
+        read_file(w, &log, run->split.n + i, states);
     }
     if (status == JOIN_OK) {
         atomic_fetch_add(&run->done, node->bytes);
@@ -107,14 +366,14 @@ static void read_node(struct worker *w, const struct join_turn *turn,
 
 /* Pieces are told apart as files are. */
 static void read_turn(struct worker *w, size_t number,
-                      struct jp_loglines *lines)
+                      struct reader_states *states)
 {
     const struct join_turn *turn = &w->run->split.turns[number];
 
     if (turn->node)
-        read_node(w, turn, number, lines);
+        read_node(w, turn, number, states);
     else
-        read_file(w, turn, number, lines);
+        read_file(w, turn, number, states);
 }
 
 /* Several turns at once, as long as much is left: neighbours by path are often
@@ -141,17 +400,17 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct run *run = w->run;
-    struct jp_loglines lines = {0};
+    struct reader_states *states = reader_states_create();
     size_t i, end;
 
-    if (loglines_init(&lines, NULL) < 0) {
+    if (!states) {
         atomic_store(&run->no_memory, true);
         atomic_store(&run->stop, true);
     }
     while (!atomic_load(&run->stop) && take_turns(run, &i, &end))
         for (; i < end && !atomic_load(&run->stop); i++)
-            read_turn(w, i, &lines);
-    loglines_fini(&lines);
+            read_turn(w, i, states);
+    reader_states_destroy(states);
     join_sort_strays(w->join);
     pthread_mutex_lock(&run->lock);
     if (--run->running == 0)
@@ -272,17 +531,18 @@ out:
     return join;
 }
 
-static void clear_file(struct join_file *file)
+static void clear_file(struct source_facts *file)
 {
     if (file->evidence)
-        stuck_evidence_fini(file->evidence);
+        hangs_evidence_fini(file->evidence);
     free(file->evidence);
     free(file->notes);
     busy_destroy(file->busy);
-    *file = (struct join_file){0};
+    timeline_destroy(file->timeline);
+    *file = (struct source_facts){0};
 }
 
-void joinrun_free_files(struct join_file *files, size_t n)
+void joinrun_free_files(struct source_facts *files, size_t n)
 {
     for (size_t i = 0; files && i < n; i++)
         clear_file(&files[i]);
@@ -301,15 +561,6 @@ unsigned joinrun_threads(const struct jp_aggregate_options *options)
     return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
-/* Bytes of a piece; without threads nothing is split. */
-static uint64_t piece_bytes(const struct jp_aggregate_options *options,
-                            unsigned n)
-{
-    return n == 1                 ? 0
-           : options->piece_bytes ? options->piece_bytes
-                                  : JOINSPLIT_BYTES;
-}
-
 static struct join *start(struct run *run, unsigned n,
                           const struct jp_aggregate_options *options,
                           struct join_budget *budget,
@@ -320,9 +571,9 @@ static struct join *start(struct run *run, unsigned n,
 
     for (size_t i = 0; i < n_files; i++)
         clear_file(&run->files[i]);
-    joinsplit_fini(&run->split);
-    if (joinsplit_init(&run->split, run->walk, partials,
-                       piece_bytes(options, n), run->files) < 0) {
+    split_fini(&run->split);
+    if (split_init(&run->split, run->walk, partials, piece_bytes(options, n),
+                   run->files) < 0) {
         error_set(err, "out of memory");
         return NULL;
     }
@@ -332,6 +583,8 @@ static struct join *start(struct run *run, unsigned n,
     for (size_t i = 0; i < run->split.n; i++)
         run->left += run->split.turns[i].size;
     run->threads = n;
+    run->timeline_bytes =
+        run->split.n ? (size_t) (run->timelines / run->split.n) : 0;
     atomic_store(&run->stop, false);
     atomic_store(&run->conflict, false);
     atomic_store(&run->done, 0);
@@ -339,17 +592,20 @@ static struct join *start(struct run *run, unsigned n,
     atomic_store(&budget->journal_used, 0);
     atomic_store(&budget->journal_off, false);
     join = pass(run, n, n == 1 && !run->split.n_nodes, options, budget, err);
-    joinsplit_fold(&run->split);
+    split_fold(&run->split);
     return join;
 }
 
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,
-                     struct join_file *files, struct jp_error *err)
+                     struct source_facts *files, struct jp_error *err)
 {
     struct run run = {
-        .walk = walk, .files = files, .evidence = options->evidence};
+        .walk = walk,
+        .files = files,
+        .evidence = options->evidence,
+        .timelines = options->evidence ? 0 : budget->limit / TIMELINE_PART};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);
@@ -366,6 +622,6 @@ struct join *joinrun(const struct jp_logwalk *walk,
     }
     pthread_cond_destroy(&run.finished);
     pthread_mutex_destroy(&run.lock);
-    joinsplit_fini(&run.split);
+    split_fini(&run.split);
     return join;
 }

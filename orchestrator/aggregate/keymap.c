@@ -1,14 +1,35 @@
 /* keymap.c - a hash of two-word keys. */
 #include "orchestrator/aggregate/keymap.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/random.h>
+
+/* Who writes the keys must not know which of them meet: 100,000 communicators
+ * in one place take minutes. No two runs have the same; nothing depends on it,
+ * as nobody walks over the slots. */
+static uint64_t salt[2];
+static pthread_once_t salted = PTHREAD_ONCE_INIT;
+
+static void make_salt(void)
+{
+    if (getrandom(salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
+        salt[0] = salt[1] = (uintptr_t) &salt; /* where it was loaded */
+}
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128) a * b;
+
+    return (uint64_t) product ^ (uint64_t) (product >> 64);
+}
 
 static size_t home(uint64_t a, uint64_t b, unsigned bits)
 {
-    uint64_t h = (a ^ (b << 32 | b >> 32)) * UINT64_C(0xff51afd7ed558ccd);
+    uint64_t h = fold(a ^ salt[0], UINT64_C(0xff51afd7ed558ccd)) ^ b;
 
-    h = (h ^ h >> 32) + b;
-    return (size_t) (h * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+    return (size_t) (fold(h ^ salt[1], UINT64_C(0x9e3779b97f4a7c15)) >>
+                     (64 - bits));
 }
 
 static size_t slots(const struct keymap *map)
@@ -44,6 +65,7 @@ static int grow(struct keymap *map)
     struct keymap more = {.bits = map->bits ? map->bits + 1 : 3};
     size_t n = slots(&more);
 
+    pthread_once(&salted, make_salt);
     more.slots = malloc(n * sizeof(*more.slots));
     if (!more.slots)
         return -1;

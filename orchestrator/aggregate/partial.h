@@ -17,18 +17,19 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { PARTIAL_VERSION = 4 };
+enum { PARTIAL_VERSION = 5 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {
     char *path;
     uint64_t size;
     int64_t mtime_us;
-    struct join_file read;
+    struct source_facts read;
 };
 
 struct partial {
@@ -53,9 +54,9 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
 /* In place of partial_load: what its recordings, in order of path, tell of
  * hangs; *n how many. Caller frees each and the array (partial_free_hangs).
  * NULL and err: damaged, or no memory. */
-struct stuck_evidence *partial_load_hangs(struct partial *partial, size_t *n,
+struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
                                           struct jp_error *err);
-void partial_free_hangs(struct stuck_evidence *evidence, size_t n);
+void partial_free_hangs(struct hangs_evidence *evidence, size_t n);
 void partial_close(struct partial *partial);
 
 /* Writes a finished join (its strays are sorted; its blocks get sorted, so it
@@ -65,6 +66,19 @@ void partial_close(struct partial *partial);
  * stream failed. */
 int partial_write(FILE *stream, struct join *join,
                   const struct jp_logwalk *walk, size_t skip,
-                  const struct join_file *files, struct jp_error *err);
+                  const struct source_facts *files, struct jp_error *err);
+
+/* How long reading the logs below a folder takes at most, by their sizes, in
+ * ms; cautious, to be compared with a limit. Symbolic links are not followed.
+ * 0: no logs, or no folder. */
+uint64_t partial_estimate_ms(const char *raw);
+
+/* Joins the logs below raw and writes them to path, by temp + rename.
+ * options: threads is ignored (one). 0; 1: no logs: nothing written; -1 and
+ * err: stopped, over the memory bound, a log cannot be read: path is as it was.
+ */
+int partial_make(const char *raw, const char *path,
+                 const struct jp_aggregate_options *options,
+                 struct jp_error *err);
 
 #endif

@@ -1,10 +1,79 @@
-/* partial_files.c - the logs that a partial was made from. */
+/* partial_files.c - what a partial says of the logs that it was made from. */
+#include "orchestrator/aggregate/partial_parts.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fileio.h"
-#include "orchestrator/aggregate/partial_parts.h"
+
+/* A file's busy time; *busy is the caller's then. False: it is not so. */
+static void put_busy(struct jpr_out *out, const struct busy *busy)
+{
+    const struct busy_slots *s = &busy->slots;
+
+    jpr_put_text(out, busy->host);
+    jpr_put_i64(out, busy->pid);
+    jpr_put_u64(out, busy->mixed);
+    jpr_put_u64(out, busy->timed);
+    jpr_put_u64(out, busy->clipped);
+    jpr_put_u64(out, busy->from_us);
+    jpr_put_u64(out, busy->to_us - busy->from_us);
+    jpr_put_u64(out, s->shift);
+    jpr_put_u64(out, s->first);
+    jpr_put_u64(out, s->n);
+    for (unsigned i = 0; i < s->n; i++)
+        jpr_put_u64(out, s->us[i]);
+}
+
+static bool is_clean(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char) text[i] < 0x20 || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* A text without control characters that fits size bytes with its NUL. */
+static bool get_short(struct jpr_in *in, char *buf, size_t size)
+{
+    const char *text;
+    size_t n = jpr_get_text(in, &text);
+
+    if (in->bad || n >= size || !is_clean(text, n))
+        return false;
+    memcpy(buf, text, n);
+    buf[n] = '\0';
+    return true;
+}
+
+static bool get(struct jpr_in *in, struct busy *busy)
+{
+    struct busy_slots *s = &busy->slots;
+
+    if (!get_short(in, busy->host, sizeof(busy->host)))
+        return false;
+    busy->pid = jpr_get_i64(in);
+    busy->mixed = jpr_get_bounded(in, 1);
+    busy->timed = jpr_get_u64(in);
+    busy->clipped = jpr_get_u64(in);
+    busy->from_us = jpr_get_bounded(in, INT64_MAX);
+    busy->to_us = busy->from_us + jpr_get_bounded(in, INT64_MAX);
+    s->shift = (unsigned) jpr_get_bounded(in, 63);
+    s->first = jpr_get_u64(in);
+    s->n = (unsigned) jpr_get_bounded(in, BUSY_SLOTS);
+    for (unsigned i = 0; i < s->n; i++)
+        s->us[i] = jpr_get_u64(in);
+    return !in->bad && busy->timed && busy_slots_good(s);
+}
+
+static bool get_busy(struct jpr_in *in, struct busy **busy)
+{
+    *busy = busy_create(false);
+    return *busy && get(in, *busy);
+}
+
+/* --- the logs that a partial was made from --- */
 
 enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
@@ -21,7 +90,7 @@ enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 };
 struct list {
     const struct jp_logwalk *walk;
     size_t skip;
-    const struct join_file *files;
+    const struct source_facts *files;
 };
 
 /* A text of any length; jpr_put_text cuts at 1,024 bytes. */
@@ -33,7 +102,7 @@ static void put_long_text(struct jpr_out *out, const char *text)
     jpr_put_bytes(out, text, n);
 }
 
-static void put_trace(struct jpr_out *out, const struct join_file *f)
+static void put_trace(struct jpr_out *out, const struct source_facts *f)
 {
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->untimed);
@@ -44,7 +113,7 @@ static void put_trace(struct jpr_out *out, const struct join_file *f)
 }
 
 /* What was bad: the first one, and of each kind. */
-static void put_bad(struct jpr_out *out, const struct join_file *f)
+static void put_bad(struct jpr_out *out, const struct source_facts *f)
 {
     jpr_put_u64(out, f->bad_line);
     jpr_put_text(out, f->why);
@@ -65,8 +134,16 @@ static void put_cost(struct jpr_out *out, const struct recfile_tail *t)
     jpr_put_u64(out, t->wall_ns);
 }
 
+static void put_doubts(struct jpr_out *out, const struct recfile_tail *t)
+{
+    jpr_put_u64(out, t->unsure);
+    jpr_put_u64(out, t->refused);
+    for (unsigned i = 0; i < RECFILE_DOUBTS; i++)
+        jpr_put_u64(out, t->unsure_by[i]);
+}
+
 /* What result_*.c ask of a recording's tail; the rest is evidence. */
-static void put_recording(struct jpr_out *out, const struct join_file *f)
+static void put_recording(struct jpr_out *out, const struct source_facts *f)
 {
     const struct recfile_tail *t = &f->tail;
 
@@ -89,21 +166,22 @@ static void put_recording(struct jpr_out *out, const struct join_file *f)
         jpr_put_text(out, t->unseen[i].func);
         jpr_put_u64(out, t->unseen[i].calls);
     }
+    put_doubts(out, t);
     if (t->cost.told)
         put_cost(out, t);
     if (f->notes)
         put_long_text(out, f->notes);
 }
 
-static unsigned flags_of(const struct join_file *f)
+static unsigned flags_of(const struct source_facts *f)
 {
-    return (f->cut ? IS_CUT : 0u) | (f->trace ? IS_TRACE : 0u) |
-           (f->foreign ? IS_FOREIGN : 0u) | (f->recorder ? IS_RECORDING : 0u) |
-           (f->busy ? IS_BUSY : 0u);
+    return (f->cut ? IS_CUT : 0u) | (f->has_pools ? IS_TRACE : 0u) |
+           (f->foreign ? IS_FOREIGN : 0u) |
+           (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u);
 }
 
 static void put_file(struct jpr_out *out, const struct jp_logfile *log,
-                     size_t skip, const struct join_file *f)
+                     size_t skip, const struct source_facts *f)
 {
     put_long_text(out, log->path + skip);
     jpr_put_u64(out, log->size);
@@ -116,13 +194,13 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
     jpr_put_u64(out, f->other_lines);
     put_bad(out, f);
     jpr_put_text(out, f->trouble);
-    if (f->trace)
+    if (f->has_pools)
         put_trace(out, f);
-    if (f->recorder)
+    if (f->has_counters)
         put_recording(out, f);
     jpr_put_u64(out, f->unstamped);
     if (f->busy)
-        partial_put_busy(out, f->busy);
+        put_busy(out, f->busy);
 }
 
 static void put_list(struct jpr_out *out, const void *arg)
@@ -135,7 +213,7 @@ static void put_list(struct jpr_out *out, const void *arg)
 }
 
 int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
-                      size_t skip, const struct join_file *files)
+                      size_t skip, const struct source_facts *files)
 {
     const struct list list = {walk, skip, files};
 
@@ -172,27 +250,7 @@ static char *get_long_text(struct jpr_in *in, size_t max)
     return NULL;
 }
 
-static bool is_clean(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char) text[i] < 0x20 || text[i] == 0x7f)
-            return false;
-    return true;
-}
-
-bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
-{
-    const char *text;
-    size_t n = jpr_get_text(in, &text);
-
-    if (in->bad || n >= size || !is_clean(text, n))
-        return false;
-    memcpy(buf, text, n);
-    buf[n] = '\0';
-    return true;
-}
-
-static bool get_trace(struct jpr_in *in, struct join_file *f)
+static bool get_trace(struct jpr_in *in, struct source_facts *f)
 {
     f->records = jpr_get_u64(in);
     f->untimed = jpr_get_bounded(in, f->records);
@@ -203,12 +261,12 @@ static bool get_trace(struct jpr_in *in, struct join_file *f)
     return !in->bad;
 }
 
-static bool get_bad(struct jpr_in *in, struct join_file *f)
+static bool get_bad(struct jpr_in *in, struct source_facts *f)
 {
     uint64_t left = f->bad_lines;
 
     f->bad_line = jpr_get_u64(in);
-    if (!partial_get_short(in, f->why, sizeof(f->why)))
+    if (!get_short(in, f->why, sizeof(f->why)))
         return false;
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
         f->bad[i].n = jpr_get_bounded(in, left);
@@ -223,8 +281,7 @@ static bool get_unseen(struct jpr_in *in, struct recfile_tail *t)
     t->unseen_calls = jpr_get_u64(in);
     t->n_unseen = (uint32_t) jpr_get_bounded(in, RECFILE_UNSEEN);
     for (uint32_t i = 0; i < t->n_unseen; i++) {
-        if (!partial_get_short(in, t->unseen[i].func,
-                               sizeof(t->unseen[i].func)))
+        if (!get_short(in, t->unseen[i].func, sizeof(t->unseen[i].func)))
             return false;
         t->unseen[i].calls = jpr_get_u64(in);
     }
@@ -242,7 +299,7 @@ static void get_cost(struct jpr_in *in, struct recfile_tail *t)
     t->wall_ns = jpr_get_u64(in);
 }
 
-static bool get_recording(struct jpr_in *in, struct join_file *f)
+static bool get_recording(struct jpr_in *in, struct source_facts *f)
 {
     struct recfile_tail *t = &f->tail;
     uint64_t flags = jpr_get_bounded(in, IS_COUNTED | HAS_NOTES | HAS_COST);
@@ -260,6 +317,10 @@ static bool get_recording(struct jpr_in *in, struct join_file *f)
     t->oldest_ns = jpr_get_u64(in);
     if (!get_unseen(in, t))
         return false;
+    t->unsure = jpr_get_u64(in);
+    t->refused = jpr_get_u64(in);
+    for (unsigned i = 0; i < RECFILE_DOUBTS; i++)
+        t->unsure_by[i] = jpr_get_u64(in);
     if (flags & HAS_COST)
         get_cost(in, t);
     if (!(flags & HAS_NOTES))
@@ -269,21 +330,21 @@ static bool get_recording(struct jpr_in *in, struct join_file *f)
 }
 
 /* False: it is of two kinds. */
-static bool get_flags(struct jpr_in *in, struct join_file *f, bool *is_busy)
+static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 {
     uint64_t flags = jpr_get_bounded(in, 31);
 
     f->cut = flags & IS_CUT;
-    f->trace = flags & IS_TRACE;
+    f->has_pools = flags & IS_TRACE;
     f->foreign = flags & IS_FOREIGN;
-    f->recorder = flags & IS_RECORDING;
+    f->has_counters = flags & IS_RECORDING;
     *is_busy = flags & IS_BUSY;
-    return f->trace + f->foreign + f->recorder <= 1;
+    return f->has_pools + f->foreign + f->has_counters <= 1;
 }
 
 static bool get_file(struct jpr_in *in, struct partial_file *file)
 {
-    struct join_file *f = &file->read;
+    struct source_facts *f = &file->read;
     bool good, is_busy;
 
     file->path = get_long_text(in, PATH_MAX);
@@ -296,12 +357,12 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
     if (!good || !file->path || !get_bad(in, f) ||
-        !partial_get_short(in, f->trouble, sizeof(f->trouble)) ||
-        (f->trace && !get_trace(in, f)) ||
-        (f->recorder && !get_recording(in, f)))
+        !get_short(in, f->trouble, sizeof(f->trouble)) ||
+        (f->has_pools && !get_trace(in, f)) ||
+        (f->has_counters && !get_recording(in, f)))
         return false;
     f->unstamped = jpr_get_u64(in);
-    return (!is_busy || partial_get_busy(in, &f->busy)) && !in->bad;
+    return (!is_busy || get_busy(in, &f->busy)) && !in->bad;
 }
 
 int partial_get_files(struct partial *partial, struct jpr_in *in)
@@ -320,7 +381,203 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
         if (!get_file(in, file) ||
             (file > partial->files && strcmp(file[-1].path, file->path) >= 0))
             return -1;
-        partial->n_recordings += file->read.recorder;
+        partial->n_recordings += file->read.has_counters;
     }
     return in->at == in->end ? 0 : -1;
+}
+
+/* --- what a recording tells of operations that had not ended --- */
+
+/* flags of a process; of an operation */
+enum { IS_FINAL = 1, IS_WORKING = 2, IS_DAMAGED = 4 };
+enum { WAS_CUT_SHORT = 1, IS_CAPTURED = 2, IS_UNSURE = 4 };
+
+/* At least so many bytes each. */
+enum { ROW_BYTES = 7, OP_BYTES = 15 };
+
+/* Series of a file; 100 B each when they are read. */
+enum { MAX_ROWS = 1 << 18 };
+
+static void put_process(struct jpr_out *out, const struct hangs_process *p)
+{
+    jpr_put_text(out, p->host);
+    jpr_put_i64(out, p->pid);
+    jpr_put_i64(out, p->task);
+    jpr_put_u64(out, (p->final ? IS_FINAL : 0u) | (p->busy ? IS_WORKING : 0u) |
+                         (p->damaged ? IS_DAMAGED : 0u));
+    jpr_put_u64(out, (uint64_t) p->counted_ns);
+    jpr_put_u64(out, (uint64_t) p->last_ns);
+}
+
+static void put_row(struct jpr_out *out, const struct progress_row *row,
+                    uint64_t last_hash)
+{
+    jpr_put_delta(out, row->hash, last_hash);
+    jpr_put_i64(out, row->n_ranks);
+    jpr_put_i64(out, row->rank);
+    jpr_put_u64(out, row->kind);
+    jpr_put_text(out, row->func);
+    jpr_put_u64(out, row->ended);
+    jpr_put_u64(out, row->begun);
+}
+
+static void put_op(struct jpr_out *out, const struct hangs_op *op,
+                   uint64_t last_hash)
+{
+    jpr_put_delta(out, op->hash, last_hash);
+    jpr_put_text(out, op->name);
+    jpr_put_text(out, op->func);
+    jpr_put_u64(out, op->kind);
+    jpr_put_i64(out, op->n_ranks);
+    jpr_put_i64(out, op->rank);
+    jpr_put_i64(out, op->peer);
+    jpr_put_u64(out, op->seq);
+    jpr_put_u64(out, op->bytes);
+    jpr_put_u64(out, (uint64_t) op->start_ns);
+    jpr_put_u64(out, (uint64_t) op->until_ns);
+    jpr_put_u64(out, (op->cut_short ? WAS_CUT_SHORT : 0u) |
+                         (op->captured ? IS_CAPTURED : 0u) |
+                         (op->unsure ? IS_UNSURE : 0u));
+    jpr_put_u64(out, op->channels);
+    jpr_put_u64(out, op->started);
+    jpr_put_u64(out, op->stopped);
+}
+
+static void put_evidence(struct jpr_out *out, const void *arg)
+{
+    const struct hangs_evidence *e = arg;
+    uint64_t hash = 0;
+
+    put_process(out, &e->process);
+    jpr_put_u64(out, e->left_out);
+    jpr_put_u64(out, e->progress.n);
+    for (size_t i = 0; i < e->progress.n && !out->full; i++) {
+        put_row(out, &e->progress.rows[i], hash);
+        hash = e->progress.rows[i].hash;
+    }
+    jpr_put_u64(out, e->n_ops);
+    for (size_t i = 0; i < e->n_ops && !out->full; i++) {
+        put_op(out, &e->ops[i], hash);
+        hash = e->ops[i].hash;
+    }
+}
+
+int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence)
+{
+    if (evidence->progress.n > MAX_ROWS)
+        return error_set(w->err, "a recording has too many communicators");
+    progress_sort(&evidence->progress); /* small differences */
+    return partial_put_block(w, PARTIAL_HANG, put_evidence, evidence);
+}
+
+static int64_t get_time(struct jpr_in *in)
+{
+    return (int64_t) jpr_get_bounded(in, INT64_MAX);
+}
+
+static bool get_process(struct jpr_in *in, struct hangs_process *p)
+{
+    bool good = get_short(in, p->host, sizeof(p->host));
+    uint64_t flags;
+
+    p->pid = jpr_get_i64(in);
+    p->task = jpr_get_i64(in);
+    flags = jpr_get_bounded(in, IS_FINAL | IS_WORKING | IS_DAMAGED);
+    p->final = flags & IS_FINAL;
+    p->cut = !p->final;
+    p->busy = flags & IS_WORKING;
+    p->damaged = flags & IS_DAMAGED;
+    p->counted_ns = get_time(in);
+    p->last_ns = get_time(in);
+    return good && !in->bad;
+}
+
+static bool get_row(struct jpr_in *in, struct progress_row *row,
+                    uint64_t last_hash)
+{
+    bool good;
+
+    row->hash = jpr_get_delta(in, last_hash);
+    row->n_ranks = jpr_get_i64(in);
+    row->rank = jpr_get_i64(in);
+    row->kind = (unsigned) jpr_get_bounded(in, JPR_N_OP_KINDS);
+    good = get_short(in, row->func, sizeof(row->func));
+    row->ended = jpr_get_u64(in);
+    row->begun = jpr_get_u64(in);
+    return good && !in->bad;
+}
+
+static bool get_rows(struct jpr_in *in, struct progress *progress,
+                     uint64_t *hash)
+{
+    size_t left = (size_t) (in->end - in->at) / ROW_BYTES;
+    uint64_t n = jpr_get_bounded(in, left < MAX_ROWS ? left : MAX_ROWS);
+
+    for (uint64_t i = 0; i < n; i++) {
+        struct progress_row row = {0};
+
+        if (!get_row(in, &row, *hash) || progress_add(progress, &row) < 0)
+            return false;
+        *hash = row.hash;
+    }
+    return !in->bad;
+}
+
+static bool get_op(struct jpr_in *in, struct hangs_op *op, uint64_t last_hash)
+{
+    uint64_t flags;
+
+    op->hash = jpr_get_delta(in, last_hash);
+    recfile_id(op->hash, op->id);
+    if (!get_short(in, op->name, sizeof(op->name)) ||
+        !get_short(in, op->func, sizeof(op->func)))
+        return false;
+    op->kind = (enum jpr_op_kind) jpr_get_bounded(in, JPR_N_OP_KINDS - 1);
+    op->n_ranks = jpr_get_i64(in);
+    op->rank = jpr_get_i64(in);
+    op->peer = jpr_get_i64(in);
+    op->seq = jpr_get_u64(in);
+    op->bytes = jpr_get_u64(in);
+    op->start_ns = get_time(in);
+    op->until_ns = get_time(in);
+    flags = jpr_get_bounded(in, WAS_CUT_SHORT | IS_CAPTURED | IS_UNSURE);
+    op->cut_short = flags & WAS_CUT_SHORT;
+    op->captured = flags & IS_CAPTURED;
+    op->unsure = flags & IS_UNSURE;
+    op->channels = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+    op->started = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+    op->stopped = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+    return !in->bad;
+}
+
+static bool get_ops(struct jpr_in *in, struct hangs_evidence *e, uint64_t hash)
+{
+    size_t left = (size_t) (in->end - in->at) / OP_BYTES;
+    size_t n = (size_t) jpr_get_bounded(
+        in, left < 2 * PENDING_MAX ? left : 2 * PENDING_MAX);
+
+    e->ops = n ? calloc(n, sizeof(*e->ops)) : NULL;
+    if (n && !e->ops)
+        return false;
+    for (e->n_ops = 0; e->n_ops < n; e->n_ops++) {
+        if (!get_op(in, &e->ops[e->n_ops], hash))
+            return false;
+        hash = e->ops[e->n_ops].hash;
+    }
+    return !in->bad;
+}
+
+int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
+{
+    struct hangs_evidence e = {0};
+    uint64_t hash = 0;
+    bool good = get_process(in, &e.process);
+
+    e.left_out = jpr_get_bounded(in, UINT64_C(1) << 40);
+    if (good && get_rows(in, &e.progress, &hash) && get_ops(in, &e, hash)) {
+        *evidence = e;
+        return 0;
+    }
+    hangs_evidence_fini(&e);
+    return -1;
 }

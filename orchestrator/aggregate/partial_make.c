@@ -1,11 +1,13 @@
 /* partial_make.c - one node's logs, joined and written. */
-#include "orchestrator/aggregate/partial_make.h"
+#include "orchestrator/aggregate/partial.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/error.h"
+#include "common/defaults.h"
 #include "common/fileio.h"
-#include "orchestrator/aggregate/partial.h"
+#include "orchestrator/aggregate/aggregate.h"
 
 #define DEFAULT_MEMORY (UINT64_C(256) << 20)
 
@@ -58,14 +60,14 @@ static int check_join(const struct join *join, struct jp_error *err)
 
 static int write_file(const char *path, struct join *join,
                       const struct jp_logwalk *walk, size_t skip,
-                      const struct join_file *files, struct jp_error *err)
+                      const struct source_facts *files, struct jp_error *err)
 {
     struct jp_tempfile file;
 
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
     if (partial_write(file.stream, join, walk, skip, files, err) == 0)
-        return fileio_temp_commit(&file, err);
+        return fileio_temp_commit_synced(&file, JP_DEF_SYNC_MS, err);
     fileio_temp_abort(&file);
     return -1;
 }
@@ -76,7 +78,7 @@ int partial_make(const char *raw, const char *path,
 {
     struct jp_aggregate_options one = *options;
     struct join_budget budget = {0};
-    struct join_file *files = NULL;
+    struct source_facts *files = NULL;
     struct join *join = NULL;
     struct jp_logwalk walk;
     int rc = -1;

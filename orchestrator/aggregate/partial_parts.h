@@ -11,7 +11,7 @@
 
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/partial.h"
-#include "orchestrator/ingest/bandwidth.h"
+#include "common/bandwidth.h"
 #include "plugins/nccl_recorder/jpr_bytes.h"
 
 enum {
@@ -60,9 +60,9 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
                       partial_put *put, const void *arg);
 
 int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
-                      size_t skip, const struct join_file *files);
+                      size_t skip, const struct source_facts *files);
 /* evidence gets sorted. */
-int partial_put_hang(struct partial_out *w, struct stuck_evidence *evidence);
+int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
 int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
@@ -86,7 +86,7 @@ struct partial_in {
 /* Each reads one block's payload: 0, or -1: it is not so, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
 /* *evidence is the caller's then. */
-int partial_get_hang(struct jpr_in *in, struct stuck_evidence *evidence);
+int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
 int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);
@@ -94,13 +94,6 @@ int partial_get_strays(struct partial_in *r);
 int partial_get_ops(struct partial_in *r);
 struct partial_rows *partial_rows_create(void);
 void partial_rows_destroy(struct partial_rows *rows);
-
-/* A file's busy time; *busy is the caller's then. False: it is not so. */
-void partial_put_busy(struct jpr_out *out, const struct busy *busy);
-bool partial_get_busy(struct jpr_in *in, struct busy **busy);
-
-/* A text without control characters that fits size bytes with its NUL. */
-bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);

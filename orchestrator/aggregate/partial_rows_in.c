@@ -1,8 +1,383 @@
 /* partial_rows_in.c - unpack the operations of a series into a join. */
-#include "orchestrator/aggregate/partial_rows_in.h"
+#include "orchestrator/aggregate/partial_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+struct lane_in {
+    struct join_member *member;
+    struct join_lane *lane;
+    const uint8_t *there; /* a bit an operation; NULL: it has all */
+};
+
+struct partial_rows {
+    uint32_t comm, func;
+    enum bandwidth_rule rule;
+    struct join_series *series;
+    size_t n;
+    uint64_t sn[PARTIAL_ROWS];
+    struct join_row *rows[PARTIAL_ROWS];
+    struct join_block *blocks[PARTIAL_ROWS]; /* they stand in */
+    uint64_t sizes[PARTIAL_ROWS];
+    double work[PARTIAL_ROWS]; /* of a size: partial_work */
+    uint16_t size_at[PARTIAL_ROWS];
+    struct lane_in *lanes;
+    uint32_t n_lanes;
+    bool derived;
+    uint64_t shortest[PARTIAL_ROWS];
+    uint64_t second[PARTIAL_ROWS];    /* above the shortest; or JOIN_NO_TIME */
+    uint64_t above[PARTIAL_ROWS];     /* the longest above the shortest */
+    uint64_t above_sum[PARTIAL_ROWS]; /* the sum of that */
+    uint64_t rate_sum[PARTIAL_ROWS];
+    uint32_t seen[PARTIAL_ROWS], min_rank[PARTIAL_ROWS];
+    uint32_t timed[PARTIAL_ROWS]; /* of these, with a time */
+    /* the lanes' times where they are not above the shortest */
+    uint64_t lane_min[PARTIAL_ROWS], lane_max[PARTIAL_ROWS];
+    uint64_t column[PARTIAL_ROWS];
+};
+
+#define NOBODY (UINT32_MAX - 1) /* no rank had the shortest time so far */
+
+static bool get_shortest(struct jpr_in *in, struct partial_rows *c)
+{
+    uint64_t max = c->derived ? JOIN_LONG_US - 1 : RECORD_MAX_TIME_US;
+    uint64_t *last = c->column;
+
+    memset(c->column, 0, sizeof(c->column));
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t v = last[c->size_at[i]] + partial_get_signed(in);
+
+        if (v > max)
+            return false;
+        last[c->size_at[i]] = c->shortest[i] = v;
+    }
+    return !in->bad;
+}
+
+/* One time of a lane into the sums of its operation. False: too long. */
+static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
+                              uint32_t rank)
+{
+    if (above >= JOIN_LONG_US - c->shortest[i] || !c->shortest[i])
+        return false;
+    c->timed[i]++;
+    c->above_sum[i] += above;
+    if (above > c->above[i])
+        c->above[i] = above;
+    /* of two without a distance, one is the second */
+    if ((above || c->min_rank[i] != NOBODY) && above < c->second[i])
+        c->second[i] = above;
+    if (!above)
+        c->min_rank[i] = c->min_rank[i] == NOBODY ? rank : JOIN_NO_RANK;
+    c->rate_sum[i] +=
+        partial_rate(c->work[c->size_at[i]], c->shortest[i] + above);
+    return true;
+}
+
+/* The same as the journal has it; the sums come later. */
+static inline bool take_whole(struct partial_rows *c, size_t i, uint64_t time)
+{
+    if (time > JOIN_LONG_US)
+        return false;
+    if (!c->timed[i] || time < c->lane_min[i])
+        c->lane_min[i] = time;
+    if (time > c->lane_max[i])
+        c->lane_max[i] = time;
+    c->timed[i]++;
+    return true;
+}
+
+/* The lane's block of an operation; *keep: it has room for times. NULL: no
+ * memory. */
+static struct join_lane_block *block_of(struct partial_in *r,
+                                        const struct lane_in *from, uint64_t sn,
+                                        bool *keep)
+{
+    struct join_lane_block *block =
+        join_lane_block_get(r->join, from->lane, sn / JOIN_BLOCK);
+
+    *keep = from->lane->journal && !atomic_load(&r->join->budget->journal_off);
+    return block;
+}
+
+/* Bits and times of one lane. */
+static bool take_lane(struct partial_in *r, struct partial_rows *c,
+                      const struct lane_in *from)
+{
+    bool times = c->derived ? c->n_lanes > 1 : c->series->barrier;
+    struct join_lane_block *block = NULL;
+    uint32_t rank = from->member->rank;
+    struct jpr_in in = r->in; /* in registers */
+    uint64_t records = 0;
+    bool keep = false;
+
+    for (size_t i = 0; i < c->n; i++) {
+        unsigned k = c->sn[i] % JOIN_BLOCK;
+        uint64_t time, code;
+
+        if (from->there && !(from->there[i / 8] >> i % 8 & 1))
+            continue;
+        if ((!block || block->number != c->sn[i] / JOIN_BLOCK) &&
+            !(block = block_of(r, from, c->sn[i], &keep)))
+            return false;
+        /* 0: the record has no time */
+        code = times ? partial_get(&in) : c->derived && c->shortest[i];
+        time = code && c->derived ? c->shortest[i] + code - 1 : code;
+        if (code && !(c->derived ? take_above(c, i, code - 1, rank)
+                                 : take_whole(c, i, time)))
+            return false;
+        if (!c->derived)
+            c->min_rank[i] = rank;
+        if (keep && join_time_set(r->join, block, k, (uint32_t) time) < 0)
+            return false;
+        block->seen |= UINT64_C(1) << k;
+        c->seen[i]++;
+        records++;
+    }
+    r->in = in;
+    from->member->records += records;
+    r->join->comms[c->comm]->records += records;
+    r->join->coll_records += records;
+    return !r->in.bad;
+}
+
+static bool get_times(struct partial_in *r, struct partial_rows *c)
+{
+    memset(c->above, 0, sizeof(c->above));
+    memset(c->above_sum, 0, sizeof(c->above_sum));
+    memset(c->rate_sum, 0, sizeof(c->rate_sum));
+    memset(c->seen, 0, sizeof(c->seen));
+    memset(c->timed, 0, sizeof(c->timed));
+    memset(c->lane_max, 0, sizeof(c->lane_max));
+    for (size_t i = 0; i < c->n; i++) {
+        c->min_rank[i] = NOBODY;
+        c->second[i] = JOIN_NO_TIME;
+    }
+    for (uint32_t i = 0; i < c->n_lanes; i++)
+        if (!take_lane(r, c, &c->lanes[i]))
+            return false;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->derived && !c->timed[i] && !c->shortest[i])
+            c->min_rank[i] = JOIN_NO_RANK;
+        if (!c->seen[i] || c->min_rank[i] == NOBODY)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t in_journal(uint64_t exec_us)
+{
+    return exec_us < JOIN_LONG_US ? exec_us : JOIN_LONG_US;
+}
+
+/* How many records have a time; of a series with waits the lanes told it. */
+static bool get_timed(struct partial_in *r, struct partial_rows *c)
+{
+    if (!partial_get_column(&r->in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t timed = c->seen[i] - (uint32_t) c->column[i];
+
+        if (c->column[i] > c->seen[i] ||
+            (c->series->barrier && timed != c->timed[i]) ||
+            !timed != !c->shortest[i])
+            return false;
+        c->timed[i] = timed;
+    }
+    return true;
+}
+
+/* The longest time, which must be the lanes', and the sum. */
+static bool good_sums(const struct partial_rows *c, size_t i)
+{
+    uint64_t n = c->timed[i], above = c->above[i], sum = c->above_sum[i];
+
+    if (!n)
+        return !above && !sum;
+    return above <= RECORD_MAX_TIME_US - c->shortest[i] && sum >= above &&
+           sum <= (n - 1) * above && /* one has none */
+           (!c->series->barrier ||
+            (c->lane_min[i] == in_journal(c->shortest[i]) &&
+             c->lane_max[i] == in_journal(c->shortest[i] + above)));
+}
+
+/* The second-shortest times above the shortest. */
+static bool get_second(struct partial_in *r, struct partial_rows *c)
+{
+    if (!partial_get_column(&r->in, c->second, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t n = c->timed[i];
+
+        /* all but one are as long at least, and the longest may be it */
+        if (n > 1 ? c->second[i] > c->above[i] ||
+                        c->above_sum[i] < (n - 2) * c->second[i] + c->above[i]
+                  : c->second[i] != 0)
+            return false;
+        if (n < 2)
+            c->second[i] = JOIN_NO_TIME;
+    }
+    return true;
+}
+
+/* What the lanes' times did not tell. */
+static bool get_sums(struct partial_in *r, struct partial_rows *c)
+{
+    if (!get_timed(r, c) || !partial_get_column(&r->in, c->above, c->n) ||
+        !partial_get_column(&r->in, c->above_sum, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++)
+        if (!good_sums(c, i))
+            return false;
+    if (!get_second(r, c) || !partial_get_column(&r->in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t n = c->timed[i], rank = c->column[i] - 1;
+        uint64_t key = (uint64_t) c->comm << 32 | rank;
+
+        if (!n && c->column[i])
+            return false;
+        c->rate_sum[i] =
+            n ? n * partial_rate(c->work[c->size_at[i]],
+                                 c->shortest[i] + c->above_sum[i] / n)
+              : 0;
+        if (c->seen[i] == 1 && n)
+            continue;
+        c->min_rank[i] = c->column[i] ? (uint32_t) rank : JOIN_NO_RANK;
+        if (c->column[i] &&
+            (rank >= RECORD_MAX_RANKS ||
+             keymap_find(&r->join->member_map, key, 0) == KEYMAP_NONE))
+            return false;
+    }
+    return true;
+}
+
+static void put_rows(struct partial_rows *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct join_row *row = c->rows[i];
+
+        row->bytes = c->sizes[c->size_at[i]];
+        row->n = c->seen[i];
+        row->n_exec = c->timed[i];
+        row->min_rank = c->min_rank[i];
+        row->exec_min = c->shortest[i];
+        row->exec_second = c->second[i] == JOIN_NO_TIME
+                               ? JOIN_NO_TIME
+                               : c->shortest[i] + c->second[i];
+        row->exec_max = c->shortest[i] + c->above[i];
+        row->exec_sum = c->timed[i] * c->shortest[i] + c->above_sum[i];
+        row->busbw_sum = c->rate_sum[i];
+        row->busbw_min = partial_rate(c->work[c->size_at[i]], row->exec_max);
+        row->busbw_max = partial_rate(c->work[c->size_at[i]], row->exec_min);
+    }
+}
+
+static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
+{
+    static const size_t members[] = {offsetof(struct join_row, busbw_sum),
+                                     offsetof(struct join_row, busbw_min),
+                                     offsetof(struct join_row, busbw_max)};
+
+    for (unsigned k = 0; k < 3; k++) {
+        if (!partial_get_column(in, c->column, c->n))
+            return false;
+        for (size_t i = 0; i < c->n; i++) {
+            uint64_t *at = (void *) ((char *) c->rows[i] + members[k]);
+            uint64_t n = k ? 1 : c->seen[i];
+
+            *at += c->column[i];
+            if (*at > n * RECORD_MAX_BUSBW_MICRO)
+                return false;
+        }
+    }
+    if (!partial_get_column(in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->column[i] > c->seen[i])
+            return false;
+        c->rows[i]->n_busbw = c->seen[i] - (uint32_t) c->column[i];
+    }
+    return true;
+}
+
+static bool get_dumps(struct jpr_in *in, struct partial_rows *c)
+{
+    uint64_t last = 0;
+
+    if (!partial_get_column(in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++)
+        c->rows[i]->dump_min = last += c->column[i];
+    if (!partial_get_column(in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        struct join_row *row = c->rows[i];
+
+        row->dump_max = row->dump_min + c->column[i];
+        if (row->dump_min > INT64_MAX || row->dump_max > INT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* An operation's stamps, from four columns. False: they are not so, or there is
+ * no memory. */
+static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
+                      const struct join_stamp *stamp)
+{
+    struct join_block *block = c->blocks[i];
+
+    if (stamp->n > c->seen[i] || !stamp->n != !stamp->start_min ||
+        stamp->start_max < stamp->start_min || stamp->start_max > INT64_MAX ||
+        stamp->end_max > INT64_MAX)
+        return false;
+    if (!stamp->n && !stamp->end_max)
+        return true;
+    if (join_stamps_get(r->join, block) < 0)
+        return false;
+    block->stamps[c->sn[i] % JOIN_BLOCK] = *stamp;
+    return true;
+}
+
+static bool get_stamps(struct partial_in *r, struct partial_rows *c)
+{
+    /* what is free here by now */
+    uint64_t *n = c->lane_min, *first = c->lane_max, *span = c->above_sum;
+    uint64_t last = 0;
+
+    if (!partial_get_column(&r->in, n, c->n) ||
+        !partial_get_column(&r->in, first, c->n) ||
+        !partial_get_column(&r->in, span, c->n) ||
+        !partial_get_column(&r->in, c->column, c->n))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        struct join_stamp stamp = {.n = (uint32_t) n[i]};
+
+        last += first[i];
+        stamp.start_min = n[i] ? last : 0;
+        stamp.start_max = stamp.start_min + span[i];
+        stamp.end_max = c->column[i] ? stamp.start_max + c->column[i] - 1 : 0;
+        if (n[i] > UINT32_MAX || !put_stamp(r, c, i, &stamp))
+            return false;
+    }
+    return true;
+}
+
+/* Times, bandwidths and dump times into the rows and lanes that were found.
+ * False: they are not so. */
+static bool get_values(struct partial_in *r, struct partial_rows *c)
+{
+    c->derived = !jpr_get_bounded(&r->in, 1);
+    if (!get_shortest(&r->in, c) || !get_times(r, c) ||
+        (!c->derived && !get_sums(r, c)))
+        return false;
+    put_rows(c);
+    return get_bandwidths(&r->in, c) && get_dumps(&r->in, c) &&
+           get_stamps(r, c);
+}
+
+/* --- unpack the operations of a series into a join --- */
 
 struct partial_rows *partial_rows_create(void)
 {
@@ -58,8 +433,8 @@ static bool get_sizes(struct partial_in *r, struct partial_rows *c)
     uint64_t n = jpr_get_bounded(&r->in, c->n), size = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        size += jpr_get_bounded(&r->in, INSPECTOR_MAX_BYTES);
-        if (size > INSPECTOR_MAX_BYTES)
+        size += jpr_get_bounded(&r->in, RECORD_MAX_BYTES);
+        if (size > RECORD_MAX_BYTES)
             return false;
         c->sizes[i] = size;
         c->work[i] = partial_work(c->rule, n_ranks, size);
@@ -158,8 +533,7 @@ int partial_get_ops(struct partial_in *r)
     struct partial_rows *c = r->rows;
 
     return get_head(r, c) && get_numbers(&r->in, c) && get_sizes(r, c) &&
-                   get_lanes(r, c) && find_rows(r, c) &&
-                   partial_get_values(r, c)
+                   get_lanes(r, c) && find_rows(r, c) && get_values(r, c)
                ? 0
                : -1;
 }

@@ -226,7 +226,7 @@ void partial_set_fini(struct partial_set *set)
 
 enum join_status partial_set_read(struct partial_node *node,
                                   const struct jp_logwalk *walk,
-                                  struct join *join, struct join_file *files)
+                                  struct join *join, struct source_facts *files)
 {
     struct partial *partial = open_matching(node, walk);
     struct jp_error err = {""};
@@ -259,17 +259,17 @@ enum join_status partial_set_read(struct partial_node *node,
 }
 
 int partial_set_hangs(const struct partial_node *node,
-                      const struct jp_logwalk *walk, struct stuck_sum *sum)
+                      const struct jp_logwalk *walk, struct hangs_sum *sum)
 {
     struct partial *partial = partial_open(node->path, NULL);
-    struct stuck_evidence *all = NULL;
+    struct hangs_evidence *all = NULL;
     size_t n = 0;
     int rc = 0;
 
     if (partial && !differs(partial, node, walk))
         all = partial_load_hangs(partial, &n, NULL);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = stuck_sum_add(sum, &all[i]);
+        rc = hangs_sum_add(sum, &all[i]);
     if (!all)
         rc = 1;
     partial_free_hangs(all, n);

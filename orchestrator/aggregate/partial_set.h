@@ -8,7 +8,7 @@
 
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
-#include "orchestrator/ingest/stuck_file.h"
+#include "orchestrator/ingest/hangs.h"
 
 /* A node that has a partial and logs. Threads share the array, not a node. */
 struct partial_node {
@@ -43,11 +43,12 @@ void partial_set_fini(struct partial_set *set);
  * JOIN_OK with join->conflict: the caller joins again, without partials. */
 enum join_status partial_set_read(struct partial_node *node,
                                   const struct jp_logwalk *walk,
-                                  struct join *join, struct join_file *files);
+                                  struct join *join,
+                                  struct source_facts *files);
 
 /* Adds what the recordings of a node that was merged tell of hangs. 0; 1: it
  * cannot be read any more, nothing was added; -1: no memory. */
 int partial_set_hangs(const struct partial_node *node,
-                      const struct jp_logwalk *walk, struct stuck_sum *sum);
+                      const struct jp_logwalk *walk, struct hangs_sum *sum);
 
 #endif

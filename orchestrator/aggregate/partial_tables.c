@@ -1,8 +1,8 @@
-/* partial_tables.c - a partial's functions, communicators, members and what
- * they sent point to point. */
-#include <string.h>
-
+/* partial_tables.c - functions, communicators, members, and what they sent. */
 #include "orchestrator/aggregate/partial_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts)
 {
@@ -171,4 +171,305 @@ int partial_put_strays(struct partial_out *w)
     return w->join->n_strays
                ? partial_put_block(w, PARTIAL_STRAYS, put_strays, w)
                : 0;
+}
+
+/* --- the same read: foreign input, no number in it is trusted --- */
+
+/* Counts of records beyond this are nobody's: sums stay far from 64 bits. */
+#define MAX_COUNT (UINT64_C(1) << 48)
+
+static size_t left(const struct jpr_in *in)
+{
+    return (size_t) (in->end - in->at);
+}
+
+static int get_funcs(struct partial_in *r)
+{
+    uint64_t n = jpr_get_bounded(&r->in, JOIN_MAX_FUNCS);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const char *text;
+        size_t len = jpr_get_text(&r->in, &text);
+
+        if (r->in.bad || !record_is_word(text, len, RECORD_MAX_FUNC) ||
+            join_func_get(r->join, text, len) != i)
+            return -1;
+    }
+    return r->in.bad ? -1 : 0;
+}
+
+static bool good_id(const char *id, size_t len)
+{
+    if (len < 3 || len > RECORD_MAX_ID || memcmp(id, "0x", 2) != 0)
+        return false;
+    for (size_t i = 2; i < len; i++)
+        if (!strchr("0123456789abcdefABCDEF", id[i]) || !id[i])
+            return false;
+    return true;
+}
+
+static bool good_name(const char *name, size_t len)
+{
+    if (len > RECORD_MAX_NAME)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char) name[i] < 0x20 || name[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* Of at most so many records. */
+static int get_rates(struct partial_in *r, struct join_rates *rates,
+                     uint64_t records)
+{
+    uint64_t n = jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS), next = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t bucket = next + jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS);
+        uint64_t count = jpr_get_bounded(&r->in, UINT32_MAX);
+
+        if (r->in.bad || bucket >= JOIN_RATE_BUCKETS || !count ||
+            count > records ||
+            join_rates_add(r->join, rates, (uint32_t) bucket,
+                           (uint32_t) count) < 0)
+            return -1;
+        next = bucket + 1;
+        records -= count;
+    }
+    return r->in.bad ? -1 : 0;
+}
+
+static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
+{
+    uint64_t rank = jpr_get_bounded(
+        &r->in, (n_ranks ? n_ranks : RECORD_MAX_RANKS) - UINT64_C(1));
+    const char *host;
+    size_t len = jpr_get_text(&r->in, &host);
+    int64_t pid = jpr_get_i64(&r->in);
+    uint64_t flags = jpr_get_bounded(&r->in, 3);
+    uint64_t p2p = jpr_get_bounded(&r->in, MAX_COUNT);
+    uint64_t p2p_last = jpr_get_u64(&r->in);
+    uint32_t known = r->join->n_members;
+    struct join_member *member;
+
+    if (r->in.bad || (len && !record_is_word(host, len, RECORD_MAX_HOST)))
+        return -1;
+    member = join_member_get(r->join, comm, (uint32_t) rank);
+    if (!member || r->join->n_members == known ||
+        join_member_process(member, host, len, pid) < 0 ||
+        get_rates(r, &member->rates, p2p) < 0)
+        return -1;
+    member->shared = flags & 1;
+    member->many_files = flags >> 1 & 1;
+    member->p2p_records = p2p;
+    member->p2p_last = p2p_last;
+    r->join->comms[comm]->p2p_records += p2p;
+    r->join->p2p_records += p2p;
+    return 0;
+}
+
+void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts)
+{
+    counts->produced = jpr_get_u64(in);
+    counts->written = jpr_get_u64(in);
+    counts->lost = jpr_get_u64(in);
+    counts->left_out = jpr_get_u64(in);
+}
+
+static int get_counts(struct partial_in *r, struct join_comm *comm)
+{
+    struct jpr_counts counts;
+
+    if (!jpr_get_bounded(&r->in, 1))
+        return r->in.bad ? -1 : 0;
+    partial_get_counts(&r->in, &counts);
+    join_counts_fold(comm, &counts);
+    return r->in.bad ? -1 : 0;
+}
+
+static int get_comm(struct partial_in *r, uint32_t at)
+{
+    const char *id, *name;
+    size_t id_len = jpr_get_text(&r->in, &id);
+    size_t len = jpr_get_text(&r->in, &name);
+    uint32_t n_ranks = (uint32_t) jpr_get_bounded(&r->in, RECORD_MAX_RANKS);
+    uint32_t nnodes = (uint32_t) jpr_get_bounded(&r->in, n_ranks);
+    bool gaps_lost = jpr_get_bounded(&r->in, 1);
+    uint64_t n;
+
+    if (r->in.bad || !good_id(id, id_len) || !good_name(name, len) ||
+        !n_ranks != !nnodes ||
+        join_comm_get(r->join, id, id_len, n_ranks, nnodes) != at ||
+        join_comm_name(r->join->comms[at], name, len) < 0 ||
+        get_counts(r, r->join->comms[at]) < 0)
+        return -1;
+    r->join->comms[at]->gaps_lost = gaps_lost;
+    n = jpr_get_bounded(&r->in, left(&r->in));
+    for (uint64_t i = 0; i < n; i++)
+        if (get_member(r, at, n_ranks) < 0)
+            return -1;
+    r->first[at + 1] = r->join->n_members;
+    return r->in.bad ? -1 : 0;
+}
+
+int partial_get_tables(struct partial_in *r)
+{
+    uint64_t n;
+
+    if (get_funcs(r) < 0)
+        return -1;
+    n = jpr_get_bounded(&r->in, left(&r->in));
+    r->first = calloc((size_t) n + 1, sizeof(*r->first));
+    if (r->in.bad || !r->first)
+        return -1;
+    for (uint32_t i = 0; i < n; i++)
+        if (get_comm(r, i) < 0)
+            return -1;
+    r->join->duplicates = jpr_get_bounded(&r->in, MAX_COUNT);
+    r->join->nan_busbw = jpr_get_bounded(&r->in, MAX_COUNT);
+    r->join->untimed = jpr_get_bounded(&r->in, MAX_COUNT);
+    return r->in.bad ? -1 : 0;
+}
+
+static int get_pair(struct partial_in *r)
+{
+    uint64_t comm = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t src = jpr_get_bounded(&r->in, RECORD_MAX_RANKS - 1);
+    uint64_t dst = jpr_get_bounded(&r->in, RECORD_MAX_RANKS - 1);
+    bool recv = jpr_get_bounded(&r->in, 1);
+    uint32_t known = r->join->n_p2p;
+    struct join_p2p *p;
+
+    if (r->in.bad || comm >= r->join->n_comms)
+        return -1;
+    p = join_p2p_get(r->join, (uint32_t) comm, (uint32_t) src, (uint32_t) dst,
+                     recv);
+    if (!p || r->join->n_p2p == known)
+        return -1;
+    p->count = jpr_get_bounded(&r->in, MAX_COUNT);
+    p->bytes = jpr_get_u64(&r->in);
+    p->exec_us = jpr_get_u64(&r->in);
+    p->busbw_sum = jpr_get_u64(&r->in);
+    p->n_busbw = jpr_get_bounded(&r->in, p->count);
+    return r->in.bad ? -1 : get_rates(r, &p->rates, p->count);
+}
+
+int partial_get_pairs(struct partial_in *r)
+{
+    uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
+
+    for (uint64_t i = 0; i < n; i++)
+        if (get_pair(r) < 0)
+            return -1;
+    return r->in.bad ? -1 : 0;
+}
+
+int partial_get_bits(struct partial_in *r)
+{
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
+    struct join_lane *lane;
+
+    if (r->in.bad || at >= r->join->n_members || func >= r->join->n_funcs)
+        return -1;
+    lane = join_lane_get(r->join, r->join->members[at], NULL, (uint32_t) func);
+    if (!lane || lane->blocks.n)
+        return -1;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t number = next + jpr_get_bounded(&r->in, UINT64_MAX / 64);
+        uint64_t seen = ~jpr_get_u64(&r->in);
+        struct join_lane_block *block;
+
+        if (r->in.bad || number > UINT64_MAX / JOIN_BLOCK)
+            return -1;
+        block = join_lane_block_get(r->join, lane, number);
+        if (!block)
+            return -1;
+        block->seen = seen;
+        next = number + 1;
+    }
+    return 0;
+}
+
+/* The operation that the stray's number has first; it has another size. */
+static bool has_row(const struct partial_in *r, const struct join_stray *stray)
+{
+    const struct join_comm *comm = r->join->comms[stray->comm];
+
+    for (uint32_t i = 0; i < comm->n_series; i++) {
+        const struct join_block *block;
+        const struct join_row *row;
+
+        if (comm->series[i]->func != stray->func)
+            continue;
+        block = blockmap_find(&comm->series[i]->blocks, stray->sn / JOIN_BLOCK);
+        row = block && stray->sn % JOIN_BLOCK < block->room
+                  ? &block->rows[stray->sn % JOIN_BLOCK]
+                  : NULL;
+        return row && row->n && row->bytes != stray->row.bytes;
+    }
+    return false;
+}
+
+/* They are sorted, and none is said twice. */
+static bool is_next(const struct join *join, const struct join_stray *stray)
+{
+    size_t n = join->n_strays;
+
+    return !n || join_stray_order(&join->strays[n - 1], stray) < 0;
+}
+
+static int get_stray(struct partial_in *r)
+{
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t sn = jpr_get_bounded(&r->in, UINT64_MAX - 1);
+    uint64_t bytes = jpr_get_bounded(&r->in, RECORD_MAX_BYTES);
+    uint64_t exec = jpr_get_bounded(&r->in, RECORD_MAX_TIME_US);
+    uint64_t busbw = jpr_get_bounded(&r->in, RECORD_MAX_BUSBW_MICRO);
+    uint64_t n_busbw = jpr_get_bounded(&r->in, 1);
+    uint64_t dump = jpr_get_bounded(&r->in, INT64_MAX);
+    uint64_t start = jpr_get_bounded(&r->in, INT64_MAX);
+    uint64_t end = jpr_get_bounded(&r->in, INT64_MAX);
+    struct record record;
+    struct join_member *member;
+    struct join_stray stray;
+
+    if (r->in.bad || at >= r->join->n_members || func >= r->join->n_funcs)
+        return -1;
+    member = r->join->members[at];
+    record = (struct record){.bytes = bytes,
+                             .exec_us = exec,
+                             .exec_unknown = !exec,
+                             .busbw_micro = busbw,
+                             .busbw_nan = !n_busbw,
+                             .dump_us = dump,
+                             .start_us = start,
+                             .end_us = end,
+                             .rank = member->rank};
+    stray = (struct join_stray){.comm = member->comm,
+                                .func = (uint32_t) func,
+                                .rank = member->rank,
+                                .sn = sn,
+                                .seq = r->join->n_strays};
+    join_row_fill(&stray.row, &record);
+    join_stamp_fill(&stray.stamp, &record);
+    if (!is_next(r->join, &stray) || !has_row(r, &stray) ||
+        join_stray_add(r->join, &stray) < 0)
+        return -1;
+    member->records++;
+    r->join->comms[member->comm]->records++;
+    r->join->coll_records++;
+    return 0;
+}
+
+int partial_get_strays(struct partial_in *r)
+{
+    uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
+
+    for (uint64_t i = 0; i < n; i++)
+        if (get_stray(r) < 0)
+            return -1;
+    return r->in.bad ? -1 : 0;
 }

@@ -1,8 +1,631 @@
-/* result.c - free what an aggregation gave. */
+/* result.c - the rows of a result: communicators, ranks, pairs, busy times. */
+#include "orchestrator/aggregate/result_build.h"
+
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/comm_type.h"
+#include "orchestrator/aggregate/join.h"
+#include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/timeline.h"
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Names of collectives only: a function that is only sent point to point has no
+ * series. */
+static int make_funcs(struct build *b)
+{
+    struct jp_result *r = b->result;
+    struct join *join = b->join;
+    bool used[JOIN_MAX_FUNCS] = {false};
+
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
+            used[join->comms[i]->series[k]->func] = true;
+    r->coll_names = calloc(join->n_funcs + 1, sizeof(*r->coll_names));
+    b->func_at = calloc(join->n_funcs + 1, sizeof(*b->func_at));
+    if (!r->coll_names || !b->func_at)
+        return -1;
+    for (uint32_t i = 0; i < join->n_funcs; i++)
+        if (used[i] &&
+            !(r->coll_names[r->n_coll_names++] = strdup(join->funcs[i])))
+            return -1;
+    if (r->n_coll_names)
+        qsort(r->coll_names, r->n_coll_names, sizeof(char *), by_name);
+    for (uint32_t i = 0; i < join->n_funcs; i++)
+        for (uint32_t k = 0; k < r->n_coll_names; k++)
+            if (!strcmp(join->funcs[i], r->coll_names[k]))
+                b->func_at[i] = k;
+    return 0;
+}
+
+struct sortable {
+    const struct join_comm *comm;
+    uint32_t from;
+    bool seen; /* it has members */
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_type_and_id(const void *a, const void *b)
+{
+    const struct sortable *sx = a, *sy = b;
+    const struct join_comm *x = sx->comm, *y = sy->comm;
+    int order = compare(!sx->seen, !sy->seen);
+
+    if (!order)
+        order = compare(comm_type_of(x->n_ranks, x->nnodes),
+                        comm_type_of(y->n_ranks, y->nnodes));
+    if (!order)
+        order = strcmp(x->id, y->id);
+    if (!order)
+        order = strcmp(x->name ? x->name : "", y->name ? y->name : "");
+    if (!order)
+        order = compare(x->n_ranks, y->n_ranks);
+    if (!order)
+        order = compare(x->nnodes, y->nnodes);
+    /* one id with a shape told, and another time guessed as the same */
+    return order ? order : compare(x->guessed, y->guessed);
+}
+
+/* Those that no rank has a record of, only counters, come last and are no part
+ * of the result. */
+static int make_order(struct build *b)
+{
+    uint32_t n = b->join->n_comms;
+    struct sortable *sorted = calloc(n + 1, sizeof(*sorted));
+
+    b->comm_at = calloc(n + 1, sizeof(*b->comm_at));
+    b->comm_from = calloc(n + 1, sizeof(*b->comm_from));
+    if (!sorted || !b->comm_at || !b->comm_from) {
+        free(sorted);
+        return -1;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = (struct sortable){b->join->comms[i], i, false};
+    for (uint32_t i = 0; i < b->join->n_members; i++)
+        sorted[b->join->members[i]->comm].seen = true;
+    qsort(sorted, n, sizeof(*sorted), by_type_and_id);
+    for (uint32_t i = 0; i < n; i++) {
+        b->comm_at[sorted[i].from] = i;
+        b->comm_from[i] = sorted[i].from;
+        b->result->n_comms += sorted[i].seen;
+    }
+    free(sorted);
+    return 0;
+}
+
+/* Counts members and collects their hosts, each once a member for now. */
+static int collect_hosts(struct build *b)
+{
+    struct join *join = b->join;
+
+    for (uint32_t i = 0; i < join->n_members; i++)
+        b->result->comms[b->comm_at[join->members[i]->comm]].ranks_seen++;
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        const struct join_member *member = join->members[i];
+        struct jp_comm *comm = &b->result->comms[b->comm_at[member->comm]];
+
+        if (!comm->hosts)
+            comm->hosts = calloc(comm->ranks_seen, sizeof(char *));
+        if (!comm->hosts)
+            return -1;
+        if (!*member->host)
+            continue;
+        comm->hosts[comm->n_hosts] = strdup(member->host);
+        if (!comm->hosts[comm->n_hosts])
+            return -1;
+        comm->n_hosts++;
+    }
+    return 0;
+}
+
+static void unique_hosts(struct jp_comm *comm)
+{
+    size_t kept = 0;
+
+    if (!comm->n_hosts)
+        return;
+    qsort(comm->hosts, comm->n_hosts, sizeof(char *), by_name);
+    for (size_t i = 0; i < comm->n_hosts; i++) {
+        if (kept && !strcmp(comm->hosts[kept - 1], comm->hosts[i]))
+            free(comm->hosts[i]);
+        else
+            comm->hosts[kept++] = comm->hosts[i];
+    }
+    comm->n_hosts = kept;
+}
+
+static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
+{
+    memcpy(comm->id, from->id, sizeof(comm->id));
+    comm->name = strdup(from->name ? from->name : "");
+    comm->n_ranks = from->n_ranks;
+    comm->nnodes = from->nnodes;
+    comm->guessed = from->guessed;
+    comm->type = comm_type_of(from->n_ranks, from->nnodes);
+    comm->records = from->records;
+    comm->p2p_records = from->p2p_records;
+    comm->counted = from->counted;
+    comm->produced = from->counts.produced;
+    comm->lost = from->counts.lost;
+    comm->capped = from->counts.left_out;
+    comm->ops = from->sums.ops;
+    comm->ops_complete = from->sums.ops_complete;
+    comm->bytes = from->sums.bytes;
+    comm->time_us = from->sums.time_us;
+    return comm->name ? 0 : -1;
+}
+
+int result_comms(struct build *b)
+{
+    struct jp_result *r = b->result;
+
+    if (join_guess_sizes(b->join) < 0 ||
+        join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
+        make_order(b) < 0)
+        return -1;
+    r->comms = calloc(r->n_comms + 1, sizeof(*r->comms));
+    if (!r->comms) {
+        r->n_comms = 0;
+        return -1;
+    }
+    for (size_t i = 0; i < r->n_comms; i++) {
+        const struct join_comm *from = b->join->comms[b->comm_from[i]];
+
+        if (fill_comm(&r->comms[i], from) < 0)
+            return -1;
+        b->expected = num_add(b->expected, from->sums.expected);
+        b->unseen = num_add(b->unseen, from->sums.unseen);
+        b->overflow = num_add(b->overflow, from->sums.overflow);
+        b->ragged |= from->sums.ragged;
+    }
+    if (collect_hosts(b) < 0)
+        return -1;
+    for (size_t i = 0; i < r->n_comms; i++) {
+        unique_hosts(&r->comms[i]);
+        if (comm_type_explain(&r->comms[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- who waited for whom, communicator by communicator --- */
+
+static int by_comm_and_rank(const void *a, const void *b)
+{
+    const struct jp_rank *x = a, *y = b;
+
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* slices: room for the rank's; NULL where no times were kept. */
+static int fill_rank(struct build *b, struct jp_rank *rank,
+                     const struct join_member *member, float *slices)
+{
+    const struct join_sums *sums = &b->join->comms[member->comm]->sums;
+
+    double fast = join_rates_fast(&member->rates);
+
+    *rank = (struct jp_rank){.comm = b->comm_at[member->comm],
+                             .rank = member->rank,
+                             .host = strdup(member->host),
+                             .pid = member->pid,
+                             .records = member->records,
+                             .p2p_records = member->p2p_records,
+                             .p2p_fast_gbs = fast,
+                             .timed_ops = sums->timed_ops,
+                             .last_ops = member->last_ops,
+                             .exec_us = slices ? member->exec_us : 0,
+                             .caused_us = member->caused_us,
+                             .slice_us = slices};
+    if (slices && member->slices)
+        memcpy(slices, member->slices, JP_SLICES * sizeof(*slices));
+    if (sums->timed_ops)
+        rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
+    if (rank->exec_us > sums->shortest_us)
+        rank->wait_us = rank->exec_us - sums->shortest_us;
+    return rank->host ? 0 : -1;
+}
+
+int result_ranks(struct build *b)
+{
+    struct join *join = b->join;
+    struct jp_result *r = b->result;
+    bool journal = !atomic_load(&join->budget->journal_off);
+
+    r->ranks = calloc(join->n_members + 1, sizeof(*r->ranks));
+    r->slices = journal ? calloc((size_t) join->n_members + 1,
+                                 JP_SLICES * sizeof(*r->slices))
+                        : NULL;
+    if (!r->ranks || (journal && !r->slices))
+        return -1;
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        const struct join_member *member = join->members[i];
+
+        r->quality.shared_ranks += member->shared;
+        if (fill_rank(b, &r->ranks[r->n_ranks++], member,
+                      journal ? r->slices + (size_t) i * JP_SLICES : NULL) < 0)
+            return -1;
+    }
+    if (r->n_ranks)
+        qsort(r->ranks, r->n_ranks, sizeof(*r->ranks), by_comm_and_rank);
+    r->quality.waits_unknown = !journal;
+    return 0;
+}
+
+/* --- the closed communicators' operations, in their final order --- */
+
+int result_ops(struct build *b)
+{
+    struct jp_result *r = b->result;
+
+    r->ops = b->join->ops;
+    b->join->ops = NULL; /* handed over */
+    ops_renumber(r->ops, b->comm_at, b->func_at);
+    r->n_ops = r->ops->n;
+    return 0;
+}
+
+/* --- Send and Recv between pairs of ranks --- */
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct jp_p2p *x = a, *y = b;
+    int order = compare(x->comm, y->comm);
+
+    if (!order)
+        order = compare(x->src, y->src);
+    if (!order)
+        order = compare(x->dst, y->dst);
+    return order ? order : strcmp(x->func, y->func);
+}
+
+/* What the ranks' own counters of Send and Recv say. Nobody else can know such
+ * a record, so a gap is lost or filtered - unless the pair's two sides differ
+ * in number, which no filter on sizes does. */
+static void expect(struct build *b)
+{
+    const struct jp_result *r = b->result;
+
+    for (uint32_t i = 0; i < b->join->n_members; i++) {
+        const struct join_member *m = b->join->members[i];
+
+        if (m->p2p_last > m->p2p_records)
+            b->unseen = num_add(b->unseen, m->p2p_last - m->p2p_records);
+    }
+    for (size_t i = 0; i < r->n_p2p; i++) {
+        const struct jp_p2p *one = &r->p2p[i], *other = one + 1;
+        bool paired = i + 1 < r->n_p2p && one->comm == other->comm &&
+                      one->src == other->src && one->dst == other->dst;
+
+        b->ragged |= !paired || one->count != other->count;
+        i += paired;
+    }
+}
+
+int result_p2p(struct build *b)
+{
+    struct jp_result *r = b->result;
+
+    double fast;
+
+    r->p2p = calloc((size_t) b->join->n_p2p + 1, sizeof(*r->p2p));
+    if (!r->p2p)
+        return -1;
+    for (uint32_t i = 0; i < b->join->n_p2p; i++) {
+        const struct join_p2p *p = b->join->p2p[i];
+        double mean = p->n_busbw
+                          ? (double) p->busbw_sum / ((double) p->n_busbw * 1e6)
+                          : 0;
+
+        fast = join_p2p_has_rates(b->join, p) ? join_rates_fast(&p->rates)
+                                              : NAN;
+        r->p2p[r->n_p2p++] = (struct jp_p2p){.comm = b->comm_at[p->comm],
+                                             .src = p->src,
+                                             .dst = p->dst,
+                                             .func = p->recv ? "Recv" : "Send",
+                                             .count = p->count,
+                                             .bytes = p->bytes,
+                                             .exec_us = p->exec_us,
+                                             .busbw_mean = mean,
+                                             .fast_gbs = fast};
+    }
+    if (r->n_p2p)
+        qsort(r->p2p, r->n_p2p, sizeof(*r->p2p), by_pair);
+    expect(b);
+    return 0;
+}
+
+/* --- Send and Recv between hosts --- */
+
+/* Work space. */
+struct nodes {
+    const struct join *join;
+    struct jp_result *r;
+    struct keymap map;   /* (source, destination; Recv) -> row */
+    uint64_t *busbw_sum; /* of a row, 1e-6 GB/s */
+};
+
+/* The sorted names that differ, copied to the result. */
+static int keep_hosts(struct jp_result *r, const char **all, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i && !strcmp(all[i], all[i - 1]))
+            continue;
+        r->hosts[r->n_hosts] = strdup(all[i]);
+        if (!r->hosts[r->n_hosts])
+            return -1;
+        r->n_hosts++;
+    }
+    return 0;
+}
+
+/* The hosts of all ranks, and "": not known. */
+static int make_hosts(const struct join *join, struct jp_result *r)
+{
+    size_t n = (size_t) join->n_members + 1;
+    const char **all = calloc(n, sizeof(*all));
+    int rc = -1;
+
+    r->hosts = calloc(n, sizeof(*r->hosts));
+    if (all && r->hosts) {
+        all[0] = "";
+        for (uint32_t i = 0; i < join->n_members; i++)
+            all[i + 1] = join->members[i]->host;
+        qsort(all, n, sizeof(*all), by_name);
+        rc = keep_hosts(r, all, n);
+    }
+    free(all);
+    return rc;
+}
+
+/* By the rank's own records. */
+static uint32_t host_of(const struct nodes *w, uint32_t comm, uint32_t rank)
+{
+    uint64_t key = (uint64_t) comm << 32 | rank;
+    uint32_t at = keymap_find(&w->join->member_map, key, 0);
+    const char *host = at == KEYMAP_NONE ? "" : w->join->members[at]->host;
+    char **found = bsearch(&host, w->r->hosts, w->r->n_hosts,
+                           sizeof(*w->r->hosts), by_name);
+
+    return (uint32_t) (found - w->r->hosts);
+}
+
+/* The row of two hosts; KEYMAP_NONE: no memory. */
+static uint32_t row_of(struct nodes *w, uint32_t src, uint32_t dst, bool recv)
+{
+    uint64_t key = (uint64_t) src << 32 | dst;
+    uint32_t at = keymap_find(&w->map, key, recv);
+
+    if (at != KEYMAP_NONE)
+        return at;
+    at = (uint32_t) w->r->n_p2p_nodes;
+    if (keymap_add(&w->map, key, recv, at) < 0)
+        return KEYMAP_NONE;
+    w->r->p2p_nodes[w->r->n_p2p_nodes++] =
+        (struct jp_p2p_node){.src_host = w->r->hosts[src],
+                             .dst_host = w->r->hosts[dst],
+                             .func = recv ? "Recv" : "Send"};
+    return at;
+}
+
+static int add_pair(struct nodes *w, const struct join_p2p *p)
+{
+    uint32_t at = row_of(w, host_of(w, p->comm, p->src),
+                         host_of(w, p->comm, p->dst), p->recv);
+    struct jp_p2p_node *row;
+
+    if (at == KEYMAP_NONE)
+        return -1;
+    row = &w->r->p2p_nodes[at];
+    row->pairs++;
+    row->count = num_add(row->count, p->count);
+    row->bytes = num_add(row->bytes, p->bytes);
+    row->exec_us = num_add(row->exec_us, p->exec_us);
+    row->n_busbw = num_add(row->n_busbw, p->n_busbw);
+    w->busbw_sum[at] = num_add(w->busbw_sum[at], p->busbw_sum);
+    return 0;
+}
+
+static int by_hosts(const void *a, const void *b)
+{
+    const struct jp_p2p_node *x = a, *y = b;
+    int order = strcmp(x->src_host, y->src_host);
+
+    if (!order)
+        order = strcmp(x->dst_host, y->dst_host);
+    return order ? order : strcmp(x->func, y->func);
+}
+
+int result_p2p_nodes(struct build *b)
+{
+    struct jp_result *r = b->result;
+    struct nodes w = {.join = b->join, .r = r};
+    uint32_t n = b->join->n_p2p;
+    int rc = -1;
+
+    if (!n)
+        return 0;
+    r->p2p_nodes = calloc(n, sizeof(*r->p2p_nodes));
+    w.busbw_sum = calloc(n, sizeof(*w.busbw_sum));
+    if (!r->p2p_nodes || !w.busbw_sum || make_hosts(b->join, r) < 0)
+        goto out;
+    for (uint32_t i = 0; i < n; i++)
+        if (add_pair(&w, b->join->p2p[i]) < 0)
+            goto out;
+    for (size_t i = 0; i < r->n_p2p_nodes; i++)
+        if (r->p2p_nodes[i].n_busbw)
+            r->p2p_nodes[i].busbw_mean =
+                (double) w.busbw_sum[i] /
+                ((double) r->p2p_nodes[i].n_busbw * 1e6);
+    qsort(r->p2p_nodes, r->n_p2p_nodes, sizeof(*r->p2p_nodes), by_hosts);
+    rc = 0;
+out:
+    keymap_fini(&w.map);
+    free(w.busbw_sum);
+    return rc;
+}
+
+/* --- each process' busy time, in slices that all share --- */
+
+#define MAX_SLICES 200
+#define UNTIMED_SHARE 100 /* one in so many may lack start or end */
+
+/* A process' file. */
+struct source {
+    const struct busy *busy;
+    uint64_t untimed;
+};
+
+static int by_process(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+    int order = strcmp(x->busy->host, y->busy->host);
+
+    return order                         ? order
+           : x->busy->pid < y->busy->pid ? -1
+                                         : x->busy->pid > y->busy->pid;
+}
+
+static struct source *list_sources(struct build *b, size_t *n)
+{
+    struct source *list = calloc(b->walk->n_logs + 1, sizeof(*list));
+
+    for (size_t i = 0; list && i < b->walk->n_logs; i++) {
+        const struct source_facts *f = &b->files[i];
+
+        if (f->busy && f->busy->timed)
+            list[(*n)++] = (struct source){f->busy, f->unstamped};
+        else
+            b->result->busy_silent += f->unstamped > 0;
+    }
+    if (list && *n)
+        qsort(list, *n, sizeof(*list), by_process);
+    return list;
+}
+
+static bool is_told(const struct jp_busy *row)
+{
+    return row->state == JP_BUSY_TOLD;
+}
+
+/* A row of each process; at[i] is the source of row i. */
+static int make_rows(struct jp_result *r, const struct source *list, size_t n,
+                     const struct busy **at)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct busy *busy = list[i].busy;
+        struct jp_busy *row = r->n_busy ? &r->busy[r->n_busy - 1] : NULL;
+
+        if (i && by_process(&list[i - 1], &list[i]) == 0) {
+            row->state = JP_BUSY_SEVERAL;
+            row->timed += busy->timed;
+            row->untimed += list[i].untimed;
+            continue;
+        }
+        at[r->n_busy] = busy;
+        row = &r->busy[r->n_busy++];
+        *row = (struct jp_busy){.host = strdup(busy->host),
+                                .pid = busy->pid,
+                                .timed = busy->timed,
+                                .untimed = list[i].untimed,
+                                .state = busy->mixed     ? JP_BUSY_MIXED
+                                         : busy->clipped ? JP_BUSY_ORDER
+                                         : list[i].untimed >
+                                                 busy->timed / UNTIMED_SHARE
+                                             ? JP_BUSY_UNTIMED
+                                             : JP_BUSY_TOLD};
+        if (!row->host)
+            return -1;
+    }
+    return 0;
+}
+
+/* The narrowest slices, all alike, of which there are few enough. Returns their
+ * logarithm. */
+static unsigned find_slices(struct jp_result *r, const struct busy *const *at)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    unsigned shift = 0;
+
+    for (size_t i = 0; i < r->n_busy; i++)
+        if (is_told(&r->busy[i]) && at[i]->slots.n) {
+            const struct busy_slots *s = &at[i]->slots;
+            uint64_t begin = s->first << s->shift;
+            uint64_t end = (s->first + s->n) << s->shift;
+
+            shift = s->shift > shift ? s->shift : shift;
+            first = begin < first ? begin : first;
+            last = end - 1 > last ? end - 1 : last;
+        }
+    if (first > last)
+        return 0;
+    while ((last >> shift) - (first >> shift) >= MAX_SLICES)
+        shift++;
+    r->n_busy_slices = (size_t) ((last >> shift) - (first >> shift)) + 1;
+    r->busy_slice_us = UINT64_C(1) << shift;
+    r->busy_from_us = first >> shift << shift;
+    return shift;
+}
+
+static void fill_row(struct jp_result *r, size_t i, const struct busy *busy,
+                     unsigned shift)
+{
+    struct busy_slots s = busy->slots;
+    struct jp_busy *row = &r->busy[i];
+    uint64_t *slices = r->busy_slices + i * r->n_busy_slices;
+
+    row->slice_us = slices;
+    if (!is_told(row))
+        return;
+    row->from_us = busy->from_us;
+    row->to_us = busy->to_us;
+    busy_slots_widen(&s, shift);
+    for (unsigned k = 0; k < s.n; k++) {
+        slices[s.first - (r->busy_from_us >> shift) + k] = s.us[k];
+        row->busy_us += s.us[k];
+    }
+}
+
+int result_busy(struct build *b)
+{
+    struct jp_result *r = b->result;
+    size_t n = 0;
+    struct source *list = list_sources(b, &n);
+    const struct busy **at = calloc(n + 1, sizeof(*at));
+    unsigned shift;
+    int rc = -1;
+
+    r->busy = calloc(n + 1, sizeof(*r->busy));
+    if (!list || !at || !r->busy || make_rows(r, list, n, at) < 0)
+        goto out;
+    shift = find_slices(r, at);
+    r->busy_slices =
+        calloc(r->n_busy * r->n_busy_slices + 1, sizeof(*r->busy_slices));
+    if (!r->busy_slices)
+        goto out;
+    for (size_t i = 0; i < r->n_busy; i++)
+        fill_row(r, i, at[i], shift);
+    rc = 0;
+out:
+    free(list);
+    free(at);
+    return rc;
+}
+
+/* --- the end --- */
 
 static void free_comm(struct jp_comm *comm)
 {
@@ -49,5 +672,8 @@ void result_destroy(struct jp_result *r)
         free(r->busy[i].host);
     free(r->busy);
     free(r->busy_slices);
+    for (size_t i = 0; i < r->n_timelines; i++)
+        timeline_destroy(r->timelines[i]);
+    free(r->timelines);
     free(r);
 }

@@ -5,7 +5,7 @@
  * quality, hang; windows may be made while cells are assigned.
  * Each returns 0, or -1 without memory; what is made so far is in
  * build->result. Communicators that are still open are closed first
- * (join_close.h).
+ * (join_close_all).
  */
 #ifndef JP_AGGREGATE_RESULT_BUILD_H
 #define JP_AGGREGATE_RESULT_BUILD_H
@@ -20,7 +20,7 @@ struct partial_set;
 struct build {
     struct join *join;
     const struct jp_logwalk *walk;
-    const struct join_file *files;      /* walk->n_logs */
+    const struct source_facts *files;   /* walk->n_logs */
     const struct partial_set *partials; /* NULL: none */
     const struct jp_aggregate_options *options;
     struct jp_result *result;

@@ -9,7 +9,7 @@
 
 #include "orchestrator/aggregate/partial_set.h"
 #include "orchestrator/aggregate/result_build.h"
-#include "orchestrator/ingest/stuck_file.h"
+#include "orchestrator/ingest/hangs.h"
 
 static bool may_hang(const struct build *b)
 {
@@ -28,26 +28,28 @@ static bool may_hang(const struct build *b)
 
 /* In flight by the records, and no sign of a hang: captured in a graph and not
  * seen to run, it may wait for a launch; with a later one of its kind ended, or
- * ended by a rank where nobody lacks, NCCL has not told all of its ends. */
-static bool is_harmless(const struct jp_stuck *stuck,
-                        const struct stuck_group *group)
+ * ended by a rank where nobody lacks, NCCL has not told all of its ends; where
+ * nothing tells of them, somebody must not have come. */
+static bool is_harmless(const struct jp_hangs *hangs,
+                        const struct hangs_group *group)
 {
     const uint32_t *count = group->count;
 
-    if (count[STUCK_DONE] &&
-        count[STUCK_DONE] + count[STUCK_IN_FLIGHT] + count[STUCK_BEGUN] ==
+    if (count[HANGS_DONE] &&
+        count[HANGS_DONE] + count[HANGS_IN_FLIGHT] + count[HANGS_BEGUN] ==
             group->n_ranks)
         return true;
     for (size_t i = 0; i < group->n_ops; i++) {
-        const struct stuck_op *op = &stuck->ops[group->first + i];
+        const struct hangs_op *op = &hangs->ops[group->first + i];
 
-        if (!op->captured && !op->passed)
+        if (!op->captured && !op->passed &&
+            (!op->unsure || count[HANGS_MISSING] || count[HANGS_HELD]))
             return false;
     }
     return true;
 }
 
-static int64_t find_comm(const struct jp_result *r, const struct stuck_op *op)
+static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
 {
     for (size_t i = 0; i < r->n_comms; i++)
         if (!strcmp(r->comms[i].id, op->id) &&
@@ -57,11 +59,11 @@ static int64_t find_comm(const struct jp_result *r, const struct stuck_op *op)
 }
 
 /* The first rank of a state; false: none is. */
-static bool name_rank(const struct jp_stuck *stuck,
-                      const struct stuck_group *group, enum stuck_state state,
+static bool name_rank(const struct jp_hangs *hangs,
+                      const struct hangs_group *group, enum hangs_state state,
                       struct jp_hang *hang)
 {
-    const struct stuck_process *process;
+    const struct hangs_process *process;
     uint32_t i = 0;
 
     while (group->states && i < group->n_ranks && group->states[i] != state)
@@ -71,7 +73,7 @@ static bool name_rank(const struct jp_stuck *stuck,
     hang->rank = i;
     if (group->processes[i] == UINT32_MAX)
         return true;
-    process = &stuck->processes[group->processes[i]];
+    process = &hangs->processes[group->processes[i]];
     hang->task = process->task;
     hang->pid = process->pid;
     snprintf(hang->host, sizeof(hang->host), "%s", process->host);
@@ -79,34 +81,43 @@ static bool name_rank(const struct jp_stuck *stuck,
 }
 
 /* The worst one's place. */
-static void name_hang(const struct jp_result *r, const struct jp_stuck *stuck,
-                      const struct stuck_group *group, struct jp_hang *hang)
+static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
+                      const struct hangs_group *group, struct jp_hang *hang)
 {
-    const struct stuck_op *op = &stuck->ops[group->first];
+    const struct hangs_op *op = &hangs->ops[group->first];
+    enum hangs_state who = group->count[HANGS_MISSING] ? HANGS_MISSING
+                                                       : HANGS_HELD;
+    char whom[512];
 
-    stuck_answer_of(stuck, group, hang->text, sizeof(hang->text));
+    hangs_answer_of(hangs, group, hang->text, sizeof(hang->text));
     hang->comm = find_comm(r, op);
     snprintf(hang->coll, sizeof(hang->coll), "%.39s", op->func);
     hang->sn = op->seq;
     hang->rank = hang->task = hang->pid = -1;
-    if (!name_rank(stuck, group, STUCK_MISSING, hang))
-        name_rank(stuck, group, STUCK_HELD, hang);
+    if (!name_rank(hangs, group, HANGS_MISSING, hang) &&
+        !name_rank(hangs, group, HANGS_HELD, hang))
+        return;
+    if (group->count[who] == 1 && hang->pid >= 0)
+        hang->whom = strlen(hangs_whom(hangs, group, who, whom, sizeof(whom)));
 }
 
-static void judge(const struct jp_result *r, const struct jp_stuck *stuck,
+static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
                   struct jp_hang *hang)
 {
-    for (size_t i = 0; i < stuck->n_groups; i++) {
-        const struct stuck_group *group = &stuck->groups[i];
+    for (size_t i = 0; i < hangs->n_groups; i++) {
+        const struct hangs_group *group = &hangs->groups[i];
         uint64_t age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000
                                             : 0;
 
-        if (age_us < JP_HANG_US || is_harmless(stuck, group))
+        if (age_us < JP_HANG_US || is_harmless(hangs, group))
             continue;
         if (!hang->operations++)
-            name_hang(r, stuck, group, hang);
+            name_hang(r, hangs, group, hang);
         if (age_us > hang->age_us)
             hang->age_us = age_us;
+        if (group->start_ns > 0 &&
+            (!hang->since_us || group->start_ns / 1000 < hang->since_us))
+            hang->since_us = group->start_ns / 1000;
     }
 }
 
@@ -121,10 +132,10 @@ static bool is_stopped(struct build *b)
 }
 
 /* One that cannot be read any more is left out. */
-static int add_file(const char *path, struct stuck_file *reading,
-                    struct stuck_sum *sum)
+static int add_file(const char *path, struct hangs_file *reading,
+                    struct hangs_sum *sum)
 {
-    struct stuck_evidence evidence;
+    struct hangs_evidence evidence;
     struct jpr_record record;
     struct jp_recfile file;
     int rc = 0, got;
@@ -133,12 +144,12 @@ static int add_file(const char *path, struct stuck_file *reading,
         return 0;
     while (rc == 0 && (got = recfile_next(&file, &record, NULL)) != 0)
         if (got > 0)
-            rc = stuck_file_add(reading, &file, &record);
+            rc = hangs_file_add(reading, &file, &record);
     if (rc == 0)
-        rc = stuck_file_end(reading, &file, &evidence);
+        rc = hangs_file_end(reading, &file, &evidence);
     if (rc == 0) {
-        rc = stuck_sum_add(sum, &evidence);
-        stuck_evidence_fini(&evidence);
+        rc = hangs_sum_add(sum, &evidence);
+        hangs_evidence_fini(&evidence);
     }
     recfile_close(&file);
     return rc;
@@ -157,9 +168,9 @@ static const struct partial_node *node_at(const struct partial_set *set,
 }
 
 /* All recordings in order of path. 0, or -1 without memory or stopped. */
-static int read_again(struct build *b, struct stuck_sum *sum)
+static int read_again(struct build *b, struct hangs_sum *sum)
 {
-    struct stuck_file reading = {0};
+    struct hangs_file reading = {0};
     size_t next = 0;
     int rc = 0;
 
@@ -171,31 +182,31 @@ static int read_again(struct build *b, struct stuck_sum *sum)
              : node        ? partial_set_hangs(node, b->walk, sum)
                            : 1;
         for (; i < end && rc > 0; i++)
-            if (b->files[i].recorder &&
+            if (b->files[i].has_counters &&
                 (is_stopped(b) ||
                  add_file(b->walk->logs[i].path, &reading, sum) < 0))
                 rc = -1;
         i = end;
         rc = rc < 0 ? -1 : 0;
     }
-    stuck_file_fini(&reading);
+    hangs_file_fini(&reading);
     return rc;
 }
 
 int result_hang(struct build *b)
 {
-    struct jp_stuck stuck = {0};
-    struct stuck_sum sum = {.stuck = &stuck};
+    struct jp_hangs hangs = {0};
+    struct hangs_sum sum = {.hangs = &hangs};
     int rc;
 
     if (!may_hang(b))
         return 0;
     rc = read_again(b, &sum);
     if (rc == 0)
-        rc = stuck_sum_finish(&sum);
+        rc = hangs_sum_finish(&sum);
     if (rc == 0)
-        judge(b->result, &stuck, &b->result->hang);
-    stuck_sum_fini(&sum);
-    stuck_fini(&stuck);
+        judge(b->result, &hangs, &b->result->hang);
+    hangs_sum_fini(&sum);
+    hangs_fini(&hangs);
     return rc;
 }

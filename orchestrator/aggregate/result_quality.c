@@ -32,7 +32,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
 
 /* What the recorder itself had to say. */
 static int note_recorder(struct jp_quality *q, const char *path,
-                         const struct join_file *f)
+                         const struct source_facts *f)
 {
     const struct recfile_tail *t = &f->tail;
     int rc = 0;
@@ -57,7 +57,7 @@ static int note_recorder(struct jp_quality *q, const char *path,
 
 /* What a trace tells of and lacks. */
 static int note_trace(struct jp_quality *q, const char *path,
-                      const struct join_file *f)
+                      const struct source_facts *f)
 {
     if (!f->missing)
         return 0;
@@ -69,7 +69,7 @@ static int note_trace(struct jp_quality *q, const char *path,
                                 f->records, f->missing));
 }
 
-static void count_trace(struct jp_quality *q, const struct join_file *f)
+static void count_trace(struct jp_quality *q, const struct source_facts *f)
 {
     static const enum trace_pool from[JP_TRACE_POOLS] = {
         [JP_TRACE_COLL] = TRACE_COLL,
@@ -78,7 +78,7 @@ static void count_trace(struct jp_quality *q, const struct join_file *f)
         [JP_TRACE_GROUP] = TRACE_GROUP,
     };
 
-    q->traces += f->trace;
+    q->traces += f->has_pools;
     q->partly_timed += f->partly;
     for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
         if (f->pools[from[i]] > q->trace_most[i])
@@ -87,18 +87,18 @@ static void count_trace(struct jp_quality *q, const struct join_file *f)
 
 /* At most a flush is missing behind the last counters of a recorder that was
  * killed; of one that had lost some or was at its cap nobody knows. */
-static bool is_unbounded(const struct join_file *f)
+static bool is_unbounded(const struct source_facts *f)
 {
     const struct jpr_counts *c = &f->tail.counts;
 
-    return f->recorder && f->cut &&
+    return f->has_counters && f->cut &&
            (!f->tail.counted || c->lost || c->left_out || f->damaged);
 }
 
 static int note_cut(struct jp_quality *q, const char *path,
-                    const struct join_file *f)
+                    const struct source_facts *f)
 {
-    if (!f->recorder)
+    if (!f->has_counters)
         return add_note(q, path, fileio_path("cut last line"));
     if (!is_unbounded(f))
         return add_note(q, path,
@@ -119,7 +119,7 @@ static int note_cut(struct jp_quality *q, const char *path,
 
 /* More than one record in 100 came in a layout that is not known. */
 static int note_layout(struct jp_quality *q, const char *path,
-                       const struct join_file *f)
+                       const struct source_facts *f)
 {
     if (f->lines < 1000 || f->odd_lines <= f->lines / 100)
         return 0;
@@ -133,16 +133,16 @@ static int note_layout(struct jp_quality *q, const char *path,
 /* What was wrong with a file, worst first; NULL: nothing. *failed: no memory.
  */
 static int note_file(struct jp_quality *q, const char *path,
-                     const struct join_file *f)
+                     const struct source_facts *f)
 {
-    const char *unit = f->recorder ? "operation" : "line";
+    const char *unit = f->has_counters ? "operation" : "line";
     int rc = 0;
 
     if (f->unreadable)
         return add_note(q, path, fileio_path("not read: %s", f->trouble));
     if (f->trouble[0])
         rc = add_note(q, path, fileio_path("%s", f->trouble));
-    else if (f->cut && f->trace)
+    else if (f->cut && f->has_pools)
         rc = add_note(q, path, fileio_path("cut: its array has no end"));
     else if (f->cut)
         rc = note_cut(q, path, f);
@@ -157,9 +157,9 @@ static int note_file(struct jp_quality *q, const char *path,
             fileio_path("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
     if (rc == 0)
         rc = note_layout(q, path, f);
-    if (rc == 0 && f->recorder)
+    if (rc == 0 && f->has_counters)
         return note_recorder(q, path, f);
-    return rc == 0 && f->trace ? note_trace(q, path, f) : rc;
+    return rc == 0 && f->has_pools ? note_trace(q, path, f) : rc;
 }
 
 /* A .json that is neither a trace nor ours; a .txt needs no word. */
@@ -176,7 +176,7 @@ static int note_foreign(struct jp_quality *q, const char *path)
 
 /* Files come in order of path. */
 static int count_bad(struct jp_quality *q, const char *path,
-                     const struct join_file *f)
+                     const struct source_facts *f)
 {
     q->bad_lines += f->bad_lines;
     for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
@@ -198,7 +198,7 @@ static int count_files(struct build *b)
     struct jp_quality *q = &b->result->quality;
 
     for (size_t i = 0; i < b->walk->n_logs; i++) {
-        const struct join_file *f = &b->files[i];
+        const struct source_facts *f = &b->files[i];
 
         if (f->foreign && note_foreign(q, b->walk->logs[i].path) < 0)
             return -1;
@@ -207,7 +207,7 @@ static int count_files(struct build *b)
         count_trace(q, f);
         q->files += !f->unreadable;
         q->skipped_files += f->unreadable;
-        q->cut_files += f->cut && !f->recorder;
+        q->cut_files += f->cut && !f->has_counters;
         q->bytes_read += f->bytes;
         q->unknown_lines += f->other_lines;
         if (count_bad(q, b->walk->logs[i].path, f) < 0 ||
@@ -245,7 +245,7 @@ static void cut_notes(struct jp_quality *q)
 
 static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
 {
-    q->unseen_calls = join_sum(q->unseen_calls, tail->unseen_calls);
+    q->unseen_calls = num_add(q->unseen_calls, tail->unseen_calls);
     for (uint32_t i = 0; i < tail->n_unseen; i++) {
         const struct recfile_unseen *one = &tail->unseen[i];
         size_t k = 0;
@@ -258,11 +258,20 @@ static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
         if (k == q->n_unseen)
             snprintf(q->unseen[q->n_unseen++].func, sizeof(q->unseen[k].func),
                      "%.*s", (int) sizeof(q->unseen[k].func) - 1, one->func);
-        q->unseen[k].calls = join_sum(q->unseen[k].calls, one->calls);
+        q->unseen[k].calls = num_add(q->unseen[k].calls, one->calls);
     }
 }
 
-static void add_unbounded(struct jp_quality *q, const struct join_file *f)
+static void add_doubts(struct jp_quality *q, const struct recfile_tail *tail)
+{
+    _Static_assert((int) JP_DOUBTS == (int) RECFILE_DOUBTS, "the same reasons");
+    q->unsure_records = num_add(q->unsure_records, tail->unsure);
+    q->refused_times = num_add(q->refused_times, tail->refused);
+    for (unsigned i = 0; i < JP_DOUBTS; i++)
+        q->unsure_by[i] = num_add(q->unsure_by[i], tail->unsure_by[i]);
+}
+
+static void add_unbounded(struct jp_quality *q, const struct source_facts *f)
 {
     uint64_t at = f->tail.counted ? f->tail.clocks.real_ns / 1000 : 0;
 
@@ -288,7 +297,7 @@ static void sort_unseen(struct jp_quality *q)
 }
 
 /* What a recorder itself took of its process. */
-static void add_overhead(struct jp_overhead *o, const struct join_file *f)
+static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
 {
     const struct jpr_cost *c = &f->tail.cost;
     double callbacks = c->timed ? (double) c->timed_ns / (double) c->timed *
@@ -299,12 +308,12 @@ static void add_overhead(struct jp_overhead *o, const struct join_file *f)
     if (!c->told || !f->tail.wall_ns)
         return;
     o->recordings++;
-    o->events = join_sum(o->events, c->events);
+    o->events = num_add(o->events, c->events);
     o->callbacks_ns += callbacks;
     o->life_ns += (double) c->life_ns;
     o->writer_ns += (double) c->writer_ns;
     o->wall_ns += wall;
-    o->bytes = join_sum(o->bytes, f->bytes);
+    o->bytes = num_add(o->bytes, f->bytes);
     share = (callbacks + (double) c->life_ns) / wall;
     if (share > o->worst_share)
         o->worst_share = share;
@@ -317,30 +326,31 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
 
     *complete = b->walk->n_logs > 0;
     for (size_t i = 0; i < b->walk->n_logs; i++) {
-        const struct join_file *f = &b->files[i];
+        const struct source_facts *f = &b->files[i];
         const struct jpr_counts *c = &f->tail.counts;
-        uint64_t there = join_sum(f->records, join_sum(c->lost, c->left_out));
+        uint64_t there = num_add(f->records, num_add(c->lost, c->left_out));
 
         if (f->foreign)
             continue;
-        *complete = *complete && f->recorder && f->tail.counted;
-        if (!f->recorder)
+        *complete = *complete && f->has_counters && f->tail.counted;
+        if (!f->has_counters)
             continue;
         q->recordings++;
         q->cut_recordings += f->cut;
-        q->damaged_blocks = join_sum(q->damaged_blocks, f->damaged);
+        q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
         /* records may have come behind the last counters */
         *produced =
-            join_sum(*produced, c->produced > there ? c->produced : there);
-        q->lost = join_sum(q->lost, c->lost);
-        q->capped = join_sum(q->capped, c->left_out);
-        q->in_flight = join_sum(q->in_flight,
-                                join_sum(f->tail.in_flight, f->tail.cut_short));
+            num_add(*produced, c->produced > there ? c->produced : there);
+        q->lost = num_add(q->lost, c->lost);
+        q->capped = num_add(q->capped, c->left_out);
+        q->in_flight = num_add(q->in_flight,
+                               num_add(f->tail.in_flight, f->tail.cut_short));
         if (is_unbounded(f))
             add_unbounded(q, f);
         add_unseen(q, &f->tail);
+        add_doubts(q, &f->tail);
         add_overhead(&q->overhead, f);
-        q->lost_steps = join_sum(q->lost_steps, f->tail.lost_steps);
+        q->lost_steps = num_add(q->lost_steps, f->tail.lost_steps);
     }
 }
 
@@ -367,13 +377,13 @@ static void set_expected(struct build *b, bool complete, uint64_t produced)
 
     if (complete && q->ranks_seen == q->ranks_expected) {
         q->expected_kind = JP_EXPECT_COUNTED;
-        q->expected = join_sum(produced, q->unseen_calls);
+        q->expected = num_add(produced, q->unseen_calls);
     } else if (q->records) {
         q->expected_kind = JP_EXPECT_BOUND;
-        q->expected = join_sum(b->expected, q->p2p_records);
+        q->expected = num_add(b->expected, q->p2p_records);
         q->unseen_records = b->unseen;
         if (b->ragged || produced > q->records)
-            q->expected = join_sum(q->expected, b->unseen);
+            q->expected = num_add(q->expected, b->unseen);
         if (q->expected < produced)
             q->expected = produced;
     }
@@ -400,5 +410,71 @@ int result_quality(struct build *b)
     q->overflow_records = b->overflow;
     set_ranks(b->result);
     set_expected(b, complete, produced);
+    return 0;
+}
+
+/* --- what the topology adds ----------------------------------------------- */
+
+static void free_notes(struct jp_file_note *notes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(notes[i].path);
+        free(notes[i].what);
+    }
+}
+
+static void free_label(struct jp_comm_label *label)
+{
+    for (size_t i = 0; i < label->n_warnings; i++)
+        free(label->warnings[i]);
+    free(label->warnings);
+    free(label->why);
+}
+
+void labels_fini(struct jp_labels *labels)
+{
+    for (size_t i = 0; i < labels->n_comms; i++)
+        free_label(&labels->comms[i]);
+    free_notes(labels->notes, labels->n_notes);
+    free(labels->comms);
+    free(labels->notes);
+    *labels = (struct jp_labels){0};
+}
+
+static void put_label(struct jp_comm *comm, struct jp_comm_label *label)
+{
+    comm->fabric = label->fabric;
+    comm->inter = label->inter;
+    comm->rail = label->rail;
+    comm->hca_path = label->hca_path;
+    if (label->evidence)
+        comm->evidence = label->evidence;
+    free(comm->why);
+    comm->why = label->why;
+    comm->warnings = label->warnings;
+    comm->n_warnings = label->n_warnings;
+    *label = (struct jp_comm_label){0};
+}
+
+int result_label(struct jp_result *result, struct jp_labels *labels,
+                 struct jp_error *err)
+{
+    struct jp_quality *q = &result->quality;
+    size_t room = q->n_notes < MAX_NOTES ? MAX_NOTES - q->n_notes : 0;
+    size_t taken = labels->n_notes < room ? labels->n_notes : room;
+    struct jp_file_note *notes =
+        reallocarray(q->notes, q->n_notes + taken + 1, sizeof(*notes));
+
+    if (!notes)
+        return error_set(err, "out of memory");
+    q->notes = notes;
+    for (size_t i = 0; i < taken; i++) {
+        notes[q->n_notes++] = labels->notes[i];
+        labels->notes[i] = (struct jp_file_note){0};
+    }
+    q->notes_left_out += labels->n_notes - taken;
+    for (size_t i = 0; i < labels->n_comms && i < result->n_comms; i++)
+        put_label(&result->comms[i], &labels->comms[i]);
+    labels_fini(labels);
     return 0;
 }

@@ -8,7 +8,7 @@
 #define JP_CMD_CMD_H
 
 /* The exit statuses of jobprof (jobprof(1)); jobprof-node uses OK, NOT_PROFILED
- * and REFUSED besides (docs/internals.md, section 1). */
+ * and REFUSED besides (docs/contracts.md, section 1). */
 enum jp_exit {
     JP_EXIT_OK = 0,
     JP_EXIT_FINDINGS = 1,   /* verdict at or over --fail-on */

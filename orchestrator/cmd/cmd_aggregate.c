@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/figure.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
@@ -16,7 +17,6 @@
 #include "orchestrator/cmd/cmd_expect.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/copper/copper.h"
-#include "orchestrator/insight/copper_verdict.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 
@@ -39,52 +39,45 @@ enum {
 #define MAX_ROWS (UINT64_C(1) << 40)
 #define MIN_LIMIT_US UINT64_C(1000)
 #define MAX_LIMIT_US (UINT64_C(7) * 24 * 3600 * 1000000)
-#define SUMMARY_MAX (1024UL * 1024 * 1024)
 
 static const char help[] =
     "usage: jobprof aggregate --output DIR [options] INPUT...\n"
     "\n"
-    "Join the files of jobprof's recorder (.jpr), the logs of NCCL Inspector\n"
-    "(.log, .jsonl) and traces of NVIDIA's example plugin (.json; .txt), also\n"
-    ".gz, in any mixture, in and below the INPUTs, files or folders, and "
-    "write\n"
-    "the report into DIR. Log directories of the Copper cache are read, too, "
-    "as\n"
-    "part of the same report. Slurm is not needed. Symbolic links are not\n"
-    "followed.\n"
+    "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector (.log,\n"
+    ".jsonl) and traces of NVIDIA's example plugin (.json; .txt), also .gz,\n"
+    "in any mixture, and write the report into DIR. INPUTs are files, or\n"
+    "folders with all folders below. Log directories of the Copper cache\n"
+    "become a part of the same report. Slurm is not needed. Symbolic links\n"
+    "are not followed.\n"
     "\n"
-    "  -o, --output DIR   where summary.*, report.html, csv/ and plots/ go;\n"
-    "                     made if it is not there\n"
-    "      --threads N    1 to 64; as many as CPUs, at most 8, by default\n"
-    "      --memory SIZE  bound of the join, and of Copper's paths (1G); what "
-    "does\n"
-    "                     not fit is counted\n"
-    "      --row-limit N  operations whose percentiles are exact (one for each "
-    "32\n"
-    "                     bytes of memory); beyond, rounded within 0.3 %\n"
+    "  -o, --output DIR   folder of summary.*, report.html, csv/ and plots/;\n"
+    "                     made if it does not exist\n"
+    "      --threads N    1 to 64; by default the number of CPUs, at most 8\n"
+    "      --memory SIZE  most memory of the join, and of Copper's paths\n"
+    "                     (1G); what does not fit is counted\n"
+    "      --row-limit N  operations whose percentiles are exact (one for\n"
+    "                     each 32 bytes of memory); others are rounded\n"
+    "                     within 0.3 %\n"
     "      --time-limit TIME\n"
-    "                     of the reading; when it is over nothing is written\n"
+    "                     time limit of the reading; when it is over,\n"
+    "                     nothing is written\n"
     "      --png          also render the plots (needs gnuplot)\n"
     "      --exporter-layout\n"
-    "                     also write output.log and summary/, as the exporter "
-    "of\n"
-    "                     NCCL Inspector does; pictures where gnuplot is "
-    "found\n"
+    "                     also write output.log and summary/ like the\n"
+    "                     exporter of NCCL Inspector; pictures need gnuplot\n"
     "      --usage-root DIR\n"
-    "                     compare Copper's paths with the files below DIR, "
-    "too;\n"
-    "                     may be given several times\n"
-    "      --no-usage     do not look at the file system for that\n"
-    "      --sysroot DIR  look Copper's paths up below DIR in place of /\n"
+    "                     also compare Copper's paths with the files below\n"
+    "                     DIR; may be given several times. For root, and for\n"
+    "                     another user's data, nothing else is compared\n"
+    "      --no-usage     do not compare Copper's paths with files\n"
+    "      --sysroot DIR  look Copper's paths up below DIR instead of /\n"
     "      --json         print summary.json on standard output\n"
     "      --baseline FILE\n"
-    "                     compare the network with this (jobprof baseline), "
-    "not\n"
-    "                     with the site's\n"
+    "                     compare the network with this baseline (jobprof\n"
+    "                     baseline) instead of the site's\n"
     "      --config FILE  the site's settings: peaks_file, baseline_file\n"
     "  -q, --quiet        print no verdict and no progress\n"
-    "  -v, --verbose      say what is being done, and what was odd about "
-    "files\n"
+    "  -v, --verbose      print what is being done, and trouble with files\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input or\n"
@@ -128,8 +121,9 @@ struct progress {
 
 static int usage(const char *what, const struct jp_error *err)
 {
-    fprintf(stderr, "jobprof: aggregate: %s%s%s (jobprof aggregate --help)\n",
-            what, err ? ": " : "", err ? err->text : "");
+    quote_printf(stderr,
+                 "jobprof: aggregate: %s%s%s (jobprof aggregate --help)\n",
+                 what, err ? ": " : "", err ? err->text : "");
     return JP_EXIT_USAGE;
 }
 
@@ -236,36 +230,17 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
         return p->over;
     p->said_ms = now;
     p->said = true;
-    fprintf(stderr, "\rjobprof: [%.*s%*s] %3.0f %% of %s", filled, bar,
-            BAR - filled, "", 100 * share,
-            num_format_size(total, size, sizeof(size)));
+    quote_printf(stderr, "\rjobprof: [%.*s%*s] %3.0f %% of %s", filled, bar,
+                 BAR - filled, "", 100 * share,
+                 num_format_size(total, size, sizeof(size)));
     return 0;
-}
-
-static int print_json(const char *dir)
-{
-    char *path = fileio_path("%s/summary.json", dir);
-    struct jp_error err = {"out of memory"};
-    char *text = NULL;
-    size_t len = 0;
-    int rc = -1;
-
-    if (path && fileio_read(path, false, SUMMARY_MAX, &text, &len, &err) == 0)
-        rc = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0
-                 ? 0
-                 : error_set(&err, "standard output failed");
-    if (rc < 0)
-        fprintf(stderr, "jobprof: %s\n", err.text);
-    free(text);
-    free(path);
-    return rc;
 }
 
 static void print_copper_notes(const struct jp_copper *copper)
 {
     for (size_t i = 0; copper && i < copper->n_notes; i++)
-        fprintf(stderr, "jobprof: %s: %s\n", copper->notes[i].path,
-                copper->notes[i].what);
+        quote_printf(stderr, "jobprof: %s: %s\n", copper->notes[i].path,
+                     copper->notes[i].what);
     if (copper && copper->notes_left_out)
         fprintf(stderr, "jobprof: and %" PRIu64 " more notes\n",
                 copper->notes_left_out);
@@ -274,8 +249,8 @@ static void print_copper_notes(const struct jp_copper *copper)
 static void print_notes(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
-        fprintf(stderr, "jobprof: %s: %s\n", q->notes[i].path,
-                q->notes[i].what);
+        quote_printf(stderr, "jobprof: %s: %s\n", q->notes[i].path,
+                     q->notes[i].what);
     if (q->notes_left_out)
         fprintf(stderr, "jobprof: and %" PRIu64 " more files\n",
                 q->notes_left_out);
@@ -289,6 +264,8 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
+                               .processes = insight ? &insight->processes
+                                                    : NULL,
                                .insight = insight,
                                .expectation = &a->expect.is,
                                .verdict = &verdict,
@@ -303,21 +280,21 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
         report_write(&report, a->output, &err) < 0 ||
         (!a->common.quiet &&
          report_print_line(a->output, JP_SUMMARY_AUTO, stderr, &err) < 0)) {
-        fprintf(stderr, "jobprof: %s\n", err.text);
+        quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    if (a->common.json && print_json(a->output) < 0)
+    if (a->common.json && cmd_args_print_summary(a->output) < 0)
         return JP_EXIT_IO;
     if (a->exporter &&
         aggregate_exporter(result, a->output, a->common.quiet) < 0)
         return JP_EXIT_IO;
     if (a->png && report_draw(a->output, &err) < 0) {
-        fprintf(stderr, "jobprof: %s\n", err.text);
+        quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
     if (copper_verdict_incomplete(copper) ||
         verdict.word == JP_VERDICT_INCOMPLETE ||
-        verdict.word == JP_VERDICT_HANG)
+        verdict.word <= JP_VERDICT_FAILED)
         return JP_EXIT_INCOMPLETE;
     return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
@@ -344,10 +321,10 @@ static int load_expectation(struct arguments *a)
     if (cmd_expect_load(a->common.config, a->baseline, &a->expect, &err) < 0)
         return usage("--baseline", &err);
     if (*a->expect.trouble.text)
-        fprintf(stderr,
-                "jobprof: %s (the site's expectation is not "
-                "complete)\n",
-                a->expect.trouble.text);
+        quote_printf(stderr,
+                     "jobprof: %s (the site's expectation is not "
+                     "complete)\n",
+                     a->expect.trouble.text);
     return -1;
 }
 
@@ -373,8 +350,8 @@ int cmd_aggregate(int argc, char **argv)
         a.options.progress = on_progress;
     a.options.progress_arg = &progress;
     if (a.common.verbose)
-        fprintf(stderr, "jobprof: reading %d input%s\n", argc - optind,
-                argc - optind == 1 ? "" : "s");
+        quote_printf(stderr, "jobprof: reading %d input%s\n", argc - optind,
+                     plural(argc - optind));
     failed = read_inputs(&a, (const char *const *) argv + optind,
                          (size_t) (argc - optind), &result, &copper, &err);
     if (progress.said)
@@ -383,7 +360,7 @@ int cmd_aggregate(int argc, char **argv)
         fprintf(stderr, "jobprof: aggregate: --time-limit: the time is over, "
                         "nothing was written\n");
     else if (failed)
-        fprintf(stderr, "jobprof: %s\n", err.text);
+        quote_printf(stderr, "jobprof: %s\n", err.text);
     if (!failed && a.common.verbose) {
         print_notes(&result->quality);
         print_copper_notes(copper);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd_aggregate.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/report/exporter.h"
@@ -28,15 +29,16 @@ static void on_pictures(void *arg, uint64_t done, uint64_t total)
 static void say(const struct jp_exporter_done *done, const char *dir)
 {
     if (done->scripts)
-        fprintf(stderr,
-                "jobprof: %" PRIu64 " pictures not drawn: %s (their scripts "
-                "are in %s/summary)\n",
-                done->scripts, done->no_picture.text, dir);
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64
+                     " pictures not drawn: %s (their scripts "
+                     "are in %s/summary)\n",
+                     done->scripts, done->no_picture.text, dir);
     if (done->left_out)
-        fprintf(stderr,
-                "jobprof: %" PRIu64 " message sizes have no files, see "
-                "%s/output.log\n",
-                done->left_out, dir);
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64 " message sizes have no files, see "
+                     "%s/output.log\n",
+                     done->left_out, dir);
 }
 
 int aggregate_exporter(const struct jp_result *result, const char *dir,
@@ -54,7 +56,7 @@ int aggregate_exporter(const struct jp_result *result, const char *dir,
     if (drawing.said)
         fputs("\r\033[K", stderr);
     if (rc < 0)
-        fprintf(stderr, "jobprof: %s\n", err.text);
+        quote_printf(stderr, "jobprof: %s\n", err.text);
     else if (!quiet)
         say(&done, dir);
     return rc;

@@ -22,6 +22,13 @@ int cmd_args_usage(const char *command, const char *what);
 
 struct jp_error;
 
+/* Prints the folder's summary.json, harmless to a terminal. -1: told. */
+int cmd_args_print_summary(const char *dir);
+
+/* Where a step that started now would put relative directories: the job's
+ * submit directory, or this one. Caller frees; NULL: err. */
+char *cmd_args_submit_dir(struct jp_error *err);
+
 /* "jobprof: COMMAND: ERR"; status. */
 int cmd_args_fail(const char *command, int status, const struct jp_error *err);
 

@@ -7,31 +7,31 @@
 #include <sys/stat.h>
 
 #include "common/fileio.h"
+#include "common/defaults.h"
+#include "common/figure.h"
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"
 
 static const char help[] =
     "usage: jobprof baseline [-o FILE] [options] DIR|JOBID[.STEP]|FILE...\n"
     "\n"
-    "Add up what the network did in steps that have a report: the bandwidth "
-    "of\n"
-    "the last arriver by kind of communicator, function and size. report,\n"
+    "Add up what the network did in steps that have a report: the bandwidth\n"
+    "of the last arriver by kind of communicator, function and size. report,\n"
     "aggregate and compare measure other steps against it. FILE is a step's\n"
     "summary.json, or an earlier baseline, which is merged.\n"
     "\n"
-    "Reports whose data are incomplete or whose network was slow are left "
-    "out,\n"
-    "and so is a report that is in already; each is said.\n"
+    "Reports are left out, with a message, if their data are incomplete, if\n"
+    "their network was slow, or if they are in the baseline already.\n"
     "\n"
-    "  -o, --output FILE  write there and not on standard output\n"
-    "      --degraded     take reports of a slow network, too\n"
+    "  -o, --output FILE  write to FILE instead of standard output\n"
+    "      --degraded     also take reports of a slow network\n"
     "      --config FILE  the site's settings\n"
-    "  -q, --quiet        do not say what was left out\n"
+    "  -q, --quiet        do not print what was left out\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 4 no report could be taken (nothing is\n"
@@ -95,8 +95,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 static int fail(int status, const char *what, const struct jp_error *err)
 {
-    fprintf(stderr, "jobprof: baseline: %s%s%s\n", what, *what ? ": " : "",
-            err->text);
+    quote_printf(stderr, "jobprof: baseline: %s%s%s\n", what, *what ? ": " : "",
+                 err->text);
     return status;
 }
 
@@ -104,7 +104,7 @@ static void leave_out(struct gathering *g, const char *what, const char *why)
 {
     g->left_out++;
     if (!g->arguments->quiet)
-        fprintf(stderr, "jobprof: %s: left out: %s\n", what, why);
+        quote_printf(stderr, "jobprof: %s: left out: %s\n", what, why);
 }
 
 /* A report or a baseline that was read. An exit status. */
@@ -137,7 +137,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
 static int add_dir(struct gathering *g, const char *dir)
 {
     struct jp_error err = {""};
-    json_t *root = summary_file_read(dir, &err);
+    json_t *root = summary_file_read(dir, SUMMARY_WHOLE, &err);
     int rc = JP_EXIT_OK;
 
     if (root)
@@ -175,7 +175,7 @@ static int add_word(struct gathering *g, const char *word)
 
     if (stat(word, &st) == 0 && !S_ISDIR(st.st_mode))
         return add_file(g, word);
-    if (stepdir_has(word, JP_STEPDIR_SUMMARY))
+    if (stepdir_has(word, JP_SUMMARY_NAME))
         return add_dir(g, word);
     if (report_find(word, g->arguments->config, &dirs, &n, &err) < 0)
         return fail(JP_EXIT_USAGE, "", &err); /* names the word */
@@ -220,10 +220,11 @@ static int deliver(const struct gathering *g)
         return fail(JP_EXIT_IO, a->output ? a->output : "standard output",
                     &err);
     if (!a->quiet)
-        fprintf(stderr,
-                "jobprof: baseline of %zu report%s, %zu cell%s; %zu left out\n",
-                g->all.n_reports, sentence_s(g->all.n_reports), g->all.n_cells,
-                sentence_s(g->all.n_cells), g->left_out);
+        quote_printf(
+            stderr,
+            "jobprof: baseline of %zu report%s, %zu cell%s; %zu left out\n",
+            g->all.n_reports, plural(g->all.n_reports), g->all.n_cells,
+            plural(g->all.n_cells), g->left_out);
     return JP_EXIT_OK;
 }
 

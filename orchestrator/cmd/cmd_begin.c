@@ -7,9 +7,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/quote.h"
 #include "orchestrator/agent/begin.h"
 #include "orchestrator/agent/cleanup.h"
-#include "orchestrator/agent/locate.h"
+#include "orchestrator/agent/confine.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
 
@@ -18,15 +21,15 @@
 static int find_dir(const struct node_args *args, char **dir,
                     struct jp_error *err)
 {
-    const struct jp_locate settings = {.config = args->config,
-                                       .default_mode = args->default_mode,
-                                       .nccl = args->nccl,
-                                       .copper = args->copper,
-                                       .nodeid = args->seat.nodeid,
-                                       .nodes = args->seat.nodes};
+    const struct begin_settings settings = {.config = args->config,
+                                            .default_mode = args->default_mode,
+                                            .nccl = args->nccl,
+                                            .copper = args->copper,
+                                            .nodeid = args->seat.nodeid,
+                                            .nodes = args->seat.nodes};
 
     if (!args->seat.dir)
-        return locate_dir(&settings, dir, err);
+        return begin_locate(&settings, dir, err);
     *dir = strdup(args->seat.dir);
     return *dir ? 0 : error_set(err, "out of memory");
 }
@@ -43,6 +46,19 @@ static int hang_up(void)
     return rc;
 }
 
+/* Without srun nobody has told which job.conf is the step's: the one that is
+ * there before the node's tasks are. */
+static void pin(const char *dir)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char hash[SHA256_HEX];
+
+    if (!getenv("SLURM_JOBPROF_HASH") && path &&
+        jobconf_hash(path, hash, NULL) == 0)
+        setenv("SLURM_JOBPROF_HASH", hash, 1);
+    free(path);
+}
+
 static int join(struct node_args *args, char **pairs, struct jp_error *err)
 {
     char *dir = NULL;
@@ -50,8 +66,10 @@ static int join(struct node_args *args, char **pairs, struct jp_error *err)
     if (find_dir(args, &dir, err) < 0)
         return -1;
     args->seat.dir = dir; /* kept until the process ends */
-    if (dir)
+    if (dir) {
+        pin(dir);
         return begin_join(&args->seat, args->node, pairs, err);
+    }
     *pairs = strdup(".\n");
     return *pairs ? 0 : error_set(err, "out of memory");
 }
@@ -72,18 +90,20 @@ int cmd_begin(int argc, char **argv)
     bool found;
     int rc;
 
+    confine_self(CONFINE_BEGIN, NULL, NULL);
     cleanup_init();
     if (node_args_parse(argc, argv, &args, &err) < 0) {
-        fprintf(stderr, "begin: %s\n", err.text);
+        quote_printf(stderr, "begin: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
     found = !args.seat.dir;
     rc = join(&args, &pairs, &err);
     if (rc < 0 && is_asked(&args))
-        fprintf(stderr, "%s (tasks here run unprofiled)\n", err.text);
+        quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;
     if (found) /* finish will want it, even of a node that stays out */
-        printf("SLURM_JOBPROF_DIR=%s\n", args.seat.dir);
+        printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n", /* raw: pairs */
+               args.seat.dir, getenv("SLURM_JOBPROF_HASH") ?: "");
     if (rc == 0 || found)
         fputs(rc == 0 ? pairs : ".\n", stdout);
     free(pairs);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "common/num.h"
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
@@ -19,23 +20,20 @@
 static const char help[] =
     "usage: jobprof compare [options] A B\n"
     "\n"
-    "Compare the report of step B with that of A: the median time of each type "
-    "of\n"
-    "communicator, function and size, and the findings. A and B are step\n"
-    "directories, or JOBID.STEP; both have a report. A may be a file of "
-    "jobprof\n"
-    "baseline: then the network's bandwidth is compared.\n"
+    "Compare the report of step B with that of A: the median time of each\n"
+    "type of communicator, function and size, and the findings. A and B are\n"
+    "step directories, or JOBID.STEP; both have a report. A may be a file of\n"
+    "jobprof baseline: then the network's bandwidth is compared.\n"
     "\n"
-    "  --threshold PCT  slower or faster is what differs by more than so many\n"
-    "                   percent (10)\n"
-    "  --json           for programs\n"
+    "  --threshold PCT  a larger difference counts as slower or faster (10)\n"
+    "  --json           print JSON\n"
     "  --config FILE    the site's settings\n"
     "  -h, --help       this text\n"
     "\n"
-    "Exit status: 0 not slower, 1 something is slower or a finding is new,\n"
-    "2 usage, 3 a report's data is incomplete: nothing is said to be slower,\n"
-    "and of new findings a hang only is status 1,\n"
-    "4 a report has no data, or nothing is in both, 5 input or output failed.\n";
+    "Exit status: 0 not slower, 1 something is slower or a finding is new, 2\n"
+    "usage, 3 a report's data is incomplete: nothing counts as slower, and\n"
+    "of new findings only a hang gives status 1, 4 a report has no data, or\n"
+    "nothing is in both, 5 input or output failed.\n";
 
 enum { OPT_THRESHOLD = 256, OPT_JSON, OPT_CONFIG };
 
@@ -54,7 +52,8 @@ struct arguments {
 
 static int fail(int status, const char *what, const char *why)
 {
-    fprintf(stderr, "jobprof: compare: %s%s%s\n", what, *what ? ": " : "", why);
+    quote_printf(stderr, "jobprof: compare: %s%s%s\n", what, *what ? ": " : "",
+                 why);
     return status;
 }
 
@@ -119,7 +118,8 @@ static int load(const char *word, const char *config, json_t **root)
         return fail(JP_EXIT_USAGE, "", err.text); /* names the word */
     if (n != 1)
         rc = fail(JP_EXIT_USAGE, word, "several steps: name one");
-    else if (!(*root = summary_file_read(dirs[0], &err)))
+    else if (!(*root =
+                   summary_file_read(dirs[0], SUMMARY_WITHOUT_TABLES, &err)))
         rc = fail(JP_EXIT_IO, word, err.text);
     nodelist_free(dirs, n);
     return rc;

@@ -1,14 +1,458 @@
-/* cmd_config.c - jobprof config: options, help and the way to show or check. */
+/* cmd_config.c - jobprof config: the effective settings, and every mistake in
+ * the files that they come from. */
 #include "orchestrator/cmd/cmd.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/json_stream.h"
 #include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/knownbad.h"
+#include "common/num.h"
+#include "common/peaks.h"
+#include "common/plan.h"
 #include "common/quote.h"
-#include "orchestrator/cmd/cmd_config.h"
+#include "common/request.h"
+#include "common/sitekeys.h"
+#include "orchestrator/agent/settings.h"
+#include "orchestrator/report/baseline_file.h"
+#include "orchestrator/report/json_out.h"
+
+struct config_options {
+    struct plan_input in;
+    bool json, quiet, verbose;
+};
+
+/* "jobprof: TEXT" on stderr, harmless to a terminal. */
+static void say(const char *text)
+{
+    fputs("jobprof: ", stderr);
+    quote_print(stderr, text);
+    fputc('\n', stderr);
+}
+
+/* The site's file that is read. */
+static const char *site_path(const struct plan_input *in)
+{
+    return in->config ? in->config : JP_DEF_SITE_FILE;
+}
+
+/* --- show ---------------------------------------------------------------- */
+
+/* What is shown: settings, and the site's file for its locks. */
+struct shown {
+    struct jp_setting *list;
+    size_t n;
+    const struct jp_sitefile *site;
+};
+
+/* "mode" and the knobs of one side. */
+static int add_side(const struct plan_side *side, const char *reason,
+                    struct shown *shown, struct jp_error *err)
+{
+    const char *mode = side->grammar->modes[side->mode].name;
+    struct jp_setting one = {(char *) side->grammar->group, (char *) mode,
+                             (char *) plan_source_words[side->mode_source],
+                             side->mode_where, (char *) reason};
+    struct jp_setting *knobs = NULL;
+    size_t n_knobs = 0;
+    int rc;
+
+    if (settings_list(side, &knobs, &n_knobs, err) < 0)
+        return -1;
+    rc = settings_add(&shown->list, &shown->n, &one, err);
+    for (size_t i = 0; i < n_knobs && rc == 0; i++) {
+        char name[64];
+        int k = grammar_find_knob(side->grammar, knobs[i].key);
+
+        if (!strcmp(knobs[i].key, "mode"))
+            continue;
+        sitefile_knob_name(side->grammar, &side->grammar->knobs[k], name,
+                           sizeof(name));
+        free(knobs[i].key);
+        knobs[i].key = strdup(name);
+        rc = knobs[i].key
+                 ? settings_add(&shown->list, &shown->n, &knobs[i], err)
+                 : error_set(err, "out of memory");
+    }
+    settings_free(knobs, n_knobs);
+    return rc;
+}
+
+/* The effective value of a site's key into buf; "" where it has none. */
+static char *site_text(const struct sitekey *key,
+                       const struct sitefile_value *value,
+                       const struct jp_policy *policy, char *buf, size_t len)
+{
+    uint32_t v;
+
+    snprintf(buf, len, "%s", value ? value->value : "");
+    if (key->policy_offset == SITEKEY_NO_POLICY)
+        return buf;
+    v = *(const uint32_t *) ((const char *) policy + key->policy_offset);
+    if (key->knob->kind == JP_KNOB_TIME)
+        return num_format_time_us((uint64_t) v * 1000, buf, (unsigned) len);
+    snprintf(buf, len, "%u", v);
+    return buf;
+}
+
+static int add_site_key(const struct sitekey *key,
+                        const struct jp_policy *policy, struct shown *shown,
+                        struct jp_error *err)
+{
+    const struct sitefile_value *value;
+    struct jp_setting one = {0};
+    char name[64], text[2048];
+
+    snprintf(name, sizeof(name), "%s.%s", key->group, key->key);
+    value = sitefile_find(shown->site, name);
+    one.key = name;
+    one.value = site_text(key, value, policy, text, sizeof(text));
+    one.source = (char *) plan_source_words[value ? PLAN_SITE : PLAN_DEFAULT];
+    one.where = value ? value->where : NULL;
+    return *text ? settings_add(&shown->list, &shown->n, &one, err) : 0;
+}
+
+/* Adds why a locked setting cannot be changed. */
+static int mark_locks(struct shown *shown, struct jp_error *err)
+{
+    for (size_t i = 0; i < shown->n; i++) {
+        struct jp_setting *s = &shown->list[i];
+        const struct sitefile_value *lock;
+        bool is_group = false;
+        char name[64], *reason;
+
+        for (enum jp_option o = 0; o < OPTIONS; o++)
+            is_group = is_group || !strcmp(s->key, grammar_of(o)->group);
+        snprintf(name, sizeof(name), "%s%s", s->key,
+                 is_group ? ".default" : "");
+        lock = sitefile_lock(shown->site, name);
+        if (!lock)
+            continue;
+        if (asprintf(&reason, "locked by %s%s%s", lock->where,
+                     *s->reason ? "; " : "", s->reason) < 0)
+            return error_set(err, "out of memory");
+        free(s->reason);
+        s->reason = reason;
+    }
+    return 0;
+}
+
+/* Everything that is effective. */
+static int collect(const struct jp_plan *plan, struct shown *shown,
+                   struct jp_error *err)
+{
+    struct sitekey keys[SITEKEYS_MAX];
+    size_t n_keys = sitekeys_all(keys);
+    const char *reason = "";
+
+    if (plan->nccl.mode_source == PLAN_SITE && activation_is_bound(shown->site))
+        reason = "for jobs that meet all nccl.default_...";
+    if (add_side(&plan->nccl, reason, shown, err) < 0 ||
+        add_side(&plan->copper, "", shown, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n_keys; i++)
+        if (keys[i].site_only &&
+            add_site_key(&keys[i], &plan->policy, shown, err) < 0)
+            return -1;
+    return mark_locks(shown, err);
+}
+
+static int print_settings(const struct shown *shown, struct jp_error *err)
+{
+    struct jp_json_stream json;
+
+    json_stream_open(&json, JSON_FILE, stdout);
+    json_stream_count(&json, "schema_version", 1);
+    json_stream_array(&json, "settings");
+    for (size_t i = 0; i < shown->n; i++) {
+        const struct jp_setting *s = &shown->list[i];
+
+        json_stream_object(&json, NULL);
+        json_stream_text(&json, "key", s->key);
+        json_stream_text(&json, "value", s->value);
+        json_stream_text(&json, "source", s->source);
+        json_stream_text(&json, "where", s->where);
+        json_stream_text(&json, "reason", s->reason);
+        json_stream_end_object(&json);
+    }
+    json_stream_end_array(&json);
+    return json_stream_close(&json, err);
+}
+
+static void say_files(const struct plan_input *in)
+{
+    char *user = plan_user_path(in);
+
+    quote_printf(stderr, "jobprof: site file %s\n", site_path(in));
+    quote_printf(stderr, "jobprof: user file %s\n", user ? user : "unknown");
+    free(user);
+}
+
+static int show(struct config_options *o)
+{
+    struct shown shown = {0};
+    struct jp_plan plan;
+    struct jp_error err;
+    int rc = JP_EXIT_OK;
+
+    o->in.settled = true; /* there is no job to ask about */
+    if (o->verbose)
+        say_files(&o->in);
+    if (plan_make(&o->in, &plan, &err) < 0) {
+        say(err.text);
+        return JP_EXIT_USAGE;
+    }
+    shown.site = plan.site;
+    if (collect(&plan, &shown, &err) < 0) {
+        say(err.text);
+        rc = JP_EXIT_USAGE;
+    } else if (o->json) {
+        rc = print_settings(&shown, &err) < 0 ? JP_EXIT_IO : JP_EXIT_OK;
+    } else {
+        settings_print(stdout, shown.list, shown.n);
+    }
+    settings_free(shown.list, shown.n);
+    plan_fini(&plan);
+    return rc;
+}
+
+/* --- check --------------------------------------------------------------- */
+
+/* One check: what was read, and what is wrong. */
+struct check {
+    const struct config_options *options;
+    struct jp_sitefile site; /* empty where it is not there */
+    bool has_site;           /* else it is bad, which is said already */
+    struct jp_json json;
+    json_t *files, *errors; /* NULL: text */
+    unsigned n_errors;
+};
+
+static void note_error(void *arg, const char *text)
+{
+    struct check *c = arg;
+
+    c->n_errors++;
+    say(text);
+    if (c->errors)
+        json_out_append(&c->json, c->errors, json_out_string(text));
+}
+
+/* Says how a file or variable is. */
+static void note_state(struct check *c, const char *name, const char *state)
+{
+    if (c->files) {
+        json_t *one = json_out_object(&c->json);
+
+        json_out_text(&c->json, one, "name", name);
+        json_out_text(&c->json, one, "state", state);
+        json_out_append(&c->json, c->files, one);
+    } else if (!c->options->quiet && strcmp(state, "bad") != 0) {
+        quote_printf(stdout, "%s: %s\n", name,
+                     strcmp(state, "missing") ? state : "not there (defaults)");
+    }
+}
+
+static void note_file(struct check *c, const char *path, bool good)
+{
+    note_state(c, path,
+               !good                    ? "bad"
+               : access(path, F_OK) < 0 ? "missing"
+                                        : "ok");
+}
+
+/* True: it is good. Else *file is empty. */
+static bool check_file(struct check *c, const char *path,
+                       enum sitefile_kind kind, bool must_exist,
+                       struct jp_sitefile *file)
+{
+    int rc;
+
+    if (c->options->verbose)
+        quote_printf(stderr, "jobprof: reading %s\n", path);
+    rc = sitefile_load(path, kind, must_exist, note_error, c, file, NULL);
+    note_file(c, path, rc == 0);
+    return rc == 0;
+}
+
+/* A site's file that is named but missing is wrong, and says nothing. */
+static void check_site(struct check *c)
+{
+    const char *path = site_path(&c->options->in);
+
+    c->has_site = check_file(c, path, SITEFILE_SITE,
+                             c->options->in.config != NULL, &c->site) ||
+                  access(path, F_OK) < 0;
+}
+
+static void check_user(struct check *c)
+{
+    char *path = plan_user_path(&c->options->in);
+    struct jp_sitefile file = {0};
+
+    if (path && check_file(c, path, SITEFILE_USER, false, &file))
+        sitefile_fini(&file);
+    free(path);
+}
+
+/* The list of known trouble that the site names, or the installed one. */
+static void check_known_bad(struct check *c)
+{
+    const struct sitefile_value *named =
+        sitefile_find(&c->site, "nccl.known_bad");
+    const char *path = named ? named->value : JP_DEF_KNOWN_BAD;
+    unsigned before = c->n_errors;
+    struct jp_knownbad list = {0};
+
+    if (knownbad_load(path, named != NULL, note_error, c, &list, NULL) == 0)
+        knownbad_fini(&list);
+    note_file(c, path, c->n_errors == before);
+}
+
+/* What the site says about its links. */
+static void check_peaks(struct check *c)
+{
+    const struct sitefile_value *named = sitefile_find(&c->site, "peaks_file");
+    unsigned before = c->n_errors;
+    struct jp_peaks peaks = {0};
+
+    if (!named)
+        return;
+    if (peaks_load(named->value, note_error, c, &peaks, NULL) == 0)
+        peaks_fini(&peaks);
+    note_file(c, named->value, c->n_errors == before);
+}
+
+/* What the network did earlier. */
+static void check_baseline(struct check *c)
+{
+    const struct sitefile_value *named =
+        sitefile_find(&c->site, "baseline_file");
+    struct jp_baseline baseline = {0};
+    struct jp_error err;
+    int rc;
+
+    if (!named)
+        return;
+    rc = baseline_file_read(named->value, true, &baseline, &err);
+    if (rc < 0)
+        note_error(c, err.text);
+    note_file(c, named->value, rc == 0);
+    baseline_fini(&baseline);
+}
+
+static void check_topology(struct check *c, const char *path)
+{
+    unsigned before = c->n_errors;
+    struct jp_error err;
+    int fd = fileio_open_regular(path, true, &err);
+
+    if (fd < 0 || fileio_check_site(fd, path, &err) < 0)
+        note_error(c, err.text);
+    if (fd >= 0)
+        close(fd);
+    note_state(c, path, c->n_errors == before ? "ok" : "bad");
+}
+
+/* The files that topology_file can mean on this host, whatever its node. */
+static void check_topologies(struct check *c)
+{
+    const struct sitefile_value *named =
+        sitefile_find(&c->site, "topology_file");
+    char *pattern = named ? strdup(named->value) : NULL;
+    glob_t found = {0};
+
+    for (char *hit = pattern; hit && (hit = strstr(hit, "%N"));)
+        *hit = '*', memmove(hit + 1, hit + 2, strlen(hit + 1));
+    if (pattern && glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            check_topology(c, found.gl_pathv[i]);
+    else if (pattern)
+        note_state(c, named->value, "missing");
+    globfree(&found);
+    free(pattern);
+}
+
+static void check_variable(struct check *c, const struct jp_grammar *grammar)
+{
+    const char *text = plan_env(&c->options->in, grammar->env);
+    struct jp_request request;
+    struct jp_error err;
+
+    if (!text)
+        return;
+    if (request_parse(grammar, text, &request, &err) < 0) {
+        error_wrap(&err, "%s", grammar->env);
+        note_error(c, err.text);
+        note_state(c, grammar->env, "bad");
+        return;
+    }
+    request_fini(&request);
+    note_state(c, grammar->env, "ok");
+}
+
+/* What only shows when the sources meet: locks. */
+static void check_together(struct check *c)
+{
+    struct plan_input in = c->options->in;
+    struct jp_plan plan;
+    struct jp_error err;
+
+    in.strict = in.settled = true;
+    in.site = &c->site;
+    if (plan_make(&in, &plan, &err) < 0)
+        note_error(c, err.text);
+    else
+        plan_fini(&plan);
+}
+
+static int print_check(struct check *c, json_t *root)
+{
+    json_out_count(&c->json, root, "schema_version", 1);
+    json_out_put(&c->json, root, "ok", json_boolean(!c->n_errors));
+    json_out_put(&c->json, root, "files", c->files);
+    json_out_put(&c->json, root, "errors", c->errors);
+    return json_out_dump(&c->json, root, stdout, NULL);
+}
+
+static int check(const struct config_options *o)
+{
+    struct check c = {.options = o};
+    json_t *root = NULL;
+    int rc;
+
+    if (o->json) {
+        root = json_out_object(&c.json);
+        c.files = json_out_array(&c.json);
+        c.errors = json_out_array(&c.json);
+    }
+    check_site(&c);
+    check_user(&c);
+    if (c.has_site) {
+        check_known_bad(&c);
+        check_peaks(&c);
+        check_baseline(&c);
+        check_topologies(&c);
+    }
+    check_variable(&c, grammar_nccl());
+    check_variable(&c, grammar_copper());
+    if (!c.n_errors)
+        check_together(&c);
+    rc = c.n_errors ? JP_EXIT_USAGE : JP_EXIT_OK;
+    if (o->json && print_check(&c, root) < 0)
+        rc = JP_EXIT_IO;
+    sitefile_fini(&c.site);
+    return rc;
+}
+
+/* --- the command line ---------------------------------------------------- */
 
 static void usage(FILE *out)
 {
@@ -25,37 +469,26 @@ static void usage(FILE *out)
 /* The modes and keys of one option, from its table. */
 static void print_grammar(const struct jp_grammar *grammar)
 {
-    printf("\n%s (%s):\n", grammar->option, grammar->env);
+    quote_printf(stdout, "\n%s (%s):\n", grammar->option, grammar->env);
     for (size_t i = 0; i < grammar->n_modes; i++)
-        printf("  %-12s %s\n", grammar->modes[i].name, grammar->modes[i].help);
+        quote_printf(stdout, "  %-12s %s\n", grammar->modes[i].name,
+                     grammar->modes[i].help);
     for (size_t i = 0; i < grammar->n_knobs; i++) {
         const struct jp_knob *knob = &grammar->knobs[i];
         char range[64];
 
-        printf("  %-12s %s (%s%s%s)\n", knob->name, knob->help,
-               knob_format_range(knob, range, sizeof(range)),
-               knob->def ? "; default " : "", knob->def ? knob->def : "");
+        quote_printf(stdout, "  %-12s %s (%s%s%s)\n", knob->name, knob->help,
+                     knob_format_range(knob, range, sizeof(range)),
+                     knob->def ? "; default " : "", knob->def ? knob->def : "");
     }
 }
 
 static int help(void)
 {
     usage(stdout);
-    print_grammar(&jp_grammar_nccl);
-    print_grammar(&jp_grammar_copper);
+    print_grammar(grammar_nccl());
+    print_grammar(grammar_copper());
     return JP_EXIT_OK;
-}
-
-void config_say(const char *text)
-{
-    fputs("jobprof: ", stderr);
-    quote_print(stderr, text);
-    fputc('\n', stderr);
-}
-
-const char *config_site_path(const struct plan_input *in)
-{
-    return in->config ? in->config : JP_DEF_SITE_FILE;
 }
 
 /* Output that did not arrive outweighs what it said. */
@@ -63,7 +496,7 @@ static int finish(int rc)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;
-    fprintf(stderr, "jobprof: standard output: %s\n", strerror(errno));
+    quote_printf(stderr, "jobprof: standard output: %s\n", strerror(errno));
     return JP_EXIT_IO;
 }
 
@@ -111,9 +544,9 @@ int cmd_config(int argc, char **argv)
         return finish(help());
     verb = rc == 0 && optind + 1 == argc ? argv[optind] : "";
     if (!strcmp(verb, "show"))
-        return finish(config_show(&o));
+        return finish(show(&o));
     if (!strcmp(verb, "check"))
-        return finish(config_check(&o));
+        return finish(check(&o));
     usage(stderr);
     return JP_EXIT_USAGE;
 }

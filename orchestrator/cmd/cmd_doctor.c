@@ -7,33 +7,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/json_stream.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
-#include "orchestrator/cmd/cmd_plan.h"
 #include "orchestrator/doctor/doctor.h"
-#include "orchestrator/report/json_out.h"
 
 #define DEFAULT_TASKS 8
 
 static const char help[] =
     "usage: jobprof doctor [options]\n"
     "\n"
-    "Check the installation, a line a check: ok, skip (cannot be checked from\n"
-    "here), warn or fail, and what to do. Nothing is changed.\n"
+    "Check the installation. Each check gives one line: ok, skip (cannot be\n"
+    "checked from here), warn or fail, and what to do. Nothing is changed.\n"
     "\n"
-    "  --nodes N         also ask N nodes, by a small srun of up to two "
-    "minutes\n"
+    "  --nodes N         also check on N nodes, by a small srun of up to two\n"
+    "                    minutes\n"
     "  --tasks N         forecast memory and disk for N ranks (8)\n"
     "  --nccl FILE       the libnccl.so of the jobs\n"
     "  --plugstack FILE  another plugstack.conf than Slurm's\n"
     "  --config FILE     another site file than the plugstack line's\n"
-    "  --json            print the lines for programs\n"
-    "  -q, --quiet       only warn and fail\n"
+    "  --json            print JSON\n"
+    "  -q, --quiet       print only warn and fail\n"
     "  -h, --help        this text\n"
     "\n"
-    "Exit status: 0 nothing failed, 1 a check failed, 2 usage, 5 output "
+    "Exit status: 0 nothing failed, 1 a check failed, 2 usage, 5 output\n"
     "failed.\n";
 
 enum { OPT_NODES = 256, OPT_TASKS, OPT_NCCL, OPT_PLUGSTACK, OPT_PROBE };
@@ -99,9 +98,9 @@ static void print_lines(const struct doctor *d, bool quiet)
         const struct doctor_line *line = &d->lines[i];
 
         if (!quiet || line->verdict >= DOCTOR_WARN)
-            printf("%-4s  %-10s %s%s%s\n", doctor_words[line->verdict],
-                   line->check, line->text, *line->advice ? "; " : "",
-                   line->advice);
+            quote_printf(stdout, "%-4s  %-10s %s%s%s\n",
+                         doctor_words[line->verdict], line->check, line->text,
+                         *line->advice ? "; " : "", line->advice);
     }
     if (!quiet)
         printf("%zu checks: %u ok, %u skipped, %u warnings, %u failed\n",
@@ -111,26 +110,27 @@ static void print_lines(const struct doctor *d, bool quiet)
 
 static int print_json(const struct doctor *d, struct jp_error *err)
 {
-    struct jp_json json = {false};
-    json_t *root = json_out_object(&json), *list = json_out_array(&json);
+    struct jp_json_stream s;
 
-    json_out_count(&json, root, "schema_version", 1);
-    json_out_put(&json, root, "ok", json_boolean(!d->count[DOCTOR_FAIL]));
+    json_stream_open(&s, JSON_FILE, stdout);
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_bool(&s, "ok", !d->count[DOCTOR_FAIL]);
+    json_stream_array(&s, "checks");
     for (size_t i = 0; i < d->n_lines; i++) {
         const struct doctor_line *line = &d->lines[i];
-        json_t *one = json_out_object(&json);
 
-        json_out_text(&json, one, "check", line->check);
-        json_out_text(&json, one, "verdict", doctor_words[line->verdict]);
-        json_out_text(&json, one, "text", line->text);
-        json_out_text(&json, one, "advice", line->advice);
-        json_out_append(&json, list, one);
+        json_stream_object(&s, NULL);
+        json_stream_text(&s, "check", line->check);
+        json_stream_text(&s, "verdict", doctor_words[line->verdict]);
+        json_stream_text(&s, "text", line->text);
+        json_stream_text(&s, "advice", line->advice);
+        json_stream_end_object(&s);
     }
-    json_out_put(&json, root, "checks", list);
-    return json_out_dump(&json, root, stdout, err);
+    json_stream_end_array(&s);
+    return json_stream_close(&s, err);
 }
 
-static int run(struct arguments *a, struct plan_world *world)
+static int run(struct arguments *a, const char *submit_dir)
 {
     char self[PATH_MAX] = "";
     struct doctor doctor;
@@ -143,9 +143,7 @@ static int run(struct arguments *a, struct plan_world *world)
     }
     a->doctor.self = self;
     a->doctor.config = a->common.config;
-    a->doctor.dir = world->submit_dir;
-    a->doctor.env = plan_world_env;
-    a->doctor.env_arg = world;
+    a->doctor.dir = submit_dir;
     if (doctor_run(&a->doctor, &doctor, &err) < 0)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
     if (a->common.json && print_json(&doctor, &err) < 0)
@@ -165,7 +163,7 @@ static int run(struct arguments *a, struct plan_world *world)
 int cmd_doctor(int argc, char **argv)
 {
     struct arguments a = {.doctor.tasks = DEFAULT_TASKS};
-    struct plan_world world;
+    char *submit_dir;
     struct jp_error err;
     int c, rc = -1;
 
@@ -184,9 +182,10 @@ int cmd_doctor(int argc, char **argv)
                   QUOTE(argv[optind]));
         return cmd_args_fail("doctor", JP_EXIT_USAGE, &err);
     }
-    if (plan_world_init(&world, 0, true, &err) < 0)
+    submit_dir = cmd_args_submit_dir(&err);
+    if (!submit_dir)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
-    rc = run(&a, &world);
-    plan_world_fini(&world);
+    rc = run(&a, submit_dir);
+    free(submit_dir);
     return rc;
 }

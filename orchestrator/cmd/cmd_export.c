@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
@@ -13,27 +14,22 @@
 static const char help[] =
     "usage: jobprof export inspector|chrome [options] DIR|JOBID[.STEP]\n"
     "\n"
-    "Write what jobprof's recorder has recorded (.jpr files) in another "
-    "format.\n"
-    "DIR is a step's or a job's directory, or any folder.\n"
+    "Convert the files of jobprof's recorder (.jpr) to another format. DIR\n"
+    "is a step's or a job's directory, or any folder.\n"
     "\n"
-    "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a "
-    ".log\n"
-    "             for each file, or all lines on standard output. Operations "
-    "of\n"
-    "             the copy engines, which Inspector lacks, are AllGather-CE "
-    "...\n"
-    "  chrome     one trace of the whole step in JSON Trace Event Format, for\n"
-    "             ui.perfetto.dev: a process a rank, a thread a communicator.\n"
-    "             Hosts' times stand beside each other as good as their "
-    "clocks\n"
-    "             are set (NTP: often a millisecond apart, not microseconds)\n"
+    "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a\n"
+    "             .log for each file, or all lines on standard output.\n"
+    "             Inspector has no operations of the copy engines; here they\n"
+    "             are named AllGather-CE ...\n"
+    "  chrome     one trace of the whole step in JSON Trace Event Format,\n"
+    "             for ui.perfetto.dev: a process a rank, a thread a\n"
+    "             communicator. Hosts are aligned only as well as their\n"
+    "             clocks (with NTP often a millisecond apart)\n"
     "\n"
-    "  -o, --output PATH  inspector: a folder, made if it is not there; "
-    "chrome:\n"
-    "                     a file; - is standard output, which is the default\n"
+    "  -o, --output PATH  inspector: a folder, made if it does not exist;\n"
+    "                     chrome: a file; - is standard output, the default\n"
     "      --config FILE  the site's settings\n"
-    "  -q, --quiet        say nothing about what was odd\n"
+    "  -q, --quiet        do not print trouble with files\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
@@ -116,7 +112,7 @@ int cmd_export(int argc, char **argv)
              ? export_inspector(&inputs.walk, a.output, stdout, &done, &err)
              : write_chrome(&a, &inputs.walk, &done, &err);
     if (rc < 0) {
-        fprintf(stderr, "jobprof: export: %s\n", err.text);
+        quote_printf(stderr, "jobprof: export: %s\n", err.text);
         rc = JP_EXIT_IO;
     } else {
         rc = cmd_inputs_judge(&inputs);

@@ -5,9 +5,11 @@
 #include <sys/prctl.h>
 
 #include "common/fileio.h"
+#include "common/quote.h"
+#include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/finish.h"
 #include "orchestrator/agent/runmarks.h"
-#include "orchestrator/aggregate/partial_make.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
 #include "orchestrator/collect/clock.h"
@@ -47,7 +49,7 @@ static int make_partial(const struct jp_seat *seat, const char *node,
 
 /* Where Slurm has killed all that Copper's supervisor was, only we come still.
  * After the records: a file system that hangs takes its time. */
-static void sweep(const char *dir, const char *node)
+static void sweep(const char *dir, const char *node, const char *hash)
 {
     const struct backend *copper = backend_find("copper");
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
@@ -56,7 +58,7 @@ static void sweep(const char *dir, const char *node)
     if (path && copper && copper->runner->sweep &&
         runmark_is_set(dir, node, RUNMARK_READY) &&
         !runmark_is_set(dir, node, RUNMARK_DONE) &&
-        jobconf_read(path, &conf, NULL) == 0) {
+        jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
         if (copper->runner->sweep(&conf, dir, node)) {
             stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
             runmark_set(dir, node, RUNMARK_DONE, "", NULL);
@@ -69,19 +71,27 @@ static void sweep(const char *dir, const char *node)
 int cmd_finish(int argc, char **argv)
 {
     struct node_args args;
+    struct finish finish;
     struct jp_error err;
 
     prctl(PR_SET_DUMPABLE, 0); /* no debugger: it may be in no job's cgroup */
+    confine_self(CONFINE_FINISH, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
         (!args.seat.dir && error_set(&err, "--dir is needed") < 0) ||
         stepdir_check_own(args.seat.dir, &err) < 0) {
-        fprintf(stderr, "finish: %s\n", err.text);
+        quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
-    if (finish_leave(&args.seat, args.node, stdin, make_partial, &err) < 0) {
-        fprintf(stderr, "finish: %s\n", err.text);
+    finish = (struct finish){.seat = &args.seat,
+                             .node = args.node,
+                             .tasks = stdin,
+                             .partial = make_partial,
+                             .hash = args.hash,
+                             .site = args.config};
+    if (finish_leave(&finish, &err) < 0) {
+        quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    sweep(args.seat.dir, args.node);
+    sweep(args.seat.dir, args.node, args.hash);
     return JP_EXIT_OK;
 }

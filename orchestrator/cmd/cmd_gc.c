@@ -16,31 +16,37 @@
 
 #define DAY_S (24 * 3600)
 #define DEFAULT_OLDER_S (30 * DAY_S)
+#define MIN_OWNER_US UINT64_C(1000)
+#define MAX_OWNER_US (UINT64_C(7) * DAY_S * 1000000)
 #define MAX_OLDER_S (UINT64_C(100) * 366 * DAY_S)
 
 static const char help[] =
     "usage: jobprof gc [options] DIR...\n"
     "\n"
     "Remove raw data of reported jobs in and below the folders, a job at a\n"
-    "time. Reports, figures and summaries stay. A step that runs, has no\n"
-    "report or was not analysed keeps its job; links are not followed, and\n"
-    "only what is yours is touched.\n"
+    "time. Reports, figures and summaries stay. A job stays whole while one\n"
+    "of its steps runs, has no report or was not analysed. Links are not\n"
+    "followed, and files of other users are left.\n"
     "\n"
-    "  --older AGE    jobs last reported longer ago (30d): s, m, h, d\n"
-    "  --quota SIZE   also the oldest, while raw data takes more than that\n"
+    "  --older AGE    jobs whose last report is older (30d): s, m, h, d\n"
+    "  --quota SIZE   also the oldest jobs, while raw data takes more than\n"
+    "                 SIZE\n"
     "  --reports      whole steps with their reports, not only raw data\n"
-    "  --all-users    as root: everybody's jobs, each as its owner; the quota\n"
-    "                 is each owner's\n"
-    "  -n, --dry-run  say what would go\n"
-    "  --json         print the result for programs\n"
-    "  -q, --quiet    only what failed\n"
-    "  -v, --verbose  also the jobs that stay\n"
+    "  --all-users    as root: jobs of all users, each with the rights of\n"
+    "                 its owner; the quota holds for each owner\n"
+    "  --owner-time TIME\n"
+    "                 time limit of each owner's turn (10m); the rest stays\n"
+    "  -n, --dry-run  print what would be removed\n"
+    "  --json         print the result as JSON\n"
+    "  -q, --quiet    print only what failed\n"
+    "  -v, --verbose  also print the jobs that stay\n"
     "  -h, --help     this text\n"
     "\n"
-    "Exit status: 0 ok, 2 usage, 3 something could not be removed, 5 a folder\n"
-    "cannot be read, or output failed.\n";
+    "Exit status: 0 ok, 2 usage, 3 something could not be removed, or not\n"
+    "all of an owner's folders were examined, 5 a folder cannot be read, or\n"
+    "output failed.\n";
 
-enum { OPT_OLDER = 256, OPT_QUOTA, OPT_REPORTS, OPT_ALL_USERS };
+enum { OPT_OLDER = 256, OPT_QUOTA, OPT_REPORTS, OPT_ALL_USERS, OPT_OWNER_TIME };
 
 static const struct option long_options[] = {
     {"older", required_argument, NULL, OPT_OLDER},
@@ -48,6 +54,7 @@ static const struct option long_options[] = {
     {"reports", no_argument, NULL, OPT_REPORTS},
     {"all-users", no_argument, NULL, OPT_ALL_USERS},
     {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"owner-time", required_argument, NULL, OPT_OWNER_TIME},
     {"dry-run", no_argument, NULL, 'n'},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
@@ -85,6 +92,19 @@ static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
     return 0;
 }
 
+static int take_time(struct arguments *a)
+{
+    struct jp_error err;
+    uint64_t us;
+
+    if (num_parse_time_us(optarg, MIN_OWNER_US, MAX_OWNER_US, &us, &err) < 0) {
+        error_wrap(&err, "--owner-time");
+        return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
+    }
+    a->gc.owner_ms = us / 1000;
+    return -1;
+}
+
 /* One option. Returns -1 to go on, else an exit status. */
 static int take_option(int c, struct arguments *a)
 {
@@ -107,6 +127,8 @@ static int take_option(int c, struct arguments *a)
     case OPT_ALL_USERS:
         a->gc.all_users = true;
         return -1;
+    case OPT_OWNER_TIME:
+        return take_time(a);
     case 'n':
         a->gc.dry_run = true;
         return -1;
@@ -120,7 +142,7 @@ static int take_option(int c, struct arguments *a)
 /* Over all folders. */
 struct totals {
     uint64_t jobs, freed_jobs, freed_bytes, left_bytes;
-    bool failed, cut;
+    bool failed, cut, deep;
     struct jp_json json;
     json_t *list; /* NULL: text */
 };
@@ -128,18 +150,18 @@ struct totals {
 static void print_job(const char *root, const struct gc_job *job,
                       const struct gc_outcome *o)
 {
-    printf("%-6s  ", gc_words[o->state]);
+    quote_printf(stdout, "%-6s  ", gc_words[o->state]);
     quote_print(stdout, root);
     if (strcmp(job->path, ".") != 0) {
         putchar('/');
         quote_print(stdout, job->path);
     }
     if (o->state == GC_FREED)
-        printf(": %s", FIG_BYTES(o->freed_bytes));
+        quote_printf(stdout, ": %s", FIG_BYTES(o->freed_bytes));
     else if (*o->why)
         printf(": "), quote_print(stdout, o->why);
     else
-        printf(": %s", FIG_BYTES(o->raw_bytes));
+        quote_printf(stdout, ": %s", FIG_BYTES(o->raw_bytes));
     putchar('\n');
 }
 
@@ -154,11 +176,27 @@ static void add_json(struct totals *t, const char *root,
     json_out_text(&t->json, one, "state", gc_words[o->state]);
     json_out_text(&t->json, one, "why", o->why);
     json_out_count(&t->json, one, "steps", o->steps);
-    json_out_known(&t->json, one, "reported_s", o->reported_s > 0,
-                   (uint64_t) o->reported_s);
+    json_out_put(&t->json, one, "reported_s",
+                 o->reported_s > 0 ? json_integer(o->reported_s) : json_null());
     json_out_count(&t->json, one, "raw_bytes", o->raw_bytes);
     json_out_count(&t->json, one, "freed_bytes", o->freed_bytes);
     json_out_append(&t->json, t->list, one);
+}
+
+static void print_cut(const char *root, const struct gc_owner *owner)
+{
+    char who[40] = "users without a name";
+
+    if (owner->uid != GC_STRANGERS)
+        snprintf(who, sizeof(who), "uid %lu", (unsigned long) owner->uid);
+    quote_printf(
+        stderr,
+        "jobprof: gc: %s: not all of %s was looked at: %llu folders and "
+        "%llu jobs in %llu s (at most %d, %d and --owner-time)\n",
+        QUOTE(root), who, (unsigned long long) owner->folders,
+        (unsigned long long) owner->jobs,
+        (unsigned long long) owner->spent_us / 1000000, GC_OWNER_FOLDERS,
+        GC_OWNER_JOBS);
 }
 
 static void take_result(const struct arguments *a, const char *root,
@@ -180,13 +218,17 @@ static void take_result(const struct arguments *a, const char *root,
         else if (shown)
             print_job(root, &r->jobs[i], o);
     }
-    if (r->cut) {
-        t->cut = true;
-        fprintf(stderr,
-                "jobprof: gc: %s: not all of it was looked at (more "
-                "than 8 folders deep, or too many)\n",
-                QUOTE(root));
-    }
+    t->deep = t->deep || r->deep;
+    t->cut = t->cut || r->cut;
+    if (r->deep)
+        quote_printf(
+            stderr,
+            "jobprof: gc: %s: what is more than 8 folders deep was not "
+            "looked at\n",
+            QUOTE(root));
+    for (size_t i = 0; i < r->n_owners; i++)
+        if (r->owners[i].cut)
+            print_cut(root, &r->owners[i]);
 }
 
 static int print_totals(const struct arguments *a, struct totals *t,
@@ -196,10 +238,11 @@ static int print_totals(const struct arguments *a, struct totals *t,
 
     if (!t->list) {
         if (!a->common.quiet)
-            printf("%llu of %llu jobs: %s%s freed, %s of raw data left\n",
-                   (unsigned long long) t->freed_jobs,
-                   (unsigned long long) t->jobs, FIG_BYTES(t->freed_bytes),
-                   a->gc.dry_run ? " would be" : "", FIG_BYTES(t->left_bytes));
+            quote_printf(
+                stdout, "%llu of %llu jobs: %s%s freed, %s of raw data left\n",
+                (unsigned long long) t->freed_jobs,
+                (unsigned long long) t->jobs, FIG_BYTES(t->freed_bytes),
+                a->gc.dry_run ? " would be" : "", FIG_BYTES(t->left_bytes));
         return fflush(stdout) != 0 || ferror(stdout)
                    ? error_set(err, "standard output failed")
                    : 0;
@@ -207,7 +250,7 @@ static int print_totals(const struct arguments *a, struct totals *t,
     root = json_out_object(&t->json);
     json_out_count(&t->json, root, "schema_version", 1);
     json_out_put(&t->json, root, "dry_run", json_boolean(a->gc.dry_run));
-    json_out_put(&t->json, root, "complete", json_boolean(!t->cut));
+    json_out_put(&t->json, root, "complete", json_boolean(!t->cut && !t->deep));
     json_out_count(&t->json, root, "freed_bytes", t->freed_bytes);
     json_out_count(&t->json, root, "left_bytes", t->left_bytes);
     json_out_put(&t->json, root, "jobs", t->list);
@@ -238,7 +281,7 @@ static int run(struct arguments *a, char **roots)
     }
     if (print_totals(a, &t, &err) < 0)
         return cmd_args_fail("gc", JP_EXIT_IO, &err);
-    return rc == JP_EXIT_OK && t.failed ? JP_EXIT_INCOMPLETE : rc;
+    return rc == JP_EXIT_OK && (t.failed || t.cut) ? JP_EXIT_INCOMPLETE : rc;
 }
 
 int cmd_gc(int argc, char **argv)

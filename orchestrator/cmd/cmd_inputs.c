@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
@@ -20,13 +21,13 @@ static void say(void *arg, const char *text)
     const struct cmd_inputs *inputs = arg;
 
     if (!inputs->quiet && inputs->walk.troubles <= TROUBLES_SAID)
-        fprintf(stderr, "jobprof: %s\n", text);
+        quote_printf(stderr, "jobprof: %s\n", text);
 }
 
 static int failed(const struct cmd_inputs *inputs, const struct jp_error *err,
                   int status)
 {
-    fprintf(stderr, "jobprof: %s: %s\n", inputs->command, err->text);
+    quote_printf(stderr, "jobprof: %s: %s\n", inputs->command, err->text);
     return status;
 }
 
@@ -77,9 +78,10 @@ int cmd_inputs_judge(const struct cmd_inputs *inputs)
         fprintf(stderr, "jobprof: and %" PRIu64 " more\n",
                 walk->troubles - TROUBLES_SAID);
     if (walk->others && !inputs->quiet)
-        fprintf(stderr, "jobprof: %" PRIu64 " file%s not the recorder's%s\n",
-                walk->others, walk->others == 1 ? " is" : "s are",
-                walk->files ? "" : ": there is nothing to read here");
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64 " file%s not the recorder's%s\n",
+                     walk->others, walk->others == 1 ? " is" : "s are",
+                     walk->files ? "" : ": there is nothing to read here");
     if (walk->troubles)
         return JP_EXIT_INCOMPLETE;
     if (!walk->files) {

@@ -1,4 +1,4 @@
-/* cmd_plan.c - the command line of `jobprof plan`. */
+/* cmd_plan.c - jobprof plan: its command line, and the plan for programs. */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <getopt.h>
@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/json_stream.h"
 #include "common/num.h"
+#include "common/quote.h"
 #include "common/request.h"
-#include "orchestrator/agent/plan_text.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 
+#define SCHEMA 1
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
 
@@ -23,18 +26,18 @@ static const char help[] =
     "Print what --nccl-profile=MODE[,key=value...] would do to a step: each\n"
     "setting and variable with its source, memory, disk, and what is lost.\n"
     "Nothing is started and no directory is made. MODE is auto, inspector,\n"
-    "example, recorder, or plan,mode=...; without it that of the settings,\n"
-    "else auto.\n"
+    "example, recorder, or plan,mode=...; by default the mode of the\n"
+    "settings, else auto.\n"
     "\n"
     "  --nodes N, --tasks N   the step's nodes and ranks\n"
     "  --memory SIZE          memory of the step on a node\n"
     "  --from DIR|JOBID[.STEP]\n"
-    "                         measure an earlier step's report, and plan the\n"
-    "                         next run with it\n"
-    "  --json                 print the plan for programs\n"
+    "                         take the figures from an earlier step's\n"
+    "                         report, and plan the next run with them\n"
+    "  --json                 print the plan as JSON\n"
     "  --config FILE          the site's settings\n"
     "  -q, --quiet            leave out the tables of settings and variables\n"
-    "  -v, --verbose          say what is being read\n"
+    "  -v, --verbose          print what is being read\n"
     "  -h, --help             this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, settings, or a plan that does not fit, 4 no\n"
@@ -64,11 +67,254 @@ struct arguments {
 /* One command's state. */
 struct session {
     const struct arguments *args;
-    struct resolve_input in;
-    struct plan_world world;
+    struct plan_input in;
+    struct launch_facts facts; /* of the step that is imagined */
+    char *submit_dir;          /* owned */
     struct plan_measured measured;
     struct plan_from from;
 };
+
+/* --- the plan as JSON --------------------------------------------------- */
+
+/* 0 is unknown. */
+static void put_known(struct jp_json_stream *s, const char *key, uint64_t value)
+{
+    json_stream_known(s, key, value, value);
+}
+
+static void put_known_text(struct jp_json_stream *s, const char *key,
+                           const char *text)
+{
+    json_stream_text(s, key, text && *text ? text : NULL);
+}
+
+static void put_mode(struct jp_json_stream *s, const char *key,
+                     const struct plan_view *view)
+{
+    json_stream_object(s, key);
+    json_stream_text(s, "asked", view->asked);
+    json_stream_text(s, "runs", view->runs);
+    json_stream_text(s, "reason", view->reason);
+    json_stream_text(s, "plugin", view->plugin);
+    json_stream_end_object(s);
+}
+
+static void put_nccl(struct jp_json_stream *s, const char *key,
+                     const struct plan_view *view)
+{
+    char known[16];
+
+    json_stream_object(s, key);
+    json_stream_text(s, "release", view->release);
+    json_stream_bool(s, "assumed", view->assumed);
+    json_stream_text(s, "planned_as",
+                     view->newer ? plan_view_known(known) : view->release);
+    json_stream_end_object(s);
+}
+
+static void put_settings(struct jp_json_stream *s, const char *key,
+                         const struct plan_view *view)
+{
+    json_stream_array(s, key);
+    for (size_t i = 0; i < view->n_settings; i++) {
+        const struct jp_setting *set = &view->settings[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "key", set->key);
+        json_stream_text(s, "value", set->value);
+        json_stream_text(s, "source", set->source);
+        json_stream_text(s, "where", set->where);
+        json_stream_text(s, "reason", set->reason);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_variables(struct jp_json_stream *s, const char *key,
+                          const struct plan_view *view)
+{
+    json_stream_array(s, key);
+    for (size_t i = 0; i < view->n_variables; i++) {
+        const struct plan_variable *v = &view->variables[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "name", v->name);
+        json_stream_text(s, "value", v->value);
+        json_stream_text(s, "source", v->yours ? "user" : "computed");
+        json_stream_text(s, "reason", v->reason);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_shape(struct jp_json_stream *s, const char *key,
+                      const struct jp_jobshape *shape)
+{
+    const struct jp_nodemem *mem = &shape->node;
+
+    json_stream_object(s, key);
+    put_known(s, "nodes", shape->nnodes);
+    put_known(s, "ranks", shape->ntasks);
+    json_stream_count(s, "ranks_per_node", jobshape_ranks(shape));
+    put_known(s, "step_memory_bytes", shape->step_memory_bytes);
+    put_known_text(s, "step_memory_from", shape->memory_from);
+    json_stream_object(s, "node");
+    put_known(s, "ram_bytes", mem->ram_bytes);
+    json_stream_count(s, "swap_bytes", mem->swap_bytes);
+    json_stream_count(s, "overcommit", mem->overcommit);
+    put_known(s, "commit_limit_bytes", mem->commit_limit_bytes);
+    put_known(s, "committed_bytes", mem->committed_bytes);
+    json_stream_bool(s, "huge_pages", mem->huge_pages);
+    json_stream_end_object(s);
+    put_known(s, "address_limit_bytes", shape->address_limit_bytes);
+    put_known(s, "disk_free_bytes", shape->disk_free_bytes);
+    json_stream_end_object(s);
+}
+
+/* One string for each part between separators, in an open array. */
+static void put_parts(struct jp_json_stream *s, const char *text,
+                      const char *separator)
+{
+    while (*text) {
+        const char *end = strstr(text, separator);
+        size_t len = end ? (size_t) (end - text) : strlen(text);
+        char *part = strndup(text, len);
+
+        if (!part)
+            s->failed = true;
+        else if (len)
+            json_stream_text(s, NULL, part);
+        free(part);
+        text += len + (end ? strlen(separator) : 0);
+    }
+}
+
+static void put_forecast(struct jp_json_stream *s, const char *key,
+                         const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+
+    json_stream_object(s, key);
+    json_stream_object(s, "rank");
+    put_known(s, "memory_bytes", f->memory_bytes);
+    put_known(s, "reserved_bytes", f->reserved_bytes);
+    put_known(s, "disk_bytes", f->disk_bytes);
+    put_known(s, "planned_ops", f->planned_ops);
+    json_stream_known(s, "kept_ops", f->planned_ops, f->kept_ops);
+    json_stream_end_object(s);
+    json_stream_object(s, "node");
+    put_known(s, "memory_bytes", plan_view_node(view, f->memory_bytes));
+    put_known(s, "reserved_bytes", plan_view_node(view, f->reserved_bytes));
+    json_stream_end_object(s);
+    json_stream_object(s, "step");
+    put_known(s, "disk_bytes", plan_view_step(view, f->disk_bytes));
+    put_known(s, "disk_limit_bytes", view->disk_bytes);
+    json_stream_count(s, "min_free_bytes", view->min_free_bytes);
+    json_stream_end_object(s);
+    json_stream_text(s, "counted", f->counted);
+    json_stream_text(s, "lost", f->lost);
+    json_stream_array(s, "without");
+    put_parts(s, view->without ? view->without : "", ", ");
+    json_stream_end_array(s);
+    json_stream_end_object(s);
+}
+
+/* What the text says beside its figures. */
+static void put_notes(struct jp_json_stream *s, const char *key,
+                      const struct plan_view *view)
+{
+    struct jp_error note;
+
+    json_stream_array(s, key);
+    put_parts(s, view->notes, "\n");
+    if (view->iterations_default) {
+        error_set(&note,
+                  "iterations=%llu is the default, not this program's: planned "
+                  "and kept operations and the disk's share rest on it",
+                  (unsigned long long) view->iterations);
+        json_stream_text(s, NULL, note.text);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_rank(struct jp_json_stream *s, const char *key,
+                     const struct plan_measured *m)
+{
+    json_stream_object(s, key);
+    json_stream_count(s, "colls", m->colls);
+    json_stream_count(s, "p2p", m->p2p);
+    json_stream_count(s, "comms", m->comms);
+    json_stream_bool(s, "comms_estimated", m->comms_estimated);
+    put_known(s, "busiest_comm_colls", m->busiest);
+    json_stream_bool(s, "mean", m->mean);
+    json_stream_count(s, "processes", m->processes);
+    json_stream_end_object(s);
+}
+
+/* Rows of the report's tables that summary.json lacks. */
+static void put_left_out(struct jp_json_stream *s, const char *key,
+                         const struct plan_measured *m)
+{
+    json_stream_object(s, key);
+    json_stream_count(s, "ranks", m->left_out.ranks);
+    json_stream_count(s, "comms", m->left_out.comms);
+    json_stream_count(s, "windows", m->left_out.windows);
+    json_stream_end_object(s);
+}
+
+static void put_measured(struct jp_json_stream *s, const char *key,
+                         const struct plan_measured *m)
+{
+    if (!m) {
+        json_stream_null(s, key);
+        return;
+    }
+    json_stream_object(s, key);
+    json_stream_text(s, "summary", m->path);
+    put_known_text(s, "mode", m->mode);
+    put_known_text(s, "nccl", m->release);
+    put_known(s, "iterations", m->iterations);
+    put_known(s, "nodes", m->nodes);
+    put_known(s, "ranks", m->tasks);
+    put_rank(s, "rank", m);
+    put_known(s, "rate", m->rate);
+    json_stream_text(s, "rate_from", m->slice_us ? "windows" : "comms");
+    put_known(s, "rate_slice_us", m->slice_us);
+    put_left_out(s, "left_out", m);
+    json_stream_real(s, "bytes_per_op",
+                     (double) m->bytes / (double) m->records);
+    json_stream_count(s, "records", m->records);
+    put_known(s, "expected", m->expected);
+    json_stream_count(s, "lost", m->lost);
+    json_stream_end_object(s);
+}
+
+/* docs/plan.schema.json; measured and from may be NULL. */
+static int print_json(const struct plan_view *view,
+                      const struct plan_measured *measured,
+                      const struct plan_from *from, struct jp_error *err)
+{
+    struct jp_json_stream stream, *s = &stream;
+
+    json_stream_open(s, JSON_FILE, stdout);
+    json_stream_count(s, "schema_version", SCHEMA);
+    put_mode(s, "mode", view);
+    put_nccl(s, "nccl", view);
+    put_settings(s, "settings", view);
+    put_variables(s, "variables", view);
+    put_shape(s, "shape", &view->shape);
+    put_forecast(s, "forecast", view);
+    json_stream_array(s, "warnings");
+    put_parts(s, view->warnings, "\n");
+    json_stream_end_array(s);
+    put_notes(s, "notes", view);
+    json_stream_text(s, "dir", view->dir);
+    put_measured(s, "measured", measured);
+    json_stream_text(s, "command", from ? from->command : NULL);
+    return json_stream_close(s, err);
+}
+
+/* --- the command line --------------------------------------------------- */
 
 static int take_number(const char *name, uint64_t *out)
 {
@@ -135,7 +381,7 @@ static int check_word(const struct arguments *a, struct jp_error *err)
 
     if (!a->word)
         return 0;
-    if (request_parse(&jp_grammar_nccl, a->word, &request, err) < 0)
+    if (request_parse(grammar_nccl(), a->word, &request, err) < 0)
         return -1;
     off = request.mode == 0;
     request_fini(&request);
@@ -170,18 +416,18 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
     if (!dir)
         return JP_EXIT_USAGE;
     if (a->common.verbose)
-        fprintf(stderr, "jobprof: reading %s/summary.json\n", dir);
+        quote_printf(stderr, "jobprof: reading %s/summary.json\n", dir);
     rc = plan_measure(dir, &s->measured, err);
     free(dir);
     if (rc != JP_EXIT_OK)
         return rc;
     if (plan_from_make(&s->measured, a->word, &s->from, err) < 0)
         return JP_EXIT_USAGE;
-    s->in.plan.nccl = s->from.option;
-    if (!s->in.nnodes && s->measured.nodes <= UINT32_MAX)
-        s->in.nnodes = (uint32_t) s->measured.nodes;
-    if (!s->in.ntasks && s->measured.tasks <= UINT32_MAX)
-        s->in.ntasks = (uint32_t) s->measured.tasks;
+    s->in.nccl = s->from.option;
+    if (!s->facts.nnodes && s->measured.nodes <= UINT32_MAX)
+        s->facts.nnodes = (uint32_t) s->measured.nodes;
+    if (!s->facts.ntasks && s->measured.tasks <= UINT32_MAX)
+        s->facts.ntasks = (uint32_t) s->measured.tasks;
     return JP_EXIT_OK;
 }
 
@@ -191,42 +437,35 @@ static int print(const struct session *s, struct plan_view *view,
     const struct arguments *a = s->args;
     bool measured = a->from != NULL;
 
-    if (a->memory_bytes)
-        snprintf(view->shape.memory_from, sizeof(view->shape.memory_from),
-                 "--memory");
     if (measured)
         plan_from_attribute(&s->from, &s->measured, view);
     if (a->common.json)
-        return plan_json_print(view, measured ? &s->measured : NULL,
-                               measured ? &s->from : NULL, stdout, err);
+        return print_json(view, measured ? &s->measured : NULL,
+                          measured ? &s->from : NULL, err);
     if (measured && plan_from_print(&s->from, &s->measured, stdout, err) < 0)
         return -1;
-    return plan_text_print(stdout, view, "plan", a->common.quiet, err);
+    return plan_view_print(stdout, view, "plan", a->common.quiet, err);
 }
 
 /* What srun would do: refuse the option, or start the step without it. */
 static int fail_step(const struct plan_input *in, const struct jp_error *err)
 {
-    bool refused = in->nccl && resolve_check(in, NULL) < 0;
+    bool refused = in->nccl && choice_check(in, NULL) < 0;
 
-    fprintf(stderr, "jobprof: plan: %s; %s\n", err->text,
-            refused ? "srun refuses the option" : "the step runs unprofiled");
+    quote_printf(stderr, "jobprof: plan: %s; %s\n", err->text,
+                 refused ? "srun refuses the option"
+                         : "the step runs unprofiled");
     return JP_EXIT_USAGE;
 }
 
-static int show(struct session *s, const struct jp_plan *plan)
+static int show_launch(struct session *s, const struct launch *launch)
 {
     struct plan_view view;
     struct jp_error err;
-    char *dir = plan_world_dir(&s->world, plan_get(&plan->nccl, "dir"), &err);
     int rc = JP_EXIT_OK;
 
-    if (!dir)
-        return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-    if (plan_view_make(&s->in, plan, dir, &view, &err) < 0) {
-        free(dir);
-        return fail_step(&s->in.plan, &err);
-    }
+    if (plan_view_make(launch, &view, &err) < 0)
+        return cmd_args_fail("plan", JP_EXIT_IO, &err);
     if (print(s, &view, &err) < 0)
         rc = cmd_args_fail("plan", JP_EXIT_IO, &err);
     else if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -234,8 +473,59 @@ static int show(struct session *s, const struct jp_plan *plan)
         rc = cmd_args_fail("plan", JP_EXIT_IO, &err);
     }
     plan_view_fini(&view);
+    return rc;
+}
+
+/* The step directory with the pattern's codes as they are: the step has no ids.
+ * Caller frees. */
+static char *name_dir(const struct session *s, const struct jp_plan *plan)
+{
+    char *job = place_pattern(plan_get(&plan->nccl, "dir"));
+    char *dir = NULL;
+
+    if (job)
+        dir = fileio_path("%s%s%s/step-%%s", *job == '/' ? "" : s->submit_dir,
+                          *job == '/' ? "" : "/", job);
+    free(job);
+    return dir;
+}
+
+static int show(struct session *s, const struct jp_plan *plan)
+{
+    struct jp_error err = {"out of memory"};
+    char *dir = name_dir(s, plan);
+    struct launch launch;
+    int rc;
+
+    if (!dir)
+        return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
+    if (launch_make(&s->facts, plan, dir, &launch, &err) < 0) {
+        rc = fail_step(&s->in, &err);
+    } else {
+        rc = show_launch(s, &launch);
+        launch_fini(&launch);
+    }
     free(dir);
     return rc;
+}
+
+/* The step that is imagined: its size as it is given, or as the report that it
+ * is planned from has it; the rest as around us. */
+static int imagine(struct session *s, struct jp_error *err)
+{
+    const struct arguments *a = s->args;
+    struct jp_stepsize *size = &s->facts.size;
+
+    s->submit_dir = cmd_args_submit_dir(err);
+    if (!s->submit_dir)
+        return -1;
+    size->imagined = s->facts.nnodes || s->facts.ntasks;
+    if (a->memory_bytes) {
+        size->memory_bytes = a->memory_bytes / MIN_MEMORY * MIN_MEMORY;
+        size->memory_from = "--memory";
+    }
+    facts_get(&s->in, &s->facts);
+    return 0;
 }
 
 static int run(struct session *s)
@@ -249,23 +539,18 @@ static int run(struct session *s)
     if (check_word(a, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     if (a->common.verbose)
-        fprintf(stderr, "jobprof: reading %s\n",
-                a->common.config ? a->common.config : JP_DEF_SITE_FILE);
-    s->in.nnodes = (uint32_t) a->nodes;
-    s->in.ntasks = (uint32_t) a->tasks;
-    s->in.plan = (struct plan_input){.config = a->common.config,
-                                     .nccl = a->word,
-                                     .env = plan_world_env,
-                                     .env_arg = &s->world,
-                                     .strict = true};
+        quote_printf(stderr, "jobprof: reading %s\n",
+                     a->common.config ? a->common.config : JP_DEF_SITE_FILE);
+    s->facts.nnodes = (uint32_t) a->nodes;
+    s->facts.ntasks = (uint32_t) a->tasks;
+    s->in = (struct plan_input){
+        .config = a->common.config, .nccl = a->word, .strict = true};
     if (a->from && (status = take_report(s, &err)) != JP_EXIT_OK)
         return cmd_args_fail("plan", status, &err);
-    if (plan_world_init(&s->world, a->memory_bytes,
-                        s->in.nnodes || s->in.ntasks, &err) < 0 ||
-        plan_make(&s->in.plan, &plan, &err) < 0)
+    if (imagine(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     if (!plan.nccl.mode) { /* nothing asks for a profile: as if auto were */
-        plan.nccl.mode = grammar_find_mode(&jp_grammar_nccl, "auto");
+        plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;
     }
     rc = show(s, &plan);
@@ -284,6 +569,6 @@ int cmd_plan(int argc, char **argv)
     rc = run(&session);
     plan_from_fini(&session.from);
     plan_measured_fini(&session.measured);
-    plan_world_fini(&session.world);
+    free(session.submit_dir);
     return rc;
 }

@@ -1,9 +1,8 @@
 /* cmd_plan.h - the parts of `jobprof plan`.
  *
- * Outside of a job the facts that Slurm gives a step are stood in for
- * (cmd_plan_world.c). --from measures an earlier step's report
- * (cmd_plan_measure.c) and turns the figures into the next run's option
- * (cmd_plan_from.c). The plan itself is that of orchestrator/agent/plan_view.h.
+ * --from measures an earlier step's report (cmd_plan_measure.c) and turns the
+ * figures into the next run's option (cmd_plan_from.c). The plan itself is that
+ * of orchestrator/agent/plan_view.h, with the facts of an imagined step.
  */
 #ifndef JP_CMD_CMD_PLAN_H
 #define JP_CMD_CMD_PLAN_H
@@ -18,27 +17,6 @@
 #include "common/error.h"
 #include "orchestrator/agent/plan_view.h"
 #include "orchestrator/cmd/cmd.h"
-
-/* --- cmd_plan_world.c ---------------------------------------------------- */
-
-/* The environment as a step of the wanted shape would see it. */
-struct plan_world {
-    char *submit_dir;    /* where relative directories start */
-    char memory_mib[24]; /* "" leaves the step's memory to Slurm's variables */
-    bool shaped;         /* nodes or tasks are given: others do not count */
-};
-
-/* memory_bytes: of the step on a node, 0: not given. */
-int plan_world_init(struct plan_world *world, uint64_t memory_bytes,
-                    bool shaped, struct jp_error *err);
-void plan_world_fini(struct plan_world *world);
-
-/* For plan_input.env with the world as its env_arg. */
-const char *plan_world_env(void *arg, const char *name);
-
-/* The step directory with the pattern's codes as they are. Caller frees. */
-char *plan_world_dir(const struct plan_world *world, const char *pattern,
-                     struct jp_error *err);
 
 /* --- cmd_plan_measure.c -------------------------------------------------- */
 
@@ -57,7 +35,7 @@ struct plan_measured {
     uint64_t colls, p2p, comms, processes, hosts;
     bool mean;
     bool comms_estimated; /* scaled: not all communicators are listed */
-    uint64_t busiest; /* most collectives of one communicator, as listed */
+    uint64_t busiest;     /* most collectives of one communicator, as listed */
     /* collectives a second in one communicator: the mean of the busiest slice
      * of that length (bursts within are not seen), or, with slice_us 0,
      * operations over their own time. With windows left out at least so many:
@@ -76,17 +54,6 @@ struct plan_measured {
 enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
                           struct jp_error *err);
 void plan_measured_fini(struct plan_measured *measured);
-
-/* A count of an object: null and an absent key leave *out, another type is an
- * error that names where.key. */
-int plan_measure_count(const json_t *object, const char *where, const char *key,
-                       uint64_t *out, struct jp_error *err);
-/* a + b, at most UINT64_MAX. */
-uint64_t plan_measure_sum(uint64_t a, uint64_t b);
-
-/* cmd_plan_rate.c: fills rate and slice_us from windows[], else comms[]. */
-int plan_measure_rate(const json_t *root, struct plan_measured *measured,
-                      struct jp_error *err);
 
 /* A count as it would be had nothing been lost. */
 uint64_t plan_measured_whole(const struct plan_measured *measured,
@@ -121,14 +88,6 @@ void plan_from_attribute(const struct plan_from *from,
 /* The table of figures and the line to copy. */
 int plan_from_print(const struct plan_from *from,
                     const struct plan_measured *measured, FILE *out,
-                    struct jp_error *err);
-
-/* --- cmd_plan_json.c ----------------------------------------------------- */
-
-/* docs/plan.schema.json; measured and from may be NULL. */
-int plan_json_print(const struct plan_view *view,
-                    const struct plan_measured *measured,
-                    const struct plan_from *from, FILE *out,
                     struct jp_error *err);
 
 #endif

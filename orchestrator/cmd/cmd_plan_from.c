@@ -7,14 +7,16 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/num.h"
+#include "common/quote.h"
 #include "common/request.h"
 #include "orchestrator/agent/plan_table.h"
 
 static const struct jp_knob *knob_of(const char *key)
 {
-    int k = grammar_find_knob(&jp_grammar_nccl, key);
+    int k = grammar_find_knob(grammar_nccl(), key);
 
-    return k < 0 ? NULL : &jp_grammar_nccl.knobs[k];
+    return k < 0 ? NULL : &grammar_nccl()->knobs[k];
 }
 
 /* Up to two figures: a peak is no exact number. */
@@ -34,7 +36,7 @@ static uint64_t iterations_of(const struct plan_measured *m,
 {
     const struct jp_knob *knob = knob_of("iterations");
     const char *said =
-        user->values[grammar_find_knob(&jp_grammar_nccl, "iterations")];
+        user->values[grammar_find_knob(grammar_nccl(), "iterations")];
     uint64_t n = m->iterations, limit = knob_of("colls")->max;
 
     if (!n && said)
@@ -54,10 +56,10 @@ static uint64_t share(uint64_t total, uint64_t iterations)
 /* Does this mode know the key? The user's own value wins. */
 static bool is_wanted(const struct jp_request *user, const char *key)
 {
-    int k = grammar_find_knob(&jp_grammar_nccl, key);
+    int k = grammar_find_knob(grammar_nccl(), key);
 
     return !user->values[k] &&
-           (jp_grammar_nccl.knobs[k].modes >> user->mode & 1);
+           (grammar_nccl()->knobs[k].modes >> user->mode & 1);
 }
 
 static void add_text(struct plan_from *from, const struct jp_request *user,
@@ -107,13 +109,13 @@ static int parse_user(const char *word, const struct plan_measured *m,
                       struct jp_request *out, struct jp_error *err)
 {
     const char *mode = *m->mode ? m->mode : "auto";
-    int k = grammar_find_knob(&jp_grammar_nccl, "mode");
+    int k = grammar_find_knob(grammar_nccl(), "mode");
 
-    if (request_parse(&jp_grammar_nccl, word ? word : mode, out, err) < 0)
+    if (request_parse(grammar_nccl(), word ? word : mode, out, err) < 0)
         return -1;
-    if (!strcmp(jp_grammar_nccl.modes[out->mode].name, "plan")) {
-        mode = out->values[k] ? out->values[k] : JP_DEF_NCCL_AUTO;
-        out->mode = grammar_find_mode(&jp_grammar_nccl, mode);
+    if (!strcmp(grammar_nccl()->modes[out->mode].name, "plan")) {
+        mode = out->values[k] ? out->values[k] : grammar_nccl()->knobs[k].def;
+        out->mode = grammar_find_mode(grammar_nccl(), mode);
         free(out->values[k]);
         out->values[k] = NULL;
     }
@@ -129,13 +131,14 @@ static char *make_option(const struct plan_from *from,
 
     if (!out)
         return NULL;
-    fputs(jp_grammar_nccl.modes[user->mode].name, out);
+    quote_print(out, grammar_nccl()->modes[user->mode].name);
     for (size_t i = 0; i < from->n; i++)
-        fprintf(out, ",%s=%s", from->figures[i].key, from->figures[i].value);
-    for (size_t i = 0; i < jp_grammar_nccl.n_knobs; i++)
+        quote_printf(out, ",%s=%s", from->figures[i].key,
+                     from->figures[i].value);
+    for (size_t i = 0; i < grammar_nccl()->n_knobs; i++)
         if (user->values[i])
-            fprintf(out, ",%s=%s", jp_grammar_nccl.knobs[i].name,
-                    user->values[i]);
+            quote_printf(out, ",%s=%s", grammar_nccl()->knobs[i].name,
+                         user->values[i]);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -241,11 +244,10 @@ static void add_comms(struct plan_table *t, const struct plan_measured *m,
     char from[160];
 
     if (m->comms_estimated)
-        snprintf(
-            from, sizeof(from),
-            "estimated: the report lists %s of %s communicators",
-            FIG_COUNT(m->listed.comms),
-            FIG_COUNT(plan_measure_sum(m->listed.comms, m->left_out.comms)));
+        snprintf(from, sizeof(from),
+                 "estimated: the report lists %s of %s communicators",
+                 FIG_COUNT(m->listed.comms),
+                 FIG_COUNT(num_add(m->listed.comms, m->left_out.comms)));
     add_row(t, "communicators of a rank", FIG_COUNT(m->comms),
             m->comms_estimated ? from : counted);
     if (m->comms < 2 || !even || !m->busiest)
@@ -275,8 +277,7 @@ static void add_rate(struct plan_table *t, const struct plan_measured *m)
                  "mean of the busiest %s of one communicator; the report "
                  "lists %s of %s slices of time",
                  FIG_US((double) m->slice_us), FIG_COUNT(m->listed.windows),
-                 FIG_COUNT(
-                     plan_measure_sum(m->listed.windows, m->left_out.windows)));
+                 FIG_COUNT(num_add(m->listed.windows, m->left_out.windows)));
     else
         snprintf(from, sizeof(from),
                  "mean of the busiest %s of one communicator; bursts within "
@@ -325,8 +326,8 @@ static void add_losses(struct plan_table *t, const struct plan_measured *m)
                 "settings of that run");
     if (m->nodes && m->tasks) {
         snprintf(from, sizeof(from), "%s rank%s on %s node%s",
-                 FIG_COUNT(m->tasks), m->tasks == 1 ? "" : "s",
-                 FIG_COUNT(m->nodes), m->nodes == 1 ? "" : "s");
+                 FIG_COUNT(m->tasks), plural(m->tasks), FIG_COUNT(m->nodes),
+                 plural(m->nodes));
         add_row(t, "ranks on a node",
                 FIG_COUNT(m->tasks / m->nodes + (m->tasks % m->nodes != 0)),
                 from);
@@ -347,6 +348,6 @@ int plan_from_print(const struct plan_from *from,
     add_losses(&table, measured);
     if (plan_table_print(&table, 2, out, err) < 0)
         return -1;
-    fprintf(out, "\nthe next run:\n  %s\n\n", from->command);
+    quote_printf(out, "\nthe next run:\n  %s\n\n", from->command);
     return 0;
 }

@@ -6,18 +6,12 @@
 
 #include "common/fileio.h"
 #include "common/grammar.h"
+#include "common/num.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/summary_file.h"
 
-uint64_t plan_measure_sum(uint64_t a, uint64_t b)
-{
-    uint64_t total;
-
-    return __builtin_add_overflow(a, b, &total) ? UINT64_MAX : total;
-}
-
-int plan_measure_count(const json_t *object, const char *where, const char *key,
-                       uint64_t *out, struct jp_error *err)
+static int get_count(const json_t *object, const char *where, const char *key,
+                     uint64_t *out, struct jp_error *err)
 {
     const json_t *value = json_object_get(object, key);
 
@@ -50,8 +44,8 @@ static int get_totals(const json_t *root, struct plan_measured *m,
         return error_set(err, "%s: not an object",
                          json_is_object(job) ? "quality" : "job");
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-        if (plan_measure_count(counts[i].object, counts[i].where, counts[i].key,
-                               counts[i].out, err) < 0)
+        if (get_count(counts[i].object, counts[i].where, counts[i].key,
+                      counts[i].out, err) < 0)
             return -1;
     return 0;
 }
@@ -61,7 +55,7 @@ static const char *setting(const json_t *root, const char *key)
 {
     const json_t *rows =
         json_object_get(json_object_get(root, "job"), "settings");
-    const struct jp_grammar *grammar = &jp_grammar_nccl;
+    const struct jp_grammar *grammar = grammar_nccl();
     size_t i;
     const json_t *row;
 
@@ -83,13 +77,13 @@ static void get_settings(const json_t *root, struct plan_measured *m)
     const char *mode =
         summary_file_text(json_object_get(root, "job"), "nccl_mode");
     const char *iterations = setting(root, "iterations");
-    int knob = grammar_find_knob(&jp_grammar_nccl, "iterations");
+    int knob = grammar_find_knob(grammar_nccl(), "iterations");
 
-    if (grammar_find_mode(&jp_grammar_nccl, mode) > 0 &&
+    if (grammar_find_mode(grammar_nccl(), mode) > 0 &&
         strcmp(mode, "plan") != 0)
         snprintf(m->mode, sizeof(m->mode), "%s", mode);
     if (*iterations)
-        knob_number(&jp_grammar_nccl.knobs[knob], iterations, &m->iterations,
+        knob_number(&grammar_nccl()->knobs[knob], iterations, &m->iterations,
                     NULL);
     snprintf(m->release, sizeof(m->release), "%s", setting(root, "nccl"));
     m->p2p_off = !strcmp(setting(root, "p2p"), "off");
@@ -123,9 +117,9 @@ static int read_member(const json_t *row, size_t i, struct member *out,
         return error_set(err, "ranks[%zu].pid: not a number", i);
     out->pid = json_integer_value(pid);
     snprintf(where, sizeof(where), "ranks[%zu]", i);
-    if (plan_measure_count(row, where, "records", &out->colls, err) < 0)
+    if (get_count(row, where, "records", &out->colls, err) < 0)
         return -1;
-    return plan_measure_count(row, where, "p2p_records", &out->p2p, err);
+    return get_count(row, where, "p2p_records", &out->p2p, err);
 }
 
 static void take_process(struct plan_measured *m, const struct member *of,
@@ -134,8 +128,8 @@ static void take_process(struct plan_measured *m, const struct member *of,
     uint64_t colls = 0, p2p = 0;
 
     for (size_t i = 0; i < n; i++) {
-        colls = plan_measure_sum(colls, of[i].colls);
-        p2p = plan_measure_sum(p2p, of[i].p2p);
+        colls = num_add(colls, of[i].colls);
+        p2p = num_add(p2p, of[i].p2p);
     }
     m->processes++;
     m->colls = colls > m->colls ? colls : m->colls;
@@ -194,13 +188,12 @@ static int get_means(const json_t *root, struct plan_measured *m,
         char where[32];
 
         snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (plan_measure_count(row, where, "ranks_seen", &seen, err) < 0)
+        if (get_count(row, where, "ranks_seen", &seen, err) < 0)
             return -1;
-        members = plan_measure_sum(members, seen);
+        members = num_add(members, seen);
     }
-    if (!tasks &&
-        plan_measure_count(json_object_get(root, "quality"), "quality",
-                           "ranks_expected", &tasks, err) < 0)
+    if (!tasks && get_count(json_object_get(root, "quality"), "quality",
+                            "ranks_expected", &tasks, err) < 0)
         return -1;
     if (!tasks)
         return error_set(err, "ranks: none, and how many ran is unknown");
@@ -249,11 +242,139 @@ static int get_busiest(const json_t *root, struct plan_measured *m,
         char where[32];
 
         snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (plan_measure_count(row, where, "ops", &ops, err) < 0)
+        if (get_count(row, where, "ops", &ops, err) < 0)
             return -1;
         m->busiest = ops > m->busiest ? ops : m->busiest;
     }
     return 0;
+}
+
+/* --- how fast collectives came in one communicator ----------------------- */
+
+#define SECOND_US UINT64_C(1000000)
+/* The shortest slice that tells something: NVIDIA's profilers stamp records
+ * when they write them, in bunches; the recorder stamps each operation, and
+ * empties its buffers ten times a second. */
+#define SHORTEST_US SECOND_US
+#define SHORTEST_RECORDER_US (SECOND_US / 10)
+
+/* Operations of one communicator in one slice of time. */
+struct slice {
+    uint64_t comm, from, to, ops;
+};
+
+static int by_slice(const void *a, const void *b)
+{
+    const struct slice *x = a, *y = b;
+
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+static int read_slice(const json_t *row, size_t i, struct slice *out,
+                      struct jp_error *err)
+{
+    *out = (struct slice){0};
+    if (!summary_file_count(row, "comm_index", &out->comm) ||
+        !summary_file_count(row, "t0_us", &out->from) ||
+        !summary_file_count(row, "t1_us", &out->to) ||
+        !summary_file_count(row, "ops", &out->ops) || out->to <= out->from)
+        return error_set(err, "windows[%zu]: not a slice of time", i);
+    return 0;
+}
+
+/* Slices are merged to the shortest at least. A shorter run is one slice. */
+static uint64_t slice_length(const struct slice *slices, size_t n,
+                             uint64_t shortest)
+{
+    uint64_t from = UINT64_MAX, to = 0, width = slices[0].to - slices[0].from;
+
+    for (size_t i = 0; i < n; i++) {
+        from = slices[i].from < from ? slices[i].from : from;
+        to = slices[i].to > to ? slices[i].to : to;
+    }
+    if (to - from < shortest)
+        return to - from;
+    return width < shortest ? (shortest - 1) / width * width + width : width;
+}
+
+static uint64_t per_second(uint64_t ops, uint64_t time_us)
+{
+    double rate = (double) ops * (double) SECOND_US / (double) time_us;
+
+    return rate < 1e15 ? (uint64_t) rate + 1 : 0;
+}
+
+/* The most operations in any stretch of that length. Slices are sorted by
+ * communicator and start. */
+static void take_peak(struct plan_measured *m, const struct slice *slices,
+                      size_t n, uint64_t length)
+{
+    uint64_t most = 0, ops = 0;
+    size_t first = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (; slices[first].comm != slices[i].comm ||
+               slices[i].from - slices[first].from >= length;
+             first++)
+            ops -= slices[first].ops;
+        ops += slices[i].ops;
+        most = ops > most ? ops : most;
+    }
+    m->slice_us = length;
+    m->rate = per_second(most, length);
+}
+
+/* No times in the records: what a communicator did, over the time that its
+ * operations took. It was at most so busy. */
+static int take_busiest(const json_t *root, struct plan_measured *m,
+                        struct jp_error *err)
+{
+    const json_t *comms = json_object_get(root, "comms");
+    size_t i;
+    const json_t *row;
+
+    json_array_foreach((json_t *) comms, i, row)
+    {
+        uint64_t ops = 0, time_us = 0, rate;
+        char where[32];
+
+        snprintf(where, sizeof(where), "comms[%zu]", i);
+        if (get_count(row, where, "ops", &ops, err) < 0 ||
+            get_count(row, where, "time_us", &time_us, err) < 0)
+            return -1;
+        rate = time_us ? per_second(ops, time_us) : 0;
+        m->rate = rate > m->rate ? rate : m->rate;
+    }
+    return 0;
+}
+
+static int get_rate(const json_t *root, struct plan_measured *m,
+                    struct jp_error *err)
+{
+    const json_t *rows = json_object_get(root, "windows");
+    size_t n = json_array_size(rows);
+    struct slice *slices;
+    int rc = 0;
+
+    if (!n)
+        return take_busiest(root, m, err);
+    slices = calloc(n, sizeof(*slices));
+    if (!slices)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = read_slice(json_array_get(rows, i), i, &slices[i], err);
+    if (rc == 0) {
+        qsort(slices, n, sizeof(*slices), by_slice);
+        take_peak(m, slices, n,
+                  slice_length(slices, n,
+                               profiler_get(m->mode)->counts
+                                   ? SHORTEST_RECORDER_US
+                                   : SHORTEST_US));
+    }
+    free(slices);
+    return rc;
 }
 
 /* --- all ----------------------------------------------------------------- */
@@ -276,8 +397,7 @@ static int get_left_out(const json_t *root, struct plan_measured *m,
         const char *key = tables[i].key;
 
         *tables[i].listed = json_array_size(json_object_get(root, key));
-        if (plan_measure_count(object, "left_out", key, tables[i].left_out,
-                               err) < 0)
+        if (get_count(object, "left_out", key, tables[i].left_out, err) < 0)
             return -1;
     }
     return 0;
@@ -301,7 +421,7 @@ static int read_root(const json_t *root, struct plan_measured *m,
     get_settings(root, m);
     if (m->records &&
         (get_left_out(root, m, err) < 0 || get_ranks(root, m, err) < 0 ||
-         get_busiest(root, m, err) < 0 || plan_measure_rate(root, m, err) < 0))
+         get_busiest(root, m, err) < 0 || get_rate(root, m, err) < 0))
         return error_wrap(err, "%s", m->path);
     return 0;
 }
@@ -325,7 +445,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
         rc = JP_EXIT_NODATA;
         goto out;
     }
-    root = summary_file_read(step_dir, err);
+    root = summary_file_read(step_dir, SUMMARY_WHOLE, err);
     if (!root || read_root(root, &m, err) < 0)
         goto out;
     if (!m.records) {

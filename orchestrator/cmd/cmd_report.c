@@ -7,39 +7,43 @@
 #include <sys/prctl.h>
 
 #include "common/fileio.h"
+#include "common/defaults.h"
+#include "common/quote.h"
+#include "orchestrator/agent/confine.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/report.h"
 
-#define SUMMARY_MAX (1024UL * 1024 * 1024)
-
 static const char help[] =
     "usage: jobprof report [options] DIR|JOBID[.STEP]\n"
     "\n"
     "Write the report of a step (DIR is its directory), or of all steps of a\n"
-    "job, from what its nodes have left: at any time, as often as you like.\n"
-    "JOBID is looked up by the site's and your dir setting, here, and in the\n"
-    "job's working directory as Slurm knows it.\n"
+    "job, from the files of its nodes, at any time and as often as you like.\n"
+    "JOBID is looked up by the site's and your dir setting, in the current\n"
+    "folder, and in the job's working directory as Slurm knows it.\n"
     "\n"
     "  --json           print summary.json on standard output\n"
     "  --png            also render the plots (needs gnuplot)\n"
-    "  --paths          tell your own paths too: command, working directory,\n"
-    "                   settings (else they are cut to their last part)\n"
-    "  --fail-on WORD   exit 1 if the verdict is WORD or worse: NODATA,\n"
-    "                   INCOMPLETE, DEGRADED, SLOW, HANG\n"
-    "  --baseline FILE  compare the network with this (jobprof baseline), not\n"
-    "                   with the site's\n"
+    "  --paths          print your absolute paths: command, working\n"
+    "                   directory, settings (by default only their last\n"
+    "                   part)\n"
+    "  --fail-on WORD   exit 1 if the verdict is WORD or worse: UNJUDGED,\n"
+    "                   NODATA, INCOMPLETE, DEGRADED, SLOW, FAILED, HANG\n"
+    "  --baseline FILE  compare the network with this baseline (jobprof\n"
+    "                   baseline) instead of the site's\n"
     "  --config FILE    the site's settings\n"
     "  -q, --quiet      print no verdict\n"
-    "  -v, --verbose    say what is being done\n"
+    "  -v, --verbose    print what is being done\n"
     "  -h, --help       this text\n"
     "\n"
-    "Exit status: 0 ok, 1 verdict at or over --fail-on, 2 usage, 3 incomplete\n"
-    "data or not yet analysed, 4 no data, 5 input or output failed.\n"
-    "At the end of a step srun runs `report --at-exit DIR`, and its last node\n"
-    "`report --watch DIR` in case srun does not.\n";
+    "Exit status: 0 ok, 1 verdict at or over --fail-on, 2 usage, 3\n"
+    "incomplete data or not yet analysed, 4 no data, 5 input or output\n"
+    "failed. At the end of a step srun runs `report --at-exit DIR`. Its last\n"
+    "node runs `report --watch DIR` in case srun does not. Both pass --hash\n"
+    "SUM of job.conf, and --site FILE for the limits.\n";
 
 enum {
     OPT_JSON = 256,
@@ -49,6 +53,8 @@ enum {
     OPT_CONFIG,
     OPT_BASELINE,
     OPT_AT_EXIT,
+    OPT_HASH,
+    OPT_SITE,
     OPT_WATCH
 };
 
@@ -61,6 +67,8 @@ static const struct option long_options[] = {
     {"baseline", required_argument, NULL, OPT_BASELINE},
     {"at-exit", required_argument, NULL, OPT_AT_EXIT},
     {"watch", required_argument, NULL, OPT_WATCH},
+    {"hash", required_argument, NULL, OPT_HASH},
+    {"site", required_argument, NULL, OPT_SITE},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, 'h'},
@@ -99,6 +107,10 @@ static int parse(int argc, char **argv, struct report_options *options,
         case OPT_BASELINE:
             options->baseline = optarg;
             break;
+        case OPT_HASH:
+        case OPT_SITE:
+            *(c == OPT_HASH ? &options->hash : &options->site) = optarg;
+            break;
         case 'q':
             options->quiet = true;
             break;
@@ -108,10 +120,11 @@ static int parse(int argc, char **argv, struct report_options *options,
         case OPT_FAIL_ON:
             options->fail_on = parse_fail_on(optarg);
             if (options->fail_on < 0) {
-                fprintf(stderr,
-                        "jobprof: --fail-on=%s: not a verdict that can "
-                        "fail (HANG, SLOW, DEGRADED, INCOMPLETE, NODATA)\n",
-                        optarg);
+                quote_printf(stderr,
+                             "jobprof: --fail-on=%s: not a verdict that can "
+                             "fail (HANG, FAILED, SLOW, DEGRADED, INCOMPLETE, "
+                             "NODATA, UNJUDGED)\n",
+                             optarg);
                 return JP_EXIT_USAGE;
             }
             break;
@@ -136,25 +149,6 @@ static int parse(int argc, char **argv, struct report_options *options,
     return JP_EXIT_USAGE;
 }
 
-static int print_json(const char *dir)
-{
-    char *path = fileio_path("%s/" JP_STEPDIR_SUMMARY, dir);
-    struct jp_error err = {"out of memory"};
-    char *text = NULL;
-    size_t len = 0;
-    int rc = JP_EXIT_OK;
-
-    if (!path || fileio_read(path, false, SUMMARY_MAX, &text, &len, &err) < 0 ||
-        fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0) {
-        fprintf(stderr, "jobprof: %s\n",
-                text ? "standard output failed" : err.text);
-        rc = JP_EXIT_IO;
-    }
-    free(text);
-    free(path);
-    return rc;
-}
-
 /* What the caller sees of a finished report. */
 static int show(const struct report_session *session)
 {
@@ -169,10 +163,12 @@ static int show(const struct report_session *session)
     if (options->kind == REPORT_SRUN && session->told)
         return JP_EXIT_OK;
     if (options->kind != REPORT_WATCHER && !options->quiet &&
-        stepdir_has(session->dir, JP_STEPDIR_SUMMARY) &&
+        stepdir_has(session->dir, JP_SUMMARY_NAME) &&
         report_print_line(session->dir, how, stderr, &err) < 0)
-        fprintf(stderr, "jobprof: %s\n", err.text);
-    return options->json ? print_json(session->dir) : JP_EXIT_OK;
+        quote_printf(stderr, "jobprof: %s\n", err.text);
+    return options->json && cmd_args_print_summary(session->dir) < 0
+               ? JP_EXIT_IO
+               : JP_EXIT_OK;
 }
 
 /* Last of all, without the claim: nobody waits for pictures. */
@@ -183,7 +179,7 @@ static int draw(const struct report_session *session)
     if (!session->options->png || !session->written ||
         report_draw(session->dir, &err) == 0)
         return JP_EXIT_OK;
-    fprintf(stderr, "jobprof: %s\n", err.text);
+    quote_printf(stderr, "jobprof: %s\n", err.text);
     return JP_EXIT_IO;
 }
 
@@ -194,7 +190,7 @@ static int make_and_show(struct report_session *session)
     report_turn_await_nodes(session);
     report_session_set_budget(session);
     if (session->options->verbose)
-        fprintf(stderr, "jobprof: reading %s/raw\n", session->dir);
+        quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
     /* who reads our output may be slow, or gone */
     claim_release(session->claim);
@@ -224,15 +220,15 @@ static int run_session(struct report_session *session)
             break;
         case REPORT_LATE:
             if (!silent)
-                fprintf(stderr,
-                        "jobprof: %s: its report is still being "
-                        "written by another process\n",
-                        session->dir);
+                quote_printf(stderr,
+                             "jobprof: %s: its report is still being "
+                             "written by another process\n",
+                             session->dir);
             rc = JP_EXIT_INCOMPLETE;
             break;
         case REPORT_FAILED:
             if (!silent)
-                fprintf(stderr, "jobprof: %s\n", err.text);
+                quote_printf(stderr, "jobprof: %s\n", err.text);
             rc = JP_EXIT_IO;
             break;
         }
@@ -262,13 +258,18 @@ static int report_dir(const char *dir, const struct report_options *options)
                      (options->kind == REPORT_SRUN && was_hidden(dir));
 
         if (!quiet)
-            fprintf(stderr, "jobprof: %s\n", err.text);
+            quote_printf(stderr, "jobprof: %s\n", err.text);
         report_session_fini(&session);
         return options->kind == REPORT_USER ? JP_EXIT_USAGE : JP_EXIT_IO;
     }
     if (rc > 0 && options->kind != REPORT_WATCHER)
-        fprintf(stderr, "jobprof: %s (reporting without it)\n", err.text);
+        quote_printf(stderr, "jobprof: %s (reporting without it)\n", err.text);
     if (rc > 0)
+        stepdir_log(session.dir, "%s", err.text);
+    if (options->kind != REPORT_USER &&
+        confine_self(options->kind == REPORT_WATCHER ? CONFINE_WATCHER
+                                                     : CONFINE_REPORT,
+                     &session.policy, &err) < 0)
         stepdir_log(session.dir, "%s", err.text);
     rc = run_session(&session);
     report_session_fini(&session);
@@ -289,7 +290,7 @@ static int report_word(const char *word, const struct report_options *options)
     if (options->kind != REPORT_USER)
         return report_dir(word, options);
     if (report_find(word, options->config, &dirs, &n, &err) < 0) {
-        fprintf(stderr, "jobprof: %s\n", err.text);
+        quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
     for (size_t i = 0; i < n; i++) {
@@ -313,14 +314,14 @@ int cmd_report(int argc, char **argv)
     if (rc >= 0)
         return rc;
     if (cmd_expect_load(options.config, options.baseline, &expect, &err) < 0) {
-        fprintf(stderr, "jobprof: %s\n", err.text);
+        quote_printf(stderr, "jobprof: %s\n", err.text);
         rc = JP_EXIT_USAGE;
     } else {
         if (*expect.trouble.text && options.kind == REPORT_USER)
-            fprintf(stderr,
-                    "jobprof: %s (the site's expectation is not "
-                    "complete)\n",
-                    expect.trouble.text);
+            quote_printf(stderr,
+                         "jobprof: %s (the site's expectation is not "
+                         "complete)\n",
+                         expect.trouble.text);
         options.expect = &expect;
         rc = report_word(word, &options);
     }

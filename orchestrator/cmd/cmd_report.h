@@ -3,7 +3,7 @@
  * One step is reported in one session: whose turn it is (cmd_report_turn.c),
  * the figures and files (cmd_report_make.c), and what happens to the directory
  * then (cmd_report_settle.c). Nodes, srun, the watcher and users meet there by
- * the protocol of docs/internals.md, section 2.
+ * the protocol of docs/contracts.md, section 2.
  */
 #ifndef JP_CMD_CMD_REPORT_H
 #define JP_CMD_CMD_REPORT_H
@@ -25,6 +25,9 @@ struct report_options {
     enum report_kind kind;
     const char *config;   /* --config or NULL */
     const char *baseline; /* --baseline or NULL */
+    /* of srun's report and the watcher's: the sum of job.conf and the site
+     * file, as the module knows them; NULL: not told */
+    const char *hash, *site;
     const struct cmd_expect *expect;
     bool json, quiet, verbose, png;
     bool paths;  /* of the user's go into the report */

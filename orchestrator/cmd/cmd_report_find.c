@@ -16,7 +16,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/plan.h"
-#include "orchestrator/agent/resolve.h"
+#include "orchestrator/agent/place.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/slurmjob.h"
 #include "orchestrator/collect/stepdir.h"
@@ -33,7 +33,7 @@ static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
             if (*c == 'j')
                 fprintf(out, "%llu", (unsigned long long) job_id);
             else if (*c == 'u' && me)
-                fputs(me->pw_name, out);
+                fputs(me->pw_name, out); /* raw: a glob */
             else
                 fputc(*c == '%' ? '%' : '*', out);
         } else {
@@ -54,9 +54,9 @@ static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
     if (!out)
         return NULL;
     if (pattern[0] != '/' && root)
-        fprintf(out, "%s/", root);
+        fprintf(out, "%s/", root); /* raw: a glob */
     print_glob(out, pattern, job_id);
-    fputs(tail, out);
+    fputs(tail, out); /* raw: a glob */
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -132,18 +132,6 @@ static char *match_pattern(const char *root, const char *pattern,
     return dir;
 }
 
-/* The pattern without trailing slashes, and with "-%j" where resolve adds it.
- * Caller frees. */
-static char *job_pattern(const char *value)
-{
-    size_t n = strlen(value);
-
-    while (n > 1 && value[n - 1] == '/')
-        n--;
-    return fileio_path("%.*s%s", (int) n, value,
-                       resolve_names_job(value) ? "" : "-%j");
-}
-
 /* The pattern of the settings as they are now (site, user, environment). */
 static char *settings_pattern(const char *config)
 {
@@ -156,7 +144,7 @@ static char *settings_pattern(const char *config)
         return NULL;
     value = plan_get(&plan.nccl, "dir");
     if (value)
-        pattern = job_pattern(value);
+        pattern = place_pattern(value);
     plan_fini(&plan);
     return pattern;
 }

@@ -10,13 +10,17 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/slurmjob.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
-#include "orchestrator/insight/copper_verdict.h"
-#include "orchestrator/insight/topo_verdict.h"
+#include "orchestrator/ingest/recwalk.h"
+#include "orchestrator/ingest/hangs.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -39,6 +43,7 @@ struct material {
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
     struct jp_expectation expectation;
+    struct jp_peaks rates; /* of the nodes' adapters; none: the site has own */
     struct jp_insight *insight;
     bool analysed;
     uint64_t duration_us;
@@ -50,9 +55,9 @@ static void say_progress(struct watch *watch, uint64_t done, uint64_t total)
     char size[32];
 
     watch->saying = true;
-    fprintf(stderr, "\rjobprof: %3.0f %% of %s",
-            total ? 100.0 * (double) done / (double) total : 0.0,
-            num_format_size(total, size, sizeof(size)));
+    quote_printf(stderr, "\rjobprof: %3.0f %% of %s",
+                 total ? 100.0 * (double) done / (double) total : 0.0,
+                 num_format_size(total, size, sizeof(size)));
 }
 
 static int on_progress(void *arg, uint64_t done, uint64_t total)
@@ -137,7 +142,8 @@ struct older {
 
 static struct older older_report(const struct report_session *session)
 {
-    json_t *root = summary_file_read(session->dir, NULL);
+    json_t *root =
+        summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, NULL);
     struct older older = {
         .copper = json_object_size(json_object_get(root, "copper")) > 0};
 
@@ -206,15 +212,18 @@ static int analyse(const struct report_session *session, struct material *m)
 /* What communicators run over; without it the report stands as well. */
 static void label(const struct report_session *session, struct material *m)
 {
+    struct jp_labels labels = {0};
     struct jp_error err;
 
     if (steplabels_make(m->result, m->nodes, session->dir, &m->labels, &err) <
             0 ||
-        steplabels_apply(m->labels, m->result, &err) < 0) {
+        steplabels_describe(m->labels, m->result, &labels, &err) < 0 ||
+        (m->labels && result_label(m->result, &labels, &err) < 0)) {
         stepdir_log(session->dir, "no topology labels: %s", err.text);
         steplabels_destroy(m->labels);
         m->labels = NULL;
     }
+    labels_fini(&labels);
 }
 
 /* The site file that the step's module was told of, unless the command line
@@ -235,9 +244,16 @@ expect_of_step(const struct report_session *session, struct material *m)
 static void expect(const struct report_session *session, struct material *m)
 {
     const struct cmd_expect *x = expect_of_step(session, m);
+    const struct steplabels_rates rates = {
+        .from_bytes = (uint64_t) limits_get(JP_LIMIT_NET_RATE_BYTES),
+        .share = limits_get(JP_LIMIT_NET_RATE),
+        .max_ranks = (uint32_t) limits_get(JP_LIMIT_NET_RATE_RANKS)};
 
     m->expectation = x->is;
     m->expectation.gpu = steplabels_gpu(m->labels);
+    if (!m->expectation.peaks &&
+        steplabels_peaks(m->labels, &rates, &m->rates) == 0 && m->rates.n)
+        m->expectation.peaks = &m->rates;
     if (*x->trouble.text)
         stepdir_log(session->dir, "%s (the expectation is not complete)",
                     x->trouble.text);
@@ -261,9 +277,105 @@ static int exit_status(const struct report_options *options,
         return JP_EXIT_FINDINGS;
     if (!analysed || copper_verdict_incomplete(copper) ||
         verdict->word == JP_VERDICT_INCOMPLETE ||
-        verdict->word == JP_VERDICT_HANG)
+        verdict->word <= JP_VERDICT_FAILED)
         return JP_EXIT_INCOMPLETE;
     return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+}
+
+/* --- how the step ended -------------------------------------------------- */
+
+/* What an earlier report has learned, of a job that Slurm has forgotten. */
+static void recall_end(const struct report_session *session,
+                       struct jp_nodes *nodes)
+{
+    json_t *root =
+        summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, NULL);
+    const json_t *end = json_object_get(root, "end");
+
+    nodes->job_state = crash_state_find(summary_file_text(end, "job_state"));
+    if (nodes->job_state <= SLURMJOB_RUNNING ||
+        !summary_file_count(end, "job_end_us", &nodes->job_end_us))
+        nodes->job_end_us = 0;
+    json_decref(root);
+}
+
+/* Asks Slurm, where a task or node did not end well. It may be another
+ * cluster's job of that number: then user or times differ. */
+static void ask_end(const struct report_session *session,
+                    struct jp_nodes *nodes)
+{
+    const struct jp_jobconf *conf = &session->conf;
+    bool unfinished = nodes->tasks_failed || nodes->n_missing;
+    struct slurmjob job;
+
+    nodes->over = session->over || session->options->kind != REPORT_USER;
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        unfinished |= !nodes->nodes[i].finished;
+    if (!nodes->over || !session->has_conf || !unfinished)
+        return;
+    recall_end(session, nodes);
+    if (nodes->job_state > SLURMJOB_RUNNING || conf->job_id > UINT32_MAX ||
+        !slurmjob_get((uint32_t) conf->job_id, JP_SLURMJOB_LAUNCH_MS, &job) ||
+        job.uid != conf->uid ||
+        (job.end_us && job.end_us + 1000000 < conf->created_us))
+        return;
+    nodes->job_state = job.state;
+    nodes->job_end_us = job.end_us;
+}
+
+/* Is it that task's recording? A launcher's children bear its number. */
+static bool is_of_task(const struct jp_recfile *file,
+                       const struct jp_task *task)
+{
+    return file->pid == task->pid || file->procid == task->gtid;
+}
+
+/* The latest operation in flight of the open file, if it is the task's. */
+static void read_in_flight(struct jp_recwalk *walk, struct jp_recfile *file,
+                           const struct jp_task *task, char *buf, size_t size)
+{
+    const struct hangs_op *last = NULL;
+    struct hangs_file reading = {0};
+    struct hangs_evidence evidence;
+    struct jpr_record record;
+    int rc = 0;
+
+    while (rc == 0 && recwalk_record(walk, &record))
+        rc = is_of_task(file, task) ? hangs_file_add(&reading, file, &record)
+                                    : 1;
+    if (rc == 0 && hangs_file_end(&reading, file, &evidence) == 0) {
+        for (size_t i = 0; i < evidence.n_ops; i++)
+            if (!last || evidence.ops[i].start_ns > last->start_ns)
+                last = &evidence.ops[i];
+        if (last)
+            hangs_format_op(last, buf, size);
+        hangs_evidence_fini(&evidence);
+    }
+    hangs_file_fini(&reading);
+}
+
+/* What the task that failed first was in, as its recording tells. */
+static void find_in_flight(const struct report_session *session,
+                           struct jp_insight *insight)
+{
+    const struct jp_crash *crash = &insight->crash;
+    char *raw = crash->task
+                    ? fileio_path("%s/raw/%s", session->dir, crash->node->name)
+                    : NULL;
+    const char *inputs[] = {raw};
+    char operation[sizeof(crash->in)] = "";
+    struct jp_recwalk walk;
+    struct jp_recfile *file;
+
+    if (raw && crash_is_fault(crash) && stepdir_is_folder(raw) &&
+        recwalk_init(&walk, inputs, 1, NULL) == 0) {
+        while (!*operation && (file = recwalk_open(&walk)))
+            read_in_flight(&walk, file, crash->task, operation,
+                           sizeof(operation));
+        recwalk_fini(&walk);
+    }
+    free(raw);
+    insight_set_in(insight, operation);
 }
 
 /* Writes everything; the report is in place when this returns 0. */
@@ -271,28 +383,29 @@ static int write_all(const struct report_session *session,
                      const struct material *m, const struct jp_verdict *verdict)
 {
     const char *kind = report_kind_name(session->options->kind);
-    const struct jp_report report = {.conf = session->has_conf ? &session->conf
-                                                               : NULL,
-                                     .nodes = m->nodes,
-                                     .result = m->result,
-                                     .copper = m->copper,
-                                     .labels = m->labels,
-                                     .insight = m->insight,
-                                     .expectation = &m->expectation,
-                                     .verdict = verdict,
-                                     .reporter = kind,
-                                     .duration_us = m->duration_us,
-                                     .threads = session->policy.report_threads};
+    const struct jp_report report = {
+        .conf = session->has_conf ? &session->conf : NULL,
+        .nodes = m->nodes,
+        .result = m->result,
+        .copper = m->copper,
+        .labels = m->labels,
+        .processes = m->insight ? &m->insight->processes : NULL,
+        .insight = m->insight,
+        .expectation = &m->expectation,
+        .verdict = verdict,
+        .reporter = kind,
+        .duration_us = m->duration_us,
+        .threads = session->policy.report_threads};
     struct jp_error err;
 
     if (report_write(&report, session->dir, &err) < 0) {
         stepdir_log(session->dir, "no report: %s", err.text);
         if (session->options->kind == REPORT_SRUN)
-            fprintf(stderr,
-                    "jobprof: no report: %s; later: jobprof report %s\n",
-                    err.text, session->dir);
+            quote_printf(stderr,
+                         "jobprof: no report: %s; later: jobprof report %s\n",
+                         err.text, session->dir);
         else if (session->options->kind == REPORT_USER)
-            fprintf(stderr, "jobprof: %s\n", err.text);
+            quote_printf(stderr, "jobprof: %s\n", err.text);
         return -1;
     }
     stepdir_log(session->dir,
@@ -331,8 +444,8 @@ static int keep_old(const struct report_session *session,
     const char *why = *m->trouble.text ? m->trouble.text
                                        : "nothing is left in raw";
 
-    fprintf(stderr, "jobprof: %s: the older report stays: %s\n", session->dir,
-            why);
+    quote_printf(stderr, "jobprof: %s: the older report stays: %s\n",
+                 session->dir, why);
     return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
 }
 
@@ -374,14 +487,19 @@ static int make(struct report_session *session, struct material *m)
     if (has_data(m))
         report_settle_promote(session);
     m->nodes = nodes_read(session->dir, NULL);
+    if (m->nodes)
+        ask_end(session, m->nodes);
     session->told = is_told(session, m);
     label(session, m);
     expect(session, m);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);
+    if (m->insight)
+        find_in_flight(session, m->insight);
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->insight, m->analysed, &verdict);
-    topo_verdict_add(m->labels, &verdict);
+    topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
+                     &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);
@@ -412,5 +530,6 @@ int report_make(struct report_session *session)
     result_destroy(m.result);
     copper_destroy(m.copper);
     cmd_expect_fini(&m.expect);
+    peaks_fini(&m.rates);
     return rc;
 }

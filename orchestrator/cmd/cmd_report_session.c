@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/defaults.h"
+#include "common/ceiling.h"
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmjob.h"
@@ -19,18 +19,6 @@ const char *report_kind_name(enum report_kind kind)
                                         [REPORT_WATCHER] = "watcher"};
 
     return names[kind];
-}
-
-static void default_policy(struct jp_policy *policy)
-{
-    *policy = (struct jp_policy){.finish_limit_ms = JP_DEF_FINISH_LIMIT_MS,
-                                 .alldone_wait_ms = JP_DEF_ALLDONE_WAIT_MS,
-                                 .report_limit_ms = JP_DEF_REPORT_LIMIT_MS,
-                                 .report_threads = JP_DEF_REPORT_THREADS,
-                                 .report_nice = JP_DEF_REPORT_NICE,
-                                 .claim_stale_ms = JP_DEF_CLAIM_STALE_MS,
-                                 .watcher_delay_ms = JP_DEF_WATCHER_DELAY_MS,
-                                 .watcher_life_ms = JP_DEF_WATCHER_LIFE_MS};
 }
 
 /* ".../.jobprof-12/step-0" -> ".../jobprof-12/step-0"; NULL: not hidden. */
@@ -91,14 +79,19 @@ static int set_final_dir(struct report_session *session)
 
 static int read_conf(struct report_session *session, struct jp_error *err)
 {
+    struct jp_policy site;
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, session->dir);
-    int rc = path ? jobconf_read(path, &session->conf, err)
+    int rc = path ? jobconf_read_pinned(path, session->options->hash,
+                                        &session->conf, err)
                   : error_set(err, "out of memory");
 
+    ceiling_site(session->options->site, &site);
+    session->policy = site;
     free(path);
     if (rc == 0) {
         session->has_conf = true;
         session->policy = session->conf.policy;
+        ceiling_apply(&session->policy, &site);
         if (set_final_dir(session) < 0 ||
             (!session->options->paths &&
              jobconf_hide_paths(&session->conf) < 0))
@@ -129,7 +122,6 @@ int report_session_init(struct report_session *session, const char *dir,
 
     *session = (struct report_session){
         .options = options, .dir = absolute(dir), .start_ms = clock_mono_ms()};
-    default_policy(&session->policy);
     if (!session->dir)
         return error_set(err, "out of memory");
     if (!report_session_follow(session))

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "orchestrator/collect/lastout.h"
-#include "orchestrator/collect/rival.h"
+#include "orchestrator/collect/barrier.h"
+#include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/report.h"
 
@@ -149,7 +149,7 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     char *gone;
     int rc = -1;
 
-    rival_host(host);
+    claim_host(host);
     gone = job ? fileio_path("%s/.gone-%s.%ld", job, host, (long) getpid())
                : NULL;
     if (!gone)
@@ -237,6 +237,6 @@ void report_settle_finish(struct report_session *session)
     free(job);
     if (is_final(session)) {
         sweep_nodes(session->dir);
-        lastout_clear(session->dir);
+        barrier_clear(session->dir);
     }
 }

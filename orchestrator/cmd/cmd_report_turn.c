@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/ceiling.h"
 #include "common/defaults.h"
 #include "common/num.h"
+#include "common/quote.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/lastout.h"
-#include "orchestrator/collect/rival.h"
+#include "orchestrator/collect/barrier.h"
+#include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/stepdir.h"
 
 #define POLL_MS 50
@@ -27,7 +29,7 @@ static enum report_turn try_claim(struct report_session *session,
 
     if (!report_session_follow(session))
         return REPORT_GONE;
-    if (options->kind != REPORT_USER && lastout_is_reported(session->dir))
+    if (options->kind != REPORT_USER && barrier_is_reported(session->dir))
         return REPORT_DONE;
     rc = claim_take(session->dir, report_kind_name(options->kind),
                     session->policy.claim_stale_ms, &session->claim, err);
@@ -35,14 +37,14 @@ static enum report_turn try_claim(struct report_session *session,
         return stepdir_is_folder(session->dir) ? REPORT_FAILED : REPORT_LATE;
     if (rc == 0)
         return REPORT_LATE;
-    if (options->kind != REPORT_USER && lastout_is_reported(session->dir)) {
+    if (options->kind != REPORT_USER && barrier_is_reported(session->dir)) {
         claim_release(session->claim);
         session->claim = NULL;
         return REPORT_DONE;
     }
     session->over = session->job_ended ||
                     stepdir_has(session->dir, "alldone") ||
-                    lastout_is_reported(session->dir);
+                    barrier_is_reported(session->dir);
     return REPORT_OURS;
 }
 
@@ -63,8 +65,8 @@ static enum report_turn wait_for_claim(struct report_session *session,
             return REPORT_LATE;
         if (!said && session->options->kind == REPORT_USER &&
             !session->options->quiet)
-            fprintf(stderr, "jobprof: %s: waiting for another report\n",
-                    session->dir);
+            quote_printf(stderr, "jobprof: %s: waiting for another report\n",
+                         session->dir);
         said = true;
         clock_sleep_ms(POLL_MS);
     }
@@ -76,10 +78,10 @@ static bool may_step_in(const struct report_session *session)
 {
     uint64_t age_ms = clock_mono_ms() - session->start_ms;
 
-    switch (rival_look(session->dir, session->policy.claim_stale_ms)) {
-    case JP_RIVAL_STALE:
+    switch (claim_look(session->dir, session->policy.claim_stale_ms)) {
+    case CLAIM_STALE:
         return true;
-    case JP_RIVAL_NONE:
+    case CLAIM_FREE:
         return age_ms >= session->policy.watcher_delay_ms ||
                !stepdir_has(session->dir, "owner");
     default:
@@ -92,15 +94,15 @@ static bool may_step_in(const struct report_session *session)
  * the watcher does both. */
 static bool is_settled(struct report_session *session)
 {
-    enum jp_rival rival =
-        rival_look(session->dir, session->policy.claim_stale_ms);
+    enum claim_state state =
+        claim_look(session->dir, session->policy.claim_stale_ms);
 
-    if (rival == JP_RIVAL_LIVE)
+    if (state == CLAIM_LIVE)
         return false;
-    if ((rival == JP_RIVAL_STALE || !lastout_is_clear(session->dir)) &&
+    if ((state == CLAIM_STALE || !barrier_is_clear(session->dir)) &&
         claim_take(session->dir, report_kind_name(REPORT_WATCHER),
                    session->policy.claim_stale_ms, &session->claim, NULL) > 0) {
-        lastout_clear(session->dir);
+        barrier_clear(session->dir);
         claim_release(session->claim);
         session->claim = NULL;
     }
@@ -121,7 +123,7 @@ static enum report_turn watch(struct report_session *session,
     while (clock_mono_ms() < end_ms) {
         if (!report_session_follow(session))
             return REPORT_GONE;
-        if (lastout_is_reported(session->dir)) {
+        if (barrier_is_reported(session->dir)) {
             if (is_settled(session))
                 return REPORT_DONE;
         } else if (may_step_in(session)) {
@@ -151,6 +153,9 @@ static void await_runners(struct report_session *session)
 
     num_parse_u64(jobconf_copper(&session->conf, "kill_wait"), 0, 3600, &wait_s,
                   NULL);
+    if (session->options->kind == REPORT_WATCHER &&
+        wait_s > CEILING_KILL_WAIT_S)
+        wait_s = CEILING_KILL_WAIT_S;
     wait_s -= wait_s > RUNNER_RESERVE_S ? RUNNER_RESERVE_S : 0;
     for (;;) {
         runmarks_count(session->dir, n);
@@ -176,9 +181,11 @@ void report_turn_await_nodes(struct report_session *session)
     if (wait_ms > session->policy.report_limit_ms / 2)
         wait_ms = session->policy.report_limit_ms / 2;
     end_ms = session->start_ms + wait_ms;
-    while (lastout_count_pending(session->dir) > 0 &&
+    while (barrier_count_pending(session->dir) > 0 &&
            !stepdir_has(session->dir, "alldone") && clock_mono_ms() < end_ms)
         clock_sleep_ms(NODES_POLL_MS);
-    if (session->has_conf && runmarks_there(session->dir))
+    if (session->has_conf && runmarks_there(session->dir)) {
+        runmark_end_step(session->dir, NULL); /* a node may have died */
         await_runners(session);
+    }
 }

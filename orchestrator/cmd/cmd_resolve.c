@@ -8,12 +8,13 @@
 
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/agent/resolve.h"
-#include "orchestrator/cmd/resolve_runner.h"
+#include "orchestrator/agent/plan_view.h"
+#include "orchestrator/agent/sidestep.h"
 #include "orchestrator/collect/slurmjob.h"
 
 struct options {
-    struct resolve_input in;
+    struct plan_input in;
+    struct launch_facts given; /* what srun says of the step */
     bool check;
 };
 
@@ -61,25 +62,25 @@ static int parse_options(int argc, char **argv, struct options *o)
             o->check = true;
             break;
         case OPT_CONFIG:
-            o->in.plan.config = optarg;
+            o->in.config = optarg;
             break;
         case OPT_DEFAULT:
-            o->in.plan.default_mode = optarg;
+            o->in.default_mode = optarg;
             break;
         case OPT_NCCL:
-            o->in.plan.nccl = optarg;
+            o->in.nccl = optarg;
             break;
         case OPT_COPPER:
-            o->in.plan.copper = optarg;
+            o->in.copper = optarg;
             break;
         case OPT_NODES:
-            o->in.nnodes = parse_count(optarg);
+            o->given.nnodes = parse_count(optarg);
             break;
         case OPT_TASKS:
-            o->in.ntasks = parse_count(optarg);
+            o->given.ntasks = parse_count(optarg);
             break;
         case OPT_COMMAND:
-            o->in.command = optarg;
+            o->given.command = optarg;
             break;
         default:
             return -1;
@@ -96,55 +97,44 @@ static void say(const char *text)
     fputc('\n', stderr);
 }
 
-static int check_one(const struct jp_grammar *grammar, const char *text,
-                     const char *config)
+static int refuse(const struct jp_grammar *grammar, struct jp_error *err)
 {
-    struct jp_error err;
-
-    if (!text || plan_check(grammar, text, config, &err) == 0)
-        return JP_EXIT_OK;
-    error_wrap(&err, "%s", grammar->option);
-    say(err.text);
+    error_wrap(err, "%s", grammar->option);
+    say(err->text);
     return JP_EXIT_REFUSED;
 }
 
-/* Settings that no allocation can make fit. */
-static int check_size(const struct plan_input *in)
+static int check_all(const struct plan_input *in, bool has_site)
 {
     struct jp_error err;
 
-    if (!in->nccl || resolve_check(in, &err) == 0)
-        return JP_EXIT_OK;
-    error_wrap(&err, "%s", jp_grammar_nccl.option);
-    say(err.text);
-    return JP_EXIT_REFUSED;
+    if (in->nccl && plan_check(grammar_nccl(), in->nccl, in->site, &err) < 0)
+        return refuse(grammar_nccl(), &err);
+    if (in->copper &&
+        plan_check(grammar_copper(), in->copper, in->site, &err) < 0)
+        return refuse(grammar_copper(), &err);
+    if (has_site && in->nccl && choice_check(in, &err) < 0)
+        return refuse(grammar_nccl(), &err);
+    return JP_EXIT_OK;
 }
 
-static int check(const struct plan_input *in)
+/* Trouble with the site's file is said when the step runs. */
+static int check(struct plan_input *in)
 {
-    int rc = check_one(&jp_grammar_nccl, in->nccl, in->config);
+    struct jp_sitefile site = {0};
+    bool is_read = plan_load_site(in->config, &site, NULL) == 0;
+    int rc;
 
-    if (rc == JP_EXIT_OK)
-        rc = check_one(&jp_grammar_copper, in->copper, in->config);
-    return rc == JP_EXIT_OK ? check_size(in) : rc;
-}
-
-/* Is the effective mode `plan`? */
-static bool wants_plan(const struct plan_input *in)
-{
-    struct jp_plan plan;
-    bool yes;
-
-    if (plan_make(in, &plan, NULL) < 0)
-        return false;
-    yes = plan.nccl.mode && !resolve_is_profiled(&plan);
-    plan_fini(&plan);
-    return yes;
+    in->site = &site;
+    rc = check_all(in, is_read);
+    if (is_read)
+        sitefile_fini(&site);
+    return rc;
 }
 
 static int unprofiled(const struct plan_input *in, struct jp_error *err)
 {
-    if (resolve_is_asked(in)) {
+    if (plan_is_asked(in)) {
         fputs("jobprof: ", stderr);
         quote_print(stderr, err->text);
         fputs(" (the step runs unprofiled)\n", stderr);
@@ -152,12 +142,26 @@ static int unprofiled(const struct plan_input *in, struct jp_error *err)
     return JP_EXIT_NOT_PROFILED;
 }
 
-static int print_plan(const struct resolve_input *in)
+/* The answer to mode plan: settings, variables and cost. */
+static int print_plan(const struct launch_facts *facts,
+                      const struct jp_plan *plan, struct jp_error *err)
 {
-    struct jp_error err;
+    struct launch launch;
+    struct plan_view view;
+    int rc;
 
-    if (resolve_print(stderr, in, &err) < 0)
-        return unprofiled(&in->plan, &err);
+    if (launch_make(facts, plan, NULL, &launch, err) < 0)
+        return unprofiled(facts->env, err);
+    rc = plan_view_make(&launch, &view, err);
+    if (rc == 0) {
+        rc = plan_view_print(stderr, &view,
+                             "jobprof: plan (this step runs unprofiled)", false,
+                             err);
+        plan_view_fini(&view);
+    }
+    launch_fini(&launch);
+    if (rc < 0)
+        return unprofiled(facts->env, err);
     puts(".");
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
@@ -171,58 +175,69 @@ static void print_note(char *note)
         say(line);
 }
 
-static int resolve(struct resolve_input *in)
+static int start(struct launch_facts *facts, const struct jp_plan *plan,
+                 struct jp_error *err)
 {
-    struct resolve_answer answer;
-    struct resolve_runner runner = {.in = in};
-    struct jp_error err;
+    struct sidestep side;
+    struct launch launch;
 
-    resolve_runner_ask(&runner);
-    if (resolve_step(in, &answer, &err) < 0) {
-        resolve_runner_fini(&runner);
-        return unprofiled(&in->plan, &err);
+    sidestep_ask(&side, facts, plan);
+    if (launch_step(facts, plan, &launch, err) < 0) {
+        sidestep_fini(&side);
+        return unprofiled(facts->env, err);
     }
-    print_note(answer.note);
-    if (answer.runs_copper)
-        resolve_runner_start(&runner, answer.dir, say);
-    resolve_runner_fini(&runner);
-    if (answer.dir)
-        printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n"
+    print_note(launch.note);
+    if (launch.runs_copper)
+        sidestep_start(&side, &launch, say);
+    sidestep_fini(&side);
+    if (launch.place.step_dir)
+        printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */
                "SLURM_JOBPROF_LIMIT=%u\n",
-               answer.dir, answer.hash, answer.limit_s);
+               launch.place.step_dir, launch.hash, launch_limit_s(&launch));
     puts(".");
-    resolve_answer_fini(&answer);
+    launch_fini(&launch);
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
 /* `srun --jobid=J` from outside of the allocation is told of no submit
- * directory: the controller knows it. */
-static void find_submit_dir(void)
+ * directory: the controller knows it. Borrows from job. */
+static void find_submit_dir(struct launch_facts *facts, struct slurmjob *job)
 {
-    const char *id = getenv("SLURM_JOB_ID");
-    struct slurmjob job;
-    uint64_t n;
+    if (!facts->submit_dir && facts->names.job_id &&
+        slurmjob_get((uint32_t) facts->names.job_id, JP_SLURMJOB_LAUNCH_MS,
+                     job) &&
+        *job->work_dir == '/')
+        facts->submit_dir = job->work_dir;
+}
 
-    if (getenv("SLURM_SUBMIT_DIR") || !id ||
-        num_parse_u64(id, 1, UINT32_MAX, &n, NULL) < 0)
-        return;
-    if (slurmjob_get((uint32_t) n, JP_SLURMJOB_LAUNCH_MS, &job) &&
-        *job.work_dir == '/')
-        setenv("SLURM_SUBMIT_DIR", job.work_dir, 1);
+/* Settings, facts, launch: each once. */
+static int resolve(const struct plan_input *in, struct launch_facts *facts)
+{
+    struct slurmjob job;
+    struct jp_plan plan;
+    struct jp_error err;
+    int rc;
+
+    if (plan_make(in, &plan, &err) < 0)
+        return unprofiled(in, &err);
+    facts_get(in, facts);
+    if (plan.nccl.mode || plan.copper.mode)
+        find_submit_dir(facts, &job);
+    rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
+                                : start(facts, &plan, &err);
+    plan_fini(&plan);
+    return rc;
 }
 
 int cmd_resolve(int argc, char **argv)
 {
     struct slurmjob_memo memo = {0};
-    struct options o = {
-        .in = {.owner = true, .plan = {.ask = slurmjob_ask, .ask_arg = &memo}}};
+    struct options o = {.in = {.ask = slurmjob_ask, .ask_arg = &memo},
+                        .given.owner = true};
 
     if (parse_options(argc, argv, &o) < 0) {
         fprintf(stderr, "jobprof-node resolve: bad command line\n");
         return JP_EXIT_USAGE;
     }
-    if (o.check)
-        return check(&o.in.plan);
-    find_submit_dir();
-    return wants_plan(&o.in.plan) ? print_plan(&o.in) : resolve(&o.in);
+    return o.check ? check(&o.in) : resolve(&o.in, &o.given);
 }

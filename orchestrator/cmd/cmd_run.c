@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/agent/guard.h"
+#include "common/quote.h"
 #include "orchestrator/agent/supervise.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/stepdir.h"
@@ -16,12 +16,12 @@ static void add_path(void)
 
 struct work {
     const struct backend_runner *runner;
-    const char *dir, *node;
+    struct run_place place;
 };
 
 static int say(const char *node, const struct jp_error *err)
 {
-    fprintf(stderr, "%s: %s\n", node, err->text);
+    quote_printf(stderr, "%s: %s\n", node, err->text);
     return JP_EXIT_IO;
 }
 
@@ -30,28 +30,30 @@ static int run(void *arg)
     const struct work *work = arg;
     struct jp_error err;
 
-    if (supervise(work->runner, work->dir, work->node, &err) == 0)
+    if (supervise(work->runner, &work->place, &err) == 0)
         return JP_EXIT_OK;
-    return say(work->node, &err);
+    return say(work->place.node, &err);
 }
 
 int cmd_run(int argc, char **argv)
 {
     const struct backend *copper = backend_find("copper");
-    struct work work = {.node = getenv("SLURMD_NODENAME")};
+    const char *node = getenv("SLURMD_NODENAME");
+    struct work work = {0};
     struct jp_error err;
     int rc;
 
-    if (argc != 3 || strcmp(argv[1], "--dir") != 0 || argv[2][0] != '/' ||
-        !stepdir_name_ok(work.node) || !copper || !copper->runner) {
+    if ((argc != 3 && (argc != 5 || strcmp(argv[3], "--hash") != 0)) ||
+        strcmp(argv[1], "--dir") != 0 || argv[2][0] != '/' ||
+        !stepdir_name_ok(node) || !copper || !copper->runner) {
         fprintf(stderr, "run: bad arguments, or not a task of Slurm's\n");
         return JP_EXIT_USAGE;
     }
     add_path();
     if (stepdir_check_own(argv[2], &err) < 0)
-        return say(work.node, &err);
+        return say(node, &err);
     work.runner = copper->runner;
-    work.dir = argv[2];
-    rc = guard(work.runner, work.dir, work.node, run, &work, &err);
-    return rc < 0 ? say(work.node, &err) : rc;
+    work.place = (struct run_place){argv[2], node, argc == 5 ? argv[4] : NULL};
+    rc = supervise_guard(work.runner, &work.place, run, &work, &err);
+    return rc < 0 ? say(node, &err) : rc;
 }

@@ -5,36 +5,36 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "common/defaults.h"
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_show_saved.h"
+#include "orchestrator/show/hangshow.h"
 #include "orchestrator/show/opsum.h"
-#include "orchestrator/ingest/stuck.h"
 
 static const char help[] =
     "usage: jobprof show [options] DIR|JOBID[.STEP]\n"
     "\n"
-    "Show the operations that were recorded, for each communicator, function "
-    "and\n"
-    "size: how many, their times and bus bandwidths. From the recorder's "
-    "files\n"
-    "(.jpr), else NCCL Inspector's logs, else, when these are gone, from a\n"
-    "report's csv/ and summary.json: then --rank and --node give one line a\n"
+    "Show the operations that were recorded, for each communicator, function\n"
+    "and size: how many, their times and bus bandwidths. They come from the\n"
+    "recorder's files (.jpr), else from NCCL Inspector's logs, else from a\n"
+    "report's csv/ and summary.json, where --rank and --node give one line a\n"
     "communicator. DIR is a step's or a job's directory, a report's, or any\n"
     "folder; the step may still be running.\n"
     "\n"
-    "  --rank R       only of rank R of the program (SLURM_PROCID; where that "
-    "is\n"
-    "                 not known, the rank in its largest communicator)\n"
+    "  --rank R       only of rank R of the job: Slurm's task id, else the\n"
+    "                 rank in a communicator of all processes; where neither\n"
+    "                 is known, rank R of the communicator of --comm\n"
     "  --node N       only of that host, or that folder of raw/\n"
     "  --comm ID      only of the communicator with that id or name\n"
     "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
-    "  --pending      instead: the operations that had not ended, which ranks\n"
-    "                 are in them, and which never came\n"
-    "  --json         for programs\n"
+    "  --pending      instead the operations that had not ended, the ranks\n"
+    "                 in them, and the ranks that never entered them\n"
+    "  --json         print JSON\n"
     "  --config FILE  the site's settings\n"
-    "  -q, --quiet    say nothing about what was odd\n"
+    "  -q, --quiet    do not print trouble with files\n"
     "  -h, --help     this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
@@ -75,7 +75,7 @@ static int take_option(int c, struct arguments *a)
     case OPT_RANK:
         if (num_parse_i64(optarg, 0, INT64_MAX, &a->filter.rank, &err) == 0)
             return -1;
-        fprintf(stderr, "jobprof: show: --rank: %s\n", err.text);
+        quote_printf(stderr, "jobprof: show: --rank: %s\n", err.text);
         return JP_EXIT_USAGE;
     case OPT_NODE:
         a->filter.node = optarg;
@@ -121,32 +121,26 @@ enum source { SOURCE_RECORDER, SOURCE_LOGS, SOURCE_REPORT, SOURCE_NONE };
 static enum source find_source(const struct cmd_inputs *inputs)
 {
     const struct jp_logwalk *walk = &inputs->walk.walk;
+    size_t n_logs = show_saved_bare(inputs->folders, inputs->n) ? 0
+                                                                : walk->n_logs;
     bool logs = false;
 
-    for (size_t i = 0; i < walk->n_logs; i++) {
+    for (size_t i = 0; i < n_logs; i++) {
         if (recfile_probe(walk->logs[i].path, NULL) != 0)
             return SOURCE_RECORDER; /* or it cannot be read, which is said */
         logs |= !walk->logs[i].maybe;
     }
     return logs                                         ? SOURCE_LOGS
            : show_saved_has(inputs->folders, inputs->n) ? SOURCE_REPORT
-           : walk->n_logs                               ? SOURCE_RECORDER
+           : n_logs                                     ? SOURCE_RECORDER
                                                         : SOURCE_NONE;
 }
 
 static int show_pending(struct cmd_inputs *inputs, bool json)
 {
     struct jp_error err = {""};
-    struct jp_stuck stuck;
-    int rc = stuck_read(&inputs->walk, &stuck, &err);
+    int rc = hangshow_print(&inputs->walk, json, stdout, &err);
 
-    if (rc < 0)
-        return cmd_args_fail("show", JP_EXIT_IO, &err);
-    if (json)
-        rc = stuck_print_json(&stuck, stdout, &err);
-    else if (stuck.n_processes)
-        rc = stuck_print(&stuck, stdout, &err);
-    stuck_fini(&stuck);
     return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
                   : cmd_inputs_judge(inputs);
 }
@@ -164,8 +158,9 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
     if (rc != JP_EXIT_OK || !none)
         return rc;
     if (!inputs->quiet)
-        fprintf(stderr, "jobprof: no operation is %s\n",
-                asks_for_some(filter) ? "of what was asked for" : "told there");
+        quote_printf(stderr, "jobprof: no operation is %s\n",
+                     asks_for_some(filter) ? "of what was asked for"
+                                           : "told there");
     return JP_EXIT_NODATA;
 }
 
@@ -203,7 +198,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
                         "which communicator stopped\n");
         return JP_EXIT_NODATA;
     }
-    if (opsum_read_lines(&inputs->walk.walk, &a->filter, &sum, &bad, &err) < 0)
+    if (opsum_read_lines(&inputs->walk, &a->filter, &sum, &bad, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
     none = sum.n == 0;
     rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
@@ -212,8 +207,8 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     if (rc < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
     if (bad && !inputs->quiet)
-        fprintf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n", bad,
-                bad == 1 ? " is" : "s are");
+        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n",
+                     bad, bad == 1 ? " is" : "s are");
     return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs,
                       &a->filter);
 }
@@ -224,8 +219,9 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
     int rc;
 
     if (!inputs->quiet)
-        fprintf(stderr, "jobprof: the logs are gone: from the report's %s\n",
-                a->pending ? "summary.json" : "csv/");
+        quote_printf(stderr,
+                     "jobprof: the logs are gone: from the report's %s\n",
+                     a->pending ? JP_SUMMARY_NAME : "csv/");
     if (!inputs->quiet && a->filter.func &&
         (a->filter.rank >= 0 || a->filter.node))
         fprintf(stderr, "jobprof: a report tells a rank's functions together: "

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/json_stream.h"
 #include "common/fileio.h"
-#include "orchestrator/report/json_out.h"
+#include "common/quote.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/rankrows.h"
 
@@ -46,6 +47,20 @@ bool show_saved_has(char *const *folders, size_t n)
     return false;
 }
 
+bool show_saved_bare(char *const *folders, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *conf = find(folders[i], "job.conf"),
+             *raw = conf ? find(folders[i], "raw") : NULL;
+
+        free(conf);
+        free(raw);
+        if (!conf || raw)
+            return false;
+    }
+    return n > 0;
+}
+
 static int show_ranks(char *const *folders, size_t n,
                       const struct opsum_filter *filter, bool json,
                       struct jp_error *err)
@@ -55,9 +70,11 @@ static int show_ranks(char *const *folders, size_t n,
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         char *csv = find(folders[i], "csv");
+        char *step = csv ? step_of(folders[i]) : NULL;
 
-        if (csv)
-            rc = rankrows_add(&rows, csv, filter, err);
+        if (step)
+            rc = rankrows_add(&rows, step, filter, err);
+        free(step);
         free(csv);
     }
     if (rc == 0)
@@ -115,22 +132,21 @@ static int put_verdict(const char *step, const json_t *root, bool json,
 {
     const json_t *verdict = json_object_get(root, "verdict");
     const char *word = summary_file_text(verdict, "word");
-    struct jp_json j = {0};
-    json_t *object;
+    struct jp_json_stream s;
 
     if (!json) {
-        printf("%s: %s %s\n", step, word,
-               strcmp(word, "HANG") ? "(no hang was found)"
-                                    : summary_file_text(verdict, "text"));
+        quote_printf(stdout, "%s: %s %s\n", step, word,
+                     strcmp(word, "HANG") ? "(no hang was found)"
+                                          : summary_file_text(verdict, "text"));
         return 0;
     }
-    object = json_out_object(&j);
-    json_out_count(&j, object, "schema_version", 1);
-    json_out_text(&j, object, "source", "summary");
-    json_out_text(&j, object, "step", step);
-    json_out_text(&j, object, "verdict", word);
-    json_out_text(&j, object, "text", summary_file_text(verdict, "text"));
-    return json_out_dump(&j, object, stdout, err);
+    json_stream_open(&s, JSON_FILE, stdout);
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_text(&s, "source", "summary");
+    json_stream_text(&s, "step", step);
+    json_stream_text(&s, "verdict", word);
+    json_stream_text(&s, "text", summary_file_text(verdict, "text"));
+    return json_stream_close(&s, err);
 }
 
 int show_saved_pending(char *const *folders, size_t n, bool json,
@@ -140,7 +156,8 @@ int show_saved_pending(char *const *folders, size_t n, bool json,
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         char *step = step_of(folders[i]);
-        json_t *root = step ? summary_file_read(step, err) : NULL;
+        json_t *root =
+            step ? summary_file_read(step, SUMMARY_WITHOUT_TABLES, err) : NULL;
 
         rc = root ? put_verdict(step, root, json, err) : -1;
         json_decref(root);

@@ -11,6 +11,10 @@
 /* Is there a report in one of these folders, or beside its raw/? */
 bool show_saved_has(char *const *folders, size_t n);
 
+/* Are all of them steps whose raw/ is gone? What else lies in a step's
+ * directory, such as the nodes' lists of tasks, is no log. */
+bool show_saved_bare(char *const *folders, size_t n);
+
 /* From csv/: ranks where the filter asks for one or a node, else operations
  * summed up. 0, 1: none passes the filter, or -1. */
 int show_saved_sums(char *const *folders, size_t n,

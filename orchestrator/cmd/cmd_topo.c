@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/quote.h"
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/nodehw.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
-#include "orchestrator/topo/topo_find.h"
+#include "orchestrator/topo/shapes.h"
 #include "orchestrator/topo/topo_print.h"
 
 #define MAX_PICTURES 100
@@ -19,16 +20,16 @@
 static const char help[] =
     "usage: jobprof topo [options] [XML|DIR]\n"
     "\n"
-    "Show each distinct shape of node: its GPUs, HCAs and what lies between "
-    "them,\n"
-    "as nvidia-smi topo -m does, each GPU's nearest HCA, and what is odd. XML "
-    "is\n"
-    "a file of hwloc's (lstopo --whole-io FILE.xml); DIR a job's or a step's\n"
-    "directory, or a folder of such files; without either, this machine.\n"
+    "Show each distinct shape of node: its GPUs, HCAs and the connections\n"
+    "between them as in nvidia-smi topo -m, each GPU's nearest HCA, and\n"
+    "anomalies. XML is a file of hwloc's (lstopo --whole-io FILE.xml); DIR a\n"
+    "job's or a step's directory, or a folder of such files; without either,\n"
+    "this machine is shown.\n"
     "\n"
-    "      --json     for programs\n"
-    "      --svg DIR  also write a picture of each shape: DIR/shape-A.svg ...\n"
-    "  -q, --quiet    say nothing about nodes without a topology\n"
+    "      --json     print JSON\n"
+    "      --svg DIR  also write a picture of each shape: DIR/shape-A.svg\n"
+    "                 ...\n"
+    "  -q, --quiet    do not print nodes without a topology\n"
     "  -h, --help     this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest is\n"
@@ -133,10 +134,14 @@ static int write_pictures(const struct jp_shapes *shapes, const char *folder,
 static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
 {
     json_t *root = topo_json(shapes);
-    int bad = !root ||
-              json_dumpf(root, stdout,
-                         JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ||
-              putchar('\n') == EOF || fflush(stdout) != 0;
+    FILE *out = quote_json_open(stdout);
+    bool bad = !root || !out ||
+               json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) <
+                   0 ||
+               fputc('\n', out) == EOF;
+
+    if (out && fclose(out) != 0)
+        bad = true;
 
     json_decref(root);
     return bad ? error_set(err, "cannot be written") : 0;
@@ -153,8 +158,8 @@ static int judge(const struct jp_shapes *shapes, const struct arguments *a)
         if (!node->why && !node->note)
             continue;
         if (!a->common.quiet)
-            fprintf(stderr, "jobprof: topo: %s: %s\n", node->name,
-                    node->why ? node->why : node->note);
+            quote_printf(stderr, "jobprof: topo: %s: %s\n", node->name,
+                         node->why ? node->why : node->note);
         rc = JP_EXIT_INCOMPLETE;
     }
     return rc;
@@ -184,13 +189,13 @@ int cmd_topo(int argc, char **argv)
     found = a.path ? topo_find(a.path, &shapes, &err)
                    : add_this_machine(&shapes, &err);
     if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {
-        fprintf(stderr, "jobprof: topo: %s\n", err.text);
+        quote_printf(stderr, "jobprof: topo: %s\n", err.text);
         rc = JP_EXIT_IO;
     } else if (found == 0) {
-        fprintf(stderr,
-                "jobprof: topo: %s: no topology (nodes/*/topology.xml, "
-                "*.xml)\n",
-                a.path);
+        quote_printf(stderr,
+                     "jobprof: topo: %s: no topology (nodes/*/topology.xml, "
+                     "*.xml)\n",
+                     a.path);
         rc = JP_EXIT_NODATA;
     } else {
         rc = judge(&shapes, &a);

@@ -6,16 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 
 static void print_help(const struct program *program, FILE *out)
 {
-    fprintf(out, "usage: %s COMMAND [options] ...\n\n%s\n\n", program->name,
-            program->purpose);
+    quote_printf(out, "usage: %s COMMAND [options] ...\n\n", program->name);
+    fputs(program->purpose, out); /* raw: ours, with ends of lines */
+    fputs("\n\n", out);
     for (size_t i = 0; i < program->n_commands; i++)
-        fprintf(out, "  %-10s %s\n", program->commands[i].name,
-                program->commands[i].summary);
-    fprintf(out, "\n%s", program->epilogue);
+        quote_printf(out, "  %-10s %s\n", program->commands[i].name,
+                     program->commands[i].summary);
+    fputs("\n", out);
+    fputs(program->epilogue, out); /* raw: ours, with ends of lines */
 }
 
 int commands_run(const struct program *program, int argc, char **argv)
@@ -28,15 +31,15 @@ int commands_run(const struct program *program, int argc, char **argv)
         return JP_EXIT_OK;
     }
     if (word && (!strcmp(word, "--version") || !strcmp(word, "-V"))) {
-        printf("%s %s\n", program->name, PACKAGE_VERSION);
+        quote_printf(stdout, "%s %s\n", program->name, PACKAGE_VERSION);
         return JP_EXIT_OK;
     }
     for (size_t i = 0; word && i < program->n_commands; i++)
         if (strcmp(word, program->commands[i].name) == 0)
             return program->commands[i].run(argc - 1, argv + 1);
     if (word)
-        fprintf(stderr, "%s: unknown command \"%s\" (%s --help)\n",
-                program->name, word, program->name);
+        quote_printf(stderr, "%s: unknown command \"%s\" (%s --help)\n",
+                     program->name, word, program->name);
     else
         print_help(program, stderr);
     return JP_EXIT_USAGE;

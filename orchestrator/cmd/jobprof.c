@@ -6,13 +6,13 @@
 
 static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
-    {"aggregate", cmd_aggregate, "report on plain folders of profiler logs"},
+    {"aggregate", cmd_aggregate, "write a report of folders of profiler logs"},
     {"plan", cmd_plan, "what a profile would set, cost and lose"},
     {"show", cmd_show, "show a step's operations, or those that never ended"},
-    {"compare", cmd_compare, "tell whether a step became slower than another"},
+    {"compare", cmd_compare, "show whether a step became slower than another"},
     {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},
-    {"topo", cmd_topo, "show nodes' GPUs, HCAs and what lies between"},
+    {"topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"},
     {"config", cmd_config, "show or check the settings"},
     {"gc", cmd_gc, "remove old raw data, keep the reports"},
     {"doctor", cmd_doctor, "check the installation, from the nodes too"},
@@ -21,11 +21,11 @@ static const struct command commands[] = {
 static const struct program program = {
     .name = "jobprof",
     .purpose = "Job-level profiles of a Slurm step: how its communication went,"
-               "\nwho waited for whom, and how complete the data is.",
+               "\nwhich ranks waited, and how complete the data is.",
     .commands = commands,
     .n_commands = sizeof(commands) / sizeof(commands[0]),
-    .epilogue = "jobprof COMMAND --help tells more; so does jobprof(1).\n"
-                "A step is profiled with: srun --nccl-profile=auto ...\n",
+    .epilogue = "More: jobprof COMMAND --help, jobprof(1)\n"
+                "Profile a step: srun --nccl-profile=auto ...\n",
 };
 
 /* Writing fails with EPIPE or EFBIG instead of ending the process. A handler,

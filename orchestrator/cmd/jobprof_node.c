@@ -15,10 +15,10 @@ static const struct command commands[] = {
 
 static const struct program program = {
     .name = "jobprof-node",
-    .purpose = "What the SPANK module of jobprof runs, as the job's user.",
+    .purpose = "The SPANK module of jobprof runs this as the job's user.",
     .commands = commands,
     .n_commands = sizeof(commands) / sizeof(commands[0]),
-    .epilogue = "Not for people: its arguments are internal to jobprof.\n",
+    .epilogue = "Only jobprof calls it; its arguments may change.\n",
 };
 
 /* Writing fails with EPIPE or EFBIG instead of ending the process. A handler,

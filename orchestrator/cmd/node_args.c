@@ -13,6 +13,7 @@ enum {
     OPT_NCCL,
     OPT_COPPER,
     OPT_DIR,
+    OPT_HASH,
     OPT_NODE,
     OPT_NODEID,
     OPT_COMPONENT,
@@ -25,6 +26,7 @@ static const struct option long_options[] = {
     {"nccl", required_argument, NULL, OPT_NCCL},
     {"copper", required_argument, NULL, OPT_COPPER},
     {"dir", required_argument, NULL, OPT_DIR},
+    {"hash", required_argument, NULL, OPT_HASH},
     {"node", required_argument, NULL, OPT_NODE},
     {"nodeid", required_argument, NULL, OPT_NODEID},
     {"component", required_argument, NULL, OPT_COMPONENT},
@@ -60,6 +62,9 @@ static int take(struct node_args *args, int option, const char *value,
         return 0;
     case OPT_DIR:
         args->seat.dir = value;
+        return 0;
+    case OPT_HASH:
+        args->hash = value;
         return 0;
     case OPT_NODE:
         args->node = value;

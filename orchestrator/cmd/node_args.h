@@ -3,15 +3,16 @@
 #define JP_CMD_NODE_ARGS_H
 
 #include "common/error.h"
-#include "orchestrator/collect/lastout.h"
+#include "orchestrator/collect/barrier.h"
 
 struct node_args {
     const char *config, *default_mode, *nccl, *copper; /* NULL: not given */
+    const char *hash;                                  /* of job.conf */
     const char *node;
     struct jp_seat seat; /* dir NULL: not given */
 };
 
-/* Parses argv (docs/internals.md, section 1). Strings are borrowed from it. The
+/* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it. The
  * node's name is checked: it becomes part of paths. */
 int node_args_parse(int argc, char **argv, struct node_args *args,
                     struct jp_error *err);

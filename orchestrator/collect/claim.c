@@ -1,4 +1,4 @@
-/* claim.c - take, keep alive and release the right to report. */
+/* claim.c - take, keep alive, steal and release the right to report. */
 #include "orchestrator/collect/claim.h"
 
 #include <errno.h>
@@ -10,16 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/rival.h"
 
 #define BEAT_MS 1000
+#define LOOK_ON_BEATS 2 /* a thief's second look comes that much later */
 
 struct jp_claim {
+    char path[PATH_MAX];
+    struct stat file;
     int fd;
     uint32_t beat_ms;
     pthread_t thread;
@@ -29,27 +32,163 @@ struct jp_claim {
     pthread_cond_t wake;
 };
 
-/* What the signal handler removes: the one claim of this process. */
-static char held_path[PATH_MAX];
-static struct stat held_stat;
-static volatile sig_atomic_t held;
+void claim_host(char out[65])
+{
+    if (gethostname(out, 64) < 0)
+        memcpy(out, "unknown", 8);
+    out[64] = '\0';
+}
+
+/* A claim that was stolen and made anew is another file. */
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static uint32_t beat_of(uint32_t stale_ms)
+{
+    return stale_ms / 4 < BEAT_MS ? stale_ms / 4 + 1 : BEAT_MS;
+}
+
+/* --- somebody else's claim --- */
+
+/* The time that the file system of dir gives to a file touched now. */
+static int probe_time(const char *dir, struct timespec *now)
+{
+    char host[65];
+    char *path;
+    struct stat st;
+    int fd;
+    int rc = -1;
+
+    claim_host(host);
+    path = fileio_path("%s/report.probe.%s.%ld", dir, host, (long) getpid());
+    if (!path)
+        return -1;
+    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+              0600);
+    if (fd >= 0) {
+        rc = futimens(fd, NULL) < 0 || fstat(fd, &st) < 0 ? -1 : 0;
+        close(fd);
+        unlink(path);
+    }
+    if (rc == 0)
+        *now = st.st_mtim;
+    free(path);
+    return rc;
+}
+
+static int64_t age_ms(const struct timespec *now, const struct timespec *then)
+{
+    return ((int64_t) now->tv_sec - then->tv_sec) * 1000 +
+           (now->tv_nsec - then->tv_nsec) / 1000000;
+}
+
+static enum claim_state judge(const char *dir, const struct stat *st,
+                              uint32_t stale_ms)
+{
+    struct timespec now;
+
+    if (probe_time(dir, &now) < 0)
+        return CLAIM_BAD;
+    return age_ms(&now, &st->st_mtim) > (int64_t) stale_ms ? CLAIM_STALE
+                                                           : CLAIM_LIVE;
+}
+
+enum claim_state claim_look(const char *dir, uint32_t stale_ms)
+{
+    char *path = fileio_path("%s/" JP_CLAIM_NAME, dir);
+    enum claim_state state = CLAIM_BAD;
+    struct stat st;
+
+    if (path && lstat(path, &st) == 0)
+        state = judge(dir, &st, stale_ms);
+    else if (path && errno == ENOENT && access(dir, X_OK) == 0)
+        state = CLAIM_FREE;
+    free(path);
+    return state;
+}
+
+/* Whether the file is the one that was opened and is not touched any more. */
+static bool stays_untouched(const char *path, const struct stat *opened,
+                            const struct stat *before)
+{
+    struct stat now;
+
+    return lstat(path, &now) == 0 && is_same_file(opened, &now) &&
+           now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+}
+
+/* Moves the judged file away. Whoever else judged the same file and was faster
+ * has put a fresh claim there: then that one is put back. */
+static bool move_away(const char *path, const struct stat *judged)
+{
+    char host[65];
+    char *aside;
+    struct stat st;
+    bool ours = false;
+
+    claim_host(host);
+    aside = fileio_path("%s.stale.%s.%ld", path, host, (long) getpid());
+    if (!aside)
+        return false;
+    if (rename(path, aside) == 0) {
+        ours = lstat(aside, &st) == 0 && is_same_file(&st, judged);
+        if (!ours && link(aside, path) < 0 && errno != EEXIST)
+            ours = true; /* no hard links here: it is lost, so take over */
+        unlink(aside);
+    }
+    free(aside);
+    return ours;
+}
+
+/* Removes the claim `path` of dir if it is stale. *lock_fd, where set, keeps
+ * other thieves out until the caller has made his own claim; he closes it (also
+ * after false). False: its owner lives, or another thief was faster. */
+static bool oust(const char *dir, const char *path, uint32_t stale_ms,
+                 int *lock_fd)
+{
+    struct stat opened, now;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT;
+    *lock_fd = fd;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return false;
+    if (fstat(fd, &opened) < 0 || lstat(path, &now) < 0 ||
+        !is_same_file(&opened, &now) ||
+        judge(dir, &now, stale_ms) != CLAIM_STALE)
+        return false;
+    /* a clock set forward makes a live claim look old, too: until its owner's
+     * next beat, or for ever where that is another host's clock */
+    clock_sleep_ms(LOOK_ON_BEATS * beat_of(stale_ms));
+    return stays_untouched(path, &opened, &now) && move_away(path, &opened);
+}
+
+/* --- the end by a signal --- */
+
+/* What the handler removes: the one claim of this process. */
+static struct jp_claim *volatile held;
 
 static const int quit_signals[] = {SIGTERM, SIGINT, SIGHUP};
 #define N_QUIT (sizeof(quit_signals) / sizeof(quit_signals[0]))
 static struct sigaction saved[N_QUIT]; /* as they were before the claim */
 
-static void unlink_if_held(void)
+static bool is_ours(const struct jp_claim *claim)
 {
     struct stat st;
 
-    if (stat(held_path, &st) == 0 && rival_same_file(&st, &held_stat))
-        unlink(held_path);
+    return stat(claim->path, &st) == 0 && is_same_file(&st, &claim->file);
 }
 
 static void on_quit(int sig)
 {
-    if (held)
-        unlink_if_held();
+    const struct jp_claim *claim = held;
+
+    if (claim && is_ours(claim))
+        unlink(claim->path);
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -72,6 +211,8 @@ static void unwatch_signals(void)
         sigaction(quit_signals[i], &saved[i], NULL);
 }
 
+/* --- the heartbeat --- */
+
 static void *beat(void *arg)
 {
     struct jp_claim *claim = arg;
@@ -80,7 +221,7 @@ static void *beat(void *arg)
     pthread_mutex_lock(&claim->lock);
     while (!claim->stop) {
         futimens(claim->fd, NULL);
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += claim->beat_ms / 1000;
         until.tv_nsec += (long) (claim->beat_ms % 1000) * 1000000;
         if (until.tv_nsec >= 1000000000) {
@@ -91,6 +232,18 @@ static void *beat(void *arg)
     }
     pthread_mutex_unlock(&claim->lock);
     return NULL;
+}
+
+/* A calendar clock that is set back must not stop the heart. */
+static void init_wake(struct jp_claim *claim)
+{
+    pthread_condattr_t attr;
+
+    pthread_mutex_init(&claim->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&claim->wake, &attr);
+    pthread_condattr_destroy(&attr);
 }
 
 /* Signals go to the main thread, not to this one. */
@@ -107,14 +260,16 @@ static int start_beat(struct jp_claim *claim)
     return rc;
 }
 
-static int remember(int fd, const char *path)
+/* --- the claim --- */
+
+static int remember(struct jp_claim *claim, const char *path)
 {
     size_t n = strlen(path);
 
-    if (n >= sizeof(held_path) || fstat(fd, &held_stat) < 0)
+    if (n >= sizeof(claim->path) || fstat(claim->fd, &claim->file) < 0)
         return -1;
-    memcpy(held_path, path, n + 1);
-    held = 1;
+    memcpy(claim->path, path, n + 1);
+    held = claim;
     watch_signals();
     return 0;
 }
@@ -123,22 +278,24 @@ static int remember(int fd, const char *path)
 static int adopt(int fd, const char *path, const char *kind, uint32_t stale_ms,
                  struct jp_claim **out, struct jp_error *err)
 {
-    struct jp_claim *claim = calloc(1, sizeof(*claim));
+    struct jp_claim *claim = held ? NULL : calloc(1, sizeof(*claim));
     char host[65];
 
-    if (!claim || remember(fd, path) < 0) {
+    if (claim)
+        claim->fd = fd;
+    if (!claim || remember(claim, path) < 0) {
         unlink(path);
         close(fd);
         free(claim);
-        return error_set(err, "%s: cannot be kept", path);
+        return error_set(err, "%s: %s", path,
+                         held ? "this process holds another claim"
+                              : "cannot be kept");
     }
-    rival_host(host);
+    claim_host(host);
     dprintf(fd, "%s %ld %s %" PRIu64 "\n", host, (long) getpid(), kind,
             clock_real_us());
-    claim->fd = fd;
-    claim->beat_ms = stale_ms / 4 < BEAT_MS ? stale_ms / 4 + 1 : BEAT_MS;
-    pthread_mutex_init(&claim->lock, NULL);
-    pthread_cond_init(&claim->wake, NULL);
+    claim->beat_ms = beat_of(stale_ms);
+    init_wake(claim);
     if (start_beat(claim) != 0) {
         claim_release(claim);
         return error_set(err, "%s: no thread for the heartbeat", path);
@@ -161,7 +318,7 @@ int claim_take(const char *dir, const char *kind, uint32_t stale_ms,
     fd = open(path, flags, 0600);
     if (fd < 0 && errno == EEXIST) {
         rc = 0;
-        if (!rival_oust(dir, path, stale_ms, &lock_fd))
+        if (!oust(dir, path, stale_ms, &lock_fd))
             goto out;
         fd = open(path, flags, 0600);
     }
@@ -180,10 +337,7 @@ out:
 
 bool claim_held(const struct jp_claim *claim)
 {
-    struct stat st;
-
-    (void) claim;
-    return held && stat(held_path, &st) == 0 && rival_same_file(&st, &held_stat);
+    return claim && is_ours(claim);
 }
 
 int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err)
@@ -191,12 +345,11 @@ int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err)
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s/" JP_CLAIM_NAME, dir);
 
-    (void) claim;
     if (n < 0 || (size_t) n >= sizeof(path))
         return error_set(err, "%s: the path is too long", dir);
-    held = 0; /* no signal may see half a path */
-    memcpy(held_path, path, (size_t) n + 1);
-    held = 1;
+    held = NULL; /* no signal may see half a path */
+    memcpy(claim->path, path, (size_t) n + 1);
+    held = claim;
     return 0;
 }
 
@@ -211,11 +364,10 @@ void claim_release(struct jp_claim *claim)
         pthread_mutex_unlock(&claim->lock);
         pthread_join(claim->thread, NULL);
     }
-    if (held) {
-        unlink_if_held();
-        held = 0;
-        unwatch_signals();
-    }
+    if (is_ours(claim))
+        unlink(claim->path);
+    held = NULL;
+    unwatch_signals();
     close(claim->fd);
     pthread_cond_destroy(&claim->wake);
     pthread_mutex_destroy(&claim->lock);

@@ -14,6 +14,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/noderec.h"
 
 struct walk {
     json_t *files;
@@ -100,11 +101,12 @@ static int write_manifest(const struct jp_seat *seat, const char *node,
                           json_t *files, bool complete, struct jp_error *err)
 {
     char *path = fileio_path("%s/nodes/%s/manifest", seat->dir, node);
-    json_t *json = json_pack("{s:i, s:s, s:i, s:I, s:I, s:b, s:o}", "schema", 1,
-                             "node", node, "nodeid", (int) seat->nodeid,
-                             "component", (json_int_t) seat->component,
-                             "finish_us", (json_int_t) clock_real_us(),
-                             "complete", (int) complete, "files", files);
+    json_t *json = json_pack(
+        "{s:i, s:s, s:i, s:I, s:I, s:I, s:b, s:o}", "schema", 1, "node", node,
+        "nodeid", (int) seat->nodeid, "component", (json_int_t) seat->component,
+        "finish_us", (json_int_t) clock_real_us(), "oom_kills",
+        (json_int_t) noderec_oom_kills(), "complete", (int) complete, "files",
+        files);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     int rc = -1;
 

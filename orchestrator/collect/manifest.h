@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "orchestrator/collect/lastout.h"
+#include "orchestrator/collect/barrier.h"
 
 #define JP_MANIFEST_FILES_MAX 100000
 #define JP_MANIFEST_DEPTH_MAX 16

@@ -11,11 +11,15 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "orchestrator/collect/slurmjob.h"
 
 struct jp_task {
     uint32_t gtid, ltid;
     int64_t pid;
     int status; /* wait(2) status, -1 unknown */
+    /* when slurmstepd saw its end, within 100 ms: by the node's monotonic
+     * clock, and since 1970; 0: unknown (an older module) */
+    int64_t mono_us, end_us;
 };
 
 struct jp_node {
@@ -31,6 +35,9 @@ struct jp_node {
     size_t n_tasks;
     uint64_t files, bytes; /* of the manifest */
     uint64_t finish_us;    /* when that was made, since 1970; 0: unknown */
+    /* processes that the kernel killed for want of memory on this node, from
+     * begin to finish: of any job; 0: none, or unknown */
+    uint64_t oom_kills;
 };
 
 /* In nodes/<node>/ of a node that has no profiler: why, a line. */
@@ -48,6 +55,11 @@ struct jp_nodes {
     uint32_t tasks_failed; /* non-zero status */
     char **notes;          /* one line a bad record */
     size_t n_notes;
+    /* set by who reports: whether the step is over, and what Slurm says of its
+     * job's end (end_us: since 1970, in whole seconds, 0 unknown) */
+    bool over;
+    enum slurmjob_state job_state;
+    uint64_t job_end_us;
 };
 
 /* Reads <step_dir>/nodes. An absent folder gives zero nodes. NULL only when

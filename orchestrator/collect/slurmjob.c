@@ -40,6 +40,25 @@ static uint64_t limit_us(uint32_t minutes)
     return minutes == NO_VAL ? 0 : minutes * 60000000ULL;
 }
 
+static enum slurmjob_state state_of(uint32_t state)
+{
+    static const enum slurmjob_state of[JOB_END] = {
+        [JOB_RUNNING] = SLURMJOB_RUNNING,
+        [JOB_SUSPENDED] = SLURMJOB_RUNNING,
+        [JOB_COMPLETE] = SLURMJOB_COMPLETED,
+        [JOB_CANCELLED] = SLURMJOB_CANCELLED,
+        [JOB_FAILED] = SLURMJOB_FAILED,
+        [JOB_TIMEOUT] = SLURMJOB_TIMEOUT,
+        [JOB_NODE_FAIL] = SLURMJOB_NODE_FAIL,
+        [JOB_PREEMPTED] = SLURMJOB_PREEMPTED,
+        [JOB_DEADLINE] = SLURMJOB_TIMEOUT,
+        [JOB_OOM] = SLURMJOB_OUT_OF_MEMORY,
+    };
+
+    state &= JOB_STATE_BASE;
+    return state < JOB_END ? of[state] : SLURMJOB_UNKNOWN;
+}
+
 static void fill(const slurm_job_info_t *job, struct slurmjob *out)
 {
     const char *const tres[] = {job->tres_per_job, job->tres_per_node,
@@ -52,6 +71,10 @@ static void fill(const slurm_job_info_t *job, struct slurmjob *out)
     out->facts.time_limit_us = limit_us(job->time_limit);
     out->ended = (job->job_state & JOB_STATE_BASE) > JOB_SUSPENDED &&
                  !(job->job_state & JOB_COMPLETING);
+    out->state = state_of(job->job_state);
+    out->uid = job->user_id;
+    if (out->state > SLURMJOB_RUNNING && job->end_time > 0)
+        out->end_us = (uint64_t) job->end_time * 1000000;
     for (size_t i = 0; i < sizeof(tres) / sizeof(*tres); i++)
         slurmgres_add(tres[i], true, out->facts.gres, sizeof(out->facts.gres));
     slurmgres_add(job->gres_total, false, out->facts.gres,

@@ -16,10 +16,26 @@
 /* Before a launch nobody waits longer for what a default only needs. */
 #define JP_SLURMJOB_LAUNCH_MS 1000
 
+/* How Slurm sees a job. */
+enum slurmjob_state {
+    SLURMJOB_UNKNOWN, /* or none of those below */
+    SLURMJOB_RUNNING,
+    SLURMJOB_COMPLETED,
+    SLURMJOB_FAILED,
+    SLURMJOB_CANCELLED,
+    SLURMJOB_TIMEOUT,
+    SLURMJOB_NODE_FAIL,
+    SLURMJOB_OUT_OF_MEMORY,
+    SLURMJOB_PREEMPTED,
+    SLURMJOB_STATES
+};
 struct slurmjob {
     char work_dir[PATH_MAX]; /* "" unknown */
     struct jp_jobfacts facts;
-    bool ended; /* and no node is still at its end */
+    bool ended;                /* and no node is still at its end */
+    enum slurmjob_state state; /* as it ends, too */
+    uint32_t uid;
+    uint64_t end_us; /* since 1970, in whole seconds; 0: not yet */
 };
 
 /* Asks the controller, for at most wait_ms. False: no Slurm, unknown job, no

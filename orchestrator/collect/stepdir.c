@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 bool stepdir_name_ok(const char *name)
 {
@@ -42,7 +43,7 @@ int stepdir_check_own(const char *path, struct jp_error *err)
     if (st.st_uid != geteuid())
         return error_set(err, "%s: belongs to uid %lu, not to you", path,
                          (unsigned long) st.st_uid);
-    return 0;
+    return ownplace_check(path, err);
 }
 
 /* Makes <dir>/<name> and, with node, <dir>/<name>/<node>. */

@@ -2,7 +2,7 @@
  *
  * The directory belongs to the user who runs the job, so everything here runs
  * as that user; what is below it is still foreign input: folders that turn out
- * to be symbolic links are refused. Layout: docs/internals.md, section 2.
+ * to be symbolic links are refused. Layout: docs/contracts.md, section 2.
  */
 #ifndef JP_COLLECT_STEPDIR_H
 #define JP_COLLECT_STEPDIR_H
@@ -12,7 +12,6 @@
 
 #include "common/error.h"
 
-#define JP_STEPDIR_SUMMARY "summary.json"
 #define JP_STEPDIR_NAME_MAX 200
 
 /* Whether a name may be part of a path: [A-Za-z0-9._-]+, not starting with a
@@ -23,7 +22,8 @@ bool stepdir_name_ok(const char *name);
 bool stepdir_is_folder(const char *path);
 
 /* Whether path is a real folder of the user who runs this: in anybody else's
- * files could turn into links, or into scripts that we run, at any moment. */
+ * files could turn into links, or into scripts that we run, at any moment. For
+ * root the folders to it must be root's, too (common/ownplace.h). */
 int stepdir_check_own(const char *path, struct jp_error *err);
 
 /* Makes what a node needs: done/, nodes/<node>/, raw/<node>/. */

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/badkind.h"
 #include "common/error.h"
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_dump.h"
 #include "plugins/copper/copper_notes.h"
 #include "plugins/copper/copper_rows.h"
 
@@ -220,10 +220,6 @@ struct jp_copper_finding {
     char *text;
 };
 
-struct jp_copper_note {
-    char *path;
-    char *what;
-};
 #define JP_COPPER_MAX_NOTES 200
 
 #define JP_COPPER_HOT 20 /* hot paths of a category */
@@ -275,18 +271,20 @@ struct jp_copper {
     size_t n_advice;
     struct jp_copper_finding *findings;
     size_t n_findings;
-    struct jp_copper_note *notes; /* in order of discovery */
+    struct jp_file_note *notes; /* in order of discovery */
     size_t n_notes;
     uint64_t notes_left_out, notes_bad; /* bad: figures are missing for it */
     uint64_t files, bytes_read;
-    void *memory; /* of paths; copper_pathset.h */
+    void *memory; /* of paths */
     void *used_memory;
 };
 
 struct jp_copper_options {
     bool expected; /* it was to be there: a list of nodes alone has a result */
     uint64_t memory_bytes; /* bound for distinct paths; 0: 1 GiB */
-    bool usage; /* compare observed paths with the files there are now */
+    /* compare observed paths with the files there are now; of another user's
+     * data, and as root, only below usage_roots */
+    bool usage;
     uint64_t walk_entries;    /* bound of that walk; 0: 2,000,000 */
     uint64_t (*now_ms)(void); /* its clock, for its bound of 60 s; or NULL */
     const char *const *usage_roots; /* besides those found; NULL: none */

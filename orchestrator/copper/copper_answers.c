@@ -1,13 +1,171 @@
-/* copper_answers.c - the six questions that a profile is made for, in words. */
+/* copper_answers.c - findings, answers and advice, in words. */
+#include "orchestrator/copper/copper_build.h"
+
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
 #include "common/num.h"
-#include "orchestrator/copper/copper_build.h"
-#include "orchestrator/copper/copper_words.h"
+
+struct copper_words {
+    FILE *out;
+    char *text;
+    size_t len;
+};
+
+#define MAX_FINDINGS 200
+
+/* NULL: out of memory. */
+static FILE *words_begin(struct copper_words *words)
+{
+    *words = (struct copper_words){0};
+    words->out = open_memstream(&words->text, &words->len);
+    return words->out;
+}
+
+/* The text, which the caller frees; NULL: out of memory. */
+static char *words_end(struct copper_words *words)
+{
+    if (fclose(words->out) == 0)
+        return words->text;
+    free(words->text);
+    return NULL;
+}
+
+/* Takes text over. */
+static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
+                       double from, double to, double cost_us, char *text)
+{
+    struct jp_copper_finding *more = c->findings;
+
+    if (!text || c->n_findings == MAX_FINDINGS) {
+        free(text);
+        return text ? 0 : -1;
+    }
+    if (!(c->n_findings & (c->n_findings - 1))) {
+        more = reallocarray(more, c->n_findings ? 2 * c->n_findings : 1,
+                            sizeof(*more));
+        if (!more) {
+            free(text);
+            return -1;
+        }
+        c->findings = more;
+    }
+    more[c->n_findings++] = (struct jp_copper_finding){.kind = kind,
+                                                       .rank = rank,
+                                                       .from = from,
+                                                       .to = to,
+                                                       .cost_us = cost_us,
+                                                       .text = text};
+    return 0;
+}
+
+/* An average says more than a sum: the first of these stands for a rank. */
+static const struct {
+    const char *metric, *words;
+} metric_words[] = {
+    {"getattr_us", "a getattr takes"},
+    {"read_us", "a read takes"},
+    {"readdir_us", "a readdir takes"},
+    {"latency_without_init_s", "its operations take"},
+    {"init_s", "its start takes"},
+};
+#define N_METRICS (sizeof(metric_words) / sizeof(*metric_words))
+
+static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
+                     const char *words)
+{
+    double us = strstr(o->metric, "_us") ? 1 : 1e6;
+    struct copper_words w;
+
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out,
+            "%s is slow: %s %s, %.1f x the median of its tree level "
+            "(%s, level %d, %" PRIu32 " ranks), %s more in all",
+            c->ranks[o->rank].host, words, FIG_US(o->value * us),
+            o->value / o->median, FIG_US(o->median * us), o->level, o->of,
+            FIG_US(o->cost_us));
+    return add_finding(c, "copper_slow_rank", o->rank, o->median * us,
+                       o->value * us, o->cost_us, words_end(&w));
+}
+
+static bool was_told(const struct jp_copper *c, size_t rank)
+{
+    for (size_t i = 0; i < c->n_findings; i++)
+        if (c->findings[i].rank == rank)
+            return true;
+    return false;
+}
+
+static int damaged_rank(struct jp_copper *c, size_t i)
+{
+    static const char *const kinds[JP_COPPER_N_STATES] = {
+        [JP_COPPER_EARLIER] = "copper_earlier_rank",
+        [JP_COPPER_PARTIAL] = "copper_partial_rank",
+        [JP_COPPER_OVERFLOW] = "copper_counter_overflow",
+        [JP_COPPER_DAMAGED] = "copper_damaged_rank",
+        [JP_COPPER_MISSING] = "copper_missing_rank"};
+    static const char *const words[JP_COPPER_N_STATES] = {
+        [JP_COPPER_EARLIER] = "is known up to a snapshot only",
+        [JP_COPPER_PARTIAL] = "is known in part",
+        [JP_COPPER_OVERFLOW] = "is left out",
+        [JP_COPPER_DAMAGED] = "is left out",
+        [JP_COPPER_MISSING] = "is missing"};
+    const struct jp_copper_rank *rank = &c->ranks[i];
+    struct copper_words w;
+
+    if (!kinds[rank->state])
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out, "%s", rank->host);
+    if (rank->pid)
+        fprintf(w.out, "-%" PRId64, rank->pid);
+    fprintf(w.out, " %s%s%s", words[rank->state], *rank->why ? ": " : "",
+            rank->why);
+    return add_finding(c, kinds[rank->state], i, NAN, NAN, NAN, words_end(&w));
+}
+
+static int late_parent(struct jp_copper *c, size_t i)
+{
+    struct copper_words w;
+
+    if (!c->ranks[i].log.timed_out)
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out,
+            "%s waited for its parent in the tree until the time for that "
+            "was up",
+            c->ranks[i].host);
+    return add_finding(c, "copper_parent_timeout", i, NAN, NAN, NAN,
+                       words_end(&w));
+}
+
+int copper_findings(struct copper_build *b)
+{
+    struct jp_copper *c = b->copper;
+
+    for (size_t m = 0; m < N_METRICS; m++)
+        for (size_t i = 0; i < c->n_outliers; i++) {
+            const struct jp_copper_outlier *o = &c->outliers[i];
+
+            if (o->slow && !strcmp(o->metric, metric_words[m].metric) &&
+                !was_told(c, o->rank) &&
+                slow_rank(c, o, metric_words[m].words) < 0)
+                return -1;
+        }
+    for (size_t i = 0; i < c->n_ranks; i++)
+        if (damaged_rank(c, i) < 0 || late_parent(c, i) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- the six questions that a profile is made for, in words --- */
 
 #define SHOWN 3
 
@@ -194,13 +352,246 @@ int copper_answers(struct copper_build *b)
         struct jp_copper_answer *a = &b->copper->answers[i];
         struct copper_words w;
 
-        if (!copper_words_begin(&w))
+        if (!words_begin(&w))
             return -1;
         questions[i].say(b->copper, w.out);
         a->question = questions[i].question;
-        a->answer = copper_words_end(&w);
+        a->answer = words_end(&w);
         if (!a->answer)
             return -1;
     }
+    return 0;
+}
+
+/* --- what could be pruned or set, each with its paths --- */
+
+#define MAX_ADVICE 16
+#define MAX_PATHS 10
+
+/* Takes text over; -1: it is NULL. */
+static struct jp_copper_advice *add_advice(struct jp_copper *c, char *text)
+{
+    struct jp_copper_advice *a = &c->advice[c->n_advice];
+
+    if (!text)
+        return NULL;
+    c->n_advice++;
+    *a = (struct jp_copper_advice){
+        .text = text, .paths = calloc(MAX_PATHS, sizeof(*a->paths))};
+    return a->paths ? a : NULL;
+}
+
+static int add_path(struct jp_copper_advice *a, const char *path)
+{
+    if (a->n_paths == MAX_PATHS)
+        return 0;
+    a->paths[a->n_paths] = strdup(path);
+    return a->paths[a->n_paths++] ? 0 : -1;
+}
+
+static bool is_library(const struct jp_copper_vain *v)
+{
+    return v->class == JP_COPPER_MISSING_LIBRARY_PROBE ||
+           v->class == JP_COPPER_GLIBC_HWCAPS_PROBE;
+}
+
+/* Folders that were only ever searched in vain: libraries' or others'. */
+static int vain_folders(struct jp_copper *c, bool libraries)
+{
+    struct copper_words w;
+    struct jp_copper_advice *a;
+    uint64_t events = 0, n = 0;
+
+    for (size_t i = 0; i < c->n_vain; i++)
+        if (c->vain[i].wholly && is_library(&c->vain[i]) == libraries) {
+            events = num_add(events, c->vain[i].events);
+            n++;
+        }
+    if (!n)
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out,
+            "%s folder%s searched for %s %s lookups and gave nothing: take "
+            "what is stale or twice out of %s.",
+            FIG_COUNT(n), n == 1 ? " was" : "s were",
+            libraries ? "shared libraries in" : "modules and settings in",
+            FIG_COUNT(events),
+            libraries ? "LD_LIBRARY_PATH" : "PYTHONPATH and PATH");
+    a = add_advice(c, words_end(&w));
+    if (!a)
+        return -1;
+    for (size_t i = 0; i < c->n_vain; i++)
+        if (c->vain[i].wholly && is_library(&c->vain[i]) == libraries &&
+            add_path(a, c->vain[i].folder) < 0)
+            return -1;
+    return 0;
+}
+
+static int vain_libraries(struct jp_copper *c)
+{
+    return vain_folders(c, true);
+}
+
+static int vain_modules(struct jp_copper *c)
+{
+    return vain_folders(c, false);
+}
+
+/* Folders in use that were also searched for what lies elsewhere; without full
+ * tables nothing tells which are in use. */
+static int order(struct jp_copper *c)
+{
+    struct copper_words w;
+    struct jp_copper_advice *a;
+    uint64_t events = 0;
+
+    for (size_t i = 0; i < c->n_vain; i++)
+        if (!c->vain[i].wholly)
+            events = num_add(events, c->vain[i].events);
+    if (!events)
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    if (c->vain_known)
+        fprintf(w.out,
+                "%s lookups ended in ENOENT in folders that are in use, too. "
+                "Python's zip, pyvenv.cfg, suffix and hwcaps probes are "
+                "normal; what remains shrinks when the folder that holds most "
+                "comes first in the search path.",
+                FIG_COUNT(events));
+    else
+        fprintf(w.out,
+                "At least %s lookups ended in ENOENT. Full tables "
+                "(--copper-profile=full) would tell which of these folders "
+                "gave nothing and can leave the search paths.",
+                FIG_COUNT(events));
+    a = add_advice(c, words_end(&w));
+    if (!a)
+        return -1;
+    for (size_t i = 0; i < c->n_vain; i++)
+        if (!c->vain[i].wholly && add_path(a, c->vain[i].folder) < 0)
+            return -1;
+    return 0;
+}
+
+/* Reads that went past the cache, by file. */
+static int passed_by(struct jp_copper *c)
+{
+    const struct copper_op *read = copper_op_of(c, "read");
+    struct jp_copper_advice *a;
+    struct copper_words w;
+
+    if (read->negatives * 20 < read->calls || !read->negatives)
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out,
+            "%s of %s reads went past the cache: files of "
+            "-max_cacheable_byte_size and above are not kept. If memory "
+            "allows, raise it above the size of these.",
+            FIG_COUNT(read->negatives), FIG_COUNT(read->calls));
+    a = add_advice(c, words_end(&w));
+    if (!a)
+        return -1;
+    for (size_t i = c->path_from[COPPER_DATA]; i < c->path_from[COPPER_TREE];
+         i++)
+        if (2 * c->paths[i].count[COPPER_ROW_NEGATIVES] > c->paths[i].events &&
+            add_path(a, c->paths[i].path) < 0)
+            return -1;
+    return 0;
+}
+
+/* ENOENT that is forgotten before it is asked for again. */
+static int short_ttl(struct jp_copper *c)
+{
+    uint64_t stores = c->total[COPPER_TTL_STORES];
+    uint64_t expires = c->total[COPPER_TTL_EXPIRES];
+    struct copper_words w;
+
+    if (!expires || expires * 5 < stores)
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out,
+            "%s of %s remembered ENOENT answers ran out of time and were "
+            "asked for again: a longer -md_enoent_ttl_ms",
+            FIG_COUNT(expires), FIG_COUNT(stores));
+    if (c->settings.ttl_ms >= 0)
+        fprintf(w.out, " (now %" PRId64 ")", c->settings.ttl_ms);
+    fputs(" would keep them, unless files appear during the run.", w.out);
+    return add_advice(c, words_end(&w)) ? 0 : -1;
+}
+
+/* What exists below the roots and was not asked for, if all ranks tell. */
+static int unused(struct jp_copper *c)
+{
+    struct jp_copper_advice *a;
+    struct copper_words w;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < c->n_used; i++)
+        n += c->used[i].walked && !c->used[i].observed && !c->used[i].is_dir;
+    if (!n || !c->vain_known)
+        return 0;
+    if (!words_begin(&w))
+        return -1;
+    fprintf(w.out,
+            "%s files below the environment were not asked for in this run "
+            "(copper_paths/"
+            "same_run_candidate_not_observed_existing_paths.txt). Try a "
+            "reduced copy, never the original: another run may need them.",
+            FIG_COUNT(n));
+    a = add_advice(c, words_end(&w));
+    if (!a)
+        return -1;
+    for (size_t i = 0; i < c->n_used_roots; i++)
+        if (add_path(a, c->used_roots[i].path) < 0)
+            return -1;
+    return 0;
+}
+
+/* What must stay, whatever else goes. */
+static int keep(struct jp_copper *c)
+{
+    static const enum jp_copper_class core[] = {
+        JP_COPPER_STDLIB, JP_COPPER_SITE_PACKAGES, JP_COPPER_TORCH_PACKAGE,
+        JP_COPPER_TORCH_LIBRARY};
+    struct jp_copper_advice *a = NULL;
+
+    for (size_t i = 0; i < sizeof(core) / sizeof(*core); i++)
+        for (size_t k = 0; k < JP_COPPER_N_CLASSES; k++) {
+            const struct jp_copper_class_sum *s = &c->classes[k];
+            const char *example = s->example ? s->example : s->top_example;
+
+            if (s->class != core[i] || !example)
+                continue;
+            if (!a)
+                a = add_advice(
+                    c, strdup("Keep what is in use: the interpreter's "
+                              "library, site-packages and the native "
+                              "libraries that are hot. Remove doubled "
+                              "entries of search paths first, then absent "
+                              "ones, then stale ones."));
+            if (!a || add_path(a, example) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+int copper_advice(struct copper_build *b)
+{
+    static int (*const rules[])(struct jp_copper *) = {
+        vain_libraries, vain_modules, order, passed_by,
+        short_ttl,      unused,       keep};
+    struct jp_copper *c = b->copper;
+
+    _Static_assert(sizeof(rules) / sizeof(*rules) <= MAX_ADVICE, "room");
+    c->advice = calloc(MAX_ADVICE, sizeof(*c->advice));
+    if (!c->advice)
+        return -1;
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+        if (rules[i](c) < 0)
+            return -1;
     return 0;
 }

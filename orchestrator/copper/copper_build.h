@@ -5,9 +5,35 @@
 #ifndef JP_COPPER_COPPER_BUILD_H
 #define JP_COPPER_COPPER_BUILD_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
 #include "orchestrator/copper/copper.h"
-#include "orchestrator/copper/copper_find.h"
-#include "orchestrator/copper/copper_pathset.h"
+#include "plugins/copper/copper_name.h"
+
+struct copper_file {
+    char *path;
+    size_t root_len; /* the log directory's part of path */
+    struct copper_name name;
+    uint64_t size;
+    int64_t mtime_us;
+};
+
+/* Copper's files below the inputs. Symbolic links are not followed. Names
+ * decide (plugins/copper/copper_name.h); what a file holds its reader checks. A
+ * log directory is the folder above profiling/, tables/ or logs/; where files
+ * lie otherwise, their own folder. */
+struct copper_found {
+    struct copper_file
+        *files; /* by host, pid, log directory, kind, tag, copy */
+    size_t n;
+    size_t profiles; /* files but logs and lists of nodes */
+    size_t logs;     /* that are not empty */
+    size_t lists;    /* of nodes */
+    bool foreign;    /* a file, or an input, belongs to another user */
+};
 
 /* One daemon: a run of the files that copper_find sorted. */
 struct copper_daemon {
@@ -33,8 +59,14 @@ struct copper_build {
     size_t n_roster;
     struct copper_pathset *paths;
     uint64_t bytes_all;
+    /* What exists is no secret to who looks it up with his own rights for his
+     * own data. Else nothing is looked up but below options' usage_roots, and
+     * no link is followed. */
+    bool guarded;
     struct jp_error *err;
 };
+
+struct copper_pathset;
 
 /* Notes what is odd about a file; bad: figures are missing because of it. */
 int copper_note(struct copper_build *b, const char *path, bool bad,
@@ -58,18 +90,38 @@ int copper_findings(struct copper_build *b);
 int copper_answers(struct copper_build *b);
 int copper_advice(struct copper_build *b);
 
-/* The counters of one daemon into a rank; in copper_rank.c. */
-int copper_rank_load(struct copper_build *b, const struct copper_daemon *d,
-                     struct jp_copper_rank *rank, size_t index);
-
 /* The file of a daemon, or NULL. */
 const struct copper_file *copper_daemon_file(const struct copper_daemon *d,
                                              enum copper_kind kind,
                                              enum copper_tag tag,
                                              uint64_t copy);
 
-/* The class of a path; in copper_class.c. */
+/* The class of a path. */
 enum jp_copper_class copper_class_of(enum copper_category category,
                                      const char *path);
+
+/* 0, or -1: no memory, or an input cannot be opened. */
+int copper_find(const char *const *inputs, size_t n_inputs,
+                struct copper_found *found, struct jp_error *err);
+void copper_found_fini(struct copper_found *found);
+
+/* limit: bytes; 0: 1 GiB. NULL: out of memory. */
+struct copper_pathset *copper_pathset_create(uint64_t limit);
+void copper_pathset_destroy(struct copper_pathset *set); /* takes NULL */
+
+/* Adds a row of rank (an index); full: of a full table. 0: added; 1: the path
+ * is one too many; -1: out of memory. Counts stop at UINT64_MAX. */
+int copper_pathset_add(struct copper_pathset *set, const struct copper_row *row,
+                       size_t rank, bool full);
+
+/* Hands out the paths, sorted as in struct jp_copper, and the memory that they
+ * stand in, which copper_pathset_free frees; set is empty then. */
+void copper_pathset_take(struct copper_pathset *set,
+                         struct jp_copper_path **paths, size_t *n,
+                         void **memory);
+void copper_pathset_free(void *memory);
+
+/* Text that lives as long as the memory; NULL: out of memory. */
+const char *copper_memory_keep(void **memory, const char *text, size_t len);
 
 #endif

@@ -1,9 +1,221 @@
-/* copper_daemons.c - files to daemons, daemons to launches. */
+/* copper_daemons.c - find Copper's files, group them by daemon and launch, and
+ * say who should be there. */
 #include "orchestrator/copper/copper_build.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/fileio.h"
+#include "common/treewalk.h"
+#include "plugins/copper/copper_name.h"
+#include "plugins/copper/copper_notes.h"
+
+#define COPPER_FIND_DEPTH 32
+
+/* The last component of path[0..len); *at is where it begins. */
+static size_t last_part(const char *path, size_t len, size_t *at)
+{
+    size_t begin = len;
+
+    while (begin && path[begin - 1] != '/')
+        begin--;
+    *at = begin;
+    return len - begin;
+}
+
+/* How much of path is its log directory. */
+static size_t root_length(const char *path)
+{
+    static const char *const families[] = {"profiling", "tables", "logs"};
+    size_t at, len = strlen(path), own;
+
+    last_part(path, len, &at);
+    own = len = at ? at - 1 : 0;
+    for (int up = 0; up < 2 && len; up++) {
+        size_t n = last_part(path, len, &at);
+
+        for (size_t i = 0; i < 3; i++)
+            if (n == strlen(families[i]) && !memcmp(path + at, families[i], n))
+                return at ? at - 1 : 0;
+        len = at ? at - 1 : 0;
+    }
+    return own;
+}
+
+static int add(struct copper_found *found, const char *path,
+               const struct copper_name *name, const struct stat *st)
+{
+    struct copper_file *more = found->files;
+
+    if (!(found->n & (found->n - 1))) {
+        more = reallocarray(more, found->n ? 2 * found->n : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        found->files = more;
+    }
+    more[found->n] = (struct copper_file){
+        .path = strdup(path),
+        .root_len = root_length(path),
+        .name = *name,
+        .size = st->st_size > 0 ? (uint64_t) st->st_size : 0,
+        .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
+                    st->st_mtim.tv_nsec / 1000};
+    found->foreign = found->foreign || st->st_uid != geteuid();
+    found->lists += name->kind > COPPER_FILE_OTHER;
+    found->profiles += name->kind < COPPER_FILE_LOG;
+    return more[found->n++].path ? 0 : -1;
+}
+
+/* Other programs name logs so, too. At log level 0 Copper's are empty. */
+static bool is_copper_log(const char *path, const char *folder,
+                          const struct stat *st)
+{
+    char head[512];
+    ssize_t n = 0;
+    int fd;
+
+    if (!st->st_size)
+        return !strcmp(folder, "logs");
+    fd = fileio_open_regular(path, false, NULL);
+    if (fd >= 0) {
+        n = read(fd, head, sizeof(head));
+        close(fd);
+    }
+    return n > 0 && copper_log_probe(head, (size_t) n);
+}
+
+static int take_file(struct copper_found *found, const char *path,
+                     const struct stat *st)
+{
+    size_t at, len = strlen(path);
+    struct copper_name name;
+    char folder[NAME_MAX + 1];
+    const char *file;
+
+    last_part(path, len, &at);
+    file = path + at;
+    len = last_part(path, at ? at - 1 : 0, &at);
+    if (len >= sizeof(folder))
+        return 0;
+    memcpy(folder, path + at, len);
+    folder[len] = '\0';
+    if (!copper_name_parse(folder, file, &name) ||
+        (name.kind == COPPER_FILE_LOG && !is_copper_log(path, folder, st)))
+        return 0;
+    found->logs += name.kind == COPPER_FILE_LOG && st->st_size;
+    return add(found, path, &name, st);
+}
+
+/* A treewalk_see. */
+static int take_entry(void *arg, const struct treewalk_entry *entry)
+{
+    return entry->what == TREEWALK_FILE ? take_file(arg, entry->path, entry->st)
+                                        : 0;
+}
+
+static int take_input(struct copper_found *found, const char *input,
+                      struct jp_error *err)
+{
+    int rc, fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *path = strdup(input);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid()))
+        found->foreign = true;
+    for (size_t n = path ? strlen(path) : 0; n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = '\0';
+    if (!path)
+        rc = -1;
+    else if (fd >= 0)
+        rc = treewalk(fd, path, COPPER_FIND_DEPTH, take_entry, found);
+    else if (errno != ENOTDIR || lstat(path, &st) < 0)
+        rc = error_set(err, "%s: %s", path, strerror(errno));
+    else
+        rc = S_ISREG(st.st_mode) ? take_file(found, path, &st) : 0;
+    if (!path && fd >= 0)
+        close(fd);
+    if (rc < 0 && err && !*err->text)
+        error_set(err, "out of memory");
+    free(path);
+    return rc;
+}
+
+static int number_order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_daemon(const void *a, const void *b)
+{
+    const struct copper_file *x = a, *y = b;
+    size_t n = x->root_len < y->root_len ? x->root_len : y->root_len;
+    int order = strcmp(x->name.host, y->name.host);
+
+    if (!order)
+        order = number_order((uint64_t) x->name.pid, (uint64_t) y->name.pid);
+    if (!order)
+        order = memcmp(x->path, y->path, n);
+    if (!order)
+        order = number_order(x->root_len, y->root_len);
+    if (!order)
+        order = number_order(x->name.kind, y->name.kind);
+    if (!order)
+        order = number_order(x->name.tag, y->name.tag);
+    if (!order)
+        order = number_order(x->name.copy, y->name.copy);
+    return order ? order : strcmp(x->path, y->path);
+}
+
+/* A folder may have been given twice. */
+static void drop_twins(struct copper_found *found)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < found->n; i++) {
+        if (kept && !strcmp(found->files[kept - 1].path, found->files[i].path))
+            free(found->files[i].path);
+        else
+            found->files[kept++] = found->files[i];
+    }
+    found->n = kept;
+}
+
+int copper_find(const char *const *inputs, size_t n_inputs,
+                struct copper_found *found, struct jp_error *err)
+{
+    *found = (struct copper_found){0};
+    if (err)
+        *err->text = '\0';
+    for (size_t i = 0; i < n_inputs; i++)
+        if (take_input(found, inputs[i], err) < 0) {
+            copper_found_fini(found);
+            return -1;
+        }
+    if (found->n)
+        qsort(found->files, found->n, sizeof(*found->files), by_daemon);
+    drop_twins(found);
+    return 0;
+}
+
+void copper_found_fini(struct copper_found *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        free(found->files[i].path);
+    free(found->files);
+    *found = (struct copper_found){0};
+}
+
+/* --- files to daemons, daemons to launches --- */
 
 bool copper_same_host(const char *a, const char *b)
 {
@@ -229,4 +441,143 @@ int copper_launches(struct copper_build *b)
     rc = by_log ? launches_by_time(b, order) : launches_by_host(b, order);
     free(order);
     return rc < 0 ? -1 : list_launches(b);
+}
+
+/* --- who should be there, and where in the tree each stands --- */
+
+#define ROSTER_MAX 20000 /* each is looked for among the daemons */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static int add_host(char ***hosts, size_t *n, const char *host, size_t len)
+{
+    if (!(*n & (*n - 1))) {
+        char **more = reallocarray(*hosts, *n ? 2 * *n : 1, sizeof(*more));
+
+        if (!more)
+            return -1;
+        *hosts = more;
+    }
+    (*hosts)[*n] = strndup(host, len);
+    return (*hosts)[(*n)++] ? 0 : -1;
+}
+
+static void free_hosts(char **hosts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(hosts[i]);
+    free(hosts);
+}
+
+/* The hosts of one file in its order. */
+static int read_list(struct copper_build *b, const struct copper_file *file,
+                     char ***hosts, size_t *n)
+{
+    struct copper_stream stream;
+    struct jp_error why;
+    const char *host;
+    size_t len;
+    int rc;
+
+    if (copper_stream_open(&stream, file->path, &why) < 0)
+        return copper_note(b, file->path, false, "%s", why.text);
+    while ((rc = copper_book_next(&stream, &host, &len, &why)) > 0) {
+        if (*n >= ROSTER_MAX || len >= COPPER_HOST_MAX) {
+            rc = error_set(&why, "line %llu: no list of hosts",
+                           (unsigned long long) stream.line);
+            break;
+        }
+        if (add_host(hosts, n, host, len) < 0) {
+            copper_stream_close(&stream);
+            return -1;
+        }
+    }
+    if (rc < 0)
+        rc = copper_note(b, file->path, false, "%s", why.text);
+    if (rc == 0)
+        rc = copper_read_done(b, &stream);
+    copper_stream_close(&stream);
+    return rc;
+}
+
+/* The daemons are sorted by host; a list may hold short names of theirs. */
+static void place(struct copper_build *b, char *const *book, size_t n)
+{
+    unsigned fanout = copper_tree_fanout(n);
+
+    for (size_t k = 0; k < b->n_daemons; k++) {
+        struct copper_daemon *d = &b->daemons[k];
+
+        if (d->level >= 0 || d->launch + 1 != b->copper->n_launches ||
+            d->log.trees > 1)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (copper_same_host(book[i], d->host)) {
+                d->level = (int) copper_tree_level(i, fanout);
+                d->level_from = "address book";
+                break;
+            }
+    }
+}
+
+static int take_lists(struct copper_build *b)
+{
+    char **book = NULL, **hosts = NULL;
+    size_t n_book = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < b->found.n && rc == 0; i++) {
+        const struct copper_file *file = &b->found.files[i];
+        size_t n = 0, k = 0;
+
+        if (file->name.kind != COPPER_FILE_BOOK &&
+            file->name.kind != COPPER_FILE_NODES)
+            continue;
+        hosts = NULL;
+        rc = read_list(b, file, &hosts, &n);
+        for (; k < n && rc == 0; k++)
+            rc = add_host(&b->roster, &b->n_roster, hosts[k], strlen(hosts[k]));
+        if (file->name.kind == COPPER_FILE_BOOK && n > n_book) {
+            free_hosts(book, n_book);
+            book = hosts;
+            n_book = n;
+        } else {
+            free_hosts(hosts, n);
+        }
+    }
+    if (rc == 0)
+        place(b, book, n_book);
+    free_hosts(book, n_book);
+    return rc;
+}
+
+static void sort_roster(struct copper_build *b)
+{
+    size_t kept = 0;
+
+    if (b->n_roster)
+        qsort(b->roster, b->n_roster, sizeof(*b->roster), by_text);
+    for (size_t i = 0; i < b->n_roster; i++) {
+        if (kept && copper_same_host(b->roster[kept - 1], b->roster[i]))
+            free(b->roster[i]);
+        else
+            b->roster[kept++] = b->roster[i];
+    }
+    b->n_roster = kept;
+}
+
+int copper_roster(struct copper_build *b)
+{
+    for (size_t i = 0; i < b->n_daemons; i++)
+        if (b->daemons[i].log.level >= 0) {
+            b->daemons[i].level = b->daemons[i].log.level;
+            b->daemons[i].level_from = "log";
+        }
+    if (take_lists(b) < 0)
+        return -1;
+    sort_roster(b);
+    return 0;
 }

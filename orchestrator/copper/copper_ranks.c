@@ -1,9 +1,433 @@
-/* copper_ranks.c - the last launch's ranks, and who is missing among them. */
+/* copper_ranks.c - the counters of the last launch's ranks, and who is missing
+ * among them. */
+#include "orchestrator/copper/copper_build.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/num.h"
-#include "orchestrator/copper/copper_build.h"
+
+/* How far a set of files can be trusted, best first. */
+enum copper_grade {
+    COPPER_SET_WHOLE,
+    COPPER_SET_HALF,
+    COPPER_SET_CONTRADICTORY,
+    COPPER_SET_NOTHING
+};
+
+/* The files that a daemon wrote at one moment. */
+struct copper_set {
+    enum copper_tag tag;
+    uint64_t copy;
+    int64_t mtime_us;
+    bool has_totals, has_ops, dumps;
+    bool since; /* of dumps: since those before the step */
+    enum copper_grade grade;
+    struct copper_totals totals;
+    struct copper_ops ops;
+    struct jp_error why; /* what is wrong with it; "" nothing */
+};
+
+/* "final", ..., "ioctl dumps". */
+static const char *set_source(const struct copper_set *set)
+{
+    return set->dumps ? "ioctl dumps" : copper_tag_names[set->tag];
+}
+
+typedef int read_file(struct copper_stream *, struct copper_set *,
+                      struct jp_error *);
+
+static int read_totals(struct copper_stream *s, struct copper_set *set,
+                       struct jp_error *err)
+{
+    return copper_totals_read(s, &set->totals, err);
+}
+
+static int read_ops(struct copper_stream *s, struct copper_set *set,
+                    struct jp_error *err)
+{
+    return copper_ops_read(s, &set->ops, err);
+}
+
+/* What a rank could still be known by decides later whether a broken file
+ * matters, so it is noted here as it is. 1: good; 0: absent or broken. */
+static int load_file(struct copper_build *b, const struct copper_file *file,
+                     read_file *read, struct copper_set *set)
+{
+    struct copper_stream stream;
+    struct jp_error why;
+    int rc;
+
+    if (!file)
+        return 0;
+    if (copper_stream_open(&stream, file->path, &why) < 0) {
+        set->why = why;
+        return copper_note(b, file->path, false, "%s", why.text);
+    }
+    rc = read(&stream, set, &why);
+    if (rc < 0) {
+        const char *slash = strrchr(file->path, '/');
+
+        set->why = why;
+        error_wrap(&set->why, "%s", slash ? slash + 1 : file->path);
+        rc = copper_note(b, file->path, false, "%s", why.text);
+    } else {
+        set->mtime_us = file->mtime_us;
+        rc = 1;
+    }
+    if (copper_read_done(b, &stream) < 0)
+        rc = -1;
+    copper_stream_close(&stream);
+    return rc;
+}
+
+static int note_odd(struct copper_build *b, const struct copper_file *file,
+                    const struct jp_error *odd)
+{
+    return file && *odd->text
+               ? copper_note(b, file->path, false, "%s", odd->text)
+               : 0;
+}
+
+static bool set_is_snapshot(enum copper_tag tag)
+{
+    return tag == COPPER_TAG_RUNTIME || tag == COPPER_TAG_IOCTL;
+}
+
+/* An aggregate with all its rows was not cut; operations may have been, behind
+ * any row. Then they hold less of everything. */
+static bool rows_are_missing(const struct copper_set *set)
+{
+    struct copper_totals sum;
+
+    copper_ops_sum(&set->ops, &sum);
+    for (size_t i = 0; i < COPPER_N_METRICS; i++)
+        if (sum.value[i] > set->totals.value[i])
+            return false;
+    return true;
+}
+
+static int grade(struct copper_build *b, struct copper_set *set,
+                 const struct copper_file *totals,
+                 const struct copper_file *ops)
+{
+    struct jp_error why;
+
+    set->grade = set->has_totals && set->has_ops   ? COPPER_SET_WHOLE
+                 : set->has_totals || set->has_ops ? COPPER_SET_HALF
+                                                   : COPPER_SET_NOTHING;
+    if (set->grade == COPPER_SET_HALF && !*set->why.text)
+        error_set(&set->why, "%s is missing",
+                  set->has_ops ? "the aggregate" : "the table of operations");
+    if (set->grade != COPPER_SET_WHOLE || set->totals.overflow ||
+        set->ops.overflow ||
+        copper_counts_agree(&set->totals, &set->ops, &why) == 0)
+        return note_odd(b, totals, &set->totals.odd) < 0 ||
+                       note_odd(b, ops, &set->ops.odd) < 0
+                   ? -1
+                   : 0;
+    /* a snapshot is written without a lock while operations go on */
+    if (set_is_snapshot(set->tag))
+        return copper_note(b, totals->path, false, "%s", why.text);
+    set->why = why;
+    set->grade = COPPER_SET_CONTRADICTORY;
+    if (rows_are_missing(set)) {
+        error_wrap(&set->why, "rows of the table of operations are missing");
+        set->grade = COPPER_SET_HALF;
+        set->has_ops = false;
+    }
+    return copper_note(b, set->has_ops ? totals->path : ops->path, false, "%s",
+                       set->why.text);
+}
+
+/* Reads the set of its tag and copy, and grades it. What is wrong is noted and
+ * in why; -1: out of memory, or stopped. */
+static int set_load(struct copper_build *b, const struct copper_daemon *d,
+                    struct copper_set *set)
+{
+    const struct copper_file *totals =
+        copper_daemon_file(d, COPPER_FILE_AGGREGATE, set->tag, set->copy);
+    const struct copper_file *ops =
+        copper_daemon_file(d, COPPER_FILE_OPERATIONS, set->tag, set->copy);
+    int a = load_file(b, totals, read_totals, set);
+    int o = a < 0 ? -1 : load_file(b, ops, read_ops, set);
+
+    if (o < 0)
+        return -1;
+    set->has_totals = a > 0;
+    set->has_ops = o > 0;
+    return grade(b, set, totals, ops);
+}
+
+/* One of the dumps of all counters. */
+static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
+                      enum copper_tag tag, struct copper_set *set)
+{
+    struct copper_ops ops = {.odd = {""}};
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < COPPER_N_DUMPS; i++) {
+        const struct copper_file *file =
+            copper_daemon_file(d, COPPER_FILE_DUMP_COUNT + i, tag, 0);
+        struct copper_stream stream;
+        struct jp_error why;
+        int rc;
+
+        if (!file)
+            continue;
+        if (copper_stream_open(&stream, file->path, &why) < 0)
+            return copper_note(b, file->path, false, "%s", why.text);
+        rc = copper_dump_read(&stream, i, &ops, &why);
+        n += rc == 0;
+        set->mtime_us = file->mtime_us;
+        if ((rc < 0 && copper_note(b, file->path, false, "%s", why.text) < 0) ||
+            copper_read_done(b, &stream) < 0) {
+            copper_stream_close(&stream);
+            return -1;
+        }
+        copper_stream_close(&stream);
+    }
+    if (n < COPPER_N_DUMPS)
+        return 0;
+    *set = (struct copper_set){.tag = tag,
+                               .dumps = true,
+                               .mtime_us = set->mtime_us,
+                               .has_ops = true,
+                               .grade = COPPER_SET_WHOLE,
+                               .ops = ops};
+    copper_ops_sum(&ops, &set->totals);
+    return 0;
+}
+
+/* Puts whole dumps of an ioctl in place of best, less those made before the
+ * step where there are some. */
+/* Dumps, less those made before the step where there are some. */
+static int set_attached(struct copper_build *b, const struct copper_daemon *d,
+                        struct copper_set *best)
+{
+    struct copper_set now = {.grade = COPPER_SET_NOTHING},
+                      before = {.grade = COPPER_SET_NOTHING};
+    struct jp_error why;
+
+    if (load_dumps(b, d, COPPER_TAG_FINAL, &now) < 0 ||
+        load_dumps(b, d, COPPER_TAG_BEFORE, &before) < 0)
+        return -1;
+    if (now.grade != COPPER_SET_WHOLE)
+        return 0;
+    if (before.grade == COPPER_SET_WHOLE) {
+        if (copper_ops_since(&now.ops, &before.ops, &now.ops, &why) < 0)
+            return copper_note(b, d->files->path, false, "%s", why.text);
+        copper_ops_sum(&now.ops, &now.totals);
+        now.since = true;
+    }
+    *best = now;
+    return 0;
+}
+
+/* --- one daemon's counters from the best of its files --- */
+
+static int keep_point(struct copper_build *b, const struct copper_set *set,
+                      size_t rank)
+{
+    struct jp_copper *c = b->copper;
+    struct jp_copper_point *more = c->points;
+
+    if (set->grade > COPPER_SET_HALF || set->totals.overflow ||
+        set->ops.overflow)
+        return 0;
+    if (!(c->n_points & (c->n_points - 1))) {
+        more = reallocarray(more, c->n_points ? 2 * c->n_points : 1,
+                            sizeof(*more));
+        if (!more)
+            return -1;
+        c->points = more;
+    }
+    more[c->n_points] = (struct jp_copper_point){.rank = rank,
+                                                 .tag = set_source(set),
+                                                 .copy = set->copy,
+                                                 .time_us = set->mtime_us};
+    memcpy(more[c->n_points].value, set->totals.value,
+           sizeof(set->totals.value));
+    if (!set->has_totals) {
+        struct copper_totals sum;
+
+        copper_ops_sum(&set->ops, &sum);
+        memcpy(more[c->n_points].value, sum.value, sizeof(sum.value));
+    }
+    c->n_points++;
+    return 0;
+}
+
+static uint64_t operations(const struct copper_set *set)
+{
+    struct copper_totals sum;
+
+    if (set->has_totals)
+        return set->totals.value[COPPER_OPERATIONS];
+    copper_ops_sum(&set->ops, &sum);
+    return sum.value[COPPER_OPERATIONS];
+}
+
+/* Less is better: final and pre-destroy, whole or in part, as they miss nothing
+ * that was counted; then snapshots; then what a reset left behind. */
+static unsigned score(const struct copper_set *set)
+{
+    unsigned half = set->grade == COPPER_SET_HALF ? 2 : 0;
+
+    if (set->grade >= COPPER_SET_CONTRADICTORY)
+        return 90 + set->grade;
+    if (set->dumps)
+        return 20;
+    if (set_is_snapshot(set->tag))
+        return 4 + half;
+    return (set->tag == COPPER_TAG_PRE_RESET ? 10 : set->tag) + half;
+}
+
+static bool is_better(const struct copper_set *a, const struct copper_set *b)
+{
+    unsigned x = score(a), y = score(b);
+
+    return x != y ? x < y : operations(a) > operations(b);
+}
+
+/* Does pre-destroy tell the same as final? */
+static enum jp_copper_compared compare(const struct copper_set *a,
+                                       const struct copper_set *b)
+{
+    if (a->grade != COPPER_SET_WHOLE || b->grade != COPPER_SET_WHOLE)
+        return JP_COPPER_NOT_COMPARED;
+    return !memcmp(a->totals.value, b->totals.value, sizeof(a->totals.value)) &&
+                   !memcmp(a->ops.row, b->ops.row, sizeof(a->ops.row))
+               ? JP_COPPER_EQUAL
+               : JP_COPPER_DIFFERENT;
+}
+
+static enum jp_copper_state state_of(const struct copper_set *best)
+{
+    if (best->grade >= COPPER_SET_CONTRADICTORY)
+        return JP_COPPER_DAMAGED;
+    if (best->totals.overflow || best->ops.overflow)
+        return JP_COPPER_OVERFLOW;
+    if (best->grade == COPPER_SET_HALF)
+        return JP_COPPER_PARTIAL;
+    return best->dumps || best->tag <= COPPER_TAG_PRE_DESTROY
+               ? JP_COPPER_GOOD
+               : JP_COPPER_EARLIER;
+}
+
+static int explain(struct jp_copper_rank *rank, const struct copper_set *best,
+                   const struct copper_set *final)
+{
+    const char *why = "";
+
+    if (rank->state == JP_COPPER_OVERFLOW)
+        why = "a counter passed 2^31 and wrapped: in no sum";
+    else if (best->since)
+        why = "counters of the step: the difference of two ioctls' dumps";
+    else if (best->dumps)
+        why = "counters since the daemon's start, by an ioctl";
+    else if (best->grade == COPPER_SET_NOTHING && !*best->why.text)
+        why = "no file of counters";
+    else if (best->grade != COPPER_SET_WHOLE)
+        why = best->why.text;
+    else if (best->tag != COPPER_TAG_FINAL)
+        why = *final->why.text ? final->why.text : "no final files";
+    rank->why = strdup(why);
+    return rank->why ? 0 : -1;
+}
+
+static int settle(struct jp_copper_rank *rank, const struct copper_set *best,
+                  const struct copper_set *final)
+{
+    rank->state = state_of(best);
+    rank->source = best->grade == COPPER_SET_NOTHING ? "" : set_source(best);
+    rank->has_counts = best->grade <= COPPER_SET_HALF &&
+                       rank->state != JP_COPPER_OVERFLOW;
+    rank->has_ttl = rank->has_counts && best->has_totals;
+    rank->has_ops = rank->has_counts && best->has_ops;
+    if (rank->has_ttl) {
+        memcpy(rank->value, best->totals.value, sizeof(rank->value));
+    } else if (rank->has_ops) {
+        struct copper_totals sum;
+
+        copper_ops_sum(&best->ops, &sum);
+        memcpy(rank->value, sum.value, sizeof(rank->value));
+    }
+    if (rank->has_ops)
+        memcpy(rank->op, best->ops.row, sizeof(rank->op));
+    return explain(rank, best, final);
+}
+
+/* Reads every set of profiles that the daemon has, keeps the best. */
+static int each_set(struct copper_build *b, const struct copper_daemon *d,
+                    size_t rank, struct copper_set *best,
+                    struct copper_set *final, enum jp_copper_compared *compared)
+{
+    struct copper_set early = {.grade = COPPER_SET_NOTHING};
+
+    for (unsigned tag = 0; tag < COPPER_N_TAGS; tag++)
+        for (size_t i = 0; i < d->n_files; i++) {
+            const struct copper_name *name = &d->files[i].name;
+            struct copper_set set = {
+                .tag = tag, .copy = name->copy, .grade = COPPER_SET_NOTHING};
+
+            if (name->tag != tag || name->kind > COPPER_FILE_OPERATIONS ||
+                (name->kind == COPPER_FILE_OPERATIONS &&
+                 copper_daemon_file(d, COPPER_FILE_AGGREGATE, tag, name->copy)))
+                continue;
+            if (set_load(b, d, &set) < 0 || keep_point(b, &set, rank) < 0)
+                return -1;
+            if (tag == COPPER_TAG_FINAL)
+                *final = set;
+            if (tag == COPPER_TAG_PRE_DESTROY)
+                early = set;
+            if (is_better(&set, best))
+                *best = set;
+        }
+    *compared = compare(final, &early);
+    return 0;
+}
+
+static int note_reset(struct copper_build *b, const struct copper_daemon *d)
+{
+    const struct copper_file *file =
+        copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0);
+
+    return copper_note(b, file->path, false,
+                       "counters were reset after this: what is written later "
+                       "counts from there");
+}
+
+/* The counters of one daemon into a rank. */
+static int rank_load(struct copper_build *b, const struct copper_daemon *d,
+                     struct jp_copper_rank *rank, size_t index)
+{
+    /* kilobytes each */
+    struct copper_set *sets = calloc(2, sizeof(*sets));
+    int rc = -1;
+
+    if (!sets)
+        return -1;
+    sets[0].grade = sets[1].grade = COPPER_SET_NOTHING;
+    if (each_set(b, d, index, &sets[0], &sets[1], &rank->pre_destroy) < 0)
+        goto out;
+    if (copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0) &&
+        note_reset(b, d) < 0)
+        goto out;
+    /* what was counted before the step is not the step's */
+    if ((sets[0].grade > COPPER_SET_HALF ||
+         copper_daemon_file(d, COPPER_FILE_DUMP_COUNT, COPPER_TAG_BEFORE, 0)) &&
+        set_attached(b, d, &sets[0]) < 0)
+        goto out;
+    if (sets[0].dumps && keep_point(b, &sets[0], index) < 0)
+        goto out;
+    rc = settle(rank, &sets[0], &sets[1]);
+out:
+    free(sets);
+    return rc;
+}
+
+/* --- the last launch's ranks, and who is missing among them --- */
 
 const char *const copper_state_names[JP_COPPER_N_STATES] = {
     "good", "earlier", "partial", "overflow", "damaged", "missing"};
@@ -108,7 +532,7 @@ static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
                            "started without profiling");
         return rank->why ? 0 : -1;
     }
-    if (copper_rank_load(b, d, rank, c->n_ranks - 1) < 0 ||
+    if (rank_load(b, d, rank, c->n_ranks - 1) < 0 ||
         load_settings(b, d, &settings) < 0 || load_caches(b, d, rank) < 0)
         return -1;
     merge_settings(c, &settings);
@@ -171,7 +595,7 @@ static int older(struct copper_build *b, const struct copper_daemon *d)
     struct jp_copper *c = b->copper;
     struct jp_copper_rank rank = {.state = JP_COPPER_MISSING};
     size_t points = c->n_points;
-    int rc = d->has_profile ? copper_rank_load(b, d, &rank, 0) : 0;
+    int rc = d->has_profile ? rank_load(b, d, &rank, 0) : 0;
 
     c->n_points = points;
     if (rc == 0)

@@ -1,8 +1,6 @@
-/* copper_usage.c - observed paths against the files that there are now.
- *
- * What exists is looked up when the report is made, on the host where it is
- * made: a later state than the run's.
- */
+/* copper_usage.c - observed paths against the files that there are now. */
+#include "orchestrator/copper/copper_build.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +9,133 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/num.h"
 #include "common/treewalk.h"
-#include "orchestrator/copper/copper_roots.h"
+
+#define COPPER_MAX_ROOTS 64
+
+/* Is path root, or below it? */
+static bool is_below(const char *path, const char *root)
+{
+    size_t n = strlen(root);
+
+    return !strncmp(path, root, n) && (!path[n] || path[n] == '/');
+}
+
+/* Adds path[0..len) unless it lies below a root or there are too many; roots
+ * below it go. */
+static int add_root(struct jp_copper *c, const char *path, size_t len)
+{
+    size_t kept = 0;
+    char *root;
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (len < 2 || path[0] != '/')
+        return 0;
+    root = strndup(path, len);
+    if (!root)
+        return -1;
+    for (size_t i = 0; i < c->n_used_roots; i++)
+        if (is_below(root, c->used_roots[i].path)) {
+            free(root);
+            return 0;
+        }
+    for (size_t i = 0; i < c->n_used_roots; i++) {
+        if (is_below(c->used_roots[i].path, root))
+            free(c->used_roots[i].path);
+        else
+            c->used_roots[kept++] = c->used_roots[i];
+    }
+    c->n_used_roots = kept;
+    if (kept == COPPER_MAX_ROOTS) {
+        free(root);
+        return 0;
+    }
+    c->used_roots[c->n_used_roots++] = (struct jp_copper_root){.path = root};
+    return 0;
+}
+
+/* Length of the part that ends in the component conda_env; 0: none. */
+static size_t conda_part(const char *path)
+{
+    static const char word[] = "/conda_env";
+
+    for (const char *at = strstr(path, word); at; at = strstr(at + 1, word))
+        if (!at[sizeof(word) - 1] || at[sizeof(word) - 1] == '/')
+            return (size_t) (at - path) + sizeof(word) - 1;
+    return 0;
+}
+
+/* Length of the part before /lib/python<digit>; 0: none, or the system's own,
+ * which is no environment to prune. */
+static size_t python_part(const char *path)
+{
+    static const char word[] = "/lib/python";
+    const char *at = strstr(path, word);
+    size_t n = at ? (size_t) (at - path) : 0;
+
+    if (!n || at[sizeof(word) - 1] < '0' || at[sizeof(word) - 1] > '9' ||
+        (n == 4 && !strncmp(path, "/usr", n)) ||
+        (n == 10 && !strncmp(path, "/usr/local", n)))
+        return 0;
+    return n;
+}
+
+/* Length of <home>/<child>; 0: not below home. */
+static size_t home_part(const char *path, const char *home)
+{
+    size_t n = home ? strlen(home) : 0;
+
+    while (n > 1 && home[n - 1] == '/')
+        n--;
+    if (n < 2 || strncmp(path, home, n) || path[n] != '/' || !path[n + 1])
+        return 0;
+    return n + 1 + strcspn(path + n + 1, "/");
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct jp_copper_root *x = a, *y = b;
+
+    return strcmp(x->path, y->path);
+}
+
+/* Sets copper->used_roots to their paths: options' usage_roots; the folder of
+ * an environment, by a component conda_env or by a file read below
+ * <folder>/lib/python<digit>; children of the home with observed paths. Roots
+ * below another root are dropped. Guarded: options' usage_roots alone. */
+static int find_roots(struct copper_build *b)
+{
+    const struct jp_copper_options *o = b->options;
+    struct jp_copper *c = b->copper;
+
+    c->used_roots = calloc(COPPER_MAX_ROOTS, sizeof(*c->used_roots));
+    if (!c->used_roots)
+        return -1;
+    for (size_t i = 0; i < o->n_usage_roots; i++)
+        if (add_root(c, o->usage_roots[i], strlen(o->usage_roots[i])) < 0)
+            return -1;
+    for (size_t i = 0; i < c->n_paths && !b->guarded; i++) {
+        const struct jp_copper_path *p = &c->paths[i];
+
+        if (!p->full)
+            continue;
+        if (add_root(c, p->path, conda_part(p->path)) < 0 ||
+            (p->category == COPPER_DATA &&
+             add_root(c, p->path, python_part(p->path)) < 0) ||
+            (p->category != COPPER_TTL &&
+             add_root(c, p->path, home_part(p->path, o->home)) < 0))
+            return -1;
+    }
+    if (c->n_used_roots)
+        qsort(c->used_roots, c->n_used_roots, sizeof(*c->used_roots), by_path);
+    return 0;
+}
+
+/* --- observed paths against the files that there are now --- */
+/* What exists is looked up when the report is made, on the host where it is
+ * made: a later state than the run's. */
 
 #define DEFAULT_ENTRIES 2000000
 #define WALK_MS 60000 /* a file system may be slow */
@@ -22,6 +145,7 @@
 struct walk {
     struct copper_build *b;
     size_t root;
+    int root_fd;     /* guarded: where its paths are looked up */
     uint64_t left;   /* entries that may still come */
     uint64_t end_ms; /* of all walks */
 };
@@ -57,11 +181,11 @@ static int take_found(struct walk *w, const char *path, bool is_dir)
     return 0;
 }
 
-static bool is_link_to_folder(const struct treewalk_entry *entry)
+static bool is_link_to_folder(const struct treewalk_entry *entry, bool guarded)
 {
     struct stat st;
 
-    return entry->st && S_ISLNK(entry->st->st_mode) &&
+    return !guarded && entry->st && S_ISLNK(entry->st->st_mode) &&
            fstatat(entry->dir, entry->name, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
@@ -100,7 +224,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     w->left--;
     return take_found(w, entry->path,
                       entry->what == TREEWALK_FOLDER ||
-                          is_link_to_folder(entry));
+                          is_link_to_folder(entry, w->b->guarded));
 }
 
 static char *in_sysroot(const struct copper_build *b, const char *path)
@@ -108,6 +232,59 @@ static char *in_sysroot(const struct copper_build *b, const char *path)
     const char *sysroot = b->options->sysroot;
 
     return fileio_path("%s%s", sysroot ? sysroot : "", path);
+}
+
+/* What path is below the folder at, no link on the way; O_PATH, or -1. */
+static int open_below(int at, const char *path)
+{
+    char *copy = strdup(path), *rest = copy, *name;
+    int fd = copy ? fcntl(at, F_DUPFD_CLOEXEC, 3) : -1;
+
+    while (fd >= 0 && (name = strsep(&rest, "/"))) {
+        int next;
+
+        if (!*name || !strcmp(name, "."))
+            continue;
+        next = strcmp(name, "..")
+                   ? openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)
+                   : -1;
+        close(fd);
+        fd = next;
+    }
+    free(copy);
+    return fd;
+}
+
+static int open_root(const struct copper_build *b, const char *path)
+{
+    int top, at, fd;
+
+    if (!b->guarded)
+        return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    at = top < 0 ? -1 : open_below(top, path);
+    fd = at < 0 ? -1 : openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top >= 0)
+        close(top);
+    if (at >= 0)
+        close(at);
+    return fd;
+}
+
+/* Looks an observed path of a root up. */
+static bool look_up(const struct walk *w, const char *where, size_t root_len,
+                    struct stat *st)
+{
+    bool exists;
+    int fd;
+
+    if (!w->b->guarded)
+        return stat(where, st) == 0;
+    fd = w->root_fd < 0 ? -1 : open_below(w->root_fd, where + root_len);
+    exists = fd >= 0 && fstat(fd, st) == 0;
+    if (fd >= 0)
+        close(fd);
+    return exists;
 }
 
 static int walk_root(struct walk *w)
@@ -119,8 +296,9 @@ static int walk_root(struct walk *w)
 
     if (!path)
         return -1;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = open_root(b, path);
     r->exists = fd >= 0;
+    w->root_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (fd >= 0) {
         rc = take_found(w, r->path, true);
         if (rc == 0)
@@ -145,6 +323,26 @@ static int by_used(const void *a, const void *b)
     return order ? order : y->walked - x->walked;
 }
 
+/* Each path once, of all categories. */
+static const char **observed(const struct jp_copper *c, size_t *n)
+{
+    const char **list = calloc(c->n_paths ? c->n_paths : 1, sizeof(*list));
+    size_t kept = 0;
+
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < c->n_paths; i++)
+        if (c->paths[i].full && c->paths[i].path[0] == '/')
+            list[kept++] = c->paths[i].path;
+    if (kept)
+        qsort(list, kept, sizeof(*list), by_text);
+    *n = 0;
+    for (size_t i = 0; i < kept; i++)
+        if (!*n || strcmp(list[*n - 1], list[i]))
+            list[(*n)++] = list[i];
+    return list;
+}
+
 /* One observed path of a root. */
 static int take_observed(const struct walk *w, const char *path)
 {
@@ -156,7 +354,8 @@ static int take_observed(const struct walk *w, const char *path)
 
     if (!where)
         return -1;
-    exists = stat(where, &st) == 0;
+    exists =
+        look_up(w, where, strlen(where) - strlen(path) + strlen(r->path), &st);
     free(where);
     if (!r->observed++)
         r->example = path;
@@ -185,26 +384,6 @@ static void merge(struct jp_copper *c)
     c->n_used = kept;
 }
 
-/* Each path once, of all categories. */
-static const char **observed(const struct jp_copper *c, size_t *n)
-{
-    const char **list = calloc(c->n_paths ? c->n_paths : 1, sizeof(*list));
-    size_t kept = 0;
-
-    if (!list)
-        return NULL;
-    for (size_t i = 0; i < c->n_paths; i++)
-        if (c->paths[i].full && c->paths[i].path[0] == '/')
-            list[kept++] = c->paths[i].path;
-    if (kept)
-        qsort(list, kept, sizeof(*list), by_text);
-    *n = 0;
-    for (size_t i = 0; i < kept; i++)
-        if (!*n || strcmp(list[*n - 1], list[i]))
-            list[(*n)++] = list[i];
-    return list;
-}
-
 /* The root itself, and what was observed below it. */
 static int use_root(struct walk *w, const char *const *paths, size_t n)
 {
@@ -212,7 +391,7 @@ static int use_root(struct walk *w, const char *const *paths, size_t n)
     int rc = walk_root(w);
 
     for (size_t at = 0; at < n && rc == 0; at++) {
-        if (!copper_is_below(paths[at], r->path))
+        if (!is_below(paths[at], r->path))
             continue;
         if (at % LOOK_EACH == 0 && is_late(w)) {
             r->cut = true;
@@ -220,6 +399,9 @@ static int use_root(struct walk *w, const char *const *paths, size_t n)
         }
         rc = take_observed(w, paths[at]);
     }
+    if (w->root_fd >= 0)
+        close(w->root_fd);
+    w->root_fd = -1;
     return rc;
 }
 
@@ -228,6 +410,7 @@ int copper_usage(struct copper_build *b)
     const struct jp_copper_options *o = b->options;
     struct jp_copper *c = b->copper;
     struct walk w = {.b = b,
+                     .root_fd = -1,
                      .left = o->walk_entries ? o->walk_entries
                                              : DEFAULT_ENTRIES,
                      .end_ms = now_ms(b) + WALK_MS};
@@ -237,16 +420,166 @@ int copper_usage(struct copper_build *b)
 
     if (!b->options->usage || !c->n_paths)
         return 0;
+    if (b->guarded && !o->n_usage_roots)
+        return copper_note(b, c->n_roots ? c->roots[0] : "Copper", false,
+                           "not compared with the files there are: %s, and no "
+                           "--usage-root DIR is given",
+                           b->found.foreign ? "it is another user's"
+                                            : "root can see everybody's");
     paths = observed(c, &n);
     if (!paths)
         return -1;
     /* top rows alone would make all but the busiest look unused */
     if (n)
-        rc = copper_roots(b);
+        rc = find_roots(b);
     for (w.root = 0; w.root < c->n_used_roots && rc == 0; w.root++)
         rc = use_root(&w, paths, n);
     free(paths);
     if (rc == 0)
         merge(c);
+    return rc;
+}
+
+/* --- folders that were searched for what is not in them --- */
+/* A search path (LD_LIBRARY_PATH, PATH, PYTHONPATH) is tried folder by folder:
+ * what ends in ENOENT in one of them was looked up for nothing. That is what
+ * pruning a search path can save. */
+
+#define MAX_VAIN 1000
+
+struct lookup {
+    const struct jp_copper_path *path;
+    size_t folder_len;
+    uint64_t events;
+};
+
+static int by_folder(const void *a, const void *b)
+{
+    const struct lookup *x = a, *y = b;
+    size_t n = x->folder_len < y->folder_len ? x->folder_len : y->folder_len;
+    int order = memcmp(x->path->path, y->path->path, n);
+
+    if (order)
+        return order;
+    if (x->folder_len != y->folder_len)
+        return x->folder_len < y->folder_len ? -1 : 1;
+    if (x->events != y->events)
+        return x->events > y->events ? -1 : 1;
+    return strcmp(x->path->path, y->path->path);
+}
+
+static int by_events(const void *a, const void *b)
+{
+    const struct jp_copper_vain *x = a, *y = b;
+
+    if (x->events != y->events)
+        return x->events > y->events ? -1 : 1;
+    return strcmp(x->folder, y->folder);
+}
+
+/* Does the sorted list hold a path below folder? */
+static bool holds(const char **list, size_t n, const char *folder)
+{
+    size_t len = strlen(folder), low = 0, high = n;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        int order = strncmp(list[mid], folder, len);
+
+        if (!order && list[mid][len] == '/')
+            return true;
+        if (!order)
+            order = (unsigned char) list[mid][len] < '/' ? -1 : 1;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}
+
+/* Lookups [0, n) are of one folder, the most frequent first. */
+static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
+               const char **read, size_t n_read)
+{
+    uint64_t by_class[JP_COPPER_N_CLASSES] = {0};
+    struct jp_copper_vain *v = &c->vain[c->n_vain++];
+
+    *v = (struct jp_copper_vain){
+        .folder = strndup(lookup->path->path, lookup->folder_len),
+        .names = n,
+        .class = lookup->path->class,
+        .example = strdup(lookup->path->path)};
+    if (!v->folder || !v->example)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        enum jp_copper_class class = lookup[i].path->class;
+
+        v->events = num_add(v->events, lookup[i].events);
+        by_class[class] = num_add(by_class[class], lookup[i].events);
+        if (by_class[class] > by_class[v->class])
+            v->class = class;
+    }
+    v->wholly = c->vain_known && !holds(read, n_read, v->folder);
+    return 0;
+}
+
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash > path ? (size_t) (slash - path) : 0;
+}
+
+static void drop_rest(struct jp_copper *c)
+{
+    if (c->n_vain)
+        qsort(c->vain, c->n_vain, sizeof(*c->vain), by_events);
+    for (; c->n_vain > MAX_VAIN; c->n_vain--) {
+        free(c->vain[c->n_vain - 1].folder);
+        free(c->vain[c->n_vain - 1].example);
+    }
+}
+
+int copper_vain(struct copper_build *b)
+{
+    struct jp_copper *c = b->copper;
+    size_t first = c->path_from[COPPER_TTL], n = 0, n_read = 0, i, k;
+    size_t most = c->n_paths - first;
+    struct lookup *lookups = calloc(most ? most : 1, sizeof(*lookups));
+    const char **read = calloc(c->n_paths ? c->n_paths : 1, sizeof(*read));
+    int rc = lookups && read ? 0 : -1;
+
+    c->vain_known = c->n_tables && c->n_tables >= c->n_counted;
+
+    for (i = first; i < c->n_paths && rc == 0; i++) {
+        const struct jp_copper_path *p = &c->paths[i];
+        uint64_t events =
+            num_add(p->count[COPPER_ROW_STORES], p->count[COPPER_ROW_SERVES]);
+
+        if (events && folder_length(p->path))
+            lookups[n++] = (struct lookup){p, folder_length(p->path), events};
+    }
+    for (i = c->path_from[COPPER_DATA];
+         i < c->path_from[COPPER_TREE] && rc == 0; i++)
+        read[n_read++] = c->paths[i].path;
+    if (n)
+        qsort(lookups, n, sizeof(*lookups), by_folder);
+    if (n_read)
+        qsort(read, n_read, sizeof(*read), by_text);
+    c->vain = calloc(n ? n : 1, sizeof(*c->vain));
+    if (!c->vain)
+        rc = -1;
+    for (i = 0; i < n && rc == 0; i += k) {
+        for (k = 1; i + k < n &&
+                    lookups[i].folder_len == lookups[i + k].folder_len &&
+                    !memcmp(lookups[i].path->path, lookups[i + k].path->path,
+                            lookups[i].folder_len);)
+            k++;
+        rc = add(c, lookups + i, k, read, n_read);
+    }
+    free(lookups);
+    free(read);
+    drop_rest(c);
     return rc;
 }

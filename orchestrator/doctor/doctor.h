@@ -36,9 +36,6 @@ struct doctor_options {
     uint32_t nodes;        /* ask so many nodes by srun; 0: none */
     uint32_t tasks;        /* ranks of the forecast */
     const char *self;      /* this program, absolute */
-    /* the environment of an imagined step there (plan.h) */
-    const char *(*env)(void *arg, const char *name);
-    void *env_arg;
 };
 
 struct doctor {
@@ -55,7 +52,7 @@ struct doctor {
     unsigned srun_major, srun_minor; /* 0: no srun */
     bool loaded;                     /* a plugstack line loads the module */
     bool pyxis;                      /* and one pyxis */
-    char *recorder;                  /* the recorder's library */
+    char *library;                   /* of the profiler that auto means */
     char *binds, *mounts; /* container_binds, container_paths; NULL: none */
     char *place;          /* the folder that can be written */
 };

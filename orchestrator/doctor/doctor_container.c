@@ -73,7 +73,7 @@ static bool has_hook(void)
 
 static void check_pyxis(struct doctor *d)
 {
-    const char *library = d->recorder ? d->recorder : "the recorder";
+    const char *library = d->library ? d->library : "the profiler";
     bool told = d->binds && knob_list_has(d->binds, BINDS), hook = has_hook();
 
     if (hook && told)
@@ -84,7 +84,7 @@ static void check_pyxis(struct doctor *d)
                    "one without the other mounts nothing (jobprof.conf(5))",
                    hook ? HOOKS " is there, container_binds has no " BINDS
                         : "container_binds has " BINDS ", there is no " HOOKS);
-    else if (is_mounted(d->recorder))
+    else if (is_mounted(d->library))
         doctor_add(d, DOCTOR_OK, CHECK, "", "%s is mounted by " MOUNTS,
                    library);
     else if (d->mounts)

@@ -19,12 +19,12 @@ static void check_memory(struct doctor *d, const struct plan_view *view)
 
     if (!one)
         doctor_add(d, DOCTOR_SKIP, "memory", "", "%s: not known",
-                   resolve_title(view->runs));
+                   profiler_title(view->runs));
     else
         doctor_add(d, tight ? DOCTOR_WARN : DOCTOR_OK, "memory",
                    tight ? "jobprof plan tells which settings need it" : "",
                    "%s: %s of a rank, %s of the %u on a node%s%s",
-                   resolve_title(view->runs), FIG_BYTES(one), FIG_BYTES(all),
+                   profiler_title(view->runs), FIG_BYTES(one), FIG_BYTES(all),
                    jobshape_ranks(shape), room ? ", of " : "",
                    room ? FIG_BYTES(room) : "");
 }
@@ -36,7 +36,7 @@ static void check_disk(struct doctor *d, const struct plan_view *view)
 
     if (!one)
         doctor_add(d, DOCTOR_SKIP, "disk", "", "%s: not known",
-                   resolve_title(view->runs));
+                   profiler_title(view->runs));
     else
         doctor_add(d, full ? DOCTOR_WARN : DOCTOR_OK, "disk",
                    full ? "less would be recorded: iterations=, disk=, or "
@@ -57,36 +57,50 @@ static void check_warnings(struct doctor *d, const struct plan_view *view)
                    (int) strcspn(view->warnings, "\n"), view->warnings);
 }
 
+static void check_launch(struct doctor *d, const struct launch *launch)
+{
+    struct plan_view view;
+    struct jp_error err;
+
+    if (plan_view_make(launch, &view, &err) < 0) {
+        doctor_add(d, DOCTOR_SKIP, "plan", "", "%s", err.text);
+        return;
+    }
+    check_memory(d, &view);
+    check_disk(d, &view);
+    check_warnings(d, &view);
+    plan_view_fini(&view);
+}
+
 void doctor_forecast(struct doctor *d)
 {
-    struct resolve_input in = {
-        .plan = {.config = d->site && !access(d->site, F_OK) ? d->site : NULL,
-                 .default_mode = d->default_mode,
-                 .env = d->options->env,
-                 .env_arg = d->options->env_arg,
-                 .settled = true},
-        .nnodes = d->options->nodes ? d->options->nodes : 1,
-        .ntasks = d->options->tasks};
-    struct plan_view view;
+    const struct plan_input in = {
+        .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
+        .default_mode = d->default_mode,
+        .settled = true};
+    struct launch_facts facts = {.nnodes = d->options->nodes ? d->options->nodes
+                                                             : 1,
+                                 .ntasks = d->options->tasks,
+                                 .size.imagined = true};
+    struct launch launch;
     struct jp_plan plan;
     struct jp_error err;
 
-    if (plan_make(&in.plan, &plan, &err) < 0) {
+    if (plan_make(&in, &plan, &err) < 0) {
         doctor_add(d, DOCTOR_SKIP, "plan", "", "%s", err.text);
         return;
     }
     if (!plan.nccl.mode) { /* nothing asks for a profile: as if auto were */
-        plan.nccl.mode = grammar_find_mode(&jp_grammar_nccl, "auto");
+        plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;
     }
-    if (plan_view_make(&in, &plan, d->options->dir, &view, &err) < 0) {
+    facts_get(&in, &facts);
+    if (launch_make(&facts, &plan, d->options->dir, &launch, &err) < 0) {
         doctor_add(d, DOCTOR_FAIL, "plan", "such steps run unprofiled", "%s",
                    err.text);
     } else {
-        check_memory(d, &view);
-        check_disk(d, &view);
-        check_warnings(d, &view);
-        plan_view_fini(&view);
+        check_launch(d, &launch);
+        launch_fini(&launch);
     }
     plan_fini(&plan);
 }

@@ -10,11 +10,13 @@
 #include "common/fileio.h"
 #include "common/plan.h"
 #include "orchestrator/doctor/elfview.h"
+#include "plugins/backend.h"
 
 #define CHECK "nccl"
 /* Versions of the profiler interface that may exist one day. */
 #define VERSIONS 16
 #define FOUND_MAX 8
+#define PLUGINS_MAX 16
 
 /* A bit a version: what a plugin exports, what NCCL looks for. */
 static unsigned exported(const struct elfview *view)
@@ -69,6 +71,7 @@ static unsigned newest(unsigned bits)
 struct plugin {
     const char *name, *path; /* path NULL: the site names none */
     unsigned versions;       /* 0: cannot be used */
+    bool is_auto;            /* the one that auto means */
 };
 
 static void check_plugin(struct doctor *d, struct plugin *p)
@@ -230,26 +233,66 @@ static void check_libraries(struct doctor *d, const struct plugin *plugins,
                    "no libnccl.so.2 is found here");
 }
 
+/* The NCCL profilers that have a library, and where it is. */
+static size_t list_plugins(const struct jp_plan *plan,
+                           struct plugin plugins[PLUGINS_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; profiler_registry[i] && n < PLUGINS_MAX; i++) {
+        const struct jp_profiler *about = profiler_registry[i];
+        const struct sitefile_value *named =
+            about->option == OPTION_NCCL && about->library
+                ? plan_site_value(plan, plan->nccl.grammar->group,
+                                  about->library)
+                : NULL;
+
+        if (about->option == OPTION_NCCL)
+            plugins[n++] =
+                (struct plugin){.name = about->name,
+                                .path = named ? named->value : about->installed,
+                                .is_auto = about->is_auto};
+    }
+    return n;
+}
+
+/* A backend_say. */
+static int say_line(void *arg, bool is_warning, const char *line,
+                    struct jp_error *err)
+{
+    doctor_add(arg, is_warning ? DOCTOR_WARN : DOCTOR_OK, "profiler", "", "%s",
+               line);
+    return 0;
+}
+
+/* What backends look at themselves. */
+static void look(struct doctor *d, const struct jp_plan *plan)
+{
+    struct jp_error err;
+
+    for (size_t i = 0; backend_registry[i]; i++)
+        if (backend_registry[i]->look &&
+            backend_registry[i]->look(plan, say_line, d, &err) < 0)
+            doctor_add(d, DOCTOR_FAIL, "profiler", "", "%s", err.text);
+}
+
 void doctor_nccl(struct doctor *d)
 {
     struct plan_input in = {
         .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
-        .env = d->options->env,
-        .env_arg = d->options->env_arg,
         .settled = true};
-    struct plugin plugins[3] = {
-        {.name = "recorder"}, {.name = "inspector"}, {.name = "example"}};
-    struct jp_plan plan = {0};
-    bool known = plan_make(&in, &plan, NULL) == 0; /* said already */
+    struct plugin plugins[PLUGINS_MAX];
+    struct jp_plan plan = {.nccl.grammar = grammar_nccl()};
+    size_t n;
 
-    if (!d->recorder)
-        d->recorder = strdup(JP_PKGLIBDIR "/libnccl-profiler-jobprof.so");
-    plugins[0].path = d->recorder;
-    plugins[1].path = known ? plan.inspector : NULL;
-    plugins[2].path = known ? plan.example : NULL;
-    for (size_t i = 0; i < 3; i++)
+    plan_make(&in, &plan, NULL); /* trouble is said already */
+    n = list_plugins(&plan, plugins);
+    for (size_t i = 0; i < n; i++) {
         check_plugin(d, &plugins[i]);
-    check_libraries(d, plugins, 3);
-    if (known)
-        plan_fini(&plan);
+        if (plugins[i].is_auto && plugins[i].path)
+            d->library = strdup(plugins[i].path);
+    }
+    look(d, &plan);
+    check_libraries(d, plugins, n);
+    plan_fini(&plan);
 }

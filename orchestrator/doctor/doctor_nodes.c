@@ -4,13 +4,18 @@
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
+#include "common/quote.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/doctor/probe.h"
 
 #define CHECK "nodes"
 /* srun waits so long for an allocation, and the step may take so long. */
@@ -24,19 +29,26 @@
 /* A line of the answer: ANSWER node word text. */
 static void answer(const char *node, const char *word, const char *text)
 {
-    printf(ANSWER " %s %s %s\n", node, word, text);
+    quote_printf(stdout, ANSWER " %s %s %s\n", node, word, text);
 }
 
 static void probe_folder(const char *node, const char *dir)
 {
-    char *path = fileio_path("%s/%s", dir, node);
-    struct jp_error err;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct jp_error err = {""};
+    struct stat st;
 
-    if (path && fileio_write(path, node, strlen(node), &err) == 0)
-        answer(node, "ok", "the folder can be written");
-    else
-        answer(node, "fail", path ? err.text : "out of memory");
-    free(path);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        error_set(&err, "%s: %s", dir, strerror(errno));
+    else if (st.st_uid != geteuid())
+        error_set(&err, "%s: belongs to uid %lu", dir,
+                  (unsigned long) st.st_uid);
+    else if (ownplace_check(dir, &err) == 0)
+        probe_write(fd, node, node, &err);
+    answer(node, *err.text ? "fail" : "ok",
+           *err.text ? err.text : "the folder can be written");
+    if (fd >= 0)
+        close(fd);
 }
 
 /* What the site's settings name must be there on the nodes. */
@@ -137,8 +149,8 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
     add(argv, n, strdup("doctor"));
     add(argv, n, fileio_path("--probe=%s", dir));
     add(argv, n, strdup(d->node_program));
-    if (d->recorder)
-        add(argv, n, strdup(d->recorder));
+    if (d->library)
+        add(argv, n, strdup(d->library));
 }
 
 static void ask(struct asked *a)
@@ -176,7 +188,8 @@ static void ask(struct asked *a)
 void doctor_nodes(struct doctor *d)
 {
     struct asked a = {.doctor = d};
-    char *dir;
+    struct probe probe;
+    struct jp_error err;
 
     if (!d->options->nodes)
         return;
@@ -186,14 +199,11 @@ void doctor_nodes(struct doctor *d)
                                  : "no srun here");
         return;
     }
-    dir = fileio_path("%s/.jobprof-doctor-XXXXXX", d->place);
-    if (!dir || !mkdtemp(dir)) {
-        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s: %s", d->place,
-                   strerror(errno));
+    if (probe_open(d->place, &probe, &err) < 0) {
+        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s", err.text);
     } else {
-        a.dir = dir;
+        a.dir = probe.path;
         ask(&a);
-        fileio_remove_tree(dir, NULL);
+        probe_close(&probe, NULL);
     }
-    free(dir);
 }

@@ -12,8 +12,10 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "common/pattern.h"
 #include "common/plan.h"
+#include "orchestrator/doctor/probe.h"
 
 #define CHECK "directory"
 #define IN_MEMORY_1 0x01021994 /* tmpfs */
@@ -54,22 +56,16 @@ static void climb(char *path)
 /* A folder and a file in it that replaces another, as a step does. */
 static int try_writing(const char *parent, struct jp_error *err)
 {
-    char *folder = fileio_path("%s/.jobprof-doctor-XXXXXX", parent);
-    char *file = NULL;
-    int rc = -1;
+    struct probe probe;
+    int rc;
 
-    if (!folder || !mkdtemp(folder)) {
-        error_set(err, "%s: %s", parent, strerror(errno));
-    } else {
-        file = fileio_path("%s/probe", folder);
-        if (file && fileio_write(file, "1\n", 2, err) == 0 &&
-            fileio_write(file, "2\n", 2, err) == 0)
-            rc = 0;
-        if (fileio_remove_tree(folder, rc < 0 ? NULL : err) < 0)
-            rc = -1;
-    }
-    free(file);
-    free(folder);
+    if (probe_open(parent, &probe, err) < 0)
+        return -1;
+    rc = probe_write(probe.fd, "probe", "1\n", err);
+    if (rc == 0)
+        rc = probe_write(probe.fd, "probe", "2\n", err);
+    if (probe_close(&probe, rc < 0 ? NULL : err) < 0)
+        rc = -1;
     return rc;
 }
 
@@ -87,7 +83,7 @@ static void check_space(struct doctor *d, const char *path,
                    "%s is in this host's memory", path);
     if (room < least)
         doctor_add(d, DOCTOR_WARN, CHECK,
-                   "the recorder writes nothing there (min_free=)",
+                   "no profile is written there (min_free=)",
                    "%s: %s free of the %s that must stay", path,
                    FIG_BYTES(room), FIG_BYTES(least));
 }
@@ -96,8 +92,6 @@ void doctor_place(struct doctor *d)
 {
     struct plan_input in = {
         .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
-        .env = d->options->env,
-        .env_arg = d->options->env_arg,
         .settled = true};
     struct jp_plan plan;
     struct jp_error err;
@@ -112,6 +106,9 @@ void doctor_place(struct doctor *d)
         climb(path);
     if (!path)
         doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s", err.text);
+    else if (ownplace_check(path, &err) < 0)
+        doctor_add(d, DOCTOR_SKIP, CHECK,
+                   "ask as a user who submits jobs there", "%s", err.text);
     else if (try_writing(path, &err) < 0)
         doctor_add(d, DOCTOR_FAIL, CHECK,
                    "steps run unprofiled: submit elsewhere, or set dir=", "%s",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/request.h"
 #include "orchestrator/collect/slurmconf.h"
 #include "orchestrator/doctor/elfview.h"
 #include "orchestrator/doctor/plugstack.h"
@@ -85,9 +86,9 @@ static char *find_module(const struct doctor *d, const char *plugin)
 static void check_args(struct doctor *d, const struct plugstack_line *line)
 {
     static const char *const known[] = {"config=/", "node=/", "default="};
-    static const char *const modes[] = {"off", "auto", "recorder", "inspector"};
     const char *mode = plugstack_arg(line, "default");
-    bool good = !mode;
+    struct jp_request request = {0};
+    struct jp_error err;
 
     for (size_t i = 0; i < line->n_args; i++) {
         bool ours = false;
@@ -99,13 +100,13 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
                        "it is ignored: config=/FILE, node=/FILE, default=MODE",
                        "%s: %s", line->where, line->args[i]);
     }
-    for (size_t i = 0; mode && i < sizeof(modes) / sizeof(*modes); i++)
-        good = good || strcmp(mode, modes[i]) == 0;
-    if (!good)
+    if (mode && request_parse(grammar_nccl(), mode, &request, &err) < 0)
         doctor_add(d, DOCTOR_WARN, CHECK,
-                   "steps that do not ask run unprofiled: off, auto, recorder "
-                   "or inspector",
-                   "%s: default=%s", line->where, mode);
+                   "steps that do not ask run unprofiled: jobprof config "
+                   "--help names the modes",
+                   "%s: default=%s: %s", line->where, mode, err.text);
+    else if (mode)
+        request_fini(&request);
 }
 
 static void take_line(struct doctor *d, const struct plugstack_line *line)

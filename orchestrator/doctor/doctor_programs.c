@@ -16,29 +16,6 @@
 
 #define VERSION_MS 5000
 
-bool doctor_trusts(struct doctor *d, const char *check, const char *path)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0) {
-        doctor_add(d, DOCTOR_FAIL, check, "", "%s: %s", path, strerror(errno));
-        return false;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        doctor_add(d, DOCTOR_FAIL, check, "", "%s: no regular file", path);
-        return false;
-    }
-    if (st.st_mode & (S_IWGRP | S_IWOTH))
-        doctor_add(d, DOCTOR_FAIL, check, "everybody's jobs run it: chmod go-w",
-                   "%s: writable by %s", path,
-                   st.st_mode & S_IWOTH ? "everybody" : "its group");
-    else if (st.st_uid != 0)
-        doctor_add(d, DOCTOR_WARN, check,
-                   "for all users' jobs it should be root's",
-                   "%s: owned by uid %ld", path, (long) st.st_uid);
-    return true;
-}
-
 /* This program's folder, or NULL. Caller frees. */
 static char *own_folder(const char *self)
 {
@@ -61,6 +38,15 @@ static char *find_node_program(const struct doctor *d)
     return path;
 }
 
+/* Only root and we can change the file itself; its folder is this program's. */
+static bool others_only_read(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+           (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
 static void check_node_program(struct doctor *d)
 {
     char *argv[] = {d->node_program, (char *) "--version", NULL};
@@ -74,6 +60,11 @@ static void check_node_program(struct doctor *d)
     }
     if (!doctor_trusts(d, "programs", d->node_program))
         return;
+    if (!others_only_read(d->node_program)) {
+        doctor_add(d, DOCTOR_SKIP, "programs", "",
+                   "%s is not run: others can change it", d->node_program);
+        return;
+    }
     if (doctor_command(argv, VERSION_MS, false, &said, &err) != 0)
         doctor_add(d, DOCTOR_FAIL, "programs", "", "%s --version fails: %s",
                    d->node_program, said ? "exit status" : err.text);

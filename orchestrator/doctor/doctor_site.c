@@ -81,33 +81,31 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     struct jp_knownbad list;
     struct jp_plan plan;
     struct jp_error err;
-    const char *path;
+    const char *path, *named, *binds, *mounts;
 
     if (plan_make(in, &plan, &err) < 0) {
         doctor_add(d, DOCTOR_FAIL, "settings", "", "%s", err.text);
         return;
     }
-    path = plan.known_bad ? plan.known_bad : JP_DEF_KNOWN_BAD;
-    if (knownbad_load(path, plan.known_bad != NULL, note, &report, &list,
-                      NULL) == 0) {
+    named = plan_site(&plan, "nccl.known_bad");
+    path = named ? named : JP_DEF_KNOWN_BAD;
+    if (knownbad_load(path, named != NULL, note, &report, &list, NULL) == 0) {
         doctor_add(d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
                    list.n ? "" : "no release of NCCL is warned of",
                    "%s: %zu entries", path, list.n);
         knownbad_fini(&list);
     }
-    d->recorder = plan.recorder ? strdup(plan.recorder) : NULL;
-    d->binds = plan.container_binds ? strdup(plan.container_binds) : NULL;
-    d->mounts = plan.container_paths ? strdup(plan.container_paths) : NULL;
+    binds = plan_site(&plan, "container_binds");
+    mounts = plan_site(&plan, "container_paths");
+    d->binds = binds ? strdup(binds) : NULL;
+    d->mounts = mounts ? strdup(mounts) : NULL;
     plan_fini(&plan);
 }
 
 void doctor_site(struct doctor *d)
 {
     bool named = d->options->config || d->site;
-    struct plan_input in = {.env = d->options->env,
-                            .env_arg = d->options->env_arg,
-                            .default_mode = d->default_mode,
-                            .settled = true};
+    struct plan_input in = {.default_mode = d->default_mode, .settled = true};
     unsigned before = d->count[DOCTOR_FAIL];
 
     if (d->options->config) {

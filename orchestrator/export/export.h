@@ -23,8 +23,9 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
 /* One trace of all files in JSON Trace Event Format (chrome://tracing,
  * ui.perfetto.dev), valid JSON whatever the files hold:
  *
- *   process   a process of the program; pid is its SLURM_PROCID where that is
- *             told and not taken yet, else a number from 1,000,000 on
+ *   process   a process of the program; pid is its rank in the job
+ *             (insight/processes.h) where it has one that is not taken yet,
+ *             else a number from 1,000,000 on
  *   thread    a communicator; operations that overlap go to further lanes of
  *             it, those in flight at the end to a lane of their own
  *   "X"       an operation from its kernel's start to its end as the host saw

@@ -1,13 +1,96 @@
 /* export_chrome.c - one trace of all the recorder's files of a step. */
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_stream.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/export/trace_event.h"
-#include "orchestrator/export/trace_queue.h"
-#include "orchestrator/ingest/jsontext.h"
 #include "orchestrator/ingest/pending.h"
+#include "orchestrator/show/jobranks.h"
+
+#define TRACE_QUEUE_EVENTS 32768
+
+struct trace_event {
+    int64_t start_ns, end_ns; /* since the trace's origin */
+    uint64_t number;          /* order of arrival */
+    uint32_t comm;            /* the file's index of the communicator */
+    char *members;            /* trace_event_describe; owned */
+};
+
+struct trace_queue {
+    struct trace_event *events;
+    size_t n;
+    uint64_t numbered;
+};
+
+/* --- a binary heap of events by start */
+
+/* 0, or -1 without memory. */
+static int trace_queue_init(struct trace_queue *queue)
+{
+    *queue = (struct trace_queue){
+        .events = calloc(TRACE_QUEUE_EVENTS, sizeof(*queue->events))};
+    return queue->events ? 0 : -1;
+}
+
+static void trace_queue_fini(struct trace_queue *queue)
+{
+    for (size_t i = 0; i < queue->n; i++)
+        free(queue->events[i].members);
+    free(queue->events);
+    *queue = (struct trace_queue){0};
+}
+
+static bool trace_queue_is_full(const struct trace_queue *queue)
+{
+    return queue->n == TRACE_QUEUE_EVENTS;
+}
+
+static bool is_before(const struct trace_event *a, const struct trace_event *b)
+{
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns
+                                      : a->number < b->number;
+}
+
+/* Not while it is full. event->members is taken over. */
+static void trace_queue_push(struct trace_queue *queue,
+                             struct trace_event event)
+{
+    struct trace_event *heap = queue->events;
+    size_t i = queue->n++;
+
+    event.number = queue->numbered++;
+    while (i > 0 && is_before(&event, &heap[(i - 1) / 2])) {
+        heap[i] = heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    heap[i] = event;
+}
+
+/* The earliest, whose rest becomes the caller's; not while n is 0. */
+static struct trace_event trace_queue_pop(struct trace_queue *queue)
+{
+    struct trace_event *heap = queue->events, first = heap[0];
+    struct trace_event last = heap[--queue->n];
+    size_t i = 0, k;
+
+    while ((k = 2 * i + 1) < queue->n) {
+        if (k + 1 < queue->n && is_before(&heap[k + 1], &heap[k]))
+            k++;
+        if (!is_before(&heap[k], &last))
+            break;
+        heap[i] = heap[k];
+        i = k;
+    }
+    heap[i] = last;
+    return first;
+}
+
+/* --- one trace of all the recorder's files of a step */
 
 /* Threads of a communicator: lanes of operations, then those in flight. */
 enum { LANES = 15, THREADS = LANES + 1 };
@@ -25,11 +108,13 @@ struct trace {
     struct trace_queue queue;
     uint64_t origin_ns; /* unix */
     bool comma;
+    struct jp_jobranks *ranks;
     struct jp_recfile *file;
     uint64_t pid;
     struct comm_lanes *comms; /* of the file, by index */
     uint32_t n_comms;
-    bool *taken; /* pids that are a SLURM_PROCID */
+    int64_t rank; /* of the file's process in the job, < 0: none */
+    bool *taken;  /* pids that are a rank */
     size_t n_taken;
 };
 
@@ -40,12 +125,17 @@ static uint64_t thread_of(uint32_t comm, unsigned lane)
     return (uint64_t) comm * THREADS + lane + 1;
 }
 
-/* The beginning of an event, up to "tid". */
-static void begin(struct trace *t, char phase, uint64_t tid)
+/* The beginning of an event; more members follow, and close_event. */
+static void begin_event(struct trace *t, struct jp_json_stream *s,
+                        const char *phase, uint64_t tid)
 {
-    fprintf(t->out, "%s{\"ph\":\"%c\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64,
-            t->comma ? ",\n" : "", phase, t->pid, tid);
+    if (t->comma)
+        fputs(",\n", t->out);
     t->comma = true;
+    json_stream_open(s, JSON_PART, t->out);
+    json_stream_text(s, "ph", phase);
+    json_stream_count(s, "pid", t->pid);
+    json_stream_count(s, "tid", tid);
 }
 
 /* The first header's time of all files: the trace's zero. */
@@ -104,17 +194,18 @@ static void write_first(struct trace *t)
 {
     struct trace_event event = trace_queue_pop(&t->queue);
     struct comm_lanes *lanes = lanes_of(t, event.comm);
+    struct jp_json_stream s;
 
     if (lanes) {
-        begin(t, 'X', thread_of(event.comm, pick_lane(lanes, &event)));
-        fputs(",\"ts\":", t->out);
-        trace_event_us(t->out, event.start_ns);
-        fputs(",\"dur\":", t->out);
-        trace_event_us(t->out, event.end_ns - event.start_ns);
-        fprintf(t->out, "%s}", event.rest);
+        begin_event(t, &s, "X",
+                    thread_of(event.comm, pick_lane(lanes, &event)));
+        json_stream_milli(&s, "ts", event.start_ns);
+        json_stream_milli(&s, "dur", event.end_ns - event.start_ns);
+        json_stream_members(&s, event.members);
+        json_stream_close(&s, NULL); /* a failure shows in the stream */
         t->done->ops++;
     }
-    free(event.rest);
+    free(event.members);
 }
 
 /* Where a time of the file lies in the trace; false: it has none. */
@@ -134,7 +225,7 @@ static void take_op(struct trace *t, const struct jpr_op *op)
     if (!recfile_comm(t->file, op->comm) ||
         !trace_event_span(op, &start, &end) ||
         !place(t, start, &event.start_ns) || !place(t, end, &event.end_ns) ||
-        !(event.rest = trace_event_describe(t->file, op))) {
+        !(event.members = trace_event_describe(t->file, op))) {
         t->done->left_out++;
         return;
     }
@@ -146,29 +237,37 @@ static void take_op(struct trace *t, const struct jpr_op *op)
 static void write_pending(struct trace *t, const struct jpr_op *op)
 {
     struct comm_lanes *lanes = lanes_of(t, op->comm);
+    struct jp_json_stream s;
     uint64_t start, end;
     int64_t ns;
-    char *rest;
+    char *members;
 
     if (!lanes || !recfile_comm(t->file, op->comm) ||
         !trace_event_span(op, &start, &end) || !place(t, start, &ns) ||
-        !(rest = trace_event_describe(t->file, op))) {
+        !(members = trace_event_describe(t->file, op))) {
         t->done->left_out++;
         return;
     }
     lanes->in_flight = true;
-    begin(t, 'B', thread_of(op->comm, LANES));
-    fputs(",\"ts\":", t->out);
-    trace_event_us(t->out, ns);
-    fprintf(t->out, "%s}", rest);
-    free(rest);
+    begin_event(t, &s, "B", thread_of(op->comm, LANES));
+    json_stream_milli(&s, "ts", ns);
+    json_stream_members(&s, members);
+    json_stream_close(&s, NULL);
+    free(members);
 }
 
-/* A metadata event that names a process or a thread; the name follows. */
-static void begin_name(struct trace *t, const char *what, uint64_t tid)
+/* A metadata event that names a process or a thread. */
+static void put_name(struct trace *t, const char *what, uint64_t tid,
+                     const char *name)
 {
-    begin(t, 'M', tid);
-    fprintf(t->out, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+    struct jp_json_stream s;
+
+    begin_event(t, &s, "M", tid);
+    json_stream_text(&s, "name", what);
+    json_stream_object(&s, "args");
+    json_stream_text(&s, "name", name);
+    json_stream_end_object(&s);
+    json_stream_close(&s, NULL);
 }
 
 /* "dp 0x8a07aed05ae9a0 rank 3 of 8", with what it is of the communicator. */
@@ -177,16 +276,14 @@ static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
 {
     const struct jpr_comm *c = jpr_comm(t->file->reader, comm);
     const struct recfile_comm *told = recfile_comm(t->file, comm);
-    char text[2 * INSPECTOR_MAX_NAME];
+    char text[2 * RECORD_MAX_NAME];
 
     if (!c || !told)
         return;
     snprintf(text, sizeof(text), "%s%s%s rank %" PRId64 " of %" PRId64 "%s",
              told->name, told->name[0] ? " " : "", told->id, c->rank,
              c->n_ranks, what);
-    begin_name(t, "thread_name", thread_of(comm, lane));
-    jsontext_put(t->out, text);
-    fputs("}}", t->out);
+    put_name(t, "thread_name", thread_of(comm, lane), text);
 }
 
 static void name_threads(struct trace *t)
@@ -205,8 +302,9 @@ static void name_threads(struct trace *t)
 
 static void name_process(struct trace *t)
 {
-    int64_t rank = recfile_rank(t->file);
-    char text[INSPECTOR_MAX_HOST + 64];
+    int64_t rank = t->rank;
+    char text[RECORD_MAX_HOST + 64];
+    struct jp_json_stream s;
 
     if (rank >= 0)
         snprintf(text, sizeof(text), "rank %" PRId64 " %s pid %" PRId64, rank,
@@ -214,28 +312,27 @@ static void name_process(struct trace *t)
     else
         snprintf(text, sizeof(text), "%s pid %" PRId64, t->file->host,
                  t->file->pid);
-    begin_name(t, "process_name", 0);
-    jsontext_put(t->out, text);
-    fputs("}}", t->out);
-    begin(t, 'M', 0);
-    fprintf(t->out,
-            ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRId64
-            "}}",
-            rank < 0 ? (int64_t) t->pid : rank);
+    put_name(t, "process_name", 0, text);
+    begin_event(t, &s, "M", 0);
+    json_stream_text(&s, "name", "process_sort_index");
+    json_stream_object(&s, "args");
+    json_stream_int(&s, "sort_index", rank < 0 ? (int64_t) t->pid : rank);
+    json_stream_end_object(&s);
+    json_stream_close(&s, NULL);
 }
 
-/* A task's number once; who comes later under the same gets one of its own. */
+/* A rank once; who comes later under the same gets a number of its own. */
 static void pick_pid(struct trace *t, uint64_t index)
 {
-    int64_t task = t->file->procid;
+    int64_t rank = t->rank;
     size_t n = t->n_taken;
     bool *more;
 
     t->pid = FREE_PIDS + index;
-    if (task < 0 || task >= FREE_PIDS)
+    if (rank < 0 || rank >= FREE_PIDS)
         return;
-    if ((size_t) task >= n) {
-        while (n <= (size_t) task)
+    if ((size_t) rank >= n) {
+        while (n <= (size_t) rank)
             n = n ? 2 * n : 64;
         more = realloc(t->taken, n);
         if (!more)
@@ -244,9 +341,9 @@ static void pick_pid(struct trace *t, uint64_t index)
         t->taken = more;
         t->n_taken = n;
     }
-    if (!t->taken[task])
-        t->pid = (uint64_t) task;
-    t->taken[task] = true;
+    if (!t->taken[rank])
+        t->pid = (uint64_t) rank;
+    t->taken[rank] = true;
 }
 
 static void write_process(struct trace *t, struct jp_recwalk *walk)
@@ -257,8 +354,11 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
 
     t->n_comms = 0;
     while (!ferror(t->out) && recwalk_record(walk, &record)) {
-        if (!begun)
+        if (!begun) {
+            t->rank = jobranks_find(t->ranks, walk->path, t->file->host,
+                                    t->file->pid);
             pick_pid(t, walk->files);
+        }
         begun = true;
         if (record.type == JPR_OP)
             take_op(t, record.op);
@@ -288,6 +388,11 @@ int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
     if (trace_queue_init(&t.queue) < 0)
         return error_set(err, "out of memory");
     t.origin_ns = find_origin(walk);
+    t.ranks = jobranks_read(walk);
+    if (!t.ranks) {
+        trace_queue_fini(&t.queue);
+        return error_set(err, "out of memory");
+    }
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
             "%" PRIu64 ".%03u},\n\"traceEvents\":[\n",
@@ -300,6 +405,7 @@ int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
     else
         rc = 0;
     trace_queue_fini(&t.queue);
+    jobranks_destroy(t.ranks);
     free(t.taken);
     free(t.comms);
     return rc;

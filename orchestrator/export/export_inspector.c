@@ -1,10 +1,110 @@
 /* export_inspector.c - the recorder's files as Inspector's logs. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/quote.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/export/inspector_line.h"
+
+/* Inspector's buffer for one escaped string. */
+enum { ESCAPED_BYTES = 2048 };
+
+static const char *const source_names[] = {
+    [JPR_KERNEL_GPU] = "kernel_gpu",
+    [JPR_KERNEL_CPU] = "kernel_cpu",
+    [JPR_COLLECTIVE_CPU] = "collective_cpu",
+};
+
+/* Copies `text` as the inside of a JSON string: `"`, `\`, `/`, tab and newline
+ * get a backslash as Inspector does it; other control bytes become '?'. Stops
+ * at a whole character when `size` (> 0) is used up. Returns the length. text
+ * is UTF-8, as jpr_read.h gives it. */
+static size_t inspector_line_escape(char *out, size_t size, const char *text)
+{
+    return quote_json_escape(text, true, out, size);
+}
+
+/* "header":{...} of a communicator. */
+static int format_header(char *out, size_t size, const struct jpr_comm *comm)
+{
+    char id[RECORD_MAX_ID + 1], name[ESCAPED_BYTES];
+
+    recfile_id(comm->id, id);
+    inspector_line_escape(name, sizeof(name),
+                          comm->name[0] ? comm->name : "unknown");
+    return snprintf(out, size,
+                    "{\"header\":{\"id\":\"%s\",\"comm_name\":\"%s\","
+                    "\"rank\":%" PRId64 ",\"n_ranks\":%" PRId64
+                    ",\"nnodes\":%" PRId64 "},",
+                    id, name, comm->rank, comm->n_ranks, comm->n_nodes);
+}
+
+static int format_metadata(char *out, size_t size,
+                           const struct jp_recfile *file,
+                           const struct jpr_op *op)
+{
+    char host[2 * sizeof(file->host)], recorder[2 * sizeof(file->recorder)];
+    uint64_t done_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;
+
+    inspector_line_escape(host, sizeof(host), file->host);
+    inspector_line_escape(recorder, sizeof(recorder), file->recorder);
+    for (char *blank = recorder; (blank = strchr(blank, ' '));)
+        *blank = '-';
+    return snprintf(out, size,
+                    "\"metadata\":{"
+                    "\"inspector_output_format_version\":\"v4.0\","
+                    "\"git_rev\":\"%s\","
+                    "\"rec_mechanism\":\"nccl_profiler_interface\","
+                    "\"dump_timestamp_us\":%" PRIu64 ","
+                    "\"hostname\":\"%s\",\"pid\":%" PRId64 "},",
+                    recorder, done_us, host, file->pid);
+}
+
+static int format_perf(char *out, size_t size, const struct jpr_comm *comm,
+                       const struct jpr_op *op)
+{
+    const char *k = op->kind == JPR_P2P ? "p2p" : "coll";
+    uint64_t exec_us = recfile_exec_us(op);
+    struct bandwidth b = bandwidth_of(bandwidth_find(op->func), comm->n_ranks,
+                                      op->bytes, exec_us);
+    char name[JPR_MAX_TEXT_BYTES + sizeof(RECORD_REPLAY)];
+    char func[2 * sizeof(name) + 8], peer[32] = "";
+
+    inspector_line_escape(func, sizeof(func),
+                          recfile_func_name(op, name, sizeof(name)));
+    if (op->kind == JPR_P2P)
+        snprintf(peer, sizeof(peer), "\"p2p_peer\":%" PRId64 ",", op->peer);
+    return snprintf(out, size,
+                    "\"%s_perf\":{\"%s\":\"%s\",\"%s_sn\":%" PRIu64 ",%s"
+                    "\"%s_msg_size_bytes\":%" PRIu64 ","
+                    "\"%s_exec_time_us\":%" PRIu64 ","
+                    "\"%s_timing_source\":\"%s\","
+                    "\"%s_algobw_gbs\":%lf,\"%s_busbw_gbs\":%lf}}\n",
+                    k, k, func, k, recfile_seq(op), peer, k, op->bytes, k,
+                    exec_us, k, source_names[op->source], k, b.algo_gbs, k,
+                    b.bus_gbs);
+}
+
+size_t inspector_line_format(char out[INSPECTOR_LINE_BYTES],
+                             const struct jp_recfile *file,
+                             const struct jpr_op *op)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
+    size_t size = INSPECTOR_LINE_BYTES;
+    int n;
+
+    if (!comm || !file->has_header)
+        return 0;
+    n = format_header(out, size, comm);
+    n += format_metadata(out + n, size - (size_t) n, file, op);
+    n += format_perf(out + n, size - (size_t) n, comm, op);
+    return (size_t) n;
+}
+
+/* --- the recorder's files as Inspector's logs */
 
 static void write_lines(struct jp_recwalk *walk, FILE *out,
                         struct export_done *done)

@@ -12,16 +12,10 @@
 
 #include <stddef.h>
 
-#include "orchestrator/ingest/recfile.h"
+#include "plugins/nccl_recorder/recfile.h"
 
 /* Room for any line: two escaped texts, a function, numbers. */
 #define INSPECTOR_LINE_BYTES 8192
-
-/* Copies `text` as the inside of a JSON string: `"`, `\`, `/`, tab and newline
- * get a backslash as Inspector does it; other control bytes become '?'. Stops
- * at a whole character when `size` (> 0) is used up. Returns the length. text
- * is UTF-8, as jpr_read.h gives it. */
-size_t inspector_line_escape(char *out, size_t size, const char *text);
 
 /* Writes the line with its newline and returns its length; 0: the header or
  * the operation's communicator is not told. */

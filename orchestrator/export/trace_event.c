@@ -1,10 +1,9 @@
 /* trace_event.c - name, category and arguments of an operation. */
 #include "orchestrator/export/trace_event.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "orchestrator/ingest/jsontext.h"
+#include "common/json_stream.h"
 
 static const char *const kinds[JPR_N_OP_KINDS] = {"collective", "p2p",
                                                   "copy engine"};
@@ -12,14 +11,6 @@ static const char *const sources[] = {"kernel_gpu", "kernel_cpu",
                                       "collective_cpu"};
 static const char *const waits[JPR_N_WAITS] = {
     "send_gpu", "send_peer", "send", "recv", "recv_flush", "recv_gpu"};
-
-void trace_event_us(FILE *out, int64_t ns)
-{
-    uint64_t all = ns < 0 ? 0 - (uint64_t) ns : (uint64_t) ns;
-
-    fprintf(out, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", all / 1000,
-            (unsigned) (all % 1000));
-}
 
 bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
                       uint64_t *end_ns)
@@ -32,27 +23,27 @@ bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
     return *start_ns != 0;
 }
 
-static void put_text(FILE *out, const char *key, const char *text)
+/* Nothing, where there is none. */
+static void put_text(struct jp_json_stream *s, const char *key,
+                     const char *text)
 {
-    if (!*text)
-        return;
-    fprintf(out, ",\"%s\":", key);
-    jsontext_put(out, text);
+    if (*text)
+        json_stream_text(s, key, text);
 }
 
-static void put_waits(FILE *out, const struct jpr_op *op)
+static void put_waits(struct jp_json_stream *s, const struct jpr_op *op)
 {
     if (!op->has_net)
         return;
-    fputs(",\"wait_us\":{", out);
+    json_stream_object(s, "wait_us");
     for (int i = 0; i < JPR_N_WAITS; i++)
-        fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", waits[i],
-                op->wait_ns[i] / 1000);
-    fprintf(out, "},\"net_steps\":%" PRIu64 ",\"net_bytes\":%" PRIu64,
-            op->net_steps, op->net_bytes);
+        json_stream_count(s, waits[i], op->wait_ns[i] / 1000);
+    json_stream_end_object(s);
+    json_stream_count(s, "net_steps", op->net_steps);
+    json_stream_count(s, "net_bytes", op->net_bytes);
 }
 
-static void put_times(FILE *out, const struct jp_recfile *file,
+static void put_times(struct jp_json_stream *s, const struct jp_recfile *file,
                       const struct jpr_op *op)
 {
     const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
@@ -60,66 +51,65 @@ static void put_times(FILE *out, const struct jp_recfile *file,
     struct bandwidth b = bandwidth_of(
         bandwidth_find(op->func), comm ? comm->n_ranks : 0, op->bytes, exec_us);
 
-    if (exec_us)
-        fprintf(out,
-                ",\"exec_us\":%" PRIu64 ",\"exec_source\":\"%s\","
-                "\"busbw_gbs\":%.6f",
-                exec_us, sources[op->source], b.bus_gbs);
-    if (op->enqueue_stop_mono_ns > enqueue) {
-        fputs(",\"enqueue_us\":", out);
-        trace_event_us(out, (int64_t) (op->enqueue_stop_mono_ns - enqueue));
+    if (exec_us) {
+        json_stream_count(s, "exec_us", exec_us);
+        json_stream_text(s, "exec_source", sources[op->source]);
+        json_stream_fixed(s, "busbw_gbs", b.bus_gbs, 6);
     }
-    if (enqueue && op->kernel_first_mono_ns >= enqueue) {
-        fputs(",\"enqueued_before_us\":", out);
-        trace_event_us(out, (int64_t) (op->kernel_first_mono_ns - enqueue));
-    }
+    if (op->enqueue_stop_mono_ns > enqueue)
+        json_stream_milli(s, "enqueue_us",
+                          (int64_t) (op->enqueue_stop_mono_ns - enqueue));
+    if (enqueue && op->kernel_first_mono_ns >= enqueue)
+        json_stream_milli(s, "enqueued_before_us",
+                          (int64_t) (op->kernel_first_mono_ns - enqueue));
     if (op->gpu_first_ns)
-        fprintf(out, ",\"gpu_start_ns\":%" PRIu64, op->gpu_first_ns);
+        json_stream_count(s, "gpu_start_ns", op->gpu_first_ns);
 }
 
-static void put_name(FILE *out, const struct jpr_op *op)
+static void put_args(struct jp_json_stream *s, const struct jp_recfile *file,
+                     const struct jpr_op *op)
 {
-    const char *api = op->api_func;
-
-    fputs(",\"name\":", out);
-    jsontext_put(out, op->func);
-    fprintf(out,
-            ",\"cat\":\"%s\",\"args\":{\"seq\":%" PRIu64 ",\"bytes\":%" PRIu64
-            ",\"count\":%" PRIu64,
-            kinds[op->kind], op->seq, op->bytes, op->count);
-    put_text(out, "datatype", op->datatype);
-    put_text(out, "api", api);
+    json_stream_count(s, "seq", op->seq);
+    json_stream_count(s, "bytes", op->bytes);
+    json_stream_count(s, "count", op->count);
+    put_text(s, "datatype", op->datatype);
+    put_text(s, "api", op->api_func);
+    put_text(s, "algo", op->algo);
+    put_text(s, "proto", op->proto);
+    json_stream_count(s, "channels", op->n_channels);
+    if (op->kind == JPR_P2P)
+        json_stream_int(s, "peer", op->peer);
+    else if (op->root > 0)
+        json_stream_int(s, "root", op->root);
+    put_times(s, file, op);
+    put_waits(s, op);
+    if (op->graph_captured)
+        json_stream_bool(s, "graph", true);
+    if (op->channels_started || op->incomplete) {
+        json_stream_count(s, "channels_started", op->channels_started);
+        json_stream_count(s, "channels_stopped", op->channels_stopped);
+    }
+    if (op->incomplete)
+        json_stream_bool(s, "incomplete", true);
 }
 
 char *trace_event_describe(const struct jp_recfile *file,
                            const struct jpr_op *op)
 {
+    struct jp_json_stream s;
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
 
     if (!out)
         return NULL;
-    put_name(out, op);
-    put_text(out, "algo", op->algo);
-    put_text(out, "proto", op->proto);
-    fprintf(out, ",\"channels\":%" PRIu32, op->n_channels);
-    if (op->kind == JPR_P2P)
-        fprintf(out, ",\"peer\":%" PRId64, op->peer);
-    else if (op->root > 0)
-        fprintf(out, ",\"root\":%" PRId64, op->root);
-    put_times(out, file, op);
-    put_waits(out, op);
-    if (op->graph_captured)
-        fputs(",\"graph\":true", out);
-    if (op->channels_started || op->incomplete)
-        fprintf(out,
-                ",\"channels_started\":%" PRIu32
-                ",\"channels_stopped\":%" PRIu32,
-                op->channels_started, op->channels_stopped);
-    if (op->incomplete)
-        fputs(",\"incomplete\":true", out);
-    fputc('}', out);
+    json_stream_open(&s, JSON_PART, out);
+    json_stream_text(&s, "name", op->func);
+    json_stream_text(&s, "cat", kinds[op->kind]);
+    json_stream_object(&s, "args");
+    put_args(&s, file, op);
+    json_stream_end_object(&s);
+    json_stream_close(&s, NULL);
     if (fclose(out) == 0)
         return text;
     free(text);

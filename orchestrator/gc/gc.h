@@ -2,12 +2,15 @@
  *
  * A job is a folder with step directories (step-ID with a job.conf). It is
  * touched only if each of its steps has a finished report (summary.json and no
- * file of the protocol, docs/internals.md section 2) of at least one record,
+ * file of the protocol, docs/contracts.md section 2) of at least one record,
  * and it is always its owner who does it: for others' jobs root starts a
  * process that is the owner for good. Nothing follows a symbolic link, crosses
  * a file system, or removes what another user owns; folders are held open, so
  * that what is claimed, looked at and removed is one and the same, whoever
  * renames what above it.
+ *
+ * No owner holds up the others: each process of an owner has its time, and is
+ * then left behind; what is found is counted by owner, too.
  */
 #ifndef JP_GC_GC_H
 #define JP_GC_GC_H
@@ -15,11 +18,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/error.h"
 
 #define GC_NO_QUOTA UINT64_MAX
+/* What one owner may take; who has more is cut, and nobody else. */
+#define GC_OWNER_FOLDERS 2000000
+#define GC_OWNER_JOBS 200000
+#define GC_OWNER_MS 600000
 
 struct gc_options {
     const char *root;
@@ -28,6 +36,8 @@ struct gc_options {
     bool reports;         /* whole steps, not only their raw data */
     bool dry_run;
     bool all_users; /* as root: everybody's, each as himself */
+    /* for tests and --owner-time; 0: the above */
+    uint64_t owner_folders, owner_jobs, owner_ms;
 };
 
 enum gc_state {
@@ -51,14 +61,26 @@ struct gc_outcome {
     uint32_t steps;
     uint64_t raw_bytes, freed_bytes; /* on disk */
     int64_t reported_s;              /* time of its last report; 0: none */
+    bool done;                       /* the owner's process is through */
     char why[200];
 };
+
+/* Who has folders below root, and what they took. */
+struct gc_owner {
+    uid_t uid; /* GC_STRANGERS: all that have no name */
+    uint64_t folders, jobs, spent_us;
+    bool cut; /* more than the limits: not all of his was looked at */
+};
+#define GC_STRANGERS ((uid_t) -1)
 
 struct gc_result {
     struct gc_job *jobs;
     size_t n;
     struct gc_outcome *outcomes; /* as jobs */
-    bool cut; /* not all below root was looked at: too deep or too many */
+    struct gc_owner *owners;     /* by uid */
+    size_t n_owners;
+    bool cut;  /* an owner was */
+    bool deep; /* folders more than 8 deep were not looked at */
 };
 
 /* Finds the jobs and clears them. -1: root itself cannot be read. What goes
@@ -69,9 +91,11 @@ void gc_fini(struct gc_result *result);
 
 /* --- the parts ------------------------------------------------------------ */
 
-/* gc_scan.c: the jobs of uid (of everybody: all) below the open root. */
-int gc_scan(int root, bool all, uid_t uid, struct gc_result *out,
-            struct jp_error *err);
+/* gc_scan.c: the jobs of uid (of everybody: all) below the open root. Nothing
+ * that is mounted there is touched: who asks a file system that has stopped
+ * waits for ever. */
+int gc_scan(int root, bool all, uid_t uid, const struct gc_options *limits,
+            struct gc_result *out, struct jp_error *err);
 
 /* gc_job.c: what a job is like (state GC_KEPT or GC_BUSY); we are its owner.
  * reports: they are to go, too. */
@@ -81,8 +105,12 @@ void gc_look(int root, const struct gc_job *job, bool reports,
 void gc_clear(int root, const struct gc_job *job,
               const struct gc_options *options, struct gc_outcome *out);
 
-/* gc_tree.c: opens a folder below at, no link on the way. -1 with errno. */
+/* gc_tree.c: opens a folder below at, no link and nothing that is mounted on
+ * the way. -1 with errno. */
 int gc_open(int at, const char *path);
+/* What name in the folder at is; not through a link or a mount. -1 with errno.
+ */
+int gc_stat(int at, const char *name, struct stat *st);
 /* Bytes that our files below (and with) name take on disk; 0: not there.
  * *newest_s (or NULL): when the last of them was written, since 1970; 0: none.
  */

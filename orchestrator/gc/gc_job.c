@@ -14,6 +14,7 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/jsonload.h"
 #include "common/jobconf.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/stepdir.h"
@@ -80,7 +81,8 @@ static const char *path_of(int fd, char buf[32])
 /* A report of jobprof's. *analysed: with records, or with Copper's data. */
 static bool is_report(int step, bool *analysed)
 {
-    json_t *summary = summary_file_read(path_of(step, (char[32]){""}), NULL);
+    json_t *summary = summary_file_read(path_of(step, (char[32]){""}),
+                                        SUMMARY_WITHOUT_TABLES, NULL);
     uint64_t records = 0;
 
     *analysed = json_object_size(json_object_get(summary, "copper")) > 0 ||
@@ -270,14 +272,16 @@ static void count_action(int job, int step, const char *name, void *arg)
  * were copied. */
 static bool is_jobs_own(int job)
 {
+    static const char *const steps_of_job[] = {"steps", NULL};
     char *path = fileio_path("/proc/self/fd/%d/job.json", job), *text = NULL;
     json_t *root = NULL;
     size_t len;
     bool own;
 
-    if (path &&
-        fileio_read(path, false, JP_SUMMARY_MAX_BYTES, &text, &len, NULL) == 0)
-        root = json_loadb(text, len, 0, NULL);
+    if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_JOB].bytes,
+                            &text, &len, NULL) == 0)
+        root = jsonload(JSONLOAD_JOB, path, text,
+                        jsonscan_drop(text, len, steps_of_job), 0, NULL);
     own = !strcmp(summary_file_text(json_object_get(root, "generator"), "name"),
                   "jobprof");
     json_decref(root);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
 
 const char *const gc_words[4] = {"kept", "freed", "busy", "failed"};
@@ -85,7 +85,10 @@ static int run_owner(const struct run *run, uid_t uid)
         clear(run, order[k]);
         if (out->state == GC_FREED)
             total -= out->raw_bytes < total ? out->raw_bytes : total;
+        out->done = true;
     }
+    for (size_t k = 0; k < n; k++) /* and those that stay */
+        r->outcomes[order[k]].done = true;
     free(order);
     return 0;
 }
@@ -107,27 +110,42 @@ static bool become(uid_t uid)
 static void fail_owner(struct gc_result *r, uid_t uid, const char *why)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->jobs[i].uid == uid && r->outcomes[i].state == GC_KEPT &&
-            !r->outcomes[i].reported_s) {
+        if (r->jobs[i].uid == uid && !r->outcomes[i].done) {
             r->outcomes[i].state = GC_FAILED;
             snprintf(r->outcomes[i].why, sizeof(r->outcomes[i].why), "%s", why);
         }
 }
 
-/* Everything of his in a process that is him for good. */
+struct turn {
+    const struct run *run;
+    uid_t uid;
+};
+
+static int take_turn(void *arg, int out)
+{
+    const struct turn *turn = arg;
+
+    (void) out;
+    if (turn->uid != geteuid() && !become(turn->uid))
+        return 2;
+    return run_owner(turn->run, turn->uid) < 0;
+}
+
+/* Everything of his in a process that is him for good. He can stop it, and it
+ * can wait for a file system of his that does not answer, when no signal ends
+ * it: it has its time and is then left behind. */
 static void run_as(const struct run *run, uid_t uid)
 {
-    pid_t pid = fork();
-    int status = 0;
+    uint64_t ms = run->options->owner_ms ?: GC_OWNER_MS;
+    struct turn turn = {run, uid};
+    const struct child child = {
+        .work = take_turn, .arg = &turn, .limit_ms = (uint32_t) ms};
+    struct child_result r;
+    enum child_end end = child_run(&child, &r);
 
-    if (pid == 0) {
-        if (!become(uid))
-            _exit(2);
-        _exit(run_owner(run, uid) < 0 ? 1 : 0);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (end == CHILD_LATE)
+        fail_owner(run->result, uid, "the time of its owner is over");
+    else if (!child_succeeded(end, &r))
         fail_owner(run->result, uid, "no process of its owner could do it");
 }
 
@@ -148,7 +166,7 @@ static int run_all(const struct run *run, struct jp_error *err)
     for (size_t i = 0; i < r->n; i++) {
         if (i > 0 && r->jobs[i].uid == r->jobs[i - 1].uid)
             continue; /* sorted: the owner has had his turn */
-        if (r->jobs[i].uid != me)
+        if (run->options->all_users)
             run_as(run, r->jobs[i].uid);
         else if (run_owner(run, me) < 0)
             return error_set(err, "out of memory");
@@ -167,9 +185,10 @@ int gc_run(const struct gc_options *options, struct gc_result *out,
     run.root = open(options->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (run.root < 0)
         return error_set(err, "%s: %s", options->root, strerror(errno));
-    if (gc_scan(run.root, all, geteuid(), &r, err) < 0)
+    if (gc_scan(run.root, all, geteuid(), options, &r, err) < 0)
         goto out;
-    qsort(r.jobs, r.n, sizeof(*r.jobs), by_owner);
+    if (r.n) /* no array else */
+        qsort(r.jobs, r.n, sizeof(*r.jobs), by_owner);
     r.outcomes = mmap(NULL, (r.n + 1) * sizeof(*r.outcomes),
                       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                       0);
@@ -198,5 +217,6 @@ void gc_fini(struct gc_result *result)
     for (size_t i = 0; i < result->n; i++)
         free(result->jobs[i].path);
     free(result->jobs);
+    free(result->owners);
     *result = (struct gc_result){0};
 }

@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
 
 #include "common/fileio.h"
 
@@ -17,13 +22,70 @@
 #define DEPTH_MAX 64
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+/* Kernels before 5.6: the descriptor asks no file system, nor does statx(). */
+static int open_path(int at, const char *name)
+{
+    int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    unsigned flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+    struct statx here, there;
+
+    if (fd >= 0 && (statx(at, "", (int) flags, 0, &here) < 0 ||
+                    statx(fd, "", (int) flags, 0, &there) < 0 ||
+                    here.stx_dev_major != there.stx_dev_major ||
+                    here.stx_dev_minor != there.stx_dev_minor)) {
+        close(fd);
+        errno = EXDEV;
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Opens name with O_PATH, or -1: it is of another file system than at. */
+static int open_here(int at, const char *name)
+{
+#ifdef RESOLVE_NO_XDEV
+    const struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH};
+    int fd = (int) syscall(SYS_openat2, at, name, &how, sizeof(how));
+
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
+        return fd;
+#endif
+    return open_path(at, name);
+}
+
+static int open_folder(int at, const char *name)
+{
+    int path = open_here(at, name);
+    int fd = path < 0 ? -1
+                      : openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int kept = errno;
+
+    if (path >= 0)
+        close(path);
+    errno = kept;
+    return fd;
+}
+
+int gc_stat(int at, const char *name, struct stat *st)
+{
+    int fd = open_here(at, name), rc = fd < 0 ? -1 : fstat(fd, st);
+    int kept = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = kept;
+    return rc;
+}
+
 int gc_open(int at, const char *path)
 {
     char *copy = strdup(path), *rest = copy, *name;
     int fd = copy ? fcntl(at, F_DUPFD_CLOEXEC, 3) : -1;
 
     while (fd >= 0 && (name = strsep(&rest, "/"))) {
-        int next = *name ? openat(fd, name, FOLDER) : -1;
+        int next = *name ? open_folder(fd, name) : -1;
         int kept = errno;
 
         close(fd);

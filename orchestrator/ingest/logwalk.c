@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/defaults.h"
 #include "common/treewalk.h"
 #include "plugins/copper/copper_notes.h"
 
@@ -17,7 +18,7 @@ static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
 
 /* Endings that a trace shares with much else, and what of that is ours. */
 static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};
-static const char *const ours[] = {"job.json", "node.json", "summary.json",
+static const char *const ours[] = {"job.json", "node.json", JP_SUMMARY_NAME,
                                    "summary.txt", "log.txt"};
 
 static bool ends_as(const char *name, const char *const *list, size_t n_list)

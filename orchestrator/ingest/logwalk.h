@@ -8,9 +8,8 @@
  * unless they are called as jobprof's own files; logs of Copper's daemons
  * (*-output.log) are told by their first line, or are empty, and passed over;
  * anything else is no concern of ours. A file given by name is taken whatever
- * it is called; what it holds its first bytes tell (recfile_probe,
- * tracefile_probe, logsource.h). One file seen twice (inputs that overlap, hard
- * links) is taken once.
+ * it is called; what it holds its first bytes tell (plugins/reader.h). One file
+ * seen twice (inputs that overlap, hard links) is taken once.
  */
 #ifndef JP_INGEST_LOGWALK_H
 #define JP_INGEST_LOGWALK_H

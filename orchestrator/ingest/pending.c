@@ -46,25 +46,72 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
     return 0;
 }
 
-/* An operation that has ended since the snapshot: most often the oldest. */
+/* --------------------------------------------------------------- snapshot --
+ */
+
+/* Which bucket: the salt keeps a file from filling one of them. */
+static uint32_t *bucket_of(const struct jp_pending *pending,
+                           const struct jpr_op *op)
+{
+    static char salt;
+    uint64_t hash = (uintptr_t) &salt ^ (uint64_t) op->comm << 32 ^ op->kind;
+
+    hash = (hash ^ hash >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ op->seq ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    for (const char *c = op->func; *c; c++)
+        hash = (hash ^ (unsigned char) *c ^ hash >> 32) *
+               UINT64_C(0x9e3779b97f4a7c15);
+    return &pending->buckets[(hash ^ hash >> 32) % PENDING_MAX];
+}
+
+/* One of the snapshot into its bucket. */
+static void put(struct jp_pending *pending, size_t i)
+{
+    uint32_t *at = bucket_of(pending, &pending->ops[i].op);
+
+    pending->ops[i].next = *at;
+    *at = (uint32_t) i + 1;
+}
+
+static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
+{
+    size_t before = pending->n;
+
+    if (!pending->buckets) {
+        pending->buckets = calloc(PENDING_MAX, sizeof(*pending->buckets));
+        if (!pending->buckets)
+            return -1;
+    }
+    if (keep(pending, &pending->ops, &pending->n, op) < 0)
+        return -1;
+    if (pending->n > before)
+        put(pending, before);
+    return 0;
+}
+
+/* An operation that has ended since the snapshot. */
 static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
 {
-    for (size_t i = pending->first; i < pending->n; i++) {
-        struct pending_op *p = &pending->ops[i];
+    uint32_t *at = pending->n ? bucket_of(pending, op) : NULL;
 
-        if (p->ended || p->op.seq != op->seq || p->op.comm != op->comm ||
-            p->op.kind != op->kind || strcmp(p->op.func, op->func))
-            continue;
-        p->ended = true;
-        break;
+    while (at && *at) {
+        struct pending_op *p = &pending->ops[*at - 1];
+
+        if (p->op.seq == op->seq && p->op.comm == op->comm &&
+            p->op.kind == op->kind && !strcmp(p->op.func, op->func)) {
+            p->ended = true;
+            *at = p->next;
+            return;
+        }
+        at = &p->next;
     }
-    while (pending->first < pending->n && pending->ops[pending->first].ended)
-        pending->first++;
 }
 
 static void clear_snapshot(struct jp_pending *pending)
 {
-    pending->n = pending->first = 0;
+    for (size_t i = 0; i < pending->n; i++)
+        *bucket_of(pending, &pending->ops[i].op) = 0;
+    pending->n = 0;
     pending->left_out = 0;
     pending->at_mono_ns = 0;
     pending->left = 0;
@@ -104,7 +151,7 @@ static int take_inflight(struct jp_pending *pending,
     }
     pending->at_mono_ns = in->at_mono_ns;
     pending->left = in->left;
-    return in->none ? 0 : keep(pending, &pending->ops, &pending->n, &in->op);
+    return in->none ? 0 : keep_inflight(pending, &in->op);
 }
 
 int pending_add(struct jp_pending *pending, const struct jpr_record *record)
@@ -130,12 +177,15 @@ void pending_settle(struct jp_pending *pending)
     size_t kept = 0;
 
     for (size_t i = 0; i < pending->n; i++)
+        *bucket_of(pending, &pending->ops[i].op) = 0; /* they move */
+    for (size_t i = 0; i < pending->n; i++)
         if (!pending->ops[i].ended) {
             pending->ops[kept] = pending->ops[i];
             pending->ops[kept++].until_mono_ns = last;
         }
     pending->n = kept;
-    pending->first = 0;
+    for (size_t i = 0; i < kept; i++)
+        put(pending, i);
     while (pending->n_dated < pending->n_cut_short)
         pending->cut_short[pending->n_dated++].until_mono_ns = last;
 }
@@ -145,6 +195,7 @@ void pending_fini(struct jp_pending *pending)
     for (size_t i = 0; i < pending->n_texts; i++)
         free(pending->texts[i]);
     free(pending->ops);
+    free(pending->buckets);
     free(pending->cut_short);
     *pending = (struct jp_pending){0};
 }

@@ -25,6 +25,7 @@
 struct pending_op {
     struct jpr_op op; /* texts belong to the pending */
     bool ended;       /* false behind pending_settle */
+    uint32_t next;    /* 1 over the next one of its bucket; 0: none */
     /* when it was in flight still, at the latest that the file tells */
     uint64_t until_mono_ns;
 };
@@ -35,10 +36,12 @@ struct jp_pending {
     uint64_t left_out;
     uint64_t at_mono_ns;          /* of the snapshot; 0: there was none */
     uint32_t left;                /* of the snapshot, still to come */
-    size_t first;                 /* all before have ended */
     struct pending_op *cut_short; /* by finalize or exit */
     size_t n_cut_short, n_dated;  /* dated: until is known */
     uint64_t told_mono_ns;        /* the last counters; 0: there were none */
+    /* the snapshot's operations that have not ended, by what tells them apart;
+     * 1 over the first; NULL until there are any */
+    uint32_t *buckets;
     char *texts[PENDING_TEXTS];
     size_t n_texts;
 };

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Series of a file: four functions of every communicator; and rows of all
+ * files, about 350 MB. What is beyond is left out. */
+#define MAX_SERIES (4u * JPR_MAX_COMMS)
+#define MAX_ROWS (1u << 22)
+
 int progress_add(struct progress *progress, const struct progress_row *row)
 {
     size_t n = progress->n;
@@ -23,7 +28,7 @@ int progress_add(struct progress *progress, const struct progress_row *row)
 int progress_append(struct progress *progress, const struct progress *file,
                     uint32_t process)
 {
-    for (size_t i = 0; i < file->n; i++) {
+    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
         struct progress_row row = file->rows[i];
 
         row.process = process;
@@ -43,16 +48,27 @@ int progress_comm(struct progress *progress, const struct jpr_comm *comm)
     return progress_add(progress, &row);
 }
 
-/* FNV-1a of what tells series apart. */
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ hash >> 32;
+}
+
+/* Of what tells series apart, each part mixed by itself: ids and ranks of a
+ * file may have been chosen so that they cancel. */
 static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
                         const char *func)
 {
-    uint64_t hash = comm->id ^ (uint64_t) comm->rank << 32 ^ kind;
+    static char salt;
+    uint64_t hash = (uintptr_t) &salt ^ kind; /* not known to who wrote it */
 
-    for (size_t i = 0; i < INSPECTOR_MAX_FUNC && func[i]; i++)
+    hash = mix(hash, comm->id);
+    hash = mix(hash, (uint64_t) comm->rank);
+    hash = mix(hash, (uint64_t) comm->n_ranks);
+    for (size_t i = 0; i < RECORD_MAX_FUNC && func[i]; i++)
         hash = (hash ^ (unsigned char) func[i]) * UINT64_C(0x100000001b3);
-    hash *= UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
+    return mix(hash, 0);
 }
 
 static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
@@ -105,7 +121,8 @@ static int grow(struct progress *progress)
     return 0;
 }
 
-/* The file's row of a series; NULL: no memory. */
+/* The file's row of a series, or one that nobody reads where there are too
+ * many; NULL: no memory. */
 static struct progress_row *row_of(struct progress *progress,
                                    const struct jpr_comm *comm, unsigned kind,
                                    const char *func)
@@ -114,6 +131,7 @@ static struct progress_row *row_of(struct progress *progress,
                                .n_ranks = comm->n_ranks,
                                .rank = comm->rank,
                                .kind = kind};
+    static _Thread_local struct progress_row rest;
     uint32_t *slot;
 
     if (2 * progress->used >= progress->n_slots && grow(progress) < 0)
@@ -121,8 +139,12 @@ static struct progress_row *row_of(struct progress *progress,
     slot = slot_of(progress, comm, kind, func);
     if (*slot)
         return &progress->rows[*slot - 1];
+    if (progress->used == MAX_SERIES) {
+        rest = row;
+        return &rest;
+    }
     snprintf(row.func, sizeof(row.func), "%s", func);
-    if (progress->n == UINT32_MAX - 1 || progress_add(progress, &row) < 0)
+    if (progress_add(progress, &row) < 0)
         return NULL;
     *slot = (uint32_t) progress->n;
     progress->used++;
@@ -142,8 +164,8 @@ int progress_op(struct progress *progress, const struct jpr_comm *comm,
     uint64_t over = op->seq < UINT64_MAX ? op->seq + 1 : op->seq;
     struct progress_row *row;
 
-    if (op->kind == JPR_P2P)
-        return 0;
+    if (recfile_seq(op) != op->seq)
+        return 0; /* a replay: not every rank is told of each */
     row =
         row_of(progress, comm, op->kind, op->kind == JPR_COLL ? op->func : "");
     if (!row)

@@ -6,16 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "orchestrator/ingest/recfile.h"
+#include "plugins/nccl_recorder/recfile.h"
 
 /* One rank in one series. Operations of the copy engines are numbered over all
- * functions of a communicator: func is "" for them. kind JPR_N_OP_KINDS: only
+ * functions of a communicator, Send and Recv by the recorder: func is "" for
+ * them. kind JPR_N_OP_KINDS: only
  * that the rank has the communicator. */
 struct progress_row {
     uint64_t hash; /* of the communicator */
     int64_t n_ranks, rank;
     unsigned kind;
-    char func[INSPECTOR_MAX_FUNC + 1];
+    char func[RECORD_MAX_FUNC + 1];
     uint32_t process;
     /* one over the largest sequence number that ended, and that is known to
      * have begun; 0: none */

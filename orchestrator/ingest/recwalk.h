@@ -17,7 +17,7 @@
 
 #include "common/error.h"
 #include "orchestrator/ingest/logwalk.h"
-#include "orchestrator/ingest/recfile.h"
+#include "plugins/nccl_recorder/recfile.h"
 
 struct jp_recwalk {
     /* one sentence that names file and offset; NULL: nobody listens */

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-
-#define MAX_LATE_RANKS 4 /* more are no single cause */
 
 /* A process and the rank of it that says most about its lateness. */
 struct suspect {
@@ -20,7 +19,7 @@ struct suspect {
 
 struct blame {
     const struct jp_result *r;
-    const struct jp_people *p;
+    const struct jp_processes *p;
     const struct jp_lateness *lateness;
     struct suspect *suspects, *likes; /* likes: late as all of their role */
     size_t n, n_likes;
@@ -49,7 +48,7 @@ static double grouped_cost(const struct blame *b, size_t rank)
 /* What others waited for it, in all its communicators. */
 static double cost_of(const struct blame *b, size_t process)
 {
-    const struct jp_process *who = &b->p->processes[process];
+    const struct jp_process *who = &b->p->list[process];
     double cost = 0;
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
@@ -63,7 +62,7 @@ static double cost_of(const struct blame *b, size_t process)
 /* Of the process' ranks that are so, the one that synchronises most often. */
 static size_t most_telling(const struct blame *b, size_t process, bool likes)
 {
-    const struct jp_process *who = &b->p->processes[process];
+    const struct jp_process *who = &b->p->list[process];
     size_t best = SIZE_MAX;
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
@@ -80,7 +79,7 @@ static size_t most_telling(const struct blame *b, size_t process, bool likes)
 
 static void collect(struct blame *b)
 {
-    for (size_t p = 0; p < b->p->n_processes; p++) {
+    for (size_t p = 0; p < b->p->n; p++) {
         size_t rank = most_telling(b, p, false);
 
         if (rank != SIZE_MAX)
@@ -94,8 +93,8 @@ static void collect(struct blame *b)
 /* Did others wait for it long enough to be told? */
 static bool costs_much(const struct blame *b, const struct suspect *s)
 {
-    return s->cost_us > limits_table[JP_LIMIT_LATE_SHARE].value *
-                            b->lateness[s->rank].peers_us;
+    return s->cost_us >
+           limits_get(JP_LIMIT_LATE_SHARE) * b->lateness[s->rank].peers_us;
 }
 
 /* Does the process share a communicator with a suspect that is told, and later
@@ -103,7 +102,7 @@ static bool costs_much(const struct blame *b, const struct suspect *s)
 static bool is_near_later(const struct blame *b, size_t process,
                           double excess_us)
 {
-    const struct jp_process *who = &b->p->processes[process];
+    const struct jp_process *who = &b->p->list[process];
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t c = b->r->ranks[b->p->by_process[i]].comm;
@@ -142,20 +141,18 @@ static size_t root_of(size_t *up, size_t process)
  * pipeline's stages share none of these. */
 static void join_stages(const struct blame *b, size_t *up)
 {
-    for (size_t i = 0; i < b->p->n_processes; i++)
+    for (size_t i = 0; i < b->p->n; i++)
         up[i] = i;
     for (size_t c = 0; c < b->r->n_comms; c++) {
         size_t from = b->p->comm_start[c], to = b->p->comm_start[c + 1];
 
-        if (to - from < 2 || to - from == b->p->n_processes)
+        if (to - from < 2 || to - from == b->p->n)
             continue;
         for (size_t k = from + 1; k < to; k++)
             up[root_of(up, b->p->of_rank[k])] =
                 root_of(up, b->p->of_rank[from]);
     }
 }
-
-#define SAME_EXCESS 0.7 /* of another's, to be explained by it */
 
 /* Does the suspect's lateness come from a leading one's, in another stage? */
 static bool follows(const struct blame *b, const struct suspect *s,
@@ -174,7 +171,8 @@ static bool follows(const struct blame *b, const struct suspect *s,
             return false;
         excess = fmax(excess, b->lateness[lead->rank].excess_us);
     }
-    return b->lateness[s->rank].excess_us * SAME_EXCESS <= excess;
+    return b->lateness[s->rank].excess_us * limits_get(JP_LIMIT_LATE_SAME) <=
+           excess;
 }
 
 /* Without a record of Send and Recv the waits of a pipeline do not show: the
@@ -189,7 +187,7 @@ static int drop_followers(struct blame *b)
 
     if (b->r->quality.p2p_records)
         return 0;
-    up = calloc(b->p->n_processes + 1, sizeof(*up));
+    up = calloc(b->p->n + 1, sizeof(*up));
     drop = calloc(b->n + 1, sizeof(*drop));
     if (up && drop) {
         join_stages(b, up);
@@ -212,10 +210,10 @@ static int drop_followers(struct blame *b)
 /* Processes of each host, and the late ones among them. */
 static void count_hosts(const struct blame *b, size_t *all, size_t *late)
 {
-    for (size_t i = 0; i < b->p->n_processes; i++)
-        all[b->p->processes[i].host_at]++;
+    for (size_t i = 0; i < b->p->n; i++)
+        all[b->p->list[i].host_at]++;
     for (size_t i = 0; i < b->n; i++)
-        late[b->p->processes[b->suspects[i].process].host_at]++;
+        late[b->p->list[b->suspects[i].process].host_at]++;
 }
 
 static const char *name_of(const struct jp_comm *comm)
@@ -229,14 +227,37 @@ static double share_of(const struct jp_lateness *l)
     return l->peers_us > 0 ? fmin(l->excess_us / l->peers_us, 1) : NAN;
 }
 
+/* Of a rank that is late in some parts of the run. */
+static void say_when(const struct jp_lateness *l, struct jp_finding *f,
+                     char *buf, size_t size)
+{
+    bool to_end = l->to_share > 0.98;
+
+    f->from_us = l->from_us;
+    f->to_us = l->to_us;
+    if (l->spells > 1)
+        snprintf(buf, size, " %u times, in %s of the run", l->spells,
+                 FIG_SHARE(l->late_share));
+    else if (to_end)
+        snprintf(buf, size, " from %s of the run on", FIG_SHARE(l->from_share));
+    else
+        snprintf(buf, size, " from %s to %s of the run",
+                 FIG_SHARE(fmax(l->from_share, 0)), FIG_SHARE(l->to_share));
+}
+
+static double error_of(const struct jp_lateness *l)
+{
+    return l->peers_us > 0 ? l->error_us / l->peers_us : NAN;
+}
+
 static int add_rank(struct blame *b, const struct suspect *s)
 {
-    const struct jp_process *who = &b->p->processes[s->process];
+    const struct jp_process *who = &b->p->list[s->process];
     const struct jp_rank *rank = rank_of(b, s);
     const struct jp_comm *comm = &b->r->comms[rank->comm];
     const struct jp_lateness *l = &b->lateness[s->rank];
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
-    char world[40] = "";
+    char world[40] = "", when[60] = "";
 
     if (!f)
         return -1;
@@ -244,20 +265,23 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->rank = rank->rank;
     f->world_rank = who->world_rank;
     f->pid = who->pid;
-    f->share = share_of(l);
+    finding_measure(f, share_of(l), error_of(l));
+    f->evidence = rank->timed_ops;
     f->cost_us = s->cost_us;
     snprintf(f->host, sizeof(f->host), "%s", who->host);
-    if (who->world_rank >= 0 && comm->n_ranks < b->p->n_processes)
+    if (who->world_rank >= 0 && comm->n_ranks < b->p->n)
         snprintf(world, sizeof(world), ", %lld of the job",
                  (long long) who->world_rank);
+    if (l->spells)
+        say_when(l, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
-             "rank %u of %.40s%s (%.64s, pid %lld) arrived late on its own: by "
-             "%s an operation, last in %s of %s; cost %s of GPU time, %s of "
+             "rank %u of %.40s%s (%.64s, pid %lld) arrived late on its own%s: "
+             "by %s an operation, last in %s of %s; cost %s of GPU time, %s of "
              "communication",
              rank->rank, name_of(comm), world, who->host, (long long) who->pid,
-             FIG_US(l->arrival_us / (double) rank->timed_ops),
+             when, FIG_US(l->arrival_us / (double) rank->timed_ops),
              FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
-             FIG_US(f->cost_us), FIG_SHARE(f->share));
+             FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
@@ -268,7 +292,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
 static int add_node(struct blame *b, size_t host, size_t late, size_t all)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_NODE);
-    double share = 0, cost = 0, arrival = 0;
+    double share = 0, error = 0, cost = 0, arrival = 0;
     const struct suspect *first = NULL;
 
     if (!f)
@@ -277,25 +301,27 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         const struct suspect *s = &b->suspects[i];
         const struct jp_lateness *l = &b->lateness[s->rank];
 
-        if (b->p->processes[s->process].host_at != host)
+        if (b->p->list[s->process].host_at != host)
             continue;
         first = first ? first : s;
         share += share_of(l) / (double) late;
+        error += error_of(l) / (double) late; /* mates share theirs */
+        f->evidence += rank_of(b, s)->timed_ops;
         cost += s->cost_us;
         arrival += l->arrival_us / (double) rank_of(b, s)->timed_ops /
                    (double) late;
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
-    f->share = share;
+    finding_measure(f, share, error);
     f->cost_us = cost;
     if (first)
         snprintf(f->host, sizeof(f->host), "%s",
-                 b->p->processes[first->process].host);
+                 b->p->list[first->process].host);
     snprintf(
         f->text, sizeof(f->text),
         "node %.64s arrived late: %zu of its %zu ranks, by %s an operation; "
         "cost %s of GPU time, %s of communication",
-        f->host, late, all, FIG_US(arrival), FIG_US(cost), FIG_SHARE(share));
+        f->host, late, all, FIG_US(arrival), FIG_US(cost), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");
@@ -315,18 +341,21 @@ static bool is_node(const struct blame *b, size_t late, size_t all)
 static int add_many(struct blame *b, const struct suspect *list, size_t n)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
-    double share = 0;
+    double share = 0, error = 0;
 
     if (!f)
         return -1;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         share += share_of(&b->lateness[list[i].rank]) / (double) n;
-    f->share = share;
+        error += error_of(&b->lateness[list[i].rank]) / (double) n;
+        f->evidence += rank_of(b, &list[i])->timed_ops;
+    }
+    finding_measure(f, share, error);
     snprintf(f->text, sizeof(f->text),
              "%zu of %zu ranks arrive late on their own, among them rank %u of "
              "%.40s: some have more to do than others (%s of communication)",
-             n, b->p->n_processes, rank_of(b, list)->rank,
-             name_of(&b->r->comms[rank_of(b, list)->comm]), FIG_SHARE(share));
+             n, b->p->n, rank_of(b, list)->rank,
+             name_of(&b->r->comms[rank_of(b, list)->comm]), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at how layers, experts or samples are split among ranks");
     return 0;
@@ -346,7 +375,7 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     for (size_t i = 0; rc == 0 && i < b->n; i++) {
         size_t process = b->suspects[i].process;
 
-        if (is[b->p->processes[process].host_at])
+        if (is[b->p->list[process].host_at])
             b->told_us[process] = b->lateness[b->suspects[i].rank].excess_us;
         else
             b->suspects[kept++] = b->suspects[i];
@@ -377,11 +406,125 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
         return add_many(b, b->likes, b->n_likes);
     if (tell_nodes(b, all, late) < 0)
         return -1;
-    return b->n > MAX_LATE_RANKS ? add_many(b, b->suspects, b->n)
-                                 : tell_ranks(b);
+    return b->n > limits_get(JP_LIMIT_LATE_MANY)
+               ? add_many(b, b->suspects, b->n)
+               : tell_ranks(b);
 }
 
-int late_findings(const struct jp_result *r, const struct jp_people *p,
+/* --- how small a lateness would have been seen */
+
+static bool was_judged(const struct blame *b, size_t process)
+{
+    const struct jp_process *who = &b->p->list[process];
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (b->lateness[b->p->by_process[i]].judged)
+            return true;
+    return false;
+}
+
+/* Of one process: the least excess, over its communicators, that would have
+ * named it, a share of the run; NAN: it was judged in none, or nothing tells
+ * how long the run was. */
+static double least_of(const struct blame *b, size_t process, bool node)
+{
+    const struct jp_process *who = &b->p->list[process];
+    double least = NAN;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_lateness *x = &b->lateness[b->p->by_process[i]];
+        double us = node && x->node_us > 0 ? fmin(x->node_us, x->least_us)
+                                           : x->least_us;
+
+        if (x->judged && x->run_us > 0)
+            least = fmin(least, us / x->run_us);
+    }
+    return least;
+}
+
+/* The communicator of several ranks that has fewest operations, which leave its
+ * ranks unjudged; NULL: none has any. */
+static const struct jp_comm *find_thin(const struct blame *b, uint64_t *ops)
+{
+    const struct jp_comm *thin = NULL;
+
+    for (size_t i = 0; i < b->r->n_ranks; i++) {
+        const struct jp_comm *comm = &b->r->comms[b->r->ranks[i].comm];
+        uint64_t fewest = b->lateness[i].fewest;
+
+        if (comm->n_ranks < 2 || !fewest || b->lateness[i].judged ||
+            (thin && *ops <= fewest))
+            continue;
+        thin = comm;
+        *ops = fewest;
+    }
+    return thin;
+}
+
+static const char *why_unjudged(const struct blame *b, char *buf, size_t size)
+{
+    const struct jp_quality *q = &b->r->quality;
+    const struct jp_comm *thin;
+    uint64_t ops = 0;
+
+    if (q->waits_unknown)
+        return "too many records to add up waits in the memory allowed";
+    if (!b->p->known)
+        return "processes cannot be told apart by host and pid";
+    if (2 * q->unsure_records > q->records)
+        return "most operations have no time";
+    thin = find_thin(b, &ops);
+    if (!thin)
+        return "no operation in which ranks wait for each other is complete";
+    snprintf(buf, size, "%s operation%s of a function in %.24s", FIG_COUNT(ops),
+             plural(ops), name_of(thin));
+    return buf;
+}
+
+/* Half of the processes that meet others must have been judged. */
+static void answer_ranks(const struct blame *b, struct jp_hypotheses *h)
+{
+    double least = 0;
+    size_t judged = 0;
+    char why[120];
+
+    for (size_t i = 0; i < b->p->n; i++) {
+        judged += was_judged(b, i);
+        least = fmax(least, least_of(b, i, false));
+    }
+    if (b->p->known && b->p->n == 1)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                       "one process, for which nobody waits");
+    else if (2 * judged < b->p->n || !judged)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s", why_unjudged(b, why, sizeof(why)));
+    else if (judged < b->p->n)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
+                       least, "no late rank in %s of %s", FIG_COUNT(judged),
+                       FIG_COUNT(b->p->n));
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
+                       least, NULL);
+}
+
+static void answer_nodes(const struct blame *b, struct jp_hypotheses *h)
+{
+    double least = 0;
+
+    if (!hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
+    else if (b->p->n_hosts < 2)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "one node, which is compared with none");
+    for (size_t i = 0; i < b->p->n; i++)
+        least = fmax(least, least_of(b, i, true));
+    if (b->p->n_hosts > 1 && hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
+                       least > 0 ? least : NAN, NULL);
+}
+
+int late_findings(const struct jp_result *r, const struct jp_processes *p,
                   const struct jp_lateness *lateness,
                   struct jp_findings *findings)
 {
@@ -391,9 +534,13 @@ int late_findings(const struct jp_result *r, const struct jp_people *p,
     size_t *late = calloc(p->n_hosts + 1, sizeof(*late));
     int rc = -1;
 
-    b.suspects = calloc(p->n_processes + 1, sizeof(*b.suspects));
-    b.likes = calloc(p->n_processes + 1, sizeof(*b.likes));
-    b.told_us = calloc(p->n_processes + 1, sizeof(*b.told_us));
+    b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
+    b.likes = calloc(p->n + 1, sizeof(*b.likes));
+    b.told_us = calloc(p->n + 1, sizeof(*b.told_us));
+    if (findings->hypotheses) {
+        answer_ranks(&b, findings->hypotheses);
+        answer_nodes(&b, findings->hypotheses);
+    }
     if (all && late && b.suspects && b.likes && b.told_us) {
         collect(&b);
         rc = drop_followers(&b);

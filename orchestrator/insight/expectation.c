@@ -23,11 +23,6 @@ static bool is_told(const char *word)
     return word && strcmp(word, "none") && strcmp(word, "unknown");
 }
 
-static double limit(enum jp_limit_id id)
-{
-    return limits_table[id].value;
-}
-
 /* What one leg of a communicator can do; lowers *bound, of which *row is. */
 static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
                       double *bound, const struct peaks_row **row)
@@ -89,11 +84,10 @@ static void find_peak(const struct jp_expectation *x, const struct jp_comm *c,
         return;
     out->against = JP_AGAINST_PEAKS;
     out->gbs = bound * share;
-    out->low_gbs = out->least_gbs = out->gbs / (1 + limit(JP_LIMIT_NET_PEAKS));
+    out->low_gbs = out->least_gbs = out->gbs /
+                                    (1 + limits_get(JP_LIMIT_NET_PEAKS));
     out->high_gbs = bound;
 }
-
-#define FAR 2 /* times as far below the median as 19 of 20 steps are */
 
 static void find_earlier(const struct jp_expectation *x,
                          const struct jp_comm *c, const char *coll,
@@ -105,14 +99,16 @@ static void find_earlier(const struct jp_expectation *x,
 
     netcells_key(c, x->gpu ? x->gpu : "", coll, bytes, &key);
     cell = baseline_find(x->baseline, &key);
-    if (!cell || (double) cell->medians.total < limit(JP_LIMIT_NET_REPORTS))
+    if (!cell ||
+        (double) cell->medians.total < limits_get(JP_LIMIT_NET_REPORTS))
         return;
     usual = bwhist_quantile(&cell->medians, 0.5);
     low = bwhist_quantile(&cell->medians, 0.05);
     out->against = JP_AGAINST_BASELINE;
     out->gbs = usual;
-    out->least_gbs = fmax(0, fmin(usual / (1 + limit(JP_LIMIT_NET_BASELINE)),
-                                  usual - FAR * (usual - low)));
+    out->least_gbs =
+        fmax(0, fmin(usual / (1 + limits_get(JP_LIMIT_NET_BASELINE)),
+                     usual - limits_get(JP_LIMIT_NET_SPREAD) * (usual - low)));
     out->low_gbs = bwhist_quantile(&cell->ops, 0.05);
     out->high_gbs = bwhist_quantile(&cell->ops, 0.95);
     out->reports = cell->medians.total;

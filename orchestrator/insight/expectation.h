@@ -24,7 +24,8 @@ const char *expectation_word(enum jp_against against);
 
 /* Zero: nothing is expected. Borrows everything. */
 struct jp_expectation {
-    const struct jp_peaks *peaks;       /* NULL: none */
+    const struct jp_peaks *peaks;       /* NULL: none; without a path: the
+                                           rates of the nodes' adapters */
     const struct jp_baseline *baseline; /* NULL: none */
     const char *peaks_path, *baseline_path;
     const char *gpu; /* model of all GPUs; "" or NULL unknown */

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/num.h"
+#include "common/profiler.h"
+#include "orchestrator/insight/pools.h"
+
 /* Ranges of missing ranks named before "..." */
 #define RANGES_NAMED 6
 
@@ -66,7 +70,7 @@ bool expected_may_filter(const struct jp_jobconf *conf)
 
     if (!conf || !conf->nccl_mode || expected_own_plugin(conf))
         return true;
-    if (!strcmp(conf->nccl_mode, "recorder"))
+    if (profiler_get(conf->nccl_mode)->counts)
         return false;
     for (size_t i = 0; i < conf->n_settings; i++)
         if (is_own(&conf->settings[i]) &&
@@ -87,7 +91,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
 {
     const struct jp_quality *q = result ? &result->quality : NULL;
     struct jp_expected x = {.coverage = -1, .judged = -1};
-    uint64_t unseen, excused;
+    uint64_t unseen, excused, planned;
 
     if (!q || q->expected_kind == JP_EXPECT_NONE || q->expected == 0 ||
         (q->expected_kind == JP_EXPECT_COUNTED && lacks_nodes(nodes)))
@@ -102,6 +106,14 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     if (x.excludes_unseen && !expected_may_filter(conf)) {
         x.records = x.records > UINT64_MAX - unseen ? UINT64_MAX
                                                     : x.records + unseen;
+        x.excludes_unseen = false;
+    }
+    planned = num_mul(conf ? conf->planned_ops : 0,
+                      expected_ranks(conf, nodes, result));
+    if (x.kind == JP_EXPECT_BOUND && planned > x.records &&
+        pools_overran(conf, q)) {
+        x.kind = JP_EXPECT_PLANNED;
+        x.records = planned;
         x.excludes_unseen = false;
     }
     x.coverage = x.judged = (double) q->records / (double) x.records;
@@ -170,7 +182,7 @@ static bool is_size_filter(const struct jp_setting *setting)
 
 static bool is_obeyed(const struct jp_jobconf *conf)
 {
-    return conf && (!conf->nccl_mode || strcmp(conf->nccl_mode, "recorder"));
+    return conf && !profiler_get(conf->nccl_mode)->counts;
 }
 
 bool expected_is_filter(const struct jp_jobconf *conf,

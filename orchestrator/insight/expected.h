@@ -21,7 +21,10 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_result *result);
 
 struct jp_expected {
-    int kind;         /* JP_EXPECT_NONE, _COUNTED, _BOUND */
+    /* JP_EXPECT_NONE, _COUNTED, _BOUND; _PLANNED: full pools of a profiler that
+     * keeps the last events hold less than the plan knew of, so that sequence
+     * numbers tell of a part only */
+    int kind;
     uint64_t records; /* 0 for NONE */
     /* records that are there / records; < 0 where unknown, or less than what is
      * there (then the counters do not belong to the records) */

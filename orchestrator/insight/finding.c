@@ -2,21 +2,40 @@
 #include "orchestrator/insight/finding.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
 
 const char *finding_kind_name(enum jp_finding_kind kind)
 {
     static const char *const names[JP_N_FINDINGS] = {
         [JP_FINDING_HANG] = "hang",
+        [JP_FINDING_CRASH] = "crash",
         [JP_FINDING_LATE_RANK] = "late_rank",
         [JP_FINDING_LATE_NODE] = "late_node",
+        [JP_FINDING_STALL] = "stall",
         [JP_FINDING_SLOW_NETWORK] = "slow_network",
         [JP_FINDING_DRIFT] = "drift",
+        [JP_FINDING_UNEVEN] = "uneven_end",
         [JP_FINDING_IMBALANCE] = "imbalance",
         [JP_FINDING_SMALL_MESSAGES] = "small_messages",
     };
 
     return names[kind];
+}
+
+const char *finding_gain_word(enum jp_gain gain)
+{
+    static const char *const words[] = {
+        [JP_GAIN_NONE] = NULL,
+        [JP_GAIN_REPLAYED] = "replayed",
+        [JP_GAIN_PART] = "part",
+        [JP_GAIN_BOUND] = "bound",
+    };
+
+    return words[gain];
 }
 
 struct jp_finding *findings_add(struct jp_findings *list,
@@ -37,7 +56,10 @@ struct jp_finding *findings_add(struct jp_findings *list,
                                 .from_us = NAN,
                                 .to_us = NAN,
                                 .share = NAN,
-                                .cost_us = NAN};
+                                .low = NAN,
+                                .high = NAN,
+                                .cost_us = NAN,
+                                .gain = NAN};
     return more;
 }
 
@@ -47,13 +69,45 @@ void findings_fini(struct jp_findings *list)
     *list = (struct jp_findings){0};
 }
 
+void finding_measure(struct jp_finding *f, double share, double error)
+{
+    double far = limits_get(JP_LIMIT_INTERVAL) * error;
+
+    f->share = share;
+    f->low = share - far;
+    f->high = fmin(share + far, 1);
+    if (!isfinite(f->low))
+        f->low = f->high = NAN;
+}
+
+char *finding_share(const struct jp_finding *f, char buf[JP_FINDING_SHARE])
+{
+    if (isfinite(f->low))
+        snprintf(buf, JP_FINDING_SHARE, "%s (%.1f to %.1f)",
+                 FIG_SHARE(f->share), 100 * f->low, 100 * f->high);
+    else
+        snprintf(buf, JP_FINDING_SHARE, "%s", FIG_SHARE(f->share));
+    return buf;
+}
+
 static double weight(const struct jp_finding *f)
 {
     return isfinite(f->cost_us) ? f->cost_us : 0;
 }
 
+static void drop_doubtful(struct jp_findings *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (!(list->at[i].low <= 0))
+            list->at[kept++] = list->at[i];
+    list->n = kept;
+}
+
 void findings_sort(struct jp_findings *list)
 {
+    drop_doubtful(list);
     for (size_t i = 1; i < list->n; i++) {
         struct jp_finding f = list->at[i];
         size_t k = i;

@@ -21,18 +21,22 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    if (q->records < e->expected.records)
+    if (e->expected.kind == JP_EXPECT_PLANNED)
+        sentence_add(s, "%s of the records present (%s of %s by the plan)",
+                     FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
+                     FIG_COUNT(e->expected.records));
+    else if (q->records < e->expected.records)
         sentence_add(s,
                      "at most %s of the records present (%s of %s by sequence "
                      "numbers)",
                      FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
                      FIG_COUNT(e->expected.records));
     if (q->unseen_records)
-        sentence_add(
-            s, "%s record%s recorded by no rank: %s",
-            FIG_COUNT(q->unseen_records), sentence_s(q->unseen_records),
-            expected_may_filter(e->conf) ? "lost, or below a size filter"
-                                         : "lost");
+        sentence_add(s, "%s record%s recorded by no rank: %s",
+                     FIG_COUNT(q->unseen_records), plural(q->unseen_records),
+                     expected_may_filter(e->conf)
+                         ? "lost, or below a size filter"
+                         : "lost");
 }
 
 static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
@@ -45,7 +49,7 @@ static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
                      "%s records where %s were expected: the counts do not "
                      "belong to these files",
                      FIG_COUNT(q->records), FIG_COUNT(e->expected.records));
-    if (judged < 0 || judged >= limits_table[JP_LIMIT_COVERAGE].value)
+    if (judged < 0 || judged >= limits_get(JP_LIMIT_COVERAGE))
         return;
     if (is_counted(e))
         sentence_add(s, "%s of the records present (%s of %s, counted)",
@@ -61,7 +65,7 @@ static void lost(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (q->lost && !is_counted(e)) /* counted: the coverage knows */
         sentence_add(s, "the recorder lost %s record%s", FIG_COUNT(q->lost),
-                     sentence_s(q->lost));
+                     plural(q->lost));
 }
 
 static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
@@ -78,10 +82,10 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
             of - q->ranks_seen)
         sentence_add(s,
                      "%" PRIu32 " of %" PRIu32 " rank%s without records (%s)",
-                     of - q->ranks_seen, of, sentence_s(of), names);
+                     of - q->ranks_seen, of, plural(of), names);
     else
         sentence_add(s, "%" PRIu32 " of %" PRIu32 " rank%s without records",
-                     of - q->ranks_seen, of, sentence_s(of));
+                     of - q->ranks_seen, of, plural(of));
 }
 
 /* Other communicators; the largest was judged by ranks(). */
@@ -124,10 +128,10 @@ void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s)
         add_name(names, sizeof(names), i, e->nodes->missing[i]);
     if (of >= e->nodes->n_missing)
         sentence_add(s, "%zu of %" PRIu32 " node%s without a record (%s)",
-                     e->nodes->n_missing, of, sentence_s(of), names);
+                     e->nodes->n_missing, of, plural(of), names);
     else
         sentence_add(s, "%zu node%s without a record (%s)", e->nodes->n_missing,
-                     sentence_s(e->nodes->n_missing), names);
+                     plural(e->nodes->n_missing), names);
 }
 
 static void unfinished(const struct jp_evidence *e, struct jp_sentence *s)
@@ -141,8 +145,7 @@ static void unfinished(const struct jp_evidence *e, struct jp_sentence *s)
         if (!e->nodes->nodes[i].finished)
             add_name(names, sizeof(names), n++, e->nodes->nodes[i].name);
     if (n)
-        sentence_add(s, "%zu node%s did not finish (%s)", n, sentence_s(n),
-                     names);
+        sentence_add(s, "%zu node%s did not finish (%s)", n, plural(n), names);
 }
 
 static void cut(const struct jp_evidence *e, struct jp_sentence *s)
@@ -152,7 +155,7 @@ static void cut(const struct jp_evidence *e, struct jp_sentence *s)
     if (n)
         sentence_add(s, "%s of %s file%s end%s in mid-line", FIG_COUNT(n),
                      FIG_COUNT(e->result->quality.files),
-                     sentence_s(e->result->quality.files), n == 1 ? "s" : "");
+                     plural(e->result->quality.files), n == 1 ? "s" : "");
 }
 
 static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
@@ -169,21 +172,20 @@ static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
                      "%s of %s recording%s cut: what %s of them miss%s besides "
                      "is unknown%s",
                      FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
-                     sentence_s(q->recordings),
-                     FIG_COUNT(q->unbounded_recordings),
+                     plural(q->recordings), FIG_COUNT(q->unbounded_recordings),
                      q->unbounded_recordings == 1 ? "es" : "", since);
     else if (q->cut_recordings)
         sentence_add(s,
                      "%s of %s recording%s cut: at most 100 ms of %s missing "
                      "besides",
                      FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
-                     sentence_s(q->recordings),
+                     plural(q->recordings),
                      q->cut_recordings == 1 ? "it is" : "each are");
     if (q->in_flight)
         sentence_add(s,
                      "%s operation%s had not ended (jobprof show --pending "
                      "names them)",
-                     FIG_COUNT(q->in_flight), sentence_s(q->in_flight));
+                     FIG_COUNT(q->in_flight), plural(q->in_flight));
 }
 
 static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
@@ -192,7 +194,7 @@ static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (n)
         sentence_add(s, "%s damaged block%s in the recordings", FIG_COUNT(n),
-                     sentence_s(n));
+                     plural(n));
 }
 
 static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
@@ -201,7 +203,7 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (n)
         sentence_add(s, "%s record%s left out (the join's memory limit)",
-                     FIG_COUNT(n), sentence_s(n));
+                     FIG_COUNT(n), plural(n));
 }
 
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
@@ -212,7 +214,7 @@ static void shared(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s,
                      "%" PRIu32 " rank%s with records of two processes: "
                      "more than one run in this folder?",
-                     n, sentence_s(n));
+                     n, plural(n));
 }
 
 static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
@@ -221,9 +223,9 @@ static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
     double lines = (double) q->bad_lines + (double) q->records +
                    (double) q->unknown_lines + (double) q->duplicate_records;
 
-    if ((double) q->bad_lines > lines * limits_table[JP_LIMIT_BAD_LINES].value)
+    if ((double) q->bad_lines > lines * limits_get(JP_LIMIT_BAD_LINES))
         sentence_add(s, "%s line%s could not be read", FIG_COUNT(q->bad_lines),
-                     sentence_s(q->bad_lines));
+                     plural(q->bad_lines));
 }
 
 void gaps_list(const struct jp_evidence *e, struct jp_sentence *s)

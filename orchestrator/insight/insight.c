@@ -1,18 +1,88 @@
 /* insight.c - run every analysis that the data allows. */
 #include "orchestrator/insight/insight.h"
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/gaps.h"
 #include "orchestrator/insight/load.h"
 #include "orchestrator/insight/network.h"
-#include "orchestrator/insight/stall.h"
+#include "orchestrator/insight/stages.h"
+#include "orchestrator/insight/stalls.h"
+#include "orchestrator/insight/hang.h"
+#include "orchestrator/insight/whatif.h"
+
+/* What nobody has stated is not judged, for this reason. */
+static void answer_rest(struct jp_hypotheses *h, const char *why)
+{
+    for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
+        if (h->of[i].state == JP_HYPOTHESIS_NOT_JUDGED && !*h->of[i].text)
+            hypothesis_set(h, (enum jp_hypothesis_id) i,
+                           JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
+}
+
+/* Which question a finding answers. */
+static enum jp_hypothesis_id row_of(const struct jp_finding *f)
+{
+    static const enum jp_hypothesis_id rows[JP_N_FINDINGS] = {
+        [JP_FINDING_HANG] = JP_HYPOTHESIS_HANG,
+        [JP_FINDING_CRASH] = JP_HYPOTHESIS_CRASH,
+        [JP_FINDING_LATE_RANK] = JP_HYPOTHESIS_LATE_RANK,
+        [JP_FINDING_LATE_NODE] = JP_HYPOTHESIS_LATE_NODE,
+        [JP_FINDING_STALL] = JP_HYPOTHESIS_STALL,
+        [JP_FINDING_SLOW_NETWORK] = JP_HYPOTHESIS_SLOW_NETWORK,
+        [JP_FINDING_DRIFT] = JP_HYPOTHESIS_DRIFT,
+        [JP_FINDING_UNEVEN] = JP_HYPOTHESIS_DATA_LOSS,
+        [JP_FINDING_IMBALANCE] = JP_HYPOTHESIS_IMBALANCE,
+        [JP_FINDING_SMALL_MESSAGES] = JP_HYPOTHESIS_SMALL_MESSAGES,
+    };
+
+    if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_LIKES)
+        return JP_HYPOTHESIS_SLOW_LINK;
+    if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_OWN)
+        return JP_HYPOTHESIS_DRIFT;
+    if (f->kind == JP_FINDING_IMBALANCE && f->rank < 0 && f->comm >= 0)
+        return JP_HYPOTHESIS_STAGE_IMBALANCE;
+    return rows[f->kind];
+}
+
+/* Marks as found what has a finding. */
+static void answer_found(struct jp_hypotheses *h,
+                         const struct jp_findings *findings)
+{
+    size_t n[JP_N_HYPOTHESES] = {0};
+
+    for (size_t i = 0; i < findings->n; i++)
+        n[row_of(&findings->at[i])]++;
+    for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
+        if (n[i])
+            hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_FOUND,
+                           h->of[i].least, "%zu finding%s", n[i], plural(n[i]));
+}
+
+/* What must be missing before it is said. */
+static void answer_loss(const struct jp_evidence *e, bool gaps,
+                        struct jp_hypotheses *h)
+{
+    if (gaps)
+        hypothesis_set(h, JP_HYPOTHESIS_DATA_LOSS, JP_HYPOTHESIS_FOUND, NAN,
+                       "records are missing");
+    else if (e->expected.coverage < 0)
+        hypothesis_set(h, JP_HYPOTHESIS_DATA_LOSS, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "nothing tells how many records there should be");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_DATA_LOSS, JP_HYPOTHESIS_NOT_FOUND,
+                       1 - limits_get(JP_LIMIT_COVERAGE), NULL);
+}
 
 /* Does missing data forbid to name anyone? */
 static bool has_gaps(const struct jp_jobconf *conf,
                      const struct jp_nodes *nodes,
-                     const struct jp_result *result)
+                     const struct jp_result *result, struct jp_hypotheses *h)
 {
     struct jp_evidence e = {.conf = conf,
                             .nodes = nodes,
@@ -24,10 +94,9 @@ static bool has_gaps(const struct jp_jobconf *conf,
 
     sentence_init(&s, text, sizeof(text));
     gaps_list(&e, &s);
+    answer_loss(&e, s.clauses > 0, h);
     return s.clauses > 0;
 }
-
-#define BEST 0.95 /* quantile of a cell that nobody else expects more of */
 
 static int expect(struct jp_insight *x, const struct jp_result *r,
                   const struct jp_expectation *expectation)
@@ -44,13 +113,13 @@ static int expect(struct jp_insight *x, const struct jp_result *r,
         if (e->against != JP_AGAINST_NOTHING)
             continue;
         e->against = JP_AGAINST_OWN;
-        e->gbs = bwhist_quantile(&cell->gbs, BEST);
+        e->gbs = bwhist_quantile(&cell->gbs, limits_get(JP_LIMIT_NET_BEST));
     }
     return x->expected ? 0 : -1;
 }
 
 static int judge(struct jp_insight *x, const struct jp_result *r,
-                 const struct jp_people *p,
+                 const struct jp_processes *p,
                  const struct jp_expectation *expectation)
 {
     const char *gpu = expectation ? expectation->gpu : NULL;
@@ -64,7 +133,10 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     netcells_end(&x->network);
     if (expect(x, r, expectation) == 0 &&
         late_judge(r, p, &series, x->lateness) == 0 &&
-        late_findings(r, p, x->lateness, &x->findings) == 0)
+        stalls_find(r, p, x->lateness, &x->stalls) == 0 &&
+        stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
+        late_findings(r, p, x->lateness, &x->findings) == 0 &&
+        stages_findings(r, p, x->lateness, &x->findings) == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
         rc = load_findings(r, p, &x->network, &x->findings);
@@ -72,23 +144,55 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     return rc;
 }
 
+static bool has_hang(const struct jp_findings *findings)
+{
+    return findings->n && findings->at[0].kind == JP_FINDING_HANG;
+}
+
 static int run(struct jp_insight *x, const struct jp_nodes *nodes,
                const struct jp_result *r,
                const struct jp_expectation *expectation)
 {
-    struct jp_people people;
+    const struct jp_processes *p = &x->processes;
     int rc;
 
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
-    if (!x->lateness || people_init(&people, r, nodes) < 0)
+    if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
-    rc = stall_findings(r, &people, nodes, x->judged, &x->findings);
+    rc = hang_findings(r, p, nodes, x->judged, &x->findings);
     /* the last step of a hang is in part only in Inspector's logs */
-    if (rc == 0 && x->judged && (!x->findings.n || r->quality.recordings))
-        rc = judge(x, r, &people, expectation);
-    people_fini(&people);
-    findings_sort(&x->findings);
+    if (rc == 0 && x->judged &&
+        (!has_hang(&x->findings) || r->quality.recordings))
+        rc = judge(x, r, p, expectation);
+    for (int i = 0; !r->quality.records && i < JP_HYPOTHESIS_CRASH; i++)
+        hypothesis_set(&x->hypotheses, (enum jp_hypothesis_id) i,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "no record");
+    answer_rest(&x->hypotheses, !x->judged ? "records are missing"
+                                : has_hang(&x->findings)
+                                    ? "the last step is there in part"
+                                    : "not looked at");
+    answer_found(&x->hypotheses, &x->findings);
+    if (rc == 0)
+        rc = whatif_findings(r, p, &x->findings, &x->replay);
     return rc;
+}
+
+static void answer_crash(const struct jp_nodes *nodes,
+                         const struct jp_crash *crash, struct jp_hypotheses *h)
+{
+    if (!nodes)
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "logs without a step");
+    else if (crash_is_fault(crash))
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_FOUND, 1,
+                       "1 finding");
+    else if (crash->cause == JP_CRASH_UNKNOWN ||
+             (!crash->cause && !crash->ended[JP_CRASH_WELL]))
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "how tasks ended is not known");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
+                       NULL);
 }
 
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
@@ -98,16 +202,35 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
 {
     struct jp_insight *x = calloc(1, sizeof(*x));
     uint64_t start_ms = clock_mono_ms();
+    int rc = 0;
 
-    if (!x || !result)
-        return x;
-    x->judged = !has_gaps(conf, nodes, result);
-    if (run(x, nodes, result, expectation) < 0) {
+    if (!x)
+        return NULL;
+    x->findings.hypotheses = &x->hypotheses;
+    if (result) {
+        x->judged = !has_gaps(conf, nodes, result, &x->hypotheses);
+        rc = run(x, nodes, result, expectation);
+    } else {
+        answer_rest(&x->hypotheses, "no record");
+    }
+    crash_judge(nodes, &x->processes, &x->crash);
+    answer_crash(nodes, &x->crash, &x->hypotheses);
+    if (rc < 0 || crash_findings(&x->crash, &x->findings) < 0) {
         insight_destroy(x);
         return NULL;
     }
+    findings_sort(&x->findings);
     x->duration_us = (clock_mono_ms() - start_ms) * 1000;
     return x;
+}
+
+void insight_set_in(struct jp_insight *x, const char *operation)
+{
+    crash_set_in(&x->crash, operation);
+    for (size_t i = 0; i < x->findings.n; i++)
+        if (x->findings.at[i].kind == JP_FINDING_CRASH)
+            snprintf(x->findings.at[i].text, sizeof(x->findings.at[i].text),
+                     "%s", x->crash.text);
 }
 
 void insight_destroy(struct jp_insight *x)
@@ -115,6 +238,8 @@ void insight_destroy(struct jp_insight *x)
     if (!x)
         return;
     findings_fini(&x->findings);
+    processes_fini(&x->processes);
+    stalls_fini(&x->stalls);
     free(x->lateness);
     netcells_fini(&x->network);
     free(x->expected);

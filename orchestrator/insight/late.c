@@ -1,16 +1,280 @@
 /* late.c - measure each rank's own excess against its peers. */
+#include "orchestrator/insight/late.h"
+#include "orchestrator/insight/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/late_parts.h"
+#include "orchestrator/insight/late_decide.h"
 #include "orchestrator/insight/stats.h"
 
-#define MIN_SLICES 10 /* of JP_SLICES, that all ranks of a comm have */
+/* Send and Recv of one rank. */
+struct sums {
+    double all, least, most;
+    size_t rows;
+    uint64_t fewest, many, count; /* messages of a row, and of all */
+};
 
-#define WEIGHT 0.01 /* of a process' time without waits, to count */
+static void add_row(struct sums *sums, const struct jp_p2p *p)
+{
+    double us = (double) p->exec_us;
+
+    sums->fewest = sums->rows && sums->fewest < p->count ? sums->fewest
+                                                         : p->count;
+    sums->many = sums->many > p->count ? sums->many : p->count;
+    sums->count += p->count;
+    sums->least = sums->rows ? fmin(sums->least, us) : us;
+    sums->most = sums->rows ? fmax(sums->most, us) : us;
+    sums->all += us;
+    sums->rows++;
+}
+
+/* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
+ * has waited as long as it; where sizes are uneven some end before others. */
+static bool is_grouped(const struct sums *s, uint32_t n_ranks)
+{
+    if (n_ranks >= limits_get(JP_LIMIT_GROUPED_RANKS) &&
+        s->rows >= 2 * (size_t) (n_ranks - 1))
+        return (double) s->fewest >=
+               limits_get(JP_LIMIT_GROUPED_ALIKE) * (double) s->many;
+    return s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
+           s->fewest == s->many &&
+           s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
+}
+
+/* Adds a rank's time to its process'. */
+static void add_time(struct late *l, size_t rank, const struct sums *s)
+{
+    double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
+
+    if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
+        us *= (double) s->many / (double) s->count;
+        l->grouped_us[rank] = us;
+    }
+    l->messages[l->p->of_rank[rank]] += us;
+    for (unsigned i = 0; i < JP_SLICES; i++)
+        total[i] += us / JP_SLICES;
+}
+
+/* Time of Send and Recv, which is known for the run as a whole only. */
+static int add_p2p(struct late *l)
+{
+    struct sums *sums = calloc(l->r->n_ranks + 1, sizeof(*sums));
+
+    if (!sums)
+        return -1;
+    for (size_t i = 0; i < l->r->n_p2p; i++) {
+        const struct jp_p2p *p = &l->r->p2p[i];
+        size_t rank = processes_rank(l->p, l->r, p->comm,
+                                     strcmp(p->func, "Send") ? p->dst : p->src);
+
+        if (rank != SIZE_MAX)
+            add_row(&sums[rank], p);
+    }
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (sums[i].count)
+            add_time(l, i, &sums[i]);
+    free(sums);
+    return 0;
+}
+
+/* Without waits; of an AlltoAll what the last of its ranks took. */
+static void add_net(struct late *l)
+{
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+        double least = INFINITY;
+
+        for (size_t i = from; i < to; i++)
+            least = fmin(least, l->grouped_us[i]);
+        for (size_t i = from; i < to; i++) {
+            l->grouped_net[l->p->of_rank[i]] += least;
+            l->net[l->p->of_rank[i]] += least +
+                                        (double) l->r->ranks[i].exec_us -
+                                        (double) l->r->ranks[i].wait_us;
+        }
+    }
+}
+
+int late_add_up(struct late *l)
+{
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        double *total = l->total + l->p->of_rank[i] * JP_SLICES;
+
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            total[s] += (double) l->r->ranks[i].slice_us[s];
+    }
+    if (add_p2p(l) < 0)
+        return -1;
+    add_net(l);
+    return 0;
+}
+
+/* ------------------------------- how much of an excess may be no lateness */
+
+/* Times of one communicator's function. */
+struct times {
+    double *least, *most;
+    size_t n, room;
+};
+
+static int put(struct times *t, const struct jp_op *op)
+{
+    if (t->n == t->room) {
+        size_t room = t->room ? 2 * t->room : 1024;
+        double *least = reallocarray(t->least, room, sizeof(*least));
+        double *most = least ? reallocarray(t->most, room, sizeof(*most))
+                             : NULL;
+
+        t->least = least ? least : t->least;
+        t->most = most ? most : t->most;
+        if (!most)
+            return -1;
+        t->room = room;
+    }
+    t->least[t->n] = (double) op->exec_min_us;
+    t->most[t->n++] = (double) op->exec_max_us;
+    return 0;
+}
+
+/* Adds what each process of the communicator spent at least and at most. */
+static void share_out(struct late *l, size_t comm, struct times *t)
+{
+    double n = (double) t->n, least, most;
+
+    if (t->n >= limits_get(JP_LIMIT_HIDDEN_OPS)) {
+        least = n * stats_trim(t->least, t->n).mean;
+        most = n * stats_trim(t->most, t->n).mean;
+        for (size_t i = l->p->comm_start[comm]; i < l->p->comm_start[comm + 1];
+             i++) {
+            l->least[l->p->of_rank[i]] += least;
+            l->most[l->p->of_rank[i]] += most;
+        }
+    }
+    t->n = 0;
+}
+
+int late_add_hidden(struct late *l)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    struct times times = {0};
+    uint32_t comm = 0, coll = 0;
+    bool hides = false;
+    int rc = reader ? 0 : -1;
+
+    for (size_t i = 0; i < l->r->n_coll_names; i++)
+        hides |= !collective_is_barrier(l->r->coll_names[i]);
+    if (reader) {
+        reader->ops = l->r->ops;
+        ops_want(reader, OPS_COUNTS | OPS_EXEC);
+    }
+    for (size_t i = 0; rc == 0 && hides && i < l->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (times.n && (op->comm != comm || op->coll != coll))
+            share_out(l, comm, &times);
+        comm = op->comm;
+        coll = op->coll;
+        if (l->r->comms[comm].n_ranks > 1 && op->n_exec &&
+            !collective_is_barrier(l->r->coll_names[coll]))
+            rc = put(&times, op);
+    }
+    if (times.n)
+        share_out(l, comm, &times);
+    free(times.least);
+    free(times.most);
+    free(reader);
+    return rc;
+}
+
+/* What process q is late by in communicators like c; NAN: not known. */
+static double excess_in(const struct late *l, size_t q, size_t c)
+{
+    const struct jp_process *who = &l->p->list[q];
+    const struct jp_comm *like = &l->r->comms[c];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = l->p->by_process[i];
+        const struct jp_comm *comm = &l->r->comms[l->r->ranks[rank].comm];
+
+        if (l->out[rank].judged && comm->n_ranks == like->n_ranks &&
+            !strcmp(comm->name, like->name))
+            return l->out[rank].excess_us;
+    }
+    return NAN;
+}
+
+/* What of a rank's excess a slower network of its other communicators may make,
+ * at most, where these run beside this one: mates there have the same network,
+ * so that it makes no more of theirs. */
+static double overlap_of(const struct late *l, size_t rank, double surplus)
+{
+    size_t process = l->p->of_rank[rank], home = l->r->ranks[rank].comm;
+    const struct jp_process *who = &l->p->list[process];
+    double most = limits_get(JP_LIMIT_HIDDEN_OVERLAP) * surplus;
+
+    if (surplus <= 0 || l->out[rank].excess_us > most ||
+        l->out[rank].excess_us <
+            limits_get(JP_LIMIT_LATE_SHARE) * l->out[rank].peers_us)
+        return most;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+
+        if (c == home || !l->out[own].judged)
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
+            size_t q = l->p->of_rank[k];
+            double excess = excess_in(l, q, home);
+
+            if (l->net[process] - l->net[q] <
+                    (1 - limits_get(JP_LIMIT_HIDDEN_LIKE)) * surplus &&
+                isfinite(excess))
+                most = fmin(most, limits_get(JP_LIMIT_HIDDEN_DOUBT) *
+                                      fmax(excess, 0));
+        }
+    }
+    return most;
+}
+
+/* The most that each member waited unseen, less the least that any of them
+ * did; what overlap makes of its network's longer time; or what the longest
+ * messages of its AlltoAll, where that has a slower network, took more than the
+ * mean, which is all that is known of them. */
+static void hide(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+    double least = INFINITY, grouped = INFINITY, usual;
+
+    for (size_t i = from; i < to; i++)
+        l->scratch[i - from] = l->net[l->p->of_rank[i]];
+    usual = stats_median(l->scratch, to - from);
+    for (size_t i = from; i < to; i++) {
+        least = fmin(least, l->least[l->p->of_rank[i]]);
+        grouped = fmin(grouped, l->grouped_net[l->p->of_rank[i]]);
+    }
+    for (size_t i = from; i < to; i++) {
+        size_t process = l->p->of_rank[i];
+
+        l->out[i].hidden_us =
+            fmax(fmax(l->most[process] - least,
+                      limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
+                          (l->grouped_net[process] - grouped)),
+                 overlap_of(l, i, l->net[process] - usual));
+    }
+}
+
+void late_hide(struct late *l)
+{
+    for (size_t c = 0; c < l->r->n_comms; c++)
+        if (l->p->comm_start[c] < l->p->comm_start[c + 1] &&
+            l->out[l->p->comm_start[c]].judged)
+            hide(l, c);
+}
+
+/* ----------------------- measure each rank's own excess against its peers */
 
 /* What a rank's operations took without waits: the start of a program waits
  * for long, and says nothing of how long it ran. */
@@ -20,7 +284,8 @@ static double net_us(const struct jp_rank *rank)
 }
 
 /* Of a process: does a communicator tell that the run was short? */
-static bool is_thin(const struct late *l, const struct jp_process *who)
+static bool is_thin(const struct late *l, const struct jp_process *who,
+                    double least)
 {
     double all = 0, few = 0;
 
@@ -30,11 +295,10 @@ static bool is_thin(const struct late *l, const struct jp_process *who)
         if (l->r->comms[rank->comm].n_ranks < 2)
             continue;
         all += net_us(rank);
-        if ((double) l->series->fewest[rank->comm] <
-            late_limit(JP_LIMIT_LATE_OPS))
+        if ((double) l->series->fewest[rank->comm] < least)
             few += net_us(rank);
     }
-    return few > WEIGHT * all;
+    return few > limits_get(JP_LIMIT_LATE_WEIGHT) * all;
 }
 
 /* Is there enough of the communicator to judge by? */
@@ -44,12 +308,26 @@ static bool is_usable(const struct late *l, size_t c)
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
 
     if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
-        (double) l->series->fewest[c] < late_limit(JP_LIMIT_LATE_OPS))
+        (double) l->series->fewest[c] < limits_get(JP_LIMIT_LATE_FEW))
         return false;
     for (size_t i = from; i < to; i++)
-        if (is_thin(l, &l->p->processes[l->p->of_rank[i]]))
+        if (is_thin(l, &l->p->list[l->p->of_rank[i]],
+                    limits_get(JP_LIMIT_LATE_FEW)))
             return false;
     return true;
+}
+
+/* Are so few that the parts of the run say little of errors? */
+static bool is_short(const struct late *l, size_t c)
+{
+    double least = limits_get(JP_LIMIT_LATE_OPS);
+
+    if ((double) l->series->fewest[c] < least)
+        return true;
+    for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
+        if (is_thin(l, &l->p->list[l->p->of_rank[i]], least))
+            return true;
+    return false;
 }
 
 /* For each member, the median of the others' values less its own; of the two
@@ -72,6 +350,12 @@ static void against_others(double *v, size_t n, bool lower, double *sorted,
     }
 }
 
+/* Parts are taken two by two where each has an operation or two. */
+static double sum_of(const double *parts, unsigned n)
+{
+    return n == 2 ? parts[0] + parts[1] : parts[0];
+}
+
 /* Fills excess and arrival of a communicator's ranks, [member][slice], which[]
  * of the slices that all of them have, and returns how many these are. */
 static unsigned compare(struct late *l, size_t c, double *excess,
@@ -79,13 +363,14 @@ static unsigned compare(struct late *l, size_t c, double *excess,
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
     double *v = l->scratch, *sorted = v + n, *diff = sorted + n;
-    unsigned kept = 0;
+    unsigned kept = 0, step = l->short_run[c] ? 2 : 1;
 
-    for (unsigned s = 0; s < JP_SLICES; s++) {
+    for (unsigned s = 0; s < JP_SLICES; s += step) {
         bool whole = true;
 
         for (size_t i = 0; i < n; i++) {
-            v[i] = l->total[l->p->of_rank[from + i] * JP_SLICES + s];
+            v[i] = sum_of(l->total + l->p->of_rank[from + i] * JP_SLICES + s,
+                          step);
             whole &= isfinite(v[i]) != 0;
         }
         if (!whole)
@@ -95,6 +380,8 @@ static unsigned compare(struct late *l, size_t c, double *excess,
         for (size_t i = 0; i < n; i++) {
             excess[i * JP_SLICES + kept] = diff[i];
             v[i] = (double) l->r->ranks[from + i].slice_us[s];
+            if (step == 2)
+                v[i] += (double) l->r->ranks[from + i].slice_us[s + 1];
         }
         against_others(v, n, false, sorted, diff);
         for (size_t i = 0; i < n; i++)
@@ -104,22 +391,26 @@ static unsigned compare(struct late *l, size_t c, double *excess,
     return kept;
 }
 
-static void sum_up(struct jp_lateness *out, double *excess, double *arrival,
-                   const unsigned *which, unsigned kept, double peers_us)
+static void sum_up(struct jp_lateness *out, float *parts, double *excess,
+                   double *arrival, const unsigned *which, unsigned kept,
+                   unsigned step)
 {
     struct stats_trimmed e, a;
+    double all = JP_SLICES / (double) step;
 
     for (unsigned s = 0; s < JP_SLICES; s++)
-        out->parts_us[s] = NAN;
+        out->parts_us[s] = parts[s] = NAN;
     for (unsigned k = 0; k < kept; k++)
-        out->parts_us[which[k]] = (float) arrival[k];
+        for (unsigned s = which[k]; s < which[k] + step; s++) {
+            out->parts_us[s] = (float) (arrival[k] / step);
+            parts[s] = (float) (excess[k] / step);
+        }
     e = stats_trim(excess, kept);
     a = stats_trim(arrival, kept);
     out->judged = true;
-    out->excess_us = e.mean * JP_SLICES;
-    out->error_us = e.error * JP_SLICES;
-    out->arrival_us = a.mean * JP_SLICES;
-    out->peers_us = peers_us;
+    out->excess_us = e.mean * all;
+    out->error_us = e.error * all;
+    out->arrival_us = a.mean * all;
 }
 
 /* Waits for somebody late travel on through a pipeline or an AlltoAll, so that
@@ -141,7 +432,7 @@ static int measure(struct late *l, size_t c)
     double *excess = calloc(n * JP_SLICES, sizeof(*excess));
     double *arrival = calloc(n * JP_SLICES, sizeof(*arrival));
     double peers[JP_SLICES], usual;
-    unsigned kept, which[JP_SLICES];
+    unsigned kept, which[JP_SLICES], step = l->short_run[c] ? 2 : 1;
 
     if (!excess || !arrival) {
         free(excess);
@@ -149,10 +440,13 @@ static int measure(struct late *l, size_t c)
         return -1;
     }
     kept = compare(l, c, excess, arrival, peers, which);
-    usual = stats_median(peers, kept) * JP_SLICES;
-    for (size_t i = 0; i < n && kept >= MIN_SLICES; i++)
-        sum_up(&l->out[from + i], excess + i * JP_SLICES,
-               arrival + i * JP_SLICES, which, kept, usual);
+    usual = stats_median(peers, kept) * JP_SLICES / step;
+    for (size_t i = 0; i < n && kept >= limits_get(JP_LIMIT_LATE_SLICES); i++) {
+        sum_up(&l->out[from + i], l->parts + (from + i) * JP_SLICES,
+               excess + i * JP_SLICES, arrival + i * JP_SLICES, which, kept,
+               step);
+        l->out[from + i].peers_us = usual;
+    }
     compare_earliest(l, c);
     free(excess);
     free(arrival);
@@ -172,36 +466,49 @@ static double run_us(const struct jp_result *r)
 }
 
 /* Waits of a process can be summed up only where it is known. */
-static bool is_possible(const struct jp_result *r, const struct jp_people *p)
+static bool is_possible(const struct jp_result *r, const struct jp_processes *p)
 {
     return r->slices && !r->quality.waits_unknown && p->known;
 }
 
-int late_judge(const struct jp_result *r, const struct jp_people *p,
+int late_judge(const struct jp_result *r, const struct jp_processes *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
     struct late l = {
         .r = r, .p = p, .series = series, .out = out, .run_us = run_us(r)};
+    bool some_short = false;
     int rc = -1;
 
     memset(out, 0, r->n_ranks * sizeof(*out));
+    for (size_t i = 0; i < r->n_ranks; i++)
+        out[i].fewest = series->fewest[r->ranks[i].comm];
     if (!is_possible(r, p))
         return 0;
-    l.total = calloc(p->n_processes * JP_SLICES + 1, sizeof(*l.total));
+    l.total = calloc(p->n * JP_SLICES + 1, sizeof(*l.total));
     l.grouped_us = calloc(r->n_ranks + 1, sizeof(*l.grouped_us));
-    l.net = calloc(p->n_processes + 1, sizeof(*l.net));
-    l.grouped_net = calloc(p->n_processes + 1, sizeof(*l.grouped_net));
-    l.least = calloc(p->n_processes + 1, sizeof(*l.least));
-    l.most = calloc(p->n_processes + 1, sizeof(*l.most));
+    l.net = calloc(p->n + 1, sizeof(*l.net));
+    l.messages = calloc(p->n + 1, sizeof(*l.messages));
+    l.grouped_net = calloc(p->n + 1, sizeof(*l.grouped_net));
+    l.least = calloc(p->n + 1, sizeof(*l.least));
+    l.most = calloc(p->n + 1, sizeof(*l.most));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    if (!l.total || !l.net || !l.grouped_us || !l.grouped_net || !l.least ||
-        !l.most || !l.scratch || !l.class_of || late_add_up(&l) < 0 ||
-        late_add_hidden(&l) < 0)
+    l.parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l.parts));
+    l.short_run = calloc(r->n_comms + 1, sizeof(*l.short_run));
+    if (!l.total || !l.net || !l.messages || !l.grouped_us || !l.grouped_net ||
+        !l.least || !l.most || !l.scratch || !l.class_of || !l.parts ||
+        !l.short_run || late_add_up(&l) < 0 || late_add_hidden(&l) < 0)
         goto out;
-    for (size_t c = 0; c < r->n_comms; c++)
-        if (is_usable(&l, c) && measure(&l, c) < 0)
+    for (size_t c = 0; c < r->n_comms; c++) {
+        if (!is_usable(&l, c))
+            continue;
+        l.short_run[c] = is_short(&l, c);
+        some_short |= l.short_run[c];
+        if (measure(&l, c) < 0)
             goto out;
+    }
+    if (some_short && late_count_last(&l) < 0)
+        goto out;
     for (size_t i = 0; i < r->n_ranks; i++)
         out[i].grouped_us = l.grouped_us[i];
     late_hide(&l);
@@ -210,10 +517,15 @@ out:
     free(l.total);
     free(l.grouped_us);
     free(l.net);
+    free(l.messages);
     free(l.grouped_net);
     free(l.least);
     free(l.most);
     free(l.scratch);
     free(l.class_of);
+    free(l.parts);
+    free(l.short_run);
+    free(l.last);
+    free(l.of);
     return rc;
 }

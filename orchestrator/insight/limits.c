@@ -3,234 +3,541 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 
+/* A row is name, value, unit, text, reason. */
+/* clang-format off */
 const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_HANG] =
-        {
-            .name = "hang_min",
-            .value = JP_HANG_US,
-            .unit = JP_LIMIT_IS_US,
-            .text = "HANG where an operation was in flight at the end, and for "
-                    "no less",
-            .reason = "operations take milliseconds, and seconds where a rank "
-                      "loads data or writes a checkpoint; watchdogs end a hang "
-                      "after minutes, so that none is missed",
-        },
+        {"hang_min", JP_HANG_US, JP_LIMIT_IS_US,
+         "HANG where an operation was in flight at the end, and for no "
+         "less",
+         "operations take milliseconds, and seconds where a rank loads "
+         "data or writes a checkpoint; watchdogs end a hang after "
+         "minutes, so that none is missed"},
+    [JP_LIMIT_CRASH_NODE] =
+        {"crash_node_min", 95000, JP_LIMIT_IS_US,
+         "FAILED names a task as the first of its node to fail where the "
+         "next one failed later by more",
+         "slurmstepd sees the first end at once, and looks for the next "
+         "ones after 100 ms"},
+    [JP_LIMIT_CRASH_CLOCKS] =
+        {"crash_clocks_min", 1000000, JP_LIMIT_IS_US,
+         "... and of the nodes where one of another node failed later by "
+         "more",
+         "clocks that NTP keeps differ by milliseconds, clocks without "
+         "care by a second; Slurm's times are in whole seconds"},
+    [JP_LIMIT_CRASH_ALONE] =
+        {"crash_alone_min", 5000000, JP_LIMIT_IS_US,
+         "FAILED where SIGKILL ended a task and the next one, also killed, "
+         "ended later by more",
+         "who ends a step reaches all its nodes within some seconds"},
     [JP_LIMIT_COVERAGE] =
-        {
-            .name = "coverage_min",
-            .value = 0.99,
-            .text =
-                "INCOMPLETE where fewer of the expected records are present",
-            .reason = "one record in a hundred moves neither a median nor a "
-                      "rank's share of late arrivals by more than a hundredth",
-        },
+        {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
+         "INCOMPLETE where fewer of the expected records are present",
+         "one record in a hundred moves neither a median nor a rank's "
+         "share of late arrivals by more than a hundredth"},
     [JP_LIMIT_BAD_LINES] =
-        {
-            .name = "bad_lines_max",
-            .value = 0.01,
-            .text = "INCOMPLETE where more of the lines could not be read",
-            .reason = "a line that cannot be read is a record of unknown rank "
-                      "and size, so it is judged as strictly as a lost one",
-        },
+        {"bad_lines_max", 0.01, JP_LIMIT_IS_SHARE,
+         "INCOMPLETE where more of the lines could not be read",
+         "a line that cannot be read is a record of unknown rank and "
+         "size, so it is judged as strictly as a lost one"},
     [JP_LIMIT_LATE_OPS] =
-        {
-            .name = "late_ops_min",
-            .value = 80,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "No late rank is named in a communicator with fewer "
-                    "complete operations of a function, nor where another one "
-                    "that takes a hundredth of the time has fewer",
-            .reason = "steps of training have up to a dozen operations on the "
-                      "communicator that synchronises least; a handful of "
-                      "steps is warm-up, whatever its statistics",
-        },
+        {"late_ops_min", 80, JP_LIMIT_IS_NUMBER,
+         "In a communicator with fewer complete operations of a function, or "
+         "where another one that takes a hundredth of the time has fewer, a "
+         "late rank must also be proved by how often it comes last",
+         "each twentieth of the run has four of them then, of which the "
+         "scatter tells the error"},
+    [JP_LIMIT_LATE_FEW] =
+        {"late_few_min", 10, JP_LIMIT_IS_NUMBER,
+         "... and with fewer none is named",
+         "one for each of the parts that the mean and its error need"},
+    [JP_LIMIT_LATE_CHANCE] =
+        {"late_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
+         "... which it is not where the chance of so many, if each rank were "
+         "as likely the last one, is larger",
+         "by the exact binomial test for all ranks together: one job in a "
+         "thousand"},
+    [JP_LIMIT_PART_RANKS] =
+        {"late_part_ranks_min", 3, JP_LIMIT_IS_NUMBER,
+         "A rank is late in parts of the run where these are outliers among "
+         "its likes, unless these are fewer",
+         "two say nothing of how much they differ"},
+    [JP_LIMIT_PART_CLEAR] =
+        {"late_part_clear_min", 4, JP_LIMIT_IS_NUMBER,
+         "... and its late parts are above the others by more times the "
+         "deviation within both (of n late parts 1 + 1/n times as many)",
+         "of random numbers the upper and lower half are 2.7 apart, and a "
+         "few outliers of hiccups up to 5"},
+    [JP_LIMIT_PART_REST] =
+        {"late_part_rest_max", 0.3, JP_LIMIT_IS_SHARE,
+         "... and the others have a share of their excess that is no larger",
+         "else it is late all along, and later at times"},
+    [JP_LIMIT_PART_LENGTH] =
+        {"late_part_length_min", 4, JP_LIMIT_IS_NUMBER,
+         "... and its late parts are twentieths of the run no fewer, or two "
+         "at its end",
+         "hiccups fall into two or three of them by luck"},
+    [JP_LIMIT_PART_OWN] =
+        {"late_part_own_min", 0.6, JP_LIMIT_IS_SHARE,
+         "... and in the run as a whole its excess is a share of what it is "
+         "in these parts that is larger",
+         "who waits for messages of a late one is late in some parts, and "
+         "early in the others by as much"},
+    [JP_LIMIT_PART_WAITED] =
+        {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
+         "... unless it waited for messages, more than its likes, by a "
+         "larger share of that",
+         "waits travel on through a pipeline"},
+    [JP_LIMIT_LATE_SLICES] =
+        {"late_slices_min", 10, JP_LIMIT_IS_NUMBER,
+         "No late rank is named in a communicator with fewer parts of the "
+         "run that all of its ranks have",
+         "the mean of the middle three fifths and its error need that many"},
+    [JP_LIMIT_LATE_WEIGHT] =
+        {"late_weight_min", 0.01, JP_LIMIT_IS_SHARE,
+         "A communicator with too few operations leaves a process "
+         "unjudged where it takes a share of its time without waits that "
+         "is larger",
+         "less of its time cannot move its excess by what is named"},
     [JP_LIMIT_LATE_SHARE] =
-        {
-            .name = "late_share_min",
-            .value = 0.01,
-            .text = "SLOW where a rank's own excess over its peers is a larger "
-                    "share of their time in communication, and for no less",
-            .reason = "less is not worth a search: one in a hundred of the "
-                      "time that ranks communicate",
-        },
+        {"late_share_min", 0.01, JP_LIMIT_IS_SHARE,
+         "SLOW where a rank's own excess over its peers is a larger share "
+         "of their time in communication, and for no less",
+         "less is not worth a search: one in a hundred of the time that "
+         "ranks communicate"},
     [JP_LIMIT_LATE_COST] =
-        {
-            .name = "late_cost_min",
-            .value = 0.0125,
-            .text = "... and a larger share of the run's time, which all ranks "
-                    "together lose",
-            .reason = "GPUs of one kind at one clock limit differ by a percent "
-                      "or so anyway; whoever finds and replaces a rank that is "
-                      "later wins more of the job's GPU time than that",
-        },
+        {"late_cost_min", 0.0125, JP_LIMIT_IS_SHARE,
+         "... and a larger share of the run's time, which all ranks "
+         "together lose",
+         "GPUs of one kind at one clock limit differ by a percent or so "
+         "anyway; whoever finds and replaces a rank that is later wins "
+         "more of the job's GPU time than that"},
     [JP_LIMIT_LATE_SLOWER] =
-        {
-            .name = "late_slower_min",
-            .value = 0.04,
-            .text = "... or a larger share of the part of the run in which its "
-                    "peers do not communicate",
-            .reason = "no GPU of a kind is that much slower than the others; "
-                      "where ranks compute for a part of the run only, it "
-                      "costs less than it shows",
-        },
+        {"late_slower_min", 0.04, JP_LIMIT_IS_SHARE,
+         "... or a larger share of the part of the run in which its peers "
+         "do not communicate",
+         "no GPU of a kind is that much slower than the others; where "
+         "ranks compute for a part of the run only, it costs less than it "
+         "shows"},
     [JP_LIMIT_LATE_LEAST] =
-        {
-            .name = "late_least_min",
-            .value = 0.004,
-            .text = "... and then still a larger share of the run's time",
-            .reason = "less of a job's GPU time is not worth a search",
-        },
+        {"late_least_min", 0.004, JP_LIMIT_IS_SHARE,
+         "... and then still a larger share of the run's time",
+         "less of a job's GPU time is not worth a search"},
     [JP_LIMIT_LATE_ERRORS] =
-        {
-            .name = "late_errors_min",
-            .value = 7,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "... and is more of its standard errors",
-            .reason = "by Student's t of the dozen parts of the run that "
-                      "count, by chance once in 100,000 ranks",
-        },
+        {"late_errors_min", 7, JP_LIMIT_IS_NUMBER,
+         "... and is more of its standard errors",
+         "by Student's t of the dozen parts of the run that count, by "
+         "chance once in 100,000 ranks"},
     [JP_LIMIT_LATE_SPREAD] =
-        {
-            .name = "late_spread_min",
-            .value = 5,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "... and is more times what ranks of a kind differ by "
-                    "anyway (standard deviation, by the closest half; for n "
-                    "ranks 1 + 6/n times as many)",
-            .reason = "GPUs of one kind differ by a percent in clock; by "
-                      "chance once in 3 million ranks, and few ranks may be "
-                      "close by luck",
-        },
+        {"late_spread_min", 5, JP_LIMIT_IS_NUMBER,
+         "... and is more times what ranks of a kind differ by anyway "
+         "(standard deviation, by the closest half; for n ranks 1 + 6/n "
+         "times as many)",
+         "GPUs of one kind differ by a percent in clock; by chance once "
+         "in 3 million ranks, and few ranks may be close by luck"},
     [JP_LIMIT_LATE_NODE] =
-        {
-            .name = "late_node_min",
-            .value = 2.5,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "... which for all ranks of a node together is",
-            .reason = "the mean of four ranks exceeds 2.5 of their standard "
-                      "deviations by chance once in 3 million nodes",
-        },
+        {"late_node_min", 2.5, JP_LIMIT_IS_NUMBER,
+         "... which for all ranks of a node together is",
+         "the mean of four ranks exceeds 2.5 of their standard deviations "
+         "by chance once in 3 million nodes"},
     [JP_LIMIT_LATE_OWN] =
-        {
-            .name = "late_own_min",
-            .value = 0.1,
-            .text = "... and is a larger part of its lateness",
-            .reason = "the stages of a late node's pipeline each make a part "
-                      "of what all of them are late; whoever only passes a "
-                      "wait on has next to none of his own",
-        },
-    [JP_LIMIT_STALL_STEPS] =
-        {
-            .name = "stall_steps_min",
-            .value = 10,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "From ended operations only, HANG where one communicator "
-                    "stopped within a step of its likes, and after no fewer "
-                    "steps",
-            .reason = "programs begin with operations that not all "
-                      "communicators of a shape share",
-        },
+        {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
+         "... and is a larger part of its lateness",
+         "the stages of a late node's pipeline each make a part of what "
+         "all of them are late; whoever only passes a wait on has next to "
+         "none of his own"},
+    [JP_LIMIT_LATE_COMPUTES] =
+        {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
+         "How much slower a rank computes is judged where its peers "
+         "compute for a share of the run that is larger",
+         "of less, noise in the times of operations is a large part"},
+    [JP_LIMIT_LATE_REST] =
+        {"late_rest_min", 0.7, JP_LIMIT_IS_NUMBER,
+         "What ranks of a kind differ by is taken as no smaller part of "
+         "the deviation of all but the outliers",
+         "the closest half may be close by luck"},
+    [JP_LIMIT_LATE_NODE_ERRORS] =
+        {"late_node_errors_min", 5, JP_LIMIT_IS_NUMBER,
+         "A node is late where the mean of its ranks is also more of that "
+         "mean's errors (for n ranks 1 + 4/(n - 1) times as many)",
+         "by chance once in 3 million nodes"},
+    [JP_LIMIT_LATE_LED] =
+        {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
+         "A late rank is excused by one that leads it where the excess of "
+         "that one is a larger share of its own",
+         "who leads has his excess in several communicators, a part in "
+         "each"},
+    [JP_LIMIT_LATE_ELSEWHERE] =
+        {"late_elsewhere_min", 0.2, JP_LIMIT_IS_SHARE,
+         "... or by what its process is late by in a communicator of more "
+         "operations, where that is a larger share of its excess",
+         "less is what ranks are late by anyway"},
+    [JP_LIMIT_LATE_FAR] =
+        {"late_far_min", 1.5, JP_LIMIT_IS_NUMBER,
+         "... or by a rank of an AlltoAll that is later by more times",
+         "of two about as late neither is the cause of the other"},
+    [JP_LIMIT_LATE_AS] =
+        {"late_as_min", 0.5, JP_LIMIT_IS_SHARE,
+         "A rank has as much to do as a late one where its own excess is "
+         "a larger share of that",
+         "half of its work is no accident"},
+    [JP_LIMIT_LATE_SAME] =
+        {"late_same_min", 0.7, JP_LIMIT_IS_SHARE,
+         "A late rank is explained by one that it waits for, unless the "
+         "excess of that one is a smaller share of its own",
+         "who only passes a wait on has about the excess of whom it waits "
+         "for; a third is left for noise"},
+    [JP_LIMIT_LATE_MANY] =
+        {"late_ranks_max", 4, JP_LIMIT_IS_NUMBER,
+         "One finding names the first of the late ranks, and their "
+         "number, where there are more",
+         "more are no single cause"},
+    [JP_LIMIT_STAGE_PIPELINES] =
+        {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
+         "imbalance where a stage communicates less than the others by the "
+         "limits of a late rank in all pipelines of a length, unless these "
+         "are fewer",
+         "of one nobody knows how much its stages differ anyway"},
+    [JP_LIMIT_STALL_US] =
+        {"stall_min", 1000, JP_LIMIT_IS_US,
+         "A stall is a wait for one rank that is longer",
+         "computation differs by shorter times from one operation to the "
+         "next"},
+    [JP_LIMIT_STALL_TIMES] =
+        {"stall_times_min", 3, JP_LIMIT_IS_NUMBER,
+         "SLOW where a rank stalls now and then, unless it does so fewer "
+         "times",
+         "of two nobody can say that they are a habit"},
+    [JP_LIMIT_STALL_SHARE] =
+        {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
+         "... and the others wait for it by a share of their time in "
+         "communication that is larger",
+         "as of a late rank: less is not worth a search"},
+    [JP_LIMIT_STALL_CHANCE] =
+        {"stall_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
+         "... unless the chance of so many in a job where no rank stalls "
+         "more than others is larger",
+         "by the exact binomial test, for all ranks and lengths that were "
+         "tried: one job in a thousand"},
+    [JP_LIMIT_STALL_DOUBT] =
+        {"stall_doubt_max", 0.5, JP_LIMIT_IS_NUMBER,
+         "Whether stalls come at equal distances is looked at unless that "
+         "chance alone is larger",
+         "equal distances of a few make it a thousandth at most"},
+    [JP_LIMIT_STALL_ALONE] =
+        {"stall_alone_min", 0.5, JP_LIMIT_IS_SHARE,
+         "A rank stalls where what the others wait for it alone is a "
+         "larger share of all waits of the operation",
+         "of ranks that stop together the last one makes a small part"},
+    [JP_LIMIT_STALL_RARE] =
+        {"stall_rare_max", 0.15, JP_LIMIT_IS_SHARE,
+         "A late rank is said to stall instead where it does so in a share "
+         "of its operations that is no larger, and is late by little else",
+         "who stalls in more is always late"},
+    [JP_LIMIT_STALL_ROW] =
+        {"stall_row_max", 3, JP_LIMIT_IS_NUMBER,
+         "... and, at the mean, in a row of no more of them",
+         "who comes late in a row is a late rank for a time"},
+    [JP_LIMIT_STALL_MORE] =
+        {"stall_more_min", 3, JP_LIMIT_IS_NUMBER,
+         "... and does so more times as often as its peers stall for half "
+         "as long and more",
+         "lengths differ a little among ranks; a habit of all is nobody's"},
+    [JP_LIMIT_STALL_MOST] =
+        {"stall_most_min", 0.5, JP_LIMIT_IS_SHARE,
+         "... and its stalls are a share of all that it makes others wait "
+         "that is larger",
+         "the rest is what late ranks do"},
+    [JP_LIMIT_STALL_WAITED] =
+        {"stall_waited_max", 0.5, JP_LIMIT_IS_SHARE,
+         "... unless it has itself waited elsewhere by a larger share of "
+         "them",
+         "waits travel on from one communicator to the next"},
+    [JP_LIMIT_STALL_CLEAR] =
+        {"stall_clear_min", 4, JP_LIMIT_IS_NUMBER,
+         "... or has, in all communicators together, less of its own than "
+         "half of them, which is asked where they are more times what "
+         "ranks of a kind differ by",
+         "whoever stalls communicates less than those who wait for him"},
+    [JP_LIMIT_STALL_EVEN] =
+        {"stall_even_max", 0.05, JP_LIMIT_IS_SHARE,
+         "Stalls come at equal distances where 9 of 10 of these differ "
+         "from one, two or three of the median by no larger a share",
+         "steps have the same operations, but for a few"},
+    [JP_LIMIT_HIDDEN_OPS] =
+        {"hidden_ops_min", 5, JP_LIMIT_IS_NUMBER,
+         "Waits in a Broadcast or Reduce are not estimated from fewer "
+         "operations",
+         "fewer are a program's start, which waits for long"},
+    [JP_LIMIT_HIDDEN_OVERLAP] =
+        {"hidden_overlap_max", 8, JP_LIMIT_IS_NUMBER,
+         "A delay that overlap hides counts for no more times the surplus "
+         "of its network's time",
+         "of more than that nothing would be hidden"},
+    [JP_LIMIT_HIDDEN_LIKE] =
+        {"hidden_like_min", 0.8, JP_LIMIT_IS_SHARE,
+         "A process is a like of one with a surplus of network time where "
+         "its own is a share of it that is larger",
+         "a fifth is what messages of one size differ by"},
+    [JP_LIMIT_HIDDEN_DOUBT] =
+        {"hidden_doubt_max", 2, JP_LIMIT_IS_NUMBER,
+         "... and then for no more times what the like shows of it",
+         "the like has the same to hide"},
+    [JP_LIMIT_HIDDEN_UNEVEN] =
+        {"hidden_uneven_max", 2, JP_LIMIT_IS_NUMBER,
+         "The longest message of an AlltoAll is taken as no more times "
+         "the mean one",
+         "experts are loaded unevenly by a factor, rarely by more"},
+    [JP_LIMIT_GROUPED_ROWS] =
+        {"grouped_rows_min", 4, JP_LIMIT_IS_NUMBER,
+         "Send and Recv of a rank are one kernel's, as of an AlltoAll, "
+         "where there are no fewer rows",
+         "a pipeline's rank has one or two neighbours, both ways"},
+    [JP_LIMIT_GROUPED_BY] =
+        {"grouped_by_max", 1.02, JP_LIMIT_IS_NUMBER,
+         "... and the longest takes no more times as long as the shortest",
+         "all of one kernel end together"},
+    [JP_LIMIT_GROUPED_RANKS] =
+        {"grouped_ranks_min", 4, JP_LIMIT_IS_NUMBER,
+         "... or every other rank is a peer, which tells nothing in a "
+         "communicator with fewer ranks",
+         "of a pipeline of four or more stages none meets all others"},
+    [JP_LIMIT_GROUPED_ALIKE] =
+        {"grouped_alike_min", 0.8, JP_LIMIT_IS_SHARE,
+         "... and the peer of fewest messages has no smaller share of "
+         "those of most",
+         "a peer gets none now and then"},
+    [JP_LIMIT_HANG_STEPS] =
+        {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
+         "From ended operations only, HANG where one communicator stopped "
+         "within a step of its likes, and after no fewer steps",
+         "programs begin with operations that not all communicators of a "
+         "shape share"},
+    [JP_LIMIT_HANG_LIKES] =
+        {"hang_likes_min", 3, JP_LIMIT_IS_NUMBER,
+         "From ended operations only, no communicator is said to have "
+         "stopped that has, with itself, fewer likes",
+         "two that differ do not say which of them is short"},
+    [JP_LIMIT_HANG_BUCKETS] =
+        {"hang_buckets_max", 8, JP_LIMIT_IS_NUMBER,
+         "Gradients of a step are taken to be cut into no more buckets",
+         "buckets of gradients are tens of megabytes"},
+    [JP_LIMIT_HANG_STOPPED] =
+        {"hang_stopped_max", 0.25, JP_LIMIT_IS_SHARE,
+         "A communicator stopped where what it lacks showed in the second "
+         "half of the run by no larger share",
+         "who stops lacks next to nothing before"},
+    [JP_LIMIT_HANG_LESS] =
+        {"hang_less_min", 0.4, JP_LIMIT_IS_SHARE,
+         "... and had less to do in each step where by a larger share",
+         "half of what it lacks is then lacking in the second half"},
+    [JP_LIMIT_HANG_SILENCE] =
+        {"hang_silence_min", 2, JP_LIMIT_IS_NUMBER,
+         "HANG, of a cause that is not known, where the silence at the end is "
+         "more times the longest one before",
+         "pauses of one kind, such as checkpoints, last about as long each "
+         "time"},
     [JP_LIMIT_NET_OPS] =
-        {
-            .name = "net_ops_min",
-            .value = 60,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "Nothing is said on the network's course from fewer "
-                    "complete operations of a communicator, function and size",
-            .reason = "twenty medians of three operations each",
-        },
+        {"net_ops_min", 60, JP_LIMIT_IS_NUMBER,
+         "Nothing is said on the network's course from fewer complete "
+         "operations of a communicator, function and size",
+         "twenty medians of three operations each"},
+    [JP_LIMIT_NET_WEIGHT] =
+        {"net_weight_min", 0.02, JP_LIMIT_IS_SHARE,
+         "A function counts among those of which a communicator has too "
+         "few operations where it takes a larger share of its time",
+         "less cannot move what is judged"},
+    [JP_LIMIT_NET_US] =
+        {"net_us_min", 8, JP_LIMIT_IS_US,
+         "Nothing is said on the network's course where operations take, "
+         "at the median, less",
+         "below, times in whole microseconds say little"},
+    [JP_LIMIT_WARMUP_SKIP] =
+        {"warmup_skip", 20, JP_LIMIT_IS_NUMBER,
+         "The findings on the network leave out the first operations of a "
+         "series, one out of no fewer",
+         "connections are made and algorithms tuned in it"},
     [JP_LIMIT_NET_FIT] =
-        {
-            .name = "net_fit_min",
-            .value = 40,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "DEGRADED where a step or a line explains more times the "
-                    "variance that it leaves",
-            .reason = "an F of 40 on 18 degrees of freedom comes by chance "
-                      "once in 100,000 series",
-        },
+        {"net_fit_min", 40, JP_LIMIT_IS_NUMBER,
+         "DEGRADED where a step or a line explains more times the "
+         "variance that it leaves",
+         "an F of 40 on 18 degrees of freedom comes by chance once in "
+         "100,000 series"},
     [JP_LIMIT_NET_CHANGE] =
-        {
-            .name = "net_change_min",
-            .value = 0.1,
-            .text = "... and the network's time grew by more",
-            .reason = "congestion by other jobs makes a tenth",
-        },
+        {"net_change_min", 0.1, JP_LIMIT_IS_SHARE,
+         "... and the network's time grew by more",
+         "congestion by other jobs makes a tenth"},
     [JP_LIMIT_NET_LIKES] =
-        {
-            .name = "net_likes_min",
-            .value = 0.25,
-            .text = "DEGRADED where the network's time in a communicator is "
-                    "longer than the median of its likes (shape, function and "
-                    "size) by more",
-            .reason = "rings of one shape differ in their paths by some tenths "
-                      "at most; a lane or link that is down takes more",
-        },
+        {"net_likes_min", 0.25, JP_LIMIT_IS_SHARE,
+         "DEGRADED where the network's time in a communicator is longer "
+         "than the median of its likes (shape, function and size) by more",
+         "rings of one shape differ in their paths by some tenths at "
+         "most; a lane or link that is down takes more"},
     [JP_LIMIT_NET_PEAKS] =
-        {
-            .name = "net_peaks_min",
-            .value = 0.1,
-            .text = "DEGRADED where the network's time in a communicator is "
-                    "longer than the site's peaks expect by more",
-            .reason = "the site says what is healthy; a tenth is what other "
-                      "jobs' congestion makes",
-        },
+        {"net_peaks_min", 0.1, JP_LIMIT_IS_SHARE,
+         "DEGRADED where the network's time in a communicator is longer "
+         "than the site's peaks expect by more",
+         "the site says what is healthy; a tenth is what other jobs' "
+         "congestion makes"},
+    [JP_LIMIT_NET_RATE] =
+        {"net_rate_min", 0.5, JP_LIMIT_IS_SHARE,
+         "Where the site names no peaks, large messages between nodes are "
+         "expected to reach no smaller share of their adapters' rate",
+         "NCCL reaches four fifths of it and more on a healthy fabric "
+         "(nccl-tests at 256 MiB and above), a fabric that others use less; a "
+         "half leaves room for both and for smaller messages"},
+    [JP_LIMIT_NET_RATE_BYTES] =
+        {"net_rate_bytes", 67108864, JP_LIMIT_IS_BYTES,
+         "... large being no fewer bytes",
+         "of smaller ones latency is a part that the rate does not tell"},
+    [JP_LIMIT_NET_RATE_RANKS] =
+        {"net_rate_ranks_max", 64, JP_LIMIT_IS_NUMBER,
+         "... and nothing is expected in communicators with more ranks",
+         "each rank's part of a message is too small then"},
     [JP_LIMIT_NET_BASELINE] =
-        {
-            .name = "net_baseline_min",
-            .value = 0.15,
-            .text = "DEGRADED where the network's time in a communicator is "
-                    "longer than the median of the baseline's reports by more, "
-                    "and its bandwidth is twice as far below theirs as that of "
-                    "19 of 20 reports",
-            .reason = "steps differ by a tenth in their place on the fabric; "
-                      "what earlier steps differed by anyway is no news",
-        },
+        {"net_baseline_min", 0.15, JP_LIMIT_IS_SHARE,
+         "DEGRADED where the network's time in a communicator is longer "
+         "than the median of the baseline's reports by more, and its "
+         "bandwidth is twice as far below theirs as that of 19 of 20 "
+         "reports",
+         "steps differ by a tenth in their place on the fabric; what "
+         "earlier steps differed by anyway is no news"},
     [JP_LIMIT_NET_REPORTS] =
-        {
-            .name = "net_reports_min",
-            .value = 5,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "The baseline says nothing from fewer reports",
-            .reason = "of fewer steps nobody knows how much they differ",
-        },
+        {"net_reports_min", 5, JP_LIMIT_IS_NUMBER,
+         "The baseline says nothing from fewer reports",
+         "of fewer steps nobody knows how much they differ"},
     [JP_LIMIT_NET_SHARE] =
-        {
-            .name = "net_share_min",
-            .value = 0.002,
-            .text = "... and that is a larger share of the time in "
-                    "communication",
-            .reason =
-                "a change this clear is worth a line long before it is worth "
-                "an hour of the job",
-        },
+        {"net_share_min", 0.002, JP_LIMIT_IS_SHARE,
+         "... and that is a larger share of the time in communication",
+         "a change this clear is worth a line long before it is worth an "
+         "hour of the job"},
+    [JP_LIMIT_NET_FLOOR] =
+        {"net_floor", 4e-6, JP_LIMIT_IS_NUMBER,
+         "A variance of the logarithms of times needs no explanation "
+         "unless it is larger",
+         "two parts in a thousand, the clock's own steps and noise"},
+    [JP_LIMIT_NET_HUMP] =
+        {"net_hump_max", 0.5, JP_LIMIT_IS_SHARE,
+         "A slow stretch with an end is found where it leaves less of the "
+         "variance that a step or a line leaves, and not more",
+         "it has one edge more to fit with"},
+    [JP_LIMIT_NET_MINOR] =
+        {"net_minor_min", 0.3, JP_LIMIT_IS_SHARE,
+         "Of steps and drifts in one run, a kind is told of where its "
+         "share of all excess is larger",
+         "the smaller is the other kind, misread"},
+    [JP_LIMIT_NET_COMMS] =
+        {"net_comms_min", 3, JP_LIMIT_IS_NUMBER,
+         "Communicators are compared with likes unless these are fewer",
+         "of two that differ nobody knows which is as it should be"},
+    [JP_LIMIT_NET_GROUPS] =
+        {"net_groups_min", 3, JP_LIMIT_IS_NUMBER,
+         "Groups of an AlltoAll are compared with likes unless these are "
+         "fewer",
+         "of two that differ nobody knows which is as it should be"},
+    [JP_LIMIT_NET_CLEAR] =
+        {"net_clear_min", 5e-5, JP_LIMIT_IS_NUMBER,
+         "Slow groups and slow links are told of where what they cost is "
+         "a larger part of the time in communication",
+         "what differs so clearly from its likes all along is a fault, "
+         "however little it is used"},
+    [JP_LIMIT_NET_SPREAD] =
+        {"net_baseline_spread_min", 2, JP_LIMIT_IS_NUMBER,
+         "A bandwidth is below a baseline's where its distance from the "
+         "median is more times that of 19 of 20 reports",
+         "one step in 20 is that far below anyway"},
+    [JP_LIMIT_NET_BW_US] =
+        {"net_bw_us_min", 20, JP_LIMIT_IS_US,
+         "A bandwidth is compared where operations take, at the median, "
+         "no less",
+         "below, whole microseconds are too coarse for a bandwidth"},
+    [JP_LIMIT_NET_BEST] =
+        {"net_best", 0.95, JP_LIMIT_IS_NUMBER,
+         "Where nobody expects a bandwidth, a cell's own is expected, at "
+         "a quantile no higher",
+         "single operations are timed too short"},
     [JP_LIMIT_NET_PAIRS] =
-        {
-            .name = "net_pairs_min",
-            .value = 0.2,
-            .text = "DEGRADED where Send and Recv with one node, or between "
-                    "two, take longer than their likes by more",
-            .reason = "the fastest messages of the side that waits least hold "
-                      "next to no waits; a lane or link that is down takes "
-                      "more",
-        },
+        {"net_pairs_min", 0.2, JP_LIMIT_IS_SHARE,
+         "DEGRADED where Send and Recv with one node, or between two, "
+         "take longer than their likes by more",
+         "the fastest messages of the side that waits least hold next to "
+         "no waits; a lane or link that is down takes more"},
+    [JP_LIMIT_PAIRS_LIKES] =
+        {"pairs_likes_min", 5, JP_LIMIT_IS_NUMBER,
+         "Send and Recv of two ranks are compared with likes unless these "
+         "are fewer",
+         "the spread of fewer is no measure"},
+    [JP_LIMIT_PAIRS_MIN] =
+        {"pairs_min", 4, JP_LIMIT_IS_NUMBER,
+         "... and told of unless the slow pairs of one node, or two, are "
+         "fewer",
+         "those of two pipelines, both ways"},
+    [JP_LIMIT_PAIRS_ECHO] =
+        {"pairs_echo_min", 0.5, JP_LIMIT_IS_SHARE,
+         "... not counting pairs whose excess is not a larger share of "
+         "the slowest pair's",
+         "a pipeline that waits for a slow link makes its other messages "
+         "wait a little on both sides"},
+    [JP_LIMIT_PAIRS_MOST] =
+        {"pairs_most_min", 0.6, JP_LIMIT_IS_SHARE,
+         "... and of two nodes the second is named where its share of the "
+         "slow pairs is larger",
+         "a third node has half of them"},
     [JP_LIMIT_SMALL_SHARE] =
-        {
-            .name = "small_share_min",
-            .value = 0.2,
-            .text = "small_messages where messages below 64 KiB take a larger "
-                    "share of the network's time",
-            .reason = "below it a link's latency is most of the time, and "
-                      "larger buckets would save it",
-        },
+        {"small_share_min", 0.2, JP_LIMIT_IS_SHARE,
+         "small_messages where messages below 64 KiB take a larger share "
+         "of the network's time",
+         "below it a link's latency is most of the time, and larger "
+         "buckets would save it"},
+    [JP_LIMIT_SMALL_BYTES] =
+        {"small_bytes", 65536, JP_LIMIT_IS_BYTES,
+         "A message is small unless it is larger",
+         "below it a link's latency is most of the time"},
+    [JP_LIMIT_SMALL_OPS] =
+        {"small_ops_min", 1000, JP_LIMIT_IS_NUMBER,
+         "... and nothing is said of them where they are fewer",
+         "fewer are no habit"},
     [JP_LIMIT_IMBALANCE] =
-        {
-            .name = "imbalance_min",
-            .value = 2,
-            .unit = JP_LIMIT_IS_NUMBER,
-            .text = "imbalance where a rank receives more times the mean of "
-                    "its communicator by Send and Recv",
-            .reason = "the inner stages of a pipeline receive up to twice what "
-                      "the outer ones do; the mean lies between",
-        },
+        {"imbalance_min", 2, JP_LIMIT_IS_NUMBER,
+         "imbalance where a rank receives more times the mean of its "
+         "communicator by Send and Recv",
+         "the inner stages of a pipeline receive up to twice what the "
+         "outer ones do; the mean lies between"},
+    [JP_LIMIT_IMBALANCE_RANKS] =
+        {"imbalance_ranks_min", 4, JP_LIMIT_IS_NUMBER,
+         "No imbalance is told of in a communicator with fewer ranks",
+         "the mean of fewer is mostly the one that is judged"},
+    [JP_LIMIT_IMBALANCE_BYTES] =
+        {"imbalance_bytes_min", 1048576, JP_LIMIT_IS_BYTES,
+         "... nor where a rank receives, at the mean, no more",
+         "less takes no time that matters"},
+    [JP_LIMIT_INTERVAL] =
+        {"interval_errors", 2.2, JP_LIMIT_IS_NUMBER,
+         "A finding is told where its share is more of its standard errors "
+         "(its interval goes as far to either side)",
+         "by Student's t of the dozen parts of a run that count, 95 of 100 "
+         "such intervals hold the share; one that holds 0 may be nothing"},
+    [JP_LIMIT_WARMUP_PART] =
+        {"warmup_part", 5, JP_LIMIT_IS_NUMBER,
+         "Warm-up is sought in one operation of a kind out of no fewer",
+         "a run that warms up for longer has done little else"},
+    [JP_LIMIT_WARMUP_TIMES] =
+        {"warmup_times_min", 1.5, JP_LIMIT_IS_NUMBER,
+         "... in which operations take more times the median of later ones",
+         "jitter is less, connecting and tuning far more"},
+    [JP_LIMIT_WARMUP_KINDS] =
+        {"warmup_kinds_min", 0.5, JP_LIMIT_IS_SHARE,
+         "... and is told of where the kinds that have one take a share "
+         "of the time that is larger",
+         "warm-up is of a program, not of a communicator"},
+    [JP_LIMIT_REPLAY_OFF] =
+        {"replay_off_max", 0.01, JP_LIMIT_IS_SHARE,
+         "A gain is told only where the replay of the run as it was misses "
+         "its length by no more",
+         "gains worth telling are a few hundredths of the run"},
+    [JP_LIMIT_REPLAY_LACKING] =
+        {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
+         "... and no larger share of its operations lacks ranks",
+         "who is not seen to arrive makes nobody wait"},
 };
+/* clang-format on */

@@ -1,28 +1,21 @@
 /* load.c - too small messages, and more for one rank than for the others. */
 #include "orchestrator/insight/load.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-
-#define SMALL_OPS 1000      /* fewer are no habit */
-#define MIN_RANKS 4         /* of an exchange */
-#define MIN_BYTES 1048576.0 /* a rank, to matter */
-
-static double limit(enum jp_limit_id id)
-{
-    return limits_table[id].value;
-}
 
 /* From the cells, which hold each operation but for the warm-up: sizes that
  * come a few times each add up, too. */
 static int add_small(const struct jp_netcells *cells,
                      struct jp_findings *findings)
 {
-    uint32_t least = netcells_size(LOAD_SMALL_BYTES);
+    uint32_t least = netcells_size(limits_get(JP_LIMIT_SMALL_BYTES));
     double small_us = 0, all_us = 0;
     uint64_t small = 0, all = 0;
     struct jp_finding *f;
@@ -38,8 +31,22 @@ static int add_small(const struct jp_netcells *cells,
         }
     }
     if (cells->full)
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "too many kinds of operations to add up");
+    else if (all < limits_get(JP_LIMIT_SMALL_OPS))
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "%s operation%s of %.0f that are needed", FIG_COUNT(all),
+                       plural(all), limits_get(JP_LIMIT_SMALL_OPS));
+    else
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
+                       JP_HYPOTHESIS_NOT_FOUND,
+                       limits_get(JP_LIMIT_SMALL_SHARE), NULL);
+    if (cells->full)
         return 0; /* the shares are not known */
-    if (small < SMALL_OPS || small_us < limit(JP_LIMIT_SMALL_SHARE) * all_us)
+    if (small < limits_get(JP_LIMIT_SMALL_OPS) ||
+        small_us < limits_get(JP_LIMIT_SMALL_SHARE) * all_us)
         return 0;
     f = findings_add(findings, JP_FINDING_SMALL_MESSAGES);
     if (!f)
@@ -48,8 +55,8 @@ static int add_small(const struct jp_netcells *cells,
     snprintf(f->text, sizeof(f->text),
              "%s of %s collectives are below %s and take %s of the network's "
              "time, which for them is latency",
-             FIG_COUNT(small), FIG_COUNT(all), FIG_BYTES(LOAD_SMALL_BYTES),
-             FIG_SHARE(f->share));
+             FIG_COUNT(small), FIG_COUNT(all),
+             FIG_BYTES(limits_get(JP_LIMIT_SMALL_BYTES)), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next),
              "reduce in larger buckets, or several tensors in one group call");
     return 0;
@@ -61,12 +68,12 @@ struct most {
     double bytes, mean;
 };
 
-static int add_uneven(const struct jp_result *r, const struct jp_people *p,
+static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
                       size_t comm, const struct most *most,
                       struct jp_findings *findings)
 {
     const struct jp_rank *rank = &r->ranks[most->rank];
-    const struct jp_process *who = &p->processes[p->of_rank[most->rank]];
+    const struct jp_process *who = &p->list[p->of_rank[most->rank]];
     struct jp_finding *f = findings_add(findings, JP_FINDING_IMBALANCE);
 
     if (!f)
@@ -91,7 +98,7 @@ static int add_uneven(const struct jp_result *r, const struct jp_people *p,
 }
 
 /* Ranks' received bytes of one communicator. */
-static struct most find_most(const struct jp_people *p, const double *bytes,
+static struct most find_most(const struct jp_processes *p, const double *bytes,
                              size_t comm)
 {
     size_t from = p->comm_start[comm], to = p->comm_start[comm + 1];
@@ -107,17 +114,25 @@ static struct most find_most(const struct jp_people *p, const double *bytes,
     return most;
 }
 
-static int add_imbalance(const struct jp_result *r, const struct jp_people *p,
+static int add_imbalance(const struct jp_result *r,
+                         const struct jp_processes *p,
                          struct jp_findings *findings)
 {
     double *bytes = calloc(r->n_ranks + 1, sizeof(*bytes));
     int rc = bytes ? 0 : -1;
 
+    if (r->n_p2p)
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_FOUND, limits_get(JP_LIMIT_IMBALANCE),
+                       NULL);
+    else
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "no Send or Recv");
     for (size_t i = 0; bytes && i < r->n_p2p; i++) {
         const struct jp_p2p *x = &r->p2p[i];
         size_t rank = strcmp(x->func, "Recv")
                           ? SIZE_MAX
-                          : people_find(p, r, x->comm, x->dst);
+                          : processes_rank(p, r, x->comm, x->dst);
 
         if (rank != SIZE_MAX)
             bytes[rank] += (double) x->bytes;
@@ -125,16 +140,17 @@ static int add_imbalance(const struct jp_result *r, const struct jp_people *p,
     for (size_t c = 0; rc == 0 && c < r->n_comms; c++) {
         struct most most = find_most(p, bytes, c);
 
-        if (p->comm_start[c + 1] - p->comm_start[c] >= MIN_RANKS &&
-            most.mean > MIN_BYTES &&
-            most.bytes > limit(JP_LIMIT_IMBALANCE) * most.mean)
+        if (p->comm_start[c + 1] - p->comm_start[c] >=
+                limits_get(JP_LIMIT_IMBALANCE_RANKS) &&
+            most.mean > limits_get(JP_LIMIT_IMBALANCE_BYTES) &&
+            most.bytes > limits_get(JP_LIMIT_IMBALANCE) * most.mean)
             rc = add_uneven(r, p, c, &most, findings);
     }
     free(bytes);
     return rc;
 }
 
-int load_findings(const struct jp_result *r, const struct jp_people *p,
+int load_findings(const struct jp_result *r, const struct jp_processes *p,
                   const struct jp_netcells *cells, struct jp_findings *findings)
 {
     if (add_small(cells, findings) < 0)

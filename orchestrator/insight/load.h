@@ -5,14 +5,13 @@
 
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/netcells.h"
-#include "orchestrator/insight/people.h"
+#include "orchestrator/insight/processes.h"
 
 /* Appends small_messages, where those below SMALL bytes take much of the
  * network's time, and imbalance, where a rank receives far more by Send and
  * Recv than the mean of its communicator. 0, or -1 without memory. */
-#define LOAD_SMALL_BYTES 65536
 int load_findings(const struct jp_result *result,
-                  const struct jp_people *people,
+                  const struct jp_processes *processes,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
 

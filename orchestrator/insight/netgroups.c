@@ -13,8 +13,324 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
-#define MIN_LIKES 3
-#define MIN_US 20 /* below, whole us are too coarse */
+/* Messages from one rank to another, on two nodes. */
+struct pair {
+    size_t comm;
+    uint32_t src, dst;
+    size_t hosts[2];
+    uint64_t count, bytes; /* of a message, its class */
+    double us, usual_us;   /* of a message: the network's, its likes' */
+    double excess_us;      /* of both sides; 0: not slow */
+    double error_us;       /* of that: what its likes differ by */
+    bool judged;
+};
+
+struct pairs {
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    struct pair *at;
+    size_t n;
+    double time_us; /* of all messages, both sides */
+    double *scratch;
+};
+
+/* What both sides recorded of one pair's messages: rows from..to. */
+static void add_pair(struct pairs *w, size_t from, size_t to)
+{
+    const struct jp_p2p *first = &w->r->p2p[from];
+    size_t src = processes_rank(w->p, w->r, first->comm, first->src);
+    size_t dst = processes_rank(w->p, w->r, first->comm, first->dst);
+    struct pair *pair = &w->at[w->n];
+    double fast = 0, bytes = 0;
+
+    *pair = (struct pair){
+        .comm = first->comm, .src = first->src, .dst = first->dst};
+    for (size_t i = from; i < to; i++) {
+        const struct jp_p2p *row = &w->r->p2p[i];
+
+        w->time_us += (double) row->exec_us;
+        if (!row->count)
+            return;
+        fast = fmax(fast, row->fast_gbs); /* NAN: not known */
+        bytes = (double) row->bytes / (double) row->count;
+        pair->count = row->count > pair->count ? row->count : pair->count;
+        pair->bytes = netcells_size(row->bytes / row->count);
+    }
+    if (to - from < 2 || src == SIZE_MAX || dst == SIZE_MAX || !(fast > 0))
+        return; /* one side alone may have waited all along */
+    pair->us = bytes / (fast * 1000);
+    pair->hosts[0] = w->p->list[w->p->of_rank[src]].host_at;
+    pair->hosts[1] = w->p->list[w->p->of_rank[dst]].host_at;
+    w->n += pair->hosts[0] != pair->hosts[1];
+}
+
+static void gather(struct pairs *w)
+{
+    const struct jp_p2p *rows = w->r->p2p;
+    size_t end, first = 0, seen = 0;
+
+    for (size_t i = 0; i < w->r->n_p2p; i = end) {
+        for (end = i + 1;
+             end < w->r->n_p2p && rows[end].comm == rows[i].comm &&
+             rows[end].src == rows[i].src && rows[end].dst == rows[i].dst;
+             end++)
+            ;
+        add_pair(w, i, end);
+        seen++;
+        if (end < w->r->n_p2p && rows[end].comm == rows[i].comm)
+            continue;
+        if (netgroups_is_exchange(seen, w->r->comms[rows[i].comm].n_ranks))
+            w->n = first;
+        first = w->n;
+        seen = 0;
+    }
+}
+
+/* --- likes ---------------------------------------------------------------- */
+
+static int order_of(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* Messages of one size in communicators of a shape and label. */
+static int by_kind(const void *a, const void *b, void *arg)
+{
+    const struct pair *x = a, *y = b;
+    const struct jp_result *r = arg;
+    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+
+    return order ? order : order_of(x->bytes, y->bytes);
+}
+
+/* ... from one rank to another: the same step of each pipeline. */
+static int by_step(const void *a, const void *b, void *arg)
+{
+    const struct pair *x = a, *y = b;
+    int order = by_kind(a, b, arg);
+
+    order = order ? order : order_of(x->src, y->src);
+    return order ? order : order_of(x->dst, y->dst);
+}
+
+static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
+{
+    double usual, spread, least;
+
+    if (n < limits_get(JP_LIMIT_PAIRS_LIKES))
+        return;
+    for (size_t i = 0; i < n; i++)
+        w->scratch[i] = likes[i].us;
+    usual = stats_median(w->scratch, n);
+    spread = stats_spread(w->scratch, n) * (1 + 6 / (double) n);
+    least = fmax(usual * (1 + limits_get(JP_LIMIT_NET_PAIRS)),
+                 usual + limits_get(JP_LIMIT_LATE_SPREAD) * spread);
+    for (size_t i = 0; i < n; i++) {
+        struct pair *pair = &likes[i];
+
+        pair->usual_us = usual;
+        pair->judged = usual >= limits_get(JP_LIMIT_NET_BW_US) &&
+                       (double) pair->count >= limits_get(JP_LIMIT_NET_OPS);
+        if (pair->judged && pair->us > least)
+            pair->excess_us = 2 * (pair->us - usual) * (double) pair->count;
+        pair->error_us = 2 * spread * (double) pair->count;
+    }
+}
+
+static bool is_judged(const struct pair *pairs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pairs[i].judged)
+            return true;
+    return false;
+}
+
+/* Those that have not been judged with closer likes. */
+static void judge_by(struct pairs *w,
+                     int (*order)(const void *, const void *, void *))
+{
+    void *arg = (void *) (uintptr_t) w->r;
+    size_t end;
+
+    if (w->n)
+        qsort_r(w->at, w->n, sizeof(*w->at), order, arg);
+    for (size_t i = 0; i < w->n; i = end) {
+        for (end = i + 1; end < w->n && !order(&w->at[i], &w->at[end], arg);
+             end++)
+            ;
+        if (!is_judged(w->at + i, end - i))
+            judge_pairs(w, w->at + i, end - i);
+    }
+}
+
+/* A pipeline that waits for a slow link makes its other messages wait a little
+ * on both sides: what is slower by less than limits_get(JP_LIMIT_PAIRS_ECHO) of
+ * the slowest is that. */
+static void drop_echoes(struct pairs *w)
+{
+    double most = 1;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].excess_us > 0)
+            most = fmax(most, w->at[i].us / w->at[i].usual_us);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].us / w->at[i].usual_us - 1 <
+            limits_get(JP_LIMIT_PAIRS_ECHO) * (most - 1))
+            w->at[i].excess_us = 0;
+}
+
+/* --- whose link ------------------------------------------------------------
+ */
+
+/* What the slow pairs have in common. */
+struct cause {
+    size_t hosts[2], n_hosts; /* in all of them: one node, or two */
+    size_t pairs;
+    double excess_us, error_us, ratio;
+    uint64_t messages;
+    const struct pair *worst;
+};
+
+static bool has_host(const struct pair *pair, size_t host)
+{
+    return pair->hosts[0] == host || pair->hosts[1] == host;
+}
+
+/* The part of what is slow, by time, that is the host's. */
+static double part_of(const struct pairs *w, size_t host)
+{
+    double own = 0, all = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].excess_us > 0) {
+            all += w->at[i].excess_us;
+            own += has_host(&w->at[i], host) ? w->at[i].excess_us : 0;
+        }
+    return own / all;
+}
+
+static bool in_all(const struct pairs *w, size_t host)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].excess_us > 0 && !has_host(&w->at[i], host))
+            return false;
+    return true;
+}
+
+static struct cause find_cause(const struct pairs *w)
+{
+    struct cause c = {.ratio = 0};
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct pair *pair = &w->at[i];
+
+        if (!(pair->excess_us > 0))
+            continue;
+        c.pairs++;
+        c.excess_us += pair->excess_us;
+        c.error_us += pair->error_us;
+        c.messages += pair->count;
+        if (!c.worst || pair->excess_us > c.worst->excess_us)
+            c.worst = pair;
+        c.ratio += pair->excess_us * (pair->us / pair->usual_us - 1);
+    }
+    if (!c.worst)
+        return c;
+    c.ratio /= c.excess_us;
+    for (size_t side = 0; side < 2; side++)
+        /* an echo or two of a link do not tell which of its nodes it is */
+        if (in_all(w, c.worst->hosts[side]) ||
+            (in_all(w, c.worst->hosts[!side]) &&
+             part_of(w, c.worst->hosts[side]) >
+                 limits_get(JP_LIMIT_PAIRS_MOST)))
+            c.hosts[c.n_hosts++] = c.worst->hosts[side];
+    return c;
+}
+
+static const char *host_name(const struct pairs *w, size_t host)
+{
+    for (size_t i = 0; i < w->p->n; i++)
+        if (w->p->list[i].host_at == host)
+            return w->p->list[i].host;
+    return "";
+}
+
+static int add_finding(const struct pairs *w, const struct cause *c,
+                       double time_us, struct jp_findings *findings)
+{
+    struct jp_finding *f = findings_add(findings, JP_FINDING_SLOW_NETWORK);
+    char where[150];
+
+    if (!f)
+        return -1;
+    if (c->n_hosts == 1) {
+        snprintf(f->host, sizeof(f->host), "%s", host_name(w, c->hosts[0]));
+        snprintf(where, sizeof(where), "with node %.60s", f->host);
+    } else {
+        snprintf(where, sizeof(where), "between nodes %.60s and %.60s",
+                 host_name(w, c->worst->hosts[0]),
+                 host_name(w, c->worst->hosts[1]));
+    }
+    f->against = JP_AGAINST_LIKES;
+    f->comm = c->pairs == 1 ? (int64_t) c->worst->comm : -1;
+    f->cost_us = c->excess_us;
+    finding_measure(f, c->excess_us / time_us, c->error_us / time_us);
+    f->evidence = c->messages;
+    snprintf(
+        f->text, sizeof(f->text),
+        "Send and Recv took %s longer in %zu pair%s of ranks than in their "
+        "likes, %s; cost %s of GPU time, %s of communication",
+        FIG_SHARE(c->ratio), c->pairs, plural(c->pairs), where,
+        FIG_US(f->cost_us), FINDING_SHARE(f));
+    snprintf(f->next, sizeof(f->next), "%s",
+             c->n_hosts == 1 ? "look at that node's HCAs and links: error "
+                               "counters, width, speed, congestion"
+                             : "look at the links and switches between them: "
+                               "error counters, routes, congestion");
+    return 0;
+}
+
+/* Who comes late makes messages wait, too. */
+static bool has_late(const struct jp_findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->at[i].kind == JP_FINDING_LATE_RANK ||
+            findings->at[i].kind == JP_FINDING_LATE_NODE)
+            return true;
+    return false;
+}
+
+int netpairs_findings(const struct jp_result *r, const struct jp_processes *p,
+                      double time_us, struct jp_findings *findings)
+{
+    struct pairs w = {.r = r, .p = p};
+    struct cause cause;
+    int rc = -1;
+
+    if (!r->n_p2p || !p->known || has_late(findings))
+        return 0;
+    w.at = calloc(r->n_p2p + 1, sizeof(*w.at));
+    w.scratch = calloc(r->n_p2p + 1, sizeof(*w.scratch));
+    if (w.at && w.scratch) {
+        gather(&w);
+        judge_by(&w, by_step);
+        judge_by(&w, by_kind);
+        drop_echoes(&w);
+        cause = find_cause(&w);
+        time_us += w.time_us;
+        rc = 0;
+        /* slow pairs here and there are waits of the program */
+        if (cause.n_hosts && cause.pairs >= limits_get(JP_LIMIT_PAIRS_MIN) &&
+            cause.excess_us > time_us * limits_get(JP_LIMIT_NET_CLEAR))
+            rc = add_finding(&w, &cause, time_us, findings);
+    }
+    free(w.at);
+    free(w.scratch);
+    return rc;
+}
+
+/* -------------------------- which groups' AlltoAll the network makes slow */
+
 #define COLLECTIVE "AlltoAll"
 
 /* The AlltoAll of one communicator and size. */
@@ -23,7 +339,7 @@ struct group {
     const char *coll; /* "" where it is Send and Recv */
     uint64_t bytes;   /* a class of sizes, where it is */
     uint64_t count;
-    double us, usual_us;
+    double us, usual_us, spread_us; /* its likes differ by the last */
     bool slow;
 };
 
@@ -33,11 +349,6 @@ struct groups {
     size_t n;
     double time_us; /* of all ranks, Send and Recv among them */
 };
-
-static double limit(enum jp_limit_id id)
-{
-    return limits_table[id].value;
-}
 
 static struct group *add(struct groups *g, const struct group *group)
 {
@@ -224,13 +535,16 @@ static void judge_likes(struct group *likes, size_t n, double *scratch)
         scratch[i] = likes[i].us;
     usual = stats_median(scratch, n);
     spread = stats_spread(scratch, n) * (1 + 6 / (double) n);
-    least = fmax(usual * (1 + limit(JP_LIMIT_NET_LIKES)),
-                 usual + limit(JP_LIMIT_LATE_SPREAD) * spread);
-    for (size_t i = 0; i < n && n >= MIN_LIKES && usual >= MIN_US; i++) {
+    least = fmax(usual * (1 + limits_get(JP_LIMIT_NET_LIKES)),
+                 usual + limits_get(JP_LIMIT_LATE_SPREAD) * spread);
+    for (size_t i = 0; i < n && n >= limits_get(JP_LIMIT_NET_GROUPS) &&
+                       usual >= limits_get(JP_LIMIT_NET_BW_US);
+         i++) {
         struct group *group = &likes[i];
 
         group->usual_us = usual;
-        if ((double) group->count >= limit(JP_LIMIT_NET_OPS))
+        group->spread_us = spread;
+        if ((double) group->count >= limits_get(JP_LIMIT_NET_OPS))
             group->slow = group->us > least;
     }
 }
@@ -258,15 +572,16 @@ static int judge(struct groups *g)
 /* --- the finding ---------------------------------------------------------- */
 
 /* What the slow ones cost, and how much longer they take; marks them. */
-static double add_up(struct groups *g, double *ratio, size_t *comms)
+static double add_up(struct groups *g, double *ratio, double *error_us,
+                     uint64_t *ops, size_t *comms)
 {
     struct network *w = g->w;
     double cost = 0;
 
     memset(w->slow, 0, w->r->n_comms * sizeof(*w->slow));
     memset(w->healthy, 0, w->r->n_comms * sizeof(*w->healthy));
-    *ratio = 0;
-    *comms = 0;
+    *ratio = *error_us = 0;
+    *comms = *ops = 0;
     for (size_t i = 0; i < g->n; i++) {
         const struct group *group = &g->at[i];
         double us = (group->us - group->usual_us) * (double) group->count *
@@ -278,6 +593,9 @@ static double add_up(struct groups *g, double *ratio, size_t *comms)
         *comms += !w->slow[group->comm];
         w->slow[group->comm] = true;
         cost += us;
+        *ops += group->count;
+        *error_us += group->spread_us * (double) group->count *
+                     w->r->comms[group->comm].n_ranks;
         *ratio += us * (group->us / group->usual_us - 1);
     }
     for (size_t c = 0; c < w->r->n_comms; c++)
@@ -289,29 +607,31 @@ static double add_up(struct groups *g, double *ratio, size_t *comms)
 
 static int tell(struct groups *g)
 {
-    double ratio, all_us = g->w->list->time_us + g->time_us;
+    double ratio, error_us, all_us = g->w->list->time_us + g->time_us;
+    uint64_t ops;
     size_t comms;
-    double cost = add_up(g, &ratio, &comms);
+    double cost = add_up(g, &ratio, &error_us, &ops, &comms);
     struct jp_sentence text;
     struct jp_finding *f;
     char hosts[200];
 
-    if (!comms || cost <= all_us * NETGROUPS_MIN_SHARE)
+    if (!comms || cost <= all_us * limits_get(JP_LIMIT_NET_CLEAR))
         return 0;
     f = findings_add(g->w->findings, JP_FINDING_SLOW_NETWORK);
     if (!f)
         return -1;
     f->against = JP_AGAINST_LIKES;
     f->cost_us = cost;
-    f->share = cost / all_us;
+    finding_measure(f, cost / all_us, error_us / all_us);
+    f->evidence = ops;
     network_say_hosts(g->w, f, hosts, sizeof(hosts));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
                  "the network took %s longer for the AlltoAll of %zu "
                  "communicator%s than in others of their shape%s; cost %s of "
                  "GPU time, %s of communication",
-                 FIG_SHARE(ratio), comms, sentence_s(comms), hosts,
-                 FIG_US(f->cost_us), FIG_SHARE(f->share));
+                 FIG_SHARE(ratio), comms, plural(comms), hosts,
+                 FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "compare the links of their nodes: width, speed, error counters; "
              "which HCA each rank uses");

@@ -5,19 +5,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "orchestrator/aggregate/join_parts.h"
+#include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 #include "orchestrator/insight/warmup.h"
 
 #define B NETSERIES_BLOCKS
-#define WARMUP 20  /* one part of so many is left out */
-#define EDGE 2     /* blocks at least on each side of a step */
-#define HUMP 0.5   /* of what a step or a line leaves: it has one edge more */
-#define MIN_US 8   /* below, times in whole us say little */
-#define FLOOR 4e-6 /* variance of logarithms that no fit need explain */
-
+#define EDGE 2 /* blocks at least on each side of a step */
 /* Of a complete operation. */
 struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
@@ -43,6 +38,7 @@ struct reading {
 
 struct fit {
     double rest;   /* sum of squares that it leaves */
+    double error;  /* of change, in units of the blocks' scatter */
     double change; /* of the logarithm, from begin to end */
     unsigned at;   /* a step's first block behind it */
     unsigned to;   /* a hump's first block behind that */
@@ -74,7 +70,11 @@ static struct fit fit_step(const double v[B])
         double rest = squares(v, 0, at) + squares(v, at, B);
 
         if (rest < best.rest)
-            best = (struct fit){rest, mean(v, at, B) - mean(v, 0, at), at, B};
+            best = (struct fit){.rest = rest,
+                                .error = sqrt(1.0 / at + 1.0 / (B - at)),
+                                .change = mean(v, at, B) - mean(v, 0, at),
+                                .at = at,
+                                .to = B};
     }
     return best;
 }
@@ -95,7 +95,11 @@ static struct fit fit_hump(const double v[B])
                 if (i < at || i >= to)
                     rest += (v[i] - usual) * (v[i] - usual);
             if (rest < best.rest)
-                best = (struct fit){rest, mean(v, at, to) - usual, at, to};
+                best = (struct fit){.rest = rest,
+                                    .error = sqrt(1.0 / out + 1.0 / (B - out)),
+                                    .change = mean(v, at, to) - usual,
+                                    .at = at,
+                                    .to = to};
         }
     return best;
 }
@@ -116,15 +120,17 @@ static struct fit fit_line(const double v[B])
         fit.rest += left * left;
     }
     fit.change = slope * (B - 1);
+    fit.error = (B - 1) / sqrt(xx);
     return fit;
 }
 
 static bool explains(const struct fit *fit, double all, double quantum)
 {
-    double rest = fit->rest / (B - 2) + FLOOR + quantum * quantum;
+    double rest = fit->rest / (B - 2) + limits_get(JP_LIMIT_NET_FLOOR) +
+                  quantum * quantum;
 
-    return (all - fit->rest) / rest > limits_table[JP_LIMIT_NET_FIT].value &&
-           exp(fit->change) - 1 > limits_table[JP_LIMIT_NET_CHANGE].value;
+    return (all - fit->rest) / rest > limits_get(JP_LIMIT_NET_FIT) &&
+           exp(fit->change) - 1 > limits_get(JP_LIMIT_NET_CHANGE);
 }
 
 /* First operation of block b, of n of which `skip` are left out. */
@@ -179,7 +185,9 @@ static void find_warmup(struct jp_netseries *s, const struct sample *ops,
 /* How many operations are left out. */
 static size_t warmup_of(const struct jp_netseries *s, size_t n)
 {
-    return s->warm_ops > n / WARMUP ? s->warm_ops : n / WARMUP;
+    return s->warm_ops > n / limits_get(JP_LIMIT_WARMUP_SKIP)
+               ? s->warm_ops
+               : n / limits_get(JP_LIMIT_WARMUP_SKIP);
 }
 
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
@@ -192,7 +200,8 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
     for (size_t i = skip; i < n; i++)
         scratch[i - skip] = ops[i].net_us;
     s->median_us = stats_median(scratch, n - skip);
-    if (s->median_us < MIN_US)
+    s->noise = NAN;
+    if (s->median_us < limits_get(JP_LIMIT_NET_US))
         return;
     block_medians(ops, n, skip, scratch, v);
     quantum = 0.5 / s->median_us;
@@ -200,23 +209,29 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
     step = fit_step(v);
     line = fit_line(v);
     hump = fit_hump(v);
-    if (hump.rest < HUMP * fmin(step.rest, line.rest) &&
+    s->noise = sqrt(fmin(step.rest, line.rest) / (B - 2) +
+                    limits_get(JP_LIMIT_NET_FLOOR) + quantum * quantum);
+    if (hump.rest <
+            limits_get(JP_LIMIT_NET_HUMP) * fmin(step.rest, line.rest) &&
         explains(&hump, all, quantum)) {
         s->course = NET_STEP;
         s->passed = true;
         s->after_us = exp(mean(v, hump.at, hump.to));
         s->before_us = s->after_us / exp(hump.change);
+        s->change_error = hump.error * s->noise;
         from = block_start(n, skip, hump.at);
         to = block_start(n, skip, hump.to);
     } else if (step.rest <= line.rest && explains(&step, all, quantum)) {
         s->course = NET_STEP;
         s->before_us = exp(mean(v, 0, step.at));
         s->after_us = exp(mean(v, step.at, B));
+        s->change_error = step.error * s->noise;
         from = block_start(n, skip, step.at);
     } else if (explains(&line, all, quantum)) {
         s->course = NET_LINE;
         s->before_us = exp(mean(v, 0, B) - line.change / 2);
         s->after_us = exp(mean(v, 0, B) + line.change / 2);
+        s->change_error = line.error * s->noise;
     } else {
         return;
     }
@@ -268,7 +283,7 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     find_warmup(&series, ops, n, rd->samples.scratch);
     if (add_to_cell(rd->cells, which, ops, n, warmup_of(&series, n)) < 0)
         return -1;
-    if ((double) n < limits_table[JP_LIMIT_NET_OPS].value)
+    if ((double) n < limits_get(JP_LIMIT_NET_OPS))
         return 0;
     if (!(list->n & (list->n - 1))) {
         more = reallocarray(list->at, list->n ? 2 * list->n : 1, sizeof(*more));
@@ -284,8 +299,6 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     judge(more, ops, n, rd->samples.scratch);
     return 0;
 }
-
-#define WEIGHT 0.02 /* of a communicator's time, for a function to count */
 
 /* Network's time of one communicator's function. */
 struct weight {
@@ -307,7 +320,7 @@ static void find_fewest(struct jp_netserieses *list, const struct weight *w,
         for (end = i; end < n && w[end].comm == w[i].comm; end++)
             all += w[end].net_us;
         for (size_t k = i; k < end; k++)
-            if (w[k].net_us >= WEIGHT * all &&
+            if (w[k].net_us >= limits_get(JP_LIMIT_NET_WEIGHT) * all &&
                 (!list->fewest[w[i].comm] ||
                  w[k].ops < list->fewest[w[i].comm]))
                 list->fewest[w[i].comm] = w[k].ops;
@@ -365,7 +378,7 @@ static bool is_judged(const struct jp_result *r, const struct jp_op *op)
     uint32_t n_ranks = r->comms[op->comm].n_ranks;
 
     return n_ranks > 1 && op->n == n_ranks && op->n_exec == n_ranks &&
-           join_is_barrier(r->coll_names[op->coll]);
+           collective_is_barrier(r->coll_names[op->coll]);
 }
 
 static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,

@@ -33,7 +33,10 @@ struct jp_netseries {
     double before_us, after_us; /* medians; of a line its ends */
     double from_us, to_us; /* since 1970, of what is slower; NAN: unknown */
     double excess_us;      /* what that took more than before, all ranks */
+    double change_error;   /* of log(after / before); NAN: not known */
     double median_us;
+    double noise; /* what the blocks' logarithms scatter by, standard deviation;
+                     NAN: not judged, as operations are too short */
     /* warm-up: how many operations, the sum of their ranks' mean times, when
      * the last was written (NAN: unknown); the usual one of such times */
     size_t warm_ops;

@@ -1,5 +1,5 @@
 /* network.c - from series of the network's time to findings. */
-#include "orchestrator/insight/network_parts.h"
+#include "orchestrator/insight/network.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,13 +7,233 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netgroups.h"
-#include "orchestrator/insight/netpairs.h"
+#include "orchestrator/insight/network_parts.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
-#define MINOR 0.3 /* a kind with less of all excess is the other, misread */
+static int order_of(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int order_of_words(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+int network_shape_order(const struct jp_comm *x, const struct jp_comm *y)
+{
+    int order = order_of(x->n_ranks, y->n_ranks);
+
+    order = order ? order : order_of(x->nnodes, y->nnodes);
+    order = order ? order : order_of(x->n_hosts, y->n_hosts);
+    order = order ? order : order_of(x->type, y->type);
+    order = order ? order : order_of_words(x->fabric, y->fabric);
+    return order ? order : order_of_words(x->inter, y->inter);
+}
+
+static int by_likeness(const void *a, const void *b, void *arg)
+{
+    const struct jp_result *r = arg;
+    const struct jp_netseries *x = *(const struct jp_netseries *const *) a,
+                              *y = *(const struct jp_netseries *const *) b;
+    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+
+    order = order ? order : strcmp(x->coll, y->coll);
+    return order ? order : order_of(x->bytes, y->bytes);
+}
+
+/* Slower than usual: of course NET_STEP. error: of the logarithm of the usual
+ * time. */
+static void set_slow(struct jp_netseries *s, double usual_us, double error)
+{
+    s->course = NET_STEP;
+    s->before_us = usual_us;
+    s->after_us = s->median_us;
+    s->excess_us = (s->median_us - usual_us) * (double) s->ops;
+    s->change_error = hypot(s->noise / sqrt(NETSERIES_BLOCKS), error);
+}
+
+/* Marks the series that are slower than their likes. */
+static void judge_likes(struct jp_netseries **likes, size_t n, double *scratch)
+{
+    double usual, error;
+
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = likes[i]->median_us;
+    usual = stats_median(scratch, n);
+    error = n > 1 ? stats_spread(scratch, n) / usual / sqrt((double) n) : 0;
+    for (size_t i = 0;
+         n >= limits_get(JP_LIMIT_NET_COMMS) && usual > 0 && i < n; i++) {
+        struct jp_netseries *s = likes[i];
+
+        if (s->median_us < usual * (1 + limits_get(JP_LIMIT_NET_LIKES)))
+            continue;
+        set_slow(s, usual, error);
+    }
+}
+
+/* Of copies, which are steady. */
+static int compare_likes(const struct network *w, struct jp_netseries *copy)
+{
+    size_t n = w->list->n, end;
+    struct jp_netseries **order = calloc(n + 1, sizeof(*order));
+    double *scratch = calloc(n + 1, sizeof(*scratch));
+    int rc = order && scratch ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        order[i] = &copy[i];
+    }
+    if (rc == 0 && n)
+        qsort_r(order, n, sizeof(*order), by_likeness,
+                (void *) (uintptr_t) w->r);
+    for (size_t i = 0; rc == 0 && i < n; i = end) {
+        for (end = i + 1; end < n && !by_likeness(&order[i], &order[end],
+                                                  (void *) (uintptr_t) w->r);
+             end++)
+            ;
+        judge_likes(order + i, end - i, scratch);
+    }
+    free(order);
+    free(scratch);
+    return rc;
+}
+
+/* Keeps the series that the peaks, or the baseline, expect something of, those
+ * slow that are expected to be faster. Returns how many. *reports: the most
+ * that a cell's baseline is of. */
+static size_t compare_expected(const struct network *w, enum jp_against against,
+                               struct jp_netseries *copy, uint64_t *reports)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->list->n; i++) {
+        struct jp_netseries *s = &copy[i];
+        struct jp_expected_bw e;
+
+        if (s->median_us < limits_get(JP_LIMIT_NET_BW_US) || !(s->gbs_us > 0))
+            continue;
+        expectation_find(w->expectation, &w->r->comms[s->comm], s->coll,
+                         s->bytes, &e);
+        if (e.against != against)
+            continue;
+        if (s->gbs_us / s->median_us < e.least_gbs)
+            set_slow(s, s->gbs_us / e.gbs, 0);
+        *reports = e.reports > *reports ? e.reports : *reports;
+        copy[n++] = *s;
+    }
+    return n;
+}
+
+/* Some of the kind of the slow ones are well: nodes can be told apart. */
+static bool has_healthy(const struct network *w)
+{
+    bool span = false, healthy = false;
+
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        span |= w->slow[c] && w->r->comms[c].n_hosts > 1;
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        healthy |= w->healthy[c] && (w->r->comms[c].n_hosts > 1) == span;
+    return healthy;
+}
+
+static void say(const struct network *w, struct jp_finding *f,
+                const struct network_sum *sum, size_t comms, uint64_t reports,
+                const char *hosts)
+{
+    char than[96] = "in others of their shape";
+    const char *next = "compare the links of their nodes: width, speed, error "
+                       "counters; which HCA each rank uses";
+    struct jp_sentence text;
+
+    if (f->against == JP_AGAINST_PEAKS)
+        snprintf(than, sizeof(than), "%s expect",
+                 w->expectation->peaks_path ? "the site's peaks"
+                                            : "its adapters' rates");
+    if (f->against == JP_AGAINST_BASELINE)
+        snprintf(than, sizeof(than), "in the baseline of %s earlier steps",
+                 FIG_COUNT(reports));
+    if (f->against != JP_AGAINST_LIKES)
+        next = "run nccl-tests on these nodes; look at links (width, speed, "
+               "error counters), NCCL's release and its variables";
+    sentence_init(&text, f->text, sizeof(f->text));
+    sentence_add(
+        &text,
+        "the network took %s longer in %zu communicator%s than %s%s; cost "
+        "%s of GPU time, %s of communication",
+        FIG_SHARE(sum->ratio - 1), comms, plural(comms), than, hosts,
+        FIG_US(f->cost_us), FINDING_SHARE(f));
+    snprintf(f->next, sizeof(f->next), "%s", next);
+}
+
+/* The finding on the slow ones of the copies, if they take enough. 1: made. */
+static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
+                    enum jp_against against, uint64_t reports)
+{
+    struct jp_netserieses list = {copy, n, w->list->time_us, NULL};
+    const struct jp_netserieses *whole = w->list;
+    struct network_sum sum;
+    struct jp_finding *f;
+    char hosts[200] = "";
+    size_t comms;
+
+    for (size_t i = 0; i < list.n; i++)
+        copy[i].excess_us *= w->r->comms[copy[i].comm].n_ranks;
+    w->list = &list;
+    sum = network_add_up(w, NET_STEP);
+    comms = network_mark(w, NET_STEP);
+    w->list = whole;
+    if (sum.excess_us <= list.time_us * limits_get(JP_LIMIT_NET_SHARE))
+        return 0;
+    f = findings_add(w->findings, JP_FINDING_SLOW_NETWORK);
+    if (!f)
+        return -1;
+    if (comms == 1)
+        f->comm = (int64_t) sum.worst->comm;
+    f->coll = comms == 1 ? sum.worst->coll : NULL;
+    f->cost_us = sum.excess_us;
+    finding_measure(f, sum.excess_us / list.time_us,
+                    sum.error_us / list.time_us);
+    f->evidence = sum.ops;
+    f->against = against;
+    if (has_healthy(w))
+        network_say_hosts(w, f, hosts, sizeof(hosts));
+    say(w, f, &sum, comms, reports, hosts);
+    return 1;
+}
+
+int network_compare(struct network *w)
+{
+    static const enum jp_against order[] = {
+        JP_AGAINST_PEAKS, JP_AGAINST_BASELINE, JP_AGAINST_LIKES};
+    struct jp_netseries *copy = calloc(w->list->n + 1, sizeof(*copy));
+    int rc = copy ? 0 : -1;
+
+    for (size_t k = 0; rc == 0 && k < sizeof(order) / sizeof(*order); k++) {
+        size_t n = w->list->n;
+        uint64_t reports = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            copy[i] = w->list->at[i];
+            copy[i].course = NET_STEADY;
+            copy[i].excess_us = 0;
+        }
+        if (order[k] == JP_AGAINST_LIKES)
+            rc = compare_likes(w, copy);
+        else
+            n = compare_expected(w, order[k], copy, &reports);
+        if (rc == 0)
+            rc = add_slow(w, copy, n, order[k], reports);
+    }
+    free(copy);
+    return rc;
+}
+
+/* -------------------------- from series of the network's time to findings */
+
 #define HOSTS_NAMED 4
 
 static bool spans_hosts(const struct network *w, size_t comm)
@@ -52,7 +272,7 @@ static void count_hosts(struct network *w, bool span)
         if ((!w->slow[c] && !w->healthy[c]) || spans_hosts(w, c) != span)
             continue;
         for (size_t i = w->p->comm_start[c]; i < w->p->comm_start[c + 1]; i++) {
-            size_t h = w->p->processes[w->p->of_rank[i]].host_at;
+            size_t h = w->p->list[w->p->of_rank[i]].host_at;
 
             if (w->stamp[h] == c + 1)
                 continue;
@@ -65,9 +285,9 @@ static void count_hosts(struct network *w, bool span)
 
 static const char *host_name(const struct network *w, size_t host)
 {
-    for (size_t i = 0; i < w->p->n_processes; i++)
-        if (w->p->processes[i].host_at == host)
-            return w->p->processes[i].host;
+    for (size_t i = 0; i < w->p->n; i++)
+        if (w->p->list[i].host_at == host)
+            return w->p->list[i].host;
     return "";
 }
 
@@ -92,6 +312,13 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
     return n;
 }
 
+/* Of the excess: that of the change, where the change is what it is of. */
+static double error_of(const struct jp_netseries *s)
+{
+    return s->excess_us * s->change_error * s->after_us /
+           (s->after_us - s->before_us);
+}
+
 struct network_sum network_add_up(const struct network *w,
                                   enum netseries_course course)
 {
@@ -106,6 +333,7 @@ struct network_sum network_add_up(const struct network *w,
         sum.passed &= s->passed;
         sum.ops += s->ops;
         sum.excess_us += s->excess_us;
+        sum.error_us = hypot(sum.error_us, error_of(s));
         sum.ratio += s->excess_us * s->after_us / s->before_us;
         sum.from_us = fmin(sum.from_us, s->from_us);
         sum.to_us = fmax(sum.to_us, s->to_us);
@@ -163,7 +391,9 @@ static int add_course(struct network *w, enum netseries_course course,
     f->from_us = isfinite(sum.from_us) ? sum.from_us : NAN;
     f->to_us = isfinite(sum.to_us) ? sum.to_us : NAN;
     f->cost_us = sum.excess_us;
-    f->share = w->list->time_us > 0 ? sum.excess_us / w->list->time_us : NAN;
+    finding_measure(f, sum.excess_us / w->list->time_us,
+                    sum.error_us / w->list->time_us);
+    f->evidence = sum.ops;
     f->against = JP_AGAINST_OWN;
     network_say_hosts(w, f, hosts, sizeof(hosts));
     passed = sum.passed && isfinite(f->to_us);
@@ -177,8 +407,8 @@ static int add_course(struct network *w, enum netseries_course course,
         "the network's time %s by %s%s in %zu communicator%s%s; cost %s of "
         "GPU time, %s of communication",
         course == NET_STEP ? "grew" : "grew steadily, over the run",
-        FIG_SHARE(sum.ratio - 1), when, comms, sentence_s(comms), hosts,
-        FIG_US(f->cost_us), FIG_SHARE(f->share));
+        FIG_SHARE(sum.ratio - 1), when, comms, plural(comms), hosts,
+        FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next), "%s",
              *f->host ? "look at that node's HCAs and links: error counters, "
                         "width, speed, congestion"
@@ -192,9 +422,8 @@ static int tell(struct network *w)
     struct network_sum step = network_add_up(w, NET_STEP),
                        line = network_add_up(w, NET_LINE);
     double both = step.excess_us + line.excess_us;
-    double least =
-        fmax(MINOR * both,
-             w->list->time_us * limits_table[JP_LIMIT_NET_SHARE].value);
+    double least = fmax(limits_get(JP_LIMIT_NET_MINOR) * both,
+                        w->list->time_us * limits_get(JP_LIMIT_NET_SHARE));
     int rc;
 
     if (step.excess_us > least &&
@@ -212,7 +441,130 @@ static int tell(struct network *w)
     return netpairs_findings(w->r, w->p, w->list->time_us, w->findings);
 }
 
-int network_findings(const struct jp_result *r, const struct jp_people *p,
+/* --- how small a change would have been seen */
+
+/* A step in the middle explains a quarter of its square a block. The median of
+ * the series' scatter stands for all. */
+static double least_change(const struct network *w, double *scratch)
+{
+    double each = limits_get(JP_LIMIT_NET_FIT) * 4 / NETSERIES_BLOCKS;
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->list->n; i++)
+        if (isfinite(w->list->at[i].noise))
+            scratch[n++] = w->list->at[i].noise;
+    if (!n)
+        return NAN;
+    return fmax(limits_get(JP_LIMIT_NET_CHANGE),
+                exp(stats_median(scratch, n) * sqrt(each)) - 1);
+}
+
+static void answer_drift(const struct network *w, double *scratch,
+                         struct jp_hypotheses *h)
+{
+    double least = least_change(w, scratch);
+
+    if (!w->list->n)
+        hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "fewer than %.0f operations of a size",
+                       limits_get(JP_LIMIT_NET_OPS));
+    else if (!isfinite(least))
+        hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "operations take less than %s",
+                       FIG_US(limits_get(JP_LIMIT_NET_US)));
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_FOUND, least,
+                       NULL);
+}
+
+/* What the series took, and what they would have at the peak of their links,
+ * or as in the baseline. */
+static void answer_speed(const struct network *w, struct jp_hypotheses *h)
+{
+    double took = 0, due = 0, least = 0;
+    enum jp_against by = JP_AGAINST_NOTHING;
+
+    for (size_t i = 0; i < w->list->n; i++) {
+        const struct jp_netseries *s = &w->list->at[i];
+        struct jp_expected_bw e;
+
+        if (s->median_us < limits_get(JP_LIMIT_NET_BW_US) || !(s->gbs_us > 0))
+            continue;
+        expectation_find(w->expectation, &w->r->comms[s->comm], s->coll,
+                         s->bytes, &e);
+        if (e.against == JP_AGAINST_NOTHING)
+            continue;
+        by = by == JP_AGAINST_PEAKS ? by : e.against;
+        took += s->median_us * (double) s->ops;
+        due += s->gbs_us /
+               (e.against == JP_AGAINST_PEAKS ? e.high_gbs : e.gbs) *
+               (double) s->ops;
+        least = fmax(least, e.gbs / e.least_gbs - 1);
+    }
+    if (by == JP_AGAINST_NOTHING)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s",
+                       w->expectation && (w->expectation->peaks ||
+                                          w->expectation->baseline)
+                           ? "peaks and baseline know none of its operations"
+                           : "no peaks and no baseline");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_FOUND,
+                       least, "network %s of its %s", FIG_SHARE(due / took),
+                       by != JP_AGAINST_PEAKS       ? "baseline"
+                       : w->expectation->peaks_path ? "peaks"
+                                                    : "adapters' rates");
+}
+
+/* Three communicators of one shape, function and size, or pairs of likes. */
+static void answer_links(const struct network *w,
+                         const struct jp_netseries **order,
+                         struct jp_hypotheses *h)
+{
+    void *arg = (void *) (uintptr_t) w->r;
+    size_t most = 0, likes = 0;
+
+    for (size_t i = 0; i < w->list->n; i++)
+        order[i] = &w->list->at[i];
+    if (w->list->n)
+        qsort_r(order, w->list->n, sizeof(*order), by_likeness, arg);
+    for (size_t i = 0; i < w->list->n; i++) {
+        likes = i && !by_likeness(&order[i - 1], &order[i], arg) ? likes + 1
+                                                                 : 1;
+        most = likes > most ? likes : most;
+    }
+    if ((double) most < limits_get(JP_LIMIT_NET_COMMS))
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "fewer than %.0f communicators of one shape",
+                       limits_get(JP_LIMIT_NET_COMMS));
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
+                       limits_get(JP_LIMIT_NET_LIKES), NULL);
+}
+
+static int answer(const struct network *w)
+{
+    struct jp_hypotheses *h = w->findings->hypotheses;
+    const struct jp_netseries **order;
+    double *scratch;
+    int rc = -1;
+
+    if (!h)
+        return 0;
+    order = calloc(w->list->n + 1, sizeof(*order));
+    scratch = calloc(w->list->n + 1, sizeof(*scratch));
+    if (order && scratch) {
+        answer_drift(w, scratch, h);
+        answer_speed(w, h);
+        answer_links(w, order, h);
+        rc = 0;
+    }
+    free(order);
+    free(scratch);
+    return rc;
+}
+
+int network_findings(const struct jp_result *r, const struct jp_processes *p,
                      const struct jp_netserieses *list,
                      const struct jp_expectation *expectation,
                      struct jp_findings *findings)
@@ -230,7 +582,7 @@ int network_findings(const struct jp_result *r, const struct jp_people *p,
     w.healthy_at = calloc(p->n_hosts + 1, sizeof(*w.healthy_at));
     w.stamp = calloc(p->n_hosts + 1, sizeof(*w.stamp));
     if (w.slow && w.healthy && w.slow_at && w.healthy_at && w.stamp)
-        rc = tell(&w);
+        rc = answer(&w) < 0 ? -1 : tell(&w);
     free(w.slow);
     free(w.healthy);
     free(w.slow_at);

@@ -10,12 +10,12 @@
 #include "orchestrator/insight/expectation.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/netseries.h"
-#include "orchestrator/insight/people.h"
+#include "orchestrator/insight/processes.h"
 
 /* Appends them; a node is named where only communicators with it are slow.
  * 0, or -1 without memory. */
 int network_findings(const struct jp_result *result,
-                     const struct jp_people *people,
+                     const struct jp_processes *processes,
                      const struct jp_netserieses *list,
                      const struct jp_expectation *expectation,
                      struct jp_findings *findings);

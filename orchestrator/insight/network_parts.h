@@ -6,7 +6,7 @@
 
 struct network {
     const struct jp_result *r;
-    const struct jp_people *p;
+    const struct jp_processes *p;
     const struct jp_netserieses *list;
     const struct jp_expectation *expectation; /* NULL: nothing is expected */
     struct jp_findings *findings;
@@ -20,8 +20,9 @@ struct network {
 struct network_sum {
     size_t comms, ops;
     double excess_us, from_us, to_us;
-    bool passed;  /* all went back at to_us */
-    double ratio; /* of times, weighed by excess */
+    double error_us; /* of excess_us; NAN: not known */
+    bool passed;     /* all went back at to_us */
+    double ratio;    /* of times, weighed by excess */
     const struct jp_netseries *worst;
 };
 struct network_sum network_add_up(const struct network *w,

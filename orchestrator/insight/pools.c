@@ -6,6 +6,7 @@
 
 #include "common/figure.h"
 #include "common/num.h"
+#include "common/profiler.h"
 
 /* Defaults of 2.29 and later, 2.23 to 2.27, 2.28; 0: no such pool then. */
 static const struct {
@@ -18,14 +19,14 @@ static const struct {
     [JP_TRACE_GROUP] = {"NCCL_PROFILE_GROUP_POOL_SIZE", {0, 16, 0}},
 };
 
-static bool is_example(const struct jp_jobconf *conf)
+static bool keeps_last(const struct jp_jobconf *conf)
 {
-    return conf && conf->nccl_mode && !strcmp(conf->nccl_mode, "example");
+    return conf && profiler_get(conf->nccl_mode)->keeps_last;
 }
 
 const char *pools_planned_loss(const struct jp_jobconf *conf)
 {
-    return is_example(conf) && conf->lost && *conf->lost ? conf->lost : NULL;
+    return keeps_last(conf) && conf->lost && *conf->lost ? conf->lost : NULL;
 }
 
 /* Slots of a pool as the launch set them; 0: it did not. */
@@ -53,12 +54,23 @@ static bool is_full(const struct jp_jobconf *conf, unsigned i, uint64_t most)
     return false;
 }
 
+bool pools_overran(const struct jp_jobconf *conf, const struct jp_quality *q)
+{
+    bool full = q->overflow_records > 0;
+
+    if (!keeps_last(conf) || conf->kept_ops >= conf->planned_ops)
+        return false;
+    for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
+        full |= is_full(conf, i, q->trace_most[i]);
+    return full;
+}
+
 static void check_counts(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
 
     /* pools that were made as large as the run are full at its end */
-    if (is_example(conf) && conf->planned_ops &&
+    if (keeps_last(conf) && conf->planned_ops &&
         conf->kept_ops >= conf->planned_ops)
         return;
     for (unsigned i = 0; i < JP_TRACE_POOLS; i++) {
@@ -84,7 +96,7 @@ void pools_check(const struct jp_evidence *e, struct jp_sentence *s)
                      "%s record%s dropped by the example plugin's full pools "
                      "(NCCL_PROFILE_*_POOL_SIZE), by sequence numbers",
                      FIG_COUNT(q->overflow_records),
-                     sentence_s(q->overflow_records));
+                     plural(q->overflow_records));
     if (q->traces)
         check_counts(e, s);
     if (s->clauses > before && pools_planned_loss(e->conf))

@@ -7,6 +7,8 @@
 #ifndef JP_INSIGHT_POOLS_H
 #define JP_INSIGHT_POOLS_H
 
+#include <stdbool.h>
+
 #include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/sentence.h"
 
@@ -17,5 +19,9 @@ void pools_check(const struct jp_evidence *e, struct jp_sentence *s);
 /* The plan's own sentence on what will be missing, where the example plugin
  * ran; NULL: nothing, or not known. Borrowed. */
 const char *pools_planned_loss(const struct jp_jobconf *conf);
+
+/* Are pools full of which the plan knew that they hold a part of the run? */
+bool pools_overran(const struct jp_jobconf *conf,
+                   const struct jp_quality *quality);
 
 #endif

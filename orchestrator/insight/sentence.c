@@ -49,8 +49,3 @@ void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
         if (*c < 0x20 || *c == 0x7f)
             *c = '?';
 }
-
-const char *sentence_s(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}

@@ -19,7 +19,4 @@ void sentence_init(struct jp_sentence *sentence, char *buf, size_t size);
 void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "s" unless n is one. */
-const char *sentence_s(uint64_t n);
-
 #endif

@@ -4,17 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-
-    return x < y ? -1 : x > y;
-}
+#include "common/sorted.h"
 
 void stats_sort(double *v, size_t n)
 {
     if (n)
-        qsort(v, n, sizeof(*v), by_value);
+        qsort(v, n, sizeof(*v), sorted_ascending);
 }
 
 static void swap(double *a, double *b)
@@ -98,4 +93,23 @@ struct stats_trimmed stats_trim(double *v, size_t n)
     return (struct stats_trimmed){
         sum / (double) kept,
         sqrt(squares / (double) (n - 1) * (double) n) / (double) kept};
+}
+
+double stats_binomial_tail(uint64_t k, uint64_t n, double p)
+{
+    double term, sum;
+
+    if (!k || (double) k <= p * (double) n)
+        return 1; /* half and more, which nobody asks more of */
+    if (k > n)
+        return 0;
+    term = exp(lgamma((double) n + 1) - lgamma((double) k + 1) -
+               lgamma((double) (n - k) + 1) + (double) k * log(p) +
+               (double) (n - k) * log1p(-p));
+    sum = term;
+    for (; k < n && term > sum * 1e-12; k++) {
+        term *= (double) (n - k) / (double) (k + 1) * p / (1 - p);
+        sum += term;
+    }
+    return fmin(sum, 1);
 }

@@ -3,6 +3,7 @@
 #define JP_INSIGHT_STATS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void stats_sort(double *v, size_t n);
 
@@ -20,5 +21,16 @@ struct stats_trimmed {
     double mean, error;
 };
 struct stats_trimmed stats_trim(double *v, size_t n);
+
+/* The exact one-sided binomial test (Clopper and Pearson 1934): how likely at
+ * least k of n are, each with a chance of p in (0, 1). */
+double stats_binomial_tail(uint64_t k, uint64_t n, double p);
+
+/* The number of n's highest bit, 0 of 0: counts of one magnitude are about as
+ * many. */
+static inline int stats_magnitude(uint64_t n)
+{
+    return 63 - __builtin_clzll(n | 1);
+}
 
 #endif

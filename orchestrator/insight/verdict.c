@@ -2,25 +2,424 @@
 #include "orchestrator/insight/verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include "orchestrator/insight/expected.h"
 #include "common/figure.h"
+#include "orchestrator/insight/evidence.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/gaps.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/nodata.h"
 #include "orchestrator/insight/sentence.h"
+
+const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
+    {"not_asked",
+     "kernel events were not asked for (kernels=0, or NCCL before 2.28)"},
+    {"self_copy", "a Send to oneself, as in every AlltoAll, shifts NCCL's "
+                  "time stamps from then on"},
+    {"broadcast", "Broadcasts of several roots in one group, or in a CUDA "
+                  "graph, stop NCCL's time stamps"},
+    {"graph_mix",
+     "replays of a CUDA graph beside other calls shift NCCL's time stamps"},
+    {"stale", "NCCL gave time stamps of earlier operations"},
+};
+
+unsigned doubts_main(const struct jp_quality *quality)
+{
+    unsigned most = 0;
+
+    for (unsigned i = 1; i < JP_DOUBTS; i++)
+        if (quality->unsure_by[i] > quality->unsure_by[most])
+            most = i;
+    return quality->unsure_by[most] ? most : JP_DOUBTS;
+}
+
+/* ---------------- the reasons for an empty recording, the most certain first
+ */
+
+static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (e->analysed)
+        return false;
+    if (e->conf && e->conf->step_id)
+        sentence_add(s,
+                     "not yet analysed: the report's budget ran out; "
+                     "finish with: jobprof report %" PRIu64 ".%s (where it is "
+                     "not found: with its directory in place of %" PRIu64
+                     ".%s)",
+                     e->conf->job_id, e->conf->step_id, e->conf->job_id,
+                     e->conf->step_id);
+    else
+        sentence_add(s, "not yet analysed: the budget ran out; run the same "
+                        "command again without a limit");
+    return true;
+}
+
+static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (!e->conf || !e->conf->nccl_mode || strcmp(e->conf->nccl_mode, "off"))
+        return false;
+    sentence_add(s, "NCCL was not profiled (mode off)");
+    return true;
+}
+
+static bool has_files(const struct jp_evidence *e)
+{
+    return e->result && e->result->quality.files > 0;
+}
+
+static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (!e->nodes || e->nodes->n_nodes || has_files(e))
+        return false;
+    if (e->nodes->why_unprofiled)
+        sentence_add(s, "no node was profiled: %.300s",
+                     e->nodes->why_unprofiled);
+    else
+        sentence_add(s,
+                     "no node left a record: the step did not start there, or "
+                     "the nodes cannot write the report's directory");
+    return true;
+}
+
+static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
+                                        const char *name)
+{
+    for (size_t i = 0; conf && i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, name))
+            return &conf->env[i];
+    return NULL;
+}
+
+/* Adds what this host can tell about the library; the nodes may differ. */
+static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
+    const char *own = expected_own_plugin(e->conf);
+
+    if (!e->conf)
+        return;
+    if (own)
+        sentence_add(s,
+                     "NCCL_PROFILER_PLUGIN=%.120s was set in the environment "
+                     "and stayed in place of jobprof's profiler",
+                     own);
+    else if (!library)
+        sentence_add(s, "no profiler library was set (NCCL_PROFILER_PLUGIN)");
+    else if (library->value[0] == '/' && access(library->value, R_OK) < 0)
+        sentence_add(s, "the profiler library %s cannot be read from here",
+                     library->value);
+}
+
+/* Analysed, and no result: there is no raw/. */
+static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t files = 0;
+
+    for (size_t i = 0; e->nodes && i < e->nodes->n_nodes; i++)
+        files += e->nodes->nodes[i].files;
+    if (e->result || !files)
+        return false;
+    sentence_add(s,
+                 "the step's raw/ is gone, with %s file%s that its nodes had "
+                 "written",
+                 FIG_COUNT(files), plural(files));
+    return true;
+}
+
+static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint32_t tasks = expected_tasks(e->conf, e->nodes);
+
+    if (has_files(e))
+        return false;
+    if (!e->conf && !e->nodes)
+        sentence_add(s, "no profiler output was found in the input");
+    else if (tasks)
+        sentence_add(s,
+                     "no profiler output although %" PRIu32 " task%s ran: "
+                     "no NCCL communicator was initialised, NCCL did not "
+                     "load the profiler, or a container does not show its "
+                     "library or this directory",
+                     tasks, plural(tasks));
+    else
+        sentence_add(s, "no profiler output: no NCCL communicator was "
+                        "initialised, or NCCL did not load the profiler");
+    add_library(e, s);
+    return true;
+}
+
+static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (!q->bad_lines && !q->cut_files && !q->damaged_blocks)
+        return false;
+    sentence_add(s,
+                 "%s file%s hold%s no record that can be read (%s bad "
+                 "line%s, %s cut file%s%s%s%s%s)",
+                 FIG_COUNT(q->files), plural(q->files),
+                 q->files == 1 ? "s" : "", FIG_COUNT(q->bad_lines),
+                 plural(q->bad_lines), FIG_COUNT(q->cut_files),
+                 plural(q->cut_files), q->n_notes ? "; first: " : "",
+                 q->n_notes ? q->notes[0].path : "", q->n_notes ? ": " : "",
+                 q->n_notes ? q->notes[0].what : "");
+    return true;
+}
+
+static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.in_flight;
+
+    if (n)
+        sentence_add(s,
+                     "%s operation%s had begun, none had ended (jobprof show "
+                     "--pending names them)",
+                     FIG_COUNT(n), plural(n));
+    return n > 0;
+}
+
+static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->lost)
+        sentence_add(s, "the recorder lost all of %s operation%s",
+                     FIG_COUNT(q->lost), plural(q->lost));
+    return q->lost > 0;
+}
+
+/* The first note on a recording without its end; NULL: there is none. */
+static const struct jp_file_note *find_cut(const struct jp_quality *q)
+{
+    for (size_t i = 0; i < q->n_notes; i++)
+        if (strstr(q->notes[i].what, JP_NOTE_UNENDED))
+            return &q->notes[i];
+    return NULL;
+}
+
+static bool all_cut(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    const struct jp_file_note *note = find_cut(q);
+    uint64_t n = q->unbounded_recordings;
+
+    if (n)
+        sentence_add(s,
+                     "%s of %s recording%s %s cut before the first record that "
+                     "can be read (the file was cut, or its process was "
+                     "killed)%s%s",
+                     FIG_COUNT(n), FIG_COUNT(q->recordings),
+                     plural(q->recordings), n == 1 ? "is" : "are",
+                     note ? "; first: " : "", note ? note->path : "");
+    return n > 0;
+}
+
+static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_setting *filter = expected_filter(e->conf);
+
+    if (!e->result->n_comms)
+        return false;
+    sentence_add(s, "%s communicator%s, but no operation was recorded",
+                 FIG_COUNT(e->result->n_comms), plural(e->result->n_comms));
+    if (filter)
+        sentence_add(s, "%s=%s leaves operations out", filter->key,
+                     filter->value);
+    return true;
+}
+
+static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t files = e->result->quality.files;
+
+    sentence_add(s, "%s file%s without a record: no operation was recorded",
+                 FIG_COUNT(files), plural(files));
+    return true;
+}
+
+/* True, and one clause added, if the evidence holds no record (or was not
+ * analysed). The clause claims no more than was seen: a missing file does not
+ * tell a program without NCCL from a profiler that was not loaded. */
+static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    static bool (*const reasons[])(const struct jp_evidence *,
+                                   struct jp_sentence *) = {
+        not_analysed, mode_off,   not_started, all_gone,
+        no_output,    unreadable, none_ended,  all_lost,
+        all_cut,      idle_comms, empty_files,
+    };
+
+    if (e->analysed && e->result && e->result->quality.records > 0)
+        return false;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (reasons[i](e, s))
+            return true;
+    return true;
+}
+
+/* ------------------------ judge whether the data of a step carries an answer
+ */
+
+static const struct jp_step_warning *find(const struct jp_step_labels *labels,
+                                          enum jp_warning_kind kind)
+{
+    for (size_t i = 0; i < labels->n_warnings; i++)
+        if (labels->warnings[i].kind == kind)
+            return &labels->warnings[i];
+    return NULL;
+}
+
+static const struct jp_step_warning *
+find_fault(const struct jp_step_labels *labels)
+{
+    const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);
+
+    if (dead || !find(labels, JP_WARN_ODD_NODE))
+        return dead;
+    return find(labels, JP_WARN_HCA_DOWN);
+}
+
+static void answer_topology(const struct jp_step_labels *labels,
+                            const struct jp_step_warning *fault,
+                            struct jp_hypotheses *h)
+{
+    if (fault)
+        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_FOUND, 1, "%s",
+                       fault->text);
+    else if (labels)
+        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_FOUND, 1,
+                       NULL);
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "no node left a topology");
+}
+
+void topo_verdict_add(const struct jp_step_labels *labels,
+                      struct jp_hypotheses *hypotheses,
+                      struct jp_verdict *verdict)
+{
+    const struct jp_step_warning *fault = labels ? find_fault(labels) : NULL;
+    char rest[sizeof(verdict->text)];
+    struct jp_sentence s;
+
+    answer_topology(labels, fault, hypotheses);
+    if (!fault || verdict->word < JP_VERDICT_UNJUDGED)
+        return;
+    memcpy(rest, verdict->text, sizeof(rest));
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    sentence_add(&s, "%s", fault->text);
+    sentence_add(&s, "%s", rest);
+    verdict->word = JP_VERDICT_DEGRADED;
+}
+
+/* ---------------------------------------------- Copper's word and clauses */
+
+#define NAMED 2 /* findings of a kind that the sentence names */
+
+bool copper_verdict_incomplete(const struct jp_copper *c)
+{
+    return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
+                 c->left_out_rows);
+}
+
+static bool is_slow(const struct jp_copper_finding *f)
+{
+    return !strcmp(f->kind, "copper_slow_rank");
+}
+
+static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_findings; i++)
+        if (is_slow(&c->findings[i]) == slow && n++ < NAMED)
+            sentence_add(s, "Copper: %s", c->findings[i].text);
+    if (n > NAMED)
+        sentence_add(s, "and %s more", FIG_COUNT(n - NAMED));
+    return n;
+}
+
+static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
+{
+    char of[48] = "";
+
+    if (!c->n_counted) {
+        sentence_add(s, "Copper: none of %zu rank%s can be counted", c->n_ranks,
+                     plural(c->n_ranks));
+        return;
+    }
+    if (c->n_ops < c->n_counted)
+        snprintf(of, sizeof(of), " (of %" PRIu32 " rank%s)", c->n_ops,
+                 plural(c->n_ops));
+    sentence_add(s,
+                 "Copper: %" PRIu32 " of %zu rank%s, %s operations, %s hits, "
+                 "%s without start-up%s",
+                 c->n_counted, c->n_ranks, plural(c->n_ranks),
+                 FIG_COUNT(c->total[COPPER_OPERATIONS]),
+                 FIG_COUNT(c->total[COPPER_HITS]),
+                 FIG_US((double) c->without_init_us), of);
+}
+
+static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
+{
+    if (c->notes_bad)
+        sentence_add(s, "Copper: %s damaged file%s of paths (first: %s)",
+                     FIG_COUNT(c->notes_bad), plural(c->notes_bad),
+                     c->n_notes ? c->notes[0].what : "");
+    if (c->left_out_rows)
+        sentence_add(s, "Copper: paths of %s rows left out for memory",
+                     FIG_COUNT(c->left_out_rows));
+}
+
+void copper_verdict_add(const struct jp_copper *c, bool alone,
+                        struct jp_verdict *verdict)
+{
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+    enum jp_verdict_word word = JP_VERDICT_OK;
+
+    if (!c)
+        return;
+    if (alone)
+        sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (say(c, true, &s))
+        word = JP_VERDICT_DEGRADED;
+    else if (!c->n_counted)
+        word = JP_VERDICT_NODATA;
+    else if (copper_verdict_incomplete(c))
+        word = JP_VERDICT_INCOMPLETE;
+    say_totals(c, &s);
+    say(c, false, &s);
+    say_paths(c, &s);
+    if (alone || word < verdict->word)
+        verdict->word = word;
+}
+
+void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
+{
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+
+    sentence_add(&s, "Copper: not yet analysed: %s", why);
+    if (JP_VERDICT_INCOMPLETE < verdict->word)
+        verdict->word = JP_VERDICT_INCOMPLETE;
+}
+
+/* --------------------- judge whether the data of a step carries an answer */
 
 const char *verdict_word_name(enum jp_verdict_word word)
 {
     static const char *const names[] = {
         [JP_VERDICT_HANG] = "HANG",
+        [JP_VERDICT_FAILED] = "FAILED",
         [JP_VERDICT_SLOW] = "SLOW",
         [JP_VERDICT_DEGRADED] = "DEGRADED",
         [JP_VERDICT_INCOMPLETE] = "INCOMPLETE",
         [JP_VERDICT_NODATA] = "NODATA",
+        [JP_VERDICT_UNJUDGED] = "UNJUDGED",
         [JP_VERDICT_OK] = "OK",
     };
 
@@ -53,11 +452,12 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
                  share, FIG_COUNT(q->unseen_records));
     else if (filter && q->unseen_records)
         snprintf(buf, size,
-                 "%s of the records by sequence numbers, the rest "
+                 "at most %s of the records by sequence numbers, the rest "
                  "lost or left out by %.16s=%.32s",
                  share, filter->key, filter->value);
     else
-        snprintf(buf, size, "%s of the records by sequence numbers", share);
+        snprintf(buf, size, "at most %s of the records by sequence numbers",
+                 share);
     return buf;
 }
 
@@ -71,33 +471,35 @@ static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (of)
         snprintf(ranks, sizeof(ranks), "%" PRIu32 " of %" PRIu32 " rank%s",
-                 q->ranks_seen, of, sentence_s(of));
+                 q->ranks_seen, of, plural(of));
     else
         snprintf(ranks, sizeof(ranks), "%" PRIu32 " rank%s", q->ranks_seen,
-                 sentence_s(q->ranks_seen));
+                 plural(q->ranks_seen));
     if (q->p2p_records)
         snprintf(p2p, sizeof(p2p), ", %s Send/Recv record%s",
-                 FIG_COUNT(q->p2p_records), sentence_s(q->p2p_records));
+                 FIG_COUNT(q->p2p_records), plural(q->p2p_records));
     sentence_add(s, "%s, %s operation%s on %s communicator%s%s, %s", ranks,
-                 FIG_COUNT(r->n_ops), sentence_s(r->n_ops),
-                 FIG_COUNT(r->n_comms), sentence_s(r->n_comms), p2p,
+                 FIG_COUNT(r->n_ops), plural(r->n_ops), FIG_COUNT(r->n_comms),
+                 plural(r->n_comms), p2p,
                  describe_coverage(e, complete, sizeof(complete)));
 }
 
-/* A fact of the job that a reader should not miss, whatever the word. */
-static void say_failed_tasks(const struct jp_evidence *e, struct jp_sentence *s)
+/* A fact of the job that a reader should not miss, whatever the word; said
+ * already where it is known how the tasks ended. */
+static void say_failed_tasks(const struct jp_evidence *e,
+                             const struct jp_crash *crash,
+                             struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
 
-    if (!e->nodes || !e->nodes->tasks_failed)
+    if (crash || !e->nodes || !e->nodes->tasks_failed)
         return;
     if (tasks)
         sentence_add(s, "%" PRIu32 " of %" PRIu32 " task%s ended with an error",
-                     e->nodes->tasks_failed, tasks, sentence_s(tasks));
+                     e->nodes->tasks_failed, tasks, plural(tasks));
     else
         sentence_add(s, "%" PRIu32 " task%s ended with an error",
-                     e->nodes->tasks_failed,
-                     sentence_s(e->nodes->tasks_failed));
+                     e->nodes->tasks_failed, plural(e->nodes->tasks_failed));
 }
 
 /* So does what the recorder was told to leave out. */
@@ -110,7 +512,7 @@ static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s,
                      "%s operation%s left out by intent: the recorder's cap "
                      "(disk=%.32s) was reached",
-                     FIG_COUNT(n), sentence_s(n), disk ? disk : "");
+                     FIG_COUNT(n), plural(n), disk ? disk : "");
 }
 
 /* "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them" */
@@ -133,37 +535,88 @@ static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
                                  : i + 1 == q->n_unseen && !rest ? " and "
                                                                  : ", ",
                                  FIG_COUNT(u->calls), u->func,
-                                 sentence_s(u->calls));
+                                 plural(u->calls));
     }
     if (rest && len < sizeof(what))
         snprintf(what + len, sizeof(what) - len, "%s%s other operation%s",
-                 len ? " and " : "", FIG_COUNT(rest), sentence_s(rest));
+                 len ? " and " : "", FIG_COUNT(rest), plural(rest));
     sentence_add(s, "%s %s called, NCCL told nothing of %s", what,
                  q->unseen_calls == 1 ? "was" : "were",
                  q->unseen_calls == 1 ? "it" : "them");
 }
 
+static bool judges_lateness(const struct jp_evidence *e,
+                            const struct jp_insight *insight)
+{
+    for (size_t i = 0; insight && insight->lateness && i < e->result->n_ranks;
+         i++)
+        if (insight->lateness[i].judged)
+            return true;
+    return false;
+}
+
+/* "4,000 operations have no time: ..., so late ranks cannot be told" */
+static void say_unsure(const struct jp_evidence *e,
+                       const struct jp_insight *insight, struct jp_sentence *s)
+{
+    const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
+                                                          : NULL;
+    unsigned why = q ? doubts_main(q) : JP_DOUBTS;
+
+    if (why < JP_DOUBTS)
+        sentence_add(
+            s, "%s operation%s no time: %s%s", FIG_COUNT(q->unsure_records),
+            q->unsure_records == 1 ? " has" : "s have", doubts_table[why].text,
+            judges_lateness(e, insight) ? ""
+                                        : ", so late ranks cannot be told");
+}
+
+static bool is_recorded(const struct jp_hang *hang)
+{
+    return hang->operations &&
+           (double) hang->age_us >= limits_get(JP_LIMIT_HANG);
+}
+
 /* Needs last operations only: no gap in the data takes it back. */
-static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight,
-                  struct jp_sentence *s)
+static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight)
+{
+    return e->analysed && e->result &&
+           (is_recorded(&e->result->hang) ||
+            (insight && insight->findings.n &&
+             insight->findings.at[0].kind == JP_FINDING_HANG));
+}
+
+static void say_hang(const struct jp_evidence *e,
+                     const struct jp_insight *insight, struct jp_sentence *s)
 {
     const struct jp_hang *hang = &e->result->hang;
+    const struct jp_finding *f =
+        insight && insight->findings.n ? &insight->findings.at[0] : NULL;
+    bool told = f && f->kind == JP_FINDING_HANG;
 
-    if (!hang->operations ||
-        (double) hang->age_us < limits_table[JP_LIMIT_HANG].value) {
-        if (!insight || !insight->findings.n ||
-            insight->findings.at[0].kind != JP_FINDING_HANG)
-            return false;
-        sentence_add(s, "%s", insight->findings.at[0].text);
-        return true;
+    if (!is_recorded(hang)) {
+        sentence_add(s, "%s", f->text);
+        return;
     }
-    sentence_add(s, "%s", hang->text);
+    sentence_add(s, "%s", told ? f->text : hang->text);
     if (hang->operations > 1)
         sentence_add(s, "%s more operation%s in flight for %s or more",
                      FIG_COUNT(hang->operations - 1),
-                     sentence_s(hang->operations - 1),
-                     FIG_US(limits_table[JP_LIMIT_HANG].value));
-    return true;
+                     plural(hang->operations - 1),
+                     FIG_US(limits_get(JP_LIMIT_HANG)));
+}
+
+/* Had the step hung for long when the first task failed? Then that was the end
+ * of the hang, and not why the others waited. */
+static bool hung_before(const struct jp_hang *hang,
+                        const struct jp_crash *crash)
+{
+    int64_t end_us = crash->task ? crash->task->end_us : 0;
+    double least_us = limits_get(JP_LIMIT_HANG);
+
+    if (hang->since_us && end_us)
+        return (double) (end_us - hang->since_us) >= least_us;
+    return crash->task && (double) crash->before_us < least_us;
 }
 
 /* The word that a finding stands for; OK: none. */
@@ -172,12 +625,17 @@ static enum jp_verdict_word word_of(enum jp_finding_kind kind)
     switch (kind) {
     case JP_FINDING_HANG:
         return JP_VERDICT_HANG;
+    case JP_FINDING_CRASH:
+        return JP_VERDICT_FAILED;
     case JP_FINDING_LATE_RANK:
     case JP_FINDING_LATE_NODE:
+    case JP_FINDING_STALL:
         return JP_VERDICT_SLOW;
     case JP_FINDING_SLOW_NETWORK:
     case JP_FINDING_DRIFT:
         return JP_VERDICT_DEGRADED;
+    case JP_FINDING_UNEVEN:
+        return JP_VERDICT_INCOMPLETE;
     default:
         return JP_VERDICT_OK;
     }
@@ -197,14 +655,50 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
         const struct jp_finding *f = &insight->findings.at[i];
         enum jp_verdict_word own = word_of(f->kind);
 
-        if (own == JP_VERDICT_OK || own == JP_VERDICT_HANG)
-            continue;
+        if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
+            continue; /* the worst have sentences of their own */
         word = own < word ? own : word;
         if (n++ < SAID)
             sentence_add(s, "%s", f->text);
     }
     if (n > SAID)
-        sentence_add(s, "%zu more finding%s", n - SAID, sentence_s(n - SAID));
+        sentence_add(s, "%zu more finding%s", n - SAID, plural(n - SAID));
+    return word;
+}
+
+/* "late ranks could not be looked for: ... ; profile a longer run" */
+static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
+                                         struct jp_sentence *s)
+{
+    const struct jp_hypotheses *h = insight ? &insight->hypotheses : NULL;
+
+    sentence_add(s, "late ranks could not be looked for (%s): %s",
+                 hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK),
+                 hypotheses_table[JP_HYPOTHESIS_LATE_RANK].todo);
+    return JP_VERDICT_UNJUDGED;
+}
+
+/* What the figures say, and how complete they are. */
+static enum jp_verdict_word say_data(const struct jp_evidence *e,
+                                     const struct jp_insight *insight,
+                                     struct jp_sentence *s)
+{
+    size_t said = s->clauses;
+    enum jp_verdict_word word = JP_VERDICT_NODATA;
+
+    if (nodata_explain(e, s)) {
+        if (e->analysed)
+            gaps_nodes(e, s);
+        return word;
+    }
+    gaps_list(e, s);
+    word = s->clauses > said ? JP_VERDICT_INCOMPLETE : say_findings(insight, s);
+    if (word == JP_VERDICT_OK &&
+        !hypothesis_judged(insight ? &insight->hypotheses : NULL,
+                           JP_HYPOTHESIS_LATE_RANK))
+        word = say_unjudged(insight, s);
+    if (word >= JP_VERDICT_UNJUDGED)
+        say_ok(e, s);
     return word;
 }
 
@@ -218,25 +712,28 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                             .result = result,
                             .analysed = analysed,
                             .expected = expected_records(conf, nodes, result)};
+    const struct jp_crash *crash =
+        insight && insight->crash.cause ? &insight->crash : NULL;
+    bool hung = hangs(&e, insight), fault = crash && crash_is_fault(crash);
+    bool hung_first = hung && (!fault || hung_before(&result->hang, crash));
     struct jp_sentence s;
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->coverage = analysed ? e.expected.coverage : -1;
-    if (analysed && result && hangs(&e, insight, &s)) {
-        verdict->word = JP_VERDICT_HANG;
+    if (hung_first)
+        say_hang(&e, insight, &s);
+    if (crash)
+        sentence_add(&s, "%s", crash->text);
+    if (hung && !hung_first)
+        say_hang(&e, insight, &s);
+    verdict->word = hung ? JP_VERDICT_HANG : say_data(&e, insight, &s);
+    if (hung)
         gaps_list(&e, &s);
-    } else if (nodata_explain(&e, &s)) {
-        verdict->word = JP_VERDICT_NODATA;
-        if (analysed)
-            gaps_nodes(&e, &s);
-    } else {
-        gaps_list(&e, &s);
-        verdict->word = s.clauses ? JP_VERDICT_INCOMPLETE
-                                  : say_findings(insight, &s);
-        if (verdict->word == JP_VERDICT_OK)
-            say_ok(&e, &s);
-    }
+    if (fault && !hung_first &&
+        (verdict->word != JP_VERDICT_NODATA || has_files(&e)))
+        verdict->word = JP_VERDICT_FAILED;
     say_unseen(&e, &s);
+    say_unsure(&e, insight, &s);
     say_capped(&e, &s);
-    say_failed_tasks(&e, &s);
+    say_failed_tasks(&e, crash, &s);
 }

@@ -1,5 +1,6 @@
 /* warmup.c - recognise the operations before all is set up. */
 #include "orchestrator/insight/warmup.h"
+#include "orchestrator/insight/limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,13 +10,10 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
-#define PART 5   /* at most one in so many */
-#define HALF 0.5 /* of the kinds, by time */
-
 size_t warmup_length(const double *us, size_t n, double *scratch,
                      double *usual_us)
 {
-    size_t most = n / PART, length = 0, slow = 0;
+    size_t most = n / limits_get(JP_LIMIT_WARMUP_PART), length = 0, slow = 0;
 
     *usual_us = 0;
     if (!most)
@@ -23,7 +21,7 @@ size_t warmup_length(const double *us, size_t n, double *scratch,
     memcpy(scratch, us + most, (n - most) * sizeof(*scratch));
     *usual_us = stats_median(scratch, n - most);
     for (size_t i = 0; i < most; i++) {
-        if (us[i] <= WARMUP_TIMES * *usual_us)
+        if (us[i] <= limits_get(JP_LIMIT_WARMUP_TIMES) * *usual_us)
             continue;
         if (2 * ++slow >= i + 1)
             length = i + 1;
@@ -52,7 +50,7 @@ void warmup_sum(const struct jp_netserieses *kinds, struct jp_warmup *w)
         if (!isnan(s->warm_until_us) && !(s->warm_until_us <= w->until_us))
             w->until_us = s->warm_until_us;
     }
-    if (!w->ops || warm_kinds_us < HALF * all_us) {
+    if (!w->ops || warm_kinds_us < limits_get(JP_LIMIT_WARMUP_KINDS) * all_us) {
         *w = (struct jp_warmup){.of_kinds = w->of_kinds, .until_us = NAN};
         return;
     }

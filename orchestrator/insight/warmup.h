@@ -3,9 +3,9 @@
  * With the first operations of a communicator NCCL connects, registers buffers
  * and tunes, and the program compiles. Recognised is, of each kind
  * (communicator, function, size), the first stretch of at most a fifth of its
- * operations of which half and the last take WARMUP_TIMES the median of those
- * behind that fifth, as the mean over ranks: who is not ready lets the others
- * wait. Of the job, where it is so in half of its kinds by time.
+ * operations of which half and the last take warmup_times_min times the median
+ * of those behind that fifth, as the mean over ranks: who is not ready lets the
+ * others wait. Of the job, where it is so in half of its kinds by time.
  */
 #ifndef JP_INSIGHT_WARMUP_H
 #define JP_INSIGHT_WARMUP_H
@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define WARMUP_TIMES 1.5
 
 struct jp_netserieses;
 

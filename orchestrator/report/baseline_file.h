@@ -12,7 +12,6 @@
 
 #define BASELINE_FORMAT "jobprof-baseline"
 #define BASELINE_VERSION 1
-#define BASELINE_MAX_BYTES (64UL << 20)
 
 /* Is it a baseline, and no summary? */
 bool baseline_file_is(const json_t *root);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/sorted.h"
 #include "orchestrator/insight/sentence.h"
-#include "orchestrator/report/procs.h"
 
 #define LITTLE_LOST 0.99 /* of the records: with fewer, a share is a bound */
 
@@ -32,13 +32,6 @@ double busy_slice_share(const struct jp_result *r, const struct jp_busy *b,
     return from < to ? (double) b->slice_us[slice] / (double) (to - from) : NAN;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-
-    return x < y ? -1 : x > y;
-}
-
 struct jp_busy_spread busy_spread(const struct jp_result *r,
                                   const struct jp_busy_rows *rows, size_t slice,
                                   double *values)
@@ -55,34 +48,22 @@ struct jp_busy_spread busy_spread(const struct jp_result *r,
     }
     if (!s.n)
         return s;
-    qsort(values, s.n, sizeof(*values), by_value);
+    qsort(values, s.n, sizeof(*values), sorted_ascending);
     s.least = values[0];
     s.most = values[s.n - 1];
-    s.median = (values[(s.n - 1) / 2] + values[s.n / 2]) / 2;
+    s.median = sorted_median(values, s.n);
     return s;
 }
 
 /* ------------------------------------------------------------------- rows */
 
-static uint32_t find_rank(const struct jp_procs *procs, const struct jp_busy *b)
+static int64_t find_rank(const struct jp_processes *processes,
+                         const struct jp_busy *b)
 {
-    size_t from = 0, to = procs->n;
+    const struct jp_process *process =
+        processes_find(processes, b->host, b->pid);
 
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        const struct jp_proc *p = &procs->list[middle];
-        int order = strcmp(p->host, b->host);
-
-        if (!order)
-            order = p->pid < b->pid ? -1 : p->pid > b->pid;
-        if (!order)
-            return p->world_rank;
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return JP_PROC_NONE;
+    return process ? process->world_rank : -1;
 }
 
 /* A place with what it is sorted by. */
@@ -108,12 +89,14 @@ static void sort_places(struct place *places, size_t n, size_t *into)
         into[i] = places[i].at;
 }
 
-static void fill(const struct jp_result *r, const struct jp_procs *procs,
+static void fill(const struct jp_result *r,
+                 const struct jp_processes *processes,
                  struct jp_busy_rows *rows, struct place *places)
 {
     for (size_t i = 0; i < r->n_busy; i++) {
-        rows->rank[i] = find_rank(procs, &r->busy[i]);
-        places[i] = (struct place){rows->rank[i], i};
+        int64_t rank = rows->rank[i] = find_rank(processes, &r->busy[i]);
+
+        places[i] = (struct place){rank < 0 ? INFINITY : (double) rank, i};
     }
     sort_places(places, r->n_busy, rows->by_rank);
     for (size_t i = 0; i < r->n_busy; i++)
@@ -122,24 +105,20 @@ static void fill(const struct jp_result *r, const struct jp_procs *procs,
     sort_places(places, rows->n_told, rows->told);
 }
 
-int busy_rows_make(const struct jp_result *r, struct jp_busy_rows *rows)
+int busy_rows_make(const struct jp_result *r,
+                   const struct jp_processes *processes,
+                   struct jp_busy_rows *rows)
 {
     struct place *places = calloc(r->n_busy + 1, sizeof(*places));
-    struct jp_procs procs;
 
     *rows = (struct jp_busy_rows){0};
-    if (procs_make(r, &procs) < 0) {
-        free(places);
-        return -1;
-    }
     rows->rank = calloc(r->n_busy + 1, sizeof(*rows->rank));
     rows->by_rank = calloc(r->n_busy + 1, sizeof(*rows->by_rank));
     rows->told = calloc(r->n_busy + 1, sizeof(*rows->told));
     if (places && rows->rank && rows->by_rank && rows->told)
-        fill(r, &procs, rows, places);
+        fill(r, processes, rows, places);
     else
         busy_rows_fini(rows);
-    procs_fini(&procs);
     free(places);
     return rows->told ? 0 : -1;
 }
@@ -180,7 +159,7 @@ static void put_silent(const struct jp_result *r, struct jp_sentence *s)
                      "not told by %s file%s without the starts and ends of "
                      "operations (NCCL Inspector gives them with verbose=1, "
                      "the recorder always)",
-                     FIG_COUNT(r->busy_silent), sentence_s(r->busy_silent));
+                     FIG_COUNT(r->busy_silent), plural(r->busy_silent));
     else if (!r->n_busy)
         sentence_add(s, "not told: there are no records");
 }

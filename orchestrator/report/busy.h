@@ -11,16 +11,19 @@
 #include <stdint.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/insight/processes.h"
 
 struct jp_busy_rows {
-    uint32_t *rank;  /* of result->busy[i]; JP_PROC_NONE: not known */
+    int64_t *rank;   /* in the job, of result->busy[i]; -1: none */
     size_t *by_rank; /* all places in result->busy; those without come last */
     size_t *told;    /* places of which a share is known, least busy first */
     size_t n_told;
 };
 
 /* 0, or -1 without memory. Free with busy_rows_fini. */
-int busy_rows_make(const struct jp_result *result, struct jp_busy_rows *rows);
+int busy_rows_make(const struct jp_result *result,
+                   const struct jp_processes *processes,
+                   struct jp_busy_rows *rows);
 void busy_rows_fini(struct jp_busy_rows *rows);
 
 /* NAN: not told. */

@@ -1,31 +1,37 @@
 /* card.c - lay out the card from a summary.json. */
 #include "orchestrator/report/card.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common/figure.h"
-#include "orchestrator/insight/sentence.h"
-#include "orchestrator/report/clean.h"
-#include "orchestrator/report/overhead.h"
+#include "common/quote.h"
+#include "orchestrator/report/quality.h"
+#include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/text_out.h"
 
 #define CELLS_SHOWN 4 /* one less beside findings, and beside a note */
 #define FINDINGS_SHOWN 3
 #define NEXT_BYTES 200
+#define JUDGED_BYTES 180
 #define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
 #define VERDICT_BYTES 270 /* three lines */
 
-const char *card_colour(const char *word, bool colour)
+/* Sequences around a verdict's word; "" where colour is false. */
+static const char *card_colour(const char *word, bool colour)
 {
     static const struct {
         const char *word, *code;
     } colours[] = {
-        {"OK", "\033[1;32m"},         {"NODATA", "\033[1m"},
-        {"INCOMPLETE", "\033[1;33m"}, {"DEGRADED", "\033[1;33m"},
-        {"SLOW", "\033[1;31m"},       {"HANG", "\033[1;31m"},
+        {"OK", "\033[1;32m"},       {"NODATA", "\033[1m"},
+        {"UNJUDGED", "\033[1m"},    {"INCOMPLETE", "\033[1;33m"},
+        {"DEGRADED", "\033[1;33m"}, {"SLOW", "\033[1;31m"},
+        {"FAILED", "\033[1;31m"},   {"HANG", "\033[1;31m"},
     };
 
     for (size_t i = 0; colour && i < sizeof(colours) / sizeof(*colours); i++)
@@ -34,7 +40,7 @@ const char *card_colour(const char *word, bool colour)
     return "";
 }
 
-const char *card_colour_end(bool colour)
+static const char *card_colour_end(bool colour)
 {
     return colour ? "\033[0m" : "";
 }
@@ -48,8 +54,11 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
 
     clean_text(summary_file_text(verdict, "text"), JP_CLEAN_ASCII, text,
                sizeof(text));
-    fprintf(out, "jobprof: %s%s%s ", card_colour(word, colour), word,
-            card_colour_end(colour));
+    fputs("jobprof: ", out);
+    fputs(card_colour(word, colour), out);
+    quote_print(out, word);
+    fputs(card_colour_end(colour), out);
+    fputc(' ', out);
     text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 10, 9, text);
 }
 
@@ -99,11 +108,24 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
     text_out_fit(
         out, columns, "  data     ranks %s%s%s   %s record%s, %s %s%s%.20s%s",
         of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
-        known ? "   nodes " : "", known ? nodes : "", FIG_COUNT(n),
-        sentence_s(n),
+        known ? "   nodes " : "", known ? nodes : "", FIG_COUNT(n), plural(n),
         isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
         share_of(quality, whole, sizeof(whole)), *kind ? " (" : "", kind,
         *kind ? ")" : "");
+}
+
+/* How small an effect would have been seen, and what was not judged. */
+static void put_judged(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *verdict = json_object_get(root, "verdict");
+    char text[JUDGED_BYTES];
+
+    clean_text(summary_file_text(verdict, "judged"), JP_CLEAN_ASCII, text,
+               sizeof(text));
+    if (!*text)
+        return;
+    fputs("  judged   ", out);
+    text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
 /* The recorder's own cost and the warm-up, where there is one; lines used. */
@@ -119,7 +141,7 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
     if (summary_file_count(warmup, "ops", &ops) && ops)
         snprintf(left, sizeof(left),
                  "warm-up: first %s operation%s, %.1f x the time, left out",
-                 FIG_COUNT(ops), sentence_s(ops),
+                 FIG_COUNT(ops), plural(ops),
                  summary_file_real(warmup, "times"));
     if (isfinite(share))
         snprintf(took, sizeof(took), "recorder: %s of the time%s",
@@ -278,7 +300,7 @@ static void put_copper(const json_t *root, unsigned columns, FILE *out)
 }
 
 /* What a card may leave out to be short enough, first to last. */
-enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS };
+enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
 static void put_card(const json_t *root, const char *dir, bool colour,
                      unsigned columns, enum form form, FILE *out)
@@ -287,12 +309,14 @@ static void put_card(const json_t *root, const char *dir, bool colour,
 
     put_verdict(root, colour, columns, out);
     put_data(root, columns, out);
+    if (form < CARD_NOT_JUDGED)
+        put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
-    if (form != CARD_NO_CELLS)
+    if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);
     put_copper(root, columns, out);
-    fprintf(out, "  report   %s/report.html\n", dir);
+    quote_printf(out, "  report   %s/report.html\n", dir);
 }
 
 static unsigned count_lines(const char *text)
@@ -317,7 +341,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,
                sizeof(dir));
-    for (int form = CARD_WHOLE; !fits && form <= CARD_NO_CELLS; form++) {
+    for (int form = CARD_WHOLE; !fits && form <= CARD_NOT_JUDGED; form++) {
         size_t len;
         FILE *memory = open_memstream(&text, &len);
 
@@ -326,10 +350,79 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
         put_card(root, dir, colour, columns, (enum form) form, memory);
         fits = fclose(memory) == 0 && count_lines(text) <= JP_CARD_MAX_LINES;
         if (fits)
-            fputs(text, out);
+            fputs(text, out); /* raw: its parts are cleaned */
         free(text);
         text = NULL;
     }
     if (!fits)
-        put_card(root, dir, colour, columns, CARD_NO_CELLS, out);
+        put_card(root, dir, colour, columns, CARD_NOT_JUDGED, out);
+}
+
+/* --- the line or card that srun prints */
+
+static bool is_terminal(FILE *out)
+{
+    int fd = fileno(out); /* -1 for a stream in memory */
+
+    return fd >= 0 && isatty(fd);
+}
+
+/* NO_COLOR counts when it is set and not empty: no-color.org */
+static bool wants_colour(FILE *out)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    return is_terminal(out) && !(no_color && *no_color) && term && *term &&
+           strcmp(term, "dumb");
+}
+
+/* Of the terminal; of anything else as many as a card may have. */
+static unsigned columns_of(FILE *out)
+{
+    int fd = fileno(out);
+    struct winsize size;
+
+    return fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col
+               ? size.ws_col
+               : JP_CARD_MAX_COLUMNS;
+}
+
+static void print_line(const json_t *root, const char *step_dir, FILE *out)
+{
+    const json_t *verdict = json_object_get(root, "verdict");
+    const char *word = summary_file_text(verdict, "word");
+    enum jp_clean how = clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII;
+    bool colour = wants_colour(out);
+    char text[1024], dir[JP_CLEAN_MAX];
+
+    clean_text(summary_file_text(verdict, "text"), how, text, sizeof(text));
+    clean_text(step_dir, how, dir, sizeof(dir));
+    fputs("jobprof: ", out);
+    fputs(card_colour(word, colour), out);
+    quote_print(out, word);
+    fputs(card_colour_end(colour), out);
+    quote_printf(out, " %s | report: %s/report.html\n", text, dir);
+}
+
+int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
+                      struct jp_error *err)
+{
+    json_t *root;
+    int rc = 0;
+
+    if (how == JP_SUMMARY_OFF)
+        return 0;
+    root = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+    if (!root)
+        return -1;
+    errno = 0;
+    if (how == JP_SUMMARY_CARD || (how == JP_SUMMARY_AUTO && is_terminal(out)))
+        card_print(root, step_dir, wants_colour(out), columns_of(out), out);
+    else
+        print_line(root, step_dir, out);
+    json_decref(root);
+    if (fflush(out) || ferror(out))
+        rc = error_set(err, "summary line: %s", strerror(errno));
+    return rc;
 }

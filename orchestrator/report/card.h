@@ -17,8 +17,4 @@
 void card_print(const json_t *root, const char *step_dir, bool colour,
                 unsigned columns, FILE *out);
 
-/* Sequences around a verdict's word; "" where colour is false. */
-const char *card_colour(const char *word, bool colour);
-const char *card_colour_end(bool colour);
-
 #endif

@@ -1,20 +1,687 @@
 /* chart_data.c - which charts the page has figures for. */
 #include "orchestrator/report/chart_data.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/sorted.h"
+#include "orchestrator/report/busy.h"
+#include "orchestrator/report/netkey_json.h"
+
+/* The keys from, width and slices of an object over time. */
+static void chart_data_put_slices(const struct jp_chart_view *view,
+                                  struct jp_json_stream *json)
+{
+    json_stream_count(json, "from", view->from_us);
+    json_stream_count(json, "width", view->width_us);
+    json_stream_count(json, "slices", view->slices);
+}
+
+/* --- figures: each communicator's bandwidth against its own */
+
+enum {
+    MAX_COMMS = 40,  /* rows that can be read */
+    MAX_SERIES = 512 /* functions and sizes of these */
+};
+
+/* Operations of one communicator, function and size, by slice. */
+struct series {
+    size_t row;
+    double usual; /* the median of the slices' means */
+    double sum[JP_CHART_SLICES], us[JP_CHART_SLICES];
+    uint64_t n[JP_CHART_SLICES];
+};
+
+struct drift {
+    struct jp_rows rows; /* communicators, heaviest first */
+    size_t of;           /* communicators of several ranks that there are */
+    uint32_t *row_of;    /* by communicator; MAX_COMMS: not shown */
+    struct keymap map;   /* (row and function, size) -> series */
+    struct series *series;
+    uint32_t n;
+};
+
+static struct series *find_series(struct drift *d, uint32_t row,
+                                  const struct jp_op *op)
+{
+    uint64_t key = (uint64_t) row << 32 | op->coll;
+    uint32_t at = keymap_find(&d->map, key, op->bytes);
+
+    if (at != KEYMAP_NONE)
+        return &d->series[at];
+    if (d->n == MAX_SERIES || keymap_add(&d->map, key, op->bytes, d->n) < 0)
+        return NULL;
+    d->series[d->n].row = row;
+    return &d->series[d->n++];
+}
+
+static int add(void *state, const struct jp_chart_op *o)
+{
+    struct drift *d = state;
+    uint32_t row = d->row_of[o->op->comm];
+    struct series *s;
+
+    if (o->slice == JP_CHART_SLICES || row == MAX_COMMS || !(o->net_gbs > 0))
+        return 0;
+    s = find_series(d, row, o->op);
+    if (!s)
+        return 0;
+    s->sum[o->slice] += o->net_gbs;
+    s->us[o->slice] += (double) o->op->exec_min_us;
+    s->n[o->slice]++;
+    return 0;
+}
+
+static void find_usual(struct series *s)
+{
+    double means[JP_CHART_SLICES];
+    size_t n = 0;
+
+    for (unsigned i = 0; i < JP_CHART_SLICES; i++)
+        if (s->n[i])
+            means[n++] = s->sum[i] / (double) s->n[i];
+    qsort(means, n, sizeof(*means), sorted_ascending);
+    s->usual = n ? means[n / 2] : 0;
+}
+
+/* How far a row's bandwidth is off its usual one in a slice, in percent, its
+ * series weighed by their time. NaN: no operations. */
+static double off(const struct drift *d, size_t row, unsigned slice)
+{
+    double sum = 0, weights = 0;
+
+    for (uint32_t i = 0; i < d->n; i++) {
+        const struct series *s = &d->series[i];
+        double weight = s->us[slice] > 0 ? s->us[slice] : 1;
+
+        if (s->row != row || !s->n[slice] || !(s->usual > 0))
+            continue;
+        sum += weight * (s->sum[slice] / (double) s->n[slice] / s->usual - 1);
+        weights += weight;
+    }
+    return weights > 0 ? 100 * sum / weights : NAN;
+}
+
+static void put_cells(struct jp_json_stream *json, const struct drift *d,
+                      unsigned slices)
+{
+    json_stream_array(json, "cells");
+    for (size_t row = 0; row < d->rows.n; row++)
+        for (unsigned i = 0; i < slices; i++) {
+            double percent = off(d, row, i);
+
+            if (!isfinite(percent))
+                continue;
+            json_stream_count(json, NULL, row);
+            json_stream_count(json, NULL, i);
+            json_stream_real(json, NULL, round(percent * 10) / 10);
+        }
+    json_stream_end_array(json);
+}
+
+static void put_drift(const struct jp_chart_view *view,
+                      struct jp_json_stream *json, const struct drift *d)
+{
+    json_stream_object(json, NULL);
+    chart_data_put_slices(view, json);
+    json_stream_count(json, "of", d->of);
+    json_stream_array(json, "rows");
+    for (size_t i = 0; i < d->rows.n; i++) {
+        const struct jp_comm *comm = &view->result->comms[d->rows.index[i]];
+
+        json_stream_object(json, NULL);
+        json_stream_text(json, "id", comm->id);
+        json_stream_text(json, "name", comm->name);
+        json_stream_text(json, "type", comm_type_name(comm->type));
+        json_stream_end_object(json);
+    }
+    json_stream_end_array(json);
+    put_cells(json, d, view->slices);
+    json_stream_end_object(json);
+}
+
+/* A single rank has no bandwidth. */
+static double weigh(const struct jp_result *r, size_t row)
+{
+    return r->comms[row].n_ranks > 1 ? rows_comm_time(r, row) : -1;
+}
+
+static void destroy(void *state)
+{
+    struct drift *d = state;
+
+    if (!d)
+        return;
+    rows_fini(&d->rows);
+    keymap_fini(&d->map);
+    free(d->row_of);
+    free(d->series);
+    free(d);
+}
+
+static void *make(const struct jp_chart_view *view)
+{
+    const struct jp_result *r = view->result;
+    struct drift *d = calloc(1, sizeof(*d));
+
+    if (!d)
+        return NULL;
+    d->row_of = reallocarray(NULL, r->n_comms + 1, sizeof(*d->row_of));
+    d->series = calloc(MAX_SERIES, sizeof(*d->series));
+    if (!d->row_of || !d->series ||
+        rows_pick(r, r->n_comms, MAX_COMMS, weigh, true, &d->rows) < 0) {
+        destroy(d);
+        return NULL;
+    }
+    while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
+        d->rows.n--;
+    for (size_t i = 0; i < r->n_comms; i++) {
+        d->row_of[i] = MAX_COMMS;
+        d->of += weigh(r, i) >= 0;
+    }
+    for (size_t i = 0; i < d->rows.n; i++)
+        d->row_of[d->rows.index[i]] = (uint32_t) i;
+    return d;
+}
+
+static int put(const struct jp_chart_view *view, void *state,
+               struct jp_json_stream *json)
+{
+    struct drift *d = state;
+
+    if (!view->slices) {
+        json_stream_null(json, NULL);
+        return 0;
+    }
+    for (uint32_t i = 0; i < d->n; i++)
+        find_usual(&d->series[i]);
+    put_drift(view, json, d);
+    return 0;
+}
+
+/* {from, width, slices, rows: [{id, name, type}], cells: [row, slice, percent
+ * off, ...], of} */
+static const struct jp_chart chart_drift = {
+    .name = "drift", .make = make, .add = add, .put = put, .destroy = destroy};
+
+/* --- figures: when the others waited for which rank or node */
+
+#define MAX_ROWS 64 /* of a heat map that can be read */
+#define NO_ROW UINT32_MAX
+
+struct row {
+    uint64_t us[JP_CHART_SLICES];
+};
+
+/* A heat map: which process or node is in which row, waits by row and slice. */
+struct map {
+    uint32_t *places; /* by row */
+    size_t n;
+    uint32_t *row_of; /* by place */
+    struct row *rows;
+};
+
+static void map_fini(struct map *map)
+{
+    free(map->places);
+    free(map->row_of);
+    free(map->rows);
+}
+
+static int map_make(const struct jp_processes *procs, bool nodes,
+                    struct map *map)
+{
+    size_t all = nodes ? procs->n_hosts : procs->n;
+
+    map->places = nodes ? processes_heaviest_hosts(procs, MAX_ROWS, &map->n)
+                        : processes_heaviest(procs, MAX_ROWS, &map->n);
+    map->row_of = reallocarray(NULL, all + 1, sizeof(*map->row_of));
+    map->rows = calloc(MAX_ROWS, sizeof(*map->rows));
+    if (!map->places || !map->row_of || !map->rows)
+        return -1;
+    if (nodes) /* in order of name */
+        qsort(map->places, map->n, sizeof(*map->places), sorted_ascending_u32);
+    else
+        processes_sort_by_rank(procs, map->places, map->n);
+    for (size_t i = 0; i < all; i++)
+        map->row_of[i] = NO_ROW;
+    for (size_t i = 0; i < map->n; i++)
+        map->row_of[map->places[i]] = (uint32_t) i;
+    return 0;
+}
+
+static void add_wait(struct map *map, uint32_t place, unsigned slice,
+                     uint64_t us)
+{
+    uint32_t row = map->row_of[place];
+
+    if (row != NO_ROW && __builtin_add_overflow(map->rows[row].us[slice], us,
+                                                &map->rows[row].us[slice]))
+        map->rows[row].us[slice] = UINT64_MAX;
+}
+
+struct state {
+    const struct jp_processes *procs;
+    struct map ranks, nodes;
+};
+
+static void late_destroy(void *state)
+{
+    struct state *s = state;
+
+    if (!s)
+        return;
+    map_fini(&s->ranks);
+    map_fini(&s->nodes);
+    free(s);
+}
+
+static void *late_make(const struct jp_chart_view *view)
+{
+    struct state *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->procs = view->processes;
+    if (map_make(s->procs, false, &s->ranks) < 0 ||
+        map_make(s->procs, true, &s->nodes) < 0) {
+        late_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+static int late_add(void *state, const struct jp_chart_op *o)
+{
+    struct state *s = state;
+    uint32_t place;
+
+    if (o->slice == JP_CHART_SLICES || o->last == SIZE_MAX)
+        return 0;
+    place = (uint32_t) s->procs->of_rank[o->last];
+    add_wait(&s->ranks, place, o->slice, o->caused_us);
+    add_wait(&s->nodes, s->procs->list[place].host_at, o->slice, o->caused_us);
+    return 0;
+}
+
+static void put_map(struct jp_json_stream *json,
+                    const struct jp_chart_view *view, const struct map *map,
+                    bool nodes)
+{
+    const struct jp_processes *procs = view->processes;
+    char name[JP_PROCESS_NAME_LEN];
+
+    json_stream_object(json, NULL);
+    json_stream_count(json, "of", nodes ? procs->n_hosts : procs->n);
+    json_stream_array(json, "names");
+    for (size_t i = 0; i < map->n; i++)
+        json_stream_text(json, NULL,
+                         nodes ? procs->hosts[map->places[i]].host
+                               : processes_name(procs, view->result,
+                                                &procs->list[map->places[i]],
+                                                name));
+    json_stream_end_array(json);
+    json_stream_array(json, "cells");
+    for (size_t i = 0; i < map->n; i++)
+        for (unsigned k = 0; k < JP_CHART_SLICES; k++) {
+            if (!map->rows[i].us[k])
+                continue;
+            json_stream_count(json, NULL, i);
+            json_stream_count(json, NULL, k);
+            json_stream_count(json, NULL, map->rows[i].us[k]);
+        }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
+static int late_put(const struct jp_chart_view *view, void *state,
+                    struct jp_json_stream *json)
+{
+    struct state *s = state;
+
+    if (!view->slices) {
+        json_stream_null(json, NULL);
+        return 0;
+    }
+    json_stream_object(json, NULL);
+    chart_data_put_slices(view, json);
+    json_stream_key(json, "ranks");
+    put_map(json, view, &s->ranks, false);
+    json_stream_key(json, "nodes");
+    put_map(json, view, &s->nodes, true);
+    json_stream_end_object(json);
+    return 0;
+}
+
+/* {from, width, slices, ranks: {names, cells: [row, slice, us, ...], of},
+ * nodes: {...}} */
+static const struct jp_chart chart_late = {.name = "waits-time",
+                                           .make = late_make,
+                                           .add = late_add,
+                                           .put = late_put,
+                                           .destroy = late_destroy};
+
+/* --- figures: bandwidth over the run, by function and size */
+
+#define MAX_CELLS 12 /* lines that can be told apart */
+
+struct point {
+    uint64_t ops;
+    double sum, least, most;
+};
+
+struct line {
+    struct point points[JP_CHART_SLICES];
+};
+
+static void add_point(struct point *p, double gbs)
+{
+    if (!p->ops || gbs < p->least)
+        p->least = gbs;
+    if (!p->ops || gbs > p->most)
+        p->most = gbs;
+    p->sum += gbs;
+    p->ops++;
+}
+
+struct time_state {
+    const struct jp_chart_view *view;
+    struct jp_chart_cells cells;
+    struct line lines[MAX_CELLS];
+};
+
+static void time_destroy(void *time_state)
+{
+    struct time_state *s = time_state;
+
+    if (s)
+        chart_cells_fini(&s->cells);
+    free(s);
+}
+
+static void *time_make(const struct jp_chart_view *view)
+{
+    struct time_state *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->view = view;
+    if (chart_cells_make(view, MAX_CELLS, &s->cells) < 0) {
+        time_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+static int time_add(void *time_state, const struct jp_chart_op *o)
+{
+    struct time_state *s = time_state;
+    uint32_t at;
+
+    if (o->slice == JP_CHART_SLICES || o->busbw_gbs < 0)
+        return 0;
+    at = chart_cells_find(s->view, &s->cells, o->op);
+    if (at != KEYMAP_NONE)
+        add_point(&s->lines[at].points[o->slice], o->busbw_gbs);
+    return 0;
+}
+
+static void put_line(struct jp_json_stream *json, const struct jp_cell *cell,
+                     const struct point *points)
+{
+    json_stream_object(json, NULL);
+    json_stream_text(json, "type", comm_type_name(cell->type));
+    json_stream_text(json, "coll", cell->coll);
+    json_stream_count(json, "bytes", cell->bytes);
+    json_stream_array(json, "points");
+    for (unsigned i = 0; i < JP_CHART_SLICES; i++) {
+        if (!points[i].ops)
+            continue;
+        json_stream_count(json, NULL, i);
+        json_stream_count(json, NULL, points[i].ops);
+        json_stream_real(json, NULL, points[i].sum / (double) points[i].ops);
+        json_stream_real(json, NULL, points[i].least);
+        json_stream_real(json, NULL, points[i].most);
+    }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
+static int time_put(const struct jp_chart_view *view, void *time_state,
+                    struct jp_json_stream *json)
+{
+    struct time_state *s = time_state;
+
+    if (!view->slices) {
+        json_stream_null(json, NULL);
+        return 0;
+    }
+    json_stream_object(json, NULL);
+    chart_data_put_slices(view, json);
+    json_stream_count(json, "of", s->cells.of);
+    json_stream_array(json, "series");
+    for (size_t i = 0; i < s->cells.rows.n; i++)
+        put_line(json, &view->result->cells[s->cells.rows.index[i]],
+                 s->lines[i].points);
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    return 0;
+}
+
+/* {from, width, slices, series: [{type, coll, bytes, points: [slice, ops, mean,
+ * min, max, ...]}], of} */
+static const struct jp_chart chart_time = {.name = "busbw-time",
+                                           .make = time_make,
+                                           .add = time_add,
+                                           .put = time_put,
+                                           .destroy = time_destroy};
+
+/* --- figures: how busy processes were over the run */
+
+/* Which processes are shown, by rank: all, else the least and the most busy. */
+static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
+                   size_t picked[MAX_ROWS])
+{
+    bool *is_picked = calloc(r->n_busy + 1, sizeof(*is_picked));
+    size_t n = 0;
+
+    for (size_t i = 0; is_picked && i < rows->n_told; i++)
+        if (i < MAX_ROWS / 2 || rows->n_told - i <= MAX_ROWS / 2)
+            is_picked[rows->told[i]] = true;
+    for (size_t i = 0; is_picked && i < r->n_busy; i++)
+        if (is_picked[rows->by_rank[i]])
+            picked[n++] = rows->by_rank[i];
+    free(is_picked);
+    return n;
+}
+
+static void put_name(struct jp_json_stream *json,
+                     const struct jp_chart_view *view, const struct jp_busy *b)
+{
+    const struct jp_process silent = {
+        .host = b->host, .pid = b->pid, .world_rank = -1};
+    const struct jp_process *found =
+        processes_find(view->processes, b->host, b->pid);
+    char name[JP_PROCESS_NAME_LEN];
+
+    json_stream_text(json, NULL,
+                     processes_name(view->processes, view->result,
+                                    found ? found : &silent, name));
+}
+
+/* Per mille, as whole numbers are short. */
+static void busy_put_cells(struct jp_json_stream *json,
+                           const struct jp_result *r, const size_t *picked,
+                           size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < r->n_busy_slices; k++) {
+            double share = busy_slice_share(r, &r->busy[picked[i]], k);
+
+            if (isnan(share))
+                continue;
+            json_stream_count(json, NULL, i);
+            json_stream_count(json, NULL, k);
+            json_stream_count(json, NULL, (uint64_t) (1000 * share + 0.5));
+        }
+}
+
+static int busy_put(const struct jp_chart_view *view, void *state,
+                    struct jp_json_stream *json)
+{
+    const struct jp_result *r = view->result;
+    struct jp_busy_rows rows;
+    size_t picked[MAX_ROWS], n;
+
+    (void) state;
+    if (busy_rows_make(r, view->processes, &rows) < 0)
+        return -1;
+    n = pick(r, &rows, picked);
+    if (!n) {
+        json_stream_null(json, NULL);
+    } else {
+        json_stream_object(json, NULL);
+        json_stream_count(json, "from", r->busy_from_us);
+        json_stream_count(json, "width", r->busy_slice_us);
+        json_stream_count(json, "slices", r->n_busy_slices);
+        json_stream_count(json, "of", rows.n_told);
+        json_stream_array(json, "names");
+        for (size_t i = 0; i < n; i++)
+            put_name(json, view, &r->busy[picked[i]]);
+        json_stream_end_array(json);
+        json_stream_array(json, "cells");
+        busy_put_cells(json, r, picked, n);
+        json_stream_end_array(json);
+        json_stream_end_object(json);
+    }
+    busy_rows_fini(&rows);
+    return 0;
+}
+
+/* {from, width, slices, of, names, cells: [row, slice, per mille of the time,
+ * ...]} */
+static const struct jp_chart chart_busy = {.name = "busy", .put = busy_put};
+
+/* --- figures: the network's bandwidth by message size, and what was expected
+ * of it */
+
+#define MAX_SERIES_NETWORK 12
+
+/* Cells are sorted so that those of a series follow each other. */
+struct run {
+    size_t from, to;
+    double time_us;
+};
+
+static bool is_same(const struct jp_netkey *a, const struct jp_netkey *b)
+{
+    struct jp_netkey x = *a;
+
+    x.size = b->size;
+    return !netkey_compare(&x, b);
+}
+
+static struct run next_run(const struct jp_netcells *cells, size_t from)
+{
+    struct run run = {from, from, 0};
+
+    while (run.to < cells->n &&
+           is_same(&cells->at[from].key, &cells->at[run.to].key))
+        run.time_us += cells->at[run.to++].time_us;
+    return run;
+}
+
+/* The runs of most time, in the cells' order; returns how many. */
+static size_t network_pick(const struct jp_netcells *cells, struct run *runs,
+                           size_t *of)
+{
+    size_t n = 0;
+
+    *of = 0;
+    for (size_t i = 0; i < cells->n; ++*of) {
+        struct run run = next_run(cells, i);
+        size_t least = 0;
+
+        i = run.to;
+        if (n < MAX_SERIES_NETWORK) {
+            runs[n++] = run;
+            continue;
+        }
+        for (size_t k = 1; k < n; k++)
+            if (runs[k].time_us < runs[least].time_us)
+                least = k;
+        if (run.time_us <= runs[least].time_us)
+            continue;
+        memmove(&runs[least], &runs[least + 1],
+                (n - least - 1) * sizeof(*runs));
+        runs[n - 1] = run;
+    }
+    return n;
+}
+
+static void put_point(struct jp_json_stream *json, const struct jp_netcell *c,
+                      const struct jp_expected_bw *e)
+{
+    bool told = e->against != JP_AGAINST_OWN;
+
+    json_stream_count(json, NULL, c->bytes);
+    json_stream_count(json, NULL, c->gbs.total);
+    json_stream_real(json, NULL, bwhist_quantile(&c->gbs, 0.05));
+    json_stream_real(json, NULL, bwhist_quantile(&c->gbs, 0.5));
+    json_stream_real(json, NULL, bwhist_quantile(&c->gbs, 0.95));
+    json_stream_real(json, NULL, told ? e->low_gbs : NAN);
+    json_stream_real(json, NULL, told ? e->gbs : NAN);
+    json_stream_real(json, NULL, told ? e->high_gbs : NAN);
+}
+
+static void put_series(const struct jp_insight *x, const struct run *run,
+                       struct jp_json_stream *json)
+{
+    char name[NETNAMES_LEN];
+
+    json_stream_object(json, NULL);
+    json_stream_text(json, "name",
+                     netnames_series(&x->network.at[run->from].key, name));
+    json_stream_array(json, "points");
+    for (size_t i = run->from; i < run->to; i++)
+        put_point(json, &x->network.at[i], &x->expected[i]);
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
+static int put_network(const struct jp_chart_view *view, void *state,
+                       struct jp_json_stream *json)
+{
+    const struct jp_insight *x = view->insight;
+    struct run runs[MAX_SERIES_NETWORK];
+    size_t of = 0, n = x ? network_pick(&x->network, runs, &of) : 0;
+
+    (void) state;
+    json_stream_object(json, NULL);
+    json_stream_array(json, "series");
+    for (size_t i = 0; i < n; i++)
+        put_series(x, &runs[i], json);
+    json_stream_end_array(json);
+    json_stream_count(json, "of", of);
+    json_stream_end_object(json);
+    return 0;
+}
+
+/* {series: [{name, points: [bytes, ops, p5, p50, p95, low, expected, high
+ * (the last three null where nobody expects anything), ...]}], of} */
+static const struct jp_chart chart_network = {.name = "network-size",
+                                              .put = put_network};
+
+/* --- which charts the page has figures for */
+
 static const struct jp_chart *const charts[] = {
     &chart_time,   &chart_drift, &chart_waits, &chart_late,
     &chart_nodes,  &chart_busy,  &chart_busbw, &chart_network,
     &chart_spread, &chart_sizes, &chart_p2p,
 };
 enum { N_CHARTS = sizeof(charts) / sizeof(*charts) };
-
-void chart_data_put_slices(const struct jp_chart_view *view,
-                           struct jp_chart_json *json)
-{
-    chart_json_put_count(json, "from", view->from_us);
-    chart_json_put_count(json, "width", view->width_us);
-    chart_json_put_count(json, "slices", view->slices);
-}
 
 /* Each chart's own, in the order of charts[]. */
 struct states {
@@ -46,27 +713,30 @@ static int make_all(const struct jp_chart_view *view, struct states *states)
 static int put_all(const struct jp_chart_view *view, struct states *states,
                    FILE *out)
 {
-    struct jp_chart_json json = {.out = out};
+    struct jp_json_stream json;
 
-    chart_json_begin(&json, '{');
+    json_stream_open(&json, JSON_SCRIPT, out);
     for (size_t i = 0; i < N_CHARTS; i++) {
-        chart_json_key(&json, charts[i]->name);
+        json_stream_key(&json, charts[i]->name);
         if (charts[i]->put(view, states->of[i], &json) < 0)
             return -1;
     }
-    chart_json_end(&json, '}');
+    json_stream_close(&json, NULL); /* a failure shows in the stream */
     return 0;
 }
 
 int chart_data_write(const struct jp_result *result,
+                     const struct jp_processes *processes,
                      const struct jp_insight *insight, FILE *out)
 {
     static const struct jp_result nothing;
+    static const struct jp_processes nobody;
     struct states states = {{NULL}};
     struct jp_chart_view view;
     int rc;
 
-    if (chart_view_make(result ? result : &nothing, &view) < 0)
+    if (chart_view_make(result ? result : &nothing,
+                        result ? processes : &nobody, &view) < 0)
         return -1;
     view.insight = insight;
     rc = make_all(&view, &states);

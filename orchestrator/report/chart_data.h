@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "orchestrator/report/chart_json.h"
+#include "common/json_stream.h"
 #include "orchestrator/report/chart_view.h"
 
 /* One chart. state is what make gave, NULL without make. */
@@ -22,48 +22,31 @@ struct jp_chart {
     /* One value, null where there is nothing to draw. Returns 0, or -1 when
      * out of memory. */
     int (*put)(const struct jp_chart_view *view, void *state,
-               struct jp_chart_json *json);
+               struct jp_json_stream *json);
     void (*destroy)(void *state); /* takes NULL */
 };
 
 /* {series: [{type, coll, points: [bytes, ops, p5, p50, p95, net p50 or null,
  * ...]}]} */
 extern const struct jp_chart chart_busbw;
-/* {series: [{name, points: [bytes, ops, p5, p50, p95, low, expected, high
- * (the last three null where nobody expects anything), ...]}], of} */
-extern const struct jp_chart chart_network;
 /* {colls, rows: [exponent of 2, coll, ops, bytes, us, ...]} */
 extern const struct jp_chart chart_sizes;
 /* {cells: [{type, coll, bytes, n, sample, mean, box: [min, p5, p25, p50, p75,
  * p95, max], hist: {from, width, counts}, ecdf: [101 quantiles]}], of} */
 extern const struct jp_chart chart_spread;
-/* {from, width, slices, series: [{type, coll, bytes, points: [slice, ops, mean,
- * min, max, ...]}], of} */
-extern const struct jp_chart chart_time;
-/* {from, width, slices, rows: [{id, name, type}], cells: [row, slice, percent
- * off, ...], of} */
-extern const struct jp_chart chart_drift;
 /* {rows: [[rank or null, host, caused, waited or null, share last, named],
- * ...], of}; named: 1 where a finding says that it, or its node, is late */
+ * ...], of}; named: 1 where a finding says that it, or its node, is late.
+ * Without a rank in the job: "3 of TP1", "host pid 4711" */
 extern const struct jp_chart chart_waits;
 /* {rows: [[host, ranks, caused, waited or null, share last, named], ...], of}
  */
 extern const struct jp_chart chart_nodes;
-/* {from, width, slices, ranks: {names, cells: [row, slice, us, ...], of},
- * nodes: {...}} */
-extern const struct jp_chart chart_late;
-/* {from, width, slices, of, names, cells: [row, slice, per mille of the time,
- * ...]} */
-extern const struct jp_chart chart_busy;
 /* {by: "rank" or "node", names, cells: [from, to, bytes, us, ...], of} */
 extern const struct jp_chart chart_p2p;
 
-/* The keys from, width and slices of an object over time. */
-void chart_data_put_slices(const struct jp_chart_view *view,
-                           struct jp_chart_json *json);
-
-/* The whole object. result and insight may be NULL. */
+/* The whole object. All but processes of a result may be NULL. */
 int chart_data_write(const struct jp_result *result,
+                     const struct jp_processes *processes,
                      const struct jp_insight *insight, FILE *out);
 
 #endif

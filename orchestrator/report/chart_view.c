@@ -1,16 +1,12 @@
 /* chart_view.c - slices, last arrivers and cells of operations. */
 #include "orchestrator/report/chart_view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
-
-static bool is_barrier(const char *coll)
-{
-    return !strcmp(coll, "AllReduce") || !strcmp(coll, "AllGather") ||
-           !strcmp(coll, "ReduceScatter");
-}
 
 /* How many slices the run is cut into. Inspector writes its logs every now and
  * then, so a short run's operations end in a few moments: where most windows,
@@ -52,31 +48,17 @@ static void cut(struct jp_chart_view *v)
     v->slices = (unsigned) ((span - 1) / v->width_us) + 1;
 }
 
-static void index_ranks(struct jp_chart_view *v)
+int chart_view_make(const struct jp_result *result,
+                    const struct jp_processes *processes,
+                    struct jp_chart_view *view)
 {
-    const struct jp_result *r = v->result;
-    size_t at = 0;
-
-    for (size_t comm = 0; comm <= r->n_comms; comm++) {
-        while (at < r->n_ranks && r->ranks[at].comm < comm)
-            at++;
-        v->first_rank[comm] = at;
-    }
-}
-
-int chart_view_make(const struct jp_result *result, struct jp_chart_view *view)
-{
-    struct jp_chart_view v = {.result = result};
+    struct jp_chart_view v = {.result = result, .processes = processes};
 
     v.barrier = calloc(result->n_coll_names + 1, sizeof(*v.barrier));
-    v.first_rank = calloc(result->n_comms + 1, sizeof(*v.first_rank));
-    if (!v.barrier || !v.first_rank || procs_make(result, &v.procs) < 0) {
-        chart_view_fini(&v);
+    if (!v.barrier)
         return -1;
-    }
     for (size_t i = 0; i < result->n_coll_names; i++)
-        v.barrier[i] = is_barrier(result->coll_names[i]);
-    index_ranks(&v);
+        v.barrier[i] = collective_is_barrier(result->coll_names[i]);
     cut(&v);
     *view = v;
     return 0;
@@ -84,35 +66,16 @@ int chart_view_make(const struct jp_result *result, struct jp_chart_view *view)
 
 void chart_view_fini(struct jp_chart_view *view)
 {
-    procs_fini(&view->procs);
     free(view->barrier);
-    free(view->first_rank);
     *view = (struct jp_chart_view){0};
 }
 
 size_t chart_view_rank(const struct jp_chart_view *view, size_t comm,
                        uint32_t rank)
 {
-    const struct jp_rank *ranks = view->result->ranks;
-    size_t lo, hi;
-
-    if (comm >= view->result->n_comms)
-        return SIZE_MAX;
-    lo = view->first_rank[comm];
-    hi = view->first_rank[comm + 1];
-    if (rank < hi - lo && ranks[lo + rank].rank == rank)
-        return lo + rank; /* none is missing */
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-
-        if (ranks[middle].rank == rank)
-            return middle;
-        if (ranks[middle].rank < rank)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return SIZE_MAX;
+    return comm < view->result->n_comms
+               ? processes_rank(view->processes, view->result, comm, rank)
+               : SIZE_MAX;
 }
 
 static double mean_gbs(const struct jp_op *op)

@@ -13,8 +13,8 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/insight/insight.h"
-#include "orchestrator/report/procs.h"
-#include "orchestrator/report/rows.h"
+#include "orchestrator/insight/processes.h"
+#include "orchestrator/report/table.h"
 
 #define JP_CHART_SLICES                                                        \
     100 /* of the run at most: what a wide screen can tell apart               \
@@ -23,18 +23,19 @@
 struct jp_chart_view {
     const struct jp_result *result;
     const struct jp_insight *insight; /* NULL until somebody sets it */
-    struct jp_procs procs;
-    bool *barrier;      /* by function: all ranks wait for the last one */
-    size_t *first_rank; /* by communicator: its rows in result->ranks */
+    const struct jp_processes *processes;
+    bool *barrier; /* by function: all ranks wait for the last one */
     /* of dump_min_us, over the span of the result's windows; slices = 0: no
      * operation has a time */
     uint64_t from_us, width_us;
     unsigned slices;
 };
 
-/* Returns 0, or -1 when out of memory. result outlives the view. Free with
- * chart_view_fini. */
-int chart_view_make(const struct jp_result *result, struct jp_chart_view *view);
+/* Returns 0, or -1 when out of memory. result and its processes outlive the
+ * view. Free with chart_view_fini. */
+int chart_view_make(const struct jp_result *result,
+                    const struct jp_processes *processes,
+                    struct jp_chart_view *view);
 void chart_view_fini(struct jp_chart_view *view);
 
 /* An operation with what charts ask of it. */

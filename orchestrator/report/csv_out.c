@@ -6,7 +6,7 @@
 
 #include "common/decimal.h"
 #include "common/figure.h"
-#include "orchestrator/report/clean.h"
+#include "orchestrator/report/text_out.h"
 
 void csv_out_begin(struct jp_csv *csv, FILE *out)
 {

@@ -1,9 +1,9 @@
 /* csv_out.h - write one CSV row after the other.
  *
  * RFC 4180 quoting, LF ends a row. A text that a spreadsheet would take for a
- * formula (first character one of = + - @) gets an apostrophe in front. Rows are
- * put together here and handed to the stream many at once: csv_out_flush is due
- * before anything else is written to it.
+ * formula (first character one of = + - @) gets an apostrophe in front. Rows
+ * are put together here and handed to the stream many at once: csv_out_flush is
+ * due before anything else is written to it.
  */
 #ifndef JP_REPORT_CSV_OUT_H
 #define JP_REPORT_CSV_OUT_H
@@ -79,5 +79,16 @@ static inline void csv_out_empty(struct jp_csv *csv)
 {
     csv_out_end_number(csv, csv_out_begin_number(csv));
 }
+
+/* --- ops.csv's rows, by several threads ----------------------------------- */
+
+struct jp_result;
+
+/* The largest table by far. Each thread formats every nth chunk of rows and
+ * hands it over when its turn has come, so the bytes do not depend on how many
+ * there are. threads: 0: as many as CPUs, at most 8; the caller's does it all
+ * where no thread or memory is to be had. Failures show in csv->out. */
+void csv_ops_write(struct jp_csv *csv, const struct jp_result *result,
+                   unsigned threads);
 
 #endif

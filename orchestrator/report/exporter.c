@@ -3,16 +3,257 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
-#include "orchestrator/report/exporter_files.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/exporter_plots.h"
-#include "orchestrator/report/exporter_words.h"
+#include "orchestrator/report/exporter_table.h"
 #include "orchestrator/report/gnuplot.h"
+#include "orchestrator/report/summary_file.h"
+
+/* --- the rows of one summary_*.csv */
+
+#define MAX_LIST 16 /* communicators that share an id differ in few sizes */
+
+/* Adds the distinct sizes of the row's communicators, in order, as "[4 8]". */
+static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
+                      const struct exporter_row *row, bool nodes)
+{
+    const struct jp_comm *comms = table->result->comms;
+    char list[MAX_LIST * 22 + 8] = "[";
+    size_t used = 1;
+    uint64_t least = 0; /* of those not yet written */
+
+    for (unsigned n = 0;; n++) {
+        uint64_t next = UINT64_MAX;
+
+        for (size_t i = row->from; i < row->to; i++) {
+            const struct jp_comm *comm = &comms[table->keys[i].comm];
+            uint64_t value = nodes ? comm->nnodes : comm->n_ranks;
+
+            if (value >= least && value < next)
+                next = value;
+        }
+        if (next == UINT64_MAX)
+            break;
+        if (n == MAX_LIST) {
+            used += (size_t) snprintf(list + used, sizeof(list) - used, " ...");
+            break;
+        }
+        used += (size_t) snprintf(list + used, sizeof(list) - used,
+                                  "%s%" PRIu64, n ? " " : "", next);
+        least = next + 1;
+    }
+    snprintf(list + used, sizeof(list) - used, "]");
+    csv_out_text(csv, list);
+}
+
+static void put_row(const struct exporter_table *table,
+                    const struct exporter_cell *cell,
+                    const struct exporter_row *row, const char *size,
+                    struct jp_csv *csv)
+{
+    const uint64_t duration = row->end_us - row->start_us;
+    char word[EXPORTER_WORD];
+
+    csv_out_text(csv, row->id);
+    csv_out_count(csv, row->sn);
+    csv_out_count(csv, cell->bytes);
+    csv_out_text(csv, exporter_real(row->mean, word));
+    csv_out_count(csv, row->records);
+    put_sizes(csv, table, row, false);
+    put_sizes(csv, table, row, true);
+    csv_out_count(csv, row->start_us);
+    csv_out_count(csv, row->end_us);
+    csv_out_count(csv, duration);
+    csv_out_text(csv, size);
+    csv_out_text(csv, exporter_datetime(row->start_us, word));
+    csv_out_text(csv, exporter_datetime(row->end_us, word));
+    csv_out_text(csv, exporter_duration(duration, word));
+    csv_out_end(csv);
+}
+
+/* summary_TYPE_COLL_BYTES.csv: one row an operation, in the exporter's columns.
+ * n_ranks and nnodes are lists, as numpy prints them ("[8]"; at most 16
+ * values, then "..."). */
+static void exporter_csv(const struct exporter_table *table,
+                         const struct exporter_cell *cell, FILE *out)
+{
+    struct jp_csv csv = {.out = out};
+    char size[EXPORTER_WORD];
+
+    exporter_size(cell->bytes, size);
+    fputs("id,coll_sn,coll_msg_size_bytes,mean_coll_busbw_gbs,log_count,"
+          "n_ranks,nnodes,coll_start_timestamp_us,coll_end_timestamp_us,"
+          "coll_duration_us,human_readable_coll_msg_size_bytes,"
+          "coll_start_datetime,coll_end_datetime,coll_duration_human\n",
+          out);
+    for (size_t at = cell->from; at < cell->to;) {
+        struct exporter_row row;
+
+        at = exporter_table_row(table, cell, at, &row);
+        put_row(table, cell, &row, size, &csv);
+    }
+    csv_out_flush(&csv);
+}
+
+/* --- output.log: what was read, written and left out */
+
+/* One line; level is INFO, WARNING or ERROR. */
+static void exporter_log(FILE *out, const char *level, const char *fmt, ...)
+{
+    char text[JP_CLEAN_MAX], clean[JP_CLEAN_MAX], stamp[EXPORTER_WORD];
+    struct timespec now;
+    va_list args;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    exporter_datetime(
+        (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000, stamp);
+    stamp[strcspn(stamp, ".")] = ','; /* as Python's logging */
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fprintf(out, "%s - %s - %s\n", stamp, level,
+            clean_text(text, JP_CLEAN_UTF8, clean, sizeof(clean)));
+}
+
+/* A line only where there is something to count. */
+static void log_some(FILE *out, const char *level, uint64_t n, const char *what)
+{
+    if (n)
+        exporter_log(out, level, "%s: %" PRIu64, what, n);
+}
+
+static void log_quality(const struct jp_quality *q, FILE *out)
+{
+    exporter_log(out, "INFO", "files read: %" PRIu64 ", %s", q->files,
+                 FIG_BYTES(q->bytes_read));
+    exporter_log(out, "INFO", "records of collectives: %" PRIu64,
+                 q->coll_records);
+    log_some(out, "INFO", q->p2p_records,
+             "records of Send and Recv, in no table here");
+    log_some(out, "INFO", q->unknown_lines, "lines of other kinds");
+    log_some(out, "WARNING", q->cut_files, "files cut in their last line");
+    log_some(out, "WARNING", q->skipped_files, "files not read");
+    log_some(out, "WARNING", q->cut_recordings,
+             "recordings without their final block");
+    log_some(
+        out, "WARNING", q->duplicate_records,
+        "records left out, as their rank had told of the operation before");
+    log_some(out, "WARNING", q->nan_busbw,
+             "records without a bandwidth, left out of means");
+    log_some(out, "WARNING", q->lost, "records that the recorder lost");
+    log_some(out, "ERROR", q->bad_lines, "lines that could not be read");
+    log_some(out, "ERROR", q->damaged_blocks, "damaged blocks, left out");
+    log_some(out, "ERROR", q->left_out_records,
+             "records over the memory limit, left out");
+    for (size_t i = 0; i < q->n_notes; i++)
+        exporter_log(
+            out, strncmp(q->notes[i].what, "line ", 5) ? "WARNING" : "ERROR",
+            "%s: %s", q->notes[i].path, q->notes[i].what);
+    log_some(out, "WARNING", q->notes_left_out, "more files with such notes");
+}
+
+/* "2026-11-21 11:02:03.123 to ... (1.5s)" of two points in time. */
+static void log_range(FILE *out, const char *what, uint64_t first,
+                      uint64_t last)
+{
+    char start[EXPORTER_WORD], end[EXPORTER_WORD], length[EXPORTER_WORD];
+
+    exporter_log(out, "INFO", "%s: from %s to %s, %s", what,
+                 exporter_datetime(first, start), exporter_datetime(last, end),
+                 exporter_duration(last - first, length));
+}
+
+/* output.log begins: files, records, what was odd about them, time range. Lines
+ * are "2026-11-21 11:02:03,123 - INFO - text", in local time. */
+static void exporter_log_begin(const struct exporter_table *table, FILE *out)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    size_t rows = 0;
+
+    exporter_log(out, "INFO",
+                 "jobprof " JP_VERSION ", NCCL Inspector's exporter layout");
+    log_quality(&table->result->quality, out);
+    for (size_t i = 0; i < table->n_cells; i++) {
+        const struct exporter_cell *cell = &table->cells[i];
+
+        rows += cell->rows;
+        first = cell->first_us < first ? cell->first_us : first;
+        last = cell->last_us > last ? cell->last_us : last;
+    }
+    if (!table->n_cells) {
+        exporter_log(out, "WARNING", "no operation: no table, no picture");
+        return;
+    }
+    exporter_log(out, "INFO", "operations: %zu", rows);
+    log_range(out, "time range of all", first, last);
+}
+
+static void log_series(const struct exporter_table *table, size_t from,
+                       size_t to, FILE *out)
+{
+    uint64_t rows = 0, records = 0, first = UINT64_MAX, last = 0;
+    const struct exporter_cell *cell = &table->cells[from];
+    const char *coll = table->result->coll_names[cell->coll];
+    char what[EXPORTER_WORD];
+
+    for (size_t i = from; i < to; i++) {
+        cell = &table->cells[i];
+        rows += cell->rows;
+        records += cell->records;
+        first = cell->first_us < first ? cell->first_us : first;
+        last = cell->last_us > last ? cell->last_us : last;
+        if (!cell->kept)
+            exporter_log(out, "WARNING",
+                         "%s %s, %" PRIu64 " bytes: left out, %" PRIu64
+                         " operations, %s",
+                         comm_type_name(cell->type), coll, cell->bytes,
+                         cell->rows, FIG_US((double) cell->time_us));
+    }
+    snprintf(what, sizeof(what), "%s %s", comm_type_name(cell->type), coll);
+    exporter_log(out, "INFO",
+                 "%s: %zu message size%s, %" PRIu64 " operations, %" PRIu64
+                 " records%s",
+                 what, to - from, plural(to - from), rows, records,
+                 exporter_knows(coll) ? "" : " (the exporter has none of it)");
+    log_range(out, what, first, last);
+}
+
+/* It ends: each file's count, sizes left out, pictures. */
+static void exporter_log_end(const struct exporter_table *table,
+                             const struct jp_exporter_done *done, FILE *out)
+{
+    for (size_t from = 0, to; from < table->n_cells; from = to) {
+        to = exporter_table_series(table, from);
+        log_series(table, from, to, out);
+    }
+    if (done->left_out)
+        exporter_log(out, "WARNING",
+                     "of %zu message sizes of types and functions, the %zu of "
+                     "most time have files (--exporter-layout's bound)",
+                     table->n_cells, table->n_kept);
+    exporter_log(out, "INFO",
+                 "written: %" PRIu64 " tables, %" PRIu64 " pictures",
+                 done->tables, done->pictures);
+    if (done->scripts)
+        exporter_log(out, "WARNING",
+                     "%" PRIu64 " pictures not drawn: %s; their scripts (.gp) "
+                     "stand in their places: cd summary; gnuplot -d FILE.gp",
+                     done->scripts, done->no_picture.text);
+}
+
+/* --- folders, files and pictures of the exporter's tree */
 
 /* A picture takes 0.02 s, a scatter plot of many points 0.5 s. */
 #define RENDER_LIMIT_MS 5000

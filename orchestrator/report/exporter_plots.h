@@ -40,7 +40,5 @@ int exporter_boxplot(const struct exporter_table *table,
 
 /* "mixed, AllReduce" in a title; buf of EXPORTER_TITLE bytes. */
 #define EXPORTER_TITLE 160
-char *exporter_title(const struct exporter_table *table,
-                     const struct exporter_cell *cell, char *buf);
 
 #endif

@@ -1,87 +1,124 @@
-/* gnuplot.c - fork, exec and wait with a deadline. */
+/* gnuplot.c - run gnuplot with a deadline and say what went wrong. */
 #include "orchestrator/report/gnuplot.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "common/child.h"
+
+char *plot_script_name(const char *text, char *buf, size_t size)
+{
+    size_t n = 0;
+
+    for (; *text && n + 1 < size; text++) {
+        unsigned char c = (unsigned char) *text;
+        int good = c < 0x80 && (isalnum(c) || strchr(" ._-:", c));
+
+        buf[n++] = (char) (good ? c : '_');
+    }
+    buf[n] = '\0';
+    return buf;
+}
+
+char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
+{
+    size_t len = strlen(comm->id);
+    char name[20], id[20];
+
+    plot_script_name(comm->id, id, sizeof(id));
+    if (!comm->name || !*comm->name)
+        snprintf(buf, size, "%s", id);
+    else
+        snprintf(buf, size, "%s ..%s",
+                 plot_script_name(comm->name, name, sizeof(name)),
+                 len > 4 ? id + len - 4 : id);
+    return buf;
+}
+
+void plot_script_begin(FILE *out, const char *name, const char *title)
+{
+    plot_script_begin_sized(out, name, title, 1200, 720);
+}
+
+void plot_script_begin_sized(FILE *out, const char *name, const char *title,
+                             unsigned width, unsigned height)
+{
+    /* Okabe and Ito's colours: apart for colour-blind eyes too. */
+    static const char *const colours[] = {
+        "0072B2", "D55E00", "009E73", "CC79A7",
+        "E69F00", "56B4E9", "666666", "B09C00",
+    };
+
+    fprintf(out, "# Run in this folder: gnuplot -d %s.gp\nreset session\n",
+            name);
+    fprintf(out,
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
+            "    set terminal pngcairo noenhanced size %u,%u font 'Sans,12'\n"
+            "} else {\n"
+            "    set terminal png noenhanced size %u,%u\n"
+            "}\n",
+            width, height, width, height);
+    fprintf(out, "set output '%s.png'\n", name);
+    fputs("set encoding utf8\n"
+          "set datafile separator '\\t'\n",
+          out);
+    for (size_t i = 0; i < sizeof(colours) / sizeof(*colours); i++)
+        fprintf(out,
+                "set linetype %zu linecolor rgb '#%s' linewidth 2 "
+                "pointtype %zu pointsize 1\n",
+                i + 1, colours[i], 5 + 2 * (i % 6)); /* odd ones are filled */
+    fputs("set linetype cycle 8\n"
+          "set border 3 linecolor rgb '#444444'\n"
+          "set tics nomirror\n"
+          "set grid xtics ytics linetype 0 linewidth 1 "
+          "linecolor rgb '#bbbbbb'\n",
+          out);
+    fprintf(out, "set title '%s' font ',15'\n", title);
+}
+
+int plot_script_log_base(double least, double most)
+{
+    return most / least < 500 ? 2 : 10;
+}
+
+void plot_script_nothing(FILE *out, const char *why)
+{
+    fprintf(out,
+            "unset tics\nunset border\nunset grid\n"
+            "set label 1 '%s' at graph 0.5,0.5 center font ',14'\n"
+            "plot [0:1] [0:1] -1 notitle\n",
+            why);
+}
+
+/* --- run gnuplot with a deadline and say what went wrong */
 
 #define EXIT_NOT_FOUND 127
-#define EXIT_NOT_STARTED 126
-
-/* Between fork and exec: async-signal-safe calls only. */
-static _Noreturn void exec_gnuplot(const char *dir, char *const *argv)
-{
-    int null = open("/dev/null", O_RDWR);
-
-    setpgid(0, 0);
-    if (null < 0 || chdir(dir) < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-        dup2(null, 2) < 0)
-        _exit(EXIT_NOT_STARTED);
-    execvp(argv[0], argv);
-    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
-}
-
-/* Waits for pid; 0 with its status, -1 with errno (ETIMEDOUT: killed). */
-static int wait_until(pid_t pid, uint64_t deadline, int *status)
-{
-    const struct timespec nap = {0, 5 * 1000 * 1000};
-
-    for (;;) {
-        pid_t got = waitpid(pid, status, WNOHANG);
-
-        if (got == pid)
-            return 0;
-        if (got < 0 && errno != EINTR)
-            return -1;
-        if (now_ms() >= deadline)
-            break;
-        nanosleep(&nap, NULL);
-    }
-    kill(-pid, SIGKILL);
-    kill(pid, SIGKILL); /* it may not lead its group yet */
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-        ;
-    errno = ETIMEDOUT;
-    return -1;
-}
 
 int gnuplot_run(const char *dir, const char *const *scripts, size_t n,
                 unsigned limit_ms, struct jp_error *err)
 {
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
-    uint64_t deadline = now_ms() + limit_ms;
+    const struct child child = {.argv = argv, .dir = dir, .limit_ms = limit_ms};
     const char *script = n ? scripts[0] : "";
-    int status = 0;
-    pid_t pid;
+    struct child_result r;
+    enum child_end end;
 
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
         argv[2 + i] = (char *) scripts[i]; /* as exec demands */
-    pid = fork();
-    if (pid == 0)
-        exec_gnuplot(dir, argv);
-    if (pid < 0 || wait_until(pid, deadline, &status) < 0)
+    end = child_run(&child, &r);
+    if (end != CHILD_ENDED)
         return error_set(err, "gnuplot: %s: %s", script,
-                         errno == ETIMEDOUT ? "no end in time"
-                                            : strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_FOUND)
+                         end == CHILD_LATE ? "no end in time"
+                                           : strerror(errno));
+    if (child_succeeded(end, &r))
+        return 0;
+    if (!WIFEXITED(r.status))
+        return error_set(err, "gnuplot: %s: signal %d", script,
+                         WTERMSIG(r.status));
+    if (WEXITSTATUS(r.status) == EXIT_NOT_FOUND)
         return 1;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return error_set(err, "gnuplot: %s: %s %d", script,
-                         WIFEXITED(status) ? "exit status" : "signal",
-                         WIFEXITED(status) ? WEXITSTATUS(status)
-                                           : WTERMSIG(status));
-    return 0;
+    return error_set(err, "gnuplot: %s: exit status %d", script,
+                     WEXITSTATUS(r.status));
 }

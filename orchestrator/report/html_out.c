@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "common/figure.h"
-#include "orchestrator/report/clean.h"
+#include "orchestrator/report/text_out.h"
 #include "orchestrator/report/html_assets.h"
 
 #define CELL_MAX 200
@@ -190,8 +190,7 @@ void html_out_table_end(FILE *out, size_t columns, size_t left_out,
         fprintf(out,
                 "<tfoot><tr><td colspan=\"%zu\">%s more row%s in "
                 "<a href=\"%s\">%s</a></td></tr></tfoot>",
-                columns, FIG_COUNT(left_out), left_out == 1 ? "" : "s", where,
-                where);
+                columns, FIG_COUNT(left_out), plural(left_out), where, where);
     fputs("</table></div>\n", out);
 }
 

@@ -1,25 +1,18 @@
 /* html_pictures.c - section: gnuplot's pictures, in a page without charts. */
-#include "orchestrator/report/html_sections.h"
+#include "orchestrator/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fileio.h"
 #include "orchestrator/report/html_out.h"
+#include "orchestrator/report/html_sections.h"
 
 #define PAGE_MAX (64 << 20)
 #define PICTURE_MAX (1 << 20)
 
 /* Where the pictures go; foreign text in a page has no bare '<'. */
 static const char place[] = "<!-- pictures -->";
-
-static const struct {
-    const char *file, *title;
-} pictures[] = {
-    {"plots/windows.png", "Bus bandwidth over the run"},
-    {"plots/waits.png", "Ranks that arrived last"},
-    {"plots/busbw.png", "Bus bandwidth by message size"},
-};
 
 bool html_pictures_present(const struct jp_report *report)
 {
@@ -58,16 +51,17 @@ static void put_base64(FILE *out, const unsigned char *data, size_t len)
 }
 
 /* What was not drawn is left out. */
-static void put_picture(FILE *out, const char *dir, size_t i)
+static void put_picture(FILE *out, const char *dir, const char *name,
+                        const char *caption)
 {
-    char *path = fileio_path("%s/%s", dir, pictures[i].file), *data = NULL;
+    char *path = fileio_path("%s/plots/%s.png", dir, name), *data = NULL;
     size_t len = 0;
 
     if (path && fileio_read(path, false, PICTURE_MAX, &data, &len, NULL) == 0) {
         fprintf(out,
                 "<figure><figcaption>%s</figcaption><img alt=\"%s\" "
                 "src=\"data:image/png;base64,",
-                pictures[i].title, pictures[i].title);
+                caption, caption);
         put_base64(out, (const unsigned char *) data, len);
         fputs("\"></figure>\n", out);
     }
@@ -75,9 +69,12 @@ static void put_picture(FILE *out, const char *dir, size_t i)
     free(path);
 }
 
-int html_pictures_embed(const char *dir, struct jp_error *err)
+/* Puts dir/plots/'s pictures into dir/report.html (temp + rename) where that
+ * has no charts. */
+static int embed(const char *dir, struct jp_error *err)
 {
     char *path = fileio_path("%s/report.html", dir), *page = NULL, *at;
+    const char *name, *caption;
     struct jp_tempfile file;
     size_t len = 0;
     int rc = -1;
@@ -96,8 +93,8 @@ int html_pictures_embed(const char *dir, struct jp_error *err)
     if (fileio_temp_open(&file, path, err) < 0)
         goto out;
     fwrite(page, 1, (size_t) (at - page), file.stream);
-    for (size_t i = 0; i < sizeof(pictures) / sizeof(*pictures); i++)
-        put_picture(file.stream, dir, i);
+    for (size_t i = 0; (name = plots_in_page(i, &caption)); i++)
+        put_picture(file.stream, dir, name, caption);
     at += strlen(place);
     fwrite(at, 1, len - (size_t) (at - page), file.stream);
     rc = fileio_temp_commit(&file, err);
@@ -105,4 +102,14 @@ out:
     free(page);
     free(path);
     return rc;
+}
+
+int report_draw(const char *dir, struct jp_error *err)
+{
+    char *plots_dir = fileio_path("%s/plots", dir);
+    int rc = plots_dir ? plots_render(plots_dir, err)
+                       : error_set(err, "out of memory");
+
+    free(plots_dir);
+    return rc < 0 ? -1 : embed(dir, err);
 }

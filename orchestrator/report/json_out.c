@@ -1,10 +1,11 @@
 /* json_out.c - jansson with cleaned strings and finite numbers. */
 #include "orchestrator/report/json_out.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
-#include "orchestrator/report/clean.h"
-#include "orchestrator/report/json_stream.h"
+#include "common/clean.h"
 
 static json_t *note(struct jp_json *json, json_t *value)
 {
@@ -45,16 +46,6 @@ json_t *json_out_string(const char *text)
     return json_string(clean_text(text, JP_CLEAN_UTF8, buf, sizeof(buf)));
 }
 
-json_t *json_out_strings(struct jp_json *json, char *const *texts, size_t n,
-                         size_t max)
-{
-    json_t *array = json_out_array(json);
-
-    for (size_t i = 0; i < n && i < max; i++)
-        json_out_append(json, array, json_out_string(texts[i]));
-    return array;
-}
-
 void json_out_text(struct jp_json *json, json_t *object, const char *key,
                    const char *text)
 {
@@ -69,15 +60,6 @@ void json_out_count(struct jp_json *json, json_t *object, const char *key,
     json_out_put(json, object, key, json_integer(n));
 }
 
-void json_out_known(struct jp_json *json, json_t *object, const char *key,
-                    bool known, uint64_t value)
-{
-    if (known)
-        json_out_count(json, object, key, value);
-    else
-        json_out_null(json, object, key);
-}
-
 void json_out_real(struct jp_json *json, json_t *object, const char *key,
                    double value)
 {
@@ -85,21 +67,19 @@ void json_out_real(struct jp_json *json, json_t *object, const char *key,
                  isfinite(value) ? json_real(value) : json_null());
 }
 
-void json_out_null(struct jp_json *json, json_t *object, const char *key)
-{
-    json_out_put(json, object, key, json_null());
-}
-
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err)
 {
-    struct jp_json_stream stream;
+    int rc;
 
     if (json->failed || !root) {
         json_decref(root);
         return error_set(err, "out of memory");
     }
-    json_stream_open(&stream, out);
-    json_stream_members(&stream, json, root);
-    return json_stream_close(&stream, err);
+    errno = 0;
+    rc = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    json_decref(root);
+    if (rc == 0 && fputc('\n', out) != EOF)
+        return 0;
+    return error_set(err, "%s", errno ? strerror(errno) : "cannot be written");
 }

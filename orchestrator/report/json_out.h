@@ -1,7 +1,8 @@
-/* json_out.h - build JSON from foreign text and doubtful numbers.
+/* json_out.h - JSON as a tree, for small documents that are read as well.
  *
- * A failure (out of memory) is remembered in struct jp_json, so that a writer
- * tests once at its end. Every json_t given to a function is taken over.
+ * Text is cleaned, what is not finite becomes null. A failure is remembered;
+ * every json_t given is taken over. What is written only goes through
+ * common/json_stream.h.
  */
 #ifndef JP_REPORT_JSON_OUT_H
 #define JP_REPORT_JSON_OUT_H
@@ -28,25 +29,16 @@ void json_out_append(struct jp_json *json, json_t *array, json_t *value);
 
 /* A cleaned string; NULL becomes null. */
 json_t *json_out_string(const char *text);
-/* At most max texts. */
-json_t *json_out_strings(struct jp_json *json, char *const *texts, size_t n,
-                         size_t max);
 void json_out_text(struct jp_json *json, json_t *object, const char *key,
                    const char *text);
 /* Values above INT64_MAX are given as INT64_MAX. */
 void json_out_count(struct jp_json *json, json_t *object, const char *key,
                     uint64_t value);
-/* A count, or null where it is not known. */
-void json_out_known(struct jp_json *json, json_t *object, const char *key,
-                    bool known, uint64_t value);
-/* What is not finite becomes null. */
 void json_out_real(struct jp_json *json, json_t *object, const char *key,
                    double value);
-void json_out_null(struct jp_json *json, json_t *object, const char *key);
 
 /* Writes root (an object; taken over, may be NULL after a failure) and a
- * newline; reals
- * with 15 significant digits, keys in order of insertion. */
+ * newline; reals with 15 significant digits, keys in order of insertion. */
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err);
 

@@ -5,50 +5,92 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/quote.h"
-#include "orchestrator/report/clean.h"
+#include "orchestrator/report/text_out.h"
 #include "orchestrator/report/summary_file.h"
 
-void netkey_put(struct jp_json *j, json_t *row, const struct jp_netkey *key)
+static bool is_told(const char *word)
 {
-    json_out_text(j, row, "fabric", key->fabric);
-    json_out_text(j, row, "inter", key->inter);
-    json_out_text(j, row, "comm_type", comm_type_name(key->type));
-    json_out_count(j, row, "n_ranks", key->n_ranks);
-    json_out_count(j, row, "n_hosts", key->n_hosts);
-    json_out_text(j, row, "gpu", key->gpu);
-    json_out_text(j, row, "coll", key->coll);
-    json_out_count(j, row, "size_from_bytes", netcells_bytes(key->size));
-    json_out_count(j, row, "size_to_bytes", netcells_bytes(key->size + 1));
+    return strcmp(word, "unknown") && strcmp(word, "none");
 }
 
-void netkey_put_quantiles(struct jp_json *j, json_t *row, const char *name,
+char *netnames_link(const struct jp_netkey *key, char *buf)
+{
+    bool fabric = is_told(key->fabric), inter = is_told(key->inter);
+
+    if (fabric || inter)
+        snprintf(buf, NETNAMES_LEN, "%s%s%s", fabric ? key->fabric : "",
+                 fabric && inter ? ", " : "", inter ? key->inter : "");
+    else
+        snprintf(buf, NETNAMES_LEN, "%s", comm_type_name(key->type));
+    return buf;
+}
+
+char *netnames_shape(const struct jp_netkey *key, char *buf)
+{
+    snprintf(buf, NETNAMES_LEN, "%" PRIu32 " rank%s on %" PRIu32 " node%s",
+             key->n_ranks, plural(key->n_ranks), key->n_hosts,
+             plural(key->n_hosts));
+    return buf;
+}
+
+char *netnames_series(const struct jp_netkey *key, char *buf)
+{
+    char link[NETNAMES_LEN], shape[NETNAMES_LEN];
+
+    snprintf(buf, NETNAMES_LEN, "%.31s, %.40s, %.60s", key->coll,
+             netnames_link(key, link), netnames_shape(key, shape));
+    return buf;
+}
+
+char *netnames_kind(const struct jp_netkey *key, char *buf)
+{
+    char link[NETNAMES_LEN];
+
+    snprintf(buf, NETNAMES_LEN, "%.40s, %" PRIu32 "r/%" PRIu32 "n",
+             netnames_link(key, link), key->n_ranks, key->n_hosts);
+    return buf;
+}
+
+/* --- write network cells as JSON, and read them without trust */
+
+void netkey_put(struct jp_json_stream *s, const struct jp_netkey *key)
+{
+    json_stream_text(s, "fabric", key->fabric);
+    json_stream_text(s, "inter", key->inter);
+    json_stream_text(s, "comm_type", comm_type_name(key->type));
+    json_stream_count(s, "n_ranks", key->n_ranks);
+    json_stream_count(s, "n_hosts", key->n_hosts);
+    json_stream_text(s, "gpu", key->gpu);
+    json_stream_text(s, "coll", key->coll);
+    json_stream_count(s, "size_from_bytes", netcells_bytes(key->size));
+    json_stream_count(s, "size_to_bytes", netcells_bytes(key->size + 1));
+}
+
+void netkey_put_quantiles(struct jp_json_stream *s, const char *name,
                           const struct jp_bwhist *hist)
 {
-    json_t *object = json_out_object(j);
-
-    json_out_real(j, object, "p5", bwhist_quantile(hist, 0.05));
-    json_out_real(j, object, "p50", bwhist_quantile(hist, 0.5));
-    json_out_real(j, object, "p95", bwhist_quantile(hist, 0.95));
-    json_out_put(j, row, name, object);
+    json_stream_object(s, name);
+    json_stream_real(s, "p5", bwhist_quantile(hist, 0.05));
+    json_stream_real(s, "p50", bwhist_quantile(hist, 0.5));
+    json_stream_real(s, "p95", bwhist_quantile(hist, 0.95));
+    json_stream_end_object(s);
 }
 
-void netkey_put_hist(struct jp_json *j, json_t *row, const char *name,
+void netkey_put_hist(struct jp_json_stream *s, const char *name,
                      const struct jp_bwhist *hist)
 {
-    json_t *list = json_out_array(j);
-
+    json_stream_array(s, name);
     for (uint32_t i = 0; i < hist->n; i++) {
-        json_t *pair;
-
         if (!hist->counts[i])
             continue;
-        pair = json_out_array(j);
-        json_out_append(j, pair, json_integer((json_int_t) hist->first + i));
-        json_out_append(j, pair, json_integer((json_int_t) hist->counts[i]));
-        json_out_append(j, list, pair);
+        json_stream_array(s, NULL);
+        json_stream_count(s, NULL, hist->first + i);
+        json_stream_count(s, NULL, hist->counts[i]);
+        json_stream_end_array(s);
     }
-    json_out_put(j, row, name, list);
+    json_stream_end_array(s);
 }
 
 /* --- reading -------------------------------------------------------------- */

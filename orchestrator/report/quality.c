@@ -1,7 +1,98 @@
-/* quality.c - the table of data-quality figures. */
+/* quality.c - figures on the data itself, and their section of the page. */
 #include "orchestrator/report/quality.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/pools.h"
+#include "orchestrator/insight/sentence.h"
+#include "orchestrator/report/html_out.h"
+#include "orchestrator/report/html_sections.h"
+
+/* A cost that is mostly paid once says nothing as a share of less. */
+#define SHARE_FROM_NS 10e9
+
+/* Of a process, at the mean. */
+static bool is_long(const struct jp_overhead *o)
+{
+    return o->wall_ns >= SHARE_FROM_NS * (double) o->recordings;
+}
+
+double overhead_share(const struct jp_overhead *o)
+{
+    return o->wall_ns > 0 && is_long(o)
+               ? (o->callbacks_ns + o->life_ns) / o->wall_ns
+               : NAN;
+}
+
+/* Its parts, which are not shares. */
+static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
+{
+    char each[40] = "";
+
+    if (o->events)
+        snprintf(each, sizeof(each), " of %.0f ns",
+                 o->callbacks_ns / (double) o->events);
+    sentence_add(s, "%s callbacks%s, and %s in init and finalize",
+                 FIG_COUNT(o->events), each, FIG_US(o->life_ns / 1e3));
+}
+
+char *overhead_percent(double share, char buf[JP_FIGURE_LEN])
+{
+    snprintf(buf, JP_FIGURE_LEN, share < 0.995 ? "%.2g %%" : "%.0f %%",
+             100 * share);
+    return buf;
+}
+
+static const char *who_does_not(const struct jp_quality *q)
+{
+    return q->recordings ? "not told: recordings of an older release"
+           : q->traces   ? "not told by the example plugin"
+           : q->files    ? "not told by NCCL Inspector's logs"
+                         : "not known: no data";
+}
+
+void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
+{
+    const struct jp_overhead *o = &q->overhead;
+    struct jp_sentence s;
+    char parts[160], share[2][JP_FIGURE_LEN];
+    struct jp_sentence p;
+
+    sentence_init(&s, text, JP_OVERHEAD_TEXT);
+    if (!o->recordings) {
+        sentence_add(&s, "%s", who_does_not(q));
+        return;
+    }
+    sentence_init(&p, parts, sizeof(parts));
+    add_parts(o, &p);
+    if (isfinite(overhead_share(o))) {
+        sentence_add(&s, "%s of the processes' time, at most %s of one: %s",
+                     overhead_percent(overhead_share(o), share[0]),
+                     overhead_percent(o->worst_share, share[1]), parts);
+        sentence_add(&s, "besides %s of a processor to write %s",
+                     overhead_percent(o->writer_ns / o->wall_ns, share[0]),
+                     FIG_BYTES(o->bytes));
+    } else {
+        sentence_add(&s, "no share of a run of %s, 10 s at least: %s",
+                     FIG_US(o->wall_ns / 1e3 / (double) o->recordings), parts);
+        sentence_add(&s, "besides %s of CPU time to write %s",
+                     FIG_US(o->writer_ns / 1e3), FIG_BYTES(o->bytes));
+    }
+    if (q->recordings)
+        sentence_add(&s, "what NCCL itself does for its events is not in it");
+    if (o->recordings < q->files)
+        sentence_add(&s, "told by %s of %s files", FIG_COUNT(o->recordings),
+                     FIG_COUNT(q->files));
+}
+
+/* --- the table of data-quality figures */
 
 /* One getter for each plain counter of struct jp_quality. */
 #define COUNTER(field)                                                         \
@@ -19,6 +110,8 @@ COUNTER(lost)
 COUNTER(capped)
 COUNTER(in_flight)
 COUNTER(unseen_calls)
+COUNTER(unsure_records)
+COUNTER(refused_times)
 COUNTER(lost_steps)
 COUNTER(recordings)
 COUNTER(cut_recordings)
@@ -123,6 +216,12 @@ const struct jp_quality_item quality_items[] = {
     {"in_flight", "In flight at the end",
      "had not ended when the recorder counted last, or when the process did",
      false, get_in_flight},
+    {"unsure_records", "Operations without kernel events",
+     "not asked for, or not to be believed: no time, no wait", false,
+     get_unsure_records},
+    {"refused_times", "Times refused",
+     "time stamps of the GPU that contradict each other", false,
+     get_refused_times},
     {"lost_steps", "Network steps lost", "no wait includes them", false,
      get_lost_steps},
     {"recordings", "Files of the recorder", "among the files read", false,
@@ -151,6 +250,8 @@ const char *quality_expected_kind(const struct jp_report *report)
         return "counted";
     case JP_EXPECT_BOUND:
         return "bound";
+    case JP_EXPECT_PLANNED:
+        return "planned";
     default:
         return NULL;
     }
@@ -178,4 +279,114 @@ const char *quality_coverage_of(const struct jp_report *report)
 bool report_has_nccl(const struct jp_report *report)
 {
     return !report->copper || (report->result && report->result->quality.files);
+}
+
+const char *report_judged(const struct jp_report *report,
+                          char buf[JP_HYPOTHESES_LINE])
+{
+    return report->insight && report->result &&
+                   report->result->quality.records > 0
+               ? hypotheses_line(&report->insight->hypotheses, buf)
+               : NULL;
+}
+
+/* --- section: how complete the data is ------------------------------------ */
+
+#define MAX_NOTES 20
+
+void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
+                    uint64_t left_out, const char *where)
+{
+    uint64_t all = n + left_out;
+
+    if (!all)
+        return;
+    fputs("<details><summary>Notes on files</summary><ul>\n", out);
+    for (size_t i = 0; i < n && i < MAX_NOTES; i++) {
+        fputs("<li><code>", out);
+        html_out_short(out, notes[i].path, 400);
+        fputs("</code>: ", out);
+        html_out_short(out, notes[i].what, 400);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>", out);
+    if (all > MAX_NOTES) {
+        fprintf(out, "<p class=\"note\">and %s more",
+                FIG_COUNT(all - MAX_NOTES));
+        if (where)
+            fprintf(out, " in <a href=\"%s\">%s</a>", where, where);
+        fputs("</p>", out);
+    }
+    fputs("</details>\n", out);
+}
+
+/* Bad lines by kind, those that there are. */
+static void put_bad(FILE *out, const struct jp_quality *q)
+{
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        char *value;
+
+        if (!q->bad[i].n)
+            continue;
+        value = fileio_path("%s, first %s:%" PRIu64, FIG_COUNT(q->bad[i].n),
+                            q->bad[i].path, q->bad[i].line);
+        if (value)
+            html_out_fact(out, badkind_text((enum jp_bad) i), value);
+        free(value);
+    }
+}
+
+static const char *explain_kind(const char *kind)
+{
+    if (!kind)
+        return "Nothing says how many records there should be.";
+    if (!strcmp(kind, "counted"))
+        return "Expected is what the recorder counted as produced.";
+    if (!strcmp(kind, "planned"))
+        return "Expected is what the plan forecast: full pools hold a part.";
+    return "Expected is what the sequence numbers imply: a tail lost by all "
+           "ranks would not show.";
+}
+
+int html_quality_put(const struct jp_report *report, FILE *out)
+{
+    double coverage = report->verdict->coverage;
+    char share[128], warmup[JP_WARMUP_TEXT];
+
+    fputs("<dl>\n", out);
+    snprintf(share, sizeof(share), "%s%s",
+             coverage < 0 ? "unknown" : FIG_SHARE(coverage),
+             coverage < 0 ? "" : quality_coverage_of(report));
+    html_out_fact(out, "Coverage", share);
+    for (size_t i = 0; i < quality_n_items; i++) {
+        uint64_t value = 0;
+        bool known = quality_items[i].get(report, &value);
+
+        if (quality_items[i].always || value)
+            html_out_fact(out, quality_items[i].label,
+                          known ? FIG_COUNT(value) : "unknown");
+    }
+    if (report->result)
+        put_bad(out, &report->result->quality);
+    if (report->result) {
+        char text[JP_OVERHEAD_TEXT];
+
+        overhead_text(&report->result->quality, text);
+        html_out_fact(out, "Recorder&#39;s own cost", text);
+    }
+    if (quality_warmup(report, warmup))
+        html_out_fact(out, "Warm-up", warmup);
+    for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
+        if (expected_is_filter(report->conf, &report->conf->settings[i]))
+            html_out_fact(out, "Left out by", report->conf->settings[i].key);
+    if (pools_planned_loss(report->conf))
+        html_out_fact(out, "As planned, the plugin",
+                      pools_planned_loss(report->conf));
+    fprintf(out, "</dl><p class=\"note\">%s</p>\n",
+            explain_kind(quality_expected_kind(report)));
+    if (report->result)
+        html_put_notes(out, report->result->quality.notes,
+                       report->result->quality.n_notes,
+                       report->result->quality.notes_left_out, NULL);
+    return 0;
 }

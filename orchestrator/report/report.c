@@ -2,7 +2,9 @@
 #include "orchestrator/report/report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/defaults.h"
 #include "common/fileio.h"
 #include "orchestrator/report/report_copper.h"
 
@@ -29,7 +31,9 @@ static int write_file(const struct jp_report *report, const char *dir,
         fileio_temp_abort(&file);
         goto out;
     }
-    rc = fileio_temp_commit(&file, err);
+    rc = strcmp(name, JP_SUMMARY_NAME) == 0
+             ? fileio_temp_commit_synced(&file, JP_DEF_SYNC_MS, err)
+             : fileio_temp_commit(&file, err);
 out:
     free(path);
     return rc;
@@ -55,5 +59,5 @@ int report_write(const struct jp_report *report, const char *dir,
         write_file(report, dir, "summary.txt", report_write_text, err) < 0 ||
         write_file(report, dir, "report.html", report_write_html, err) < 0)
         return -1;
-    return write_file(report, dir, "summary.json", report_write_json, err);
+    return write_file(report, dir, JP_SUMMARY_NAME, report_write_json, err);
 }

@@ -25,6 +25,7 @@ struct jp_report {
     const struct jp_result *result;           /* NULL: nothing to join */
     const struct jp_copper *copper;           /* NULL: no profiles of Copper */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
+    const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */
     const struct jp_expectation *expectation; /* NULL: nothing was expected */
     const struct jp_verdict *verdict;

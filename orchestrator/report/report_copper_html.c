@@ -1,21 +1,320 @@
-/* report_copper_html.c - Copper's sections of report.html. */
+/* report_copper_html.c - Copper's section of report.html. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "common/figure.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/html_sections.h"
 #include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/tables.h"
 
-#define MAX_NOTES 20
-#define MAX_FINDINGS 20
+/* --- what Copper's counters count, for their readers */
 
-static void put_fact(FILE *out, const char *name, const char *value)
+static const struct {
+    const char *term, *meaning;
+} guide[] = {
+    {"Rank", "One cu_fuse daemon, normally one a node; not a task."},
+    {"Counted operations",
+     "Requests of the kernel to the daemon. Some (open, release, flush, lock, "
+     "opendir) do nothing and take no time; an ioctl that Copper does not know "
+     "(Python asks whether a file is a terminal) counts twice, as ioctl and "
+     "as ext_getattr."},
+    {"Measured latency",
+     "Time in the daemon, summed over operations; the daemon's start (init) is "
+     "in it and is shown apart here."},
+    {"Cache hit",
+     "Answered from memory - but for getattr, which counts as a hit even when "
+     "the parent in the tree had to be asked. Its hit rate is about 100 % by "
+     "construction."},
+    {"Cache miss",
+     "A read or readdir that was not in this daemon's cache. A child's first "
+     "read fills its parents' caches, so the root may show none although it "
+     "did all the reading. No counter tells what the file system served."},
+    {"Negative result",
+     "Of getattr: an ENOENT or another error. Of read: mostly files too large "
+     "for the cache, and not absent ones. A failed readdir stands in the "
+     "metadata table."},
+    {"ENOENT stores, serves, expires",
+     "Absent paths remembered, lookups answered from that memory, entries that "
+     "ran out of time. A parent counts its children's requests, too: the root "
+     "of the tree is unlike the others by nature."},
+    {"Pre-destroy",
+     "Written when the unmount begins; the final files follow two to three "
+     "seconds later and say the same. Used where a final file is missing or "
+     "cut."},
+    {"Top paths",
+     "The N busiest paths of each daemon: sums over them are lower "
+     "bounds."},
+    {"Full tables", "Every path: sums over them are exact."},
+};
+
+static void put_guide(FILE *out)
 {
-    fprintf(out, "<dt>%s</dt><dd>", name);
-    html_out_short(out, value, 400);
-    fputs("</dd>\n", out);
+    fputs("<details><summary>How to read these figures</summary><dl>\n", out);
+    for (size_t i = 0; i < sizeof(guide) / sizeof(*guide); i++)
+        fprintf(out, "<dt>%s</dt><dd>%s</dd>\n", guide[i].term,
+                guide[i].meaning);
+    fputs("</dl></details>\n", out);
 }
+
+/* --- two pictures, without a script --------------------------------------- */
+
+#define WIDTH 900
+#define HEIGHT 260
+#define LEFT 80
+#define TOP 12
+#define BOTTOM 40
+#define MAX_MARKS 5000
+
+static void begin_picture(FILE *out, const char *caption)
+{
+    fprintf(out,
+            "<figure style=\"margin:1em 0\"><figcaption>%s</figcaption>"
+            "<svg class=\"copper\" viewBox=\"0 0 %d %d\" "
+            "style=\"max-width:100%%\" role=\"img\" "
+            "font-size=\"12\" fill=\"currentColor\">\n",
+            caption, WIDTH, HEIGHT);
+}
+
+static void end_picture(FILE *out)
+{
+    fputs("</svg></figure>\n", out);
+}
+
+static double place_x(double share)
+{
+    return LEFT + share * (WIDTH - LEFT - 10);
+}
+
+static double place_y(double share)
+{
+    return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
+}
+
+/* Lines at 0, a half and the whole of most, each with its figure. */
+static void put_scale(FILE *out, double most, bool us)
+{
+    for (int i = 0; i <= 2; i++) {
+        double y = place_y(i / 2.0), value = most * i / 2.0;
+
+        fprintf(out,
+                "<path d=\"M%d %.1fH%d\" stroke=\"currentColor\" "
+                "stroke-opacity=\".25\"/><text x=\"%d\" y=\"%.1f\" "
+                "text-anchor=\"end\">%s</text>\n",
+                LEFT, y, WIDTH - 10, LEFT - 6, y + 4,
+                us ? FIG_US(value) : FIG_COUNT((uint64_t) llround(value)));
+    }
+}
+
+static double getattr_us(const struct jp_copper_rank *r)
+{
+    const struct copper_op *op = &r->op[copper_op_find("getattr", 7)];
+
+    return r->has_ops && op->calls ? (double) op->time_us / (double) op->calls
+                                   : NAN;
+}
+
+static bool is_slow(const struct jp_copper *c, size_t rank)
+{
+    for (size_t i = 0; i < c->n_outliers; i++)
+        if (c->outliers[i].rank == rank && c->outliers[i].slow)
+            return true;
+    return false;
+}
+
+static void put_mark(FILE *out, double x, double y, bool slow,
+                     const struct jp_copper_rank *rank, double us)
+{
+    fprintf(out,
+            "<circle class=\"copper\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" "
+            "fill=\"%s\"><title>",
+            x, y, slow ? 5 : 3, slow ? "#D55E00" : "#0072B2");
+    html_out_short(out, rank->host, 100);
+    fprintf(out, ": %s</title></circle>\n", FIG_US(us));
+}
+
+/* The ranks of one level side by side in its column. */
+static void put_level(const struct jp_copper *c, int level, unsigned column,
+                      unsigned columns, double most, FILE *out)
+{
+    size_t n = 0, k = 0, step;
+
+    for (size_t i = 0; i < c->n_ranks; i++)
+        n += c->ranks[i].level == level && isfinite(getattr_us(&c->ranks[i]));
+    fprintf(out,
+            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s%s</text>\n",
+            place_x((column + 0.5) / columns), HEIGHT - BOTTOM + 18,
+            level < 0 ? "level unknown" : "level ",
+            level < 0 ? "" : FIG_COUNT((uint64_t) level));
+    step = n / MAX_MARKS + 1;
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        double us = getattr_us(&c->ranks[i]);
+
+        if (c->ranks[i].level != level || !isfinite(us))
+            continue;
+        if (k++ % step == 0 || is_slow(c, i))
+            put_mark(
+                out,
+                place_x((column + 0.1 + 0.8 * ((double) k - 0.5) / (double) n) /
+                        columns),
+                place_y(us / most), is_slow(c, i), &c->ranks[i], us);
+    }
+}
+
+static void ranks_by_level(const struct jp_copper *c, FILE *out)
+{
+    int least = 64, deepest = -1;
+    double most = 0;
+
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        double us = getattr_us(&c->ranks[i]);
+
+        if (!isfinite(us))
+            continue;
+        most = fmax(most, us);
+        least = c->ranks[i].level < least ? c->ranks[i].level : least;
+        deepest = c->ranks[i].level > deepest ? c->ranks[i].level : deepest;
+    }
+    if (most <= 0)
+        return;
+    begin_picture(
+        out, "What a getattr takes on each rank, by level in Copper's tree");
+    put_scale(out, most, true);
+    for (int level = least; level <= deepest; level++)
+        put_level(c, level, (unsigned) (level - least),
+                  (unsigned) (deepest - least + 1), most, out);
+    end_picture(out);
+}
+
+/* One rank's snapshots, [from, to) of the points. */
+static void put_line(const struct jp_copper *c, size_t from, size_t to,
+                     int64_t first, double span, double most, FILE *out)
+{
+    fputs("<polyline class=\"copper\" fill=\"none\" stroke=\"#0072B2\" "
+          "stroke-opacity=\".7\" "
+          "points=\"",
+          out);
+    for (size_t i = from; i < to; i++)
+        fprintf(out, "%.1f,%.1f ",
+                place_x((double) (c->points[i].time_us - first) / span),
+                place_y((double) c->points[i].value[COPPER_OPERATIONS] / most));
+    fputs("\"><title>", out);
+    html_out_short(out, c->ranks[c->points[from].rank].host, 100);
+    fputs("</title></polyline>\n", out);
+}
+
+static void series(const struct jp_copper *c, FILE *out)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    double most = 0;
+
+    for (size_t i = 0; i < c->n_points; i++) {
+        const struct jp_copper_point *p = &c->points[i];
+
+        first = p->time_us < first ? p->time_us : first;
+        last = p->time_us > last ? p->time_us : last;
+        most = fmax(most, (double) p->value[COPPER_OPERATIONS]);
+    }
+    /* final and pre-destroy alone are seconds apart, and no series */
+    if (c->times_lost || c->n_points < 3 * c->n_ranks || most <= 0 ||
+        last <= first)
+        return;
+    begin_picture(out, "Operations of each rank so far, at each snapshot");
+    put_scale(out, most, false);
+    for (size_t i = 0, k; i < c->n_points && i < MAX_MARKS; i = k) {
+        for (k = i + 1;
+             k < c->n_points && c->points[k].rank == c->points[i].rank;)
+            k++;
+        put_line(c, i, k, first, (double) (last - first), most, out);
+    }
+    fprintf(out,
+            "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" "
+            "text-anchor=\"end\">%s</text>\n",
+            LEFT, HEIGHT - BOTTOM + 18, WIDTH - 10, HEIGHT - BOTTOM + 18,
+            FIG_US((double) (last - first)));
+    end_picture(out);
+}
+
+static void put_pictures(const struct jp_copper *c, FILE *out)
+{
+    ranks_by_level(c, out);
+    series(c, out);
+}
+
+/* --- tables --------------------------------------------------------------- */
+
+static int put_table(const struct jp_table *table, const char *title,
+                     const char *note, const struct jp_report *report,
+                     FILE *out)
+{
+    fprintf(out, "<h3>%s</h3>\n", title);
+    if (note)
+        fprintf(out, "<p class=\"note\">%s</p>\n", note);
+    return table_html(table, report, NULL, out);
+}
+
+static int put_hot(const struct jp_report *report, FILE *out)
+{
+    static const char *const titles[COPPER_N_CATEGORIES] = {
+        "Hot metadata paths", "Hot data paths", "Hot directories",
+        "Hot absent paths"};
+    const struct jp_copper *c = report->copper;
+
+    for (unsigned k = 0; k < COPPER_N_CATEGORIES; k++)
+        if (table_count(tables_copper_hot[k], report) &&
+            put_table(tables_copper_hot[k], titles[k],
+                      c->n_tables < c->n_counted
+                          ? "By the busiest paths of each rank: lower bounds."
+                          : NULL,
+                      report, out) < 0)
+            return -1;
+    return 0;
+}
+
+static int put_tables(const struct jp_report *report, FILE *out)
+{
+    const struct jp_copper *c = report->copper;
+    const struct {
+        bool present;
+        const struct jp_table *table; /* NULL: the hot paths */
+        const char *title, *note;
+    } parts[] = {
+        {c->n_ops, &table_copper_operations, "Operations", NULL},
+        {c->n_counted > 1, &table_copper_known_ranges, "Stability across ranks",
+         NULL},
+        {true, &table_copper_ranks, "Ranks", NULL},
+        {c->n_outliers, &table_copper_outliers, "Ranks unlike their tree level",
+         "A rank is compared with those of its level only, at least four; the "
+         "root and its children are unlike the others by nature."},
+        {c->n_launches > 1, &table_copper_launches,
+         "Launches in the same folder",
+         "The daemons were started more than once; all other figures are the "
+         "last launch's."},
+        {c->n_paths, &table_copper_classes, "Path classes", NULL},
+        {true, NULL, NULL, NULL},
+        {c->n_vain, &table_copper_searches, "Folders searched in vain", NULL},
+        {c->n_used_roots, &table_copper_roots, "Coverage of roots",
+         "What exists was looked up when this report was made. That a file "
+         "was not observed does not prove that it can go."},
+        {c->cache[JP_COPPER_CACHE_COMBINED].files_found, &table_copper_cache,
+         "Cache use", "When an ioctl asked for it."},
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (parts[i].present &&
+            (parts[i].table ? put_table(parts[i].table, parts[i].title,
+                                        parts[i].note, report, out)
+                            : put_hot(report, out)) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- Copper's sections of report.html */
+
+#define MAX_FINDINGS 20
 
 static void put_ranks_fact(const struct jp_copper *c, FILE *out)
 {
@@ -28,7 +327,7 @@ static void put_ranks_fact(const struct jp_copper *c, FILE *out)
             n += snprintf(text + n, sizeof(text) - (size_t) n,
                           ", %" PRIu32 " %s", c->n_state[i],
                           copper_state_names[i]);
-    put_fact(out, "Ranks (daemons)", text);
+    html_out_fact(out, "Ranks (daemons)", text);
 }
 
 static void put_settings(const struct jp_copper *c, FILE *out)
@@ -36,14 +335,15 @@ static void put_settings(const struct jp_copper *c, FILE *out)
     const struct copper_settings *s = &c->settings;
 
     if (*s->mode)
-        put_fact(out, "Profiling mode", s->mode);
+        html_out_fact(out, "Profiling mode", s->mode);
     if (s->ttl_ms >= 0)
-        put_fact(out, "ENOENT remembered for",
-                 FIG_US((double) s->ttl_ms * 1000));
+        html_out_fact(out, "ENOENT remembered for",
+                      FIG_US((double) s->ttl_ms * 1000));
     if (s->top_n > 0)
-        put_fact(out, "Top paths of each rank", FIG_COUNT((uint64_t) s->top_n));
+        html_out_fact(out, "Top paths of each rank",
+                      FIG_COUNT((uint64_t) s->top_n));
     if (c->settings_differ)
-        put_fact(out, "Settings", "differ between ranks");
+        html_out_fact(out, "Settings", "differ between ranks");
 }
 
 static void put_totals(const struct jp_copper *c, FILE *out)
@@ -54,33 +354,35 @@ static void put_totals(const struct jp_copper *c, FILE *out)
     put_ranks_fact(c, out);
     put_settings(c, out);
     if (c->n_counted) {
-        put_fact(out, "Counted operations",
-                 FIG_COUNT(c->total[COPPER_OPERATIONS]));
-        put_fact(out, "Cache hits", FIG_COUNT(c->total[COPPER_HITS]));
-        put_fact(out, "Cache misses", FIG_COUNT(c->total[COPPER_MISSES]));
-        put_fact(out, "Negative results",
-                 FIG_COUNT(c->total[COPPER_NEGATIVES]));
-        put_fact(out, "Measured latency", FIG_US((double) latency));
-        put_fact(out, "of it start-up (init)", FIG_US((double) c->init_us));
-        put_fact(out, "Latency without start-up",
-                 FIG_US((double) c->without_init_us));
+        html_out_fact(out, "Counted operations",
+                      FIG_COUNT(c->total[COPPER_OPERATIONS]));
+        html_out_fact(out, "Cache hits", FIG_COUNT(c->total[COPPER_HITS]));
+        html_out_fact(out, "Cache misses", FIG_COUNT(c->total[COPPER_MISSES]));
+        html_out_fact(out, "Negative results",
+                      FIG_COUNT(c->total[COPPER_NEGATIVES]));
+        html_out_fact(out, "Measured latency", FIG_US((double) latency));
+        html_out_fact(out, "of it start-up (init)",
+                      FIG_US((double) c->init_us));
+        html_out_fact(out, "Latency without start-up",
+                      FIG_US((double) c->without_init_us));
     }
     if (c->n_ttl) {
-        put_fact(out, "ENOENT remembered",
-                 FIG_COUNT(c->total[COPPER_TTL_STORES]));
-        put_fact(out, "Lookups saved by it",
-                 FIG_COUNT(c->total[COPPER_TTL_SERVES]));
-        put_fact(out, "Expired", FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
-        put_fact(out, "Cleared", FIG_COUNT(c->total[COPPER_TTL_CLEARS]));
+        html_out_fact(out, "ENOENT remembered",
+                      FIG_COUNT(c->total[COPPER_TTL_STORES]));
+        html_out_fact(out, "Lookups saved by it",
+                      FIG_COUNT(c->total[COPPER_TTL_SERVES]));
+        html_out_fact(out, "Expired", FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
+        html_out_fact(out, "Cleared", FIG_COUNT(c->total[COPPER_TTL_CLEARS]));
     }
     if (c->unjudged)
-        put_fact(out, "Ranks not compared with others", FIG_COUNT(c->unjudged));
+        html_out_fact(out, "Ranks not compared with others",
+                      FIG_COUNT(c->unjudged));
     if (c->compared) {
         char text[64];
 
         snprintf(text, sizeof(text), "equal on %" PRIu32 " of %" PRIu32,
                  c->equal, c->compared);
-        put_fact(out, "Pre-destroy and final files", text);
+        html_out_fact(out, "Pre-destroy and final files", text);
     }
     fputs("</dl>\n", out);
 }
@@ -136,30 +438,6 @@ static void put_guidance(const struct jp_copper *c, FILE *out)
     fputs("</ul>\n", out);
 }
 
-static void put_notes(const struct jp_copper *c, FILE *out)
-{
-    uint64_t all = c->n_notes + c->notes_left_out;
-
-    if (!all)
-        return;
-    fputs("<details><summary>Notes on files</summary><ul>\n", out);
-    for (size_t i = 0; i < c->n_notes && i < MAX_NOTES; i++) {
-        fputs("<li><code>", out);
-        html_out_short(out, c->notes[i].path, 400);
-        fputs("</code>: ", out);
-        html_out_short(out, c->notes[i].what, 400);
-        fputs("</li>\n", out);
-    }
-    fputs("</ul>", out);
-    if (all > MAX_NOTES)
-        fprintf(out,
-                "<p class=\"note\">and %s more in "
-                "<a href=\"csv/copper_notes.csv\">"
-                "csv/copper_notes.csv</a></p>",
-                FIG_COUNT(all - MAX_NOTES));
-    fputs("</details>\n", out);
-}
-
 static void put_link(FILE *out, const char *path)
 {
     fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", path, path);
@@ -170,11 +448,10 @@ static void put_files(const struct jp_copper *c, FILE *out)
     fputs("<details><summary>Files with all rows</summary><ul class=\"files\">"
           "\n",
           out);
-    for (size_t i = 0; report_copper_sheet(i); i++) {
+    for (size_t i = 0; tables_copper[i]; i++) {
         char path[64];
 
-        snprintf(path, sizeof(path), "csv/copper_%s.csv",
-                 report_copper_sheet(i));
+        snprintf(path, sizeof(path), "csv/%s.csv", tables_copper[i]->name);
         put_link(out, path);
     }
     if (c->n_used)
@@ -193,12 +470,14 @@ int html_copper_put(const struct jp_report *report, FILE *out)
 
     put_findings(c, out);
     put_totals(c, out);
-    report_copper_pictures(c, out);
-    report_copper_guide(out);
-    put_notes(c, out);
+    put_pictures(c, out);
+    put_guide(out);
+    html_put_notes(out, c->notes, c->n_notes, c->notes_left_out,
+                   "csv/copper_notes.csv");
     put_files(c, out);
     put_answers(c, out);
-    report_copper_tables(c, out);
+    if (put_tables(report, out) < 0)
+        return -1;
     put_guidance(c, out);
     return 0;
 }

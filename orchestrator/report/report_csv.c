@@ -5,192 +5,225 @@
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
-#include "orchestrator/report/clean.h"
-#include "orchestrator/report/csv_ops.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/processes.h"
+#include "orchestrator/report/busy.h"
+#include "orchestrator/report/text_out.h"
 #include "orchestrator/report/csv_out.h"
-#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
-#include "orchestrator/report/report_csv_busy.h"
-#include "orchestrator/report/rows.h"
+#include "orchestrator/report/tables.h"
 
-/* mean,p50,p95,p99,min,max; empty where there is no value. */
-static void put_dist(struct jp_csv *csv, const struct jp_dist *d)
+#define CHUNK (128 * OPS_CHUNK) /* rows: some 2 MB of text */
+#define MAX_THREADS 8
+
+/* How the rows of one communicator and function begin: table_ops' first
+ * columns. */
+struct beginning {
+    uint32_t comm, coll;
+    size_t len; /* 0: not known */
+    char text[512];
+};
+
+static void begin_op(struct jp_csv *csv, const struct jp_row *row,
+                     struct beginning *last)
 {
-    const double values[] = {d->mean, d->p50, d->p95, d->p99, d->min, d->max};
+    const struct jp_op *o = row->at;
 
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-        if (d->n)
-            csv_out_real(csv, values[i]);
-        else
-            csv_out_empty(csv);
+    if (last->len && last->comm == o->comm && last->coll == o->coll) {
+        csv_out_again(csv, last->text, last->len);
+        return;
     }
+    table_csv_part(csv, &table_ops, row, 0, TABLES_OP_BEGINNING);
+    last->comm = o->comm;
+    last->coll = o->coll;
+    last->len = csv_out_keep(csv, last->text, sizeof(last->text));
 }
 
-static void put_p5(struct jp_csv *csv, const struct jp_dist *d)
+static void put_rows(struct jp_csv *csv, const struct jp_result *r, size_t from,
+                     size_t to)
 {
-    if (d->n)
-        csv_out_real(csv, d->p5);
-    else
-        csv_out_empty(csv);
-}
+    struct ops_reader reader = {.ops = r->ops};
+    struct beginning last = {.len = 0};
+    struct jp_row row = {.result = r};
 
-static void put_comm(struct jp_csv *csv, const struct jp_result *r, size_t comm)
-{
-    csv_out_text(csv, rows_comm(r, comm)->id);
-    csv_out_text(csv, rows_comm(r, comm)->name);
-}
-
-static void cells(struct jp_csv *csv, const struct jp_result *r)
-{
-    for (size_t i = 0; i < r->n_cells; i++) {
-        const struct jp_cell *c = &r->cells[i];
-
-        csv_out_text(csv, comm_type_name(c->type));
-        csv_out_text(csv, c->coll);
-        csv_out_count(csv, c->bytes);
-        csv_out_count(csv, c->ops);
-        csv_out_count(csv, c->records);
-        put_dist(csv, &c->busbw);
-        csv_out_real(csv, c->time_weighted_gbs);
-        put_dist(csv, &c->exec);
-        csv_out_count(csv, c->net_busbw.n);
-        put_dist(csv, &c->net_busbw);
-        put_p5(csv, &c->busbw);
-        put_p5(csv, &c->exec);
-        put_p5(csv, &c->net_busbw);
-        csv_out_text(csv, c->rounded ? "rounded" : "exact");
+    for (size_t i = from; i < to; i++) {
+        row.at = ops_at(&reader, i);
+        begin_op(csv, &row, &last);
+        tables_op_csv(csv, &row);
         csv_out_end(csv);
     }
 }
 
-static void put_if(struct jp_csv *csv, bool known, uint64_t value)
+/* Threads take chunks and write them to out in order. */
+struct line {
+    const struct jp_result *r;
+    FILE *out;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    size_t taken, written; /* chunks */
+};
+
+static size_t take(struct line *line)
 {
-    if (known)
-        csv_out_count(csv, value);
-    else
-        csv_out_empty(csv);
+    size_t chunk;
+
+    pthread_mutex_lock(&line->lock);
+    chunk = line->taken++;
+    pthread_mutex_unlock(&line->lock);
+    return chunk;
 }
 
-/* Not known is empty. */
-static void put_word(struct jp_csv *csv, const char *word)
+static void wait_turn(struct line *line, size_t chunk)
 {
-    if (word && *word)
-        csv_out_text(csv, word);
-    else
-        csv_out_empty(csv);
+    pthread_mutex_lock(&line->lock);
+    while (line->written != chunk)
+        pthread_cond_wait(&line->moved, &line->lock);
+    pthread_mutex_unlock(&line->lock);
 }
 
-static void comms(struct jp_csv *csv, const struct jp_result *r)
+static void end_turn(struct line *line)
 {
-    for (size_t i = 0; i < r->n_comms; i++) {
-        const struct jp_comm *c = &r->comms[i];
+    pthread_mutex_lock(&line->lock);
+    line->written++;
+    pthread_cond_broadcast(&line->moved);
+    pthread_mutex_unlock(&line->lock);
+}
 
-        csv_out_text(csv, c->id);
-        csv_out_text(csv, c->name);
-        csv_out_text(csv, comm_type_name(c->type));
-        csv_out_count(csv, c->n_ranks);
-        csv_out_count(csv, c->nnodes);
-        csv_out_count(csv, c->ranks_seen);
-        csv_out_count(csv, c->n_hosts);
-        csv_out_count(csv, c->ops);
-        csv_out_count(csv, c->ops_complete);
-        csv_out_count(csv, c->records);
-        csv_out_count(csv, c->bytes);
-        csv_out_count(csv, c->time_us);
-        csv_out_text(csv, c->evidence);
-        csv_out_text(csv, c->why);
-        csv_out_count(csv, c->p2p_records);
-        csv_out_list(csv, c->hosts, c->n_hosts);
-        put_if(csv, c->counted, c->produced);
-        put_if(csv, c->counted, c->lost);
-        put_if(csv, c->counted, c->capped);
-        put_word(csv, c->fabric);
-        put_word(csv, c->inter);
-        put_word(csv, c->rail);
-        put_word(csv, c->hca_path);
-        put_if(csv, c->fabric != NULL, c->n_warnings);
-        csv_out_end(csv);
+/* What a thread has formatted: a stream into memory that it uses again for each
+ * chunk, as fresh memory costs more than the figures. */
+struct text {
+    FILE *stream; /* NULL: no memory for it */
+    char *at;
+    size_t used, size;
+};
+
+static ssize_t keep(void *cookie, const char *bytes, size_t n)
+{
+    struct text *t = cookie;
+
+    if (n > t->size - t->used) {
+        size_t size = 2 * (t->used + n);
+        char *at = realloc(t->at, size);
+
+        if (!at)
+            return 0;
+        t->at = at;
+        t->size = size;
     }
+    memcpy(t->at + t->used, bytes, n);
+    t->used += n;
+    return (ssize_t) n;
 }
 
-static void ranks(struct jp_csv *csv, const struct jp_result *r)
+static void text_init(struct text *t)
 {
-    for (size_t i = 0; i < r->n_ranks; i++) {
-        const struct jp_rank *k = &r->ranks[i];
-
-        put_comm(csv, r, k->comm);
-        csv_out_count(csv, k->rank);
-        csv_out_text(csv, k->host);
-        csv_out_int(csv, k->pid);
-        csv_out_count(csv, k->records);
-        csv_out_count(csv, k->timed_ops);
-        csv_out_count(csv, k->last_ops);
-        csv_out_real(csv, k->last_share);
-        put_if(csv, !r->quality.waits_unknown, k->exec_us);
-        put_if(csv, !r->quality.waits_unknown, k->wait_us);
-        csv_out_count(csv, k->caused_us);
-        csv_out_count(csv, k->p2p_records);
-        csv_out_end(csv);
-    }
+    *t = (struct text){0};
+    t->stream = fopencookie(t, "w", (cookie_io_functions_t){.write = keep});
+    if (t->stream)
+        setvbuf(t->stream, NULL, _IONBF, 0); /* jp_csv has a buffer */
 }
 
-static void p2p(struct jp_csv *csv, const struct jp_result *r)
+static void text_fini(struct text *t)
 {
-    for (size_t i = 0; i < r->n_p2p; i++) {
-        const struct jp_p2p *p = &r->p2p[i];
-
-        put_comm(csv, r, p->comm);
-        csv_out_count(csv, p->src);
-        csv_out_count(csv, p->dst);
-        csv_out_text(csv, p->func);
-        csv_out_count(csv, p->count);
-        csv_out_count(csv, p->bytes);
-        csv_out_count(csv, p->exec_us);
-        csv_out_real(csv, p->busbw_mean);
-        csv_out_end(csv);
-    }
+    if (t->stream)
+        fclose(t->stream);
+    free(t->at);
 }
 
-static void p2p_nodes(struct jp_csv *csv, const struct jp_result *r)
+/* false: no memory for that. */
+static bool format(const struct jp_result *r, size_t from, size_t to,
+                   struct text *t)
 {
-    for (size_t i = 0; i < r->n_p2p_nodes; i++) {
-        const struct jp_p2p_node *p = &r->p2p_nodes[i];
+    struct jp_csv csv;
 
-        csv_out_text(csv, p->src_host);
-        csv_out_text(csv, p->dst_host);
-        csv_out_text(csv, p->func);
-        csv_out_count(csv, p->pairs);
-        csv_out_count(csv, p->count);
-        csv_out_count(csv, p->bytes);
-        csv_out_count(csv, p->exec_us);
-        if (p->n_busbw)
-            csv_out_real(csv, p->busbw_mean);
-        else
-            csv_out_empty(csv);
-        csv_out_end(csv);
-    }
+    if (!t->stream)
+        return false;
+    csv_out_begin(&csv, t->stream);
+    t->used = 0;
+    put_rows(&csv, r, from, to);
+    csv_out_flush(&csv);
+    if (!ferror(t->stream))
+        return true;
+    clearerr(t->stream);
+    return false;
 }
 
-static void windows(struct jp_csv *csv, const struct jp_result *r)
+static void write_chunk(struct line *line, size_t chunk, struct text *t)
 {
-    for (size_t i = 0; i < r->n_windows; i++) {
-        const struct jp_window *w = &r->windows[i];
+    size_t from = chunk * CHUNK, to = from + CHUNK;
+    bool formatted;
 
-        csv_out_count(csv, w->t0_us);
-        csv_out_count(csv, w->t1_us);
-        put_comm(csv, r, w->comm);
-        csv_out_text(csv, w->coll);
-        csv_out_count(csv, w->ops);
-        csv_out_count(csv, w->bytes);
-        csv_out_count(csv, w->time_us);
-        csv_out_real(csv, w->busbw_mean);
-        csv_out_end(csv);
+    if (to > line->r->n_ops)
+        to = line->r->n_ops;
+    formatted = format(line->r, from, to, t);
+    wait_turn(line, chunk);
+    if (formatted) {
+        fwrite_unlocked(t->at, 1, t->used, line->out);
+    } else {
+        struct jp_csv csv;
+
+        csv_out_begin(&csv, line->out);
+        put_rows(&csv, line->r, from, to);
+        csv_out_flush(&csv);
     }
+    end_turn(line);
 }
+
+static void *work(void *arg)
+{
+    struct line *line = arg;
+    struct text text;
+    size_t chunk;
+
+    text_init(&text);
+    while (chunk = take(line), chunk < (line->r->n_ops + CHUNK - 1) / CHUNK)
+        write_chunk(line, chunk, &text);
+    text_fini(&text);
+    return NULL;
+}
+
+static unsigned count_threads(const struct jp_result *r, unsigned wanted)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = wanted ? wanted : cpus > 0 ? (size_t) cpus : 1;
+    size_t chunks = (r->n_ops + CHUNK - 1) / CHUNK;
+
+    n = n < MAX_THREADS ? n : MAX_THREADS;
+    return (unsigned) (n < chunks ? n : chunks);
+}
+
+void csv_ops_write(struct jp_csv *csv, const struct jp_result *r,
+                   unsigned threads)
+{
+    struct line line = {.r = r, .out = csv->out};
+    pthread_t helpers[MAX_THREADS];
+    unsigned wanted = count_threads(r, threads), n = 0;
+
+    if (wanted < 2) {
+        put_rows(csv, r, 0, r->n_ops);
+        return;
+    }
+    pthread_mutex_init(&line.lock, NULL);
+    pthread_cond_init(&line.moved, NULL);
+    while (n + 1 < wanted &&
+           pthread_create(&helpers[n], NULL, work, &line) == 0)
+        n++;
+    work(&line);
+    while (n)
+        pthread_join(helpers[--n], NULL);
+    pthread_cond_destroy(&line.moved);
+    pthread_mutex_destroy(&line.lock);
+}
+
+/* --- csv/: one table a file, for spreadsheets and scripts */
 
 /* Bad lines by kind, those that there are. */
 static void bad_kinds(struct jp_csv *csv, const struct jp_quality *q)
@@ -229,11 +262,13 @@ static void overhead(struct jp_csv *csv, const struct jp_result *r)
 }
 
 /* Unlike the others, this table has rows without a result too. */
-static int quality(struct jp_csv *csv, const struct jp_report *report)
+static int quality(struct jp_csv *csv, const struct jp_report *report,
+                   const struct jp_table *table)
 {
     const struct jp_result *r = report->result;
     const char *kind = quality_expected_kind(report);
 
+    (void) table;
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
 
@@ -268,102 +303,56 @@ static int quality(struct jp_csv *csv, const struct jp_report *report)
     return 0;
 }
 
-static int network(struct jp_csv *csv, const struct jp_report *report)
+static int busy_rows(struct jp_csv *csv, const struct jp_report *report,
+                     const struct jp_table *table)
 {
-    static const double quantiles[] = {0.05, 0.5, 0.95};
-    const struct jp_insight *x = report->insight;
+    struct jp_busy_rows rows;
 
-    for (size_t i = 0; x && i < x->network.n; i++) {
-        const struct jp_netcell *c = &x->network.at[i];
-        const struct jp_expected_bw *e = &x->expected[i];
-
-        csv_out_text(csv, c->key.fabric);
-        csv_out_text(csv, c->key.inter);
-        csv_out_text(csv, comm_type_name(c->key.type));
-        csv_out_count(csv, c->key.n_ranks);
-        csv_out_count(csv, c->key.n_hosts);
-        csv_out_text(csv, c->key.gpu);
-        csv_out_text(csv, c->key.coll);
-        csv_out_count(csv, netcells_bytes(c->key.size));
-        csv_out_count(csv, netcells_bytes(c->key.size + 1));
-        csv_out_count(csv, c->gbs.total);
-        csv_out_real(csv, c->time_us);
-        for (size_t k = 0; k < 3; k++)
-            csv_out_real(csv, bwhist_quantile(&c->gbs, quantiles[k]));
-        csv_out_text(csv, expectation_word(e->against));
-        csv_out_real(csv, e->gbs);
-        csv_out_real(csv, e->least_gbs);
-        csv_out_real(csv, e->low_gbs);
-        csv_out_real(csv, e->high_gbs);
-        if (e->against == JP_AGAINST_BASELINE)
-            csv_out_count(csv, e->reports);
-        else
-            csv_out_empty(csv);
-        csv_out_end(csv);
-    }
+    if (!report->result)
+        return 0;
+    if (busy_rows_make(report->result, report->processes, &rows) < 0)
+        return -1;
+    table_csv(csv, table, report, &rows);
+    busy_rows_fini(&rows);
     return 0;
 }
 
-static int ops(struct jp_csv *csv, const struct jp_report *report)
+static int ops(struct jp_csv *csv, const struct jp_report *report,
+               const struct jp_table *table)
 {
+    (void) table;
     if (report->result)
         csv_ops_write(csv, report->result, report->threads);
     return 0;
 }
 
-static const struct sheet {
-    const char *name;
-    const char *header;
-    void (*rows)(struct jp_csv *, const struct jp_result *);
-    int (*made)(struct jp_csv *, const struct jp_report *); /* in its place */
-} sheets[] = {
-    {"cells",
-     "comm_type,coll,msg_size_bytes,ops,records,mean,p50,p95,p99,min,max,"
-     "time_weighted,exec_mean_us,exec_p50_us,exec_p95_us,exec_p99_us,"
-     "exec_min_us,exec_max_us,net_ops,net_mean,net_p50,net_p95,net_p99,"
-     "net_min,net_max,p5,exec_p5_us,net_p5,percentiles",
-     cells, NULL},
-    {"comms",
-     "id,name,comm_type,n_ranks,nnodes,ranks_seen,n_hosts,ops,"
-     "ops_complete,records,bytes,time_us,evidence,why,p2p_records,hosts,"
-     "produced,lost,capped,fabric,inter,rail,hca_path,warnings",
-     comms, NULL},
-    {"ranks",
-     "comm,comm_name,rank,host,pid,records,timed_ops,last_ops,"
-     "last_share,exec_us,wait_us,caused_us,p2p_records",
-     ranks, NULL},
-    {"ops", CSV_OPS_HEADER, NULL, ops},
-    {"p2p", "comm,comm_name,src,dst,func,count,bytes,exec_us,mean", p2p, NULL},
-    {"p2p_nodes", "src_host,dst_host,func,pairs,count,bytes,exec_us,mean",
-     p2p_nodes, NULL},
-    {"windows", "t0_us,t1_us,comm,comm_name,coll,ops,bytes,time_us,mean",
-     windows, NULL},
-    {"busy", "rank,host,pid,timed,untimed,from_us,to_us,busy_us,share,why",
-     NULL, report_csv_busy},
-    {"busy_windows", "t0_us,t1_us,rank,host,pid,busy_us,share", NULL,
-     report_csv_busy_windows},
-    {"network",
-     "fabric,inter,comm_type,n_ranks,n_hosts,gpu,coll,size_from_bytes,"
-     "size_to_bytes,ops,time_us,net_p5,net_p50,net_p95,against,expected,least,"
-     "low,high,reports",
-     NULL, network},
-    {"quality", "item,value,note", NULL, quality},
+/* Tables whose rows are not simply all there are. */
+static const struct {
+    const struct jp_table *table;
+    int (*put)(struct jp_csv *, const struct jp_report *,
+               const struct jp_table *);
+} rows[] = {
+    {&table_ops, ops},
+    {&table_busy, busy_rows},
+    {&table_busy_windows, busy_rows},
+    {&table_quality, quality},
+    {&table_copper_totals, report_copper_totals},
 };
 
-static int put_rows(struct jp_csv *csv, const struct jp_report *report,
-                    const struct sheet *sheet)
+static int put_table(struct jp_csv *csv, const struct jp_report *report,
+                     const struct jp_table *table)
 {
-    if (sheet->made)
-        return sheet->made(csv, report);
-    if (report->result)
-        sheet->rows(csv, report->result);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].table == table)
+            return rows[i].put(csv, report, table);
+    table_csv(csv, table, report, NULL);
     return 0;
 }
 
-static int write_sheet(const struct jp_report *report, const char *dir,
-                       const struct sheet *sheet, struct jp_error *err)
+static int write_table(const struct jp_report *report, const char *dir,
+                       const struct jp_table *table, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s.csv", dir, sheet->name);
+    char *path = fileio_path("%s/%s.csv", dir, table->name);
     struct jp_tempfile file;
     struct jp_csv csv = {0};
     int rc = -1;
@@ -375,8 +364,8 @@ static int write_sheet(const struct jp_report *report, const char *dir,
     if (fileio_temp_open(&file, path, err) < 0)
         goto out;
     csv.out = file.stream;
-    fprintf(csv.out, "%s\n", sheet->header);
-    rc = put_rows(&csv, report, sheet);
+    table_csv_head(table, csv.out);
+    rc = put_table(&csv, report, table);
     csv_out_flush(&csv);
     if (rc == 0) {
         rc = fileio_temp_commit(&file, err);
@@ -394,8 +383,12 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
 {
     if (fileio_mkdir(csv_dir, err) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
-        if (write_sheet(report, csv_dir, &sheets[i], err) < 0)
+    for (size_t i = 0; tables[i]; i++)
+        if (tables[i]->columns->flags & JP_CSV &&
+            write_table(report, csv_dir, tables[i], err) < 0)
             return -1;
-    return report_copper_csvs(report->copper, csv_dir, err);
+    for (size_t i = 0; report->copper && tables_copper[i]; i++)
+        if (write_table(report, csv_dir, tables_copper[i], err) < 0)
+            return -1;
+    return 0;
 }

@@ -7,18 +7,349 @@
  */
 #include "orchestrator/report/report.h"
 
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
-#include "orchestrator/report/index_page.h"
+#include "common/jsonload.h"
+#include "common/sorted.h"
+#include "orchestrator/report/html_out.h"
 #include "orchestrator/report/json_out.h"
 #include "orchestrator/report/steps.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/report/version.h"
+
+/* --- a strip of verdicts, and a line for each kind of operation */
+
+enum { MAX_STEPS = 100, MAX_KINDS = 8, LINES = 6 }; /* the latest; of a step */
+enum { STRIP = 22, WIDTH = 360, HEIGHT = 44, EDGE = 6 }; /* px */
+
+/* A kind over the steps. */
+struct kind {
+    const char *type, *coll; /* borrowed */
+    uint64_t bytes;
+    double time_us;
+    double gbs[MAX_STEPS]; /* median; NAN: not in that step */
+    unsigned n;
+};
+
+struct trend {
+    const json_t *steps;
+    size_t first, n; /* of the steps shown */
+    struct kind *kinds;
+    size_t n_kinds;
+};
+
+static const json_t *step_at(const struct trend *t, size_t i)
+{
+    return json_array_get(t->steps, t->first + i);
+}
+
+static struct kind *find_kind(struct trend *t, const json_t *cell)
+{
+    const char *type = summary_file_text(cell, "comm_type");
+    const char *coll = summary_file_text(cell, "coll");
+    uint64_t bytes = 0;
+    struct kind *kind;
+
+    summary_file_count(cell, "msg_size_bytes", &bytes);
+    for (size_t i = 0; i < t->n_kinds; i++)
+        if (t->kinds[i].bytes == bytes && !strcmp(t->kinds[i].coll, coll) &&
+            !strcmp(t->kinds[i].type, type))
+            return &t->kinds[i];
+    kind = &t->kinds[t->n_kinds++];
+    *kind = (struct kind){.type = type, .coll = coll, .bytes = bytes};
+    for (size_t i = 0; i < MAX_STEPS; i++)
+        kind->gbs[i] = NAN;
+    return kind;
+}
+
+static void take_step(struct trend *t, size_t i)
+{
+    const json_t *cells = json_object_get(step_at(t, i), "cells");
+
+    for (size_t k = 0; k < json_array_size(cells) && k < MAX_KINDS; k++) {
+        const json_t *cell = json_array_get(cells, k);
+        double gbs = summary_file_real(cell, "busbw_p50_gbs");
+        double time = summary_file_real(cell, "time_us");
+        struct kind *kind;
+
+        if (!(gbs > 0) || !isfinite(gbs))
+            continue;
+        kind = find_kind(t, cell);
+        kind->n += isnan(kind->gbs[i]);
+        kind->gbs[i] = gbs;
+        kind->time_us += isfinite(time) ? time : 0;
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct kind *x = a, *y = b;
+
+    if ((x->n > 1) != (y->n > 1))
+        return x->n > 1 ? -1 : 1;
+    return x->time_us > y->time_us ? -1 : x->time_us < y->time_us;
+}
+
+/* ---------------------------------------------------------------- pictures */
+
+static void put_strip(const struct trend *t, FILE *out)
+{
+    fprintf(out,
+            "<div class=\"scroll\"><svg class=\"trend\" role=\"img\" "
+            "aria-label=\"verdicts by step\" width=\"%zu\" height=\"%d\">\n",
+            t->n * STRIP, STRIP + 6);
+    for (size_t i = 0; i < t->n; i++) {
+        const char *word = summary_file_text(step_at(t, i), "verdict");
+
+        fputs("<g class=\"", out);
+        html_out_text(out, *word ? word : "NODATA");
+        fprintf(out, "\"><title>step ");
+        html_out_text(out, summary_file_text(step_at(t, i), "id"));
+        fputs(": ", out);
+        html_out_text(out, *word ? word : "not readable");
+        fprintf(out,
+                "</title><rect x=\"%zu\" y=\"1\" width=\"%d\" height=\"%d\" "
+                "rx=\"3\"/><text x=\"%zu\" y=\"16\">%.1s</text></g>\n",
+                i * STRIP, STRIP - 3, STRIP - 3, i * STRIP + (STRIP - 3) / 2,
+                *word ? word : "?");
+    }
+    fputs("</svg></div>\n", out);
+}
+
+static double x_of(const struct trend *t, size_t i)
+{
+    return EDGE +
+           (double) i * (WIDTH - 2 * EDGE) / (double) (t->n > 1 ? t->n - 1 : 1);
+}
+
+static double y_of(double gbs, double most)
+{
+    return HEIGHT - EDGE - gbs / most * (HEIGHT - 2 * EDGE);
+}
+
+/* From 0 up, so that a small change looks small. */
+static void put_line(const struct trend *t, const struct kind *k, FILE *out)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (k->gbs[i] > most)
+            most = k->gbs[i];
+    fprintf(out,
+            "<td><svg class=\"trend\" role=\"img\" aria-label=\"bus bandwidth "
+            "by step\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">"
+            "<path d=\"M0 %d H%d\"/><polyline points=\"",
+            WIDTH, HEIGHT, WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
+    for (size_t i = 0; i < t->n; i++)
+        if (!isnan(k->gbs[i]))
+            fprintf(out, "%.1f,%.1f ", x_of(t, i), y_of(k->gbs[i], most));
+    fputs("\"/>", out);
+    for (size_t i = 0; i < t->n; i++) {
+        const char *word = summary_file_text(step_at(t, i), "verdict");
+
+        if (isnan(k->gbs[i]))
+            continue;
+        fputs("<circle class=\"", out);
+        html_out_text(out, *word ? word : "NODATA");
+        fprintf(out, "\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"><title>step ",
+                x_of(t, i), y_of(k->gbs[i], most));
+        html_out_text(out, summary_file_text(step_at(t, i), "id"));
+        fprintf(out, ": %s GB/s</title></circle>", FIG_GBS(k->gbs[i]));
+    }
+    fputs("</svg></td>", out);
+}
+
+/* ------------------------------------------------------------------- table */
+
+static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
+{
+    double values[MAX_STEPS], last = NAN, median, change;
+    char text[JP_FIGURE_LEN];
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (!isnan(k->gbs[i]))
+            last = values[n++] = k->gbs[i];
+    qsort(values, n, sizeof(*values), sorted_ascending);
+    median = sorted_median(values, n);
+    change = 100 * (last / median - 1);
+    snprintf(text, sizeof(text), "%+.1f %%", change);
+    html_out_row(out);
+    html_out_cell(out, k->type);
+    html_out_cell(out, k->coll);
+    html_out_figure(out, FIG_BYTES(k->bytes), (double) k->bytes);
+    html_out_figure(out, FIG_COUNT(n), (double) n);
+    html_out_figure(out, FIG_GBS(values[0]), values[0]);
+    html_out_figure(out, FIG_GBS(median), median);
+    html_out_figure(out, FIG_GBS(last), last);
+    html_out_figure(out, text, change);
+    put_line(t, k, out);
+    html_out_row_end(out);
+}
+
+static void put_kinds(const struct trend *t, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Type", NULL, false},
+        {"Function", NULL, false},
+        {"Size", NULL, true},
+        {"Steps", "that have it among their heaviest", true},
+        {"GB/s least", "of the steps' medians", true},
+        {"median", "of the steps' medians", true},
+        {"last", "the last step's median", true},
+        {"change", "of the last step against the median", true},
+        {"By step", "from 0 up; a point's colour is the step's verdict", false},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    size_t lines = 0;
+
+    while (lines < t->n_kinds && lines < LINES && t->kinds[lines].n > 1)
+        lines++;
+    if (!lines)
+        return;
+    html_out_table(out, columns, n_columns, false);
+    for (size_t i = 0; i < lines; i++)
+        put_kind(t, &t->kinds[i], out);
+    html_out_table_end(out, n_columns, 0, NULL);
+}
+
+/* The section over a job.json's steps; nothing for fewer than two of them.
+ * Bandwidths are of kinds (type, function, size) that several steps have, those
+ * of most time. */
+static void index_trend_write(const json_t *steps, FILE *out)
+{
+    size_t all = json_array_size(steps);
+    struct trend t = {.steps = steps,
+                      .first = all > MAX_STEPS ? all - MAX_STEPS : 0};
+
+    t.n = all - t.first;
+    if (t.n < 2)
+        return;
+    t.kinds = calloc(t.n * MAX_KINDS, sizeof(*t.kinds));
+    if (!t.kinds)
+        return; /* the table of steps stands without it */
+    for (size_t i = 0; i < t.n; i++)
+        take_step(&t, i);
+    if (t.n_kinds)
+        qsort(t.kinds, t.n_kinds, sizeof(*t.kinds), by_time);
+    fputs("<section id=\"trend\"><h2>Trend</h2>\n<p class=\"note\">", out);
+    if (t.first)
+        fprintf(out, "The last %zu of %zu steps. ", t.n, all);
+    fputs("Verdicts by step, by their first letter; bus bandwidth (median over "
+          "operations) of the kinds of most time that several steps "
+          "have.</p>\n",
+          out);
+    put_strip(&t, out);
+    put_kinds(&t, out);
+    fputs("</section>\n", out);
+    free(t.kinds);
+}
+
+/* --- lay out the list of steps */
+
+#define MAX_ROWS 500 /* the latest steps */
+
+static void put_word(FILE *out, const char *word)
+{
+    const char *name = *word ? word : "NODATA";
+
+    fputs("<td><b class=\"", out);
+    html_out_text(out, name);
+    fputs("\">", out);
+    html_out_text(out, *word ? word : "-");
+    fputs("</b></td>", out);
+}
+
+static void put_number(FILE *out, const json_t *step, const char *key)
+{
+    uint64_t n;
+
+    if (summary_file_count(step, key, &n))
+        html_out_figure(out, FIG_COUNT(n), (double) n);
+    else
+        html_out_figure(out, "-", NAN);
+}
+
+static void put_step(FILE *out, const json_t *step)
+{
+    double coverage = summary_file_real(step, "coverage");
+    uint64_t created = 0;
+
+    summary_file_count(step, "created_us", &created);
+    html_out_row(out);
+    fputs("<td><a href=\"", out);
+    html_out_text(out, summary_file_text(step, "report"));
+    fputs("\">", out);
+    html_out_text(out, summary_file_text(step, "id"));
+    fputs("</a></td>", out);
+    put_word(out, summary_file_text(step, "verdict"));
+    html_out_prose(out, summary_file_text(step, "text"));
+    put_number(out, step, "nodes");
+    put_number(out, step, "ntasks");
+    html_out_figure(out, FIG_SHARE(coverage), coverage);
+    html_out_cell(out, FIG_UTC(created));
+    html_out_prose(out, summary_file_text(step, "command"));
+    html_out_row_end(out);
+}
+
+static void put_heading(FILE *out, const json_t *facts)
+{
+    uint64_t id = 0;
+
+    fputs("<h1>jobprof", out);
+    if (summary_file_count(facts, "id", &id)) {
+        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
+        html_out_short(out, summary_file_text(facts, "name"), 200);
+        fputs(" &middot; ", out);
+        html_out_short(out, summary_file_text(facts, "user"), 200);
+    }
+    fputs("</h1>\n", out);
+}
+
+/* Writes the page of a job.json's content; failed writes show in the stream. */
+static void index_page_write(const json_t *job, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Step", NULL, false},
+        {"Verdict", NULL, false},
+        {"Summary", NULL, false},
+        {"Nodes", NULL, true},
+        {"Tasks", NULL, true},
+        {"Coverage",
+         "records read of those "
+         "expected",
+         true},
+        {"Started", NULL, false},
+        {"Command", NULL, false},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    const json_t *steps = json_object_get(job, "steps");
+    size_t n = json_array_size(steps);
+    size_t from = n > MAX_ROWS ? n - MAX_ROWS : 0;
+
+    html_out_begin(out, "jobprof: steps of the job");
+    fputs("<main>\n", out);
+    put_heading(out, json_object_get(job, "job"));
+    index_trend_write(steps, out);
+    fputs("<section><h2>Steps</h2>\n", out);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t i = from; i < n; i++)
+        put_step(out, json_array_get(steps, i));
+    html_out_table_end(out, n_columns, from, "job.json");
+    fputs("</section></main>\n", out);
+    html_out_end(out);
+}
+
+/* --- job.json and index.html over all steps of a job */
 
 #define JOB_SCHEMA 1
-#define JOB_MAX_BYTES (32 * 1024 * 1024)
 #define ROUNDS 50 /* a step ends during each of them: give up */
 
 /* A former job.json, or NULL: it only saves reading. */
@@ -29,8 +360,9 @@ static json_t *read_old(const char *path)
     uint64_t schema = 0;
     size_t len;
 
-    if (fileio_read(path, false, JOB_MAX_BYTES, &text, &len, NULL) == 0)
-        root = json_loadb(text, len, 0, NULL);
+    if (fileio_read(path, false, jsonload_limits[JSONLOAD_JOB].bytes, &text,
+                    &len, NULL) == 0)
+        root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     free(text);
     if (summary_file_count(root, "schema_version", &schema) &&
         schema == JOB_SCHEMA)
@@ -53,7 +385,8 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     job = json_out_object(j);
     for (size_t i = 0; i < steps->n && i < 16; i++) {
         char *dir = fileio_path("%s/%s", job_dir, steps->list[i].dir);
-        json_t *root = dir ? summary_file_read(dir, NULL) : NULL;
+        json_t *root =
+            dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL) : NULL;
         const json_t *from = json_object_get(root, "job");
 
         for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {

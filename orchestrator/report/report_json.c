@@ -5,46 +5,41 @@
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <math.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/report/json_busy.h"
-#include "orchestrator/report/json_findings.h"
-#include "orchestrator/report/json_network.h"
-#include "orchestrator/report/json_out.h"
-#include "orchestrator/report/json_tables.h"
-#include "orchestrator/report/overhead.h"
+#include "orchestrator/report/busy.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/tables.h"
 #include "orchestrator/report/topology.h"
-#include "orchestrator/report/version.h"
+#include "orchestrator/report/summary_file.h"
 
 #define JP_SUMMARY_SCHEMA 1
-#define MAX_NAMES 1000 /* of missing nodes, of notes on nodes */
+#define MAX_NAMES 1000   /* of missing nodes, of notes on nodes */
+#define MAX_LATENESS 512 /* rows: ranks of communicators */
 
-static json_t *setting_list(struct jp_json *j, const struct jp_setting *list,
-                            size_t n)
+static void put_settings(struct jp_json_stream *s, const char *key,
+                         const struct jp_setting *list, size_t n)
 {
-    json_t *array = json_out_array(j);
-
+    json_stream_array(s, key);
     for (size_t i = 0; i < n; i++) {
-        json_t *row = json_out_object(j);
-
-        json_out_text(j, row, "key", list[i].key);
-        json_out_text(j, row, "value", list[i].value);
-        json_out_text(j, row, "source", list[i].source);
-        json_out_text(j, row, "where", list[i].where);
-        json_out_text(j, row, "reason", list[i].reason);
-        json_out_append(j, array, row);
+        json_stream_object(s, NULL);
+        json_stream_text(s, "key", list[i].key);
+        json_stream_text(s, "value", list[i].value);
+        json_stream_text(s, "source", list[i].source);
+        json_stream_text(s, "where", list[i].where);
+        json_stream_text(s, "reason", list[i].reason);
+        json_stream_end_object(s);
     }
-    return array;
+    json_stream_end_array(s);
 }
 
 /* What job.conf says; a folder of logs has none. */
-static void put_conf(struct jp_json *j, json_t *job,
-                     const struct jp_jobconf *conf)
+static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     const struct {
         const char *key;
@@ -65,240 +60,454 @@ static void put_conf(struct jp_json *j, json_t *job,
         {"launched_by", conf->version},
     };
 
-    json_out_count(j, job, "id", conf->job_id);
-    json_out_count(j, job, "restart", conf->restart);
+    json_stream_count(s, "id", conf->job_id);
+    json_stream_count(s, "restart", conf->restart);
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        json_out_text(j, job, texts[i].key, texts[i].text);
-    json_out_count(j, job, "created_us", conf->created_us);
-    json_out_put(j, job, "settings",
-                 setting_list(j, conf->settings, conf->n_settings));
-    json_out_put(
-        j, job, "copper_settings",
-        setting_list(j, conf->copper_settings, conf->n_copper_settings));
+        json_stream_text(s, texts[i].key, texts[i].text);
+    json_stream_count(s, "created_us", conf->created_us);
+    put_settings(s, "settings", conf->settings, conf->n_settings);
+    put_settings(s, "copper_settings", conf->copper_settings,
+                 conf->n_copper_settings);
 }
 
-static void put_count_or_null(struct jp_json *j, json_t *object,
-                              const char *key, bool known, uint64_t value)
-{
-    if (known)
-        json_out_count(j, object, key, value);
-    else
-        json_out_null(j, object, key);
-}
-
-static json_t *job_object(struct jp_json *j, const struct jp_report *report)
+static void put_job(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_nodes *nodes = report->nodes;
     uint32_t n_nodes = expected_nodes(report->conf, nodes);
     uint32_t n_tasks = expected_tasks(report->conf, nodes);
-    json_t *job = json_out_object(j);
 
+    json_stream_object(s, "job");
     if (report->conf) {
-        put_conf(j, job, report->conf);
+        put_conf(s, report->conf);
     } else {
-        json_out_null(j, job, "id");
-        json_out_null(j, job, "step");
+        json_stream_null(s, "id");
+        json_stream_null(s, "step");
     }
-    put_count_or_null(j, job, "nodes", n_nodes > 0, n_nodes);
-    put_count_or_null(j, job, "ntasks", n_tasks > 0, n_tasks);
-    json_out_text(j, job, "nodelist", nodes ? nodes->step_nodelist : NULL);
-    put_count_or_null(j, job, "tasks_failed", nodes != NULL,
+    json_stream_known(s, "nodes", n_nodes > 0, n_nodes);
+    json_stream_known(s, "ntasks", n_tasks > 0, n_tasks);
+    json_stream_text(s, "nodelist", nodes ? nodes->step_nodelist : NULL);
+    json_stream_known(s, "tasks_failed", nodes != NULL,
                       nodes ? nodes->tasks_failed : 0);
-    return job;
+    json_stream_end_object(s);
 }
 
-static json_t *verdict_object(struct jp_json *j,
-                              const struct jp_verdict *verdict)
+/* How the step's tasks ended. */
+static void put_end(struct jp_json_stream *s, const struct jp_report *report)
 {
-    json_t *object = json_out_object(j);
+    const struct jp_nodes *nodes = report->nodes;
+    const struct jp_crash *c = report->insight ? &report->insight->crash : NULL;
+    bool first = c && c->task;
 
-    json_out_text(j, object, "word", verdict_word_name(verdict->word));
-    json_out_text(j, object, "text", verdict->text);
-    return object;
+    if (!c || !nodes || c->cause == JP_CRASH_NONE) {
+        json_stream_null(s, "end");
+        return;
+    }
+    json_stream_object(s, "end");
+    json_stream_text(s, "cause", crash_cause_name(c->cause));
+    json_stream_bool(s, "fault", crash_is_fault(c));
+    json_stream_bool(s, "sure", c->sure);
+    json_stream_text(s, "text", c->text);
+    json_stream_known(s, "task", first, first ? c->task->gtid : 0);
+    json_stream_known(s, "world_rank", c->world_rank >= 0,
+                      (uint64_t) c->world_rank);
+    json_stream_text(s, "node", c->node ? c->node->name : NULL);
+    json_stream_known(s, "pid", first, first ? (uint64_t) c->task->pid : 0);
+    json_stream_known(s, "signal", c->signal > 0, (uint64_t) c->signal);
+    json_stream_known(s, "exit_code", c->code >= 0, (uint64_t) c->code);
+    json_stream_known(s, "end_us", first && c->task->end_us,
+                      first ? (uint64_t) c->task->end_us : 0);
+    json_stream_known(s, "before_us", c->before_us >= 0,
+                      (uint64_t) c->before_us);
+    json_stream_text(s, "in_flight", *c->in ? c->in : NULL);
+    json_stream_count(s, "ended_well", c->ended[JP_CRASH_WELL]);
+    json_stream_count(s, "failed", c->ended[JP_CRASH_SELF]);
+    json_stream_count(s, "killed", c->ended[JP_CRASH_KILL]);
+    json_stream_text(s, "job_state", crash_state_name(nodes->job_state));
+    json_stream_known(s, "job_end_us", nodes->job_end_us > 0,
+                      nodes->job_end_us);
+    json_stream_end_object(s);
 }
 
-static json_t *filter_list(struct jp_json *j, const struct jp_jobconf *conf)
-{
-    json_t *array = json_out_array(j);
+/* --- quality -------------------------------------------------------------- */
 
+/* Why operations have no kernel events. */
+static void put_doubts(struct jp_json_stream *s, const struct jp_result *result)
+{
+    json_stream_array(s, "kernel_doubts");
+    for (unsigned i = 0; result && i < JP_DOUBTS; i++) {
+        if (!result->quality.unsure_by[i])
+            continue;
+        json_stream_object(s, NULL);
+        json_stream_text(s, "reason", doubts_table[i].key);
+        json_stream_text(s, "text", doubts_table[i].text);
+        json_stream_count(s, "operations", result->quality.unsure_by[i]);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
+{
+    json_stream_array(s, "filters");
     for (size_t i = 0; conf && i < conf->n_settings; i++) {
-        json_t *row;
-
         if (!expected_is_filter(conf, &conf->settings[i]))
             continue;
-        row = json_out_object(j);
-        json_out_text(j, row, "key", conf->settings[i].key);
-        json_out_text(j, row, "value", conf->settings[i].value);
-        json_out_append(j, array, row);
+        json_stream_object(s, NULL);
+        json_stream_text(s, "key", conf->settings[i].key);
+        json_stream_text(s, "value", conf->settings[i].value);
+        json_stream_end_object(s);
     }
-    return array;
+    json_stream_end_array(s);
 }
 
-static json_t *note_list(struct jp_json *j, const struct jp_result *result)
+static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
 {
-    json_t *array = json_out_array(j);
-
-    for (size_t i = 0; result && i < result->quality.n_notes; i++) {
-        json_t *row = json_out_object(j);
-
-        json_out_text(j, row, "path", result->quality.notes[i].path);
-        json_out_text(j, row, "what", result->quality.notes[i].what);
-        json_out_append(j, array, row);
+    if (!o || !o->recordings) {
+        json_stream_null(s, "overhead");
+        return;
     }
-    return array;
+    json_stream_object(s, "overhead");
+    json_stream_count(s, "recordings", o->recordings);
+    json_stream_count(s, "events", o->events);
+    json_stream_real(s, "ns_per_event",
+                     o->events ? o->callbacks_ns / (double) o->events : NAN);
+    json_stream_real(s, "callbacks_us", o->callbacks_ns / 1e3);
+    json_stream_real(s, "init_finalize_us", o->life_ns / 1e3);
+    json_stream_real(s, "writer_cpu_us", o->writer_ns / 1e3);
+    json_stream_count(s, "bytes_written", o->bytes);
+    json_stream_real(s, "wall_us", o->wall_ns / 1e3);
+    json_stream_real(s, "share", overhead_share(o));
+    json_stream_real(s, "worst_share",
+                     isfinite(overhead_share(o)) ? o->worst_share : NAN);
+    json_stream_end_object(s);
 }
 
 /* Bad lines by kind, those that there are. */
-static json_t *bad_list(struct jp_json *j, const struct jp_result *result)
+static void put_bad(struct jp_json_stream *s, const struct jp_result *result)
 {
-    json_t *array = json_out_array(j);
-
+    json_stream_array(s, "bad_kinds");
     for (unsigned i = 0; result && i < JP_BAD_KINDS; i++) {
         const struct jp_bad_lines *bad = &result->quality.bad[i];
-        json_t *row;
 
         if (!bad->n)
             continue;
-        row = json_out_object(j);
-        json_out_text(j, row, "kind", badkind_key((enum jp_bad) i));
-        json_out_count(j, row, "count", bad->n);
-        json_out_text(j, row, "path", bad->path);
-        json_out_count(j, row, "line", bad->line);
-        json_out_append(j, array, row);
+        json_stream_object(s, NULL);
+        json_stream_text(s, "kind", badkind_key((enum jp_bad) i));
+        json_stream_count(s, "count", bad->n);
+        json_stream_text(s, "path", bad->path);
+        json_stream_count(s, "line", bad->line);
+        json_stream_end_object(s);
     }
-    return array;
+    json_stream_end_array(s);
 }
 
-static json_t *overhead_object(struct jp_json *j, const struct jp_overhead *o)
+static void put_notes(struct jp_json_stream *s, const struct jp_result *result)
 {
-    json_t *object;
-
-    if (!o || !o->recordings)
-        return json_null();
-    object = json_out_object(j);
-    json_out_count(j, object, "recordings", o->recordings);
-    json_out_count(j, object, "events", o->events);
-    json_out_real(j, object, "ns_per_event",
-                  o->events ? o->callbacks_ns / (double) o->events : NAN);
-    json_out_real(j, object, "callbacks_us", o->callbacks_ns / 1e3);
-    json_out_real(j, object, "init_finalize_us", o->life_ns / 1e3);
-    json_out_real(j, object, "writer_cpu_us", o->writer_ns / 1e3);
-    json_out_count(j, object, "bytes_written", o->bytes);
-    json_out_real(j, object, "wall_us", o->wall_ns / 1e3);
-    json_out_real(j, object, "share", overhead_share(o));
-    json_out_real(j, object, "worst_share", o->worst_share);
-    return object;
+    json_stream_array(s, "notes");
+    for (size_t i = 0; result && i < result->quality.n_notes; i++) {
+        json_stream_object(s, NULL);
+        json_stream_text(s, "path", result->quality.notes[i].path);
+        json_stream_text(s, "what", result->quality.notes[i].what);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
 }
 
-static json_t *quality_object(struct jp_json *j, const struct jp_report *report)
+static void put_quality(struct jp_json_stream *s,
+                        const struct jp_report *report)
 {
     const struct jp_result *result = report->result;
     const struct jp_nodes *nodes = report->nodes;
-    json_t *object = json_out_object(j);
     double coverage = report->verdict->coverage;
 
+    json_stream_object(s, "quality");
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
 
-        put_count_or_null(j, object, quality_items[i].key, known, value);
+        json_stream_known(s, quality_items[i].key, known, value);
     }
-    put_count_or_null(j, object, "partial_nodes", result != NULL,
+    json_stream_known(s, "partial_nodes", result != NULL,
                       result ? result->quality.partial_nodes : 0);
-    json_out_text(j, object, "expected_kind", quality_expected_kind(report));
-    if (coverage >= 0)
-        json_out_real(j, object, "coverage", coverage);
-    else
-        json_out_null(j, object, "coverage");
-    json_out_put(j, object, "filters", filter_list(j, report->conf));
-    json_out_put(j, object, "overhead",
-                 overhead_object(j, result ? &result->quality.overhead : NULL));
-    json_out_put(j, object, "nodes_missing",
-                 json_out_strings(j, nodes ? nodes->missing : NULL,
-                                  nodes ? nodes->n_missing : 0, MAX_NAMES));
-    json_out_put(j, object, "node_notes",
-                 json_out_strings(j, nodes ? nodes->notes : NULL,
-                                  nodes ? nodes->n_notes : 0, MAX_NAMES));
-    json_out_put(j, object, "bad_kinds", bad_list(j, result));
-    json_out_put(j, object, "notes", note_list(j, result));
-    json_out_count(j, object, "notes_left_out",
-                   result ? result->quality.notes_left_out : 0);
-    return object;
+    json_stream_text(s, "expected_kind", quality_expected_kind(report));
+    json_stream_real(s, "coverage", coverage >= 0 ? coverage : NAN);
+    put_doubts(s, result);
+    put_filters(s, report->conf);
+    put_overhead(s, result ? &result->quality.overhead : NULL);
+    json_stream_texts(s, "nodes_missing", nodes ? nodes->missing : NULL,
+                      nodes ? nodes->n_missing : 0, MAX_NAMES);
+    json_stream_texts(s, "node_notes", nodes ? nodes->notes : NULL,
+                      nodes ? nodes->n_notes : 0, MAX_NAMES);
+    put_bad(s, result);
+    put_notes(s, result);
+    json_stream_count(s, "notes_left_out",
+                      result ? result->quality.notes_left_out : 0);
+    json_stream_end_object(s);
 }
 
-static json_t *warmup_object(struct jp_json *j, const struct jp_report *report)
+/* --- lateness ------------------------------------------------------------- */
+
+/* A rank of the result and how much of a heat map it would be. */
+struct heat {
+    size_t rank;
+    double weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct heat *x = a, *y = b;
+
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct heat *x = a, *y = b;
+
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* The ranks that were latest, in the result's order; n of them. */
+static struct heat *pick(const struct jp_result *r,
+                         const struct jp_insight *insight, size_t *n)
+{
+    struct heat *heats = calloc(r->n_ranks + 1, sizeof(*heats));
+
+    *n = 0;
+    for (size_t i = 0; heats && i < r->n_ranks; i++)
+        if (insight->lateness[i].judged)
+            heats[(*n)++] =
+                (struct heat){i, fabs(insight->lateness[i].arrival_us)};
+    if (heats && *n) {
+        qsort(heats, *n, sizeof(*heats), by_weight);
+        *n = *n < MAX_LATENESS ? *n : MAX_LATENESS;
+        qsort(heats, *n, sizeof(*heats), by_rank);
+    }
+    return heats;
+}
+
+static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
+                          const struct jp_insight *insight, size_t i)
+{
+    const struct jp_lateness *l = &insight->lateness[i];
+
+    json_stream_object(s, NULL);
+    json_stream_count(s, "comm_index", r->ranks[i].comm);
+    json_stream_count(s, "rank", r->ranks[i].rank);
+    json_stream_real(s, "excess_us", round(l->excess_us));
+    json_stream_real(s, "error_us", round(l->error_us));
+    json_stream_real(s, "arrival_us", round(l->arrival_us));
+    json_stream_real(s, "peers_us", round(l->peers_us));
+    json_stream_bool(s, "late", l->late);
+    json_stream_array(s, "parts_us");
+    for (unsigned k = 0; k < JP_SLICES; k++)
+        json_stream_real(s, NULL, round((double) l->parts_us[k]));
+    json_stream_end_array(s);
+    json_stream_end_object(s);
+}
+
+static void put_lateness(struct jp_json_stream *s,
+                         const struct jp_report *report)
+{
+    const struct jp_insight *insight = report->insight;
+    const struct jp_result *r = report->result;
+    struct heat *heats = NULL;
+    size_t n = 0;
+
+    if (insight && r && insight->lateness) {
+        heats = pick(r, insight, &n);
+        if (!heats)
+            s->failed = true;
+    }
+    json_stream_array(s, "lateness");
+    for (size_t i = 0; i < n; i++)
+        put_late_rank(s, r, insight, heats[i].rank);
+    json_stream_end_array(s);
+    free(heats);
+}
+
+/* --- busy ----------------------------------------------------------------- */
+
+static void put_spread(struct jp_json_stream *s,
+                       const struct jp_busy_spread *spread)
+{
+    json_stream_count(s, "processes", spread->n);
+    json_stream_real(s, "least", spread->least);
+    json_stream_real(s, "median", spread->median);
+    json_stream_real(s, "most", spread->most);
+}
+
+static void put_busy_rows(struct jp_json_stream *s,
+                          const struct jp_report *report,
+                          const struct jp_busy_rows *rows, double *values)
+{
+    const struct jp_result *r = report->result;
+    struct jp_busy_spread spread = busy_spread(r, rows, SIZE_MAX, values);
+    char text[JP_BUSY_TEXT];
+    size_t left_out;
+
+    busy_text(r, rows, report->verdict->coverage, text);
+    json_stream_object(s, "busy");
+    json_stream_text(s, "text", text);
+    put_spread(s, &spread);
+    left_out = table_json(s, &table_busy, report, rows);
+    json_stream_array(s, "windows");
+    for (size_t k = 0; k < r->n_busy_slices; k++) {
+        spread = busy_spread(r, rows, k, values);
+        json_stream_object(s, NULL);
+        json_stream_count(s, "t0_us", r->busy_from_us + k * r->busy_slice_us);
+        json_stream_count(s, "t1_us",
+                          r->busy_from_us + (k + 1) * r->busy_slice_us);
+        put_spread(s, &spread);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+    json_stream_count(s, "left_out", left_out);
+    json_stream_end_object(s);
+}
+
+static void put_busy(struct jp_json_stream *s, const struct jp_report *report)
+{
+    struct jp_busy_rows rows;
+    double *values;
+
+    if (!report->result) {
+        json_stream_null(s, "busy");
+        return;
+    }
+    if (busy_rows_make(report->result, report->processes, &rows) < 0) {
+        s->failed = true;
+        return;
+    }
+    values = calloc(rows.n_told + 1, sizeof(*values));
+    if (values)
+        put_busy_rows(s, report, &rows, values);
+    else
+        s->failed = true;
+    free(values);
+    busy_rows_fini(&rows);
+}
+
+/* --- the rest ------------------------------------------------------------- */
+
+static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_warmup *w;
     char text[JP_WARMUP_TEXT];
-    json_t *object;
 
-    if (!quality_warmup(report, text))
-        return json_null();
+    if (!quality_warmup(report, text)) {
+        json_stream_null(s, "warmup");
+        return;
+    }
     w = &report->insight->warmup;
-    object = json_out_object(j);
-    json_out_text(j, object, "text", text);
-    json_out_count(j, object, "ops", w->ops);
-    json_out_count(j, object, "kinds", w->kinds);
-    json_out_count(j, object, "of_kinds", w->of_kinds);
-    json_out_known(j, object, "until_us", w->ops && isfinite(w->until_us),
-                   w->until_us > 0 ? (uint64_t) w->until_us : 0);
-    json_out_real(j, object, "times", w->ops ? w->times : 1);
-    json_out_real(j, object, "longer_us", w->took_us);
-    return object;
+    json_stream_object(s, "warmup");
+    json_stream_text(s, "text", text);
+    json_stream_count(s, "ops", w->ops);
+    json_stream_count(s, "kinds", w->kinds);
+    json_stream_count(s, "of_kinds", w->of_kinds);
+    json_stream_known(s, "until_us", w->ops && isfinite(w->until_us),
+                      w->until_us > 0 ? (uint64_t) w->until_us : 0);
+    json_stream_real(s, "times", w->ops ? w->times : 1);
+    json_stream_real(s, "longer_us", w->took_us);
+    json_stream_end_object(s);
 }
 
-static json_t *generator_object(struct jp_json *j,
-                                const struct jp_report *report)
+static void put_expectation(struct jp_json_stream *s,
+                            const struct jp_expectation *x)
 {
-    json_t *object = json_out_object(j);
+    json_stream_object(s, "expectation");
+    json_stream_text(s, "peaks", x && x->peaks ? x->peaks_path : NULL);
+    json_stream_text(s, "baseline", x && x->baseline ? x->baseline_path : NULL);
+    json_stream_known(s, "baseline_reports", x && x->baseline,
+                      x && x->baseline ? x->baseline->n_reports : 0);
+    json_stream_end_object(s);
+}
 
-    json_out_text(j, object, "name", "jobprof");
-    json_out_text(j, object, "version", JP_VERSION);
-    json_out_text(j, object, "reporter", report->reporter);
-    return object;
+static void put_findings(struct jp_json_stream *s,
+                         const struct jp_report *report)
+{
+    table_json_rows(s, &table_findings, report, NULL);
+    topology_findings(s, report->labels, report->result);
+    report_copper_findings(s, report->copper);
 }
 
 /* What stands before the tables. */
-static json_t *head_object(struct jp_json *j, const struct jp_report *report)
+static void put_head(struct jp_json_stream *s, const struct jp_report *report)
 {
-    json_t *root = json_out_object(j), *findings = json_out_array(j);
+    char judged[JP_HYPOTHESES_LINE];
     struct timespec now = {0};
 
     clock_gettime(CLOCK_REALTIME, &now);
-    json_out_count(j, root, "schema_version", JP_SUMMARY_SCHEMA);
-    json_out_put(j, root, "generator", generator_object(j, report));
-    json_out_count(j, root, "written_us",
-                   (uint64_t) now.tv_sec * 1000000 +
-                       (uint64_t) now.tv_nsec / 1000);
-    json_out_count(j, root, "analysis_us", report->duration_us);
-    json_out_count(j, root, "insight_us",
-                   report->insight ? report->insight->duration_us : 0);
-    json_out_put(j, root, "verdict", verdict_object(j, report->verdict));
-    json_out_put(j, root, "job", job_object(j, report));
-    json_out_put(j, root, "quality", quality_object(j, report));
-    json_findings_put(j, findings, report->result, report->insight);
-    topology_findings(j, findings, report->labels, report->result);
-    report_copper_findings(j, findings, report->copper);
-    json_out_put(j, root, "findings", findings);
-    json_findings_lateness(j, root, report->result, report->insight);
-    json_out_put(j, root, "warmup", warmup_object(j, report));
-    json_network_put(j, root, report);
-    return root;
+    json_stream_count(s, "schema_version", JP_SUMMARY_SCHEMA);
+    json_stream_object(s, "generator");
+    json_stream_text(s, "name", "jobprof");
+    json_stream_text(s, "version", JP_VERSION);
+    json_stream_text(s, "reporter", report->reporter);
+    json_stream_end_object(s);
+    json_stream_count(s, "written_us",
+                      (uint64_t) now.tv_sec * 1000000 +
+                          (uint64_t) now.tv_nsec / 1000);
+    json_stream_count(s, "analysis_us", report->duration_us);
+    json_stream_count(s, "insight_us",
+                      report->insight ? report->insight->duration_us : 0);
+    json_stream_object(s, "verdict");
+    json_stream_text(s, "word", verdict_word_name(report->verdict->word));
+    json_stream_text(s, "text", report->verdict->text);
+    json_stream_text(s, "judged", report_judged(report, judged));
+    json_stream_end_object(s);
+    put_job(s, report);
+    put_end(s, report);
+    put_quality(s, report);
+    json_stream_array(s, table_findings.json);
+    put_findings(s, report);
+    json_stream_end_array(s);
+    table_json(s, &table_hypotheses, report, NULL);
+    put_lateness(s, report);
+    put_warmup(s, report);
+    put_expectation(s, report->expectation);
+    table_json(s, &table_network, report, NULL);
+}
+
+/* Tables of summary.json outside p2p{}; how many rows each left out. */
+static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
+{
+    static const struct jp_table *const list[] = {
+        &table_comms,   &table_cells, &table_ranks,
+        &table_windows, &table_pairs, &table_node_pairs};
+    enum { PAIRS = 4, N = sizeof(list) / sizeof(*list) };
+    const struct jp_result *r = report->result;
+    uint64_t count = 0, bytes = 0;
+    size_t left_out[N];
+
+    for (size_t i = 0; i < PAIRS; i++)
+        left_out[i] = table_json(s, list[i], report, NULL);
+    for (size_t i = 0; r && i < r->n_p2p; i++) {
+        count += r->p2p[i].count;
+        bytes += r->p2p[i].bytes;
+    }
+    json_stream_object(s, "p2p");
+    json_stream_count(s, "records", count);
+    json_stream_count(s, "bytes", bytes);
+    for (size_t i = PAIRS; i < N; i++)
+        left_out[i] = table_json(s, list[i], report, NULL);
+    json_stream_end_object(s);
+    json_stream_object(s, "left_out");
+    for (size_t i = 0; i < N; i++)
+        json_stream_count(s, list[i]->json, left_out[i]);
+    json_stream_end_object(s);
 }
 
 int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
-    struct jp_json j = {0};
     struct jp_json_stream stream;
-    json_t *tail = json_out_object(&j);
 
-    json_out_put(&j, tail, "busy",
-                 json_busy(&j, report->result, report->verdict->coverage));
-    json_out_put(&j, tail, "copper", report_copper_json(&j, report->copper));
-    json_stream_open(&stream, out);
-    json_stream_members(&stream, &j, head_object(&j, report));
-    json_tables_put(&stream, report->result);
-    json_stream_members(&stream, &j, tail);
+    json_stream_open(&stream, JSON_FILE, out);
+    put_head(&stream, report);
+    put_tables(&stream, report);
+    put_busy(&stream, report);
+    report_copper_json(&stream, "copper", report);
     return json_stream_close(&stream, err);
 }

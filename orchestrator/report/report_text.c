@@ -8,24 +8,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/defaults.h"
 #include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/expected.h"
 #include "common/figure.h"
-#include "orchestrator/insight/sentence.h"
-#include "orchestrator/report/clean.h"
-#include "orchestrator/report/medium.h"
 #include "orchestrator/report/busy.h"
-#include "orchestrator/report/overhead.h"
 #include "orchestrator/report/quality.h"
 #include "orchestrator/report/report_copper.h"
-#include "orchestrator/report/rows.h"
+#include "orchestrator/report/tables.h"
 #include "orchestrator/report/text_out.h"
 #include "orchestrator/report/topology.h"
 
-#define MAX_COMMS 20
-#define MAX_CELLS 40
-#define MAX_RANKS 10
-#define MAX_NODE_PAIRS 10
 #define MAX_NOTES 10
 #define MAX_FINDINGS 20
 
@@ -39,6 +32,16 @@ static void put_verdict(FILE *out, const struct jp_verdict *verdict)
 
     fprintf(out, "%s ", word);
     text_out_wrap(out, (unsigned) strlen(word) + 1, 4, verdict->text);
+}
+
+static void put_judged(FILE *out, const struct jp_report *report)
+{
+    char text[JP_HYPOTHESES_LINE];
+
+    if (!report_judged(report, text))
+        return;
+    fputs("  judged: ", out);
+    text_out_wrap(out, 10, 10, text);
 }
 
 static const char *or_dash(const char *text)
@@ -68,13 +71,13 @@ static void put_job(FILE *out, const struct jp_report *report)
     if (expected_nodes(c, nodes) || expected_tasks(c, nodes))
         text_out_line(
             out, "  size       %" PRIu32 " node%s, %" PRIu32 " task%s  %s",
-            expected_nodes(c, nodes), sentence_s(expected_nodes(c, nodes)),
-            expected_tasks(c, nodes), sentence_s(expected_tasks(c, nodes)),
+            expected_nodes(c, nodes), plural(expected_nodes(c, nodes)),
+            expected_tasks(c, nodes), plural(expected_tasks(c, nodes)),
             nodes ? nodes->step_nodelist : "");
     if (nodes && nodes->tasks_failed)
         text_out_line(out,
                       "  failed     %" PRIu32 " task%s ended with an error",
-                      nodes->tasks_failed, sentence_s(nodes->tasks_failed));
+                      nodes->tasks_failed, plural(nodes->tasks_failed));
 }
 
 /* Bad lines by kind, those that there are. */
@@ -140,7 +143,7 @@ static int put_busy(FILE *out, const struct jp_report *report)
 
     if (!report->result || !report->result->quality.records)
         return 0;
-    if (busy_rows_make(report->result, &rows) < 0)
+    if (busy_rows_make(report->result, report->processes, &rows) < 0)
         return -1;
     busy_text(report->result, &rows, report->verdict->coverage, text);
     fprintf(out, "  %-26s ", "Communication-busy share");
@@ -153,127 +156,6 @@ static void put_left_out(FILE *out, size_t n, const char *where)
 {
     if (n)
         text_out_line(out, "  ... and %s more in %s", FIG_COUNT(n), where);
-}
-
-static void put_comm(FILE *out, const struct jp_comm *c)
-{
-    char ranks[24], medium[80];
-
-    snprintf(ranks, sizeof(ranks), "%" PRIu32 "/%" PRIu32, c->ranks_seen,
-             c->n_ranks);
-    text_out_line(out, "  %-18s %-14s %-11s %9s %5zu %10s %9s %9s", c->id,
-                  COLUMN(or_dash(c->name), 14), comm_type_name(c->type), ranks,
-                  c->n_hosts, FIG_COUNT(c->ops), FIG_BYTES(c->bytes),
-                  FIG_US((double) c->time_us));
-    if (medium_known(c))
-        text_out_line(out, "  %-18s over %s; evidence %s", "",
-                      medium_text(c, medium, sizeof(medium)), c->evidence);
-}
-
-static int put_comms(FILE *out, const struct jp_result *r)
-{
-    struct jp_rows rows;
-
-    if (rows_pick(r, r->n_comms, MAX_COMMS, rows_comm_time, true, &rows) < 0)
-        return -1;
-    fputc('\n', out);
-    text_out_line(out, "Communicators, most time first");
-    text_out_line(out, "  %-18s %-14s %-11s %9s %5s %10s %9s %9s", "id", "name",
-                  "type", "ranks", "hosts", "operations", "data", "time");
-    for (size_t i = 0; i < rows.n; i++)
-        put_comm(out, &r->comms[rows.index[i]]);
-    put_left_out(out, rows.left_out, "csv/comms.csv");
-    rows_fini(&rows);
-    return 0;
-}
-
-static void put_cell(FILE *out, const struct jp_cell *c)
-{
-    text_out_line(out, "  %-11s %-13s %9s %9s %7s %7s %7s %7s %9s %9s",
-                  comm_type_name(c->type), COLUMN(c->coll, 13),
-                  FIG_BYTES(c->bytes), FIG_COUNT(c->ops), FIG_GBS(c->busbw.p50),
-                  FIG_GBS(c->busbw.p95), FIG_GBS(c->busbw.p99),
-                  FIG_GBS(c->busbw.min), FIG_US(c->exec.p50),
-                  FIG_US(c->exec.p95));
-}
-
-static int put_cells(FILE *out, const struct jp_result *r)
-{
-    struct jp_rows rows;
-
-    if (rows_pick(r, r->n_cells, MAX_CELLS, rows_cell_time, false, &rows) < 0)
-        return -1;
-    fputc('\n', out);
-    text_out_line(out, "Operations by type, function and size");
-    text_out_line(out, "  %-45s %-31s %s", "", "bus bandwidth, GB/s",
-                  "time, longest rank");
-    text_out_line(out, "  %-11s %-13s %9s %9s %7s %7s %7s %7s %9s %9s", "type",
-                  "function", "size", "ops", "p50", "p95", "p99", "min", "p50",
-                  "p95");
-    for (size_t i = 0; i < rows.n; i++)
-        put_cell(out, &r->cells[rows.index[i]]);
-    put_left_out(out, rows.left_out, "csv/cells.csv");
-    rows_fini(&rows);
-    return 0;
-}
-
-static void put_rank(FILE *out, const struct jp_result *r,
-                     const struct jp_rank *k)
-{
-    const struct jp_comm *comm = rows_comm(r, k->comm);
-
-    text_out_line(out, "  %6" PRIu32 " %-20s %-18s %-12s %8s %9s %9s %9s",
-                  k->rank, COLUMN(or_dash(k->host), 20), comm->id,
-                  COLUMN(or_dash(comm->name), 12), FIG_SHARE(k->last_share),
-                  FIG_COUNT(k->timed_ops), FIG_US((double) k->caused_us),
-                  r->quality.waits_unknown ? "-" : FIG_US((double) k->wait_us));
-}
-
-static int put_ranks(FILE *out, const struct jp_result *r)
-{
-    struct jp_rows rows;
-
-    if (rows_pick(r, r->n_ranks, MAX_RANKS, rows_rank_caused, true, &rows) < 0)
-        return -1;
-    fputc('\n', out);
-    text_out_line(out, "Ranks that arrived last, most wait caused first "
-                       "(AllReduce, AllGather, ReduceScatter)");
-    text_out_line(out, "  %6s %-20s %-18s %-12s %8s %9s %9s %9s", "rank",
-                  "host", "communicator", "name", "last in", "of ops", "caused",
-                  "waited");
-    for (size_t i = 0; i < rows.n; i++)
-        put_rank(out, r, &r->ranks[rows.index[i]]);
-    put_left_out(out, rows.left_out, "csv/ranks.csv");
-    rows_fini(&rows);
-    return 0;
-}
-
-static void put_node_pair(FILE *out, const struct jp_p2p_node *p)
-{
-    text_out_line(out, "  %-24s %-24s %-5s %7s %9s %9s %7s",
-                  COLUMN(*p->src_host ? p->src_host : "unknown", 24),
-                  COLUMN(*p->dst_host ? p->dst_host : "unknown", 24), p->func,
-                  FIG_COUNT(p->pairs), FIG_COUNT(p->count), FIG_BYTES(p->bytes),
-                  p->n_busbw ? FIG_GBS(p->busbw_mean) : "-");
-}
-
-static int put_node_pairs(FILE *out, const struct jp_result *r)
-{
-    struct jp_rows rows;
-
-    if (rows_pick(r, r->n_p2p_nodes, MAX_NODE_PAIRS, rows_p2p_node_bytes, true,
-                  &rows) < 0)
-        return -1;
-    fputc('\n', out);
-    text_out_line(out, "Send and Recv between hosts, most data first (each by "
-                       "the side that recorded it)");
-    text_out_line(out, "  %-24s %-24s %-5s %7s %9s %9s %7s", "from", "to", "by",
-                  "pairs", "count", "data", "GB/s");
-    for (size_t i = 0; i < rows.n; i++)
-        put_node_pair(out, &r->p2p_nodes[rows.index[i]]);
-    put_left_out(out, rows.left_out, "csv/p2p_nodes.csv");
-    rows_fini(&rows);
-    return 0;
 }
 
 static void put_findings(FILE *out, const struct jp_insight *insight)
@@ -295,7 +177,7 @@ static void put_findings(FILE *out, const struct jp_insight *insight)
                  insight->findings.n > MAX_FINDINGS
                      ? insight->findings.n - MAX_FINDINGS
                      : 0,
-                 "summary.json");
+                 JP_SUMMARY_NAME);
 }
 
 int report_write_text(const struct jp_report *report, FILE *out,
@@ -305,18 +187,20 @@ int report_write_text(const struct jp_report *report, FILE *out,
 
     errno = 0;
     put_verdict(out, report->verdict);
+    put_judged(out, report);
     put_findings(out, report->insight);
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);
     if (put_busy(out, report) < 0 ||
-        (r && r->n_comms && put_comms(out, r) < 0) ||
+        (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
-        (r && r->n_cells && put_cells(out, r) < 0) ||
-        (r && r->n_ranks && put_ranks(out, r) < 0) ||
-        (r && r->n_p2p_nodes && put_node_pairs(out, r) < 0))
+        (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||
+        (r && r->n_ranks && table_text(&table_ranks, report, out) < 0) ||
+        (r && r->n_p2p_nodes &&
+         table_text(&table_node_pairs, report, out) < 0) ||
+        report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
-    report_copper_text(report->copper, out);
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
                          errno ? strerror(errno) : "cannot be written");

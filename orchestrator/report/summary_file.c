@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/jsonload.h"
 #include "orchestrator/insight/verdict.h"
 
 const char *summary_file_text(const json_t *object, const char *key)
@@ -54,25 +55,30 @@ int summary_file_check(const json_t *root, const char *path,
     return 0;
 }
 
-json_t *summary_file_read(const char *step_dir, struct jp_error *err)
+static const char *const tables[] = {"comms", "ranks", "windows", "busy", NULL};
+
+json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
+                          struct jp_error *err)
 {
+    enum jsonload_kind kind = parts == SUMMARY_WHOLE ? JSONLOAD_SUMMARY
+                                                     : JSONLOAD_CARD;
     char *path = fileio_path("%s/%s", step_dir, JP_SUMMARY_NAME);
     json_t *root = NULL;
     char *text = NULL;
     size_t len;
-    json_error_t why;
 
     if (!path) {
         error_set(err, "out of memory");
         goto out;
     }
-    if (fileio_read(path, false, JP_SUMMARY_MAX_BYTES, &text, &len, err) < 0)
+    if (fileio_read(path, false, jsonload_limits[kind].bytes, &text, &len,
+                    err) < 0)
         goto out;
-    root = json_loadb(text, len, 0, &why);
-    if (!root) {
-        error_set(err, "%s:%d: %s", path, why.line, why.text);
+    if (parts == SUMMARY_WITHOUT_TABLES)
+        len = jsonscan_drop(text, len, tables);
+    root = jsonload(kind, path, text, len, 0, err);
+    if (!root)
         goto out;
-    }
     if (summary_file_check(root, path, err) < 0) {
         json_decref(root);
         root = NULL;

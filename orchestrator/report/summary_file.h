@@ -11,14 +11,17 @@
 
 #include <jansson.h>
 
+#include "common/defaults.h"
 #include "common/error.h"
 
-#define JP_SUMMARY_NAME "summary.json"
-#define JP_SUMMARY_MAX_BYTES (64 * 1024 * 1024)
+/* How much of it is wanted: the long tables are comms, ranks, windows, busy. */
+enum summary_parts { SUMMARY_WITHOUT_TABLES, SUMMARY_WHOLE };
 
-/* Reads <step_dir>/summary.json. The result is an object of schema_version 1
- * whose verdict has a known word and a text; caller decrefs. */
-json_t *summary_file_read(const char *step_dir, struct jp_error *err);
+/* Reads <step_dir>/summary.json, within the limits of common/jsonload.h. The
+ * result is an object of schema_version 1 whose verdict has a known word and a
+ * text; caller decrefs. */
+json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
+                          struct jp_error *err);
 
 /* Is root a summary as above? 0, or -1 and err, which names path. */
 int summary_file_check(const json_t *root, const char *path,
@@ -29,5 +32,13 @@ int summary_file_check(const json_t *root, const char *path,
 const char *summary_file_text(const json_t *object, const char *key);
 bool summary_file_count(const json_t *object, const char *key, uint64_t *value);
 double summary_file_real(const json_t *object, const char *key);
+
+/* What reports say they were written by. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#define JP_VERSION PACKAGE_VERSION
+#else
+#define JP_VERSION "unknown"
+#endif
 
 #endif

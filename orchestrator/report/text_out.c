@@ -1,10 +1,23 @@
-/* text_out.c - clip, clean and wrap lines. */
+/* text_out.c - clip and wrap lines. */
 #include "orchestrator/report/text_out.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "orchestrator/report/clean.h"
+bool clean_locale_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
 
 static void put_line(FILE *out, unsigned columns, const char *fmt, va_list ap)
 {

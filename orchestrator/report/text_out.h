@@ -2,7 +2,11 @@
 #ifndef JP_REPORT_TEXT_OUT_H
 #define JP_REPORT_TEXT_OUT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+
+#include "common/clean.h"
 
 #define JP_TEXT_COLUMNS 100
 
@@ -21,5 +25,8 @@ void text_out_wrap(FILE *out, unsigned at, unsigned indent, const char *text);
 /* The same in fewer columns; at and indent are below columns. */
 void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
                        unsigned indent, const char *text);
+
+/* True where the environment's locale (LC_ALL, LC_CTYPE, LANG) is UTF-8. */
+bool clean_locale_is_utf8(void);
 
 #endif

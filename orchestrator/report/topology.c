@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/html_sections.h"
-#include "orchestrator/report/rows.h"
+#include "orchestrator/report/table.h"
 #include "orchestrator/report/text_out.h"
 #include "orchestrator/topo/topo_print.h"
 
@@ -17,7 +18,8 @@
 #define MAX_SHAPES 12   /* pictures */
 #define NAMES_MAX 60
 
-const char *topology_advice(enum jp_warning_kind kind)
+/* What to do about a warning: one sentence. */
+static const char *topology_advice(enum jp_warning_kind kind)
 {
     static const char *const advice[JP_N_WARNINGS] = {
         [JP_WARN_NO_NVLINK] = "expect PCIe speed there; tensor parallelism "
@@ -107,7 +109,7 @@ static void html_warnings(const struct jp_step_labels *l,
         if (w->n_comms) {
             fprintf(out,
                     " <span class=\"soft\">(%zu communicator%s, most time in ",
-                    w->n_comms, w->n_comms == 1 ? "" : "s");
+                    w->n_comms, plural(w->n_comms));
             html_out_text(out, *rows_comm(r, w->comm)->name
                                    ? rows_comm(r, w->comm)->name
                                    : rows_comm(r, w->comm)->id);
@@ -135,7 +137,7 @@ static int html_shape(const struct jp_step_labels *l,
     topo_links_text(shape->topo, links, sizeof(links));
     snprintf(title, sizeof(title), "shape %s: %s, %zu node%s: %s",
              shapes_letter(p->shape, letter), shape->topo->product,
-             shape->n_nodes, shape->n_nodes == 1 ? "" : "s", names);
+             shape->n_nodes, plural(shape->n_nodes), names);
     free(names);
     fputs("<div class=\"scroll\">", out);
     topo_svg(shape->topo, (const char *const *) p->gpu_text, title, out);
@@ -193,11 +195,9 @@ int html_topology_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* --- summary.json
- * ------------------------------------------------------------- */
+/* --- summary.json --------------------------------------------------------- */
 
-void topology_findings(struct jp_json *json, json_t *findings,
-                       const struct jp_step_labels *l,
+void topology_findings(struct jp_json_stream *s, const struct jp_step_labels *l,
                        const struct jp_result *r)
 {
     static const char *const unknown[] = {"coll", "rank",  "world_rank",
@@ -206,20 +206,17 @@ void topology_findings(struct jp_json *json, json_t *findings,
 
     for (size_t i = 0; l && r && i < l->n_warnings && i < MAX_FINDINGS; i++) {
         const struct jp_step_warning *w = &l->warnings[i];
-        json_t *row = json_out_object(json);
 
-        json_out_text(json, row, "kind", "topology");
-        json_out_text(json, row, "comm",
-                      w->n_comms ? rows_comm(r, w->comm)->id : NULL);
-        if (w->n_comms)
-            json_out_count(json, row, "comm_index", w->comm);
-        else
-            json_out_null(json, row, "comm_index");
+        json_stream_object(s, NULL);
+        json_stream_text(s, "kind", "topology");
+        json_stream_text(s, "comm",
+                         w->n_comms ? rows_comm(r, w->comm)->id : NULL);
+        json_stream_known(s, "comm_index", w->n_comms, w->comm);
         for (size_t k = 0; k < sizeof(unknown) / sizeof(*unknown); k++)
-            json_out_null(json, row, unknown[k]);
-        json_out_text(json, row, "text", w->text);
-        json_out_text(json, row, "next", topology_advice(w->kind));
-        json_out_text(json, row, "topology", label_warning_word[w->kind]);
-        json_out_append(json, findings, row);
+            json_stream_null(s, unknown[k]);
+        json_stream_text(s, "text", w->text);
+        json_stream_text(s, "next", topology_advice(w->kind));
+        json_stream_text(s, "topology", label_warning_word[w->kind]);
+        json_stream_end_object(s);
     }
 }

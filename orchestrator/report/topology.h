@@ -9,18 +9,15 @@
 #include <stdio.h>
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/report/json_out.h"
+#include "common/json_stream.h"
 #include "orchestrator/topo/steplabels.h"
 
 /* A section of summary.txt. -1 without memory. */
 int topology_text(const struct jp_step_labels *labels, FILE *out);
 
-/* One finding of kind "topology" a warning into the array. */
-void topology_findings(struct jp_json *json, json_t *findings,
+/* One finding of kind "topology" a warning into the open array. */
+void topology_findings(struct jp_json_stream *s,
                        const struct jp_step_labels *labels,
                        const struct jp_result *result);
-
-/* What to do about a warning: one sentence. */
-const char *topology_advice(enum jp_warning_kind kind);
 
 #endif

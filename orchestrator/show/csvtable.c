@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
 
 static int damaged(const struct jp_csvtable *t, struct jp_error *err,
                    const char *what)
@@ -100,10 +103,17 @@ static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
 int csvtable_open(struct jp_csvtable *t, const char *path,
                   const char *const *columns, size_t n, struct jp_error *err)
 {
-    *t = (struct jp_csvtable){.in = fopen(path, "re"), .path = path};
-    if (!t->in)
-        return error_set(err, "%s: %m", path);
-    return begin(t, columns, n, err);
+    int fd = fileio_open_regular(path, false, err);
+
+    *t = (struct jp_csvtable){.path = path};
+    if (fd < 0)
+        return -1;
+    t->in = fdopen(fd, "r");
+    if (t->in)
+        return begin(t, columns, n, err);
+    error_set(err, "%s: %m", path);
+    close(fd);
+    return -1;
 }
 
 int csvtable_open_bytes(struct jp_csvtable *t, const void *bytes, size_t n,

@@ -1,8 +1,20 @@
 /* opsum.c - filter operations and sum them up. */
 #include "orchestrator/show/opsum.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/figure.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/show/csvtable.h"
+#include "orchestrator/show/jobranks.h"
+#include "orchestrator/show/show_table.h"
+#include "plugins/nccl_inspector/loglines.h"
+#include "plugins/nccl_inspector/reader.h"
+#include "plugins/nccl_recorder/launches.h"
 
 #define MAX_ROWS 65536
 #define SLOTS (2 * MAX_ROWS)
@@ -11,6 +23,9 @@ struct reading {
     struct jp_recwalk *walk;
     const struct opsum_filter *filter;
     struct opsum_builder to;
+    struct launches *launches; /* of the open file */
+    struct jp_jobranks *ranks; /* NULL: nobody asks for a rank */
+    int64_t world_rank;        /* of the open file's process, < 0: none */
 };
 
 static uint64_t mix(uint64_t hash, const char *text)
@@ -74,8 +89,8 @@ int opsum_begin(struct opsum_builder *b, struct jp_opsum *sum,
     return b->slots ? 0 : error_set(err, "out of memory");
 }
 
-int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
-              const struct opsum_some *some)
+static int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
+                     const struct opsum_some *some)
 {
     bool failed = false;
     struct opsum_row *row = find_row(b, key, &failed);
@@ -98,8 +113,9 @@ int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
     return 0;
 }
 
-int opsum_put_record(struct opsum_builder *b, const struct opsum_key *key,
-                     const struct inspector_record *record)
+static int opsum_put_record(struct opsum_builder *b,
+                            const struct opsum_key *key,
+                            const struct record *record)
 {
     return opsum_put(b, key,
                      &(const struct opsum_some){
@@ -119,29 +135,45 @@ bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
            !strcmp(name, filter->comm);
 }
 
+static void to_text(const struct record_text *from, char *to, size_t size)
+{
+    snprintf(to, size, "%.*s", (int) from->len, from->text);
+}
+
+/* A record with its share of a launch's time, where the filter wants it. */
+static int take(void *arg, const struct record *record)
+{
+    struct reading *r = arg;
+    char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
+    char func[RECORD_MAX_FUNC + 1];
+
+    to_text(&record->id, id, sizeof(id));
+    to_text(&record->name, name, sizeof(name));
+    to_text(&record->func, func, sizeof(func));
+    if (!opsum_is_comm(r->filter, id, name) ||
+        !opsum_is_rank(r->filter, r->world_rank, record->rank) ||
+        (r->filter->func && strcmp(func, r->filter->func)))
+        return 0;
+    return opsum_put_record(
+        &r->to, &(const struct opsum_key){id, name, func, record->bytes},
+        record);
+}
+
 static int take_op(struct reading *r, const struct jpr_op *op)
 {
     struct jp_recfile *file = &r->walk->file;
     const struct recfile_comm *comm = recfile_comm(file, op->comm);
-    struct inspector_record record;
+    struct record record;
 
-    if (r->filter->comm &&
-        (!comm || !opsum_is_comm(r->filter, comm->id, comm->name)))
-        return 0;
-    if (recfile_record(file, op, &record)) {
-        r->to.sum->left_out++;
-        return 0;
-    }
-    if (r->filter->func && strcmp(file->func->name, r->filter->func))
-        return 0;
-    return opsum_put_record(&r->to,
-                            &(const struct opsum_key){comm->id, comm->name,
-                                                      file->func->name,
-                                                      op->bytes},
-                            &record);
+    if (!recfile_record(file, op, &record))
+        return launches_add(r->launches, op, &record, file->func->rule);
+    r->to.sum->left_out +=
+        !r->filter->comm ||
+        (comm && opsum_is_comm(r->filter, comm->id, comm->name));
+    return 0;
 }
 
-bool opsum_is_node(const char *path, const char *host, const char *node)
+static bool opsum_is_node(const char *path, const char *host, const char *node)
 {
     size_t n = strlen(node);
 
@@ -153,17 +185,29 @@ bool opsum_is_node(const char *path, const char *host, const char *node)
     return false;
 }
 
-static bool is_wanted(const struct reading *r)
+bool opsum_is_rank(const struct opsum_filter *filter, int64_t world_rank,
+                   uint64_t rank)
+{
+    if (filter->rank < 0)
+        return true;
+    return world_rank >= 0 ? world_rank == filter->rank
+                           : filter->comm && rank == (uint64_t) filter->rank;
+}
+
+static bool is_wanted(struct reading *r)
 {
     const struct jp_recfile *file = &r->walk->file;
 
-    if (r->filter->rank >= 0 && recfile_rank(file) != r->filter->rank)
+    r->world_rank =
+        r->ranks ? jobranks_find(r->ranks, r->walk->path, file->host, file->pid)
+                 : -1;
+    if (r->world_rank >= 0 && r->world_rank != r->filter->rank)
         return false;
     return !r->filter->node ||
            opsum_is_node(r->walk->path, file->host, r->filter->node);
 }
 
-static int read_file(struct reading *r)
+static int read_records(struct reading *r)
 {
     struct jpr_record record;
     bool judged = false;
@@ -178,7 +222,18 @@ static int read_file(struct reading *r)
         if (take_op(r, record.op) < 0)
             return -1;
     }
-    return 0;
+    return launches_flush(r->launches);
+}
+
+static int read_file(struct reading *r)
+{
+    int rc = -1;
+
+    r->launches = launches_create(take, r);
+    if (r->launches)
+        rc = read_records(r);
+    launches_destroy(r->launches);
+    return rc;
 }
 
 static int by_name(const void *a, const void *b)
@@ -214,8 +269,13 @@ int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
     if (opsum_begin(&r.to, sum, err) < 0)
         return -1;
     sum->source = "recorder";
+    if (filter->rank >= 0) {
+        r.ranks = jobranks_read(walk);
+        rc = r.ranks ? 0 : -1;
+    }
     while (rc == 0 && recwalk_open(walk))
         rc = read_file(&r);
+    jobranks_destroy(r.ranks);
     return opsum_end(&r.to, rc, err);
 }
 
@@ -223,4 +283,336 @@ void opsum_fini(struct jp_opsum *sum)
 {
     free(sum->rows);
     *sum = (struct jp_opsum){0};
+}
+
+/* --- sum up the operations of NCCL Inspector's logs */
+
+struct lines_reading {
+    const struct opsum_filter *filter;
+    struct opsum_builder to;
+    struct inspector_reader reader;
+    struct jp_loglines lines;
+    const char *path;
+    bool counted;   /* the open file, among processes */
+    bool is_wanted; /* it has a record of the rank that is asked for */
+    uint64_t *bad;
+    struct jp_jobranks *ranks; /* NULL: nobody asks for a rank */
+};
+
+typedef int take_record(struct lines_reading *r, const struct record *rec,
+                        void *arg);
+
+/* Every record of the file to lines_take; its non-zero answer ends it. */
+static int walk_file(struct lines_reading *r, take_record *lines_take,
+                     void *arg)
+{
+    struct jp_error err;
+    struct jp_logsource *source = logsource_open(r->path, &err);
+    enum loglines_kind kind;
+    const char *text;
+    size_t len;
+    int rc = 0;
+
+    if (!source) {
+        ++*r->bad;
+        return 0;
+    }
+    loglines_reset(&r->lines, source);
+    while (rc == 0 && (kind = loglines_next(&r->lines, &text, &len, &err)) <
+                          LOGLINES_END) {
+        struct record record;
+
+        if (kind == LOGLINES_TOO_LONG) {
+            ++*r->bad;
+            continue;
+        }
+        switch (inspector_read_line(&r->reader, text, len, &record)) {
+        case INSPECTOR_RECORD:
+            rc = lines_take(r, &record, arg);
+            break;
+        case INSPECTOR_BAD:
+            ++*r->bad;
+            break;
+        default:
+            break;
+        }
+    }
+    logsource_close(source);
+    return rc < 0 ? -1 : 0;
+}
+
+static void lines_to_text(const struct record_text *from, char *to, size_t size)
+{
+    size_t n = from->len < size - 1 ? from->len : size - 1;
+
+    if (n)
+        memcpy(to, from->text, n);
+    to[n] = '\0';
+}
+
+static int lines_take(struct lines_reading *r, const struct record *rec,
+                      void *arg)
+{
+    char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
+    char func[RECORD_MAX_FUNC + 1], host[RECORD_MAX_HOST + 1];
+
+    (void) arg;
+    lines_to_text(&rec->id, id, sizeof(id));
+    lines_to_text(&rec->name, name, sizeof(name));
+    lines_to_text(&rec->func, func, sizeof(func));
+    lines_to_text(&rec->host, host, sizeof(host));
+    if (r->ranks &&
+        !opsum_is_rank(r->filter,
+                       jobranks_find(r->ranks, r->path, host, rec->pid),
+                       rec->rank))
+        return 0;
+    r->is_wanted = true;
+    if (!opsum_is_comm(r->filter, id, name) ||
+        (r->filter->func && strcmp(func, r->filter->func)) ||
+        (r->filter->node && !opsum_is_node(r->path, host, r->filter->node)))
+        return 0;
+    r->to.sum->processes += !r->counted;
+    r->counted = true;
+    return opsum_put_record(
+        &r->to, &(const struct opsum_key){id, name, func, rec->bytes}, rec);
+}
+
+/* What a record says of its process. */
+static int claim(struct lines_reading *r, const struct record *rec, void *arg)
+{
+    char id[RECORD_MAX_ID + 1], host[RECORD_MAX_HOST + 1];
+
+    lines_to_text(&rec->id, id, sizeof(id));
+    lines_to_text(&rec->host, host, sizeof(host));
+    return jobranks_add(arg, r->path,
+                        &(const struct jobranks_claim){.host = host,
+                                                       .pid = rec->pid,
+                                                       .task = -1,
+                                                       .id = id,
+                                                       .n_ranks = rec->n_ranks,
+                                                       .rank = rec->rank});
+}
+
+static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
+                    take_record *visit, void *arg)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < walk->walk.n_logs; i++) {
+        uint64_t bad = *r->bad;
+
+        if (walk->walk.logs[i].maybe) /* a trace, if anything */
+            continue;
+        r->path = walk->walk.logs[i].path;
+        r->counted = r->is_wanted = false;
+        rc = walk_file(r, visit, arg);
+        if (r->filter->rank >= 0 && !r->is_wanted)
+            *r->bad = bad; /* of other ranks */
+    }
+    return rc;
+}
+
+static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
+{
+    int rc;
+
+    r->ranks = jobranks_create(walk->inputs, walk->n_inputs);
+    rc = r->ranks ? walk_all(r, walk, claim, r->ranks) : -1;
+    return rc == 0 ? jobranks_decide(r->ranks) : rc;
+}
+
+int opsum_read_lines(const struct jp_recwalk *walk,
+                     const struct opsum_filter *filter, struct jp_opsum *sum,
+                     uint64_t *bad, struct jp_error *err)
+{
+    struct lines_reading r = {.filter = filter, .bad = bad};
+    int rc = 0;
+
+    *bad = 0;
+    if (opsum_begin(&r.to, sum, err) < 0)
+        return -1;
+    if (loglines_init(&r.lines, NULL) < 0)
+        rc = -1;
+    if (rc == 0 && filter->rank >= 0)
+        rc = find_ranks(&r, walk);
+    if (rc == 0)
+        rc = walk_all(&r, walk, lines_take, NULL);
+    jobranks_destroy(r.ranks);
+    loglines_fini(&r.lines);
+    sum->source = "inspector";
+    return opsum_end(&r.to, rc, err);
+}
+
+/* --- the sums from a report's table of operations */
+
+enum {
+    COMM,
+    NAME,
+    COLL,
+    BYTES,
+    RECORDS,
+    MEAN,
+    EXEC_MIN,
+    EXEC_MAX,
+    EXEC_MEAN,
+    FIRST,
+    LAST,
+    N_COLUMNS
+};
+
+static const char *const columns[N_COLUMNS] = {
+    [COMM] = "comm",
+    [NAME] = "comm_name",
+    [COLL] = "coll",
+    [BYTES] = "msg_size_bytes",
+    [RECORDS] = "records",
+    [MEAN] = "mean",
+    [EXEC_MIN] = "exec_min_us",
+    [EXEC_MAX] = "exec_max_us",
+    [EXEC_MEAN] = "exec_mean_us",
+    [FIRST] = "dump_min_us",
+    [LAST] = "dump_max_us",
+};
+
+/* An empty field is "not known": 0. */
+static bool get_count(const char *text, uint64_t *value)
+{
+    *value = 0;
+    return !*text || num_parse_u64(text, 0, UINT64_MAX >> 1, value, NULL) == 0;
+}
+
+static bool get_real(const char *text, double *value)
+{
+    char *end;
+
+    *value = *text ? strtod(text, &end) : 0;
+    return !*text ||
+           (!*end && isfinite(*value) && *value >= 0 && *value < 1e15);
+}
+
+/* False: the row is not so. */
+static bool get_some(const char *const v[], uint64_t *bytes,
+                     struct opsum_some *some)
+{
+    double mean, exec_mean;
+
+    if (!get_count(v[BYTES], bytes) || !get_count(v[RECORDS], &some->ops) ||
+        !get_count(v[EXEC_MIN], &some->exec_min_us) ||
+        !get_count(v[EXEC_MAX], &some->exec_max_us) ||
+        !get_count(v[FIRST], &some->first_us) ||
+        !get_count(v[LAST], &some->last_us) || !get_real(v[MEAN], &mean) ||
+        !get_real(v[EXEC_MEAN], &exec_mean) || !some->ops ||
+        some->ops > UINT32_MAX)
+        return false;
+    some->exec_sum_us = (uint64_t) (exec_mean * (double) some->ops + 0.5);
+    some->busbw_sum = mean * (double) some->ops;
+    return true;
+}
+
+int opsum_add_csv(struct opsum_builder *b, const char *path,
+                  const struct opsum_filter *filter, struct jp_error *err)
+{
+    const char *v[N_COLUMNS];
+    struct jp_csvtable table;
+    int rc;
+
+    if (csvtable_open(&table, path, columns, N_COLUMNS, err) < 0)
+        return -1;
+    b->sum->processes++;
+    while ((rc = csvtable_next(&table, v, err)) > 0) {
+        struct opsum_some some = {0};
+        uint64_t bytes;
+
+        if (!opsum_is_comm(filter, v[COMM], v[NAME]) ||
+            (filter->func && strcmp(v[COLL], filter->func)))
+            continue;
+        if (!get_some(v, &bytes, &some)) {
+            b->sum->left_out++;
+            continue;
+        }
+        rc = opsum_put(
+            b, &(const struct opsum_key){v[COMM], v[NAME], v[COLL], bytes},
+            &some);
+        if (rc < 0) {
+            error_set(err, "out of memory");
+            break;
+        }
+    }
+    csvtable_close(&table);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- the summary as a table and as JSON */
+
+static double mean_us(const void *row)
+{
+    const struct opsum_row *r = row;
+
+    return (double) r->exec_sum_us / (double) r->ops;
+}
+
+static double mean_busbw(const void *row)
+{
+    const struct opsum_row *r = row;
+
+    return r->busbw_sum / (double) r->ops;
+}
+
+static bool has_clock(const void *row)
+{
+    return ((const struct opsum_row *) row)->first_us;
+}
+
+#define AT(member) .offset = offsetof(struct opsum_row, member)
+static const struct show_column row_columns[] = {
+    {"comm", "communicator", -18, SHOW_TEXT, AT(id)},
+    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12},
+    {"func", "function", -16, SHOW_TEXT, AT(func)},
+    {"bytes", "bytes", 14, SHOW_COUNT, AT(bytes)},
+    {"ops", "operations", 10, SHOW_COUNT, AT(ops)},
+    {"exec_min_us", "min us", 10, SHOW_COUNT, AT(exec_min_us)},
+    {"exec_mean_us", "mean us", 10, SHOW_REAL, .real = mean_us, .decimals = 1,
+     .json_decimals = 3},
+    {"exec_max_us", "max us", 10, SHOW_COUNT, AT(exec_max_us)},
+    {"busbw_mean_gbs", "busbw GB/s", 10, SHOW_REAL, .real = mean_busbw,
+     .decimals = 3, .json_decimals = 6},
+    {"first_end_us", NULL, 0, SHOW_COUNT, AT(first_us), .known = has_clock},
+    {"last_end_us", NULL, 0, SHOW_COUNT, AT(last_us), .known = has_clock},
+};
+#undef AT
+static const struct show_table table = {
+    row_columns, sizeof(row_columns) / sizeof(*row_columns),
+    sizeof(struct opsum_row)};
+
+/* What `processes` counts. */
+static const char *unit_of(const struct jp_opsum *sum)
+{
+    return !strcmp(sum->source, "recorder")    ? "recording"
+           : !strcmp(sum->source, "inspector") ? "log"
+                                               : "report";
+}
+
+int opsum_print(const struct jp_opsum *sum, FILE *out, struct jp_error *err)
+{
+    show_table_print(&table, sum->rows, sum->n, out);
+    quote_printf(out, "%" PRIu64 " %s%s", sum->processes, unit_of(sum),
+                 plural(sum->processes));
+    if (sum->left_out)
+        fprintf(out, ", %" PRIu64 " operations left out", sum->left_out);
+    fputc('\n', out);
+    return show_table_end(NULL, out, err);
+}
+
+int opsum_print_json(const struct jp_opsum *sum, FILE *out,
+                     struct jp_error *err)
+{
+    struct jp_json_stream s;
+
+    json_stream_open(&s, JSON_LINES, out);
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_text(&s, "source", sum->source);
+    json_stream_count(&s, "recordings", sum->processes);
+    json_stream_count(&s, "left_out", sum->left_out);
+    show_table_json(&s, "rows", &table, sum->rows, sum->n);
+    return show_table_end(&s, out, err);
 }

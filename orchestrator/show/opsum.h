@@ -12,17 +12,16 @@
 #include "orchestrator/ingest/recwalk.h"
 
 struct opsum_filter {
-    int64_t rank;     /* of the program: SLURM_PROCID, else of the file's
-                         largest communicator; -1: all */
+    int64_t rank; /* in the job; of processes without one, in comm; -1: all */
     const char *node; /* host name, or folder of raw/; NULL: all */
     const char *comm; /* id as reports show it, or name; NULL: all */
     const char *func; /* "AllReduce"; NULL: all */
 };
 
 struct opsum_row {
-    char id[INSPECTOR_MAX_ID + 1];
-    char name[INSPECTOR_MAX_NAME + 1];
-    char func[INSPECTOR_MAX_FUNC + 1];
+    char id[RECORD_MAX_ID + 1];
+    char name[RECORD_MAX_NAME + 1];
+    char func[RECORD_MAX_FUNC + 1];
     uint64_t bytes, ops;
     uint64_t exec_min_us, exec_max_us, exec_sum_us;
     double busbw_sum;
@@ -59,25 +58,24 @@ struct opsum_builder {
 };
 int opsum_begin(struct opsum_builder *builder, struct jp_opsum *sum,
                 struct jp_error *err);
-int opsum_put(struct opsum_builder *builder, const struct opsum_key *key,
-              const struct opsum_some *some);
-int opsum_put_record(struct opsum_builder *builder, const struct opsum_key *key,
-                     const struct inspector_record *record);
 int opsum_end(struct opsum_builder *builder, int rc, struct jp_error *err);
 
 /* Does the filter want this communicator; is the node the host, or a folder of
  * the file's path? */
 bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
                    const char *name);
-bool opsum_is_node(const char *path, const char *host, const char *node);
+
+/* world_rank: of the process, < 0: none; rank: in a communicator. */
+bool opsum_is_rank(const struct opsum_filter *filter, int64_t world_rank,
+                   uint64_t rank);
 
 /* The recorder's files. 0, or -1 without memory. opsum_fini is due only after
  * 0. */
 int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
                struct jp_opsum *sum, struct jp_error *err);
-/* Inspector's logs among n; a rank is that of the file's largest communicator.
- * *bad counts lines that cannot be read, and files. */
-int opsum_read_lines(const struct jp_logwalk *walk,
+/* Inspector's logs among the walk's files. *bad counts lines that cannot be
+ * read, and files. */
+int opsum_read_lines(const struct jp_recwalk *walk,
                      const struct opsum_filter *filter, struct jp_opsum *sum,
                      uint64_t *bad, struct jp_error *err);
 /* A report's csv/ops.csv: all ranks together, collectives only. -1: also where

@@ -10,9 +10,9 @@
 #include "orchestrator/show/opsum.h"
 
 struct rankrow {
-    char id[INSPECTOR_MAX_ID + 1];
-    char name[INSPECTOR_MAX_NAME + 1];
-    char host[INSPECTOR_MAX_HOST + 1];
+    char id[RECORD_MAX_ID + 1];
+    char name[RECORD_MAX_NAME + 1];
+    char host[RECORD_MAX_HOST + 1];
     int64_t pid; /* -1: not known */
     uint64_t rank, records, timed_ops, last_ops, p2p_records;
     uint64_t exec_us, wait_us, caused_us; /* of timed_ops */
@@ -25,11 +25,10 @@ struct jp_rankrows {
     uint64_t left_out; /* bad ones, or over 65,536 */
 };
 
-/* Adds those of a report's folder csv_dir (ranks.csv, comms.csv). A process'
- * rank is the one in the largest communicator. filter->func is not looked at.
- * 0, or -1: they cannot be read, no memory. rankrows_fini is due in any case.
- */
-int rankrows_add(struct jp_rankrows *rows, const char *csv_dir,
+/* Adds those of a report, by csv/ranks.csv and csv/comms.csv in the step's
+ * directory. filter->func is not looked at. 0, or -1: they cannot be read, no
+ * memory. rankrows_fini is due in any case. */
+int rankrows_add(struct jp_rankrows *rows, const char *step,
                  const struct opsum_filter *filter, struct jp_error *err);
 void rankrows_fini(struct jp_rankrows *rows);
 

@@ -10,7 +10,8 @@
 #include "common/error.h"
 #include "orchestrator/topo/hca.h"
 #include "orchestrator/topo/nvml.h"
-#include "orchestrator/topo/shape.h"
+
+#define JP_SHAPE_LEN 17
 
 /* Where topology.xml comes from. */
 enum jp_topo_source { JP_TOPO_NONE, JP_TOPO_HWLOC, JP_TOPO_SITE };
@@ -30,5 +31,14 @@ struct jp_hardware {
  * and boot id are this machine's. */
 char *hardware_format(const struct jp_hardware *hardware, size_t *len,
                       struct jp_error *err);
+
+/* One number for all nodes that are wired alike: a hash of hwloc's XML without
+ * what tells equal machines apart (host and kernel names, serial numbers,
+ * UUIDs, GUIDs, addresses, sizes of memory, what a job's cgroup allows). What
+ * counts stays: objects, their places, PCI ids and classes, models, port
+ * states, distances. It works on the text, by lines and attributes, so that a
+ * thousand nodes cost a thousand readings and not a thousand imports. 16
+ * hexadecimal digits into out; any text has one, also one that is no XML. */
+void hardware_shape(const char *xml, size_t len, char out[JP_SHAPE_LEN]);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/num.h"
-#include "orchestrator/topo/bounded.h"
 #include "orchestrator/topo/sysfile.h"
 
 /* HPE's Cassini, the Slingshot adapter. */
@@ -222,12 +222,11 @@ static int by_place(const void *a, const void *b)
     return rc ? rc : (x->port > y->port) - (x->port < y->port);
 }
 
-void hca_read(const char *root, struct jp_hcas *out)
+static void read_all(const char *root, struct jp_hcas *out)
 {
     int more = 0;
     int class;
 
-    memset(out, 0, sizeof(*out));
     class = sysfile_folder(root, "sys/class/infiniband");
     if (class >= 0)
         sysfile_each(class, JP_HCA_MAX, read_rdma, out, &more);
@@ -239,27 +238,40 @@ void hca_read(const char *root, struct jp_hcas *out)
     qsort(out->ports, out->n, sizeof(*out->ports), by_place);
 }
 
-static void ask(const void *root, void *shared)
+struct question {
+    const char *root;
+    struct jp_hcas *answer; /* shared */
+};
+
+static int ask(void *arg, int out)
 {
-    hca_read(root, shared);
+    const struct question *q = arg;
+
+    (void) out;
+    read_all(q->root, q->answer);
+    return 0;
 }
 
 struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
 {
     struct jp_hcas *copy = malloc(sizeof(*copy));
-    struct jp_hcas *shared = bounded_alloc(sizeof(*shared));
+    struct jp_hcas *shared = child_alloc(sizeof(*shared));
 
     if (copy && shared) {
-        enum jp_bounded end = bounded_run(ask, root, shared, limit_ms);
+        struct question q = {root, shared};
+        const struct child child = {
+            .work = ask, .arg = &q, .limit_ms = limit_ms, .dies_with_us = true};
+        struct child_result r;
+        enum child_end end = child_run(&child, &r);
 
         memcpy(copy, shared, sizeof(*copy));
-        if (end != JP_BOUNDED_DONE)
+        if (!child_succeeded(end, &r))
             snprintf(copy->trouble, sizeof(copy->trouble),
-                     end == JP_BOUNDED_LATE ? "no answer within %u ms"
-                                            : "the process that asked ended",
+                     end == CHILD_LATE ? "no answer within %u ms"
+                                       : "the process that asked ended",
                      limit_ms);
     }
-    bounded_free(shared, sizeof(*shared));
+    child_free(shared, sizeof(*shared));
     if (shared)
         return copy;
     free(copy);

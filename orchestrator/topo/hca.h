@@ -52,11 +52,9 @@ struct jp_hcas {
 };
 
 /* root: "" for the machine, else the folder that stands for /. A machine
- * without adapters has none of them. In this process; out is zeroed first. */
-void hca_read(const char *root, struct jp_hcas *out);
-
-/* The same in a child that is killed after limit_ms: a port's state comes from
- * the adapter's firmware. Caller frees; NULL without memory. */
+ * without adapters has none of them. In a child that is killed after limit_ms:
+ * a port's state comes from the adapter's firmware. Caller frees; NULL without
+ * memory. */
 struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms);
 
 #endif

@@ -1,22 +1,469 @@
-/* label.c - put a communicator's label together. */
+/* label.c - put a communicator's label together, and what is odd about it. */
 #include "orchestrator/topo/label.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "orchestrator/topo/label_parts.h"
 
-const char *const label_fabric_word[JP_N_FABRICS] = {
-    "none",           "same-gpu", "mnnvl",     "nvswitch",  "nvlink-mesh",
-    "nvlink-partial", "pcie",     "pcie-host", "pcie-numa", "unknown"};
-const char *const label_inter_word[JP_N_INTERS] = {
-    "none", "ib", "roce", "efa", "slingshot", "tcp", "unknown"};
-const char *const label_rail_word[JP_N_RAILS] = {"n/a", "aligned", "partial",
-                                                 "cross", "unknown"};
-const char *const label_evidence_word[JP_N_EVIDENCES] = {
-    "none", "assumed", "inferred", "hwloc", "nvml", "observed"};
+/* ------------------------------ what is odd about a communicator's medium */
+
+#define NAMED_NODES 4
+
+const char *const label_warning_word[JP_N_WARNINGS] = {
+    "no-nvlink",  "hca-down",    "hca-far",    "hca-shared",
+    "cross-rail", "mnnvl-off",   "split-host", "forced-path",
+    "tcp",        "dead-nvlink", "odd-node"};
+
+/* The same thing, or a new one; NULL: no memory, or one too many. */
+static struct jp_warning *
+find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
+{
+    struct jp_warning *w;
+
+    for (size_t i = 0; i < label->n_warnings; i++)
+        if (label->warnings[i].kind == kind &&
+            strcmp(label->warnings[i].text, text) == 0)
+            return &label->warnings[i];
+    if (!label->warnings)
+        label->warnings = calloc(LABEL_MAX_WARNINGS, sizeof(*w));
+    if (!label->warnings)
+        return NULL;
+    if (label->n_warnings == LABEL_MAX_WARNINGS) {
+        label->warnings_left_out++;
+        return NULL;
+    }
+    w = &label->warnings[label->n_warnings++];
+    w->kind = kind;
+    snprintf(w->text, sizeof(w->text), "%s", text);
+    return w;
+}
+
+/* Nodes come in any order, each once or more. */
+static int add_node(struct jp_warning *w, uint32_t node)
+{
+    uint32_t at = w->n_nodes, *more;
+
+    while (at && w->nodes[at - 1] > node)
+        at--;
+    if (at && w->nodes[at - 1] == node)
+        return 0;
+    if (w->n_nodes == w->room) {
+        more = realloc(w->nodes, (w->room * 2 + 8) * sizeof(*more));
+        if (!more)
+            return -1;
+        w->nodes = more;
+        w->room = w->room * 2 + 8;
+    }
+    memmove(&w->nodes[at + 1], &w->nodes[at],
+            (w->n_nodes - at) * sizeof(*w->nodes));
+    w->nodes[at] = node;
+    w->n_nodes++;
+    return 0;
+}
+
+static int __attribute__((format(printf, 4, 5)))
+add_warning(struct jp_label *label, enum jp_warning_kind kind, int node,
+            const char *fmt, ...)
+{
+    struct jp_warning *w;
+    char text[sizeof(w->text)];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    w = find_or_add(label, kind, text);
+    if (!w)
+        return label->warnings ? 0 : -1;
+    return node >= 0 ? add_node(w, (uint32_t) node) : 0;
+}
+
+char *label_warning_text(const struct jp_warning *w,
+                         const struct jp_label_node *nodes, char *buf,
+                         size_t size)
+{
+    int n = snprintf(buf, size, "%s", w->text);
+
+    for (uint32_t i = 0; i < w->n_nodes && i < NAMED_NODES; i++)
+        if (n >= 0 && (size_t) n < size)
+            n += snprintf(buf + n, size - (size_t) n, "%s%s",
+                          i ? ", " : " (on ", nodes[w->nodes[i]].name);
+    if (w->n_nodes > NAMED_NODES && (size_t) n < size)
+        n += snprintf(buf + n, size - (size_t) n, " and %" PRIu32 " more",
+                      w->n_nodes - NAMED_NODES);
+    if (w->n_nodes && (size_t) n < size)
+        snprintf(buf + n, size - (size_t) n, ")");
+    return buf;
+}
+
+/* --- about NCCL's variables ---------------------------------------------- */
+
+#define NAMED_HCAS 3
+
+static const struct forcing {
+    const char *name;
+    const char *harmless; /* NCCL's default; NULL none */
+    const char *what;
+} forcing[] = {
+    {"NCCL_P2P_DISABLE", "0", "GPUs do not reach each other directly"},
+    {"NCCL_P2P_LEVEL", NULL, "it decides which GPUs may"},
+    {"NCCL_SHM_DISABLE", "0", "no shared memory inside a node"},
+    {"NCCL_IB_DISABLE", "0", "no InfiniBand and no RoCE"},
+    {"NCCL_NET", NULL, "it decides which network is used"},
+    {"NCCL_NET_GDR_LEVEL", NULL, "it decides which HCAs a GPU writes to"},
+    {"NCCL_CROSS_NIC", "2", "it decides whether rings may change rails"},
+    {"NCCL_TOPO_FILE", NULL, "NCCL takes the PCI tree from it"},
+    {"NCCL_MNNVL_ENABLE", "2", "it decides on NVLink between nodes"},
+};
+
+/* "mlx5_0, mlx5_1 and 3 more" of those that are left out. */
+static size_t list_left_out(const struct topo *topo, char *buf, size_t size)
+{
+    size_t n = 0, at = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        if (!topo->hcas[i].left_out || n++ >= NAMED_HCAS)
+            continue;
+        at += (size_t) snprintf(buf + at, size - at, "%s%s", n == 1 ? "" : ", ",
+                                topo->hcas[i].name);
+    }
+    if (n > NAMED_HCAS)
+        snprintf(buf + at, size - at, " and %zu more", n - NAMED_HCAS);
+    return n;
+}
+
+/* What NCCL_IB_HCA leaves out, node by node; nothing where it leaves all. */
+static int warn_hcas(const struct groups *g, struct jp_label *label)
+{
+    const char *value = label_variable(g->comm, "NCCL_IB_HCA");
+    char names[160];
+
+    if (!value || label_variable(g->comm, "NCCL_NET") ||
+        label_is_on(g->comm, "NCCL_IB_DISABLE"))
+        return 0; /* these decide */
+    if (label_differs(g->comm, "NCCL_IB_HCA"))
+        return add_warning(label, JP_WARN_FORCED_PATH, -1,
+                           "NCCL_IB_HCA differs among its ranks (%.100s is "
+                           "one): which HCA each may use is its own",
+                           value);
+    for (size_t i = 0; i < g->n_domains; i++) {
+        const struct topo *topo = groups_topo(g, &g->domains[i]);
+
+        if (!topo && add_warning(label, JP_WARN_FORCED_PATH, -1,
+                                 "NCCL_IB_HCA=%.100s is set: it decides "
+                                 "which HCAs are used",
+                                 value) < 0)
+            return -1;
+        if (topo && list_left_out(topo, names, sizeof(names)) &&
+            add_warning(label, JP_WARN_FORCED_PATH, g->domains[i].node,
+                        "NCCL_IB_HCA=%.100s leaves out %s", value, names) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_harmless(const struct forcing *f, const struct groups *g)
+{
+    const char *value = label_variable(g->comm, f->name);
+
+    if (!value || !*value || (f->harmless && strcmp(value, f->harmless) == 0))
+        return true;
+    if (strcmp(f->name, "NCCL_P2P_LEVEL") == 0)
+        return !label_level_known(value);
+    if (strcmp(f->name, "NCCL_P2P_DISABLE") == 0)
+        return !label_is_one(g->comm, f->name);
+    return f->harmless && strcmp(f->harmless, "0") == 0 &&
+           !label_is_on(g->comm, f->name);
+}
+
+/* A file is told by its name: the folder is the user's own business. */
+static const char *shown(const char *value)
+{
+    const char *slash = strrchr(value, '/');
+
+    return slash ? slash + 1 : value;
+}
+
+static int warn_variables(const struct groups *g, struct jp_label *label)
+{
+    for (size_t i = 0; i < sizeof(forcing) / sizeof(*forcing); i++) {
+        const struct forcing *f = &forcing[i];
+
+        if (!is_harmless(f, g) &&
+            add_warning(
+                label, JP_WARN_FORCED_PATH, -1, "%s=%.100s is set%s: %s",
+                f->name, shown(label_variable(g->comm, f->name)),
+                label_differs(g->comm, f->name) ? ", though not so by all ranks"
+                                                : "",
+                f->what) < 0)
+            return -1;
+    }
+    return warn_hcas(g, label);
+}
+
+/* --- about one GPU of one node ------------------------------------------- */
+
+static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
+                    size_t gpu)
+{
+    bool sockets = label->inter == JP_INTER_TCP;
+    const struct topo_near *near = &topo->near[gpu];
+    const struct topo_hca *wanted =
+        near->wanted >= 0 ? &topo->hcas[near->wanted] : NULL;
+
+    if (near->hca >= 0 && near->level == near->wanted_level &&
+        near->level >= TOPO_SYS)
+        wanted = NULL; /* far anyway, and another one is as near */
+    if (wanted && wanted->port == TOPO_PORT_DOWN && near->hca >= 0 && !sockets)
+        return add_warning(
+            label, JP_WARN_HCA_DOWN, node,
+            "GPU%zu's nearest HCA %s (%s) has no active port; it uses %s (%s)",
+            gpu, wanted->name, topo_level_word[near->wanted_level],
+            topo->hcas[near->hca].name, topo_level_word[near->level]);
+    if (wanted && wanted->port == TOPO_PORT_DOWN)
+        return add_warning(label, JP_WARN_HCA_DOWN, node,
+                           "GPU%zu's nearest HCA %s (%s) has no active "
+                           "port%s",
+                           gpu, wanted->name,
+                           topo_level_word[near->wanted_level],
+                           near->hca < 0 ? ", nor has any other" : "");
+    if (near->hca >= 0 && near->level == TOPO_SYS && !sockets)
+        return add_warning(
+            label, JP_WARN_HCA_FAR, node,
+            "GPU%zu's nearest HCA %s is on another NUMA node (SYS)%s", gpu,
+            topo->hcas[near->hca].name,
+            topo_passes_nearer(topo, gpu) ? "; nearer ones are too slow" : "");
+    return 0;
+}
+
+/* Active, of the same kind, no slower, in no use, and near enough to one of the
+ * GPUs. */
+static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
+{
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        bool used = false, close = false;
+
+        for (size_t k = 0; k < topo->n_gpus; k++) {
+            if (!(gpus >> k & 1))
+                continue;
+            used |= topo->near[k].hca == (int) i;
+            close |= topo->near[k].hca == busy &&
+                     topo_gpu_hca(topo, k, i) <= TOPO_NODE;
+        }
+        if (!used && close && topo->hcas[i].port == TOPO_PORT_ACTIVE &&
+            topo->hcas[i].net == topo->hcas[busy].net &&
+            (!(topo->hcas[i].rate_gbits > 0) ||
+             !(topo->hcas[i].rate_gbits < topo->hcas[busy].rate_gbits)))
+            return (int) i;
+    }
+    return -1;
+}
+
+static int warn_shared(struct jp_label *label, int node,
+                       const struct topo *topo, uint64_t gpus)
+{
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        unsigned users = 0;
+        int idle;
+
+        for (size_t k = 0; k < topo->n_gpus; k++)
+            users += gpus >> k & 1 && topo->near[k].hca == (int) i;
+        idle = users > 1 ? idle_hca(topo, gpus, (int) i) : -1;
+        if (idle >= 0 &&
+            add_warning(label, JP_WARN_HCA_SHARED, node,
+                        "%u GPUs use HCA %s, while %s nearby has an active "
+                        "port and is idle%s",
+                        users, topo->hcas[i].name, topo->hcas[idle].name,
+                        topo->hcas[idle].left_out
+                            ? " (NCCL's variables leave it out)"
+                            : "") < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
+{
+    uint64_t sum = topo->gpus[gpu].switch_mbs;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        sum += topo->direct[gpu * topo->n_gpus + i];
+    return sum;
+}
+
+/* Links of both were told by one source that tells all of them. */
+static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
+{
+    return a->device == b->device && a->vendor == b->vendor &&
+           a->links_from == b->links_from && a->links_from >= TOPO_FROM_HWLOC &&
+           !a->mig && !b->mig;
+}
+
+/* A bridge joins two cards, and the card beside them may do without. */
+static bool may_lack_bridge(const struct topo *topo, size_t gpu, size_t other)
+{
+    unsigned peers = 0;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        peers += topo->direct[other * topo->n_gpus + i] > 0;
+    return !nvlink_of(topo, gpu) && !topo->gpus[gpu].links_up &&
+           !topo->gpus[other].switch_mbs && peers <= 1;
+}
+
+/* GPUs of one model have as many links each, or one of them lost some. A GPU
+ * that a cgroup hid from NVML is like none. */
+static int warn_links(struct jp_label *label, int node, const struct topo *topo,
+                      size_t gpu)
+{
+    const struct topo_gpu *g = &topo->gpus[gpu];
+    unsigned most_up = 0;
+    uint64_t most = 0;
+
+    if (g->links == TOPO_LINKS_UNKNOWN)
+        return 0;
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        if (!comparable(&topo->gpus[i], g) || may_lack_bridge(topo, gpu, i))
+            continue;
+        if (nvlink_of(topo, i) > most)
+            most = nvlink_of(topo, i);
+        if (topo->gpus[i].links_up > most_up)
+            most_up = topo->gpus[i].links_up;
+    }
+    if (g->links_up < most_up)
+        return add_warning(label, JP_WARN_DEAD_NVLINK, node,
+                           "GPU%zu has %u active NVLinks, its like %u", gpu,
+                           g->links_up, most_up);
+    if (!most_up && nvlink_of(topo, gpu) < most)
+        return add_warning(label, JP_WARN_DEAD_NVLINK, node,
+                           "GPU%zu has %.4g GB/s of NVLink, its like %.4g", gpu,
+                           (double) nvlink_of(topo, gpu) / 1000,
+                           (double) most / 1000);
+    return 0;
+}
+
+/* Over a domain's GPUs; net: it talks to other domains too. */
+static int warn_domain(const struct groups *g, const struct domain *domain,
+                       bool net, struct jp_label *label)
+{
+    const struct topo *topo = groups_topo(g, domain);
+    enum jp_label_evidence at_most;
+    uint64_t gpus;
+    int node;
+
+    if (!topo || domain->many_nodes)
+        return 0;
+    node = domain->node;
+    gpus = groups_gpus(g, domain, &at_most);
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        if (!(gpus >> i & 1))
+            continue;
+        if (net && warn_hca(label, node, topo, i) < 0)
+            return -1;
+        if (domain->ranks > 1 && warn_links(label, node, topo, i) < 0)
+            return -1;
+    }
+    return net && label->inter != JP_INTER_TCP
+               ? warn_shared(label, node, topo, gpus)
+               : 0;
+}
+
+/* --- about the communicator ----------------------------------------------- */
+
+/* NCCL's nodes against hosts and cliques. */
+static int warn_nodes(const struct groups *g, struct jp_label *label)
+{
+    const struct jp_label_comm *c = g->comm;
+
+    if (c->guessed || c->n < c->n_ranks)
+        return 0;
+    if (c->nnodes > g->hosts &&
+        add_warning(label, JP_WARN_SPLIT_HOST, -1,
+                    "NCCL takes %" PRIu32 " host%s (%" PRIu32
+                    " host name%s) for %" PRIu32 " nodes: %s",
+                    g->hosts, plural(g->hosts), g->names, plural(g->names),
+                    c->nnodes,
+                    label_is_on(c, "NCCL_SHM_DISABLE")
+                        ? "with NCCL_SHM_DISABLE, GPUs out of each other's "
+                          "reach are apart"
+                        : "containers, or another /dev/shm; NCCL_HOSTID "
+                          "joins them") < 0)
+        return -1;
+    if (g->cliques && g->cliques < g->hosts && c->nnodes > g->cliques)
+        return add_warning(
+            label, JP_WARN_MNNVL_OFF, -1,
+            "the GPUs of its %" PRIu32 " hosts are in %" PRIu32
+            " NVLink clique%s, but NCCL counts %" PRIu32
+            " nodes: MNNVL is off (no IMEX channel, NCCL_MNNVL_ENABLE=0, or "
+            "P2P disabled)",
+            g->hosts, g->cliques, plural(g->cliques), c->nnodes);
+    return 0;
+}
+
+/* Sockets, and an HCA with an active port on one of its nodes. */
+static int warn_tcp(const struct groups *g, struct jp_label *label)
+{
+    for (size_t i = 0; i < g->n_domains; i++) {
+        const struct topo *topo = groups_topo(g, &g->domains[i]);
+
+        for (size_t k = 0; topo && k < topo->n_hcas; k++)
+            if (topo->hcas[k].port == TOPO_PORT_ACTIVE &&
+                topo->hcas[k].net <= TOPO_NET_ROCE)
+                return add_warning(label, JP_WARN_TCP, -1,
+                                   "sockets carry it, though %s on %s has "
+                                   "an active port (%s)",
+                                   topo->hcas[k].name,
+                                   g->nodes[g->domains[i].node].name,
+                                   topo_net_word[topo->hcas[k].net]);
+    }
+    return 0;
+}
+
+static bool is_pcie(enum jp_fabric fabric)
+{
+    return fabric == JP_FABRIC_PCIE || fabric == JP_FABRIC_PCIE_HOST ||
+           fabric == JP_FABRIC_PCIE_NUMA;
+}
+
+static int warn_label(const struct groups *g, struct jp_label *label)
+{
+    const struct jp_label_comm *c = g->comm;
+
+    if (is_pcie(label->fabric) &&
+        add_warning(label, JP_WARN_NO_NVLINK, -1,
+                    "NCCL's own rule calls it %s, but no NVLink carries it "
+                    "(%s)",
+                    c->nnodes == 1 ? "nvlink-only" : "mixed",
+                    label_fabric_word[label->fabric]) < 0)
+        return -1;
+    if (label->rail == JP_RAIL_CROSS && c->collective && g->hosts > 1 &&
+        add_warning(label, JP_WARN_CROSS_RAIL, -1,
+                    "no two of its %zu domains are on the same rail, by PCI "
+                    "position: each message crosses the spine",
+                    g->n_domains) < 0)
+        return -1;
+    return label->inter == JP_INTER_TCP ? warn_tcp(g, label) : 0;
+}
+
+static int warn(const struct groups *g, struct jp_label *label)
+{
+    bool net = label->inter != JP_INTER_NONE;
+
+    if (warn_label(g, label) < 0 || warn_nodes(g, label) < 0 ||
+        warn_variables(g, label) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n_domains; i++)
+        if (warn_domain(g, &g->domains[i], net, label) < 0)
+            return -1;
+    return 0;
+}
+
+/* ------------------------------------ put a communicator's label together */
 
 static bool is_hca(enum jp_inter inter)
 {
@@ -35,9 +482,9 @@ static void explain(const struct groups *g, const struct verdict_of *fabric,
                      " host%s; %s",
                      c->guessed ? "the records show" : "NCCL counts",
                      c->guessed ? g->hosts : c->nnodes,
-                     (c->guessed ? g->hosts : c->nnodes) == 1 ? "" : "s",
-                     c->n_ranks, c->n_ranks == 1 ? "" : "s", g->hosts,
-                     g->hosts == 1 ? "" : "s", fabric->clause);
+                     plural(c->guessed ? g->hosts : c->nnodes), c->n_ranks,
+                     plural(c->n_ranks), g->hosts, plural(g->hosts),
+                     fabric->clause);
     const struct verdict_of *more[] = {inter, rail};
 
     for (size_t i = 0; i < 2; i++)
@@ -83,7 +530,7 @@ int label_comm(const struct jp_label_comm *comm,
                          n_nodes);
     if (rc == 0) {
         decide(&groups, label);
-        rc = label_warn(&groups, label);
+        rc = warn(&groups, label);
     }
     groups_fini(&groups);
     label_view_fini(&view);

@@ -7,6 +7,8 @@
 
 #include "orchestrator/topo/label_parts.h"
 
+#include "common/figure.h"
+
 /* All pairs of some GPUs of one node. */
 struct pairs {
     unsigned n, switched, direct, bridged, apart, unknown;
@@ -245,11 +247,6 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
     }
     if (answer->evidence > at_most)
         answer->evidence = at_most;
-}
-
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 static const char *name_of(const struct answer *a)

@@ -1,10 +1,129 @@
-/* label_groups.c - which ranks NCCL counts as one node. */
+/* label_groups.c - what labels are judged by: NCCL's variables, the ranks'
+ * groups, and the nodes as the variables leave them. */
+#include "orchestrator/topo/label_parts.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "orchestrator/topo/label_parts.h"
+#include "common/num.h"
+#include "orchestrator/topo/topo_parts.h"
+
+const char *const label_fabric_word[JP_N_FABRICS] = {
+    "none",           "same-gpu", "mnnvl",     "nvswitch",  "nvlink-mesh",
+    "nvlink-partial", "pcie",     "pcie-host", "pcie-numa", "unknown"};
+const char *const label_inter_word[JP_N_INTERS] = {
+    "none", "ib", "roce", "efa", "slingshot", "tcp", "unknown"};
+const char *const label_rail_word[JP_N_RAILS] = {"n/a", "aligned", "partial",
+                                                 "cross", "unknown"};
+const char *const label_evidence_word[JP_N_EVIDENCES] = {
+    "none", "assumed", "inferred", "hwloc", "nvml", "observed"};
+
+static const struct jp_label_variable *find(const struct jp_label_comm *comm,
+                                            const char *name)
+{
+    for (size_t i = 0; i < comm->n_variables; i++)
+        if (strcmp(comm->variables[i].name, name) == 0)
+            return &comm->variables[i];
+    return NULL;
+}
+
+const char *label_variable(const struct jp_label_comm *comm, const char *name)
+{
+    const struct jp_label_variable *v = find(comm, name);
+
+    return v ? v->value : NULL;
+}
+
+bool label_differs(const struct jp_label_comm *comm, const char *name)
+{
+    const struct jp_label_variable *v = find(comm, name);
+
+    return v && v->differs;
+}
+
+/* NCCL takes the number that a text begins with, in any base of C's. */
+static long number_of(const char *text)
+{
+    return text ? strtol(text, NULL, 0) : 0;
+}
+
+bool label_is_on(const struct jp_label_comm *comm, const char *name)
+{
+    return number_of(label_variable(comm, name)) != 0;
+}
+
+bool label_is_one(const struct jp_label_comm *comm, const char *name)
+{
+    return number_of(label_variable(comm, name)) == 1;
+}
+
+/* NCCL's words, nearest first; behind them the old numbers that mean them. */
+static const struct level {
+    const char *word;
+    int number; /* -1: none */
+    enum topo_level pci;
+    enum label_nvlink nvlink;
+} levels[] = {
+    {"LOC", 0, TOPO_SELF, LABEL_NVLINK_NO},
+    {"NVL", -1, TOPO_SELF, LABEL_NVLINK_DIRECT},
+    {"NVB", -1, TOPO_SELF, LABEL_NVLINK_BRIDGED},
+    {"C2C", -1, TOPO_SELF, LABEL_NVLINK_BRIDGED},
+    {"PIX", 1, TOPO_PIX, LABEL_NVLINK_BRIDGED},
+    {"PXB", 2, TOPO_PXB, LABEL_NVLINK_BRIDGED},
+    {"P2C", -1, TOPO_PXB, LABEL_NVLINK_BRIDGED},
+    {"PXN", -1, TOPO_PXB, LABEL_NVLINK_BRIDGED},
+    {"PHB", 3, TOPO_NODE, LABEL_NVLINK_BRIDGED},
+    {"SYS", 4, TOPO_SYS, LABEL_NVLINK_BRIDGED},
+};
+#define N_LEVELS (sizeof(levels) / sizeof(*levels))
+
+static const struct level *level_of(const char *value)
+{
+    long number = value && *value >= '0' && *value <= '9' ? number_of(value)
+                                                          : -1;
+
+    if (number > 4)
+        number = 4;
+    for (size_t i = 0; value && i < N_LEVELS; i++)
+        if (strcmp(levels[i].word, value) == 0 ||
+            (number >= 0 && levels[i].number == number))
+            return &levels[i];
+    return NULL;
+}
+
+bool label_level_known(const char *value)
+{
+    return level_of(value) != NULL;
+}
+
+struct label_reach label_reach(const struct jp_label_comm *comm)
+{
+    const char *value = label_variable(comm, "NCCL_P2P_LEVEL");
+    const struct level *level = level_of(value);
+    struct label_reach reach = {.pci = TOPO_SYS,
+                                .nvlink = LABEL_NVLINK_BRIDGED};
+
+    if (comm->paths && comm->paths->p2p)
+        return reach; /* its log names peers: not told which */
+    if (comm->paths && comm->paths->shm) {
+        reach = (struct label_reach){.nvlink = LABEL_NVLINK_NO, .logged = true};
+        snprintf(reach.why, sizeof(reach.why), "NCCL's log names SHM");
+    } else if (label_is_one(comm, "NCCL_P2P_DISABLE")) {
+        reach.nvlink = LABEL_NVLINK_NO;
+        snprintf(reach.why, sizeof(reach.why), "NCCL_P2P_DISABLE is set");
+    } else if (level) {
+        reach.pci = level->pci;
+        reach.nvlink = level->nvlink;
+        snprintf(reach.why, sizeof(reach.why), "NCCL_P2P_LEVEL is %s",
+                 level->word);
+    }
+    return reach;
+}
+
+/* ------------------------------------ which ranks NCCL counts as one node */
 
 /* A rank with what it is grouped by. */
 struct member {
@@ -20,8 +139,9 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
-                                        size_t gpu)
+/* The fabric info of a node's GPU; NULL: nobody asked. */
+static const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
+                                               size_t gpu)
 {
     const struct topo_fabric *fabric;
 
@@ -270,4 +390,184 @@ uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
         return all;
     *at_most = JP_EVIDENCE_ASSUMED;
     return domain->unplaced ? 0 : domain->gpus;
+}
+
+/* ---------------------- the adapters and ports that NCCL_IB_HCA leaves */
+
+#define MAX_ENTRIES 32 /* NCCL's */
+#define ALL_PORTS UINT32_MAX
+
+/* "mlx5_0:1:0", of which the port is looked at. */
+static uint32_t ports_of(const char *entry, size_t len)
+{
+    const char *colon = memchr(entry, ':', len);
+    size_t n;
+    char text[16];
+    uint64_t port;
+
+    if (!colon)
+        return ALL_PORTS;
+    n = len - (size_t) (colon + 1 - entry);
+    if (memchr(colon + 1, ':', n))
+        n = strcspn(colon + 1, ":");
+    if (!n || (n == 2 && strncmp(colon + 1, "-1", 2) == 0))
+        return ALL_PORTS;
+    if (n >= sizeof(text))
+        return 0;
+    snprintf(text, sizeof(text), "%.*s", (int) n, colon + 1);
+    if (num_parse_u64(text, 1, 32, &port, NULL) < 0)
+        return 0;
+    return 1u << (port - 1);
+}
+
+static bool is_named(const char *entry, size_t len, const char *name,
+                     bool exact)
+{
+    return strncmp(name, entry, len) == 0 && (!exact || !name[len]);
+}
+
+uint32_t label_hca_ports(const char *value, const char *name)
+{
+    bool all_but = *value == '^', exact;
+    uint32_t ports = 0;
+    int n = 0;
+
+    value += all_but;
+    exact = *value == '=';
+    value += exact;
+    for (size_t len; *value && n < MAX_ENTRIES;
+         value += len + (value[len] != 0)) {
+        size_t name_len = strcspn(value, ":,");
+
+        len = strcspn(value, ",");
+        if (!name_len)
+            continue;
+        n++;
+        if (is_named(value, name_len, name, exact))
+            ports |= ports_of(value, len);
+    }
+    if (!n)
+        ports = ALL_PORTS;
+    return all_but ? ~ports : ports;
+}
+
+/* ---------------- the nodes with the adapters that NCCL's variables leave */
+
+/* What leaves adapters out. NCCL's own plugin knows verbs devices but EFA;
+ * EFA and Slingshot are another plugin's, which reads none of these. */
+struct rule {
+    const char *ib_hca; /* NULL: all */
+    bool no_verbs;      /* NCCL_IB_DISABLE */
+    bool only_verbs;    /* NCCL_NET=IB */
+};
+
+static bool is_verbs(const struct topo_hca *hca)
+{
+    return hca->net != TOPO_NET_EFA && hca->net != TOPO_NET_SLINGSHOT;
+}
+
+static struct rule rule_of(const struct jp_label_comm *comm)
+{
+    const char *net = label_variable(comm, "NCCL_NET");
+    struct rule rule = {.ib_hca = label_variable(comm, "NCCL_IB_HCA")};
+
+    if (label_differs(comm, "NCCL_IB_HCA"))
+        rule.ib_hca = NULL;
+    rule.no_verbs = !net && label_is_on(comm, "NCCL_IB_DISABLE");
+    rule.only_verbs = net && strcasecmp(net, "IB") == 0;
+    return rule;
+}
+
+/* By its name, and by its ports where these are told. */
+static bool is_left_out(const struct rule *rule, const struct topo_hca *hca)
+{
+    uint32_t left;
+
+    if (!is_verbs(hca))
+        return rule->only_verbs;
+    if (rule->no_verbs || !rule->ib_hca)
+        return rule->no_verbs;
+    left = label_hca_ports(rule->ib_hca, hca->name);
+    if (hca->port == TOPO_PORT_ACTIVE && hca->active_ports)
+        left &= hca->active_ports;
+    return !left;
+}
+
+/* A topology of which only the adapters and what is near are its own. */
+static int narrow(const struct topo *topo, const struct rule *rule,
+                  struct topo *out)
+{
+    struct rule here = *rule;
+    bool changed = false, verbs = false;
+
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        verbs |= is_verbs(&topo->hcas[i]);
+    here.only_verbs &= verbs; /* else NCCL_NET=IB means a plugin of the name */
+    *out = *topo;
+    out->near = NULL;
+    out->hcas = calloc(topo->n_hcas + 1, sizeof(*out->hcas));
+    for (size_t i = 0; out->hcas && i < topo->n_hcas; i++) {
+        out->hcas[i] = topo->hcas[i];
+        changed |= out->hcas[i].left_out = is_left_out(&here, &out->hcas[i]);
+    }
+    out->narrowed = changed;
+    return out->hcas ? topo_nearest(out) : -1;
+}
+
+static struct topo *find_or_add(struct label_view *view,
+                                const struct topo *topo,
+                                const struct rule *rule)
+{
+    struct label_narrowed *more;
+
+    for (size_t i = 0; i < view->n; i++)
+        if (view->topos[i].of == topo)
+            return view->topos[i].topo;
+    more = reallocarray(view->topos, view->n + 1, sizeof(*more));
+    if (!more)
+        return NULL;
+    view->topos = more;
+    more[view->n] = (struct label_narrowed){
+        .of = topo, .topo = calloc(1, sizeof(struct topo))};
+    if (!more[view->n].topo)
+        return NULL;
+    return narrow(topo, rule, more[view->n++].topo) == 0
+               ? more[view->n - 1].topo
+               : NULL;
+}
+
+int label_view_make(struct label_view *view, const struct jp_label_comm *comm,
+                    const struct jp_label_node *nodes, size_t n_nodes)
+{
+    struct rule rule = rule_of(comm);
+
+    *view = (struct label_view){0};
+    if (!rule.ib_hca && !rule.no_verbs && !rule.only_verbs)
+        return 0;
+    view->nodes = calloc(n_nodes + 1, sizeof(*view->nodes));
+    if (!view->nodes)
+        return -1;
+    memcpy(view->nodes, nodes, n_nodes * sizeof(*nodes));
+    for (size_t i = 0; i < comm->n; i++) {
+        int at = comm->ranks[i].node;
+        struct jp_label_node *node = at >= 0 ? &view->nodes[at] : NULL;
+
+        if (!node || !node->topo || node->topo != nodes[at].topo)
+            continue;
+        node->topo = find_or_add(view, node->topo, &rule);
+        if (!node->topo)
+            return -1;
+    }
+    return 0;
+}
+
+void label_view_fini(struct label_view *view)
+{
+    for (size_t i = 0; i < view->n; i++) {
+        free(view->topos[i].topo->hcas);
+        free(view->topos[i].topo->near);
+        free(view->topos[i].topo);
+    }
+    free(view->topos);
+    free(view->nodes);
 }

@@ -58,17 +58,6 @@ void label_rail(const struct groups *groups, struct verdict_of *out);
 /* The worst rank's way to its HCA; "" not known. */
 const char *label_hca_path(const struct groups *groups);
 
-/* Adds all warnings. -1 without memory. */
-int label_warn(const struct groups *groups, struct jp_label *label);
-
-/* Adds those about NCCL's variables. -1 without memory. */
-int label_warn_variables(const struct groups *groups, struct jp_label *label);
-
-/* Adds one, about a node (its index) or (-1) the communicator; the same text of
- * another node is the same warning. */
-int label_warn_add(struct jp_label *label, enum jp_warning_kind kind, int node,
-                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
 /* The GPUs that a domain may use, and what is known of the choice: the bits of
  * the GPUs if they are known (or must be all of the node); 0: not known. */
 uint64_t groups_gpus(const struct groups *groups, const struct domain *domain,
@@ -77,10 +66,6 @@ uint64_t groups_gpus(const struct groups *groups, const struct domain *domain,
 const struct topo *groups_topo(const struct groups *groups,
                                const struct domain *domain);
 
-/* The fabric info of a node's GPU; NULL: nobody asked. */
-const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
-                                        size_t gpu);
-
 /* The value of a variable of NCCL's that is set; NULL. */
 const char *label_variable(const struct jp_label_comm *comm, const char *name);
 /* Its ranks have several values of it. */
@@ -88,6 +73,14 @@ bool label_differs(const struct jp_label_comm *comm, const char *name);
 /* A number that is not 0, as NCCL reads numbers: what is none is 0. */
 bool label_is_on(const struct jp_label_comm *comm, const char *name);
 bool label_is_one(const struct jp_label_comm *comm, const char *name);
+
+/* What a value of NCCL_IB_HCA leaves of adapter `name`: a bit for each port,
+ * bit 0 of port 1; 0: it is left out. [^][=]NAME[:PORT[:RAIL[:PLANE]]],...:
+ * names are prefixes, whole ones behind "="; "^" leaves all but these. A name
+ * without a port (or with -1) is all of its ports, a port that is no number
+ * none. Of more than 32 names the first count; without any all match.
+ * NCCL 2.30: net_ib/init.cc, misc/utils.cc. */
+uint32_t label_hca_ports(const char *value, const char *name);
 
 /* How far GPUs of one host reach each other by themselves. */
 enum label_nvlink {

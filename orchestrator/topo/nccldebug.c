@@ -1,12 +1,306 @@
 /* nccldebug.c - collect ranks and transports from the lines of NCCL's log. */
 #include "orchestrator/topo/nccldebug.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "orchestrator/topo/nccltext.h"
+#include "common/fileio.h"
+
+/* --- one line, taken apart: words point into it --------------------------- */
+
+/* "... comm 0x55 rank 0 nranks 8 ... busId 1b000 [commId 0x2a] - Init COMPLETE"
+ */
+struct nccltext_init {
+    uint64_t address; /* 0 not told */
+    uint32_t rank, n_ranks;
+    bool has_busid, has_id;
+    uint64_t busid, id;
+    bool complete; /* else START */
+};
+
+/* "Channel 02/0 : 3[3] -> 8[0] [send] via NET/IB/0(2)/GDRDMA" */
+struct nccltext_channel {
+    uint32_t from, to;      /* to: UINT32_MAX for "CollNet 00/0 : 3 [send]" */
+    bool receive;           /* the line is the receiver's */
+    struct nccltext kind;   /* "P2P" */
+    struct nccltext detail; /* "CUMEM", "IB" */
+    bool has_device;
+    uint32_t device; /* NCCL's number */
+    bool gdr;
+};
+
+#define INFO " NCCL INFO "
+
+static bool is_word(struct nccltext text, const char *word)
+{
+    return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
+}
+
+static struct nccltext behind(struct nccltext text, size_t n)
+{
+    return (struct nccltext){text.at + n, text.n - n};
+}
+
+/* Takes a word off the front; false: it is another one. */
+static bool take(struct nccltext *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    if (text->n < n || memcmp(text->at, word, n) != 0)
+        return false;
+    *text = behind(*text, n);
+    return true;
+}
+
+/* What follows a word; false: it is nowhere. */
+static bool find(struct nccltext text, const char *word, struct nccltext *out)
+{
+    const char *hit = memmem(text.at, text.n, word, strlen(word));
+
+    if (!hit)
+        return false;
+    *out = behind(text, (size_t) (hit - text.at) + strlen(word));
+    return true;
+}
+
+static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
+{
+    uint64_t value = 0;
+    size_t i;
+
+    for (i = 0; i < text->n && text->at[i] >= '0' && text->at[i] <= '9'; i++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t) (text->at[i] - '0'),
+                                   &value) ||
+            value > max)
+            return false;
+    *text = behind(*text, i);
+    *out = value;
+    return i > 0;
+}
+
+static bool take_hex(struct nccltext *text, uint64_t *out)
+{
+    uint64_t value = 0;
+    size_t i;
+
+    for (i = 0; i < text->n && i < 16; i++) {
+        char c = text->at[i];
+
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t) (c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t) (c - 'a' + 10);
+        else
+            break;
+    }
+    *text = behind(*text, i);
+    *out = value;
+    return i > 0;
+}
+
+static bool find_number(struct nccltext said, const char *word, uint32_t *out)
+{
+    struct nccltext at;
+    uint64_t value;
+
+    if (!find(said, word, &at) || !take_number(&at, UINT32_MAX - 1, &value))
+        return false;
+    *out = (uint32_t) value;
+    return true;
+}
+
+static bool find_hex(struct nccltext said, const char *word, uint64_t *out)
+{
+    struct nccltext at;
+
+    return find(said, word, &at) && take_hex(&at, out);
+}
+
+/* The last "N" behind a colon, which is cut off. */
+static bool cut_number(struct nccltext *text, int64_t *out)
+{
+    struct nccltext digits;
+    uint64_t value;
+    size_t n = text->n;
+
+    while (n > 0 && text->at[n - 1] != ':')
+        n--;
+    if (n == 0)
+        return false;
+    digits = behind(*text, n);
+    if (!take_number(&digits, INT32_MAX, &value) || digits.n)
+        return false;
+    text->n = n - 1;
+    *out = (int64_t) value;
+    return true;
+}
+
+/* "[rank0]: 2026-01-01 host:pid:tid [0]": whatever others put in front, the
+ * name is the last word before the number in brackets. */
+bool nccldebug_split(const char *line, size_t len, struct nccltext_line *out)
+{
+    struct nccltext all = {line, len};
+    struct nccltext head;
+    size_t n;
+
+    if (!find(all, INFO, &out->said))
+        return false;
+    head = (struct nccltext){line, len - out->said.n - strlen(INFO)};
+    if (head.n == 0 || head.at[head.n - 1] != ']')
+        return false;
+    for (n = head.n; n > 0 && head.at[n - 1] != '['; n--)
+        ;
+    if (n < 2 || head.at[n - 2] != ' ')
+        return false;
+    head.n = n - 2;
+    for (n = head.n; n > 0 && head.at[n - 1] != ' '; n--)
+        ;
+    head = behind(head, n);
+    if (!cut_number(&head, &out->tid) || !cut_number(&head, &out->pid) ||
+        head.n == 0)
+        return false;
+    out->host = head;
+    for (n = 0; n < head.n; n++)
+        if (head.at[n] <= ' ' || head.at[n] > '~' || head.at[n] == '/')
+            return false;
+    return true;
+}
+
+static bool read_init(struct nccltext said, struct nccltext_init *out)
+{
+    struct nccltext rest;
+
+    *out = (struct nccltext_init){.address = 0};
+    out->complete = find(said, "Init COMPLETE", &rest);
+    if (!out->complete && !find(said, "Init START", &rest))
+        return false;
+    if (!find_number(said, " rank ", &out->rank) ||
+        !find_number(said, " nranks ", &out->n_ranks) ||
+        out->rank >= out->n_ranks)
+        return false;
+    /* the line begins with "comm 0x" in some releases */
+    find_hex(said, "comm 0x", &out->address);
+    out->has_busid = find_hex(said, " busId ", &out->busid);
+    out->has_id = find_hex(said, " commId 0x", &out->id);
+    return true;
+}
+
+/* Up to the next slash, which is taken too. */
+static struct nccltext take_part(struct nccltext *text)
+{
+    const char *slash = memchr(text->at, '/', text->n);
+    size_t n = slash ? (size_t) (slash - text->at) : text->n;
+    struct nccltext part = {text->at, n};
+
+    *text = behind(*text, n + (slash != NULL));
+    return part;
+}
+
+/* "3[3]" */
+static bool take_rank(struct nccltext *text, uint32_t *out)
+{
+    uint64_t value;
+    struct nccltext rest;
+
+    if (!take_number(text, UINT32_MAX - 1, &value))
+        return false;
+    *out = (uint32_t) value;
+    if (take(text, "[")) {
+        if (!find(*text, "]", &rest))
+            return false;
+        *text = rest;
+    }
+    return true;
+}
+
+/* "NET/IB/0(2)/GDRDMA" and its like; a rank behind the number is another's that
+ * sends for us. */
+static bool take_transport(struct nccltext text, struct nccltext_channel *out)
+{
+    struct nccltext number;
+    uint64_t value;
+
+    while (text.n > 0 &&
+           (text.at[text.n - 1] == '\r' || text.at[text.n - 1] == ' '))
+        text.n--;
+    out->kind = take_part(&text);
+    out->detail = take_part(&text);
+    if (is_word(out->kind, "NET") || is_word(out->kind, "COLLNET")) {
+        struct nccltext rest;
+
+        number = take_part(&text);
+        out->has_device = take_number(&number, 65535, &value);
+        out->device = out->has_device ? (uint32_t) value : 0;
+        out->gdr = find(text, "GDRDMA", &rest);
+    }
+    return out->kind.n > 0;
+}
+
+static bool read_channel(struct nccltext said, struct nccltext_channel *out)
+{
+    struct nccltext rest, via;
+    bool coll = false;
+
+    *out = (struct nccltext_channel){.to = UINT32_MAX};
+    if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
+        return false;
+    if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
+        !take_rank(&rest, &out->from))
+        return false;
+    if (!coll && (!take(&rest, " -> ") || !take_rank(&rest, &out->to)))
+        return false;
+    out->receive = take(&rest, " [receive]");
+    return take_transport(via, out);
+}
+
+/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
+ * device [2] name=a+b". net is "IB". Each call takes the next one off rest. */
+static bool find_devices(struct nccltext said, struct nccltext *net,
+                         struct nccltext *rest)
+{
+    const char *blank;
+
+    if (!take(&said, "NET/"))
+        return false;
+    blank = memchr(said.at, ' ', said.n);
+    if (!blank)
+        return false;
+    *net = (struct nccltext){said.at, (size_t) (blank - said.at)};
+    said = behind(said, net->n);
+    if (!take(&said, " : Using") && !take(&said, " : Made virtual device"))
+        return false;
+    *rest = said;
+    return true;
+}
+
+static bool next_device(struct nccltext *rest, uint32_t *number,
+                        struct nccltext *name)
+{
+    uint64_t value;
+    size_t n = 0;
+
+    while (find(*rest, "[", rest)) {
+        if (!take_number(rest, 65535, &value) || !take(rest, "]"))
+            continue; /* "[RO]" */
+        take(rest, " name=");
+        while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
+               !strchr(":/;,\"\\", rest->at[n]))
+            n++;
+        *name = (struct nccltext){rest->at, n};
+        *rest = behind(*rest, n);
+        *number = (uint32_t) value;
+        return n > 0;
+    }
+    return false;
+}
+
+/* --- what the lines tell -------------------------------------------------- */
 
 #define MAX_PROCESSES 4096
 #define MAX_THREADS 64 /* that are inside an initialisation */
@@ -225,7 +519,7 @@ static int take_devices(struct nccldebug *log, uint32_t process,
     struct device *device;
 
     copy(one.net, sizeof(one.net), net);
-    while (nccltext_device(&rest, &one.number, &name)) {
+    while (next_device(&rest, &one.number, &name)) {
         copy(one.name, sizeof(one.name), name);
         device = find_device(log, process, one.net, one.number);
         if (!device && log->n_devices == MAX_DEVICES) {
@@ -311,7 +605,7 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
     int via = JP_N_VIAS;
 
     for (int i = 0; i < JP_N_VIAS; i++)
-        if (nccltext_is(channel->kind, nccldebug_via_word[i]))
+        if (is_word(channel->kind, nccldebug_via_word[i]))
             via = i;
     if (via == JP_N_VIAS)
         return 0;
@@ -339,16 +633,16 @@ int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
 
     if (len > NCCLDEBUG_MAX_LINE)
         len = NCCLDEBUG_MAX_LINE;
-    if (!nccltext_split(text, len, &line))
+    if (!nccldebug_split(text, len, &line))
         return 0;
     process = get_process(log, &line, &rc);
     if (process == NONE)
         return rc;
-    if (nccltext_channel(line.said, &channel))
+    if (read_channel(line.said, &channel))
         return take_channel(log, process, line.tid, &channel);
-    if (nccltext_init(line.said, &init))
+    if (read_init(line.said, &init))
         return take_init(log, process, line.tid, &init);
-    if (nccltext_devices(line.said, &net, &rest))
+    if (find_devices(line.said, &net, &rest))
         return take_devices(log, process, net, rest);
     return 0;
 }
@@ -415,4 +709,91 @@ const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
 bool nccldebug_full(const struct nccldebug *log)
 {
     return log->full;
+}
+
+/* ------------------------- NCCL's log from a file, within a bound of time */
+
+#define BUFFER (64 * 1024)
+/* Logs of COLL grow without end; what is looked for stands in front. */
+#define MAX_BYTES (512ull * 1024 * 1024)
+
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+bool nccldebug_probe(const char *text, size_t len)
+{
+    return memmem(text, len, " NCCL INFO ", 11) != NULL;
+}
+
+/* Takes the whole lines of the buffer; what is left moves to its front. -1
+ * without memory. */
+static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
+                      bool *inside)
+{
+    char *at = buffer;
+    char *end = buffer + *used;
+    char *line;
+
+    while ((line = memchr(at, '\n', (size_t) (end - at)))) {
+        if (!*inside && nccldebug_line(log, at, (size_t) (line - at)) < 0)
+            return -1;
+        *inside = false;
+        at = line + 1;
+    }
+    *used = (size_t) (end - at);
+    if (*used == BUFFER) { /* one line fills it: its head is enough */
+        if (!*inside && nccldebug_line(log, at, *used) < 0)
+            return -1;
+        *inside = true;
+        *used = 0;
+    }
+    memmove(buffer, at, *used);
+    return 0;
+}
+
+static int read_lines(struct nccldebug *log, int fd, const char *path,
+                      uint64_t deadline_ms, struct jp_error *err)
+{
+    char buffer[BUFFER];
+    size_t used = 0;
+    uint64_t total = 0;
+    bool inside = false; /* a line whose head was taken */
+
+    while (true) {
+        ssize_t n = read(fd, buffer + used, sizeof(buffer) - used);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(err, "%s: %s", path, strerror(errno));
+        if (n == 0)
+            break;
+        used += (size_t) n;
+        total += (uint64_t) n;
+        if (take_lines(log, buffer, &used, &inside) < 0)
+            return error_set(err, "%s: out of memory", path);
+        if (total > MAX_BYTES || now_ms() > deadline_ms)
+            return 1;
+    }
+    if (used && !inside && nccldebug_line(log, buffer, used) < 0)
+        return error_set(err, "%s: out of memory", path);
+    return 0;
+}
+
+int nccldebug_file(struct nccldebug *log, const char *path,
+                   uint64_t deadline_ms, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, false, err);
+    int rc;
+
+    if (fd < 0)
+        return -1;
+    rc = read_lines(log, fd, path, deadline_ms, err);
+    close(fd);
+    return rc;
 }

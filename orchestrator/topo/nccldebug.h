@@ -106,4 +106,20 @@ const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
 /* Something was left out for its bounds. */
 bool nccldebug_full(const struct nccldebug *log);
 
+/* Part of a line, without a NUL. */
+struct nccltext {
+    const char *at;
+    size_t n;
+};
+
+/* host:pid:tid and what is said. */
+struct nccltext_line {
+    struct nccltext host;
+    int64_t pid, tid;
+    struct nccltext said;
+};
+
+/* False: no INFO line. */
+bool nccldebug_split(const char *line, size_t len, struct nccltext_line *out);
+
 #endif

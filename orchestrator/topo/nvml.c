@@ -1,33 +1,597 @@
 /* nvml.c - ask NVML in a child that may hang or crash. */
 #include "orchestrator/topo/nvml.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "orchestrator/topo/bounded.h"
+#include "common/child.h"
+#include "common/num.h"
+#include "orchestrator/topo/sysfile.h"
 
-static void ask(const void *library, void *shared)
+/* nvmlReturn_t */
+enum {
+    NVML_SUCCESS = 0,
+    NVML_INVALID_ARGUMENT = 2,
+    NVML_NOT_SUPPORTED = 3,
+};
+
+/* nvmlFieldValue_t's field identifiers and value types */
+enum {
+    NVML_FIELD_SPEED_L0 = 84, /* up to L5; one link each */
+    NVML_FIELD_SPEED_COMMON = 90,
+    NVML_FIELD_LINK_COUNT = 91,
+    NVML_FIELD_SPEED_L6 = 132,   /* up to L11 */
+    NVML_FIELD_LINK_SPEED = 164, /* scope: link; the same below */
+    NVML_FIELD_LINK_STATE = 165,
+    NVML_FIELD_C2C_COUNT = 170,
+    NVML_FIELD_C2C_STATUS = 171,
+    NVML_FIELD_C2C_SPEED = 172,
+    NVML_VALUE_UINT = 1,
+    NVML_VALUE_ULONG = 2,
+    NVML_VALUE_ULL = 3,
+};
+
+enum { NVML_CAP_P2P = 0 }; /* nvmlNvLinkCapability_t */
+
+typedef struct nvml_device *nvml_device; /* opaque, as in nvml.h */
+
+struct nvml_pci {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char id[32];
+};
+
+struct nvml_field {
+    unsigned id, scope;
+    long long timestamp, latency_us;
+    int type, result;
+    union {
+        unsigned ui;
+        unsigned long ul;
+        unsigned long long ull;
+        double d;
+    } value;
+};
+
+/* nvmlGpuFabricInfo_t */
+struct nvml_fabric_v1 {
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+};
+
+/* nvmlGpuFabricInfo_v3_t; version 2 ends before health. */
+struct nvml_fabric_v3 {
+    unsigned version;
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+    unsigned health_mask;
+    unsigned char health;
+};
+
+struct nvml_fabric_v2 {
+    unsigned version;
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+    unsigned health_mask;
+};
+
+struct nvml_lib {
+    void *handle;
+    /* needed */
+    int (*init)(void);
+    int (*count)(unsigned *count);
+    int (*device)(unsigned index, nvml_device *device);
+    int (*pci)(nvml_device device, struct nvml_pci *pci);
+    /* optional */
+    int (*shutdown)(void);
+    const char *(*error)(int result);
+    int (*driver)(char *text, unsigned len);
+    int (*uuid)(nvml_device device, char *text, unsigned len);
+    int (*name)(nvml_device device, char *text, unsigned len);
+    int (*minor)(nvml_device device, unsigned *minor);
+    int (*link_state)(nvml_device device, unsigned link, int *active);
+    int (*link_version)(nvml_device device, unsigned link, unsigned *version);
+    int (*link_cap)(nvml_device device, unsigned link, int cap,
+                    unsigned *result);
+    int (*remote_type)(nvml_device device, unsigned link, int *type);
+    int (*remote_pci)(nvml_device device, unsigned link, struct nvml_pci *pci);
+    int (*fields)(nvml_device device, int n, struct nvml_field *values);
+    int (*fabric)(nvml_device device, struct nvml_fabric_v1 *info);
+    int (*fabric_v)(nvml_device device, void *info);
+    int (*mig_mode)(nvml_device device, unsigned *current, unsigned *pending);
+    int (*mig_max)(nvml_device device, unsigned *count);
+    int (*mig_device)(nvml_device device, unsigned index, nvml_device *mig);
+};
+
+/* A driver call: leaves the function's name where the parent looks when it
+ * never comes back. */
+#define NVML_CALL(out, lib, function, ...)                                     \
+    (note_call((out), #function), (lib)->function(__VA_ARGS__))
+
+static void note_call(struct jp_nvml *out, const char *function);
+
+/* The newest name first; an older one of the same signature behind it. */
+static const struct {
+    const char *names[2];
+    size_t where;
+    bool needed;
+} functions[] = {
+#define AT(member) offsetof(struct nvml_lib, member)
+    {{"nvmlInit_v2", "nvmlInit"}, AT(init), true},
+    {{"nvmlDeviceGetCount_v2", NULL}, AT(count), true},
+    {{"nvmlDeviceGetHandleByIndex_v2", NULL}, AT(device), true},
+    {{"nvmlDeviceGetPciInfo_v3", NULL}, AT(pci), true},
+    {{"nvmlShutdown", NULL}, AT(shutdown), false},
+    {{"nvmlErrorString", NULL}, AT(error), false},
+    {{"nvmlSystemGetDriverVersion", NULL}, AT(driver), false},
+    {{"nvmlDeviceGetUUID", NULL}, AT(uuid), false},
+    {{"nvmlDeviceGetName", NULL}, AT(name), false},
+    {{"nvmlDeviceGetMinorNumber", NULL}, AT(minor), false},
+    {{"nvmlDeviceGetNvLinkState", NULL}, AT(link_state), false},
+    {{"nvmlDeviceGetNvLinkVersion", NULL}, AT(link_version), false},
+    {{"nvmlDeviceGetNvLinkCapability", NULL}, AT(link_cap), false},
+    {{"nvmlDeviceGetNvLinkRemoteDeviceType", NULL}, AT(remote_type), false},
+    {{"nvmlDeviceGetNvLinkRemotePciInfo_v2", NULL}, AT(remote_pci), false},
+    {{"nvmlDeviceGetFieldValues", NULL}, AT(fields), false},
+    {{"nvmlDeviceGetGpuFabricInfo", NULL}, AT(fabric), false},
+    {{"nvmlDeviceGetGpuFabricInfoV", NULL}, AT(fabric_v), false},
+    {{"nvmlDeviceGetMigMode", NULL}, AT(mig_mode), false},
+    {{"nvmlDeviceGetMaxMigDeviceCount", NULL}, AT(mig_max), false},
+    {{"nvmlDeviceGetMigDeviceHandleByIndex", NULL}, AT(mig_device), false},
+#undef AT
+};
+
+/* Loads the library. NULL: all needed functions are there; else what is missing
+ * ("" : the library itself). */
+static const char *open_library(const char *library, struct nvml_lib *lib)
 {
-    nvml_read(library, shared);
+    memset(lib, 0, sizeof(*lib));
+    lib->handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!lib->handle)
+        return "";
+    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+        void *found = dlsym(lib->handle, functions[i].names[0]);
+
+        if (!found && functions[i].names[1])
+            found = dlsym(lib->handle, functions[i].names[1]);
+        if (!found && functions[i].needed)
+            return functions[i].names[0];
+        memcpy((char *) lib + functions[i].where, &found, sizeof(found));
+    }
+    return NULL;
+}
+
+static void close_library(struct nvml_lib *lib)
+{
+    if (lib->handle)
+        dlclose(lib->handle);
+    memset(lib, 0, sizeof(*lib));
+}
+
+/* --------------------------------------------- ask NVML for a GPU's links */
+
+/* From this enumeration on (NVLink 4, Hopper) the state stands in a field: the
+ * older call may say of a link in low power that it is off. */
+#define VERSION_WITH_FIELDS 6
+
+static void note_call(struct jp_nvml *out, const char *function)
+{
+    snprintf(out->calling, sizeof(out->calling), "%s", function);
+}
+
+/* The value of a field, -1: none. */
+static int64_t get_field(const struct nvml_lib *lib, nvml_device device,
+                         struct jp_nvml *out, unsigned id, unsigned scope)
+{
+    struct nvml_field field = {.id = id, .scope = scope, .result = -1};
+    unsigned long long value;
+
+    if (!lib->fields ||
+        NVML_CALL(out, lib, fields, device, 1, &field) != NVML_SUCCESS ||
+        field.result != NVML_SUCCESS)
+        return -1;
+    if (field.type == NVML_VALUE_UINT)
+        value = field.value.ui;
+    else if (field.type == NVML_VALUE_ULONG)
+        value = field.value.ul;
+    else if (field.type == NVML_VALUE_ULL)
+        value = field.value.ull;
+    else
+        return -1;
+    return value <= INT32_MAX ? (int64_t) value : -1;
+}
+
+static int64_t get_speed(const struct nvml_lib *lib, nvml_device device,
+                         struct jp_nvml *out, unsigned link)
+{
+    int64_t mbs = get_field(lib, device, out, NVML_FIELD_LINK_SPEED, link);
+
+    if (mbs <= 0 && link < 6)
+        mbs = get_field(lib, device, out, NVML_FIELD_SPEED_L0 + link, 0);
+    else if (mbs <= 0 && link < 12)
+        mbs = get_field(lib, device, out, NVML_FIELD_SPEED_L6 + link - 6, 0);
+    if (mbs <= 0)
+        mbs = get_field(lib, device, out, NVML_FIELD_SPEED_COMMON, 0);
+    return mbs > 0 ? mbs : -1;
+}
+
+static enum jp_link_remote remote_of(int type)
+{
+    switch (type) {
+    case 0:
+        return JP_REMOTE_GPU;
+    case 1:
+        return JP_REMOTE_CPU;
+    case 2:
+        return JP_REMOTE_SWITCH;
+    default:
+        return JP_REMOTE_UNKNOWN;
+    }
+}
+
+/* What is at the other end of an active link. */
+static void read_remote(const struct nvml_lib *lib, nvml_device device,
+                        struct jp_nvml *out, struct jp_nvml_link *link)
+{
+    struct nvml_pci pci = {.domain = 0};
+    int type = -1;
+
+    if (lib->remote_type && NVML_CALL(out, lib, remote_type, device, link->link,
+                                      &type) == NVML_SUCCESS)
+        link->remote = remote_of(type);
+    if (lib->remote_pci && NVML_CALL(out, lib, remote_pci, device, link->link,
+                                     &pci) == NVML_SUCCESS) {
+        pci.id[sizeof(pci.id) - 1] = '\0';
+        busid_tidy(pci.id, link->remote_busid);
+    }
+}
+
+/* Of the call, 0 or 1; of the field (NVML_FI_DEV_NVLINK_GET_STATE) also 2, a
+ * link that sleeps until it is used, as the links of an idle H100 do. */
+static enum jp_link_state state_of(int64_t number)
+{
+    return number == 1 || number == 2 ? JP_LINK_ACTIVE
+           : number == 0              ? JP_LINK_INACTIVE
+                                      : JP_LINK_UNKNOWN;
+}
+
+/* The result of asking for the state: only NVML_SUCCESS is a link. */
+static int read_link(const struct nvml_lib *lib, nvml_device device,
+                     struct jp_nvml *out, struct jp_nvml_link *link)
+{
+    unsigned number = link->link;
+    unsigned value = 0;
+    int active = -1;
+    int64_t field;
+    int rc;
+
+    /* also wakes the link, so that its state is the one in use */
+    if (lib->link_cap && NVML_CALL(out, lib, link_cap, device, number,
+                                   NVML_CAP_P2P, &value) == NVML_SUCCESS)
+        link->p2p = value != 0;
+    rc = NVML_CALL(out, lib, link_state, device, number, &active);
+    if (rc != NVML_SUCCESS)
+        return rc;
+    link->state = state_of(active);
+    if (lib->link_version && NVML_CALL(out, lib, link_version, device, number,
+                                       &value) == NVML_SUCCESS)
+        link->version = value < 1000 ? (int) value : -1;
+    field = link->version < VERSION_WITH_FIELDS
+                ? -1
+                : get_field(lib, device, out, NVML_FIELD_LINK_STATE, number);
+    if (field >= 0)
+        link->state = state_of(field);
+    if (link->state == JP_LINK_ACTIVE) {
+        link->speed_mbs = get_speed(lib, device, out, number);
+        read_remote(lib, device, out, link);
+    }
+    return NVML_SUCCESS;
+}
+
+static void read_c2c(const struct nvml_lib *lib, nvml_device device,
+                     struct jp_nvml *out, struct jp_nvml_gpu *gpu)
+{
+    int64_t n = get_field(lib, device, out, NVML_FIELD_C2C_COUNT, 0);
+
+    gpu->c2c_links = n < 0 ? -1 : 0;
+    for (unsigned i = 0; i < JP_NVML_MAX_LINKS && (int64_t) i < n; i++) {
+        int64_t mbs;
+
+        if (get_field(lib, device, out, NVML_FIELD_C2C_STATUS, i) != 1)
+            continue;
+        mbs = get_field(lib, device, out, NVML_FIELD_C2C_SPEED, i);
+        gpu->c2c_links++;
+        if (mbs > 0)
+            gpu->c2c_speed_mbs = mbs;
+    }
+}
+
+/* Fills the members of links and C2C. */
+static void read_links(const struct nvml_lib *lib, nvml_device device,
+                       struct jp_nvml *out, struct jp_nvml_gpu *gpu)
+{
+    unsigned failed = 0;
+
+    gpu->c2c_links = gpu->c2c_speed_mbs = -1;
+    read_c2c(lib, device, out, gpu);
+    if (!lib->link_state)
+        return;
+    for (unsigned i = 0; i < JP_NVML_MAX_LINKS; i++) {
+        struct jp_nvml_link *link = &gpu->links[gpu->n_links];
+        int rc;
+
+        *link = (struct jp_nvml_link){
+            .link = i, .p2p = -1, .version = -1, .speed_mbs = -1};
+        rc = read_link(lib, device, out, link);
+        if (rc == NVML_SUCCESS)
+            gpu->n_links++;
+        else if (rc == NVML_INVALID_ARGUMENT)
+            break; /* there are no more */
+        else if (rc != NVML_NOT_SUPPORTED)
+            failed++;
+    }
+    /* with a link that could not be asked the number of links says nothing */
+    gpu->links_asked = failed == 0;
+    if (failed)
+        gpu->n_links = 0;
+}
+
+/* ------------------------------------------- ask NVML for the node's GPUs */
+
+/* NVML_STRUCT_VERSION(): size and number of the layout. */
+#define STRUCT_VERSION(type, n) ((unsigned) (sizeof(type) | (n) << 24))
+
+static void fail(const struct nvml_lib *lib, struct jp_nvml *out,
+                 const char *function, int result)
+{
+    const char *text = lib->error ? lib->error(result) : NULL;
+
+    out->probe = JP_NVML_ERROR;
+    snprintf(out->text, sizeof(out->text), "%s: %.80s (%d)", function,
+             text ? text : "failed", result);
+}
+
+/* A text of the driver's into `to`, "" where the call failed. */
+static void keep_text(int result, char *to, const char *from)
+{
+    size_t n = result == NVML_SUCCESS ? strnlen(from, JP_NVML_TEXT - 1) : 0;
+
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+static void read_texts(const struct nvml_lib *lib, nvml_device device,
+                       struct jp_nvml *out, struct jp_nvml_gpu *gpu)
+{
+    char text[JP_NVML_TEXT] = "";
+    unsigned minor = 0;
+
+    if (lib->uuid)
+        keep_text(NVML_CALL(out, lib, uuid, device, text, sizeof(text)),
+                  gpu->uuid, text);
+    if (lib->name)
+        keep_text(NVML_CALL(out, lib, name, device, text, sizeof(text)),
+                  gpu->model, text);
+    gpu->minor = -1;
+    if (lib->minor &&
+        NVML_CALL(out, lib, minor, device, &minor) == NVML_SUCCESS &&
+        minor < 65536)
+        gpu->minor = minor;
+}
+
+static void keep_fabric(struct jp_nvml_fabric *fabric, unsigned char state,
+                        int status, const unsigned char cluster[16],
+                        unsigned clique)
+{
+    fabric->asked = true;
+    fabric->state = state;
+    fabric->status = status;
+    fabric->clique = clique;
+    memcpy(fabric->cluster, cluster, sizeof(fabric->cluster));
+    fabric->health_mask = fabric->health = -1;
+}
+
+/* The newest layout that the driver takes. */
+static void read_fabric(const struct nvml_lib *lib, nvml_device device,
+                        struct jp_nvml *out, struct jp_nvml_fabric *fabric)
+{
+    struct nvml_fabric_v3 v3 = {
+        .version = STRUCT_VERSION(struct nvml_fabric_v3, 3u)};
+    struct nvml_fabric_v2 v2 = {
+        .version = STRUCT_VERSION(struct nvml_fabric_v2, 2u)};
+    struct nvml_fabric_v1 v1 = {.state = 0};
+
+    if (lib->fabric_v &&
+        NVML_CALL(out, lib, fabric_v, device, &v3) == NVML_SUCCESS) {
+        keep_fabric(fabric, v3.state, v3.status, v3.cluster, v3.clique);
+        fabric->health_mask = v3.health_mask;
+        if (v3.health >= 1 && v3.health <= 3)
+            fabric->health = v3.health;
+    } else if (lib->fabric_v &&
+               NVML_CALL(out, lib, fabric_v, device, &v2) == NVML_SUCCESS) {
+        keep_fabric(fabric, v2.state, v2.status, v2.cluster, v2.clique);
+        fabric->health_mask = v2.health_mask;
+    } else if (lib->fabric &&
+               NVML_CALL(out, lib, fabric, device, &v1) == NVML_SUCCESS) {
+        keep_fabric(fabric, v1.state, v1.status, v1.cluster, v1.clique);
+    }
+}
+
+static void read_migs(const struct nvml_lib *lib, nvml_device device,
+                      struct jp_nvml *out, struct jp_nvml_gpu *gpu)
+{
+    unsigned current = 0;
+    unsigned pending = 0;
+    unsigned max = JP_NVML_MAX_MIGS;
+
+    gpu->mig = -1;
+    if (!lib->mig_mode || NVML_CALL(out, lib, mig_mode, device, &current,
+                                    &pending) != NVML_SUCCESS)
+        return;
+    gpu->mig = current == 1;
+    if (!gpu->mig || !lib->mig_device || !lib->uuid)
+        return;
+    if (lib->mig_max &&
+        (NVML_CALL(out, lib, mig_max, device, &max) != NVML_SUCCESS ||
+         max > JP_NVML_MAX_MIGS))
+        max = JP_NVML_MAX_MIGS;
+    for (unsigned i = 0; i < max; i++) {
+        char text[JP_NVML_TEXT] = "";
+        nvml_device mig = NULL;
+
+        if (NVML_CALL(out, lib, mig_device, device, i, &mig) != NVML_SUCCESS)
+            continue; /* places may be empty */
+        keep_text(NVML_CALL(out, lib, uuid, mig, text, sizeof(text)),
+                  gpu->migs[gpu->n_migs], text);
+        if (gpu->migs[gpu->n_migs][0])
+            gpu->n_migs++;
+    }
+}
+
+/* -1: the GPU has no address, so nothing can be joined with it. */
+static int read_gpu(const struct nvml_lib *lib, unsigned index,
+                    struct jp_nvml *out, struct jp_nvml_gpu *gpu)
+{
+    struct nvml_pci pci = {.domain = 0};
+    nvml_device device = NULL;
+
+    if (NVML_CALL(out, lib, device, index, &device) != NVML_SUCCESS ||
+        NVML_CALL(out, lib, pci, device, &pci) != NVML_SUCCESS)
+        return -1;
+    pci.id[sizeof(pci.id) - 1] = '\0';
+    if (busid_tidy(pci.id, gpu->busid) < 0)
+        return -1;
+    read_texts(lib, device, out, gpu);
+    read_links(lib, device, out, gpu);
+    read_fabric(lib, device, out, &gpu->fabric);
+    read_migs(lib, device, out, gpu);
+    return 0;
+}
+
+static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
+{
+    char text[JP_NVML_TEXT] = "";
+    unsigned n = 0;
+    int rc;
+
+    if (lib->driver)
+        keep_text(NVML_CALL(out, lib, driver, text, sizeof(text)), out->driver,
+                  text);
+    rc = NVML_CALL(out, lib, count, &n);
+    if (rc != NVML_SUCCESS) {
+        fail(lib, out, "nvmlDeviceGetCount_v2", rc);
+        return;
+    }
+    if (n > JP_NVML_MAX_GPUS) {
+        out->probe = JP_NVML_ERROR;
+        snprintf(out->text, sizeof(out->text),
+                 "nvmlDeviceGetCount_v2: %u GPUs are more than %d", n,
+                 JP_NVML_MAX_GPUS);
+        return;
+    }
+    out->n_told = n;
+    for (unsigned i = 0; i < n; i++) {
+        struct jp_nvml_gpu *gpu = &out->gpus[out->n_gpus];
+
+        if (read_gpu(lib, i, out, gpu) == 0)
+            out->n_gpus++; /* whole: counts even if a later one hangs */
+        else
+            memset(gpu, 0, sizeof(*gpu));
+    }
+    out->probe = JP_NVML_OK;
+}
+
+/* dlerror ends with the reason: of a long path the beginning goes. */
+static void copy_end(char *to, size_t size, const char *text)
+{
+    size_t len = strlen(text);
+
+    if (len < size)
+        snprintf(to, size, "%s", text);
+    else
+        snprintf(to, size, "...%s", text + len - (size - 4));
+}
+
+void nvml_read(const char *library, struct jp_nvml *out)
+{
+    struct nvml_lib lib;
+    const char *missing;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    note_call(out, "dlopen");
+    missing = open_library(library, &lib);
+    if (missing) {
+        const char *why = *missing ? NULL : dlerror();
+
+        out->probe = why && strstr(why, "No such file") ? JP_NVML_ABSENT
+                                                        : JP_NVML_ERROR;
+        if (why)
+            copy_end(out->text, sizeof(out->text), why);
+        else
+            snprintf(out->text, sizeof(out->text), "%s is missing", missing);
+        close_library(&lib);
+        return;
+    }
+    rc = NVML_CALL(out, &lib, init);
+    if (rc != NVML_SUCCESS) {
+        fail(&lib, out, "nvmlInit_v2", rc);
+    } else {
+        read_gpus(&lib, out);
+        if (lib.shutdown)
+            NVML_CALL(out, &lib, shutdown);
+    }
+    close_library(&lib);
+}
+
+/* ----------------------------- ask NVML in a child that may hang or crash */
+
+struct question {
+    const char *library;
+    struct jp_nvml *answer; /* shared */
+};
+
+static int ask(void *arg, int out)
+{
+    const struct question *q = arg;
+
+    (void) out;
+    nvml_read(q->library, q->answer);
+    return 0;
 }
 
 static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
 {
-    enum jp_bounded end = bounded_run(ask, library, shared, limit_ms);
+    struct question q = {library, shared};
+    const struct child child = {
+        .work = ask, .arg = &q, .limit_ms = limit_ms, .dies_with_us = true};
+    struct child_result r;
+    enum child_end end = child_run(&child, &r);
 
     shared->calling[sizeof(shared->calling) - 1] = '\0';
-    if (end == JP_BOUNDED_DONE)
+    if (child_succeeded(end, &r))
         return;
-    shared->probe = end == JP_BOUNDED_LATE ? JP_NVML_TIMEOUT : JP_NVML_ERROR;
-    if (end == JP_BOUNDED_LATE)
+    shared->probe = end == CHILD_LATE ? JP_NVML_TIMEOUT : JP_NVML_ERROR;
+    if (end == CHILD_LATE)
         snprintf(shared->text, sizeof(shared->text),
                  "NVML %s: no answer within %u ms", shared->calling, limit_ms);
     else
         snprintf(shared->text, sizeof(shared->text), "NVML %s: %s",
                  shared->calling,
-                 end == JP_BOUNDED_DIED ? "ended the process that asked"
-                                        : "no process to ask in");
+                 end == CHILD_ENDED ? "ended the process that asked"
+                                    : "no process to ask in");
 }
 
 /* Printable ASCII, and an end. */
@@ -87,16 +651,78 @@ static void tidy(struct jp_nvml *nvml)
 struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms)
 {
     struct jp_nvml *copy = malloc(sizeof(*copy));
-    struct jp_nvml *shared = bounded_alloc(sizeof(*shared));
+    struct jp_nvml *shared = child_alloc(sizeof(*shared));
 
     if (copy && shared) {
         run(library, shared, limit_ms);
         memcpy(copy, shared, sizeof(*copy));
         tidy(copy);
     }
-    bounded_free(shared, sizeof(*shared));
+    child_free(shared, sizeof(*shared));
     if (shared)
         return copy;
     free(copy);
     return NULL;
+}
+
+/* --- without NVML: what the kernel driver lists in /proc -------------------
+ */
+
+/* What stands behind "key:" in the text, without blanks; "" where it is not
+ * there or has '?', as a UUID has before the GPU is in use. */
+static void get_value(const char *text, const char *key, char *out, size_t size)
+{
+    size_t n = strlen(key);
+    size_t len;
+
+    out[0] = '\0';
+    for (; text && *text; text = strchr(text, '\n'), text += text != NULL) {
+        if (strncmp(text, key, n) != 0 || text[n] != ':')
+            continue;
+        text += n + 1;
+        text += strspn(text, " \t");
+        len = strcspn(text, "\n");
+        if (len < size && !memchr(text, '?', len)) {
+            memcpy(out, text, len);
+            out[len] = '\0';
+        }
+        return;
+    }
+}
+
+static int read_information(void *arg, int gpus, const char *name)
+{
+    struct jp_nvml *out = arg;
+    struct jp_nvml_gpu gpu = {
+        .minor = -1, .mig = -1, .c2c_links = -1, .c2c_speed_mbs = -1};
+    char path[80], text[2048], number[16];
+    uint64_t minor;
+    ssize_t n;
+    int fd;
+
+    if (out->n_gpus == JP_NVML_MAX_GPUS || busid_tidy(name, gpu.busid) < 0)
+        return 0;
+    snprintf(path, sizeof(path), "%.40s/information", name);
+    fd = openat(gpus, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    get_value(text, "Model", gpu.model, sizeof(gpu.model));
+    get_value(text, "GPU UUID", gpu.uuid, sizeof(gpu.uuid));
+    get_value(text, "Device Minor", number, sizeof(number));
+    if (num_parse_u64(number, 0, 65535, &minor, NULL) == 0)
+        gpu.minor = (int64_t) minor;
+    out->gpus[out->n_gpus++] = gpu;
+    return 0;
+}
+
+void nvml_read_proc(const char *root, struct jp_nvml *out)
+{
+    int folder = sysfile_folder(root, "proc/driver/nvidia/gpus");
+
+    memset(out->gpus, 0, sizeof(out->gpus));
+    out->n_gpus = 0;
+    if (folder >= 0)
+        sysfile_each(folder, JP_NVML_MAX_GPUS, read_information, out, NULL);
 }

@@ -96,4 +96,10 @@ void nvml_read(const char *library, struct jp_nvml *out);
  * sorted by bus id (free() it), NULL without memory. */
 struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms);
 
+/* The GPUs that NVIDIA's kernel driver lists, where NVML does not answer:
+ * /proc/driver/nvidia/gpus/<bus id>/information has the model, the UUID and the
+ * minor. Replaces the GPUs of out; of links, fabric and MIG they tell nothing.
+ * root: "" for the machine, else the folder that stands for /. */
+void nvml_read_proc(const char *root, struct jp_nvml *out);
+
 #endif

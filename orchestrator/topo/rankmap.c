@@ -2,11 +2,186 @@
 #include "orchestrator/topo/rankmap.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/topo/rankmap_parts.h"
+/* All that is told of one (host, pid). */
+struct rankmap_process {
+    const char *host;
+    int64_t pid;
+    const struct jp_rankmap_fact **facts; /* of it, by (comm, rank) */
+    size_t n_facts;
+    int32_t node; /* -1: not known */
+    int64_t procid, localid;
+    uint64_t pid_ns;
+    bool many; /* files of several nodes say this host and pid */
+    bool
+        shared; /* by several ranks of a communicator: no GPU is the process' */
+    const struct jp_rankmap_task *task; /* NULL: not known */
+};
+
+/* Names of things, sorted, to find them by. */
+struct rankmap_name {
+    const char *name;
+    uint32_t at;
+};
+
+struct rankmap {
+    const struct jp_rankmap_input *in;
+    struct jp_rankmap_fact *bare; /* of each rank: that its process exists */
+    const struct jp_rankmap_fact **facts; /* by (host, pid, comm, rank) */
+    struct rankmap_process *processes;    /* by (host, pid) */
+    size_t n_processes;
+    struct rankmap_name *names, *boots, *hosts; /* of nodes */
+    size_t n_hosts;
+    struct rankmap_name *tasks;      /* by their nodes' names */
+    struct jp_rankmap_place *places; /* the answer */
+    uint32_t *process_of;            /* of a rank */
+    bool *settled; /* a rank's place is exact, or contradicted */
+};
+
+/* Places the ranks that have a node but no GPU by their order on the node. -1
+ * without memory. */
+static int by_order(struct rankmap *map);
+
+static int by_name(const void *a, const void *b)
+{
+    const struct rankmap_name *x = a;
+    const struct rankmap_name *y = b;
+    int rc = strcmp(x->name, y->name);
+
+    return rc ? rc : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The first of that name; *n: how many there are. */
+static const struct rankmap_name *find(const struct rankmap_name *names,
+                                       size_t n_names, const char *name,
+                                       size_t *n)
+{
+    size_t low = 0, high = n_names;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (strcmp(names[mid].name, name) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (*n = 0; low + *n < n_names; ++*n)
+        if (strcmp(names[low + *n].name, name) != 0)
+            break;
+    return names + low;
+}
+
+/* The only one of that name, "" is none; -1. */
+static int32_t find_only(const struct rankmap_name *names, size_t n_names,
+                         const char *name)
+{
+    size_t n = 0;
+    const struct rankmap_name *hit = *name ? find(names, n_names, name, &n)
+                                           : NULL;
+
+    return n == 1 ? (int32_t) hit->at : -1;
+}
+
+/* Makes and frees the indices of nodes and tasks. -1 without memory. */
+static int index_make(struct rankmap *map)
+{
+    const struct jp_rankmap_input *in = map->in;
+    size_t n = in->n_nodes;
+
+    map->names = calloc(n + 1, sizeof(*map->names));
+    map->boots = calloc(n + 1, sizeof(*map->boots));
+    map->hosts = calloc(2 * n + 1, sizeof(*map->hosts));
+    map->tasks = calloc(in->n_tasks + 1, sizeof(*map->tasks));
+    if (!map->names || !map->boots || !map->hosts || !map->tasks)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_rankmap_node *node = &in->nodes[i];
+
+        map->names[i] = (struct rankmap_name){node->name, (uint32_t) i};
+        map->boots[i] = (struct rankmap_name){node->boot_id, (uint32_t) i};
+        map->hosts[map->n_hosts++] =
+            (struct rankmap_name){node->hostname, (uint32_t) i};
+        if (strcmp(node->name, node->hostname) != 0)
+            map->hosts[map->n_hosts++] =
+                (struct rankmap_name){node->name, (uint32_t) i};
+    }
+    for (size_t i = 0; i < in->n_tasks; i++)
+        map->tasks[i] = (struct rankmap_name){in->tasks[i].node, (uint32_t) i};
+    qsort(map->names, n, sizeof(*map->names), by_name);
+    qsort(map->boots, n, sizeof(*map->boots), by_name);
+    qsort(map->hosts, map->n_hosts, sizeof(*map->hosts), by_name);
+    qsort(map->tasks, in->n_tasks, sizeof(*map->tasks), by_name);
+    return 0;
+}
+
+static void index_free(struct rankmap *map)
+{
+    free(map->names);
+    free(map->boots);
+    free(map->hosts);
+    free(map->tasks);
+}
+
+/* The node of that Slurm name; the only one of that boot id or host name (node
+ * names are host names too). -1: there is none. */
+static int32_t node_by_name(const struct rankmap *map, const char *name)
+{
+    return find_only(map->names, map->in->n_nodes, name);
+}
+
+static int32_t node_by_boot(const struct rankmap *map, const char *boot)
+{
+    return find_only(map->boots, map->in->n_nodes, boot);
+}
+
+static int32_t node_by_host(const struct rankmap *map, const char *host)
+{
+    return find_only(map->hosts, map->n_hosts, host);
+}
+
+/* The first of a node's tasks in map->tasks; *n how many follow. */
+static const struct rankmap_name *find_tasks_of(const struct rankmap *map,
+                                                const char *node, size_t *n)
+{
+    return find(map->tasks, map->in->n_tasks, node, n);
+}
+
+static int by_process(const void *a, const void *b, void *arg)
+{
+    const struct rankmap *map = arg;
+    uint32_t x = *(const uint32_t *) a;
+    uint32_t y = *(const uint32_t *) b;
+
+    if (map->process_of[x] != map->process_of[y])
+        return map->process_of[x] < map->process_of[y] ? -1 : 1;
+    return strcmp(map->in->ranks[x].comm, map->in->ranks[y].comm);
+}
+
+/* Sets shared of all processes; after process_of. -1 without memory. */
+static int mark_shared(struct rankmap *map)
+{
+    size_t n = map->in->n_ranks;
+    uint32_t *order = malloc((n + 1) * sizeof(*order));
+
+    if (!order)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t) i;
+    qsort_r(order, n, sizeof(*order), by_process, map);
+    for (size_t i = 1; i < n; i++)
+        if (by_process(&order[i - 1], &order[i], map) == 0 &&
+            map->in->ranks[order[i]].rank != map->in->ranks[order[i - 1]].rank)
+            map->processes[map->process_of[order[i]]].shared = true;
+    free(order);
+    return 0;
+}
+
+/* ---------------------- put ranks on GPUs by what processes and logs told */
 
 const char *const rankmap_certainty_word[JP_SURE_EXACT + 1] = {
     [JP_SURE_UNKNOWN] = "unknown",
@@ -23,7 +198,7 @@ const char *const rankmap_source_word[JP_N_RANK_SOURCES] = {
     [JP_RANK_FROM_RECORDER] = "recorder",
 };
 
-void rankmap_why(struct jp_rankmap_place *place, const char *fmt, ...)
+static void explain(struct jp_rankmap_place *place, const char *fmt, ...)
 {
     va_list ap;
 
@@ -32,9 +207,9 @@ void rankmap_why(struct jp_rankmap_place *place, const char *fmt, ...)
     va_end(ap);
 }
 
-void rankmap_place_gpu(const struct rankmap *map,
-                       struct jp_rankmap_place *place, int32_t node,
-                       int32_t gpu)
+/* Sets a place's GPU by its number in the node. */
+static void place_gpu(const struct rankmap *map, struct jp_rankmap_place *place,
+                      int32_t node, int32_t gpu)
 {
     place->node = node;
     place->gpu = gpu;
@@ -44,13 +219,13 @@ void rankmap_place_gpu(const struct rankmap *map,
 static int32_t node_of_fact(const struct rankmap *map,
                             const struct jp_rankmap_fact *fact)
 {
-    int32_t node = rankmap_node_by_name(map, fact->node);
+    int32_t node = node_by_name(map, fact->node);
     const char *boot = node >= 0 ? map->in->nodes[node].boot_id : "";
 
     if (node >= 0 &&
         (!*boot || !*fact->boot_id || strcmp(boot, fact->boot_id) == 0))
         return node;
-    return rankmap_node_by_boot(map, fact->boot_id);
+    return node_by_boot(map, fact->boot_id);
 }
 
 /* --- processes ----------------------------------------------------------- */
@@ -83,7 +258,7 @@ static const struct jp_rankmap_task *find_task(const struct rankmap *map,
     const struct jp_rankmap_node *node = &map->in->nodes[p->node];
     bool at_home = strcmp(p->host, node->hostname) == 0;
     size_t n;
-    const struct rankmap_name *first = rankmap_tasks(map, node->name, &n);
+    const struct rankmap_name *first = find_tasks_of(map, node->name, &n);
 
     for (size_t i = 0; i < n; i++) {
         const struct jp_rankmap_task *task = &map->in->tasks[first[i].at];
@@ -118,7 +293,7 @@ static void learn(struct rankmap *map, struct rankmap_process *p)
             p->pid_ns = fact->pid_ns;
     }
     if (p->node < 0)
-        p->node = rankmap_node_by_host(map, p->host);
+        p->node = node_by_host(map, p->host);
     if (p->node >= 0 && !p->many)
         p->task = find_task(map, p);
     if (p->task && p->localid < 0)
@@ -235,7 +410,7 @@ static bool take_fact(const struct rankmap *map, int32_t node,
     if (place->gpu >= 0) {
         const char *mig = find_mig(&at->gpus[place->gpu], fact->uuid);
 
-        rankmap_place_gpu(map, place, node, place->gpu);
+        place_gpu(map, place, node, place->gpu);
         place->mig = mig ? mig : "";
     }
     place->certainty = JP_SURE_EXACT;
@@ -259,9 +434,9 @@ static bool agree(const struct rankmap *map, int32_t node,
         } else if (take_fact(map, node, facts[i], &other) &&
                    (strcmp(other.busid, place->busid) != 0 ||
                     strcmp(other.mig, place->mig) != 0)) {
-            rankmap_why(place, "%s says %s, %s says %s",
-                        rankmap_source_word[place->source], place->busid,
-                        rankmap_source_word[other.source], other.busid);
+            explain(place, "%s says %s, %s says %s",
+                    rankmap_source_word[place->source], place->busid,
+                    rankmap_source_word[other.source], other.busid);
             place->gpu = -1;
             place->busid[0] = '\0';
             place->certainty = JP_SURE_UNKNOWN;
@@ -315,7 +490,7 @@ static bool by_only_gpu(const struct rankmap *map,
     }
     if (found < 0 || at->gpus[found].n_migs > 1)
         return false;
-    rankmap_place_gpu(map, place, node, found);
+    place_gpu(map, place, node, found);
     place->certainty = JP_SURE_EXACT;
     place->source = JP_RANK_FROM_ONLY_GPU;
     return true;
@@ -348,8 +523,8 @@ static void resolve_rank(struct rankmap *map, size_t i,
     if (place->node >= 0 && by_only_gpu(map, p, place->node, place))
         return;
     map->settled[i] = false;
-    rankmap_why(place, place->node < 0 ? "no record says on which node it ran"
-                                       : "no record says which GPU it has");
+    explain(place, place->node < 0 ? "no record says on which node it ran"
+                                   : "no record says which GPU it has");
 }
 
 /* What holds for all ranks of a process: a GPU that nothing contradicts. */
@@ -379,7 +554,7 @@ static int find_processes(struct rankmap *map)
 
         map->process_of[i] = (uint32_t) (p - map->processes);
     }
-    return rankmap_mark_shared(map);
+    return mark_shared(map);
 }
 
 int rankmap_resolve(const struct jp_rankmap_input *in,
@@ -391,22 +566,230 @@ int rankmap_resolve(const struct jp_rankmap_input *in,
 
     map.process_of = calloc(in->n_ranks + 1, sizeof(*map.process_of));
     map.settled = calloc(in->n_ranks + 1, sizeof(*map.settled));
-    if (map.process_of && map.settled && rankmap_index_make(&map) == 0 &&
+    if (map.process_of && map.settled && index_make(&map) == 0 &&
         make_processes(&map) == 0 && find_processes(&map) == 0)
         whole = resolve_processes(&map);
     if (whole) {
         for (size_t i = 0; i < in->n_ranks; i++)
             resolve_rank(&map, i, whole);
-        rc = rankmap_by_order(&map);
+        rc = by_order(&map);
     }
     if (rc < 0)
         error_set(err, "out of memory");
     free(whole);
-    rankmap_index_free(&map);
+    index_free(&map);
     free(map.settled);
     free(map.process_of);
     free(map.bare);
     free(map.processes);
     free(map.facts);
+    return rc;
+}
+
+/* --------------------------- assume GPUs from the order of a node's ranks */
+
+/* A rank of one communicator on one node. */
+struct local {
+    const struct rankmap *map;
+    uint32_t index; /* of the rank */
+    uint32_t n_ranks;
+    const char *comm;
+    int32_t node;
+    uint32_t rank;
+    int64_t localid; /* -1 not told */
+    uint32_t process;
+};
+
+/* Largest communicators first: they have most of a node's ranks. */
+static int by_group(const void *a, const void *b)
+{
+    const struct local *x = a;
+    const struct local *y = b;
+    int rc;
+
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks > y->n_ranks ? -1 : 1;
+    rc = strcmp(x->comm, y->comm);
+    if (rc)
+        return rc;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int by_localid(const void *a, const void *b)
+{
+    const struct local *x = a;
+    const struct local *y = b;
+
+    return (x->localid > y->localid) - (x->localid < y->localid);
+}
+
+static int by_address(const void *a, const void *b, void *arg)
+{
+    const struct jp_rankmap_gpu *gpus = arg;
+    char x[JP_BUSID], y[JP_BUSID];
+
+    busid_tidy(gpus[*(const int32_t *) a].busid, x);
+    busid_tidy(gpus[*(const int32_t *) b].busid, y);
+    return busid_compare(x, y);
+}
+
+static bool may_open(const struct rankmap *map, int32_t node, int minor,
+                     bool *told)
+{
+    size_t n;
+    const struct rankmap_name *first =
+        find_tasks_of(map, map->in->nodes[node].name, &n);
+
+    *told = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_rankmap_task *task = &map->in->tasks[first[i].at];
+
+        if (task->n_devices >= 0)
+            *told = true;
+        for (int k = 0; k < task->n_devices; k++)
+            if (task->devices[k] == minor)
+                return true;
+    }
+    return false;
+}
+
+/* The GPUs that the step may use on the node, in PCI order. Caller frees; NULL
+ * without memory. */
+static int32_t *usable(const struct rankmap *map, int32_t node, size_t *n)
+{
+    const struct jp_rankmap_node *at = &map->in->nodes[node];
+    int32_t *gpus = calloc(at->n_gpus + 1, sizeof(*gpus));
+
+    *n = 0;
+    for (size_t i = 0; gpus && i < at->n_gpus; i++) {
+        bool told;
+
+        if (may_open(map, node, at->gpus[i].minor, &told) || !told)
+            gpus[(*n)++] = (int32_t) i;
+    }
+    if (gpus)
+        qsort_r(gpus, *n, sizeof(*gpus), by_address, (void *) at->gpus);
+    return gpus;
+}
+
+/* Whether every rank is in a process of its own that nothing has placed. */
+static bool is_plain(const struct rankmap *map, const int32_t *assumed,
+                     const struct local *group, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (map->settled[group[i].index] ||
+            map->processes[group[i].process].shared ||
+            assumed[group[i].process] >= 0)
+            return false;
+    return true;
+}
+
+/* Whether it could be done. */
+static bool sort_by_localid(struct local *group, size_t n)
+{
+    struct local *copy = calloc(n, sizeof(*copy));
+    bool good = copy != NULL;
+
+    if (copy) {
+        memcpy(copy, group, n * sizeof(*copy));
+        qsort(copy, n, sizeof(*copy), by_localid);
+    }
+    for (size_t i = 0; good && i < n; i++)
+        good = copy[i].localid >= 0 &&
+               (i == 0 || copy[i].localid != copy[i - 1].localid);
+    if (good)
+        memcpy(group, copy, n * sizeof(*copy));
+    free(copy);
+    return good;
+}
+
+static void assume(struct jp_rankmap_place *place, const struct rankmap *map,
+                   int32_t node, int32_t gpu, bool by_localid)
+{
+    place_gpu(map, place, node, gpu);
+    place->certainty = JP_SURE_ASSUMED;
+    place->source = JP_RANK_FROM_LOCAL_ORDER;
+    explain(place, "the node's local ranks by %s on its GPUs in PCI order",
+            by_localid ? "SLURM_LOCALID" : "rank");
+}
+
+static int place_group(struct rankmap *map, int32_t *assumed,
+                       struct local *group, size_t n)
+{
+    int32_t node = group[0].node;
+    size_t n_gpus;
+    int32_t *gpus;
+
+    if (n > map->in->nodes[node].n_gpus)
+        return 0; /* a large group costs nothing more */
+    gpus = usable(map, node, &n_gpus);
+    if (!gpus)
+        return -1;
+    if (n == n_gpus && is_plain(map, assumed, group, n)) {
+        bool by_localid = sort_by_localid(group, n);
+
+        for (size_t i = 0; i < n; i++) {
+            assume(&map->places[group[i].index], map, node, gpus[i],
+                   by_localid);
+            assumed[group[i].process] = (int32_t) group[i].index;
+        }
+    }
+    free(gpus);
+    return 0;
+}
+
+/* The ranks that have a node; *n of them. NULL without memory. */
+static struct local *make_locals(const struct rankmap *map, size_t *n)
+{
+    struct local *locals = calloc(map->in->n_ranks + 1, sizeof(*locals));
+
+    *n = 0;
+    for (size_t i = 0; locals && i < map->in->n_ranks; i++) {
+        const struct jp_rankmap_rank *rank = &map->in->ranks[i];
+        uint32_t process = map->process_of[i];
+
+        if (map->places[i].node >= 0)
+            locals[(*n)++] =
+                (struct local){.index = (uint32_t) i,
+                               .n_ranks = rank->n_ranks,
+                               .comm = rank->comm,
+                               .node = map->places[i].node,
+                               .rank = rank->rank,
+                               .localid = map->processes[process].localid,
+                               .process = process};
+    }
+    if (locals)
+        qsort(locals, *n, sizeof(*locals), by_group);
+    return locals;
+}
+
+static int by_order(struct rankmap *map)
+{
+    int32_t *assumed = malloc((map->n_processes + 1) * sizeof(*assumed));
+    size_t n;
+    struct local *locals = make_locals(map, &n);
+    int rc = locals && assumed ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < map->n_processes; i++)
+        assumed[i] = -1;
+    for (size_t i = 0, end; rc == 0 && i < n; i = end) {
+        for (end = i + 1; end < n && locals[end].node == locals[i].node &&
+                          locals[end].n_ranks == locals[i].n_ranks &&
+                          strcmp(locals[end].comm, locals[i].comm) == 0;
+             end++)
+            ;
+        rc = place_group(map, assumed, locals + i, end - i);
+    }
+    /* what is assumed of a process holds in its other communicators */
+    for (size_t i = 0; rc == 0 && i < map->in->n_ranks; i++) {
+        int32_t as = assumed[map->process_of[i]];
+
+        if (as >= 0 && !map->settled[i])
+            map->places[i] = map->places[as];
+    }
+    free(locals);
+    free(assumed);
     return rc;
 }

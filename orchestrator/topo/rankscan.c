@@ -1,18 +1,55 @@
 /* rankscan.c - write ranks.jsonl of a node. */
 #include "orchestrator/topo/rankscan.h"
 
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
-#include "orchestrator/topo/rankscan_parts.h"
+#include "common/jsonload.h"
+#include "common/num.h"
+#include "orchestrator/topo/nccldebug.h"
 #include "orchestrator/topo/sysfile.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
+#include "plugins/nccl_recorder/jpr_read.h"
 
-#define STARTS_MAX (64 * 1024 * 1024)
+#define RANKSCAN_PATTERNS 16
 
-void rankscan_cut(struct rankscan *scan, const char *fmt, ...)
+struct rankscan_process {
+    char *host;
+    int64_t pid;
+};
+
+struct rankscan {
+    const char *step_dir, *node;
+    uint64_t deadline_ms;
+    FILE *out;
+    size_t lines;
+    struct nccldebug *log;
+    struct rankscan_process *processes; /* whose logs may lie elsewhere */
+    size_t n_processes, room;
+    char *patterns[RANKSCAN_PATTERNS]; /* of NCCL_DEBUG_FILE, all different */
+    size_t n_patterns;
+    char why[160]; /* why it is not complete; "" it is */
+};
+
+/* One file of raw/<node>/. */
+static void scan_file(struct rankscan *scan, const char *path,
+                      const char *name);
+/* Logs that patterns name; then what the logs told. */
+static void named_logs(struct rankscan *scan);
+static void put_log(struct rankscan *scan);
+
+#define STARTS_MAX (16 * 1024 * 1024) /* 16 KB at most a task */
+
+static void cut_short(struct rankscan *scan, const char *fmt, ...)
 {
     va_list ap;
 
@@ -23,7 +60,7 @@ void rankscan_cut(struct rankscan *scan, const char *fmt, ...)
     va_end(ap);
 }
 
-bool rankscan_late(struct rankscan *scan)
+static bool is_late(struct rankscan *scan)
 {
     struct timespec ts;
 
@@ -31,19 +68,20 @@ bool rankscan_late(struct rankscan *scan)
     if ((uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000 <=
         scan->deadline_ms)
         return false;
-    rankscan_cut(scan, "the time was over");
+    cut_short(scan, "the time was over");
     return true;
 }
 
-void rankscan_put(struct rankscan *scan, const char *kind, json_t *json)
+/* Writes {"kind": json}, which is taken over (NULL: no memory). */
+static void put_line(struct rankscan *scan, const char *kind, json_t *json)
 {
     json_t *line = json ? json_pack("{s:o}", kind, json) : NULL;
     char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 
     if (scan->lines == JP_RANKSCAN_LINES_MAX)
-        rankscan_cut(scan, "more than %d lines", JP_RANKSCAN_LINES_MAX);
+        cut_short(scan, "more than %d lines", JP_RANKSCAN_LINES_MAX);
     else if (!text)
-        rankscan_cut(scan, "out of memory, or a text that is not UTF-8");
+        cut_short(scan, "out of memory, or a text that is not UTF-8");
     else
         fprintf(scan->out, "%s\n", text);
     scan->lines += scan->lines < JP_RANKSCAN_LINES_MAX;
@@ -51,14 +89,15 @@ void rankscan_put(struct rankscan *scan, const char *kind, json_t *json)
     json_decref(line);
 }
 
-void rankscan_add_process(struct rankscan *scan, const char *host, int64_t pid)
+/* A process of the step, and where its NCCL logs to. */
+static void add_process(struct rankscan *scan, const char *host, int64_t pid)
 {
     struct rankscan_process *more = scan->processes;
 
     if (scan->n_processes == scan->room) {
         more = realloc(more, (scan->room * 2 + 16) * sizeof(*more));
         if (!more) {
-            rankscan_cut(scan, "out of memory");
+            cut_short(scan, "out of memory");
             return;
         }
         scan->processes = more;
@@ -66,13 +105,13 @@ void rankscan_add_process(struct rankscan *scan, const char *host, int64_t pid)
     }
     more[scan->n_processes] = (struct rankscan_process){strdup(host), pid};
     if (!more[scan->n_processes].host) {
-        rankscan_cut(scan, "out of memory");
+        cut_short(scan, "out of memory");
         return;
     }
     scan->n_processes++;
 }
 
-void rankscan_add_pattern(struct rankscan *scan, const char *pattern)
+static void add_pattern(struct rankscan *scan, const char *pattern)
 {
     if (*pattern != '/')
         return; /* relative to a folder that nobody has told */
@@ -80,12 +119,12 @@ void rankscan_add_pattern(struct rankscan *scan, const char *pattern)
         if (strcmp(scan->patterns[i], pattern) == 0)
             return;
     if (scan->n_patterns == RANKSCAN_PATTERNS) {
-        rankscan_cut(scan, "more than %d NCCL_DEBUG_FILE", RANKSCAN_PATTERNS);
+        cut_short(scan, "more than %d NCCL_DEBUG_FILE", RANKSCAN_PATTERNS);
         return;
     }
     scan->patterns[scan->n_patterns] = strdup(pattern);
     if (!scan->patterns[scan->n_patterns]) {
-        rankscan_cut(scan, "out of memory");
+        cut_short(scan, "out of memory");
         return;
     }
     scan->n_patterns++;
@@ -97,11 +136,11 @@ static int take_entry(void *arg, int folder, const char *name)
     char *path;
 
     (void) folder;
-    if (rankscan_late(scan))
+    if (is_late(scan))
         return 1;
     path = fileio_path("%s/raw/%s/%s", scan->step_dir, scan->node, name);
     if (path)
-        rankscan_file(scan, path, name);
+        scan_file(scan, path, name);
     free(path);
     return 0;
 }
@@ -116,12 +155,13 @@ static void read_starts(struct rankscan *scan)
     if (path && fileio_read(path, false, STARTS_MAX, &text, NULL, NULL) == 0) {
         rest = text;
         while ((line = strsep(&rest, "\n"))) {
-            json_t *json = json_loads(line, 0, NULL);
+            json_t *json =
+                jsonload(JSONLOAD_LINE, "", line, strlen(line), 0, NULL);
             const char *value = json_string_value(json_object_get(
                 json_object_get(json, "env"), "NCCL_DEBUG_FILE"));
 
             if (value)
-                rankscan_add_pattern(scan, value);
+                add_pattern(scan, value);
             json_decref(json);
         }
     }
@@ -138,13 +178,13 @@ static void scan_all(struct rankscan *scan)
     if (folder >= 0)
         sysfile_each(folder, JP_RANKSCAN_FILES_MAX, take_entry, scan, &more);
     else
-        rankscan_cut(scan, "raw/%s cannot be read", scan->node);
+        cut_short(scan, "raw/%s cannot be read", scan->node);
     if (more)
-        rankscan_cut(scan, "more than %d files", JP_RANKSCAN_FILES_MAX);
+        cut_short(scan, "more than %d files", JP_RANKSCAN_FILES_MAX);
     free(raw);
     read_starts(scan);
-    rankscan_named_logs(scan);
-    rankscan_put_log(scan);
+    named_logs(scan);
+    put_log(scan);
 }
 
 int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
@@ -164,7 +204,7 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
         scan.out = file.stream;
         scan_all(&scan);
         scan.lines = 0; /* there is room for the last one */
-        rankscan_put(
+        put_line(
             &scan, "end",
             json_pack("{s:b, s:s}", "complete", !scan.why[0], "why", scan.why));
         rc = fileio_temp_commit(&file, err);
@@ -177,4 +217,301 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
     nccldebug_destroy(scan.log);
     free(path);
     return rc;
+}
+
+/* --------------------------- what one file of a node tells of its process */
+
+#define PROBE_BYTES 65536
+
+/* Host and pid of "<host>-pid<pid>.jpr", "...-1.jpr", "....log.gz". Caller
+ * frees; NULL: it is not so named. */
+static char *parse_name(const char *name, int64_t *pid)
+{
+    const char *mark = NULL, *hit = name;
+    char digits[16];
+    size_t n;
+
+    while ((hit = strstr(hit, "-pid"))) /* a host may have one in its name */
+        mark = hit++;
+    if (!mark || mark == name)
+        return NULL;
+    n = strspn(mark + 4, "0123456789");
+    if (n == 0 || n >= sizeof(digits) || !strchr(".-", mark[4 + n]))
+        return NULL;
+    memcpy(digits, mark + 4, n);
+    digits[n] = '\0';
+    if (num_parse_i64(digits, 1, INT32_MAX, pid, NULL) < 0)
+        return NULL;
+    return strndup(name, (size_t) (mark - name));
+}
+
+static json_t *number(int64_t value)
+{
+    return value < 0 ? json_null() : json_integer((json_int_t) value);
+}
+
+static void put_header(struct rankscan *scan, const char *name,
+                       const struct jpr_header *h)
+{
+    json_t *variables = json_object();
+
+    for (uint32_t i = 0; i < h->n_variables; i++) {
+        json_object_set_new(variables, h->variables[i].name,
+                            json_string(h->variables[i].value));
+        if (strcmp(h->variables[i].name, "NCCL_DEBUG_FILE") == 0)
+            add_pattern(scan, h->variables[i].value);
+    }
+    put_line(scan, "process",
+             json_pack(
+                 "{s:s, s:s, s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:o}",
+                 "file", name, "source", "recorder", "host", h->hostname, "pid",
+                 (json_int_t) h->pid, "pid_ns", (json_int_t) h->pid_namespace,
+                 "boot_id", h->boot_id, "procid", number(h->procid), "localid",
+                 number(h->localid), "nodeid", number(h->nodeid), "nccl",
+                 (json_int_t) h->nccl_release, "variables", variables));
+    add_process(scan, h->hostname, (int64_t) h->pid);
+}
+
+static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
+                     const struct jpr_comm *comm)
+{
+    char full[24], id[NCCLDEBUG_ID];
+
+    if (!comm->known || comm->rank < 0 || comm->rank > UINT32_MAX ||
+        (!*comm->gpu_pci && !*comm->gpu_uuid))
+        return; /* the process' line says what there is */
+    snprintf(full, sizeof(full), "0x%" PRIx64, comm->id);
+    snprintf(id, sizeof(id), "%.16s", full);
+    put_line(scan, "rank",
+             json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:s, s:s}", "source",
+                       "recorder", "host", host, "pid", (json_int_t) pid,
+                       "comm", id, "rank", (json_int_t) comm->rank, "n_ranks",
+                       (json_int_t) comm->n_ranks, "busid", comm->gpu_pci,
+                       "uuid", comm->gpu_uuid));
+}
+
+static void scan_recording(struct rankscan *scan, const char *path,
+                           const char *name)
+{
+    struct jp_error err = {""};
+    struct jpr_reader *reader = jpr_open(path, &err);
+    struct jpr_record record;
+    char *host = NULL;
+    int64_t pid = 0;
+    unsigned looks = 0;
+    int rc;
+
+    if (reader)
+        jpr_pass_ops(reader);
+    while (reader && (rc = jpr_next(reader, &record, &err)) != 0) {
+        if (rc < 0)
+            cut_short(scan, "%.120s", err.text);
+        else if (record.type == JPR_HEADER && !host) {
+            put_header(scan, name, record.header);
+            host = strdup(record.header->hostname);
+            pid = (int64_t) record.header->pid;
+        } else if (record.type == JPR_COMM && host) {
+            put_comm(scan, host, pid, record.comm);
+        }
+        if (++looks % 64 == 0 && is_late(scan))
+            break;
+    }
+    if (!reader)
+        cut_short(scan, "%.120s", err.text);
+    jpr_close(reader);
+    free(host);
+}
+
+/* The node of a process whose file only has its name. */
+static void put_name(struct rankscan *scan, const char *name)
+{
+    int64_t pid;
+    char *host = parse_name(name, &pid);
+
+    if (!host)
+        return;
+    put_line(scan, "process",
+             json_pack("{s:s, s:s, s:s, s:I}", "file", name, "source", "file",
+                       "host", host, "pid", (json_int_t) pid));
+    add_process(scan, host, pid);
+    free(host);
+}
+
+static void scan_file(struct rankscan *scan, const char *path, const char *name)
+{
+    static char head[PROBE_BYTES];
+    uint8_t magic[JPR_HEAD_BYTES];
+    struct jp_error err = {""};
+    int fd = fileio_open_regular(path, false, NULL);
+    ssize_t n = fd >= 0 ? pread(fd, head, sizeof(head), 0) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        return; /* a folder, a link, nothing */
+    jpr_head_write(magic);
+    if (n >= 8 && memcmp(head, magic, 8) == 0) {
+        scan_recording(scan, path, name);
+        return;
+    }
+    put_name(scan, name);
+    if (!nccldebug_probe(head, (size_t) n))
+        return;
+    n = nccldebug_file(scan->log, path, scan->deadline_ms, &err);
+    if (n != 0)
+        cut_short(scan, "%.100s%s", n < 0 ? err.text : name,
+                  n < 0 ? "" : ": not read to its end");
+}
+
+/* ---------------- NCCL's log where NCCL_DEBUG_FILE says, and what it told */
+
+/* NCCL's rule: %h host, %p pid, %% a percent sign. NULL without memory. */
+static char *expand(const char *pattern, const struct rankscan_process *p)
+{
+    char *path = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&path, &len);
+
+    if (!out)
+        return NULL;
+    for (; *pattern; pattern++) {
+        if (*pattern != '%' || !pattern[1]) {
+            fputc(*pattern, out);
+            continue;
+        }
+        pattern++;
+        if (*pattern == 'h')
+            fputs(p->host, out);
+        else if (*pattern == 'p')
+            fprintf(out, "%lld", (long long) p->pid);
+        else if (*pattern == '%')
+            fputc('%', out);
+        else
+            fprintf(out, "%%%c", *pattern);
+    }
+    if (fclose(out) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static bool is_raw(const struct rankscan *scan, const char *path)
+{
+    char *raw = fileio_path("%s/raw/%s/", scan->step_dir, scan->node);
+    bool same = raw && strncmp(path, raw, strlen(raw)) == 0;
+
+    free(raw);
+    return same;
+}
+
+static void read_named(struct rankscan *scan, const char *path)
+{
+    struct jp_error err = {""};
+    int rc;
+
+    if (is_raw(scan, path))
+        return; /* read already */
+    rc = nccldebug_file(scan->log, path, scan->deadline_ms, &err);
+    if (rc > 0)
+        cut_short(scan, "%.100s: not read to its end", path);
+    /* one that is not there was never opened by NCCL, or is another host's */
+}
+
+static void named_logs(struct rankscan *scan)
+{
+    for (size_t i = 0; i < scan->n_patterns; i++) {
+        bool whole = !strstr(scan->patterns[i], "%p") &&
+                     !strstr(scan->patterns[i], "%h");
+        size_t n = whole && scan->n_processes ? 1 : scan->n_processes;
+
+        for (size_t k = 0; k < n && !is_late(scan); k++) {
+            char *path = expand(scan->patterns[i], &scan->processes[k]);
+
+            if (path)
+                read_named(scan, path);
+            free(path);
+        }
+    }
+}
+
+static bool is_ours(const struct rankscan *scan,
+                    const struct jp_nccl_process *process)
+{
+    for (size_t i = 0; i < scan->n_processes; i++)
+        if (scan->processes[i].pid == process->pid &&
+            strcmp(scan->processes[i].host, process->host) == 0)
+            return true;
+    return false;
+}
+
+static void put_ranks(struct rankscan *scan,
+                      const struct jp_nccl_process *processes, const bool *ours)
+{
+    size_t n;
+    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_nccl_rank *r = &ranks[i];
+
+        if (ours[r->process] && *r->busid)
+            put_line(scan, "rank",
+                     json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:s, s:s}",
+                               "source", "nccl_log", "host",
+                               processes[r->process].host, "pid",
+                               (json_int_t) processes[r->process].pid, "comm",
+                               r->id, "rank", (json_int_t) r->rank, "n_ranks",
+                               (json_int_t) r->n_ranks, "busid", r->busid,
+                               "uuid", ""));
+    }
+}
+
+static void put_paths(struct rankscan *scan,
+                      const struct jp_nccl_process *processes, const bool *ours)
+{
+    size_t n_ranks, n;
+    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n_ranks);
+    const struct jp_nccl_path *paths = nccldebug_paths(scan->log, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_nccl_path *p = &paths[i];
+        const char *comm = p->comm == NCCLDEBUG_NO_COMM ? ""
+                                                        : ranks[p->comm].id;
+
+        if (ours[p->process])
+            put_line(
+                scan, "path",
+                json_pack("{s:s, s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:b, s:I}",
+                          "host", processes[p->process].host, "pid",
+                          (json_int_t) processes[p->process].pid, "comm", comm,
+                          "rank", (json_int_t) p->rank, "peer",
+                          p->peer == NCCLDEBUG_NO_PEER
+                              ? json_null()
+                              : json_integer((json_int_t) p->peer),
+                          "via", nccldebug_via_word[p->via], "detail",
+                          p->detail, "device", p->device, "gdr", (int) p->gdr,
+                          "lines", (json_int_t) p->lines));
+    }
+}
+
+/* Of a log only what processes of the step say: a file may be an older job's,
+ * or everybody's. */
+static void put_log(struct rankscan *scan)
+{
+    size_t n;
+    const struct jp_nccl_process *processes =
+        nccldebug_processes(scan->log, &n);
+    bool *ours = calloc(n + 1, sizeof(*ours));
+
+    if (!ours) {
+        cut_short(scan, "out of memory");
+        return;
+    }
+    nccldebug_finish(scan->log);
+    for (size_t i = 0; i < n; i++)
+        ours[i] = is_ours(scan, &processes[i]);
+    put_ranks(scan, processes, ours);
+    put_paths(scan, processes, ours);
+    if (nccldebug_full(scan->log))
+        cut_short(scan, "NCCL's log has more than fits");
+    free(ours);
 }

@@ -66,4 +66,11 @@ char *shapes_names(const struct jp_shapes *shapes, int shape, size_t max);
 char *shapes_fold(const struct jp_shapes *shapes, const uint32_t *nodes,
                   size_t n, size_t max);
 
+/* Adds what path has: an XML file; a job's directory (nodes/<node>/), or a
+ * step's in it; a folder of such node folders; a folder of .xml files. Nodes in
+ * order of name; links are not followed below path. Returns how many nodes were
+ * added, 0: none, -1 and err. */
+long topo_find(const char *path, struct jp_shapes *shapes,
+               struct jp_error *err);
+
 #endif

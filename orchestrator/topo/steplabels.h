@@ -5,6 +5,7 @@
 #ifndef JP_TOPO_STEPLABELS_H
 #define JP_TOPO_STEPLABELS_H
 
+#include "common/peaks.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/topo/label.h"
@@ -43,14 +44,29 @@ int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
                     struct jp_step_labels **labels, struct jp_error *err);
 
-/* Writes the labels into the result's communicators, and what was left aside
- * of the nodes' records into its notes. Nothing where labels is NULL. -1
- * without memory: no communicator is changed. */
-int steplabels_apply(const struct jp_step_labels *labels,
-                     struct jp_result *result, struct jp_error *err);
+/* What result_label takes: the labels of the result's communicators, and what
+ * was left aside of the nodes' records. Empty where labels is NULL. -1 without
+ * memory: *out is empty. */
+int steplabels_describe(const struct jp_step_labels *labels,
+                        const struct jp_result *result, struct jp_labels *out,
+                        struct jp_error *err);
 /* The model of all GPUs of all nodes; "" where it is not told, or there are
  * several. labels may be NULL. Borrowed. */
 const char *steplabels_gpu(const struct jp_step_labels *labels);
+
+/* What the nodes' adapters can do by their own rates, as rows of peaks: of each
+ * kind of network that every node has, with as many adapters as the node with
+ * fewest uses. From `from_bytes` on `share` of it is expected, in communicators
+ * of at most `max_ranks`. Nothing where a rate or the list of adapters is not
+ * known, or labels is NULL. -1 without memory; peaks_fini frees. */
+struct steplabels_rates {
+    uint64_t from_bytes;
+    double share;
+    uint32_t max_ranks;
+};
+int steplabels_peaks(const struct jp_step_labels *labels,
+                     const struct steplabels_rates *rates,
+                     struct jp_peaks *peaks);
 
 void steplabels_destroy(struct jp_step_labels *labels);
 

@@ -1,12 +1,370 @@
 /* stepranks.c - where a step's ranks are, and what their processes told. */
 #include "orchestrator/topo/stepranks.h"
 
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/error.h"
 #include "common/fileio.h"
-#include "orchestrator/topo/ranklines.h"
+#include "common/jsonload.h"
+#include "common/shortline.h"
 #include "orchestrator/topo/rankmap.h"
+
+/* Read of a file, and kept of all. */
+#define RANKLINES_MAX_LINES 1000000
+/* Bytes that are kept of all files; 10,000 ranks with ten communicators each
+ * take 15 MB. What comes behind counts as bad. */
+#define RANKLINES_MAX_HELD (32u << 20)
+
+/* A variable of a process. One without a name stands for a process of which all
+ * that are set are told. */
+struct jp_rank_variable {
+    const char *host;
+    int64_t pid;
+    const char *name, *value;
+};
+
+/* A path that NCCL's log named. */
+struct jp_rank_path {
+    const char *comm, *via, *detail, *device;
+    uint64_t lines;
+};
+
+struct jp_rank_records {
+    struct jp_rankmap_fact *facts;
+    size_t n_facts, fact_room;
+    struct jp_rankmap_task *tasks;
+    size_t n_tasks, task_room;
+    struct jp_rank_variable *variables;
+    size_t n_variables, variable_room;
+    struct jp_rank_path *paths;
+    size_t n_paths, path_room;
+    uint64_t bad_lines;
+    struct ranklines_block *blocks; /* texts */
+    size_t n_blocks;
+};
+
+#define BLOCK_BYTES 65536
+#define TEXT_MAX 1024 /* of one text */
+#define MAX_DEVICES 64
+#define MAX_READ 64 /* of a process */
+
+/* Memory that is freed as a whole. */
+struct ranklines_block {
+    struct ranklines_block *next;
+    size_t used;
+    _Alignas(16) char bytes[BLOCK_BYTES];
+};
+
+static void *take(struct jp_rank_records *r, size_t size)
+{
+    struct ranklines_block *block = r->blocks;
+
+    size = (size + 7) & ~(size_t) 7;
+    if (!block || block->used + size > BLOCK_BYTES) {
+        block = malloc(sizeof(*block));
+        if (!block)
+            return NULL;
+        block->next = r->blocks;
+        block->used = 0;
+        r->blocks = block;
+        r->n_blocks++;
+    }
+    block->used += size;
+    return block->bytes + block->used - size;
+}
+
+static const char *keep(struct jp_rank_records *r, const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    char *copy;
+
+    if (!len)
+        return "";
+    if (len > TEXT_MAX)
+        len = TEXT_MAX;
+    copy = take(r, len + 1);
+    if (copy) {
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+static const char *keep_member(struct jp_rank_records *r, const json_t *object,
+                               const char *key)
+{
+    return keep(r, json_string_value(json_object_get(object, key)));
+}
+
+static int64_t number_of(const json_t *object, const char *key,
+                         int64_t otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    json_int_t n = json_integer_value(value);
+
+    return json_is_integer(value) && n >= 0 ? n : otherwise;
+}
+
+/* Room for one more of *array; false: enough, or no memory. */
+static bool grow(void **array, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room)
+        return true;
+    more = realloc(*array, (*room * 2 + 64) * size);
+    if (!more)
+        return false;
+    *array = more;
+    *room = *room * 2 + 64;
+    return true;
+}
+
+static enum jp_rank_source source_of(const json_t *object)
+{
+    const char *word = json_string_value(json_object_get(object, "source"));
+
+    if (word && strcmp(word, "recorder") == 0)
+        return JP_RANK_FROM_RECORDER;
+    if (word && strcmp(word, "nccl_log") == 0)
+        return JP_RANK_FROM_NCCL_LOG;
+    return JP_RANK_FROM_FILE_NAME;
+}
+
+static int add_fact(struct jp_rank_records *r, const json_t *object,
+                    const char *node, bool is_rank)
+{
+    struct jp_rankmap_fact fact = {
+        .source = source_of(object),
+        .node = node,
+        .host = keep_member(r, object, "host"),
+        .boot_id = keep_member(r, object, "boot_id"),
+        .pid = number_of(object, "pid", -1),
+        .pid_ns = (uint64_t) number_of(object, "pid_ns", 0),
+        .procid = number_of(object, "procid", -1),
+        .localid = number_of(object, "localid", -1),
+        .comm = is_rank ? keep_member(r, object, "comm") : "",
+        .rank = is_rank ? number_of(object, "rank", -1) : -1,
+        .busid = is_rank ? keep_member(r, object, "busid") : "",
+        .uuid = is_rank ? keep_member(r, object, "uuid") : ""};
+
+    if (!fact.host || !fact.boot_id || !fact.comm || !fact.busid || !fact.uuid)
+        return -1;
+    if (r->n_facts == RANKLINES_MAX_LINES)
+        return 0;
+    if (!grow((void **) &r->facts, r->n_facts, &r->fact_room,
+              sizeof(*r->facts)))
+        return -1;
+    r->facts[r->n_facts++] = fact;
+    return 0;
+}
+
+static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
+{
+    if (r->n_variables == RANKLINES_MAX_LINES)
+        return 0;
+    if (!v.host || !v.name || !v.value ||
+        !grow((void **) &r->variables, r->n_variables, &r->variable_room,
+              sizeof(*r->variables)))
+        return -1;
+    r->variables[r->n_variables++] = v;
+    return 0;
+}
+
+static int read_variables(struct jp_rank_records *r, const json_t *process)
+{
+    struct jp_rank_variable v = {.host = keep_member(r, process, "host"),
+                                 .pid = number_of(process, "pid", -1),
+                                 .name = "",
+                                 .value = ""};
+    json_t *variables = json_object_get(process, "variables"), *value;
+    const char *name;
+    size_t n = 0;
+
+    if (!json_is_object(variables))
+        return v.host ? 0 : -1;
+    if (read_variable(r, v) < 0)
+        return -1;
+    json_object_foreach(variables, name, value)
+    {
+        if (!*name || !json_is_string(value) || n++ >= MAX_READ)
+            continue;
+        v.name = keep(r, name);
+        v.value = keep(r, json_string_value(value));
+        if (read_variable(r, v) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_path(struct jp_rank_records *r, const json_t *object)
+{
+    struct jp_rank_path path = {
+        .comm = keep_member(r, object, "comm"),
+        .via = keep_member(r, object, "via"),
+        .detail = keep_member(r, object, "detail"),
+        .device = keep_member(r, object, "device"),
+        .lines = (uint64_t) number_of(object, "lines", 1)};
+
+    if (!path.comm || !path.via || !path.detail || !path.device)
+        return -1;
+    if (r->n_paths == RANKLINES_MAX_LINES)
+        return 0;
+    if (!grow((void **) &r->paths, r->n_paths, &r->path_room,
+              sizeof(*r->paths)))
+        return -1;
+    r->paths[r->n_paths++] = path;
+    return 0;
+}
+
+/* Adds one line of ranks.jsonl, or of starts.jsonl. -1 without memory. */
+static int add_rank_record(const char *line, size_t len, const char *node,
+                           struct jp_rank_records *r)
+{
+    json_t *root =
+        jsonload(JSONLOAD_LINE, "", line, len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *process = json_object_get(root, "process");
+    const json_t *rank = json_object_get(root, "rank");
+    const json_t *path = json_object_get(root, "path");
+    int rc = 0;
+
+    if (json_is_object(process))
+        rc = add_fact(r, process, node, false) < 0 ? -1
+                                                   : read_variables(r, process);
+    else if (json_is_object(rank))
+        rc = add_fact(r, rank, node, true);
+    else if (json_is_object(path))
+        rc = add_path(r, path);
+    else if (!json_is_object(json_object_get(root, "end")))
+        r->bad_lines++;
+    json_decref(root);
+    return rc;
+}
+
+/* Minors of the GPUs that the task may open. */
+static int read_devices(struct jp_rank_records *r, const json_t *object,
+                        struct jp_rankmap_task *task)
+{
+    const json_t *devices = json_object_get(object, "devices");
+    size_t n = json_array_size(devices);
+    int *copy;
+
+    task->n_devices = -1;
+    if (!json_is_array(devices) || n > MAX_DEVICES)
+        return 0;
+    copy = take(r, n * sizeof(*copy) + 1);
+    if (!copy)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *device = json_array_get(devices, i);
+        json_int_t minor = json_integer_value(device);
+
+        if (!json_is_integer(device) || minor < 0 || minor > INT_MAX)
+            return 0;
+        copy[i] = (int) minor;
+    }
+    task->devices = copy;
+    task->n_devices = (int) n;
+    return 0;
+}
+
+static int add_start_record(const char *line, size_t len, const char *node,
+                            struct jp_rank_records *r)
+{
+    json_t *root =
+        jsonload(JSONLOAD_LINE, "", line, len, JSON_REJECT_DUPLICATES, NULL);
+    struct jp_rankmap_task task = {
+        .node = node,
+        .boot_id = keep_member(r, root, "boot_id"),
+        .pid = number_of(root, "pid", -1),
+        .pid_ns = (uint64_t) number_of(root, "pid_ns", 0),
+        .procid = number_of(root, "procid", -1),
+        .localid = number_of(root, "localid", -1)};
+    int rc = task.boot_id ? read_devices(r, root, &task) : -1;
+
+    if (number_of(root, "schema", 0) != 1)
+        r->bad_lines++;
+    else if (rc == 0 && r->n_tasks < RANKLINES_MAX_LINES) {
+        if (grow((void **) &r->tasks, r->n_tasks, &r->task_room,
+                 sizeof(*r->tasks)))
+            r->tasks[r->n_tasks++] = task;
+        else
+            rc = -1;
+    }
+    json_decref(root);
+    return rc;
+}
+
+/* Foreign files of many nodes take no more memory than this. */
+static bool is_full(const struct jp_rank_records *r)
+{
+    return r->n_blocks * sizeof(struct ranklines_block) +
+               r->n_facts * sizeof(*r->facts) + r->n_tasks * sizeof(*r->tasks) +
+               r->n_variables * sizeof(*r->variables) +
+               r->n_paths * sizeof(*r->paths) >
+           RANKLINES_MAX_HELD;
+}
+
+static int read_file(const char *folder, const char *name, const char *node,
+                     int (*add)(const char *, size_t, const char *,
+                                struct jp_rank_records *),
+                     struct jp_rank_records *r, struct jp_error *err)
+{
+    const size_t size = jsonload_limits[JSONLOAD_LINE].bytes;
+    char *path = fileio_path("%s/%s", folder, name), *line = malloc(size);
+    FILE *file = path ? shortline_open(path) : NULL;
+    int rc = path && line ? 0 : -1;
+    uint64_t lines = 0;
+    ssize_t n;
+
+    while (rc == 0 && file && lines++ < RANKLINES_MAX_LINES &&
+           (n = shortline_next(file, line, (int) size)) >= 0)
+        if (is_full(r))
+            r->bad_lines++;
+        else if (*line != '\n')
+            rc = add(line, (size_t) n, node, r);
+    if (file)
+        fclose(file);
+    free(line);
+    free(path);
+    return rc < 0 ? error_set(err, "out of memory") : 0;
+}
+
+/* Adds both files of <folder>, which is the node's in the step. Absent ones are
+ * no error. -1 without memory. */
+static int read_lines_of(const char *folder, const char *node,
+                         struct jp_rank_records *r, struct jp_error *err)
+{
+    const char *name = keep(r, node);
+
+    if (!name)
+        return error_set(err, "out of memory");
+    if (read_file(folder, "ranks.jsonl", name, add_rank_record, r, err) < 0)
+        return -1;
+    return read_file(folder, "starts.jsonl", name, add_start_record, r, err);
+}
+
+static void records_fini(struct jp_rank_records *r)
+{
+    while (r->blocks) {
+        struct ranklines_block *next = r->blocks->next;
+
+        free(r->blocks);
+        r->blocks = next;
+    }
+    free(r->facts);
+    free(r->tasks);
+    free(r->variables);
+    free(r->paths);
+    memset(r, 0, sizeof(*r));
+}
+
+/* ---------------- where a step's ranks are, and what their processes told */
 
 #define MAX_VARIABLES 48 /* of a communicator; the recorder knows fewer */
 
@@ -31,7 +389,7 @@ void stepranks_fini(struct jp_step_ranks *ranks)
     for (size_t i = 0; ranks->comms && i < ranks->n_comms; i++)
         free(ranks->comms[i].variables);
     if (ranks->records)
-        ranklines_fini(ranks->records);
+        records_fini(ranks->records);
     free(ranks->records);
     free(ranks->comms);
     free(ranks->ranks);
@@ -305,7 +663,7 @@ static int read_records(const struct jp_nodes *nodes, const char *step_dir,
         const char *name = nodes->nodes[i].name;
         char *folder = fileio_path("%s/nodes/%s", step_dir, name);
 
-        rc = folder ? ranklines_read(folder, name, records, err)
+        rc = folder ? read_lines_of(folder, name, records, err)
                     : error_set(err, "out of memory");
         free(folder);
     }

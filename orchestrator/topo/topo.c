@@ -7,23 +7,378 @@
 #include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
+static bool is_io(const struct hwxml *xml, int object)
+{
+    return xml->objects[object].type != HWXML_OTHER;
+}
+
+static int outside_io(const struct hwxml *xml, int object)
+{
+    while (object >= 0 && is_io(xml, object))
+        object = xml->objects[object].parent;
+    return object;
+}
+
+static int depth(const struct hwxml *xml, int object)
+{
+    int n = 0;
+
+    for (; object >= 0; object = xml->objects[object].parent)
+        n++;
+    return n;
+}
+
+/* The first common ancestor; -1 none. */
+static int common(const struct hwxml *xml, int a, int b)
+{
+    int da = depth(xml, a), db = depth(xml, b);
+
+    for (; da > db; da--)
+        a = xml->objects[a].parent;
+    for (; db > da; db--)
+        b = xml->objects[b].parent;
+    while (a != b) {
+        a = xml->objects[a].parent;
+        b = xml->objects[b].parent;
+    }
+    return a;
+}
+
+/* Bridges strictly between a device and its ancestor. */
+static unsigned bridges_between(const struct hwxml *xml, int object, int above)
+{
+    unsigned n = 0;
+
+    for (object = xml->objects[object].parent; object >= 0 && object != above;
+         object = xml->objects[object].parent)
+        n += xml->objects[object].type == HWXML_BRIDGE;
+    return n;
+}
+
+static bool same_nodeset(const struct hwxml_object *a,
+                         const struct hwxml_object *b)
+{
+    return a == b ||
+           (a->nodeset && b->nodeset && strcmp(a->nodeset, b->nodeset) == 0);
+}
+
+/* hwloc puts every PCI device below a host bridge, unless bridges were left out
+ * of the XML. */
+static bool has_bridge(const struct hwxml *xml, int object)
+{
+    for (; object >= 0 && is_io(xml, object);
+         object = xml->objects[object].parent)
+        if (xml->objects[object].type == HWXML_BRIDGE)
+            return true;
+    return false;
+}
+
+/* All CPUs of the object are local to the same NUMA nodes. */
+static bool one_place(const struct hwxml_object *o)
+{
+    return o->nodeset_weight == 1 || (o->numa_cpus && !o->many_numa_cpus);
+}
+
+/* Two host bridges: what their places outside of the PCI tree tell. */
+static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
+{
+    int pa = outside_io(xml, a), pb = outside_io(xml, b), lca;
+    const struct hwxml_object *x, *y;
+
+    if (pa < 0 || pb < 0)
+        return TOPO_UNSURE;
+    x = &xml->objects[pa];
+    y = &xml->objects[pb];
+    if (xml->n_numa <= 1 || one_place(&xml->objects[0]) ||
+        (same_nodeset(x, y) && one_place(x)))
+        return TOPO_NODE;
+    if (!x->nodeset || !y->nodeset || !x->nodeset_weight || !y->nodeset_weight)
+        return TOPO_UNSURE;
+    lca = common(xml, pa, pb); /* one inside the other tells nothing */
+    return lca == pa || lca == pb || same_nodeset(x, y) ? TOPO_UNSURE
+                                                        : TOPO_SYS;
+}
+
+/* A device on another bus than the one right below its host bridge hangs on
+ * bridges that the XML does not show: hwloc 1 left them out by default. */
+static bool hides_bridges(const struct hwxml *xml, int object)
+{
+    const struct hwxml_object *o = &xml->objects[object];
+    const struct hwxml_object *parent = &xml->objects[o->parent];
+
+    return o->type == HWXML_PCI && parent->host_bridge &&
+           parent->first_bus >= 0 && parent->first_bus != o->pci.bus;
+}
+
+static enum topo_level below_host(const struct hwxml *xml, int a, int b)
+{
+    if (!hides_bridges(xml, a) && !hides_bridges(xml, b))
+        return TOPO_PHB;
+    return xml->objects[a].type == HWXML_PCI &&
+                   xml->objects[b].type == HWXML_PCI &&
+                   xml->objects[a].pci.domain == xml->objects[b].pci.domain &&
+                   xml->objects[a].pci.bus == xml->objects[b].pci.bus
+               ? TOPO_PIX /* one card */
+               : TOPO_UNSURE;
+}
+
+static enum topo_level between(const struct hwxml *xml, int a, int b)
+{
+    int lca = common(xml, a, b);
+    const struct hwxml_object *at = lca >= 0 ? &xml->objects[lca] : NULL;
+
+    if (!at)
+        return TOPO_UNSURE;
+    if (a == b || at->type == HWXML_PCI || at->type == HWXML_OS)
+        return a == b ? TOPO_SELF : TOPO_PIX;
+    if (at->type == HWXML_OTHER) {
+        enum topo_level level = between_roots(xml, a, b);
+
+        return level == TOPO_NODE && !(has_bridge(xml, a) && has_bridge(xml, b))
+                   ? TOPO_UNSURE
+                   : level;
+    }
+    if (at->host_bridge)
+        return below_host(xml, a, b);
+    return bridges_between(xml, a, lca) <= 1 &&
+                   bridges_between(xml, b, lca) <= 1
+               ? TOPO_PIX
+               : TOPO_PXB;
+}
+
+/* An OS device stands for the PCI device that it is in. */
+static int device_of(const struct hwxml *xml, int object)
+{
+    int at = object;
+
+    while (at >= 0 && xml->objects[at].type == HWXML_OS)
+        at = xml->objects[at].parent;
+    return at >= 0 && xml->objects[at].type == HWXML_PCI ? at : object;
+}
+
+static int find_levels(const struct hwxml *xml,
+                       const struct topo_places *places, struct topo *topo)
+{
+    size_t n = topo->n_gpus + topo->n_hcas;
+    int object[TOPO_MAX_GPUS + TOPO_MAX_HCAS];
+
+    topo->level = calloc(n * n + 1, 1);
+    if (!topo->level)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        object[i] = device_of(xml, i < topo->n_gpus
+                                       ? places->gpu[i]
+                                       : places->hca[i - topo->n_gpus]);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i; k < n; k++) {
+            enum topo_level level = i == k ? TOPO_SELF
+                                           : between(xml, object[i], object[k]);
+
+            if (i != k && level == TOPO_SELF)
+                level = TOPO_PIX; /* two devices of one PCI function */
+            topo->level[i * n + k] = topo->level[k * n + i] = (uint8_t) level;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------ which HCA each GPU uses, and which rail that is */
+
+/* The HCAs that are nearest to a GPU, all at one level. */
+struct ties {
+    enum topo_level level;
+    size_t n;
+    uint8_t hca[TOPO_MAX_HCAS];
+};
+
+/* Bandwidth comes first for NCCL: a port slower than the slowest way between
+ * sockets that its model knows of (PCIe and memory are faster) loses against
+ * any faster one, wherever that is. */
+#define SLOW_GBITS 48
+
+static bool is_told(const struct topo_hca *hca)
+{
+    return hca->port == TOPO_PORT_ACTIVE && hca->rate_gbits > 0;
+}
+
+static bool is_outrun(const struct topo *topo, size_t hca)
+{
+    const struct topo_hca *slow = &topo->hcas[hca];
+
+    if (!is_told(slow) || slow->rate_gbits >= SLOW_GBITS)
+        return false;
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        if (is_told(&topo->hcas[i]) && !topo->hcas[i].left_out &&
+            topo->hcas[i].rate_gbits > slow->rate_gbits)
+            return true;
+    return false;
+}
+
+/* NCCL leaves out the slower ones of adapters that are as near: a management
+ * port beside those of the fabric. Of a port that is down the rate is none. */
+static void drop_slow(const struct topo *topo, struct ties *ties)
+{
+    double fastest = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ties->n; i++) {
+        const struct topo_hca *hca = &topo->hcas[ties->hca[i]];
+
+        if (hca->port == TOPO_PORT_ACTIVE && hca->rate_gbits > fastest)
+            fastest = hca->rate_gbits;
+    }
+    for (size_t i = 0; i < ties->n; i++) {
+        const struct topo_hca *hca = &topo->hcas[ties->hca[i]];
+
+        if (hca->port != TOPO_PORT_ACTIVE || !(hca->rate_gbits > 0) ||
+            !(hca->rate_gbits < fastest))
+            ties->hca[kept++] = ties->hca[i];
+    }
+    ties->n = kept;
+}
+
+static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
+                      struct ties *ties)
+{
+    memset(ties, 0, sizeof(*ties));
+    ties->level = TOPO_UNSURE;
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        enum topo_level level = topo_gpu_hca(topo, gpu, i);
+
+        if (topo->hcas[i].left_out ||
+            (active_only && topo->hcas[i].port == TOPO_PORT_DOWN) ||
+            is_outrun(topo, i))
+            continue;
+        if (level < ties->level) {
+            ties->level = level;
+            ties->n = 0;
+        }
+        if (level == ties->level)
+            ties->hca[ties->n++] = (uint8_t) i;
+    }
+    drop_slow(topo, ties);
+}
+
+static bool same(const struct ties *a, const struct ties *b)
+{
+    return a->level == b->level && a->n == b->n &&
+           memcmp(a->hca, b->hca, a->n) == 0;
+}
+
+/* The bits of a number below a power of two, backwards: 0 2 1 3 of four. */
+static size_t mirror(size_t n, size_t power)
+{
+    size_t out = 0;
+
+    for (size_t bit = 1, other = power / 2; bit < power; bit *= 2, other /= 2)
+        if (n & bit)
+            out |= other;
+    return out;
+}
+
+/* Which of them a GPU takes, by NCCL's rule (ncclTopoGetLocalNet): its index
+ * among all, by how many GPUs share them; of a power of two mirrored. */
+static size_t turn_of(size_t gpu, size_t sharers, size_t n)
+{
+    size_t turn = gpu % sharers;
+
+    return (n & (n - 1) ? turn : mirror(turn, n)) % n;
+}
+
+/* Gives every GPU one of its nearest HCAs, in turn where GPUs share them. */
+static void spread(const struct topo *topo, const struct ties *ties,
+                   bool active_only)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        struct topo_near *near = &topo->near[i];
+        size_t sharers = 0;
+        int hca = -1;
+
+        for (size_t k = 0; k < topo->n_gpus; k++)
+            sharers += same(&ties[k], &ties[i]);
+        if (ties[i].n)
+            hca = ties[i].hca[turn_of(i, sharers, ties[i].n)];
+        if (active_only) {
+            near->hca = hca;
+            near->level = ties[i].level;
+        } else {
+            near->wanted = hca;
+            near->wanted_level = ties[i].level;
+        }
+    }
+}
+
+/* Numbers the wanted HCAs in PCI order, which is theirs in the model. */
+static void number_rails(struct topo *topo)
+{
+    int rail_of[TOPO_MAX_HCAS];
+
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        rail_of[i] = -1;
+        for (size_t k = 0; k < topo->n_gpus && rail_of[i] < 0; k++)
+            if (topo->near[k].wanted == (int) i)
+                rail_of[i] = (int) topo->n_rails++;
+    }
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        topo->near[i].rail = topo->near[i].hca >= 0 ? rail_of[topo->near[i].hca]
+                                                    : -1;
+}
+
+/* A faster one, farther, that leaves this one the nearest all the same. */
+static bool is_contested(const struct topo *topo, const struct topo_near *near)
+{
+    const struct topo_hca *taken = near->hca >= 0 ? &topo->hcas[near->hca]
+                                                  : NULL;
+
+    for (size_t i = 0; taken && is_told(taken) && i < topo->n_hcas; i++)
+        if (is_told(&topo->hcas[i]) && !topo->hcas[i].left_out &&
+            topo->hcas[i].rate_gbits > taken->rate_gbits)
+            return true;
+    return false;
+}
+
+int topo_nearest(struct topo *topo)
+{
+    struct ties *ties = calloc(topo->n_gpus + 1, sizeof(*ties));
+
+    if (!topo->near)
+        topo->near = calloc(topo->n_gpus + 1, sizeof(*topo->near));
+    topo->n_rails = 0;
+    if (!ties || !topo->near) {
+        free(ties);
+        return -1;
+    }
+    for (int active_only = 0; active_only < 2; active_only++) {
+        for (size_t i = 0; i < topo->n_gpus; i++)
+            find_ties(topo, i, active_only, &ties[i]);
+        spread(topo, ties, active_only);
+    }
+    number_rails(topo);
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        topo->near[i].contested = is_contested(topo, &topo->near[i]);
+    free(ties);
+    return 0;
+}
+
+bool topo_passes_nearer(const struct topo *topo, size_t gpu)
+{
+    const struct topo_near *near = &topo->near[gpu];
+
+    for (size_t i = 0; near->hca >= 0 && i < topo->n_hcas; i++)
+        if (topo_hca_open(&topo->hcas[i]) &&
+            topo_gpu_hca(topo, gpu, i) < near->level)
+            return true;
+    return false;
+}
+
+/* ----------------------------------- make, free and ask a node's topology */
+
 const char *const topo_level_word[TOPO_N_LEVELS] = {"X",    "PIX", "PXB", "PHB",
                                                     "NODE", "SYS", "?"};
 const char *const topo_source_word[TOPO_FROM_NVML + 1] = {"unknown", "inferred",
                                                           "hwloc", "nvml"};
 const char *const topo_net_word[TOPO_N_NETS] = {"ib", "roce", "efa",
                                                 "slingshot", "other"};
-
-void topo_copy(char *out, size_t size, const char *text)
-{
-    size_t n = 0;
-
-    for (; text && *text && n + 1 < size; text++)
-        out[n++] = *text >= ' ' && *text <= '~' ? *text : '?';
-    while (n && out[n - 1] == ' ')
-        n--;
-    out[n] = '\0';
-}
 
 /* A machine that a hypervisor shows: its PCI tree is the hypervisor's. */
 static bool is_virtual(const struct hwxml *xml)
@@ -93,7 +448,7 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
     struct topo_places places;
 
     if (topo && topo_devices(xml, topo, &places) == 0 &&
-        topo_levels(xml, &places, topo) == 0 &&
+        find_levels(xml, &places, topo) == 0 &&
         topo_links(xml, &places, topo) == 0 && topo_nearest(topo) == 0) {
         describe(xml, topo);
         return topo;
@@ -132,14 +487,6 @@ int topo_find_gpu(const struct topo *topo, const char *busid)
         return -1;
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (strcmp(topo->gpus[i].busid, tidy) == 0)
-            return (int) i;
-    return -1;
-}
-
-int topo_find_uuid(const struct topo *topo, const char *uuid)
-{
-    for (size_t i = 0; uuid && *uuid && i < topo->n_gpus; i++)
-        if (strcmp(topo->gpus[i].self.uuid, uuid) == 0)
             return (int) i;
     return -1;
 }

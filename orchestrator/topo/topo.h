@@ -172,10 +172,9 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
                   struct jp_error *err);
 void topo_destroy(struct topo *topo);
 
-/* Index of the GPU with that bus id (any spelling NVML, CUDA or sysfs has) or
- * UUID; -1 none. */
+/* Index of the GPU with that bus id (any spelling NVML, CUDA or sysfs has); -1
+ * none. */
 int topo_find_gpu(const struct topo *topo, const char *busid);
-int topo_find_uuid(const struct topo *topo, const char *uuid);
 
 /* Level between two devices; GPUs are 0.., HCAs n_gpus... */
 enum topo_level topo_level(const struct topo *topo, size_t a, size_t b);

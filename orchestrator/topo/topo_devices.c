@@ -1,11 +1,293 @@
 /* topo_devices.c - find a node's GPUs and HCAs among hwloc's objects. */
-#include <stdlib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/num.h"
-#include "orchestrator/topo/gpu_ids.h"
 #include "orchestrator/topo/topo_parts.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+/* From, to (inclusive). */
+static const struct range {
+    uint16_t first, last;
+    const char *what;
+} no_nvlink[] = {
+    {0x0000, 0x15ef, "Tesla to Maxwell"},
+    {0x15f1, 0x15f8, "P100 PCIe"},
+    {0x15fa, 0x1d7f, "Maxwell GM2xx, Pascal but GP100"},
+    {0x1db3, 0x1db4, "V100 FHHL, PCIe 16 GB"},
+    {0x1db6, 0x1db6, "V100 PCIe 32 GB"},
+    {0x1df6, 0x1df6, "V100S PCIe"},
+    {0x1eb4, 0x1eb4, "T4G"},
+    {0x1eb8, 0x1eb8, "T4"},
+    {0x1f00, 0x1fff, "TU106, TU117: RTX 2070 and below"},
+    {0x2180, 0x21ff, "TU116: GTX 1660"},
+    {0x2236, 0x2237, "A10, A10G"},
+    {0x2400, 0x25ff, "GA103 to GA107: A2, A16, RTX A2000, A4000"},
+    {0x2680, 0x28ff, "Ada: L4, L20, L40, L40S, RTX 6000 Ada"},
+    {0x2b80, 0x2dff, "GB20x: RTX PRO Blackwell, RTX 50"},
+};
+
+/* Links times speed of one link, one way. */
+static const struct capacity {
+    uint16_t first, last;
+    uint64_t mbs;
+    const char *what;
+} capacities[] = {
+    {0x15f9, 0x15f9, 80000, "P100 SXM2: 4 x 20 GB/s"},
+    {0x1db1, 0x1db1, 150000, "V100 SXM2: 6 x 25 GB/s"},
+    {0x1db5, 0x1db5, 150000, "V100 SXM2 32 GB"},
+    {0x1db8, 0x1db8, 150000, "V100 SXM3"},
+    {0x1df5, 0x1df5, 150000, "V100 SXM2 16 GB"},
+    {0x20b0, 0x20b3, 300000, "A100 SXM4: 12 x 25 GB/s"},
+    {0x20bd, 0x20bd, 200000, "A800 SXM4 40 GB: 8 x 25 GB/s"},
+    {0x20f3, 0x20f3, 200000, "A800 SXM4 80 GB"},
+    {0x2324, 0x2324, 200000, "H800: 8 x 25 GB/s"},
+    {0x2329, 0x2329, 450000, "H20"},
+    {0x2330, 0x2330, 450000, "H100 SXM5: 18 x 25 GB/s"},
+    {0x2335, 0x2336, 450000, "H200 SXM5, H100 SXM5 64 GB"},
+    {0x2339, 0x2339, 450000, "H100 SXM5 96 GB"},
+    {0x2342, 0x2348, 450000, "GH200"},
+    {0x2901, 0x2901, 900000, "B200: 18 x 50 GB/s"},
+    {0x2941, 0x2941, 900000, "GB200"},
+    {0x3182, 0x3182, 900000, "B300"},
+    {0x31c2, 0x31c2, 900000, "GB300"},
+};
+
+static const uint16_t with_c2c[] = {0x2342, 0x2345, 0x2348, 0x2941, 0x31c2};
+
+/* V100's, A100's, H100's */
+static const uint16_t switches[] = {0x1ac0, 0x1ac1, 0x1ac2, 0x1af1, 0x22a3};
+
+/* MI25, MI50, MI60. */
+static bool is_instinct(uint16_t device)
+{
+    return (device >= 0x6860 && device <= 0x686c) ||
+           (device >= 0x66a0 && device <= 0x66a3);
+}
+
+/* The model has no NVLink, nor a connector for a bridge. */
+static bool gpu_ids_no_nvlink(uint16_t device)
+{
+    for (size_t i = 0; i < COUNT(no_nvlink); i++)
+        if (device >= no_nvlink[i].first && device <= no_nvlink[i].last)
+            return true;
+    return false;
+}
+
+/* All links of the model together, MB/s one way; 0 unknown. */
+static uint64_t nvlink_mbs(uint16_t device)
+{
+    for (size_t i = 0; i < COUNT(capacities); i++)
+        if (device >= capacities[i].first && device <= capacities[i].last)
+            return capacities[i].mbs;
+    return 0;
+}
+
+/* It sits on the same module as a Grace CPU, joined by NVLink-C2C. */
+static bool has_c2c(uint16_t device)
+{
+    for (size_t i = 0; i < COUNT(with_c2c); i++)
+        if (device == with_c2c[i])
+            return true;
+    return false;
+}
+
+/* The PCI device is an NVSwitch: class 0680 and not an nForce chipset, whose
+ * parts bear that class too, or a known id. */
+static bool is_nvswitch(uint16_t class_id, uint16_t device)
+{
+    for (size_t i = 0; i < COUNT(switches); i++)
+        if (device == switches[i])
+            return true;
+    return class_id == 0x0680 && device > switches[0];
+}
+
+/* -------------------- NVLink as hwloc, the models and the PCI bus tell it */
+
+#define SAID_SWITCH "NVIDIANVLinkRemote" /* an info of a GPU: "switch" */
+
+struct linker {
+    const struct hwxml *xml;
+    const struct topo_places *places;
+    struct topo *topo;
+    int gpu[HWXML_MAX_MATRIX]; /* of the matrix' rows; -1 none */
+    bool is_switch[HWXML_MAX_MATRIX];
+};
+
+/* The GPU that an object of the XML is or lies in; -1 none. */
+static int gpu_of(const struct linker *l, int object)
+{
+    while (object >= 0 && l->xml->objects[object].type != HWXML_OTHER) {
+        for (size_t i = 0; i < l->topo->n_gpus; i++)
+            if (l->places->gpu[i] == object)
+                return (int) i;
+        object = l->xml->objects[object].parent;
+    }
+    return -1;
+}
+
+/* What the rows of the matrix are. All NVSwitches of a node are one, as for
+ * NCCL: hwloc has no links between them. POWER's links to a Package are no way
+ * to another GPU. */
+static void name_rows(struct linker *l)
+{
+    const struct hwxml_matrix *m = &l->xml->matrix;
+
+    for (size_t i = 0; i < m->n; i++) {
+        int object = m->object[i];
+
+        l->gpu[i] = gpu_of(l, object);
+        l->is_switch[i] = l->gpu[i] < 0 && object >= 0 &&
+                          l->xml->objects[object].type == HWXML_PCI;
+    }
+}
+
+static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
+{
+    struct topo *topo = l->topo;
+    int from = l->gpu[row], to = l->gpu[column];
+
+    if (from < 0 || from == to || !mbs)
+        return;
+    if (mbs > UINT32_MAX)
+        mbs = UINT32_MAX;
+    topo->gpus[from].links = TOPO_LINKS_SOME;
+    topo->gpus[from].links_from = topo->links_from = TOPO_FROM_HWLOC;
+    if (to >= 0)
+        topo->direct[(size_t) from * topo->n_gpus + (size_t) to] = mbs;
+    else if (l->is_switch[column])
+        topo->gpus[from].switch_mbs += mbs;
+}
+
+/* The matrix tells what it has; of its GPUs one without any link has none, as
+ * what hwloc cannot read (issue 658) it can read of none of them. */
+static void from_matrix(struct linker *l)
+{
+    const struct hwxml_matrix *m = &l->xml->matrix;
+
+    name_rows(l);
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t k = 0; k < m->n; k++)
+            if (i != k)
+                add_link(l, i, k, m->value[i * m->n + k]);
+    for (size_t i = 0; l->topo->links_from && i < m->n; i++) {
+        int gpu = l->gpu[i];
+
+        if (gpu < 0 || l->topo->gpus[gpu].links != TOPO_LINKS_UNKNOWN)
+            continue;
+        l->topo->gpus[gpu].links = TOPO_LINKS_NONE;
+        l->topo->gpus[gpu].links_from = TOPO_FROM_HWLOC;
+    }
+}
+
+/* A link has one value from either side: the smaller one counts. */
+static void make_symmetric(struct topo *topo)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        for (size_t k = i + 1; k < topo->n_gpus; k++) {
+            uint64_t *a = &topo->direct[i * topo->n_gpus + k];
+            uint64_t *b = &topo->direct[k * topo->n_gpus + i];
+
+            *a = *b = *a < *b ? *a : *b;
+        }
+    }
+}
+
+static bool said_switch(const struct linker *l, size_t gpu)
+{
+    for (size_t i = 0; i < l->xml->n_objects; i++) {
+        const char *remote = hwxml_info(l->xml, (int) i, SAID_SWITCH);
+
+        if (remote && strcmp(remote, "switch") == 0 &&
+            gpu_of(l, (int) i) == (int) gpu)
+            return true;
+    }
+    return false;
+}
+
+/* A GPU cannot have a full set of links to each of several peers: what looks
+ * like a mesh is a switch that is no PCI device of this node. */
+static void find_hidden_switch(struct linker *l, size_t gpu)
+{
+    struct topo *topo = l->topo;
+    uint64_t *row = &topo->direct[gpu * topo->n_gpus];
+    uint64_t capacity = nvlink_mbs(topo->gpus[gpu].device);
+    uint64_t sum = 0, most = 0;
+
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        sum += row[i];
+        most = row[i] > most ? row[i] : most;
+    }
+    if (!sum || !((capacity && sum > capacity) || said_switch(l, gpu)))
+        return;
+    topo->gpus[gpu].switch_mbs = most;
+    topo->gpus[gpu].links_from = TOPO_INFERRED;
+}
+
+/* Links of GPUs that a hidden switch joins are not direct. */
+static void drop_switched(struct topo *topo)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        for (size_t k = 0; k < topo->n_gpus; k++)
+            if (topo->gpus[i].links_from == TOPO_INFERRED &&
+                topo->gpus[k].links_from == TOPO_INFERRED)
+                topo->direct[i * topo->n_gpus + k] = 0;
+}
+
+/* What the matrix does not tell: by PCI ids, and by NVSwitches on the bus
+ * where there is no matrix. */
+static void from_models(struct topo *topo, bool matrix)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        struct topo_gpu *gpu = &topo->gpus[i];
+
+        if (gpu->links != TOPO_LINKS_UNKNOWN || gpu->vendor != TOPO_NVIDIA ||
+            !*gpu->busid)
+            continue;
+        if (gpu_ids_no_nvlink(gpu->device)) {
+            gpu->links = TOPO_LINKS_NONE;
+            gpu->links_from = TOPO_FROM_HWLOC;
+        } else if (topo->n_switches && !matrix) {
+            gpu->links = TOPO_LINKS_SOME;
+            gpu->links_from = TOPO_INFERRED;
+            gpu->switch_mbs = nvlink_mbs(gpu->device);
+            if (!gpu->switch_mbs)
+                gpu->switch_mbs = 1; /* joined, at a speed nobody told */
+        }
+    }
+}
+
+int topo_links(const struct hwxml *xml, const struct topo_places *places,
+               struct topo *topo)
+{
+    struct linker l = {.xml = xml, .places = places, .topo = topo};
+    bool matrix;
+
+    topo->direct =
+        calloc(topo->n_gpus * topo->n_gpus + 1, sizeof(*topo->direct));
+    if (!topo->direct)
+        return -1;
+    if (xml->has_matrix)
+        from_matrix(&l);
+    make_symmetric(topo);
+    matrix = topo->links_from != TOPO_FROM_NOTHING;
+    for (size_t i = 0; matrix && i < topo->n_gpus; i++)
+        find_hidden_switch(&l, i);
+    drop_switched(topo);
+    from_models(topo, matrix);
+    topo->links_from = TOPO_FROM_NOTHING;
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (topo->gpus[i].links_from > topo->links_from)
+            topo->links_from = topo->gpus[i].links_from;
+    return 0;
+}
+
+/* ---------------------- find a node's GPUs and HCAs among hwloc's objects */
 
 #define VENDOR_NVIDIA 0x10de
 #define VENDOR_AMD 0x1002
@@ -54,7 +336,8 @@ static int package_beside(const struct hwxml *xml, int object)
     return -1;
 }
 
-int topo_package_of(const struct hwxml *xml, int object)
+/* The package that an object lies in: 0, 1, ...; -1 none. */
+static int topo_package_of(const struct hwxml *xml, int object)
 {
     int at = object, number = -1;
 
@@ -77,7 +360,7 @@ static bool is_gpu(const struct hwxml_pci *pci)
         return pci->class_id == 0x0300 || pci->class_id == 0x0302;
     case VENDOR_AMD:
         return pci->class_id == 0x0380 || pci->class_id == 0x1200 ||
-               (pci->class_id == 0x0300 && gpu_ids_is_instinct(pci->device));
+               (pci->class_id == 0x0300 && is_instinct(pci->device));
     case VENDOR_INTEL:
         return pci->class_id == 0x0380;
     default:
@@ -212,6 +495,17 @@ static void format_busid(const struct found *found, char out[24])
                  found->pci.bus, found->pci.dev, found->pci.func);
 }
 
+void topo_copy(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+
+    for (; text && *text && n + 1 < size; text++)
+        out[n++] = *text >= ' ' && *text <= '~' ? *text : '?';
+    while (n && out[n - 1] == ' ')
+        n--;
+    out[n] = '\0';
+}
+
 /* What NVML's object below the GPU (or itself) says. */
 static void read_nvml(const struct hwxml *xml, int object, struct topo_gpu *gpu)
 {
@@ -252,7 +546,7 @@ static void fill_gpu(const struct finder *f, const struct found *found,
                                                       : TOPO_NVIDIA;
     gpu->device = found->pci.device;
     gpu->package = topo_package_of(xml, found->object);
-    gpu->c2c = gpu->vendor == TOPO_NVIDIA && gpu_ids_has_c2c(gpu->device);
+    gpu->c2c = gpu->vendor == TOPO_NVIDIA && has_c2c(gpu->device);
     format_busid(found, gpu->busid);
     for (size_t i = (size_t) found->object; i < xml->n_objects; i++)
         if ((int) i == found->object ||
@@ -371,10 +665,10 @@ int topo_devices(const struct hwxml *xml, struct topo *topo,
     for (size_t i = 0; rc == 0 && i < xml->n_objects; i++) {
         const struct hwxml_object *o = &xml->objects[i];
 
-        topo->n_switches +=
-            o->type == HWXML_PCI && o->pci.vendor == VENDOR_NVIDIA &&
-            (strcmp(o->subtype, "NVSwitch") == 0 ||
-             gpu_ids_is_nvswitch(o->pci.class_id, o->pci.device));
+        topo->n_switches += o->type == HWXML_PCI &&
+                            o->pci.vendor == VENDOR_NVIDIA &&
+                            (strcmp(o->subtype, "NVSwitch") == 0 ||
+                             is_nvswitch(o->pci.class_id, o->pci.device));
     }
     free(f.gpus);
     free(f.hcas);

@@ -18,13 +18,6 @@ struct topo_places {
 int topo_devices(const struct hwxml *xml, struct topo *topo,
                  struct topo_places *places);
 
-/* Levels between all of them. */
-int topo_levels(const struct hwxml *xml, const struct topo_places *places,
-                struct topo *topo);
-
-/* The package that an object lies in: 0, 1, ...; -1 none. */
-int topo_package_of(const struct hwxml *xml, int object);
-
 /* NVLink by hwloc's matrix, by the model, by an NVSwitch on the bus. */
 int topo_links(const struct hwxml *xml, const struct topo_places *places,
                struct topo *topo);

@@ -1,25 +1,418 @@
 /* copper_attach.c - attach=1: counters of a daemon that runs already, before
- * the step and after it.
- *
- * Nothing is started or stopped but a child each time, as a file system that
- * hangs must not hang the supervisor. The child tells by a pipe where the mount
- * is, or what went wrong.
- */
+ * the step and after it. */
 #include "plugins/copper/copper_attach.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/error.h"
 #include "common/fileio.h"
+#include "common/pattern.h"
+#include "plugins/copper/copper_counts.h"
 #include "plugins/copper/copper_face.h"
-#include "plugins/copper/copper_snap.h"
+#include "plugins/copper/copper_mount.h"
+
+#define CMDLINE_MAX (1024 * 1024)
+#define HOST_MAX 256
+
+/* --- the mount ------------------------------------------------------------ */
+
+struct search {
+    const char *wanted; /* NULL: any of Copper's */
+    char **found;       /* the first, and one more */
+};
+
+static bool take(char **slot, const char *path)
+{
+    *slot = strdup(path);
+    return !*slot;
+}
+
+/* Mounts of our own steps end with them. */
+static bool is_ours(const char *path)
+{
+    static const char prefix[] = "/tmp/jobprof-copper-";
+
+    return !strncmp(path, prefix, sizeof(prefix) - 1);
+}
+
+static bool see(const void *arg, const struct copper_mountinfo *mount)
+{
+    const struct search *search = arg;
+
+    if (!copper_mountinfo_is_users(mount, geteuid()))
+        return false;
+    if (search->wanted
+            ? strcmp(mount->point, search->wanted) != 0
+            : strcmp(mount->type, "fuse.cu_fuse") != 0 || is_ours(mount->point))
+        return false;
+    return take(&search->found[search->found[0] != NULL], mount->point) ||
+           search->wanted || search->found[1];
+}
+
+static int find_mount(const char *said, char **mount, struct jp_error *err)
+{
+    char *found[2] = {NULL, NULL}, *real = said ? realpath(said, NULL) : NULL;
+    const char *wanted = real ? real : said; /* mountinfo knows no links */
+    struct search search = {wanted, found};
+    int rc = 0;
+
+    copper_mount_each(see, &search);
+    if (!found[0])
+        rc = error_set(err, "%s%sno Copper of yours is mounted on this node",
+                       wanted ? wanted : "", wanted ? ": " : "");
+    else if (found[1])
+        rc = error_set(err,
+                       "Copper is mounted at %s and at %s: mount= says "
+                       "which one",
+                       found[0], found[1]);
+    free(real);
+    free(found[1]);
+    if (rc < 0)
+        free(found[0]);
+    else
+        *mount = found[0];
+    return rc;
+}
+
+/* --- its daemon ----------------------------------------------------------- */
+
+int copper_cmdline_parse(const char *text, size_t len,
+                         struct copper_cmdline *out)
+{
+    const char *name = len ? strrchr(text, '/') : NULL;
+
+    *out = (struct copper_cmdline){NULL, NULL, NULL, NULL};
+    if (!len || strcmp(name ? name + 1 : text, "cu_fuse") != 0)
+        return -1;
+    for (size_t at = strlen(text) + 1, next; at < len; at = next) {
+        next = at + strlen(text + at) + 1;
+        out->last = text + at;
+        if (next < len && !strcmp(text + at, "-log_output_dir"))
+            out->logs = text + next;
+        else if (next < len && !strcmp(text + at, "-vpath"))
+            out->view = text + next;
+        else if (next < len && !strcmp(text + at, "-net_type"))
+            out->net = text + next;
+    }
+    return 0;
+}
+
+static bool is_at(const char *said, const char *mount)
+{
+    size_t n = said ? strlen(said) : 0;
+
+    while (n > 1 && said[n - 1] == '/')
+        n--;
+    return n && n == strlen(mount) && !memcmp(said, mount, n);
+}
+
+/* A path is told as the daemon sees it. Caller frees. */
+static char *absolute(const char *pid, const char *path)
+{
+    char cwd[PATH_MAX], *link = fileio_path("/proc/%s/cwd", pid);
+    ssize_t n = -1;
+
+    if (*path == '/') {
+        free(link);
+        return strdup(path);
+    }
+    if (link)
+        n = readlink(link, cwd, sizeof(cwd) - 1);
+    free(link);
+    return n > 0 ? fileio_path("%.*s/%s", (int) n, cwd, path) : NULL;
+}
+
+char *copper_attach_name(char *path, char **logs)
+{
+    static const char end[] = "-output.log";
+    size_t n = strlen(path), m = sizeof(end) - 1;
+    char *name = strrchr(path, '/');
+
+    if (n <= m || strcmp(path + n - m, end) != 0 || !name || name - path < 5 ||
+        memcmp(name - 5, "/logs", 5) != 0 || (size_t) (path + n - m - name) < 2)
+        return NULL;
+    path[n - m] = '\0';
+    name[-5] = '\0';
+    *logs = path;
+    return name + 1;
+}
+
+/* Copper takes its pid before libfuse forks: without -f its files bear the name
+ * of a process that has ended. Its standard error is its log, at any level. */
+static bool name_by_log(const char *pid, struct copper_target *out)
+{
+    char *link = fileio_path("/proc/%s/fd/2", pid), path[PATH_MAX], *logs;
+    ssize_t n = link ? readlink(link, path, sizeof(path) - 1) : -1;
+    const char *name;
+
+    free(link);
+    if (n <= 0)
+        return false;
+    path[n] = '\0';
+    name = copper_attach_name(path, &logs);
+    if (!name)
+        return false;
+    out->name = strdup(name);
+    out->logs = strdup(*logs ? logs : "/");
+    return true;
+}
+
+/* Is that process the one? 1 and its name and log directory; 0: no. */
+static int look_at(const char *pid, const char *mount,
+                   struct copper_target *out)
+{
+    char *path = fileio_path("/proc/%s/cmdline", pid), *text = NULL;
+    struct copper_cmdline line;
+    char host[HOST_MAX] = "";
+    size_t len = 0;
+    int rc = 0;
+
+    if (path && fileio_read(path, false, CMDLINE_MAX, &text, &len, NULL) == 0 &&
+        copper_cmdline_parse(text, len, &line) == 0 && line.logs &&
+        (is_at(line.view, mount) || is_at(line.last, mount)) &&
+        gethostname(host, sizeof(host) - 1) == 0) {
+        if (!name_by_log(pid, out)) {
+            out->logs = absolute(pid, line.logs);
+            out->name = fileio_path("%s-%s", host, pid);
+        }
+        rc = out->logs && out->name;
+    }
+    free(text);
+    free(path);
+    return rc;
+}
+
+static bool is_users(const char *pid)
+{
+    char *path = fileio_path("/proc/%s", pid);
+    struct stat st;
+    bool yes = path && lstat(path, &st) == 0 && st.st_uid == geteuid();
+
+    free(path);
+    return yes;
+}
+
+static int find_daemon(struct copper_target *out, struct jp_error *err)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    int rc = 0;
+
+    while (proc && !rc && (entry = readdir(proc)))
+        if (isdigit((unsigned char) entry->d_name[0]) &&
+            is_users(entry->d_name)) {
+            rc = look_at(entry->d_name, out->mount, out);
+            if (!rc) { /* no memory for one of two */
+                free(out->logs);
+                free(out->name);
+                out->logs = out->name = NULL;
+            }
+        }
+    if (proc)
+        closedir(proc);
+    return rc ? 0
+              : error_set(err,
+                          "%s: no cu_fuse with that -vpath and a "
+                          "-log_output_dir runs here",
+                          out->mount);
+}
+
+static void target_fini(struct copper_target *target)
+{
+    free(target->mount);
+    free(target->logs);
+    free(target->name);
+    *target = (struct copper_target){NULL, NULL, NULL};
+}
+
+/* Another machine's process, where nodes share one kernel: by its host name. */
+static bool is_elsewhere(const char *pid)
+{
+    char *path = fileio_path("/proc/%s/ns/uts", pid), here[64], there[64];
+    ssize_t n = readlink("/proc/self/ns/uts", here, sizeof(here));
+    ssize_t m = path ? readlink(path, there, sizeof(there)) : -1;
+
+    free(path);
+    return n > 0 && m > 0 && (n != m || memcmp(here, there, (size_t) n) != 0);
+}
+
+long copper_attach_on(const char *net)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    long found = 0;
+
+    while (proc && !found && (entry = readdir(proc))) {
+        char *path = fileio_path("/proc/%s/cmdline", entry->d_name);
+        struct copper_cmdline line;
+        char *text = NULL;
+        size_t len = 0;
+
+        if (isdigit((unsigned char) entry->d_name[0]) && path &&
+            fileio_read(path, false, CMDLINE_MAX, &text, &len, NULL) == 0 &&
+            copper_cmdline_parse(text, len, &line) == 0 &&
+            !strcmp(line.net ? line.net : "cxi", net) &&
+            !is_elsewhere(entry->d_name))
+            found = strtol(entry->d_name, NULL, 10);
+        free(text);
+        free(path);
+    }
+    if (proc)
+        closedir(proc);
+    return found;
+}
+
+int copper_target_find(const char *mount, struct copper_target *out,
+                       struct jp_error *err)
+{
+    struct copper_target target = {NULL, NULL, NULL};
+
+    if (find_mount(mount, &target.mount, err) < 0)
+        return -1;
+    if (find_daemon(&target, err) < 0) {
+        target_fini(&target);
+        return -1;
+    }
+    *out = target;
+    return 0;
+}
+
+/* --- have a daemon write its counters, and keep them --- */
+/* Copper's ioctl 2000 comes back when the files are written. They lie where any
+ * other such ioctl overwrites them, another step's too: so what was copied is
+ * read, and where it is cut, asked for again. */
+
+#define WRITE_ALL 2000
+#define TRIES 3
+#define PAUSE_US 200000
+#define FILE_MAX (256 * 1024 * 1024) /* of sizes: a line for each path */
+
+/* In the order of enum copper_dump; then the sizes of the caches. */
+static const char *const kinds[] = {
+    "operation_count",      "operation_time",      "operation_cache_hit",
+    "operation_cache_miss", "operation_cache_neg", "data_cache_size",
+    "tree_cache_size",      "md_cache_size"};
+#define N_KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static int ask(const char *mount, struct jp_error *err)
+{
+    int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+    if (fd < 0)
+        return error_set(err, "%s: %s", mount, strerror(errno));
+    rc = ioctl(fd, WRITE_ALL, 0);
+    if (rc < 0)
+        error_set(err, "%s: its ioctl %d: %s", mount, WRITE_ALL,
+                  strerror(errno));
+    close(fd);
+    return rc < 0 ? -1 : 0;
+}
+
+static int copy(int from, const char *to, struct jp_error *err)
+{
+    struct jp_tempfile out;
+    char buf[65536];
+    ssize_t n = 0;
+    size_t all = 0;
+
+    if (fileio_temp_open(&out, to, err) < 0)
+        return -1;
+    while (all <= FILE_MAX && (n = read(from, buf, sizeof(buf))) > 0 &&
+           fwrite(buf, 1, (size_t) n, out.stream) == (size_t) n)
+        all += (size_t) n;
+    if (n == 0)
+        return fileio_temp_commit(&out, err);
+    fileio_temp_abort(&out);
+    return error_set(err, "%s: %s", to,
+                     all > FILE_MAX ? "too large" : strerror(errno));
+}
+
+/* Whole? Sizes are the reader's business. */
+static int check(const char *path, size_t kind, struct jp_error *err)
+{
+    struct copper_ops ops = {.odd = {""}};
+    struct copper_stream stream;
+    int rc;
+
+    if (kind >= COPPER_N_DUMPS)
+        return 0;
+    if (copper_stream_open(&stream, path, err) < 0)
+        return -1;
+    rc = copper_dump_read(&stream, (enum copper_dump) kind, &ops, err);
+    copper_stream_close(&stream);
+    return rc < 0 ? error_wrap(err, "%s", path) : 0;
+}
+
+static int keep(const struct copper_target *target, const char *to, size_t kind,
+                struct jp_error *err)
+{
+    char *from = fileio_path("%s/tables/final/%s-%s.output", target->logs,
+                             target->name, kinds[kind]);
+    char *path = fileio_path("%s/%s-%s.output", to, target->name, kinds[kind]);
+    int fd = from ? fileio_open_regular(from, false, err) : -1;
+    int rc = -1;
+
+    if (!from || !path)
+        error_set(err, "out of memory");
+    else if (fd >= 0)
+        rc = copy(fd, path, err) < 0 ? -1 : check(path, kind, err);
+    else if (kind >= COPPER_N_DUMPS)
+        rc = 0; /* figures do not need it */
+    if (fd >= 0)
+        close(fd);
+    free(from);
+    free(path);
+    return rc;
+}
+
+static int keep_all(const struct copper_target *target, const char *to,
+                    struct jp_error *err)
+{
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (keep(target, to, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Asks the daemon by ioctl to write its counters, and copies them to the folder
+ * `to`, which is made. What was copied is whole. Waits for the daemon. */
+static int snap(const struct copper_target *target, const char *to,
+                struct jp_error *err)
+{
+    int rc;
+
+    if (fileio_mkdirs(to, err) < 0)
+        return -1;
+    for (int i = 0;; i++) {
+        rc = ask(target->mount, err);
+        if (rc == 0)
+            rc = keep_all(target, to, err);
+        if (rc == 0 || i + 1 >= TRIES)
+            return rc;
+        usleep(PAUSE_US);
+    }
+}
+
+/* --- attach=1: counters of a daemon that runs already, before the step and
+ * after it */
+/* Nothing is started or stopped but a child each time, as a file system that
+ * hangs must not hang the supervisor. The child tells by a pipe where the mount
+ * is, or what went wrong. */
 
 #define TEXT_MAX 4096 /* of a pipe's one write */
 
@@ -45,7 +438,7 @@ child(const struct attach *a, const char *to, int out)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rc = copper_target_find(a->mount, &target, &err);
     if (rc == 0)
-        rc = copper_snap(&target, to, &err);
+        rc = snap(&target, to, &err);
     text = rc == 0 ? target.mount : err.text;
     if (write(out, text, strnlen(text, TEXT_MAX - 1)) < 0)
         rc = -1;
@@ -129,7 +522,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     if (a) {
         a->from_child = -1;
         a->raw = fileio_path("%s/raw/%s", step_dir, node);
-        a->mount = mount ? copper_face_expand(mount, node) : NULL;
+        a->mount = mount ? pattern_expand_node(mount, node) : NULL;
     }
     if (!a || !a->raw || (mount && !a->mount))
         error_set(err, "out of memory");
@@ -152,8 +545,8 @@ static int ready(void *state, struct jp_error *err)
     }
     if (rc > 0 && a->phase == BEFORE) {
         a->phase = DURING;
-        if (!a->mount)
-            a->mount = strdup(a->text);
+        free(a->mount); /* as mountinfo has it, not as it was typed */
+        a->mount = strdup(a->text);
     }
     return rc;
 }

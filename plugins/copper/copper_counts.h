@@ -35,6 +35,21 @@ extern const char *const copper_metric_names[COPPER_N_METRICS];
 #define COPPER_N_OPS 43
 #define COPPER_OTHER_OP COPPER_N_OPS
 extern const char *const copper_op_names[COPPER_N_OPS + 1];
+
+/* Which field of struct copper_op a file holds. */
+enum copper_dump {
+    COPPER_DUMP_COUNT,
+    COPPER_DUMP_TIME, /* microseconds */
+    COPPER_DUMP_HIT,
+    COPPER_DUMP_MISS,
+    COPPER_DUMP_NEG,
+    COPPER_N_DUMPS
+};
+
+/* A *_cache_size.output: a line a path, then two sums. */
+struct copper_cache_size {
+    uint64_t bytes, entries;
+};
 /* The row of a name; COPPER_OTHER_OP: unknown. */
 size_t copper_op_find(const char *name, size_t len);
 
@@ -71,5 +86,18 @@ void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out);
  * both values. Latency may differ by the rounding of its rows. */
 int copper_counts_agree(const struct copper_totals *totals,
                         const struct copper_ops *ops, struct jp_error *err);
+
+/* Sets that field of every operation. -1: not that file, cut or wrong; *ops
+ * is untouched then. */
+int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
+                     struct copper_ops *ops, struct jp_error *err);
+
+/* later - earlier, field by field: what happened in between. -1: a counter of
+ * earlier is greater; *out is untouched then. */
+int copper_ops_since(const struct copper_ops *later,
+                     const struct copper_ops *earlier, struct copper_ops *out,
+                     struct jp_error *err);
+int copper_cache_size_read(struct copper_stream *stream,
+                           struct copper_cache_size *out, struct jp_error *err);
 
 #endif

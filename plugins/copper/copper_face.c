@@ -4,29 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fileio.h"
 #include "plugins/copper/copper_attach.h"
-#include "plugins/copper/copper_runner.h"
 
 struct face {
     const struct backend_runner *runner;
     void *state;
 };
 
-char *copper_face_expand(const char *text, const char *node)
-{
-    const char *hit = strstr(text, "%N");
-
-    return hit ? fileio_path("%.*s%s%s", (int) (hit - text), text, node,
-                             hit + 2)
-               : strdup(text);
-}
-
 static const struct backend_runner *choose(const struct jp_jobconf *conf)
 {
     const char *attach = jobconf_copper(conf, "attach");
 
     return attach && !strcmp(attach, "1") ? &copper_attach : &copper_runner;
+}
+
+static int prepare(const struct jp_jobconf *conf, const char *step_dir,
+                   char *const *nodes, size_t n, struct jp_error *err)
+{
+    const struct backend_runner *runner = choose(conf);
+
+    return runner->prepare ? runner->prepare(conf, step_dir, nodes, n, err) : 0;
+}
+
+static int gather(const char *step_dir, char *const *nodes, size_t n, bool late,
+                  struct jp_error *err)
+{
+    return copper_runner.gather(step_dir, nodes, n, late, err);
 }
 
 static int start(const struct jp_jobconf *conf, const char *step_dir,
@@ -73,6 +76,14 @@ static int collect(void *state, struct jp_error *err)
     return face->runner->collect(face->state, err);
 }
 
+static void bypass(const struct jp_jobconf *conf, const char *node)
+{
+    const struct backend_runner *runner = choose(conf);
+
+    if (runner->bypass)
+        runner->bypass(conf, node);
+}
+
 static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
                   const char *node)
 {
@@ -91,11 +102,14 @@ static void destroy(void *state)
 }
 
 const struct backend_runner copper_face = {
+    .prepare = prepare,
+    .gather = gather,
     .start = start,
     .ready = ready,
     .place = place,
     .stop = stop,
     .collect = collect,
+    .bypass = bypass,
     .sweep = sweep,
     .destroy = destroy,
 };

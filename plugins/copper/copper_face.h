@@ -7,8 +7,8 @@
 
 extern const struct backend_runner copper_face;
 
-/* A mount point's text with %N as the node's name. Caller frees; NULL: no
- * memory. */
-char *copper_face_expand(const char *text, const char *node);
+/* The two that it chooses from. */
+extern const struct backend_runner copper_runner;
+extern const struct backend_runner copper_attach;
 
 #endif

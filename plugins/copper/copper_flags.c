@@ -84,33 +84,43 @@ static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
         add_pair(f, "-profile_snapshot_interval_s", interval);
 }
 
-static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
-                        const char *book, const char *list)
+const char *copper_flags_net(const struct jp_jobconf *conf)
 {
-    const char *site = jobconf_copper(conf, "address_book");
+    const char *named = jobconf_copper(conf, "net_type");
 
-    add_pair(f, "-net_type", jobconf_copper(conf, "net_type"));
-    if (site)
-        add_pair(f, "-nf", list);
-    add_pair(f, "-facility_address_book", site ? site : book);
-    add_pair(f, "-prefiltered_address_book", site ? "0" : "1");
+    if (named)
+        return named;
+    return jobconf_copper(conf, "address_book") ? COPPER_NET_SITE : COPPER_NET;
+}
+
+/* Copper parses no book for cxi without -nf. With a FIFO as book there is
+ * nothing to sleep for: the daemon waits until it is written. */
+static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
+                        const struct copper_paths *paths)
+{
+    add_pair(f, "-net_type", copper_flags_net(conf));
+    add_pair(f, "-nf", paths->list);
+    add_pair(f, "-facility_address_book", paths->book);
+    add_pair(f, "-prefiltered_address_book", "1");
+    if (!paths->list)
+        add_pair(f, "-addr_write_sync_time", "0");
 }
 
 static void add_cache(struct copper_flags *f, const struct jp_jobconf *conf)
 {
     const char *size = jobconf_copper(conf, "cache_size");
-    char bytes[24];
+    const char *ttl = jobconf_copper(conf, "ttl");
+    char bytes[24] = COPPER_CACHE_BYTES;
     uint64_t n;
 
-    add_pair(f, "-md_enoent_ttl_ms", jobconf_copper(conf, "ttl"));
-    if (size && num_parse_size(size, 0, UINT64_MAX, &n, NULL) == 0) {
+    add_pair(f, "-md_enoent_ttl_ms", ttl ? ttl : COPPER_TTL_MS);
+    if (size && num_parse_size(size, 0, UINT64_MAX, &n, NULL) == 0)
         snprintf(bytes, sizeof(bytes), "%" PRIu64, n);
-        add_pair(f, "-max_cacheable_byte_size", bytes);
-    }
+    add_pair(f, "-max_cacheable_byte_size", bytes);
 }
 
-int copper_flags_make(const struct jp_jobconf *conf, const char *mount,
-                      const char *logs, const char *book, const char *list,
+int copper_flags_make(const struct jp_jobconf *conf,
+                      const struct copper_paths *paths,
                       struct copper_flags *out, struct jp_error *err)
 {
     const char *daemon = jobconf_copper(conf, "cu_fuse");
@@ -121,15 +131,18 @@ int copper_flags_make(const struct jp_jobconf *conf, const char *mount,
     add(&f, daemon);
     add(&f, "-f"); /* stays the process that we have started */
     add_pair(&f, "-tpath", "/");
-    add_pair(&f, "-vpath", mount);
-    add_pair(&f, "-log_output_dir", logs);
-    add_pair(&f, "-log_level", "4"); /* the first with start-up timings */
-    add_network(&f, conf, book, list);
+    add_pair(&f, "-vpath", paths->view);
+    add_pair(&f, "-log_output_dir", paths->logs);
+    /* fatal lines only, for what went wrong: from 3 on each failed getattr is
+     * a line, written by the one thread that serves */
+    add_pair(&f, "-log_level", "1");
+    add_pair(&f, "-log_type", "file");
+    add_network(&f, conf, paths);
     add_cache(&f, conf);
     add_profile(&f, conf);
     add_words(&f, jobconf_copper(conf, "args"));
     add(&f, "-s");
-    add(&f, mount);
+    add(&f, paths->view);
     if (f.n > COPPER_FLAGS_MAX) {
         copper_flags_fini(&f);
         return error_set(err, "out of memory, or over %d flags for cu_fuse",

@@ -17,10 +17,25 @@ struct copper_flags {
     int n;
 };
 
-/* mount, logs, book (addresses that the daemons write themselves) and list (the
- * step's nodes, one a line) are this node's paths. -1: *out holds nothing. */
-int copper_flags_make(const struct jp_jobconf *conf, const char *mount,
-                      const char *logs, const char *book, const char *list,
+/* What a Copper of its own launchers has, where job.conf says nothing else. */
+#define COPPER_TTL_MS "2000"
+#define COPPER_CACHE_BYTES "10485760"
+#define COPPER_NET_SITE "cxi" /* where the site names a book */
+#define COPPER_NET "tcp"
+
+/* The network that the daemons use. Borrowed. */
+const char *copper_flags_net(const struct jp_jobconf *conf);
+
+struct copper_paths {
+    const char *view, *logs;
+    const char *book; /* of the step's nodes: a file, or a FIFO */
+    const char *list; /* the nodes, one a line; NULL: the daemons tell their own
+                         addresses */
+};
+
+/* -1: *out holds nothing. */
+int copper_flags_make(const struct jp_jobconf *conf,
+                      const struct copper_paths *paths,
                       struct copper_flags *out, struct jp_error *err);
 void copper_flags_fini(struct copper_flags *flags);
 

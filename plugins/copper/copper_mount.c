@@ -3,19 +3,96 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
-#define CLEAR_TRIES 200 /* of 10 ms */
-#define SWEEP_TRIES 300
+#define POINT 4     /* fields before the mount point */
+#define SEPARATOR 6 /* and at least as many before the " - " */
+
+static bool is_octal(const char *text)
+{
+    return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' &&
+           text[1] <= '7' && text[2] >= '0' && text[2] <= '7';
+}
+
+/* The kernel writes blank, tab, newline and backslash as \ooo. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *c = text; *c; to++) {
+        if (*c == '\\' && is_octal(c + 1) && memcmp(c + 1, "000", 3) != 0) {
+            *to = (char) ((c[1] - '0') * 64 + (c[2] - '0') * 8 + c[3] - '0');
+            c += 4;
+        } else {
+            *to = *c++;
+        }
+    }
+    *to = '\0';
+}
+
+/* The next field: none may be empty. NULL: there is no more. */
+static char *field(char **rest)
+{
+    char *word = strsep(rest, " ");
+
+    return word && *word ? word : NULL;
+}
+
+bool copper_mountinfo_parse(char *line, struct copper_mountinfo *out)
+{
+    char *rest = line, *point = NULL, *type, *source, *word;
+
+    line[strcspn(line, "\n")] = '\0';
+    for (unsigned i = 0; (word = field(&rest)); i++) {
+        if (i == POINT)
+            point = word;
+        if (i >= SEPARATOR && !strcmp(word, "-"))
+            break;
+    }
+    type = word ? field(&rest) : NULL;
+    source = type ? field(&rest) : NULL;
+    if (!point || !source)
+        return false;
+    unescape(point);
+    *out = (struct copper_mountinfo){
+        .point = point, .type = type, .options = rest ? rest : ""};
+    return true;
+}
+
+bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
+                               unsigned long uid)
+{
+    static const char key[] = "user_id=";
+    const char *at = mount->options;
+
+    while ((at = strstr(at, key))) {
+        bool begins = at == mount->options || at[-1] == ',';
+        unsigned long id = 0;
+        unsigned digits = 0;
+
+        for (at += sizeof(key) - 1; *at >= '0' && *at <= '9' && digits < 10;
+             at++, digits++)
+            id = id * 10 + (unsigned long) (*at - '0');
+        if (begins && digits && (!*at || *at == ','))
+            return id == uid;
+    }
+    return false;
+}
+
+/* --- make, look at and end a FUSE mount point --- */
+
+#define CLEAR_MS 2000
+#define SWEEP_MS 3000
 #define PROBE_S 10
 
 bool copper_mount_each(bool (*see)(const void *arg,
@@ -47,65 +124,65 @@ bool copper_mount_there(const char *path)
     return copper_mount_each(is_same, path);
 }
 
-/* In a child: what we wait for is blocked, an unmounter may be ended. */
-static void unblock(void)
+static int look_into(void *path, int out)
 {
-    sigset_t none;
+    DIR *dir;
 
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    (void) out;
+    alarm(PROBE_S);
+    dir = opendir(path);
+    errno = 0;
+    return !dir || (!readdir(dir) && errno);
 }
 
 pid_t copper_mount_probe(const char *path)
 {
-    pid_t pid = fork();
-    DIR *dir;
+    return child_start(
+        &(struct child){.work = look_into, .arg = (char *) path});
+}
 
-    if (pid != 0)
-        return pid;
-    unblock();
-    alarm(PROBE_S);
-    dir = opendir(path);
-    errno = 0;
-    _exit(!dir || (!readdir(dir) && errno));
+static int unmount(void *path, int out)
+{
+    (void) out;
+    execlp("fusermount3", "fusermount3", "-u", path, (char *) NULL);
+    execlp("fusermount", "fusermount", "-u", path, (char *) NULL);
+    return 127;
+}
+
+/* One in use goes, too, once nobody uses it. */
+static int unmount_lazily(void *path, int out)
+{
+    (void) out;
+    execlp("fusermount3", "fusermount3", "-uz", path, (char *) NULL);
+    execlp("fusermount", "fusermount", "-uz", path, (char *) NULL);
+    return 127;
 }
 
 /* Not in the session of the daemon: a terminal's end is not ours. */
 pid_t copper_mount_end(const char *path, bool lazy)
 {
-    pid_t pid = fork();
-
-    if (pid != 0)
-        return pid;
-    unblock();
-    execlp("fusermount3", "fusermount3", lazy ? "-uz" : "-u", path,
-           (char *) NULL);
-    execlp("fusermount", "fusermount", lazy ? "-uz" : "-u", path,
-           (char *) NULL);
-    _exit(127);
+    return child_start(&(struct child){.work = lazy ? unmount_lazily : unmount,
+                                       .arg = (char *) path});
 }
 
 int copper_mount_reap(pid_t *pid)
 {
     int status = 0;
-    pid_t got = *pid > 0 ? waitpid(*pid, &status, WNOHANG) : -1;
+    int rc = *pid > 0 ? child_await(*pid, 0, &status) : -1;
 
-    if (got == 0)
+    if (rc == 0)
         return 0;
     *pid = 0;
-    return got > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : -1;
+    return rc > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : -1;
 }
 
 /* Bounded: an unmounter of a dead connection does not wait. */
 static void clear_dead(const char *path)
 {
-    const struct timespec tick = {0, 10000000};
-    pid_t pid = copper_mount_end(path, true);
-
-    for (int i = 0; i < CLEAR_TRIES && copper_mount_reap(&pid) == 0; i++)
-        nanosleep(&tick, NULL);
-    if (pid > 0)
-        kill(pid, SIGKILL);
+    child_run(&(struct child){.work = unmount_lazily,
+                              .arg = (char *) path,
+                              .limit_ms = CLEAR_MS},
+              NULL);
 }
 
 struct sweep {
@@ -113,7 +190,8 @@ struct sweep {
     bool *found;
 };
 
-/* A living one answers, or another user's refuses. */
+/* A living one answers, or another user's refuses. The folder stays: to remove
+ * it would unmount it on all other nodes that share its file system. */
 static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
 {
     const struct sweep *sweep = arg;
@@ -121,39 +199,32 @@ static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
     struct stat st;
 
     if (!strncmp(path, sweep->prefix, strlen(sweep->prefix)) &&
-        lstat(path, &st) < 0 && errno == ENOTCONN) {
+        ownplace_check_parent(path, NULL) == 0 && lstat(path, &st) < 0 &&
+        errno == ENOTCONN) {
         *sweep->found = true;
         clear_dead(path);
-        rmdir(path);
     }
     return false;
 }
 
-/* In a child: one that hangs does not answer at all. */
-static pid_t start_sweep(const char *prefix)
+static int sweep(void *prefix, int out)
 {
     bool found = false;
     const struct sweep sweep = {prefix, &found};
-    pid_t pid = fork();
 
-    if (pid != 0)
-        return pid;
-    unblock();
+    (void) out;
     copper_mount_each(sweep_one, &sweep);
-    _exit(!found);
+    return !found;
 }
 
+/* In a child: a file system that hangs does not answer at all. */
 bool copper_mount_sweep(const char *prefix)
 {
-    const struct timespec tick = {0, 10000000};
-    pid_t pid = start_sweep(prefix);
-    int rc = 0;
+    const struct child child = {
+        .work = sweep, .arg = (char *) prefix, .limit_ms = SWEEP_MS};
+    struct child_result r;
 
-    for (int i = 0; i < SWEEP_TRIES && (rc = copper_mount_reap(&pid)) == 0; i++)
-        nanosleep(&tick, NULL);
-    if (pid > 0)
-        kill(pid, SIGKILL);
-    return rc > 0;
+    return child_succeeded(child_run(&child, &r), &r);
 }
 
 static int check_folder(const char *path, struct jp_error *err)
@@ -170,12 +241,43 @@ static int check_folder(const char *path, struct jp_error *err)
     return 0;
 }
 
+char *copper_mount_real(const char *path, struct jp_error *err)
+{
+    char *copy = strdup(path), *slash, *real = NULL, *out = NULL;
+    size_t n = copy ? strlen(copy) : 0;
+
+    while (n > 1 && copy[n - 1] == '/')
+        copy[--n] = '\0';
+    slash = copy ? strrchr(copy, '/') : NULL;
+    if (!slash || !slash[1]) {
+        error_set(err, "%s: no mount point", path);
+        free(copy);
+        return NULL;
+    }
+    *slash = '\0';
+    if (!*copy)
+        out = fileio_path("/%s", slash + 1);
+    else if (fileio_mkdirs(copy, err) == 0) {
+        if ((real = realpath(copy, NULL)))
+            out = fileio_path("%s/%s", real, slash + 1);
+        if (!out)
+            error_set(err, "%s: %s", copy, strerror(errno));
+    }
+    free(real);
+    free(copy);
+    return out;
+}
+
 int copper_mount_prepare(const char *path, bool *made, struct jp_error *err)
 {
     struct stat st;
+    int why = lstat(path, &st) < 0 ? errno : 0;
 
     *made = false;
-    if (lstat(path, &st) < 0 && errno == ENOTCONN)
+    /* root's mounts and unmounts go by path: nobody else may move it */
+    if (why != ENOENT && ownplace_check_parent(path, err) < 0)
+        return -1;
+    if (why == ENOTCONN)
         clear_dead(path);
     else if (copper_mount_there(path))
         return error_set(err, "%s: something is mounted there", path);

@@ -7,7 +7,12 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "plugins/copper/copper_mountinfo.h"
+
+struct copper_mountinfo {
+    const char *point;   /* unescaped */
+    const char *type;    /* "fuse.cu_fuse" */
+    const char *options; /* of the file system, or "" */
+};
 
 /* Calls see(arg, mount) for each mount that this process sees, until it says
  * true. */
@@ -18,12 +23,16 @@ bool copper_mount_each(bool (*see)(const void *arg,
 /* Whether something is mounted at path (an absolute one without links). */
 bool copper_mount_there(const char *path);
 
+/* The path without slashes at its end, its folders made and without links: as
+ * mountinfo has it. Caller frees; NULL: err says why. */
+char *copper_mount_real(const char *path, struct jp_error *err);
+
 /* Makes the folder, or takes an empty mount point that is there and ours; what
  * a dead daemon left mounted there is unmounted. *made: it was not there. */
 int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
 
-/* Unmounts what dead daemons left mounted at paths that begin with prefix, and
- * removes their folders; at most 3 s. True: there was one. */
+/* Unmounts what dead daemons left mounted at paths that begin with prefix; at
+ * most 3 s. True: there was one. */
 bool copper_mount_sweep(const char *prefix);
 
 /* Start a child that looks into path, or unmounts it (lazy: also one in use).
@@ -33,5 +42,12 @@ pid_t copper_mount_end(const char *path, bool lazy);
 
 /* 0: still runs; 1: it did what it should; -1: it did not. *pid is 0 then. */
 int copper_mount_reap(pid_t *pid);
+
+/* Takes line apart in place; *out borrows from it. False: no such line. */
+bool copper_mountinfo_parse(char *line, struct copper_mountinfo *out);
+
+/* Whether it is a FUSE mount that uid has made, and that serves him alone. */
+bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
+                               unsigned long uid);
 
 #endif

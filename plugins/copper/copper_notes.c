@@ -1,4 +1,5 @@
-/* copper_notes.c - the head of a summary.md, the address book, the tree. */
+/* copper_notes.c - a daemon's side files: summary.md, address book, tree, log.
+ */
 #include "plugins/copper/copper_notes.h"
 
 #include <string.h>
@@ -110,4 +111,178 @@ unsigned copper_tree_level(uint64_t i, unsigned fanout)
         level++;
     }
     return level;
+}
+
+/* --- start-up times and settings from a daemon's log --- */
+
+/* Finds word in the line; returns what follows it, or NULL. */
+static const char *after(const char *text, size_t len, const char *word,
+                         size_t *rest)
+{
+    const char *at = len ? memmem(text, len, word, strlen(word)) : NULL;
+
+    if (!at)
+        return NULL;
+    at += strlen(word);
+    *rest = len - (size_t) (at - text);
+    return at;
+}
+
+/* The digits right behind word; false: none, or the word is not there. */
+static bool number_after(const char *text, size_t len, const char *word,
+                         int64_t *value)
+{
+    size_t rest = 0, n = 0;
+    const char *at = after(text, len, word, &rest);
+    uint64_t number;
+
+    while (at && n < rest && at[n] >= '0' && at[n] <= '9')
+        n++;
+    if (!at || !copper_u64(at, n, &number) || number > INT64_MAX)
+        return false;
+    *value = (int64_t) number;
+    return true;
+}
+
+static bool digits(const char **text, unsigned n, char end, int64_t *value)
+{
+    uint64_t number;
+
+    if (!copper_u64(*text, n, &number) || (*text)[n] != end)
+        return false;
+    *text += n + 1;
+    *value = (int64_t) number;
+    return true;
+}
+
+/* Days since 1970 of a date of the Gregorian calendar. */
+static int64_t days(int64_t year, int64_t month, int64_t day)
+{
+    int64_t y = month > 2 ? year : year - 1;
+    int64_t era = y / 400, of_era = y % 400;
+    int64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 +
+                      day - 1;
+
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year -
+           719468;
+}
+
+/* "2026-11-21 09-02-44.589 [" as microseconds. */
+static bool take_stamp(const char *text, size_t len, int64_t *us)
+{
+    int64_t y, mo, d, h, mi, s, ms;
+
+    if (len < 25 || !digits(&text, 4, '-', &y) || !digits(&text, 2, '-', &mo) ||
+        !digits(&text, 2, ' ', &d) || !digits(&text, 2, '-', &h) ||
+        !digits(&text, 2, '-', &mi) || !digits(&text, 2, '.', &s) ||
+        !digits(&text, 3, ' ', &ms) || mo < 1 || mo > 12 || d < 1 || d > 31)
+        return false;
+    *us = (((days(y, mo, d) * 24 + h) * 60 + mi) * 60 + s) * 1000000 +
+          ms * 1000;
+    return true;
+}
+
+/* Keeps the first that comes. */
+static void first(const char *text, size_t len, const char *word,
+                  int64_t *value)
+{
+    int64_t n;
+
+    if (*value < 0 && number_after(text, len, word, &n))
+        *value = n;
+}
+
+static void take_settings(const char *text, size_t len,
+                          struct copper_settings *s)
+{
+    size_t rest;
+
+    first(text, len, "metadata ENOENT TTL (ms): ", &s->ttl_ms);
+    first(text, len, "profile_top_n: ", &s->top_n);
+    if (s->full < 0 && after(text, len, "profile_paths_full: ", &rest))
+        s->full = after(text, len, "profile_paths_full: enabled", &rest) !=
+                  NULL;
+}
+
+static void take_startup(const char *text, size_t len, struct copper_log *log)
+{
+    size_t rest;
+
+    first(text, len, "provider registration completed after ",
+          &log->registration_us);
+    if (after(text, len, "first successful parent rpc_", &rest))
+        first(text, len, " completed after ", &log->first_rpc_us);
+    if (after(text, len, "parent readiness confirmed", &rest)) {
+        first(text, len, " after ", &log->parent_us);
+        first(text, len, " across ", &log->probes);
+    }
+    if (after(text, len, "timed out waiting for parent readiness", &rest))
+        log->timed_out = true;
+    first(text, len, "requested number of tree segments: ", &log->trees);
+}
+
+#define ADDRESS_LEN 128
+
+/* The log prints the whole tree, "(depth 2) na+sm://2763-0" a daemon; before
+ * that it tells the own address, twice in one word. */
+static void take_level(const char *text, size_t len, char own[ADDRESS_LEN],
+                       struct copper_log *log)
+{
+    size_t rest, n = strlen(own);
+    const char *at = after(text, len, "match found ", &rest);
+    int64_t level;
+
+    if (at && rest && rest % 2 == 0 && rest / 2 < ADDRESS_LEN &&
+        !memcmp(at, at + rest / 2, rest / 2)) {
+        memcpy(own, at, rest / 2);
+        own[rest / 2] = '\0';
+        return;
+    }
+    if (log->level < 0 && n && len > n &&
+        number_after(text, len, "(depth ", &level) && level <= 64 &&
+        !memcmp(text + len - n, own, n) && text[len - n - 1] == ' ')
+        log->level = (int) level;
+}
+
+int copper_log_read(struct copper_stream *stream, struct copper_log *out,
+                    struct jp_error *err)
+{
+    struct copper_log log = {
+        .start_us = -1,
+        .registration_us = -1,
+        .first_rpc_us = -1,
+        .parent_us = -1,
+        .probes = -1,
+        .level = -1,
+        .trees = -1,
+        .settings = {.ttl_ms = -1, .top_n = -1, .full = -1}};
+    char own[ADDRESS_LEN] = "";
+    const char *text;
+    size_t len;
+    int rc;
+
+    while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
+        int64_t us;
+
+        if (log.start_us < 0 && take_stamp(text, len, &us))
+            log.start_us = us;
+        take_settings(text, len, &log.settings);
+        take_startup(text, len, &log);
+        take_level(text, len, own, &log);
+        if (stream->bytes > COPPER_LOG_BYTES)
+            break;
+    }
+    if (rc < 0)
+        return -1;
+    *out = log;
+    return 0;
+}
+
+bool copper_log_probe(const char *head, size_t len)
+{
+    const char *newline = len ? memchr(head, '\n', len) : NULL;
+    size_t line = newline ? (size_t) (newline - head) : len, rest;
+    int64_t us;
+
+    return take_stamp(head, line, &us) && after(head, line, "] (", &rest);
 }

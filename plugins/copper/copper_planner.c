@@ -12,11 +12,54 @@ static const struct backend_planner copper_planner = {
     .usable = copper_usable,
 };
 
+static const struct jp_mode words[] = {
+    {.name = "aggregate", .help = "operation counters only"},
+    {.name = "top", .help = "counters and the most used paths"},
+    {.name = "full", .help = "counters and all paths"},
+    {0}};
+
+enum { TOP = 2, FULL = 4 }; /* bits of words */
+
+static const struct jp_knob knobs[] = {
+    {JP_KNOB("top", JP_KNOB_COUNT, 1, 1000000, NULL, "20",
+             "paths in each list"),
+     .modes = TOP | FULL},
+    {JP_KNOB("interval", JP_KNOB_TIME, JP_SECOND, 3600 * JP_SECOND, NULL, NULL,
+             "time between two snapshots; none without it")},
+    {JP_KNOB("attach", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "use the Copper that is mounted already")},
+    {JP_KNOB("mount", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "where Copper is mounted")},
+    {JP_KNOB("ttl", JP_KNOB_COUNT, 0, 3600000, NULL, NULL,
+             "life of a negative lookup in ms; 2000 without it")},
+    {JP_KNOB("root", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "Copper's installation (COPPER_ROOT)")},
+    {0}};
+
+static const struct jp_knob site_keys[] = {
+    {JP_KNOB("cu_fuse", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "Copper's daemon; without it ROOT/build/cu_fuse")},
+    {JP_KNOB("address_book", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "the site's address book; without it only tcp works")},
+    {JP_KNOB("net_type", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "-net_type of the daemons")},
+    {JP_KNOB("cores", JP_KNOB_LIST, 0, 0, NULL, NULL,
+             "CPUs of a node that its daemon runs on")},
+    {JP_KNOB("cache_size", JP_KNOB_SIZE, 1, JP_TIB, NULL, NULL,
+             "files of this size and above are not cached")},
+    {JP_KNOB("args", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "further flags of the daemons, blanks between them")},
+    {0}};
+
 extern const struct backend backend_copper;
 const struct backend backend_copper = {
     .abi = BACKEND_ABI,
-    .name = "copper",
-    .help = "the Copper cache's own counters and path lists",
+    .about = {.name = "copper",
+              .title = "Copper",
+              .option = OPTION_COPPER,
+              .words = words,
+              .knobs = knobs,
+              .site_keys = site_keys},
     .planner = &copper_planner,
     .runner = &copper_face,
 };

@@ -1,8 +1,314 @@
-/* copper_rows.c - what both formats of path events share. */
+/* copper_rows.c - path events: blocks of counters in tables, rows of
+ * top_paths.csv. */
 #include "plugins/copper/copper_rows.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+
+static const char *const titles[COPPER_N_CATEGORIES] = {
+    "Metdata Cache Events {", "Data Cache Events {", "Tree Cache Events {",
+    "Metadata ENOENT TTL Events {"};
+static const char *const cache_labels[] = {
+    "cache hits: ", "cache misses: ", "neg: "};
+static const char *const ttl_labels[] = {
+    "stores: ", "serves: ", "expires: ", "clears: "};
+
+static int start(struct copper_rows *rows, struct jp_error *err)
+{
+    const char *text;
+    size_t len;
+    int rc = copper_stream_line(rows->stream, &text, &len, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return error_set(err, "empty");
+    if (!copper_is(text, len, titles[rows->category]))
+        return copper_stream_bad(rows->stream, err, "\"%s\" is not \"%s\"",
+                                 COPPER_SHOW(text, len),
+                                 titles[rows->category]);
+    rows->started = true;
+    return 0;
+}
+
+/* "<label><count>" with a comma unless it is the last. */
+static bool take_counter(const char *text, size_t len, const char *label,
+                         bool last, uint64_t *value, bool *wrapped)
+{
+    size_t n = strlen(label);
+
+    if (!copper_begins(text, len, label))
+        return false;
+    if (!last && (!len || text[--len] != ','))
+        return false;
+    return len > n && copper_counter(text + n, len - n, value, wrapped);
+}
+
+/* Appends to rows->path; -1: too long or no memory. */
+static int rows_append(struct copper_rows *rows, const char *text, size_t len,
+                       struct jp_error *err)
+{
+    size_t need = rows->len + len + 1;
+
+    if (need > COPPER_PATH_MAX)
+        return copper_stream_bad(rows->stream, err, "a path over %d bytes",
+                                 COPPER_PATH_MAX);
+    if (need > rows->size) {
+        size_t size = need < 512 ? 1024 : 2 * need;
+        char *more = realloc(rows->path, size);
+
+        if (!more)
+            return error_set(err, "out of memory");
+        rows->path = more;
+        rows->size = size;
+    }
+    if (len)
+        memcpy(rows->path + rows->len, text, len);
+    rows->len += len;
+    rows->path[rows->len] = '\0';
+    return 0;
+}
+
+/* Lines of a path until the counters begin; their first goes to *row.
+ * 1: so it is; 0: the table's end. */
+static int take_path(struct copper_rows *rows, const char *label,
+                     struct copper_row *row, struct jp_error *err)
+{
+    bool open = false, closed = false; /* last line: ends in " {", is "}" */
+    const char *text;
+    size_t len, lines = 0;
+    int rc;
+
+    rows->len = 0;
+    while ((rc = copper_stream_line(rows->stream, &text, &len, err)) > 0) {
+        if (open && take_counter(text, len, label, false, &row->count[0],
+                                 &row->wrapped)) {
+            rows->len -= 2;
+            rows->path[rows->len] = '\0';
+            return 1;
+        }
+        if ((lines++ && rows_append(rows, "\n", 1, err) < 0) ||
+            rows_append(rows, text, len, err) < 0)
+            return -1;
+        open = len > 2 && !memcmp(text + len - 2, " {", 2);
+        closed = copper_is(text, len, "}");
+    }
+    if (rc < 0)
+        return -1;
+    /* an ioctl's dump ends in one newline more */
+    if (lines == 1 && closed)
+        return 0;
+    return copper_stream_bad(rows->stream, err,
+                             lines ? "cut within a path"
+                                   : "cut: the closing brace is missing");
+}
+
+static int table_next(struct copper_rows *rows, struct copper_row *row,
+                      struct jp_error *err)
+{
+    bool ttl = rows->category == COPPER_TTL;
+    const char *const *labels = ttl ? ttl_labels : cache_labels;
+    size_t n = ttl ? 4 : 3, len;
+    const char *text;
+    int rc;
+
+    if (!rows->started && start(rows, err) < 0)
+        return -1;
+    *row = (struct copper_row){.category = rows->category};
+    rc = take_path(rows, labels[0], row, err);
+    if (rc <= 0)
+        return rc;
+    for (size_t i = 1; i <= n; i++) {
+        rc = copper_stream_line(rows->stream, &text, &len, err);
+        if (rc < 0)
+            return -1;
+        if (rc == 0 || rows->stream->cut)
+            return copper_stream_bad(rows->stream, err, "cut within a block");
+        if (i < n ? !take_counter(text, len, labels[i], i + 1 == n,
+                                  &row->count[i], &row->wrapped)
+                  : !copper_is(text, len, "}"))
+            return copper_stream_bad(rows->stream, err, "bad line \"%s\"",
+                                     COPPER_SHOW(text, len));
+    }
+    row->path = rows->path;
+    row->len = rows->len;
+    return 1;
+}
+
+bool copper_table_is_whole(const char *path)
+{
+    int fd = fileio_open_regular(path, false, NULL);
+    char tail[4] = "";
+    ssize_t n = 0;
+    off_t size;
+
+    if (fd < 0)
+        return false;
+    size = lseek(fd, 0, SEEK_END);
+    if (size > 0)
+        n = pread(fd, tail, sizeof(tail),
+                  size < (off_t) sizeof(tail) ? 0
+                                              : size - (off_t) sizeof(tail));
+    close(fd);
+    if (n > 0 && tail[n - 1] == '\n')
+        n--;
+    return n >= 3 && tail[n - 1] == '}' && tail[n - 2] == '\n' &&
+           (tail[n - 3] == '}' || tail[n - 3] == '{');
+}
+
+/* --- the rows of top_paths.csv: quoted paths with raw newlines --- */
+
+static const char header[] =
+    "category,path,total_events,cache_hits,cache_misses,negative_results,"
+    "ttl_stores,ttl_serves,ttl_expires,ttl_clears";
+
+static int start_row(struct copper_rows *rows, struct jp_error *err)
+{
+    const char *text;
+    size_t len;
+    int rc = copper_stream_line(rows->stream, &text, &len, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return error_set(err, "empty");
+    if (!copper_heading(text, len, header, &rows->extra))
+        return copper_stream_bad(rows->stream, err, "\"%s\" is no heading",
+                                 COPPER_SHOW(text, len));
+    rows->started = true;
+    return 0;
+}
+
+/* Takes the quoted path on; *text and *len move behind its closing quote.
+ * 1: closed; 0: it goes on in the next line. */
+static int take_row_path(struct copper_rows *rows, const char **text,
+                         size_t *len, struct jp_error *err)
+{
+    while (*len) {
+        const char *quote = memchr(*text, '"', *len);
+        size_t n = quote ? (size_t) (quote - *text) : *len;
+
+        if (rows_append(rows, *text, n, err) < 0)
+            return -1;
+        *text += n;
+        *len -= n;
+        if (!quote)
+            break;
+        *text += 1;
+        *len -= 1;
+        if (!*len || **text != '"')
+            return 1;
+        if (rows_append(rows, "\"", 1, err) < 0)
+            return -1;
+        *text += 1;
+        *len -= 1;
+    }
+    return 0;
+}
+
+/* Reads lines until the path is closed. */
+static int whole_path(struct copper_rows *rows, const char **text, size_t *len,
+                      struct jp_error *err)
+{
+    int rc;
+
+    while ((rc = take_row_path(rows, text, len, err)) == 0) {
+        if (rows->stream->cut)
+            return copper_stream_bad(rows->stream, err, "cut within a path");
+        rc = copper_stream_line(rows->stream, text, len, err);
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            return copper_stream_bad(rows->stream, err, "cut within a path");
+        if (rows_append(rows, "\n", 1, err) < 0)
+            return -1;
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+static bool take_category(const char **text, size_t *len,
+                          enum copper_category *category)
+{
+    const char *field;
+    size_t n;
+
+    copper_field(text, len, &field, &n);
+    for (unsigned i = 0; i < COPPER_N_CATEGORIES; i++)
+        if (copper_is(field, n, copper_category_names[i])) {
+            *category = i;
+            return *text && *len && **text == '"';
+        }
+    return false;
+}
+
+/* ",total,hits,misses,neg,stores,serves,expires,clears" behind the path. */
+static int take_counts(struct copper_rows *rows, const char *text, size_t len,
+                       struct copper_row *row, struct jp_error *err)
+{
+    uint64_t value[8];
+    const char *field;
+    size_t n, i;
+
+    if (!len || *text != ',')
+        return copper_stream_bad(rows->stream, err,
+                                 rows->stream->cut ? "cut" : "no counts");
+    text++;
+    len--;
+    for (i = 0; i < 8 && copper_field(&text, &len, &field, &n); i++)
+        if (!copper_counter(field, n, &value[i], &row->wrapped))
+            return copper_stream_bad(rows->stream, err, "%s count \"%s\"",
+                                     rows->stream->cut ? "cut" : "bad",
+                                     COPPER_SHOW(field, n));
+    for (size_t k = rows->extra; i == 8 && k; k--)
+        copper_field(&text, &len, &field, &n);
+    if (i < 8 || text || rows->stream->cut)
+        return copper_stream_bad(
+            rows->stream, err, "%s",
+            rows->stream->cut ? "cut" : "not as many values as in the heading");
+    memcpy(row->count, row->category == COPPER_TTL ? value + 4 : value + 1,
+           sizeof(row->count));
+    if (row->category != COPPER_TTL)
+        row->count[3] = 0;
+    if (!row->wrapped && copper_row_events(row) != value[0])
+        return copper_stream_bad(rows->stream, err,
+                                 "counts do not add up to the total");
+    return 0;
+}
+
+/* The two formats' own, for copper_rows.c. */
+static int top_next(struct copper_rows *rows, struct copper_row *row,
+                    struct jp_error *err)
+{
+    const char *text;
+    size_t len;
+    int rc;
+
+    if (!rows->started && start_row(rows, err) < 0)
+        return -1;
+    rc = copper_stream_line(rows->stream, &text, &len, err);
+    if (rc <= 0)
+        return rc;
+    rows->len = 0;
+    row->wrapped = false;
+    if (!take_category(&text, &len, &row->category))
+        return copper_stream_bad(rows->stream, err, "%s row",
+                                 rows->stream->cut ? "cut" : "bad");
+    text++;
+    len--;
+    if (rows_append(rows, "", 0, err) < 0 ||
+        whole_path(rows, &text, &len, err) < 0 ||
+        take_counts(rows, text, len, row, err) < 0)
+        return -1;
+    row->path = rows->path;
+    row->len = rows->len;
+    return 1;
+}
+
+/* --- what both formats of path events share --- */
 
 const char *const copper_category_names[COPPER_N_CATEGORIES] = {
     "metadata", "data", "tree", "metadata_ttl"};
@@ -34,30 +340,6 @@ void copper_rows_fini(struct copper_rows *rows)
     *rows = (struct copper_rows){0};
 }
 
-int copper_rows_append(struct copper_rows *rows, const char *text, size_t len,
-                       struct jp_error *err)
-{
-    size_t need = rows->len + len + 1;
-
-    if (need > COPPER_PATH_MAX)
-        return copper_stream_bad(rows->stream, err, "a path over %d bytes",
-                                 COPPER_PATH_MAX);
-    if (need > rows->size) {
-        size_t size = need < 512 ? 1024 : 2 * need;
-        char *more = realloc(rows->path, size);
-
-        if (!more)
-            return error_set(err, "out of memory");
-        rows->path = more;
-        rows->size = size;
-    }
-    if (len)
-        memcpy(rows->path + rows->len, text, len);
-    rows->len += len;
-    rows->path[rows->len] = '\0';
-    return 0;
-}
-
 int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
                      struct jp_error *err)
 {
@@ -65,8 +347,7 @@ int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
 
     if (rows->ended)
         return 0;
-    rc = rows->top ? copper_top_next(rows, row, err)
-                   : copper_table_next(rows, row, err);
+    rc = rows->top ? top_next(rows, row, err) : table_next(rows, row, err);
     if (rc > 0 && memchr(row->path, '\0', row->len))
         rc = copper_stream_bad(rows->stream, err, "a NUL in a path");
     rows->ended = rc <= 0;

@@ -67,15 +67,6 @@ void copper_rows_fini(struct copper_rows *rows);
 int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
                      struct jp_error *err);
 
-/* The two formats' own, for copper_rows.c. */
-int copper_top_next(struct copper_rows *rows, struct copper_row *row,
-                    struct jp_error *err);
-int copper_table_next(struct copper_rows *rows, struct copper_row *row,
-                      struct jp_error *err);
-/* Appends to rows->path; -1: too long or no memory. */
-int copper_rows_append(struct copper_rows *rows, const char *text, size_t len,
-                       struct jp_error *err);
-
 /* Does the end of the file at path look like a whole table's? Reads a few
  * bytes, so that a cut table of many megabytes need not be read first. */
 bool copper_table_is_whole(const char *path);

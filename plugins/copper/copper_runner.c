@@ -5,7 +5,7 @@
  * SIGKILL, loses them. So the daemon starts with SIGTERM and SIGINT blocked, as
  * Slurm sends these to every process of a step; SIGHUP comes when we die.
  */
-#include "plugins/copper/copper_runner.h"
+#include "plugins/copper/copper_face.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,20 +21,35 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/pattern.h"
+#include "plugins/copper/copper_attach.h"
+#include "plugins/copper/copper_book.h"
 #include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
+#include "plugins/copper/copper_work.h"
 
-#define TRY_MS 500   /* between two unmounts of what is in use */
+#define TRY_MS 500 /* between two unmounts of what is in use */
+#define HOST_MAX 256
 #define LAZY_MS 5000 /* then it is taken from under who still uses it */
 
 struct copper_run {
-    char *mount, *logs;
-    bool made;         /* the mount point's folder */
+    struct copper_work work;
+    char *mount, *logs, *step_dir, *node;
+    bool own;          /* the mount point is ours, else the user's */
+    bool made;         /* the user's mount point's folder */
     pid_t pid, daemon; /* pid 0: it has ended, daemon is what it was */
     int status;        /* of its end */
+    bool asked;        /* it tells its address, and waits for the book */
+    bool offered;
+    int book_fd; /* the FIFO's other end, -1 */
+    char *book;  /* the step's, when it is there */
+    size_t written, len;
+    size_t trees;
+    char *parents[COPPER_DEPTH_MAX];
+    size_t n_parents;
     pid_t probe, unmounter;
-    bool answered;
+    bool answered, bypassed;
     uint64_t stop_ms, tried_ms; /* 0: not yet */
 };
 
@@ -48,11 +63,10 @@ static uint64_t now_ms(void)
 
 /* --- start ---------------------------------------------------------------- */
 
-/* The folders that Copper's launch script makes. */
+/* The folders that Copper's launch script makes, but for the logs'. */
 static int make_folders(const char *logs, struct jp_error *err)
 {
-    static const char *const names[] = {"logs", "tables/final",
-                                        "profiling/final"};
+    static const char *const names[] = {"tables/final", "profiling/final"};
     int rc = 0;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names) && rc == 0; i++) {
@@ -91,6 +105,7 @@ become_daemon(const char *log, const char *cores, pid_t parent, char **argv)
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_SETMASK, &set, NULL);
     prctl(PR_SET_PDEATHSIG, SIGHUP);
+    signal(SIGPIPE, SIG_DFL);
     if (getppid() != parent)
         _exit(1);
     setsid();
@@ -107,11 +122,15 @@ become_daemon(const char *log, const char *cores, pid_t parent, char **argv)
 }
 
 static int launch(struct copper_run *run, const struct jp_jobconf *conf,
-                  const char *step_dir, struct jp_error *err)
+                  struct jp_error *err)
 {
-    char *book = fileio_path("%s/run/copper_address_book.txt", step_dir);
-    char *list = fileio_path("%s/raw/" JP_COPPER_NODES, step_dir);
+    char *book = run->asked
+                     ? fileio_path("%s/book", run->work.node)
+                     : fileio_path("%s/raw/" COPPER_BOOK_NAME, run->step_dir);
+    char *list = fileio_path("%s/raw/" JP_COPPER_NODES, run->step_dir);
     char *log = fileio_path("%s/cu_fuse.out", run->logs);
+    const struct copper_paths paths = {run->mount, run->logs, book,
+                                       run->asked ? NULL : list};
     struct copper_flags flags = {.n = 0};
     pid_t parent = getpid();
     int rc = -1;
@@ -119,15 +138,14 @@ static int launch(struct copper_run *run, const struct jp_jobconf *conf,
     if (!book || !list || !log)
         error_set(err, "out of memory");
     else
-        rc = copper_flags_make(conf, run->mount, run->logs, book, list, &flags,
-                               err);
+        rc = copper_flags_make(conf, &paths, &flags, err);
     if (rc == 0) {
         run->pid = run->daemon = fork();
         if (run->pid == 0)
             become_daemon(log, jobconf_copper(conf, "cores"), parent,
                           flags.argv);
-        if (run->pid < 0)
-            rc = error_set(err, "no process: %s", strerror(errno));
+        rc = run->pid < 0 ? error_set(err, "no process: %s", strerror(errno))
+                          : copper_work_note_pid(&run->work, run->pid, err);
     }
     copper_flags_fini(&flags);
     free(book);
@@ -142,42 +160,154 @@ static void destroy(void *state)
 
     if (!run)
         return;
+    if (run->book_fd >= 0)
+        close(run->book_fd);
+    for (size_t i = 0; i < run->n_parents; i++)
+        free(run->parents[i]);
+    copper_work_fini(&run->work);
+    free(run->book);
     free(run->mount);
     free(run->logs);
+    free(run->step_dir);
+    free(run->node);
     free(run);
+}
+
+static int set_paths(struct copper_run *run, const struct jp_jobconf *conf,
+                     const char *step_dir, const char *node,
+                     struct jp_error *err)
+{
+    run->logs = fileio_path("%s/raw/%s", step_dir, node);
+    run->step_dir = strdup(step_dir);
+    run->node = strdup(node);
+    if (!run->logs || !run->step_dir || !run->node)
+        return error_set(err, "out of memory");
+    return copper_work_init(&run->work, conf, node, err);
+}
+
+/* Who is to be asked, from the step's book. -1: this node is not in it. */
+static int read_book(struct copper_run *run, struct jp_error *err)
+{
+    char *text = NULL;
+
+    if (copper_book_read(run->step_dir, &text, &run->len) < 0)
+        return error_set(err, "the step has no address book");
+    if (copper_book_parents(text, run->node, run->trees, run->parents,
+                            &run->n_parents) < 0) {
+        free(text);
+        return error_set(err, run->asked ? "its address came too late for the "
+                                           "step's address book"
+                                         : "it is not in the site's address "
+                                           "book");
+    }
+    run->book = text;
+    return 0;
+}
+
+/* The number of trees that the site's -trees N cuts the book into. */
+static size_t count_trees(const struct jp_jobconf *conf)
+{
+    static const char flag[] = "-trees ";
+    const char *args = jobconf_copper(conf, "args");
+    const char *at = args ? strstr(args, flag) : NULL;
+
+    return at ? strtoul(at + strlen(flag), NULL, 10) : 1;
+}
+
+static int make_place(struct copper_run *run, const struct jp_jobconf *conf,
+                      struct jp_error *err)
+{
+    const char *mount = jobconf_copper(conf, "mount");
+    char *said = mount ? pattern_expand_node(mount, run->node) : NULL;
+    int rc = -1;
+
+    if (!said)
+        return error_set(err, "job.conf has no mount");
+    run->own = !strncmp(said, COPPER_WORK_PREFIX, strlen(COPPER_WORK_PREFIX));
+    if (make_folders(run->logs, err) == 0 &&
+        copper_work_make(&run->work, run->own ? "../mnt" : said, run->logs,
+                         err) == 0 &&
+        (run->mount = copper_mount_real(said, err)))
+        rc = copper_mount_prepare(run->mount, &run->made, err);
+    free(said);
+    return rc;
+}
+
+static void leave_place(struct copper_run *run)
+{
+    if (run->made && !run->own)
+        rmdir(run->mount);
+    copper_work_clean(&run->work, run->logs);
+}
+
+static int check_device(const struct jp_jobconf *conf, struct jp_error *err)
+{
+    const char *net = copper_flags_net(conf);
+    long pid = strncmp(net, "cxi", 3) ? 0 : copper_attach_on(net);
+
+    return pid ? error_set(err,
+                           "another cu_fuse (process %ld) uses %s here: its "
+                           "address is the one in the book",
+                           pid, net)
+               : 0;
 }
 
 static int start(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err)
 {
-    const char *mount = jobconf_copper(conf, "mount");
     struct copper_run *run = calloc(1, sizeof(*run));
     char *ours =
-        fileio_path("/tmp/jobprof-copper-%lu-", (unsigned long) getuid());
+        fileio_path(COPPER_WORK_PREFIX "%lu-", (unsigned long) getuid());
+    int rc;
 
     if (ours)
         copper_mount_sweep(ours);
     free(ours);
-    if (run && mount) {
-        run->mount = copper_face_expand(mount, node);
-        run->logs = fileio_path("%s/raw/%s", step_dir, node);
+    if (!run)
+        return error_set(err, "out of memory");
+    run->book_fd = -1;
+    signal(SIGPIPE, SIG_IGN); /* a daemon that ends while it reads its book */
+    run->asked = !jobconf_copper(conf, "address_book");
+    run->trees = count_trees(conf);
+    rc = set_paths(run, conf, step_dir, node, err);
+    if (rc == 0 && !run->asked)
+        rc = read_book(run, err);
+    if (rc == 0)
+        rc = check_device(conf, err);
+    if (rc == 0) {
+        rc = make_place(run, conf, err);
+        if (rc == 0)
+            rc = launch(run, conf, err);
+        if (rc < 0)
+            leave_place(run);
     }
-    if (!run || !run->mount || !run->logs) {
+    if (rc < 0) {
         destroy(run);
-        return error_set(err, "%s",
-                         mount ? "out of memory" : "job.conf has no mount");
+        return -1;
     }
-    if (make_folders(run->logs, err) == 0 &&
-        copper_mount_prepare(run->mount, &run->made, err) == 0) {
-        if (launch(run, conf, step_dir, err) == 0) {
-            *state = run;
-            return 0;
-        }
-        if (run->made)
-            rmdir(run->mount);
-    }
-    destroy(run);
-    return -1;
+    *state = run;
+    return 0;
+}
+
+/* Filters the site's book, or refuses what no daemon could start with. */
+static int prepare(const struct jp_jobconf *conf, const char *step_dir,
+                   char *const *nodes, size_t n, struct jp_error *err)
+{
+    const char *book = jobconf_copper(conf, "address_book");
+    const char *net = copper_flags_net(conf);
+    enum copper_addresses kind = copper_book_kind(net);
+
+    if (book)
+        return copper_book_prepare(book, step_dir, nodes, n, err);
+    if (kind == COPPER_ADDRESSES_SITE)
+        return error_set(err,
+                         "net_type %s needs an address book: copper."
+                         "address_book of the site file",
+                         net);
+    if (kind == COPPER_ADDRESSES_LOCAL && n > 1)
+        return error_set(err, "net_type %s is for one node, and these are %zu",
+                         net, n);
+    return 1;
 }
 
 /* --- ready ---------------------------------------------------------------- */
@@ -190,19 +320,120 @@ static bool is_alive(struct copper_run *run)
     return run->pid > 0;
 }
 
+static int say_end(const struct copper_run *run, struct jp_error *err)
+{
+    char host[HOST_MAX] = "", *name, fatal[300] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    name = fileio_path("%s-%ld", host, (long) run->daemon);
+    if (name)
+        copper_work_fatal(&run->work, name, fatal, sizeof(fatal));
+    free(name);
+    if (WIFSIGNALED(run->status))
+        return error_set(err, "cu_fuse was ended by signal %d%s%s",
+                         WTERMSIG(run->status), *fatal ? ": " : "", fatal);
+    if (*fatal)
+        return error_set(err, "cu_fuse ended with status %d: %s",
+                         WEXITSTATUS(run->status), fatal);
+    return error_set(err, "cu_fuse ended with status %d (%s/cu_fuse.out)",
+                     WEXITSTATUS(run->status), run->logs);
+}
+
+/* The daemon waits in open() for its book. 1: it has it; 0: not yet; -1. */
+static int hand_book(struct copper_run *run, struct jp_error *err)
+{
+    char address[256], *path;
+    ssize_t n;
+
+    if (!run->asked)
+        return 1;
+    copper_work_address(&run->work, address, sizeof(address));
+    if (!run->offered && *address) {
+        if (copper_book_offer(run->step_dir, run->node, address, err) < 0)
+            return -1;
+        run->offered = true;
+    }
+    if (!run->book && (!run->offered || !copper_book_is_there(run->step_dir)))
+        return 0;
+    if (!run->book && read_book(run, err) < 0)
+        return -1;
+    if (run->book_fd < 0) {
+        path = fileio_path("%s/book", run->work.node);
+        run->book_fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                            : -1;
+        free(path);
+        if (run->book_fd < 0)
+            return 0; /* it does not read yet */
+    }
+    while (run->written < run->len &&
+           (n = write(run->book_fd, run->book + run->written,
+                      run->len - run->written)) > 0)
+        run->written += (size_t) n;
+    if (run->written < run->len)
+        return 0;
+    close(run->book_fd);
+    run->book_fd = -1;
+    run->asked = false;
+    return 1;
+}
+
+static bool has_mark(const struct copper_run *run, const char *node,
+                     const char *mark)
+{
+    char *path = fileio_path("%s/run/%s%s", run->step_dir, node, mark);
+    bool there = path && access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+/* The nearest node above whose daemon has ended before the step has. */
+static const char *lost_parent(const struct copper_run *run)
+{
+    for (size_t i = 0; i < run->n_parents; i++)
+        if (has_mark(run, run->parents[i], ".done") ||
+            has_mark(run, run->parents[i], ".failed"))
+            return has_mark(run, "step", ".ended") || !has_mark(run, "", "")
+                       ? NULL
+                       : run->parents[i];
+    return NULL;
+}
+
+/* Look-ups that are not cached fail from here on, or hang for ever: new ones go
+ * past Copper, and a daemon that hangs is killed, which ends those. */
+static int look_up_tree(struct copper_run *run, struct jp_error *err)
+{
+    const char *lost;
+    int rc = run->probe > 0 ? copper_mount_reap(&run->probe) : 1;
+
+    if (rc < 0)
+        kill(run->pid, SIGKILL);
+    if (run->bypassed || !(lost = lost_parent(run)))
+        return 1;
+    copper_work_bypass(&run->work);
+    run->bypassed = true;
+    run->probe = copper_mount_probe(run->mount);
+    error_set(err,
+              "the tasks go on without it: the daemon of %s, which this one "
+              "asks, has ended",
+              lost);
+    return 2;
+}
+
 static int ready(void *state, struct jp_error *err)
 {
     struct copper_run *run = state;
+    int rc;
 
     if (!is_alive(run)) {
-        if (WIFSIGNALED(run->status))
-            return error_set(err, "cu_fuse was ended by signal %d",
-                             WTERMSIG(run->status));
-        return error_set(err, "cu_fuse ended with status %d (%s/cu_fuse.out)",
-                         WEXITSTATUS(run->status), run->logs);
+        copper_work_bypass(&run->work);
+        return say_end(run, err);
     }
     if (run->answered)
-        return 1;
+        return look_up_tree(run, err);
+    rc = hand_book(run, err);
+    if (rc <= 0)
+        return rc;
     if (run->probe > 0)
         run->answered = copper_mount_reap(&run->probe) > 0;
     else if (copper_mount_there(run->mount))
@@ -210,9 +441,22 @@ static int ready(void *state, struct jp_error *err)
     return run->answered;
 }
 
+/* The user's own mount point is what he has asked for: no link then. */
 static const char *place(void *state)
 {
-    return ((struct copper_run *) state)->mount;
+    struct copper_run *run = state;
+
+    return run->own ? run->work.fs : run->mount;
+}
+
+static void bypass(const struct jp_jobconf *conf, const char *node)
+{
+    struct copper_work work;
+
+    if (copper_work_init(&work, conf, node, NULL) == 0) {
+        copper_work_bypass(&work);
+        copper_work_fini(&work);
+    }
 }
 
 /* --- stop ----------------------------------------------------------------- */
@@ -235,8 +479,10 @@ static int stop(void *state, bool force)
     struct copper_run *run = state;
     bool mounted = copper_mount_there(run->mount), alive = is_alive(run);
 
-    if (!run->stop_ms)
+    if (!run->stop_ms) {
         run->stop_ms = now_ms();
+        copper_work_bypass(&run->work);
+    }
     if (mounted)
         unmount(run, force);
     /* before its mount an end loses nothing */
@@ -246,8 +492,7 @@ static int stop(void *state, bool force)
         return 0;
     if (run->probe > 0)
         kill(run->probe, SIGKILL);
-    if (run->made)
-        rmdir(run->mount);
+    leave_place(run);
     return 1;
 }
 
@@ -283,27 +528,37 @@ static int collect(void *state, struct jp_error *err)
     return error_set(err, "it left no profile");
 }
 
-/* The prefix is the whole path: one node's mount point. */
+/* The prefix is the whole path: this node's mount point. */
 static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
                   const char *node)
 {
     const char *mount = jobconf_copper(conf, "mount");
-    char *point = mount ? copper_face_expand(mount, node) : NULL;
+    char *said = mount ? pattern_expand_node(mount, node) : NULL;
+    char *point = said ? copper_mount_real(said, NULL) : NULL;
+    char *raw = fileio_path("%s/raw/%s", step_dir, node);
     bool found = point && copper_mount_sweep(point);
+    struct copper_work work;
 
-    (void) step_dir;
-    if (point && !strncmp(point, "/tmp/jobprof-copper-", 20))
-        rmdir(point);
+    if (raw && copper_work_init(&work, conf, node, NULL) == 0) {
+        if (copper_work_is_left(&work))
+            copper_work_clean(&work, raw);
+        copper_work_fini(&work);
+    }
+    free(said);
     free(point);
+    free(raw);
     return found;
 }
 
 const struct backend_runner copper_runner = {
+    .prepare = prepare,
+    .gather = copper_book_gather,
     .start = start,
     .ready = ready,
     .place = place,
     .stop = stop,
     .collect = collect,
+    .bypass = bypass,
     .sweep = sweep,
     .destroy = destroy,
 };

@@ -7,11 +7,13 @@
 
 #include "common/figure.h"
 #include "common/num.h"
+#include "plugins/nccl_example/example.h"
+#include "plugins/nccl_knobs.h"
 #include "plugins/nccl_example/example_size.h"
 
 /* Bits of NCCL_PROFILE_EVENT_MASK; the plugin's own default is 0. What a
- * timeline needs: ProxyStep (16) alone would be 99 % of the volume, and
- * KernelLaunch (2048) events are never given back. */
+ * timeline needs, KernelCh where it is safe: ProxyStep (16) alone would be 99 %
+ * of the volume, and KernelLaunch (2048) events are never given back. */
 #define MASK_COLL 2
 #define MASK_P2P 4
 #define MASK_PROXY_OP 8
@@ -44,9 +46,10 @@ static void say_lost(const struct backend_input *in,
     uint64_t iterations = plan_number(in->side, "iterations");
     uint64_t colls = num_mul(plan_number(in->side, "colls"), iterations);
     uint64_t p2p = num_mul(plan_number(in->side, "p2p"), iterations);
-    const char *which = example_slots_differ(backend_release(in)) ? ""
-                        : p->slots->keeps == KEEPS_LAST           ? "the last "
-                                                        : "the first ";
+    const char *which = !example_asks_kernels(in) ? "the first "
+                        : example_slots_differ(backend_release(in)) ? ""
+                        : example_turns_over(in) ? "the last "
+                                                 : "the first ";
     char sends[128] = "";
 
     if (p->colls >= p->wanted_colls && p->p2p >= p->wanted_p2p) {
@@ -135,12 +138,10 @@ static const char *pool_reason(const struct example_plan *p, int pool,
 static int add_pools(const struct example_plan *p, struct backend_env *out,
                      struct jp_error *err)
 {
-    char name[64], reason[96];
+    char name[EXAMPLE_VARIABLE_LEN], reason[96];
 
     for (int i = 0; i < EXAMPLE_POOLS; i++) {
-        snprintf(name, sizeof(name), "NCCL_PROFILE_%s_POOL_SIZE",
-                 example_pool_names[i]);
-        if (backend_env_number(out, err, name, p->pool[i],
+        if (backend_env_number(out, err, example_variable(i, name), p->pool[i],
                                pool_reason(p, i, reason, sizeof(reason))) < 0)
             return -1;
     }
@@ -153,14 +154,17 @@ static int add_mask(const struct backend_input *in,
 {
     const char *p2p_knob = plan_get(in->side, "p2p");
     bool p2p = !p2p_knob || strcmp(p2p_knob, "off") != 0;
-    uint64_t mask = MASK_COLL | MASK_KERNEL_CH;
-    char reason[96];
+    bool kernels = example_asks_kernels(in);
+    uint64_t mask = MASK_COLL;
+    char reason[128];
 
+    mask |= kernels ? MASK_KERNEL_CH : 0;
     mask |= p2p ? MASK_P2P : 0;
     mask |= p->slots->proxy_ops ? MASK_PROXY_OP : 0;
-    snprintf(reason, sizeof(reason), "Coll, KernelCh%s%s; default 0",
-             p2p ? ", P2p" : "",
-             p->slots->proxy_ops ? ", ProxyOp" : "; not ProxyOp (nccl#2112)");
+    snprintf(reason, sizeof(reason), "Coll%s%s%s%s; default 0",
+             kernels ? ", KernelCh" : "", p2p ? ", P2p" : "",
+             p->slots->proxy_ops ? ", ProxyOp" : "; not ProxyOp (nccl#2112)",
+             kernels ? "" : "; not KernelCh, which can end the program");
     return backend_env_number(out, err, "NCCL_PROFILE_EVENT_MASK", mask,
                               reason);
 }
@@ -190,11 +194,32 @@ static const struct backend_planner example_planner = {
     .env = example_env,
 };
 
+static const struct jp_mode words[] = {
+    {.name = "example",
+     .help = "NVIDIA's example plugin: a timeline of the last operations"},
+    {0}};
+
+static const struct jp_knob knobs[] = {NCCL_KNOB_CHANNELS, {0}};
+
+static const struct jp_knob site_keys[] = {
+    {JP_KNOB("example", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "NVIDIA's libnccl-profiler-example.so")},
+    {JP_KNOB("example_release", JP_KNOB_VERSION, 0, 0, NULL, NULL,
+             "NCCL release that the example plugin's library is of")},
+    {0}};
+
 extern const struct backend backend_nccl_example;
 const struct backend backend_nccl_example = {
     .abi = BACKEND_ABI,
-    .name = "example",
-    .help = "NVIDIA's example plugin: a timeline of a bounded number of "
-            "operations",
+    .about = {.name = "example",
+              .title = "NVIDIA's example plugin",
+              .option = OPTION_NCCL,
+              .words = words,
+              .knobs = knobs,
+              .site_keys = site_keys,
+              .library = "example",
+              .release = "example_release",
+              .keeps_last = true},
     .planner = &example_planner,
+    .reader = &example_reader,
 };

@@ -1,11 +1,103 @@
 /* example_size.c - find the largest pools that fit. */
 #include "plugins/nccl_example/example_size.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/figure.h"
 #include "common/num.h"
-#include "plugins/nccl_example/example_limits.h"
+
+/* --- what pools may not exceed --- */
+
+/* What sizing starts from, with everything looked up once. */
+struct example_demand {
+    const struct backend_input *in;
+    const struct example_slots *slots;
+    uint64_t comms, wanted_colls, wanted_p2p; /* of each communicator */
+    uint64_t channels, proxy_ops; /* of one operation; ops of a channel */
+    uint64_t page_bytes;
+    uint64_t given[EXAMPLE_POOLS]; /* slots that the user has set; 0: none */
+};
+
+/* A limit that was exceeded: the bytes that were compared with it. */
+struct example_limit {
+    const char *name;
+    uint64_t bytes, limit;
+};
+
+#define USERS(pool) "the user's NCCL_PROFILE_" pool "_POOL_SIZE"
+
+/* The largest pool's bytes. */
+static uint64_t largest(const struct example_plan *p)
+{
+    uint64_t most = 0;
+
+    for (int i = 0; i < EXAMPLE_POOLS; i++) {
+        uint64_t bytes = num_mul(p->pool[i], p->slots->bytes[i]);
+
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* What one allocation may take under overcommit 0; a tenth stays free, for
+ * nodes differ a little. UINT64_MAX: not known. */
+static uint64_t one_pool(const struct jp_jobshape *shape)
+{
+    uint64_t bytes = num_add(shape->node.ram_bytes, shape->node.swap_bytes);
+
+    if (!shape->ram_known && shape->step_memory_bytes &&
+        (!bytes || shape->step_memory_bytes < bytes))
+        bytes = shape->step_memory_bytes;
+    if (!bytes || shape->node.overcommit != 0)
+        return UINT64_MAX;
+    return bytes / 10 * 9;
+}
+
+/* Half of what CommitLimit leaves, the other half is the program's. */
+static uint64_t commit(const struct jp_nodemem *node)
+{
+    if (node->overcommit != 2 || !node->commit_limit_bytes)
+        return UINT64_MAX;
+    return node->commit_limit_bytes > node->committed_bytes
+               ? (node->commit_limit_bytes - node->committed_bytes) / 2
+               : 0;
+}
+
+/* Whether p exceeds a limit of example_size.h; the first one into *out. */
+static bool limits_exceeded(const struct example_demand *d,
+                            const struct example_plan *p,
+                            struct example_limit *out)
+{
+    const struct jp_jobshape *shape = &d->in->shape;
+    const struct plan_side *side = d->in->side;
+    uint64_t files = num_mul(p->disk_bytes, shape->ntasks ? shape->ntasks : 1);
+    const struct example_limit rows[] = {
+        {"mem=", p->resident_bytes, plan_number(side, "mem")},
+        {"a rank's part of a quarter of the step's memory", p->resident_bytes,
+         jobshape_memory(shape)},
+        {"one pool in RAM + swap (vm.overcommit_memory=0)", largest(p),
+         one_pool(shape)},
+        {"half of the node's CommitLimit (vm.overcommit_memory=2)",
+         num_mul(p->reserved_bytes, jobshape_ranks(shape)),
+         commit(&shape->node)},
+        {"half of the address space limit (ulimit -v)", p->reserved_bytes,
+         shape->address_limit_bytes ? shape->address_limit_bytes / 2
+                                    : UINT64_MAX},
+        {"disk=", files, plan_number(side, "disk")},
+        {"the file system's free space less min_free=", files,
+         jobshape_room(shape, plan_number(side, "min_free"))},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].bytes > rows[i].limit) {
+            *out = rows[i];
+            return true;
+        }
+    return false;
+}
+
+/* --- their sizes --- */
 
 #define SMALL_PAGE 4096u
 #define HUGE_PAGE (2u << 20)
@@ -27,6 +119,17 @@ static uint64_t per_comm(uint64_t ops, uint64_t iterations, uint64_t comms)
     return all ? (all - 1) / comms + 1 : 0;
 }
 
+static void set_given(const struct backend_input *in, struct example_demand *d)
+{
+    char name[EXAMPLE_VARIABLE_LEN];
+
+    for (int i = 0; i < EXAMPLE_POOLS; i++) {
+        d->given[i] = 0;
+        num_parse_u64(backend_user_value(in, example_variable(i, name)), 1,
+                      UINT32_MAX, &d->given[i], NULL);
+    }
+}
+
 static void set_demand(const struct backend_input *in, struct example_demand *d)
 {
     uint64_t iterations = plan_number(in->side, "iterations");
@@ -42,6 +145,7 @@ static void set_demand(const struct backend_input *in, struct example_demand *d)
     d->channels = channels < d->slots->channels ? channels : d->slots->channels;
     d->proxy_ops = in->shape.nnodes == 1 || !d->slots->proxy_ops ? 0 : TREE_OPS;
     d->page_bytes = in->shape.node.huge_pages ? HUGE_PAGE : SMALL_PAGE;
+    set_given(in, d);
 }
 
 /* The touched part of a slot that holds an operation: head and tail, which may
@@ -55,9 +159,23 @@ static uint64_t touched(const struct example_demand *d, uint64_t slot_bytes)
     return bytes < slot_bytes ? bytes : slot_bytes;
 }
 
+bool example_asks_kernels(const struct backend_input *in)
+{
+    uint64_t release = plan_number(in->side, "nccl");
+
+    return release < JP_NCCL_VERSION(2, 26) ||
+           release >= JP_NCCL_VERSION(2, 28);
+}
+
+bool example_turns_over(const struct backend_input *in)
+{
+    return example_slots_find(backend_release(in))->keeps == KEEPS_LAST &&
+           example_asks_kernels(in);
+}
+
 static bool turns_over(const struct example_demand *d, uint64_t colls)
 {
-    return d->slots->keeps == KEEPS_LAST && colls < d->wanted_colls;
+    return example_turns_over(d->in) && colls < d->wanted_colls;
 }
 
 /* Pools for `colls` and `p2p` operations of each communicator. */
@@ -80,6 +198,9 @@ static void set_pools(const struct example_demand *d, uint64_t colls,
     p->pool[POOL_GROUP] = p->pool[POOL_GROUP_API] = groups;
     p->pool[POOL_PROXY_CTRL] = CTRL_SLOTS;
     p->pool[POOL_PROXY_DETACH] = DETACH_SLOTS;
+    for (int i = 0; i < EXAMPLE_POOLS; i++)
+        if (d->given[i])
+            p->pool[i] = d->given[i];
 }
 
 /* Bytes of one pool that are resident in the end. */
@@ -143,7 +264,7 @@ static bool fits(const struct example_demand *d, uint64_t n, uint64_t v,
     p->spread = 1;
     set_pools(d, n, v, p);
     add_up(d, p);
-    return !example_limits_exceeded(d, p, why);
+    return !limits_exceeded(d, p, why);
 }
 
 /* v in proportion to n, or at most the minimum. */
@@ -152,14 +273,46 @@ static uint64_t share(const struct example_demand *d, uint64_t n, bool tied)
     uint64_t v = d->wanted_p2p;
 
     if (!tied)
-        return v < EXAMPLE_MIN_SLOTS ? v : EXAMPLE_MIN_SLOTS;
-    return v ? (num_mul(n, v) - 1) / d->wanted_colls + 1 : 0;
+        v = v < EXAMPLE_MIN_SLOTS ? v : EXAMPLE_MIN_SLOTS;
+    else
+        v = v ? (num_mul(n, v) - 1) / d->wanted_colls + 1 : 0;
+    return d->given[POOL_P2P] && v > d->given[POOL_P2P] ? d->given[POOL_P2P]
+                                                        : v;
+}
+
+/* Whether the least plan fits without the user's pools. Then the largest of
+ * them is what does not. */
+static bool is_users(const struct example_demand *d, uint64_t n, int *pool)
+{
+    struct example_demand ours = *d;
+    struct example_plan plan;
+    struct example_limit why;
+
+    memset(ours.given, 0, sizeof(ours.given));
+    *pool = 0;
+    for (int i = 1; i < EXAMPLE_POOLS; i++)
+        if (num_mul(d->given[i], d->slots->bytes[i]) >
+            num_mul(d->given[*pool], d->slots->bytes[*pool]))
+            *pool = i;
+    return d->given[*pool] &&
+           fits(&ours, n, share(&ours, n, false), &plan, &why);
 }
 
 static int too_small(const struct example_demand *d,
                      const struct example_plan *p,
                      const struct example_limit *why, struct jp_error *err)
 {
+    char name[EXAMPLE_VARIABLE_LEN];
+    int pool;
+
+    if (is_users(d, p->colls, &pool))
+        return error_set(
+            err,
+            "%s=%" PRIu64 ", set by the user, takes %s (%s a "
+            "slot); %s allows %s: the plugin cannot start. "
+            "Without it the pool is planned; force=1 replaces it",
+            example_variable(pool, name), d->given[pool], FIG_BYTES(why->bytes),
+            FIG_BYTES(d->slots->bytes[pool]), why->name, FIG_BYTES(why->limit));
     return error_set(err,
                      "the example plugin of NCCL %s needs at least %s (%s "
                      "collectives in each of %s communicators); %s allows %s",
@@ -181,7 +334,7 @@ static void spread(const struct example_demand *d, struct example_plan *p)
 
         set_pools(d, num_mul(mid, p->colls), num_mul(mid, p->p2p), &wide);
         add_up(d, &wide);
-        if (example_limits_exceeded(d, &wide, &why)) {
+        if (limits_exceeded(d, &wide, &why)) {
             hi = mid - 1;
         } else {
             lo = mid;
@@ -202,6 +355,10 @@ int example_size(const struct backend_input *in, struct example_plan *out,
 
     set_demand(in, &d);
     hi = d.wanted_colls;
+    if (d.given[POOL_COLL] && d.given[POOL_COLL] < hi) {
+        hi = d.given[POOL_COLL];
+        last.name = USERS("COLL");
+    }
     lo = hi < EXAMPLE_MIN_SLOTS ? hi : EXAMPLE_MIN_SLOTS;
     tied = fits(&d, lo, share(&d, lo, true), &plan, &why);
     if (!tied && !fits(&d, lo, share(&d, lo, false), &plan, &why))
@@ -222,7 +379,10 @@ int example_size(const struct backend_input *in, struct example_plan *out,
     plan.planned_ops = num_mul(
         num_add(plan_number(in->side, "colls"), plan_number(in->side, "p2p")),
         plan_number(in->side, "iterations"));
-    plan.limit = plan.colls < d.wanted_colls ? last.name : tied ? "" : why.name;
+    plan.limit = plan.colls < d.wanted_colls ? last.name
+                 : !tied                     ? why.name
+                 : plan.p2p < d.wanted_p2p   ? USERS("P2P")
+                                             : "";
     *out = plan;
     return 0;
 }

@@ -22,15 +22,19 @@
  *   COLL = COLL_API = n        P2P = P2P_API = v, at least EXAMPLE_MIN_SLOTS
  *   GROUP_API = GROUP = 8 (n + v) + 1,024: groups of sends that nobody planned
  *   take slots as well, and these are small
- *   where the pools turn over (KEEPS_LAST) and n < W: GROUP = COLL = n + v and
- *   P2P = 2 (n + v), for a group whose operations find no slot is never given
- *   back, and a communicator may have groups of one kind only
- *   the others EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event
- *   mask leaves theirs out
+ *   where the pools turn over (example_turns_over) and n < W: GROUP = COLL = n
+ * + v and P2P = 2 (n + v), for a group whose operations find no slot is never
+ * given back, and a communicator may have groups of one kind only the others
+ * EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event mask leaves
+ * theirs out
  *
  * Where n = W fits, pools grow up to comms times that while the address space
  * allows: communicators need not be equally busy, and all of them together
  * touch no more than before.
+ *
+ * A pool that the user has set, where force= is off, counts as given; all else
+ * is planned around it. If it does not fit, nothing is planned: the plugin
+ * could not start with it.
  *
  * A COLL or P2P slot is touched at its head and tail, and at begin and end of
  * its ProxyOps: (4 + channels x (ops + 1)) pages, at most the slot; ops is 6
@@ -60,6 +64,15 @@ struct example_plan {
     uint64_t planned_ops, reserved_bytes, resident_bytes, disk_bytes;
     const char *limit; /* what kept it from more, or "" */
 };
+
+/* Whether the plugin may ask NCCL for kernel events: not with 2.26 and 2.27,
+ * where they can end the program (docs/recorder-format.md, "Kernel events"). By
+ * the program's release, whatever the library's. */
+bool example_asks_kernels(const struct backend_input *in);
+
+/* Whether a full pool goes on with later operations: KEEPS_LAST, and kernel
+ * events tell when an operation is over. */
+bool example_turns_over(const struct backend_input *in);
 
 /* Sizes the pools. -1: the fixed minimum does not fit; err names it and the
  * limit. */

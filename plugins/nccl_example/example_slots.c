@@ -1,11 +1,13 @@
 /* example_slots.c - sizes of the example plugin's slots by release. */
 #include "plugins/nccl_example/example_slots.h"
 
+#include <stdio.h>
+
 #include <stddef.h>
 
 #include "common/knob.h"
 
-const char *const example_pool_names[EXAMPLE_POOLS] = {
+static const char *const pool_names[EXAMPLE_POOLS] = {
     "GROUP_API",    "COLL_API", "P2P_API", "KERNEL_LAUNCH",
     "GROUP",        "COLL",     "P2P",     "PROXY_CTRL",
     "PROXY_DETACH", "CE_COLL",  "CE_SYNC", "CE_BATCH"};
@@ -50,6 +52,13 @@ static const struct example_slots rows[] = {
 };
 
 #define N (sizeof(rows) / sizeof(*rows))
+
+const char *example_variable(int pool, char name[EXAMPLE_VARIABLE_LEN])
+{
+    snprintf(name, EXAMPLE_VARIABLE_LEN, "NCCL_PROFILE_%s_POOL_SIZE",
+             pool_names[pool]);
+    return name;
+}
 
 /* The oldest release that one may mean. */
 static uint32_t oldest_of(uint32_t release)

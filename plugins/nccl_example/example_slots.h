@@ -59,8 +59,10 @@ struct example_slots {
     bool proxy_ops;
 };
 
-/* "GROUP_API" ...: NCCL_PROFILE_<name>_POOL_SIZE. */
-extern const char *const example_pool_names[EXAMPLE_POOLS];
+#define EXAMPLE_VARIABLE_LEN 48
+
+/* The variable of a pool's size, in `name`, which is returned. */
+const char *example_variable(int pool, char name[EXAMPLE_VARIABLE_LEN]);
 
 /* The row of a release. One that names no patch takes the row of its minor
  * release with the largest COLL slot; one newer than all takes the newest. */

@@ -19,7 +19,10 @@ static const struct {
     {"Unknown", "", 1},
 };
 
-uint64_t trace_read_elem_bytes(const char *datatype)
+/* Bytes of one element of a datatype as a trace names it ("ncclBfloat16"; the
+ * enum's number up to 2.23); 0: not known. "Unknown" is NCCL's name for
+ * ncclUint8. */
+static uint64_t trace_read_elem_bytes(const char *datatype)
 {
     for (size_t i = 0; *datatype && i < sizeof(datatypes) / sizeof(*datatypes);
          i++)

@@ -112,9 +112,4 @@ void trace_read_init(struct trace_reader *reader, trace_fill *fill, void *arg);
 enum trace_status trace_read_next(struct trace_reader *reader,
                                   struct trace_op *out);
 
-/* Bytes of one element of a datatype as a trace names it ("ncclBfloat16"; the
- * enum's number up to 2.23); 0: not known. "Unknown" is NCCL's name for
- * ncclUint8. */
-uint64_t trace_read_elem_bytes(const char *datatype);
-
 #endif

@@ -11,9 +11,12 @@
 #define VERBOSE_BYTES 610
 #define VERBOSE_CHANNEL_BYTES 205
 #define SLOT_BYTES 3192
-#define MIN_RING 16
 #define NO_RING 1
 #define MIN_INTERVAL_US 10000
+#define JITTER_US 100000   /* of an interval, at most as long as it */
+#define TAIL_LATE_US 50000 /* what the last write is late by */
+#define MEAN_LATE_US 50000.0
+#define WRITTEN_A_SECOND 60000.0 /* by the thread, on a busy core */
 #define PASS_US 150
 #define MIN_SLEEP_US 50
 #define RINGS_SINCE JP_NCCL_VERSION(2, 30)
@@ -32,32 +35,6 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* Operations of `knob` that a communicator completes in one interval. */
-static uint64_t burst(const struct plan_side *side, const char *knob,
-                      uint64_t interval_us)
-{
-    uint64_t steady =
-        divide_up(num_mul(plan_number(side, "rate"), interval_us), SECOND_US);
-    uint64_t iteration =
-        divide_up(plan_number(side, knob), plan_number(side, "comms"));
-
-    return plan_number(side, "iterations") > 1 && iteration > steady ? iteration
-                                                                     : steady;
-}
-
-static uint64_t ring_for(const struct plan_side *side, const char *knob,
-                         uint64_t interval_us)
-{
-    uint64_t wanted = num_mul(2, burst(side, knob, interval_us));
-    uint64_t ring = MIN_RING;
-
-    if (is_named(side, "ring"))
-        return plan_number(side, "ring");
-    while (ring < wanted && ring < UINT64_MAX / 2)
-        ring *= 2;
-    return ring;
-}
-
 static bool is_off(const struct plan_side *side, const char *knob)
 {
     const char *value = plan_get(side, knob);
@@ -65,45 +42,198 @@ static bool is_off(const struct plan_side *side, const char *knob)
     return value && !strcmp(value, "off");
 }
 
-static void set_rings(const struct plan_side *side, struct inspector_plan *p)
+/* What a ring is for: all of one communicator. */
+struct kind {
+    const char *knob;   /* operations of an iteration */
+    double rate;        /* operations a second */
+    uint64_t iteration; /* operations, 0: the plan tells nothing of bursts */
+    uint64_t given;     /* slots that were asked for; 0: none were */
+};
+
+/* How much time and how many slots a ring has to spare, the best first. */
+static const struct {
+    uint64_t late_us, slots;
+} slacks[] = {{INSPECTOR_SLACK_US, 1024},
+              {100000, 512},
+              {50000, 256},
+              {25000, 128},
+              {0, 16}};
+
+#define N_SLACKS (sizeof(slacks) / sizeof(*slacks))
+
+static struct kind make_kind(const struct backend_input *in, const char *knob,
+                             const char *variable)
 {
-    p->ring = ring_for(side, "colls", p->interval_us);
-    p->p2p_ring = is_off(side, "p2p") ? NO_RING
-                                      : ring_for(side, "p2p", p->interval_us);
+    const struct plan_side *side = in->side;
+    struct kind kind = {.knob = knob,
+                        .rate = (double) plan_number(side, "rate")};
+    uint64_t colls = plan_number(side, "colls"), ops = plan_number(side, knob);
+
+    if (colls)
+        kind.rate *= (double) ops / (double) colls;
+    if (plan_number(side, "iterations") > 1)
+        kind.iteration = divide_up(ops, plan_number(side, "comms"));
+    if (is_named(side, "ring"))
+        kind.given = plan_number(side, "ring");
+    num_parse_u64(backend_user_value(in, variable), 1, UINT32_MAX, &kind.given,
+                  NULL);
+    return kind;
+}
+
+/* Operations in a stretch of time, at most. */
+static uint64_t ops_in(const struct kind *kind, uint64_t us)
+{
+    double steady = ceil(kind->rate * (double) us / SECOND_US);
+    uint64_t n = steady < 1e18 ? (uint64_t) steady : UINT64_MAX;
+
+    return n > kind->iteration ? n : kind->iteration;
+}
+
+static uint64_t ring_for(const struct kind *kind, uint64_t interval_us,
+                         size_t slack)
+{
+    uint64_t jitter = interval_us < JITTER_US ? interval_us : JITTER_US;
+    uint64_t wanted = num_mul(2, kind->iteration);
+    uint64_t steady =
+        ops_in(kind, num_add(interval_us, jitter + slacks[slack].late_us));
+    uint64_t ring = slacks[slack].slots;
+
+    if (kind->given)
+        return kind->given;
+    if (steady > wanted)
+        wanted = steady;
+    while (ring < wanted && ring < UINT64_MAX / 2)
+        ring *= 2;
+    return ring;
+}
+
+/* The two kinds of a plan; without sends and receives `p2p` is NULL. */
+struct kinds {
+    const struct kind *colls, *p2p;
+};
+
+static void set_rings(const struct plan_side *side, const struct kinds *kinds,
+                      size_t slack, struct inspector_plan *p)
+{
+    p->ring = ring_for(kinds->colls, p->interval_us, slack);
+    p->p2p_ring = kinds->p2p ? ring_for(kinds->p2p, p->interval_us, slack)
+                             : NO_RING;
     p->memory_bytes =
         num_mul(num_mul(plan_number(side, "comms"), 2 * SLOT_BYTES),
                 num_add(p->ring, p->p2p_ring));
 }
 
-/* What overwriting and the end of the communicators leave of the run. */
-static void count_kept(const struct plan_side *side, struct inspector_plan *p)
+/* The first that fits: with more slack before less, with the longest interval.
+ */
+static void fit_rings(const struct plan_side *side, const struct kinds *kinds,
+                      bool fixed, uint64_t limit, struct inspector_plan *p)
 {
-    uint64_t tail = num_mul(plan_number(side, "comms"), p->burst);
+    uint64_t interval = p->interval_us;
 
-    p->kept_ops = p->planned_ops;
-    if (p->ring < p->burst)
-        p->kept_ops = (uint64_t) ((double) p->planned_ops * (double) p->ring /
-                                  (double) p->burst);
-    p->kept_ops = p->kept_ops > tail ? p->kept_ops - tail : 0;
+    for (size_t i = 0; i < N_SLACKS; i++) {
+        p->interval_us = interval;
+        set_rings(side, kinds, i, p);
+        while (p->memory_bytes > limit && !fixed &&
+               p->interval_us / 2 >= MIN_INTERVAL_US) {
+            p->interval_us /= 2;
+            set_rings(side, kinds, i, p);
+        }
+        if (p->memory_bytes <= limit)
+            break;
+    }
+    p->shortened = p->interval_us < interval;
+}
+
+/* How late the thread may be before this ring overwrites; negative: always. */
+static double spare_us(const struct kind *kind, uint64_t ring,
+                       const struct inspector_plan *p)
+{
+    return kind->rate > 0 ? (double) ring / kind->rate * SECOND_US -
+                                (double) p->interval_us
+                          : INFINITY;
+}
+
+/* Of a run's operations, those that are written. */
+static uint64_t keep(const struct plan_side *side, const struct kind *kind,
+                     uint64_t ring, const struct inspector_plan *p)
+{
+    uint64_t ops =
+        num_mul(plan_number(side, kind->knob), plan_number(side, "iterations"));
+    uint64_t tail =
+        num_mul(plan_number(side, "comms"),
+                ops_in(kind, num_add(p->interval_us, TAIL_LATE_US)));
+    double spare = spare_us(kind, ring, p);
+    double pass_us = (double) p->interval_us + MEAN_LATE_US;
+    double lost = 0;
+
+    if (spare < 0)
+        lost = (MEAN_LATE_US - spare) / pass_us;
+    else if (spare < INSPECTOR_SLACK_US)
+        lost = MEAN_LATE_US * exp(-spare / MEAN_LATE_US) / pass_us;
+    if (ring < kind->iteration)
+        lost = fmax(lost, 1 - (double) ring / (double) kind->iteration);
+    ops = (uint64_t) ((double) ops * (1 - fmax(lost, p->overload)));
+    return ops > tail ? ops - tail : 0;
+}
+
+/* The user's own interval, as the library reads it. True: there is one. */
+static bool take_interval(const struct backend_input *in,
+                          struct inspector_plan *p)
+{
+    const char *text = backend_user_value(
+        in, INSPECTOR_VARIABLE("DUMP_THREAD_INTERVAL_MICROSECONDS"));
+    int64_t us;
+
+    if (!text || num_parse_i64(text, INT64_MIN, INT64_MAX, &us, NULL) < 0)
+        return false;
+    p->never = us < 0;
+    if (us >= 0)
+        p->interval_us = (uint64_t) us;
+    return true;
+}
+
+/* The share of a process' operations that one thread cannot write. */
+static double overload(const struct plan_side *side, const struct kinds *kinds)
+{
+    double all = (double) plan_number(side, "comms") *
+                 (kinds->colls->rate + (kinds->p2p ? kinds->p2p->rate : 0));
+
+    return all > WRITTEN_A_SECOND ? 1 - WRITTEN_A_SECOND / all : 0;
+}
+
+/* Sets what is kept and what the rings can spare. */
+static void forecast(const struct plan_side *side, const struct kinds *kinds,
+                     struct inspector_plan *p)
+{
+    p->overload = overload(side, kinds);
+    p->spare_us = spare_us(kinds->colls, p->ring, p);
+    if (kinds->p2p)
+        p->spare_us = fmin(p->spare_us, spare_us(kinds->p2p, p->p2p_ring, p));
+    if (p->never)
+        return;
+    p->kept_ops = keep(side, kinds->colls, p->ring, p);
+    if (kinds->p2p)
+        p->kept_ops =
+            num_add(p->kept_ops, keep(side, kinds->p2p, p->p2p_ring, p));
 }
 
 static int size_rings(const struct backend_input *in, struct inspector_plan *p,
                       struct jp_error *err)
 {
     const struct plan_side *side = in->side;
+    const struct kind colls =
+        make_kind(in, "colls", INSPECTOR_VARIABLE("DUMP_COLL_RING_SIZE"));
+    const struct kind p2p =
+        make_kind(in, "p2p", INSPECTOR_VARIABLE("DUMP_P2P_RING_SIZE"));
+    const struct kinds kinds = {&colls, is_off(side, "p2p") ? NULL : &p2p};
     uint64_t mem = plan_number(side, "mem"), step = jobshape_memory(&in->shape);
     uint64_t limit = step < mem ? step : mem;
+    bool fixed = is_named(side, "interval");
 
     p->interval_us = plan_number(side, "interval");
-    set_rings(side, p);
-    while (p->memory_bytes > limit && !is_named(side, "interval") &&
-           p->interval_us / 2 >= MIN_INTERVAL_US) {
-        p->interval_us /= 2;
-        p->shortened = true;
-        set_rings(side, p);
-    }
+    fixed |= take_interval(in, p);
+    fit_rings(side, &kinds, fixed, limit, p);
     p->variable = p->interval_us;
-    p->burst = burst(side, "colls", p->interval_us);
     if (p->memory_bytes > limit)
         return error_set(err,
                          "Inspector's rings need %s a rank (%s slots for each "
@@ -113,7 +243,7 @@ static int size_rings(const struct backend_input *in, struct inspector_plan *p,
                          FIG_COUNT(plan_number(side, "comms")),
                          step < mem ? "a quarter of the step's memory" : "mem=",
                          FIG_BYTES(limit));
-    count_kept(side, p);
+    forecast(side, &kinds, p);
     return 0;
 }
 
@@ -141,10 +271,18 @@ static void size_single(const struct backend_input *in,
     us = us < MIN_SLEEP_US ? MIN_SLEEP_US : us > 999 ? 999 : us;
     if (is_named(side, "interval"))
         us = plan_number(side, "interval");
-    p->variable = us;
-    if (backend_release(in) < MICROSECONDS_SINCE)
-        p->variable = as_nanoseconds(&us);
+    if (take_interval(in, p)) {
+        p->variable = us = p->interval_us;
+        if (backend_release(in) < MICROSECONDS_SINCE)
+            us = us / SECOND_US * SECOND_US + us % SECOND_US / 1000;
+    } else {
+        p->variable = us;
+        if (backend_release(in) < MICROSECONDS_SINCE)
+            p->variable = as_nanoseconds(&us);
+    }
     p->interval_us = us;
+    if (p->never)
+        return;
     x = (double) rate * (double) (us + PASS_US) / SECOND_US;
     p->kept_ops = (uint64_t) ((double) colls * (1 - exp(-x)) / x);
 }

@@ -1,18 +1,34 @@
 /* inspector_size.h - interval, rings and what NVIDIA's Inspector will lose.
  *
- * From 2.30 on completed operations wait in two rings a communicator until the
- * next dump; a full ring overwrites silently. In one interval a communicator
- * completes at most
+ * From 2.30 on completed operations wait in two rings a communicator, one for
+ * collectives and one for sends and receives, until a thread writes them; a
+ * full ring overwrites silently. The thread is late where the cores are busy.
+ * For each of the two kinds, in one communicator:
  *
- *   burst   = max(rate x interval, one iteration's operations / comms)
- *             (a run of one iteration tells nothing of bursts)
- *   ring    >= 2 x burst, a power of two; one of collectives, one of p2p
+ *   rate    of collectives rate=; of sends and receives rate x p2p / colls
+ *   ring    >= rate x (interval + min(interval, 100 ms) + slack) and >= twice
+ *             an iteration's operations / comms (a run of one iteration tells
+ *             nothing of bursts), a power of two
  *   memory  = comms x 2 x (both rings) x 3,192 B (each with a drain buffer)
  *
+ * The slack is 200 ms, and no ring is smaller than the library's own 1,024.
  * Where that exceeds mem= or a quarter of the step's memory over its ranks, the
- * interval is halved while it stays at least 10 ms, unless it has been named.
- * What is pending when a communicator is destroyed is dropped: burst operations
- * at most.
+ * interval is halved while it stays at least 10 ms, unless it has been named;
+ * then the slack and the smallest ring are halved and the interval starts anew,
+ * down to none and 16.
+ *
+ * Lost at the end is what waits when a communicator is destroyed: at most rate
+ * x (interval + 50 ms), or an iteration. Lost before is what a late thread
+ * leaves in a ring that holds less than interval + 200 ms: with m = ring / rate
+ * - interval and lateness of 50 ms in the mean, exponential,
+ *
+ *   share = 50 ms x e^(-m / 50 ms) / (interval + 50 ms)
+ *
+ * and what the one thread cannot write: 60,000 records a second on a busy core,
+ * of all communicators of the process (an idle core writes 250,000; measured,
+ * docs/measurements.md). A variable of Inspector that the user has set, where
+ * force= is off, counts as given: its interval as if named, its rings as they
+ * are.
  *
  * 2.28 and 2.29 keep ONE completed collective a communicator between two dumps,
  * and no sends and receives. With x = rate x (interval + 150 us, what a pass
@@ -34,13 +50,20 @@
 
 #include "plugins/backend.h"
 
+#define INSPECTOR_VARIABLE(name) "NCCL_INSPECTOR_" name
+
+/* What the writing thread may be late by where memory allows it. */
+#define INSPECTOR_SLACK_US 200000
+
 struct inspector_plan {
     bool rings;              /* 2.30 on */
     bool shortened;          /* the interval, to fit the memory */
+    bool never;              /* the user's interval writes nothing */
     uint64_t interval_us;    /* that is kept */
     uint64_t variable;       /* that makes the release keep it */
     uint64_t ring, p2p_ring; /* slots; 0: the release has none */
-    uint64_t burst;          /* collectives in one interval, at most */
+    double overload;         /* share that the thread cannot write */
+    double spare_us;         /* the thread may be late by this, at no loss */
     uint64_t line_bytes;     /* of a record */
     uint64_t memory_bytes, disk_bytes, planned_ops, kept_ops;
 };

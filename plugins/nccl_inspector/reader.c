@@ -30,7 +30,7 @@ struct key {
     size_t len;
     enum kind kind;
     unsigned has;
-    size_t offset; /* into struct inspector_record */
+    size_t offset; /* into struct record */
     uint64_t max;
     const struct section *section;
 };
@@ -40,52 +40,52 @@ struct section {
     size_t n;
 };
 
-#define AT(field) offsetof(struct inspector_record, field)
+#define AT(field) offsetof(struct record, field)
 #define K(name) "\"" name "\":", sizeof(name) + 2
 #define N(table) (sizeof(table) / sizeof(*(table)))
 
 /* In the order in which the plugin writes them: the next row is the guess. */
 static const struct key header_keys[] = {
-    {K("id"), TEXT, HAS_ID, AT(id), INSPECTOR_MAX_ID, NULL},
+    {K("id"), TEXT, HAS_ID, AT(id), RECORD_MAX_ID, NULL},
     {K("comm_name"), TEXT, 0, AT(name), 0, NULL},
-    {K("rank"), U32, HAS_RANK, AT(rank), INSPECTOR_MAX_RANKS - 1, NULL},
-    {K("n_ranks"), U32, HAS_N_RANKS, AT(n_ranks), INSPECTOR_MAX_RANKS, NULL},
-    {K("nnodes"), U32, HAS_NNODES, AT(nnodes), INSPECTOR_MAX_RANKS, NULL},
+    {K("rank"), U32, HAS_RANK, AT(rank), RECORD_MAX_RANKS - 1, NULL},
+    {K("n_ranks"), U32, HAS_N_RANKS, AT(n_ranks), RECORD_MAX_RANKS, NULL},
+    {K("nnodes"), U32, HAS_NNODES, AT(nnodes), RECORD_MAX_RANKS, NULL},
 };
 static const struct key metadata_keys[] = {
     {K("inspector_output_format_version"), SKIP, 0, 0, 0, NULL},
     {K("git_rev"), SKIP, 0, 0, 0, NULL},
     {K("rec_mechanism"), SKIP, 0, 0, 0, NULL},
     {K("dump_timestamp_us"), U64, 0, AT(dump_us), INT64_MAX, NULL},
-    {K("hostname"), TEXT, 0, AT(host), INSPECTOR_MAX_HOST, NULL},
+    {K("hostname"), TEXT, 0, AT(host), RECORD_MAX_HOST, NULL},
     {K("pid"), I64, 0, AT(pid), INT64_MAX, NULL},
 };
 static const struct key coll_keys[] = {
-    {K("coll"), TEXT, HAS_FUNC, AT(func), INSPECTOR_MAX_FUNC, NULL},
+    {K("coll"), TEXT, HAS_FUNC, AT(func), RECORD_MAX_FUNC, NULL},
     {K("coll_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
-    {K("coll_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), INSPECTOR_MAX_BYTES,
+    {K("coll_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), RECORD_MAX_BYTES,
      NULL},
-    {K("coll_exec_time_us"), U64, HAS_EXEC, AT(exec_us), INSPECTOR_MAX_TIME_US,
+    {K("coll_exec_time_us"), U64, HAS_EXEC, AT(exec_us), RECORD_MAX_TIME_US,
      NULL},
     {K("coll_timing_source"), SKIP, 0, 0, 0, NULL},
     {K("coll_algobw_gbs"), SKIP, 0, 0, 0, NULL},
     {K("coll_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
-     INSPECTOR_MAX_BUSBW_MICRO, NULL},
+     RECORD_MAX_BUSBW_MICRO, NULL},
     {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
     {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
 };
 static const struct key p2p_keys[] = {
-    {K("p2p"), TEXT, HAS_FUNC, AT(func), INSPECTOR_MAX_FUNC, NULL},
+    {K("p2p"), TEXT, HAS_FUNC, AT(func), RECORD_MAX_FUNC, NULL},
     {K("p2p_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
-    {K("p2p_peer"), U32, HAS_PEER, AT(peer), INSPECTOR_MAX_RANKS - 1, NULL},
-    {K("p2p_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), INSPECTOR_MAX_BYTES,
+    {K("p2p_peer"), U32, HAS_PEER, AT(peer), RECORD_MAX_RANKS - 1, NULL},
+    {K("p2p_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), RECORD_MAX_BYTES,
      NULL},
-    {K("p2p_exec_time_us"), U64, HAS_EXEC, AT(exec_us), INSPECTOR_MAX_TIME_US,
+    {K("p2p_exec_time_us"), U64, HAS_EXEC, AT(exec_us), RECORD_MAX_TIME_US,
      NULL},
     {K("p2p_timing_source"), SKIP, 0, 0, 0, NULL},
     {K("p2p_algobw_gbs"), SKIP, 0, 0, 0, NULL},
     {K("p2p_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
-     INSPECTOR_MAX_BUSBW_MICRO, NULL},
+     RECORD_MAX_BUSBW_MICRO, NULL},
     {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
     {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
 };
@@ -104,7 +104,7 @@ static const struct section whole_line = {line_keys, N(line_keys)};
 struct parse {
     struct reader_json_cursor c;
     struct inspector_reader *reader;
-    struct inspector_record *record;
+    struct record *record;
     unsigned has;
 };
 
@@ -150,9 +150,9 @@ static enum jp_bad kind_of_value(const struct key *key, const char *value,
 }
 
 /* "0x" and 1..16 hex digits. */
-static bool good_id(const struct inspector_text *id)
+static bool good_id(const struct record_text *id)
 {
-    if (id->len < 3 || id->len > INSPECTOR_MAX_ID || memcmp(id->text, "0x", 2))
+    if (id->len < 3 || id->len > RECORD_MAX_ID || memcmp(id->text, "0x", 2))
         return false;
     for (size_t i = 2; i < id->len; i++) {
         char b = id->text[i];
@@ -164,26 +164,12 @@ static bool good_id(const struct inspector_text *id)
     return true;
 }
 
-bool inspector_good_word(const char *text, size_t len, size_t max)
-{
-    if (!len || len > max)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char b = (unsigned char) text[i];
-
-        if (b <= 0x20 || b >= 0x7f || b == '"' || b == ',' || b == '/' ||
-            b == '\\' || b == '<' || b == '>' || b == '&')
-            return false;
-    }
-    return true;
-}
-
 static bool take_name(struct parse *p, const struct reader_json_raw *raw)
 {
-    struct inspector_text *name = &p->record->name;
+    struct record_text *name = &p->record->name;
 
-    *name = (struct inspector_text){raw->text, raw->len};
-    if (!raw->plain || raw->len > INSPECTOR_MAX_NAME) {
+    *name = (struct record_text){raw->text, raw->len};
+    if (!raw->plain || raw->len > RECORD_MAX_NAME) {
         name->len =
             reader_json_decode(raw, p->reader->name, sizeof(p->reader->name));
         name->text = p->reader->name;
@@ -195,8 +181,8 @@ static bool take_name(struct parse *p, const struct reader_json_raw *raw)
 
 static bool take_text(struct parse *p, const struct key *key)
 {
-    struct inspector_record *r = p->record;
-    struct inspector_text *out = (void *) ((char *) r + key->offset);
+    struct record *r = p->record;
+    struct record_text *out = (void *) ((char *) r + key->offset);
     char *copy = out == &r->host ? p->reader->host
                  : out == &r->id ? p->reader->id
                                  : p->reader->func;
@@ -206,12 +192,12 @@ static bool take_text(struct parse *p, const struct key *key)
         return false;
     if (out == &r->name)
         return take_name(p, &raw);
-    *out = (struct inspector_text){raw.text, raw.len};
+    *out = (struct record_text){raw.text, raw.len};
     if (!raw.plain)
-        *out = (struct inspector_text){
+        *out = (struct record_text){
             copy, reader_json_decode(&raw, copy, key->max + 2)};
     return out == &r->id ? good_id(out)
-                         : inspector_good_word(out->text, out->len, key->max);
+                         : record_is_word(out->text, out->len, key->max);
 }
 
 static bool take_number(struct parse *p, const struct key *key)
@@ -340,7 +326,7 @@ static bool take_section(struct parse *p, const struct section *section)
 
 static bool check_p2p(struct parse *p, uint32_t n_ranks)
 {
-    const struct inspector_record *r = p->record;
+    const struct record *r = p->record;
 
     if (!r->p2p)
         return true;
@@ -369,7 +355,7 @@ static bool check(struct parse *p)
         {HAS_EXEC, "\"coll_exec_time_us\":", "\"p2p_exec_time_us\":"},
         {HAS_PEER, NULL, "\"p2p_peer\":"},
     };
-    struct inspector_record *r = p->record;
+    struct record *r = p->record;
 
     r->exec_unknown = !r->exec_us;
     for (size_t i = 0; i < N(rows); i++) {
@@ -381,7 +367,7 @@ static bool check(struct parse *p)
     if (!r->n_ranks && !r->nnodes) {
         r->busbw_nan = true;
         r->busbw_micro = 0;
-        return check_p2p(p, INSPECTOR_MAX_RANKS);
+        return check_p2p(p, RECORD_MAX_RANKS);
     }
     if (!r->n_ranks || r->rank >= r->n_ranks)
         return bad_key(p, JP_BAD_VALUE, "bad", "\"rank\":");
@@ -392,7 +378,7 @@ static bool check(struct parse *p)
 
 static enum inspector_line parse(struct parse *p)
 {
-    struct inspector_record *out = p->record;
+    struct record *out = p->record;
     unsigned kinds;
 
     reader_json_blank(&p->c);
@@ -421,13 +407,13 @@ static enum inspector_line parse(struct parse *p)
 
 enum inspector_line reader_parse(struct inspector_reader *reader,
                                  const char *line, size_t len,
-                                 struct inspector_record *out)
+                                 struct record *out)
 {
     struct parse p = {{line, line + len}, reader, out, 0};
     enum inspector_line kind;
 
     reader->why[0] = '\0';
-    *out = (struct inspector_record){.pid = -1};
+    *out = (struct record){.pid = -1};
     kind = parse(&p);
     if (kind == INSPECTOR_BAD && !badkind_is_text(line, len))
         reader->bad = JP_BAD_BYTES;

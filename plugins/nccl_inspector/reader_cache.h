@@ -25,7 +25,7 @@ enum {
     CACHE_SETS = 8, /* of heads, by the digits of the id */
     CACHE_WAYS = 8,
     CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
-    CACHE_MIDS = INSPECTOR_MAX_SERIES / CACHE_HEADS,
+    CACHE_MIDS = RECORD_MAX_SERIES / CACHE_HEADS,
     CACHE_LATES = 4,
     CACHE_TAILS = 16, /* also by the digits of their numbers */
     CACHE_PART_BYTES = 512,
@@ -39,9 +39,9 @@ struct cache_head {
     uint16_t series;
     uint8_t tail;
     uint32_t rank, n_ranks, nnodes;
-    struct inspector_text id_text, name_text; /* of these: */
-    char id[INSPECTOR_MAX_ID];
-    char name[INSPECTOR_MAX_NAME];
+    struct record_text id_text, name_text; /* of these: */
+    char id[RECORD_MAX_ID];
+    char name[RECORD_MAX_NAME];
     char text[CACHE_PART_BYTES];
 };
 
@@ -50,9 +50,9 @@ struct cache_mid {
     uint16_t len, tag_at, series;
     bool p2p;
     int64_t pid;
-    struct inspector_text host_text, func_text; /* of these: */
-    char host[INSPECTOR_MAX_HOST];
-    char func[INSPECTOR_MAX_FUNC];
+    struct record_text host_text, func_text; /* of these: */
+    char host[RECORD_MAX_HOST];
+    char func[RECORD_MAX_FUNC];
     char text[CACHE_PART_BYTES];
 };
 
@@ -70,7 +70,7 @@ struct cache_tail {
 };
 
 struct inspector_cache {
-    /* of the numbers in inspector_record.series, which is this and a head's and
+    /* of the numbers in record.series, which is this and a head's and
      * a mid's own */
     uint64_t generation;
     /* the first eight digits of the last timestamp of sixteen */
@@ -94,13 +94,12 @@ static inline unsigned cache_set(uint64_t tag)
 /* The generic parser (reader.c): what a line means. */
 enum inspector_line reader_parse(struct inspector_reader *reader,
                                  const char *line, size_t len,
-                                 struct inspector_record *out);
+                                 struct record *out);
 
 /* A line at p in known parts. *next: behind its }}. false: *out is undefined.
  */
 bool reader_speculate(struct inspector_cache *cache, const char *p,
-                      const char *end, struct inspector_record *out,
-                      const char **next);
+                      const char *end, struct record *out, const char **next);
 
 /* Where the last event_trace_ts of a tail has its value, *len bytes; NULL: it
  * has none. */
@@ -113,6 +112,6 @@ unsigned reader_keep_tail(struct inspector_cache *cache, const char *text,
 /* Keeps the parts of a line that the generic parser made *record of. false: it
  * is laid out in a way that is not known. */
 bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
-                  const struct inspector_record *record);
+                  const struct record *record);
 
 #endif

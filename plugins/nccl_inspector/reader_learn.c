@@ -174,7 +174,7 @@ static bool take_tail(struct reader_json_cursor *c, struct parts *parts)
 }
 
 static void keep_head(struct inspector_cache *cache, const struct parts *parts,
-                      const struct inspector_record *r)
+                      const struct record *r)
 {
     size_t len = (size_t) (parts->head_end - parts->head);
     uint64_t tag = swar_load(parts->head + CACHE_TAG_AT);
@@ -187,13 +187,13 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
     head = &set[*next];
     *next = (*next + 1) % CACHE_WAYS;
     if (head->len)
-        cache->generation += INSPECTOR_MAX_SERIES;
+        cache->generation += RECORD_MAX_SERIES;
     head->tag = tag;
     head->len = (uint16_t) len;
     head->tail = 0;
     head->series = (uint16_t) ((head - cache->heads) * CACHE_MIDS);
-    head->id_text = (struct inspector_text){head->id, r->id.len};
-    head->name_text = (struct inspector_text){head->name, r->name.len};
+    head->id_text = (struct record_text){head->id, r->id.len};
+    head->name_text = (struct record_text){head->name, r->name.len};
     head->rank = r->rank;
     head->n_ranks = r->n_ranks;
     head->nnodes = r->nnodes;
@@ -204,7 +204,7 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
 }
 
 static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
-                     const struct inspector_record *r)
+                     const struct record *r)
 {
     size_t len = (size_t) (parts->mid_end - parts->mid);
     struct cache_mid *mid;
@@ -218,15 +218,15 @@ static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
     if (cache->n_mids < CACHE_MIDS)
         cache->n_mids++;
     else
-        cache->generation += INSPECTOR_MAX_SERIES;
+        cache->generation += RECORD_MAX_SERIES;
     mid->tag_at = (uint16_t) (parts->func - parts->mid);
     mid->tag = swar_load(parts->func);
     mid->len = (uint16_t) len;
     mid->p2p = parts->p2p;
     mid->pid = r->pid;
     mid->series = (uint16_t) (mid - cache->mids);
-    mid->host_text = (struct inspector_text){mid->host, r->host.len};
-    mid->func_text = (struct inspector_text){mid->func, r->func.len};
+    mid->host_text = (struct record_text){mid->host, r->host.len};
+    mid->func_text = (struct record_text){mid->func, r->func.len};
     memcpy(mid->host, r->host.text, r->host.len);
     memcpy(mid->func, r->func.text, r->func.len);
     memcpy(mid->text, parts->mid, len);
@@ -259,10 +259,10 @@ static bool fits(const struct parts *parts)
 }
 
 bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
-                  const struct inspector_record *record)
+                  const struct record *record)
 {
     struct reader_json_cursor c = {line, line + len};
-    struct inspector_record ignored;
+    struct record ignored;
     struct parts parts;
     const char *next;
 

@@ -10,7 +10,7 @@ struct inspector_cache *inspector_cache_create(void)
 
     if (!cache)
         return NULL;
-    cache->generation = INSPECTOR_MAX_SERIES;
+    cache->generation = RECORD_MAX_SERIES;
     memcpy(&cache->stamp_text, "10000000", sizeof(cache->stamp_text));
     cache->stamp_value = 10000000;
     for (unsigned i = 0; i < CACHE_SETS; i++)
@@ -25,7 +25,7 @@ void inspector_cache_destroy(struct inspector_cache *cache)
 
 /* Whether speculation took the whole line. */
 static bool speculate(struct inspector_reader *reader, const char *line,
-                      size_t len, struct inspector_record *out)
+                      size_t len, struct record *out)
 {
     const char *next, *end = line + len;
 
@@ -35,7 +35,7 @@ static bool speculate(struct inspector_reader *reader, const char *line,
 
 enum inspector_line inspector_read_line(struct inspector_reader *reader,
                                         const char *line, size_t len,
-                                        struct inspector_record *out)
+                                        struct record *out)
 {
     enum inspector_line kind;
 

@@ -269,8 +269,7 @@ static unsigned better_tail(struct inspector_cache *cache, unsigned i,
 
 static RARE const char *take_long_tail(struct inspector_cache *cache,
                                        struct cache_head *head, const char *p,
-                                       const char *end,
-                                       struct inspector_record *out)
+                                       const char *end, struct record *out)
 {
     struct reader_stamps stamps;
     struct likeness like;
@@ -292,8 +291,7 @@ static RARE const char *take_long_tail(struct inspector_cache *cache,
 
 static inline const char *take_tail(struct inspector_cache *cache,
                                     struct cache_head *head, const char *p,
-                                    const char *end,
-                                    struct inspector_record *out)
+                                    const char *end, struct record *out)
 {
     out->start_us = out->end_us = 0;
     return end - p >= 2 && p[0] == '}' && p[1] == '}'
@@ -304,25 +302,23 @@ static inline const char *take_tail(struct inspector_cache *cache,
 /* Peer, size, times and bandwidth. Made twice, with p2p a constant. */
 static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
                                            bool p2p, const char **p,
-                                           const char *end,
-                                           struct inspector_record *out)
+                                           const char *end, struct record *out)
 {
     uint64_t peer = 0;
 
     if (!swar_number(p, end, &out->sn))
         return false;
     if (p2p && (!TAKE(p, end, "p2p_peer") || !swar_number(p, end, &peer) ||
-                peer >= (out->n_ranks ? out->n_ranks : INSPECTOR_MAX_RANKS)))
+                peer >= (out->n_ranks ? out->n_ranks : RECORD_MAX_RANKS)))
         return false;
     out->peer = (uint32_t) peer;
     return (p2p ? TAKE(p, end, "p2p_msg_size_bytes")
                 : TAKE(p, end, "coll_msg_size_bytes")) &&
-           swar_number(p, end, &out->bytes) &&
-           out->bytes <= INSPECTOR_MAX_BYTES &&
+           swar_number(p, end, &out->bytes) && out->bytes <= RECORD_MAX_BYTES &&
            (p2p ? TAKE(p, end, "p2p_exec_time_us")
                 : TAKE(p, end, "coll_exec_time_us")) &&
            swar_number(p, end, &out->exec_us) &&
-           out->exec_us <= INSPECTOR_MAX_TIME_US &&
+           out->exec_us <= RECORD_MAX_TIME_US &&
            take_late(cache, p2p, p, end) && swar_skip_decimal(p, end) &&
            (p2p ? TAKE(p, end, "p2p_busbw_gbs")
                 : TAKE(p, end, "coll_busbw_gbs")) &&
@@ -330,9 +326,8 @@ static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
 }
 
 /* Fields of the parts, one by one: a whole struct costs a tenth of all time. A
- * field that is new in struct inspector_record must be set here or behind. */
-static inline void fill(struct inspector_record *out,
-                        const struct cache_head *head,
+ * field that is new in struct record must be set here or behind. */
+static inline void fill(struct record *out, const struct cache_head *head,
                         const struct cache_mid *mid)
 {
     out->id = head->id_text;
@@ -352,7 +347,7 @@ static inline void fill(struct inspector_record *out,
  * there. */
 static inline SWAR_INLINE struct cache_head *
 take_parts(struct inspector_cache *cache, const char *p, const char *end,
-           struct inspector_record *out, const char **next)
+           struct record *out, const char **next)
 {
     struct cache_head *head = find_head(cache, &p, end);
     const struct cache_mid *mid;
@@ -377,7 +372,7 @@ enum { NEAR = 4 * CACHE_PART_BYTES };
 
 static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
                                                 const char *p, const char *end,
-                                                struct inspector_record *out)
+                                                struct record *out)
 {
     const char *tail;
     struct cache_head *head = end - p >= NEAR
@@ -395,16 +390,14 @@ static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
 }
 
 bool reader_speculate(struct inspector_cache *cache, const char *p,
-                      const char *end, struct inspector_record *out,
-                      const char **next)
+                      const char *end, struct record *out, const char **next)
 {
     *next = take_line(cache, p, end, out);
     return *next != NULL;
 }
 
 bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
-                          size_t len, struct inspector_record *out,
-                          size_t *used)
+                          size_t len, struct record *out, size_t *used)
 {
     const char *end = text + len, *next;
 

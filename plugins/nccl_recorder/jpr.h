@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { JPR_VERSION = 1 };
+/* 2 has what JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels tell; a
+ * reader takes both. */
+enum { JPR_VERSION = 2, JPR_OLDEST_VERSION = 1 };
 
 /* Bounds that writer and reader share; a file beyond them is refused. */
 enum {
@@ -61,6 +63,8 @@ struct jpr_header {
     struct jpr_variable variables[JPR_MAX_VARIABLES];
     uint32_t n_notes; /* settings not taken, why nothing is recorded */
     const char *notes[JPR_MAX_NOTES];
+    bool kernels; /* kernel events (KernelCh) were asked for when the file
+                     began; version 1: true */
 };
 
 /* One per communicator, before its first operation. */
@@ -78,6 +82,11 @@ struct jpr_comm {
 };
 
 enum jpr_op_kind { JPR_COLL, JPR_P2P, JPR_CE, JPR_N_OP_KINDS };
+
+/* Sequence numbers from here to twice that are the recorder's own: NCCL gives
+ * the replays of a captured collective one number where kernel events are not
+ * asked for. They count per (communicator, function). */
+#define JPR_REPLAY_SEQ (UINT64_C(1) << 40)
 
 /* Where the execution time comes from, best first; Inspector's three. */
 enum jpr_source {
@@ -126,6 +135,8 @@ struct jpr_op {
     enum jpr_source source;
     bool incomplete; /* not ended by its last child: its times are not whole */
     bool overtaken;  /* ... for later ones ended: it is over, not pending */
+    bool unsure;     /* no event tells when it ended, see enum jpr_doubt: its
+                        time is not known. In flight: it may have ended */
 
     /* For operations in flight (JPR_INFLIGHT) and incomplete ones. */
     uint32_t channels_started;
@@ -172,6 +183,29 @@ struct jpr_unseen {
     uint64_t calls;
 };
 
+/* Why the kernel events of a communicator are not used. Its operations have no
+ * time from then on (`unsure`); they count as over when their network transfers
+ * have ended or a later launch of the communicator came. Sources and releases:
+ * docs/recorder-format.md, "Kernel events". Bits. */
+enum jpr_doubt {
+    JPR_DOUBT_NOT_ASKED = 1, /* kernels=0, or a release that is not safe */
+    JPR_DOUBT_SELF_COPY = 2, /* a Send to oneself: NCCL's counters differ */
+    JPR_DOUBT_BROADCAST = 4, /* Broadcasts of several roots in a group, or
+                                one in a graph (2.29, 2.30) */
+    JPR_DOUBT_GRAPH_MIX = 8, /* graph replays after eager calls */
+    JPR_DOUBT_STALE = 16,    /* time stamps of earlier operations came */
+    JPR_DOUBTS = 31,
+};
+
+struct jpr_doubts {
+    uint32_t comm;
+    uint64_t reasons; /* enum jpr_doubt */
+    uint64_t unsure;  /* operations without kernel events for these reasons */
+    uint64_t
+        refused; /* other operations whose time stamps contradict others'
+                    or the host's clock: over, but their time is not known */
+};
+
 /* What the recorder itself took, since it began in the process (the header's
  * clocks) until the counters'. */
 struct jpr_cost {
@@ -198,6 +232,8 @@ struct jpr_counters {
     uint64_t n_unseen; /* changed ones too; 0 calls: they came after all */
     const struct jpr_unseen *unseen;
     struct jpr_cost cost;
+    uint64_t n_doubts; /* changed ones; version 2 on */
+    const struct jpr_doubts *doubts;
 };
 
 #endif

@@ -55,6 +55,10 @@ FIELDS(unseen, jpr_unseen, U(comm, JPR_U32), U(func, JPR_TEXT),
 FIELDS(cost, jpr_cost, S(events), S(timed), S(timed_ns), S(life_ns),
        S(writer_ns));
 
+#define D(member, how) AT(jpr_doubts, member, how)
+FIELDS(doubts, jpr_doubts, D(comm, JPR_U32), D(reasons, JPR_U64),
+       D(unsure, JPR_U64), D(refused, JPR_U64));
+
 #define O(member, how) AT(jpr_op, member, how)
 FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
        O(bytes, JPR_U64), O(root, JPR_I64), O(peer, JPR_I64),

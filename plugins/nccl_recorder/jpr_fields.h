@@ -28,6 +28,7 @@ extern const struct jpr_fields jpr_counters_fields; /* without the rows */
 extern const struct jpr_fields jpr_row_fields;      /* struct jpr_comm_counts */
 extern const struct jpr_fields jpr_unseen_fields;   /* struct jpr_unseen */
 extern const struct jpr_fields jpr_cost_fields;     /* struct jpr_cost */
+extern const struct jpr_fields jpr_doubts_fields;   /* struct jpr_doubts */
 /* The part of struct jpr_op that operations of a block share. */
 extern const struct jpr_fields jpr_template_fields;
 

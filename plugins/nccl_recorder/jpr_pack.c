@@ -1,10 +1,52 @@
-/* Operations into the payload of one block. */
+/* jpr_pack.c - operations, and what else a block holds, into its payload. */
 #include "plugins/nccl_recorder/jpr_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/jpr_bytes.h"
 #include "plugins/nccl_recorder/jpr_fields.h"
+
+void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
+{
+    uint32_t i;
+
+    jpr_fields_put(&jpr_header_fields, header, out);
+    jpr_put_u64(out, header->n_variables);
+    for (i = 0; i < header->n_variables; i++)
+        jpr_fields_put(&jpr_variable_fields, &header->variables[i], out);
+    jpr_put_u64(out, header->n_notes);
+    for (i = 0; i < header->n_notes; i++)
+        jpr_put_text(out, header->notes[i]);
+    jpr_put_u64(out, header->kernels);
+}
+
+void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
+{
+    jpr_fields_put(&jpr_comm_fields, comm, out);
+}
+
+void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
+{
+    uint64_t i;
+
+    jpr_fields_put(&jpr_counters_fields, counters, out);
+    jpr_put_u64(out, counters->n_rows);
+    for (i = 0; i < counters->n_rows; i++)
+        jpr_fields_put(&jpr_row_fields, &counters->rows[i], out);
+    jpr_put_u64(out, counters->n_unseen);
+    for (i = 0; i < counters->n_unseen; i++)
+        jpr_fields_put(&jpr_unseen_fields, &counters->unseen[i], out);
+    if (!counters->cost.told)
+        return;
+    jpr_fields_put(&jpr_cost_fields, &counters->cost, out);
+    jpr_put_u64(out, counters->n_doubts);
+    for (i = 0; i < counters->n_doubts; i++)
+        jpr_fields_put(&jpr_doubts_fields, &counters->doubts[i], out);
+}
+
+/* --- operations into the payload of one block --- */
 
 /* A block is about 3000 rows at most: well inside zlib's window, and little
  * is lost with one. */
@@ -193,6 +235,8 @@ static unsigned flags_of(const struct jpr_op *op)
         flags |= JPR_ROW_INCOMPLETE;
     if (op->overtaken)
         flags |= JPR_ROW_OVERTAKEN;
+    if (op->unsure)
+        flags |= JPR_ROW_UNSURE;
     return flags;
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/jpr_bytes.h"
 
 /* Bits of a row. */
 enum {
@@ -23,7 +24,8 @@ enum {
     JPR_ROW_NET = 1 << 4,
     JPR_ROW_INCOMPLETE = 1 << 5, /* channel counts, as for ops in flight */
     JPR_ROW_OVERTAKEN = 1 << 6,
-    JPR_ROW_FLAGS = (1 << 7) - 1,
+    JPR_ROW_UNSURE = 1 << 7,
+    JPR_ROW_FLAGS = (1 << 8) - 1,
 };
 
 /* What writer and reader remember of a template's last row. */
@@ -55,5 +57,11 @@ uint64_t jpr_packer_count(const struct jpr_packer *packer);
  * `omitted`: operations in flight that the snapshot leaves out. */
 const uint8_t *jpr_packer_end(struct jpr_packer *packer, uint64_t omitted,
                               size_t *n);
+
+/* out->full afterwards: it did not fit, and must not be written. */
+void jpr_put_header(struct jpr_out *out, const struct jpr_header *header);
+/* One communicator; its block begins with their number (jpr_put_u64). */
+void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm);
+void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters);
 
 #endif

@@ -1,16 +1,110 @@
-/* Reads a recorder file, record by record. */
+/* jpr_read.c - read a recorder file, record by record. */
 #include "plugins/nccl_recorder/jpr_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/jpr_bytes.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/jpr_unpack.h"
+
+struct jpr_window;
+
+enum { BLOCK_BYTES = 64 * 1024 };
+
+struct jpr_window {
+    jpr_fill *fill;
+    void *arg;
+    size_t max;
+    uint64_t offset;   /* of buf[start] */
+    size_t start, end; /* of what is kept */
+    bool eof;
+    char buf[]; /* max + BLOCK_BYTES */
+};
+
+/* Holds up to max bytes. NULL without memory. arg is borrowed. */
+static struct jpr_window *window_create(jpr_fill *fill, void *arg, size_t max)
+{
+    struct jpr_window *window = malloc(sizeof(*window) + max + BLOCK_BYTES);
+
+    if (window)
+        *window = (struct jpr_window){.fill = fill, .arg = arg, .max = max};
+    return window;
+}
+
+/* NULL is fine. */
+static void window_destroy(struct jpr_window *window)
+{
+    free(window);
+}
+
+/* A block more, less than max being kept. 0, or -1 with errno. */
+static int grow(struct jpr_window *w)
+{
+    ssize_t n;
+
+    if (w->end > w->max) {
+        memmove(w->buf, w->buf + w->start, w->end - w->start);
+        w->end -= w->start;
+        w->start = 0;
+    }
+    n = w->fill(w->arg, w->buf + w->end, BLOCK_BYTES);
+    if (n < 0)
+        return -1;
+    w->eof = n == 0;
+    w->end += (size_t) n;
+    return 0;
+}
+
+/* Forgets what is before offset, which may not be there yet. */
+static int advance(struct jpr_window *w, uint64_t offset)
+{
+    while (w->offset < offset) {
+        size_t kept = w->end - w->start;
+        size_t n = offset - w->offset < kept ? (size_t) (offset - w->offset)
+                                             : kept;
+
+        w->start += n;
+        w->offset += n;
+        if (w->offset == offset || w->eof)
+            break;
+        if (grow(w) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Up to n bytes at an offset that is not before the last one, n <= max: how
+ * many there are; -1 with errno. */
+static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
+                           size_t n)
+{
+    if (offset < w->offset || n > w->max) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (advance(w, offset) < 0)
+        return -1;
+    while (w->end - w->start < n && !w->eof)
+        if (grow(w) < 0)
+            return -1;
+    if (w->offset < offset)
+        return 0;
+    if (n > w->end - w->start)
+        n = w->end - w->start;
+    memcpy(out, w->buf + w->start, n);
+    return (ssize_t) n;
+}
+
+/* --- reads a recorder file, record by record --- */
 
 enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024 };
 
@@ -36,7 +130,7 @@ static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
     size_t done = 0;
 
     if (r->stream)
-        return jpr_window_read(r->stream, offset, out, n);
+        return window_read(r->stream, offset, out, n);
     if (r->fd < 0) {
         if (offset >= r->n_bytes)
             return 0;
@@ -94,9 +188,11 @@ static int read_head(struct jpr_reader *r, struct jp_error *err)
         finish(r, n > 0);
         return 0;
     }
-    if (jpr_head_read(head) != JPR_VERSION)
-        return error_set(err, "%s: version %u; this release reads %d", r->name,
-                         (unsigned) jpr_head_read(head), JPR_VERSION);
+    if (jpr_head_read(head) < JPR_OLDEST_VERSION ||
+        jpr_head_read(head) > JPR_VERSION)
+        return error_set(err, "%s: version %u; this release reads %d to %d",
+                         r->name, (unsigned) jpr_head_read(head),
+                         JPR_OLDEST_VERSION, JPR_VERSION);
     r->offset = JPR_HEAD_BYTES;
     return 0;
 }
@@ -173,7 +269,7 @@ struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
 
     if (!r)
         return NULL;
-    r->stream = jpr_window_create(fill, arg, JPR_MAX_RAW_BYTES);
+    r->stream = window_create(fill, arg, JPR_MAX_RAW_BYTES);
     if (r->stream)
         return begin(r, err);
     error_set(err, "%s: no memory", name);
@@ -229,6 +325,7 @@ static int unpack_payload(struct jpr_reader *r, const struct jpr_frame *frame,
 
     if (jpr_crc32(0, r->disk, frame->disk_bytes) != frame->crc)
         return damage(r, r->block, "checksum differs", err);
+    r->end.raw += frame->raw_bytes;
     why = jpr_unpacked_load(r->block_records, frame, r->disk);
     if (why)
         return damage(r, r->block, why, err);
@@ -305,6 +402,18 @@ void jpr_pass_ops(struct jpr_reader *reader)
     reader->pass_ops = true;
 }
 
+uint64_t jpr_taken(const struct jpr_reader *reader)
+{
+    return reader->offset;
+}
+
+int jpr_stop(struct jpr_reader *r, const char *why, struct jp_error *err)
+{
+    jpr_unpacked_drop(r->block_records);
+    finish(r, true);
+    return damage(r, r->block, why, err);
+}
+
 const struct jpr_end *jpr_end(const struct jpr_reader *reader)
 {
     return &reader->end;
@@ -321,7 +430,7 @@ void jpr_close(struct jpr_reader *reader)
         return;
     if (reader->fd >= 0)
         close(reader->fd);
-    jpr_window_destroy(reader->stream);
+    window_destroy(reader->stream);
     jpr_unpacked_destroy(reader->block_records);
     free(reader->disk);
     free(reader->name);

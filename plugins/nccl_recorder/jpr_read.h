@@ -24,10 +24,11 @@
 #define JP_JPR_READ_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_window.h"
 
 struct jpr_reader;
 
@@ -59,7 +60,11 @@ struct jpr_end {
     uint64_t offset;  /* bytes of whole blocks up to the end or the cut */
     uint64_t damaged; /* blocks that were skipped (jpr_next said -1) */
     uint64_t n_ops;   /* operations read */
+    uint64_t raw;     /* bytes of the payloads unpacked so far */
 };
+
+/* Up to cap bytes into buf; 0: end; -1: failed, errno says why. */
+typedef ssize_t jpr_fill(void *arg, void *buf, size_t cap);
 
 /* Opens a file; NULL when it cannot be read or does not begin as a recorder's.
  * A file cut inside its first 12 bytes opens and is empty. */
@@ -87,6 +92,12 @@ const struct jpr_end *jpr_end(const struct jpr_reader *reader);
  * unread: for who wants the header, communicators or counters of a long file.
  */
 void jpr_pass_ops(struct jpr_reader *reader);
+
+/* Bytes of the file that have been read. */
+uint64_t jpr_taken(const struct jpr_reader *reader);
+
+/* Ends the file here, as at damage: -1, and err says why. */
+int jpr_stop(struct jpr_reader *reader, const char *why, struct jp_error *err);
 
 /* A communicator by its index, NULL if the file has not named it (yet). Each
  * operation's communicator comes before it in a file without damage. */

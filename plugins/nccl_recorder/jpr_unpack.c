@@ -1,12 +1,117 @@
-/* The payload of one block into records, trusting nothing. */
+/* jpr_unpack.c - the payload of one block into records, trusting nothing. */
 #include "plugins/nccl_recorder/jpr_unpack.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/jpr_comms.h"
+#include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_fields.h"
 #include "plugins/nccl_recorder/jpr_pack.h"
+
+/* All zeros: none. */
+struct jpr_comms {
+    struct jpr_comm **list; /* owned; entries may be NULL */
+    uint32_t n;
+    size_t bytes; /* of all copies */
+};
+
+enum { N_COMM_TEXTS = 3, MAX_BYTES = 16 << 20 };
+
+/* A copy that owns its texts, in one piece; NULL without memory. */
+static struct jpr_comm *copy_of(const struct jpr_comm *comm, size_t *bytes)
+{
+    const char *const texts[N_COMM_TEXTS] = {comm->name, comm->gpu_pci,
+                                             comm->gpu_uuid};
+    const char *copies[N_COMM_TEXTS];
+    struct jpr_comm *copy;
+    char *at;
+    int i;
+
+    *bytes = sizeof(*comm);
+    for (i = 0; i < N_COMM_TEXTS; i++)
+        *bytes += strlen(texts[i]) + 1;
+    copy = malloc(*bytes);
+    if (!copy)
+        return NULL;
+    at = (char *) (copy + 1);
+    for (i = 0; i < N_COMM_TEXTS; i++) {
+        size_t n = strlen(texts[i]) + 1;
+
+        copies[i] = memcpy(at, texts[i], n);
+        at += n;
+    }
+    *copy = *comm;
+    copy->name = copies[0];
+    copy->gpu_pci = copies[1];
+    copy->gpu_uuid = copies[2];
+    return copy;
+}
+
+/* Makes room for an index; 0 or -1. */
+static int grow(struct jpr_comms *comms, uint32_t index)
+{
+    uint32_t n = comms->n ? comms->n : 16;
+    struct jpr_comm **list;
+
+    if (index < comms->n)
+        return 0;
+    while (n <= index)
+        n *= 2;
+    list = realloc(comms->list, n * sizeof(*list));
+    if (!list)
+        return -1;
+    memset(list + comms->n, 0, (n - comms->n) * sizeof(*list));
+    comms->list = list;
+    comms->n = n;
+    return 0;
+}
+
+/* NULL: not told. */
+static const struct jpr_comm *comms_find(const struct jpr_comms *comms,
+                                         uint32_t index)
+{
+    return index < comms->n ? comms->list[index] : NULL;
+}
+
+/* Adds a copy, texts and all, and sets *copy to it (borrowed until fini).
+ * NULL, or why not (static text): an index out of range or told before, more
+ * than 16 MiB in all, no memory; then nothing changed. */
+static const char *comms_add(struct jpr_comms *comms,
+                             const struct jpr_comm *comm,
+                             const struct jpr_comm **copy)
+{
+    struct jpr_comm *own;
+    size_t bytes;
+
+    if (comm->index >= JPR_MAX_COMMS)
+        return "a communicator's index is too large";
+    if (comms_find(comms, comm->index))
+        return "a communicator comes twice";
+    if (grow(comms, comm->index) < 0)
+        return "no memory for a communicator";
+    own = copy_of(comm, &bytes);
+    if (!own || bytes > MAX_BYTES - comms->bytes) {
+        free(own);
+        return "no room for a communicator";
+    }
+    comms->bytes += bytes;
+    comms->list[comm->index] = own;
+    *copy = own;
+    return NULL;
+}
+
+static void comms_fini(struct jpr_comms *comms)
+{
+    uint32_t i;
+
+    for (i = 0; i < comms->n; i++)
+        free(comms->list[i]);
+    free(comms->list);
+    *comms = (struct jpr_comms){0};
+}
+
+/* --- the payload of one block into records, trusting nothing --- */
 
 enum { N_TEXTS = 6 };
 
@@ -54,6 +159,7 @@ static void free_counters(struct jpr_counters *c)
 {
     free((void *) (uintptr_t) c->rows);
     free((void *) (uintptr_t) c->unseen);
+    free((void *) (uintptr_t) c->doubts);
     *c = (struct jpr_counters){0};
 }
 
@@ -61,7 +167,7 @@ void jpr_unpacked_destroy(struct jpr_unpacked *u)
 {
     if (!u)
         return;
-    jpr_comms_fini(&u->comms);
+    comms_fini(&u->comms);
     free(u->templates);
     free_counters(&u->counters);
     free(u->dictionary);
@@ -75,10 +181,15 @@ bool jpr_unpacked_left(const struct jpr_unpacked *u)
     return u->left > 0;
 }
 
+void jpr_unpacked_drop(struct jpr_unpacked *u)
+{
+    u->left = 0;
+}
+
 const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
                                          uint32_t index)
 {
-    return jpr_comms_find(&u->comms, index);
+    return comms_find(&u->comms, index);
 }
 
 /* ------------------------------------------------- header and counters -- */
@@ -97,6 +208,9 @@ static const char *load_header(struct jpr_unpacked *u)
     h->n_notes = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_NOTES);
     for (i = 0; i < h->n_notes; i++)
         h->notes[i] = jpr_texts_get(&u->texts, &u->in);
+    h->kernels = true; /* what version 1 asked for */
+    if (!u->in.bad && u->in.at < u->in.end)
+        h->kernels = jpr_get_bounded(&u->in, 1) != 0;
     u->left = 1;
     return u->in.bad ? "damaged header" : NULL;
 }
@@ -133,6 +247,12 @@ static const char *load_counters(struct jpr_unpacked *u)
     c->cost.told = !u->in.bad && u->in.at < u->in.end;
     if (c->cost.told)
         jpr_fields_get(&jpr_cost_fields, &c->cost, &u->in, &u->texts);
+    if (c->cost.told && !u->in.bad && u->in.at < u->in.end) {
+        c->doubts = load_list(u, &jpr_doubts_fields, sizeof(*c->doubts), 4,
+                              &c->n_doubts);
+        if (!c->doubts)
+            return "no memory for its counters";
+    }
     u->left = 1;
     return u->in.bad ? "damaged counters" : NULL;
 }
@@ -241,6 +361,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
         (enum jpr_source)((flags & JPR_ROW_SOURCE) >> JPR_ROW_SOURCE_SHIFT);
     op->incomplete = flags & JPR_ROW_INCOMPLETE;
     op->overtaken = flags & JPR_ROW_OVERTAKEN;
+    op->unsure = flags & JPR_ROW_UNSURE;
     op->has_net = flags & JPR_ROW_NET;
     op->seq = t->last.seq = jpr_get_delta(in, t->last.seq + 1);
     op->enqueue_start_mono_ns = u->last_start_ns =
@@ -288,7 +409,7 @@ static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
     if (u->in.bad)
         return "damaged communicator";
     record->type = JPR_COMM;
-    return jpr_comms_add(&u->comms, &comm, &record->comm);
+    return comms_add(&u->comms, &comm, &record->comm);
 }
 
 /* ---------------------------------------------------------------- blocks -- */

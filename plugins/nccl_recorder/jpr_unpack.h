@@ -25,6 +25,8 @@ int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
 
 /* Whether jpr_unpacked_next would give something. */
 bool jpr_unpacked_left(const struct jpr_unpacked *u);
+/* None is left. */
+void jpr_unpacked_drop(struct jpr_unpacked *u);
 
 /* A communicator of all blocks so far, or NULL. */
 const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,

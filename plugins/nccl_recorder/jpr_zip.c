@@ -36,14 +36,6 @@ size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
     return deflate(s, Z_FINISH) == Z_STREAM_END ? size - s->avail_out : 0;
 }
 
-void jpr_zip_destroy(struct jpr_zip *zip)
-{
-    if (!zip)
-        return;
-    deflateEnd(&zip->stream);
-    free(zip);
-}
-
 int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size)
 {
     uLongf length = size;
@@ -64,10 +56,6 @@ size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
                     uint8_t *out, size_t size)
 {
     return 0;
-}
-
-void jpr_zip_destroy(struct jpr_zip *zip)
-{
 }
 
 int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size)

@@ -1,28 +1,22 @@
 /* rec_abi_new.h - an adapter for v4, v5 or v6, whose events differ in little.
  *
- * Include it once, with VERSION (4, 5, 6) defined. v4 has another order of
- * init()'s arguments and no API events: a parent is the launch there.
+ * Included by rec_abi.c for each, with VERSION (4, 5, 6) defined. v4 has
+ * another order of init()'s arguments and no API events: a parent is the launch
+ * there.
  */
-#include "plugins/nccl_recorder/rec_abi.h"
-#include "plugins/nccl_recorder/rec_core.h"
-#include "plugins/nccl_recorder/rec_cost.h"
-#include "plugins/nccl_recorder/rec_life.h"
-#include "plugins/nccl_recorder/rec_net.h"
 
-#define JP_REC_PASTE(a, b) a##b
-#define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)
 #define DESCR JP_REC_NAME(jp_nccl_descr_v, VERSION)
 
 #if VERSION == 4
 #define API_OF(d) NULL
-static int init(void **context, int *mask, const char *comm_name,
-                uint64_t comm_hash, int n_nodes, int n_ranks, int rank,
-                jp_nccl_log_fn *log)
+static int NAME(init)(void **context, int *mask, const char *comm_name,
+                      uint64_t comm_hash, int n_nodes, int n_ranks, int rank,
+                      jp_nccl_log_fn *log)
 #else
 #define API_OF(d) (d)->parent
-static int init(void **context, uint64_t comm_hash, int *mask,
-                const char *comm_name, int n_nodes, int n_ranks, int rank,
-                jp_nccl_log_fn *log)
+static int NAME(init)(void **context, uint64_t comm_hash, int *mask,
+                      const char *comm_name, int n_nodes, int n_ranks, int rank,
+                      jp_nccl_log_fn *log)
 #endif
 {
     struct jp_rec_comm_facts facts = {
@@ -34,10 +28,10 @@ static int init(void **context, uint64_t comm_hash, int *mask,
         .n_nodes = n_nodes,
     };
 
-    return rec_life_init(VERSION, &facts, log, context, mask);
+    return begin_comm(VERSION, &facts, log, context, mask);
 }
 
-static void *start_coll(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_COLL,
@@ -50,15 +44,13 @@ static void *start_coll(struct jp_rec_comm *comm, const struct DESCR *d)
         .root = d->coll.root,
         .peer = -1,
         .n_channels = d->coll.n_channels,
-        .kernel_reports = d->coll.n_channels > 0,
-        .loose = d->coll.n_channels == 0,
         .api = API_OF(d),
     };
 
     return rec_core_op(comm, &start);
 }
 
-static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_P2P,
@@ -69,8 +61,6 @@ static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
         .peer = d->p2p.peer,
         .n_channels = d->p2p.n_channels,
         .silent = d->p2p.peer == comm->about.rank,
-        .kernel_reports = d->p2p.n_channels > 0,
-        .loose = d->p2p.n_channels == 0 && d->p2p.peer != comm->about.rank,
         .api = API_OF(d),
     };
 
@@ -78,19 +68,22 @@ static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
 }
 
 #if VERSION >= 5
-static void *start_coll_api(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_coll_api)(struct jp_rec_comm *comm,
+                                  const struct DESCR *d)
 {
     struct jp_rec_call call = {
         .func = d->coll_api.func,
         .datatype = d->coll_api.datatype,
         .count = d->coll_api.count,
+        .root = d->coll_api.root,
         .graph_captured = d->coll_api.graph_captured,
     };
 
     return rec_core_api(comm, &call);
 }
 
-static void *start_p2p_api(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_p2p_api)(struct jp_rec_comm *comm,
+                                 const struct DESCR *d)
 {
     struct jp_rec_call call = {
         .func = d->p2p_api.func,
@@ -105,7 +98,7 @@ static void *start_p2p_api(struct jp_rec_comm *comm, const struct DESCR *d)
 #endif
 
 #if VERSION >= 6
-static void *start_ce(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_ce)(struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_CE,
@@ -123,21 +116,29 @@ static void *start_ce(struct jp_rec_comm *comm, const struct DESCR *d)
 }
 #endif
 
-static void start_event(void *context, void **handle, const struct DESCR *d)
+static void NAME(start_event)(void *context, void **handle,
+                              const struct DESCR *d)
 {
-    struct jp_rec_comm *comm = rec_comm_get(context);
+    struct jp_rec_comm *comm;
 
-    *handle = NULL;
-    switch (d->type) {
-    case JP_NCCL_COLL:
-        *handle = comm ? start_coll(comm, d) : rec_comm_foreign(context);
-        break;
-    case JP_NCCL_P2P:
-        *handle = comm ? start_p2p(comm, d) : rec_comm_foreign(context);
-        break;
-    case JP_NCCL_KERNEL_CH:
+    if (d->type == JP_NCCL_KERNEL_CH) { /* most of them: the cheapest way */
         *handle = rec_core_kernel(d->parent, d->kernel_ch.channel,
                                   d->kernel_ch.gpu_ns);
+        return;
+    }
+    *handle = NULL;
+    comm = rec_comm_get(context);
+    switch (d->type) {
+    case JP_NCCL_GROUP:
+        *handle = rec_core_launch(comm);
+        if (VERSION > 4) /* operations are told without one */
+            *handle = NULL;
+        break;
+    case JP_NCCL_COLL:
+        *handle = comm ? NAME(start_coll)(comm, d) : rec_comm_foreign(context);
+        break;
+    case JP_NCCL_P2P:
+        *handle = comm ? NAME(start_p2p)(comm, d) : rec_comm_foreign(context);
         break;
     case JP_NCCL_PROXY_OP:
         *handle = rec_core_proxy(d->parent, d->proxy_op.pid);
@@ -146,16 +147,19 @@ static void start_event(void *context, void **handle, const struct DESCR *d)
         *handle = rec_net_start(d->parent);
         break;
 #if VERSION >= 5
+    case JP_NCCL_GROUP_API:
+        rec_core_calls(d->group_api.depth);
+        break;
     case JP_NCCL_COLL_API:
-        *handle = start_coll_api(comm, d);
+        *handle = NAME(start_coll_api)(comm, d);
         break;
     case JP_NCCL_P2P_API:
-        *handle = start_p2p_api(comm, d);
+        *handle = NAME(start_p2p_api)(comm, d);
         break;
 #endif
 #if VERSION >= 6
     case JP_NCCL_CE_COLL:
-        *handle = comm ? start_ce(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_ce)(comm, d) : rec_comm_foreign(context);
         break;
 #endif
     default:
@@ -163,11 +167,11 @@ static void start_event(void *context, void **handle, const struct DESCR *d)
     }
 }
 
-static int start(void *context, void **handle, struct DESCR *d)
+static int NAME(start)(void *context, void **handle, struct DESCR *d)
 {
     struct jp_rec_timer timer = rec_cost_begin();
 
-    start_event(context, handle, d);
+    NAME(start_event)(context, handle, d);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
@@ -175,9 +179,13 @@ static int start(void *context, void **handle, struct DESCR *d)
 JP_REC_EXPORT struct JP_REC_NAME(jp_nccl_plugin_v, VERSION)
     JP_REC_NAME(ncclProfiler_v, VERSION) = {
         .name = "jobprof",
-        .init = init,
-        .start = start,
+        .init = NAME(init),
+        .start = NAME(start),
         .stop = rec_core_stop,
         .record = rec_core_record_v4,
-        .finalize = rec_life_finalize,
+        .finalize = end_comm,
 };
+
+#undef API_OF
+#undef DESCR
+#undef VERSION

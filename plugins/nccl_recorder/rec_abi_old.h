@@ -1,27 +1,20 @@
 /* rec_abi_old.h - an adapter for v1, v2 or v3, whose events differ in little.
  *
- * Include it once, with VERSION (1, 2, 3), FUNC(d) and DATATYPE(d) defined: the
- * names of a function and a datatype as the interface hands them over, and
- * ALGO(d), PROTO(d), NULL where it only has numbers.
+ * Included by rec_abi.c for each, with VERSION (1, 2, 3), FUNC(d) and
+ * DATATYPE(d) defined: the names of a function and a datatype as the interface
+ * hands them over, and ALGO(d), PROTO(d), NULL where it only has numbers.
  */
-#include "plugins/nccl_recorder/rec_abi.h"
-#include "plugins/nccl_recorder/rec_core.h"
-#include "plugins/nccl_recorder/rec_cost.h"
-#include "plugins/nccl_recorder/rec_life.h"
-#include "plugins/nccl_recorder/rec_net.h"
 
-#define JP_REC_PASTE(a, b) a##b
-#define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)
 #define DESCR JP_REC_NAME(jp_nccl_descr_v, VERSION)
 
-static int init(void **context, int *mask)
+static int NAME(init)(void **context, int *mask)
 {
     static const struct jp_rec_comm_facts unknown;
 
-    return rec_life_init(VERSION, &unknown, NULL, context, mask);
+    return begin_comm(VERSION, &unknown, NULL, context, mask);
 }
 
-static void *start_coll(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_COLL,
@@ -33,15 +26,13 @@ static void *start_coll(struct jp_rec_comm *comm, const struct DESCR *d)
         .proto = PROTO(d->coll),
         .root = d->coll.root,
         .peer = -1,
-        .kernel_reports = VERSION == 3,
-        .loose = true,
     };
 
     rec_comm_identify(comm, d->coll.comm_hash, d->coll.comm_name, d->rank);
     return rec_core_op(comm, &start);
 }
 
-static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_P2P,
@@ -50,25 +41,27 @@ static void *start_p2p(struct jp_rec_comm *comm, const struct DESCR *d)
         .datatype = DATATYPE(d->p2p),
         .root = -1,
         .peer = d->p2p.peer,
-        .kernel_reports = VERSION == 3 && d->p2p.peer != d->rank,
-        .loose = true,
     };
 
     rec_comm_identify(comm, d->p2p.comm_hash, d->p2p.comm_name, d->rank);
     return rec_core_op(comm, &start);
 }
 
-static void start_event(void *context, void **handle, const struct DESCR *d)
+static void NAME(start_event)(void *context, void **handle,
+                              const struct DESCR *d)
 {
     struct jp_rec_comm *comm = rec_comm_get(context);
 
     *handle = NULL;
     switch (d->type) {
+    case JP_NCCL_GROUP:
+        *handle = rec_core_launch(comm);
+        break;
     case JP_NCCL_COLL:
-        *handle = comm ? start_coll(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_coll)(comm, d) : rec_comm_foreign(context);
         break;
     case JP_NCCL_P2P:
-        *handle = comm ? start_p2p(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_p2p)(comm, d) : rec_comm_foreign(context);
         break;
     case JP_NCCL_PROXY_OP:
         *handle = rec_core_proxy(d->parent, d->proxy_op.pid);
@@ -76,21 +69,16 @@ static void start_event(void *context, void **handle, const struct DESCR *d)
     case JP_NCCL_PROXY_STEP:
         *handle = rec_net_start(d->parent);
         break;
-#if VERSION == 3
-    case JP_NCCL_KERNEL_CH:
-        *handle = rec_core_kernel(d->parent, d->kernel_ch.channel, 0);
-        break;
-#endif
     default:
         break;
     }
 }
 
-static int start(void *context, void **handle, struct DESCR *d)
+static int NAME(start)(void *context, void **handle, struct DESCR *d)
 {
     struct jp_rec_timer timer = rec_cost_begin();
 
-    start_event(context, handle, d);
+    NAME(start_event)(context, handle, d);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
@@ -98,9 +86,16 @@ static int start(void *context, void **handle, struct DESCR *d)
 JP_REC_EXPORT struct JP_REC_NAME(jp_nccl_plugin_v, VERSION)
     JP_REC_NAME(ncclProfiler_v, VERSION) = {
         .name = "jobprof",
-        .init = init,
-        .start = start,
+        .init = NAME(init),
+        .start = NAME(start),
         .stop = rec_core_stop,
         .record = rec_core_record_v1,
-        .finalize = rec_life_finalize,
+        .finalize = end_comm,
 };
+
+#undef DESCR
+#undef FUNC
+#undef DATATYPE
+#undef ALGO
+#undef PROTO
+#undef VERSION

@@ -107,6 +107,7 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     memcpy(comm->gpu_pci, pci, sizeof(pci));
     memcpy(comm->gpu_uuid, uuid, sizeof(uuid));
     atomic_store(&comm->known, facts->known);
+    rec_trust_comm(&comm->trust, pci);
     generation = atomic_load(&comm->generation) + 1;
     atomic_store_explicit(&comm->generation, generation, memory_order_release);
     place = rec_comm_place(comm);

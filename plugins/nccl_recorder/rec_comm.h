@@ -14,6 +14,7 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/rec_names.h"
+#include "plugins/nccl_recorder/rec_trust.h"
 
 enum { JP_REC_MAX_COMMS = 512 };
 
@@ -45,6 +46,11 @@ struct jp_rec_comm {
     struct jp_rec_count counts[JPR_N_OP_KINDS][JP_REC_FUNCS];
     /* API calls less those that an operation came of */
     _Atomic int64_t unseen[JP_REC_FUNCS];
+    /* collectives: one over the last number of NCCL's, and how many replays
+     * have had a number of ours (JPR_REPLAY_SEQ) */
+    _Atomic uint64_t next_seq[JP_REC_FUNCS];
+    _Atomic uint64_t replays[JP_REC_FUNCS];
+    struct jp_rec_trust trust;
     /* the writer's */
     uint64_t reached_ns; /* latest start of an operation that a channel of
                             has stopped: all enqueued before are over */
@@ -53,6 +59,7 @@ struct jp_rec_comm {
     bool told;    /* its block is in the file, or on its way */
     bool in_file; /* it is there */
     uint64_t told_sums[JP_REC_FUNCS]; /* of all counts, as the file has them */
+    uint64_t told_doubts;             /* likewise, of struct jpr_doubts */
     /* set before anybody else can see it, or under the lock by identify;
      * about.index counts all communicators of the process */
     struct jpr_comm about; /* texts point into the members below */

@@ -34,6 +34,7 @@ JP_REC_OLD(pthread_setspecific);
 JP_REC_OLD(dlopen);
 JP_REC_OLD(dlsym);
 JP_REC_OLD(dlclose);
+JP_REC_OLD(dladdr);
 #endif
 
 #endif

@@ -1,19 +1,22 @@
 /* What NCCL's events mean: the one core behind all six interfaces.
  *
- * The adapters (rec_abi_v1.c to rec_abi_v6.c) translate; everything is decided
+ * The adapters (rec_abi.c) translate; everything is decided
  * here. No call fails towards NCCL, waits or allocates; each reads the clock
- * once at most, but for the few that are timed (rec_cost.h). What cannot be
- * recorded is counted as lost.
+ * once at most, but for the few that are timed (rec_cost.h), and an operation's
+ * channels only for the first that starts, the first and the last that stop.
+ * What cannot be recorded is counted as lost.
  *
  * When is an operation done? Its own stopEvent means "enqueued" only.
- *  - v4 to v6 tell how many kernel channels will report: done when it is
- *    enqueued and that many have stopped (and its proxies, if network waits
- *    were asked for).
- *  - v3 tells an upper bound only, v1 and v2 have no kernel events. Such an
- *    operation is "loose": done when it is enqueued, no child is open, nothing
- *    happened for 50 ms since its last child, or half a second without any, and
- *    (v3) at least one channel has stopped, for a kernel may start long after
- *    it was enqueued.
+ *  - With kernel events it tells how many channels will report: done when it
+ *    is enqueued and that many have stopped (and its proxies, if network waits
+ *    were asked for). CollNet does not tell (0): it is "loose", done when
+ *    nothing happened for 50 ms since its last child and at least one channel
+ *    has stopped, for a kernel may start long after it was enqueued.
+ *  - Without kernel events, or where these are not believed (rec_trust.h), it
+ *    is loose and "unsure": done when it is enqueued and, 50 ms ago, its last
+ *    proxy ended or a later launch of its communicator came. The latter does
+ *    not count while an earlier operation has an open proxy. The last one of
+ *    a communicator without network transfers stays in flight.
  *  - Copy engine collectives (v6) are done when they are enqueued: their
  *    events carry no time of the copies. So is a Send or Recv to oneself: NCCL
  *    announces its channels and reports none (enqueue.cc: selfSend).
@@ -22,19 +25,20 @@
  *    operation of which nothing was heard for half a second while a channel of
  *    one enqueued after it has stopped is over, and recorded as incomplete.
  *  - At finalize of the communicator, and at the end of the process, whatever
- *    is pending is recorded, as incomplete unless it is loose and may be over.
+ *    is pending is recorded, as incomplete unless it is loose and may be over;
+ *    an unsure one may be if something was heard of it in the last second.
  * Each operation is recorded exactly once; what comes later is ignored. From
  * finalize on, and when the process ends, no operation of the communicator is
  * taken any more.
  *
- * Calls that NCCL tells no operation of (Broadcast by AllGatherV in 2.29 and
- * 2.30, symmetric kernels in 2.30.7) are counted: CollApi events without those
- * that a Coll or CeColl event names as its parent. Not P2pApi, nor calls that
- * are captured in a graph: their operations come with each replay.
+ * Calls that NCCL tells no operation of (docs/recorder-format.md, "What NCCL
+ * does not tell") are counted: CollApi events without those that a Coll or
+ * CeColl event names as its parent. Not P2pApi, nor calls that are captured in
+ * a graph: their operations come with each replay.
  *
- * Execution time: the longest channel by the GPU's clock; else the longest
- * channel as the host saw it; else from being enqueued until the last child
- * stopped, 0 when no child ever reported, for then the time is not known.
+ * Execution time: the longest channel by the GPU's clock; without kernel events
+ * from being enqueued until the last child stopped, 0 when no child ever
+ * reported, for then the time is not known.
  */
 #ifndef JP_REC_CORE_H
 #define JP_REC_CORE_H
@@ -59,21 +63,27 @@ struct jp_rec_start {
     uint64_t count;
     int root;
     int peer;
-    int n_channels;      /* kernel channels that it has; 0: not told */
-    bool silent;         /* none of them will report: a message to oneself */
-    bool kernel_reports; /* at least one will (v3 on) */
-    bool loose;          /* v1 to v3 */
-    void *api;           /* handle of the API event, NULL: none */
+    int n_channels; /* kernel channels that it has; 0: not told */
+    bool silent;    /* none of them will report: a message to oneself */
+    void *api;      /* handle of the API event, NULL: none */
 };
 
 /* It is being enqueued; its handle, NULL when it is not recorded. */
 void *rec_core_op(struct jp_rec_comm *comm, const struct jp_rec_start *start);
+
+/* A plan is launched; a handle that says nothing, but NCCL before 2.28 tells no
+ * operation of a plan without one. `comm` may be NULL. */
+void *rec_core_launch(struct jp_rec_comm *comm);
+
+/* The user's calls from here on are of one group (v5, v6). */
+void rec_core_calls(int depth);
 
 /* The user's call (v5, v6): all it tells travels in the handle. */
 struct jp_rec_call {
     const char *func;
     const char *datatype;
     uint64_t count;
+    int root;
     bool graph_captured;
     bool is_p2p;
 };

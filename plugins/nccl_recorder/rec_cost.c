@@ -3,12 +3,12 @@
 
 static _Atomic uint64_t life_ns;
 
-void rec_cost_take(const struct jp_rec_timer *timer)
+void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
 {
-    uint64_t ns = rec_clock_ns() - timer->since_ns;
+    uint64_t ns = rec_clock_ns() - since_ns;
 
-    rec_cost_add(&timer->thread->timed, 1);
-    rec_cost_add(&timer->thread->timed_ns,
+    rec_cost_add(&thread->timed, 1);
+    rec_cost_add(&thread->timed_ns,
                  ns < JP_REC_COST_MOST_NS ? ns : JP_REC_COST_MOST_NS);
 }
 

@@ -42,11 +42,11 @@ static inline struct jp_rec_timer rec_cost_begin(void)
 }
 
 /* It ends. */
-void rec_cost_take(const struct jp_rec_timer *timer);
+void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns);
 static inline void rec_cost_end(const struct jp_rec_timer *timer)
 {
     if (timer->thread)
-        rec_cost_take(timer);
+        rec_cost_take(timer->thread, timer->since_ns);
 }
 
 /* An init or a finalize that began then ends. */

@@ -19,7 +19,8 @@ static const struct knob {
     size_t where;
 } knobs[] = {
 #define AT(member) offsetof(struct jp_rec_settings, member)
-    {"JOBPROF_RECORDER_MEM", 6 << 20, 1 << 30, 16 << 20, AT(memory_bytes)},
+    {"JOBPROF_RECORDER_MEM", JP_REC_MEM_MIN, JP_REC_MEM_MAX, 16 << 20,
+     AT(memory_bytes)},
     {"JOBPROF_RECORDER_DISK", 0, UINT64_MAX, 0, AT(disk_bytes)},
     {"JOBPROF_RECORDER_MIN_FREE", 0, UINT64_MAX, 0, AT(min_free_bytes)},
 #undef AT
@@ -83,8 +84,16 @@ enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 _Static_assert((int) N_VARIABLES <= (int) JPR_MAX_VARIABLES,
                "the header holds them all");
 
-/* a note for each of them, JOBPROF_RECORDER_NET, and two of the release */
-static char notes[N_KNOBS + 3][NOTE_BYTES];
+static const char *const kernel_words[] = {
+    [JP_REC_KERNELS_OFF] = "0",
+    [JP_REC_KERNELS_AUTO] = "auto",
+    [JP_REC_KERNELS_ON] = "1",
+};
+enum { N_KERNEL_WORDS = sizeof(kernel_words) / sizeof(kernel_words[0]) };
+
+/* a note for each of them, JOBPROF_RECORDER_NET, _KERNELS, and two of the
+ * release */
+static char notes[N_KNOBS + 4][NOTE_BYTES];
 static unsigned n_notes;
 
 /* Decimal digits and nothing else, within range: 0; else -1. Not strtoull: its
@@ -116,6 +125,30 @@ static void note(const char *name, const char *value, uint64_t min,
              value, (unsigned long long) min, (unsigned long long) max);
 }
 
+static int read_kernels(void)
+{
+    const char *text = getenv("JOBPROF_RECORDER_KERNELS");
+    int i = 0;
+
+    if (!text)
+        return JP_REC_KERNELS_AUTO;
+    while (i < N_KERNEL_WORDS && strcmp(text, kernel_words[i]) != 0)
+        i++;
+    if (i < N_KERNEL_WORDS)
+        return i;
+    snprintf(notes[n_notes++], NOTE_BYTES,
+             "JOBPROF_RECORDER_KERNELS: \"%.40s\" is not auto, 0 or 1: not "
+             "taken",
+             text);
+    return JP_REC_KERNELS_AUTO;
+}
+
+bool rec_env_asks_kernels(const struct jp_rec_settings *settings, int interface)
+{
+    return interface >= (settings->kernels == JP_REC_KERNELS_ON ? 4 : 5) &&
+           settings->kernels != JP_REC_KERNELS_OFF;
+}
+
 void rec_env_read(struct jp_rec_settings *settings)
 {
     const char *net = getenv("JOBPROF_RECORDER_NET");
@@ -135,6 +168,7 @@ void rec_env_read(struct jp_rec_settings *settings)
     if (net && parse(net, 0, 1, &value) < 0)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
+    settings->kernels = read_kernels();
 }
 
 /* A release as ncclGetVersion() numbers it, 23007 for "2.30.7", at *text, which
@@ -313,6 +347,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .disk_bytes = settings->disk_bytes,
         .min_free_bytes = settings->min_free_bytes,
         .net = settings->net,
+        .kernels = rec_env_asks_kernels(settings, interface),
     };
     rec_env_clocks(&header->clocks);
     fill_lists(header);

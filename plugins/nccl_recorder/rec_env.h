@@ -5,24 +5,36 @@
  *   JOBPROF_RECORDER_DISK      cap of the file in bytes (0: none)
  *   JOBPROF_RECORDER_MIN_FREE  bytes of the file system to leave free (0: none)
  *   JOBPROF_RECORDER_NET       1: record network waits (0)
- *   JOBPROF_RECORDER_DECLINE   releases of NCCL that are not recorded, and
- *                              ranges: "2.27.3,2.31.2-2.31.5" (none)
- * Numbers are decimal. A bad one is as if it were not set, and noted.
+ *   JOBPROF_RECORDER_KERNELS   kernel events: auto, 1 (always, from interface
+ * v4 on), 0 (auto; see rec_trust.h) JOBPROF_RECORDER_DECLINE   releases of NCCL
+ * that are not recorded, and ranges: "2.27.3,2.31.2-2.31.5" (none) Numbers are
+ * decimal. A bad one is as if it were not set, and noted.
  */
 #ifndef JP_REC_ENV_H
 #define JP_REC_ENV_H
 
 #include "plugins/nccl_recorder/jpr.h"
 
+/* Of JOBPROF_RECORDER_MEM; the planner keeps within them. */
+#define JP_REC_MEM_MIN (6u << 20)
+#define JP_REC_MEM_MAX (1u << 30)
+
 struct jp_rec_settings {
     uint64_t memory_bytes;
     uint64_t disk_bytes;
     uint64_t min_free_bytes;
     bool net;
+    enum { JP_REC_KERNELS_OFF, JP_REC_KERNELS_AUTO, JP_REC_KERNELS_ON } kernels;
 };
 
 /* Reads the environment; once per process. */
 void rec_env_read(struct jp_rec_settings *settings);
+
+/* Whether kernel events are asked for with interface N. NCCL 2.26 and 2.27 (v3,
+ * v4) can fail on them, and 2.26 has no GPU times
+ * (docs/recorder-format.md, "Kernel events"). */
+bool rec_env_asks_kernels(const struct jp_rec_settings *settings,
+                          int interface);
 
 /* Why NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), a
  * note of the header too; NULL: it is. After rec_env_read. */

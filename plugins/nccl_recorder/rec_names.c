@@ -23,7 +23,8 @@ struct name {
 /* Looked at in this order: the most used ones in front. */
 static struct name funcs[JP_REC_FUNCS] = {
     KNOWN(""), KNOWN("AllReduce"), KNOWN("AllGather"), KNOWN("ReduceScatter"),
-    KNOWN("Send"), KNOWN("Recv"), KNOWN("Broadcast"), KNOWN("Reduce"),
+    KNOWN("Send"), KNOWN("Recv"), [JP_REC_FUNC_BROADCAST] = KNOWN("Broadcast"),
+    KNOWN("Reduce"),
     KNOWN("SendRecv"), KNOWN("AllGatherV"), KNOWN("AlltoAll"), KNOWN("Gather"),
     KNOWN("Scatter"), [JP_REC_FUNCS - 1] = KNOWN("other"),
 };

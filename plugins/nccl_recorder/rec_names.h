@@ -13,6 +13,9 @@
 /* Numbers are below these. */
 enum { JP_REC_FUNCS = 24, JP_REC_WORDS = 64 };
 
+/* The number that "Broadcast" always has. */
+enum { JP_REC_FUNC_BROADCAST = 6 };
+
 /* What a thread asked last: NCCL's strings are mostly the same few addresses.
  * All zeros to begin with. */
 struct jp_rec_name_cache {

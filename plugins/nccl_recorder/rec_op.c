@@ -3,15 +3,14 @@
 
 #include <string.h>
 
-/* Bits of a handle: kind 3, channel 6, index 20, generation 32 from bit 32. */
-enum { INDEX_SHIFT = 9, INDEX_BITS = 20, CHAIN = 16 };
+enum { CHAIN = 16 };
 
 _Static_assert(sizeof(struct jp_rec_facts) % 8 == 0, "facts are whole words");
 _Static_assert(JP_NCCL_MAX_CHANNELS <= 64, "a channel has 6 bits");
 
 struct jp_rec_op *jp_rec_ops;
 struct jp_rec_pool jp_rec_op_pool;
-static uint64_t handle_salt; /* in the generation's place */
+uint64_t jp_rec_handle_salt;
 
 size_t rec_op_bytes(uint32_t n)
 {
@@ -23,12 +22,12 @@ void rec_op_init(void *memory, uint32_t n, unsigned epoch, uint32_t salt)
     struct jp_rec_op *ops = memory;
     uint32_t i;
 
-    if (n > 1u << INDEX_BITS)
-        n = 1u << INDEX_BITS;
+    if (n > 1u << JP_REC_INDEX_BITS)
+        n = 1u << JP_REC_INDEX_BITS;
     rec_pool_init(&jp_rec_op_pool, n, CHAIN, ops + n);
     for (i = 0; epoch > 0 && i < n; i++)
         atomic_init(&ops[i].state, (uint64_t) epoch << 56);
-    handle_salt = (uint64_t) salt << JP_REC_GENERATION_SHIFT;
+    jp_rec_handle_salt = (uint64_t) salt << JP_REC_GENERATION_SHIFT;
     jp_rec_ops = ops;
 }
 
@@ -55,13 +54,14 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
         atomic_store_explicit(&op->net[i], 0, memory_order_release);
     atomic_store_explicit(&op->started, 0, memory_order_release);
     atomic_store_explicit(&op->stopped, 0, memory_order_release);
+    atomic_store_explicit(&op->refused, 0, memory_order_release);
     atomic_store_explicit(
         &op->state, generation << JP_REC_GENERATION_SHIFT | JP_REC_LIVE | state,
         memory_order_release);
     return (void *) (uintptr_t) (((uint64_t) JP_REC_OP |
-                                  (uint64_t) index << INDEX_SHIFT |
+                                  (uint64_t) index << JP_REC_INDEX_SHIFT |
                                   generation << JP_REC_GENERATION_SHIFT) ^
-                                 handle_salt);
+                                 jp_rec_handle_salt);
 }
 
 void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
@@ -74,25 +74,17 @@ void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
     memcpy(facts, words, sizeof(words));
 }
 
-struct jp_rec_op *rec_op_find(uint64_t handle, uint64_t *generation)
-{
-    uint32_t index = (uint32_t) (handle >> INDEX_SHIFT) &
-                     ((1u << INDEX_BITS) - 1);
-
-    if (!jp_rec_ops || index >= jp_rec_op_pool.n)
-        return NULL;
-    *generation = (handle ^ handle_salt) & ~0xFFFFFFFFULL;
-    return &jp_rec_ops[index];
-}
-
 void rec_op_retire(struct jp_rec_op *op)
 {
     uint64_t state = rec_op_state(op);
     uint64_t generation = state >> JP_REC_GENERATION_SHIFT;
+    /* a channel's stop clears its entry: only what was cut short, or was not
+     * believed any more, leaves any */
+    bool left = (state & (JP_REC_CUT_SHORT | JP_REC_UNSURE)) &&
+                atomic_load_explicit(&op->started, memory_order_acquire) > 0;
     int i;
 
-    /* a channel's stop clears its entry: only what was cut short leaves any */
-    for (i = 0; (state & JP_REC_CUT_SHORT) && i < JP_NCCL_MAX_CHANNELS; i++)
+    for (i = 0; left && i < JP_NCCL_MAX_CHANNELS; i++)
         atomic_store_explicit(&op->channels[i], 0, memory_order_relaxed);
 
     atomic_store_explicit(&op->state,

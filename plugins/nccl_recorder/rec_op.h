@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "plugins/nccl_recorder/jpr.h"
@@ -28,6 +29,7 @@ struct jp_rec_facts {
     uint64_t count;
     uint64_t api_count;
     uint64_t start_ns; /* CLOCK_MONOTONIC */
+    uint64_t after_ns; /* likewise */
     int32_t root;
     int32_t peer;
     uint16_t comm; /* place in the table of communicators */
@@ -40,14 +42,15 @@ struct jp_rec_facts {
     uint8_t api_func;
     uint8_t api_datatype;
     uint8_t flags;
-    uint32_t unused;
+    uint32_t launch; /* struct jp_rec_place */
+    uint64_t number; /* likewise */
 };
 
 enum {
-    JP_REC_GRAPH = 1,       /* captured in a CUDA graph */
-    JP_REC_HAS_KERNELS = 2, /* at least one channel will report */
-    JP_REC_INCOMPLETE = 4,  /* set when it was cut short */
-    JP_REC_OVER = 8,        /* ... because later ones had ended */
+    JP_REC_GRAPH = 1,      /* captured in a CUDA graph */
+    JP_REC_INCOMPLETE = 2, /* set when it was cut short */
+    JP_REC_OVER = 4,       /* ... because later ones had ended */
+    JP_REC_UNTIMED = 8,    /* set where kernel events were not used */
     JP_REC_FACT_WORDS = sizeof(struct jp_rec_facts) / sizeof(uint64_t),
 };
 
@@ -59,9 +62,8 @@ enum jp_rec_time {
     JP_REC_PROXY_LAST,
     JP_REC_GPU_FIRST,
     JP_REC_GPU_LAST,
-    JP_REC_GPU_MAX,  /* longest channel by the GPU */
-    JP_REC_HOST_MAX, /* ... by the host */
-    JP_REC_LAST,     /* the last event of all */
+    JP_REC_GPU_MAX, /* longest channel by the GPU */
+    JP_REC_LAST,    /* the last event of all */
     JP_REC_N_TIMES,
 };
 
@@ -73,14 +75,18 @@ struct jp_rec_op {
     _Atomic uint64_t times[JP_REC_N_TIMES];
     _Atomic uint32_t started; /* channels */
     _Atomic uint32_t stopped;
+    _Atomic uint32_t refused; /* of these: times of different operations */
     _Atomic uint64_t net[JP_REC_N_NET];
-    /* start of each open channel: GPU's time, or the host's with bit 63 */
+    /* start of each open channel by the GPU's clock */
     _Atomic uint64_t channels[JP_NCCL_MAX_CHANNELS];
 };
 
 /* The state: what is still to come. */
 #define JP_REC_LEFT_ONE 1ULL /* a channel that has not stopped */
-#define JP_REC_LEFT_MASK 0xFFFFULL
+#define JP_REC_LEFT_MASK 0xFFFULL
+#define JP_REC_UNSURE                                                          \
+    (1ULL << 12)                     /* kernel events are not used: loose, too \
+                                      */
 #define JP_REC_OPEN_ONE (1ULL << 16) /* an open proxy or loose channel */
 #define JP_REC_OPEN_MASK (0x7FFULL << 16)
 #define JP_REC_OVERTAKEN (1ULL << 27) /* cut short for later ones ended */
@@ -97,10 +103,15 @@ enum jp_rec_kind {
     JP_REC_STEP,
     JP_REC_API, /* of a collective */
     JP_REC_API_P2P,
+    JP_REC_GROUP, /* of a launch */
 };
 
 extern struct jp_rec_op *jp_rec_ops; /* NULL before the first communicator */
 extern struct jp_rec_pool jp_rec_op_pool;
+extern uint64_t jp_rec_handle_salt; /* in the generation's place */
+
+/* Bits of a handle: kind 3, channel 6, index 20, generation 32 from bit 32. */
+enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
 
 /* Bytes for n operations, and taking them into use; generations begin at
  * `epoch` << 24, so that a forked child's differ from its parent's. In handles
@@ -119,9 +130,26 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
 
 void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts);
 
+/* One member of the facts, without the others. */
+#define REC_OP_WORD(op, member)                                                \
+    atomic_load_explicit(&(op)->facts[offsetof(struct jp_rec_facts, member) /  \
+                                      sizeof(uint64_t)],                       \
+                         memory_order_acquire)
+#define REC_OP_FACT(op, member)                                                \
+    (REC_OP_WORD(op, member) >>                                                \
+     8 * (offsetof(struct jp_rec_facts, member) % sizeof(uint64_t)))
+
 /* The place a handle names and its generation in the state's upper half; NULL
  * where there is none. Whether it is live is for rec_op_is to say. */
-struct jp_rec_op *rec_op_find(uint64_t handle, uint64_t *generation);
+static inline struct jp_rec_op *rec_op_find(uint64_t handle,
+                                            uint64_t *generation)
+{
+    uint32_t index = (uint32_t) (handle >> JP_REC_INDEX_SHIFT) &
+                     ((1u << JP_REC_INDEX_BITS) - 1);
+
+    *generation = (handle ^ jp_rec_handle_salt) & ~0xFFFFFFFFULL;
+    return jp_rec_ops && index < jp_rec_op_pool.n ? &jp_rec_ops[index] : NULL;
+}
 
 /* A handle of that operation for another kind of event. */
 static inline void *rec_op_handle(uint64_t handle, enum jp_rec_kind kind,

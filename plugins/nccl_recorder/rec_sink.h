@@ -9,6 +9,12 @@
  * sink is "full", and what is left is an allowance for the little that a full
  * sink still takes: a sixteenth of the cap, 128 KiB at least (half of a cap
  * below 256 KiB) and 1 MiB at most.
+ *
+ * A program may close descriptors that it has not opened, as one that becomes a
+ * daemon does, and its own files then get their numbers. Device and inode are
+ * compared with what was opened before each write and close: where they differ
+ * the sink is lost. It then touches neither descriptor again, and refuses all
+ * blocks until rec_sink_close(), so that what was in them counts as lost.
  */
 #ifndef JP_REC_SINK_H
 #define JP_REC_SINK_H
@@ -17,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plugins/nccl_recorder/jpr_bytes.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_env.h"
 
 /* Opens the directory, which may take as long as its file system does. Returns
@@ -38,12 +46,22 @@ uint64_t rec_sink_allowance(void);
  * without a cap. */
 uint64_t rec_sink_room(void);
 
-/* Writes whole blocks behind the last ones; the first call creates the file.
- * 0, or -1 when they are not in the file: none of them then. `last`: they may
- * use up what is kept for the last block. */
-int rec_sink_append(const void *blocks, size_t n, bool last);
-
-/* Closes the file, back to not ready; for a forked child too. */
+/* Closes what is still ours, back to not ready; for a forked child too. */
 void rec_sink_close(void);
+
+/* Allocates once (about 800 KB with zlib's), empties. 0 or -1. */
+int rec_blocks_init(void);
+
+/* An empty payload to fill; valid until the next call. */
+struct jpr_out *rec_blocks_payload(void);
+
+/* Adds a block, an empty payload is left out; bytes it takes in the file. */
+size_t rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n);
+
+/* Writes what was added since the last call, all or nothing: 0 or -1. */
+int rec_blocks_write(bool last);
+
+/* Whether a write ever succeeded. */
+bool rec_blocks_ever(void);
 
 #endif

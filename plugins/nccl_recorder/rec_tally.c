@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_put.h"
-#include "plugins/nccl_recorder/rec_blocks.h"
+#include "plugins/nccl_recorder/jpr_pack.h"
+#include "plugins/nccl_recorder/rec_sink.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_cost.h"
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_net.h"
 
 /* More rows than this wait for the next flush: a row is 60 bytes at most. */
-enum { MAX_ROWS = 1024, MAX_UNSEEN = 256 };
+enum { MAX_ROWS = 1024, MAX_UNSEEN = 256, MAX_DOUBTS = 256 };
 /* Between a call and its operation lies the end of the program's group: calls
  * are told as unseen when they were at two looks so far apart. */
 #define UNSEEN_NS 500000000ULL
@@ -21,6 +21,7 @@ static struct {
     struct jpr_counts gone[JPR_N_OP_KINDS]; /* of released communicators */
     struct jpr_comm_counts rows[MAX_ROWS];
     struct jpr_unseen unseen[MAX_UNSEEN];
+    struct jpr_doubts doubts[MAX_DOUBTS];
     uint64_t looked_ns; /* for calls without operation */
     uint64_t told_sum;  /* of all numbers in the last block */
     bool told_final;
@@ -95,6 +96,7 @@ static void emit(struct jpr_counters *counters, bool final)
     rec_blocks_add(JPR_BLOCK_COUNTERS, out->bytes, out->full ? 0 : out->used);
     counters->n_rows = 0;
     counters->n_unseen = 0;
+    counters->n_doubts = 0;
 }
 
 static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
@@ -151,6 +153,39 @@ static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
     }
 }
 
+static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
+{
+    const struct jp_rec_trust *trust = &comm->trust;
+
+    return (struct jpr_doubts){
+        .comm = comm->about.index,
+        .reasons = atomic_load_explicit(&trust->reasons, memory_order_relaxed),
+        .unsure = atomic_load_explicit(&trust->n_unsure, memory_order_relaxed),
+        .refused =
+            atomic_load_explicit(&trust->n_refused, memory_order_relaxed),
+    };
+}
+
+static uint64_t sum_of_doubts(const struct jpr_doubts *doubts)
+{
+    return (doubts->unsure + doubts->refused) * (JPR_DOUBTS + 1) +
+           doubts->reasons;
+}
+
+static void add_doubts(struct jpr_counters *counters, struct jp_rec_comm *comm,
+                       bool all)
+{
+    struct jpr_doubts doubts = doubts_of(comm);
+    uint64_t sum = sum_of_doubts(&doubts);
+
+    if (sum == comm->told_doubts && !(all && sum > 0))
+        return;
+    if (counters->n_doubts == MAX_DOUBTS)
+        emit(counters, false);
+    comm->told_doubts = sum;
+    t.doubts[counters->n_doubts++] = doubts;
+}
+
 static void sum_kinds(struct jpr_counters *counters)
 {
     unsigned i;
@@ -187,6 +222,7 @@ static void add_comms(struct jpr_counters *counters, bool all)
             continue;
         add_rows(counters, comm, all);
         add_unseen(counters, comm, all, look);
+        add_doubts(counters, comm, all);
     }
     if (look)
         t.looked_ns = counters->clocks.mono_ns;
@@ -216,6 +252,7 @@ enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway)
         .lost_foreign = rec_comm_lost_foreign(),
         .rows = t.rows,
         .unseen = t.unseen,
+        .doubts = t.doubts,
     };
     bool changed;
 
@@ -226,7 +263,8 @@ enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway)
     if (final)
         counters.in_flight = missing(&counters);
     changed = counters.n_rows > 0 || counters.n_unseen > 0 ||
-              sum_of_all(&counters) != t.told_sum || final != t.told_final;
+              counters.n_doubts > 0 || sum_of_all(&counters) != t.told_sum ||
+              final != t.told_final;
     if (!changed && !anyway)
         return JP_REC_TALLY_NONE;
     t.told_sum = sum_of_all(&counters);
@@ -241,6 +279,7 @@ static void forget_told(struct jp_rec_comm *comm)
     unsigned func;
 
     memset(comm->told_sums, 0, sizeof(comm->told_sums));
+    comm->told_doubts = 0;
     for (func = 0; func < JP_REC_FUNCS; func++) {
         if (comm->told_unseen[func] > 0)
             comm->told_unseen[func] = UINT64_MAX;
@@ -271,8 +310,11 @@ void rec_tally_told(bool in_file)
 /* Everything that was produced is accounted for, and the file knows. */
 static bool is_done(const struct jp_rec_comm *comm, bool anyway)
 {
+    const struct jpr_doubts doubts = doubts_of(comm);
     unsigned func;
 
+    if (!anyway && comm->told_doubts != sum_of_doubts(&doubts))
+        return false;
     for (func = 0; func < JP_REC_FUNCS; func++) {
         struct jpr_comm_counts row;
 

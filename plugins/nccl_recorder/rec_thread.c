@@ -7,26 +7,23 @@
 #include "plugins/nccl_recorder/rec_compat.h"
 
 static struct jp_rec_thread *table;
-static atomic_uint generation = 1; /* of the table, changed by a fork */
 static pthread_key_t key;
 static bool have_key;
 
 static __thread struct jp_rec_thread *mine;
-static __thread unsigned mine_of; /* the generation `mine` belongs to */
 
 static void give_back(void *thread)
 {
-    if (mine == thread && mine_of == atomic_load(&generation))
+    if (mine == thread)
         atomic_store_explicit(&mine->taken, false, memory_order_release);
     mine = NULL;
 }
 
-static struct jp_rec_thread *claim(void)
+/* Not inlined: rec_thread_get() needs no stack without it. */
+__attribute__((noinline)) static struct jp_rec_thread *claim(void)
 {
     int i;
 
-    mine = NULL;
-    mine_of = atomic_load(&generation);
     for (i = 0; table && i < JP_REC_MAX_THREADS; i++) {
         bool taken =
             atomic_load_explicit(&table[i].taken, memory_order_relaxed);
@@ -44,10 +41,9 @@ static struct jp_rec_thread *claim(void)
 
 struct jp_rec_thread *rec_thread_get(void)
 {
-    if (mine &&
-        mine_of == atomic_load_explicit(&generation, memory_order_relaxed))
-        return mine;
-    return claim();
+    struct jp_rec_thread *thread = mine;
+
+    return thread ? thread : claim();
 }
 
 struct jp_rec_thread *rec_thread_table(void)
@@ -74,5 +70,5 @@ int rec_thread_init(struct jp_rec_thread *memory)
 void rec_thread_after_fork(void)
 {
     table = NULL;
-    atomic_fetch_add(&generation, 1);
+    mine = NULL; /* the thread that forked is the child's only one */
 }

@@ -23,6 +23,8 @@ struct jp_rec_thread {
     struct jp_rec_purse steps;
     struct jp_rec_name_cache funcs;
     struct jp_rec_name_cache words;
+    uint32_t group; /* of calls, see rec_trust_group */
+    int group_depth;
     /* rec_cost.h; the thread writes, the writer reads */
     _Atomic uint64_t events, timed, timed_ns;
 };

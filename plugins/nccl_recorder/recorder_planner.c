@@ -1,12 +1,21 @@
 /* recorder_planner.c - variables and cost of jobprof's own recorder. */
 #include "plugins/backend.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/num.h"
+#include "plugins/nccl_recorder/rec_env.h"
+#include "plugins/nccl_recorder/recorder.h"
+#include "plugins/nccl_knobs.h"
 
+/* The recorder's variable for kernels=. */
+#define KERNELS_VARIABLE "JOBPROF_RECORDER_KERNELS"
+/* Of memory, unless mem= is named or the rate asks for more. */
+#define MEM_BYTES (16u << 20)
 #define INSTALLED JP_PKGLIBDIR "/libnccl-profiler-jobprof.so"
 
 /* One operation in the file, at most (measured: 11 to 13 without network
@@ -17,9 +26,6 @@
  * held ready. */
 #define SLOT_BYTES 256
 #define DRAINS_A_SECOND 10
-
-/* Below this the recorder has no room to work. */
-#define MIN_MEMORY_BYTES (1u << 20)
 
 struct recorder_plan {
     uint64_t memory_bytes, disk_bytes, cap_bytes, planned_ops, kept_ops;
@@ -37,22 +43,25 @@ static int size_recorder(const struct backend_input *in,
     const struct plan_side *side = in->side;
     uint64_t ntasks = in->shape.ntasks ? in->shape.ntasks : 1;
     uint64_t room = jobshape_room(&in->shape, plan_number(side, "min_free"));
-    uint64_t limit =
-        least(plan_number(side, "mem"), jobshape_memory(&in->shape));
+    uint64_t mem = plan_number(side, "mem");
+    uint64_t limit = least(mem, jobshape_memory(&in->shape));
     uint64_t volume;
 
-    if (limit < MIN_MEMORY_BYTES)
+    if (mem < JP_REC_MEM_MIN)
+        return error_set(err, "the recorder needs at least %s a rank; mem=%s",
+                         FIG_BYTES(JP_REC_MEM_MIN), FIG_BYTES(mem));
+    if (limit < JP_REC_MEM_MIN)
         return error_set(err,
                          "the recorder needs at least %s a rank; a quarter of "
                          "the step's memory on a node allows %s",
-                         FIG_BYTES(MIN_MEMORY_BYTES), FIG_BYTES(limit));
+                         FIG_BYTES(JP_REC_MEM_MIN), FIG_BYTES(limit));
     p->memory_bytes =
         num_mul(num_mul(plan_number(side, "comms"), plan_number(side, "rate")),
                 2 * SLOT_BYTES) /
         DRAINS_A_SECOND;
-    if (p->memory_bytes < JP_DEF_RECORDER_MEM_BYTES)
-        p->memory_bytes = JP_DEF_RECORDER_MEM_BYTES;
-    p->memory_bytes = least(p->memory_bytes, limit);
+    if (p->memory_bytes < MEM_BYTES)
+        p->memory_bytes = MEM_BYTES;
+    p->memory_bytes = least(least(p->memory_bytes, limit), JP_REC_MEM_MAX);
     p->planned_ops =
         num_mul(num_add(plan_number(side, "colls"), plan_number(side, "p2p")),
                 plan_number(side, "iterations"));
@@ -108,7 +117,10 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
                            "disk= over the ranks") < 0)
         return -1;
     if (backend_env_number(out, err, "JOBPROF_RECORDER_MIN_FREE",
-                           plan_number(in->side, "min_free"), "min_free=") < 0)
+                           plan_number(in->side, "min_free"),
+                           "min_free=") < 0 ||
+        backend_env_add(out, err, KERNELS_VARIABLE, "%s",
+                        plan_get(in->side, "kernels")) < 0)
         return -1;
     /* which NCCL the program loads is known only there */
     return in->declined && *in->declined
@@ -117,15 +129,193 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
                : 0;
 }
 
+/* ------------------------------------------------- what NCCL's release does */
+
+#define NO_TIME                                                                \
+    "operations have no time, only counts, sizes and network transfers"
+
+#define COST                                                                   \
+    "kernel events cost a progress thread that polls while an operation "      \
+    "runs, "                                                                   \
+    "in jobs over NVLink alone too, and 128 proxy connections a communicator"
+#define GRAPHS                                                                 \
+    "in CUDA graphs kernel events put a host function into every captured "    \
+    "launch (kernels=0 leaves them out, and all times); a communicator whose " \
+    "replays mix with eager calls has no times from then on"
+#define SELF_COPY                                                              \
+    "after a Send to oneself (in each AlltoAll) a communicator's operations "  \
+    "have no time"
+
+/* Values of kernels=. */
+enum { AUTO = 1, ON = 2, OFF = 4, ANY = AUTO | ON | OFF };
+
+/* What makes a row hold beside the release and kernels=. */
+enum when {
+    ALWAYS,
+    BROADCASTS, /* NCCL merges Broadcasts: NCCL_ALLGATHERV_ENABLE is not 0 */
+    WINDOWS,    /* symmetric kernels are likely: one of `signs` is set */
+};
+
+/* Releases are minor ones, 27 is 2.27; `until` is inclusive, 0 is no end. %s is
+ * the variable that made it WINDOWS. Facts and their places in NCCL's source:
+ * docs/recorder-format.md. */
+static const struct {
+    unsigned from, until, kernels;
+    enum when when;
+    bool is_warning;
+    const char *text;
+} remarks[] = {
+    {23, 25, ANY, ALWAYS, false,
+     "NCCL has no kernel events before 2.26: " NO_TIME "; of CUDA graphs over "
+     "NVLink alone nothing is told"},
+    {26, 26, ANY, ALWAYS, false,
+     "kernel events are never asked for with NCCL 2.26, where they hold no GPU "
+     "times, can end the program and can keep ncclCommDestroy from "
+     "returning: " NO_TIME "; of CUDA graphs over NVLink alone nothing is "
+     "told"},
+    {23, 26, ON, ALWAYS, true, "kernels=1 has no effect before NCCL 2.27"},
+    {27, 27, AUTO, ALWAYS, false,
+     "kernel events are not asked for with NCCL 2.27, where grouped Sends and "
+     "Receives of small beside large messages can then end the "
+     "program: " NO_TIME "; of CUDA graphs over NVLink alone only the capture "
+     "is told; kernels=1 asks for them"},
+    {27, 27, ON, ALWAYS, true,
+     "kernels=1 with NCCL 2.27: grouped Sends and Receives of small beside "
+     "large messages can end the program (\"Proxy append mismatch\")"},
+    {27, 0, OFF, ALWAYS, false,
+     "kernels=0: " NO_TIME "; of CUDA graphs over NVLink alone only the "
+     "capture is told"},
+    {27, 27, ON, ALWAYS, false, COST},
+    {28, 0, AUTO | ON, ALWAYS, false, COST},
+    {27, 27, ON, ALWAYS, false, GRAPHS},
+    {28, 0, AUTO | ON, ALWAYS, false, GRAPHS},
+    {27, 27, ON, ALWAYS, false, SELF_COPY},
+    {28, 0, AUTO | ON, ALWAYS, false, SELF_COPY},
+    {29, 30, AUTO | ON, BROADCASTS, false,
+     "Broadcasts of several roots in one group, or in a CUDA graph, end kernel "
+     "events for the process; NCCL_ALLGATHERV_ENABLE=0 avoids that"},
+    {29, 30, ANY, BROADCASTS, true,
+     "NCCL 2.29 and 2.30 tell the calls of Broadcast but none of its "
+     "operations, unless NCCL_ALLGATHERV_ENABLE=0 is set"},
+    {27, 27, ANY, WINDOWS, true,
+     "%s is set: NCCL 2.27 tells nothing of operations by symmetric kernels, "
+     "not even their number"},
+    {28, 0, ANY, WINDOWS, true,
+     "%s is set: of operations by symmetric kernels NCCL tells the calls only, "
+     "and nothing where they are captured in a graph"},
+};
+
+/* Variables of who works with windows and symmetric kernels. NCCL_WIN_ENABLE is
+ * 1 by default: set to it, somebody thinks of windows. */
+static const struct {
+    const char *name;
+    unsigned since;
+} signs[] = {
+    {"NCCL_WIN_ENABLE", 27},
+    {"NCCL_SYM_KERNEL", 27},
+    {"NCCL_SYM_CTAS", 27},
+    {"NCCL_SYM_NOWIN_ENABLE", 29},
+};
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *find_sign(const struct backend_input *in, unsigned minor)
+{
+    const char *off = in->user ? plan_env(in->user, "NCCL_WIN_ENABLE") : NULL;
+
+    if (!in->user || (off && !strcmp(off, "0")))
+        return NULL;
+    for (size_t i = 0; i < N(signs); i++) {
+        const char *value = plan_env(in->user, signs[i].name);
+
+        if (value && strcmp(value, "0") != 0 && minor >= signs[i].since)
+            return signs[i].name;
+    }
+    return NULL;
+}
+
+static bool merges_broadcasts(const struct backend_input *in)
+{
+    const char *value = in->user ? plan_env(in->user, "NCCL_ALLGATHERV_ENABLE")
+                                 : NULL;
+
+    return !value || strcmp(value, "0") != 0;
+}
+
+static unsigned kernels_bit(const struct backend_input *in)
+{
+    const char *word = plan_get(in->side, "kernels");
+
+    return !strcmp(word, "0") ? OFF : !strcmp(word, "1") ? ON : AUTO;
+}
+
+/* The program's release, not a library's: nccl=. */
+static int recorder_notes(const struct backend_input *in, backend_say *say,
+                          void *arg, struct jp_error *err)
+{
+    uint64_t release = plan_number(in->side, "nccl");
+    unsigned minor = release >= JP_NCCL_VERSION(3, 0)
+                         ? UINT_MAX
+                         : (unsigned) (release / 1000 % 1000);
+    const char *sign = find_sign(in, minor);
+    bool merges = merges_broadcasts(in);
+    char line[320];
+
+    for (size_t i = 0; i < N(remarks); i++) {
+        if (minor < remarks[i].from ||
+            (remarks[i].until && minor > remarks[i].until) ||
+            !(remarks[i].kernels & kernels_bit(in)) ||
+            (remarks[i].when == BROADCASTS && !merges) ||
+            (remarks[i].when == WINDOWS && !sign))
+            continue;
+        if (remarks[i].when == WINDOWS)
+            snprintf(line, sizeof(line), "%s%s", sign, remarks[i].text + 2);
+        if (say(arg, remarks[i].is_warning,
+                remarks[i].when == WINDOWS ? line : remarks[i].text, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static const struct backend_planner recorder_planner = {
     .size = recorder_forecast,
     .env = recorder_env,
+    .notes = recorder_notes,
 };
 
+static const struct jp_mode words[] = {
+    {.name = "recorder",
+     .help = "jobprof's own recorder: every collective, streamed"},
+    {0}};
+
+static const struct jp_knob knobs[] = {
+    NCCL_KNOB_RATE,
+    /* Kernel events are the only GPU times there are. They are left out where
+     * they can end the program (docs/recorder-format.md, "Kernel events"). */
+    {JP_KNOB("kernels", JP_KNOB_WORD, 0, 0, "auto|1|0", "auto",
+             "whether the recorder asks NCCL for kernel events"),
+     .variable = KERNELS_VARIABLE},
+    {0}};
+
+static const struct jp_knob site_keys[] = {
+    {JP_KNOB("recorder", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "another libnccl-profiler-jobprof.so than the installed one")},
+    {0}};
+
+/* auto: it streams, loses nothing, works on every NCCL since 2.23. */
 extern const struct backend backend_nccl_recorder;
 const struct backend backend_nccl_recorder = {
     .abi = BACKEND_ABI,
-    .name = "recorder",
-    .help = "jobprof's own NCCL profiler plugin: every collective, streamed",
+    .about = {.name = "recorder",
+              .title = "the recorder",
+              .option = OPTION_NCCL,
+              .words = words,
+              .knobs = knobs,
+              .site_keys = site_keys,
+              .library = "recorder",
+              .installed = INSTALLED,
+              .is_auto = true,
+              .counts = true},
     .planner = &recorder_planner,
+    .reader = &recorder_reader,
 };

@@ -8,20 +8,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/agent/guard.h"
+#include "orchestrator/agent/supervise.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/rival.h"
 #include "orchestrator/collect/stepdir.h"
 
 #define STALE_MS 300
 #define THIEVES 6
 #define ROUNDS 30
+
+/* --- clocks that are wrong ------------------------------------------------ */
+
+static int64_t calendar_ahead_s; /* of what the kernel's waits go by */
+static int64_t files_ahead_s;    /* of what other hosts' clocks say */
+
+/* The library's calls come here, too. */
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+    int rc = (int) syscall(SYS_clock_gettime, clock, ts);
+
+    if (rc == 0 && clock == CLOCK_REALTIME)
+        ts->tv_sec += calendar_ahead_s;
+    return rc;
+}
+
+/* "Now" is this host's time where a file system has no clock of its own. */
+int futimens(int fd, const struct timespec times[2])
+{
+    struct timespec now[2];
+
+    if (!times && files_ahead_s) {
+        syscall(SYS_clock_gettime, CLOCK_REALTIME, &now[0]);
+        now[0].tv_sec += files_ahead_s;
+        now[1] = now[0];
+        times = now;
+    }
+    return (int) syscall(SYS_utimensat, fd, NULL, times, 0);
+}
 
 static int set_up(void **state)
 {
@@ -61,17 +91,17 @@ static void test_take_and_release(void **state)
     char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
     char *text;
 
-    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_NONE);
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_FREE);
     assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
     assert_true(claim_held(claim));
-    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_LIVE);
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_LIVE);
     assert_int_equal(claim_take(*state, "user", STALE_MS, &other, NULL), 0);
     assert_null(other);
     assert_int_equal(fileio_read(path, false, 200, &text, NULL, NULL), 0);
     assert_non_null(strstr(text, " srun "));
     free(text);
     claim_release(claim);
-    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_NONE);
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_FREE);
     claim_release(NULL);
     free(path);
 }
@@ -82,8 +112,72 @@ static void test_heartbeat(void **state)
 
     assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
     clock_sleep_ms(3 * STALE_MS);
-    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_LIVE);
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_LIVE);
     claim_release(claim);
+}
+
+/* The calendar is set back by 20 s while the owner waits for its next beat. */
+static void test_clock_set_back(void **state)
+{
+    struct jp_claim *claim = NULL;
+
+    calendar_ahead_s = 20;
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
+    clock_sleep_ms(3 * STALE_MS);
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_LIVE);
+    claim_release(claim);
+    calendar_ahead_s = 0;
+}
+
+/* A thief whose clock is an hour ahead sees an old claim, and it beating. */
+static void test_clock_ahead(void **state)
+{
+    struct jp_claim *claim = NULL;
+    int ready[2], status;
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (claim_take(*state, "srun", STALE_MS, &claim, NULL) != 1 ||
+            write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(2);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    files_ahead_s = 3600;
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_STALE);
+    assert_int_equal(claim_take(*state, "user", STALE_MS, &claim, NULL), 0);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(claim_take(*state, "user", STALE_MS, &claim, NULL), 1);
+    claim_release(claim);
+    files_ahead_s = 0;
+    close(ready[0]);
+}
+
+/* Each claim answers for itself; a second one would take over the handlers. */
+static void test_one_at_a_time(void **state)
+{
+    struct jp_claim *claim = NULL, *other = NULL;
+    struct jp_error err;
+    char *dir = fileio_path("%s/other", (char *) *state);
+
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_false(claim_held(NULL));
+    assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
+    assert_false(claim_held(NULL));
+    assert_int_equal(claim_take(dir, "srun", STALE_MS, &other, &err), -1);
+    assert_non_null(strstr(err.text, "this process holds another"));
+    assert_null(other);
+    assert_true(claim_held(claim));
+    claim_release(claim);
+    assert_int_equal(claim_take(dir, "srun", STALE_MS, &other, NULL), 1);
+    claim_release(other);
+    free(dir);
 }
 
 static void test_steal(void **state)
@@ -91,7 +185,7 @@ static void test_steal(void **state)
     struct jp_claim *claim = NULL;
 
     leave_dead_claim(*state);
-    assert_int_equal(rival_look(*state, STALE_MS), JP_RIVAL_STALE);
+    assert_int_equal(claim_look(*state, STALE_MS), CLAIM_STALE);
     assert_int_equal(claim_take(*state, "watcher", STALE_MS, &claim, NULL), 1);
     assert_true(claim_held(claim));
     claim_release(claim);
@@ -123,7 +217,7 @@ static void test_moved(void **state)
     assert_int_equal(claim_moved(claim, to, NULL), 0);
     assert_true(claim_held(claim));
     claim_release(claim);
-    assert_int_equal(rival_look(to, STALE_MS), JP_RIVAL_NONE);
+    assert_int_equal(claim_look(to, STALE_MS), CLAIM_FREE);
     assert_int_equal(rename(to, *state), 0);
     free(to);
 }
@@ -136,7 +230,7 @@ static void test_bad_places(void **state)
 
     assert_int_equal(claim_take("/nonexistent", "srun", STALE_MS, &claim, &err),
                      -1);
-    assert_int_equal(rival_look("/nonexistent", STALE_MS), JP_RIVAL_BAD);
+    assert_int_equal(claim_look("/nonexistent", STALE_MS), CLAIM_BAD);
     assert_int_equal(symlink("/etc/passwd", path), 0);
     assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, &err), 0);
     assert_null(claim);
@@ -208,27 +302,44 @@ static void be_thief(const char *dir, int start)
     _exit(rc < 0 ? 98 : rc); /* and leave it, as if killed */
 }
 
+static int claims_won(const pid_t *pids, size_t n)
+{
+    int status, won = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+        won += WEXITSTATUS(status);
+    }
+    return won;
+}
+
+/* All rounds at once, because each thief looks on for a while. */
 static void test_thieves(void **state)
 {
-    for (int round = 0; round < ROUNDS; round++) {
-        int start[2], status, got = 0;
+    pid_t pids[ROUNDS][THIEVES];
+    int start[2];
 
-        leave_dead_claim(*state);
-        assert_int_equal(pipe(start), 0);
-        for (int i = 0; i < THIEVES; i++)
-            if (fork() == 0) {
-                close(start[1]);
-                be_thief(*state, start[0]);
-            }
-        close(start[0]);
-        close(start[1]);
+    assert_int_equal(pipe(start), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        char *dir = fileio_path("%s/%d", (char *) *state, round);
+
+        assert_int_equal(mkdir(dir, 0700), 0);
+        leave_dead_claim(dir);
         for (int i = 0; i < THIEVES; i++) {
-            assert_true(wait(&status) > 0);
-            assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
-            got += WEXITSTATUS(status);
+            pids[round][i] = fork();
+            if (pids[round][i] == 0) {
+                close(start[1]);
+                be_thief(dir, start[0]);
+            }
+            assert_true(pids[round][i] > 0);
         }
-        assert_int_equal(got, 1);
+        free(dir);
     }
+    close(start[0]);
+    close(start[1]);
+    for (int round = 0; round < ROUNDS; round++)
+        assert_int_equal(claims_won(pids[round], THIEVES), 1);
 }
 
 /* --- guard ---------------------------------------------------------------- */
@@ -266,13 +377,14 @@ static void test_guard(void **state)
     static const struct backend_runner none;
     struct work work = {fileio_path("%s/begun", (const char *) *state),
                         fileio_path("%s/told", (const char *) *state)};
+    const struct run_place place = {*state, "n1", NULL};
     struct jp_error err;
     int status;
     pid_t pid = fork();
 
     if (pid == 0) {
         if (fork() == 0)
-            _exit(guard(&none, *state, "n1", until_told, &work, &err) != 0);
+            _exit(supervise_guard(&none, &place, until_told, &work, &err) != 0);
         _exit(!appears(work.begun));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -289,6 +401,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_take_and_release, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_heartbeat, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clock_set_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clock_ahead, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_steal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),

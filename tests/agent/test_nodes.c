@@ -18,7 +18,6 @@
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/collect/tasklines.h"
 
 static int set_up(void **state)
 {
@@ -141,7 +140,9 @@ static void test_round_trip(void **state)
 {
     struct jp_seat seat = {.dir = *state, .component = 12, .nodes = 3};
     char *tasks = fileio_path("%s/nodes/n2/tasks.jsonl", (char *) *state);
-    char lines[] = "1 1 78 9\n0 0 77 0\n4294967296 0 1 0\nx\n2 2 79 -1\n";
+    char lines[] = "1 1 78 9 25417103293 1795382101367878\n0 0 77 0\n"
+                   "4294967296 0 1 0\nx\n2 2 79 -1\n0 0 1 0 -5 6\n"
+                   "0 0 1 0 5 6 7\n";
     FILE *in = fmemopen(lines, sizeof(lines) - 1, "r");
     struct jp_nodes *nodes;
     uint32_t bad = 0;
@@ -152,7 +153,7 @@ static void test_round_trip(void **state)
     assert_int_equal(stepdir_prepare(*state, "n2", NULL), 0);
     assert_int_equal(noderec_write(&seat, "n2", NULL), 0);
     assert_int_equal(tasklines_convert(in, tasks, &bad, NULL), 0);
-    assert_int_equal(bad, 2);
+    assert_int_equal(bad, 4);
     assert_int_equal(manifest_write(&seat, "n2", UINT64_MAX, NULL), 0);
     nodes = nodes_read(*state, NULL);
     assert_int_equal(nodes->n_nodes, 1);
@@ -162,6 +163,9 @@ static void test_round_trip(void **state)
     assert_int_equal(nodes->nodes[0].n_tasks, 3);
     assert_int_equal(nodes->nodes[0].tasks[0].pid, 77);
     assert_int_equal(nodes->nodes[0].tasks[1].status, 9);
+    assert_true(nodes->nodes[0].tasks[1].mono_us == 25417103293);
+    assert_true(nodes->nodes[0].tasks[1].end_us == 1795382101367878);
+    assert_true(nodes->nodes[0].tasks[0].end_us == 0);
     assert_int_equal(nodes->tasks_failed, 1);
     assert_true(nodes->nodes[0].finished && nodes->nodes[0].complete);
     assert_int_equal(nodes->n_missing, 2);
@@ -171,6 +175,44 @@ static void test_round_trip(void **state)
     nodes_destroy(nodes);
     fclose(in);
     free(tasks);
+}
+
+/* Between begin and finish the node's kernel killed processes. */
+static void test_out_of_memory(void **state)
+{
+    static const struct {
+        const char *begin, *finish;
+        uint64_t kills;
+    } table[] = {
+        {",\"oom_kills\":4", ",\"oom_kills\":6", 2},
+        {",\"oom_kills\":4", ",\"oom_kills\":4", 0},
+        {",\"oom_kills\":4", ",\"oom_kills\":1", 0}, /* booted between */
+        {",\"oom_kills\":-1", ",\"oom_kills\":6", 0},
+        {",\"oom_kills\":4", ",\"oom_kills\":-1", 0},
+        {"", ",\"oom_kills\":6", 0},
+        {",\"oom_kills\":4", "", 0},
+    };
+
+    assert_true(noderec_oom_kills() >= -1);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char *begin = fileio_path("{\"schema\":1%s}", table[i].begin);
+        char *finish = fileio_path("{\"schema\":1%s}", table[i].finish);
+        char *folder = fileio_path("%s/nodes", (char *) *state);
+        struct jp_nodes *nodes;
+
+        fileio_remove_tree(folder, NULL);
+        free(folder);
+        put(*state, "n1", "node.json", begin);
+        nodes = nodes_read(*state, NULL);
+        assert_int_equal(nodes->nodes[0].oom_kills, 0);
+        nodes_destroy(nodes);
+        put(*state, "n1", "manifest", finish);
+        nodes = nodes_read(*state, NULL);
+        assert_int_equal(nodes->nodes[0].oom_kills, table[i].kills);
+        nodes_destroy(nodes);
+        free(begin);
+        free(finish);
+    }
 }
 
 /* Each record is bad in one way: a note or a gap, never a crash. */
@@ -280,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unprofiled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_entries, set_up,
                                         tear_down),

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/agent/container.h"
 #include "orchestrator/agent/pairs.h"
 
 static char name_a[] = "NCCL_A", name_bad[] = "A=B", name_digit[] = "1A";
@@ -142,7 +141,7 @@ static void test_container(void **state)
         conf.env[1] =
             (struct jp_envvar){strdup("JOBPROF_DIR"), strdup(raw), false, NULL};
         conf.env[2] = (struct jp_envvar){strdup("N"), strdup("7"), false, NULL};
-        assert_int_equal(container_apply(&conf, table[i].dir, "n1", NULL), 0);
+        assert_int_equal(pairs_contain(&conf, table[i].dir, "n1", NULL), 0);
         text = pairs_format(&conf, "n1", NULL);
         assert_string_equal(text, table[i].wanted);
         free(text);

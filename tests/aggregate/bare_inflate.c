@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "orchestrator/ingest/inflate.h"
+#include "common/inflate.h"
 
 enum { IN = 64 * 1024, OUT = 256 * 1024 };
 

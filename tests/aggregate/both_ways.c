@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same(const struct inspector_text *a, const struct inspector_text *b)
+static bool same(const struct record_text *a, const struct record_text *b)
 {
     return a->len == b->len && (!a->len || !memcmp(a->text, b->text, a->len));
 }
 
-static const char *record_differs(const struct inspector_record *a,
-                                  const struct inspector_record *b)
+static const char *record_differs(const struct record *a,
+                                  const struct record *b)
 {
     if (!same(&a->id, &b->id) || !same(&a->name, &b->name))
         return "id or name";
@@ -53,9 +53,9 @@ static char *copy_of(const char *text, size_t len, const char *ending)
 static const char *ahead_differs(struct inspector_reader *reader,
                                  const char *text, size_t len,
                                  const char *ending, enum inspector_line kind,
-                                 const struct inspector_record *generic)
+                                 const struct record *generic)
 {
-    struct inspector_record a = {.gaps_lost = true, .exec_unknown = true};
+    struct record a = {.gaps_lost = true, .exec_unknown = true};
     char *line = copy_of(text, len, ending);
     const char *differs = NULL;
     size_t used;
@@ -73,7 +73,7 @@ static const char *line_differs(struct inspector_reader *reader,
 {
     static char more[3000]; /* than the reader needs to look at no end */
     struct inspector_reader generic = {.why = ""};
-    struct inspector_record a = {.gaps_lost = true, .exec_unknown = true}, b;
+    struct record a = {.gaps_lost = true, .exec_unknown = true}, b;
     char *line = copy_of(text, len, "");
     const char *differs = NULL;
     enum inspector_line kind = inspector_read_line(&generic, line + 1, len, &b);

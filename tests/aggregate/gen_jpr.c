@@ -4,8 +4,8 @@
  *   header HOST PID TASK [NOTE]
  *   comm INDEX ID NAME RANK RANKS DOMAINS    NAME - is none; ID hexadecimal
  *   op COMM KIND FUNC SEQ BYTES EXEC_US START_US [PEER]     KIND c, p or e (CE)
- *   fly COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER]
- *   cut COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER]
+ *   fly COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER [unsure]]
+ *   cut COMM KIND FUNC SEQ BYTES START_US STARTED STOPPED [PEER [unsure]]
  *                                         a record that finalize or exit ended
  *   unseen COMM FUNC CALLS                   for the next counts
  *   cost EVENTS TIMED TIMED_NS LIFE_NS WRITER_NS    of the counts that follow
@@ -112,20 +112,22 @@ static bool take_fly(struct script *s, const char *word, const char *line)
     uint64_t seq, bytes, start_us;
     unsigned comm, started, stopped;
     int64_t peer = 0;
-    char kind, func[WORD];
+    char kind, func[WORD], unsure[WORD] = "";
     struct jpr_op *op = &s->fly[s->n_fly];
 
     if (s->n_fly == MAX_FLY || strncmp(line, word, 4) != 0 ||
         sscanf(line + 4,
-               "%u %c %127s %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u %" SCNd64,
+               "%u %c %127s %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u %" SCNd64
+               " %127s",
                &comm, &kind, func, &seq, &bytes, &start_us, &started, &stopped,
-               &peer) < 8)
+               &peer, unsure) < 8)
         return false;
     *op = make_op(comm, kind, func, seq, bytes, peer);
     op->enqueue_start_mono_ns = mono_ns(start_us);
     op->kernel_first_mono_ns = started ? mono_ns(start_us) + 10000 : 0;
     op->channels_started = started;
     op->channels_stopped = stopped;
+    op->unsure = !strcmp(unsure, "unsure");
     s->n_fly++;
     return true;
 }
@@ -196,8 +198,7 @@ static bool take_line(struct script *s, const char *line)
 }
 
 /* The file's index of a record's communicator, told when it is new. */
-static uint32_t comm_of(struct jpr_maker *maker,
-                        const struct inspector_record *r)
+static uint32_t comm_of(struct jpr_maker *maker, const struct record *r)
 {
     static struct jpr_comm comms[MAX_COMMS];
     static uint32_t n;
@@ -227,8 +228,7 @@ static uint32_t comm_of(struct jpr_maker *maker,
     return n++;
 }
 
-static void take_record(struct jpr_maker *maker,
-                        const struct inspector_record *r)
+static void take_record(struct jpr_maker *maker, const struct record *r)
 {
     char func[WORD];
     struct jpr_op op;
@@ -245,7 +245,7 @@ static void take_record(struct jpr_maker *maker,
 static int from_log(const char *path, struct jpr_maker *maker)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record r;
+    struct record r;
     char *line = NULL, host[256];
     size_t cap = 0;
     ssize_t n;

@@ -3,7 +3,17 @@
 
 #include <stdlib.h>
 
-#include "plugins/nccl_recorder/jpr_put.h"
+#include "plugins/nccl_recorder/jpr_pack.h"
+
+/* One for all makers: it lives as long as the process. */
+static struct jpr_zip *shared_zip(void)
+{
+    static struct jpr_zip *zip;
+
+    if (!zip)
+        zip = jpr_zip_create();
+    return zip;
+}
 
 struct jpr_maker *jpr_maker_create(FILE *out)
 {
@@ -13,7 +23,7 @@ struct jpr_maker *jpr_maker_create(FILE *out)
     if (!maker || !(maker->packer = jpr_packer_create()))
         abort();
     maker->out = out;
-    maker->zip = jpr_zip_create();
+    maker->zip = shared_zip();
     jpr_head_write(head);
     fwrite(head, 1, sizeof(head), out);
     return maker;
@@ -21,7 +31,6 @@ struct jpr_maker *jpr_maker_create(FILE *out)
 
 void jpr_maker_store(struct jpr_maker *maker)
 {
-    jpr_zip_destroy(maker->zip);
     maker->zip = NULL;
 }
 
@@ -173,7 +182,6 @@ void jpr_maker_destroy(struct jpr_maker *maker)
 {
     jpr_maker_flush(maker);
     jpr_packer_destroy(maker->packer);
-    jpr_zip_destroy(maker->zip);
     free(maker);
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "orchestrator/aggregate/partial_make.h"
+#include "orchestrator/aggregate/partial.h"
 
 /* Empties a log and gives it back its size and time. */
 static int make_hole(int folder, const char *name)

@@ -35,7 +35,7 @@ static void make_spans(uint64_t seed, size_t n)
 
 static int add(struct busy *busy, uint64_t from, uint64_t to, int64_t pid)
 {
-    const struct inspector_record record = {
+    const struct record record = {
         .host = {"n1", 2}, .pid = pid, .start_us = from, .end_us = to};
 
     return busy_add(busy, &record);
@@ -114,7 +114,7 @@ static void odd_records(void **state)
 
     (void) state;
     busy_destroy(NULL);
-    assert_int_equal(add(busy, 5, 5 + INSPECTOR_MAX_TIME_US + 1, 7), 0);
+    assert_int_equal(add(busy, 5, 5 + RECORD_MAX_TIME_US + 1, 7), 0);
     assert_int_equal(busy->timed, 0);
     assert_int_equal(add(busy, START, START, 7), 0); /* an instant: a us */
     assert_int_equal(add(busy, UINT64_C(1) << 51, (UINT64_C(1) << 51) + 9, 7),

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
 
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "plugins/nccl_recorder/launches.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/common/tempdir.h"
 
@@ -276,6 +278,144 @@ static void bombs(void **state)
     free(zeros.at);
 }
 
+/* It lives as long as the process. */
+static struct jpr_zip *shared_zip(void)
+{
+    static struct jpr_zip *zip;
+
+    if (!zip)
+        zip = jpr_zip_create();
+    return zip;
+}
+
+/* Blocks that are 200 times their size, in a file that is packed again. */
+static void bombs_inside(void **state)
+{
+    enum { BLOCKS = 64, LATER_TYPE = 200 };
+    struct bytes b = make("n1", 300, 100, NULL);
+    const size_t block = JPR_MAX_RAW_BYTES + JPR_FRAME_BYTES;
+    uint8_t *zeros = calloc(1, JPR_MAX_RAW_BYTES), *frame = malloc(block);
+    struct jpr_zip *zip = shared_zip();
+    struct bytes all = {malloc(b.n + BLOCKS * 8192), JPR_HEAD_BYTES}, packed;
+    struct jp_result *r;
+    size_t n;
+
+    assert_true(zeros && frame && zip && all.at);
+    n = jpr_frame_write((enum jpr_block) LATER_TYPE, zeros, JPR_MAX_RAW_BYTES,
+                        zip, frame, block);
+    assert_in_range(n, 1, 8191);
+    memcpy(all.at, b.at, JPR_HEAD_BYTES);
+    for (int i = 0; i < BLOCKS; i++, all.n += n)
+        memcpy(all.at + all.n, frame, n);
+    memcpy(all.at + all.n, b.at + JPR_HEAD_BYTES, b.n - JPR_HEAD_BYTES);
+    all.n += b.n - JPR_HEAD_BYTES;
+    packed = squeeze(&all);
+    write_bytes(*state, "a.jpr", packed.at, packed.n);
+    r = run(*state);
+    assert_int_equal(r->quality.records, 0);
+    assert_int_equal(r->quality.cut_recordings, 1);
+    assert_non_null(
+        strstr(r->quality.notes[0].what, "expands more than 300 to 1"));
+    result_destroy(r);
+    free(zeros);
+    free(frame);
+    free(all.at);
+    free(packed.at);
+    free(b.at);
+}
+
+/* ------------------------------------------------------ a launch's times -- */
+
+struct taken {
+    uint64_t n, us, most_us;
+    char func[RECORD_MAX_FUNC + 1];
+};
+
+static int take(void *arg, const struct record *record)
+{
+    struct taken *t = arg;
+
+    t->n++;
+    t->us += record->exec_us;
+    t->most_us = record->exec_us > t->most_us ? record->exec_us : t->most_us;
+    memcpy(t->func, record->func.text, record->func.len);
+    return 0;
+}
+
+static void add(struct launches *launches, const char *func, bool p2p,
+                uint64_t bytes, uint64_t first_ns)
+{
+    struct record record = {.func = {func, strlen(func)},
+                            .p2p = p2p,
+                            .n_ranks = 2,
+                            .bytes = bytes,
+                            .exec_us = 5000};
+    struct jpr_op op = {.enqueue_start_mono_ns = 1,
+                        .enqueue_stop_mono_ns = UINT64_MAX,
+                        .gpu_first_ns = first_ns,
+                        .gpu_last_ns = first_ns + 5000000};
+
+    assert_int_equal(launches_add(launches, &op, &record, BANDWIDTH_ONE), 0);
+}
+
+/* Times and sizes that make no sum: each keeps its own. */
+static void absurd_launches_are_not_shared(void **state)
+{
+    enum { MANY = 20000 };
+    struct taken t = {0};
+    struct launches *launches = launches_create(take, &t);
+
+    (void) state;
+    assert_non_null(launches);
+    assert_int_equal(launches_flush(launches), 0); /* of nothing */
+    add(launches, "AllReduce", false, 64, 1);
+    add(launches, "AllReduce", false, 64, UINT64_MAX / 2);
+    assert_int_equal(launches_flush(launches), 0);
+    assert_int_equal(t.most_us, 5000);
+    for (int i = 0; i < MANY; i++)
+        add(launches, "AllReduce", false, RECORD_MAX_BYTES, 1);
+    assert_int_equal(launches_flush(launches), 0);
+    assert_int_equal(t.n, MANY + 2);
+    assert_int_equal(t.most_us, 5000);
+    launches_destroy(launches);
+}
+
+/* The name that was told, whatever stands in its place afterwards. */
+static void launches_keep_names(void **state)
+{
+    char name[] = "AllReduce";
+    struct taken t = {0};
+    struct launches *launches = launches_create(take, &t);
+
+    (void) state;
+    assert_non_null(launches);
+    add(launches, name, false, 64, 1);
+    memcpy(name, "Gather\0\0", 9);
+    assert_int_equal(launches_flush(launches), 0);
+    assert_string_equal(t.func, "AllReduce");
+    launches_destroy(launches);
+}
+
+/* All of a file in one launch, and no two at one time. */
+static void a_launch_without_end_costs_little(void **state)
+{
+    enum { MANY = 200000 };
+    struct taken t = {0};
+    struct launches *launches = launches_create(take, &t);
+    clock_t since = clock();
+
+    (void) state;
+    assert_non_null(launches);
+    for (uint64_t i = 0; i < MANY; i++)
+        add(launches, i % 2 ? "Send" : "Recv", true, 64,
+            1 + i * UINT64_C(1000000000));
+    assert_int_equal(launches_flush(launches), 0);
+    assert_int_equal(t.n, MANY);
+    assert_int_equal(t.us, MANY * UINT64_C(5000));
+    assert_true(clock() - since < 4 * CLOCKS_PER_SEC);
+    launches_destroy(launches);
+}
+
 /* What a crashed node, a full disk or a wrong `cat` leaves. */
 static void odd_ends(void **state)
 {
@@ -320,6 +460,10 @@ int main(void)
         IN_DIR(every_prefix_counts),
         IN_DIR(damage_costs_a_block),
         IN_DIR(bombs),
+        IN_DIR(bombs_inside),
+        cmocka_unit_test(absurd_launches_are_not_shared),
+        cmocka_unit_test(launches_keep_names),
+        cmocka_unit_test(a_launch_without_end_costs_little),
         IN_DIR(odd_ends),
     };
 

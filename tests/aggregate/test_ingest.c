@@ -1,5 +1,5 @@
 /* test_ingest.c - files that are cut, packed, rubbish, odd or not there. */
-#include "orchestrator/ingest/loglines.h"
+#include "plugins/nccl_inspector/loglines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/ingest/gzcrc.h"
+#include "common/gzcrc.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "tests/common/tempdir.h"
 
@@ -182,6 +182,69 @@ static void tells_damaged_gzip(void **state)
     assert_string_equal(logsource_damage(s),
                         "rubbish behind the compressed data");
     logsource_close(s);
+}
+
+/* Bytes that can be read from a file, from an offset on. */
+static uint64_t readable(const char *path, uint64_t from, const char **damage)
+{
+    enum { ROOM = 1 << 20 };
+    struct jp_logsource *s = from ? logsource_open_at(path, from, NULL)
+                                  : logsource_open(path, NULL);
+    char *room = malloc(ROOM);
+    uint64_t all = 0;
+    ssize_t n;
+
+    assert_true(s && room);
+    while ((n = logsource_read(s, room, ROOM, NULL)) > 0)
+        all += (uint64_t) n;
+    assert_int_equal(n, 0);
+    *damage = logsource_damage(s);
+    logsource_close(s);
+    free(room);
+    return all;
+}
+
+/* A file that is nothing but a hole costs its owner nothing. */
+static void ends_at_a_hole(void **state)
+{
+    enum { MIB = 1 << 20, TEXT = 3 * MIB };
+    static const struct {
+        uint64_t hole, end; /* bytes of the hole behind 3 MiB; of the file */
+        uint64_t from, read;
+        bool ends;
+    } rows[] = {
+        {0, TEXT, 0, TEXT, false},
+        {65536, TEXT + 131072, 0, TEXT + 131072, false}, /* a crash's */
+        {MIB, TEXT + 2 * MIB, 0, TEXT + 2 * MIB, false},
+        {8 * MIB, TEXT + 9 * MIB, 0, TEXT, true},
+        {1ULL << 40, TEXT + (1ULL << 40), 0, TEXT, true}, /* none behind it */
+        {8 * MIB, TEXT + 9 * MIB, MIB, TEXT - MIB, true},
+        {8 * MIB, TEXT + 9 * MIB, TEXT + 4 * MIB, 0, true},
+        {8 * MIB, TEXT + 9 * MIB, TEXT + 8 * MIB, MIB, false},
+    };
+    char *text = malloc(TEXT);
+
+    assert_non_null(text);
+    memset(text, 'x', TEXT);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *path = at(*state, "holes.log"), *damage;
+        uint64_t behind = rows[i].end - TEXT - rows[i].hole, n;
+        FILE *f = fopen(path, "w");
+
+        assert_non_null(f);
+        assert_int_equal(fwrite(text, 1, TEXT, f), TEXT);
+        assert_int_equal(fseeko(f, (off_t) (TEXT + rows[i].hole), SEEK_SET), 0);
+        assert_int_equal(fwrite(text, 1, behind, f), behind);
+        assert_int_equal(fclose(f), 0);
+        if (truncate(path, (off_t) rows[i].end) < 0)
+            continue; /* no files of that size here */
+        n = readable(path, rows[i].from, &damage);
+        if (n != rows[i].read || !damage == rows[i].ends)
+            fail_msg("row %zu: %ju bytes, %s", i, (uintmax_t) n,
+                     damage ? damage : "-");
+        assert_int_equal(unlink(path), 0);
+    }
+    free(text);
 }
 
 /* All bytes of a packed source; damage as it says. */
@@ -394,6 +457,7 @@ int main(void)
         cmocka_unit_test(agrees_with_zlib),
         cmocka_unit_test(sums_as_zlib_does),
         cmocka_unit_test(stops_a_bomb),
+        IN_DIR(ends_at_a_hole),
         IN_DIR(opens_only_files),
         IN_DIR(ignores_growth),
         IN_DIR(survives_truncation),

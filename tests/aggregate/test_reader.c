@@ -26,8 +26,7 @@
 
 /* Reads a copy that ends at the heap block's end: ASan sees any overrun. */
 static enum inspector_line read_line(struct inspector_reader *reader,
-                                     const char *text,
-                                     struct inspector_record *record)
+                                     const char *text, struct record *record)
 {
     static char *copy; /* texts of the record point into it */
     size_t len = strlen(text);
@@ -109,7 +108,7 @@ static const struct {
 static void refuses_bad_lines(void **state)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record record;
+    struct record record;
 
     (void) state;
     for (size_t i = 0; i < sizeof(bad_rows) / sizeof(*bad_rows); i++) {
@@ -123,7 +122,7 @@ static void refuses_bad_lines(void **state)
 static void refuses_every_prefix(void **state)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record record;
+    struct record record;
     char *text = strdup(COLL);
 
     (void) state;
@@ -137,7 +136,7 @@ static void refuses_every_prefix(void **state)
 static void refuses_deep_nesting(void **state)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record record;
+    struct record record;
     char text[4096] = "{\"a\":";
 
     (void) state;
@@ -160,7 +159,7 @@ static void tells_blank_and_other(void **state)
         {P2P("Recv", "3"), INSPECTOR_RECORD},
     };
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record record;
+    struct record record;
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -171,7 +170,7 @@ static void tells_blank_and_other(void **state)
 static void reads_all_fields(void **state)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record r;
+    struct record r;
 
     (void) state;
     assert_int_equal(read_line(&reader, COLL, &r), INSPECTOR_RECORD);
@@ -220,7 +219,7 @@ static void reads_decimals_exactly(void **state)
         {"null", 0, true},
     };
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record r;
+    struct record r;
     char line[512];
 
     (void) state;
@@ -278,7 +277,7 @@ static void reads_when_it_ran(void **state)
         {"null", 0, 0},
     };
     struct inspector_reader reader = {.cache = inspector_cache_create()};
-    struct inspector_record r;
+    struct record r;
     char line[1024];
 
     (void) state;
@@ -312,7 +311,7 @@ static void cleans_names(void **state)
         {"\x7f", "?"},        {"\\u12", "?12"},
     };
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record r;
+    struct record r;
     char line[512];
 
     (void) state;
@@ -332,7 +331,7 @@ static void cleans_names(void **state)
 static void cuts_long_names_at_a_character(void **state)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record r;
+    struct record r;
     char name[201] = "", line[600];
 
     (void) state;

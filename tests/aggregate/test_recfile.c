@@ -1,6 +1,7 @@
 /* test_recfile.c - a recorder's operation and its exported line say the same.
  */
-#include "orchestrator/ingest/recfile.h"
+#include "plugins/nccl_recorder/recfile.h"
+#include "plugins/nccl_inspector/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "orchestrator/export/inspector_line.h"
 #include "orchestrator/ingest/pending.h"
+#include "orchestrator/ingest/progress.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/common/tempdir.h"
 
@@ -72,7 +75,7 @@ static void ids_are_cut_as_inspector_cuts(void **state)
                 {0x77, "0x77"},
                 {UINT64_C(0x8a07aed05ae9a0ff), "0x8a07aed05ae9a0"},
                 {UINT64_C(0xa07aed05ae9a0f), "0xa07aed05ae9a0f"}};
-    char id[INSPECTOR_MAX_ID + 1];
+    char id[RECORD_MAX_ID + 1];
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -119,16 +122,14 @@ static struct jpr_op any_op(void)
     return op;
 }
 
-static void same_text(const struct inspector_text *a,
-                      const struct inspector_text *b)
+static void same_text(const struct record_text *a, const struct record_text *b)
 {
     assert_int_equal(a->len, b->len);
     if (a->len)
         assert_memory_equal(a->text, b->text, a->len);
 }
 
-static void same_record(const struct inspector_record *a,
-                        const struct inspector_record *b)
+static void same_record(const struct record *a, const struct record *b)
 {
     same_text(&a->id, &b->id);
     same_text(&a->name, &b->name);
@@ -147,7 +148,7 @@ static void same_record(const struct inspector_record *a,
 static bool compare(struct jp_recfile *file, const struct jpr_op *op)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record direct, exported;
+    struct record direct, exported;
     char line[INSPECTOR_LINE_BYTES];
     size_t n = inspector_line_format(line, file, op);
     const char *why = recfile_record(file, op, &direct);
@@ -245,7 +246,7 @@ static void tells_when_it_ran(void **state)
                             .incomplete = rows[i].incomplete,
                             .kernel_first_mono_ns = rows[i].first,
                             .kernel_last_mono_ns = rows[i].last};
-        struct inspector_record r;
+        struct record r;
 
         assert_null(recfile_record(&file, &op, &r));
         assert_int_equal(
@@ -322,6 +323,117 @@ static void keeps_the_last_snapshot(void **state)
     pending_fini(&pending);
 }
 
+static bool is_quick(clock_t since)
+{
+    return clock() - since < 2 * CLOCKS_PER_SEC;
+}
+
+/* Many operations behind a large snapshot: each is looked up, not searched. */
+static void a_large_snapshot_costs_little(void **state)
+{
+    struct jpr_op a = {.func = "AllReduce",
+                       .datatype = "",
+                       .algo = "",
+                       .proto = "",
+                       .api_func = "",
+                       .api_datatype = "",
+                       .seq = 5};
+    struct jpr_inflight in = {.at_mono_ns = 5, .op = a};
+    struct jpr_record snap = {.type = JPR_INFLIGHT, .inflight = &in};
+    struct jpr_record op = {.type = JPR_OP, .op = &a};
+    struct jp_pending pending = {0};
+    clock_t since = clock();
+
+    (void) state;
+    for (unsigned i = PENDING_MAX; i-- > 0;) {
+        in.left = i;
+        assert_int_equal(pending_add(&pending, &snap), 0);
+    }
+    a.func = "Broadcast";
+    for (int i = 0; i < 1000000; i++)
+        assert_int_equal(pending_add(&pending, &op), 0);
+    a.func = "AllReduce";
+    for (int i = 0; i < PENDING_MAX - 3; i++)
+        assert_int_equal(pending_add(&pending, &op), 0);
+    pending_settle(&pending);
+    assert_int_equal(pending.n, 3);
+    assert_true(is_quick(since));
+    pending_fini(&pending);
+}
+
+/* Ids and ranks that were chosen to meet in one slot, and names without end. */
+static void chosen_series_cost_little(void **state)
+{
+    enum { COMMS = 100000, MOST = 4 * JPR_MAX_COMMS };
+    struct progress progress = {0};
+    struct jpr_op op = {.func = "AllReduce"};
+    clock_t since = clock();
+    char name[32];
+
+    (void) state;
+    for (uint64_t i = 0; i < COMMS; i++) {
+        struct jpr_comm comm = {
+            .id = i << 32, .rank = (int64_t) i, .n_ranks = 1 << 20};
+
+        assert_int_equal(progress_op(&progress, &comm, &op, true), 0);
+    }
+    assert_int_equal(progress.n, COMMS);
+    assert_true(is_quick(since));
+    op.func = name;
+    for (int i = 0; i < 2 * MOST; i++) {
+        const struct jpr_comm comm = {.n_ranks = 1};
+
+        snprintf(name, sizeof(name), "f%d", i);
+        assert_int_equal(progress_op(&progress, &comm, &op, true), 0);
+    }
+    assert_int_equal(progress.n, MOST);
+    progress_fini(&progress);
+}
+
+/* As many counters as a file has bytes, of as many communicators. */
+static void counters_cost_little(void **state)
+{
+    struct jp_recfile file = {.n_comms = JPR_MAX_COMMS};
+    struct jpr_comm_counts row = {.counts.produced = 1};
+    struct jpr_unseen unseen = {.calls = 1};
+    struct jpr_doubts doubts = {
+        .reasons = 3, .unsure = UINT64_MAX, .refused = UINT64_MAX};
+    struct jpr_counters c = {.doubts = &doubts, .n_doubts = 1};
+    clock_t since;
+    char name[32];
+
+    (void) state;
+    row.func = unseen.func = name;
+    file.comms = calloc(file.n_comms, sizeof(*file.comms));
+    assert_non_null(file.comms);
+    for (uint32_t i = 0; i < file.n_comms; i++) {
+        file.comms[i] = calloc(1, sizeof(**file.comms));
+        assert_non_null(file.comms[i]);
+    }
+    since = clock();
+    for (doubts.comm = 0; doubts.comm < 20000; doubts.comm++)
+        assert_int_equal(recfile_tail_counters(&file, &c), 0);
+    assert_true(is_quick(since));
+    assert_true(file.tail.unsure > UINT64_MAX / JPR_MAX_COMMS);
+    assert_int_equal(file.tail.unsure, file.tail.unsure_by[1]);
+    doubts.unsure = doubts.refused = 1; /* the last one of each counts */
+    for (doubts.comm = 0; doubts.comm < 20000; doubts.comm++)
+        assert_int_equal(recfile_tail_counters(&file, &c), 0);
+    assert_int_equal(file.tail.unsure, 20000);
+    assert_int_equal(file.tail.unsure_by[0], 20000);
+    assert_int_equal(file.tail.refused, 20000);
+    c = (struct jpr_counters){
+        .rows = &row, .n_rows = 1, .unseen = &unseen, .n_unseen = 1};
+    for (uint32_t i = 0; i < 8 * JPR_MAX_COMMS; i++) {
+        row.comm = unseen.comm = i / 8;
+        snprintf(name, sizeof(name), "f%u", i % 8);
+        assert_int_equal(recfile_tail_counters(&file, &c), 0);
+    }
+    assert_int_equal(file.n_counts, 4 * JPR_MAX_COMMS);
+    assert_int_equal(file.n_unseen, 4 * JPR_MAX_COMMS);
+    recfile_close(&file);
+}
+
 /* What finalize ended was in flight, whatever snapshots say behind it. */
 static void keeps_what_was_cut_short(void **state)
 {
@@ -372,6 +484,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(probes_by_the_first_bytes, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(keeps_the_last_snapshot),
+        cmocka_unit_test(a_large_snapshot_costs_little),
+        cmocka_unit_test(chosen_series_cost_little),
+        cmocka_unit_test(counters_cost_little),
         cmocka_unit_test(keeps_what_was_cut_short),
     };
 

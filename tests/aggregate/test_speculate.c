@@ -125,14 +125,14 @@ static void check_series(struct inspector_reader *reader, const char *line)
     static struct {
         uint64_t series;
         char who[256];
-    } seen[INSPECTOR_MAX_SERIES];
-    struct inspector_record r;
+    } seen[RECORD_MAX_SERIES];
+    struct record r;
     char who[256];
     size_t i;
 
     assert_int_equal(inspector_read_line(reader, line, strlen(line), &r),
                      INSPECTOR_RECORD);
-    i = r.series % INSPECTOR_MAX_SERIES;
+    i = r.series % RECORD_MAX_SERIES;
     if (!r.series)
         return;
     snprintf(who, sizeof(who), "%.*s %.*s %.*s %.*s %d %u %u %u %d",
@@ -194,7 +194,7 @@ static void counts_the_ways(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(way_rows) / sizeof(*way_rows); i++) {
         struct inspector_reader reader = reader_with_cache();
-        struct inspector_record record;
+        struct record record;
 
         for (int k = 0; k < 3; k++)
             inspector_read_line(&reader, way_rows[i].line,

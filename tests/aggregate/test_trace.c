@@ -1,5 +1,5 @@
 /* test_trace.c - the example plugin's traces: dialects, damage, records. */
-#include "orchestrator/ingest/tracefile.h"
+#include "plugins/nccl_example/tracefile.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -295,7 +295,7 @@ static void probes_by_the_first_bytes(void **state)
 
 /* Opens text as if it lay at path and takes its first record. */
 static enum trace_status first(struct jp_tracefile *file, const char *text,
-                               const char *path, struct inspector_record *out)
+                               const char *path, struct record *out)
 {
     assert_int_equal(tracefile_open_bytes(file, text, strlen(text), path, NULL),
                      0);
@@ -325,7 +325,7 @@ static void names_tell_host_and_communicator(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct inspector_record r;
+        struct record r;
         struct jp_tracefile file;
         enum trace_status status = first(&file, no_comm, rows[i].path, &r);
 
@@ -344,7 +344,7 @@ static void names_tell_host_and_communicator(void **state)
 /* Communicator and rank from the name; numbered over all functions. */
 static void copy_engines_are_functions_of_their_own(void **state)
 {
-    struct inspector_record r;
+    struct record r;
     struct jp_tracefile file;
     size_t n;
     char *text = fixture("ce_5_0.json", &n);
@@ -387,7 +387,7 @@ static void bounds_hold(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct inspector_record r;
+        struct record r;
         struct jp_tracefile file;
 
         assert_int_equal(first(&file, rows[i], "t", &r), TRACE_OP_BAD);

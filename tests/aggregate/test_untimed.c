@@ -261,7 +261,7 @@ static void adds_as_it_folds(void **state)
         struct join_row added = {0}, folded = {0}, one;
 
         for (unsigned i = 0; i < 12; i++) {
-            struct inspector_record r = {.bytes = 64, .rank = i};
+            struct record r = {.bytes = 64, .rank = i};
 
             random = random * UINT64_C(6364136223846793005) + 1442695;
             r.exec_us = random >> 33 & 3; /* ties, and unknown ones */

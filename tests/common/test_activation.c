@@ -121,6 +121,19 @@ static struct jp_plan make(const char *site, const char *def)
 }
 
 /* By the site file and by the plugstack line alone. */
+/* One option under a site's file. */
+static int check_option(const char *text, const char *path,
+                        struct jp_error *err)
+{
+    struct jp_sitefile site = {0};
+    int rc;
+
+    plan_load_site(path, &site, NULL);
+    rc = plan_check(grammar_nccl(), text, &site, err);
+    sitefile_fini(&site);
+    return rc;
+}
+
 static void test_rows(void **state)
 {
     for (size_t i = 0; i < 2 * N(rows); i++) {
@@ -216,7 +229,7 @@ static void test_locked_default(void **state)
             fail_msg("row %zu: %s, %s", i, mode,
                      plan.nccl.overruled ? plan.nccl.overruled : "-");
         plan_fini(&plan);
-        rc = option ? plan_check(&jp_grammar_nccl, option, site, &err) : 0;
+        rc = option ? check_option(option, site, &err) : 0;
         if (rc != (locks[i].refused ? -1 : 0) ||
             (locks[i].refused && !strstr(err.text, locks[i].refused)))
             fail_msg("row %zu: --check %d %s", i, rc, err.text);

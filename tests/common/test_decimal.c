@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "common/figure.h"
+#include "common/num.h"
+#include "common/sorted.h"
 
 static uint64_t next(uint64_t *seed)
 {
@@ -146,12 +148,41 @@ static void doubles(void **state)
     assert_non_null(decimal_fifteen(2.5, (char[JP_DECIMAL_ROOM]){0}));
 }
 
+/* Sums that are too large, and what is read off sorted numbers. */
+static void sums_and_quantiles(void **state)
+{
+    static const struct {
+        size_t n;
+        double q, quantile;
+    } rows[] = {{1, 0, 1},   {1, 0.5, 1}, {1, 1, 1},       {2, 0.5, 1.5},
+                {4, 0, 1},   {4, 0.5, 3}, {4, 0.25, 1.75}, {4, 1, 8},
+                {3, 0.5, 2}, {3, 0.75, 3}};
+    double numbers[] = {4, 1, 8, 2};
+
+    (void) state;
+    qsort(numbers, 4, sizeof(*numbers), sorted_ascending);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (sorted_quantile(numbers, rows[i].n, rows[i].q) != rows[i].quantile)
+            fail_msg("row %zu: %g", i,
+                     sorted_quantile(numbers, rows[i].n, rows[i].q));
+    assert_true(sorted_median(numbers, 4) == 3);
+    assert_true(sorted_median(numbers, 3) == 2);
+    assert_int_equal(num_add(UINT64_MAX - 1, 1), UINT64_MAX);
+    assert_int_equal(num_add(UINT64_MAX, 1), UINT64_MAX);
+    assert_int_equal(num_add(2, 3), 5);
+    assert_int_equal(num_mul(UINT64_MAX / 2, 3), UINT64_MAX);
+    assert_int_equal(num_mul(UINT64_MAX, 0), 0);
+    assert_string_equal(plural(1), "");
+    assert_string_equal(plural(0), "s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts),
         cmocka_unit_test(micros),
         cmocka_unit_test(doubles),
+        cmocka_unit_test(sums_and_quantiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

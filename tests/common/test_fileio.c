@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "common/child.h"
 #include "tests/common/tempdir.h"
 
 /* --- reading -------------------------------------------------------------- */
@@ -230,6 +231,63 @@ static void test_remove(void **state)
     free(deep);
 }
 
+/* --- what the disk was asked to have ---------------------------------------
+ */
+
+static struct synced {
+    int files, folders;
+    bool hang;  /* asked, the file system does not answer */
+    bool early; /* the file was in place before it was on the disk */
+    char path[4096];
+} * synced; /* shared with the child that asks */
+
+int fsync(int fd)
+{
+    struct stat st;
+
+    while (synced->hang)
+        pause();
+    if (fstat(fd, &st) < 0)
+        return -1;
+    synced->folders += S_ISDIR(st.st_mode);
+    synced->files += S_ISREG(st.st_mode);
+    synced->early |= S_ISREG(st.st_mode) && access(synced->path, F_OK) == 0;
+    return 0;
+}
+
+static void put_synced(const char *path, const char *text, uint32_t limit_ms)
+{
+    struct jp_tempfile file;
+    struct jp_error err;
+    char *is;
+
+    assert_int_equal(fileio_temp_open(&file, path, &err), 0);
+    fputs(text, file.stream);
+    assert_int_equal(fileio_temp_commit_synced(&file, limit_ms, &err), 0);
+    assert_int_equal(fileio_read(path, false, 100, &is, NULL, &err), 0);
+    assert_string_equal(is, text);
+    free(is);
+}
+
+static void test_synced(void **state)
+{
+    char *path = fileio_path("%s/summary.json", (const char *) *state);
+
+    synced = child_alloc(sizeof(*synced));
+    assert_non_null(synced);
+    snprintf(synced->path, sizeof(synced->path), "%s", path);
+    put_synced(path, "first", 60000);
+    assert_int_equal(synced->files, 1);
+    assert_int_equal(synced->folders, 1);
+    assert_false(synced->early);
+    /* with a disk that never answers the file is in place all the same */
+    synced->hang = true;
+    put_synced(path, "second", 50);
+    assert_int_equal(synced->files, 1);
+    child_free(synced, sizeof(*synced));
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +297,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_room, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_no_place, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_synced, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_remove, tempdir_make,
                                         tempdir_drop),

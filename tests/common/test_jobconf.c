@@ -169,7 +169,7 @@ static void test_round_trip(void **state)
                               .n_env = 1};
     struct jp_jobconf back;
     char *path = tempdir_path(*state, "job.conf");
-    char hash[17], again[17];
+    char hash[SHA256_HEX], again[SHA256_HEX];
     struct stat st;
 
     assert_int_equal(jobconf_write(path, &conf, NULL), 0);
@@ -178,7 +178,7 @@ static void test_round_trip(void **state)
     assert_int_equal(jobconf_read(path, &back, NULL), 0);
     check_equal(&conf, &back);
     assert_int_equal(jobconf_hash(path, hash, NULL), 0);
-    assert_int_equal(strspn(hash, "0123456789abcdef"), 16);
+    assert_int_equal(strspn(hash, "0123456789abcdef"), 64);
     assert_int_equal(jobconf_write(path, &back, NULL), 0);
     assert_int_equal(jobconf_hash(path, again, NULL), 0);
     assert_string_equal(hash, again);
@@ -187,12 +187,64 @@ static void test_round_trip(void **state)
     free(odd);
 }
 
+static void test_sum(void **state)
+{
+    static const struct {
+        const char *text, *sum;
+    } rows[] = {
+        {"",
+         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc",
+         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    };
+    char big[1000], sum[SHA256_HEX];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        sha256_hex(rows[i].text, strlen(rows[i].text), sum);
+        assert_string_equal(sum, rows[i].sum);
+    }
+    memset(big, 'a', sizeof(big));
+    sha256_hex(big, sizeof(big), sum);
+    assert_string_equal(
+        sum,
+        "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
+}
+
+/* Another file than the one that was pinned is refused, and nothing of it is
+ * taken. */
+static void test_pinned(void **state)
+{
+    struct jp_jobconf conf = {.schema = 1}, back = {0};
+    char *path = tempdir_path(*state, "job.conf");
+    char hash[SHA256_HEX];
+    struct jp_error err;
+
+    assert_int_equal(jobconf_write(path, &conf, NULL), 0);
+    assert_int_equal(jobconf_hash(path, hash, NULL), 0);
+    assert_int_equal(jobconf_read_pinned(path, hash, &back, NULL), 0);
+    jobconf_fini(&back);
+    conf.policy.watcher_life_ms = 86400000;
+    assert_int_equal(jobconf_write(path, &conf, NULL), 0);
+    back = (struct jp_jobconf){0};
+    assert_int_equal(jobconf_read_pinned(path, hash, &back, &err), -1);
+    assert_non_null(strstr(err.text, "not the one that srun wrote"));
+    assert_int_equal(back.policy.watcher_life_ms, 0);
+    assert_int_equal(jobconf_read_pinned(path, "", &back, NULL), 0);
+    jobconf_fini(&back);
+    assert_int_equal(jobconf_read_pinned(path, NULL, &back, NULL), 0);
+    jobconf_fini(&back);
+    free(path);
+}
+
 static void test_bad_files(void **state)
 {
     char *path = tempdir_path(*state, "missing/job.conf");
     struct jp_jobconf conf = {0};
     struct jp_error err;
-    char hash[17];
+    char hash[SHA256_HEX];
 
     assert_int_equal(jobconf_read(path, &conf, &err), -1);
     assert_int_equal(jobconf_write(path, &conf, &err), -1);
@@ -215,7 +267,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_text),  cmocka_unit_test(test_nul_byte),
         cmocka_unit_test(test_defaults),  cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_pinned),
     };
 
     return cmocka_run_group_tests_name("jobconf", tests, tempdir_make,

@@ -41,6 +41,16 @@ static const char *row_env(void *arg, const char *name)
 
 static const struct plan_input input = {.env = row_env};
 
+static void shape_get(const struct jp_plan *plan, const char *root,
+                      const char *dir, uint32_t nnodes, uint32_t ntasks,
+                      struct jp_jobshape *out)
+{
+    struct jp_stepsize size = {.nnodes = nnodes, .ntasks = ntasks};
+
+    jobshape_complete(&input, &size);
+    jobshape_get(&size, plan, root, dir, out);
+}
+
 static void test_ranks(void **state)
 {
     static const struct {
@@ -77,8 +87,7 @@ static void test_ranks(void **state)
         struct jp_jobshape shape;
 
         env = rows[i].env;
-        jobshape_get(&input, NULL, *state, NULL, rows[i].nnodes, rows[i].ntasks,
-                     &shape);
+        shape_get(NULL, *state, NULL, rows[i].nnodes, rows[i].ntasks, &shape);
         if (shape.ranks_per_node != rows[i].per_node ||
             jobshape_ranks(&shape) != rows[i].ranks)
             fail_msg("row %zu: %u, %u", i, shape.ranks_per_node,
@@ -94,10 +103,10 @@ static void test_step_memory(void **state)
         const char *from;
     } rows[] = {
         {{NULL}, 0, 8 * GIB, "RAM of this host"},
-        {{NULL}, 512 * GIB, 512 * GIB, "/etc/jobprof/jobprof.conf:12"},
+        {{NULL}, 512 * GIB, 512 * GIB, "/etc/jobprof.conf:12"},
         {{NODE_MEM, "4096"}, 512 * GIB, 4 * GIB, NODE_MEM},
         {{NODE_MEM, "0"}, 0, 8 * GIB, "RAM of this host"},
-        {{NODE_MEM, "0"}, GIB, GIB, "/etc/jobprof/jobprof.conf:12"},
+        {{NODE_MEM, "0"}, GIB, GIB, "/etc/jobprof.conf:12"},
         {{NODE_MEM, "0", CPU_MEM, "100"}, 0, 8 * GIB, "RAM of this host"},
         {{NODE_MEM, "4G"}, 0, 8 * GIB, "RAM of this host"},
         {{NODE_MEM, "99999999999999999999"}, 0, 8 * GIB, "RAM of this host"},
@@ -122,14 +131,16 @@ static void test_step_memory(void **state)
     free(tempdir_file(*state, "proc/meminfo", 0600,
                       "MemTotal:        8388608 kB\n"));
     for (size_t i = 0; i < N(rows); i++) {
-        char where[] = "/etc/jobprof/jobprof.conf:12", none[] = "";
+        char name[] = "nccl.node_memory", where[] = "/etc/jobprof.conf:12";
+        struct sitefile_value value = {.name = name, .where = where};
+        const struct jp_sitefile site = {&value, rows[i].site_bytes != 0, NULL,
+                                         0};
         struct jp_plan plan = {.node_memory_bytes = rows[i].site_bytes,
-                               .node_memory_where = rows[i].site_bytes ? where
-                                                                       : none};
+                               .site = &site};
         struct jp_jobshape shape;
 
         env = rows[i].env;
-        jobshape_get(&input, &plan, *state, NULL, 0, 0, &shape);
+        shape_get(&plan, *state, NULL, 0, 0, &shape);
         if (shape.step_memory_bytes != rows[i].bytes ||
             strcmp(shape.memory_from, rows[i].from) != 0)
             fail_msg("row %zu: %llu from %s", i,
@@ -208,19 +219,19 @@ static void test_limits(void **state)
     int rc;
 
     env = nothing;
-    jobshape_get(&input, NULL, *state, deep, 2, 4, &shape);
+    shape_get(NULL, *state, deep, 2, 4, &shape);
     assert_int_equal(shape.nnodes, 2);
     assert_int_equal(shape.ntasks, 4);
     assert_true(shape.disk_free_bytes > 0);
-    jobshape_get(&input, NULL, *state, "/", 0, 0, &shape);
+    shape_get(NULL, *state, "/", 0, 0, &shape);
     assert_true(shape.disk_free_bytes > 0);
-    jobshape_get(&input, NULL, *state, "nothing/there", 0, 0, &shape);
+    shape_get(NULL, *state, "nothing/there", 0, 0, &shape);
     assert_int_equal(shape.disk_free_bytes, 0);
     assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
     limit = old;
     limit.rlim_cur = 1ULL << 46;
     rc = setrlimit(RLIMIT_AS, &limit); /* refused where the hard one is less */
-    jobshape_get(&input, NULL, *state, NULL, 0, 0, &shape);
+    shape_get(NULL, *state, NULL, 0, 0, &shape);
     setrlimit(RLIMIT_AS, &old);
     if (rc == 0)
         assert_int_equal(shape.address_limit_bytes, 1ULL << 46);

@@ -28,7 +28,7 @@ struct row {
     enum plan_source mem_source;
 };
 
-static const char *home;
+static const char *home, *kernels, *set_by_us;
 static const struct row *current;
 
 static const char *row_env(void *arg, const char *name)
@@ -36,6 +36,10 @@ static const char *row_env(void *arg, const char *name)
     (void) arg;
     if (!strcmp(name, "JOBPROF_NCCL"))
         return current->env;
+    if (!strcmp(name, "JOBPROF_RECORDER_KERNELS"))
+        return kernels;
+    if (!strcmp(name, "JOBPROF_SET"))
+        return set_by_us;
     return strcmp(name, "HOME") ? NULL : home;
 }
 
@@ -83,6 +87,19 @@ static const struct row good_rows[] = {
     /* what is off cannot break a lock */
     {LOCKED, USER, NULL, NULL, NULL, "off", PLAN_DEFAULT, "3M", PLAN_USER},
 };
+
+/* One option under a site's file. */
+static int check_option(const char *text, const char *path,
+                        struct jp_error *err)
+{
+    struct jp_sitefile site = {0};
+    int rc;
+
+    plan_load_site(path, &site, NULL);
+    rc = plan_check(grammar_nccl(), text, &site, err);
+    sitefile_fini(&site);
+    return rc;
+}
 
 static void test_precedence(void **state)
 {
@@ -173,18 +190,91 @@ static void test_check(void **state)
     char *broken = tempdir_file(*state, "broken.conf", 0600, "nccl = ");
     struct jp_error err;
 
-    assert_int_equal(plan_check(&jp_grammar_nccl, "auto,mem=2M", site, &err),
-                     0);
-    assert_int_equal(plan_check(&jp_grammar_nccl, "auto,mem=4M", site, &err),
-                     -1);
+    assert_int_equal(check_option("auto,mem=2M", site, &err), 0);
+    assert_int_equal(check_option("auto,mem=4M", site, &err), -1);
     assert_non_null(strstr(err.text, "site.conf:1"));
-    assert_int_equal(plan_check(&jp_grammar_nccl, "auto,mem=4M", broken, &err),
-                     0);
-    assert_int_equal(plan_check(&jp_grammar_nccl, "auto,mem=4M", "/none", &err),
-                     0);
-    assert_int_equal(plan_check(&jp_grammar_nccl, NULL, site, NULL), -1);
+    assert_int_equal(check_option("auto,mem=4M", broken, &err), 0);
+    assert_int_equal(check_option("auto,mem=4M", "/none", &err), 0);
+    assert_int_equal(check_option(NULL, site, NULL), -1);
     free(site);
     free(broken);
+}
+
+/* kernels= by each of its sources; the recorder's own variable is one. */
+static const struct {
+    const char *site, *user, *variable, *ours, *env, *option;
+    const char *value; /* or part of the error */
+    enum plan_source source;
+    bool refused;
+} kernels_rows[] = {
+    {NULL, NULL, NULL, NULL, NULL, "auto", "auto", PLAN_DEFAULT, false},
+    {"nccl = { kernels = 0; };", NULL, NULL, NULL, NULL, "auto", "0", PLAN_SITE,
+     false},
+    {"nccl = { kernels = \"0\"; };", "nccl = { kernels = \"auto\"; };", NULL,
+     NULL, NULL, "recorder", "auto", PLAN_USER, false},
+    {NULL, "nccl = { kernels = 0; };", "1", NULL, NULL, "recorder", "1",
+     PLAN_ENV, false},
+    {NULL, NULL, "1", "JOBPROF_RECORDER_MEM", NULL, "recorder", "1", PLAN_ENV,
+     false},
+    {NULL, NULL, "1",
+     "A,"
+     "JOBPROF_RECORDER_KERNELS",
+     NULL, "recorder", "auto", PLAN_DEFAULT, false},
+    {NULL, NULL, "1", NULL, "auto,kernels=0", NULL, "0", PLAN_ENV, false},
+    {NULL, NULL, "1", NULL, "auto,kernels=0", "recorder,kernels=auto", "auto",
+     PLAN_OPTION, false},
+    {NULL, NULL, "on", NULL, NULL, "recorder",
+     "JOBPROF_RECORDER_KERNELS"
+     ": \"on\" is none of auto|1|0",
+     0, true},
+    {"nccl = { kernels = 2; };", NULL, NULL, NULL, NULL, "recorder",
+     "site.conf:1: nccl.kernels: \"2\" is none of auto|1|0", 0, true},
+    {"lock = [ \"nccl.kernels\" ];", NULL, "1", NULL, NULL, "recorder",
+     "JOBPROF_RECORDER_KERNELS"
+     ": \"kernels=1\" is locked to auto by ",
+     0, true},
+    {"nccl = { kernels = 0; };\nlock = [ \"nccl.kernels\" ];", NULL, NULL, NULL,
+     NULL, "recorder,kernels=1", "\"kernels=1\" is locked to 0 by ", 0, true},
+};
+
+static void test_kernels(void **state)
+{
+    for (size_t i = 0; i < N(kernels_rows); i++) {
+        struct row row = {kernels_rows[i].site,
+                          kernels_rows[i].user,
+                          NULL,
+                          kernels_rows[i].env,
+                          kernels_rows[i].option,
+                          NULL,
+                          0,
+                          NULL,
+                          0};
+        const struct plan_value *value;
+        struct jp_error err = {""};
+        struct jp_plan plan;
+        char *site;
+        struct plan_input in = input_of(&row, *state, &site);
+        int rc;
+
+        kernels = kernels_rows[i].variable;
+        set_by_us = kernels_rows[i].ours;
+        rc = plan_make(&in, &plan, &err);
+        kernels = set_by_us = NULL;
+        free(site);
+        if (rc < 0) {
+            if (!kernels_rows[i].refused ||
+                !strstr(err.text, kernels_rows[i].value))
+                fail_msg("row %zu: %s", i, err.text);
+            continue;
+        }
+        value = plan_find(&plan.nccl, "kernels");
+        if (kernels_rows[i].refused ||
+            strcmp(value->value, kernels_rows[i].value) != 0 ||
+            value->source != kernels_rows[i].source)
+            fail_msg("row %zu: %s from %d", i, value->value,
+                     (int) value->source);
+        plan_fini(&plan);
+    }
 }
 
 static void test_lookup(void **state)
@@ -205,8 +295,8 @@ static void test_lookup(void **state)
     struct plan_input in = input_of(&row, *state, &site);
 
     assert_int_equal(plan_make(&in, &plan, NULL), 0);
-    assert_string_equal(plan.recorder, "/r.so");
-    assert_null(plan.inspector);
+    assert_string_equal(plan_site(&plan, "nccl.recorder"), "/r.so");
+    assert_null(plan_site(&plan, "nccl.inspector"));
     assert_int_equal(plan_number(&plan.nccl, "nccl"),
                      JP_NCCL_RELEASE(2, 28, 3));
     assert_int_equal(plan_number(&plan.nccl, "summary"), JP_SUMMARY_CARD);
@@ -240,7 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precedence),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_missing_config), cmocka_unit_test(test_check),
-        cmocka_unit_test(test_lookup),
+        cmocka_unit_test(test_lookup),         cmocka_unit_test(test_kernels),
     };
 
     return cmocka_run_group_tests_name("plan", tests, make_home, tempdir_drop);

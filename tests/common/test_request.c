@@ -85,7 +85,7 @@ static void test_refused(void **state)
 
         memset(&request, 0x5a, sizeof(request));
         before = request;
-        rc = request_parse(&jp_grammar_nccl, bad_rows[i].text, &request, &err);
+        rc = request_parse(grammar_nccl(), bad_rows[i].text, &request, &err);
         if (!bad_rows[i].error) {
             assert_int_equal(rc, 0);
             request_fini(&request);
@@ -96,7 +96,7 @@ static void test_refused(void **state)
                      err.text, bad_rows[i].error);
         assert_memory_equal(&request, &before, sizeof(before));
         assert_int_equal(
-            request_parse(&jp_grammar_nccl, bad_rows[i].text, &request, NULL),
+            request_parse(grammar_nccl(), bad_rows[i].text, &request, NULL),
             -1);
     }
 }
@@ -110,11 +110,11 @@ static void test_too_long(void **state)
     (void) state;
     memset(text, 'a', JP_OPTION_MAX + 1);
     text[JP_OPTION_MAX + 1] = '\0';
-    assert_int_equal(request_parse(&jp_grammar_nccl, text, &request, &err), -1);
+    assert_int_equal(request_parse(grammar_nccl(), text, &request, &err), -1);
     assert_non_null(strstr(err.text, "longer than 4096"));
     memcpy(text, "auto,dir=/", 10);
     text[10 + JP_PATTERN_MAX] = '\0';
-    assert_int_equal(request_parse(&jp_grammar_nccl, text, &request, &err), -1);
+    assert_int_equal(request_parse(grammar_nccl(), text, &request, &err), -1);
     assert_non_null(strstr(err.text, "longer than 1024"));
     free(text);
 }
@@ -131,7 +131,7 @@ static void test_accepted(void **state)
     (void) state;
     assert_int_equal(
         request_parse(
-            &jp_grammar_nccl,
+            grammar_nccl(),
             "inspector,iterations=500,colls=128,comms=8,p2p=off,rate=6000/s,"
             "interval=50ms,ring=4096,mem=1.5G,disk=10G,min_free=0,nccl=2.27.3,"
             "verbose=1,min_size=8K,dir=/s/%u/a=b-%j,summary=off,force=1",
@@ -144,12 +144,12 @@ static void test_accepted(void **state)
     request_fini(&r);
     request_fini(&r);
     request_fini(NULL);
-    assert_int_equal(request_parse(&jp_grammar_nccl, "off", &r, NULL), 0);
+    assert_int_equal(request_parse(grammar_nccl(), "off", &r, NULL), 0);
     assert_int_equal(r.mode, 0);
     request_fini(&r);
     assert_int_equal(
         request_parse(
-            &jp_grammar_copper,
+            grammar_copper(),
             "full,top=20,interval=5,attach=1,mount=/tmp/m,ttl=100,root=/opt/c",
             &r, NULL),
         0);
@@ -172,8 +172,8 @@ static void test_copper_refused(void **state)
 
     (void) state;
     for (size_t i = 0; i < N(rows); i++) {
-        assert_int_equal(
-            request_parse(&jp_grammar_copper, rows[i][0], &r, &err), -1);
+        assert_int_equal(request_parse(grammar_copper(), rows[i][0], &r, &err),
+                         -1);
         if (!strstr(err.text, rows[i][1]))
             fail_msg("%s: %s", rows[i][0], err.text);
     }
@@ -182,8 +182,8 @@ static void test_copper_refused(void **state)
 /* Every default is a value of its own knob, and every help is there. */
 static void test_tables(void **state)
 {
-    const struct jp_grammar *const grammars[] = {&jp_grammar_nccl,
-                                                 &jp_grammar_copper};
+    const struct jp_grammar *const grammars[] = {grammar_nccl(),
+                                                 grammar_copper()};
 
     (void) state;
     for (size_t g = 0; g < N(grammars); g++) {
@@ -225,10 +225,10 @@ static void test_equal(void **state)
 
     (void) state;
     for (size_t i = 0; i < N(rows); i++) {
-        int k = grammar_find_knob(&jp_grammar_nccl, rows[i].knob);
+        int k = grammar_find_knob(grammar_nccl(), rows[i].knob);
 
         assert_int_equal(
-            knob_equal(&jp_grammar_nccl.knobs[k], rows[i].a, rows[i].b),
+            knob_equal(&grammar_nccl()->knobs[k], rows[i].a, rows[i].b),
             rows[i].equal);
     }
 }
@@ -242,6 +242,10 @@ static void test_pattern(void **state)
         {"%A_%a-%s", "10_3-0"},       {"%%j", "%j"},
         {"a..b/...", "a..b/..."},
     };
+    static const char *const nodes[][2] = {{"/x/%N/%N", "/x/n%N/n%N"},
+                                           {"%%%n%", "%%%n%"},
+                                           {"%N", "n%N"},
+                                           {"", ""}};
 
     (void) state;
     for (size_t i = 0; i < N(rows); i++) {
@@ -249,6 +253,12 @@ static void test_pattern(void **state)
 
         assert_non_null(path);
         assert_string_equal(path, rows[i][1]);
+        free(path);
+    }
+    for (size_t i = 0; i < N(nodes); i++) {
+        char *path = pattern_expand_node(nodes[i][0], "n%N");
+
+        assert_string_equal(path, nodes[i][1]);
         free(path);
     }
     assert_null(pattern_expand("%", &facts, NULL));
@@ -282,12 +292,12 @@ static void test_list_modes(void **state)
 
     (void) state;
     assert_string_equal(
-        grammar_list_modes(&jp_grammar_copper, ~0u, buf, sizeof(buf)),
+        grammar_list_modes(grammar_copper(), ~0u, buf, sizeof(buf)),
         "off, aggregate, top or full");
     assert_string_equal(
-        grammar_list_modes(&jp_grammar_copper, 8, buf, sizeof(buf)), "full");
+        grammar_list_modes(grammar_copper(), 8, buf, sizeof(buf)), "full");
     assert_string_equal(
-        grammar_list_modes(&jp_grammar_copper, ~0u, tiny, sizeof(tiny)), "off");
+        grammar_list_modes(grammar_copper(), ~0u, tiny, sizeof(tiny)), "off");
 }
 
 int main(void)

@@ -135,6 +135,7 @@ static void test_folders(void **state)
         assert_int_equal(chmod(safe, 0755) | chown(safe, 12345, 0), 0);
         assert_int_equal(fileio_check_folders(file, &err), -1);
         assert_non_null(strstr(err.text, "safe: owned by uid 12345"));
+        assert_int_equal(chown(safe, 0, 0), 0); /* to be removed */
     }
     free(by_link);
     free(file);

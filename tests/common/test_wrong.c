@@ -81,6 +81,10 @@ static const struct row nccl_rows[] = {
     {"auto,force=TRUE", "\"TRUE\"", "neither 0 nor 1"},
     {"auto,summary=lin", "\"lin\"", "auto|off|line|card"},
     {"auto,summary=Card", "\"Card\"", "\"card\""},
+    {"recorder,kernels=2", "\"2\"", "auto|1|0"},
+    {"recorder,kernels=on", "\"on\"", "auto|1|0"},
+    {"recorder,kernels=", "\"kernels\"", "auto|1|0"},
+    {"recorder,kernels=aut", "\"aut\"", "\"auto\""},
     {"plan,mode=auto", "\"auto\"", "inspector|example|recorder"},
     {"auto,nccl=2", "\"2\"", "2.23 or later"},
     {"auto,nccl=2.22", "2.22", "2.23 or later"},
@@ -98,6 +102,10 @@ static const struct row nccl_rows[] = {
     /* keys and modes that do not go together */
     {"off,mem=1G", "\"mem\" does not go with \"off\"", "only with auto"},
     {"recorder,ring=64", "\"ring\"", "(only with inspector or plan)"},
+    {"inspector,kernels=1", "\"kernels\"",
+     "(only with auto, recorder or plan)"},
+    {"example,kernels=0", "\"kernels\"", "(only with auto, recorder or plan)"},
+    {"off,kernels=auto", "\"kernels\"", "(only with auto, recorder or plan)"},
     {"example,rate=5", "\"rate\"", "auto, inspector, recorder or plan"},
     {"recorder,interval=1", "\"interval\"", "(only with inspector or plan)"},
     {"auto,mode=example", "\"mode\"", "(only with plan)"},
@@ -163,9 +171,9 @@ static void test_rows(void **state)
 {
     (void) state;
     for (size_t i = 0; i < N(nccl_rows); i++)
-        check_row(&jp_grammar_nccl, &nccl_rows[i]);
+        check_row(grammar_nccl(), &nccl_rows[i]);
     for (size_t i = 0; i < N(copper_rows); i++)
-        check_row(&jp_grammar_copper, &copper_rows[i]);
+        check_row(grammar_copper(), &copper_rows[i]);
 }
 
 /* A value of 3,000 bytes for each knob: one readable line. */
@@ -192,8 +200,8 @@ static void check_long(const struct jp_grammar *grammar, size_t k, int fill)
 static void test_long(void **state)
 {
     static const int fills[] = {'9', 'a', '%', '/', 0xff};
-    const struct jp_grammar *const grammars[] = {&jp_grammar_nccl,
-                                                 &jp_grammar_copper};
+    const struct jp_grammar *const grammars[] = {grammar_nccl(),
+                                                 grammar_copper()};
 
     (void) state;
     for (size_t g = 0; g < N(grammars); g++)
@@ -218,7 +226,7 @@ static void test_very_long(void **state)
         memset(text, '7', n);
         text[n] = '\0';
         memcpy(text, starts[i], strlen(starts[i]));
-        assert_int_equal(request_parse(&jp_grammar_nccl, text, &request, &err),
+        assert_int_equal(request_parse(grammar_nccl(), text, &request, &err),
                          -1);
         if (!strstr(err.text, "777...\" is longer than 4096 bytes") ||
             strlen(err.text) > 200)
@@ -319,6 +327,86 @@ static void test_mounts(void **state)
     }
 }
 
+/* As printf where texts are harmless, and harmless where they are not. */
+static void test_quote_printf(void **state)
+{
+    char want[400], *got = NULL;
+    size_t len;
+    FILE *out = open_memstream(&got, &len);
+    int n;
+
+    (void) state;
+#define FORMAT                                                                 \
+    "%s|%-8s|%8s|%.2s|%-*.*s|%d|%5u|%05d|%+d|%lld|%ju|%zu|%td|%x|%3.1f|%g|%c|" \
+    "%%|%*s|%hu\n"
+#define VALUES                                                                 \
+    "abc", "ab", "ab", "abc", 5, 3, "abcdef", -7, 9u, 42, 3, (long long) -1,   \
+        (uintmax_t) 7, (size_t) 8, (ptrdiff_t) -9, 255u, 2.25, 0.5, 'x', 3,    \
+        "", (unsigned short) 4
+    n = quote_printf(out, FORMAT, VALUES);
+    fclose(out);
+    assert_int_equal(snprintf(want, sizeof(want), FORMAT, VALUES), n);
+    assert_string_equal(got, want);
+    free(got);
+    out = open_memstream(&got, &len);
+    n = quote_printf(out, "%s|%8s|%.4s|%-9s|%s\n",
+                     "\x1b[2J\n\xc2\x9b\xe2\x80\xae\x9b", "\x7f\xc3\xa9",
+                     "\xe2\x80\xae"
+                     "xyz",
+                     "\t", "");
+    fclose(out);
+    assert_string_equal(
+        got, "\\x1b[2J\\x0a\\xc2\\x9b\\xe2\\x80\\xae\\x9b|  \\x7f\xc3\xa9|"
+             "\\xe2\\x80\\xaex|\\x09     |\n");
+    assert_int_equal(n, strlen(got));
+    free(got);
+}
+
+static char *filtered(const char *const *pieces)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *memory = open_memstream(&text, &len), *out = quote_json_open(memory);
+
+    assert_non_null(out);
+    for (; *pieces; pieces++) {
+        assert_true(fputs(*pieces, out) >= 0);
+        assert_int_equal(fflush(out), 0);
+    }
+    assert_int_equal(fclose(out), 0);
+    fclose(memory);
+    return text;
+}
+
+static void test_quote_json(void **state)
+{
+    static const struct {
+        const char *in[4], *out;
+    } rows[] = {
+        {{"{\"a\":\t1,\r\n\"b\":\"caf\xc3\xa9\"}\n"},
+         "{\"a\": 1, \n\"b\":\"caf\xc3\xa9\"}\n"},
+        {{"\"\x1b\x7f\xc2\x9b\xe2\x80\xae\""},
+         "\"\\u001b\\u007f\\u009b\\u202e\""},
+        {{"\xe2", "\x80", "\xae"}, "\\u202e"},
+        {{"x\xe2\x80", "y"}, "x\\ufffd\\ufffdy"},
+        {{"\x9b\xff\xc3"}, "\\ufffd\\ufffd\\ufffd"},
+        {{"\xf0\x9f\x98\x80"}, "\xf0\x9f\x98\x80"},
+        {{"\xf0\x9f\xbf\xbe"}, "\\ud83f\\udffe"},
+    };
+    char buf[16], *text;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        text = filtered(rows[i].in);
+        assert_string_equal(text, rows[i].out);
+        free(text);
+    }
+    assert_int_equal(quote_json_escape("a/\x1bxxxxx", true, buf, sizeof(buf)),
+                     14);
+    assert_string_equal(buf, "a\\/\\u001bxxxxx");
+    assert_int_equal(quote_json_escape("12345678901\x1b", true, buf, 16), 11);
+}
+
 static void test_quote(void **state)
 {
     char buf[JP_QUOTE_LEN], text[128], small[16];
@@ -344,9 +432,10 @@ static void test_quote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_long),
-        cmocka_unit_test(test_very_long), cmocka_unit_test(test_site_keys),
-        cmocka_unit_test(test_mounts),    cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_long),
+        cmocka_unit_test(test_very_long),    cmocka_unit_test(test_site_keys),
+        cmocka_unit_test(test_mounts),       cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_quote_printf), cmocka_unit_test(test_quote_json),
     };
 
     return cmocka_run_group_tests_name("wrong", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #!/bin/bash
 # bench.sh - 1,024 ranks of Copper with 185 MB of full tables: time and memory.
+# Then the start of 32 to 256 daemons with a filtered book and with a site's.
 #
 # Copper's own tool (scripts/aggregate_profiling.py) is the peer where
 # $JOBPROF_BENCH_COPPER_TOOL names it; it is run in turn with ours.
@@ -62,4 +63,7 @@ verdict=$([ "$all" -le 65536 ] && echo met || echo "NOT MET")
 [ "$verdict" = met ] || missed=1
 echo "  CPU time                                       $cpu ms"
 echo "  highest memory                                 $((all / 1024)) MiB ($((half / 1024)) MiB for 500 ranks), floor at most 64: $verdict"
+for nodes in 32 64 128 256; do
+    "$top_builddir/tests/copper/register" "$nodes" | sed 's/^/  /'
+done
 [ "${BENCH_STRICT:-0}" != 1 ] || exit "$missed"

@@ -6,12 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "common/fileio.h"
+#include "plugins/copper/copper_book.h"
+#include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_flags.h"
-#include "plugins/copper/copper_mountinfo.h"
-#include "plugins/copper/copper_target.h"
+#include "plugins/copper/copper_mount.h"
+#include "plugins/copper/copper_attach.h"
+#include "plugins/copper/copper_work.h"
+#include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 #define HEAD "36 35 0:50 / "
@@ -123,32 +131,44 @@ static void test_no_target(void **state)
                         "node");
 }
 
+#define BEGIN                                                                  \
+    "/opt/cu_fuse -f -tpath / -vpath /m -log_output_dir /l -log_level 1 "      \
+    "-log_type file"
+#define END " -s /m"
+#define BOOK(net)                                                              \
+    " -net_type " net " -nf /n -facility_address_book /b "                     \
+    "-prefiltered_address_book 1"
+#define TCP                                                                    \
+    " -net_type tcp -facility_address_book /b -prefiltered_address_book 1 "    \
+    "-addr_write_sync_time 0"
+#define CACHE " -md_enoent_ttl_ms 2000 -max_cacheable_byte_size 10485760"
+
 /* "KEY=VALUE KEY=VALUE ..." and cu_fuse's words from them. */
 static void test_flags(void **state)
 {
-#define BEGIN                                                                  \
-    "/opt/cu_fuse -f -tpath / -vpath /m -log_output_dir /l -log_level 4"
-#define END " -s /m"
-#define BOOK " -facility_address_book /b -prefiltered_address_book 1"
     static const struct {
         const char *settings, *words;
     } rows[] = {
-        {"mode=aggregate", BEGIN BOOK " -profile_metrics" END},
+        {"mode=aggregate", BEGIN TCP CACHE " -profile_metrics" END},
         {"mode=aggregate;top=5;interval=0;ttl=",
-         BEGIN BOOK " -md_enoent_ttl_ms  -profile_metrics" END},
-        {"mode=top;top=5", BEGIN BOOK " -profile_metrics -profile_top_n 5" END},
+         BEGIN TCP " -md_enoent_ttl_ms  -max_cacheable_byte_size 10485760 "
+                   "-profile_metrics" END},
+        {"mode=top;top=5",
+         BEGIN TCP CACHE " -profile_metrics -profile_top_n 5" END},
         {"mode=full;top=5;interval=30",
-         BEGIN BOOK " -profile_metrics -profile_top_n 5 -profile_paths_full "
-                    "-profile_snapshot_interval_s 30" END},
-        {"mode=top;net_type=cxi;address_book=/site",
-         BEGIN " -net_type cxi -nf /n -facility_address_book /site "
-               "-prefiltered_address_book 0 -profile_metrics" END},
+         BEGIN TCP CACHE " -profile_metrics -profile_top_n 5 "
+                         "-profile_paths_full "
+                         "-profile_snapshot_interval_s 30" END},
+        {"mode=top;address_book=/site",
+         BEGIN BOOK("cxi") CACHE " -profile_metrics" END},
+        {"mode=top;net_type=cxi://cxi1;address_book=/site",
+         BEGIN BOOK("cxi://cxi1") CACHE " -profile_metrics" END},
         {"cache_size=1M;ttl=100",
-         BEGIN BOOK " -md_enoent_ttl_ms 100 -max_cacheable_byte_size 1048576 "
-                    "-profile_metrics" END},
-        {"cache_size=many", BEGIN BOOK " -profile_metrics" END},
-        {"args=  -a  b ", BEGIN BOOK " -profile_metrics -a b" END},
-        {"args=", BEGIN BOOK " -profile_metrics" END},
+         BEGIN TCP " -md_enoent_ttl_ms 100 -max_cacheable_byte_size 1048576 "
+                   "-profile_metrics" END},
+        {"cache_size=many", BEGIN TCP CACHE " -profile_metrics" END},
+        {"args=  -a  b ", BEGIN TCP CACHE " -profile_metrics -a b" END},
+        {"args=", BEGIN TCP CACHE " -profile_metrics" END},
     };
 
     (void) state;
@@ -158,6 +178,9 @@ static void test_flags(void **state)
             {.key = (char[]){"cu_fuse"}, .value = (char[]){"/opt/cu_fuse"}}};
         struct jp_jobconf conf = {.copper_settings = settings,
                                   .n_copper_settings = 1};
+        const struct copper_paths paths = {
+            "/m", "/l", "/b",
+            strstr(rows[i].settings, "address_book") ? "/n" : NULL};
         struct copper_flags flags;
         char said[1024] = "";
 
@@ -167,8 +190,7 @@ static void test_flags(void **state)
             s->key = strsep(&pair, "=");
             s->value = pair;
         }
-        assert_int_equal(
-            copper_flags_make(&conf, "/m", "/l", "/b", "/n", &flags, NULL), 0);
+        assert_int_equal(copper_flags_make(&conf, &paths, &flags, NULL), 0);
         assert_null(flags.argv[flags.n]);
         for (int k = 0; k < flags.n; k++)
             snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s",
@@ -187,28 +209,294 @@ static void test_flags_refused(void **state)
         {.key = (char[]){"cu_fuse"}, .value = (char[]){"/opt/cu_fuse"}},
         {.key = (char[]){"args"}, .value = many}};
     struct jp_jobconf conf = {.copper_settings = settings};
+    const struct copper_paths paths = {"/m", "/l", "/b", "/n"};
     struct copper_flags flags = {.n = 77};
     struct jp_error err = {""};
 
     (void) state;
-    assert_int_equal(
-        copper_flags_make(&conf, "/m", "/l", "/b", "/n", &flags, &err), -1);
+    assert_int_equal(copper_flags_make(&conf, &paths, &flags, &err), -1);
     assert_string_equal(err.text, "job.conf names no cu_fuse");
     conf.n_copper_settings = 2;
     for (int i = 0; i < COPPER_FLAGS_MAX; i++)
         memcpy(many + 2 * i, "x ", 3);
-    assert_int_equal(
-        copper_flags_make(&conf, "/m", "/l", "/b", "/n", &flags, &err), -1);
+    assert_int_equal(copper_flags_make(&conf, &paths, &flags, &err), -1);
     assert_non_null(strstr(err.text, "flags for cu_fuse"));
     assert_int_equal(flags.n, 77);
+}
+
+static char *make(const char *dir, const char *name, mode_t mode, uid_t uid)
+{
+    char *path = tempdir_path(dir, name);
+
+    assert_int_equal(mkdir(path, mode) | chmod(path, mode), 0);
+    assert_int_equal(chown(path, uid, uid), 0);
+    return path;
+}
+
+/* root mounts nowhere that somebody else could move meanwhile. */
+static void test_mount_point(void **state)
+{
+    enum { HIM = 12345 };
+    struct jp_error err = {""};
+    bool made = true;
+    char *his, *point, *sticky, *own;
+
+    if (geteuid() != 0)
+        skip();
+    his = make(*state, "his", 0755, HIM);
+    point = make(*state, "his/point", 0700, 0);
+    sticky = make(*state, "sticky", 01777, 0);
+    own = make(*state, "sticky/point", 0700, 0);
+    assert_int_equal(copper_mount_prepare(point, &made, &err), -1);
+    assert_non_null(strstr(err.text, "not for root"));
+    assert_false(made);
+    assert_int_equal(rmdir(point), 0);
+    assert_int_equal(copper_mount_prepare(point, &made, &err), -1);
+    assert_int_equal(access(point, F_OK), -1);
+    assert_int_equal(copper_mount_prepare(own, &made, &err), 0);
+    assert_int_equal(rmdir(own), 0);
+    assert_int_equal(copper_mount_prepare(own, &made, &err), 0);
+    assert_true(made);
+    assert_int_equal(chown(his, 0, 0), 0); /* to be removed */
+    free(own);
+    free(sticky);
+    free(point);
+    free(his);
+}
+
+/* The site's book, full and short names, and what is left of it. */
+static void test_book(void **state)
+{
+    static const struct {
+        const char *book, *nodes, *out;
+    } rows[] = {
+        {"", "n1", ""},
+        {"n1\n n1 a\nn1 \n", "n1", ""},
+        {"n3 c\nn1 a\nn9 x\nn2 b\n", "n1,n2", "n1 a\nn2 b\n"},
+        {"n3 c\nn1 a\n", "n1,n2,n3", "n1 a\nn3 c\n"},
+        {"n1 old\nn1 new", "n1", "n1 new\n"},
+        {"n1.site a\r\nn2\tb rest\n", "n1,n2.site", "n1 a\nn2.site b\n"},
+        {"n1.x a\nn10 b\n", "n1.y,n1", "n1 a\n"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char *text = strdup(rows[i].book), *list = strdup(rows[i].nodes);
+        char *nodes[8], *rest = list, *out = NULL;
+        size_t n = 0, found, lines = 0;
+
+        while (rest)
+            nodes[n++] = strsep(&rest, ",");
+        assert_int_equal(copper_book_filter(text, nodes, n, &out, &found, NULL),
+                         0);
+        assert_string_equal(out, rows[i].out);
+        for (const char *at = out; (at = strchr(at, '\n')); at++)
+            lines++;
+        assert_int_equal(found, lines);
+        free(out);
+        free(text);
+        free(list);
+    }
+}
+
+/* As Copper's build_my_tree has it: two children a node up to 31 nodes. Its
+ * get_tree_segments cuts eight lines into three trees as 1 2 7, 3 4 8, 5 6. */
+static void test_parents(void **state)
+{
+    static const struct {
+        const char *node, *parents; /* NULL: not in the book */
+        size_t trees;
+    } rows[] = {
+        {"n1", "", 1},       {"n2", "n1 ", 1},       {"n3", "n1 ", 1},
+        {"n4", "n2 n1 ", 1}, {"n7", "n3 n1 ", 1},    {"n", NULL, 1},
+        {"n77", NULL, 1},    {"n8", "n4 n2 n1 ", 1}, {"", NULL, 1},
+        {"n1", "", 3},       {"n2", "n1 ", 3},       {"n7", "n1 ", 3},
+        {"n3", "", 3},       {"n4", "n3 ", 3},       {"n8", "n3 ", 3},
+        {"n5", "", 3},       {"n6", "n5 ", 3},       {"n5", "", 2},
+        {"n8", "n6 n5 ", 2}, {"n8", "", 8},          {"n8", "", 9},
+        {"n8", "", 0},       {"n9", NULL, 9},        {"n8", "", SIZE_MAX}};
+    static const char book[] = "n1 a\nn2 b\nn3 c\nn4 d\nn5 e\nn6 f\nn7 g\n"
+                               "n8 h\n";
+
+    (void) state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char *parents[COPPER_DEPTH_MAX], said[64] = "";
+        size_t n;
+        int rc =
+            copper_book_parents(book, rows[i].node, rows[i].trees, parents, &n);
+
+        assert_int_equal(rc, rows[i].parents ? 0 : -1);
+        for (size_t k = 0; k < n; k++) {
+            strcat(strcat(said, parents[k]), " ");
+            free(parents[k]);
+        }
+        assert_string_equal(said, rows[i].parents ? rows[i].parents : "");
+    }
+}
+
+static void test_kinds(void **state)
+{
+    (void) state;
+    assert_int_equal(copper_book_kind("tcp"), COPPER_ADDRESSES_ASKED);
+    assert_int_equal(copper_book_kind("na+sm"), COPPER_ADDRESSES_LOCAL);
+    assert_int_equal(copper_book_kind("cxi"), COPPER_ADDRESSES_SITE);
+    assert_int_equal(copper_book_kind("cxi://cxi1"), COPPER_ADDRESSES_SITE);
+    assert_int_equal(copper_book_kind("ofi+tcp"), COPPER_ADDRESSES_SITE);
+}
+
+/* Nodes say their addresses one by one; who has failed is not waited for. */
+static void test_gather(void **state)
+{
+    char dir[] = "/tmp/jpbook.XXXXXX",
+         *nodes[] = {(char[]){"n1"}, (char[]){"n2"}, (char[]){"n3"}};
+    char *run, *raw, *text = NULL;
+    struct jp_error err;
+
+    (void) state;
+    assert_non_null(mkdtemp(dir));
+    run = fileio_path("%s/run", dir);
+    raw = fileio_path("%s/raw", dir);
+    assert_int_equal(fileio_mkdir(run, &err) | fileio_mkdir(raw, &err), 0);
+    assert_int_equal(copper_book_offer(dir, "n3", "tcp://c", &err), 0);
+    assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 0);
+    assert_false(copper_book_is_there(dir));
+    assert_int_equal(copper_book_offer(dir, "n1", "tcp://a", &err), 0);
+    assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 0);
+    assert_int_equal(copper_book_gather(dir, nodes, 3, true, &err), 1);
+    assert_int_equal(copper_book_read(dir, &text, NULL), 0);
+    assert_string_equal(text, "n1 tcp://a\nn3 tcp://c\n");
+    free(text);
+    free(run);
+    run = fileio_path("%s/run/n2.failed", dir);
+    assert_int_equal(fileio_write(run, "why", 3, &err), 0);
+    assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 1);
+    assert_int_equal(fileio_remove_tree(dir, &err), 0);
+    free(run);
+    free(raw);
+}
+
+/* Whose daemon is gone: its process has ended, whether or not somebody has
+ * waited for it. */
+static void test_left(void **state)
+{
+    char node[] = "/tmp/jpleft.XXXXXX";
+    const struct copper_work work = {.node = node};
+    struct jp_error err;
+    pid_t child;
+    siginfo_t info;
+
+    (void) state;
+    assert_non_null(mkdtemp(node));
+    assert_false(copper_work_is_left(&work)); /* none was noted */
+    assert_int_equal(copper_work_note_pid(&work, getpid(), &err), 0);
+    assert_false(copper_work_is_left(&work));
+    child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(copper_work_note_pid(&work, child, &err), 0);
+    assert_int_equal(waitid(P_PID, (id_t) child, &info, WEXITED | WNOWAIT), 0);
+    assert_true(copper_work_is_left(&work));
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(copper_work_is_left(&work));
+    assert_int_equal(fileio_remove_tree(node, &err), 0);
+}
+
+static void test_names_of_logs(void **state)
+{
+    static const struct {
+        const char *path, *name, *logs;
+    } rows[] = {
+        {"/x/logs/n1-7-output.log", "n1-7", "/x"},
+        {"/logs/a-b-7-output.log", "a-b-7", ""},
+        {"/x/logs/-output.log", NULL, NULL},
+        {"/x/log/n1-7-output.log", NULL, NULL},
+        {"/x/logs/n1-7-output.log (deleted)", NULL, NULL},
+        {"logs/n1-7-output.log", NULL, NULL},
+        {"/dev/null", NULL, NULL},
+        {"", NULL, NULL},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char *path = strdup(rows[i].path), *logs = NULL;
+        const char *name = copper_attach_name(path, &logs);
+
+        assert_true(!name == !rows[i].name);
+        if (name) {
+            assert_string_equal(name, rows[i].name);
+            assert_string_equal(logs, rows[i].logs);
+        }
+        free(path);
+    }
+}
+
+/* Each %N of mount= is the node: where the mount is looked for. */
+static void test_node_twice(void **state)
+{
+    char key[] = "mount", mode[] = "mode", attach[] = "attach", one[] = "1";
+    char value[] = "/nowhere/%N/%N", top[] = "top", none[] = "";
+    struct jp_setting settings[] = {{mode, top, none, none, none},
+                                    {attach, one, none, none, none},
+                                    {key, value, none, none, none}};
+    const struct jp_jobconf conf = {.copper_settings = settings,
+                                    .n_copper_settings = N(settings)};
+    struct jp_error err = {""};
+    void *run = NULL;
+    int rc = 0;
+
+    assert_int_equal(copper_attach.start(&conf, *state, "n1", &run, &err), 0);
+    for (int i = 0; i < 500 && rc == 0; i++, usleep(10000))
+        rc = copper_attach.ready(run, &err);
+    assert_int_equal(rc, -1);
+    if (!strstr(err.text, "/nowhere/n1/n1:"))
+        fail_msg("%s", err.text);
+    copper_attach.destroy(run);
+}
+
+/* What mountinfo says of a path that a user has typed. */
+static void test_real_path(void **state)
+{
+    char dir[] = "/tmp/jpreal.XXXXXX", *link, *path, *out;
+    struct jp_error err;
+
+    (void) state;
+    assert_non_null(mkdtemp(dir));
+    link = fileio_path("%s/link", dir);
+    assert_int_equal(symlink(dir, link), 0);
+    path = fileio_path("%s/a/b///", link);
+    out = copper_mount_real(path, &err);
+    assert_non_null(out);
+    assert_memory_equal(out, dir, strlen(dir));
+    assert_string_equal(out + strlen(dir), "/a/b");
+    free(out);
+    assert_null(copper_mount_real("/", &err));
+    assert_null(copper_mount_real("", &err));
+    assert_null(copper_mount_real("b", &err));
+    assert_int_equal(fileio_remove_tree(dir, &err), 0);
+    free(path);
+    free(link);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mountinfo), cmocka_unit_test(test_cmdline),
-        cmocka_unit_test(test_cores),     cmocka_unit_test(test_no_target),
-        cmocka_unit_test(test_flags),     cmocka_unit_test(test_flags_refused),
+        cmocka_unit_test(test_mountinfo),
+        cmocka_unit_test(test_cmdline),
+        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_no_target),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_flags_refused),
+        cmocka_unit_test_setup_teardown(test_mount_point, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test(test_book),
+        cmocka_unit_test(test_parents),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_real_path),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_names_of_logs),
+        cmocka_unit_test_setup_teardown(test_node_twice, tempdir_make,
+                                        tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

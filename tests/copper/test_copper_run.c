@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/fileio.h"
 #include "orchestrator/copper/copper_build.h"
-#include "orchestrator/insight/copper_verdict.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/card.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
@@ -104,9 +105,12 @@ static void test_slow_walk(void **state)
     static const char table[] =
         "Metdata Cache Events {\n/e/conda_env/a {\ncache hits: 1,\n"
         "cache misses: 0,\nneg: 0\n}\n}";
-    const char *dir = *state;
+    const char *dir = *state, *environment = "/e/conda_env";
     char *sysroot = fileio_path("%s/root", dir), name[32];
-    struct jp_copper_options options = {.usage = true, .sysroot = sysroot};
+    struct jp_copper_options options = {.usage = true,
+                                        .sysroot = sysroot,
+                                        .usage_roots = &environment,
+                                        .n_usage_roots = geteuid() == 0};
     uint64_t all = 0;
 
     put_rank(dir, "n1");
@@ -290,7 +294,7 @@ static void test_card(void **state)
     copper_verdict_add(copper, true, &verdict);
     assert_int_equal(fileio_mkdirs(out, &err), 0);
     assert_int_equal(report_write(&report, out, &err), 0);
-    root = summary_file_read(out, &err);
+    root = summary_file_read(out, SUMMARY_WHOLE, &err);
     assert_non_null(root);
     f = open_memstream(&text, &len);
     card_print(root, out, false, 100, f);

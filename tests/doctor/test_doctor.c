@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -15,6 +16,7 @@
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/doctor/elfview.h"
 #include "orchestrator/doctor/plugstack.h"
+#include "orchestrator/doctor/probe.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -215,6 +217,55 @@ static void test_commands(void **state)
     }
 }
 
+/* --- the probe ------------------------------------------------------------ */
+
+/* Between its making and its end the folder's name is given to another one. */
+static void test_swapped(void **state)
+{
+    char *bait = tempdir_path(*state, "bait"), *file = NULL;
+    char *aside = tempdir_path(*state, "aside");
+    struct probe probe;
+    struct jp_error err = {""};
+
+    assert_int_equal(mkdir(bait, 0700), 0);
+    file = tempdir_file(*state, "bait/file", 0600, "keep");
+    if (probe_open(*state, &probe, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(rename(probe.path, aside), 0);
+    assert_int_equal(rename(bait, probe.path), 0);
+    assert_int_equal(probe_write(probe.fd, "file", "1", &err), 0);
+    assert_int_equal(probe_write(probe.fd, "file", "2", &err), 0);
+    assert_int_equal(probe_close(&probe, &err), -1);
+    assert_non_null(strstr(err.text, "cannot be removed"));
+    assert_int_equal(rename(probe.path, bait), 0);
+    assert_int_equal(access(file, F_OK), 0);
+    assert_int_equal(rmdir(aside), 0); /* the files in it are gone */
+    free(aside);
+    free(file);
+    free(bait);
+}
+
+/* A name in it may become a link; a file there is nobody's to follow. */
+static void test_probe_files(void **state)
+{
+    char *target = tempdir_file(*state, "target", 0600, "keep"), *text = NULL;
+    struct probe probe;
+    struct jp_error err = {""};
+
+    assert_int_equal(probe_open(*state, &probe, &err), 0);
+    assert_int_equal(symlinkat(target, probe.fd, "file"), 0);
+    assert_int_equal(symlinkat(target, probe.fd, "other.tmp"), 0);
+    assert_int_equal(probe_write(probe.fd, "file", "1", &err), 0);
+    assert_int_equal(probe_write(probe.fd, "other", "1", &err), -1);
+    assert_int_equal(probe_close(&probe, &err), 0);
+    assert_int_equal(access(probe.path, F_OK), -1);
+    assert_int_equal(fileio_read(target, false, 10, &text, NULL, NULL), 0);
+    assert_string_equal(text, "keep");
+    assert_int_equal(probe_open("/nonexistent", &probe, &err), -1);
+    free(text);
+    free(target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +277,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damage, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(test_commands),
+        cmocka_unit_test_setup_teardown(test_swapped, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_probe_files, tempdir_make,
+                                        tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/copper/copper_dump.h"
+#include "plugins/copper/copper_counts.h"
 #include "plugins/copper/copper_name.h"
 #include "plugins/copper/copper_notes.h"
 #include "plugins/copper/copper_rows.h"

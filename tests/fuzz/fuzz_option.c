@@ -130,7 +130,7 @@ static void check_quote(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct jp_grammar *grammar = &jp_grammar_nccl;
+    const struct jp_grammar *grammar = grammar_nccl();
     struct jp_request request;
     struct jp_error err = {""};
     char *text;
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     if (data[0] == 'c')
-        grammar = &jp_grammar_copper;
+        grammar = grammar_copper();
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;

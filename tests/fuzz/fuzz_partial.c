@@ -16,7 +16,7 @@ static void finish(struct join *join, const struct partial *partial)
 {
     size_t n = partial->n_files;
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
-    struct join_file *files = calloc(n + 1, sizeof(*files));
+    struct source_facts *files = calloc(n + 1, sizeof(*files));
     struct jp_logwalk walk = {.logs = logs, .n_logs = n};
 
     if (!logs || !files)
@@ -45,11 +45,11 @@ static struct join *load(const void *bytes, size_t n,
 }
 
 /* What its recordings tell of hangs; *n how many. */
-static struct stuck_evidence *load_hangs(const void *bytes, size_t size,
+static struct hangs_evidence *load_hangs(const void *bytes, size_t size,
                                          size_t *n)
 {
     struct partial *partial = partial_open_bytes(bytes, size, NULL);
-    struct stuck_evidence *all = NULL;
+    struct hangs_evidence *all = NULL;
 
     if (partial)
         all = partial_load_hangs(partial, n, NULL);
@@ -61,36 +61,36 @@ static struct stuck_evidence *load_hangs(const void *bytes, size_t size,
 static void judge(const void *bytes, size_t size)
 {
     size_t n = 0;
-    struct stuck_evidence *all = load_hangs(bytes, size, &n);
-    struct jp_stuck stuck = {0};
-    struct stuck_sum sum = {.stuck = &stuck};
+    struct hangs_evidence *all = load_hangs(bytes, size, &n);
+    struct jp_hangs hangs = {0};
+    struct hangs_sum sum = {.hangs = &hangs};
     char text[700];
 
     assert(all);
     for (size_t i = 0; i < 2 * n; i++)
-        if (stuck_sum_add(&sum, &all[i % n]) < 0)
+        if (hangs_sum_add(&sum, &all[i % n]) < 0)
             abort();
-    if (stuck_sum_finish(&sum) < 0)
+    if (hangs_sum_finish(&sum) < 0)
         abort();
-    assert(stuck.n_processes == 2 * n);
-    for (size_t i = 0; i < stuck.n_groups; i++) {
-        const struct stuck_group *group = &stuck.groups[i];
+    assert(hangs.n_processes == 2 * n);
+    for (size_t i = 0; i < hangs.n_groups; i++) {
+        const struct hangs_group *group = &hangs.groups[i];
 
         assert(group->n_ops > 0 && group->age_ns >= -1);
-        assert(*stuck_answer_of(&stuck, group, text, sizeof(text)));
+        assert(*hangs_answer_of(&hangs, group, text, sizeof(text)));
     }
-    stuck_sum_fini(&sum);
-    stuck_fini(&stuck);
+    hangs_sum_fini(&sum);
+    hangs_fini(&hangs);
     partial_free_hangs(all, n);
 }
 
 static void write_files(FILE *f, struct join *join,
                         const struct partial *partial,
-                        struct stuck_evidence *hangs)
+                        struct hangs_evidence *hangs)
 {
     size_t n = partial->n_files;
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
-    struct join_file *files = calloc(n + 1, sizeof(*files));
+    struct source_facts *files = calloc(n + 1, sizeof(*files));
     struct jp_logwalk walk = {.logs = logs, .n_logs = n};
 
     if (!logs || !files)
@@ -99,7 +99,7 @@ static void write_files(FILE *f, struct join *join,
         logs[i].path = partial->files[i].path;
         logs[i].size = partial->files[i].size;
         files[i] = partial->files[i].read;
-        if (files[i].recorder)
+        if (files[i].has_counters)
             files[i].evidence = hangs++;
     }
     if (partial_write(f, join, &walk, 0, files, NULL) < 0)
@@ -113,7 +113,7 @@ static void write_again(const void *bytes, size_t n, struct join_budget *budget)
 {
     struct partial *partial, *same;
     struct join *join = load(bytes, n, budget, &partial), *again;
-    struct stuck_evidence *hangs;
+    struct hangs_evidence *hangs;
     uint64_t records;
     char *text = NULL;
     size_t len = 0, n_hangs = 0;

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "orchestrator/aggregate/join_close.h"
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/export/inspector_line.h"
 #include "orchestrator/export/trace_event.h"
@@ -21,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void compare_line(struct jp_recfile *source, const struct jpr_op *op)
 {
     struct inspector_reader reader = {.why = ""};
-    struct inspector_record direct, exported;
+    struct record direct, exported;
     char line[INSPECTOR_LINE_BYTES];
     size_t n = inspector_line_format(line, source, op);
     const char *why = recfile_record(source, op, &direct);
@@ -65,40 +66,57 @@ static void look_at_recording(const void *data, size_t size)
     recfile_close(&source);
 }
 
-/* Reads bytes into join as file `index`; false: it is no recorder's. */
-static bool read_recording(struct join *join, const void *data, size_t size,
-                           uint32_t index, struct join_file *file)
+/* Reads bytes into join as file `index` by that backend. */
+static void read_by(const char *name, const char *path, struct join *join,
+                    const void *data, size_t size, uint32_t index,
+                    struct source_facts *facts)
 {
-    struct jp_recfile source;
+    struct reader_states *states = reader_states_create();
     atomic_bool stop = false;
+    _Atomic uint64_t done = 0;
+    const struct join_reading reading = {join,  states, &stop,
+                                         &done, true,   1 << 12};
+    const struct reader_input in = {.path = path,
+                                    .data = data ? data : "",
+                                    .len = size,
+                                    .to = UINT64_MAX,
+                                    .stop = &stop,
+                                    .done = &done};
 
-    if (recfile_open_bytes(&source, data, size, "fuzz", NULL) < 0)
-        return false;
-    join_begin_file(join, index);
-    joinrun_read_recorder(join, &source, file, &stop);
-    recfile_close(&source);
-    if (join_end_file(join) < 0)
+    if (!states)
         abort();
-    return true;
+    join_begin_file(join, index);
+    joinrun_read(&reading, backend_find(name), &in, facts);
+    reader_states_destroy(states);
+}
+
+/* False: it is no recording. */
+static bool read_recording(struct join *join, const void *data, size_t size,
+                           uint32_t index, struct source_facts *file)
+{
+    read_by("recorder", "fuzz", join, data, size, index, file);
+    if (!file->unreadable && join_end_file(join) < 0)
+        abort();
+    return !file->unreadable;
 }
 
 /* The same for lines. */
 static void read_bytes(struct join *join, const void *data, size_t size,
-                       uint32_t index, struct join_file *file)
+                       uint32_t index, struct source_facts *file)
 {
-    struct jp_logsource *source = logsource_open_memory(data, size, NULL);
-    struct jp_loglines lines = {0};
-    atomic_bool stop = false;
-    _Atomic uint64_t done = 0;
-
-    if (!source || loglines_init(&lines, source) < 0)
-        abort();
-    join_begin_file(join, index);
-    joinrun_read(join, &lines, file, &stop, &done);
+    read_by("inspector", "fuzz", join, data, size, index, file);
     if (join_end_file(join) < 0)
         abort();
-    loglines_fini(&lines);
-    logsource_close(source);
+}
+
+static void forget(struct source_facts *file)
+{
+    if (file->evidence)
+        hangs_evidence_fini(file->evidence);
+    free(file->evidence);
+    free(file->notes);
+    busy_destroy(file->busy);
+    timeline_destroy(file->timeline);
 }
 
 static void check(const struct jp_result *r)
@@ -121,7 +139,7 @@ static void check(const struct jp_result *r)
 }
 
 /* The whole way to a result. */
-static void finish(struct join *join, const struct join_file *file)
+static void finish(struct join *join, const struct source_facts *file)
 {
     struct jp_logfile log = {.path = (char[]){"fuzz"}};
     struct jp_logwalk walk = {.logs = &log, .n_logs = 1};
@@ -154,7 +172,7 @@ static bool try_recording(const uint8_t *data, size_t size,
                           struct join_budget *budget)
 {
     struct join *join = join_create(budget, true);
-    struct join_file file = {0};
+    struct source_facts file = {0};
     bool good;
 
     if (!join)
@@ -167,8 +185,7 @@ static bool try_recording(const uint8_t *data, size_t size,
         finish(join, &file);
     }
     join_destroy(join);
-    busy_destroy(file.busy);
-    free(file.notes);
+    forget(&file);
     return good;
 }
 
@@ -194,12 +211,12 @@ static size_t squeeze(const uint8_t *data, size_t size, unsigned char *out,
 /* The same bytes compressed say the same. */
 static void compare_gzip(const uint8_t *data, size_t size,
                          struct join_budget *budget, const struct join *plain,
-                         const struct join_file *file)
+                         const struct source_facts *file)
 {
     size_t cap = size + size / 8 + 256;
     unsigned char *packed = malloc(cap);
     struct join *join = join_create(budget, true);
-    struct join_file again = {0};
+    struct source_facts again = {0};
 
     if (!packed || !join)
         abort();
@@ -210,7 +227,7 @@ static void compare_gzip(const uint8_t *data, size_t size,
     assert(join->duplicates == plain->duplicates);
     assert(again.bad_lines == file->bad_lines && again.cut == file->cut);
     join_destroy(join);
-    busy_destroy(again.busy);
+    forget(&again);
     free(packed);
 }
 
@@ -220,7 +237,7 @@ static void merge_halves(const uint8_t *data, size_t size,
 {
     struct join *a = join_create(budget, false);
     struct join *b = join_create(budget, false);
-    struct join_file file = {0};
+    struct source_facts file = {0};
 
     if (!a || !b)
         abort();
@@ -235,7 +252,7 @@ static void merge_halves(const uint8_t *data, size_t size,
     }
     join_destroy(a);
     join_destroy(b);
-    busy_destroy(file.busy);
+    forget(&file);
 }
 
 /* Speculation and the generic parser agree on every line, when it is new, and
@@ -255,7 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct join_budget budget = {.limit = 1 << 22, .journal_limit = 1 << 20};
     struct join *join = join_create(&budget, true);
-    struct join_file file = {0};
+    struct source_facts file = {0};
     uint8_t *sealed;
 
     if (!join)
@@ -281,7 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     finish(join, &file);
     join_destroy(join);
-    busy_destroy(file.busy);
+    forget(&file);
     budget.used = 0;
     merge_halves(data, size, &budget);
     return 0;

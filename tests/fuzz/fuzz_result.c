@@ -44,7 +44,7 @@ static void check_any(const struct jp_result *r)
 }
 
 void fuzz_result(struct join *join, const struct jp_logwalk *walk,
-                 const struct join_file *files,
+                 const struct source_facts *files,
                  void (*check)(const struct jp_result *r))
 {
     static int (*const steps[])(struct build *) = {

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/aggregate/ops.h"
+#include "plugins/nccl_example/tracefile.h"
 #include "tests/fuzz/fuzz_result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* What the reader may hand out at all. */
 static void look(const void *data, size_t size)
 {
-    struct inspector_record r;
+    struct record r;
     struct jp_tracefile file;
     enum trace_status status;
     uint64_t n = 0;
@@ -25,29 +27,45 @@ static void look(const void *data, size_t size)
             continue;
         }
         n++;
-        assert(r.rank < INSPECTOR_MAX_RANKS && r.peer < INSPECTOR_MAX_RANKS);
-        assert(r.bytes <= INSPECTOR_MAX_BYTES && r.sn < UINT64_MAX);
-        assert(r.exec_us <= INSPECTOR_MAX_TIME_US);
-        assert(r.exec_unknown == !r.exec_us && r.id.len <= INSPECTOR_MAX_ID);
-        assert(r.busbw_micro <= INSPECTOR_MAX_BUSBW_MICRO);
-        assert(
-            inspector_good_word(r.func.text, r.func.len, INSPECTOR_MAX_FUNC));
+        assert(r.rank < RECORD_MAX_RANKS && r.peer < RECORD_MAX_RANKS);
+        assert(r.bytes <= RECORD_MAX_BYTES && r.sn < UINT64_MAX);
+        assert(r.exec_us <= RECORD_MAX_TIME_US);
+        assert(r.exec_unknown == !r.exec_us && r.id.len <= RECORD_MAX_ID);
+        assert(r.busbw_micro <= RECORD_MAX_BUSBW_MICRO);
+        assert(record_is_word(r.func.text, r.func.len, RECORD_MAX_FUNC));
     }
     assert(status == TRACE_OP_END && n == file.records);
     tracefile_close(&file);
 }
 
-static void read_trace(struct join *join, const void *data, size_t size,
-                       uint32_t index, struct join_file *file)
+/* Reads bytes into join as file `index` by that backend. */
+static void read_by(const char *name, const char *path, struct join *join,
+                    const void *data, size_t size, uint32_t index,
+                    struct source_facts *facts)
 {
-    struct jp_tracefile source;
+    struct reader_states *states = reader_states_create();
     atomic_bool stop = false;
+    _Atomic uint64_t done = 0;
+    const struct join_reading reading = {join,  states, &stop,
+                                         &done, false,  1 << 12};
+    const struct reader_input in = {.path = path,
+                                    .data = data ? data : "",
+                                    .len = size,
+                                    .to = UINT64_MAX,
+                                    .stop = &stop,
+                                    .done = &done};
 
-    if (tracefile_open_bytes(&source, data, size, "raw/n/t.json", NULL) < 0)
+    if (!states)
         abort();
     join_begin_file(join, index);
-    joinrun_read_trace(join, &source, file, &stop);
-    tracefile_close(&source);
+    joinrun_read(&reading, backend_find(name), &in, facts);
+    reader_states_destroy(states);
+}
+
+static void read_trace(struct join *join, const void *data, size_t size,
+                       uint32_t index, struct source_facts *file)
+{
+    read_by("example", "raw/n/t.json", join, data, size, index, file);
 }
 
 static void check(const struct jp_result *r)
@@ -65,7 +83,7 @@ static void check(const struct jp_result *r)
            r->quality.expected_kind == JP_EXPECT_NONE);
 }
 
-static void finish(struct join *join, const struct join_file *file)
+static void finish(struct join *join, const struct source_facts *file)
 {
     struct jp_logfile log = {.path = (char[]){"fuzz"}};
     struct jp_logwalk walk = {.logs = &log, .n_logs = 1};
@@ -79,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct join *whole = join_create(&budget, true);
     struct join *a = join_create(&budget, false);
     struct join *b = join_create(&budget, false);
-    struct join_file file = {0}, half = {0};
+    struct source_facts file = {0}, half = {0};
 
     if (!whole || !a || !b)
         abort();
@@ -102,6 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     join_destroy(a);
     join_destroy(b);
     busy_destroy(file.busy);
+    timeline_destroy(file.timeline);
     busy_destroy(half.busy);
+    timeline_destroy(half.timeline);
     return 0;
 }

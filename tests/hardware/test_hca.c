@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "common/fileio.h"
-#include "orchestrator/topo/gpuproc.h"
+#include "orchestrator/topo/nvml.h"
 #include "orchestrator/topo/hardware.h"
 #include "tests/common/tempdir.h"
 
@@ -201,7 +201,7 @@ static void test_proc(void **state)
     struct jp_nvml *nvml = calloc(1, sizeof(*nvml));
 
     make(root, procfs);
-    gpuproc_read(root, nvml);
+    nvml_read_proc(root, nvml);
     assert_int_equal(nvml->n_gpus, 2);
     assert_string_equal(nvml->gpus[0].busid, "0000:1b:00.0");
     assert_string_equal(nvml->gpus[0].uuid, "");
@@ -350,13 +350,13 @@ static void test_shape(void **state)
     char first[JP_SHAPE_LEN], other[JP_SHAPE_LEN];
 
     (void) state;
-    shape_hash(base, strlen(base), first);
+    hardware_shape(base, strlen(base), first);
     for (size_t i = 0; i < N(rows); i++) {
         const char *hit = strstr(base, rows[i].from);
         char *text = fileio_path("%.*s%s%s", (int) (hit - base), base,
                                  rows[i].to, hit + strlen(rows[i].from));
 
-        shape_hash(text, strlen(text), other);
+        hardware_shape(text, strlen(text), other);
         print_message("# %s: %s\n", rows[i].to, other);
         if (rows[i].same)
             assert_string_equal(first, other);
@@ -364,10 +364,10 @@ static void test_shape(void **state)
             assert_string_not_equal(first, other);
         free(text);
     }
-    shape_hash("", 0, other);
+    hardware_shape("", 0, other);
     assert_int_equal(strlen(other), 16);
-    shape_hash("<info name=\"", 12, other);
-    shape_hash(" allowed_cpuset=\"", 17, other);
+    hardware_shape("<info name=\"", 12, other);
+    hardware_shape(" allowed_cpuset=\"", 17, other);
 }
 
 int main(void)

@@ -126,13 +126,22 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
                                        .bytes = gathers ? bytes / c->n : bytes};
 
         emit(j, &record, clock[r], end);
+        j->spent_ns += end - clock[r];
         clock[r] = end;
     }
     c->next_sn[which]++;
 }
 
+/* What the step's messages differ by from other steps'. */
+static double step_size(const struct job *j)
+{
+    struct simjob_random r = {j->step};
+
+    return j->shape->step_sizes ? 0.4 * pow(6.25, random_unit(&r)) : 1;
+}
+
 static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
-                         uint32_t me, uint32_t peer, double end)
+                         uint32_t me, uint32_t peer, double end, uint64_t bytes)
 {
     struct simjob_record record = {.comm = c,
                                    .rank = c->members[me],
@@ -141,7 +150,7 @@ static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
                                    .p2p = true,
                                    .peer = peer,
                                    .sn = ++j->p2p_sn[c->members[me]],
-                                   .bytes = j->shape->tp_bytes};
+                                   .bytes = bytes};
 
     emit(j, &record, j->clock[c->members[me]], end);
     j->clock[c->members[me]] = end;
@@ -153,7 +162,7 @@ static double message_bytes(const struct job *j, uint64_t number, uint32_t i,
 {
     struct simjob_random r = {number * 64 + i * 8 + k};
 
-    return (double) j->shape->tp_bytes *
+    return (double) j->shape->tp_bytes * step_size(j) *
            (j->shape->uneven_sizes ? 0.25 + 1.5 * random_unit(&r) : 1);
 }
 
@@ -187,7 +196,8 @@ static void exchange(struct job *j, struct simjob_comm *c)
         all = fmax(all, start[i]);
     }
     net = net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
-                 c->n / c->n_nodes, (double) j->shape->tp_bytes) *
+                 c->n / c->n_nodes,
+                 (double) j->shape->tp_bytes * step_size(j)) *
           slow_experts(j, c);
     for (uint32_t i = 0; i < c->n; i++) {
         double last = 0;
@@ -196,13 +206,15 @@ static void exchange(struct job *j, struct simjob_comm *c)
             uint32_t peer = k / 2, from = k % 2 ? i : peer,
                      to = k % 2 ? peer : i;
             double size = message_bytes(j, number, from, to) /
-                          (double) j->shape->tp_bytes;
+                          (double) j->shape->tp_bytes / step_size(j);
             double end = all + net * (uneven ? size : 1);
 
             j->clock[c->members[i]] = start[i];
-            message_side(j, c, k % 2, i, peer, end);
+            message_side(j, c, k % 2, i, peer, end,
+                         (uint64_t) message_bytes(j, number, from, to));
             last = fmax(last, end);
         }
+        j->spent_ns += last - start[i];
         j->clock[c->members[i]] = last;
     }
     free(start);
@@ -294,8 +306,9 @@ static void messages(struct job *j, uint32_t from, uint32_t to)
                       (double) j->shape->tp_bytes) *
                (slow ? 1 + j->truth->effect : 1);
         n_slow += slow;
-        message_side(j, c, true, from, to, end);
-        message_side(j, c, false, to, from, end);
+        j->spent_ns += 2 * end - j->clock[a] - j->clock[b];
+        message_side(j, c, true, from, to, end, j->shape->tp_bytes);
+        message_side(j, c, false, to, from, end, j->shape->tp_bytes);
     }
     /* told from what most of the likes do */
     j->truth->shown |= n_slow && 3 * n_slow <= j->n_comms[PP] &&
@@ -340,6 +353,7 @@ static void pipeline(struct job *j, bool backward)
         for (uint32_t i = 0; i < s->pp; i++) {
             uint32_t stage = backward ? s->pp - 1 - i : i, bucket;
 
+            j->batch = m;
             if (i)
                 messages(j, backward ? stage + 1 : stage - 1, stage);
             for (uint32_t l = 0; l < layers_of(s, stage); l++) {
@@ -352,6 +366,30 @@ static void pipeline(struct job *j, bool backward)
     for (uint32_t r = 0; aside && r < j->n; r++)
         if (j->side[r] > j->clock[r])
             j->clock[r] = j->side[r];
+}
+
+/* Weights are gathered a layer ahead and gradients scattered behind, on a
+ * stream of their own that only the next layer, or the step's end, waits for.
+ */
+static void prefetched_layers(struct job *j)
+{
+    const struct simjob_shape *s = j->shape;
+    double *ready = need(j->n, sizeof(*ready));
+
+    collective(j, DP, 0, "AllGather", 0, s->dp_bytes, j->side);
+    for (uint32_t l = 0; l < 2 * s->layers; l++) {
+        memcpy(ready, j->side, j->n * sizeof(*ready));
+        if (l + 1 < 2 * s->layers)
+            collective(j, DP, 0, "AllGather", 0, s->dp_bytes, j->side);
+        for (uint32_t r = 0; r < j->n; r++)
+            j->clock[r] = fmax(j->clock[r], ready[r]);
+        layer(j, 0, l);
+        if (l >= s->layers)
+            collective(j, DP, 0, "ReduceScatter", 1, s->dp_bytes, j->side);
+    }
+    for (uint32_t r = 0; r < j->n; r++)
+        j->clock[r] = fmax(j->clock[r], j->side[r]);
+    free(ready);
 }
 
 static void sharded_layers(struct job *j)
@@ -370,7 +408,9 @@ static void step(struct job *j)
 {
     const struct simjob_shape *s = j->shape;
 
-    if (s->sharded) {
+    if (s->sharded && s->prefetched) {
+        prefetched_layers(j);
+    } else if (s->sharded) {
         sharded_layers(j);
     } else {
         pipeline(j, false);
@@ -383,6 +423,28 @@ static void step(struct job *j)
     if (s->world)
         collective(j, WORLD, 0, "AllReduce", 0, 65536, j->clock);
 }
+
+/* When, how often, and in which stage. */
+static void choose_course(struct job *j)
+{
+    struct simjob_random r = {j->random.state ^ 0xc0542};
+    struct simjob_truth *t = j->truth;
+
+    t->rate = 0.005 * pow(10, random_unit(&r));
+    t->every = 10 + random_below(&r, 31);
+    t->stage = random_below(&r, j->shape->pp);
+    if (t->fault == SIMJOB_CHECKPOINT) {
+        t->ranks[0] = 0;
+        t->every = j->steps < 200 ? j->steps / 5 : 40;
+    }
+    if (t->fault == SIMJOB_ONSET)
+        t->from_step = (uint32_t) (j->steps * (0.3 + 0.6 * random_unit(&r)));
+}
+
+/* From this share of the ranks' time in communication on, and so many, stalls
+ * count. */
+#define STALL_COST 0.02
+#define STALL_TIMES 3
 
 static void choose(struct job *j, enum simjob_fault fault, double effect)
 {
@@ -400,6 +462,7 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
                       !simjob_by_messages(j->truth);
     j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
     j->hang_layer = random_below(r, 2 * j->shape->layers);
+    choose_course(j);
     /* a pipeline's next stage, where there is one */
     apart = (j->shape->dp_before_pp ? j->n / j->shape->pp : j->shape->tp) /
             j->shape->per_node;
@@ -454,6 +517,11 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
         }
     }
     truth->end_ns = j.clock[0];
+    if (fault == SIMJOB_SLOW_STAGE)
+        truth->shown = shape->pp > 1 && !shape->skewed && !shape->short_stage;
+    if (fault == SIMJOB_STALLS || fault == SIMJOB_CHECKPOINT)
+        truth->shown &= truth->stalled_ns * j.n > STALL_COST * j.spent_ns &&
+                        truth->stalled_ns > 0.9e6 * STALL_TIMES * effect;
     for (int kind = 0; kind < N_KINDS; kind++) {
         for (uint32_t g = 0; g < j.n_comms[kind]; g++)
             free(j.comms[kind][g].members);

@@ -39,6 +39,13 @@ enum simjob_fault {
     SIMJOB_KILLED,       /* all are ended in the midst of a step */
     SIMJOB_LOSSY,        /* a late rank, and 35 % of records lost */
     SIMJOB_TINY,         /* a late rank, and 4 steps */
+    SIMJOB_STALLS,       /* a rank stops for `effect` ms in 0.5 to 5 % of its
+                            layers, three times at least */
+    SIMJOB_ALL_STALL,    /* all do, together, every 10 to 40 steps */
+    SIMJOB_CHECKPOINT,   /* rank 0 does, every 40 steps or a fifth of all */
+    SIMJOB_ONSET,        /* a rank is late from 30 to 90 % of the run on */
+    SIMJOB_COMES,        /* ... in two to four parts of it */
+    SIMJOB_SLOW_STAGE,   /* a stage of a pipeline computes longer */
     SIMJOB_N_FAULTS
 };
 const char *simjob_fault_name(enum simjob_fault fault);
@@ -70,6 +77,7 @@ struct simjob_shape {
     uint32_t warmup; /* first steps that take far longer */
     uint32_t tp_ops; /* 1: an AllReduce a layer, 2: gather and scatter */
     bool sharded;    /* dp groups only: tp = pp = 1 */
+    bool prefetched; /* and they communicate beside the computation */
     bool world;      /* an AllReduce over all ranks after each step */
     enum simjob_noise noise;
     bool gaussian;        /* SIMJOB_USUAL: normal; else uniform */
@@ -77,6 +85,7 @@ struct simjob_shape {
     bool skewed;          /* the last stage computes 10 % longer */
     bool experts;         /* an AlltoAll a layer in groups of four dp peers */
     bool uneven_sizes;    /* and no two of its messages are alike */
+    bool step_sizes;      /* nor are steps: by a factor of 0.4 to 2.5 */
     uint32_t short_stage; /* layers that the last stage has fewer */
     double layer_us;      /* of compute, mean; 0: 900 */
     uint32_t buckets;     /* of gradients */
@@ -114,6 +123,10 @@ struct simjob_truth {
     uint32_t ranks[2];   /* late ones, or who stopped */
     uint32_t node;       /* late, or with the slow link */
     uint32_t other_node; /* of SLOW_PAIR */
+    uint32_t stage;      /* of SLOW_STAGE */
+    double rate;         /* of STALLS: share of layers */
+    uint32_t every;      /* steps: of ALL_STALL and CHECKPOINT */
+    double stalled_ns;   /* of ranks[0] */
     uint32_t from_step;
     double from_ns, end_ns; /* when that began, when the job ended */
     double lost_ns;   /* records written after this are lost: of ranks[0], or
@@ -143,6 +156,10 @@ struct simjob_shape simjob_other_shape(uint64_t seed);
  * that varies in other ways, stages of 3 or 6 with up to two layers less in the
  * last, 24 to 240 ranks, nodes of 4, 5, 8 and 10, ranks sharded over a node. */
 struct simjob_shape simjob_third_shape(uint64_t seed);
+
+/* Shapes of a fourth family: prefetched gathers, pipelines of tensor-parallel
+ * stages, AlltoAll of sizes that change from step to step; 120 to 320 steps. */
+struct simjob_shape simjob_fourth_shape(uint64_t seed);
 
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 

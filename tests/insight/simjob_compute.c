@@ -3,6 +3,7 @@
 
 #define LAYER_NS 900000.0
 #define LATE_LAYERS_SHARE 0.4
+#define STALL_NOISE 0.05
 #define MODE_SHARE 0.3 /* of layers that take the longer way */
 #define MODE_LONGER 0.25
 #define LOADING_SHARE 0.05 /* of steps that wait for their samples */
@@ -36,10 +37,20 @@ static bool is_late(struct job *j, uint32_t rank)
 {
     const struct simjob_truth *t = j->truth;
     bool first = rank == t->ranks[0];
+    uint32_t stage, other, parts;
 
     switch (t->fault) {
     case SIMJOB_LATE_LAYERS:
         return first && random_unit(&j->random) < LATE_LAYERS_SHARE;
+    case SIMJOB_ONSET:
+        return first && j->step >= t->from_step;
+    case SIMJOB_COMES: /* an eighth to a quarter of the run in each part */
+        parts = 2 + t->from_step % 3;
+        return first && (j->step + t->from_step) % (j->steps / parts) <
+                            j->steps / (2 * parts);
+    case SIMJOB_SLOW_STAGE:
+        place(j->shape, rank, &other, &stage, &parts);
+        return stage == t->stage;
     case SIMJOB_LATE_NODE:
         return node_of(j, rank) == t->node;
     case SIMJOB_TWO_LATE:
@@ -53,11 +64,32 @@ static bool is_late(struct job *j, uint32_t rank)
     }
 }
 
+/* How long the rank stops before a layer. */
+static double stall_ns(struct job *j, uint32_t rank, uint32_t number)
+{
+    const struct simjob_truth *t = j->truth;
+    double ns = 1e6 * t->effect;
+
+    switch (t->fault) {
+    case SIMJOB_STALLS:
+        return rank == t->ranks[0] && random_unit(&j->random) < t->rate ? ns
+                                                                        : 0;
+    case SIMJOB_ALL_STALL:
+    case SIMJOB_CHECKPOINT:
+        if (number || j->batch || !j->step || j->step % t->every ||
+            (t->fault == SIMJOB_CHECKPOINT && rank))
+            return 0;
+        return ns * (1 + STALL_NOISE * random_normal(&j->random));
+    default:
+        return 0;
+    }
+}
+
 void compute(struct job *j, uint32_t rank, uint32_t number)
 {
     const struct simjob_shape *s = j->shape;
     double mean_ns = s->layer_us > 0 ? 1000 * s->layer_us : LAYER_NS;
-    double ns = mean_ns * (1 + noise(j)) * j->pace[rank];
+    double ns = mean_ns * (1 + noise(j)) * j->pace[rank], stall;
 
     if (is_late(j, rank))
         ns *= 1 + j->truth->effect;
@@ -69,5 +101,8 @@ void compute(struct job *j, uint32_t rank, uint32_t number)
     if (s->noise == SIMJOB_LOADING && !number &&
         random_unit(&j->random) < LOADING_SHARE)
         ns += mean_ns * LOADING_LAYERS * random_unit(&j->random);
-    j->clock[rank] += ns;
+    stall = stall_ns(j, rank, number);
+    if (rank == j->truth->ranks[0])
+        j->truth->stalled_ns += stall;
+    j->clock[rank] += ns + stall;
 }

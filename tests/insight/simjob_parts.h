@@ -20,6 +20,8 @@ struct job {
     simjob_sink *sink;
     void *arg;
     uint32_t n, steps, step, stuck_ranks, hang_layer;
+    uint32_t batch;       /* of the step's pass through the pipeline */
+    double spent_ns;      /* in communication, by all ranks */
     double *pace;         /* of each rank: its time over the usual */
     double *clock, *side; /* side: of operations beside the computation */
     bool *stuck;

@@ -30,6 +30,12 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_KILLED] = "killed",
         [SIMJOB_LOSSY] = "lossy",
         [SIMJOB_TINY] = "tiny",
+        [SIMJOB_STALLS] = "stalls",
+        [SIMJOB_ALL_STALL] = "all-stall",
+        [SIMJOB_CHECKPOINT] = "checkpoint",
+        [SIMJOB_ONSET] = "onset",
+        [SIMJOB_COMES] = "comes-goes",
+        [SIMJOB_SLOW_STAGE] = "slow-stage",
     };
 
     return names[fault];
@@ -170,6 +176,50 @@ struct simjob_shape simjob_third_shape(uint64_t seed)
     s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 5);
     s.tp_bytes = 500000 + random_below(&r, 20000000);
     s.dp_bytes = 5000000 + random_below(&r, 150000000);
+    cut_to_size(&s);
+    return s;
+}
+
+struct simjob_shape simjob_fourth_shape(uint64_t seed)
+{
+    struct simjob_random r = {seed ^ 0x4f17};
+    struct simjob_shape s = {.per_node = random_below(&r, 2) ? 8 : 4,
+                             .tp = 1,
+                             .pp = 1,
+                             .microbatches = 1,
+                             .tp_ops = 1,
+                             .buckets = 1};
+
+    switch (random_below(&r, 3)) {
+    case 0:
+        s.sharded = s.prefetched = true;
+        s.dp = 16 + 8 * random_below(&r, 7);
+        break;
+    case 1:
+        s.tp = 2u << random_below(&r, 2);
+        s.pp = 2u << random_below(&r, 2);
+        s.dp = 64 / s.tp / s.pp;
+        s.microbatches = s.pp + random_below(&r, 5);
+        s.tp_ops = 1 + random_below(&r, 2);
+        break;
+    default:
+        s.tp = 1u << random_below(&r, 2);
+        s.dp = EXPERTS * (2 + random_below(&r, 7));
+        s.experts = s.uneven_sizes = s.step_sizes = true;
+        s.grads = random_below(&r, 4);
+        s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 4);
+    }
+    s.dp_before_pp = random_below(&r, 2);
+    s.layers = 3 + random_below(&r, 8);
+    s.layer_us = 400 + 1200 * random_unit(&r);
+    s.steps = 120 + random_below(&r, 200);
+    s.warmup = random_below(&r, 4);
+    s.world = random_below(&r, 2);
+    s.noise = random_below(&r, 2) ? SIMJOB_USUAL : SIMJOB_ONE_SIDED;
+    s.gaussian = random_below(&r, 2);
+    s.uneven = random_below(&r, 4) == 0;
+    s.tp_bytes = 1000000 + random_below(&r, 16000000);
+    s.dp_bytes = 10000000 + random_below(&r, 100000000);
     cut_to_size(&s);
     return s;
 }

@@ -1,10 +1,12 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-o | -t] [SEEDS [FIRST [FAULT]]]
+ * usage: table [-c] [-o | -t | -f] [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
- * jittery ones), each of another shape (-o, -t: of other families; -c: with
- * every other node's clock an hour back), through the aggregation and the
+ * jittery ones), each of another shape (-o, -t, -f: of other families; -n: of
+ * so many steps, late ranks and clean ones only; -s: from this seed on, as a
+ * line on a failure names it; -c: with every other node's
+ * clock an hour back), through the aggregation and the
  * insight, and prints how many were told right: the kind and the culprit, and
  * nobody and nothing else. Exit status 1 where a row is under its floor, or
  * another than a late rank is blamed for it. What cannot be told (a late node
@@ -22,6 +24,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/load.h"
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
@@ -48,8 +51,20 @@ static const struct row rows[] = {
     {SIMJOB_DIES, 0, 1, 0.7},           {SIMJOB_KILLED, 0, 1, 0.98},
     {SIMJOB_CLEAN, 0, 10, 0.995},       {SIMJOB_JITTER, 0, 10, 0.995},
     {SIMJOB_HICCUPS, 0, 10, 0.995},     {SIMJOB_LOSSY, 0.30, 1, 1},
-    {SIMJOB_TINY, 0.30, 1, 1},
+    {SIMJOB_TINY, 0.30, 1, 1},          {SIMJOB_STALLS, 5, 1, 0.85},
+    {SIMJOB_STALLS, 20, 1, 0.9},        {SIMJOB_STALLS, 50, 1, 0.9},
+    {SIMJOB_ALL_STALL, 250, 2, 0.99},   {SIMJOB_CHECKPOINT, 250, 1, 0.97},
+    {SIMJOB_ONSET, 0.30, 1, 0.9},       {SIMJOB_ONSET, 0.15, 1, 0.9},
+    {SIMJOB_COMES, 0.30, 1, 0.9},       {SIMJOB_SLOW_STAGE, 0.12, 1, 0.9},
 };
+
+/* With -n: what short runs show, and do not. */
+static const struct row short_rows[] = {
+    {SIMJOB_LATE_RANK, 0.30, 1, 0.85},
+    {SIMJOB_CLEAN, 0, 10, 0.995},
+    {SIMJOB_JITTER, 0, 3, 0.995},
+};
+static uint32_t short_steps; /* 0: as the shape has */
 
 /* With somebody who says how the network should be. */
 static const struct expected_row {
@@ -100,8 +115,8 @@ static bool names_rank(const struct job *j, const struct jp_finding *f,
     char host[16];
 
     simlog_host(rank / j->shape.per_node, host);
-    return f->kind == JP_FINDING_LATE_RANK && f->pid == simlog_pid(rank) &&
-           !strcmp(f->host, host);
+    return (f->kind == JP_FINDING_LATE_RANK || f->kind == JP_FINDING_STALL) &&
+           f->pid == simlog_pid(rank) && !strcmp(f->host, host);
 }
 
 static bool names_node(const struct job *j, const struct jp_finding *f)
@@ -130,6 +145,14 @@ static bool names_time(const struct job *j, const struct jp_finding *f)
     return fabs(from_us - j->truth.from_ns / 1e3) < j->truth.end_ns / 1e4 + 2e5;
 }
 
+/* The same within a twentieth of the run. */
+static bool names_onset(const struct job *j, const struct jp_finding *f)
+{
+    double from_us = f->from_us - (double) SIMLOG_EPOCH_US;
+
+    return fabs(from_us - j->truth.from_ns / 1e3) < j->truth.end_ns / 2e4 + 2e5;
+}
+
 /* Is this finding part of the truth? *which: of two. */
 static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
 {
@@ -139,7 +162,16 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     switch (j->truth.fault) {
     case SIMJOB_LATE_RANK:
     case SIMJOB_LATE_LAYERS:
+    case SIMJOB_COMES:
         return names_rank(j, f, j->truth.ranks[0]);
+    case SIMJOB_ONSET:
+        return names_rank(j, f, j->truth.ranks[0]) && names_onset(j, f);
+    case SIMJOB_STALLS: /* of several in each operation: always late */
+    case SIMJOB_CHECKPOINT:
+        return names_rank(j, f, j->truth.ranks[0]);
+    case SIMJOB_SLOW_STAGE:
+        snprintf(id, sizeof(id), "stage %u of", j->truth.stage + 1);
+        return f->kind == JP_FINDING_IMBALANCE && strstr(f->text, id);
     case SIMJOB_TWO_LATE:
         *which = names_rank(j, f, j->truth.ranks[1]);
         return *which || names_rank(j, f, j->truth.ranks[0]);
@@ -182,7 +214,8 @@ static bool wants_none(enum simjob_fault fault)
 {
     return fault == SIMJOB_CLEAN || fault == SIMJOB_JITTER ||
            fault == SIMJOB_HICCUPS || fault == SIMJOB_LOSSY ||
-           fault == SIMJOB_KILLED || fault == SIMJOB_TINY;
+           fault == SIMJOB_KILLED || fault == SIMJOB_TINY ||
+           fault == SIMJOB_ALL_STALL;
 }
 
 /* Silence is right, and the cause's name no wrong. */
@@ -208,9 +241,10 @@ static bool claims_nothing(const struct jp_finding *f)
 static bool is_by_design(const struct job *j, const struct jp_finding *f)
 {
     if (f->kind == JP_FINDING_SMALL_MESSAGES)
-        return j->shape.tp_ops > 1 &&
-               j->shape.tp_bytes / j->shape.tp < LOAD_SMALL_BYTES;
-    return (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
+        return j->shape.tp_ops > 1 && j->shape.tp_bytes / j->shape.tp <
+                                          limits_get(JP_LIMIT_SMALL_BYTES);
+    return j->truth.fault != SIMJOB_SLOW_STAGE &&
+           (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
            f->kind == JP_FINDING_IMBALANCE;
 }
 
@@ -244,16 +278,18 @@ static void tell(const struct job *j, uint64_t seed, enum answer answer)
     const struct simjob_shape *s = &j->shape;
 
     printf("# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
-           "layers, %u microbatches, grads %d, buckets %u, tp_ops %u, warmup "
+           "layers, %u steps, %u microbatches, grads %d, buckets %u, tp_ops "
+           "%u, warmup "
            "%u, world %d, sharded %d, dp_before_pp %d, uneven %d, skewed %d, "
-           "experts %d); truth: ranks %u %u, "
-           "node %u, comm 0x%" PRIx64 "\n",
+           "experts %d, noise %d, prefetched %d); truth: ranks %u %u, "
+           "node %u, comm 0x%" PRIx64 ", rate %g, stalled %g ms\n",
            simjob_fault_name(j->truth.fault), j->truth.effect, seed,
            answer == WRONG ? "wrong" : "missed", s->tp, s->pp, s->dp,
-           s->per_node, s->layers, s->microbatches, s->grads, s->buckets,
-           s->tp_ops, s->warmup, s->world, s->sharded, s->dp_before_pp,
-           s->uneven, s->skewed, s->experts, j->truth.ranks[0],
-           j->truth.ranks[1], j->truth.node, j->truth.comm);
+           s->per_node, s->layers, s->steps, s->microbatches, s->grads,
+           s->buckets, s->tp_ops, s->warmup, s->world, s->sharded,
+           s->dp_before_pp, s->uneven, s->skewed, s->experts, s->noise,
+           s->prefetched, j->truth.ranks[0], j->truth.ranks[1], j->truth.node,
+           j->truth.comm, j->truth.rate, j->truth.stalled_ns / 1e6);
     for (size_t i = 0; i < j->insight->findings.n && i < 4; i++)
         printf("#   %s: %s\n",
                finding_kind_name(j->insight->findings.at[i].kind),
@@ -317,13 +353,20 @@ static bool has_groups(const struct simjob_shape *s)
     return s->experts && s->dp >= 16 && simjob_ranks(s) >= 8 * s->per_node;
 }
 
+static struct simjob_shape sized(struct simjob_shape shape)
+{
+    if (short_steps)
+        shape.steps = short_steps;
+    return shape;
+}
+
 /* One job; -1: this seed's shape cannot show the fault, or nobody expects
  * anything of what shows it. */
 static int run(const struct row *row, enum jp_against against, uint64_t seed,
                const char *dir)
 {
     const struct jp_aggregate_options options = {.threads = 1};
-    struct job j = {.shape = shape_of(seed), .against = against};
+    struct job j = {.shape = sized(shape_of(seed)), .against = against};
     struct table_expect expect;
     struct jp_nodes *nodes;
     struct jp_error err;
@@ -372,7 +415,7 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
 /* As the command line says. */
 struct run {
     unsigned seeds;
-    uint64_t first;
+    uint64_t first, exact;
     const char *only, *dir;
 };
 
@@ -403,7 +446,9 @@ static bool run_row(const struct row *row, enum jp_against against,
                     const struct run *how, size_t number)
 {
     unsigned jobs = how->seeds * row->times, n[N_ANSWERS] = {0};
-    uint64_t seed = how->first * 1000003 + (uint64_t) number * 1000000007;
+    uint64_t seed = how->exact
+                        ? how->exact - 1
+                        : how->first * 1000003 + (uint64_t) number * 1000000007;
     double share, floor = floor_of(row);
 
     for (unsigned i = 0; i < jobs;) {
@@ -440,6 +485,11 @@ static bool run_rows(const struct run *how)
 
     printf("%-12s %5s %-8s %6s %6s %6s %6s  %8s\n", "fault", "size", "against",
            "jobs", "right", "missed", "wrong", "right");
+    for (size_t i = 0; short_steps && i < N(short_rows); i++)
+        if (is_wanted(how, &short_rows[i]))
+            good &= run_row(&short_rows[i], JP_AGAINST_NOTHING, how, 200 + i);
+    if (short_steps)
+        return good;
     for (size_t i = 0; i < N(rows); i++)
         if (is_wanted(how, &rows[i]))
             good &= run_row(&rows[i], JP_AGAINST_NOTHING, how, i);
@@ -464,6 +514,15 @@ int main(int argc, char **argv)
             shape_of = simjob_other_shape;
         else if (!strcmp(argv[1], "-t"))
             shape_of = simjob_third_shape;
+        else if (!strcmp(argv[1], "-f"))
+            shape_of = simjob_fourth_shape;
+        else if (!strcmp(argv[1], "-s") && argc > 2) {
+            how.exact = strtoull(argv[2], NULL, 10);
+            argc--, argv++;
+        } else if (!strcmp(argv[1], "-n") && argc > 2) {
+            short_steps = (uint32_t) strtoul(argv[2], NULL, 10);
+            argc--, argv++;
+        }
     }
     if (argc > 1)
         how.seeds = (unsigned) strtoul(argv[1], NULL, 10);

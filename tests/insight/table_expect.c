@@ -45,6 +45,7 @@ static json_t *report_of(const struct jp_result *result,
 {
     struct jp_verdict verdict;
     const struct jp_report report = {.result = result,
+                                     .processes = &insight->processes,
                                      .insight = insight,
                                      .verdict = &verdict,
                                      .reporter = "user"};

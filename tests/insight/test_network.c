@@ -128,7 +128,7 @@ static void add_message(unsigned c, unsigned src, unsigned dst, double us)
 }
 
 /* How many findings; the first one's text. */
-static size_t find(char text[320])
+static size_t find(char text[400])
 {
     struct jp_insight *x = insight_run(NULL, NULL, &m.result, NULL);
     size_t n;
@@ -139,7 +139,7 @@ static size_t find(char text[320])
     if (n) {
         assert_int_equal(x->findings.at[0].kind, JP_FINDING_SLOW_NETWORK);
         assert_int_equal(x->findings.at[0].against, JP_AGAINST_LIKES);
-        snprintf(text, 320, "%s", x->findings.at[0].text);
+        snprintf(text, 400, "%s", x->findings.at[0].text);
     }
     insight_destroy(x);
     return n;
@@ -149,7 +149,7 @@ static size_t find(char text[320])
 static void compares_like_fabrics(void **state)
 {
     static char all_reduce[] = "AllReduce";
-    char text[320];
+    char text[400];
 
     (void) state;
     add_ops(all_reduce, COMMS - 2, 150);
@@ -173,7 +173,7 @@ static void compares_like_fabrics(void **state)
 static void finds_alltoall(void **state)
 {
     static char alltoall[] = "AlltoAll";
-    char text[320];
+    char text[400];
 
     (void) state;
     add_ops(alltoall, COMMS - 1, 110);
@@ -190,7 +190,7 @@ static void finds_alltoall(void **state)
 /* The same of Send and Recv: ranks[k] is the one that comes last. */
 static void finds_exchanges(void **state)
 {
-    char text[320];
+    char text[400];
 
     (void) state;
     end_ops();
@@ -214,7 +214,7 @@ static void finds_exchanges(void **state)
 
 /* Pipelines of two stages, both ways; of groups 6 and 7, which meet between the
  * same nodes, messages take `us`, of the others 100. */
-static size_t find_pairs(double us, char text[320])
+static size_t find_pairs(double us, char text[400])
 {
     m.result.n_p2p = 0;
     for (unsigned c = 0; c < COMMS; c++) {
@@ -226,7 +226,7 @@ static size_t find_pairs(double us, char text[320])
 
 static void finds_links(void **state)
 {
-    char text[320];
+    char text[400];
 
     (void) state;
     end_ops();

@@ -30,6 +30,19 @@ static void test_medians(void **state)
         }
 }
 
+/* Against sums of the chances of each number. */
+static void test_binomial(void **state)
+{
+    (void) state;
+    assert_true(stats_binomial_tail(0, 10, 0.1) == 1);
+    assert_true(stats_binomial_tail(11, 10, 0.1) == 0);
+    assert_true(fabs(stats_binomial_tail(10, 10, 0.5) * 1024 - 1) < 1e-9);
+    assert_true(fabs(stats_binomial_tail(9, 10, 0.5) * 1024 - 11) < 1e-9);
+    assert_true(fabs(stats_binomial_tail(20, 20, 0.125) * 0x1p60 - 1) < 1e-9);
+    assert_true(fabs(stats_binomial_tail(3, 4, 0.25) - 13.0 / 256) < 1e-12);
+    assert_true(stats_binomial_tail(2000, 1000000, 0.001) < 1e-100);
+}
+
 static void test_warmup(void **state)
 {
     static const struct {
@@ -110,9 +123,8 @@ static void test_stats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stats),
-        cmocka_unit_test(test_medians),
-        cmocka_unit_test(test_warmup),
+        cmocka_unit_test(test_stats),         cmocka_unit_test(test_medians),
+        cmocka_unit_test(test_binomial),      cmocka_unit_test(test_warmup),
         cmocka_unit_test(test_warmup_of_all),
     };
 

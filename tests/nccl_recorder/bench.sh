@@ -17,7 +17,7 @@ value() { sed "s/.*\b$1=\([0-9.]*\).*/\1/"; }
 
 # measure LIBRARY CHANNELS THREADS: the run of median ns, on one line
 measure() {
-    local i ops=$((callbacks / (2 + 3 * $2)))
+    local i ops=$((callbacks / (3 + 3 * $2)))
     for ((i = 0; i < runs; i++)); do
         rm -rf "$work/rec"
         mkdir "$work/rec"

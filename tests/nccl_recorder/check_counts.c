@@ -116,9 +116,13 @@ static void check_op(json_t *sim, struct jpr_reader *r, const struct jpr_op *op)
     if (is_to_self(op, jpr_comm(r, op->comm))) {
         if (op->exec_ns != 0 || op->kernel_first_mono_ns != 0)
             bad("%s: a time of a message to oneself", key);
-    } else if (version >= 4 &&
-               (op->source != JPR_KERNEL_GPU || !op->gpu_first_ns ||
-                op->gpu_last_ns <= op->gpu_first_ns))
+    } else if (op->unsure) {
+        if (op->gpu_first_ns || op->kernel_first_mono_ns)
+            bad("%s: times that are not to be believed", key);
+        if (version >= 5 && strcmp(jpr_comm(r, op->comm)->name, "world") != 0)
+            bad("%s: not believed, without a copy to oneself", key);
+    } else if (version < 5 || op->source != JPR_KERNEL_GPU ||
+               !op->gpu_first_ns || op->gpu_last_ns <= op->gpu_first_ns)
         bad("%s: no times of the GPU", key);
     if (version >= 5 && !op->api_func[0])
         bad("%s: no API", key);

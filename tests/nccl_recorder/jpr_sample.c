@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr_pack.h"
-#include "plugins/nccl_recorder/jpr_put.h"
 
 const struct jpr_header sample_header = {
     .clocks = {123456789012345, 1700000000123456789, 123456000000000},
@@ -25,6 +24,7 @@ const struct jpr_header sample_header = {
     .disk_bytes = UINT64_MAX,
     .min_free_bytes = 1 << 30,
     .net = true,
+    .kernels = true,
     .n_variables = 2,
     .variables = {{"NCCL_ALGO", "Ring"}, {"NCCL_IB_DISABLE", ""}},
     .n_notes = 1,
@@ -82,6 +82,9 @@ const struct jpr_op sample_ops[SAMPLE_OPS] = {
     {SHARED, .seq = UINT64_MAX, .incomplete = true, .overtaken = true,
      .channels_started = 2, .channels_stopped = 1,
      .kernel_first_mono_ns = 6000000, .gpu_first_ns = 999000200000},
+    {SHARED, .seq = JPR_REPLAY_SEQ + 4, .graph_captured = true, .unsure = true,
+     .enqueue_start_mono_ns = 6100000, .enqueue_stop_mono_ns = 6100100,
+     .source = JPR_COLLECTIVE_CPU},
     {.kind = JPR_CE,
      .seq = 3,
      .func = "AllGather",
@@ -106,6 +109,9 @@ const struct jpr_op sample_inflight[SAMPLE_INFLIGHT] = {
      .channels_stopped = 1, .gpu_first_ns = 999000300000},
     {SHARED, .seq = 3, .count = 512, .bytes = 1024, .n_channels = 2,
      .enqueue_start_mono_ns = 8000100},
+    {SHARED, .seq = 4, .count = 512, .bytes = 1024, .n_channels = 2,
+     .enqueue_start_mono_ns = 8000200, .enqueue_stop_mono_ns = 8000300,
+     .unsure = true},
 };
 
 static const struct jpr_comm_counts rows[] = {
@@ -117,6 +123,11 @@ static const struct jpr_unseen unseen[] = {
     {0, "Broadcast", 7},
     {1, "ReduceScatter", UINT64_MAX},
     {1, "AllReduce", 0},
+};
+
+static const struct jpr_doubts doubts[] = {
+    {0, JPR_DOUBT_SELF_COPY | JPR_DOUBT_STALE, 12, 3},
+    {1, JPR_DOUBTS, UINT64_MAX, 0},
 };
 
 const struct jpr_counters sample_counters = {
@@ -132,6 +143,8 @@ const struct jpr_counters sample_counters = {
     .n_unseen = 3,
     .unseen = unseen,
     .cost = {true, UINT64_MAX, 7, 300, 4000, 50000},
+    .n_doubts = 2,
+    .doubts = doubts,
 };
 
 void sample_begin(struct sample *file)

@@ -8,7 +8,7 @@
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
-enum { SAMPLE_OPS = 6, SAMPLE_INFLIGHT = 2 };
+enum { SAMPLE_OPS = 7, SAMPLE_INFLIGHT = 3 };
 
 extern const struct jpr_header sample_header;
 extern const struct jpr_comm sample_comms[2];

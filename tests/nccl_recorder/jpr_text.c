@@ -64,6 +64,7 @@ static void put_header(FILE *out, const struct jpr_header *h)
     put_u64(out, "disk_bytes", h->disk_bytes);
     put_u64(out, "min_free_bytes", h->min_free_bytes);
     put_u64(out, "net", h->net);
+    put_u64(out, "kernels", h->kernels);
     for (i = 0; i < h->n_variables; i++)
         put_string(out, h->variables[i].name, h->variables[i].value);
     for (i = 0; i < h->n_notes; i++)
@@ -137,6 +138,8 @@ static void put_op(FILE *out, const struct jpr_reader *r,
         put_net(out, op);
     if (op->overtaken)
         fputs(",\"overtaken\":true", out);
+    if (op->unsure)
+        fputs(",\"unsure\":true", out);
     fputs("}\n", out);
 }
 
@@ -176,6 +179,14 @@ static void put_counters(FILE *out, const struct jpr_reader *r,
         put_u64(out, "timed_ns", c->cost.timed_ns);
         put_u64(out, "life_ns", c->cost.life_ns);
         put_u64(out, "writer_ns", c->cost.writer_ns);
+        fputs("}\n", out);
+    }
+    for (i = 0; i < c->n_doubts; i++) {
+        fputs("{\"type\":\"doubts\"", out);
+        put_comm_name(out, r, c->doubts[i].comm);
+        put_u64(out, "reasons", c->doubts[i].reasons);
+        put_u64(out, "unsure", c->doubts[i].unsure);
+        put_u64(out, "refused", c->doubts[i].refused);
         fputs("}\n", out);
     }
     for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {

@@ -194,17 +194,27 @@ int rec_harness_count(const char *where, const char *text)
     return n;
 }
 
+int scene_mask;
+
 void *scene_comm(struct rec_scene *scene, const char *name, uint64_t hash,
                  int rank, int n_ranks)
 {
     void *comm = NULL;
-    int mask = 0;
 
-    CHECK(scene->api->init(&comm, hash, &mask, name, 2, n_ranks, rank, NULL) ==
-          0);
-    CHECK(comm && (mask & JP_NCCL_COLL) && (mask & JP_NCCL_P2P));
-    CHECK(!!(mask & JP_NCCL_KERNEL_CH) == (scene->version >= 3));
+    CHECK(scene->api->init(&comm, hash, &scene_mask, name, 2, n_ranks, rank,
+                           NULL) == 0);
+    CHECK(comm && (scene_mask & JP_NCCL_COLL) && (scene_mask & JP_NCCL_P2P));
+    CHECK(scene_mask & (JP_NCCL_KERNEL_CH | JP_NCCL_PROXY_OP));
     return comm;
+}
+
+void *scene_launch(struct rec_scene *scene, void *comm)
+{
+    struct jp_nccl_descr_v6 d = {.type = JP_NCCL_GROUP};
+    void *handle = NULL;
+
+    CHECK(scene->api->start(comm, &handle, &d) == 0);
+    return handle;
 }
 
 void *scene_coll(struct rec_scene *scene, void *comm, const char *func,

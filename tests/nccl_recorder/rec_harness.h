@@ -74,9 +74,14 @@ const char *rec_harness_library(void);
  * lines; ends the child with status 1 where they do not within 20 s. */
 void scene_wait(const struct rec_scene *scene, const char *text, int n);
 
+/* NCCL's mask: what the recorder asks for. */
+extern int scene_mask;
+
 /* Helpers that speak v6. */
 void *scene_comm(struct rec_scene *scene, const char *name, uint64_t hash,
                  int rank, int n_ranks);
+/* NCCL launches a plan: the handle of its Group event. */
+void *scene_launch(struct rec_scene *scene, void *comm);
 void *scene_coll(struct rec_scene *scene, void *comm, const char *func,
                  uint64_t seq, uint64_t bytes, int n_channels);
 void *scene_p2p(struct rec_scene *scene, void *comm, const char *func, int peer,

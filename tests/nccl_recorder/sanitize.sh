@@ -10,7 +10,7 @@ drive="tests/nccl_recorder/rec_drive.c contrib/ncclsim/sim_shim_old.c
        contrib/ncclsim/sim_shim_new.c contrib/ncclsim/sim_cost.c"
 recorder="$(echo plugins/nccl_recorder/rec_*.c) plugins/nccl_recorder/jpr_bytes.c
           plugins/nccl_recorder/jpr_fields.c plugins/nccl_recorder/jpr_frame.c
-          plugins/nccl_recorder/jpr_pack.c plugins/nccl_recorder/jpr_put.c
+          plugins/nccl_recorder/jpr_pack.c
           plugins/nccl_recorder/jpr_zip.c"
 
 for kind in thread address,undefined; do

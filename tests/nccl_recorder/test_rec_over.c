@@ -1,7 +1,9 @@
 /* Operations whose end NCCL does not tell, or tells while we end them. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/nccl_recorder/rec_asserts.h"
@@ -14,6 +16,7 @@ enum { ROUNDS = 8000 };
 static void to_oneself(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "world", 0x5e1f, 3, 8);
+    void *other = scene_comm(s, "other", 0x5e20, 3, 8);
     uint64_t i;
 
     for (i = 0; i < ROUNDS; i++) {
@@ -22,7 +25,7 @@ static void to_oneself(struct rec_scene *s)
 
         CHECK(send && recv);
         CHECK(s->api->stop(send) == 0 && s->api->stop(recv) == 0);
-        scene_whole(s, comm, i, 50);
+        scene_whole(s, other, i, 50);
         if (i % 50 == 0)
             usleep(2000);
     }
@@ -37,12 +40,12 @@ static void messages_to_oneself_end(void **state)
     int v;
 
     (void) state;
-    for (v = 4; v <= 6; v++) {
+    for (v = 5; v <= 6; v++) {
         rec_harness_run(to_oneself, v, &r);
         assert_ok(r);
         assert_true(r.n_ops > 3 * ROUNDS * 3 / 4);
         assert_int_equal(rec_harness_counts(r.text, "0x5e1f", "Send").lost, 0);
-        assert_int_equal(rec_harness_counts(r.text, "0x5e1f", "AllReduce").lost,
+        assert_int_equal(rec_harness_counts(r.text, "0x5e20", "AllReduce").lost,
                          0);
         assert_int_equal(has(&r, "\"incomplete\":true"), 0);
         assert_true(has(&r, "\"peer\":3,") > ROUNDS);
@@ -51,12 +54,14 @@ static void messages_to_oneself_end(void **state)
     }
 }
 
-/* v3 tells no number of channels, but the rank. */
+/* Before 2.28 it is over, as any message, when a later launch comes. */
 static void to_oneself_once(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "world", 1, 3, 8);
 
+    CHECK(scene_launch(s, comm) != NULL);
     CHECK(s->api->stop(scene_p2p(s, comm, "Send", 3, 4096, 2)) == 0);
+    CHECK(scene_launch(s, comm) != NULL);
     CHECK(s->api->stop(scene_p2p(s, comm, "Send", 4, 4096, 2)) == 0);
     scene_wait(s, "{\"type\":\"op\",", 1);
     _exit(0);
@@ -137,7 +142,8 @@ static void fewer_channels_than_announced(void **state)
     rec_harness_fini(&r);
 }
 
-/* The GPU's clock goes back: the channel's time is the host's. */
+/* The GPU's clock stands: the stamps are of different operations, and the time
+ * is not known. What the host saw is no time: it may see both at once. */
 static void clock_back(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "back", 1, 0, 2);
@@ -152,16 +158,17 @@ static void clock_back(struct rec_scene *s)
 static void a_useless_gpu_time(void **state)
 {
     struct rec_result r;
-    unsigned us = 0;
 
     (void) state;
     rec_harness_run(clock_back, 6, &r);
     assert_ok(r);
     assert_int_equal(r.n_ops, 1);
-    assert_int_equal(has(&r, "\"source\":\"kernel_cpu\""), 1);
-    assert_int_equal(
-        sscanf(strstr(r.text, "\"exec_us\""), "\"exec_us\":%u", &us), 1);
-    assert_in_range(us, 20000, 5000000);
+    assert_int_equal(has(&r, "\"gpu_first\":0,\"gpu_last\":0,\"exec_ns\":0,"
+                             "\"exec_us\":0,\"source\":\"kernel_gpu\""),
+                     1);
+    assert_int_equal(has(&r, "\"incomplete\":true"), 0);
+    assert_true(has(&r, "\"name\":\"back\",\"reasons\":0,\"unsure\":0,"
+                        "\"refused\":1}") > 0);
     rec_harness_fini(&r);
 }
 
@@ -284,6 +291,95 @@ static void the_end_adds_up(void **state)
     rec_harness_fini(&r);
 }
 
+/* The driver's, for scenarios with a GPU: the recorder compares its clock with
+ * the host's. */
+#define SHARED __attribute__((visibility("default")))
+static bool has_gpu;
+SHARED int cuCtxGetDevice(int *device);
+SHARED int cuDeviceGetPCIBusId(char *out, int size, int device);
+
+int cuCtxGetDevice(int *device)
+{
+    *device = 0;
+    return has_gpu ? 0 : 1;
+}
+
+int cuDeviceGetPCIBusId(char *out, int size, int device)
+{
+    (void) device;
+    snprintf(out, (size_t) size, "0000:01:00.0");
+    return 0;
+}
+
+static void *launch(struct rec_scene *s, void *comm, uint64_t seq,
+                    int n_channels)
+{
+    void *plan = scene_launch(s, comm);
+    void *op = scene_coll(s, comm, "AllReduce", seq, 1024, n_channels);
+
+    CHECK(s->api->stop(op) == 0 && s->api->stop(plan) == 0);
+    return op;
+}
+
+/* The GPU's clock: the host's of a day ago. */
+static uint64_t gpu_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000000000 + (uint64_t) ts.tv_nsec -
+           UINT64_C(86400000000000);
+}
+
+/* Two windows of a second make the clocks known. Then a span that is longer
+ * than the operation was there, and a start before its launch. */
+static void impossible_times(struct rec_scene *s)
+{
+    void *comm, *op, *kernel;
+    uint64_t from;
+
+    has_gpu = true;
+    comm = scene_comm(s, "clocks", 0xa, 0, 2);
+    for (uint64_t i = 0; i < 3; i++) {
+        op = launch(s, comm, i, 1);
+        from = gpu_now();
+        kernel = scene_kernel(s, comm, op, 0, from);
+        CHECK(kernel != NULL);
+        usleep(3000);
+        scene_kernel_stop(s, kernel, from + 2500000);
+        usleep(1100000);
+    }
+    op = launch(s, comm, 3, 1);
+    from = gpu_now();
+    kernel = scene_kernel(s, comm, op, 0, from);
+    CHECK(kernel != NULL);
+    usleep(3000);
+    scene_kernel_stop(s, kernel, from + UINT64_C(20000000000));
+    usleep(10000);
+    from = gpu_now();
+    CHECK(launch(s, comm, 4, 1) != NULL);
+    usleep(10000);
+    /* of a channel that no launch has had yet */
+    op = launch(s, comm, 5, 2);
+    CHECK(scene_kernel(s, comm, op, 1, from - 5000000) == NULL);
+    scene_wait(s, "{\"type\":\"op\",", 4);
+    scene_wait(s, "\"unsure\":1,\"refused\":1", 1);
+    _exit(0);
+}
+
+static void the_gpus_clock(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(impossible_times, 6, &r);
+    assert_ok(r);
+    assert_int_equal(has(&r, "\"exec_us\":2500,\"source\":\"kernel_gpu\""), 3);
+    assert_int_equal(has(&r, "\"exec_us\":0,\"source\":\"kernel_gpu\""), 1);
+    assert_int_equal(has(&r, "\"unsure\":1,\"refused\":1"), 1);
+    rec_harness_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +387,7 @@ int main(void)
         cmocka_unit_test(old_messages_to_oneself_end),
         cmocka_unit_test(fewer_channels_than_announced),
         cmocka_unit_test(a_useless_gpu_time),
+        cmocka_unit_test(the_gpus_clock),
         cmocka_unit_test(finalize_leaves_nothing),
         cmocka_unit_test(the_end_adds_up),
     };

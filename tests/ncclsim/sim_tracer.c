@@ -4,7 +4,13 @@
  *                    where the interface does not tell
  * SIM_TRACER_MASK    the mask it asks for (0x7fff)
  * SIM_TRACER_MASK2   the mask from the second communicator on
- * One line a call, each as the thread makes it (u: the first one, p: others):
+ * SIM_TRACER_MASK3   the mask from the third one on
+ * SIM_TRACER_DROP    types that it stops asking for at its 20th event
+ * SIM_TRACER_NULL    types of events that get no handle (0); their lines have
+ *                    h=0
+ * SIM_TRACER_CLOCK   set: each start and record ends with CLOCK_MONOTONIC, t=NS
+ * One line a call, each as the thread makes it (u: the first one, h: CUDA's, p:
+ * others):
  *   u init c=1 v6 world hash=1f3 rank=0/4 nodes=2
  *   u start Coll h=7 p=3 c=1 AllReduce seq=0 count=1024 ch=2
  *   p record KernelChStop h=9 gpu=1000000012345
@@ -16,7 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/nccl_profiler.h"
@@ -27,6 +35,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *out;
 static uintptr_t n_comms;
 static uintptr_t n_handles;
+static int n_starts;
+static int *nccl_mask; /* NCCL's own, which stays where init() saw it */
 
 static const char *const type_names[] = {
     "Group",     "Coll",         "P2p",       "ProxyOp",  "ProxyStep",
@@ -65,6 +75,10 @@ static const char *const func_names[] = {
 
 static char who(void)
 {
+    char name[16] = "";
+
+    if (prctl(PR_GET_NAME, name) == 0 && strcmp(name, "cuda-host") == 0)
+        return 'h';
     return syscall(SYS_gettid) == getpid() ? 'u' : 'p';
 }
 
@@ -88,10 +102,16 @@ static void open_file(int rank)
 
 static int mask_of(uintptr_t comm)
 {
-    const char *first = getenv("SIM_TRACER_MASK");
-    const char *second = getenv("SIM_TRACER_MASK2");
-    const char *text = comm > 1 && second ? second : first;
+    static const char *const names[] = {"SIM_TRACER_MASK", "SIM_TRACER_MASK2",
+                                        "SIM_TRACER_MASK3"};
+    const char *text = NULL;
+    uintptr_t i;
 
+    for (i = 0; i < 3 && i < comm; i++) {
+        const char *value = getenv(names[i]);
+
+        text = value ? value : text;
+    }
     return text ? (int) strtol(text, NULL, 0) : 0x7fff;
 }
 
@@ -105,6 +125,7 @@ static int init(void **context, int *mask, int version, const char *name,
     comm = ++n_comms;
     *context = (void *) comm;
     *mask = mask_of(comm);
+    nccl_mask = mask;
     if (out)
         fprintf(out,
                 "%c init c=%" PRIuPTR " v%d %s hash=%" PRIx64
@@ -113,6 +134,37 @@ static int init(void **context, int *mask, int version, const char *name,
                 n_nodes);
     pthread_mutex_unlock(&lock);
     return 0;
+}
+
+/* The end of a line. */
+static const char *when(char text[32])
+{
+    struct timespec ts;
+
+    text[0] = '\0';
+    if (!getenv("SIM_TRACER_CLOCK"))
+        return text;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    snprintf(text, 32, " t=%lld",
+             (long long) ts.tv_sec * 1000000000 + ts.tv_nsec);
+    return text;
+}
+
+static void drop_types(void)
+{
+    const char *text = getenv("SIM_TRACER_DROP");
+
+    if (text && ++n_starts == 20)
+        __atomic_fetch_and(nccl_mask, ~(int) strtol(text, NULL, 0),
+                           __ATOMIC_RELAXED);
+}
+
+/* Whether events of the type get no handle. */
+static int is_null(uint64_t type)
+{
+    const char *text = getenv("SIM_TRACER_NULL");
+
+    return text && (strtoull(text, NULL, 0) & type) != 0;
 }
 
 static int finalize(void *context)
@@ -138,25 +190,30 @@ static int start(void *context, void **handle, uint64_t type,
                  const void *parent, const char *detail)
 {
     int bit = __builtin_ctzll(type | 1ULL << 63);
+    char t[32];
 
     pthread_mutex_lock(&lock);
-    *handle = (void *) ++n_handles;
+    drop_types();
+    *handle = is_null(type) ? NULL : (void *) ++n_handles;
     if (out)
         fprintf(out,
-                "%c start %s h=%" PRIuPTR " p=%" PRIuPTR " c=%" PRIuPTR "%s\n",
-                who(), bit < 15 ? type_names[bit] : "?", n_handles,
-                (uintptr_t) parent, (uintptr_t) context, detail);
+                "%c start %s h=%" PRIuPTR " p=%" PRIuPTR " c=%" PRIuPTR
+                "%s%s\n",
+                who(), bit < 15 ? type_names[bit] : "?", (uintptr_t) *handle,
+                (uintptr_t) parent, (uintptr_t) context, detail, when(t));
     pthread_mutex_unlock(&lock);
     return 0;
 }
 
 static int record(void *handle, int state, const char *detail)
 {
+    char t[32];
+
     pthread_mutex_lock(&lock);
     if (out)
-        fprintf(out, "%c record %s h=%" PRIuPTR "%s\n", who(),
+        fprintf(out, "%c record %s h=%" PRIuPTR "%s%s\n", who(),
                 state >= 0 && state < 25 ? state_names[state] : "?",
-                (uintptr_t) handle, detail);
+                (uintptr_t) handle, detail, when(t));
     pthread_mutex_unlock(&lock);
     return 0;
 }
@@ -176,8 +233,8 @@ static void put_p2p(char *s, size_t n, const char *func, size_t count, int peer)
 
 static void put_proxy(char *s, size_t n, const struct jp_nccl_proxy_op *op)
 {
-    snprintf(s, n, " %s ch=%d peer=%d", op->is_send ? "send" : "recv",
-             op->channel, op->peer);
+    snprintf(s, n, " %s ch=%d peer=%d%s", op->is_send ? "send" : "recv",
+             op->channel, op->peer, op->pid == getpid() ? "" : " foreign");
 }
 
 /* ------------------------------------------------------------ v1 to v3 -- */
@@ -306,9 +363,11 @@ static int start_v6(void *context, void **handle, struct jp_nccl_descr_v6 *d)
         snprintf(s, sizeof(s), " ch=%d gpu=%" PRIu64, d->kernel_ch.channel,
                  d->kernel_ch.gpu_ns);
     else if (d->type == JP_NCCL_GROUP_API)
-        snprintf(s, sizeof(s), " depth=%d", d->group_api.depth);
+        snprintf(s, sizeof(s), " depth=%d%s", d->group_api.depth,
+                 d->group_api.graph_captured ? " captured" : "");
     else if (d->type == JP_NCCL_COLL_API)
-        snprintf(s, sizeof(s), " %s", d->coll_api.func);
+        snprintf(s, sizeof(s), " %s%s", d->coll_api.func,
+                 d->coll_api.graph_captured ? " captured" : "");
     else if (d->type == JP_NCCL_P2P_API)
         snprintf(s, sizeof(s), " %s", d->p2p_api.func);
     return start(context, handle, d->type, d->parent, s);

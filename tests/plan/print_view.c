@@ -2,7 +2,7 @@
  *
  * print_view recorder|inspector|example|hostile [brief]
  */
-#include "orchestrator/agent/plan_text.h"
+#include "orchestrator/agent/plan_view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,12 +137,13 @@ static const struct plan_view inspector = {
     .disk_bytes = 10 * GIB,
     .min_free_bytes = GIB,
     .dir = "/scratch/alice/jobprof-12/step-0",
-    .warnings = "NCCL_PROFILER_PLUGIN=/opt/own.so is set in the environment and "
-                "stays (force=1 replaces it): NVIDIA's Inspector does not run, "
-                "and what is recorded is not known\n"
-                "NCCL 2.31.2, inspector: collectives slow down "
-                "(https://github.com/NVIDIA/nccl/issues/2355) "
-                "[/etc/jobprof/nccl-known-bad.conf:12]",
+    .warnings =
+        "NCCL_PROFILER_PLUGIN=/opt/own.so is set in the environment and "
+        "stays (force=1 replaces it): NVIDIA's Inspector does not run, "
+        "and what is recorded is not known\n"
+        "NCCL 2.31.2, inspector: collectives slow down "
+        "(https://github.com/NVIDIA/nccl/issues/2355) "
+        "[/etc/jobprof/nccl-known-bad.conf:12]",
     .notes = "one line\nanother line",
 };
 
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
 
     for (size_t i = 0; argc > 1 && i < N(views); i++)
         if (!strcmp(argv[1], views[i].name) &&
-            plan_text_print(stdout, views[i].view, "plan", argc > 2, &err) == 0)
+            plan_view_print(stdout, views[i].view, "plan", argc > 2, &err) == 0)
             return 0;
     fprintf(stderr, "%s\n", err.text);
     return 1;

@@ -217,34 +217,52 @@ const struct plan_row plan_rows[] = {
      {{POOL("COLL"), 255}},
      0},
 
-    /* 2.27 turns its pools over: mem=16M = 16,777,216. T = 16,384 within a
-     * node, D 128 x 10,448 = 1,337,344, S = 64 n + 640. 1 communicator:
-     * n x 16,448 + 640 + 1,337,344 <= 16,777,216: n = 938 gives 15,428,224 +
-     * 1,337,984 = 16,766,208; 939 gives 16,782,656. No p2p expected. */
-    {"2.27 keeps the last",
+    /* The plugin of 2.27 turns its pools over where kernel events tell the end
+     * of operations, which is not with NCCL 2.27 itself: mem=16M = 16,777,216.
+     * T = 16,384 within a node, D 128 x 10,448 = 1,337,344, S = 64 n + 640. 1
+     * communicator: n x 16,448 + 640 + 1,337,344 <= 16,777,216: n = 938 gives
+     * 15,428,224 + 1,337,984 = 16,766,208; 939 gives 16,782,656. No p2p
+     * expected. */
+    {"2.27's plugin on 2.28 keeps the last",
      "example",
-     "example,nccl=2.27.7,comms=1,mem=16M",
+     "example,nccl=2.28.9,comms=1,mem=16M",
      {ONE, NODE16},
      NULL,
      {16766208, 0, 0, 12800, 938,
       "the last 938 of 12,800 collectives of each rank, if its communicators "
       "are equally busy: the limit is mem="},
      {{POOL("COLL"), 938}, {POOL("GROUP"), 938}, {POOL("P2P"), 8}},
+     JP_NCCL_RELEASE(2, 27, 7)},
+
+    /* Without kernel events slots are not given back: resident n x (16,384 +
+     * 64) as before, and groups 8 n + 1,024. */
+    {"2.27 keeps the first",
+     "example",
+     "example,nccl=2.27.7,comms=1,mem=16M",
+     {ONE, NODE16},
+     NULL,
+     {16766208, 0, 0, 12800, 938,
+      "the first 938 of 12,800 collectives of each rank, if its communicators "
+      "are equally busy: the limit is mem="},
+     {{POOL("COLL"), 938},
+      {POOL("GROUP"), 8528},
+      {POOL("P2P"), 8},
+      {"NCCL_PROFILE_EVENT_MASK", 14}},
      0},
 
     /* With p2p, W = V = 40 and v = n: groups = COLL = 2 n and P2P = 4 n, the
      * latter cleared whole when used again: n x (2 x 16,384 + 2 x 64 + 4 x
      * 335,968) + 640 + 1,337,344 <= 16,777,216: 1,376,768 n: n = 11 gives
      * 15,144,448 + 1,337,984 = 16,482,432; 12 gives 17,859,200. */
-    {"2.27, p2p",
+    {"2.27's plugin on 2.28, p2p",
      "example",
-     "example,nccl=2.27.7,iterations=10,colls=4,p2p=4,comms=1,mem=16M",
+     "example,nccl=2.28.9,iterations=10,colls=4,p2p=4,comms=1,mem=16M",
      {ONE, NODE16},
      NULL,
      {16482432, 0, 0, 80, 22,
       "the last 11 of 40 collectives and 11 of 40 sends and receives"},
      {{POOL("COLL"), 22}, {POOL("P2P"), 44}, {POOL("GROUP"), 22}},
-     0},
+     JP_NCCL_RELEASE(2, 27, 7)},
 
     /* 2.24 knows no KernelCh: first. 1,188,128 B a slot; 4 communicators,
      * 4 nodes, mem=8M: the minimum 4 x (8 x 933,888 + 8 x 64 + 640) + D 128 x
@@ -260,14 +278,14 @@ const struct plan_row plan_rows[] = {
      0},
 
     /* 2.26 without a patch may be 2.26.3, whose slots are ten times those of
-     * 2.26.2, which keeps the first: neither is said. 0.9 x 16 GiB hold 1,437
-     * of 10,757,400; resident 1,437 x 16,448 + 640 + 128 x 10,504. */
+     * 2.26.2; without kernel events both keep the first. 0.9 x 16 GiB hold
+     * 1,437 of 10,757,400; resident 1,437 x 16,448 + 640 + 128 x 10,504. */
     {"2.26 without a patch",
      "example",
      "example,nccl=2.26,comms=1",
      {ONE, NODE16},
      NULL,
-     {24980928, 0, 0, 12800, 1437, "keeps 1,437 of 12,800"},
+     {24980928, 0, 0, 12800, 1437, "keeps the first 1,437 of 12,800"},
      {{POOL("COLL"), 1437}},
      0},
 
@@ -292,53 +310,81 @@ const struct plan_row plan_rows[] = {
      {{NULL, 0}},
      0},
 
-    /* Ring >= 2 x 5,000 x 0.1 = 1,000 -> 1,024. Memory 4 x 4 x 3,192 x 1,024
-     * = 52,297,728. Pending at the end: 4 x 500 = 2,000 of 12,800. Files
-     * 12,800 x 447 at most. */
+    /* Ring >= 5,000 x 0.4 = 2,000 -> 2,048, of sends and receives 1,024. Memory
+     * 4 x 2 x 3,192 x 3,072 = 78,446,592. Pending at the end: 4 x 5,000 x 0.15
+     * = 3,000 of 12,800. Files 12,800 x 447 at most. */
     {"inspector 2.30",
      "inspector",
      "inspector,nccl=2.30.7",
      {FOUR, NODE16},
      NULL,
-     {52297728, 52297728, 5721600, 12800, 10800,
-      "up to 2,000 of 12,800 records a rank"},
-     {{INSP("DUMP_COLL_RING_SIZE"), 1024},
+     {78446592, 78446592, 5721600, 12800, 9800,
+      "up to 3,000 of 12,800 records a rank"},
+     {{INSP("DUMP_COLL_RING_SIZE"), 2048},
       {INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 100000},
       {INSP("DUMP_MIN_SIZE_BYTES"), 0},
       {INSP("REQUIRE_KERNEL_TIMING"), 0}},
      0},
 
-    /* rate 20,000: ring 4,096 takes 209,190,912 and fits 256M; with mem=64M
-     * = 67,108,864 the interval is halved twice to 25 ms: 2 x 20,000 x 0.025
-     * = 1,000 -> 1,024 = 52,297,728. Pending 4 x 500. */
+    /* rate 20,000: ring 8,192 takes 235 MB and fits 256M. With mem=64M =
+     * 67,108,864 no interval does with a slack of 200 or 100 ms. With 50 ms
+     * 25 ms does: 20,000 x 0.1 = 2,000 -> 2,048; 4 x 2 x 3,192 x (2,048 + 256)
+     * = 58,834,944. 80,000 a second are more than 60,000: a quarter is lost,
+     * 9,600 are left; pending 4 x 20,000 x 0.075. */
     {"inspector, interval shortened to fit",
      "inspector",
      "inspector,nccl=2.30.7,rate=20000,mem=64M",
      {FOUR, NODE16},
      NULL,
-     {52297728, 52297728, 5721600, 12800, 10800, "in the last 25 ms"},
-     {{INSP("DUMP_COLL_RING_SIZE"), 1024},
+     {58834944, 58834944, 5721600, 12800, 3600,
+      "in the last 25 ms of a communicator, and more than one thread"},
+     {{INSP("DUMP_COLL_RING_SIZE"), 2048},
+      {INSP("DUMP_P2P_RING_SIZE"), 256},
       {INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 25000}},
      0},
 
-    /* A named interval stays: ring 4,096 = 199.5 MiB do not fit 64M. */
+    /* A named interval stays: rings of 4,096 and 16 do not fit 64M. */
     {"inspector, named interval does not fit",
      "inspector",
      "inspector,nccl=2.30.7,rate=20000,mem=64M,interval=100ms",
      {FOUR, NODE16},
-     "Inspector's rings need 199.5 MiB a rank",
+     "Inspector's rings need 100.1 MiB a rank",
      {0},
      {{NULL, 0}},
      0},
 
-    /* A named ring of 256 for 500 in an interval keeps 256 / 500 of 12,800 =
-     * 6,553, less 4 x 500 pending = 4,553. Memory 16 x 3,192 x 256. */
+    /* A short interval makes no small ring: 5,000 x 0.202 = 1,010 -> 1,024.
+     * Pending 4 x 5,000 x 0.051 = 1,020. */
+    {"inspector, short interval",
+     "inspector",
+     "inspector,nccl=2.30.7,interval=1ms",
+     {FOUR, NODE16},
+     NULL,
+     {52297728, 0, 0, 12800, 11780, "in the last 1 ms"},
+     {{INSP("DUMP_COLL_RING_SIZE"), 1024}},
+     0},
+
+    /* 100 sends and receives a collective: 10,000 a second x 0.4 = 4,000 ->
+     * 4,096. Memory 2 x 3,192 x (1,024 + 4,096). Pending 100 x 0.15 = 15 and
+     * 10,000 x 0.15 = 1,500 of 20,200. */
+    {"inspector, mostly sends and receives",
+     "inspector",
+     "inspector,nccl=2.30.7,iterations=200,colls=1,comms=1,p2p=100,rate=100",
+     {ONE, NODE16},
+     NULL,
+     {32686080, 0, 9029400, 20200, 18685, "up to 1,515 of 20,200"},
+     {{INSP("DUMP_COLL_RING_SIZE"), 1024}, {INSP("DUMP_P2P_RING_SIZE"), 4096}},
+     0},
+
+    /* A named ring of 256 holds 51.2 ms of each 100, and the thread is late by
+     * 50: (50 + 48.8) / 150 = 65.87 % are lost, 4,369 are left, less 3,000
+     * pending = 1,369. Memory 16 x 3,192 x 256. */
     {"inspector, named ring",
      "inspector",
      "inspector,nccl=2.30.7,ring=256",
      {FOUR, NODE16},
      NULL,
-     {13074432, 0, 0, 12800, 4553, "and what its ring cannot hold"},
+     {13074432, 0, 0, 12800, 1369, "and what its rings cannot hold"},
      {{INSP("DUMP_COLL_RING_SIZE"), 256}},
      0},
 
@@ -367,7 +413,7 @@ const struct plan_row plan_rows[] = {
      0},
 
     /* One iteration's 5,000 collectives come in a burst, ten times what the
-     * mean rate says: ring 2 x 5,000 -> 16,384, p2p 2 x 500 -> 1,024. Memory
+     * mean rate says: ring 2 x 5,000 -> 16,384, p2p 1,024. Memory
      * 2 x 3,192 x 17,408. Pending at most 5,000 of 20,000. */
     {"inspector, bursts",
      "inspector",
@@ -378,14 +424,14 @@ const struct plan_row plan_rows[] = {
      {{INSP("DUMP_COLL_RING_SIZE"), 16384}, {INSP("DUMP_P2P_RING_SIZE"), 1024}},
      0},
 
-    /* p2p=off: no ring for it. 4 x 2 x 3,192 x (1,024 + 1). Verbose with 4
+    /* p2p=off: no ring for it. 4 x 2 x 3,192 x (2,048 + 1). Verbose with 4
      * channels: 610 + 4 x 205 = 1,430 B. */
     {"inspector, verbose, no p2p",
      "inspector",
      "inspector,nccl=2.30.7,verbose=1,channels=4,p2p=off",
      {FOUR, NODE16},
      NULL,
-     {26174400, 0, 18304000, 12800, 10800, "up to 2,000 of 12,800"},
+     {52323264, 0, 18304000, 12800, 9800, "up to 3,000 of 12,800"},
      {{INSP("DUMP_P2P_RING_SIZE"), 1}, {INSP("ENABLE_P2P"), 0}},
      0},
 

@@ -1,6 +1,7 @@
 /* test_planners.c - the registry and each planner's variables. */
 #include "plugins/backend.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,10 +46,17 @@ static const char *value_of(const struct backend_env *env, const char *name)
     return NULL;
 }
 
+extern const struct backend backend_null;
+
+static const struct backend *find(const char *name)
+{
+    return strcmp(name, "null") ? backend_find(name) : &backend_null;
+}
+
 static void test_registry(void **state)
 {
     static const char *const names[] = {"recorder", "inspector", "example",
-                                        "copper", "null"};
+                                        "copper"};
 
     (void) state;
     for (size_t i = 0; i < N(names); i++) {
@@ -56,8 +64,10 @@ static void test_registry(void **state)
 
         assert_non_null(backend);
         assert_int_equal(backend->abi, BACKEND_ABI);
-        assert_true(*backend->help);
+        assert_ptr_equal(profiler_find(names[i]), &backend->about);
+        assert_true(*backend->about.title && *backend->about.words->help);
     }
+    assert_null(backend_find("null")); /* built, and no option knows it */
     assert_null(backend_find("wibble"));
     assert_null(backend_find(NULL));
 }
@@ -106,7 +116,7 @@ static void test_usable(void **state)
 {
     for (size_t i = 0; i < N(usable_rows); i++) {
         struct jp_plan plan = plan_of(*state, usable_rows[i].option);
-        const struct backend *backend = backend_find(usable_rows[i].backend);
+        const struct backend *backend = find(usable_rows[i].backend);
         struct backend_input in = {.side = &plan.nccl,
                                    .step_dir = "/s",
                                    .library = usable_rows[i].library,
@@ -130,6 +140,14 @@ static const struct {
 } env_rows[] = {
     {"recorder", "auto", "JOBPROF_RECORDER_DIR", "/s/raw/%N"},
     {"recorder", "auto", "NCCL_PROFILER_PLUGIN", "/x.so"},
+    {"recorder", "auto", "JOBPROF_RECORDER_KERNELS", "auto"},
+    {"recorder", "auto,kernels=0", "JOBPROF_RECORDER_KERNELS", "0"},
+    {"recorder", "recorder,kernels=1", "JOBPROF_RECORDER_KERNELS", "1"},
+    {"recorder", "recorder,nccl=2.26,kernels=1", "JOBPROF_RECORDER_KERNELS",
+     "1"},
+    {"recorder", "plan,mode=recorder,kernels=auto", "JOBPROF_RECORDER_KERNELS",
+     "auto"},
+    {"inspector", "inspector", "JOBPROF_RECORDER_KERNELS", NULL},
     {"inspector", "inspector", "NCCL_PROFILER_PLUGIN", "/x.so"},
     {"inspector", "inspector", INSP "DUMP_DIR", "/s/raw/%N"},
     {"inspector", "inspector", INSP "ENABLE", "1"},
@@ -153,17 +171,24 @@ static const struct {
     {"example", "example", "NCCL_PROFILE_EVENT_MASK", "70"},
     {"example", "example,p2p=off", "NCCL_PROFILE_EVENT_MASK", "66"},
     {"example", "example,nccl=2.29.7", "NCCL_PROFILE_EVENT_MASK", "78"},
+    /* no KernelCh with 2.26 and 2.27 */
+    {"example", "example,nccl=2.25", "NCCL_PROFILE_EVENT_MASK", "78"},
+    {"example", "example,nccl=2.26", "NCCL_PROFILE_EVENT_MASK", "14"},
+    {"example", "example,nccl=2.26.2", "NCCL_PROFILE_EVENT_MASK", "14"},
+    {"example", "example,nccl=2.27", "NCCL_PROFILE_EVENT_MASK", "14"},
+    {"example", "example,nccl=2.27.7,p2p=off", "NCCL_PROFILE_EVENT_MASK", "10"},
+    {"example", "example,nccl=2.28", "NCCL_PROFILE_EVENT_MASK", "78"},
     /* those of later releases too */
     {"example", "example,nccl=2.27", POOL("COLL_API"), "71"},
     {"example", "example,nccl=2.27", POOL("CE_COLL"), "8"},
-    {"null", "auto", "JOBPROF_NULL", "/s/raw/%N"},
+    {"null", "auto", "NULL_PROFILER_DIR", "/s/raw/%N"},
 };
 
 static void test_env(void **state)
 {
     for (size_t i = 0; i < N(env_rows); i++) {
         struct jp_plan plan = plan_of(*state, env_rows[i].option);
-        const struct backend *backend = backend_find(env_rows[i].backend);
+        const struct backend *backend = find(env_rows[i].backend);
         struct backend_input in = {.side = &plan.nccl,
                                    .step_dir = "/s",
                                    .library = "/x.so",
@@ -176,6 +201,87 @@ static void test_env(void **state)
         if (!value != !wanted || (value && strcmp(value, wanted) != 0))
             fail_msg("%s %s: %s", env_rows[i].option, env_rows[i].name,
                      value ? value : "absent");
+        backend_env_fini(&env);
+        plan_fini(&plan);
+    }
+}
+
+/* What the user has set counts as given. */
+static const struct {
+    const char *backend, *option;
+    const char *user, *user_value;
+    const char *name, *value; /* of the plan; NULL: it does not fit */
+    uint64_t kept;
+    const char *words; /* in what is lost, or in the error */
+} user_rows[] = {
+    /* 5,000 x (1 s + 0.3 s) = 6,500; pending 5,000 x 1.05 of 12,800 */
+    {"inspector", "inspector,comms=1", INSP "DUMP_THREAD_INTERVAL_MICROSECONDS",
+     "1000000", INSP "DUMP_COLL_RING_SIZE", "8192", 7550, "in the last 1 s"},
+    {"inspector", "inspector,comms=1,force=1",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "1000000",
+     INSP "DUMP_COLL_RING_SIZE", "2048", 12050, "in the last 100 ms"},
+    {"inspector", "inspector", INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "-1",
+     INSP "DUMP_COLL_RING_SIZE", "2048", 0, "loses all: the user's NCCL_"},
+    /* 102.4 ms in a ring, 2.4 to spare: 50 x e^-0.048 / 150 are lost */
+    {"inspector", "inspector,comms=1", INSP "DUMP_COLL_RING_SIZE", "512",
+     INSP "DUMP_P2P_RING_SIZE", "1024", 7983, "rings cannot hold when"},
+    {"inspector", "inspector,nccl=2.29.7,rate=1000",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "500",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "500", 9412, "each 500 us"},
+    {"inspector", "inspector,nccl=2.28.3,rate=1000",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "500000",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "500000", 9412, "each 500 us"},
+    {"example", "example,nccl=2.30.7,comms=1", POOL("COLL"), "100",
+     POOL("COLL_API"), "100", 100, "user's NCCL_PROFILE_COLL_POOL_SIZE"},
+    {"example", "example,nccl=2.30.7,comms=1,iterations=1,p2p=64", POOL("P2P"),
+     "10", POOL("P2P_API"), "10", 74, "user's NCCL_PROFILE_P2P_POOL_SIZE"},
+    {"example", "example,nccl=2.30.7", POOL("COLL"), "50000", NULL, NULL, 0,
+     POOL("COLL") "=50000, set by the user, takes 1.1 TiB"},
+    {"example", "example,nccl=2.30.7,iterations=1,force=1", POOL("COLL"),
+     "50000", POOL("COLL"), "64", 64, ""},
+};
+
+static const char *user_env(void *arg, const char *name)
+{
+    size_t i = *(size_t *) arg;
+
+    return strcmp(name, user_rows[i].user) ? NULL : user_rows[i].user_value;
+}
+
+static void test_user_values(void **state)
+{
+    for (size_t i = 0; i < N(user_rows); i++) {
+        const struct backend_planner *planner =
+            backend_find(user_rows[i].backend)->planner;
+        struct plan_input user = {.env = user_env, .env_arg = &i};
+        struct jp_plan plan = plan_of(*state, user_rows[i].option);
+        struct backend_input in = {
+            .side = &plan.nccl,
+            .step_dir = "/s",
+            .library = "/x.so",
+            .library_exists = true,
+            .shape = {.nnodes = 1,
+                      .ntasks = 1,
+                      .ranks_per_node = 1,
+                      .node.ram_bytes = UINT64_C(64) << 30,
+                      .ram_known = true},
+            .user = &user};
+        struct backend_forecast f;
+        struct backend_env env = {0};
+        struct jp_error err = {""};
+        const char *value;
+        int rc = planner->size(&in, &f, &err);
+
+        if ((rc < 0) != !user_rows[i].name ||
+            !strstr(rc < 0 ? err.text : f.lost, user_rows[i].words))
+            fail_msg("row %zu: %d \"%s\"", i, rc, rc < 0 ? err.text : f.lost);
+        if (rc == 0) {
+            assert_int_equal(planner->env(&in, &env, NULL), 0);
+            value = value_of(&env, user_rows[i].name);
+            if (f.kept_ops != user_rows[i].kept || !value ||
+                strcmp(value, user_rows[i].value) != 0)
+                fail_msg("row %zu: %s, kept %" PRIu64, i, value, f.kept_ops);
+        }
         backend_env_fini(&env);
         plan_fini(&plan);
     }
@@ -218,6 +324,10 @@ static void test_recorder_size(void **state)
          NULL},
         {"recorder,rate=500000,mem=32M", 4, "33554432", "2684354560", 512000,
          12800, NULL},
+        {"recorder,mem=6M", 4, "6291456", "2684354560", 512000, 12800, NULL},
+        /* the recorder takes no more */
+        {"recorder,rate=9999999,mem=64G", 4, "1073741824", "2684354560", 512000,
+         12800, NULL},
         /* 1 MiB over 8 ranks: 131,072 B hold 3,276 of 40 B */
         {"recorder,disk=1M", 8, "16777216", "131072", 131072, 3276,
          "first 3,276 of 12,800 operations"},
@@ -247,6 +357,207 @@ static void test_recorder_size(void **state)
         assert_true(rows[i].lost ? strstr(f.lost, rows[i].lost) != NULL
                                  : !*f.lost);
         backend_env_fini(&env);
+        plan_fini(&plan);
+    }
+}
+
+/* Less than the recorder itself takes is no plan. */
+static void test_recorder_least(void **state)
+{
+    static const struct {
+        const char *option;
+        uint64_t step_memory_bytes;
+        const char *why;
+    } rows[] = {
+        {"recorder,mem=5M", 0, "at least 6 MiB a rank; mem=5 MiB"},
+        {"recorder", 20 << 20, "on a node allows 5 MiB"},
+    };
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct jp_plan plan = plan_of(*state, rows[i].option);
+        struct backend_input in = {
+            .side = &plan.nccl,
+            .step_dir = "/s",
+            .shape.step_memory_bytes = rows[i].step_memory_bytes};
+        struct backend_forecast f;
+        struct jp_error err = {""};
+
+        assert_int_equal(backend_find("recorder")->planner->size(&in, &f, &err),
+                         -1);
+        if (!strstr(err.text, rows[i].why))
+            fail_msg("%s", err.text);
+        plan_fini(&plan);
+    }
+}
+
+/* What the plan says of kernel events; `words` in the lines of their kind, in
+ * this order, and no line more. */
+static const struct {
+    const char *option, *name, *value; /* one variable of the user's */
+    const char *warnings[6], *notes[6];
+} notes_rows[] = {
+    {"recorder,nccl=2.23.4", NULL, NULL, {NULL}, {"before 2.26: operations"}},
+    {"recorder,nccl=2.25", NULL, NULL, {NULL}, {"before 2.26: operations"}},
+    {"recorder,nccl=2.26", NULL, NULL, {NULL}, {"never asked for with NCCL"}},
+    {"recorder,nccl=2.26.6,kernels=1",
+     NULL,
+     NULL,
+     {"no effect before NCCL 2.27"},
+     {"never asked for with NCCL 2.26"}},
+    {"recorder,nccl=2.26,kernels=0",
+     NULL,
+     NULL,
+     {NULL},
+     {"never asked for with NCCL 2.26"}},
+    {"recorder,nccl=2.27.3",
+     NULL,
+     NULL,
+     {NULL},
+     {"not asked for with NCCL 2.27"}},
+    {"recorder,nccl=2.27",
+     NULL,
+     NULL,
+     {NULL},
+     {"not asked for with NCCL 2.27"}},
+    {"recorder,nccl=2.27.7,kernels=0", NULL, NULL, {NULL}, {"kernels=0: "}},
+    {"recorder,nccl=2.27.7,kernels=1",
+     NULL,
+     NULL,
+     {"(\"Proxy append mismatch\")"},
+     {"128 proxy", "every captured launch", "Send to oneself"}},
+    {"auto,nccl=2.28.3",
+     NULL,
+     NULL,
+     {NULL},
+     {"128 proxy", "every captured launch", "Send to oneself"}},
+    {"recorder,nccl=2.28,kernels=1",
+     NULL,
+     NULL,
+     {NULL},
+     {"128 proxy", "every captured launch", "Send to oneself"}},
+    {"recorder,nccl=2.28,kernels=0", NULL, NULL, {NULL}, {"kernels=0: "}},
+    {"plan,mode=recorder,nccl=2.29.2",
+     NULL,
+     NULL,
+     {"none of its operations"},
+     {"128 proxy", "every captured launch", "Send to oneself",
+      "several roots"}},
+    {"recorder,nccl=2.30",
+     "NCCL_ALLGATHERV_ENABLE",
+     "1",
+     {"none of its operations"},
+     {"128 proxy", "every captured launch", "Send to oneself",
+      "several roots"}},
+    {"recorder,nccl=2.30.7",
+     "NCCL_ALLGATHERV_ENABLE",
+     "0",
+     {NULL},
+     {"128 proxy", "every captured launch", "Send to oneself"}},
+    {"recorder,nccl=2.30,kernels=0",
+     NULL,
+     NULL,
+     {"none of its operations"},
+     {"kernels=0: "}},
+    {"recorder,nccl=2.31.2,kernels=0", NULL, NULL, {NULL}, {"kernels=0: "}},
+    {"recorder,nccl=3.0,kernels=0", NULL, NULL, {NULL}, {"kernels=0: "}},
+    /* windows */
+    {"recorder,nccl=2.26",
+     "NCCL_WIN_ENABLE",
+     "1",
+     {NULL},
+     {"never asked for with"}},
+    {"recorder,nccl=2.27.7",
+     "NCCL_WIN_ENABLE",
+     "1",
+     {"NCCL_WIN_ENABLE is set: NCCL 2.27 tells nothing"},
+     {"not asked for"}},
+    {"recorder,nccl=2.28,kernels=0",
+     "NCCL_WIN_ENABLE",
+     "1",
+     {"NCCL_WIN_ENABLE is set: of operations by symmetric kernels"},
+     {"kernels=0: "}},
+    {"recorder,nccl=2.28,kernels=0",
+     "NCCL_WIN_ENABLE",
+     "0",
+     {NULL},
+     {"kernels=0: "}},
+    {"recorder,nccl=2.28,kernels=0",
+     "NCCL_SYM_NOWIN_ENABLE",
+     "1",
+     {NULL},
+     {"kernels=0: "}},
+    {"recorder,nccl=2.29,kernels=0",
+     "NCCL_SYM_NOWIN_ENABLE",
+     "1",
+     {"none of its operations", "NCCL_SYM_NOWIN_ENABLE is set: of"},
+     {"kernels=0: "}},
+    {"recorder,nccl=2.28,kernels=0",
+     "NCCL_SYM_KERNEL",
+     "AllReduce_AGxLL_R",
+     {"NCCL_SYM_KERNEL is set: of"},
+     {"kernels=0: "}},
+};
+
+/* What was said so far: a NULL or another order fails the row. */
+struct said {
+    size_t row, n[2];
+    bool bad;
+};
+
+static int hear(void *arg, bool is_warning, const char *line,
+                struct jp_error *err)
+{
+    struct said *said = arg;
+    const char *const *words = is_warning ? notes_rows[said->row].warnings
+                                          : notes_rows[said->row].notes;
+    const char *word = said->n[is_warning] < 5 ? words[said->n[is_warning]++]
+                                               : NULL;
+
+    (void) err;
+    if (!word || !strstr(line, word)) {
+        print_error("%s: %s\n", notes_rows[said->row].option, line);
+        said->bad = true;
+    }
+    return 0;
+}
+
+static const char *notes_env(void *arg, const char *name)
+{
+    const struct said *said = arg;
+    const char *set = notes_rows[said->row].name;
+
+    return set && !strcmp(name, set) ? notes_rows[said->row].value : NULL;
+}
+
+static int stop_hearing(void *arg, bool is_warning, const char *line,
+                        struct jp_error *err)
+{
+    (void) is_warning;
+    (void) line;
+    ++*(int *) arg;
+    return error_set(err, "enough");
+}
+
+static void test_notes(void **state)
+{
+    const struct backend_planner *planner = backend_find("recorder")->planner;
+    int n = 0;
+
+    for (size_t i = 0; i < N(notes_rows); i++) {
+        struct said said = {.row = i};
+        struct plan_input user = {.env = notes_env, .env_arg = &said};
+        struct jp_plan plan = plan_of(*state, notes_rows[i].option);
+        struct backend_input in = {
+            .side = &plan.nccl, .step_dir = "/s", .user = &user};
+
+        assert_int_equal(planner->notes(&in, hear, &said, NULL), 0);
+        if (said.bad || notes_rows[i].warnings[said.n[true]] ||
+            notes_rows[i].notes[said.n[false]])
+            fail_msg("row %zu (%s): %zu warnings, %zu notes", i,
+                     notes_rows[i].option, said.n[true], said.n[false]);
+        in.user = NULL; /* without an environment */
+        assert_int_equal(planner->notes(&in, stop_hearing, &n, NULL), -1);
+        assert_int_equal(n, i + 1);
         plan_fini(&plan);
     }
 }
@@ -284,15 +595,103 @@ static void test_slots(void **state)
     }
 }
 
+/* --- the template's reader and runner --------------------------------------
+ */
+
+struct taken {
+    size_t n, stop_at; /* 0: never */
+    struct record last;
+};
+
+static int take_records(void *arg, const struct record *records, size_t n)
+{
+    struct taken *taken = arg;
+
+    taken->n += n;
+    taken->last = records[n - 1];
+    return taken->n == taken->stop_at;
+}
+
+static void test_template_reader(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t records, bad, stop_at;
+        bool cut;
+        int rc;
+    } rows[] = {
+        {"", 0, 0, 0, false, 0},
+        {"null 1 h 7 0 2 1\n", 0, 0, 0, false, 0},
+        {"null 1 h 7 2 2 1\n0xa AllReduce 0 9 8 5\n", 0, 2, 0, false, 0},
+        {"null 1 h 7 0 2 3\n", 0, 1, 0, false, 0},
+        {"null 1 h,x 7 0 2 1\n", 0, 1, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xa AllReduce 0 9 8 5\n", 10, 0, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xa AllReduce 0 9 8 5\n", 4, 0, 4, false, 1},
+        {"null 1 h 7 0 2 1\n0xa AllReduce 9 0 8 5\n", 0, 1, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xa AllReduce 0 1000 8 5\n", 0, 1, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xg AllReduce 0 9 8 5\n", 0, 1, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xa All/Reduce 0 9 8 5\n", 0, 1, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xa AllReduce 0 9 8 5 6\n", 0, 1, 0, false, 0},
+        {"null 1 h 7 0 2 1\n0xa AllReduce 0 9 8 5", 0, 0, 0, true, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < N(rows); i++) {
+        const struct backend_reader *reader = backend_null.reader;
+        struct taken taken = {.stop_at = rows[i].stop_at};
+        const struct reader_sink sink = {.take = take_records, .arg = &taken};
+        struct source_facts facts = {0};
+        atomic_bool stop = false;
+        const struct reader_input in = {.path = "x.log",
+                                        .data = rows[i].text,
+                                        .len = strlen(rows[i].text),
+                                        .to = UINT64_MAX,
+                                        .stop = &stop};
+        int rc = reader->read(NULL, &in, &sink, &facts);
+
+        if (rc != rows[i].rc || taken.n != rows[i].records ||
+            facts.bad_lines != rows[i].bad || facts.cut != rows[i].cut)
+            fail_msg("row %zu: %d, %zu records, %llu bad, cut %d", i, rc,
+                     taken.n, (unsigned long long) facts.bad_lines, facts.cut);
+        assert_int_equal(reader->probe("x", in.data, in.len), in.len > 0);
+        if (taken.n == 10) {
+            assert_int_equal(taken.last.sn, 9);
+            assert_int_equal(taken.last.busbw_micro, 1600);
+        }
+    }
+}
+
+static void test_template_runner(void **state)
+{
+    const struct backend_runner *runner = backend_null.runner;
+    struct jp_error err;
+    void *beside;
+
+    (void) state;
+    assert_int_equal(runner->start(NULL, "/s", "n1", &beside, &err), 0);
+    assert_int_equal(runner->ready(beside, &err), 0);
+    assert_int_equal(runner->ready(beside, &err), 1);
+    assert_int_equal(runner->collect(beside, &err), -1);
+    assert_int_equal(runner->stop(beside, false), 1);
+    assert_int_equal(runner->collect(beside, &err), 0);
+    runner->destroy(beside);
+    runner->destroy(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_template_reader),
+        cmocka_unit_test(test_template_runner),
         cmocka_unit_test(test_env_add),
         cmocka_unit_test(test_usable),
         cmocka_unit_test(test_env),
+        cmocka_unit_test(test_user_values),
         cmocka_unit_test(test_recorder_default),
         cmocka_unit_test(test_recorder_size),
+        cmocka_unit_test(test_recorder_least),
+        cmocka_unit_test(test_notes),
         cmocka_unit_test(test_slots),
     };
 

@@ -128,14 +128,17 @@ static void print_row(const struct plan_row *row, const char *dir)
     struct backend_forecast f = {0};
     struct backend_env env = {0};
     struct jp_plan plan;
+    char release[40];
 
     assert_int_equal(plan_make(&from, &plan, NULL), 0);
     in.side = &plan.nccl;
     if (planner->size(&in, &f, NULL) == 0 &&
         planner->env(&in, &env, NULL) == 0) {
+        snprintf(release, sizeof(release), "%u.%u.%u", row->release / 1000000,
+                 row->release / 1000 % 1000, row->release % 1000);
         printf("%s\t%s\t%s\t%u %u", row->name, row->backend,
-               plan_get(&plan.nccl, "nccl"), row->shape.ntasks,
-               row->shape.ranks_per_node);
+               row->release ? release : plan_get(&plan.nccl, "nccl"),
+               row->shape.ntasks, row->shape.ranks_per_node);
         for (const char *const *knob =
                  (const char *const[]){"iterations", "colls", "p2p", "comms",
                                        "channels", "rate", NULL};

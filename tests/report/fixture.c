@@ -320,11 +320,33 @@ static void make_quality(struct fixture *f)
     q->ranks_seen = q->ranks_expected = FIXTURE_NODES * FIXTURE_GPUS;
 }
 
+void fixture_processes(struct fixture *f)
+{
+    processes_fini(&f->processes);
+    if (processes_init_nodes(&f->processes, &f->result, &f->nodes) < 0)
+        abort();
+}
+
+/* Late ranks were looked for; little else was. */
+static void answer(struct fixture *f)
+{
+    struct jp_hypotheses *h = &f->insight.hypotheses;
+
+    hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, 0.012,
+                   NULL);
+    hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_JUDGED, 0,
+                   "run of 40 s");
+}
+
 static void point(struct fixture *f)
 {
+    answer(f);
+    fixture_processes(f);
     f->report = (struct jp_report){.conf = &f->conf,
                                    .nodes = &f->nodes,
                                    .result = &f->result,
+                                   .processes = &f->processes,
+                                   .insight = &f->insight,
                                    .verdict = &f->verdict,
                                    .reporter = "srun",
                                    .duration_us = 412000};
@@ -406,6 +428,7 @@ void fixture_incomplete(struct fixture *f)
     f->nodes.missing[0] = fixture_text(f, "gpu-node-0313");
     f->nodes.n_missing = 1;
     f->nodes.tasks_failed = 8;
+    fixture_processes(f);
     fixture_judge(f, true);
 }
 
@@ -424,6 +447,7 @@ void fixture_many(struct fixture *f, size_t n)
     }
     r->ranks = ranks;
     r->n_ranks += n;
+    fixture_processes(f);
     fixture_p2p(f, (uint32_t) n);
 }
 
@@ -431,6 +455,7 @@ void fixture_fini(struct fixture *f)
 {
     findings_fini(&f->insight.findings);
     free(f->insight.lateness);
+    processes_fini(&f->processes);
     ops_destroy(f->result.ops);
     for (size_t i = 0; i < f->n_kept; i++)
         free(f->kept[i]);

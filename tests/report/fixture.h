@@ -9,7 +9,8 @@ struct fixture {
     struct jp_nodes nodes;
     struct jp_result result;
     struct jp_verdict verdict;
-    struct jp_insight insight; /* of fixture_slow */
+    struct jp_insight insight; /* answers; findings of fixture_slow */
+    struct jp_processes processes;
     struct jp_report report; /* points at the parts above */
     void *kept[8192];        /* what fixture_fini frees */
     size_t n_kept;
@@ -31,8 +32,12 @@ void fixture_hostile(struct fixture *f);
 void fixture_nodata(struct fixture *f);
 /* n more ranks and pairs than fixture_good (long tables). */
 void fixture_many(struct fixture *f, size_t n);
-/* As fixture_good, with findings of each kind but hang, some about nobody. */
+/* As fixture_good, with findings of each kind but hang and crash, some about
+ * nobody. */
 void fixture_slow(struct fixture *f);
+/* As fixture_good; task 3 died of SIGSEGV, the other 31 were killed 4 s later.
+ */
+void fixture_failed(struct fixture *f);
 /* Ranks and nodes missing, files cut. */
 void fixture_incomplete(struct fixture *f);
 /* Decides the verdict anew after a change. */

@@ -67,6 +67,7 @@ void fixture_hostile(struct fixture *f)
     r->quality.notes = fixture_array(f, 1, sizeof(*r->quality.notes));
     r->quality.notes[0].path = r->quality.notes[0].what = hostile;
     r->quality.n_notes = 1;
+    fixture_processes(f);
     fixture_judge(f, true);
     strcat(f->verdict.text, "<b>\xff\n");
 }

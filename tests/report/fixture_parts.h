@@ -15,6 +15,8 @@ void *fixture_keep(struct fixture *f, void *p);
 void *fixture_array(struct fixture *f, size_t n, size_t size);
 char *fixture_text(struct fixture *f, const char *s);
 
+/* Finds the processes anew, after a change of the result. */
+void fixture_processes(struct fixture *f);
 /* hostile: the first one's indices point nowhere. */
 void fixture_ops(struct fixture *f, bool hostile);
 /* n ranks, each to the eighth behind it. */

@@ -1,6 +1,8 @@
-/* fixture_slow.c - a report with findings. */
+/* fixture_slow.c - reports with findings. */
 #include "tests/report/fixture.h"
+#include "tests/report/fixture_parts.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,5 +38,37 @@ void fixture_slow(struct fixture *f)
             .judged = true, .late = i == 2, .arrival_us = (double) i};
     f->insight.judged = true;
     f->report.insight = &f->insight;
+    fixture_judge(f, true);
+}
+
+void fixture_failed(struct fixture *f)
+{
+    uint32_t n = FIXTURE_GPUS;
+
+    fixture_good(f);
+    for (size_t i = 0; i < f->nodes.n_nodes; i++) {
+        struct jp_node *node = &f->nodes.nodes[i];
+
+        node->tasks = fixture_array(f, n, sizeof(*node->tasks));
+        node->n_tasks = n;
+        for (uint32_t k = 0; k < n; k++)
+            node->tasks[k] =
+                (struct jp_task){.gtid = (uint32_t) i * n + k,
+                                 .pid = 5000 + k,
+                                 .status = SIGTERM,
+                                 .mono_us = 9000000,
+                                 .end_us = (int64_t) START_US + 9000000};
+    }
+    f->nodes.nodes[0].tasks[3].status = SIGSEGV;
+    f->nodes.nodes[0].tasks[3].mono_us -= 4000000;
+    f->nodes.nodes[0].tasks[3].end_us -= 4000000;
+    f->nodes.tasks_failed = n * (uint32_t) f->nodes.n_nodes;
+    f->nodes.over = true;
+    f->nodes.job_state = SLURMJOB_FAILED;
+    f->nodes.job_end_us = (uint64_t) START_US + 9000000;
+    crash_judge(&f->nodes, &f->insight.processes, &f->insight.crash);
+    crash_findings(&f->insight.crash, &f->insight.findings);
+    f->report.insight = &f->insight;
+    insight_set_in(&f->insight, "AllReduce 9 of dp (0xab)");
     fixture_judge(f, true);
 }

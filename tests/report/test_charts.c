@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/report/procs.h"
+#include "orchestrator/insight/processes.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;
@@ -37,10 +37,15 @@ static char *text_of_charts(const struct jp_result *result)
 {
     char *text = NULL;
     size_t len = 0;
+    struct jp_processes processes = {0};
     FILE *out = open_memstream(&text, &len);
 
     assert_non_null(out);
-    assert_int_equal(chart_data_write(result, f->report.insight, out), 0);
+    if (result)
+        assert_int_equal(processes_init_nodes(&processes, result, NULL), 0);
+    assert_int_equal(
+        chart_data_write(result, &processes, f->report.insight, out), 0);
+    processes_fini(&processes);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -120,27 +125,25 @@ static void keeps_to_its_bounds(void **state)
     free(text);
 }
 
-/* Three ranks are one process; the largest communicator numbers it. */
+/* Three ranks are one process; the communicator of all numbers it. */
 static void finds_processes(void **state)
 {
-    struct jp_procs procs;
+    const struct jp_processes *procs = &f->processes;
     uint32_t *worst;
     size_t n;
 
     (void) state;
     fixture_good(f);
-    assert_int_equal(procs_make(&f->result, &procs), 0);
-    assert_int_equal(procs.n, 32);
-    assert_int_equal(procs.n_nodes, 4);
-    worst = procs_heaviest(&procs, 1, &n);
+    assert_int_equal(procs->n, 32);
+    assert_int_equal(procs->n_hosts, 4);
+    worst = processes_heaviest(procs, 1, &n);
     assert_non_null(worst);
     assert_int_equal(n, 1);
-    assert_string_equal(procs.list[*worst].host, "gpu-node-0311");
-    assert_int_equal(procs.list[*worst].pid, 4003);
-    assert_int_equal(procs.list[*worst].world_rank, 13);
-    assert_int_equal(procs.nodes[1].n_procs, 8);
+    assert_string_equal(procs->list[*worst].host, "gpu-node-0311");
+    assert_int_equal(procs->list[*worst].pid, 4003);
+    assert_int_equal(procs->list[*worst].world_rank, 13);
+    assert_int_equal(procs->hosts[1].n_processes, 8);
     free(worst);
-    procs_fini(&procs);
 }
 
 static void lose_a_rank(struct jp_op *op, size_t i)
@@ -302,7 +305,7 @@ static void cuts_where_records_are(void **state)
             r.windows[k].t0_us = 1000000 + k * cases[i].every * 1000;
             r.windows[k].t1_us = r.windows[k].t0_us + 1000;
         }
-        assert_int_equal(chart_view_make(&r, &view), 0);
+        assert_int_equal(chart_view_make(&r, &f->processes, &view), 0);
         assert_int_equal(view.slices, cases[i].slices);
         chart_view_fini(&view);
     }

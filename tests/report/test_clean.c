@@ -1,5 +1,4 @@
 /* test_clean.c - foreign text and odd numbers come out harmless. */
-#include "orchestrator/report/clean.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,10 +13,9 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/report/csv_ops.h"
 #include "orchestrator/report/csv_out.h"
 #include "orchestrator/report/html_out.h"
-#include "orchestrator/report/plot_script.h"
+#include "orchestrator/report/gnuplot.h"
 #include "orchestrator/report/text_out.h"
 
 static const struct {

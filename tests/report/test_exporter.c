@@ -16,7 +16,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/report/exporter_plots.h"
-#include "orchestrator/report/exporter_words.h"
+#include "orchestrator/report/exporter_table.h"
 #include "tests/report/fixture.h"
 
 /* What Python, pandas and numpy print. */

@@ -66,7 +66,105 @@ static void unseen_more(struct fixture *f)
     f->result.quality.expected += 1997;
 }
 
+/* Task 3 failed, and 4 s later the others were ended. */
+static void failed(struct fixture *f)
+{
+    fixture_fini(f);
+    fixture_failed(f);
+}
+
+static void failed_cut(struct fixture *f)
+{
+    failed(f);
+    f->result.quality.recordings = f->result.quality.cut_recordings = 32;
+}
+
+static void failed_late(struct fixture *f)
+{
+    struct jp_finding *late;
+
+    failed(f);
+    late = findings_add(&f->insight.findings, JP_FINDING_LATE_RANK);
+    strcpy(late->text, "rank 5 was late");
+}
+
+static void failed_first(struct fixture *f)
+{
+    failed(f);
+    f->report.result = NULL;
+    for (size_t i = 0; i < f->nodes.n_nodes; i++)
+        f->nodes.nodes[i].files = 0;
+}
+
+static void failed_before_records(struct fixture *f)
+{
+    failed(f);
+    f->result.quality.records = 0;
+}
+
+/* The end of the first task, as the hang's start plus so many us. */
+static void hang_failed(struct fixture *f, int64_t us)
+{
+    failed(f);
+    hang(f);
+    f->result.hang.since_us = us ? f->nodes.nodes[0].tasks[3].end_us - us : us;
+}
+
+static void hang_then_failed(struct fixture *f)
+{
+    hang_failed(f, JP_HANG_US);
+}
+
+static void failed_then_hang(struct fixture *f)
+{
+    hang_failed(f, JP_HANG_US - 1);
+}
+
+/* When it hung is not known; the others lived on for 4 s, then for longer. */
+static void hang_some_time(struct fixture *f)
+{
+    hang_failed(f, 0);
+}
+
+static void hang_after(struct fixture *f)
+{
+    hang_failed(f, 0);
+    f->insight.crash.before_us = JP_HANG_US;
+}
+
+static void cancelled(struct fixture *f)
+{
+    failed(f);
+    findings_fini(&f->insight.findings);
+    f->nodes.nodes[0].tasks[3] = f->nodes.nodes[0].tasks[2];
+    f->nodes.job_state = SLURMJOB_CANCELLED;
+    crash_judge(&f->nodes, &f->insight.processes, &f->insight.crash);
+}
+
+static void cancelled_hang(struct fixture *f)
+{
+    cancelled(f);
+    hang(f);
+}
+
 static const struct verdict_row rows[] = {
+    {failed, JP_VERDICT_FAILED,
+     "rank 3 (gpu-node-0310, pid 5003) died of SIGSEGV in AllReduce 9 of dp "
+     "(0xab), 4.00 s before any other task ended; 31 other tasks were then "
+     "ended from outside; 32 of 32 ranks"},
+    {failed_cut, JP_VERDICT_FAILED, "outside; 32 of 32 recordings cut"},
+    {failed_late, JP_VERDICT_FAILED, "outside; rank 5 was late"},
+    {failed_first, JP_VERDICT_NODATA, "rank 3 (gpu-node-0310, pid 5003) died"},
+    {failed_first, JP_VERDICT_NODATA, "outside; no profiler output although"},
+    {failed_before_records, JP_VERDICT_FAILED, "died of SIGSEGV"},
+    {hang_then_failed, JP_VERDICT_HANG,
+     "rank 3 never entered AllReduce 4 of dp; rank 3 (gpu"},
+    {failed_then_hang, JP_VERDICT_FAILED, "outside; rank 3 never entered"},
+    {hang_some_time, JP_VERDICT_HANG, "4 of dp; rank 3 (gpu"},
+    {hang_after, JP_VERDICT_FAILED, "outside; rank 3 never entered"},
+    {cancelled, JP_VERDICT_OK,
+     "cancelled: 32 of 32 tasks by SIGTERM; 32 of 32 ranks"},
+    {cancelled_hang, JP_VERDICT_HANG, "4 of dp; cancelled: 32 of"},
     {hang, JP_VERDICT_HANG, "rank 3 never entered AllReduce 4 of dp; 31 op"},
     {hangs, JP_VERDICT_HANG, "2 more operations in flight for 10"},
     {hang_incomplete, JP_VERDICT_HANG, "rank 3 never entered"},

@@ -28,6 +28,16 @@ static void example_full(struct fixture *f)
     f->result.quality.trace_most[JP_TRACE_COLL] = 1200;
 }
 
+/* Sequence numbers tell of what the pools hold only. */
+static void example_bound(struct fixture *f)
+{
+    struct jp_quality *q = &f->result.quality;
+
+    example_full(f);
+    q->expected_kind = JP_EXPECT_BOUND;
+    q->records = q->expected = 1200 * (uint64_t) q->ranks_seen;
+}
+
 static void example_not_full(struct fixture *f)
 {
     example_full(f);
@@ -67,6 +77,8 @@ static const struct verdict_row rows[] = {
      "a trace holds as many events as a pool "
      "(NCCL_PROFILE_COLL_POOL_SIZE=1200): what was dropped besides is not "
      "known; the plan said: it keeps the last 1,200 of 40,000 collectives"},
+    {example_bound, JP_VERDICT_INCOMPLETE,
+     "3.0 % of the records present (38,400 of 1,280,000 by the plan)"},
     {example_not_full, JP_VERDICT_OK, "all records present"},
     {example_as_planned, JP_VERDICT_OK, "all records present"},
     {example_gaps, JP_VERDICT_INCOMPLETE,

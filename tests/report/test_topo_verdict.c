@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/insight/topo_verdict.h"
+#include "orchestrator/insight/verdict.h"
 
 static char dead[] = "n2: GPU3 has 17 active NVLinks, its like 18";
 static char down[] = "n2: GPU1's nearest HCA mlx5_1 (PIX) has no active port";
@@ -48,6 +48,7 @@ static void test_words(void **state)
         struct jp_step_warning warnings[3] = {0};
         struct jp_step_labels labels = {.warnings = warnings,
                                         .n_warnings = rows[i].n};
+        struct jp_hypotheses h = {0};
         struct jp_verdict verdict = {.word = rows[i].before,
                                      .text = "all there"};
 
@@ -57,8 +58,12 @@ static void test_words(void **state)
                                : warnings[k].kind == JP_WARN_HCA_DOWN  ? down
                                                                        : odd;
         }
-        topo_verdict_add(&labels, &verdict);
+        topo_verdict_add(&labels, &h, &verdict);
         assert_int_equal(verdict.word, rows[i].after);
+        assert_true(hypothesis_judged(&h, JP_HYPOTHESIS_TOPOLOGY));
+        if (rows[i].after == JP_VERDICT_DEGRADED)
+            assert_int_equal(h.of[JP_HYPOTHESIS_TOPOLOGY].state,
+                             JP_HYPOTHESIS_FOUND);
         assert_memory_equal(verdict.text, rows[i].begin, strlen(rows[i].begin));
     }
 }
@@ -68,14 +73,15 @@ static void test_long(void **state)
     struct jp_step_warning warning = {.kind = JP_WARN_DEAD_NVLINK,
                                       .text = dead};
     struct jp_step_labels labels = {.warnings = &warning, .n_warnings = 1};
+    struct jp_hypotheses h = {0};
     struct jp_verdict verdict = {.word = JP_VERDICT_OK};
 
     (void) state;
     memset(verdict.text, 'x', sizeof(verdict.text) - 1);
-    topo_verdict_add(&labels, &verdict);
+    topo_verdict_add(&labels, &h, &verdict);
     assert_int_equal(strlen(verdict.text), sizeof(verdict.text) - 1);
     assert_memory_equal(verdict.text, dead, strlen(dead));
-    topo_verdict_add(NULL, &verdict);
+    topo_verdict_add(NULL, NULL, &verdict);
     assert_int_equal(verdict.word, JP_VERDICT_DEGRADED);
 }
 

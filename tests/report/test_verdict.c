@@ -433,6 +433,7 @@ static void test_findings(void **state)
     } kinds[] = {
         {JP_FINDING_SMALL_MESSAGES, JP_VERDICT_OK},
         {JP_FINDING_IMBALANCE, JP_VERDICT_OK},
+        {JP_FINDING_UNEVEN, JP_VERDICT_INCOMPLETE},
         {JP_FINDING_DRIFT, JP_VERDICT_DEGRADED},
         {JP_FINDING_SLOW_NETWORK, JP_VERDICT_DEGRADED},
         {JP_FINDING_LATE_NODE, JP_VERDICT_SLOW},
@@ -453,7 +454,7 @@ static void test_findings(void **state)
         assert_int_equal(strncmp(f->verdict.text, "cause", 5) == 0,
                          kinds[i].word != JP_VERDICT_OK);
     }
-    assert_non_null(strstr(f->verdict.text, "cause; 3 more findings"));
+    assert_non_null(strstr(f->verdict.text, "cause; 4 more findings"));
     much_lost(f);
     fixture_judge(f, true);
     assert_int_equal(f->verdict.word, JP_VERDICT_INCOMPLETE);
@@ -462,6 +463,38 @@ static void test_findings(void **state)
     fixture_judge(f, true);
     assert_int_equal(f->verdict.word, JP_VERDICT_HANG);
     assert_int_equal(strncmp(f->verdict.text, "stuck", 5), 0);
+    fixture_fini(f);
+    free(f);
+}
+
+/* Nothing found is OK only where lateness was looked for. */
+static void test_unjudged(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct jp_hypotheses *h;
+
+    (void) state;
+    assert_non_null(f);
+    fixture_good(f);
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_OK);
+    h = &f->insight.hypotheses;
+    hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED, 0,
+                   "7 operations");
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_UNJUDGED);
+    assert_int_equal(strncmp(f->verdict.text,
+                             "late ranks could not be looked for (7 "
+                             "operations): profile a longer run",
+                             71),
+                     0);
+    f->report.insight = NULL;
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_UNJUDGED);
+    f->report.insight = &f->insight;
+    findings_add(&f->insight.findings, JP_FINDING_DRIFT);
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_DEGRADED);
     fixture_fini(f);
     free(f);
 }
@@ -493,7 +526,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_not_analysed), cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_unjudged),     cmocka_unit_test(test_long_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,9 +16,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
 #include "orchestrator/report/html_assets.h"
-#include "orchestrator/report/rows.h"
+#include "orchestrator/report/table.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;
@@ -268,12 +269,27 @@ static char *file_of(const char *name)
     return text;
 }
 
+static int *n_synced; /* shared with the child that asks the disk */
+
+int fsync(int fd)
+{
+    (void) fd;
+    if (n_synced)
+        __atomic_fetch_add(n_synced, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
 static void write_all(void)
 {
     struct jp_error err = {""};
 
+    n_synced = child_alloc(sizeof(*n_synced));
+    assert_non_null(n_synced);
     if (report_write(&f->report, dir, &err) < 0)
         fail_msg("%s", err.text);
+    assert_int_equal(*n_synced, 2); /* summary.json and its folder */
+    child_free(n_synced, sizeof(*n_synced));
+    n_synced = NULL;
 }
 
 static size_t count_lines(const char *text)

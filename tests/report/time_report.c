@@ -136,6 +136,7 @@ int main(int argc, char **argv)
     start = now();
     insight = insight_run(NULL, NULL, result, NULL);
     verdict_decide(NULL, NULL, result, insight, true, &verdict);
+    report.processes = insight ? &insight->processes : NULL;
     report.insight = insight;
     print(&t, "insight", since(start));
     rc = time_all(&t, &err);

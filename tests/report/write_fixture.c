@@ -33,6 +33,7 @@ static const struct {
     {"nodata", fixture_nodata},
     {"incomplete", fixture_incomplete},
     {"slow", fixture_slow},
+    {"failed", fixture_failed},
     {"many", many},
     {"folder", folder},
 };

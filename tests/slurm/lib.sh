@@ -25,10 +25,13 @@ trap cleanup EXIT
 trap 'exit 130' INT TERM
 
 # start_cluster NAME [minicluster options]: sets SLURM_CONF for what follows.
+# Suites run side by side: processes are looked for by their job's number, which
+# no other cluster has.
 start_cluster() {
     cluster_name=$1-$$
     shift
-    "$MC" start --name "$cluster_name" --build "$top_builddir" "$@" \
+    "$MC" start --name "$cluster_name" --build "$top_builddir" \
+        --set "FirstJobId=$(($$ % 40000 * 100 + 1))" "$@" \
         >"$WORK/mc.log" 2>&1 || {
         sed 's/^/# /' "$WORK/mc.log"
         cluster_name=
@@ -78,6 +81,14 @@ case_report() {
     sed 's/^/# /' "$WORK/$name.out"
 }
 
+head_and_tail() { # head_and_tail FILE: the reason stands first, logs at the end
+    if [ "$(wc -l <"$1")" -le 60 ]; then
+        cat "$1"
+    else
+        head -n 20 "$1" && echo ... && tail -n 40 "$1"
+    fi
+}
+
 tap_line() { # tap_line RC DESCRIPTION FILE: 77 is a skip
     tap_n=$((tap_n + 1))
     case $1 in
@@ -87,7 +98,7 @@ tap_line() { # tap_line RC DESCRIPTION FILE: 77 is a skip
         ;;
     *)
         echo "not ok $tap_n - $2"
-        tail -n 40 "$3" | sed 's/^/# /'
+        head_and_tail "$3" | sed 's/^/# /'
         tap_failed=$((tap_failed + 1))
         ;;
     esac

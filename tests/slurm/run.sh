@@ -1,11 +1,14 @@
 #!/bin/bash
-# run.sh TEST...: run TAP tests one after the other, print what failed or was
-# skipped and a line for each; counts go to $JOBPROF_RESULTS.
+# run.sh TEST...: run TAP tests, several at once (each has a cluster of its own
+# and waits most of the time), print what failed or was skipped and a line for
+# each as they end; counts go to $JOBPROF_RESULTS. SUITES is how many at once.
 set -u
-rc=0
+at_once=${SUITES:-$(($(nproc) * 2))}
 results=${JOBPROF_RESULTS:-}
 unset JOBPROF_RESULTS
-for test; do
+
+run() { # run TEST: its log, and what it says in the end in NAME.said
+    local test=$1 name log status passed skipped failed plan start=$SECONDS
     name=$(basename "$test" .test)
     log=$top_builddir/$name.tap
     "$top_srcdir/$test" >"$log" 2>&1 </dev/null
@@ -26,8 +29,20 @@ for test; do
     grep -A 40 '^not ok ' "$log"
     grep -E '^ok .*# SKIP' "$log"
     passed=$((passed > skipped ? passed - skipped : 0))
-    echo "$name: $passed passed, $failed failed, $skipped skipped"
+    echo "$name: $passed passed, $failed failed, $skipped skipped ($((SECONDS - start)) s)"
     [ -z "$results" ] || echo "$name $passed $failed $skipped" >>"$results"
-    [ "$failed" -eq 0 ] || rc=1
+    [ "$failed" -eq 0 ] || : >"$work/failed"
+}
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# whoever ends this ends what it has started, which takes its cluster along
+trap 'trap - TERM; kill -TERM 0; wait; exit 143' TERM
+n=0
+for test; do
+    while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
+    n=$((n + 1))
+    { run "$test" >"$work/$n" 2>&1; cat "$work/$n"; } &
 done
-exit $rc
+wait
+[ ! -e "$work/failed" ]

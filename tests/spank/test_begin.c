@@ -53,9 +53,10 @@ static void test_begin(void **state)
 static void test_not_asked(void **state)
 {
     host.context = S_CTX_REMOTE;
-    host_setenv("JOBPROF_SET", "NCCL_A,NCCL_B");
-    host_setenv("NCCL_A", "ours");
-    host_setenv("NCCL_B", "ours");
+    host_setenv("JOBPROF_SET", "NCCL_PROFILE_A,PATH,JOBPROF_B,NCCL_C");
+    host_setenv("NCCL_PROFILE_A", "ours");
+    host_setenv("JOBPROF_B", "ours");
+    host_setenv("PATH", "user");
     host_setenv("NCCL_C", "user");
     host_call("init");
     host_option("nccl-profile", "recorder", 1); /* inherited */
@@ -67,8 +68,9 @@ static void test_not_asked(void **state)
     assert_int_equal(host.opens, 0);
     assert_int_equal(host.sockets, 0);
     assert_job("JOBPROF_SET", NULL);
-    assert_job("NCCL_A", NULL);
-    assert_job("NCCL_B", NULL);
+    assert_job("NCCL_PROFILE_A", NULL);
+    assert_job("JOBPROF_B", NULL);
+    assert_job("PATH", "user");
     assert_job("NCCL_C", "user");
     assert_string_equal(host.log, "");
 }
@@ -86,13 +88,13 @@ static void test_not_profiled(void **state)
 /* A nested profiled step replaces what the outer one set. */
 static void test_nested(void **state)
 {
-    host_setenv("JOBPROF_SET", "NCCL_A,NCCL_B");
-    host_setenv("NCCL_A", "outer");
-    host_setenv("NCCL_B", "outer");
-    host_user_init("echo '?NCCL_A=inner'; echo .");
-    assert_job("NCCL_A", "inner");
-    assert_job("NCCL_B", NULL);
-    assert_job("JOBPROF_SET", "NCCL_A");
+    host_setenv("JOBPROF_SET", "NCCL_PROFILE_A,NCCL_PROFILE_B");
+    host_setenv("NCCL_PROFILE_A", "outer");
+    host_setenv("NCCL_PROFILE_B", "outer");
+    host_user_init("echo '?NCCL_PROFILE_A=inner'; echo .");
+    assert_job("NCCL_PROFILE_A", "inner");
+    assert_job("NCCL_PROFILE_B", NULL);
+    assert_job("JOBPROF_SET", "NCCL_PROFILE_A");
     assert_ran_without(BEGIN, "outer");
     assert_ran_without(BEGIN, "JOBPROF_SET");
     host_call("exit");
@@ -103,8 +105,8 @@ static void test_special_steps(void **state)
     static const uint32_t ids[] = {SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT,
                                    SLURM_INTERACTIVE_STEP, SLURM_PENDING_STEP};
 
-    host_setenv("JOBPROF_SET", "NCCL_A");
-    host_setenv("NCCL_A", "x");
+    host_setenv("JOBPROF_SET", "NCCL_PROFILE_A");
+    host_setenv("NCCL_PROFILE_A", "x");
     for (int i = 0; i < 4; i++) {
         host.step = ids[i];
         host_user_init("echo A=1; echo .");
@@ -113,7 +115,7 @@ static void test_special_steps(void **state)
     }
     assert_int_equal(host.forks, 0);
     assert_job("A", NULL);
-    assert_job("NCCL_A", "x");
+    assert_job("NCCL_PROFILE_A", "x");
 }
 
 static void test_missing_items(void **state)

@@ -1,12 +1,20 @@
 /* test_finish.c - the module in slurmstepd: the tasks' ends, finish, the user.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/spank/fakehost.h"
@@ -20,13 +28,37 @@
 #define FINISH "jobprof-node.finish.run"
 #define TASK "jobprof-node.task.run"
 
+/* A task's line: its beginning, then times between the two moments. */
+static void assert_line(char **rest, const char *begins,
+                        const struct timespec from[2])
+{
+    static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_REALTIME};
+    char *line = strsep(rest, "\n");
+
+    assert_non_null(line);
+    assert_int_equal(strncmp(line, begins, strlen(begins)), 0);
+    line += strlen(begins);
+    for (int i = 0; i < 2; i++) {
+        long long us = strtoll(line, &line, 10);
+        struct timespec now;
+
+        clock_gettime(clocks[i], &now);
+        assert_true(us >= from[i].tv_sec * 1000000LL + from[i].tv_nsec / 1000);
+        assert_true(us <= now.tv_sec * 1000000LL + now.tv_nsec / 1000);
+    }
+    assert_string_equal(line, "");
+}
+
 static void test_finish(void **state)
 {
-    char *text;
+    struct timespec from[2];
+    char *text, *rest;
 
     host.job = 13; /* a component's own id */
     host.nodeid = 1;
     host_user_init("echo NCCL_A=1; echo .");
+    clock_gettime(CLOCK_MONOTONIC, &from[0]);
+    clock_gettime(CLOCK_REALTIME, &from[1]);
     host_task_ends(0, 4, 1000, 0);
     host_task_ends(1, 5, 1001, 256);
     host_task_ends(2, 6, 1002, 9);
@@ -35,12 +67,17 @@ static void test_finish(void **state)
     host_call("task_exit");
     host.task_local = -1;
     host_call("exit");
-    assert_ran(FINISH, "arg finish\narg --dir\narg /x/step-0\narg --node\n"
-                       "arg n1\narg --nodeid\narg 1\narg --component\narg 13\n"
-                       "arg --nodes\narg 3\nenv ");
-    text = host_read("stdin");
-    assert_string_equal(text, "4 0 1000 0\n5 1 1001 256\n6 2 1002 9\n"
-                              "6 3 1002 -1\n");
+    assert_ran(
+        FINISH,
+        "arg finish\narg --dir\narg /x/step-0\narg --hash\narg ab\n"
+        "arg --node\narg n1\narg --nodeid\narg 1\narg --component\narg 13\n"
+        "arg --nodes\narg 3\nenv ");
+    rest = text = host_read("stdin");
+    assert_line(&rest, "4 0 1000 0 ", from);
+    assert_line(&rest, "5 1 1001 256 ", from);
+    assert_line(&rest, "6 2 1002 9 ", from);
+    assert_line(&rest, "6 3 1002 -1 ", from);
+    assert_string_equal(rest, "");
     free(text);
     assert_string_equal(host.log, "");
     host.forks = 0;
@@ -96,13 +133,16 @@ static void test_finish_hangs(void **state)
 {
     long long start;
 
-    host_user_init("echo .");
+    host_remote_init();
+    host_setenv("SLURM_JOBPROF_DIR", "/x/\033[1m\302\233\n"); /* a user's */
+    host_helper_does("echo .");
+    host_call("user_init");
     host_helper_does("trap '' TERM; sleep 60 & sleep 60");
     start = host_now_ms();
     host_call("exit");
     assert_in_range(host_now_ms() - start, 5900, 12000);
     assert_string_equal(host.log, "spank: jobprof: finish failed or hung; "
-                                  "later: jobprof report /x/step-0\n");
+                                  "later: jobprof report /x/?[1m???\n");
     assert_int_equal(host_helpers(0), 0);
 }
 
@@ -148,6 +188,65 @@ static void test_watcher_lives(void **state)
     assert_int_equal(host_helpers(1), 1);
     usleep(1200000);
     assert_int_equal(host_helpers(0), 0);
+}
+
+/* A fork whose number is asked for; -1: it is taken, or we may not. */
+static pid_t fork_as(pid_t pid)
+{
+    struct clone_args args = {
+        .exit_signal = SIGCHLD, .set_tid = (uintptr_t) &pid, .set_tid_size = 1};
+
+    return (pid_t) syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* Another user's process group: its leader and one more have these numbers. */
+static pid_t strangers(pid_t group, pid_t member)
+{
+    pid_t pid = fork_as(group);
+
+    if (pid == 0) {
+        setsid();
+        pid = fork_as(member);
+        if (pid < 0)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    usleep(100000);
+    if (pid > 0 && getpgid(member) != group) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        pid = -1;
+    }
+    return pid;
+}
+
+/* begin is over for hours, and its numbers are others' now. */
+static void test_numbers_again(void **state)
+{
+    pid_t group, member, pid = -1;
+    char *text, *end;
+
+    if (getuid() != 0 || (fork_as(1) < 0 && errno == EPERM))
+        return; /* needs root of this pid namespace */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    for (int i = 0; i < 20 && pid < 0; i++) {
+        host_user_init("cut -d ' ' -f 1,5 /proc/$$/stat >${0%/*}/ids; echo .");
+        text = host_read("ids");
+        member = (pid_t) strtol(text, &end, 10);
+        group = (pid_t) strtol(end, NULL, 10);
+        free(text);
+        waitpid(member, NULL, 0); /* process 1 may take long to do it */
+        pid = strangers(group, member);
+        host_call("exit");
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(getpgid(member), group);
+    kill(-group, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    waitpid(member, NULL, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
 static void test_twice(void **state)
@@ -255,12 +354,27 @@ static void test_not_root(void **state)
     host_call("exit");
 }
 
+/* What shuts finish against the user's other processes. */
+static bool has_lock(void)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct caps[2] = {{0}};
+
+    return syscall(SYS_capget, &head, caps) == 0 &&
+           caps[1].permitted & CAP_TO_MASK(CAP_BLOCK_SUSPEND) &&
+           prctl(PR_CAPBSET_READ, CAP_BLOCK_SUSPEND, 0, 0, 0) == 1;
+}
+
 /* user_init: only the effective uid is the user's; exit: all of it is root. */
 static void test_drop(void **state)
 {
     static const char caps[] =
         "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
         "CapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n";
+
+    static const char lock[] =
+        "CapInh:\t0000001000000000\nCapPrm:\t0000001000000000\n"
+        "CapEff:\t0000001000000000\nCapAmb:\t0000001000000000\n";
 
     if (getuid() != 0)
         return; /* needs root */
@@ -285,10 +399,55 @@ static void test_drop(void **state)
     assert_ran(FINISH, "id 1000 1001 1001 1007\n"
                        "Uid:\t1000\t1000\t1000\t1000\n"
                        "Gid:\t1001\t1001\t1001\t1001\n");
-    assert_ran(FINISH, caps);
+    assert_ran(FINISH, has_lock() ? lock : caps);
     assert_string_equal(host.log, "");
     assert_int_equal(getuid(), 0);
     assert_int_equal(geteuid(), 0);
+}
+
+/* Another process of the user's: 0 if it may not enter, 1 if it may. */
+static int enters(void)
+{
+    char text[32] = "", path[64];
+    long pid = 0;
+    FILE *file;
+
+    for (int ms = 0; ms < 5000 && pid <= 0; ms++, usleep(1000)) {
+        file = fopen(host_path("pid"), "r");
+        if (file && fgets(text, sizeof(text), file))
+            pid = strtol(text, NULL, 10);
+        if (file)
+            fclose(file);
+    }
+    snprintf(path, sizeof(path), "/proc/%ld/mem", pid);
+    return pid <= 0                                       ? 2
+           : open(path, O_RDWR | O_CLOEXEC) >= 0          ? 1
+           : ptrace(PTRACE_SEIZE, (pid_t) pid, 0, 0) == 0 ? 1
+           : errno == EPERM                               ? 0
+                                                          : 2;
+}
+
+/* A script cannot make itself undumpable, nor a program before its main(). */
+static void test_nobody_enters(void **state)
+{
+    pid_t other;
+    int status;
+
+    if (getuid() != 0 || !has_lock())
+        return; /* needs root */
+    host.uid = 1000;
+    host.gid = 1001;
+    host_user_init("echo .");
+    host_helper_does("echo $$ >${0%/*}/pid; sleep 1");
+    other = fork();
+    if (other == 0)
+        _exit(setresgid(1001, 1001, 1001) < 0 || setresuid(1000, 1000, 1000) < 0
+                  ? 3
+                  : enters());
+    host_call("exit");
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_environment(void **state)
@@ -321,20 +480,14 @@ static void test_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_finish),
-        TEST(test_start),
-        TEST(test_many_tasks),
-        TEST(test_finish_hangs),
-        TEST(test_finish_crashes),
-        TEST(test_finish_is_no_descendant),
-        TEST(test_watcher_lives),
-        TEST(test_twice),
-        TEST(test_no_descriptor_left),
-        TEST(test_untrusted),
-        TEST(test_no_helper),
-        TEST(test_not_root),
-        TEST(test_drop),
-        TEST(test_environment),
+        TEST(test_finish),         TEST(test_start),
+        TEST(test_many_tasks),     TEST(test_finish_hangs),
+        TEST(test_finish_crashes), TEST(test_finish_is_no_descendant),
+        TEST(test_watcher_lives),  TEST(test_numbers_again),
+        TEST(test_twice),          TEST(test_no_descriptor_left),
+        TEST(test_untrusted),      TEST(test_no_helper),
+        TEST(test_not_root),       TEST(test_drop),
+        TEST(test_nobody_enters),  TEST(test_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,16 +249,40 @@ static void test_idle(void **state)
 
 static void test_unset_inherited(void **state)
 {
-    setenv("JOBPROF_SET", "NCCL_A,,NCCL_B", 1);
-    setenv("NCCL_A", "1", 1);
-    setenv("NCCL_B", "2", 1);
+    setenv("JOBPROF_SET", "NCCL_PROFILER_PLUGIN,,JOBPROF_RECORDER_DIR", 1);
+    setenv("NCCL_PROFILER_PLUGIN", "1", 1);
+    setenv("JOBPROF_RECORDER_DIR", "2", 1);
     setenv("NCCL_USER", "3", 1);
     host_call("init");
     host_call("init_post_opt");
-    assert_env("NCCL_A", NULL);
-    assert_env("NCCL_B", NULL);
+    assert_env("NCCL_PROFILER_PLUGIN", NULL);
+    assert_env("JOBPROF_RECORDER_DIR", NULL);
     assert_env("JOBPROF_SET", NULL);
     assert_env("NCCL_USER", "3");
+}
+
+/* A user may write there what he likes. */
+static void test_unset_ours_only(void **state)
+{
+    setenv("PATH", "/usr/bin:/bin", 1);
+    setenv("JOBPROF_SET",
+           "PATH,LD_LIBRARY_PATH,NCCL_SOCKET_IFNAME,SLURM_CONF,,XNCCL_PROFILE,"
+           "NCCL_INSPECTOR_ENABLE",
+           1);
+    setenv("LD_LIBRARY_PATH", "/nonexistent", 1);
+    setenv("NCCL_SOCKET_IFNAME", "eth0", 1);
+    setenv("SLURM_CONF", "/nonexistent", 1);
+    setenv("NCCL_INSPECTOR_ENABLE", "1", 1);
+    host_call("init");
+    host_call("init_post_opt");
+    assert_env("PATH", "/usr/bin:/bin");
+    assert_env("LD_LIBRARY_PATH", "/nonexistent");
+    assert_env("NCCL_SOCKET_IFNAME", "eth0");
+    assert_env("SLURM_CONF", "/nonexistent");
+    assert_env("NCCL_INSPECTOR_ENABLE", NULL);
+    unsetenv("LD_LIBRARY_PATH");
+    unsetenv("SLURM_CONF");
+    unsetenv("NCCL_SOCKET_IFNAME");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
@@ -272,7 +296,7 @@ int main(void)
         TEST(test_check_hangs),     TEST(test_check_missing),
         TEST(test_last_value),      TEST(test_request),
         TEST(test_allocator),       TEST(test_idle),
-        TEST(test_unset_inherited),
+        TEST(test_unset_inherited), TEST(test_unset_ours_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -265,17 +267,63 @@ static void test_no_descriptor_left(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* So many descriptors are left, and what the program writes is not to be seen:
+ * with none of its own it had srun's standard output. */
+static void resolve_with(int left)
+{
+    int seen = memfd_create("stdout", 0), kept = dup(1), fds[64], n = 0;
+    struct rlimit limit, low;
+    char text[256];
+
+    host.noptions = 0;
+    host_helper_does("exit 0");
+    host_call("init");
+    assert_int_equal(host_option("nccl-profile", "recorder", 0), 0);
+    host_call("init_post_opt");
+    host_helper_does("echo SLURM_JOBPROF_DIR=/x; echo .");
+    assert_int_equal(dup2(seen, 1), 1);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    low = (struct rlimit){32, limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &low);
+    while (n < 64 && (fds[n] = dup(seen)) >= 0)
+        n++;
+    for (int i = 0; i < left && n > 0; i++)
+        close(fds[--n]);
+    host_call("local_user_init");
+    host_helper_does("echo words");
+    host_call("exit");
+    while (n > 0)
+        close(fds[--n]);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    dup2(kept, 1);
+    close(kept);
+    n = (int) pread(seen, text, sizeof(text) - 1, 0);
+    close(seen);
+    if (n != 0)
+        fail_msg("with %d descriptors left: \"%.*s\"", left, n, text);
+}
+
+static void test_no_descriptors(void **state)
+{
+    for (int left = 0; left < 8; left++) {
+        unsetenv("SLURM_JOBPROF_DIR");
+        resolve_with(left);
+    }
+    assert_env("SLURM_JOBPROF_DIR", "/x"); /* these were enough */
+}
+
 /* --- report ----------------------------------------------------------------
  */
 
 static void test_report(void **state)
 {
-    resolve("echo SLURM_JOBPROF_DIR=/x/step-0; echo SLURM_JOBPROF_LIMIT=7;"
-            "echo .");
+    resolve("echo SLURM_JOBPROF_DIR=/x/step-0; echo SLURM_JOBPROF_HASH=ab;"
+            "echo SLURM_JOBPROF_LIMIT=7; echo .");
     host_helper_does("exit 3");
     host_call("exit");
-    assert_ran("jobprof.report.run",
-               "arg report\narg --at-exit\narg /x/step-0\nenv ");
+    assert_ran(
+        "jobprof.report.run",
+        "arg report\narg --at-exit\narg /x/step-0\narg --hash\narg ab\nenv ");
     assert_string_equal(host.log, "");
     host.forks = 0;
     host_call("exit");
@@ -341,14 +389,23 @@ static void test_report_not_in_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_resolve),         TEST(test_resolve_void),
-        TEST(test_resolve_hangs),   TEST(test_resolve_dribbles),
-        TEST(test_special_steps),   TEST(test_environment),
-        TEST(test_hygiene),         TEST(test_own_session),
-        TEST(test_odd_srun),        TEST(test_no_descriptor_left),
-        TEST(test_report),          TEST(test_report_unprofiled),
-        TEST(test_report_relative), TEST(test_report_hangs),
-        TEST(test_report_crashes),  TEST(test_report_not_in_fork),
+        TEST(test_resolve),
+        TEST(test_resolve_void),
+        TEST(test_resolve_hangs),
+        TEST(test_resolve_dribbles),
+        TEST(test_special_steps),
+        TEST(test_environment),
+        TEST(test_hygiene),
+        TEST(test_own_session),
+        TEST(test_odd_srun),
+        TEST(test_no_descriptor_left),
+        TEST(test_no_descriptors),
+        TEST(test_report),
+        TEST(test_report_unprofiled),
+        TEST(test_report_relative),
+        TEST(test_report_hangs),
+        TEST(test_report_crashes),
+        TEST(test_report_not_in_fork),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

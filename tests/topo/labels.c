@@ -19,8 +19,8 @@
 
 #include "common/fileio.h"
 #include "machine.h"
-#include "orchestrator/topo/hcalist.h"
 #include "orchestrator/topo/label.h"
+#include "orchestrator/topo/label_parts.h"
 #include "table.h"
 
 #define MAX_RANKS 256
@@ -252,7 +252,7 @@ static bool run(size_t number, const struct label_row *row)
 
 static bool check_hcas(size_t number, const struct hca_row *row)
 {
-    uint32_t ports = hcalist_ports(row->value, row->name);
+    uint32_t ports = label_hca_ports(row->value, row->name);
 
     printf("%sok %zu - NCCL_IB_HCA=%s and %s: 0x%x\n",
            ports == row->ports ? "" : "not ", number, row->value, row->name,

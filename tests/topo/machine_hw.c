@@ -19,6 +19,8 @@ void machine_hw_line(struct machine_hw *m, char **w)
         m->version = atoi(w[4]);
     } else if (strcmp(w[1], "dead") == 0) {
         m->dead[gpu] = atoi(w[3]);
+    } else if (strcmp(w[1], "unsure") == 0) {
+        m->unsure[gpu] = atoi(w[3]);
     } else if (strcmp(w[1], "mig") == 0) {
         m->mig[gpu] = 1;
     } else if (strcmp(w[1], "error") == 0) {
@@ -42,7 +44,10 @@ static void put_link(const struct machine_hw *m, int gpu, int n,
     fprintf(out,
             "%s{\"link\":%d,\"state\":\"%s\",\"p2p\":true,\"version\":%d,"
             "\"remote\":\"%s\",\"remote_busid\":%s%s%s}",
-            n ? "," : "", n, n < m->dead[gpu] ? "inactive" : "active",
+            n ? "," : "", n,
+            n < m->dead[gpu]     ? "inactive"
+            : n < m->unsure[gpu] ? "unknown"
+                                 : "active",
             m->version, remote, busid ? "\"" : "", busid ? busid : "null",
             busid ? "\"" : "");
 }

@@ -10,7 +10,7 @@ struct machine_hw {
     int n_gpus;
     int any; /* there is a hardware.json */
     int links, version, mesh, islands;
-    int dead[MACHINE_DEVICES], mig[MACHINE_DEVICES];
+    int dead[MACHINE_DEVICES], unsure[MACHINE_DEVICES], mig[MACHINE_DEVICES];
     const char *probe;
     char remote[16], uuid[40], clique[16], ports[1200];
 };

@@ -1,0 +1,225 @@
+/* child.c - fork, wait with a deadline, kill, collect. */
+#include "common/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_NOT_STARTED 126
+#define EXIT_NOT_FOUND 127
+/* Between two looks where the kernel has no pidfd (before 5.3). */
+#define LOOK_MS 5
+
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+static int left_ms(uint64_t deadline_ms)
+{
+    uint64_t now = now_ms();
+    uint64_t left = now < deadline_ms ? deadline_ms - now : 0;
+
+    return left < INT_MAX ? (int) left : INT_MAX;
+}
+
+/* --- in the child ----------------------------------------------------------
+ */
+
+/* A handler of the parent's would clean up what is the parent's. Signals that
+ * it ignores stay ignored (nohup). */
+static void drop_handlers(void)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGALRM};
+    struct sigaction action;
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+        if (sigaction(signals[i], NULL, &action) == 0 &&
+            action.sa_handler != SIG_IGN)
+            signal(signals[i], SIG_DFL);
+}
+
+static _Noreturn void exec_program(const struct child *child, int out)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    if (null < 0 || (child->dir && chdir(child->dir) < 0) ||
+        dup2(null, 0) < 0 || dup2(out < 0 ? null : out, 1) < 0 ||
+        dup2(child->with_stderr && out >= 0 ? out : null, 2) < 0)
+        _exit(EXIT_NOT_STARTED);
+    execvp(child->argv[0], child->argv);
+    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
+}
+
+/* Between fork and exec: async-signal-safe calls only. */
+static _Noreturn void become(const struct child *child, pid_t parent, int out)
+{
+    sigset_t none;
+
+    if (child->dies_with_us) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(EXIT_NOT_STARTED);
+    }
+    drop_handlers();
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (!child->argv)
+        _exit(child->work(child->arg, out));
+    setpgid(0, 0);
+    exec_program(child, out);
+}
+
+static pid_t start(const struct child *child, int out)
+{
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid == 0)
+        become(child, parent, out);
+    if (pid > 0 && child->argv)
+        setpgid(pid, pid); /* whichever comes first */
+    return pid;
+}
+
+pid_t child_start(const struct child *child)
+{
+    return start(child, -1);
+}
+
+/* --- in the parent ---------------------------------------------------------
+ */
+
+/* Until fd is readable or at its end, or the deadline. */
+static bool wait_readable(int fd, uint64_t deadline_ms)
+{
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    int left;
+
+    while ((left = left_ms(deadline_ms)) > 0) {
+        int n = poll(&end, 1, left);
+
+        if (n > 0)
+            return true;
+        if (n < 0 && errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+int child_await(pid_t pid, uint32_t limit_ms, int *status)
+{
+    uint64_t deadline = now_ms() + limit_ms;
+    int pidfd = limit_ms ? (int) syscall(SYS_pidfd_open, pid, 0) : -1, rc;
+
+    for (;;) {
+        pid_t got = waitpid(pid, status, WNOHANG);
+
+        rc = got == pid ? 1 : got < 0 && errno != EINTR ? -1 : 0;
+        if (rc || left_ms(deadline) == 0)
+            break;
+        if (pidfd >= 0)
+            wait_readable(pidfd, deadline);
+        else
+            poll(NULL, 0, LOOK_MS);
+    }
+    if (pidfd >= 0)
+        close(pidfd);
+    return rc;
+}
+
+/* To the end of the output; false: it is not there by the deadline. */
+static bool read_output(int fd, uint64_t deadline_ms, const struct child *child,
+                        size_t *len)
+{
+    char rest[4096];
+
+    while (wait_readable(fd, deadline_ms)) {
+        bool keep = *len < child->room;
+        ssize_t n = keep ? read(fd, child->out + *len, child->room - *len)
+                         : read(fd, rest, sizeof(rest));
+
+        if (n == 0)
+            return true;
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0 && keep)
+            *len += (size_t) n;
+    }
+    return false;
+}
+
+static void kill_child(const struct child *child, pid_t pid)
+{
+    pid_t whom = child->argv ? -pid : pid;
+    int status;
+
+    if (child->term_ms) {
+        kill(whom, SIGTERM);
+        if (child_await(pid, child->term_ms, &status) != 0)
+            return;
+    }
+    kill(whom, SIGKILL);
+    child_await(pid, CHILD_LAST_MS, &status);
+}
+
+enum child_end child_run(const struct child *child, struct child_result *result)
+{
+    uint64_t deadline = now_ms() + child->limit_ms;
+    struct child_result r = {.pid = -1};
+    int ends[2] = {-1, -1}, left;
+    enum child_end end = CHILD_NEVER;
+    bool over = true;
+
+    if (result)
+        *result = r;
+    if (child->room && pipe2(ends, O_CLOEXEC) < 0)
+        return CHILD_NEVER;
+    r.pid = start(child, ends[1]);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (r.pid > 0) {
+        if (child->room)
+            over = read_output(ends[0], deadline, child, &r.len);
+        left = left_ms(deadline);
+        over = over && child_await(r.pid, (uint32_t) left, &r.status) == 1;
+        if (!over)
+            kill_child(child, r.pid);
+        end = over ? CHILD_ENDED : CHILD_LATE;
+    }
+    if (ends[0] >= 0)
+        close(ends[0]);
+    if (result)
+        *result = r;
+    return end;
+}
+
+bool child_succeeded(enum child_end end, const struct child_result *result)
+{
+    return end == CHILD_ENDED && WIFEXITED(result->status) &&
+           WEXITSTATUS(result->status) == 0;
+}
+
+void *child_alloc(size_t size)
+{
+    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return shared == MAP_FAILED ? NULL : shared;
+}
+
+void child_free(void *shared, size_t size)
+{
+    if (shared)
+        munmap(shared, size);
+}

@@ -1,0 +1,79 @@
+/* jsonload.h - the only way from foreign JSON to a tree of jansson's.
+ *
+ * One table says how large a file of each kind may be and how much memory its
+ * tree may take. With them no command takes more than 200 MB for any input
+ * (tests/report/hostile_json.test); contrib/checks/style.test finds readers
+ * that go another way. A header, so that common/ needs no jansson.
+ */
+#ifndef JP_COMMON_JSONLOAD_H
+#define JP_COMMON_JSONLOAD_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "common/jsonscan.h"
+
+enum jsonload_kind {
+    JSONLOAD_SUMMARY,  /* all of a summary.json */
+    JSONLOAD_CARD,     /* without its long tables; compare has two of them */
+    JSONLOAD_JOB,      /* job.json */
+    JSONLOAD_BASELINE, /* of jobprof baseline */
+    JSONLOAD_NODE,     /* node.json */
+    JSONLOAD_MANIFEST, /* of a node's files */
+    JSONLOAD_HARDWARE, /* hardware.json */
+    JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
+};
+
+#define JSONLOAD_MB (1024UL * 1024)
+
+static const struct jsonload_limit {
+    size_t bytes; /* of the text */
+    size_t cost;  /* of the tree, see jsonscan_cost */
+} jsonload_limits[] = {
+    /* 1,024 ranks in 1,161 communicators: 4.2 MB, and 41 MB of tree; 15,000
+     * communicators are the most that fit (540 bytes each, the other tables end
+     * at 10,000 rows) */
+    [JSONLOAD_SUMMARY] = {48 * JSONLOAD_MB, 128 * JSONLOAD_MB},
+    /* the same without comms, ranks, windows, busy: 15 KB, and 152 KB of tree;
+     * 100,000 communicators fit */
+    [JSONLOAD_CARD] = {64 * JSONLOAD_MB, 48 * JSONLOAD_MB},
+    /* 600 bytes a step, 10,000 steps at most; it only saves reading */
+    [JSONLOAD_JOB] = {8 * JSONLOAD_MB, 64 * JSONLOAD_MB},
+    /* 400 bytes a cell and 20 a report: 20,000 and 100,000 at most */
+    [JSONLOAD_BASELINE] = {16 * JSONLOAD_MB, 128 * JSONLOAD_MB},
+    /* a few hundred bytes */
+    [JSONLOAD_NODE] = {1 * JSONLOAD_MB, 8 * JSONLOAD_MB},
+    /* 100 bytes a file, 100,000 files at most */
+    [JSONLOAD_MANIFEST] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
+    /* 20 KB for 8 GPUs and adapters */
+    [JSONLOAD_HARDWARE] = {4 * JSONLOAD_MB, 32 * JSONLOAD_MB},
+    /* a few hundred bytes; variables make it longer */
+    [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
+};
+
+/* A tree of text, or NULL and err, which begins with name. Caller decrefs.
+ * flags are jansson's. */
+static inline json_t *jsonload(enum jsonload_kind kind, const char *name,
+                               const char *text, size_t len, size_t flags,
+                               struct jp_error *err)
+{
+    const struct jsonload_limit *limit = &jsonload_limits[kind];
+    json_error_t why;
+    json_t *root;
+    size_t cost;
+
+    if (len > limit->bytes) {
+        error_set(err, "%s: more than %zu KB", name, limit->bytes >> 10);
+        return NULL;
+    }
+    if (jsonscan_cost(text, len, limit->cost, &cost, err) < 0) {
+        error_wrap(err, "%s", name);
+        return NULL;
+    }
+    root = json_loadb(text, len, flags, &why);
+    if (!root)
+        error_set(err, "%s:%d: %s", name, why.line, why.text);
+    return root;
+}
+
+#endif

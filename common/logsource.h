@@ -1,0 +1,63 @@
+/* logsource.h - the bytes of a log file, plain or gzip, read with care.
+ *
+ * A file may be cut, grow or be replaced while it is read: what counts is the
+ * size seen at open, nothing is mapped. Whether it is gzip is told by its first
+ * two bytes, not by its name. Members may follow one another. Decompression
+ * stops at LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a
+ * small file cannot keep a report busy for ever.
+ */
+#ifndef JP_COMMON_LOGSOURCE_H
+#define JP_COMMON_LOGSOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+/* Inspector's logs compress 25:1, deflate's limit is 1032:1. */
+#define LOGSOURCE_MAX_RATIO 300
+
+struct jp_logsource;
+
+/* Whether a file with these first two bytes is gzip. */
+static inline bool logsource_is_packed(const void *two)
+{
+    const unsigned char *bytes = two;
+
+    return bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* Opens a regular file; a symbolic link, FIFO or device is refused and never
+ * blocks. NULL and err on failure. */
+struct jp_logsource *logsource_open(const char *path, struct jp_error *err);
+/* A plain file from an offset on; its first bytes there are not looked at. */
+struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
+                                       struct jp_error *err);
+/* A whole log in memory, borrowed until the close (tests, fuzzing). */
+struct jp_logsource *logsource_open_memory(const void *data, size_t len,
+                                           struct jp_error *err);
+
+/* Makes a source that was just opened use zlib, if it is compressed, and not
+ * what is faster (inflate.h). 0, or -1 without memory. */
+int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err);
+
+/* Up to cap bytes into buf. 0: end. -1: reading failed (err); the source is at
+ * its end then. */
+ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
+                       struct jp_error *err);
+
+/* Whether a plain file will end early, at a hole of more than 1 MiB. */
+bool logsource_has_hole(struct jp_logsource *source);
+/* Why a file ended early ("compressed data is cut", "there is a hole in it"),
+ * or NULL. */
+const char *logsource_damage(const struct jp_logsource *source);
+bool logsource_packed(const struct jp_logsource *source);
+/* Bytes taken from the file so far, behind the offset (compressed ones, if it
+ * is). */
+uint64_t logsource_consumed(const struct jp_logsource *source);
+
+void logsource_close(struct jp_logsource *source);
+
+#endif

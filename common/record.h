@@ -1,0 +1,71 @@
+/* record.h - one operation on one rank: what every profiler's reader delivers.
+ *
+ * Nobody's format: Inspector's lines, the recorder's files and the example
+ * plugin's traces all become this. What a reader passes on keeps these bounds,
+ * because nothing behind it looks again: rank < n_ranks <= 1,048,576, 1 <=
+ * nnodes <= n_ranks (or both 0: not told), id is "0x" and at most 16 hex
+ * digits, names of hosts and functions are record_is_word, numbers stay below
+ * the limits here.
+ */
+#ifndef JP_COMMON_RECORD_H
+#define JP_COMMON_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_MAX_RANKS (1u << 20)
+#define RECORD_MAX_ID 18    /* "0x" and 16 digits */
+#define RECORD_MAX_NAME 127 /* communicator; longer is cut */
+#define RECORD_MAX_HOST 255 /* longer is refused, as all that follows */
+#define RECORD_MAX_FUNC 31
+#define RECORD_MAX_TIME_US 1000000000000ull /* 11 days */
+/* 1e7 GB/s: a sum over 2^20 ranks stays in 64 bits */
+#define RECORD_MAX_BUSBW_MICRO 10000000000000ull
+#define RECORD_MAX_BYTES (1ull << 50)
+#define RECORD_MAX_SERIES 1024
+
+/* Ends of a function's name: by the copy engines; replayed from a graph. They
+ * are numbered by themselves. */
+#define RECORD_CE "-CE"
+#define RECORD_REPLAY "-Graph"
+
+/* Bytes that are the reader's; not NUL-terminated; len 0: absent. */
+struct record_text {
+    const char *text;
+    size_t len;
+};
+
+struct record {
+    struct record_text id;   /* "0x..." as written */
+    struct record_text name; /* clean UTF-8; "unknown" counts as absent */
+    struct record_text host;
+    struct record_text func;   /* "AllReduce", "Send" ... */
+    int64_t pid;               /* -1 absent */
+    uint64_t dump_us;          /* realtime of the writing; 0 absent */
+    uint64_t start_us, end_us; /* realtime of its first and last event on the
+                                  rank; 0 not told */
+    uint64_t sn;               /* per (communicator, function); p2p: per rank */
+    uint64_t bytes;
+    uint64_t exec_us;
+    uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
+    uint32_t rank, n_ranks, nnodes; /* the last two 0: not told */
+    uint32_t peer;                  /* p2p only */
+    /* not 0: all records with this number that come from one reader agree in
+     * id, name, host, pid, rank, n_ranks, nnodes, func and p2p; modulo
+     * RECORD_MAX_SERIES the numbers at one time are distinct */
+    uint64_t series;
+    bool p2p;
+    bool has_sn;       /* always true for a collective */
+    bool busbw_nan;    /* nan, inf or absent */
+    bool exec_unknown; /* exec_us is 0, which no operation takes: no time */
+    bool gaps_lost;    /* no filter on sizes: numbers that are missing in sn
+                          were lost */
+};
+
+/* Whether a name may be a host's or a function's: printable ASCII without
+ * blanks, quotes, commas and slashes, of 1 to max bytes: what may stand in a
+ * CSV cell or a path without care. */
+bool record_is_word(const char *text, size_t len, size_t max);
+
+#endif

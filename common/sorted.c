@@ -1,0 +1,34 @@
+/* sorted.c - what is read off an array of numbers in ascending order. */
+#include "common/sorted.h"
+
+#include <stdint.h>
+
+int sorted_ascending(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+int sorted_ascending_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+double sorted_quantile(const double *sorted, size_t n, double q)
+{
+    double at = q * (double) (n - 1);
+    size_t below = (size_t) at;
+    double part = at - (double) below;
+
+    if (below + 1 >= n)
+        return sorted[n - 1];
+    return sorted[below] + (sorted[below + 1] - sorted[below]) * part;
+}
+
+double sorted_median(const double *sorted, size_t n)
+{
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}

@@ -1,0 +1,216 @@
+/* The edge set: what programs do with communicators now and then. */
+#include "contrib/gpu/gpu_patterns.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EIGHT = 8, WAIT_S = 60 };
+
+static int destroy(struct gpu_rank *r, void *comm, struct jp_error *err)
+{
+    return gpu_nccl_check(&r->api, r->api.nccl.destroy(comm), "ncclCommDestroy",
+                          err);
+}
+
+int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
+                   struct jp_error *err)
+{
+    void *comms[EIGHT];
+    int n = size->per_launch < EIGHT ? size->per_launch : EIGHT;
+    int i, k;
+
+    for (k = 0; k < n; k++) {
+        if (gpu_rank_join(r, &comms[k], err) < 0)
+            return -1;
+    }
+    for (i = 0; i < size->count; i++) {
+        for (k = 0; k < n; k++) {
+            if (gpu_all_reduces(r, comms[k], size->bytes, 1, err) < 0)
+                return -1;
+        }
+    }
+    if (gpu_rank_write(r, err) < 0)
+        return -1;
+    for (k = 0; k < n; k++) {
+        if (destroy(r, comms[k], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
+                   struct jp_error *err)
+{
+    void *all, *part;
+
+    if (gpu_rank_join(r, &all, err) < 0 ||
+        gpu_all_reduces(r, all, size->bytes, size->count, err) < 0 ||
+        gpu_rank_sync(r, err) < 0 ||
+        gpu_nccl_check(
+            &r->api,
+            r->api.nccl.split(all, 0, -r->rank + r->n_ranks, &part, NULL),
+            "ncclCommSplit", err) < 0 ||
+        gpu_all_reduces(r, part, size->bytes, size->count, err) < 0 ||
+        gpu_all_reduces(r, all, size->bytes, size->count, err) < 0 ||
+        gpu_rank_write(r, err) < 0)
+        return -1;
+    return destroy(r, part, err) < 0 ? -1 : destroy(r, all, err);
+}
+
+int gpu_edge_abort(struct gpu_rank *r, const struct gpu_size *size,
+                   struct jp_error *err)
+{
+    void *comm;
+
+    if (gpu_rank_join(r, &comm, err) < 0 ||
+        gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
+        gpu_rank_write(r, err) < 0)
+        return -1;
+    return gpu_nccl_check(&r->api, r->api.nccl.abort(comm), "ncclCommAbort",
+                          err);
+}
+
+/* Until the communicator's last call is through. */
+static int wait_for(struct gpu_rank *r, void *comm, const char *what,
+                    struct jp_error *err)
+{
+    int64_t until = gpu_now_us() + WAIT_S * 1000000LL;
+    int state = GPU_NCCL_IN_PROGRESS;
+
+    while (state == GPU_NCCL_IN_PROGRESS) {
+        if (gpu_now_us() > until)
+            return error_set(err, "%s: still in progress", what);
+        if (gpu_nccl_check(&r->api, r->api.nccl.get_async_error(comm, &state),
+                           "ncclCommGetAsyncError", err) < 0)
+            return -1;
+    }
+    return gpu_nccl_check(&r->api, state, what, err);
+}
+
+/* A call's result, where "in progress" is none. */
+static int started(struct gpu_rank *r, int rc, const char *what,
+                   struct jp_error *err)
+{
+    return gpu_nccl_check(&r->api, rc == GPU_NCCL_IN_PROGRESS ? 0 : rc, what,
+                          err);
+}
+
+static int nonblocking_one(struct gpu_rank *r, void *comm, uint64_t bytes,
+                           struct jp_error *err)
+{
+    int rc;
+
+    if (gpu_span_begin(r, "AllReduce", bytes, 1, err) < 0)
+        return -1;
+    rc = r->api.nccl.all_reduce(r->send, r->recv, bytes / sizeof(float),
+                                GPU_NCCL_FLOAT, GPU_NCCL_SUM, comm, r->stream);
+    if (started(r, rc, "ncclAllReduce", err) < 0 ||
+        wait_for(r, comm, "ncclAllReduce", err) < 0)
+        return -1;
+    return gpu_span_end(r, err);
+}
+
+int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
+                         struct jp_error *err)
+{
+    struct gpu_config config = {sizeof(config), GPU_NCCL_MAGIC,
+                                GPU_NCCL_CONFIG_VERSION, 0};
+    const struct gpu_nccl *nccl = &r->api.nccl;
+    struct gpu_id id;
+    void *comm;
+    int i;
+
+    if (gpu_rank_id(r, &id, err) < 0 ||
+        started(r,
+                nccl->init_rank_config(&comm, r->n_ranks, id, r->rank, &config),
+                "ncclCommInitRankConfig", err) < 0 ||
+        wait_for(r, comm, "ncclCommInitRankConfig", err) < 0)
+        return -1;
+    for (i = 0; i < size->count; i++) {
+        if (nonblocking_one(r, comm, size->bytes, err) < 0)
+            return -1;
+    }
+    if (gpu_rank_write(r, err) < 0 ||
+        started(r, nccl->finalize(comm), "ncclCommFinalize", err) < 0 ||
+        wait_for(r, comm, "ncclCommFinalize", err) < 0)
+        return -1;
+    return destroy(r, comm, err);
+}
+
+int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
+                     struct jp_error *err)
+{
+    const struct gpu_nccl *nccl = &r->api.nccl;
+    void *windows[2], *buffers[2], *comm;
+    int i;
+
+    if (!nccl->window_register || !nccl->window_deregister)
+        return GPU_NOT_THERE;
+    if (gpu_rank_join(r, &comm, err) < 0)
+        return -1;
+    for (i = 0; i < 2; i++) {
+        if (gpu_nccl_check(&r->api, nccl->mem_alloc(&buffers[i], size->bytes),
+                           "ncclMemAlloc", err) < 0 ||
+            gpu_nccl_check(&r->api,
+                           nccl->window_register(comm, buffers[i], size->bytes,
+                                                 &windows[i],
+                                                 GPU_NCCL_WIN_SYMMETRIC),
+                           "ncclCommWindowRegister", err) < 0)
+            return -1;
+    }
+    r->send = buffers[0];
+    r->recv = buffers[1];
+    if (gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
+        gpu_rank_write(r, err) < 0)
+        return -1;
+    for (i = 0; i < 2; i++) {
+        if (gpu_nccl_check(&r->api, nccl->window_deregister(comm, windows[i]),
+                           "ncclCommWindowDeregister", err) < 0)
+            return -1;
+    }
+    return destroy(r, comm, err);
+}
+
+/* A child that runs a program, or exits at once without clean-up. */
+static int spawn(const char *program, struct jp_error *err)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        if (program)
+            execl(program, program, (char *) NULL);
+        _exit(program ? 127 : 0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+        return error_set(err, "a child failed");
+    return 0;
+}
+
+int gpu_edge_fork(struct gpu_rank *r, const struct gpu_size *size,
+                  struct jp_error *err)
+{
+    void *comm;
+
+    if (gpu_rank_join(r, &comm, err) < 0 ||
+        gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
+        spawn(NULL, err) < 0 || spawn("/bin/true", err) < 0 ||
+        gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
+        gpu_rank_write(r, err) < 0)
+        return -1;
+    return destroy(r, comm, err);
+}
+
+int gpu_edge_exit(struct gpu_rank *r, const struct gpu_size *size,
+                  struct jp_error *err)
+{
+    void *comm;
+
+    if (gpu_rank_join(r, &comm, err) < 0 ||
+        gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
+        gpu_rank_write(r, err) < 0)
+        return -1;
+    sleep(2); /* the recorder writes each 100 ms, counters each second */
+    _exit(0);
+}

@@ -1,0 +1,308 @@
+/* choice.c - choose the profiler: by the mode, what is known of the release's
+ * trouble, and what it would cost. */
+#include "orchestrator/agent/choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/knownbad.h"
+#include "common/lines.h"
+
+/* Rows on any profiler are NCCL's own trouble. */
+#define ANY_MODE (~0u)
+
+/* The list of known-bad releases, read when it is first asked. */
+struct known {
+    bool is_read;
+    struct jp_knownbad list;
+    char *complaints; /* lines: what is wrong with it, the site's to mend */
+    bool no_memory;
+};
+
+/* --- trouble of NCCL's release -------------------------------------------- */
+
+/* Collects the sentences about one backend. */
+struct telling {
+    bool of_nccl; /* rows on NCCL itself are told now, else the others */
+    char *warnings, *remarks;
+    struct jp_error worst; /* the first fallback's sentence */
+    bool no_memory;
+};
+
+static void tell(void *arg, const struct knownbad_row *row,
+                 const char *sentence)
+{
+    struct telling *t = arg;
+    char **list = row->action == KNOWNBAD_NOTE ? &t->remarks : &t->warnings;
+
+    if ((row->modes == ANY_MODE) != t->of_nccl)
+        return;
+    if (row->action == KNOWNBAD_FALLBACK && !*t->worst.text)
+        error_set(&t->worst, "%s [%s]", sentence, row->where);
+    if (lines_add(list, NULL, "%s [%s]", sentence, row->where) < 0)
+        t->no_memory = true;
+}
+
+/* The release of the profiler's library, as the site or nccl= says it. */
+static const char *library_release(const struct jp_plan *plan,
+                                   const struct launch_choice *choice)
+{
+    if (!choice->input.release)
+        return plan_get(&plan->nccl, "nccl");
+    return plan_site_value(plan, plan->nccl.grammar->group,
+                           choice->backend->about.release)
+        ->value;
+}
+
+/* The library's trouble goes by its release, NCCL's by the program's. */
+static void tell_all(const struct jp_plan *plan,
+                     const struct launch_choice *choice,
+                     const struct jp_knownbad *list, struct telling *t)
+{
+    const char *name = choice->backend->about.name;
+
+    knownbad_check(list, name, library_release(plan, choice),
+                   backend_release(&choice->input), tell, t);
+    t->of_nccl = true;
+    knownbad_check(list, name, plan_get(&plan->nccl, "nccl"),
+                   plan_number(&plan->nccl, "nccl"), tell, t);
+}
+
+static void complain(void *arg, const char *sentence)
+{
+    struct known *known = arg;
+
+    if (lines_add(&known->complaints, NULL, "%s", sentence) < 0)
+        known->no_memory = true;
+}
+
+static void read_known(const struct jp_plan *plan, struct known *known)
+{
+    const char *named = plan_site(plan, "nccl.known_bad");
+
+    if (!known->is_read)
+        knownbad_load(named ? named : JP_DEF_KNOWN_BAD, named != NULL, complain,
+                      known, &known->list, NULL);
+    known->is_read = true;
+}
+
+static void known_fini(struct known *known)
+{
+    knownbad_fini(&known->list);
+    free(known->complaints);
+}
+
+/* The ranges of releases that the backend is kept from. */
+static int decline(const struct known *known, struct launch_choice *choice)
+{
+    char ranges[512] = "";
+
+    knownbad_ranges(&known->list, choice->backend->about.name, ranges,
+                    sizeof(ranges));
+    free(choice->declined);
+    choice->declined = strdup(ranges);
+    return choice->declined ? 0 : -1;
+}
+
+/* Fills choice's warnings and remarks, each with the file and line of its row.
+ * -1: the release is not to be profiled by choice's backend, whatever the user
+ * says; err says why. */
+static int ask_known(const struct jp_plan *plan, struct known *known,
+                     struct launch_choice *choice, struct jp_error *err)
+{
+    struct telling t = {0};
+
+    read_known(plan, known);
+    t.no_memory = known->no_memory;
+    if (known->complaints &&
+        lines_add(&t.remarks, NULL, "%s", known->complaints) < 0)
+        t.no_memory = true;
+    tell_all(plan, choice, &known->list, &t);
+    if (decline(known, choice) < 0)
+        t.no_memory = true;
+    free(choice->warnings);
+    free(choice->remarks);
+    choice->warnings = t.warnings;
+    choice->remarks = t.remarks;
+    if (t.no_memory)
+        return error_set(err, "out of memory");
+    if (*t.worst.text)
+        return error_set(err, "%s", t.worst.text);
+    return 0;
+}
+
+/* --- the backend ---------------------------------------------------------- */
+
+/* The name of the backend that the mode asks for. */
+static const char *wanted(const struct plan_side *side)
+{
+    const struct jp_mode *mode = &side->grammar->modes[side->mode];
+
+    if (!mode->of) { /* plan */
+        int k = grammar_find_mode(side->grammar, plan_get(side, "mode"));
+
+        mode = k < 0 ? mode : &side->grammar->modes[k];
+    }
+    return mode->of ? mode->of->name : mode->name;
+}
+
+/* What the site says of one of a profiler's keys; key NULL: it has none. */
+static const char *site_text(const struct jp_plan *plan, const char *key)
+{
+    const struct sitefile_value *value =
+        key ? plan_site_value(plan, plan->nccl.grammar->group, key) : NULL;
+
+    return value ? value->value : NULL;
+}
+
+/* The release that the site says its library is of; 0: not said. */
+static uint32_t release_of(const struct jp_plan *plan,
+                           const struct jp_profiler *about)
+{
+    static const struct jp_knob knob = {.kind = JP_KNOB_VERSION};
+    const char *text = site_text(plan, about->release);
+    uint64_t release = 0;
+
+    if (text)
+        knob_number(&knob, text, &release, NULL);
+    return (uint32_t) release;
+}
+
+static bool readable(const char *path)
+{
+    int fd = path ? fileio_open_regular(path, true, NULL) : -1;
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+/* Fills choice with the backend of that name. -1: it cannot run. */
+static int try_backend(const struct jp_plan *plan, const char *name,
+                       struct known *known, struct launch_choice *choice,
+                       struct jp_error *err)
+{
+    const struct backend *backend = backend_find(name);
+
+    if (!backend || !backend->planner)
+        return error_set(err, "no profiler \"%s\" in this build", name);
+    choice->backend = backend;
+    choice->input.library = site_text(plan, backend->about.library);
+    choice->input.library_exists = readable(choice->input.library);
+    choice->input.release = release_of(plan, &backend->about);
+    choice->forecast = (struct backend_forecast){0};
+    if (backend->planner->usable &&
+        backend->planner->usable(&choice->input, err) < 0)
+        return -1;
+    if (ask_known(plan, known, choice, err) < 0)
+        return -1;
+    if (!backend->planner->size)
+        return 0;
+    return backend->planner->size(&choice->input, &choice->forecast, err);
+}
+
+/* The mode's backend, or its fallback; *why: why it is not the first. */
+static int choose(const struct jp_plan *plan, struct known *known,
+                  struct launch_choice *choice, struct jp_error *why)
+{
+    const char *fallback = NULL;
+
+    if (try_backend(plan, wanted(&plan->nccl), known, choice, why) == 0)
+        return 0;
+    if (choice->backend)
+        fallback = choice->backend->planner->fallback;
+    return fallback ? try_backend(plan, fallback, known, choice, NULL) : -1;
+}
+
+int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
+                const char *step_dir, struct launch_choice *out,
+                struct jp_error *err)
+{
+    struct launch_choice choice = {.input = {.side = &plan->nccl,
+                                             .step_dir = step_dir,
+                                             .user = facts->env}};
+    struct jp_error why = {""};
+    struct known known = {0};
+    int rc = 0;
+
+    if (plan->nccl.mode) {
+        jobshape_get(&facts->size, plan, "", step_dir, &choice.input.shape);
+        rc = choose(plan, &known, &choice, &why);
+        known_fini(&known);
+    }
+    if (rc < 0) {
+        choice_fini(&choice);
+        return error_set(err, "%s", why.text);
+    }
+    choice.input.declined = choice.declined;
+    choice.reason = strdup(why.text);
+    if (!choice.reason ||
+        (*choice.forecast.assumed &&
+         lines_add(&choice.warnings, err, "%s", choice.forecast.assumed) < 0)) {
+        choice_fini(&choice);
+        return error_set(err, "out of memory");
+    }
+    *out = choice;
+    return 0;
+}
+
+void choice_fini(struct launch_choice *choice)
+{
+    free(choice->reason);
+    free(choice->declined);
+    free(choice->warnings);
+    free(choice->remarks);
+    *choice = (struct launch_choice){0};
+}
+
+/* --- before the allocation ------------------------------------------------ */
+
+/* Only the option and the site file refuse; what is wrong in the environment
+ * or in the user's file is one line when the step runs. */
+static const char *no_env(void *arg, const char *name)
+{
+    (void) arg;
+    (void) name;
+    return NULL;
+}
+
+/* Of the nodes only what the site file says is certain: this host is another
+ * one. */
+static struct jp_jobshape certain_shape(const struct jp_plan *plan)
+{
+    return (struct jp_jobshape){
+        .step_memory_bytes = plan->node_memory_bytes,
+        .node.ram_bytes = plan->node_memory_bytes,
+        .node.overcommit = plan->node_memory_bytes ? 0 : 1,
+        .ram_known = plan->node_memory_bytes > 0,
+    };
+}
+
+int choice_check(const struct plan_input *in, struct jp_error *err)
+{
+    struct plan_input outside = *in;
+    struct backend_input input = {.step_dir = "/"};
+    struct backend_forecast forecast = {0};
+    const struct jp_profiler *profiler;
+    const struct backend *backend;
+    struct jp_plan plan;
+    int rc = 0;
+
+    outside.env = no_env;
+    if (plan_make(&outside, &plan, NULL) < 0)
+        return 0; /* trouble in files is said when the step runs */
+    profiler = plan.nccl.grammar->modes[plan.nccl.mode].of;
+    backend = profiler ? backend_find(profiler->name) : NULL;
+    if (backend && backend->planner && backend->planner->size &&
+        !backend->planner->fallback) {
+        input.side = &plan.nccl;
+        input.shape = certain_shape(&plan);
+        rc = backend->planner->size(&input, &forecast, err);
+    }
+    plan_fini(&plan);
+    return rc;
+}

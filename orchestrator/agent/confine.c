@@ -1,0 +1,128 @@
+/* confine.c - bounds that the kernel holds for what may outlive a job. */
+#include "orchestrator/agent/confine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "common/ceiling.h"
+#include "common/defaults.h"
+
+#define GIB (1ULL << 30)
+/* Behind all limits that a process keeps by itself. */
+#define SPARE_S 30
+
+/* Sanitizers reserve terabytes of address space for their shadow. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||     \
+    __has_feature(thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+const struct confine_row confine_rows[] = {
+    [CONFINE_BEGIN] = {"begin", 16 * GIB, 120, 150,
+                       "hwloc and NVML map hundreds of MB; its own alarm comes "
+                       "after 120 s"},
+    [CONFINE_FINISH] = {"finish", 16 * GIB, 60, 15,
+                        "threads of the partial reserve 128 MB each; the "
+                        "module kills it after 6 s"},
+    [CONFINE_KEEPER] = {"keeper", 1 * GIB, 3600, 0,
+                        "two looks a second while a step of weeks runs"},
+    [CONFINE_REPORT] = {"report", 64 * GIB, 60, 0,
+                        "a step of thousands of ranks takes a few GB; the "
+                        "module kills it in time"},
+    [CONFINE_WATCHER] = {"watcher", 64 * GIB, 60, SPARE_S,
+                         "as srun's report, and nobody kills it"},
+};
+const size_t n_confine_rows = sizeof(confine_rows) / sizeof(*confine_rows);
+
+static uint32_t seconds(uint64_t ms)
+{
+    return (uint32_t) ((ms + 999) / 1000);
+}
+
+uint32_t confine_life_s(const struct jp_policy *policy, bool copper)
+{
+    return seconds((uint64_t) policy->watcher_life_ms +
+                   policy->alldone_wait_ms + policy->report_limit_ms) +
+           (copper ? CEILING_KILL_WAIT_S : 0) +
+           confine_rows[CONFINE_WATCHER].life_s;
+}
+
+/* CPU time of whoever makes a report with this policy, at most. */
+static uint32_t report_cpu_s(const struct jp_policy *policy)
+{
+    uint32_t threads = policy->report_threads ? policy->report_threads
+                                              : JP_REPORT_THREADS_MAX;
+
+    return confine_rows[CONFINE_WATCHER].cpu_s +
+           threads * seconds(policy->report_limit_ms);
+}
+
+/* Never above what is allowed already. hard: what a child may raise it to. */
+static int limit(int what, uint64_t soft, uint64_t hard)
+{
+    struct rlimit now;
+
+    if (getrlimit(what, &now) < 0)
+        return -1;
+    if (now.rlim_max == RLIM_INFINITY || now.rlim_max > hard)
+        now.rlim_max = hard;
+    now.rlim_cur = soft < now.rlim_max ? soft : now.rlim_max;
+    return setrlimit(what, &now);
+}
+
+int confine_timer(uint64_t ms, struct jp_error *err)
+{
+    struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL,
+                            .sigev_signo = SIGKILL};
+    const struct itimerspec at = {
+        .it_value = {(time_t) (ms / 1000), (long) (ms % 1000) * 1000000}};
+    timer_t timer;
+
+    if (timer_create(CLOCK_BOOTTIME, &kill, &timer) < 0 ||
+        timer_settime(timer, 0, &at, NULL) < 0)
+        return error_set(err, "no timer: %s", strerror(errno));
+    return 0;
+}
+
+/* finish starts the watcher, which needs more than it. */
+static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
+{
+    static const struct jp_policy most = {.report_limit_ms = 3600000,
+                                          .report_threads = 64};
+
+    return role == CONFINE_FINISH ? report_cpu_s(&most) : cpu_s;
+}
+
+static uint64_t hard_as(enum confine_role role)
+{
+    return confine_rows[role == CONFINE_FINISH ? CONFINE_WATCHER : role]
+        .as_bytes;
+}
+
+int confine_self(enum confine_role role, const struct jp_policy *policy,
+                 struct jp_error *err)
+{
+    const struct confine_row *row = &confine_rows[role];
+    uint64_t cpu_s = policy ? report_cpu_s(policy) : row->cpu_s;
+    uint64_t life_s = policy && row->life_s ? confine_life_s(policy, true)
+                                            : row->life_s;
+    int rc = 0;
+
+    if (limit(RLIMIT_CPU, cpu_s, hard_cpu_s(role, cpu_s)) < 0)
+        rc = error_set(err, "no limit of CPU time: %s", strerror(errno));
+    if (!IS_SANITIZED && limit(RLIMIT_AS, row->as_bytes, hard_as(role)) < 0)
+        rc = error_set(err, "no limit of memory: %s", strerror(errno));
+    if (life_s && confine_timer(life_s * 1000, err) < 0)
+        rc = -1;
+    return rc;
+}

@@ -1,0 +1,256 @@
+/* copperpart.c - Copper's part of job.conf: how its daemons are started. */
+#include "orchestrator/agent/copperpart.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/lines.h"
+#include "orchestrator/agent/settings.h"
+#include "plugins/copper/copper_flags.h"
+
+#define SECOND_US 1000000ULL
+#define SETTLE_S 10 /* of KillWait: what else a daemon needs to end */
+
+/* The user's root= goes before the site's cu_fuse. Caller frees; NULL: none is
+ * named, or no memory. */
+static char *find_daemon(const struct jp_plan *plan)
+{
+    const struct plan_value *root = plan_find(&plan->copper, "root");
+    const char *named = plan_site(plan, "copper.cu_fuse");
+
+    if (root->value && (root->source > PLAN_SITE || !named))
+        return fileio_path("%s/build/cu_fuse", root->value);
+    return named ? strdup(named) : NULL;
+}
+
+/* It uses a daemon that runs already. */
+static bool attaches(const struct jp_plan *plan)
+{
+    return plan_number(&plan->copper, "attach") != 0;
+}
+
+const char *copperpart_refusal(const struct launch_facts *facts,
+                               const struct jp_plan *plan)
+{
+    char *daemon;
+
+    if (!plan->copper.mode)
+        return "it is off";
+    if (!facts->owner)
+        return "only srun can start its daemons";
+    if (facts->het)
+        return "not in the steps of a heterogeneous job";
+    if (attaches(plan))
+        return NULL;
+    daemon = find_daemon(plan);
+    free(daemon);
+    return daemon ? NULL
+                  : "no cu_fuse is named (root=, or the site's "
+                    "copper.cu_fuse or copper.root)";
+}
+
+static int add(struct jp_jobconf *conf, const char *key, const char *value,
+               const char *source, const char *where, const char *reason,
+               struct jp_error *err)
+{
+    struct jp_setting one = {(char *) key, (char *) value, (char *) source,
+                             (char *) where, (char *) reason};
+
+    return settings_add(&conf->copper_settings, &conf->n_copper_settings, &one,
+                        err);
+}
+
+static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
+                      const struct plan_value *from, const char *reason,
+                      struct jp_error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    return add(conf, key, text,
+               from ? plan_source_words[from->source] : "Slurm",
+               from ? from->where : "", reason, err);
+}
+
+/* Copper sleeps through an unmount until its interval is over. */
+static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
+                        struct jp_jobconf *conf, char **note,
+                        struct jp_error *err)
+{
+    const struct plan_value *from = plan_find(&plan->copper, "interval");
+    uint64_t s = plan_number(&plan->copper, "interval") / SECOND_US;
+    uint64_t most = kill_wait_s > SETTLE_S ? kill_wait_s - SETTLE_S : 0;
+    char reason[160] = "";
+
+    if (!from->value)
+        return 0;
+    if (s > most) {
+        snprintf(reason, sizeof(reason),
+                 "%s is more than KillWait (%" PRIu32 " s) - %d s: the "
+                 "profile would be lost at the step's end",
+                 from->value, kill_wait_s, SETTLE_S);
+        if (lines_add(note, err, "Copper: interval is %" PRIu64 " s%s: %s",
+                      most, most ? "" : " (no snapshots)", reason) < 0)
+            return -1;
+        s = most;
+    }
+    return add_number(conf, "interval", s, from, reason, err);
+}
+
+static int add_variable(struct jp_jobconf *conf, const char *mount,
+                        struct jp_error *err)
+{
+    struct jp_envvar *env =
+        reallocarray(conf->env, conf->n_env + 1, sizeof(*env));
+
+    if (!env)
+        return error_set(err, "out of memory");
+    conf->env = env;
+    env += conf->n_env++;
+    *env = (struct jp_envvar){
+        .name = strdup(JP_COPPER_MOUNT),
+        .value = strdup(mount),
+        .reason = strdup(*mount ? "where Copper is mounted on the node"
+                                : "where the node finds Copper mounted")};
+    return env->name && env->value && env->reason
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+/* One path on all nodes: Copper's guard against a view within itself compares
+ * paths of any node with the view of this one. Of a Copper that runs already
+ * each node finds the mount itself. */
+static int add_mount(const struct jp_plan *plan, const char *job,
+                     const char *step, struct jp_jobconf *conf, char **note,
+                     struct jp_error *err)
+{
+    const struct plan_value *from = plan_find(&plan->copper, "mount");
+    char *own = fileio_path("/tmp/jobprof-copper-%lu-%s.%s/mnt",
+                            (unsigned long) getuid(), job, step);
+    const char *mount = from->value ? from->value : attaches(plan) ? "" : own;
+    int rc = mount ? 0 : error_set(err, "out of memory");
+
+    if (rc == 0 && !attaches(plan) && strstr(mount, "%N"))
+        rc = lines_add(note, err,
+                       "Copper: mount= with %%N: a walk through one node's "
+                       "mount finds that of another and may hang; one path "
+                       "is safer");
+    if (rc == 0 && *mount)
+        rc = add(conf, "mount", mount, plan_source_words[from->source],
+                 from->value ? from->where : "", "", err);
+    if (rc == 0)
+        rc = add_variable(conf, mount, err);
+    free(own);
+    return rc;
+}
+
+/* A daemon's own flags stand; who gave others is told. */
+static int note_idle(const struct jp_plan *plan, char **note,
+                     struct jp_error *err)
+{
+    static const char *const keys[] = {"top", "interval", "ttl", "root"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (plan_find(&plan->copper, keys[i])->source > PLAN_SITE &&
+            lines_add(note, err,
+                      "Copper: %s has no effect with attach=1: the daemon "
+                      "runs already",
+                      keys[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
+                    struct jp_error *err)
+{
+    char *daemon = find_daemon(plan);
+    const struct jp_knob *key;
+    int rc = daemon ? add(conf, "cu_fuse", daemon, "site file", "", "", err)
+                    : error_set(err, "out of memory");
+
+    free(daemon);
+    for (key = plan->copper.grammar->modes[1].of->site_keys;
+         key->name && rc == 0; key++) {
+        const struct sitefile_value *from =
+            plan_site_value(plan, plan->copper.grammar->group, key->name);
+
+        if (from && strcmp(key->name, "cu_fuse") != 0)
+            rc = add(conf, key->name, from->value, plan_source_words[PLAN_SITE],
+                     from->where, "", err);
+    }
+    return rc;
+}
+
+/* The knobs but for those that are worked out here. */
+static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
+                     struct jp_error *err)
+{
+    struct jp_setting *knobs = NULL;
+    size_t n = 0;
+    int rc = settings_list(side, &knobs, &n, err);
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (strcmp(knobs[i].key, "interval") != 0 &&
+            strcmp(knobs[i].key, "mount") != 0)
+            rc = settings_add(&conf->copper_settings, &conf->n_copper_settings,
+                              &knobs[i], err);
+    settings_free(knobs, n);
+    return rc;
+}
+
+static int add_mode(const struct plan_side *side, const char *refusal,
+                    struct jp_jobconf *conf, struct jp_error *err)
+{
+    const char *mode = refusal ? "off" : side->grammar->modes[side->mode].name;
+
+    return add(conf, "mode", mode, plan_source_words[side->mode_source],
+               side->mode_where, refusal ? refusal : "", err);
+}
+
+int copperpart_fill(const struct launch_facts *facts,
+                    const struct jp_plan *plan, struct jp_jobconf *conf,
+                    char **note, struct jp_error *err)
+{
+    const struct plan_side *side = &plan->copper;
+    const char *refusal = copperpart_refusal(facts, plan);
+    uint32_t kill_wait_s = facts->kill_wait_s ? facts->kill_wait_s
+                                              : JP_DEF_KILL_WAIT_S;
+    char job[24];
+
+    conf->copper_request = strdup(side->grammar->modes[side->mode].name);
+    if (!conf->copper_request)
+        return error_set(err, "out of memory");
+    if (!side->mode)
+        return 0;
+    if (add_mode(side, refusal, conf, err) < 0 ||
+        add_knobs(side, conf, err) < 0)
+        return -1;
+    if (refusal)
+        return lines_add(note, err, "Copper does not run: %s", refusal);
+    snprintf(job, sizeof(job), "%" PRIu64, conf->job_id);
+    if (add_mount(plan, job, conf->step_id, conf, note, err) < 0 ||
+        (attaches(plan)
+             ? note_idle(plan, note, err)
+             : add_interval(plan, kill_wait_s, conf, note, err) < 0 ||
+                   add_site(plan, conf, err) < 0))
+        return -1;
+    return add_number(conf, "kill_wait", kill_wait_s, NULL,
+                      facts->kill_wait_s ? "KillWait in seconds"
+                                         : "Slurm's default: it did not answer",
+                      err);
+}
+
+uint32_t copperpart_cpus(const struct jp_plan *plan)
+{
+    /* "1,2" or "0-3" */
+    const char *text = plan_site(plan, "copper.cores");
+    cpu_set_t set;
+
+    if (!text || copper_flags_cores(text, &set, NULL) < 0)
+        return 1;
+    return (uint32_t) CPU_COUNT(&set);
+}

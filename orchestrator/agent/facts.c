@@ -1,0 +1,109 @@
+/* facts.c - gather a step's facts from the environment. */
+#include "orchestrator/agent/facts.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/num.h"
+
+/* Set by an option of srun's that asks for a container, pyxis' (SPANK gives
+ * options these names) or Slurm's own. What a task itself starts is not known
+ * before it does so. */
+static const char *const signs[] = {
+    "_SLURM_SPANK_OPTION_pyxis_container_image",
+    "_SLURM_SPANK_OPTION_pyxis_container_name",
+    "PYXIS_CONTAINER_IMAGE",
+    "PYXIS_CONTAINER_NAME",
+    "SLURM_CONTAINER",
+};
+
+static const char *env_of(const struct plan_input *in, const char *name,
+                          const char *old_name)
+{
+    const char *value = plan_env(in, name);
+
+    return value ? value : plan_env(in, old_name);
+}
+
+static uint64_t env_number(const struct plan_input *in, const char *name,
+                           uint64_t absent)
+{
+    const char *text = plan_env(in, name);
+
+    if (text)
+        num_parse_u64(text, 0, UINT64_MAX, &absent, NULL);
+    return absent;
+}
+
+/* The user's name: from the password file, so that srun and nodes agree under
+ * any --export. */
+static void user_name(const struct plan_input *in, char *buf, size_t len)
+{
+    const struct passwd *pw = getpwuid(getuid());
+    const char *name = pw ? pw->pw_name : env_of(in, "SLURM_JOB_USER", "USER");
+
+    if (name)
+        snprintf(buf, len, "%s", name);
+    else
+        snprintf(buf, len, "%lu", (unsigned long) getuid());
+}
+
+static bool is_contained(const struct plan_input *in)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs) && !found; i++)
+        found = plan_env(in, signs[i]) != NULL;
+    return found;
+}
+
+/* The step's id as it is, where it is a number. */
+static const char *step_id(const struct plan_input *in)
+{
+    const char *step = env_of(in, "SLURM_STEP_ID", "SLURM_STEPID");
+    uint64_t ignored;
+
+    return step && num_parse_u64(step, 0, UINT32_MAX, &ignored, NULL) == 0
+               ? step
+               : NULL;
+}
+
+void facts_get(const struct plan_input *env, struct launch_facts *facts)
+{
+    const char *job = env_of(env, "SLURM_JOB_ID", "SLURM_JOBID");
+    struct pattern_facts *names = &facts->names;
+
+    facts->env = env;
+    names->job_id = 0;
+    if (job)
+        num_parse_u64(job, 1, UINT32_MAX, &names->job_id, NULL);
+    names->step_id = step_id(env);
+    names->job_name = plan_env(env, "SLURM_JOB_NAME");
+    names->array_job_id = env_number(env, "SLURM_ARRAY_JOB_ID", names->job_id);
+    names->array_task_id = env_number(env, "SLURM_ARRAY_TASK_ID", 0);
+    user_name(env, facts->user, sizeof(facts->user));
+    names->user = facts->user;
+    facts->submit_dir = plan_env(env, "SLURM_SUBMIT_DIR");
+    facts->submit_host = plan_env(env, "SLURM_SUBMIT_HOST");
+    facts->account = plan_env(env, "SLURM_JOB_ACCOUNT");
+    facts->partition = plan_env(env, "SLURM_JOB_PARTITION");
+    facts->restart = (uint32_t) env_number(env, "SLURM_RESTART_COUNT", 0);
+    facts->het = plan_env(env, "SLURM_HET_SIZE") != NULL;
+    facts->contained = is_contained(env);
+    facts->size.nnodes = facts->nnodes;
+    facts->size.ntasks = facts->ntasks;
+    jobshape_complete(env, &facts->size);
+}
+
+int facts_check(const struct launch_facts *facts, struct jp_error *err)
+{
+    if (!facts->names.job_id)
+        return error_set(err, "SLURM_JOB_ID is missing or no number");
+    if (!facts->names.step_id)
+        return error_set(err, "SLURM_STEP_ID is missing or no number");
+    if (!facts->submit_dir || *facts->submit_dir != '/')
+        return error_set(err, "SLURM_SUBMIT_DIR is missing or not absolute");
+    return 0;
+}

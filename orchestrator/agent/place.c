@@ -1,0 +1,349 @@
+/* place.c - name a step's directory, make it, or take it back. */
+#include "orchestrator/agent/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "orchestrator/collect/clock.h"
+
+/* raw/<node>/<host>-pid<pid>-1.jpr has to follow within PATH_MAX. */
+#define MAX_DIR 3000
+#define MAX_OLD 9999
+
+/* --- named ---------------------------------------------------------------- */
+
+bool place_names_job(const char *pattern)
+{
+    bool array = false, index = false;
+
+    for (const char *c = pattern; (c = strchr(c, '%')) && c[1]; c += 2) {
+        if (c[1] == 'j' || c[1] == 'J')
+            return true;
+        array = array || c[1] == 'A';
+        index = index || c[1] == 'a';
+    }
+    return array && index;
+}
+
+char *place_pattern(const char *pattern)
+{
+    size_t n = strlen(pattern);
+
+    while (n > 1 && pattern[n - 1] == '/')
+        n--;
+    return fileio_path("%.*s%s", (int) n, pattern,
+                       place_names_job(pattern) ? "" : "-%j");
+}
+
+/* What the pattern alone does not tell apart: other jobs in the same place, and
+ * a requeued job, which comes again under its id. */
+static void make_suffix(const char *pattern, const struct launch_facts *facts,
+                        char *buf, size_t len)
+{
+    char id[32] = "", run[32] = "";
+
+    if (!place_names_job(pattern))
+        snprintf(id, sizeof(id), "-%llu",
+                 (unsigned long long) facts->names.job_id);
+    if (facts->restart)
+        snprintf(run, sizeof(run), "_r%u", facts->restart);
+    snprintf(buf, len, "%s%s", id, run);
+}
+
+/* The job's directory, absolute, without trailing slashes. Caller frees. */
+static char *job_dir(const struct jp_plan *plan,
+                     const struct launch_facts *facts, struct jp_error *err)
+{
+    const struct plan_value *dir = plan_find(&plan->nccl, "dir");
+    char *text = pattern_expand(dir->value, &facts->names, err);
+    char *path, suffix[64];
+    size_t n;
+
+    if (!text)
+        return NULL;
+    for (n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
+        text[n - 1] = '\0';
+    make_suffix(dir->value, facts, suffix, sizeof(suffix));
+    if (!text[1] && *text == '/')
+        path = strdup(text); /* refused by check_path */
+    else if (*text == '/')
+        path = fileio_path("%s%s", text, suffix);
+    else
+        path = fileio_path("%s/%s%s", facts->submit_dir, text, suffix);
+    free(text);
+    if (!path)
+        error_set(err, "out of memory");
+    return path;
+}
+
+static int check_path(const char *path, struct jp_error *err)
+{
+    if (strlen(path) > MAX_DIR)
+        return error_set(err, "the directory's path is longer than %d bytes",
+                         MAX_DIR);
+    for (const unsigned char *c = (const unsigned char *) path; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            return error_set(err, "%s: a control character in the path", path);
+    /* it stands for the node's name in the tasks' variables */
+    if (strstr(path, "%N"))
+        return error_set(err, "%s: \"%%N\" in the path", path);
+    if (!strcmp(path, "/") || path[strlen(path) - 1] == '/')
+        return error_set(err, "%s: not a directory for a job", path);
+    return 0;
+}
+
+/* .../.name instead of .../name. Caller frees. */
+static char *hide(const char *path)
+{
+    const char *base = strrchr(path, '/') + 1;
+
+    return fileio_path("%.*s.%s", (int) (base - path), path, base);
+}
+
+int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
+               struct launch_place *out, struct jp_error *err)
+{
+    struct launch_place place = {.hidden = !plan_is_explicit(plan)};
+    char *shown = NULL;
+    int rc = -1;
+
+    if (facts_check(facts, err) < 0)
+        return -1;
+    shown = job_dir(plan, facts, err);
+    if (!shown || check_path(shown, err) < 0)
+        goto out;
+    place.job_dir = place.hidden ? hide(shown) : strdup(shown);
+    place.final_dir =
+        place.hidden ? fileio_path("%s/step-%s", shown, facts->names.step_id)
+                     : strdup("");
+    if (place.job_dir)
+        place.step_dir =
+            fileio_path("%s/step-%s", place.job_dir, facts->names.step_id);
+    if (!place.step_dir || !place.final_dir) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    *out = place;
+    place = (struct launch_place){0};
+    rc = 0;
+out:
+    place_fini(&place);
+    free(shown);
+    return rc;
+}
+
+void place_fini(struct launch_place *place)
+{
+    free(place->job_dir);
+    free(place->step_dir);
+    free(place->final_dir);
+    *place = (struct launch_place){0};
+}
+
+/* --- made ----------------------------------------------------------------- */
+
+/* Bytes of path's longest prefix that exists. */
+static size_t existing_prefix(const char *path)
+{
+    char *copy = strdup(path), *slash;
+    struct stat st;
+    size_t n = 0;
+
+    while (copy && lstat(copy, &st) < 0 && (slash = strrchr(copy, '/')))
+        *slash = '\0';
+    n = copy ? strlen(copy) : strlen(path);
+    free(copy);
+    return n;
+}
+
+/* Nobody else's: he could read and swap what stands below. */
+static int check_owner(const char *path, struct jp_error *err)
+{
+    struct stat st;
+
+    for (int follow = 0; follow < 2; follow++) {
+        if ((follow ? stat(path, &st) : lstat(path, &st)) < 0)
+            return error_set(err, "%s: %s", path, strerror(errno));
+        if (st.st_uid != geteuid() && st.st_uid != 0)
+            return error_set(err, "%s: belongs to uid %lu, not to you", path,
+                             (unsigned long) st.st_uid);
+    }
+    return 0;
+}
+
+static bool is_empty_folder(const char *path)
+{
+    struct dirent *entry;
+    struct stat st;
+    bool empty = true;
+    DIR *dir;
+
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || !(dir = opendir(path)))
+        return false;
+    while (empty && (entry = readdir(dir)))
+        empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+    closedir(dir);
+    return empty;
+}
+
+/* Renames what an older job of the same id has left. Never deletes. */
+static int move_old(const char *path, struct jp_error *err)
+{
+    struct stat st;
+
+    for (unsigned n = 1; n <= MAX_OLD; n++) {
+        char *old = fileio_path("%s.old-%u", path, n);
+        bool taken = old && lstat(old, &st) == 0;
+        int rc = old && !taken ? rename(path, old) : -1;
+
+        free(old);
+        if (!old)
+            return error_set(err, "out of memory");
+        if (!taken && rc < 0)
+            return error_set(err, "%s: cannot be renamed: %s", path,
+                             strerror(errno));
+        if (rc == 0)
+            return 0;
+    }
+    return error_set(err, "%s: has %d older ones already", path, MAX_OLD);
+}
+
+static int make_step(const char *path, struct jp_error *err)
+{
+    if (mkdir(path, 0700) == 0)
+        return 0;
+    if (errno == EEXIST) {
+        if (!is_empty_folder(path)) {
+            if (move_old(path, err) < 0)
+                return -1;
+        } else if (rmdir(path) < 0) {
+            return error_set(err, "%s: cannot be removed: %s", path,
+                             strerror(errno));
+        }
+        if (mkdir(path, 0700) == 0)
+            return 0;
+    }
+    return error_set(err, "%s: %s", path, strerror(errno));
+}
+
+static int make_folders(const char *step_dir, struct jp_error *err)
+{
+    static const char *const names[] = {"pending", "done", "raw", "nodes"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char *path = fileio_path("%s/%s", step_dir, names[i]);
+        int rc = path ? mkdir(path, 0700) : -1;
+
+        if (rc < 0)
+            error_set(err, "%s/%s: %s", step_dir, names[i], strerror(errno));
+        free(path);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* "HOST PID STARTTIME_US": srun is our parent. */
+static int write_owner(const char *step_dir, struct jp_error *err)
+{
+    char host[65] = "unknown", line[160];
+    char *path = fileio_path("%s/owner", step_dir);
+    int n, rc;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    if (gethostname(host, sizeof(host) - 1) < 0)
+        snprintf(host, sizeof(host), "unknown");
+    n = snprintf(line, sizeof(line), "%s %ld %" PRIu64 "\n", host,
+                 (long) getppid(), clock_real_us());
+    rc = fileio_write(path, line, (size_t) n, err);
+    free(path);
+    return rc;
+}
+
+/* Job and step directory. ENOENT: the job's vanished in between. */
+static int make_both(const struct launch_place *place, struct jp_error *err)
+{
+    if (fileio_mkdirs(place->job_dir, err) < 0 ||
+        check_owner(place->job_dir, err) < 0)
+        return -1;
+    return make_step(place->step_dir, err);
+}
+
+/* Another job's step without a finished report may be running: it is not to be
+ * moved aside, nor joined. */
+static int check_rival(const char *step_dir, uint64_t job_id,
+                       struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    char *done = fileio_path("%s/done", step_dir);
+    struct jp_jobconf conf;
+    int rc = 0;
+
+    if (!path || !done) {
+        rc = error_set(err, "out of memory");
+    } else if (access(done, F_OK) == 0 &&
+               jobconf_read(path, &conf, NULL) == 0) {
+        if (conf.job_id != job_id)
+            rc = error_set(err,
+                           "%s: is job %llu's, which may still run; put %%j "
+                           "into the dir setting",
+                           step_dir, (unsigned long long) conf.job_id);
+        jobconf_fini(&conf);
+    }
+    free(path);
+    free(done);
+    return rc;
+}
+
+/* A step beside ours keeps it: rmdir takes only what is empty. */
+static void unmake_job(const struct launch_place *place)
+{
+    char *path = strdup(place->job_dir), *slash;
+
+    while (path && strlen(path) > place->kept && rmdir(path) == 0 &&
+           (slash = strrchr(path, '/')))
+        *slash = '\0';
+    free(path);
+}
+
+int place_make(struct launch_place *place, const struct launch_facts *facts,
+               struct jp_error *err)
+{
+    int rc = -1;
+
+    if (check_rival(place->step_dir, facts->names.job_id, err) < 0)
+        return -1;
+    place->kept = existing_prefix(place->job_dir);
+    /* a hidden directory goes with the report of the step before */
+    for (int i = 0; i < 3 && rc < 0; i++) {
+        errno = 0;
+        rc = make_both(place, err);
+        if (rc < 0 && errno != ENOENT)
+            break;
+    }
+    if (rc < 0) {
+        unmake_job(place);
+        return -1;
+    }
+    if (make_folders(place->step_dir, err) < 0 ||
+        (facts->owner && write_owner(place->step_dir, err) < 0)) {
+        place_unmake(place);
+        return -1;
+    }
+    return 0;
+}
+
+void place_unmake(const struct launch_place *place)
+{
+    fileio_remove_tree(place->step_dir, NULL);
+    unmake_job(place);
+}

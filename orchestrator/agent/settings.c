@@ -1,0 +1,110 @@
+/* settings.c - make, grow, free and print lists of settings. */
+#include "orchestrator/agent/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/agent/place.h"
+#include "orchestrator/agent/plan_table.h"
+
+static void free_one(struct jp_setting *one)
+{
+    free(one->key);
+    free(one->value);
+    free(one->source);
+    free(one->where);
+    free(one->reason);
+}
+
+static char *copy_of(const char *text)
+{
+    return strdup(text ? text : "");
+}
+
+int settings_add(struct jp_setting **list, size_t *n,
+                 const struct jp_setting *one, struct jp_error *err)
+{
+    struct jp_setting copy = {copy_of(one->key), copy_of(one->value),
+                              copy_of(one->source), copy_of(one->where),
+                              copy_of(one->reason)};
+    struct jp_setting *bigger = NULL;
+
+    if (copy.key && copy.value && copy.source && copy.where && copy.reason)
+        bigger = realloc(*list, (*n + 1) * sizeof(**list));
+    if (!bigger) {
+        free_one(&copy);
+        return error_set(err, "out of memory");
+    }
+    bigger[(*n)++] = copy;
+    *list = bigger;
+    return 0;
+}
+
+void settings_free(struct jp_setting *settings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free_one(&settings[i]);
+    free(settings);
+}
+
+/* Why a setting is as it is, where that is not plain. */
+static const char *reason_of(const struct plan_side *side,
+                             const struct jp_knob *knob,
+                             const struct plan_value *value)
+{
+    if (side->grammar == grammar_nccl() && !strcmp(knob->name, "nccl") &&
+        value->source == PLAN_DEFAULT)
+        return "assumed: nccl= or the site file can name it";
+    if (side->grammar == grammar_nccl() && !strcmp(knob->name, "dir") &&
+        value->value && !place_names_job(value->value))
+        return "names no job: -%j is added";
+    return "";
+}
+
+int settings_list(const struct plan_side *side, struct jp_setting **out,
+                  size_t *n, struct jp_error *err)
+{
+    struct jp_setting *list = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < side->grammar->n_knobs; i++) {
+        const struct jp_knob *knob = &side->grammar->knobs[i];
+        const struct plan_value *value = &side->values[i];
+        /* adding copies what it points to */
+        struct jp_setting one = {(char *) knob->name, value->value,
+                                 (char *) plan_source_words[value->source],
+                                 value->where,
+                                 (char *) reason_of(side, knob, value)};
+
+        if (!value->value || (side->mode && !(knob->modes >> side->mode & 1)))
+            continue;
+        if (settings_add(&list, &count, &one, err) < 0) {
+            settings_free(list, count);
+            return -1;
+        }
+    }
+    *out = list;
+    *n = count;
+    return 0;
+}
+
+void settings_print(FILE *out, const struct jp_setting *settings, size_t n)
+{
+    struct plan_table table = {.n_columns = 4, .limit = {32, 32, 40}};
+
+    plan_table_add(&table, "setting");
+    plan_table_add(&table, "value");
+    plan_table_add(&table, "source");
+    plan_table_add(&table, "reason");
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_setting *s = &settings[i];
+        bool named = *s->where && strcmp(s->where, s->key) != 0;
+
+        plan_table_add(&table, "%s", s->key);
+        plan_table_add(&table, "%s", s->value);
+        plan_table_add(&table, "%s%s%s", s->source, named ? " " : "",
+                       named ? s->where : "");
+        plan_table_add(&table, "%s", s->reason);
+    }
+    plan_table_print(&table, 0, out, NULL);
+}

@@ -1,0 +1,512 @@
+/* sidestep.c - start a second step beside the tasks, and end it with them. */
+#include "config.h"
+
+#include "orchestrator/agent/sidestep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/num.h"
+#include "orchestrator/agent/confine.h"
+#include "orchestrator/agent/copperpart.h"
+#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
+
+#define POLL_MS 20
+#define KEEP_POLL_MS 500
+#define GATHER_POLL_MS 50
+/* Of the time that a node has to be ready: to build the tree. */
+#define GATHER_RESERVE_MS 15000
+#define ARGS_MAX 32
+/* After srun's end its nodes have KillWait and this before they are told. */
+#define GRACE_MS 10000
+/* From SIGTERM to SIGKILL for an srun that does not end. */
+#define LAST_MS 10000
+
+static const char ended_mark[] = "run/srun.ended";
+
+#define ASK_MS 2000
+/* The nodes' own limit, and the time that a step takes to start. */
+#define WAIT_MS (JP_DEF_RUNNER_READY_MS + 2000)
+/* Where only a default asks for it, the module does not know of it, and waits
+ * for no more than 3 s in all. */
+#define WAIT_DEFAULT_MS 500
+#define NAMED 3 /* nodes that are told of one by one */
+
+/* The second step. */
+struct inner {
+    const char *dir;   /* the step's */
+    const char *hash;  /* of its job.conf */
+    const char *nodes; /* "n[1-4]" */
+    uint32_t n_nodes, job_id;
+    uint32_t kill_wait_s;
+    uint32_t cpus; /* of a node that it runs on, at least 1 */
+    pid_t srun;    /* whom it serves, and whose program is the second's, too */
+    const struct backend_runner *runner; /* what each node runs */
+};
+
+/* What the nodes have in common. */
+struct shared {
+    char **nodes;
+    size_t n;
+    bool wanted; /* something is to be gathered from them */
+};
+
+/* --- the inner srun ------------------------------------------------------- */
+
+struct words {
+    char *argv[ARGS_MAX];
+    int n;
+    bool bad;
+};
+
+static void add(struct words *w, char *word) /* owned */
+{
+    if (!word || w->n >= ARGS_MAX - 1) {
+        free(word);
+        w->bad = true;
+        return;
+    }
+    w->argv[w->n++] = word;
+}
+
+/* The first srun's program: another one on PATH may be another Slurm's. Caller
+ * frees. */
+static char *find_srun(pid_t first)
+{
+    char *link = fileio_path("/proc/%ld/exe", (long) first), path[PATH_MAX];
+    ssize_t n = link ? readlink(link, path, sizeof(path) - 1) : -1;
+    const char *name;
+
+    free(link);
+    path[n > 0 ? n : 0] = '\0';
+    name = strrchr(path, '/');
+    return strdup(name && !strcmp(name, "/srun") && access(path, X_OK) == 0
+                      ? path
+                      : "srun");
+}
+
+/* Both options off: it is not profiled itself. One that fails must not end the
+ * others. */
+static void make_command(const struct inner *l, const char *self,
+                         struct words *w)
+{
+    static const char *const fixed[] = {"--overlap",
+                                        "--ntasks-per-node=1",
+                                        "--mem=0",
+                                        "--gres=none",
+                                        "--cpu-bind=none",
+                                        "--mpi=none",
+                                        "--export=NONE",
+                                        "--input=none",
+                                        "--wait=0",
+                                        "--kill-on-bad-exit=0",
+                                        "--nccl-profile=off",
+                                        "--copper-profile=off",
+                                        "--job-name=jobprof-copper"};
+
+    add(w, find_srun(l->srun));
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+        add(w, strdup(fixed[i]));
+    add(w, fileio_path("--jobid=%u", l->job_id));
+    add(w, fileio_path("--nodelist=%s", l->nodes));
+    add(w, fileio_path("--nodes=%u", l->n_nodes));
+    add(w, fileio_path("--ntasks=%u", l->n_nodes));
+    add(w, fileio_path("--cpus-per-task=%u", l->cpus ? l->cpus : 1));
+    add(w, strdup(self));
+    add(w, strdup("run"));
+    add(w, strdup("--dir"));
+    add(w, strdup(l->dir));
+    if (l->hash && *l->hash) {
+        add(w, strdup("--hash"));
+        add(w, strdup(l->hash));
+    }
+}
+
+/* Nothing of the job's environment: its SLURM_ variables would shape this step
+ * too, and our options' would profile it. */
+static void __attribute__((noreturn))
+become_srun(const struct words *w, pid_t keeper)
+{
+    const char *names[] = {"SLURM_CONF", "HOME"};
+    char *env[8] = {NULL};
+    sigset_t none;
+    int n = 0;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it passes that on to the nodes */
+    if (getppid() != keeper)
+        _exit(1);
+    env[n++] = strdup("PATH=/usr/local/bin:/usr/bin:/bin");
+    env[n++] = strdup("LC_ALL=C");
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (getenv(names[i]))
+            env[n++] = fileio_path("%s=%s", names[i], getenv(names[i]));
+    environ = env;
+    execvp(w->argv[0], w->argv);
+    fprintf(stderr, "%s: %s\n", w->argv[0], strerror(errno));
+    _exit(127);
+}
+
+/* --- the keeper ----------------------------------------------------------- */
+
+/* srun learns of its own death by the end of pipes that nobody else may hold.
+ */
+static void let_go(const struct inner *l, int keep)
+{
+    char *path = fileio_path("%s/run/srun.log", l->dir);
+    int null = open("/dev/null", O_RDWR), log = -1;
+
+    if (path)
+        log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    for (int i = 0; i < 3; i++)
+        dup2(i > 0 && log >= 0 ? log : null, i);
+    if (keep != 3) {
+        dup2(keep, 3);
+        fcntl(3, F_SETFD, FD_CLOEXEC);
+    }
+#ifdef HAVE_CLOSE_RANGE
+    close_range(4, ~0U, 0);
+#else
+    for (int fd = 4; fd < 1024; fd++)
+        close(fd);
+#endif
+    free(path);
+}
+
+/* True: the process behind fd, or our child, has ended. */
+static bool is_over(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+
+    return poll(&end, 1, 0) > 0;
+}
+
+/* Until the nodes have what they share, or the inner srun has ended. */
+static void gather(const struct inner *l, const struct shared *shared,
+                   pid_t inner)
+{
+    uint64_t late_ms = clock_mono_ms() + JP_DEF_RUNNER_READY_MS -
+                       GATHER_RESERVE_MS;
+    siginfo_t end = {0};
+    struct jp_error err;
+    int rc = 0;
+
+    while (shared->wanted && rc == 0) {
+        rc = l->runner->gather(l->dir, shared->nodes, shared->n,
+                               clock_mono_ms() >= late_ms, &err);
+        if (rc < 0)
+            stepdir_log(l->dir, "Copper: %s", err.text);
+        if (waitid(P_PID, (id_t) inner, &end, WEXITED | WNOHANG | WNOWAIT) <
+                0 ||
+            end.si_pid)
+            break;
+        if (rc == 0)
+            clock_sleep_ms(GATHER_POLL_MS);
+    }
+}
+
+/* Until the inner srun has ended; its status. */
+static int keep(const struct inner *l, int srun, pid_t inner)
+{
+    uint64_t gone_ms = 0, told_ms = 0, now;
+    int status = 0;
+
+    while (waitpid(inner, &status, WNOHANG) == 0) {
+        now = clock_mono_ms();
+        if (!gone_ms && is_over(srun))
+            gone_ms = now;
+        if (gone_ms && !told_ms &&
+            now - gone_ms > l->kill_wait_s * 1000ULL + GRACE_MS) {
+            kill(inner, SIGTERM);
+            told_ms = now;
+        }
+        if (told_ms && now - told_ms > l->kill_wait_s * 1000ULL + LAST_MS)
+            kill(inner, SIGKILL);
+        clock_sleep_ms(KEEP_POLL_MS);
+    }
+    return status;
+}
+
+static void __attribute__((noreturn))
+keeper(const struct inner *l, const struct words *w,
+       const struct shared *shared, int srun)
+{
+    char *mark = fileio_path("%s/%s", l->dir, ended_mark);
+    pid_t self, inner;
+
+    setsid();
+    let_go(l, srun);
+    if (chdir("/") < 0)
+        _exit(1);
+    self = getpid();
+    inner = fork();
+    if (inner == 0)
+        become_srun(w, self);
+    confine_self(CONFINE_KEEPER, NULL, NULL); /* not srun: tasks inherit */
+    if (inner > 0) {
+        gather(l, shared, inner);
+        keep(l, 3, inner);
+    }
+    if (mark && runmarks_there(l->dir))
+        fileio_write(mark, "", 0, NULL);
+    _exit(0);
+}
+
+/* One name a line, as Copper's launch script has it: daemons read it, and the
+ * report learns from it who should be there. */
+static int write_nodes(const struct inner *l, const struct shared *shared,
+                       struct jp_error *err)
+{
+    char *path = fileio_path("%s/raw/" JP_COPPER_NODES, l->dir);
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = path ? open_memstream(&text, &len) : NULL;
+    int rc = out ? 0 : error_set(err, "out of memory");
+
+    for (size_t i = 0; i < shared->n && out; i++)
+        fprintf(out, "%s\n", shared->nodes[i]);
+    if (out && fclose(out) != 0)
+        rc = error_set(err, "out of memory");
+    if (rc == 0)
+        rc = fileio_write(path, text, len, err);
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int prepare(const struct inner *l, struct shared *shared,
+                   struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, l->dir);
+    struct jp_jobconf conf;
+    int rc = 0;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    if (l->runner->prepare) {
+        rc = jobconf_read_pinned(path, l->hash, &conf, err);
+        if (rc == 0) {
+            rc = l->runner->prepare(&conf, l->dir, shared->nodes, shared->n,
+                                    err);
+            jobconf_fini(&conf);
+        }
+    }
+    shared->wanted = rc > 0 && l->runner->gather;
+    free(path);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- start it ------------------------------------------------------------- */
+
+static int find_self(char path[PATH_MAX], struct jp_error *err)
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+    if (n <= 0)
+        return error_set(err, "/proc/self/exe: %s", strerror(errno));
+    path[n] = '\0';
+    return 0;
+}
+
+static int fork_keeper(const struct inner *l, const struct words *w,
+                       const struct shared *shared, struct jp_error *err)
+{
+    int srun = (int) syscall(SYS_pidfd_open, l->srun, 0);
+    pid_t pid;
+
+    if (srun < 0)
+        return error_set(err, "srun cannot be watched: %s", strerror(errno));
+    pid = fork();
+    if (pid == 0) {
+        if (fork() == 0)
+            keeper(l, w, shared, srun);
+        _exit(0);
+    }
+    close(srun);
+    if (pid < 0)
+        return error_set(err, "no process: %s", strerror(errno));
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
+}
+
+/* The keeper is a copy of this process: it frees nothing. */
+static int start_inner(const struct inner *l, const struct shared *shared,
+                       struct jp_error *err)
+{
+    struct words words = {.n = 0};
+    char self[PATH_MAX];
+    int rc = find_self(self, err);
+
+    if (rc == 0)
+        rc = runmarks_make(l->dir, err);
+    if (rc == 0) {
+        make_command(l, self, &words);
+        rc = words.bad ? error_set(err, "out of memory")
+                       : fork_keeper(l, &words, shared, err);
+    }
+    for (int i = 0; i < words.n; i++)
+        free(words.argv[i]);
+    return rc;
+}
+
+static int start(const struct inner *l, struct jp_error *err)
+{
+    struct shared shared = {.n = 0};
+    int rc = nodelist_expand(l->nodes, &shared.nodes, &shared.n, err);
+
+    if (rc == 0)
+        rc = write_nodes(l, &shared, err);
+    if (rc == 0)
+        rc = prepare(l, &shared, err);
+    if (rc == 0)
+        rc = start_inner(l, &shared, err);
+    nodelist_free(shared.nodes, shared.n);
+    return rc;
+}
+
+/* Waits at most wait_ms until each node has said that it is ready or not; how
+ * many are ready. *ended: it ended before, the nodes' marks aside. */
+static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
+{
+    uint64_t end_ms = clock_mono_ms() + wait_ms;
+    uint32_t n[RUNMARKS];
+
+    for (;;) {
+        *ended = stepdir_has(l->dir, ended_mark);
+        runmarks_count(l->dir, n);
+        if (*ended || n[RUNMARK_READY] + n[RUNMARK_FAILED] >= l->n_nodes ||
+            clock_mono_ms() >= end_ms)
+            return n[RUNMARK_READY];
+        clock_sleep_ms(POLL_MS);
+    }
+}
+
+/* What the inner srun's log says first, one line; "" nothing. */
+static void read_complaint(const struct inner *l, char *buf, size_t len)
+{
+    char *path = fileio_path("%s/run/srun.log", l->dir), *text = NULL;
+
+    buf[0] = '\0';
+    if (path && fileio_read(path, false, 65536, &text, NULL, NULL) == 0)
+        snprintf(buf, len, "%.*s", (int) strcspn(text, "\n"), text);
+    free(text);
+    free(path);
+}
+
+/* --- for srun ------------------------------------------------------------- */
+
+void sidestep_ask(struct sidestep *side, struct launch_facts *facts,
+                  const struct jp_plan *plan)
+{
+    const char *id = facts->names.step_id;
+    uint64_t step = UINT32_MAX;
+
+    *side = (struct sidestep){.slurm = NULL};
+    if (copperpart_refusal(facts, plan) != NULL)
+        return;
+    num_parse_u64(id, 0, UINT32_MAX, &step, NULL);
+    side->slurm = malloc(sizeof(*side->slurm));
+    if (side->slurm && slurmstep_get((uint32_t) facts->names.job_id,
+                                     (uint32_t) step, ASK_MS, side->slurm)) {
+        facts->kill_wait_s = side->slurm->kill_wait_s;
+        return;
+    }
+    sidestep_fini(side);
+}
+
+struct telling {
+    void (*say)(const char *line);
+    unsigned n;
+};
+
+static void tell_node(void *arg, const char *node, const char *text)
+{
+    struct telling *t = arg;
+    char line[700];
+
+    if (t->n++ >= NAMED)
+        return;
+    snprintf(line, sizeof(line), "Copper: %s runs without it: %s", node, text);
+    t->say(line);
+}
+
+static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
+                      struct telling *t)
+{
+    char line[700], why[400];
+    uint32_t n[RUNMARKS];
+
+    runmarks_count(l->dir, n);
+    if (t->n > NAMED) {
+        snprintf(line, sizeof(line), "Copper: and %u nodes more", t->n - NAMED);
+        t->say(line);
+    }
+    if (ready + n[RUNMARK_FAILED] >= l->n_nodes)
+        return;
+    read_complaint(l, why, sizeof(why));
+    snprintf(line, sizeof(line), "Copper: %u of %u nodes run without it: %s",
+             l->n_nodes - ready - n[RUNMARK_FAILED], l->n_nodes,
+             !ended ? "they are not ready in time"
+             : *why ? why
+                    : "its step has ended");
+    t->say(line);
+    stepdir_log(l->dir, "%s", line);
+}
+
+void sidestep_start(const struct sidestep *side, const struct launch *launch,
+                    void (*say)(const char *line))
+{
+    const struct jp_plan *plan = launch->plan;
+    struct inner l = {.dir = launch->place.step_dir,
+                      .hash = launch->hash,
+                      .srun = getppid(),
+                      .cpus = copperpart_cpus(plan),
+                      .runner = backend_find("copper")->runner,
+                      .job_id = (uint32_t) launch->facts->names.job_id};
+    bool asked = plan->copper.mode_source >= PLAN_ENV;
+    struct telling t = {.say = say};
+    struct jp_error err = {"Slurm does not tell the step's nodes"};
+    uint32_t ready;
+    int ended;
+
+    if (side->slurm) {
+        l.nodes = side->slurm->nodes;
+        l.n_nodes = side->slurm->n_nodes;
+        l.kill_wait_s = side->slurm->kill_wait_s ? side->slurm->kill_wait_s
+                                                 : JP_DEF_KILL_WAIT_S;
+    }
+    if (!side->slurm || start(&l, &err) < 0) {
+        error_wrap(&err, "Copper does not run");
+        stepdir_log(l.dir, "%s", err.text);
+        say(err.text);
+        return;
+    }
+    ready = await(&l, asked ? WAIT_MS : WAIT_DEFAULT_MS, &ended);
+    runmarks_each(l.dir, RUNMARK_FAILED, tell_node, &t);
+    tell_rest(&l, ready, ended, &t);
+}
+
+void sidestep_fini(struct sidestep *side)
+{
+    free(side->slurm);
+    side->slurm = NULL;
+}

@@ -1,0 +1,309 @@
+/* partial.c - write and read a whole partial, block by block. */
+#include "orchestrator/aggregate/partial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "orchestrator/aggregate/partial_parts.h"
+
+static void put_end(struct jpr_out *out, const void *arg)
+{
+    jpr_put_u64(out, *(const uint64_t *) arg);
+}
+
+/* Members side by side that are of one communicator. */
+static int sort_members(struct partial_out *w)
+{
+    const struct join *join = w->join;
+    uint32_t n = join->n_comms;
+
+    w->members = calloc(join->n_members + 1, sizeof(struct join_member *));
+    w->first = calloc((size_t) n + 2, sizeof(*w->first));
+    w->place = calloc(join->n_members + 1, sizeof(*w->place));
+    if (!w->members || !w->first || !w->place)
+        return error_set(w->err, "out of memory");
+    for (uint32_t i = 0; i < join->n_members; i++)
+        w->first[join->members[i]->comm + 2]++;
+    for (uint32_t i = 2; i < n + 2; i++)
+        w->first[i] += w->first[i - 1];
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        w->place[i] = w->first[join->members[i]->comm + 1]++;
+        w->members[w->place[i]] = join->members[i];
+    }
+    return 0;
+}
+
+static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
+                   size_t skip, const struct source_facts *files)
+{
+    const struct join *join = w->join;
+
+    if (partial_put_files(w, walk, skip, files) < 0)
+        return -1;
+    for (size_t i = 0; i < walk->n_logs; i++)
+        if (files[i].has_counters && partial_put_hang(w, files[i].evidence) < 0)
+            return -1;
+    if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
+        partial_put_bits(w) < 0)
+        return -1;
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
+            if (partial_put_series(w, i, join->comms[i]->series[k]) < 0)
+                return -1;
+    if (partial_put_strays(w) < 0)
+        return -1;
+    return partial_put_block(w, PARTIAL_END, put_end, &w->blocks);
+}
+
+int partial_write(FILE *stream, struct join *join,
+                  const struct jp_logwalk *walk, size_t skip,
+                  const struct source_facts *files, struct jp_error *err)
+{
+    struct partial_out w = {.stream = stream, .join = join, .err = err};
+    uint8_t head[PARTIAL_HEAD_BYTES];
+    int rc;
+
+    memcpy(head, partial_magic, PARTIAL_MAGIC_BYTES);
+    jpr_put_le32(head + PARTIAL_MAGIC_BYTES, PARTIAL_VERSION);
+    rc = sort_members(&w);
+    if (rc == 0 && fwrite(head, sizeof(head), 1, stream) != 1)
+        rc = error_set(err, "%s", strerror(errno));
+    if (rc == 0)
+        rc = put_all(&w, walk, skip, files);
+    free(w.members);
+    free(w.first);
+    free(w.place);
+    free(w.out.bytes);
+    return rc;
+}
+
+/* --- read head, blocks and end of a partial --- */
+
+enum { FIRST_ROOM = 4096 }; /* for a payload; grows */
+
+/* The next block into partial->bytes: its type, or -1. */
+static int next_block(struct partial *p, struct jpr_in *in,
+                      struct jp_error *err)
+{
+    uint8_t frame[PARTIAL_FRAME_BYTES];
+    uint32_t type, n;
+
+    if (fread(frame, sizeof(frame), 1, p->stream) != 1)
+        return error_set(err, "the partial is cut");
+    type = jpr_get_le32(frame);
+    n = jpr_get_le32(frame + 4);
+    if (type < PARTIAL_FILES || type >= PARTIAL_N_TYPES ||
+        n > PARTIAL_MAX_BLOCK)
+        return error_set(err, "the partial is damaged");
+    for (size_t got = 0; got < n;) {
+        size_t part = n - got < 1 << 20 ? n - got : 1 << 20;
+
+        /* no more than what is there, whatever the length says */
+        if (got + part > p->room) {
+            size_t room = 2 * p->room > got + part ? 2 * p->room : got + part;
+            uint8_t *more = realloc(p->bytes, room);
+
+            if (!more)
+                return error_set(err, "out of memory");
+            p->bytes = more;
+            p->room = room;
+        }
+        if (fread(p->bytes + got, 1, part, p->stream) != part)
+            return error_set(err, "the partial is cut");
+        got += part;
+    }
+    if (partial_check(frame, p->bytes, n) != jpr_get_le32(frame + 8))
+        return error_set(err, "the partial is damaged");
+    *in = (struct jpr_in){.at = p->bytes, .end = p->bytes + n};
+    return (int) type;
+}
+
+/* Takes stream over, also on failure. */
+static struct partial *open_stream(FILE *stream, struct jp_error *err)
+{
+    struct partial *p = calloc(1, sizeof(*p));
+    uint8_t head[PARTIAL_HEAD_BYTES];
+    struct jpr_in in;
+    int type;
+
+    if (p)
+        p->bytes = malloc(FIRST_ROOM);
+    if (!p || !p->bytes) {
+        free(p);
+        fclose(stream);
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    p->room = FIRST_ROOM;
+    p->stream = stream;
+    if (fread(head, sizeof(head), 1, stream) != 1 ||
+        memcmp(head, partial_magic, PARTIAL_MAGIC_BYTES) != 0)
+        error_set(err, "no partial by its first bytes");
+    else if (jpr_get_le32(head + PARTIAL_MAGIC_BYTES) != PARTIAL_VERSION)
+        error_set(err, "a partial of version %u; this release reads %d",
+                  jpr_get_le32(head + PARTIAL_MAGIC_BYTES), PARTIAL_VERSION);
+    else if ((type = next_block(p, &in, err)) >= 0) {
+        if (type == PARTIAL_FILES && partial_get_files(p, &in) == 0)
+            return p;
+        error_set(err, "the partial is damaged");
+    }
+    errno = EINVAL;
+    partial_close(p);
+    return NULL;
+}
+
+struct partial *partial_open(const char *path, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, false, err);
+    FILE *stream = fd >= 0 ? fdopen(fd, "rb") : NULL;
+
+    if (stream)
+        return open_stream(stream, err);
+    if (fd >= 0) {
+        close(fd);
+        error_set(err, "out of memory");
+    }
+    return NULL;
+}
+
+struct partial *partial_open_bytes(const void *bytes, size_t n,
+                                   struct jp_error *err)
+{
+    FILE *stream = n ? fmemopen((void *) (uintptr_t) bytes, n, "rb") : NULL;
+
+    if (stream)
+        return open_stream(stream, err);
+    error_set(err, "the partial is cut");
+    return NULL;
+}
+
+struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
+                                          struct jp_error *err)
+{
+    size_t most = partial->n_recordings;
+    struct hangs_evidence *all = calloc(most + 1, sizeof(*all));
+    struct jpr_in in;
+
+    if (!all) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    for (*n = 0; *n < most; ++*n) {
+        int type = next_block(partial, &in, err);
+
+        if (type < 0)
+            break;
+        if (type != PARTIAL_HANG || partial_get_hang(&in, &all[*n]) < 0) {
+            error_set(err, "the partial is damaged");
+            break;
+        }
+    }
+    if (*n == most)
+        return all;
+    partial_free_hangs(all, *n);
+    return NULL;
+}
+
+void partial_free_hangs(struct hangs_evidence *evidence, size_t n)
+{
+    for (size_t i = 0; evidence && i < n; i++)
+        hangs_evidence_fini(&evidence[i]);
+    free(evidence);
+}
+
+/* It is read when it is asked for, but must be good now. */
+static int check_hang(struct partial_in *r)
+{
+    struct hangs_evidence evidence;
+
+    if (partial_get_hang(&r->in, &evidence) < 0)
+        return -1;
+    hangs_evidence_fini(&evidence);
+    r->n_hangs++;
+    return 0;
+}
+
+/* The files come first, then one block a recording, then the tables, once: the
+ * others refer to them. */
+static bool in_order(const struct partial *p, const struct partial_in *r,
+                     int type)
+{
+    if (type == PARTIAL_FILES)
+        return false;
+    if (type == PARTIAL_HANG)
+        return !r->first && r->n_hangs < p->n_recordings;
+    if (type == PARTIAL_TABLES)
+        return !r->first && r->n_hangs == p->n_recordings;
+    return r->first;
+}
+
+/* One block of the rest. 0: more to come; 1: the end; -1. */
+static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
+                      struct jp_error *err)
+{
+    static int (*const takes[])(struct partial_in *) = {
+        [PARTIAL_TABLES] = partial_get_tables,
+        [PARTIAL_PAIRS] = partial_get_pairs,
+        [PARTIAL_BITS] = partial_get_bits,
+        [PARTIAL_STRAYS] = partial_get_strays,
+        [PARTIAL_OPS] = partial_get_ops,
+        [PARTIAL_HANG] = check_hang,
+    };
+    int type = next_block(p, &r->in, err);
+    bool good;
+
+    if (type < 0)
+        return -1;
+    good = in_order(p, r, type);
+    if (good && type == PARTIAL_END)
+        good = jpr_get_u64(&r->in) == *blocks && !r->in.bad &&
+               fgetc(p->stream) == EOF;
+    else if (good)
+        good = takes[type](r) == 0;
+    if (!good || r->in.bad || r->in.at != r->in.end)
+        return error_set(err, "the partial is damaged");
+    ++*blocks;
+    return type == PARTIAL_END;
+}
+
+struct join *partial_load(struct partial *partial, struct join_budget *budget,
+                          struct jp_error *err)
+{
+    struct partial_in r = {.join = join_create(budget, false),
+                           .rows = partial_rows_create()};
+    uint64_t blocks = 1; /* the list of files */
+    int rc = r.join && r.rows ? 0 : error_set(err, "out of memory");
+
+    while (rc == 0)
+        rc = take_block(partial, &r, &blocks, err);
+    if (rc < 0 && r.join) {
+        partial->over = r.join->over;
+        join_give_back(r.join);
+        join_destroy(r.join);
+        r.join = NULL;
+    }
+    partial_rows_destroy(r.rows);
+    free(r.first);
+    return r.join;
+}
+
+void partial_close(struct partial *partial)
+{
+    int kept = errno;
+
+    if (!partial)
+        return;
+    for (size_t i = 0; i < partial->n_files; i++) {
+        free(partial->files[i].path);
+        free(partial->files[i].read.notes);
+        busy_destroy(partial->files[i].read.busy);
+    }
+    free(partial->files);
+    free(partial->bytes);
+    fclose(partial->stream);
+    free(partial);
+    errno = kept;
+}

@@ -1,0 +1,246 @@
+/* timeline.c - pack what a process did, and unpack it. */
+#include "orchestrator/aggregate/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/nccl_recorder/jpr_bytes.h"
+
+enum { EVENT_BYTES = 64, FIRST_ROOM = 4096 }; /* of one event, at most */
+
+struct timeline *timeline_create(size_t limit)
+{
+    struct timeline *timeline = calloc(1, sizeof(*timeline));
+
+    if (timeline) {
+        timeline->limit = limit;
+        timeline->pid = -1;
+    }
+    return timeline;
+}
+
+void timeline_destroy(struct timeline *timeline)
+{
+    if (!timeline)
+        return;
+    free(timeline->series);
+    free(timeline->bytes);
+    free(timeline);
+}
+
+/* ----------------------------------------------------------------- series */
+
+static uint32_t hash_of(const struct record *r)
+{
+    uint64_t id = 0, func = 0;
+    size_t n = r->id.len < 8 ? r->id.len : 8;
+
+    memcpy(&id, r->id.text + r->id.len - n, n);
+    memcpy(&func, r->func.text, r->func.len < 8 ? r->func.len : 8);
+    id ^= (func ^ (func >> 29) ^ r->rank) * UINT64_C(0x9E3779B97F4A7C15);
+    id *= UINT64_C(0xBF58476D1CE4E5B9);
+    return (uint32_t) (id >> 40);
+}
+
+static bool is_text(const char *have, const struct record_text *text)
+{
+    return !strncmp(have, text->text, text->len) && !have[text->len];
+}
+
+static bool is_series(const struct timeline_series *s, const struct record *r)
+{
+    return s->rank == r->rank && s->n_ranks == r->n_ranks &&
+           s->nnodes == r->nnodes && s->p2p == r->p2p &&
+           is_text(s->id, &r->id) && is_text(s->func, &r->func);
+}
+
+/* 0, or -1 without memory. */
+static int grow_series(struct timeline *t)
+{
+    uint32_t room = t->room_series ? 2 * t->room_series : 16;
+    struct timeline_series *more = reallocarray(t->series, room, sizeof(*more));
+
+    if (!more)
+        return -1;
+    t->series = more;
+    t->room_series = room;
+    return 0;
+}
+
+/* The record's series; NULL: none, and *full says whether for their number. */
+static struct timeline_series *series_get(struct timeline *t,
+                                          const struct record *r, bool *full)
+{
+    uint32_t at = hash_of(r) % (2 * TIMELINE_SERIES);
+    struct timeline_series *s;
+
+    *full = false;
+    for (; t->slots[at]; at = (at + 1) % (2 * TIMELINE_SERIES))
+        if (is_series(&t->series[t->slots[at] - 1], r))
+            return &t->series[t->slots[at] - 1];
+    *full = t->n_series == TIMELINE_SERIES || r->id.len > RECORD_MAX_ID ||
+            r->func.len > RECORD_MAX_FUNC;
+    if (*full || (t->n_series == t->room_series && grow_series(t) < 0))
+        return NULL;
+    s = &t->series[t->n_series++];
+    t->slots[at] = (uint16_t) t->n_series;
+    *s = (struct timeline_series){.n_ranks = r->n_ranks,
+                                  .nnodes = r->nnodes,
+                                  .rank = r->rank,
+                                  .p2p = r->p2p,
+                                  .low = UINT64_MAX};
+    memcpy(s->id, r->id.text, r->id.len);
+    memcpy(s->func, r->func.text, r->func.len);
+    return s;
+}
+
+/* ----------------------------------------------------------------- events */
+
+/* Room for one more event. 0, or -1 without memory. */
+static int grow(struct timeline *t)
+{
+    size_t room = t->room ? 2 * t->room : FIRST_ROOM;
+    uint8_t *more;
+
+    if (t->room - t->used >= EVENT_BYTES)
+        return 0;
+    more = realloc(t->bytes, room);
+    if (!more)
+        return -1;
+    t->bytes = more;
+    t->room = room;
+    return 0;
+}
+
+static void put(struct timeline *t, struct timeline_series *s,
+                const struct record *r)
+{
+    struct jpr_out out = {.bytes = t->bytes, .used = t->used, .size = t->room};
+    uint64_t seen = r->end_us > r->start_us ? r->end_us - r->start_us : 0;
+
+    jpr_put_u64(&out, (uint64_t) (s - t->series));
+    jpr_put_delta(&out, r->start_us, t->last_us);
+    /* a host that looks late may see start and end at once */
+    jpr_put_u64(&out, seen > r->exec_us ? seen : r->exec_us);
+    jpr_put_delta(&out, r->sn, s->sn + 1);
+    jpr_put_delta(&out, r->bytes, s->bytes);
+    if (s->p2p)
+        jpr_put_delta(&out, r->peer, s->peer);
+    t->used = out.used;
+    t->last_us = r->start_us;
+    if (!t->n)
+        t->first_us = r->start_us;
+    s->low = r->sn < s->low ? r->sn : s->low;
+    s->high = r->sn > s->high ? r->sn : s->high;
+    s->sn = r->sn;
+    s->bytes = r->bytes;
+    s->peer = r->peer;
+}
+
+/* Notes whose record it is. */
+static void note_process(struct timeline *t, const struct record *r)
+{
+    if (!t->n && !t->left) {
+        t->pid = r->pid;
+        memcpy(t->host, r->host.text,
+               r->host.len < RECORD_MAX_HOST ? r->host.len : RECORD_MAX_HOST);
+        return;
+    }
+    t->mixed |= t->pid != r->pid || !is_text(t->host, &r->host);
+}
+
+int timeline_add(struct timeline *t, const struct record *r)
+{
+    struct timeline_series *s;
+    bool full;
+
+    note_process(t, r);
+    if (t->left || t->used + EVENT_BYTES > t->limit) {
+        t->left++;
+        return 0;
+    }
+    s = series_get(t, r, &full);
+    if (!s && full) {
+        t->left++;
+        return 0;
+    }
+    if (!s || grow(t) < 0)
+        return -1;
+    put(t, s, r);
+    t->n++;
+    return 0;
+}
+
+static struct record_text text_of(const char *text)
+{
+    return (struct record_text){text, strlen(text)};
+}
+
+int timeline_join(struct timeline *into, const struct timeline *next)
+{
+    struct timeline_reader reader;
+    struct timeline_event e;
+    int rc = timeline_reader_init(&reader, next);
+
+    while (rc == 0 && timeline_next(&reader, &e)) {
+        const struct timeline_series *s = &next->series[e.series];
+        const struct record r = {.id = text_of(s->id),
+                                 .func = text_of(s->func),
+                                 .host = text_of(next->host),
+                                 .pid = next->pid,
+                                 .n_ranks = s->n_ranks,
+                                 .nnodes = s->nnodes,
+                                 .rank = s->rank,
+                                 .p2p = s->p2p,
+                                 .sn = e.sn,
+                                 .bytes = e.bytes,
+                                 .peer = e.peer,
+                                 .start_us = e.start_us,
+                                 .end_us = e.start_us + e.time_us};
+
+        rc = timeline_add(into, &r);
+    }
+    timeline_reader_fini(&reader);
+    into->left += next->left;
+    into->mixed |= next->mixed;
+    return rc;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+int timeline_reader_init(struct timeline_reader *reader,
+                         const struct timeline *timeline)
+{
+    *reader = (struct timeline_reader){.timeline = timeline,
+                                       .at = timeline->bytes,
+                                       .end = timeline->bytes + timeline->used};
+    reader->states = calloc(timeline->n_series + 1, sizeof(*reader->states));
+    return reader->states ? 0 : -1;
+}
+
+void timeline_reader_fini(struct timeline_reader *reader)
+{
+    free(reader->states);
+    *reader = (struct timeline_reader){0};
+}
+
+bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
+{
+    struct jpr_in in = {.at = reader->at, .end = reader->end};
+    struct timeline_state *s;
+
+    if (reader->at == reader->end || !reader->timeline->n_series)
+        return false;
+    event->series =
+        (uint32_t) jpr_get_bounded(&in, reader->timeline->n_series - 1);
+    s = &reader->states[event->series];
+    event->start_us = reader->last_us = jpr_get_delta(&in, reader->last_us);
+    event->time_us = jpr_get_u64(&in);
+    event->sn = s->sn = jpr_get_delta(&in, s->sn + 1);
+    event->bytes = s->bytes = jpr_get_delta(&in, s->bytes);
+    if (reader->timeline->series[event->series].p2p)
+        s->peer = (uint32_t) jpr_get_delta(&in, s->peer);
+    event->peer = s->peer;
+    reader->at = in.at;
+    return !in.bad;
+}

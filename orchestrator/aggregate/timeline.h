@@ -1,0 +1,85 @@
+/* timeline.h - what one process did, in its order: the arrivals and times of
+ * its operations, packed in some 8 bytes each.
+ *
+ * Made while a file is read, of records with start and end, and read once, from
+ * its begin, by whoever replays the run (orchestrator/insight/replay.h). Times
+ * are microseconds of the process' own clock.
+ *
+ * A timeline holds no more bytes than its limit: what comes later is left out,
+ * so that a timeline is the begin of its file without a gap. A series is what
+ * its operations share; a timeline has at most TIMELINE_SERIES.
+ */
+#ifndef JP_AGGREGATE_TIMELINE_H
+#define JP_AGGREGATE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/record.h"
+
+enum { TIMELINE_SERIES = 1024 };
+
+struct timeline_series {
+    char id[RECORD_MAX_ID + 1];
+    char func[RECORD_MAX_FUNC + 1];
+    uint32_t n_ranks, nnodes; /* 0: not told */
+    uint32_t rank;
+    bool p2p;
+    uint64_t low, high; /* its sequence numbers lie between */
+    /* of the last one: what the next is packed against */
+    uint64_t sn, bytes;
+    uint32_t peer;
+};
+
+struct timeline {
+    char host[RECORD_MAX_HOST + 1];
+    int64_t pid;
+    uint64_t n;    /* operations that are in it */
+    uint64_t left; /* and that are not: over the limit */
+    bool mixed;    /* of several processes: of no use */
+    struct timeline_series *series;
+    uint32_t n_series, room_series;
+    uint16_t slots[2 * TIMELINE_SERIES]; /* hash of series; 0: none, else + 1 */
+    uint8_t *bytes;
+    size_t used, room, limit;
+    uint64_t first_us, last_us; /* starts of the first and the last one */
+};
+
+/* Heap; limit: of its packed bytes. NULL without memory. Destroy takes NULL. */
+struct timeline *timeline_create(size_t limit);
+void timeline_destroy(struct timeline *timeline);
+
+/* Adds a record that tells start and end. 0, or -1 without memory. */
+int timeline_add(struct timeline *timeline, const struct record *record);
+
+/* Appends the next piece of the same file. 0, or -1 without memory. */
+int timeline_join(struct timeline *into, const struct timeline *next);
+
+/* One operation of a timeline. */
+struct timeline_event {
+    uint32_t series; /* index into timeline->series */
+    uint32_t peer;   /* of Send and Recv */
+    uint64_t sn, bytes;
+    uint64_t start_us, time_us; /* when it began, since 1970; until its end */
+};
+
+struct timeline_reader {
+    const struct timeline *timeline;
+    const uint8_t *at, *end;
+    uint64_t last_us;
+    struct timeline_state {
+        uint64_t sn, bytes;
+        uint32_t peer;
+    } * states; /* by series */
+};
+
+/* 0, or -1 without memory; fini frees what init took. */
+int timeline_reader_init(struct timeline_reader *reader,
+                         const struct timeline *timeline);
+void timeline_reader_fini(struct timeline_reader *reader);
+/* False: there is no further one. */
+bool timeline_next(struct timeline_reader *reader,
+                   struct timeline_event *event);
+
+#endif

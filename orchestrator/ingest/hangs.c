@@ -1,0 +1,783 @@
+/* hangs.c - find what is in flight, and who keeps whom waiting. */
+#include "orchestrator/ingest/hangs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/figure.h"
+
+/* ---------------------------------- what is in flight in one of the files */
+
+static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
+                    const struct pending_op *pending)
+{
+    const struct jpr_op *op = &pending->op;
+    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
+    const struct recfile_comm *told = recfile_comm(file, op->comm);
+
+    *to = (struct hangs_op){
+        .hash = comm->id,
+        .kind = op->kind,
+        .rank = comm->rank,
+        .n_ranks = comm->n_ranks,
+        .peer = op->peer,
+        .seq = recfile_seq(op),
+        .bytes = op->bytes,
+        .captured = (op->graph_captured || recfile_seq(op) != op->seq) &&
+                    !op->channels_started,
+        .unsure = op->unsure,
+        .channels = op->n_channels,
+        .started = op->channels_started,
+        .stopped = op->channels_stopped};
+    memcpy(to->id, told->id, sizeof(to->id));
+    memcpy(to->name, told->name, sizeof(to->name));
+    if (op->kind == JPR_CE) /* the kind is told beside it */
+        snprintf(to->func, sizeof(to->func), "%.*s", (int) sizeof(to->func) - 1,
+                 op->func);
+    else
+        recfile_func_name(op, to->func, sizeof(to->func));
+    to->start_ns = (int64_t) recfile_wall_ns(
+        file, op->enqueue_start_mono_ns ? op->enqueue_start_mono_ns
+                                        : op->kernel_first_mono_ns);
+    to->until_ns = (int64_t) recfile_wall_ns(file, pending->until_mono_ns);
+}
+
+static int take_pending(struct hangs_file *r, const struct jp_recfile *file,
+                        const struct pending_op *pending, bool cut_short,
+                        struct hangs_evidence *evidence)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, pending->op.comm);
+
+    if (!comm || !recfile_comm(file, pending->op.comm)) {
+        evidence->left_out++;
+        return 0;
+    }
+    fill_op(&evidence->ops[evidence->n_ops], file, pending);
+    evidence->process.busy |= !pending->op.unsure;
+    evidence->ops[evidence->n_ops++].cut_short = cut_short;
+    return progress_op(&r->progress, comm, &pending->op, false);
+}
+
+int hangs_file_add(struct hangs_file *r, const struct jp_recfile *file,
+                   const struct jpr_record *record)
+{
+    const struct jpr_comm *comm;
+
+    if (record->type == JPR_COMM)
+        return progress_comm(&r->progress, record->comm);
+    if (record->type == JPR_OP) {
+        comm = jpr_comm(file->reader, record->op->comm);
+        if (comm &&
+            progress_op(&r->progress, comm, record->op,
+                        !record->op->incomplete || record->op->overtaken) < 0)
+            return -1;
+    }
+    return pending_add(&r->pending, record);
+}
+
+/* The counters know of what was lost or left out, too. They are by function,
+ * those by the copy engines and replays among them. */
+static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
+{
+    bool apart = !file->tail.by_ce && !file->tail.has_replays;
+
+    for (uint32_t i = 0; apart && i < file->n_comms; i++) {
+        const struct recfile_comm *told = recfile_comm(file, i);
+        const struct jpr_comm *comm = jpr_comm(file->reader, i);
+
+        for (size_t k = 0; told && comm && k < told->n_counts; k++)
+            if (progress_count(&r->progress, comm, told->counts[k].func,
+                               told->counts[k].counts.produced) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static void fill_process(struct hangs_process *process,
+                         const struct jp_recfile *file)
+{
+    const struct recfile_tail *tail = &file->tail;
+
+    *process = (struct hangs_process){.pid = -1, .task = -1};
+    memcpy(process->host, file->host, sizeof(process->host));
+    if (file->has_header) {
+        process->pid = file->pid;
+        process->task = file->procid;
+    }
+    process->final = tail->final && !jpr_end(file->reader)->cut;
+    process->cut = !process->final;
+    process->damaged = jpr_end(file->reader)->damaged > 0;
+    process->last_ns = (int64_t) tail->last_ns;
+    if (tail->counted)
+        process->counted_ns =
+            (int64_t) recfile_wall_ns(file, tail->clocks.mono_ns);
+}
+
+static int take_end(struct hangs_file *r, const struct jp_recfile *file,
+                    struct hangs_evidence *e)
+{
+    const struct jp_pending *p = &r->pending;
+    int rc = 0;
+
+    if (p->n + p->n_cut_short) {
+        e->ops = calloc(p->n + p->n_cut_short, sizeof(*e->ops));
+        if (!e->ops)
+            return -1;
+    }
+    e->left_out = p->left_out;
+    for (size_t i = 0; rc == 0 && i < p->n; i++)
+        rc = take_pending(r, file, &p->ops[i], false, e);
+    for (size_t i = 0; rc == 0 && i < p->n_cut_short; i++)
+        rc = take_pending(r, file, &p->cut_short[i], true, e);
+    return rc < 0 ? -1 : take_counts(r, file);
+}
+
+int hangs_file_end(struct hangs_file *r, const struct jp_recfile *file,
+                   struct hangs_evidence *evidence)
+{
+    int rc;
+
+    *evidence = (struct hangs_evidence){0};
+    fill_process(&evidence->process, file);
+    pending_settle(&r->pending);
+    rc = take_end(r, file, evidence);
+    pending_clear(&r->pending);
+    progress_freeze(&r->progress);
+    evidence->progress = r->progress;
+    r->progress = (struct progress){0};
+    if (rc < 0)
+        hangs_evidence_fini(evidence);
+    return rc;
+}
+
+void hangs_file_fini(struct hangs_file *r)
+{
+    progress_fini(&r->progress);
+    pending_fini(&r->pending);
+}
+
+void hangs_evidence_fini(struct hangs_evidence *evidence)
+{
+    progress_fini(&evidence->progress);
+    free(evidence->ops);
+    *evidence = (struct hangs_evidence){0};
+}
+
+/* ----------------- one operation of many ranks, and who is where in it */
+
+/* States of all groups together; a file may claim any n_ranks. */
+#define MAX_STATES (UINT64_C(16) << 20)
+
+/* Messages that a pipeline's rank has in flight at most: to and from two. Of
+ * two ranks none is in the middle, so that both have the same number. */
+enum { NEIGHBOURS = 4, NO_MIDDLE = 2 };
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_group(const struct hangs_op *x, const struct hangs_op *y)
+{
+    int order = compare(x->hash, y->hash);
+
+    if (!order)
+        order = compare((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
+    if (!order)
+        order = compare(x->kind, y->kind);
+    if (!order)
+        order = strcmp(x->func, y->func);
+    return order ? order : compare(x->seq, y->seq);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct hangs_op *x = a, *y = b;
+    int order = by_group(x, y);
+
+    if (!order)
+        order = compare((uint64_t) x->rank, (uint64_t) y->rank);
+    return order ? order : compare(x->process, y->process);
+}
+
+static void set_state(struct hangs_group *group, int64_t rank, uint32_t process,
+                      enum hangs_state state)
+{
+    if (rank < 0 || rank >= group->n_ranks ||
+        group->states[rank] >= (uint8_t) state)
+        return;
+    group->states[rank] = (uint8_t) state;
+    group->processes[rank] = process;
+}
+
+/* Whether the process should have entered by the last that it tells. */
+static bool is_evident(const struct jp_hangs *hangs,
+                       const struct hangs_group *group, uint32_t process)
+{
+    const struct hangs_process *p = &hangs->processes[process];
+    const struct hangs_process *starter = &hangs->processes[group->starter];
+    int64_t margin = strcmp(p->host, starter->host) ? HANGS_OTHER_HOST_NS
+                                                    : HANGS_SAME_HOST_NS;
+
+    if (p->damaged || !group->start_ns)
+        return false;
+    return p->final || p->counted_ns - margin >= group->start_ns;
+}
+
+static enum hangs_state absence(const struct jp_hangs *hangs,
+                                const struct hangs_group *group,
+                                uint32_t process)
+{
+    if (!is_evident(hangs, group, process))
+        return HANGS_UNSURE;
+    return hangs->processes[process].busy ? HANGS_HELD : HANGS_MISSING;
+}
+
+/* What every rank has done of the group's operation. */
+static void fill_states(const struct jp_hangs *hangs, struct hangs_group *group,
+                        const struct progress *progress)
+{
+    struct hangs_op *op = &hangs->ops[group->first];
+    const struct progress_row *row;
+    size_t n;
+
+    row =
+        progress_find(progress, op->hash, op->n_ranks, JPR_N_OP_KINDS, "", &n);
+    for (size_t i = 0; i < n; i++)
+        set_state(group, row[i].rank, row[i].process,
+                  absence(hangs, group, row[i].process));
+    row =
+        progress_find(progress, op->hash, op->n_ranks, op->kind, op->func, &n);
+    for (size_t i = 0; i < n; i++)
+        if (row[i].ended > op->seq)
+            set_state(group, row[i].rank, row[i].process, HANGS_DONE);
+        else if (row[i].begun > op->seq)
+            set_state(group, row[i].rank, row[i].process, HANGS_BEGUN);
+    for (size_t i = 0; i < group->n_ops; i++)
+        if (op[i].rank >= 0 && op[i].rank < group->n_ranks) {
+            op[i].passed = group->states[op[i].rank] == HANGS_DONE &&
+                           group->processes[op[i].rank] == op[i].process;
+            /* what the rank's own snapshot says is surer than a number */
+            group->states[op[i].rank] = HANGS_NO_FILE;
+            set_state(group, op[i].rank, op[i].process, HANGS_IN_FLIGHT);
+        }
+    for (uint32_t i = 0; i < group->n_ranks; i++)
+        group->count[group->states[i]]++;
+}
+
+int64_t hangs_age_ns(const struct hangs_op *op)
+{
+    return op->start_ns && op->until_ns >= op->start_ns
+               ? op->until_ns - op->start_ns
+               : -1;
+}
+
+/* Since when it is in flight, and how long by the ranks that are in it. */
+static void begin_group(const struct jp_hangs *hangs, struct hangs_group *group)
+{
+    const struct hangs_op *op = &hangs->ops[group->first];
+
+    group->age_ns = -1;
+    for (size_t i = 0; i < group->n_ops; i++) {
+        if (op[i].start_ns &&
+            (!group->start_ns || op[i].start_ns < group->start_ns)) {
+            group->start_ns = op[i].start_ns;
+            group->starter = op[i].process;
+        }
+        if (hangs_age_ns(&op[i]) > group->age_ns)
+            group->age_ns = hangs_age_ns(&op[i]);
+    }
+}
+
+/* The process of a rank of a group, NULL: none is known. */
+static const struct hangs_process *process_of(const struct jp_hangs *hangs,
+                                              const struct hangs_group *group,
+                                              uint32_t rank)
+{
+    uint32_t process = rank < group->n_ranks ? group->processes[rank]
+                                             : UINT32_MAX;
+
+    return process < hangs->n_processes ? &hangs->processes[process] : NULL;
+}
+
+/* A rank that has not come shows that the others wait, even where their own
+ * files end early; one that ended in order shows nothing of later. */
+static void add_waiting(const struct jp_hangs *hangs, struct hangs_group *group)
+{
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        const struct hangs_process *p = process_of(hangs, group, i);
+
+        if ((group->states[i] == HANGS_MISSING ||
+             group->states[i] == HANGS_HELD) &&
+            p && !p->final && p->counted_ns - group->start_ns > group->age_ns)
+            group->age_ns = p->counted_ns - group->start_ns;
+    }
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct hangs_op *x = a, *y = b;
+    int order = compare(x->process, y->process);
+
+    if (!order)
+        order = compare(x->hash, y->hash);
+    if (!order)
+        order = compare((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
+    return order ? order : compare(x->kind, y->kind);
+}
+
+/* Marks messages of which a process has so many in flight as an exchange of
+ * that communicator may have: messages of no bytes are not sent. A rank of a
+ * pipeline has two neighbours. */
+static void mark_many(struct jp_hangs *hangs)
+{
+    size_t end;
+
+    qsort(hangs->ops, hangs->n_ops, sizeof(*hangs->ops), by_process);
+    for (size_t i = 0; i < hangs->n_ops; i = end) {
+        struct hangs_op *op = &hangs->ops[i];
+
+        end = i + 1;
+        while (end < hangs->n_ops && by_process(op, &hangs->ops[end]) == 0)
+            end++;
+        for (size_t k = i; k < end; k++)
+            hangs->ops[k].many =
+                op->kind == JPR_P2P && end - i >= (uint64_t) op->n_ranks &&
+                (op->n_ranks <= NO_MIDDLE || end - i > NEIGHBOURS);
+    }
+}
+
+/* Whether the ranks exchange: about as many Sends and Recvs of each. */
+static bool is_exchange(const struct progress *progress,
+                        const struct hangs_op *op)
+{
+    const struct progress_row *row;
+    uint64_t most = 0, few = 4 * (uint64_t) op->n_ranks;
+    size_t n, n_most = 0;
+
+    row = progress_find(progress, op->hash, op->n_ranks, JPR_P2P, "", &n);
+    for (size_t i = 0; i < n; i++)
+        if (row[i].begun > most)
+            most = row[i].begun;
+    for (size_t i = 0; i < n; i++) {
+        if (row[i].begun + few < most)
+            return false;
+        n_most += row[i].begun == most;
+    }
+    return 2 * n_most >= (uint64_t) op->n_ranks;
+}
+
+static bool has_states(const struct hangs_op *op,
+                       const struct progress *progress)
+{
+    return op->n_ranks >= 1 && op->n_ranks <= RECORD_MAX_RANKS &&
+           (op->kind != JPR_P2P ||
+            (op->unsure && op->many && is_exchange(progress, op)));
+}
+
+static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
+                      const struct progress *progress, uint64_t *n_states)
+{
+    const struct hangs_op *op = &hangs->ops[group->first];
+
+    begin_group(hangs, group);
+    if (!has_states(op, progress) ||
+        *n_states + (uint64_t) op->n_ranks > MAX_STATES)
+        return 0;
+    *n_states += (uint64_t) op->n_ranks;
+    group->states = calloc((size_t) op->n_ranks, sizeof(*group->states));
+    group->processes = calloc((size_t) op->n_ranks, sizeof(*group->processes));
+    if (!group->states || !group->processes)
+        return -1;
+    group->n_ranks = (uint32_t) op->n_ranks;
+    memset(group->processes, 0xff, group->n_ranks * sizeof(uint32_t));
+    fill_states(hangs, group, progress);
+    add_waiting(hangs, group);
+    return 0;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const struct hangs_group *x = a, *y = b;
+    int order = compare(!x->count[HANGS_MISSING], !y->count[HANGS_MISSING]);
+
+    if (!order)
+        order = compare(!x->count[HANGS_HELD], !y->count[HANGS_HELD]);
+    if (!order)
+        order = compare(!x->count[HANGS_UNSURE], !y->count[HANGS_UNSURE]);
+    if (!order) /* one that is not known comes last */
+        order = compare((uint64_t) x->start_ns - 1, (uint64_t) y->start_ns - 1);
+    return order ? order : compare(x->first, y->first);
+}
+
+static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
+{
+    uint64_t n_states = 0;
+
+    if (!hangs->n_ops)
+        return 0;
+    mark_many(hangs);
+    qsort(hangs->ops, hangs->n_ops, sizeof(*hangs->ops), by_rank);
+    hangs->groups = calloc(hangs->n_ops, sizeof(*hangs->groups));
+    if (!hangs->groups)
+        return -1;
+    for (size_t i = 0; i < hangs->n_ops;) {
+        struct hangs_group *group = &hangs->groups[hangs->n_groups++];
+        const struct hangs_op *op = &hangs->ops[i];
+
+        group->first = i++;
+        while (i < hangs->n_ops && op->kind != JPR_P2P &&
+               by_group(op, &hangs->ops[i]) == 0)
+            i++;
+        group->n_ops = i - group->first;
+        if (make_group(hangs, group, progress, &n_states) < 0)
+            return -1;
+    }
+    qsort(hangs->groups, hangs->n_groups, sizeof(*hangs->groups), worst_first);
+    return 0;
+}
+
+/* ------------------------------------------ the evidence of all files */
+
+/* In flight over all files, about 350 B each. */
+#define MAX_OPS 65536
+
+/* Room for one more in an array that doubles. */
+static void *grow(void *array, size_t n, size_t size)
+{
+    return n & (n - 1) ? array : reallocarray(array, n ? 2 * n : 1, size);
+}
+
+static int add_process(struct jp_hangs *hangs,
+                       const struct hangs_process *process)
+{
+    struct hangs_process *more =
+        grow(hangs->processes, hangs->n_processes, sizeof(*more));
+
+    if (!more)
+        return -1;
+    hangs->processes = more;
+    more[hangs->n_processes++] = *process;
+    return 0;
+}
+
+static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
+{
+    struct hangs_op *more;
+
+    if (hangs->n_ops == MAX_OPS) {
+        hangs->left_out++;
+        return 0;
+    }
+    more = grow(hangs->ops, hangs->n_ops, sizeof(*more));
+    if (!more)
+        return -1;
+    hangs->ops = more;
+    more[hangs->n_ops] = *op;
+    more[hangs->n_ops++].process = (uint32_t) hangs->n_processes - 1;
+    return 0;
+}
+
+int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
+{
+    struct jp_hangs *hangs = sum->hangs;
+
+    if (add_process(hangs, &evidence->process) < 0)
+        return -1;
+    hangs->left_out += evidence->left_out;
+    for (size_t i = 0; i < evidence->n_ops; i++)
+        if (add_op(hangs, &evidence->ops[i]) < 0)
+            return -1;
+    return progress_append(&sum->progress, &evidence->progress,
+                           (uint32_t) hangs->n_processes - 1);
+}
+
+int hangs_sum_finish(struct hangs_sum *sum)
+{
+    progress_sort(&sum->progress);
+    return group_ops(sum->hangs, &sum->progress);
+}
+
+void hangs_sum_fini(struct hangs_sum *sum)
+{
+    progress_fini(&sum->progress);
+}
+
+void hangs_fini(struct jp_hangs *hangs)
+{
+    for (size_t i = 0; i < hangs->n_groups; i++) {
+        free(hangs->groups[i].states);
+        free(hangs->groups[i].processes);
+    }
+    free(hangs->groups);
+    free(hangs->ops);
+    free(hangs->processes);
+    *hangs = (struct jp_hangs){0};
+}
+
+/* ----------------------------------- who is missing where, a sentence */
+
+/* Ranges of ranks named before "..." */
+enum { RANGES = 8 };
+
+char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
+                  char *buf, size_t size)
+{
+    size_t len = 0;
+    unsigned n = 0;
+
+    buf[0] = '\0';
+    for (uint32_t i = 0; i < group->n_ranks && len < size; i++) {
+        uint32_t from = i;
+
+        if (group->states[i] != state)
+            continue;
+        while (i + 1 < group->n_ranks && group->states[i + 1] == state)
+            i++;
+        if (n == RANGES)
+            snprintf(buf + len, size - len, ", ...");
+        if (n++ == RANGES)
+            break;
+        len += (size_t) snprintf(buf + len, size - len,
+                                 from == i ? "%s%" PRIu32
+                                           : "%s%" PRIu32 "-%" PRIu32,
+                                 n > 1 ? ", " : "", from, i);
+    }
+    return buf;
+}
+
+/* "2026-11-21 21:42:03.120", UTC; "?": not known */
+static char *format_time(int64_t ns, char *buf, size_t size)
+{
+    time_t seconds = (time_t) (ns / 1000000000);
+    char when[32];
+    struct tm tm;
+
+    if (ns > 0 && gmtime_r(&seconds, &tm) &&
+        strftime(when, sizeof(when), "%F %T", &tm))
+        snprintf(buf, size, "%s.%03d", when, (int) (ns / 1000000 % 1000));
+    else
+        snprintf(buf, size, "?");
+    return buf;
+}
+
+char *hangs_format_since(const struct hangs_group *group, char *buf,
+                         size_t size)
+{
+    char when[48];
+
+    format_time(group->start_ns, when, sizeof(when));
+    when[strcspn(when, ".")] = '\0';
+    if (!group->start_ns)
+        snprintf(buf, size, "%s", "");
+    else if (group->age_ns < 0)
+        snprintf(buf, size, " since %s UTC", when);
+    else
+        snprintf(buf, size, " since %s UTC (at least %.3f s)", when,
+                 (double) group->age_ns / 1e9);
+    return buf;
+}
+
+char *hangs_format_op(const struct hangs_op *op, char *buf, size_t size)
+{
+    int n = snprintf(buf, size, "%s%s %" PRIu64 " of %s%s%s%s", op->func,
+                     op->kind == JPR_CE ? RECORD_CE : "", op->seq, op->name,
+                     op->name[0] ? " (" : "", op->id, op->name[0] ? ")" : "");
+
+    if (op->kind == JPR_P2P && n > 0 && (size_t) n < size)
+        snprintf(buf + n, size - (size_t) n, " %s rank %" PRId64,
+                 strcmp(op->func, "Send") ? "from" : "to", op->peer);
+    return buf;
+}
+
+/* Where the first of those ranks waits. */
+static const struct hangs_op *find_elsewhere(const struct jp_hangs *hangs,
+                                             const struct hangs_group *group,
+                                             enum hangs_state state)
+{
+    uint32_t rank = 0;
+
+    while (rank < group->n_ranks && group->states[rank] != state)
+        rank++;
+    if (!process_of(hangs, group, rank))
+        return NULL;
+    for (size_t i = 0; i < hangs->n_ops; i++)
+        if (hangs->ops[i].process == group->processes[rank])
+            return &hangs->ops[i];
+    return NULL;
+}
+
+char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
+                 enum hangs_state state, char *buf, size_t size)
+{
+    const struct hangs_process *process;
+    char ranks[160];
+    uint32_t first = 0;
+
+    while (first < group->n_ranks && group->states[first] != state)
+        first++;
+    process = process_of(hangs, group, first);
+    hangs_ranks(group, state, ranks, sizeof(ranks));
+    if (group->count[state] == 1 && process)
+        snprintf(buf, size, "rank %s (%s pid %" PRId64 ")", ranks,
+                 process->host, process->pid);
+    else
+        snprintf(buf, size, "rank%s %s", plural(group->count[state]), ranks);
+    return buf;
+}
+
+/* " until finalize or exit ended it", where that is so of all */
+static const char *format_end(const struct jp_hangs *hangs,
+                              const struct hangs_group *group)
+{
+    for (size_t i = 0; i < group->n_ops; i++)
+        if (!hangs->ops[group->first + i].cut_short)
+            return "";
+    return ", until finalize or exit ended it";
+}
+
+/* "; 3 of 4 ranks are in it since ..." into buf */
+static char *format_in_it(const struct jp_hangs *hangs,
+                          const struct hangs_group *group, char *buf,
+                          size_t size)
+{
+    const char *end = format_end(hangs, group);
+    uint32_t n = group->count[HANGS_IN_FLIGHT];
+    char since[96];
+
+    if (hangs->ops[group->first].kind == JPR_P2P) /* their own are others */
+        n += group->count[HANGS_BEGUN];
+    snprintf(buf, size, "; %" PRIu32 " of %" PRIu32 " ranks %s in it%s%s", n,
+             group->n_ranks, *end ? "were" : "are",
+             hangs_format_since(group, since, sizeof(since)), end);
+    return buf;
+}
+
+/* What the ranks enter together: an exchange's messages are each rank's own. */
+static char *format_common(const struct hangs_op *op, char *buf, size_t size)
+{
+    struct hangs_op both = *op;
+
+    if (op->kind == JPR_P2P) {
+        both.kind = JPR_COLL;
+        snprintf(both.func, sizeof(both.func), "Send and Recv");
+    }
+    return hangs_format_op(&both, buf, size);
+}
+
+/* Who never entered: those that do nothing, else those held up elsewhere. */
+static void answer_missing(const struct jp_hangs *hangs,
+                           const struct hangs_group *group, char *buf,
+                           size_t size)
+{
+    bool idle = group->count[HANGS_MISSING];
+    enum hangs_state who = idle ? HANGS_MISSING : HANGS_HELD;
+    const struct hangs_op *other;
+    char whom[512], what[256], in_it[224];
+    int len =
+        snprintf(buf, size, "%s never entered %s%s",
+                 hangs_whom(hangs, group, who, whom, sizeof(whom)),
+                 format_common(&hangs->ops[group->first], what, sizeof(what)),
+                 format_in_it(hangs, group, in_it, sizeof(in_it)));
+
+    other = group->count[HANGS_HELD] ? find_elsewhere(hangs, group, HANGS_HELD)
+                                     : NULL;
+    if (other && len > 0 && (size_t) len < size)
+        snprintf(buf + len, size - (size_t) len, "; %s%s in flight: %s",
+                 idle ? hangs_whom(hangs, group, HANGS_HELD, whom, sizeof(whom))
+                      : "there",
+                 idle ? " neither; there" : " is",
+                 hangs_format_op(other, what, sizeof(what)));
+}
+
+/* The last that any process of those ranks counted. */
+static int64_t last_counted(const struct jp_hangs *hangs,
+                            const struct hangs_group *group,
+                            enum hangs_state state)
+{
+    int64_t last = 0;
+
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        const struct hangs_process *p = process_of(hangs, group, i);
+
+        if (group->states[i] == state && p && p->counted_ns > last)
+            last = p->counted_ns;
+    }
+    return last;
+}
+
+static bool has_damage(const struct jp_hangs *hangs,
+                       const struct hangs_group *group)
+{
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        const struct hangs_process *p = process_of(hangs, group, i);
+
+        if (group->states[i] == HANGS_UNSURE && p && p->damaged)
+            return true;
+    }
+    return false;
+}
+
+static void answer_unsure(const struct jp_hangs *hangs,
+                          const struct hangs_group *group, char *buf,
+                          size_t size)
+{
+    bool one = group->count[HANGS_UNSURE] == 1;
+    char whom[512], what[256], in_it[224], until[48], start[48];
+
+    format_time(last_counted(hangs, group, HANGS_UNSURE), until, sizeof(until));
+    snprintf(
+        buf, size,
+        "cannot tell whether a rank is missing in %s: %s %s recorded%s until "
+        "%s%s, the operation began %s UTC%s",
+        hangs_format_op(&hangs->ops[group->first], what, sizeof(what)),
+        hangs_whom(hangs, group, HANGS_UNSURE, whom, sizeof(whom)),
+        one ? "is" : "are", has_damage(hangs, group) ? " with damage" : "",
+        until, one ? "" : " at the latest",
+        format_time(group->start_ns, start, sizeof(start)),
+        format_in_it(hangs, group, in_it, sizeof(in_it)));
+}
+
+char *hangs_answer_of(const struct jp_hangs *hangs,
+                      const struct hangs_group *group, char *buf, size_t size)
+{
+    const struct hangs_op *op = &hangs->ops[group->first];
+    char what[256], since[96], ranks[160];
+
+    hangs_format_op(op, what, sizeof(what));
+    hangs_format_since(group, since, sizeof(since));
+    if (group->count[HANGS_MISSING] || group->count[HANGS_HELD])
+        answer_missing(hangs, group, buf, size);
+    else if (group->count[HANGS_UNSURE])
+        answer_unsure(hangs, group, buf, size);
+    else if (group->count[HANGS_NO_FILE])
+        snprintf(buf, size,
+                 "no recording of rank%s %s; all others have entered %s, the "
+                 "oldest in flight%s%s",
+                 plural(group->count[HANGS_NO_FILE]),
+                 hangs_ranks(group, HANGS_NO_FILE, ranks, sizeof(ranks)), what,
+                 since, format_end(hangs, group));
+    else if (group->n_ranks)
+        snprintf(buf, size,
+                 "no rank is missing: all %" PRIu32 " have entered %s, the "
+                 "oldest in flight%s%s, and %" PRIu32 " have ended it",
+                 group->n_ranks, what, since, format_end(hangs, group),
+                 group->count[HANGS_DONE]);
+    else
+        snprintf(buf, size,
+                 "the oldest in flight is %s by rank %" PRId64 "%s%s", what,
+                 op->rank, since, format_end(hangs, group));
+    return buf;
+}
+
+char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size)
+{
+    if (hangs->n_groups)
+        return hangs_answer_of(hangs, hangs->groups, buf, size);
+    snprintf(buf, size, "nothing was in flight in %zu recording%s",
+             hangs->n_processes, plural(hangs->n_processes));
+    return buf;
+}

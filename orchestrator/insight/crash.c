@@ -1,0 +1,565 @@
+/* crash.c - find the task that ended first by itself. */
+#include "orchestrator/insight/crash.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/sentence.h"
+
+/* What a shell adds to the signal of its child. */
+#define SHELL_SIGNAL 128
+
+/* A task and its node. */
+struct end {
+    const struct jp_node *node;
+    const struct jp_task *task;
+};
+
+static const char *const names[JP_CRASH_CAUSES] = {
+    [JP_CRASH_NONE] = "none",
+    [JP_CRASH_SIGNAL] = "signal",
+    [JP_CRASH_EXIT] = "exit_code",
+    [JP_CRASH_MEMORY] = "out_of_memory",
+    [JP_CRASH_KILLED] = "killed",
+    [JP_CRASH_NODE] = "node_lost",
+    [JP_CRASH_CANCELLED] = "cancelled",
+    [JP_CRASH_INTERRUPTED] = "interrupted",
+    [JP_CRASH_TIME_LIMIT] = "time_limit",
+    [JP_CRASH_PREEMPTED] = "preempted",
+    [JP_CRASH_ENDED] = "ended",
+    [JP_CRASH_UNKNOWN] = "unknown",
+};
+
+const char *crash_cause_name(enum jp_crash_cause cause)
+{
+    return names[cause];
+}
+
+static const char *const states[SLURMJOB_STATES] = {
+    [SLURMJOB_RUNNING] = "RUNNING",
+    [SLURMJOB_COMPLETED] = "COMPLETED",
+    [SLURMJOB_FAILED] = "FAILED",
+    [SLURMJOB_CANCELLED] = "CANCELLED",
+    [SLURMJOB_TIMEOUT] = "TIMEOUT",
+    [SLURMJOB_NODE_FAIL] = "NODE_FAIL",
+    [SLURMJOB_OUT_OF_MEMORY] = "OUT_OF_MEMORY",
+    [SLURMJOB_PREEMPTED] = "PREEMPTED",
+};
+
+const char *crash_state_name(enum slurmjob_state state)
+{
+    return states[state];
+}
+
+enum slurmjob_state crash_state_find(const char *name)
+{
+    for (int i = 0; name && i < SLURMJOB_STATES; i++)
+        if (states[i] && !strcmp(states[i], name))
+            return (enum slurmjob_state) i;
+    return SLURMJOB_UNKNOWN;
+}
+
+/* --- one task's end ------------------------------------------------------ */
+
+/* The signal that ended a task, or a program that its shell ran; 0: none. */
+static int signal_of(int status)
+{
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status);
+    return code > SHELL_SIGNAL && code <= SHELL_SIGNAL + SIGTERM
+               ? code - SHELL_SIGNAL
+               : 0;
+}
+
+static enum jp_crash_way way_of(const struct jp_task *task)
+{
+    if (task->status < 0)
+        return JP_CRASH_UNTOLD;
+    if (task->status == 0)
+        return JP_CRASH_WELL;
+    switch (signal_of(task->status)) {
+    case SIGKILL:
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+        return JP_CRASH_KILL;
+    default:
+        return JP_CRASH_SELF;
+    }
+}
+
+/* How much an end looks like the first of several at one time: programs abort
+ * and leave with a status because a peer is gone, and break without. */
+static int weight_of(const struct jp_task *task)
+{
+    switch (signal_of(task->status)) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+        return 2;
+    case 0:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* b's end minus a's, in us; 0 where a time is not known. */
+static int64_t between(struct end a, struct end b)
+{
+    if (a.node == b.node && a.task->mono_us && b.task->mono_us)
+        return b.task->mono_us - a.task->mono_us;
+    return a.task->end_us && b.task->end_us ? b.task->end_us - a.task->end_us
+                                            : 0;
+}
+
+/* Within this of each other, two ends have no order. */
+static double blur(struct end a, struct end b)
+{
+    return limits_get(a.node == b.node ? JP_LIMIT_CRASH_NODE
+                                       : JP_LIMIT_CRASH_CLOCKS);
+}
+
+static bool is_before(struct end a, struct end b)
+{
+    return (double) between(a, b) > blur(a, b);
+}
+
+static bool is_near(struct end a, struct end b)
+{
+    return !is_before(a, b) && !is_before(b, a);
+}
+
+/* --- all ends ------------------------------------------------------------ */
+
+/* Calls visit for each task's end until it returns true. */
+static bool each(const struct jp_nodes *nodes,
+                 bool (*visit)(void *arg, struct end end), void *arg)
+{
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
+            if (visit(arg, (struct end){&nodes->nodes[i],
+                                        &nodes->nodes[i].tasks[k]}))
+                return true;
+    return false;
+}
+
+/* The earliest of each way, and how many. */
+struct tally {
+    struct end first[4];
+    uint32_t n[4];
+};
+
+static bool take(void *arg, struct end end)
+{
+    struct tally *tally = arg;
+    enum jp_crash_way way = way_of(end.task);
+    struct end *first = &tally->first[way];
+
+    if (!tally->n[way]++ || between(*first, end) < 0)
+        *first = end;
+    return false;
+}
+
+/* Of ends by themselves at about the time of the first one the likeliest. */
+struct choice {
+    struct end first; /* by the clocks */
+    struct end best;
+    uint32_t rivals;
+};
+
+static bool choose(void *arg, struct end end)
+{
+    struct choice *c = arg;
+
+    if (way_of(end.task) != JP_CRASH_SELF || end.task == c->first.task ||
+        !is_near(c->first, end))
+        return false;
+    c->rivals++;
+    if (weight_of(end.task) > weight_of(c->best.task))
+        c->best = end;
+    return false;
+}
+
+/* Some time after an end. */
+struct later {
+    struct end first;
+    double least_us; /* others' ends count from there on */
+    int64_t next_us; /* the next of them; -1: none */
+    bool well;       /* one of those ended by itself, or well */
+    uint64_t kills;  /* SIGKILL of others before then */
+};
+
+static bool look_later(void *arg, struct end end)
+{
+    struct later *l = arg;
+    int64_t us = between(l->first, end);
+    enum jp_crash_way way = way_of(end.task);
+
+    if (end.task == l->first.task)
+        return false;
+    if ((double) us <= l->least_us) {
+        l->kills += signal_of(end.task->status) == SIGKILL;
+        return false;
+    }
+    if (l->next_us < 0 || us < l->next_us)
+        l->next_us = us;
+    l->well |= way == JP_CRASH_WELL || way == JP_CRASH_SELF;
+    return false;
+}
+
+/* --- what Slurm says ------------------------------------------------------ */
+
+/* The word of a state in which Slurm itself ends tasks. */
+static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
+{
+    switch (state) {
+    case SLURMJOB_CANCELLED:
+        return JP_CRASH_CANCELLED;
+    case SLURMJOB_TIMEOUT:
+        return JP_CRASH_TIME_LIMIT;
+    case SLURMJOB_PREEMPTED:
+        return JP_CRASH_PREEMPTED;
+    default:
+        return JP_CRASH_NONE;
+    }
+}
+
+/* Did Slurm end the job before this end? Its time is in whole seconds; a job's
+ * end long after the step's is no matter of this step. */
+static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
+                                          struct end end)
+{
+    enum jp_crash_cause cause = cause_of_state(nodes->job_state);
+    double early = (double) nodes->job_end_us -
+                   limits_get(JP_LIMIT_CRASH_CLOCKS);
+
+    if (cause == JP_CRASH_NONE || !nodes->job_end_us || !end.task->end_us)
+        return cause;
+    return (double) end.task->end_us >= early ? cause : JP_CRASH_NONE;
+}
+
+/* Has a node left no end, and does Slurm say that one is gone? */
+static const struct jp_node *find_lost(const struct jp_nodes *nodes)
+{
+    if (!nodes->over || nodes->job_state != SLURMJOB_NODE_FAIL)
+        return NULL;
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        if (!nodes->nodes[i].finished && !nodes->nodes[i].n_tasks)
+            return &nodes->nodes[i];
+    return NULL;
+}
+
+/* --- judge ---------------------------------------------------------------- */
+
+static void set_first(struct jp_crash *crash, struct end end)
+{
+    crash->node = end.node;
+    crash->task = end.task;
+    crash->signal = signal_of(end.task->status);
+    crash->code = WIFEXITED(end.task->status) && !crash->signal
+                      ? WEXITSTATUS(end.task->status)
+                      : -1;
+}
+
+static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
+{
+    struct later later = {.first = {crash->node, crash->task}, .next_us = -1};
+
+    each(nodes, look_later, &later);
+    crash->before_us = later.next_us;
+}
+
+/* Did a kill come clearly before this end, which may be its consequence? A
+ * program that is told to end may leave with a status; it does not break, so
+ * that clocks of other nodes are not believed against that. */
+static bool is_killed_before(void *arg, struct end end)
+{
+    const struct end *self = arg;
+
+    return way_of(end.task) == JP_CRASH_KILL &&
+           (end.node == self->node || !weight_of(self->task)) &&
+           is_before(end, *self);
+}
+
+/* Has a task ended by itself, and nothing from outside came before? */
+static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
+                       struct jp_crash *crash)
+{
+    struct choice c = {.first = tally->first[JP_CRASH_SELF]};
+
+    c.best = c.first;
+    if (!tally->n[JP_CRASH_SELF] || each(nodes, is_killed_before, &c.first) ||
+        ended_by_slurm(nodes, c.first) != JP_CRASH_NONE)
+        return false;
+    each(nodes, choose, &c);
+    set_first(crash, c.best);
+    crash->cause = crash->signal ? JP_CRASH_SIGNAL : JP_CRASH_EXIT;
+    crash->rivals = c.rivals;
+    crash->sure = !c.rivals &&
+                  (c.first.task->end_us || tally->n[JP_CRASH_SELF] == 1);
+    return true;
+}
+
+/* Of a task that SIGKILL ended: for want of memory, or alone? */
+static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
+                                      struct end end)
+{
+    struct later later = {.first = end,
+                          .least_us = limits_get(JP_LIMIT_CRASH_CLOCKS),
+                          .next_us = -1};
+
+    uint64_t oom_kills = 0;
+
+    if (signal_of(end.task->status) != SIGKILL)
+        return JP_CRASH_NONE;
+    if (nodes->job_state == SLURMJOB_OUT_OF_MEMORY)
+        return JP_CRASH_MEMORY;
+    each(nodes, look_later, &later);
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        oom_kills += nodes->nodes[i].oom_kills;
+    /* who ends a step kills more at a time than the kernel has */
+    if (end.node->oom_kills && later.kills < oom_kills)
+        return JP_CRASH_MEMORY;
+    return later.well ||
+                   (double) later.next_us > limits_get(JP_LIMIT_CRASH_ALONE)
+               ? JP_CRASH_KILLED
+               : JP_CRASH_NONE;
+}
+
+/* The first end came from outside. */
+static void judge_kill(const struct jp_nodes *nodes, struct end first,
+                       struct jp_crash *crash)
+{
+    enum jp_crash_cause by_slurm = ended_by_slurm(nodes, first);
+    enum jp_crash_cause killed = why_killed(nodes, first);
+    int signal = signal_of(first.task->status);
+
+    set_first(crash, first);
+    /* of a node's kills one may be another job's: Slurm knows better */
+    crash->sure = killed != JP_CRASH_MEMORY ||
+                  nodes->job_state == SLURMJOB_OUT_OF_MEMORY;
+    if (by_slurm == JP_CRASH_NONE && killed != JP_CRASH_NONE)
+        crash->cause = killed;
+    else if (signal == SIGINT)
+        crash->cause = JP_CRASH_INTERRUPTED;
+    else
+        crash->cause = by_slurm == JP_CRASH_NONE ? JP_CRASH_ENDED : by_slurm;
+}
+
+/* --- say ------------------------------------------------------------------ */
+
+static const char *signal_name(int signal)
+{
+    static const char *const known[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT",
+        [SIGILL] = "SIGILL",   [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT",
+        [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",   [SIGKILL] = "SIGKILL",
+        [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
+        [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",
+        [SIGXCPU] = "SIGXCPU", [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
+    };
+
+    return signal > 0 && (size_t) signal < sizeof(known) / sizeof(*known) &&
+                   known[signal]
+               ? known[signal]
+               : "a signal";
+}
+
+/* "died of SIGSEGV", "ended with exit status 7" */
+static void say_how(const struct jp_crash *crash, char *buf, size_t size)
+{
+    const char *signal = signal_name(crash->signal);
+
+    switch (crash->cause) {
+    case JP_CRASH_SIGNAL:
+        snprintf(buf, size, "died of %s", signal);
+        break;
+    case JP_CRASH_EXIT:
+        snprintf(buf, size, "ended with exit status %d", crash->code);
+        break;
+    case JP_CRASH_MEMORY:
+        snprintf(buf, size, "was killed: %sout of memory",
+                 crash->sure ? "" : "its node was ");
+        break;
+    default:
+        snprintf(buf, size, "was killed by %s from outside, alone", signal);
+    }
+}
+
+/* What became of the other tasks. */
+static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    uint32_t n[4];
+
+    memcpy(n, crash->ended, sizeof(n));
+    n[way_of(crash->task)]--;
+    if (n[JP_CRASH_KILL])
+        sentence_add(s, "%" PRIu32 " other task%s then ended from outside",
+                     n[JP_CRASH_KILL],
+                     n[JP_CRASH_KILL] == 1 ? " was" : "s were");
+    if (n[JP_CRASH_SELF])
+        sentence_add(s, "%" PRIu32 " other task%s failed", n[JP_CRASH_SELF],
+                     plural(n[JP_CRASH_SELF]));
+    if (n[JP_CRASH_WELL])
+        sentence_add(s, "%" PRIu32 " ended with status 0", n[JP_CRASH_WELL]);
+}
+
+/* "rank 3 (n1, pid 77) died of SIGSEGV in AllReduce 9 of dp, 4.0 s before any
+ * other task ended; ..." */
+static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    char how[80], before[64] = "";
+
+    say_how(crash, how, sizeof(how));
+    if (crash->before_us > 0)
+        snprintf(before, sizeof(before), ", %s before any other task ended",
+                 FIG_US((double) crash->before_us));
+    sentence_add(s, "%s %" PRId64 " (%.60s, pid %" PRId64 ") %s%s%s%s",
+                 crash->world_rank < 0 ? "task" : "rank",
+                 crash->world_rank < 0 ? (int64_t) crash->task->gtid
+                                       : crash->world_rank,
+                 crash->node->name, crash->task->pid, how,
+                 *crash->in ? " in " : "", crash->in, before);
+    if (crash->rivals)
+        sentence_add(s,
+                     "%" PRIu32 " more failed too near in time to say who was "
+                     "first",
+                     crash->rivals);
+}
+
+/* A node that is gone has told nothing of its tasks. */
+static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    sentence_add(s, "node %.60s was lost (Slurm: node failure)",
+                 crash->node->name);
+    if (crash->ended[JP_CRASH_SELF] + crash->ended[JP_CRASH_KILL])
+        sentence_add(s, "%" PRIu32 " tasks of other nodes ended then",
+                     crash->ended[JP_CRASH_SELF] + crash->ended[JP_CRASH_KILL]);
+}
+
+/* Somebody ended the step. */
+static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    static const char *const how[JP_CRASH_CAUSES] = {
+        [JP_CRASH_CANCELLED] = "cancelled",
+        [JP_CRASH_INTERRUPTED] = "interrupted (as by Ctrl-C in srun)",
+        [JP_CRASH_TIME_LIMIT] = "ended by its time limit",
+        [JP_CRASH_PREEMPTED] = "preempted",
+        [JP_CRASH_ENDED] = "ended from outside (as by scancel of the step)",
+    };
+    uint32_t n = crash->ended[JP_CRASH_KILL] + crash->ended[JP_CRASH_SELF];
+
+    sentence_add(s, "%s: %" PRIu32 " of %" PRIu32 " task%s by %s%s",
+                 how[crash->cause], n, crash->tasks, plural(crash->tasks),
+                 crash->signal ? signal_name(crash->signal)
+                               : "leaving when told",
+                 crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
+                     ? " or leaving when told"
+                     : "");
+}
+
+static void say(struct jp_crash *crash)
+{
+    struct jp_sentence s;
+
+    sentence_init(&s, crash->text, sizeof(crash->text));
+    switch (crash->cause) {
+    case JP_CRASH_NONE:
+        break;
+    case JP_CRASH_UNKNOWN:
+        sentence_add(&s, "how %" PRIu32 " task%s ended is not known",
+                     crash->ended[JP_CRASH_UNTOLD],
+                     plural(crash->ended[JP_CRASH_UNTOLD]));
+        break;
+    case JP_CRASH_NODE:
+        say_lost(crash, &s);
+        break;
+    default:
+        if (crash_is_fault(crash)) {
+            say_first(crash, &s);
+            say_others(crash, &s);
+        } else {
+            say_ended(crash, &s);
+        }
+    }
+}
+
+void crash_set_in(struct jp_crash *crash, const char *operation)
+{
+    snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
+    say(crash);
+}
+
+int crash_findings(const struct jp_crash *crash, struct jp_findings *findings)
+{
+    struct jp_finding *f;
+
+    if (!crash_is_fault(crash))
+        return 0;
+    f = findings_add(findings, JP_FINDING_CRASH);
+    if (!f)
+        return -1;
+    f->world_rank = crash->world_rank;
+    snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
+    if (crash->task) {
+        f->pid = crash->task->pid;
+        if (crash->task->end_us)
+            f->from_us = f->to_us = (double) crash->task->end_us;
+    }
+    snprintf(f->text, sizeof(f->text), "%s", crash->text);
+    snprintf(f->next, sizeof(f->next), "%s",
+             crash->cause == JP_CRASH_NODE
+                 ? "the node's own log, and slurmctld's, say what became of it"
+             : crash->cause == JP_CRASH_MEMORY
+                 ? "give the step more memory (--mem), or use fewer processes "
+                   "a node"
+                 : "its own error output or core file says why; jobprof show "
+                   "--pending names what it was in");
+    return 0;
+}
+
+void crash_judge(const struct jp_nodes *nodes,
+                 const struct jp_processes *processes, struct jp_crash *crash)
+{
+    const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
+    struct tally tally = {0};
+
+    *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
+    if (!nodes)
+        return;
+    each(nodes, take, &tally);
+    memcpy(crash->ended, tally.n, sizeof(tally.n));
+    for (int way = 0; way < 4; way++)
+        crash->tasks += tally.n[way];
+    if (crash->tasks < nodes->step_tasks)
+        crash->tasks = nodes->step_tasks;
+    if (lost) {
+        /* its peers may have failed before Slurm missed it */
+        crash->cause = JP_CRASH_NODE;
+        crash->node = lost;
+        crash->sure = !tally.n[JP_CRASH_SELF];
+    } else if (!judge_self(nodes, &tally, crash)) {
+        if (tally.n[JP_CRASH_KILL])
+            judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
+        else if (tally.n[JP_CRASH_SELF])
+            judge_kill(nodes, tally.first[JP_CRASH_SELF], crash);
+        else if (tally.n[JP_CRASH_UNTOLD])
+            crash->cause = JP_CRASH_UNKNOWN;
+    }
+    if (crash->task) {
+        set_before(nodes, crash);
+        crash->world_rank =
+            processes_rank_of_task(processes, crash->node->hostname,
+                                   crash->task->pid, crash->task->gtid);
+    }
+    say(crash);
+}

@@ -1,0 +1,690 @@
+/* hang.c - name the communicator that stopped first. */
+#include "orchestrator/insight/hang.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/likes.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/processes.h"
+#include "orchestrator/insight/sentence.h"
+#include "orchestrator/insight/silence.h"
+
+/* ---------------- of all communicators that stopped short, find the first */
+
+/* Does every member lag elsewhere, too? Else it waits here for others. */
+static bool is_inner(const struct jp_likes *s, size_t comm)
+{
+    for (size_t i = s->p->comm_start[comm]; i < s->p->comm_start[comm + 1]; i++)
+        if (s->lags_of[s->p->of_rank[i]] < 2)
+            return false;
+    return true;
+}
+
+/* Messages of a rank by Send and Recv, as it recorded them. */
+struct messages {
+    uint64_t in, out;
+    uint64_t most; /* with one peer, in one direction */
+    size_t peers;  /* it receives from */
+};
+
+static struct messages count_messages(const struct jp_likes *s, size_t rank)
+{
+    const struct jp_rank *x = &s->r->ranks[rank];
+    struct messages m = {0};
+
+    for (size_t i = 0; i < s->r->n_p2p; i++) {
+        const struct jp_p2p *p = &s->r->p2p[i];
+        bool sends = !strcmp(p->func, "Send");
+
+        if (p->comm != x->comm || x->rank != (sends ? p->src : p->dst))
+            continue;
+        m.most = p->count > m.most ? p->count : m.most;
+        m.in += sends ? 0 : p->count;
+        m.out += sends ? p->count : 0;
+        m.peers += !sends;
+    }
+    return m;
+}
+
+/* The rank's place in a communicator of Send and Recv alone; SIZE_MAX: none. */
+static size_t pipe_rank(const struct jp_likes *s, size_t process)
+{
+    const struct jp_process *who = &s->p->list[process];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = s->p->by_process[i];
+        const struct jp_comm *c = &s->r->comms[s->r->ranks[rank].comm];
+
+        if (!c->ops && c->p2p_records)
+            return rank;
+    }
+    return SIZE_MAX;
+}
+
+enum place { EXPLAINED, POSSIBLE, CERTAIN };
+
+/* A stage passes each microbatch on and back, `pass` operations each time. A
+ * stage that has got a message and not done the operations that follow it waits
+ * for nobody; one that has done all, for its next message. Of the first and
+ * last stage, which begin half of their passes by themselves, this is known in
+ * the midst of a pass only. */
+static enum place place_of(const struct jp_likes *s, size_t comm, uint64_t pass)
+{
+    size_t pipe = pipe_rank(s, s->p->of_rank[s->p->comm_start[comm]]);
+    uint64_t done = s->r->comms[comm].ops;
+    struct messages m;
+
+    if (pipe == SIZE_MAX)
+        return POSSIBLE;
+    m = count_messages(s, pipe);
+    if (m.peers > 1)
+        return done < m.in * pass ? CERTAIN : EXPLAINED;
+    if (done < (m.in + m.out) * pass || done % pass)
+        return CERTAIN;
+    return done == (m.in + m.out) * pass ? POSSIBLE : EXPLAINED;
+}
+
+/* Operations of a pass through a stage; 0: the counts do not fit a pipeline. */
+static uint64_t pass_of(const struct jp_likes *s, size_t comm)
+{
+    uint64_t most = s->r->comms[comm].ops + s->lag[comm];
+
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        size_t pipe;
+        struct messages m;
+
+        if (s->lag[c] || s->r->comms[c].ops != most ||
+            s->r->comms[c].n_ranks != s->r->comms[comm].n_ranks ||
+            s->p->comm_start[c] == s->p->comm_start[c + 1])
+            continue;
+        pipe = pipe_rank(s, s->p->of_rank[s->p->comm_start[c]]);
+        m = pipe == SIZE_MAX ? (struct messages){0} : count_messages(s, pipe);
+        return m.most && most % (2 * m.most) == 0 ? most / (2 * m.most) : 0;
+    }
+    return 0;
+}
+
+/* The one of the stages of a pipeline; SIZE_MAX: not sure. */
+static size_t find_stage(const struct jp_likes *s, const size_t *inner,
+                         size_t n)
+{
+    size_t found[3] = {SIZE_MAX, SIZE_MAX, SIZE_MAX}, count[3] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t pass = pass_of(s, inner[i]);
+        enum place place = pass ? place_of(s, inner[i], pass) : POSSIBLE;
+
+        found[place] = inner[i];
+        count[place]++;
+    }
+    if (count[CERTAIN])
+        return count[CERTAIN] == 1 ? found[CERTAIN] : SIZE_MAX;
+    return count[POSSIBLE] == 1 ? found[POSSIBLE] : SIZE_MAX;
+}
+
+/* The one that is furthest behind, as groups that exchange with the first one
+ * come one operation further; SIZE_MAX: several. */
+static size_t find_furthest(const struct jp_likes *s, const size_t *inner,
+                            size_t n)
+{
+    size_t most = 0, same = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (s->lag[inner[i]] > s->lag[inner[most]])
+            most = i;
+    for (size_t i = 0; i < n; i++)
+        same += s->lag[inner[i]] == s->lag[inner[most]];
+    return same == 1 ? inner[most] : SIZE_MAX;
+}
+
+/* Of Send and Recv: does each rank of it exchange with all others? */
+static bool is_exchange(const struct jp_likes *s, size_t comm)
+{
+    uint32_t n = s->r->comms[comm].n_ranks;
+
+    return n > 2 && count_messages(s, s->p->comm_start[comm]).peers >= n - 1;
+}
+
+/* All ranks are in one communicator, or in two of all of them. */
+static size_t find_only(const struct jp_likes *s)
+{
+    size_t found[2] = {SIZE_MAX, SIZE_MAX}, n = 0;
+    uint64_t a, b, each;
+
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        const struct jp_comm *comm = &s->r->comms[c];
+
+        if (comm->n_ranks < 2 || !likes_done(comm))
+            continue;
+        if (n == 2 || comm->n_ranks != s->p->n)
+            return SIZE_MAX;
+        found[n++] = c;
+    }
+    if (n < 2)
+        return found[0];
+    if (likes_done(&s->r->comms[found[0]]) <
+        likes_done(&s->r->comms[found[1]])) {
+        size_t other = found[0];
+
+        found[0] = found[1];
+        found[1] = other;
+    }
+    a = likes_done(&s->r->comms[found[0]]);
+    b = likes_done(&s->r->comms[found[1]]);
+    each = (a + b / 2) / b;
+    if (a == b)
+        return SIZE_MAX;
+    /* as many as a step has, since the last of the other: that is next */
+    if (a < b * each || a - b * each > each)
+        return SIZE_MAX;
+    return found[a - b * each == each];
+}
+
+/* The communicator that stopped first; SIZE_MAX: the data does not tell. */
+static size_t find_first(const struct jp_likes *s)
+{
+    size_t *inner = calloc(s->r->n_comms + 1, sizeof(*inner)), n = 0;
+    size_t first = SIZE_MAX, p2p = SIZE_MAX, n_p2p = 0, only = SIZE_MAX;
+    bool exchanges = false, pipes = false;
+
+    if (!s->n_lags || s->unsure || !inner) {
+        free(inner);
+        return s->n_lags ? SIZE_MAX : find_only(s);
+    }
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        if (!s->lag[c])
+            continue;
+        only = c;
+        if (s->r->comms[c].ops) {
+            if (is_inner(s, c))
+                inner[n++] = c;
+            continue;
+        }
+        p2p = c;
+        n_p2p++;
+        exchanges |= is_exchange(s, c);
+        pipes |= !is_exchange(s, c);
+    }
+    if (s->n_lags == 1)
+        first = only;
+    else if (n == 0 && n_p2p == 1)
+        first = p2p;
+    else if (exchanges && !pipes)
+        first = find_furthest(s, inner, n);
+    else if (!exchanges && (pipes || n == 1))
+        first = find_stage(s, inner, n);
+    free(inner);
+    return first;
+}
+
+/* --- who fell silent ------------------------------------------------------ */
+
+/* Are the operations that lack one record the last ones of each function? */
+static bool is_tail_cut(const struct jp_likes *s, size_t comm)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    uint32_t n_ranks = s->r->comms[comm].n_ranks, coll = UINT32_MAX;
+    bool ok = reader != NULL, tail = false;
+
+    if (reader) {
+        reader->ops = s->r->ops;
+        ops_want(reader, OPS_SN | OPS_COUNTS);
+    }
+    for (size_t i = 0; ok && i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (op->comm != comm)
+            continue;
+        tail &= op->coll == coll;
+        coll = op->coll;
+        ok = op->n == n_ranks ? !tail : op->n + 1 == n_ranks;
+        tail |= op->n != n_ranks;
+    }
+    free(reader);
+    return ok;
+}
+
+/* Who is short of the last operations of a communicator that all others have,
+ * and alone so: its records stopped first. SIZE_MAX: nobody, or several. */
+static size_t find_silent(const struct jp_likes *s)
+{
+    size_t silent = SIZE_MAX;
+
+    for (size_t i = 0; i < s->r->n_ranks; i++) {
+        const struct jp_rank *rank = &s->r->ranks[i];
+        const struct jp_comm *c = &s->r->comms[rank->comm];
+        uint64_t missing = c->ops - rank->records;
+
+        if (c->n_ranks < 2 || !c->ops || rank->records >= c->ops)
+            continue;
+        if (silent != SIZE_MAX && s->p->of_rank[i] != s->p->of_rank[silent])
+            return SIZE_MAX;
+        if (missing != c->ops - c->ops_complete)
+            return SIZE_MAX;
+        if (silent == SIZE_MAX ||
+            rank->timed_ops > s->r->ranks[silent].timed_ops)
+            silent = i;
+    }
+    if (silent == SIZE_MAX || !is_tail_cut(s, s->r->ranks[silent].comm))
+        return SIZE_MAX;
+    return silent;
+}
+
+/* ----------------------------------------------------- say what is known */
+
+static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
+                        struct jp_findings *findings)
+{
+    const struct jp_hang *hang = &r->hang;
+    struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+    struct jp_sentence text;
+
+    if (!f)
+        return -1;
+    f->comm = hang->comm;
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        if (!strcmp(r->coll_names[i], hang->coll))
+            f->coll = r->coll_names[i];
+    f->rank = hang->rank;
+    f->world_rank =
+        processes_rank_of_task(p, hang->host, hang->pid, hang->task);
+    f->pid = hang->pid;
+    snprintf(f->host, sizeof(f->host), "%s", hang->host);
+    sentence_init(&text, f->text, sizeof(f->text));
+    if (hang->whom && f->world_rank >= 0 && f->world_rank != f->rank)
+        sentence_add(&text,
+                     "rank %lld (%.64s pid %lld, rank %lld of the "
+                     "communicator)%s",
+                     (long long) f->world_rank, f->host, (long long) f->pid,
+                     (long long) f->rank, hang->text + hang->whom);
+    else
+        sentence_add(&text, "%s", hang->text);
+    snprintf(f->next, sizeof(f->next),
+             "jobprof show --pending names every operation in flight and who "
+             "is in it");
+    return 0;
+}
+
+/* The name of a communicator, with its ranks' host where it is one. */
+static void name_comm(const struct jp_comm *c, char *buf, size_t size)
+{
+    snprintf(buf, size, "communicator %s%s%.32s%s (%" PRIu32 " ranks%s%.64s)",
+             c->id, *c->name ? " (" : "", c->name, *c->name ? ")" : "",
+             c->n_ranks, c->n_hosts == 1 ? ", " : "",
+             c->n_hosts == 1 ? c->hosts[0] : "");
+}
+
+/* silent_us: for how long nothing had ended; 0: not known. */
+static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
+                     struct jp_findings *findings)
+{
+    const struct jp_comm *comm = &s->r->comms[first];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+    struct jp_sentence text;
+    char name[200];
+
+    if (!f)
+        return -1;
+    f->comm = (int64_t) first;
+    if (comm->n_hosts == 1)
+        snprintf(f->host, sizeof(f->host), "%s", comm->hosts[0]);
+    name_comm(comm, name, sizeof(name));
+    sentence_init(&text, f->text, sizeof(f->text));
+    if (s->lag[first])
+        sentence_add(&text,
+                     "%s stopped first, %s short of %s, as many as its "
+                     "likes went on to",
+                     name, FIG_COUNT(s->lag[first]),
+                     FIG_COUNT(likes_done(comm) + s->lag[first]));
+    else
+        sentence_add(&text, "%s stopped after %s operations", name,
+                     FIG_COUNT(likes_done(comm)));
+    if (silent_us)
+        sentence_add(&text, "nothing ended in the step's last %s",
+                     FIG_US(silent_us));
+    sentence_add(&text, "which of its ranks stayed away cannot be told from "
+                        "ended operations");
+    snprintf(f->next, sizeof(f->next),
+             "look at the processes of that communicator (py-spy, gdb); record "
+             "with --nccl-profile=recorder to see who stayed away");
+    return 0;
+}
+
+/* Fills in a rank and returns how it is called: "rank 3 (n2, pid 103)"; where
+ * it has none in the job, by that of its largest communicator. */
+static const char *name_rank(const struct jp_likes *s, size_t rank,
+                             struct jp_finding *f, char *buf, size_t size)
+{
+    const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
+    char name[JP_PROCESS_NAME_LEN];
+
+    f->rank = s->r->ranks[rank].rank;
+    f->world_rank = who->world_rank;
+    f->pid = who->pid;
+    snprintf(f->host, sizeof(f->host), "%s", who->host);
+    snprintf(buf, size, "rank %.60s (%.64s, pid %lld)",
+             processes_rank_name(s->p, s->r, who, name), who->host,
+             (long long) who->pid);
+    return buf;
+}
+
+/* Its process ended, or its profiler with it, before the others stopped.
+ * silent_us 0: whether they did is not known. */
+static int add_silent(const struct jp_likes *s, size_t silent,
+                      uint64_t silent_us, struct jp_findings *findings)
+{
+    const struct jp_rank *rank = &s->r->ranks[silent];
+    const struct jp_comm *comm = &s->r->comms[rank->comm];
+    struct jp_finding *f =
+        findings_add(findings, silent_us ? JP_FINDING_HANG : JP_FINDING_UNEVEN);
+    struct jp_sentence text;
+    char name[200], whom[200];
+
+    if (!f)
+        return -1;
+    f->comm = (int64_t) rank->comm;
+    name_comm(comm, name, sizeof(name));
+    sentence_init(&text, f->text, sizeof(f->text));
+    sentence_add(&text,
+                 "%s fell silent first: it lacks the last %s of %s records of "
+                 "%s, which all others have",
+                 name_rank(s, silent, f, whom, sizeof(whom)),
+                 FIG_COUNT(comm->ops - rank->records), FIG_COUNT(comm->ops),
+                 name);
+    if (silent_us)
+        sentence_add(&text, "nothing ended in the step's last %s",
+                     FIG_US(silent_us));
+    snprintf(
+        f->next, sizeof(f->next),
+        "look for that process' end: its exit status, its last output, the "
+        "kernel's log of its node (out of memory, GPU errors)");
+    return 0;
+}
+
+/* Something stopped, but no count says where first. */
+static int add_unknown(const struct jp_silence *silence, bool uneven,
+                       struct jp_findings *findings)
+{
+    struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+    struct jp_sentence text;
+
+    if (!f)
+        return -1;
+    sentence_init(&text, f->text, sizeof(f->text));
+    sentence_add(&text,
+                 "nothing ended in the step's last %s, and before that never "
+                 "for more than %s: a hang, or a stall of unknown cause",
+                 FIG_US(silence->us), FIG_US(silence->before_us));
+    sentence_add(&text, "%s cannot be told from ended operations",
+                 uneven ? "which communicator stopped first"
+                        : "all communicators stopped evenly, so who stayed "
+                          "away");
+    snprintf(f->next, sizeof(f->next),
+             "record with --nccl-profile=recorder: it tells who stayed away");
+    return 0;
+}
+
+/* Did its likes do some operations once that it has no part in, but all of them
+ * as much in each step? */
+static bool has_extras(const struct jp_likes *s, size_t first)
+{
+    uint64_t ops = s->r->comms[first].ops, steps = s->steps[first];
+
+    return ops % steps == 0 && s->lag[first] < ops / steps;
+}
+
+/* Sequence numbers between a communicator's operations that no rank recorded.
+ */
+static uint64_t count_holes(struct ops_reader *reader,
+                            const struct jp_result *r, size_t comm)
+{
+    uint64_t holes = 0, last = 0;
+    uint32_t coll = UINT32_MAX;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (op->comm != comm)
+            continue;
+        if (op->coll == coll && op->sn > last)
+            holes += op->sn - last - 1;
+        coll = op->coll;
+        last = op->sn;
+    }
+    return holes;
+}
+
+/* Has it more of them than one that it is short of? Then it did go on. -1: no
+ * memory. */
+static int has_holes(const struct jp_likes *s, size_t first)
+{
+    const struct jp_comm *c = &s->r->comms[first], *like;
+    struct ops_reader *reader;
+    int more = 0;
+
+    for (like = s->r->comms; like < s->r->comms + s->r->n_comms; like++)
+        if (like->n_ranks == c->n_ranks && !strcmp(like->name, c->name) &&
+            like->ops == c->ops + s->lag[first])
+            break;
+    reader = calloc(1, sizeof(*reader));
+    if (!reader)
+        return -1;
+    reader->ops = s->r->ops;
+    ops_want(reader, OPS_SN);
+    if (s->r->ops && like < s->r->comms + s->r->n_comms)
+        more = count_holes(reader, s->r, first) >
+               count_holes(reader, s->r, (size_t) (like - s->r->comms));
+    free(reader);
+    return more;
+}
+
+/* Without the step's end all likes but one must agree, what a step is must be
+ * known, and that one must not have a whole number of operations less to do in
+ * each step, or once; with one a step it may just have been the last on its
+ * way when a kill came. The likes must have gone on beyond the last step that
+ * ended: in one that did, nobody stopped, and a record is missing. */
+static bool is_plain(const struct jp_likes *s, size_t first)
+{
+    const struct jp_comm *c = &s->r->comms[first];
+    uint64_t most = c->ops + s->lag[first];
+
+    return s->n_lags == 1 && s->lag[first] &&
+           s->likes[first] >= limits_get(JP_LIMIT_HANG_LIKES) &&
+           c->ops == c->ops_complete && most / s->steps[first] > 1 &&
+           most % s->steps[first] && s->lag[first] % s->steps[first] &&
+           !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
+}
+
+/* Is it behind its likes, and not for having less to do, in each step or once?
+ * At least half of them must agree in what it is behind. */
+static bool is_behind(const struct jp_likes *s, size_t comm)
+{
+    return s->lag[comm] && s->r->comms[comm].ops &&
+           s->lag[comm] % s->steps[comm] && !has_extras(s, comm) &&
+           2 * s->even[comm] >= s->likes[comm];
+}
+
+/* The rank that was the last to enter a communicator's last operation;
+ * SIZE_MAX: not known. */
+static size_t find_last(const struct jp_likes *s, size_t comm)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    uint64_t at = 0;
+    uint32_t rank = UINT32_MAX;
+
+    if (!reader)
+        return SIZE_MAX;
+    reader->ops = s->r->ops;
+    ops_want(reader, OPS_RANK | OPS_DUMP_MAX);
+    for (size_t i = 0; i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (op->comm != comm || op->dump_max_us < at)
+            continue;
+        at = op->dump_max_us;
+        rank = op->min_rank;
+    }
+    free(reader);
+    return processes_rank(s->p, s->r, comm, rank);
+}
+
+/* The communicators stopped in the midst of a step; whether by a hang or as the
+ * job was ended is not known. */
+static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
+{
+    size_t n = 0, most = 0, last;
+    struct jp_finding *f;
+    struct jp_sentence text;
+    char name[200];
+
+    for (size_t i = 0; i < s->r->n_comms; i++)
+        if (is_behind(s, i) && (!n++ || s->lag[i] > s->lag[most]))
+            most = i;
+    if (!n)
+        return 0;
+    f = findings_add(findings, JP_FINDING_UNEVEN);
+    if (!f)
+        return -1;
+    f->comm = (int64_t) most;
+    name_comm(&s->r->comms[most], name, sizeof(name));
+    sentence_init(&text, f->text, sizeof(f->text));
+    if (n == 1)
+        sentence_add(&text,
+                     "stopped unevenly: %s is %s operation%s behind the %s of "
+                     "its likes",
+                     name, FIG_COUNT(s->lag[most]), plural(s->lag[most]),
+                     FIG_COUNT(s->r->comms[most].ops + s->lag[most]));
+    else
+        sentence_add(&text,
+                     "stopped unevenly: %zu communicators are behind their "
+                     "likes, %s by the most: %s operation%s of %s",
+                     n, name, FIG_COUNT(s->lag[most]), plural(s->lag[most]),
+                     FIG_COUNT(s->r->comms[most].ops + s->lag[most]));
+    last = n == 1 ? find_last(s, most) : SIZE_MAX;
+    if (last != SIZE_MAX)
+        sentence_add(&text, "%s was the last to enter its last operation",
+                     name_rank(s, last, f, name, sizeof(name)));
+    sentence_add(&text, "it hung, or was ended in the midst of a step");
+    snprintf(f->next, sizeof(f->next),
+             "if the job hung, look at the processes of that communicator; "
+             "record with --nccl-profile=recorder to see who stayed away");
+    return 0;
+}
+
+/* Does it lack so many records that figures could change? */
+static bool lacks_much(const struct jp_likes *s, size_t rank)
+{
+    const struct jp_rank *x = &s->r->ranks[rank];
+
+    return (double) x->records <
+           limits_get(JP_LIMIT_COVERAGE) * (double) s->r->comms[x->comm].ops;
+}
+
+/* Without the step's end. */
+static int add_stopped(const struct jp_likes *s, size_t first, size_t silent,
+                       struct jp_findings *findings)
+{
+    int holes = first == SIZE_MAX ? 0 : has_holes(s, first);
+
+    if (holes < 0)
+        return -1;
+    if (first != SIZE_MAX && !holes && is_plain(s, first))
+        return add_first(s, first, 0, findings);
+    if (silent != SIZE_MAX && lacks_much(s, silent))
+        return add_silent(s, silent, 0, findings);
+    return holes ? 0 : add_uneven(s, findings);
+}
+
+static bool is_longest(const struct jp_silence *silence)
+{
+    return (double) silence->us >
+           limits_get(JP_LIMIT_HANG_SILENCE) * (double) silence->before_us;
+}
+
+static int compare_likes(const struct jp_result *r,
+                         const struct jp_processes *p,
+                         const struct jp_silence *silence,
+                         struct jp_findings *findings)
+{
+    struct jp_likes s;
+    size_t first, silent;
+    int rc = 0;
+
+    if (!p->known)
+        return is_longest(silence) ? add_unknown(silence, true, findings) : 0;
+    if (likes_compare(&s, r, p) < 0)
+        return -1;
+    first = find_first(&s);
+    silent = find_silent(&s);
+    if (!silence->us)
+        rc = add_stopped(&s, first, silent, findings);
+    else if (silent != SIZE_MAX)
+        rc = add_silent(&s, silent, silence->us, findings);
+    else if (first != SIZE_MAX)
+        rc = add_first(&s, first, silence->us, findings);
+    else if (s.n_lags || is_longest(silence))
+        rc = add_unknown(silence, s.n_lags, findings);
+    likes_fini(&s);
+    return rc;
+}
+
+/* How well a hang would have been seen where there are ended operations only.
+ */
+static void state_silence(const struct jp_silence *silence,
+                          struct jp_hypotheses *h)
+{
+    double before = limits_get(JP_LIMIT_HANG_SILENCE) *
+                    (double) silence->before_us,
+           least = limits_get(JP_LIMIT_HANG);
+
+    if (silence->ended_well)
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                       "all tasks ended without an error");
+    else if (!silence->known)
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "nothing tells when the step ended");
+    else if ((double) silence->us >= least && (double) silence->us <= before)
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "silent for %s at the end, and for %s before",
+                       FIG_US(silence->us), FIG_US(silence->before_us));
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_FOUND,
+                       before > least ? before : least, NULL);
+}
+
+int hang_findings(const struct jp_result *r, const struct jp_processes *p,
+                  const struct jp_nodes *nodes, bool whole,
+                  struct jp_findings *findings)
+{
+    struct jp_hypotheses *h = findings->hypotheses;
+    struct jp_silence silence;
+
+    if (r->quality.recordings)
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_FOUND,
+                       limits_get(JP_LIMIT_HANG), NULL);
+    else if (r->quality.traces)
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "traces hold ended operations only");
+    else if (!whole)
+        hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "records are missing");
+    if (r->hang.operations &&
+        (double) r->hang.age_us >= limits_get(JP_LIMIT_HANG))
+        return add_recorded(r, p, findings);
+    if (!whole || r->quality.recordings || r->quality.traces)
+        return 0;
+    if (silence_measure(r, nodes, &silence) < 0)
+        return -1;
+    state_silence(&silence, h);
+    if (silence.ended_well || (silence.known && silence.us < JP_HANG_US))
+        return 0;
+    return compare_likes(r, p, &silence, findings);
+}

@@ -1,0 +1,109 @@
+/* hypothesis.h - what was looked for in a step, and what came of it.
+ *
+ * One row of a const table is one question ("does a rank make the others
+ * wait?"). Each step's insight answers every one of them: found; not found,
+ * with the smallest effect that would have been seen; or not judged, and why.
+ * Nothing is answered by default ("not looked at"), so that an analysis that
+ * was forgotten, or did not run, never reads like a clean bill.
+ *
+ * An analysis states its row in one call, hypothesis_set(): how well it could
+ * have seen. Whether something was found follows from the findings, once all
+ * are made (insight.c).
+ */
+#ifndef JP_INSIGHT_HYPOTHESIS_H
+#define JP_INSIGHT_HYPOTHESIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "orchestrator/insight/finding.h"
+
+enum jp_hypothesis_id {
+    JP_HYPOTHESIS_LATE_RANK,
+    JP_HYPOTHESIS_LATE_NODE,
+    JP_HYPOTHESIS_STALL,
+    JP_HYPOTHESIS_SLOW_NETWORK, /* against peaks or a baseline */
+    JP_HYPOTHESIS_SLOW_LINK,    /* against its likes in the same step */
+    JP_HYPOTHESIS_DRIFT,        /* against itself, earlier */
+    JP_HYPOTHESIS_HANG,
+    JP_HYPOTHESIS_CRASH,
+    JP_HYPOTHESIS_IMBALANCE,
+    JP_HYPOTHESIS_STAGE_IMBALANCE,
+    JP_HYPOTHESIS_SMALL_MESSAGES,
+    JP_HYPOTHESIS_TOPOLOGY,
+    JP_HYPOTHESIS_DATA_LOSS,
+    JP_N_HYPOTHESES
+};
+
+enum jp_hypothesis_state {
+    JP_HYPOTHESIS_NOT_JUDGED,
+    JP_HYPOTHESIS_NOT_FOUND,
+    JP_HYPOTHESIS_FOUND,
+    JP_HYPOTHESIS_STATES
+};
+/* "not_judged", "not_found", "found" */
+extern const char *const hypotheses_states[JP_HYPOTHESIS_STATES];
+
+enum jp_hypothesis_unit {
+    JP_HYPOTHESIS_SHARE, /* 0..1 */
+    JP_HYPOTHESIS_US,
+    JP_HYPOTHESIS_TIMES,
+    JP_HYPOTHESIS_COUNT,
+    JP_HYPOTHESIS_UNITS
+};
+extern const char *const hypotheses_units[JP_HYPOTHESIS_UNITS];
+
+struct jp_hypothesis {
+    const char *key;      /* "late_rank" */
+    const char *title;    /* of a row of a table */
+    const char *question; /* one plain sentence */
+    enum jp_hypothesis_unit unit;
+    const char *of;    /* what the smallest effect is: a phrase */
+    const char *clear; /* the card's words where it was not found, with one %s
+                          for the smallest effect; NULL: the card is silent */
+    const char *none;  /* the same where that effect is not known */
+    const char *name;  /* the card's where it was not judged; NULL: silent */
+    const char *todo;  /* so that it can be judged the next time */
+};
+extern const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES];
+
+/* The answer to one question. Zero: not looked at. */
+struct jp_judgement {
+    enum jp_hypothesis_state state;
+    double least;   /* smallest effect that would have been seen, in the row's
+                       unit; NAN or 0: not known */
+    char text[160]; /* not judged: why. Not found: what to say in place of the
+                       row's words, or "". Found: how many, or "" */
+};
+
+struct jp_hypotheses {
+    struct jp_judgement of[JP_N_HYPOTHESES];
+};
+
+/* States a row; least NAN: not known. text (printf) may be NULL, but for a row
+ * that is not judged: there it says why, short enough for a line. h may be
+ * NULL. */
+__attribute__((format(printf, 5, 6))) void
+hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
+               enum jp_hypothesis_state state, double least, const char *text,
+               ...);
+
+/* Could it be judged? false for a NULL h. */
+bool hypothesis_judged(const struct jp_hypotheses *h, enum jp_hypothesis_id id);
+
+/* Why not, else ""; never NULL. */
+const char *hypothesis_why(const struct jp_hypotheses *h,
+                           enum jp_hypothesis_id id);
+
+/* The smallest effect with its unit, "" where it is not known; returns buf. */
+#define JP_HYPOTHESIS_LEN 40
+char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
+                       char buf[JP_HYPOTHESIS_LEN]);
+
+/* "no rank later than 1.2 %, ...; not judged: drift (run of 40 s)"; what was
+ * found is left out, as the findings tell it. Returns buf. */
+#define JP_HYPOTHESES_LINE 600
+char *hypotheses_line(const struct jp_hypotheses *h,
+                      char buf[JP_HYPOTHESES_LINE]);
+
+#endif

@@ -1,0 +1,85 @@
+/* late_decide.h - between late*.c: what is measured and judged. */
+#ifndef JP_INSIGHT_LATE_PARTS_H
+#define JP_INSIGHT_LATE_PARTS_H
+
+#include <math.h>
+
+#include "orchestrator/insight/late.h"
+#include "orchestrator/insight/limits.h"
+
+struct late {
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    const struct jp_netserieses *series;
+    struct jp_lateness *out;
+    double *total;        /* [process][JP_SLICES] time in communication */
+    double *grouped_us;   /* [rank] in AlltoAll of Send and Recv; 0: none */
+    double *messages;     /* [process] in Send and Recv */
+    double *net;          /* [process] the network's own time */
+    double *grouped_net;  /* [process] of it, in AlltoAll */
+    double *least, *most; /* [process] time in what total lacks */
+    double *scratch;      /* 3 * n_ranks */
+    float *parts;         /* [rank][JP_SLICES] excess; NAN: not known */
+    bool *short_run;      /* [comm] few operations: late_chance() is asked */
+    uint32_t *last, *of;  /* [rank][function] operations in which it came last;
+                             all, of a communicator's first rank; NULL */
+    double run_us;        /* the run's length; 0: not known */
+    size_t classes;       /* communicators of one shape */
+    size_t *class_of;     /* of a communicator */
+};
+
+/* More than that the run loses enough by, or a rank is so much slower where it
+ * computes. */
+static inline double late_much(const struct late *late, double peers_us)
+{
+    double run = late->run_us, computes = run - peers_us;
+    double cost = limits_get(JP_LIMIT_LATE_COST) * run;
+    double slower = fmax(limits_get(JP_LIMIT_LATE_SLOWER) * computes,
+                         limits_get(JP_LIMIT_LATE_LEAST) * run);
+
+    return computes > limits_get(JP_LIMIT_LATE_COMPUTES) * run
+               ? fmin(cost, slower)
+               : cost;
+}
+
+static inline bool late_is_much(const struct late *late, double excess_us,
+                                double peers_us)
+{
+    return excess_us > late_much(late, peers_us);
+}
+
+static inline size_t late_host_of(const struct late *late, size_t rank)
+{
+    return late->p->list[late->p->of_rank[rank]].host_at;
+}
+
+/* Fills total. 0, or -1 without memory. */
+int late_add_up(struct late *late);
+
+/* Fills least and most: waits in a Broadcast, Reduce or AlltoAll cannot be told
+ * rank by rank, as no times are kept of them but the shortest and the longest.
+ * 0, or -1 without memory. */
+int late_add_hidden(struct late *late);
+
+/* Counts who comes last in short runs. 0, or -1 without memory. */
+int late_count_last(struct late *l);
+
+/* The exact binomial test (stats.h): how likely one of all ranks comes last in
+ * so many of its communicator's operations of one function, if each were as
+ * likely the last one. 0 in runs long enough for errors to be known. */
+double late_chance(const struct late *l, size_t rank);
+
+/* Says which ranks of a class are late in some parts of the run. */
+void late_in_parts(struct late *l, size_t class);
+
+/* Fills hidden_us of what is measured. */
+void late_hide(struct late *l);
+
+/* Says who is late, from what is measured. 0, or -1 without memory. */
+int late_decide(struct late *late);
+
+/* Takes `late` back where others, or overlap, explain it. 0, or -1 without
+ * memory. */
+int late_excuse(struct late *late);
+
+#endif

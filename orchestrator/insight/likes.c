@@ -1,0 +1,201 @@
+/* likes.c - count what communicators have done beside their likes. */
+#include "orchestrator/insight/likes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/insight/limits.h"
+
+static int by_kind(const struct jp_comm *x, const struct jp_comm *y)
+{
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    if (!x->ops != !y->ops)
+        return x->ops ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Of a kind, who has done most first. */
+static int by_done(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+    const struct jp_comm *x = &comms[*(const size_t *) a],
+                         *y = &comms[*(const size_t *) b];
+    int order = by_kind(x, y);
+
+    if (order)
+        return order;
+    if (likes_done(x) != likes_done(y))
+        return likes_done(x) > likes_done(y) ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Operations of the communicator that synchronises one of its ranks least, but
+ * for a few at the program's start; 0: none. */
+static uint64_t steps_of(const struct jp_likes *s, size_t comm)
+{
+    double least = limits_get(JP_LIMIT_HANG_STEPS);
+    const struct jp_process *who;
+    uint64_t steps = UINT64_MAX;
+
+    if (s->p->comm_start[comm] == s->p->comm_start[comm + 1])
+        return 0;
+    who = &s->p->list[s->p->of_rank[s->p->comm_start[comm]]];
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t at = s->r->ranks[s->p->by_process[i]].comm;
+        const struct jp_comm *c = &s->r->comms[at];
+
+        if (c->n_ranks > 1 && (double) c->ops >= least && c->ops < steps)
+            steps = c->ops;
+    }
+    return steps == UINT64_MAX ? 0 : steps;
+}
+
+/* A stretch of the run, in shares of it. */
+struct stretch {
+    double from, to;
+};
+
+/* How many of a communicator's operations had ended, on the average of a
+ * stretch, that a window adds. */
+static double mean_of(const struct jp_window *w, const struct jp_window *first,
+                      double run_us, struct stretch in)
+{
+    double at = (double) (w->t1_us - first->t0_us) / run_us;
+
+    return at >= in.to ? 0
+                       : (double) w->ops * (in.to - fmax(at, in.from)) /
+                             (in.to - in.from);
+}
+
+/* How much each communicator gets on from an early part of the run to a late
+ * one; a mean over many moments, as stages of a pipeline go on in turns. */
+static double *count_gain(const struct jp_result *r)
+{
+    static const struct stretch early = {0.1, 0.4}, late = {0.6, 0.9};
+    double *gain = calloc(r->n_comms + 1, sizeof(*gain)), run_us;
+
+    if (!gain || !r->n_windows)
+        return gain;
+    run_us =
+        (double) (r->windows[r->n_windows - 1].t1_us - r->windows[0].t0_us);
+    for (size_t i = 0; i < r->n_windows && run_us > 0; i++) {
+        const struct jp_window *w = &r->windows[i];
+
+        gain[w->comm] += mean_of(w, r->windows, run_us, late) -
+                         mean_of(w, r->windows, run_us, early);
+    }
+    return gain;
+}
+
+/* Of what it is short, the part that must have shown in the gain: next to none
+ * where it stopped, half where it has less to do in each step. */
+enum shortness { SHORT_BY_STOP, SHORT_BY_WORK, SHORT_UNSURE };
+
+static enum shortness shortness_of(const struct jp_likes *s, const double *gain,
+                                   size_t comm, size_t first, uint64_t lag)
+{
+    double part = (gain[first] - gain[comm]) / (double) lag;
+
+    if (!lag || !s->r->comms[comm].ops ||
+        2 * lag <= s->steps[first] / limits_get(JP_LIMIT_HANG_BUCKETS))
+        return SHORT_BY_STOP;
+    if (!(gain[first] > 0))
+        return s->r->n_windows ? SHORT_UNSURE : SHORT_BY_STOP;
+    return fabs(part) < limits_get(JP_LIMIT_HANG_STOPPED) ? SHORT_BY_STOP
+           : part > limits_get(JP_LIMIT_HANG_LESS)        ? SHORT_BY_WORK
+                                                          : SHORT_UNSURE;
+}
+
+/* likes: n of a kind, who has done most first. Returns how many of them are as
+ * far as a few steps allow. */
+static size_t judge(struct jp_likes *s, const double *gain, const size_t *likes,
+                    size_t n)
+{
+    uint64_t most = likes_done(&s->r->comms[likes[0]]), width;
+    size_t end = 1, even = 0;
+
+    s->steps[likes[0]] = steps_of(s, likes[0]);
+    if (!s->steps[likes[0]])
+        return 1;
+    width = limits_get(JP_LIMIT_HANG_BUCKETS) * (most / s->steps[likes[0]] + 1);
+    for (; end < n; end++) {
+        size_t c = likes[end];
+        uint64_t lag = most - likes_done(&s->r->comms[c]);
+
+        enum shortness by = lag > width
+                                ? SHORT_BY_WORK
+                                : shortness_of(s, gain, c, likes[0], lag);
+
+        if (by == SHORT_BY_WORK)
+            break;
+        s->unsure |= by == SHORT_UNSURE;
+        s->lag[c] = lag;
+        s->n_lags += lag > 0;
+    }
+    for (size_t i = 0; i < end; i++)
+        even += !s->lag[likes[i]];
+    for (size_t i = 0; i < end; i++) {
+        s->likes[likes[i]] = end;
+        s->even[likes[i]] = even;
+        s->steps[likes[i]] = s->steps[likes[0]];
+    }
+    return end;
+}
+
+static void count_lags(struct jp_likes *s)
+{
+    for (size_t i = 0; i < s->r->n_ranks; i++)
+        s->lags_of[s->p->of_rank[i]] += s->lag[s->r->ranks[i].comm] > 0;
+}
+
+int likes_compare(struct jp_likes *s, const struct jp_result *r,
+                  const struct jp_processes *p)
+{
+    size_t n = r->n_comms, *order = calloc(n + 1, sizeof(*order)), at = 0;
+    double *gain = count_gain(r);
+    int rc = -1;
+
+    *s = (struct jp_likes){.r = r, .p = p};
+    s->lag = calloc(n + 1, sizeof(*s->lag));
+    s->likes = calloc(n + 1, sizeof(*s->likes));
+    s->even = calloc(n + 1, sizeof(*s->even));
+    s->steps = calloc(n + 1, sizeof(*s->steps));
+    s->lags_of = calloc(p->n + 1, sizeof(*s->lags_of));
+    if (!order || !gain || !s->lag || !s->likes || !s->even || !s->steps ||
+        !s->lags_of)
+        goto out;
+    rc = 0;
+    for (size_t i = 0; i < n; i++)
+        if (r->comms[i].n_ranks > 1 && likes_done(&r->comms[i]))
+            order[at++] = i;
+    n = at;
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_done, r->comms);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1;
+             end < n && !by_kind(&r->comms[order[i]], &r->comms[order[end]]);
+             end++)
+            ;
+        while (i < end)
+            i += judge(s, gain, order + i, end - i);
+    }
+    count_lags(s);
+out:
+    free(order);
+    free(gain);
+    if (rc < 0)
+        likes_fini(s);
+    return rc;
+}
+
+void likes_fini(struct jp_likes *s)
+{
+    free(s->lag);
+    free(s->likes);
+    free(s->even);
+    free(s->steps);
+    free(s->lags_of);
+    *s = (struct jp_likes){0};
+}

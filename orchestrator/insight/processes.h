@@ -1,0 +1,128 @@
+/* processes.h - the processes of a step, and which of them has which rank.
+ *
+ * A process is (host, pid). It has a rank in each of its communicators; its
+ * rank in the job is decided here, once, for findings, tables, charts, `show`
+ * and `export`:
+ * - Slurm's task id, where the process is a task of the step;
+ * - else its rank in a communicator of all processes: none is larger, it has no
+ *   fewer ranks than there are processes and tasks, and either every process
+ *   with records is in it or it has exactly as many ranks as the step has
+ *   tasks. Where such a rank and a task id differ, the communicator has an
+ *   order of its own and gives nobody a rank;
+ * - else none. A rank is then named with its communicator.
+ * No two processes have the same rank: a task id that several processes bear
+ * (a launcher's children inherit SLURM_PROCID) is nobody's rank.
+ */
+#ifndef JP_INSIGHT_PROCESSES_H
+#define JP_INSIGHT_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/collect/nodes.h"
+
+enum jp_rank_evidence { JP_RANK_UNKNOWN, JP_RANK_OF_TASK, JP_RANK_OF_COMM };
+
+struct jp_process {
+    const char *host; /* borrowed from the result, never NULL */
+    int64_t pid;
+    int64_t task;       /* Slurm's task id; -1: not known, or not its own */
+    int64_t world_rank; /* in the job; -1: none */
+    enum jp_rank_evidence evidence; /* of world_rank */
+    uint32_t host_at;               /* index into hosts */
+    size_t first, n;                /* of its ranks in by_process */
+    uint64_t timed_ops, last_ops;   /* sums over its ranks, at most */
+    uint64_t caused_us, wait_us;    /* UINT64_MAX */
+};
+
+/* The sums are over the host's processes. */
+struct jp_process_host {
+    const char *host;
+    uint32_t n_processes;
+    uint64_t timed_ops, last_ops;
+    uint64_t caused_us, wait_us;
+};
+
+struct jp_processes {
+    /* false: two ranks of one communicator have the same host and pid
+     * (containers that each count from 1 under one host name, or records
+     * without hosts), so processes cannot be told apart */
+    bool known;
+    struct jp_process *list; /* by host and pid */
+    size_t n;
+    struct jp_process_host *hosts; /* by name */
+    size_t n_hosts;
+    size_t *by_process; /* indices of the result's ranks */
+    size_t *of_rank;    /* process of each of the result's ranks */
+    size_t *comm_start; /* first rank of each communicator; n_comms + 1 */
+};
+
+/* A process that is a task of the step. */
+struct jp_process_task {
+    const char *host;
+    int64_t pid, task;
+};
+
+/* All tasks that are known, and how many the step has; 0: not known. */
+struct jp_process_tasks {
+    const struct jp_process_task *list;
+    size_t n;
+    uint64_t of_step;
+};
+
+/* Of the result, only comms (n_ranks) and ranks (comm, rank, host, pid, sums)
+ * are read; it is borrowed. 0, or -1 without memory. Release with
+ * processes_fini; zeros are a valid, empty value. */
+int processes_init(struct jp_processes *processes,
+                   const struct jp_result *result,
+                   const struct jp_process_tasks *tasks);
+/* The same with the tasks that the nodes recorded; nodes may be NULL. */
+int processes_init_nodes(struct jp_processes *processes,
+                         const struct jp_result *result,
+                         const struct jp_nodes *nodes);
+void processes_fini(struct jp_processes *processes);
+
+/* NULL: no such process has records. */
+const struct jp_process *processes_find(const struct jp_processes *processes,
+                                        const char *host, int64_t pid);
+/* World rank of a process that may have no records, whose recording names a
+ * task; < 0: none. */
+int64_t processes_rank_of_task(const struct jp_processes *processes,
+                               const char *host, int64_t pid, int64_t task);
+/* Index of a communicator's rank in the result; SIZE_MAX: it has no record. */
+size_t processes_rank(const struct jp_processes *processes,
+                      const struct jp_result *result, size_t comm,
+                      uint32_t rank);
+
+/* Places in list (hosts) of those for which the others waited longest, at most
+ * max, longest first; those without timed operations are left out. Caller
+ * frees. NULL: out of memory. */
+uint32_t *processes_heaviest(const struct jp_processes *processes, size_t max,
+                             size_t *n);
+uint32_t *processes_heaviest_hosts(const struct jp_processes *processes,
+                                   size_t max, size_t *n);
+
+/* Sorts places in list by world rank; those without one come last. */
+void processes_sort_by_rank(const struct jp_processes *processes,
+                            uint32_t *places, size_t n);
+
+/* "19 gpu-node-0312": world rank and host. Without a world rank, the rank in
+ * the largest of its communicators: "3 of TP1 gpu-node-0312 pid 4711". Cut to
+ * fit. Returns buf. */
+#define JP_PROCESS_NAME_LEN 192
+char *processes_name(const struct jp_processes *processes,
+                     const struct jp_result *result,
+                     const struct jp_process *process,
+                     char buf[JP_PROCESS_NAME_LEN]);
+/* Its two halves: "19", "3 of TP1" or "", and the host, with the process'
+ * number where there is no world rank. */
+char *processes_place(const struct jp_process *process,
+                      char buf[JP_PROCESS_NAME_LEN]);
+char *processes_rank_name(const struct jp_processes *processes,
+                          const struct jp_result *result,
+                          const struct jp_process *process,
+                          char buf[JP_PROCESS_NAME_LEN]);
+
+#endif

@@ -1,0 +1,632 @@
+/* replay_build.c - from timelines to operations with members. */
+#include "orchestrator/insight/replay_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/collective.h"
+#include "orchestrator/aggregate/timeline.h"
+
+#define NEAR_US 5    /* stamps of one host differ by that much */
+#define LAUNCH_US 20 /* so do starts of one launch */
+#define MAX_OPEN 32  /* operations of a process in flight at once */
+
+/* ------------------------------------------------------- keys of operations */
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= UINT64_C(0x7FB5D329728EA185);
+    x ^= x >> 27;
+    x *= UINT64_C(0x81DADEF4BC2DD44D);
+    return x ^ x >> 33;
+}
+
+static int grow_slots(struct replay *x)
+{
+    uint32_t room = x->n_slots ? 2 * x->n_slots : 256;
+    uint32_t *slots = calloc(room, sizeof(*slots));
+
+    if (!slots)
+        return -1;
+    for (uint32_t i = 0; i < x->n_keys; i++) {
+        uint32_t at = (uint32_t) mix(x->keys[i].key) & (room - 1);
+
+        while (slots[at])
+            at = (at + 1) & (room - 1);
+        slots[at] = i + 1;
+    }
+    free(x->slots);
+    x->slots = slots;
+    x->n_slots = room;
+    return 0;
+}
+
+/* The key with that number, made where it is new. Its index; NONE without
+ * memory. */
+static uint32_t key_get(struct replay *x, uint64_t key)
+{
+    uint32_t at;
+
+    if (2 * (x->n_keys + 1) > x->n_slots && grow_slots(x) < 0)
+        return REPLAY_NONE;
+    at = (uint32_t) mix(key) & (x->n_slots - 1);
+    for (; x->slots[at]; at = (at + 1) & (x->n_slots - 1))
+        if (x->keys[x->slots[at] - 1].key == key)
+            return x->slots[at] - 1;
+    if (x->n_keys == x->room_keys) {
+        uint32_t room = x->room_keys ? 2 * x->room_keys : 64;
+        struct replay_key *more = reallocarray(x->keys, room, sizeof(*x->keys));
+
+        if (!more)
+            return REPLAY_NONE;
+        x->keys = more;
+        x->room_keys = room;
+    }
+    x->keys[x->n_keys] = (struct replay_key){.key = key};
+    x->slots[at] = ++x->n_keys;
+    return x->n_keys - 1;
+}
+
+static int grow_ops(struct replay *x)
+{
+    uint32_t room = x->room_ops ? 2 * x->room_ops : 1024;
+    struct replay_op *more = reallocarray(x->ops, room, sizeof(*more));
+
+    if (!more)
+        return -1;
+    x->ops = more;
+    x->room_ops = room;
+    return 0;
+}
+
+/* The operation of a key with that number; NONE without memory, or where the
+ * number is out of all proportion. */
+static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
+                       const struct replay_op *as)
+{
+    struct replay_key *key = &x->keys[k];
+
+    if (number >= REPLAY_EVENTS)
+        return REPLAY_NONE;
+    if (number >= key->n) {
+        size_t n = number + number / 2 + 16;
+        uint32_t *more = reallocarray(key->ops, n, sizeof(*more));
+
+        if (!more)
+            return REPLAY_NONE;
+        memset(more + key->n, 0xff, (n - key->n) * sizeof(*more));
+        key->ops = more;
+        key->n = n;
+    }
+    if (key->ops[number] == REPLAY_NONE) {
+        if (x->n_ops == x->room_ops && grow_ops(x) < 0)
+            return REPLAY_NONE;
+        x->ops[x->n_ops] = *as;
+        key->ops[number] = x->n_ops++;
+    }
+    return key->ops[number];
+}
+
+/* ----------------------------------------------- one process' timelines */
+
+/* An operation as its timeline has it. */
+struct raw {
+    uint64_t start_us, time_us, sn, bytes;
+    uint32_t comm, func, rank, peer;
+    bool p2p, sends;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct raw *x = a, *y = b;
+
+    if (x->start_us != y->start_us)
+        return x->start_us < y->start_us ? -1 : 1;
+    return x->comm < y->comm ? -1 : x->comm > y->comm;
+}
+
+static int by_id(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+
+    return strcmp(comms[*(const uint32_t *) a].id,
+                  comms[*(const uint32_t *) b].id);
+}
+
+/* The result's communicator of a series; NONE: none. */
+static uint32_t comm_of(const struct replay *x, const struct timeline_series *s)
+{
+    size_t low = 0, high = x->r->n_comms;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (strcmp(x->r->comms[x->comms_by_id[mid]].id, s->id) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < x->r->n_comms; low++) {
+        const struct jp_comm *c = &x->r->comms[x->comms_by_id[low]];
+
+        if (strcmp(c->id, s->id) != 0)
+            break;
+        if (s->n_ranks ? c->n_ranks == s->n_ranks && c->nnodes == s->nnodes
+                       : c->guessed)
+            return x->comms_by_id[low];
+    }
+    return REPLAY_NONE;
+}
+
+/* Number of a function's name; those beyond the last share one. */
+static uint32_t func_get(struct replay *x, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < x->n_funcs && strcmp(x->funcs[i], name) != 0)
+        i++;
+    if (i == x->n_funcs && i < REPLAY_FUNCS - 1) {
+        x->funcs[i] = name;
+        x->n_funcs++;
+    }
+    return i;
+}
+
+/* What a timeline's series are. */
+struct series {
+    uint32_t comm, func, key;
+    bool good;
+};
+
+static uint64_t coll_key(uint32_t comm, uint32_t func)
+{
+    return (uint64_t) comm << 32 | func;
+}
+
+/* Bit 63; a pair's ranks are below 2^20, a communicator's index below 2^22. */
+static uint64_t pair_key(uint32_t comm, uint32_t src, uint32_t dst)
+{
+    return UINT64_C(1) << 63 | (uint64_t) (comm & 0x3FFFFF) << 40 |
+           (uint64_t) src << 20 | dst;
+}
+
+/* All messages of one launch. */
+#define EXCHANGE_FUNC (REPLAY_FUNCS + 1)
+
+static int note_series(struct replay *x, const struct timeline *t,
+                       struct series *to)
+{
+    for (uint32_t i = 0; i < t->n_series; i++) {
+        const struct timeline_series *s = &t->series[i];
+
+        to[i].comm = comm_of(x, s);
+        to[i].func = func_get(x, s->func);
+        to[i].good = to[i].comm != REPLAY_NONE &&
+                     to[i].func < REPLAY_FUNCS - 1 &&
+                     x->r->comms[to[i].comm].n_ranks > 1;
+        if (!to[i].good || s->p2p)
+            continue;
+        to[i].key = key_get(x, coll_key(to[i].comm, to[i].func));
+        if (to[i].key == REPLAY_NONE)
+            return -1;
+        if (!x->keys[to[i].key].based || s->low < x->keys[to[i].key].low)
+            x->keys[to[i].key].low = s->low;
+        x->keys[to[i].key].based = true;
+    }
+    return 0;
+}
+
+/* The process whose timeline it is; SIZE_MAX: none. */
+static size_t process_of(const struct replay *x, const struct timeline *t,
+                         const struct series *series)
+{
+    for (uint32_t i = 0; !t->mixed && i < t->n_series; i++) {
+        size_t rank =
+            series[i].good
+                ? processes_rank(x->p, x->r, series[i].comm, t->series[i].rank)
+                : SIZE_MAX;
+
+        if (rank != SIZE_MAX)
+            return x->p->of_rank[rank];
+    }
+    return SIZE_MAX;
+}
+
+/* Appends a timeline's operations that begin within so long of its first, at
+ * most `most` in all. -1 without memory. */
+static int unpack(const struct timeline *t, const struct series *series,
+                  uint64_t horizon_us, struct raw *raw, size_t *n, size_t most)
+{
+    struct timeline_reader reader;
+    struct timeline_event e;
+    int rc = timeline_reader_init(&reader, t);
+
+    while (rc == 0 && *n < most && timeline_next(&reader, &e)) {
+        const struct timeline_series *s = &t->series[e.series];
+
+        if (e.start_us > t->first_us && e.start_us - t->first_us > horizon_us)
+            continue;
+        if (!series[e.series].good || (s->p2p && e.peer == s->rank) ||
+            e.time_us > RECORD_MAX_TIME_US)
+            continue;
+        raw[(*n)++] = (struct raw){.start_us = e.start_us,
+                                   .time_us = e.time_us,
+                                   .sn = e.sn,
+                                   .bytes = e.bytes,
+                                   .comm = series[e.series].comm,
+                                   .func = series[e.series].func,
+                                   .rank = s->rank,
+                                   .peer = e.peer,
+                                   .p2p = s->p2p,
+                                   .sends = *s->func == 'S'};
+    }
+    timeline_reader_fini(&reader);
+    return rc;
+}
+
+/* --------------------------------------------- from records to operations */
+
+/* How many from here on are of one launch. */
+static size_t launch_length(const struct raw *raw, size_t n)
+{
+    size_t k = 1;
+
+    while (k < n && raw[k].comm == raw->comm && raw[k].p2p == raw->p2p &&
+           raw[k].start_us - raw->start_us <= LAUNCH_US &&
+           raw[k].start_us < raw->start_us + raw->time_us)
+        k++;
+    return k;
+}
+
+/* Messages to and from several peers at once: those of an AlltoAll. */
+static bool is_exchange(const struct raw *raw, size_t n)
+{
+    size_t sends = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sends += raw[i].sends;
+    return raw->p2p && sends > 1 && n - sends > 1;
+}
+
+/* Each process counts its own messages to a peer, and from it. */
+static uint32_t next_number(struct replay *x, uint32_t k, uint32_t process,
+                            bool sends)
+{
+    struct replay_key *key = &x->keys[k];
+
+    if (key->stamp != process + 1)
+        key->count[0] = key->count[1] = 0;
+    key->stamp = process + 1;
+    return key->count[sends]++;
+}
+
+/* The communicator, as the process uses it. */
+static struct replay_stream *stream_get(struct replay *x, uint32_t comm,
+                                        uint32_t process)
+{
+    struct replay_stream *s = &x->streams[comm];
+
+    if (s->stamp != process + 1)
+        *s = (struct replay_stream){.stamp = process + 1, .last = REPLAY_NONE};
+    return s;
+}
+
+static uint32_t find_op(struct replay *x, uint32_t process,
+                        const struct raw *raw, bool exchange)
+{
+    struct replay_op op = {.comm = raw->comm, .bytes = raw->bytes, .scale = 1};
+    bool sends = raw->sends && !exchange;
+    uint64_t name = exchange ? coll_key(raw->comm, EXCHANGE_FUNC)
+                    : raw->p2p
+                        ? pair_key(raw->comm, sends ? raw->rank : raw->peer,
+                                   sends ? raw->peer : raw->rank)
+                        : coll_key(raw->comm, raw->func);
+    uint32_t key = key_get(x, name);
+
+    if (key == REPLAY_NONE)
+        return key;
+    op.key = key;
+    op.pair = raw->p2p && !exchange;
+    op.expected = op.pair ? 2 : x->r->comms[raw->comm].n_ranks;
+    op.loose = exchange ||
+               (!raw->p2p && !collective_is_barrier(x->funcs[raw->func]));
+    if (!raw->p2p)
+        return raw->sn < x->keys[key].low
+                   ? REPLAY_NONE
+                   : op_get(x, key, raw->sn - x->keys[key].low, &op);
+    return op_get(x, key,
+                  exchange ? stream_get(x, raw->comm, process)->count++
+                           : next_number(x, key, process, sends),
+                  &op);
+}
+
+/* What is in flight of a process while its operations are put down. */
+struct flight {
+    struct {
+        uint32_t event;
+        uint64_t end_us;
+    } open[MAX_OPEN];
+    unsigned n;
+    uint32_t ended;
+    uint64_t ended_us;
+};
+
+/* Those that are over by then. */
+static void land(struct flight *f, uint64_t at_us)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < f->n; i++) {
+        if (f->open[i].end_us > at_us + NEAR_US && f->n < MAX_OPEN) {
+            f->open[kept++] = f->open[i];
+        } else if (f->ended == REPLAY_NONE ||
+                   f->open[i].end_us >= f->ended_us) {
+            f->ended = f->open[i].event;
+            f->ended_us = f->open[i].end_us;
+        }
+    }
+    f->n = kept;
+}
+
+/* What it follows, and how long after. */
+static void follow(struct replay *x, uint32_t i, uint32_t first,
+                   uint64_t start_us, const struct flight *f)
+{
+    struct replay_event *e = &x->events[i];
+
+    e->after = f->ended;
+    e->after_start = f->ended == REPLAY_NONE && i > first;
+    if (e->after_start) {
+        e->after = i - 1;
+        e->own_us = x->starts[i] - x->starts[i - 1];
+    } else if (e->after != REPLAY_NONE) {
+        e->own_us = (double) start_us - (double) f->ended_us;
+    }
+}
+
+/* Puts down one launch as an event or several. Returns how many. */
+static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
+                           const struct raw *raw, size_t n, struct flight *f,
+                           uint64_t from_us)
+{
+    struct replay_stream *s = stream_get(x, raw->comm, process);
+    bool exchange = is_exchange(raw, n);
+    uint32_t put = 0, at = x->n_events;
+    uint64_t time_us = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (raw[i].time_us > time_us)
+            time_us = raw[i].time_us;
+    for (size_t i = 0; i < (exchange ? 1 : n); i++) {
+        struct replay_event *e = &x->events[x->n_events];
+        uint32_t op = find_op(x, process, &raw[i], exchange);
+
+        if (op == REPLAY_NONE)
+            continue;
+        *e = (struct replay_event){
+            .op = op,
+            .process = process,
+            .time_us = (double) (exchange ? time_us : raw[i].time_us),
+            .place = (uint16_t) (put < UINT16_MAX ? put : UINT16_MAX),
+            .before = s->last != REPLAY_NONE &&
+                              s->end_us <= raw->start_us + NEAR_US
+                          ? s->last
+                          : REPLAY_NONE,
+        };
+        x->starts[x->n_events] = (double) (raw->start_us - from_us);
+        if (put) {
+            e->after = x->events[at].after;
+            e->after_start = x->events[at].after_start;
+            e->own_us = x->events[at].own_us;
+        } else {
+            follow(x, x->n_events, first, raw->start_us, f);
+        }
+        x->ops[op].n++;
+        x->n_events++;
+        put++;
+    }
+    if (put) { /* the last one stands for them all */
+        s->last = x->n_events - 1;
+        s->end_us = raw->start_us + time_us;
+        land(f, 0);
+        f->open[f->n].event = x->n_events - 1;
+        f->open[f->n++].end_us = raw->start_us + time_us;
+    }
+    return put;
+}
+
+/* The events of a process, of its sorted records. */
+static void put_process(struct replay *x, uint32_t process,
+                        const struct raw *raw, size_t n)
+{
+    struct flight flight = {.ended = REPLAY_NONE};
+    uint32_t first = x->n_events;
+    uint64_t end_us = 0;
+    size_t length;
+
+    x->first[process] = first;
+    for (size_t i = 0; i < n; i += length) {
+        length = launch_length(raw + i, n - i);
+        land(&flight, raw[i].start_us);
+        put_launch(x, process, first, raw + i, length, &flight, raw->start_us);
+        for (size_t k = i; k < i + length; k++)
+            if (raw[k].start_us + raw[k].time_us > end_us)
+                end_us = raw[k].start_us + raw[k].time_us;
+    }
+    x->recorded_us[process] = n ? (double) (end_us - raw->start_us) : 0;
+}
+
+/* ------------------------------------------------------------------- make */
+
+/* Sorts the communicators by id, for series to find theirs. */
+static int sort_comms(struct replay *x)
+{
+    x->comms_by_id = calloc(x->r->n_comms + 1, sizeof(*x->comms_by_id));
+    if (!x->comms_by_id)
+        return -1;
+    for (uint32_t i = 0; i < x->r->n_comms; i++)
+        x->comms_by_id[i] = i;
+    if (x->r->n_comms)
+        qsort_r(x->comms_by_id, x->r->n_comms, sizeof(*x->comms_by_id), by_id,
+                x->r->comms);
+    return 0;
+}
+
+/* A timeline with the process that it is of. */
+struct source {
+    const struct timeline *timeline;
+    struct series *series;
+    size_t process;
+};
+
+static int by_process(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+
+    return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static void free_sources(struct source *sources, size_t n)
+{
+    for (size_t i = 0; sources && i < n; i++)
+        free(sources[i].series);
+    free(sources);
+}
+
+/* Sorted by process; NULL without memory. */
+static struct source *find_sources(struct replay *x)
+{
+    size_t n = x->r->n_timelines;
+    struct source *sources = calloc(n + 1, sizeof(*sources));
+
+    for (size_t i = 0; sources && i < n; i++) {
+        const struct timeline *t = x->r->timelines[i];
+        struct series *series = calloc(t->n_series + 1, sizeof(*series));
+
+        sources[i] = (struct source){.timeline = t, .series = series};
+        if (!series || note_series(x, t, series) < 0) {
+            free_sources(sources, n);
+            return NULL;
+        }
+        sources[i].process = process_of(x, t, series);
+    }
+    if (sources && n)
+        qsort(sources, n, sizeof(*sources), by_process);
+    return sources;
+}
+
+/* Of a process' timelines. */
+static int put_sources(struct replay *x, uint32_t process,
+                       const struct source *sources, size_t n,
+                       uint64_t horizon_us)
+{
+    size_t room = 0, count = 0;
+    struct raw *raw;
+    int rc = -1;
+
+    for (size_t i = 0; i < n; i++)
+        room += sources[i].timeline->n;
+    if (room > x->room_events - x->n_events)
+        room = x->room_events - x->n_events;
+    raw = calloc(room + 1, sizeof(*raw));
+    if (!raw)
+        goto out;
+    for (size_t i = 0; i < n; i++)
+        if (unpack(sources[i].timeline, sources[i].series, horizon_us, raw,
+                   &count, room) < 0)
+            goto out;
+    if (count)
+        qsort(raw, count, sizeof(*raw), by_start);
+    put_process(x, process, raw, count);
+    x->from_us[process] = count ? raw->start_us : 0;
+    rc = 0;
+out:
+    free(raw);
+    return rc;
+}
+
+/* How long of each process is replayed: a timeline that was cut is whole until
+ * its last operation, and all of them together are to fit. */
+static uint64_t find_horizon(const struct source *sources, size_t n,
+                             uint64_t known)
+{
+    uint64_t horizon = UINT64_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct timeline *t = sources[i].timeline;
+        uint64_t span = t->last_us > t->first_us ? t->last_us - t->first_us : 0;
+
+        if (sources[i].process == SIZE_MAX || !t->n)
+            continue;
+        if (t->left && span < horizon)
+            horizon = span;
+        if (known > REPLAY_EVENTS && span / known * REPLAY_EVENTS < horizon)
+            horizon = span / known * REPLAY_EVENTS;
+    }
+    return horizon;
+}
+
+/* The events of all processes, and what is known of how many there are. */
+static int put_all(struct replay *x, struct replay_state *state)
+{
+    struct source *sources = find_sources(x);
+    size_t n = x->r->n_timelines, at = 0;
+    uint64_t known = 0, all = 0, horizon_us;
+    int rc = sources ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        known += sources[i].timeline->n;
+        all += sources[i].timeline->n + sources[i].timeline->left;
+    }
+    x->room_events = known < REPLAY_EVENTS ? (uint32_t) known : REPLAY_EVENTS;
+    horizon_us = rc == 0 ? find_horizon(sources, n, known) : 0;
+    x->events = calloc(x->room_events + 1, sizeof(*x->events));
+    x->starts = calloc(x->room_events + 1, sizeof(*x->starts));
+    rc = x->events && x->starts ? rc : -1;
+    for (uint32_t p = 0; rc == 0 && p < x->p->n; p++) {
+        size_t from = at;
+
+        while (at < n && sources[at].process == p)
+            at++;
+        rc = put_sources(x, p, sources + from, at - from, horizon_us);
+    }
+    x->first[x->p->n] = x->n_events;
+    state->share = all ? (double) x->n_events / (double) all : 0;
+    state->part = all > known || known > REPLAY_EVENTS;
+    free_sources(sources, n);
+    return rc;
+}
+
+/* Which events each operation has. */
+static int find_members(struct replay *x)
+{
+    uint32_t at = 0;
+
+    x->members = calloc(x->n_events + 1, sizeof(*x->members));
+    if (!x->members)
+        return -1;
+    for (uint32_t i = 0; i < x->n_ops; i++) {
+        x->ops[i].first = at;
+        at += x->ops[i].n;
+        x->ops[i].n = 0;
+    }
+    for (uint32_t i = 0; i < x->n_events; i++) {
+        struct replay_op *op = &x->ops[x->events[i].op];
+
+        x->members[op->first + op->n++] = i;
+    }
+    return 0;
+}
+
+int replay_build(struct replay *x, struct replay_state *state)
+{
+    int rc = sort_comms(x) < 0 || put_all(x, state) < 0 ||
+                     find_members(x) < 0 || replay_follow(x, x->starts) < 0
+                 ? -1
+                 : 0;
+
+    free(x->starts);
+    x->starts = NULL;
+    return rc;
+}

@@ -1,0 +1,754 @@
+/* stalls.c - find ranks that stop now and then. */
+#include "orchestrator/insight/stalls.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/collective.h"
+#include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
+
+enum { TIMES = 14, FUNCS = 3 }; /* T's; barrier-like functions */
+
+/* A rank's operations of one function in which it came last alone, by more than
+ * first_us() << k. */
+struct tally {
+    uint32_t times[TIMES]; /* first ones of those in a row */
+    uint32_t ops[TIMES];   /* all */
+    float us[TIMES];
+    float all_us; /* that the others waited for it, of any length */
+    uint32_t of;  /* operations */
+};
+
+/* Ranks of communicators of one shape, and all their operations' tallies. */
+struct kind {
+    uint64_t times[TIMES];
+    double us[TIMES];
+    size_t ranks;
+};
+
+/* An operation in which a candidate came last. */
+struct event {
+    uint64_t sn;
+    double us, at_us; /* since 1970; 0: not known */
+};
+
+struct candidate {
+    struct jp_stall is;
+    size_t tally;
+    unsigned k;
+    struct event *events;
+    size_t n, room;
+};
+
+struct search {
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    struct jp_lateness *lateness;
+    struct tally *tallies; /* [rank of the result][FUNCS] */
+    size_t *kind_of;       /* [comm] */
+    struct kind *kinds;    /* [kind][FUNCS] */
+    size_t n_kinds;
+    double *p2p_us;   /* [rank] in Send and Recv; an AlltoAll once */
+    double *spent_us; /* [process] in communication */
+    double *excess;   /* [rank] its others' median of that, less its own */
+    double *scratch;  /* n_ranks */
+    double tried;     /* hypotheses */
+    uint64_t told;    /* operations */
+    struct candidate *found;
+    size_t n_found;
+};
+
+/* Which of the functions; FUNCS: no barrier. */
+static unsigned func_of(const char *name)
+{
+    static const char *const names[FUNCS] = {"AllReduce", "AllGather",
+                                             "ReduceScatter"};
+    unsigned f = 0;
+
+    while (f < FUNCS && strcmp(names[f], name))
+        f++;
+    return f;
+}
+
+static struct tally *tally_of(const struct search *s, size_t rank, unsigned f)
+{
+    return &s->tallies[rank * FUNCS + f];
+}
+
+/* The least T. */
+static uint64_t first_us(void)
+{
+    return (uint64_t) limits_get(JP_LIMIT_STALL_US);
+}
+
+/* How many T's a time is over. */
+static unsigned over(uint64_t us)
+{
+    unsigned n = 0;
+
+    while (n < TIMES && us >= first_us() << n)
+        n++;
+    return n;
+}
+
+/* What all waited for the last rank alone, and more than for others. */
+static uint64_t alone_us(const struct jp_op *op, uint32_t n)
+{
+    uint64_t alone = op->exec_second_us - op->exec_min_us;
+    double waited = (double) op->exec_sum_us -
+                    (double) n * (double) op->exec_min_us;
+
+    if (n > 2 && alone >= first_us() &&
+        (double) alone * (n - 1) < limits_get(JP_LIMIT_STALL_ALONE) * waited)
+        return 0;
+    return alone;
+}
+
+/* Is it an operation of which all ranks are known, and the last one? */
+static bool is_told(const struct search *s, const struct jp_op *op)
+{
+    uint32_t n = s->r->comms[op->comm].n_ranks;
+
+    return n > 1 && op->n == n && op->n_exec == n;
+}
+
+/* The last operation with the same rank last, in one run of operations. */
+struct before {
+    uint32_t comm, coll, rank;
+    unsigned over;
+};
+
+static void count(struct search *s, const struct jp_op *op, unsigned f,
+                  struct before *before)
+{
+    size_t from = s->p->comm_start[op->comm];
+    uint64_t us = alone_us(op, s->r->comms[op->comm].n_ranks);
+    unsigned n = over(us), again = 0;
+    struct tally *t;
+
+    if (op->min_rank == UINT32_MAX) {
+        before->rank = UINT32_MAX;
+        return;
+    }
+    if (before->comm == op->comm && before->coll == op->coll &&
+        before->rank == op->min_rank)
+        again = before->over;
+    *before = (struct before){op->comm, op->coll, op->min_rank, n};
+    t = tally_of(s, from + op->min_rank, f);
+    t->all_us += (float) us;
+    for (unsigned k = 0; k < n; k++) {
+        t->times[k] += k >= again;
+        t->ops[k]++;
+        t->us[k] += (float) us;
+    }
+}
+
+/* Does every rank of the communicator have a place of its own number? */
+static bool is_whole(const struct search *s, size_t c)
+{
+    return s->p->comm_start[c + 1] - s->p->comm_start[c] ==
+           s->r->comms[c].n_ranks;
+}
+
+#define PARTS (OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC | OPS_DUMP_MIN)
+
+/* Calls back for each operation that tells of a rank. 0, or -1 without memory.
+ */
+static int walk(struct search *s, unsigned parts,
+                void (*each)(struct search *, const struct jp_op *, unsigned,
+                             struct before *))
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    struct before before = {.rank = UINT32_MAX};
+
+    if (!reader)
+        return -1;
+    reader->ops = s->r->ops;
+    ops_want(reader, parts);
+    for (size_t i = 0; i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+        unsigned f = func_of(s->r->coll_names[op->coll]);
+
+        if (f < FUNCS && is_told(s, op) && is_whole(s, op->comm)) {
+            each(s, op, f, &before);
+            s->told++;
+        }
+    }
+    free(reader);
+    return 0;
+}
+
+/* Length of a name without the number that it may end in. */
+static size_t stem(const char *name)
+{
+    size_t n = strlen(name);
+
+    while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
+        n--;
+    return n;
+}
+
+static int by_shape(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+    const struct jp_comm *x = &comms[*(const size_t *) a],
+                         *y = &comms[*(const size_t *) b];
+    int x_ops = stats_magnitude(x->ops), y_ops = stats_magnitude(y->ops);
+    size_t n = stem(x->name), m = stem(y->name);
+
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    if (x_ops != y_ops)
+        return x_ops < y_ops ? -1 : 1;
+    return n != m ? (n < m ? -1 : 1) : strncmp(x->name, y->name, n);
+}
+
+/* Numbers communicators of one shape alike, and adds up their tallies. */
+static int classify(struct search *s)
+{
+    size_t n = s->r->n_comms;
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    if (!order)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_shape, s->r->comms);
+    for (size_t i = 0; i < n; i++) {
+        s->n_kinds += i && by_shape(&order[i - 1], &order[i], s->r->comms);
+        s->kind_of[order[i]] = s->n_kinds;
+    }
+    s->n_kinds += n > 0;
+    free(order);
+    s->kinds = calloc(s->n_kinds * FUNCS + 1, sizeof(*s->kinds));
+    for (size_t i = 0; s->kinds && i < s->r->n_ranks; i++)
+        for (unsigned f = 0; f < FUNCS; f++) {
+            struct kind *kind =
+                &s->kinds[s->kind_of[s->r->ranks[i].comm] * FUNCS + f];
+            const struct tally *t = tally_of(s, i, f);
+
+            kind->ranks++;
+            for (unsigned k = 0; k < TIMES; k++) {
+                kind->times[k] += t->times[k];
+                kind->us[k] += (double) t->us[k];
+            }
+        }
+    return s->kinds ? 0 : -1;
+}
+
+/* Each rank of a kind, for each T that others do not say the same as. */
+static void count_hypotheses(struct search *s)
+{
+    for (size_t i = 0; i < s->n_kinds * FUNCS; i++) {
+        const struct kind *kind = &s->kinds[i];
+
+        for (unsigned k = 0; k < TIMES; k++)
+            if (kind->times[k] &&
+                (k + 1 == TIMES || kind->times[k] != kind->times[k + 1]))
+                s->tried += (double) kind->ranks;
+    }
+}
+
+/* What each rank's process communicates less than its communicator's others. */
+static void compare(struct search *s)
+{
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        size_t from = s->p->comm_start[c], to = s->p->comm_start[c + 1];
+        double usual;
+
+        for (size_t i = from; i < to; i++)
+            s->scratch[i - from] = s->spent_us[s->p->of_rank[i]];
+        usual = stats_median(s->scratch, to - from);
+        if (to - from == 2) /* the median of the two is no other's */
+            usual = NAN;
+        for (size_t i = from; i < to; i++)
+            s->excess[i] = (isnan(usual)
+                                ? s->spent_us[s->p->of_rank[from + to - 1 - i]]
+                                : usual) -
+                           s->spent_us[s->p->of_rank[i]];
+    }
+}
+
+/* Time in Send and Recv, and in all communication. */
+static void add_up(struct search *s)
+{
+    for (size_t i = 0; i < s->r->n_p2p; i++) {
+        const struct jp_p2p *x = &s->r->p2p[i];
+        size_t rank = processes_rank(s->p, s->r, x->comm,
+                                     strcmp(x->func, "Send") ? x->dst : x->src);
+
+        if (rank != SIZE_MAX)
+            s->p2p_us[rank] += (double) x->exec_us;
+    }
+    for (size_t i = 0; i < s->r->n_ranks; i++) {
+        if (s->lateness[i].grouped_us > 0)
+            s->p2p_us[i] = s->lateness[i].grouped_us;
+        s->spent_us[s->p->of_rank[i]] += s->p2p_us[i] +
+                                         (double) s->r->ranks[i].exec_us;
+    }
+    compare(s);
+}
+
+/* Time of a process in Send and Recv. */
+static double messages_of(const struct search *s, size_t process)
+{
+    const struct jp_process *who = &s->p->list[process];
+    double us = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        us += s->p2p_us[s->p->by_process[i]];
+    return us;
+}
+
+/* What it waited for messages more than the others of its communicator. */
+static double waited_for_messages(const struct search *s, size_t rank)
+{
+    size_t c = s->r->ranks[rank].comm, n = 0;
+
+    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
+        if (k != rank)
+            s->scratch[n++] = messages_of(s, s->p->of_rank[k]);
+    return messages_of(s, s->p->of_rank[rank]) - stats_median(s->scratch, n);
+}
+
+/* What the rank's process waited, in its other communicators, for stalls of
+ * others of half that length and more, and for late ranks. */
+static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
+{
+    const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
+    unsigned least = k ? k - 1 : 0;
+    double us = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = s->p->by_process[i], c = s->r->ranks[own].comm;
+
+        for (size_t m = s->p->comm_start[c];
+             own != rank && is_whole(s, c) && m < s->p->comm_start[c + 1]; m++)
+            for (unsigned f = 0; m != own && f < FUNCS; f++)
+                us += (double) (s->lateness[m].late
+                                    ? tally_of(s, m, f)->all_us
+                                    : tally_of(s, m, f)->us[least]);
+    }
+    return us;
+}
+
+/* Of its peers' time in communication. */
+static double share_of(const struct search *s, size_t rank, double us)
+{
+    size_t c = s->r->ranks[rank].comm, n = 0;
+    double usual;
+
+    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
+        if (k != rank)
+            s->scratch[n++] = s->spent_us[s->p->of_rank[k]];
+    usual = stats_median(s->scratch, n);
+    return usual > 0 ? us / usual : 0;
+}
+
+/* More than its peers do, not in a row, and most of what it makes them wait.
+ */
+static bool is_odd(const struct search *s, size_t rank, unsigned f, unsigned k)
+{
+    const struct tally *t = tally_of(s, rank, f);
+    const struct kind *kind =
+        &s->kinds[s->kind_of[s->r->ranks[rank].comm] * FUNCS + f];
+    unsigned half = k ? k - 1 : 0;
+    double others = (double) (kind->times[half] - t->times[half]) /
+                    (double) (kind->ranks - 1);
+
+    return t->times[k] >= limits_get(JP_LIMIT_STALL_TIMES) &&
+           t->ops[k] < limits_get(JP_LIMIT_STALL_ROW) * t->times[k] &&
+           t->times[k] > limits_get(JP_LIMIT_STALL_MORE) * others &&
+           t->us[k] > limits_get(JP_LIMIT_STALL_MOST) * t->all_us;
+}
+
+/* How likely one of all comes last so often where nobody stalls more. */
+static double chance_of(const struct search *s, size_t rank, unsigned f,
+                        unsigned k)
+{
+    const struct kind *kind =
+        &s->kinds[s->kind_of[s->r->ranks[rank].comm] * FUNCS + f];
+
+    return s->tried * stats_binomial_tail(tally_of(s, rank, f)->times[k],
+                                          kind->times[k],
+                                          1 / (double) kind->ranks);
+}
+
+/* Has its process as much of its own, in all communicators together (late.h)?
+ * True where ranks differ by as much anyway. */
+static bool is_own(const struct search *s, size_t rank, double us)
+{
+    size_t kind = s->kind_of[s->r->ranks[rank].comm], n = 0;
+
+    for (size_t i = 0; i < s->r->n_ranks; i++)
+        if (s->kind_of[s->r->ranks[i].comm] == kind)
+            s->scratch[n++] = s->excess[i];
+    return us <
+               limits_get(JP_LIMIT_STALL_CLEAR) * stats_spread(s->scratch, n) ||
+           s->excess[rank] > limits_get(JP_LIMIT_STALL_MOST) * us;
+}
+
+/* Is the rank's time its own, and worth telling? */
+static bool counts(const struct search *s, size_t rank, unsigned f, unsigned k)
+{
+    double us = (double) tally_of(s, rank, f)->us[k];
+
+    return share_of(s, rank, us) > limits_get(JP_LIMIT_STALL_SHARE) &&
+           waited_elsewhere(s, rank, k) <
+               limits_get(JP_LIMIT_STALL_WAITED) * us &&
+           waited_for_messages(s, rank) <
+               limits_get(JP_LIMIT_STALL_WAITED) * us &&
+           is_own(s, rank, us);
+}
+
+static int add_candidate(struct search *s, size_t rank, unsigned f, unsigned k,
+                         double chance)
+{
+    const struct tally *t = tally_of(s, rank, f);
+    struct candidate *more =
+        reallocarray(s->found, s->n_found + 1, sizeof(*more));
+
+    if (!more)
+        return -1;
+    s->found = more;
+    more += s->n_found;
+    *more = (struct candidate){.tally = rank * FUNCS + f, .k = k};
+    more->room = t->ops[k];
+    more->is = (struct jp_stall){.process = s->p->of_rank[rank],
+                                 .rank = rank,
+                                 .ops = s->r->ranks[rank].timed_ops,
+                                 .sum_us = (double) t->us[k],
+                                 .share = share_of(s, rank, (double) t->us[k]),
+                                 .chance = chance,
+                                 .from_us = NAN,
+                                 .to_us = NAN,
+                                 .every_us = NAN};
+    more->events = calloc(more->room, sizeof(*more->events));
+    s->n_found += more->events != NULL;
+    return more->events ? 0 : -1;
+}
+
+/* What is sure before what is not, then by length. */
+static bool is_better(double chance, double us, double than, double than_us)
+{
+    bool sure = chance < limits_get(JP_LIMIT_STALL_CHANCE);
+    bool than_sure = than < limits_get(JP_LIMIT_STALL_CHANCE);
+
+    if (chance > limits_get(JP_LIMIT_STALL_DOUBT))
+        return false;
+    return sure != than_sure ? sure : us > than_us;
+}
+
+/* Of each process the communicator and function where most shows, by the
+ * shortest T; what may still gain by regularity is kept, too. */
+static int find_candidates(struct search *s)
+{
+    for (size_t p = 0; p < s->p->n; p++) {
+        const struct jp_process *who = &s->p->list[p];
+        size_t best = SIZE_MAX;
+        unsigned best_f = 0, best_k = 0;
+        double most = 0, chance = 1;
+
+        for (size_t i = who->first * FUNCS; i < (who->first + who->n) * FUNCS;
+             i++) {
+            size_t rank = s->p->by_process[i / FUNCS];
+            unsigned f = i % FUNCS;
+
+            for (unsigned k = 0; k < TIMES; k++) {
+                double us = (double) tally_of(s, rank, f)->us[k], own;
+
+                if (!is_odd(s, rank, f, k))
+                    continue;
+                own = chance_of(s, rank, f, k);
+                if (!is_better(own, us, chance, most) || !counts(s, rank, f, k))
+                    continue;
+                best = rank;
+                best_f = f;
+                best_k = k;
+                most = us;
+                chance = own;
+            }
+        }
+        if (best != SIZE_MAX &&
+            add_candidate(s, best, best_f, best_k, chance) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void collect(struct search *s, const struct jp_op *op, unsigned f,
+                    struct before *before)
+{
+    size_t rank = s->p->comm_start[op->comm] + op->min_rank;
+    uint64_t us;
+
+    (void) before;
+    if (op->min_rank == UINT32_MAX)
+        return;
+    us = alone_us(op, s->r->comms[op->comm].n_ranks);
+    for (size_t i = 0; i < s->n_found; i++) {
+        struct candidate *c = &s->found[i];
+
+        if (c->tally == rank * FUNCS + f && over(us) > c->k && c->n < c->room)
+            c->events[c->n++] = (struct event){
+                .sn = op->sn,
+                .us = (double) us,
+                .at_us = (double) (op->n_start ? op->start_max_us
+                                               : op->dump_min_us)};
+    }
+}
+
+/* At equal distances, but for one that is missing here and there? */
+static void look_regular(struct candidate *c, double *scratch)
+{
+    double usual, span = (double) (c->events[c->n - 1].sn - c->events[0].sn);
+    size_t n = c->n - 1, equal = 0;
+
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (double) (c->events[i + 1].sn - c->events[i].sn);
+    usual = stats_median(scratch, n);
+    for (size_t i = 0; i < n; i++) {
+        double times = scratch[i] / usual, whole = fmax(round(times), 1);
+
+        equal += fabs(times - whole) * usual <
+                     fmax(limits_get(JP_LIMIT_STALL_EVEN) * usual, 1.5) &&
+                 whole <= 3;
+    }
+    c->is.regular = n >= 2 && usual > 2 && 10 * equal >= 9 * n;
+    if (!c->is.regular)
+        return;
+    c->is.every_ops = (uint64_t) (usual + 0.5);
+    if (c->is.to_us > c->is.from_us)
+        c->is.every_us = (c->is.to_us - c->is.from_us) * usual / span;
+    /* each but the first two falls into a place that these leave it */
+    c->is.chance *=
+        pow(fmin(1, 3 * fmax(3, 2 * limits_get(JP_LIMIT_STALL_EVEN) * usual) /
+                        (double) c->is.ops),
+            (double) n - 1);
+}
+
+static void describe(const struct search *s, struct candidate *c,
+                     double *scratch)
+{
+    const struct jp_process *who = &s->p->list[c->is.process];
+
+    c->is.times = s->tallies[c->tally].times[c->k];
+    for (size_t i = 0; i < c->n; i++) {
+        scratch[i] = c->events[i].us;
+        c->is.largest_us = fmax(c->is.largest_us, scratch[i]);
+    }
+    c->is.typical_us = stats_median(scratch, c->n);
+    if (c->events[0].at_us > 0)
+        c->is.from_us = c->events[0].at_us;
+    if (c->events[c->n - 1].at_us > 0)
+        c->is.to_us = c->events[c->n - 1].at_us;
+    look_regular(c, scratch);
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = s->p->by_process[i];
+
+        for (unsigned f = 0; f < FUNCS; f++)
+            c->is.cost_us += (double) tally_of(s, rank, f)->us[c->k] *
+                             (s->r->comms[s->r->ranks[rank].comm].n_ranks - 1);
+    }
+}
+
+/* Who is late all along does not stall; who is late by stalls only is not late
+ * all along. */
+static bool is_always_late(const struct search *s, const struct jp_stall *stall)
+{
+    const struct jp_process *who = &s->p->list[stall->process];
+    bool often = (double) stall->times >
+                 limits_get(JP_LIMIT_STALL_RARE) * (double) stall->ops;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_lateness *x = &s->lateness[s->p->by_process[i]];
+
+        if (x->late &&
+            (often ||
+             stall->sum_us < limits_get(JP_LIMIT_STALL_MOST) * x->excess_us))
+            return true;
+    }
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        s->lateness[s->p->by_process[i]].late = false;
+    return false;
+}
+
+static int keep(struct search *s, struct jp_stalls *stalls)
+{
+    stalls->at = calloc(s->n_found + 1, sizeof(*stalls->at));
+    if (!stalls->at)
+        return -1;
+    for (size_t i = 0; i < s->n_found; i++) {
+        struct candidate *c = &s->found[i];
+        double *scratch = calloc(c->n + 1, sizeof(*scratch));
+
+        if (!scratch)
+            return -1;
+        if (c->n)
+            describe(s, c, scratch);
+        free(scratch);
+        if (c->n && c->is.chance < limits_get(JP_LIMIT_STALL_CHANCE) &&
+            !is_always_late(s, &c->is))
+            stalls->at[stalls->n++] = c->is;
+    }
+    return 0;
+}
+
+/* The shortest that would have been told, come as often as the test needs of
+ * the ranks that have fewest likes. */
+static double least_us(const struct search *s)
+{
+    double usual, times = limits_get(JP_LIMIT_STALL_TIMES);
+
+    for (size_t i = 0; i < s->n_kinds * FUNCS; i++)
+        if (s->kinds[i].ranks > 1)
+            times = fmax(times, log(fmax(s->tried, 1) /
+                                    limits_get(JP_LIMIT_STALL_CHANCE)) /
+                                    log((double) s->kinds[i].ranks));
+    memcpy(s->scratch, s->spent_us, s->p->n * sizeof(*s->spent_us));
+    usual = stats_median(s->scratch, s->p->n);
+    return fmax(limits_get(JP_LIMIT_STALL_US),
+                limits_get(JP_LIMIT_STALL_SHARE) * usual / ceil(times));
+}
+
+static int search(struct search *s, struct jp_stalls *stalls)
+{
+    add_up(s);
+    if (walk(s, PARTS, count) < 0 || classify(s) < 0)
+        return -1;
+    count_hypotheses(s);
+    stalls->judged = s->told > 0;
+    stalls->least_us = least_us(s);
+    if (find_candidates(s) < 0)
+        return -1;
+    if (s->n_found && walk(s, PARTS | OPS_STARTS, collect) < 0)
+        return -1;
+    return keep(s, stalls);
+}
+
+int stalls_find(const struct jp_result *r, const struct jp_processes *p,
+                struct jp_lateness *lateness, struct jp_stalls *stalls)
+{
+    struct search s = {.r = r, .p = p, .lateness = lateness};
+    int rc = -1;
+
+    *stalls = (struct jp_stalls){.least_us = NAN};
+    if (!r->n_ops || r->quality.waits_unknown || !p->known)
+        return 0;
+    s.tallies = calloc(r->n_ranks * FUNCS + 1, sizeof(*s.tallies));
+    s.kind_of = calloc(r->n_comms + 1, sizeof(*s.kind_of));
+    s.p2p_us = calloc(r->n_ranks + 1, sizeof(*s.p2p_us));
+    s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
+    s.excess = calloc(r->n_ranks + 1, sizeof(*s.excess));
+    s.scratch = calloc(r->n_ranks + p->n + 1, sizeof(*s.scratch));
+    if (s.tallies && s.kind_of && s.p2p_us && s.spent_us && s.excess &&
+        s.scratch)
+        rc = search(&s, stalls);
+    for (size_t i = 0; i < s.n_found; i++)
+        free(s.found[i].events);
+    free(s.found);
+    free(s.tallies);
+    free(s.kind_of);
+    free(s.kinds);
+    free(s.p2p_us);
+    free(s.spent_us);
+    free(s.excess);
+    free(s.scratch);
+    return rc;
+}
+
+void stalls_fini(struct jp_stalls *stalls)
+{
+    free(stalls->at);
+    *stalls = (struct jp_stalls){0};
+}
+
+/* --- findings --- */
+
+static int tell(const struct jp_result *r, const struct jp_processes *p,
+                const struct jp_stall *stall, struct jp_findings *findings)
+{
+    const struct jp_process *who = &p->list[stall->process];
+    const struct jp_rank *rank = &r->ranks[stall->rank];
+    const struct jp_comm *comm = &r->comms[rank->comm];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
+    char when[80] = "at no regular distance", world[40] = "";
+
+    if (!f)
+        return -1;
+    f->comm = (int64_t) rank->comm;
+    f->rank = rank->rank;
+    f->world_rank = who->world_rank;
+    f->pid = who->pid;
+    f->from_us = stall->from_us;
+    f->to_us = stall->to_us;
+    f->share = fmin(stall->share, 1);
+    f->cost_us = stall->cost_us;
+    snprintf(f->host, sizeof(f->host), "%s", who->host);
+    if (stall->regular && isfinite(stall->every_us))
+        snprintf(when, sizeof(when), "every %s operations (%s)",
+                 FIG_COUNT(stall->every_ops), FIG_US(stall->every_us));
+    else if (stall->regular)
+        snprintf(when, sizeof(when), "every %s operations",
+                 FIG_COUNT(stall->every_ops));
+    if (who->world_rank >= 0 && comm->n_ranks < p->n)
+        snprintf(world, sizeof(world), ", %lld of the job",
+                 (long long) who->world_rank);
+    snprintf(f->text, sizeof(f->text),
+             "rank %u of %.40s%s (%.64s, pid %lld) stalled %s times, for %s "
+             "(at most %s), %s; cost %s of GPU time, %s of communication",
+             rank->rank,
+             *comm->name && strcmp(comm->name, "unknown") ? comm->name
+                                                          : comm->id,
+             world, who->host, (long long) who->pid, FIG_COUNT(stall->times),
+             FIG_US(stall->typical_us), FIG_US(stall->largest_us), when,
+             FIG_US(f->cost_us), FIG_SHARE(f->share));
+    snprintf(f->next, sizeof(f->next), "%s",
+             stall->regular
+                 ? "look at what that process does at such distances: a "
+                   "checkpoint, an evaluation, a log, its data loader"
+                 : "look at that process: garbage collection, data loading, "
+                   "other work on its cores, a file system that stalls");
+    return 0;
+}
+
+/* Ranks come last in as many operations as the test needs? */
+static void answer(const struct jp_result *r, const struct jp_processes *p,
+                   const struct jp_stalls *stalls, struct jp_hypotheses *h)
+{
+    const char *why = r->quality.waits_unknown
+                          ? "too many records to add up waits in the memory "
+                            "allowed"
+                      : !p->known
+                          ? "processes cannot be told apart by host and pid"
+                          : "no operation in which ranks wait for each other "
+                            "is complete";
+
+    if (p->known && p->n == 1)
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                       "one process, for which nobody waits");
+    else if (stalls->judged)
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND,
+                       stalls->least_us, NULL);
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "%s", why);
+}
+
+int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
+                    const struct jp_stalls *stalls,
+                    struct jp_findings *findings)
+{
+    answer(r, p, stalls, findings->hypotheses);
+    for (size_t i = 0; i < stalls->n && i < limits_get(JP_LIMIT_LATE_MANY); i++)
+        if (tell(r, p, &stalls->at[i], findings) < 0)
+            return -1;
+    return 0;
+}

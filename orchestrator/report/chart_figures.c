@@ -1,0 +1,629 @@
+/* chart_figures.c - figures of the charts that look at whole tables: bandwidth
+ * by size, spread, message sizes, waits, Send and Recv.
+ */
+#include "orchestrator/report/chart_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/sorted.h"
+#include "orchestrator/aggregate/dist.h"
+
+#define MAX_CELLS 400
+#define MAX_COLLS 12 /* functions told apart; the rest is "other" */
+
+static void put_point(struct jp_json_stream *json, const struct jp_cell *c)
+{
+    json_stream_count(json, NULL, c->bytes);
+    json_stream_count(json, NULL, c->ops);
+    json_stream_real(json, NULL, c->busbw.p5);
+    json_stream_real(json, NULL, c->busbw.p50);
+    json_stream_real(json, NULL, c->busbw.p95);
+    if (c->net_busbw.n)
+        json_stream_real(json, NULL, c->net_busbw.p50);
+    else
+        json_stream_null(json, NULL);
+}
+
+/* Cells are sorted by type and function, so those of a line follow each
+ * other. */
+static void put_lines(const struct jp_result *r, const struct jp_rows *rows,
+                      struct jp_json_stream *json)
+{
+    const struct jp_cell *before = NULL;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct jp_cell *c = &r->cells[rows->index[i]];
+
+        if (!(c->busbw.max > 0)) /* a single rank has none */
+            continue;
+        if (!before || c->type != before->type ||
+            strcmp(c->coll, before->coll)) {
+            if (before) {
+                json_stream_end_array(json);
+                json_stream_end_object(json);
+            }
+            json_stream_object(json, NULL);
+            json_stream_text(json, "type", comm_type_name(c->type));
+            json_stream_text(json, "coll", c->coll);
+            json_stream_array(json, "points");
+        }
+        put_point(json, c);
+        before = c;
+    }
+    if (before) {
+        json_stream_end_array(json);
+        json_stream_end_object(json);
+    }
+}
+
+static int put_busbw(const struct jp_chart_view *view, void *state,
+                     struct jp_json_stream *json)
+{
+    const struct jp_result *r = view->result;
+    struct jp_rows rows;
+
+    if (rows_pick(r, r->n_cells, MAX_CELLS, rows_cell_busbw, false, &rows) < 0)
+        return -1;
+    json_stream_object(json, NULL);
+    json_stream_array(json, "series");
+    put_lines(r, &rows, json);
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    rows_fini(&rows);
+    return 0;
+}
+
+const struct jp_chart chart_busbw = {.name = "busbw-size", .put = put_busbw};
+
+/* Operations of one function whose size is in [2^exponent, 2^(exponent+1)). */
+struct bin {
+    uint64_t ops;
+    double bytes, us;
+};
+
+struct bins {
+    const char *colls[MAX_COLLS];
+    size_t n_colls;
+    struct bin list[64][MAX_COLLS + 1]; /* the last column: other functions */
+};
+
+static size_t coll_place(struct bins *b, const char *coll)
+{
+    for (size_t i = 0; i < b->n_colls; i++)
+        if (!strcmp(b->colls[i], coll))
+            return i;
+    if (b->n_colls == MAX_COLLS)
+        return MAX_COLLS;
+    b->colls[b->n_colls] = coll;
+    return b->n_colls++;
+}
+
+static void add_cell(struct bins *b, const struct jp_cell *c)
+{
+    unsigned exponent = c->bytes ? 63 - (unsigned) __builtin_clzll(c->bytes)
+                                 : 0;
+    struct bin *bin = &b->list[exponent][coll_place(b, c->coll)];
+
+    bin->ops += c->ops;
+    bin->bytes += (double) c->bytes * (double) c->ops;
+    if (c->exec.n)
+        bin->us += c->exec.mean * (double) c->exec.n;
+}
+
+static void put_bins(const struct bins *b, struct jp_json_stream *json)
+{
+    for (size_t e = 0; e < 64; e++)
+        for (size_t k = 0; k <= MAX_COLLS; k++) {
+            const struct bin *bin = &b->list[e][k];
+
+            if (!bin->ops)
+                continue;
+            json_stream_count(json, NULL, e);
+            json_stream_count(json, NULL, k == MAX_COLLS ? b->n_colls : k);
+            json_stream_count(json, NULL, bin->ops);
+            json_stream_real(json, NULL, bin->bytes);
+            json_stream_real(json, NULL, bin->us);
+        }
+}
+
+static int put_sizes(const struct jp_chart_view *view, void *state,
+                     struct jp_json_stream *json)
+{
+    struct bins b = {.n_colls = 0};
+
+    for (size_t i = 0; i < view->result->n_cells; i++)
+        add_cell(&b, &view->result->cells[i]);
+    json_stream_object(json, NULL);
+    json_stream_array(json, "colls");
+    for (size_t i = 0; i < b.n_colls; i++)
+        json_stream_text(json, NULL, b.colls[i]);
+    if (b.n_colls == MAX_COLLS)
+        json_stream_text(json, NULL, "other");
+    json_stream_end_array(json);
+    json_stream_array(json, "rows");
+    put_bins(&b, json);
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    return 0;
+}
+
+const struct jp_chart chart_sizes = {.name = "sizes", .put = put_sizes};
+
+/* --- figures: how an operation's bandwidth varies */
+
+enum { MAX_CELLS_SPREAD = 16, BARS = 40, QUANTILES = 100, SAMPLE = 1 << 17 };
+
+/* The bandwidths of a cell's operations, all or a sample. */
+struct values {
+    double *list;
+    size_t n, room;
+    uint64_t seen;
+    double least, most; /* of all */
+};
+
+struct state {
+    const struct jp_chart_view *view;
+    struct jp_chart_cells cells;
+    struct values values[MAX_CELLS_SPREAD];
+};
+
+static void destroy(void *state)
+{
+    struct state *s = state;
+
+    if (!s)
+        return;
+    chart_cells_fini(&s->cells);
+    for (size_t i = 0; i < MAX_CELLS_SPREAD; i++)
+        free(s->values[i].list);
+    free(s);
+}
+
+static void *make(const struct jp_chart_view *view)
+{
+    struct state *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->view = view;
+    if (chart_cells_make(view, MAX_CELLS_SPREAD, &s->cells) < 0) {
+        destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+static int append(struct values *v, double gbs)
+{
+    if (v->n == v->room) {
+        size_t room = v->room ? 2 * v->room : 1024;
+        double *more = reallocarray(v->list, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        v->list = more;
+        v->room = room;
+    }
+    v->list[v->n++] = gbs;
+    return 0;
+}
+
+/* Equal input gives an equal sample (splitmix64). */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Beyond SAMPLE each operation so far is in it with equal chance (Vitter's
+ * algorithm R). */
+static int add(void *state, const struct jp_chart_op *o)
+{
+    struct state *s = state;
+    uint32_t at = o->busbw_gbs < 0
+                      ? KEYMAP_NONE
+                      : chart_cells_find(s->view, &s->cells, o->op);
+    struct values *v = at == KEYMAP_NONE ? NULL : &s->values[at];
+    uint64_t place;
+
+    if (!v)
+        return 0;
+    if (!v->seen || o->busbw_gbs < v->least)
+        v->least = o->busbw_gbs;
+    if (!v->seen || o->busbw_gbs > v->most)
+        v->most = o->busbw_gbs;
+    v->seen++;
+    if (v->n < SAMPLE)
+        return append(v, o->busbw_gbs);
+    place = mix(v->seen) % v->seen;
+    if (place < SAMPLE)
+        v->list[place] = o->busbw_gbs;
+    return 0;
+}
+
+static void put_histogram(struct jp_json_stream *json, const double *sorted,
+                          size_t n)
+{
+    double from = sorted[0], width = (sorted[n - 1] - from) / BARS;
+    uint64_t counts[BARS] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        size_t at = width > 0 ? (size_t) ((sorted[i] - from) / width) : 0;
+
+        counts[at < BARS ? at : BARS - 1]++;
+    }
+    json_stream_object(json, NULL);
+    json_stream_real(json, "from", from);
+    json_stream_real(json, "width", width);
+    json_stream_array(json, "counts");
+    for (size_t i = 0; i < (width > 0 ? BARS : 1); i++)
+        json_stream_count(json, NULL, counts[i]);
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
+static void put_quantiles(struct jp_json_stream *json, const double *sorted,
+                          size_t n)
+{
+    static const double box[] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
+
+    json_stream_array(json, "box");
+    for (size_t i = 0; i < sizeof(box) / sizeof(*box); i++)
+        json_stream_real(json, NULL, sorted_quantile(sorted, n, box[i]));
+    json_stream_end_array(json);
+    json_stream_array(json, "ecdf");
+    for (unsigned i = 0; i <= QUANTILES; i++)
+        json_stream_real(json, NULL,
+                         sorted_quantile(sorted, n, (double) i / QUANTILES));
+    json_stream_end_array(json);
+}
+
+static int put_cell(struct jp_json_stream *json, const struct jp_cell *cell,
+                    struct values *v)
+{
+    double *scratch = reallocarray(NULL, v->n, sizeof(*scratch));
+    struct jp_dist dist;
+
+    if (!scratch)
+        return -1;
+    dist_make(v->list, scratch, v->n, &dist); /* sorts them */
+    free(scratch);
+    v->list[0] = v->least;
+    v->list[v->n - 1] = v->most;
+    json_stream_object(json, NULL);
+    json_stream_text(json, "type", comm_type_name(cell->type));
+    json_stream_text(json, "coll", cell->coll);
+    json_stream_count(json, "bytes", cell->bytes);
+    json_stream_count(json, "n", v->seen);
+    json_stream_count(json, "sample", v->n);
+    json_stream_real(json, "mean", dist.mean);
+    put_quantiles(json, v->list, v->n);
+    json_stream_key(json, "hist");
+    put_histogram(json, v->list, v->n);
+    json_stream_end_object(json);
+    return 0;
+}
+
+static int put(const struct jp_chart_view *view, void *state,
+               struct jp_json_stream *json)
+{
+    const struct jp_result *r = view->result;
+    struct state *s = state;
+
+    json_stream_object(json, NULL);
+    json_stream_count(json, "of", s->cells.of);
+    json_stream_array(json, "cells");
+    for (size_t i = 0; i < s->cells.rows.n; i++)
+        if (s->values[i].n && put_cell(json, &r->cells[s->cells.rows.index[i]],
+                                       &s->values[i]) < 0)
+            return -1;
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    return 0;
+}
+
+const struct jp_chart chart_spread = {
+    .name = "spread", .make = make, .add = add, .put = put, .destroy = destroy};
+
+/* --- figures: for which ranks and nodes the others waited */
+
+#define MAX_BARS 32 /* that fit on a page */
+
+static void put_share(struct jp_json_stream *json, uint64_t part, uint64_t all)
+{
+    if (all)
+        json_stream_real(json, NULL, (double) part / (double) all);
+    else
+        json_stream_null(json, NULL);
+}
+
+static void put_waited(struct jp_json_stream *json, const struct jp_result *r,
+                       uint64_t us)
+{
+    if (r->quality.waits_unknown)
+        json_stream_null(json, NULL);
+    else
+        json_stream_count(json, NULL, us);
+}
+
+/* A finding says that it is late on its own. pid < 0: the whole node. */
+static bool is_named(const struct jp_insight *insight, const char *host,
+                     int64_t pid)
+{
+    enum jp_finding_kind kind = pid < 0 ? JP_FINDING_LATE_NODE
+                                        : JP_FINDING_LATE_RANK;
+
+    for (size_t i = 0; insight && i < insight->findings.n; i++) {
+        const struct jp_finding *f = &insight->findings.at[i];
+
+        if (f->kind == kind && !strcmp(f->host, host) &&
+            (pid < 0 || f->pid == pid))
+            return true;
+    }
+    return false;
+}
+
+static void put_proc(struct jp_json_stream *json,
+                     const struct jp_chart_view *view,
+                     const struct jp_process *proc)
+{
+    const struct jp_result *r = view->result;
+    char name[JP_PROCESS_NAME_LEN];
+
+    json_stream_array(json, NULL);
+    if (proc->world_rank >= 0)
+        json_stream_count(json, NULL, (uint64_t) proc->world_rank);
+    else if (*processes_rank_name(view->processes, r, proc, name))
+        json_stream_text(json, NULL, name);
+    else
+        json_stream_null(json, NULL);
+    json_stream_text(json, NULL, processes_place(proc, name));
+    json_stream_count(json, NULL, proc->caused_us);
+    put_waited(json, r, proc->wait_us);
+    put_share(json, proc->last_ops, proc->timed_ops);
+    json_stream_count(json, NULL,
+                      is_named(view->insight, proc->host, proc->pid) ||
+                          is_named(view->insight, proc->host, -1));
+    json_stream_end_array(json);
+}
+
+static void put_node(struct jp_json_stream *json,
+                     const struct jp_chart_view *view,
+                     const struct jp_process_host *node)
+{
+    const struct jp_result *r = view->result;
+
+    json_stream_array(json, NULL);
+    json_stream_text(json, NULL, node->host);
+    json_stream_count(json, NULL, node->n_processes);
+    json_stream_count(json, NULL, node->caused_us);
+    put_waited(json, r, node->wait_us);
+    put_share(json, node->last_ops, node->timed_ops);
+    json_stream_count(json, NULL, is_named(view->insight, node->host, -1));
+    json_stream_end_array(json);
+}
+
+/* {of, rows: [...]} of the heaviest processes, or nodes. */
+static int put_rows(const struct jp_chart_view *view,
+                    struct jp_json_stream *json, bool nodes)
+{
+    const struct jp_processes *procs = view->processes;
+    size_t n = 0;
+    uint32_t *places = nodes ? processes_heaviest_hosts(procs, MAX_BARS, &n)
+                             : processes_heaviest(procs, MAX_BARS, &n);
+
+    if (!places)
+        return -1;
+    json_stream_object(json, NULL);
+    json_stream_count(json, "of", nodes ? procs->n_hosts : procs->n);
+    json_stream_array(json, "rows");
+    for (size_t i = 0; i < n; i++) {
+        if (nodes)
+            put_node(json, view, &procs->hosts[places[i]]);
+        else
+            put_proc(json, view, &procs->list[places[i]]);
+    }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    free(places);
+    return 0;
+}
+
+static int put_waits(const struct jp_chart_view *view, void *state,
+                     struct jp_json_stream *json)
+{
+    return put_rows(view, json, false);
+}
+
+const struct jp_chart chart_waits = {.name = "waits", .put = put_waits};
+
+static int put_nodes(const struct jp_chart_view *view, void *state,
+                     struct jp_json_stream *json)
+{
+    return put_rows(view, json, true);
+}
+
+const struct jp_chart chart_nodes = {.name = "nodes", .put = put_nodes};
+
+/* --- figures: who sends how much to whom */
+
+#define MAX_NAMES 64 /* rows and columns that can be read */
+#define NO_PLACE UINT32_MAX
+
+/* Traffic from one process, or node, to another. */
+struct flow {
+    double bytes, us;
+};
+
+struct matrix {
+    bool nodes;         /* rows are nodes, not processes */
+    size_t all;         /* that send or receive */
+    uint32_t *place_of; /* by process or node: its row, NO_PLACE */
+    uint32_t *names;    /* by row */
+    size_t n;
+    struct flow *flows; /* n x n, from x to */
+};
+
+/* A pair's data by the side that recorded more of it; the rows of a pair
+ * follow each other. Sets *next to the row behind. */
+static struct flow pair_flow(const struct jp_result *r, size_t i, size_t *next)
+{
+    const struct jp_p2p *first = &r->p2p[i];
+    struct flow most = {0, 0};
+
+    for (; i < r->n_p2p && r->p2p[i].comm == first->comm &&
+           r->p2p[i].src == first->src && r->p2p[i].dst == first->dst;
+         i++)
+        if ((double) r->p2p[i].bytes > most.bytes)
+            most = (struct flow){(double) r->p2p[i].bytes,
+                                 (double) r->p2p[i].exec_us};
+    *next = i;
+    return most;
+}
+
+/* The process or node of one end of a pair. */
+static uint32_t end_of(const struct jp_chart_view *v, bool nodes, size_t comm,
+                       uint32_t rank)
+{
+    size_t row = chart_view_rank(v, comm, rank);
+    uint32_t proc;
+
+    if (row == SIZE_MAX)
+        return NO_PLACE;
+    proc = (uint32_t) v->processes->of_rank[row];
+    return nodes ? v->processes->list[proc].host_at : proc;
+}
+
+struct weighed {
+    double bytes;
+    uint32_t place;
+};
+
+static int most_first(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Chooses the rows: those of most data. */
+static int choose(const struct jp_chart_view *v, struct matrix *m)
+{
+    size_t total = m->nodes ? v->processes->n_hosts : v->processes->n, next;
+    struct weighed *list = calloc(total + 1, sizeof(*list));
+
+    m->place_of = reallocarray(NULL, total + 1, sizeof(*m->place_of));
+    m->names = calloc(MAX_NAMES, sizeof(*m->names));
+    if (!list || !m->place_of || !m->names) {
+        free(list);
+        return -1;
+    }
+    for (size_t i = 0; i < total; i++) {
+        list[i].place = (uint32_t) i;
+        m->place_of[i] = NO_PLACE;
+    }
+    for (size_t i = 0; i < v->result->n_p2p; i = next) {
+        const struct jp_p2p *p = &v->result->p2p[i];
+        struct flow flow = pair_flow(v->result, i, &next);
+        uint32_t from = end_of(v, m->nodes, p->comm, p->src);
+        uint32_t to = end_of(v, m->nodes, p->comm, p->dst);
+
+        if (from == NO_PLACE || to == NO_PLACE)
+            continue;
+        list[from].bytes += flow.bytes;
+        list[to].bytes += flow.bytes;
+    }
+    qsort(list, total, sizeof(*list), most_first);
+    while (m->all < total && list[m->all].bytes > 0)
+        m->all++;
+    m->n = m->all < MAX_NAMES ? m->all : MAX_NAMES;
+    for (size_t i = 0; i < m->n; i++)
+        m->names[i] = list[i].place;
+    if (m->nodes)
+        qsort(m->names, m->n, sizeof(*m->names), sorted_ascending_u32);
+    else
+        processes_sort_by_rank(v->processes, m->names, m->n);
+    for (size_t i = 0; i < m->n; i++)
+        m->place_of[m->names[i]] = (uint32_t) i;
+    free(list);
+    return 0;
+}
+
+static int fill(const struct jp_chart_view *v, struct matrix *m)
+{
+    size_t next;
+
+    m->flows = calloc(m->n * m->n + 1, sizeof(*m->flows));
+    if (!m->flows)
+        return -1;
+    for (size_t i = 0; i < v->result->n_p2p; i = next) {
+        const struct jp_p2p *p = &v->result->p2p[i];
+        struct flow flow = pair_flow(v->result, i, &next), *cell;
+        uint32_t from = end_of(v, m->nodes, p->comm, p->src);
+        uint32_t to = end_of(v, m->nodes, p->comm, p->dst);
+
+        if (from == NO_PLACE || to == NO_PLACE ||
+            m->place_of[from] == NO_PLACE || m->place_of[to] == NO_PLACE)
+            continue;
+        cell = &m->flows[m->place_of[from] * m->n + m->place_of[to]];
+        cell->bytes += flow.bytes;
+        cell->us += flow.us;
+    }
+    return 0;
+}
+
+static void put_matrix(const struct jp_chart_view *v,
+                       struct jp_json_stream *json, const struct matrix *m)
+{
+    char name[JP_PROCESS_NAME_LEN];
+
+    json_stream_object(json, NULL);
+    json_stream_text(json, "by", m->nodes ? "node" : "rank");
+    json_stream_count(json, "of", m->all);
+    json_stream_array(json, "names");
+    for (size_t i = 0; i < m->n; i++)
+        json_stream_text(
+            json, NULL,
+            m->nodes ? v->processes->hosts[m->names[i]].host
+                     : processes_name(v->processes, v->result,
+                                      &v->processes->list[m->names[i]], name));
+    json_stream_end_array(json);
+    json_stream_array(json, "cells");
+    for (size_t i = 0; i < m->n * m->n; i++) {
+        if (!(m->flows[i].bytes > 0))
+            continue;
+        json_stream_count(json, NULL, i / m->n);
+        json_stream_count(json, NULL, i % m->n);
+        json_stream_real(json, NULL, m->flows[i].bytes);
+        json_stream_real(json, NULL, m->flows[i].us);
+    }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
+static int put_p2p(const struct jp_chart_view *view, void *state,
+                   struct jp_json_stream *json)
+{
+    struct matrix m = {.nodes = view->processes->n > MAX_NAMES &&
+                                view->processes->n_hosts > 1};
+    int rc = choose(view, &m);
+
+    if (rc == 0)
+        rc = fill(view, &m);
+    if (rc == 0 && m.n)
+        put_matrix(view, json, &m);
+    else if (rc == 0)
+        json_stream_null(json, NULL);
+    free(m.place_of);
+    free(m.names);
+    free(m.flows);
+    return rc;
+}
+
+const struct jp_chart chart_p2p = {.name = "p2p", .put = put_p2p};

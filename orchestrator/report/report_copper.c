@@ -1,0 +1,410 @@
+/* report_copper.c - Copper's part of csv/, summary.json and summary.txt.
+ *
+ * What has rows is described in tables_copper.c.
+ */
+#include "orchestrator/report/report_copper.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "orchestrator/report/tables.h"
+#include "orchestrator/report/text_out.h"
+
+static bool is_ttl(size_t metric)
+{
+    return metric >= COPPER_TTL_STORES && metric <= COPPER_TTL_AVOIDED;
+}
+
+/* --- csv/copper_totals.csv ------------------------------------------------ */
+
+static void put_seconds(struct jp_csv *csv, const char *name, uint64_t us,
+                        uint32_t ranks)
+{
+    csv_out_text(csv, name);
+    if (ranks)
+        csv_out_micro(csv, us);
+    else
+        csv_out_empty(csv);
+    csv_out_count(csv, ranks);
+    csv_out_end(csv);
+}
+
+int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
+                         const struct jp_table *table)
+{
+    const struct jp_copper *c = report->copper;
+
+    (void) table;
+    for (size_t i = 0; i < COPPER_N_METRICS; i++) {
+        uint32_t n = is_ttl(i) ? c->n_ttl : c->n_counted;
+
+        if (i == COPPER_LATENCY_US) {
+            put_seconds(csv, copper_metric_names[i], c->total[i], n);
+            continue;
+        }
+        csv_out_text(csv, copper_metric_names[i]);
+        if (n)
+            csv_out_count(csv, c->total[i]);
+        else
+            csv_out_empty(csv);
+        csv_out_count(csv, n);
+        csv_out_end(csv);
+    }
+    put_seconds(csv, "init_latency_seconds", c->init_us, c->n_ops);
+    put_seconds(csv, "latency_without_init_seconds", c->without_init_us,
+                c->n_ops);
+    return 0;
+}
+
+/* --- copper_paths/: observed paths against the files ---------------------- */
+
+/* One path a line; what would break the line, or a terminal, is escaped. */
+static void put_line(FILE *out, const char *path)
+{
+    for (; *path; path++) {
+        unsigned char c = (unsigned char) *path;
+
+        if (c < 0x20 || c == 0x7f)
+            fprintf(out, "\\x%02x", c);
+        else
+            putc_unlocked(c, out);
+    }
+    putc_unlocked('\n', out);
+}
+
+enum list { ALL, USED, UNUSED, MISSING };
+
+static bool belongs(const struct jp_copper_used *u, enum list list)
+{
+    switch (list) {
+    case ALL:
+        return u->walked;
+    case USED:
+        return u->exists && u->observed;
+    case UNUSED:
+        return u->walked && !u->observed;
+    default:
+        return !u->exists && u->observed;
+    }
+}
+
+static int write_list(const struct jp_copper *c, const char *dir,
+                      const char *name, enum list list, struct jp_error *err)
+{
+    char *path = fileio_path("%s/copper_paths/%s", dir, name);
+    struct jp_tempfile file;
+    int rc = path ? fileio_temp_open(&file, path, err)
+                  : error_set(err, "out of memory");
+
+    free(path);
+    if (rc < 0)
+        return -1;
+    for (size_t i = 0; i < c->n_used; i++)
+        if (belongs(&c->used[i], list))
+            put_line(file.stream, c->used[i].path);
+    return fileio_temp_commit(&file, err);
+}
+
+int report_copper_lists(const struct jp_copper *c, const char *dir,
+                        struct jp_error *err)
+{
+    static const char *const names[] = {
+        [ALL] = "all_possible_existing_paths.txt",
+        [USED] = "used_paths_existing.txt",
+        [UNUSED] = "same_run_candidate_not_observed_existing_paths.txt",
+        [MISSING] = "missing_probe_paths.txt"};
+    char *folder;
+    int rc;
+
+    if (!c || !c->n_used)
+        return 0;
+    folder = fileio_path("%s/copper_paths", dir);
+    rc = folder ? fileio_mkdir(folder, err) : error_set(err, "out of memory");
+    free(folder);
+    for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && rc == 0; i++)
+        rc = write_list(c, dir, names[i], i, err);
+    return rc;
+}
+
+/* --- summary.json --------------------------------------------------------- */
+
+static void put_signed(struct jp_json_stream *s, const char *key, int64_t value)
+{
+    json_stream_known(s, key, value >= 0, value < 0 ? 0 : (uint64_t) value);
+}
+
+static void settings(struct jp_json_stream *s, const struct jp_copper *c)
+{
+    const struct copper_settings *of = &c->settings;
+
+    json_stream_text(s, "mode", *of->mode ? of->mode : NULL);
+    put_signed(s, "md_enoent_ttl_ms", of->ttl_ms);
+    put_signed(s, "top_n", of->top_n);
+    if (of->full < 0)
+        json_stream_null(s, "paths_full");
+    else
+        json_stream_bool(s, "paths_full", of->full);
+    json_stream_bool(s, "differ", c->settings_differ);
+}
+
+static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
+{
+    json_stream_count(s, "ranks", c->n_ranks);
+    for (unsigned i = 0; i < JP_COPPER_N_STATES; i++)
+        json_stream_count(s, copper_state_names[i], c->n_state[i]);
+    json_stream_count(s, "counted", c->n_counted);
+    json_stream_count(s, "with_ttl", c->n_ttl);
+    json_stream_count(s, "with_operations", c->n_ops);
+    json_stream_count(s, "with_full_tables", c->n_tables);
+    json_stream_count(s, "with_top_paths", c->n_top);
+    json_stream_count(s, "pre_destroy_compared", c->compared);
+    json_stream_count(s, "pre_destroy_equal", c->equal);
+    json_stream_count(s, "damaged_path_files", c->notes_bad);
+    json_stream_count(s, "path_rows_left_out", c->left_out_rows);
+    json_stream_count(s, "files", c->files);
+    json_stream_count(s, "bytes_read", c->bytes_read);
+}
+
+/* The names are Copper's, but for the unit of the latency. */
+static void totals(struct jp_json_stream *s, const struct jp_copper *c)
+{
+    for (size_t i = 0; i < COPPER_N_METRICS; i++)
+        json_stream_known(s,
+                          i == COPPER_LATENCY_US ? "total_measured_latency_us"
+                                                 : copper_metric_names[i],
+                          is_ttl(i) ? c->n_ttl : c->n_counted, c->total[i]);
+    json_stream_known(s, "init_us", c->n_ops, c->init_us);
+    json_stream_known(s, "latency_without_init_us", c->n_ops,
+                      c->without_init_us);
+}
+
+static void advice(struct jp_json_stream *s, const struct jp_copper *c)
+{
+    json_stream_array(s, "answers");
+    for (size_t i = 0; i < JP_COPPER_QUESTIONS; i++) {
+        json_stream_object(s, NULL);
+        json_stream_text(s, "question", c->answers[i].question);
+        json_stream_text(s, "answer", c->answers[i].answer);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+    json_stream_array(s, "guidance");
+    for (size_t i = 0; i < c->n_advice; i++) {
+        const struct jp_copper_advice *a = &c->advice[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "text", a->text);
+        json_stream_texts(s, "paths", a->paths, a->n_paths, a->n_paths);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void
+put_object(struct jp_json_stream *s, const char *key, const struct jp_copper *c,
+           void (*put)(struct jp_json_stream *, const struct jp_copper *))
+{
+    json_stream_object(s, key);
+    put(s, c);
+    json_stream_end_object(s);
+}
+
+static void put_members(struct jp_json_stream *s,
+                        const struct jp_report *report)
+{
+    const struct jp_copper *c = report->copper;
+    size_t launches, ranks, outliers, series, searches;
+
+    json_stream_texts(s, "log_dirs", c->roots, c->n_roots, 100);
+    put_object(s, "settings", c, settings);
+    put_object(s, "coverage", c, coverage);
+    put_object(s, "totals", c, totals);
+    table_json(s, &table_copper_operations, report, NULL);
+    table_json(s, &table_copper_ranges, report, NULL);
+    launches = table_json(s, &table_copper_launches, report, NULL);
+    ranks = table_json(s, &table_copper_ranks, report, NULL);
+    outliers = table_json(s, &table_copper_outliers, report, NULL);
+    json_stream_count(s, "ranks_not_judged", c->unjudged);
+    table_json(s, &table_copper_classes, report, NULL);
+    json_stream_object(s, "hot_paths");
+    for (unsigned k = 0; k < COPPER_N_CATEGORIES; k++)
+        table_json(s, tables_copper_hot[k], report, NULL);
+    json_stream_end_object(s);
+    searches = table_json(s, &table_copper_searches, report, NULL);
+    table_json(s, &table_copper_roots, report, NULL);
+    table_json(s, &table_copper_cache, report, NULL);
+    series = table_json(s, &table_copper_series, report, NULL);
+    json_stream_bool(s, "series_timed", !c->times_lost);
+    advice(s, c);
+    table_json(s, &table_copper_notes, report, NULL);
+    json_stream_count(s, "notes_left_out", c->notes_left_out);
+    json_stream_object(s, "left_out");
+    json_stream_count(s, "launches", launches);
+    json_stream_count(s, "ranks", ranks);
+    json_stream_count(s, "outliers", outliers);
+    json_stream_count(s, "series", series);
+    json_stream_count(s, "searched_in_vain", searches);
+    json_stream_end_object(s);
+}
+
+void report_copper_json(struct jp_json_stream *s, const char *key,
+                        const struct jp_report *report)
+{
+    json_stream_object(s, key);
+    if (report->copper)
+        put_members(s, report);
+    json_stream_end_object(s);
+}
+
+void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
+{
+    static const char *const none[] = {"comm", "comm_index", "coll",
+                                       "rank", "world_rank", "share"};
+
+    for (size_t i = 0; c && i < c->n_findings; i++) {
+        const struct jp_copper_finding *f = &c->findings[i];
+        const struct jp_copper_rank *r = &c->ranks[f->rank];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "kind", f->kind);
+        for (size_t k = 0; k < sizeof(none) / sizeof(*none); k++)
+            json_stream_null(s, none[k]);
+        json_stream_text(s, "host", r->host);
+        if (r->pid)
+            json_stream_int(s, "pid", r->pid);
+        else
+            json_stream_null(s, "pid");
+        json_stream_real(s, "from", f->from);
+        json_stream_real(s, "to", f->to);
+        if (isfinite(f->cost_us))
+            json_stream_count(s, "cost_us", (uint64_t) f->cost_us);
+        else
+            json_stream_null(s, "cost_us");
+        json_stream_text(s, "text", f->text);
+        json_stream_text(s, "next", "see that daemon in csv/copper_ranks.csv");
+        json_stream_end_object(s);
+    }
+}
+
+/* --- summary.txt ---------------------------------------------------------- */
+
+#define MAX_NOTES 10
+#define MAX_FINDINGS 10
+#define MAX_HOT 5
+
+#define ASCII(text)                                                            \
+    clean_text((text), JP_CLEAN_ASCII, (char[256]){0}, sizeof(char[256]))
+
+static void put_head(const struct jp_copper *c, FILE *out)
+{
+    uint64_t latency = c->total[COPPER_LATENCY_US];
+
+    text_out_line(out, "Copper cache");
+    text_out_line(out, "  ranks      %" PRIu32 " of %zu counted%s%s",
+                  c->n_counted, c->n_ranks,
+                  c->n_launches > 1 ? ", launch " : "",
+                  c->n_launches > 1 ? FIG_COUNT(c->n_launches) : "");
+    for (unsigned i = 1; i < JP_COPPER_N_STATES; i++)
+        if (c->n_state[i])
+            text_out_line(out, "             %" PRIu32 " %s", c->n_state[i],
+                          copper_state_names[i]);
+    if (!c->n_counted)
+        return;
+    text_out_line(out, "  operations %s: %s hits, %s misses, %s negative",
+                  FIG_COUNT(c->total[COPPER_OPERATIONS]),
+                  FIG_COUNT(c->total[COPPER_HITS]),
+                  FIG_COUNT(c->total[COPPER_MISSES]),
+                  FIG_COUNT(c->total[COPPER_NEGATIVES]));
+    text_out_line(out, "  latency    %s, of it start-up %s, operations %s",
+                  FIG_US((double) latency), FIG_US((double) c->init_us),
+                  FIG_US((double) c->without_init_us));
+    if (c->n_ttl)
+        text_out_line(out,
+                      "  ENOENT     %s remembered, %s lookups saved, %s "
+                      "expired",
+                      FIG_COUNT(c->total[COPPER_TTL_STORES]),
+                      FIG_COUNT(c->total[COPPER_TTL_SERVES]),
+                      FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
+    if (c->compared)
+        text_out_line(out,
+                      "  check      pre-destroy equals final on %" PRIu32
+                      " of %" PRIu32 " ranks",
+                      c->equal, c->compared);
+}
+
+static void put_findings(const struct jp_copper *c, FILE *out)
+{
+    for (size_t i = 0; i < c->n_findings && i < MAX_FINDINGS; i++) {
+        fputs("  ! ", out);
+        text_out_wrap(out, 4, 4, ASCII(c->findings[i].text));
+    }
+    if (c->n_findings > MAX_FINDINGS)
+        text_out_line(out, "  ... and %zu more findings in summary.json",
+                      c->n_findings - MAX_FINDINGS);
+}
+
+static void put_answers(const struct jp_copper *c, FILE *out)
+{
+    fputc('\n', out);
+    for (size_t i = 0; i < JP_COPPER_QUESTIONS; i++) {
+        char text[1024];
+
+        text_out_line(out, "  %s", c->answers[i].question);
+        clean_text(c->answers[i].answer, JP_CLEAN_ASCII, text, sizeof(text));
+        fputs("    ", out);
+        text_out_wrap(out, 4, 4, text);
+    }
+}
+
+static void put_guidance(const struct jp_copper *c, FILE *out)
+{
+    if (!c->n_advice)
+        return;
+    fputc('\n', out);
+    text_out_line(out, "  Pruning");
+    for (size_t i = 0; i < c->n_advice; i++) {
+        char text[1024];
+
+        clean_text(c->advice[i].text, JP_CLEAN_ASCII, text, sizeof(text));
+        fputs("  - ", out);
+        text_out_wrap(out, 4, 4, text);
+        for (size_t k = 0; k < c->advice[i].n_paths && k < MAX_HOT; k++)
+            text_out_line(out, "      %s", ASCII(c->advice[i].paths[k]));
+    }
+}
+
+static void put_notes(const struct jp_copper *c, FILE *out)
+{
+    uint64_t all = c->n_notes + c->notes_left_out;
+
+    for (size_t i = 0; i < c->n_notes && i < MAX_NOTES; i++)
+        text_out_line(out, "  note: %s: %s", ASCII(c->notes[i].path),
+                      ASCII(c->notes[i].what));
+    if (all > MAX_NOTES)
+        text_out_line(out, "  ... and %s more in csv/copper_notes.csv",
+                      FIG_COUNT(all - MAX_NOTES));
+}
+
+int report_copper_text(const struct jp_report *report, FILE *out)
+{
+    const struct jp_copper *c = report->copper;
+
+    if (!c)
+        return 0;
+    fputc('\n', out);
+    put_head(c, out);
+    put_findings(c, out);
+    if (c->n_ops && table_text(&table_copper_operations, report, out) < 0)
+        return -1;
+    if (c->n_counted > 1 &&
+        table_text(&table_copper_known_ranges, report, out) < 0)
+        return -1;
+    put_answers(c, out);
+    put_guidance(c, out);
+    put_notes(c, out);
+    return 0;
+}

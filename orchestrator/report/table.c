@@ -1,0 +1,718 @@
+/* table.c - write a described table as CSV, JSON, HTML and text. */
+#include "orchestrator/report/table.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/defaults.h"
+#include "common/figure.h"
+#include "orchestrator/report/html_out.h"
+#include "orchestrator/report/netkey_json.h"
+#include "orchestrator/report/text_out.h"
+
+#define WEIGHT(name, rows, member)                                             \
+    double name(const struct jp_result *result, size_t row)                    \
+    {                                                                          \
+        return (double) result->rows[row].member;                              \
+    }
+WEIGHT(rows_comm_time, comms, time_us)
+WEIGHT(rows_rank_caused, ranks, caused_us)
+WEIGHT(rows_p2p_bytes, p2p, bytes)
+WEIGHT(rows_p2p_node_bytes, p2p_nodes, bytes)
+WEIGHT(rows_window_time, windows, time_us)
+
+double rows_cell_time(const struct jp_result *result, size_t row)
+{
+    const struct jp_cell *cell = &result->cells[row];
+
+    return (double) cell->exec.n * cell->exec.mean;
+}
+
+double rows_cell_busbw(const struct jp_result *result, size_t row)
+{
+    return result->cells[row].busbw.max > 0 ? rows_cell_time(result, row) : -1;
+}
+
+struct weighed {
+    double weight;
+    size_t row;
+};
+
+static int heaviest_first(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Brings the row at `at` of a heap, whose lightest row is the first, to its
+ * place. */
+static void sift(struct weighed *heap, size_t n, size_t at)
+{
+    struct weighed moved = heap[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heaviest_first(&heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (heaviest_first(&moved, &heap[child]) > 0)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* The heaviest of n rows, in a heap of as many as are kept: most rows of a long
+ * table only look at its first one. */
+static void keep_heaviest(const struct jp_result *result, size_t n,
+                          jp_row_weight *weight, struct weighed *heap,
+                          size_t keep)
+{
+    for (size_t i = 0; keep && i < n; i++) {
+        double w = weight ? weight(result, i) : 0;
+        struct weighed row = {isnan(w) ? 0 : w, i};
+
+        if (i >= keep && heaviest_first(&row, &heap[0]) > 0)
+            continue;
+        heap[i < keep ? i : 0] = row;
+        if (i >= keep)
+            sift(heap, keep, 0);
+        else if (i + 1 == keep)
+            for (size_t k = keep / 2; k > 0; k--)
+                sift(heap, keep, k - 1);
+    }
+}
+
+int rows_pick(const struct jp_result *result, size_t n, size_t max,
+              jp_row_weight *weight, bool by_weight, struct jp_rows *rows)
+{
+    size_t keep = n < max ? n : max;
+    struct weighed *kept = calloc(keep + 1, sizeof(*kept));
+    size_t *index = calloc(keep + 1, sizeof(*index));
+
+    if (!kept || !index) {
+        free(kept);
+        free(index);
+        return -1;
+    }
+    keep_heaviest(result, n, weight, kept, keep);
+    if (keep)
+        qsort(kept, keep, sizeof(*kept), by_weight ? heaviest_first : by_row);
+    for (size_t i = 0; i < keep; i++)
+        index[i] = kept[i].row;
+    free(kept);
+    *rows = (struct jp_rows){.index = index, .n = keep, .left_out = n - keep};
+    return 0;
+}
+
+void rows_fini(struct jp_rows *rows)
+{
+    free(rows->index);
+    *rows = (struct jp_rows){0};
+}
+
+const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm)
+{
+    static char empty[] = "";
+    static const struct jp_comm none = {
+        .name = empty, .why = empty, .evidence = ""};
+
+    return comm < result->n_comms ? &result->comms[comm] : &none;
+}
+
+#define MAX_COLUMNS 64
+#define LINE_MAX_BYTES 400
+
+/* What a kind looks like. */
+static const struct {
+    const char *name;
+    unsigned width; /* in text */
+    bool number;    /* to the right */
+    bool cut;       /* to its width */
+} kinds[JP_COL_KINDS] = {
+    [JP_COL_ID] = {"id", 18, false, false},
+    [JP_COL_CODE] = {"code", 40, false, true},
+    [JP_COL_TEXT] = {"text", 20, false, true},
+    [JP_COL_WORD] = {"word", 11, false, false},
+    [JP_COL_BOOL] = {"bool", 4, false, false},
+    [JP_COL_LIST] = {"list", 20, false, true},
+    [JP_COL_COUNT] = {"count", 9, true, false},
+    [JP_COL_RANK] = {"rank", 6, true, false},
+    [JP_COL_PID] = {"pid", 8, true, false},
+    [JP_COL_BYTES] = {"bytes", 9, true, false},
+    [JP_COL_US] = {"us", 9, true, false},
+    [JP_COL_CLOCK] = {"clock", 23, true, false},
+    [JP_COL_GBS] = {"gbs", 7, true, false},
+    [JP_COL_SHARE] = {"share", 8, true, false},
+    [JP_COL_NUMBER] = {"number", 9, true, false},
+    [JP_COL_FIGURE] = {"figure", 9, true, false},
+    [JP_COL_MORE] = {"more", 20, false, true},
+    [JP_COL_PROSE] = {"prose", 20, false, true},
+    [JP_COL_HIST] = {"hist", 20, false, true},
+};
+
+const char *table_kind_name(enum jp_column_kind kind)
+{
+    return kinds[kind].name;
+}
+
+static void get_value(const struct jp_column *c, const struct jp_row *row,
+                      struct jp_value *v)
+{
+    const char *at = (const char *) row->at + c->offset;
+
+    v->text = NULL;
+    v->full = 0;
+    if (c->if_field &&
+        table_is_zero(c->if_field, (const char *) row->at + c->if_offset)) {
+        v->type = JP_VALUE_UNKNOWN;
+        return;
+    }
+    switch (c->field) {
+    case JP_FIELD_BOOL:
+        value_bool(v, *(const bool *) at);
+        break;
+    case JP_FIELD_U32:
+        value_count(v, *(const uint32_t *) (const void *) at);
+        break;
+    case JP_FIELD_U64:
+        value_count(v, *(const uint64_t *) (const void *) at);
+        break;
+    case JP_FIELD_I64:
+        v->type = JP_VALUE_INT;
+        v->number = *(const int64_t *) (const void *) at;
+        break;
+    case JP_FIELD_F64:
+        value_real(v, *(const double *) (const void *) at);
+        break;
+    case JP_FIELD_TEXT:
+        value_text(v, *(const char *const *) (const void *) at);
+        break;
+    default:
+        c->get(row, v);
+    }
+}
+
+size_t table_count(const struct jp_table *table, const struct jp_report *report)
+{
+    if (table->count)
+        return table->count(report);
+    return report->result
+               ? *(const size_t *) (const void *) ((const char *)
+                                                       report->result +
+                                                   table->n_rows)
+               : 0;
+}
+
+static void find_row(const struct jp_table *table, size_t index,
+                     struct jp_row *row)
+{
+    row->index = index;
+    if (table->find)
+        table->find(row);
+    else
+        row->at =
+            *(const char *const *) (const void *) ((const char *) row->result +
+                                                   table->rows) +
+            index * table->row_size;
+}
+
+/* At most max rows. 0, or -1 without memory. */
+static int pick_rows(const struct jp_table *table, const struct jp_row *row,
+                     size_t max, bool by_weight, struct jp_rows *rows)
+{
+    return rows_pick(row->result, table_count(table, row->report), max,
+                     table->weight, by_weight, rows);
+}
+
+/* --- CSV ------------------------------------------------------------------ */
+
+void table_csv_head(const struct jp_table *table, FILE *out)
+{
+    const char *comma = "";
+
+    for (size_t i = 0; i < table->n_columns; i++)
+        if (table->columns[i].flags & JP_CSV) {
+            fprintf(out, "%s%s", comma, table->columns[i].key);
+            comma = ",";
+        }
+    fputc('\n', out);
+}
+
+static const char *yes_or_no(const struct jp_value *v)
+{
+    return v->count ? "yes" : "no";
+}
+
+/* A value that is not simply a number of the row. */
+void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
+                     const struct jp_row *row)
+{
+    struct jp_value value, *v = &value;
+
+    get_value(c, row, v);
+    switch (v->type) {
+    case JP_VALUE_COUNT:
+        csv_out_count(csv, v->count);
+        break;
+    case JP_VALUE_INT:
+        csv_out_int(csv, v->number);
+        break;
+    case JP_VALUE_REAL:
+        csv_out_real(csv, v->real);
+        break;
+    case JP_VALUE_BOOL:
+        csv_out_text(csv, yes_or_no(v));
+        break;
+    case JP_VALUE_TEXT:
+        csv_out_text(csv, v->text);
+        break;
+    case JP_VALUE_LIST:
+        csv_out_list(csv, v->list, v->n);
+        break;
+    default:
+        csv_out_empty(csv);
+    }
+}
+
+void table_csv_part(struct jp_csv *csv, const struct jp_table *table,
+                    const struct jp_row *row, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        table_csv_column(csv, &table->columns[i], row);
+}
+
+void table_csv(struct jp_csv *csv, const struct jp_table *table,
+               const struct jp_report *report, const void *extra)
+{
+    struct jp_row row = {report, report->result, extra, 0, NULL};
+
+    for (size_t i = 0, n = table_count(table, report); i < n; i++) {
+        find_row(table, i, &row);
+        if (!row.at)
+            continue;
+        table_csv_part(csv, table, &row, 0, table->n_columns);
+        csv_out_end(csv);
+    }
+}
+
+/* --- which columns, in which order ---------------------------------------- */
+
+/* Columns of one medium, in its order. */
+struct order {
+    const struct jp_column *at[MAX_COLUMNS];
+    size_t n;
+};
+
+static unsigned char place_json(const struct jp_column *c)
+{
+    return c->json;
+}
+
+static unsigned char place_html(const struct jp_column *c)
+{
+    return c->html;
+}
+
+static unsigned char place_text(const struct jp_column *c)
+{
+    return c->text;
+}
+
+static void make_order(const struct jp_table *table,
+                       unsigned char (*place)(const struct jp_column *),
+                       struct order *order)
+{
+    order->n = 0;
+    for (size_t i = 0; i < table->n_columns && order->n < MAX_COLUMNS; i++) {
+        const struct jp_column *c = &table->columns[i];
+        size_t at = order->n;
+
+        if (!place(c))
+            continue;
+        for (; at && place(order->at[at - 1]) > place(c); at--)
+            order->at[at] = order->at[at - 1];
+        order->at[at] = c;
+        order->n++;
+    }
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static void put_json(struct jp_json_stream *s, const char *key,
+                     const struct jp_column *c, const struct jp_value *v)
+{
+    switch (v->type) {
+    case JP_VALUE_COUNT:
+        json_stream_count(s, key, v->count);
+        break;
+    case JP_VALUE_INT:
+        json_stream_int(s, key, v->number);
+        break;
+    case JP_VALUE_REAL:
+        json_stream_real(s, key,
+                         c->flags & JP_ROUND ? round(v->real) : v->real);
+        break;
+    case JP_VALUE_BOOL:
+        json_stream_bool(s, key, v->count);
+        break;
+    case JP_VALUE_HIST:
+        netkey_put_hist(s, key, v->hist);
+        break;
+    case JP_VALUE_TEXT:
+        json_stream_text(s, key, v->text);
+        break;
+    case JP_VALUE_LIST:
+        json_stream_texts(s, key, v->list, v->n, c->max);
+        break;
+    default:
+        json_stream_null(s, key);
+    }
+}
+
+static const char *path_of(const struct jp_column *c)
+{
+    return c->path ? c->path : c->key;
+}
+
+/* Bytes of the object's name in a path; 0: there is none. */
+static size_t object_length(const struct jp_column *c)
+{
+    const char *path = path_of(c), *dot = strchr(path, '.');
+
+    return dot ? (size_t) (dot - path) : 0;
+}
+
+static bool same_object(const struct jp_column *a, const struct jp_column *b)
+{
+    return object_length(a) == object_length(b) &&
+           !strncmp(path_of(a), path_of(b), object_length(a) + 1);
+}
+
+/* Columns [from, to) of order, one object's. */
+static void put_json_object(struct jp_json_stream *s, const struct order *order,
+                            size_t from, size_t to, const struct jp_row *row)
+{
+    size_t len = object_length(order->at[from]);
+    struct jp_value v[MAX_COLUMNS];
+    bool known = false;
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.*s", (int) len, path_of(order->at[from]));
+    for (size_t i = from; i < to; i++) {
+        get_value(order->at[i], row, &v[i]);
+        known |= v[i].type != JP_VALUE_UNKNOWN &&
+                 strcmp(path_of(order->at[i]) + len, ".n") != 0;
+    }
+    if (!known) {
+        json_stream_null(s, name);
+        return;
+    }
+    json_stream_object(s, name);
+    for (size_t i = from; i < to; i++)
+        put_json(s, path_of(order->at[i]) + len + 1, order->at[i], &v[i]);
+    json_stream_end_object(s);
+}
+
+static void put_json_row(struct jp_json_stream *s, const struct order *order,
+                         const struct jp_row *row)
+{
+    for (size_t i = 0, to; i < order->n; i = to) {
+        to = i + 1;
+        if (object_length(order->at[i])) {
+            while (to < order->n && same_object(order->at[i], order->at[to]))
+                to++;
+            put_json_object(s, order, i, to, row);
+        } else {
+            struct jp_value v;
+
+            get_value(order->at[i], row, &v);
+            put_json(s, path_of(order->at[i]), order->at[i], &v);
+        }
+    }
+}
+
+size_t table_json_rows(struct jp_json_stream *s, const struct jp_table *table,
+                       const struct jp_report *report, const void *extra)
+{
+    struct jp_row row = {report, report->result, extra, 0, NULL};
+    struct jp_rows rows;
+    struct order order;
+    size_t left_out;
+
+    if (pick_rows(table, &row, table->max_json, false, &rows) < 0) {
+        s->failed = true;
+        return 0;
+    }
+    make_order(table, place_json, &order);
+    for (size_t i = 0; i < rows.n; i++) {
+        find_row(table, rows.index[i], &row);
+        json_stream_object(s, NULL);
+        put_json_row(s, &order, &row);
+        json_stream_end_object(s);
+    }
+    left_out = rows.left_out;
+    rows_fini(&rows);
+    return left_out;
+}
+
+size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
+                  const struct jp_report *report, const void *extra)
+{
+    const char *dot = strrchr(table->json, '.');
+    size_t left_out;
+
+    json_stream_array(s, dot ? dot + 1 : table->json);
+    left_out = table_json_rows(s, table, report, extra);
+    json_stream_end_array(s);
+    return left_out;
+}
+
+/* --- for readers ---------------------------------------------------------- */
+
+static double as_real(const struct jp_value *v)
+{
+    switch (v->type) {
+    case JP_VALUE_COUNT:
+        return (double) v->count;
+    case JP_VALUE_INT:
+        return (double) v->number;
+    case JP_VALUE_REAL:
+        return v->real;
+    default:
+        return NAN;
+    }
+}
+
+static const char *none_of(const struct jp_column *c)
+{
+    return c->none ? c->none : "-";
+}
+
+/* A figure; in text, ranks have no commas. */
+static const char *figure(const struct jp_column *c, const struct jp_value *v,
+                          bool commas, char *buf)
+{
+    if (v->type == JP_VALUE_UNKNOWN)
+        return none_of(c);
+    switch (c->kind) {
+    case JP_COL_BYTES:
+        return figure_bytes(v->count, buf);
+    case JP_COL_US:
+        return figure_us(as_real(v), buf);
+    case JP_COL_GBS:
+        return figure_gbs(v->real, buf);
+    case JP_COL_NUMBER:
+        return figure_exact(v->real, buf);
+    case JP_COL_SHARE:
+        return figure_share(v->real, buf);
+    case JP_COL_CLOCK:
+        return figure_utc(v->count, buf);
+    case JP_COL_PID:
+        snprintf(buf, JP_FIGURE_LEN, "%" PRId64, v->number);
+        return buf;
+    case JP_COL_RANK:
+        if (commas)
+            return figure_count(v->count, buf);
+        snprintf(buf, JP_FIGURE_LEN, "%" PRIu64, v->count);
+        return buf;
+    default:
+        return figure_count(v->count, buf);
+    }
+}
+
+static const char *text_of(const struct jp_column *c, const struct jp_value *v)
+{
+    if (v->type == JP_VALUE_BOOL)
+        return yes_or_no(v);
+    return v->type == JP_VALUE_TEXT && *v->text ? v->text : none_of(c);
+}
+
+static bool is_text(const struct jp_column *c)
+{
+    return !kinds[c->kind].number || c->kind == JP_COL_FIGURE;
+}
+
+static void put_html(FILE *out, const struct jp_column *c,
+                     const struct jp_value *v, double full)
+{
+    char buf[JP_FIGURE_LEN];
+    double real = as_real(v);
+
+    if (v->type == JP_VALUE_UNKNOWN && c->flags & JP_LOWEST)
+        real = -1;
+    if (c->kind == JP_COL_ID)
+        html_out_id(out, v->text);
+    else if (c->kind == JP_COL_CODE)
+        html_out_code(out, v->text);
+    else if (!is_text(c) && v->type == JP_VALUE_TEXT)
+        html_out_cell(out, v->text);
+    else if (c->kind == JP_COL_MORE)
+        html_out_more(out, v->text, v->more);
+    else if (c->kind == JP_COL_FIGURE)
+        html_out_figure(out, v->text, v->real);
+    else if (c->kind == JP_COL_PROSE)
+        html_out_prose(out, text_of(c, v));
+    else if (is_text(c))
+        html_out_cell(out, text_of(c, v));
+    else if (c->flags & JP_BAR && v->type != JP_VALUE_UNKNOWN)
+        html_out_bar(out, figure(c, v, true, buf), real,
+                     real / (v->full > 0 ? v->full : full));
+    else
+        html_out_figure(out, figure(c, v, true, buf), real);
+}
+
+/* The greatest weight of the rows shown: what a full bar stands for. */
+static double full_bar(const struct jp_table *table,
+                       const struct jp_result *result,
+                       const struct jp_rows *rows)
+{
+    double most = 0;
+
+    for (size_t i = 0; table->weight && i < rows->n; i++)
+        if (table->weight(result, rows->index[i]) > most)
+            most = table->weight(result, rows->index[i]);
+    return most > 0 ? most : 1;
+}
+
+static void put_html_head(FILE *out, const struct order *order, bool sortable)
+{
+    struct jp_html_column heads[MAX_COLUMNS];
+
+    for (size_t i = 0; i < order->n; i++) {
+        const struct jp_column *c = order->at[i];
+
+        heads[i] = (struct jp_html_column){c->title,
+                                           c->flags & JP_TIP ? c->help : NULL,
+                                           kinds[c->kind].number};
+    }
+    html_out_table(out, heads, order->n, sortable);
+}
+
+int table_html(const struct jp_table *table, const struct jp_report *report,
+               const void *extra, FILE *out)
+{
+    struct jp_row row = {report, report->result, extra, 0, NULL};
+    struct jp_rows rows;
+    struct order order;
+    char file[64];
+    double full;
+
+    if (pick_rows(table, &row, table->max_html, table->by_weight, &rows) < 0)
+        return -1;
+    full = full_bar(table, row.result, &rows);
+    make_order(table, place_html, &order);
+    put_html_head(out, &order, !table->unsorted);
+    for (size_t i = 0; i < rows.n; i++) {
+        find_row(table, rows.index[i], &row);
+        html_out_row(out);
+        for (size_t k = 0; k < order.n; k++) {
+            struct jp_value v;
+
+            get_value(order.at[k], &row, &v);
+            put_html(out, order.at[k], &v, full);
+        }
+        html_out_row_end(out);
+    }
+    if (table->columns->flags & JP_CSV)
+        snprintf(file, sizeof(file), "csv/%s.csv", table->name);
+    else
+        snprintf(file, sizeof(file), JP_SUMMARY_NAME);
+    html_out_table_end(out, order.n, rows.left_out, file);
+    rows_fini(&rows);
+    return 0;
+}
+
+/* Adds a field of a line to its n bytes; returns how many there are then. */
+static size_t add_text(char line[LINE_MAX_BYTES], size_t n,
+                       const struct jp_column *c, const char *text)
+{
+    int width = c->width ? c->width : (int) kinds[c->kind].width;
+    int more = snprintf(line + n, LINE_MAX_BYTES - n, "%s%*s", n ? " " : "  ",
+                        kinds[c->kind].number ? width : -width, text);
+
+    n += more > 0 ? (size_t) more : 0;
+    return n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES - 1;
+}
+
+static void put_text_head(const struct order *order, FILE *out)
+{
+    char line[LINE_MAX_BYTES] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < order->n; i++) {
+        const struct jp_column *c = order->at[i];
+        char small[40];
+
+        snprintf(small, sizeof(small), "%s", c->brief ? c->brief : c->title);
+        for (char *p = small; !c->brief && *p; p++)
+            *p = (char) tolower((unsigned char) *p);
+        n = add_text(line, n, c, small);
+    }
+    text_out_line(out, "%s", line);
+}
+
+static void put_text_row(const struct order *order, const struct jp_row *row,
+                         FILE *out)
+{
+    char line[LINE_MAX_BYTES] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < order->n; i++) {
+        const struct jp_column *c = order->at[i];
+        size_t width = c->width ? c->width : kinds[c->kind].width;
+        char buf[JP_FIGURE_LEN], cut[64];
+        struct jp_value v;
+
+        get_value(c, row, &v);
+        if (!is_text(c))
+            n = add_text(line, n, c, figure(c, &v, false, buf));
+        else if (kinds[c->kind].cut)
+            n = add_text(
+                line, n, c,
+                clean_text(text_of(c, &v), JP_CLEAN_ASCII, cut, width + 1));
+        else
+            n = add_text(line, n, c, text_of(c, &v));
+    }
+    text_out_line(out, "%s", line);
+}
+
+int table_text(const struct jp_table *table, const struct jp_report *report,
+               FILE *out)
+{
+    struct jp_row row = {report, report->result, NULL, 0, NULL};
+    struct jp_rows rows;
+    struct order order;
+
+    if (pick_rows(table, &row, table->max_text, table->by_weight, &rows) < 0)
+        return -1;
+    make_order(table, place_text, &order);
+    fputc('\n', out);
+    if (table->title)
+        text_out_line(out, "%s", table->title);
+    if (table->banner)
+        text_out_line(out, "%s", table->banner);
+    put_text_head(&order, out);
+    for (size_t i = 0; i < rows.n; i++) {
+        find_row(table, rows.index[i], &row);
+        put_text_row(&order, &row, out);
+        if (table->below)
+            table->below(&row, out);
+    }
+    if (rows.left_out)
+        text_out_line(out, "  ... and %s more in csv/%s.csv",
+                      FIG_COUNT(rows.left_out), table->name);
+    rows_fini(&rows);
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* hangshow.c - read the recordings of a step, and print who waits for whom. */
+#include "orchestrator/show/hangshow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/quote.h"
+#include "orchestrator/ingest/hangs.h"
+#include "orchestrator/show/show_table.h"
+
+/* What a terminal gets; --json has all. */
+enum { GROUPS_SHOWN = 40, OPS_SHOWN = 200 };
+
+static const char *const state_names[HANGS_N_STATES] = {
+    "no_recording", "cannot_tell", "never_entered", "held_up",
+    "entered",      "in_flight",   "ended"};
+
+/* "1.995 s", as far as the process' own file tells. */
+static char *format_age(const struct hangs_op *op, char *buf, size_t size)
+{
+    int64_t age_ns = hangs_age_ns(op);
+
+    if (age_ns < 0)
+        snprintf(buf, size, "?");
+    else
+        snprintf(buf, size, "%.3f s", (double) age_ns / 1e9);
+    return buf;
+}
+
+static void print_groups(const struct jp_hangs *hangs, FILE *out)
+{
+    static const char *const words[HANGS_N_STATES] = {
+        "no recording of",   "cannot tell of", "never entered by",
+        "held up elsewhere", "entered by",     "in flight in",
+        "ended in"};
+    char text[256], since[96];
+
+    for (size_t i = 0; i < hangs->n_groups && i < GROUPS_SHOWN; i++) {
+        const struct hangs_group *group = &hangs->groups[i];
+
+        if (!group->n_ranks)
+            continue;
+        quote_printf(
+            out, "\n%s, %" PRIu64 " bytes, in flight%s:\n",
+            hangs_format_op(&hangs->ops[group->first], text, sizeof(text)),
+            hangs->ops[group->first].bytes,
+            hangs_format_since(group, since, sizeof(since)));
+        for (int s = 0; s < HANGS_N_STATES; s++)
+            if (group->count[s])
+                quote_printf(out, "  %-17s %" PRIu32 " of %" PRIu32 ": %s\n",
+                             words[s], group->count[s], group->n_ranks,
+                             hangs_ranks(group, (enum hangs_state) s, text,
+                                         sizeof(text)));
+    }
+    if (hangs->n_groups > GROUPS_SHOWN)
+        fprintf(out, "\n... and %zu more operations (--json has all)\n",
+                hangs->n_groups - GROUPS_SHOWN);
+}
+
+static void print_op(const struct jp_hangs *hangs, const struct hangs_op *op,
+                     FILE *out)
+{
+    const struct hangs_process *process = &hangs->processes[op->process];
+    char age[32], channels[40], func[RECORD_MAX_FUNC + 8], peer[24] = "-";
+
+    if (op->kind == JPR_P2P)
+        snprintf(peer, sizeof(peer), "%" PRId64, op->peer);
+    snprintf(func, sizeof(func), "%s%s", op->func,
+             op->kind == JPR_CE ? RECORD_CE : "");
+    snprintf(channels, sizeof(channels), "%" PRIu32 "/%" PRIu32 "/%" PRIu32,
+             op->started, op->stopped, op->channels);
+    quote_printf(out,
+                 "%-18s %-12.12s %-16s %10" PRIu64 " %12" PRIu64
+                 " %12s %12s %6" PRId64 " %6s %-20s %" PRId64 "%s\n",
+                 op->id, op->name[0] ? op->name : "-", func, op->seq, op->bytes,
+                 format_age(op, age, sizeof(age)), channels, op->rank, peer,
+                 process->host, process->pid,
+                 op->cut_short ? " (ended by finalize or exit)" : "");
+}
+
+static void print_ops(const struct jp_hangs *hangs, FILE *out)
+{
+    size_t shown = 0;
+
+    quote_printf(out,
+                 "\n%-18s %-12s %-16s %10s %12s %12s %12s %6s %6s %-20s %s\n",
+                 "communicator", "name", "function", "seq", "bytes", "for",
+                 "channels*", "rank", "peer", "host", "pid");
+    for (size_t i = 0; i < hangs->n_groups; i++) {
+        const struct hangs_group *group = &hangs->groups[i];
+
+        for (size_t k = 0; k < group->n_ops && shown < OPS_SHOWN; k++, shown++)
+            print_op(hangs, &hangs->ops[group->first + k], out);
+    }
+    if (hangs->n_ops > OPS_SHOWN)
+        fprintf(out, "... and %zu more (--json has all)\n",
+                hangs->n_ops - OPS_SHOWN);
+    fprintf(out, "* started/stopped/all; for: from the enqueueing to the last "
+                 "that its recording tells\n");
+}
+
+static int print_text(const struct jp_hangs *hangs, FILE *out,
+                      struct jp_error *err)
+{
+    char answer[1024];
+
+    quote_printf(out, "%s\n", hangs_answer(hangs, answer, sizeof(answer)));
+    if (hangs->n_ops) {
+        print_groups(hangs, out);
+        print_ops(hangs, out);
+    }
+    if (hangs->left_out)
+        fprintf(out, "%" PRIu64 " more operations in flight are not kept\n",
+                hangs->left_out);
+    return show_table_end(NULL, out, err);
+}
+
+/* The ranks of each state. */
+static void json_ranks(struct jp_json_stream *s,
+                       const struct hangs_group *group)
+{
+    for (int state = 0; state < HANGS_N_STATES; state++) {
+        json_stream_array(s, state_names[state]);
+        for (uint32_t i = 0; i < group->n_ranks; i++)
+            if (group->states[i] == state)
+                json_stream_count(s, NULL, i);
+        json_stream_end_array(s);
+    }
+}
+
+static void json_place(struct jp_json_stream *s, const struct jp_hangs *hangs,
+                       const struct hangs_op *op)
+{
+    const struct hangs_process *process = &hangs->processes[op->process];
+
+    json_stream_object(s, NULL);
+    json_stream_int(s, "rank", op->rank);
+    json_stream_text(s, "host", process->host);
+    json_stream_int(s, "pid", process->pid);
+    json_stream_int(s, "task", process->task);
+    json_stream_bool(s, "cut", process->cut);
+    if (op->kind == JPR_P2P)
+        json_stream_int(s, "peer", op->peer);
+    if (op->start_ns)
+        json_stream_int(s, "start_unix_us", op->start_ns / 1000);
+    if (hangs_age_ns(op) >= 0)
+        json_stream_int(s, "in_flight_us", hangs_age_ns(op) / 1000);
+    if (process->counted_ns)
+        json_stream_int(s, "counted_unix_us", process->counted_ns / 1000);
+    json_stream_bool(s, "cut_short", op->cut_short);
+    json_stream_count(s, "channels", op->channels);
+    json_stream_count(s, "channels_started", op->started);
+    json_stream_count(s, "channels_stopped", op->stopped);
+    json_stream_end_object(s);
+}
+
+static void json_group(struct jp_json_stream *s, const struct jp_hangs *hangs,
+                       const struct hangs_group *group)
+{
+    const struct hangs_op *op = &hangs->ops[group->first];
+
+    json_stream_object(s, NULL);
+    json_stream_text(s, "comm", op->id);
+    json_stream_text(s, "name", op->name);
+    json_stream_text(s, "func", op->func);
+    json_stream_bool(s, "copy_engine", op->kind == JPR_CE);
+    json_stream_int(s, "n_ranks", op->n_ranks);
+    json_stream_count(s, "seq", op->seq);
+    json_stream_count(s, "bytes", op->bytes);
+    if (group->start_ns)
+        json_stream_int(s, "start_unix_us", group->start_ns / 1000);
+    if (group->age_ns >= 0)
+        json_stream_int(s, "in_flight_us", group->age_ns / 1000);
+    if (group->n_ranks)
+        json_ranks(s, group);
+    json_stream_array(s, "places");
+    for (size_t i = 0; i < group->n_ops; i++)
+        json_place(s, hangs, &op[i]);
+    json_stream_end_array(s);
+    json_stream_end_object(s);
+}
+
+static int print_json(const struct jp_hangs *hangs, FILE *out,
+                      struct jp_error *err)
+{
+    struct jp_json_stream s;
+    char answer[1024];
+
+    json_stream_open(&s, JSON_LINES, out);
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_text(&s, "answer", hangs_answer(hangs, answer, sizeof(answer)));
+    json_stream_count(&s, "recordings", hangs->n_processes);
+    json_stream_count(&s, "in_flight", hangs->n_ops);
+    json_stream_count(&s, "left_out", hangs->left_out);
+    json_stream_array(&s, "operations");
+    for (size_t i = 0; i < hangs->n_groups; i++)
+        json_group(&s, hangs, &hangs->groups[i]);
+    json_stream_end_array(&s);
+    return show_table_end(&s, out, err);
+}
+
+static int read_file(struct jp_recwalk *walk, struct hangs_file *reading,
+                     struct hangs_sum *sum)
+{
+    struct hangs_evidence evidence;
+    struct jpr_record record;
+    int rc;
+
+    while (recwalk_record(walk, &record))
+        if (hangs_file_add(reading, &walk->file, &record) < 0)
+            return -1;
+    if (hangs_file_end(reading, &walk->file, &evidence) < 0)
+        return -1;
+    rc = hangs_sum_add(sum, &evidence);
+    hangs_evidence_fini(&evidence);
+    return rc;
+}
+
+/* Reads all files of the walk. 0, or -1 without memory: nothing is due then. */
+static int read_all(struct jp_recwalk *walk, struct jp_hangs *hangs,
+                    struct jp_error *err)
+{
+    struct hangs_sum sum = {.hangs = hangs};
+    struct hangs_file reading = {0};
+    int rc = 0;
+
+    *hangs = (struct jp_hangs){0};
+    while (rc == 0 && recwalk_open(walk))
+        rc = read_file(walk, &reading, &sum);
+    if (rc == 0)
+        rc = hangs_sum_finish(&sum);
+    hangs_sum_fini(&sum);
+    hangs_file_fini(&reading);
+    if (rc < 0) {
+        hangs_fini(hangs);
+        error_set(err, "out of memory");
+    }
+    return rc;
+}
+
+int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
+                   struct jp_error *err)
+{
+    struct jp_hangs hangs;
+    int rc = read_all(walk, &hangs, err);
+
+    if (rc < 0)
+        return -1;
+    if (json)
+        rc = print_json(&hangs, out, err);
+    else if (hangs.n_processes)
+        rc = print_text(&hangs, out, err);
+    hangs_fini(&hangs);
+    return rc;
+}

@@ -1,0 +1,376 @@
+/* jobranks.c - from what files say of processes to their ranks in the job. */
+#include "orchestrator/show/jobranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/keymap.h"
+#include "orchestrator/insight/processes.h"
+
+/* A claim about a communicator, or about a process: then n_ranks is 0. */
+struct member {
+    char *host;
+    int64_t pid;
+    char id[RECORD_MAX_ID + 1];
+    uint32_t n_ranks, rank;
+};
+
+/* One input. */
+struct step {
+    const char *input; /* borrowed */
+    struct member *members;
+    size_t n;
+    struct jp_process_task *tasks; /* hosts are owned */
+    size_t n_tasks;
+    struct keymap seen; /* members and tasks */
+    /* once decided */
+    struct jp_result result;
+    struct jp_processes processes;
+};
+
+struct jp_jobranks {
+    struct step *steps;
+    size_t n;
+};
+
+struct jp_jobranks *jobranks_create(const char *const *inputs, size_t n)
+{
+    struct jp_jobranks *ranks = calloc(1, sizeof(*ranks));
+
+    if (!ranks)
+        return NULL;
+    ranks->steps = calloc(n + 1, sizeof(*ranks->steps));
+    if (!ranks->steps) {
+        free(ranks);
+        return NULL;
+    }
+    ranks->n = n;
+    for (size_t i = 0; i < n; i++)
+        ranks->steps[i].input = inputs[i];
+    return ranks;
+}
+
+static void step_fini(struct step *step)
+{
+    for (size_t i = 0; i < step->n; i++)
+        free(step->members[i].host);
+    for (size_t i = 0; i < step->n_tasks; i++)
+        free((char *) step->tasks[i].host);
+    free(step->members);
+    free(step->tasks);
+    keymap_fini(&step->seen);
+    processes_fini(&step->processes);
+    free(step->result.comms);
+    free(step->result.ranks);
+}
+
+void jobranks_destroy(struct jp_jobranks *ranks)
+{
+    if (!ranks)
+        return;
+    for (size_t i = 0; i < ranks->n; i++)
+        step_fini(&ranks->steps[i]);
+    free(ranks->steps);
+    free(ranks);
+}
+
+/* The input that a file lies in: the longest one; NULL: in none. */
+static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
+{
+    struct step *best = NULL;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < ranks->n; i++) {
+        size_t n = strlen(ranks->steps[i].input);
+
+        while (n && ranks->steps[i].input[n - 1] == '/')
+            n--;
+        if (!strncmp(path, ranks->steps[i].input, n) &&
+            (path[n] == '/' || !path[n]) && (!best || n > longest)) {
+            best = &ranks->steps[i];
+            longest = n;
+        }
+    }
+    return best;
+}
+
+/* ----------------------------------------------------------------- gathering
+ */
+
+static int grow(void **list, size_t n, size_t size)
+{
+    void *more = *list;
+
+    if (!(n & (n - 1)))
+        more = reallocarray(*list, n ? 2 * n : 1, size);
+    if (!more)
+        return -1;
+    *list = more;
+    return 0;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* 1: it is new, 0: it is known, -1: no memory. */
+static int is_new(struct step *step, uint64_t process, uint64_t what)
+{
+    if (keymap_find(&step->seen, process, what) != KEYMAP_NONE)
+        return 0;
+    return keymap_add(&step->seen, process, what, 0) < 0 ? -1 : 1;
+}
+
+static int add_member(struct step *step, const struct jobranks_claim *claim)
+{
+    struct member *member;
+    size_t n;
+
+    if (grow((void **) &step->members, step->n, sizeof(*step->members)) < 0)
+        return -1;
+    member = &step->members[step->n];
+    *member = (struct member){.host = strdup(claim->host), .pid = claim->pid};
+    if (!member->host)
+        return -1;
+    step->n++;
+    if (!claim->id)
+        return 0;
+    n = strnlen(claim->id, sizeof(member->id) - 1);
+    memcpy(member->id, claim->id, n);
+    member->n_ranks = claim->n_ranks;
+    member->rank = claim->rank;
+    return 0;
+}
+
+static int add_task(struct step *step, const char *host, int64_t pid,
+                    int64_t task)
+{
+    struct jp_process_task *to;
+
+    if (grow((void **) &step->tasks, step->n_tasks, sizeof(*to)) < 0)
+        return -1;
+    to = &step->tasks[step->n_tasks];
+    *to = (struct jp_process_task){strdup(host), pid, task};
+    if (!to->host)
+        return -1;
+    step->n_tasks++;
+    return 0;
+}
+
+int jobranks_add(struct jp_jobranks *ranks, const char *path,
+                 const struct jobranks_claim *claim)
+{
+    struct step *step = step_of(ranks, path);
+    uint64_t process = mix(mix_text(1, claim->host), (uint64_t) claim->pid);
+    uint64_t comm = 0;
+    int rc;
+
+    if (!step)
+        return 0;
+    if (claim->id)
+        comm = mix(mix(mix_text(2, claim->id), claim->n_ranks), claim->rank);
+    rc = is_new(step, process, comm);
+    if (rc > 0)
+        rc = add_member(step, claim);
+    if (rc < 0 || claim->task < 0)
+        return rc < 0 ? -1 : 0;
+    rc = is_new(step, process, mix(3, (uint64_t) claim->task));
+    return rc > 0 ? add_task(step, claim->host, claim->pid, claim->task) : rc;
+}
+
+/* ------------------------------------------------------------------ deciding
+ */
+
+/* By communicator and rank; of two processes that wrote as one rank the smaller
+ * comes first, as in a report. */
+static int by_comm(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int order;
+
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    order = strcmp(x->id, y->id);
+    if (!order && x->rank != y->rank)
+        order = x->rank < y->rank ? -1 : 1;
+    if (!order)
+        order = strcmp(x->host, y->host);
+    return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static bool same_comm(const struct member *x, const struct member *y)
+{
+    return x->n_ranks == y->n_ranks && !strcmp(x->id, y->id);
+}
+
+/* The members as a result's communicators and ranks. */
+static int make_result(struct step *step)
+{
+    struct jp_result *r = &step->result;
+
+    r->comms = calloc(step->n + 1, sizeof(*r->comms));
+    r->ranks = calloc(step->n + 1, sizeof(*r->ranks));
+    if (!r->comms || !r->ranks)
+        return -1;
+    if (step->n)
+        qsort(step->members, step->n, sizeof(*step->members), by_comm);
+    for (size_t i = 0; i < step->n; i++) {
+        const struct member *m = &step->members[i];
+        bool is_same = i && same_comm(m, m - 1);
+
+        if (is_same && m->n_ranks && m->rank == m[-1].rank)
+            continue;
+        if (!is_same)
+            r->comms[r->n_comms++].n_ranks = m->n_ranks;
+        r->ranks[r->n_ranks++] = (struct jp_rank){.comm = r->n_comms - 1,
+                                                  .rank = m->rank,
+                                                  .host = m->host,
+                                                  .pid = m->pid};
+    }
+    return 0;
+}
+
+/* The step's directory is its input, or holds it as raw/. */
+static struct jp_nodes *read_nodes(const char *input)
+{
+    size_t n = strlen(input);
+    struct jp_nodes *nodes;
+    char *dir;
+
+    if (n > 4 && !strcmp(input + n - 4, "/raw"))
+        n -= 4;
+    dir = strndup(input, n);
+    nodes = dir ? nodes_read(dir, NULL) : NULL;
+    free(dir);
+    return nodes;
+}
+
+static int decide_step(struct step *step)
+{
+    struct jp_nodes *nodes = read_nodes(step->input);
+    struct jp_process_tasks tasks;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && nodes && i < nodes->n_nodes; i++)
+        for (size_t k = 0; rc == 0 && k < nodes->nodes[i].n_tasks; k++)
+            rc = add_task(step, nodes->nodes[i].hostname,
+                          nodes->nodes[i].tasks[k].pid,
+                          nodes->nodes[i].tasks[k].gtid);
+    tasks = (struct jp_process_tasks){.list = step->tasks,
+                                      .n = step->n_tasks,
+                                      .of_step = nodes ? nodes->step_tasks : 0};
+    if (rc == 0)
+        rc = make_result(step);
+    if (rc == 0)
+        rc = processes_init(&step->processes, &step->result, &tasks);
+    nodes_destroy(nodes);
+    return rc;
+}
+
+int jobranks_decide(struct jp_jobranks *ranks)
+{
+    for (size_t i = 0; i < ranks->n; i++)
+        if (decide_step(&ranks->steps[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
+                      const char *host, int64_t pid)
+{
+    const struct step *step = step_of(ranks, path);
+    const struct jp_process *process =
+        step ? processes_find(&step->processes, host, pid) : NULL;
+
+    return process ? process->world_rank : -1;
+}
+
+/* -------------------------------------------------------- the recorder's files
+ */
+
+static int add_header(struct jp_jobranks *ranks, const struct jp_recwalk *walk)
+{
+    const struct jp_recfile *file = &walk->file;
+
+    return jobranks_add(ranks, walk->path,
+                        &(const struct jobranks_claim){.host = file->host,
+                                                       .pid = file->pid,
+                                                       .task = file->procid});
+}
+
+/* The communicators of which the file has operations. */
+static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
+{
+    const struct jp_recfile *file = &walk->file;
+    struct jpr_record record;
+    int rc = 0;
+
+    while (rc == 0 && recwalk_record(walk, &record)) {
+        const struct recfile_comm *comm =
+            record.type == JPR_OP ? recfile_comm(file, record.op->comm) : NULL;
+
+        if (comm && !comm->why)
+            rc = jobranks_add(
+                ranks, walk->path,
+                &(const struct jobranks_claim){.host = file->host,
+                                               .pid = file->pid,
+                                               .task = file->procid,
+                                               .id = comm->id,
+                                               .n_ranks = comm->base.n_ranks,
+                                               .rank = comm->base.rank});
+    }
+    return rc;
+}
+
+static bool is_settled(const struct jp_jobranks *ranks)
+{
+    for (size_t i = 0; i < ranks->n; i++)
+        for (size_t k = 0; k < ranks->steps[i].processes.n; k++)
+            if (ranks->steps[i].processes.list[k].world_rank < 0)
+                return false;
+    return true;
+}
+
+static struct jp_jobranks *read_all(struct jp_recwalk *walk, bool whole)
+{
+    struct jp_jobranks *ranks = jobranks_create(walk->inputs, walk->n_inputs);
+    struct jpr_record record;
+    int rc = ranks ? 0 : -1;
+
+    while (rc == 0 && recwalk_open(walk)) {
+        if (whole)
+            rc = add_comms(ranks, walk);
+        else if (recwalk_record(walk, &record))
+            rc = add_header(ranks, walk);
+    }
+    recwalk_rewind(walk);
+    if (rc == 0)
+        rc = jobranks_decide(ranks);
+    if (rc == 0)
+        return ranks;
+    jobranks_destroy(ranks);
+    return NULL;
+}
+
+struct jp_jobranks *jobranks_read(struct jp_recwalk *walk)
+{
+    void (*say)(void *, const char *) = walk->say;
+    struct jp_jobranks *ranks;
+
+    walk->say = NULL; /* the caller's own look reports what is damaged */
+    ranks = read_all(walk, false);
+    if (ranks && !is_settled(ranks)) {
+        jobranks_destroy(ranks);
+        ranks = read_all(walk, true);
+    }
+    walk->say = say;
+    return ranks;
+}

@@ -1,0 +1,340 @@
+/* Whether NCCL's kernel events can be believed. */
+#include "plugins/nccl_recorder/rec_trust.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/rec_thread.h"
+
+/* The ring holds 64; an operation is one work of a channel at most. */
+enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };
+
+/* The GPU's clock is compared with the host's where they run alike: the least
+ * differences of two windows agree within this. A start counts as too early
+ * beyond it only. */
+#define CLOCK_WINDOW_NS 1000000000ULL
+#define CLOCK_SLACK_NS 1000000LL
+
+/* Host's clock less GPU's, the least of the window so far and of the one
+ * before: never less than the truth, for an event is seen after it was. */
+struct jp_rec_gpu_clock {
+    char pci[32]; /* "": free */
+    _Atomic int64_t low_ns, before_ns;
+    _Atomic uint64_t since_ns; /* of the window; 0: there is none */
+    atomic_bool is_known;      /* before_ns is */
+};
+
+static struct jp_rec_gpu_clock clocks[GPUS]; /* places are not given back */
+static _Atomic uint32_t not_asked; /* enum jpr_doubt: why; 0: they are */
+static bool has_allgatherv;
+static _Atomic int *nccl_mask;
+static const void *nccl_base; /* where the library of the mask was loaded */
+
+/* A program may unload NCCL, and load it again elsewhere. */
+static bool mask_is_there(void)
+{
+    Dl_info object;
+
+    return nccl_mask && dladdr((const void *) nccl_mask, &object) &&
+           object.dli_fbase == nccl_base;
+}
+
+/* NCCL reads it anew at each call (v4 on; before, kernels are not asked for).
+ * Without kernel events the network's tell when an operation is over. */
+void rec_trust_mask(void)
+{
+    if (atomic_load(&not_asked) == 0 || !mask_is_there() ||
+        !(atomic_load(nccl_mask) & JP_NCCL_KERNEL_CH))
+        return;
+    atomic_fetch_or(nccl_mask, JP_NCCL_PROXY_OP);
+    atomic_fetch_and(nccl_mask, ~JP_NCCL_KERNEL_CH);
+}
+
+static void stop_asking(enum jpr_doubt why)
+{
+    if (!rec_trust_asks())
+        return;
+    atomic_store(&not_asked, why);
+    rec_trust_mask();
+}
+
+void rec_trust_init(bool asking, int interface, int *mask)
+{
+    const char *merges = getenv("NCCL_ALLGATHERV_ENABLE");
+    Dl_info object; /* NCCL's is a variable of the library */
+
+    atomic_store(&not_asked, asking ? 0 : JPR_DOUBT_NOT_ASKED);
+    has_allgatherv = interface >= 6 && !(merges && !strcmp(merges, "0"));
+    nccl_mask = mask && dladdr(mask, &object) ? (_Atomic int *) mask : NULL;
+    nccl_base = nccl_mask ? object.dli_fbase : NULL;
+}
+
+bool rec_trust_asks(void)
+{
+    return atomic_load_explicit(&not_asked, memory_order_relaxed) == 0;
+}
+
+bool rec_trust_believes(struct jp_rec_trust *trust)
+{
+    uint32_t why = atomic_load_explicit(&not_asked, memory_order_relaxed);
+
+    if ((atomic_load_explicit(&trust->reasons, memory_order_relaxed) | why) ==
+        0)
+        return true;
+    if (why)
+        rec_trust_doubt(trust, why);
+    atomic_fetch_add_explicit(&trust->n_unsure, 1, memory_order_relaxed);
+    return false;
+}
+
+void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci)
+{
+    int i = 0;
+
+    while (i < GPUS && clocks[i].pci[0] && strcmp(clocks[i].pci, gpu_pci) != 0)
+        i++;
+    if (!gpu_pci[0] || i == GPUS)
+        return;
+    memcpy(clocks[i].pci, gpu_pci, strnlen(gpu_pci, sizeof(clocks[i].pci) - 1));
+    trust->clock = &clocks[i];
+}
+
+void rec_trust_doubt(struct jp_rec_trust *trust, uint32_t reason)
+{
+    if (!(atomic_load_explicit(&trust->reasons, memory_order_relaxed) & reason))
+        atomic_fetch_or_explicit(&trust->reasons, reason, memory_order_relaxed);
+}
+
+/* ------------------------------------------------------ launches and calls */
+
+void rec_trust_launch(struct jp_rec_trust *trust)
+{
+    atomic_fetch_add_explicit(&trust->launch, 1, memory_order_relaxed);
+}
+
+void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
+                  struct jp_rec_place *place)
+{
+    uint32_t launch =
+        atomic_load_explicit(&trust->launch, memory_order_relaxed);
+
+    if (atomic_load_explicit(&trust->first_of, memory_order_relaxed) !=
+        launch) {
+        atomic_store_explicit(&trust->first_of, launch, memory_order_relaxed);
+        atomic_store_explicit(
+            &trust->before_ns,
+            atomic_load_explicit(&trust->launch_ns, memory_order_relaxed),
+            memory_order_relaxed);
+        atomic_store_explicit(&trust->launch_ns, now_ns, memory_order_relaxed);
+    }
+    place->launch = launch;
+    place->after_ns =
+        atomic_load_explicit(&trust->before_ns, memory_order_relaxed);
+    place->number = 1 +
+                    atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
+    atomic_store_explicit(&trust->n_ops, place->number, memory_order_relaxed);
+}
+
+/* In nested groups NCCL tells a group for each inner one, though all of them
+ * are launched together; behind an inner one it cannot be told whether the
+ * outer one goes on. */
+void rec_trust_group(struct jp_rec_thread *thread, int depth)
+{
+    if (depth <= 2 && thread->group_depth <= 2)
+        thread->group++;
+    thread->group_depth = depth;
+}
+
+void rec_trust_call(struct jp_rec_trust *trust, bool captured)
+{
+    if (atomic_load_explicit(&trust->replays_count, memory_order_relaxed) !=
+        captured)
+        atomic_store_explicit(&trust->replays_count, captured,
+                              memory_order_relaxed);
+}
+
+void rec_trust_broadcast(struct jp_rec_trust *trust,
+                         const struct jp_rec_thread *thread, int root,
+                         bool captured)
+{
+    uint64_t group = (uint64_t) (uintptr_t) thread + thread->group;
+
+    if (!has_allgatherv)
+        return;
+    if (captured ||
+        (trust->broadcast_group == group && trust->broadcast_root != root)) {
+        rec_trust_doubt(trust, JPR_DOUBT_BROADCAST);
+        stop_asking(JPR_DOUBT_BROADCAST);
+    }
+    trust->broadcast_group = group;
+    trust->broadcast_root = root;
+}
+
+void rec_trust_replay(struct jp_rec_trust *trust)
+{
+    if (!atomic_load_explicit(&trust->replays_count, memory_order_relaxed))
+        rec_trust_doubt(trust, JPR_DOUBT_GRAPH_MIX);
+}
+
+/* ------------------------------------------------------------- time stamps */
+
+/* Takes a stamp of gpu_ns that was seen at now_ns. */
+static void compare_clocks(struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
+                           uint64_t now_ns)
+{
+    int64_t low = (int64_t) (now_ns - gpu_ns);
+    uint64_t since =
+        atomic_load_explicit(&clock->since_ns, memory_order_relaxed);
+    int64_t least = atomic_load_explicit(&clock->low_ns, memory_order_relaxed);
+
+    if (since != 0 && now_ns - since < CLOCK_WINDOW_NS) {
+        if (low < least)
+            atomic_store_explicit(&clock->low_ns, low, memory_order_relaxed);
+        return;
+    }
+    atomic_store_explicit(&clock->is_known, since != 0, memory_order_relaxed);
+    atomic_store_explicit(&clock->before_ns, least, memory_order_relaxed);
+    atomic_store_explicit(&clock->low_ns, low, memory_order_relaxed);
+    atomic_store_explicit(&clock->since_ns, now_ns, memory_order_relaxed);
+}
+
+/* Host's clock less GPU's, not less than the truth; false: not known. */
+static bool get_difference(const struct jp_rec_gpu_clock *clock,
+                           int64_t *difference)
+{
+    int64_t low = atomic_load_explicit(&clock->low_ns, memory_order_relaxed);
+    int64_t before =
+        atomic_load_explicit(&clock->before_ns, memory_order_relaxed);
+    int64_t apart = low - before;
+
+    *difference = low > before ? low : before;
+    return atomic_load_explicit(&clock->is_known, memory_order_relaxed) &&
+           apart <= CLOCK_SLACK_NS && apart >= -CLOCK_SLACK_NS;
+}
+
+/* Whether a stamp is earlier than a time of the host's. */
+static bool is_before(const struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
+                      uint64_t host_ns)
+{
+    int64_t difference;
+
+    return host_ns != 0 && get_difference(clock, &difference) &&
+           (int64_t) (gpu_ns + (uint64_t) difference - host_ns) <
+               -CLOCK_SLACK_NS;
+}
+
+bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
+                           uint64_t host_ns)
+{
+    int64_t difference;
+
+    return trust->clock && get_difference(trust->clock, &difference) &&
+           gpu_ns > host_ns + host_ns / 64 + CLOCK_SLACK_NS;
+}
+
+/* The stamps run backwards: starts between the two may be of other operations
+ * than they were told for. */
+static void note_overrun(struct jp_rec_trust *trust, uint64_t from_ns,
+                         uint64_t to_ns)
+{
+    if (from_ns >
+        atomic_load_explicit(&trust->overrun_to_ns, memory_order_relaxed))
+        atomic_store_explicit(&trust->overrun_from_ns, from_ns,
+                              memory_order_relaxed);
+    atomic_store_explicit(&trust->overrun_to_ns, to_ns, memory_order_relaxed);
+}
+
+/* Whether so many came after it that the ring may have been overrun. To be
+ * asked at each stamp: one is as late as it is told. */
+static bool is_late(struct jp_rec_trust *trust, uint64_t number)
+{
+    uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
+
+    if (last - number >= RING_NEAR)
+        atomic_store_explicit(&trust->late_until, last, memory_order_relaxed);
+    return number <=
+           atomic_load_explicit(&trust->late_until, memory_order_relaxed);
+}
+
+/* Few in long are chance: NCCL loses a start now and then. */
+static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
+{
+    uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
+
+    atomic_fetch_add_explicit(&trust->n_unsure, 1, memory_order_relaxed);
+    if (last - atomic_load_explicit(&trust->stale_since, memory_order_relaxed) >
+        STALE_WITHIN) {
+        atomic_store_explicit(&trust->stale_since, last, memory_order_relaxed);
+        atomic_store_explicit(&trust->n_stale, 0, memory_order_relaxed);
+    }
+    if (1 + atomic_fetch_add_explicit(&trust->n_stale, 1,
+                                      memory_order_relaxed) >=
+        STALE_MOST)
+        rec_trust_doubt(trust, JPR_DOUBT_STALE);
+    return JP_REC_STALE;
+}
+
+/* The first stamp of a launch on the channel. */
+static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
+                                 struct jp_rec_channel *c,
+                                 const struct jp_rec_place *place, bool late,
+                                 uint64_t gpu_ns)
+{
+    uint64_t start = atomic_load_explicit(&c->start_ns, memory_order_relaxed);
+    uint64_t stop = atomic_load_explicit(&c->stop_ns, memory_order_relaxed);
+
+    if (trust->clock && is_before(trust->clock, gpu_ns, place->after_ns))
+        return take_stale(trust);
+    if (gpu_ns < stop && !late)
+        return take_stale(trust);
+    if (gpu_ns < start)
+        note_overrun(trust, gpu_ns, start);
+    return gpu_ns < stop ? JP_REC_DOUBTFUL : JP_REC_FRESH;
+}
+
+enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
+                                  const struct jp_rec_place *place,
+                                  uint64_t gpu_ns, uint64_t now_ns)
+{
+    struct jp_rec_channel *c = &trust->channels[channel];
+    enum jp_rec_stamp stamp = JP_REC_FRESH;
+    bool late = is_late(trust, place->number);
+
+    if (gpu_ns == 0)
+        return take_stale(trust);
+    if (trust->clock && now_ns)
+        compare_clocks(trust->clock, gpu_ns, now_ns);
+    /* within a launch batches share their times */
+    if (atomic_load_explicit(&c->launch, memory_order_relaxed) !=
+        place->launch) {
+        stamp = compare(trust, c, place, late, gpu_ns);
+        if (stamp == JP_REC_STALE)
+            return stamp;
+        atomic_store_explicit(&c->launch, place->launch, memory_order_relaxed);
+    }
+    if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
+        atomic_store_explicit(&c->start_ns, gpu_ns, memory_order_relaxed);
+    return stamp;
+}
+
+bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
+                    uint64_t number, uint64_t start_ns, uint64_t gpu_ns)
+{
+    struct jp_rec_channel *c = &trust->channels[channel];
+
+    is_late(trust, number);
+    if (gpu_ns > atomic_load_explicit(&c->stop_ns, memory_order_relaxed))
+        atomic_store_explicit(&c->stop_ns, gpu_ns, memory_order_relaxed);
+    return gpu_ns > start_ns &&
+           (start_ns > atomic_load_explicit(&trust->overrun_to_ns,
+                                            memory_order_relaxed) ||
+            start_ns < atomic_load_explicit(&trust->overrun_from_ns,
+                                            memory_order_relaxed));
+}
+
+void rec_trust_after_fork(void)
+{
+    memset(clocks, 0, sizeof(clocks));
+    nccl_mask = NULL;
+}

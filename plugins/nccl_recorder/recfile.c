@@ -1,0 +1,706 @@
+/* recfile.c - what stands once in a recorder's file, and its operations. */
+#include "plugins/nccl_recorder/recfile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
+#include "common/num.h"
+
+#define MAGIC_BYTES 8
+
+/* Up to cap first bytes of a file as they are; -1 and err. */
+static ssize_t raw_head(const char *path, uint8_t *head, size_t cap,
+                        struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, false, err);
+    ssize_t n;
+
+    if (fd < 0)
+        return -1;
+    n = pread(fd, head, cap, 0);
+    if (n < 0)
+        error_set(err, "%s: %m", path);
+    close(fd);
+    return n;
+}
+
+/* The same of a compressed file unpacked. */
+static ssize_t packed_head(const char *path, uint8_t *head, size_t cap,
+                           struct jp_error *err)
+{
+    struct jp_logsource *source = logsource_open(path, err);
+    ssize_t n = 0, got = 1;
+
+    if (!source)
+        return -1;
+    while ((size_t) n < cap && got > 0) {
+        got = logsource_read(source, (char *) head + n, cap - (size_t) n, err);
+        n += got > 0 ? got : 0;
+    }
+    logsource_close(source);
+    return got < 0 ? -1 : n;
+}
+
+int recfile_probe(const char *path, struct jp_error *err)
+{
+    uint8_t magic[JPR_HEAD_BYTES], head[MAGIC_BYTES];
+    ssize_t n = raw_head(path, head, sizeof(head), err);
+
+    if (n >= 2 && logsource_is_packed(head))
+        n = packed_head(path, head, sizeof(head), err);
+    jpr_head_write(magic);
+    return n < 0 ? -1 : n > 0 && !memcmp(head, magic, (size_t) n);
+}
+
+static int begin(struct jp_recfile *file, struct jpr_reader *reader,
+                 struct jp_logsource *source)
+{
+    *file = (struct jp_recfile){.reader = reader,
+                                .source = source,
+                                .why = "no header",
+                                .why_bad = JP_BAD_MISSING,
+                                .pid = -1,
+                                .procid = -1};
+    if (!reader)
+        logsource_close(source);
+    return reader ? 0 : -1;
+}
+
+static ssize_t fill(void *arg, void *buf, size_t cap)
+{
+    return logsource_read(arg, buf, cap, NULL);
+}
+
+int recfile_open(struct jp_recfile *file, const char *path,
+                 struct jp_error *err)
+{
+    struct jp_logsource *source;
+    uint8_t head[2];
+    ssize_t n = raw_head(path, head, sizeof(head), err);
+
+    if (n < 0)
+        return -1;
+    if (n < 2 || !logsource_is_packed(head))
+        return begin(file, jpr_open(path, err), NULL);
+    source = logsource_open(path, err);
+    return source
+               ? begin(file, jpr_open_stream(fill, source, path, err), source)
+               : -1;
+}
+
+/* The same for bytes that are compressed. */
+static int open_packed(struct jp_recfile *file, const void *bytes, size_t n,
+                       const char *name, struct jp_error *err)
+{
+    struct jp_logsource *source = logsource_open_memory(bytes, n, err);
+
+    return source
+               ? begin(file, jpr_open_stream(fill, source, name, err), source)
+               : -1;
+}
+
+int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
+                       const char *name, struct jp_error *err)
+{
+    return n >= 2 && logsource_is_packed(bytes)
+               ? open_packed(file, bytes, n, name, err)
+               : begin(file, jpr_open_bytes(bytes, n, name, err), NULL);
+}
+
+const char *recfile_damage(const struct jp_recfile *file)
+{
+    return file->source ? logsource_damage(file->source) : NULL;
+}
+
+static void free_comm(struct recfile_comm *comm)
+{
+    if (comm) {
+        free(comm->counts);
+        free(comm->unseen);
+    }
+    free(comm);
+}
+
+void recfile_close(struct jp_recfile *file)
+{
+    for (uint32_t i = 0; i < file->n_comms; i++)
+        free_comm(file->comms[i]);
+    free(file->comms);
+    free(file->notes);
+    jpr_close(file->reader);
+    logsource_close(file->source);
+    *file = (struct jp_recfile){0};
+}
+
+/* Copies text, cut at a whole character. */
+static void recfile_copy(char *out, size_t size, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (n >= size) {
+        n = size - 1;
+        while (n > 0 && ((unsigned char) text[n] & 0xc0) == 0x80)
+            n--;
+    }
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+static struct record_text text_of(const char *text)
+{
+    return (struct record_text){text, strlen(text)};
+}
+
+static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
+{
+    size_t len = 0;
+    FILE *out = h->n_notes ? open_memstream(&file->notes, &len) : NULL;
+
+    if (!out)
+        return; /* notes are no figures */
+    for (uint32_t i = 0; i < h->n_notes; i++)
+        fprintf(out, "%s%.200s", i ? "; " : "", h->notes[i]);
+    if (fclose(out) != 0) {
+        free(file->notes);
+        file->notes = NULL;
+    }
+}
+
+static void take_header(struct jp_recfile *file, const struct jpr_header *h)
+{
+    if (file->has_header)
+        return;
+    file->has_header = true;
+    file->clocks = h->clocks;
+    file->procid = h->procid;
+    file->pid = h->pid <= INT64_MAX ? (int64_t) h->pid : -1;
+    recfile_copy(file->host, sizeof(file->host), h->hostname);
+    file->host_len = strlen(file->host);
+    recfile_copy(file->recorder, sizeof(file->recorder), h->recorder);
+    take_notes(file, h);
+    file->why_bad = file->pid < 0 ? JP_BAD_RANGE : JP_BAD_VALUE;
+    file->why =
+        file->pid < 0 ? "bad pid"
+        : record_is_word(h->hostname, strlen(h->hostname), RECORD_MAX_HOST)
+            ? NULL
+            : "bad host name";
+}
+
+void recfile_id(uint64_t hash, char id[RECORD_MAX_ID + 1])
+{
+    char full[2 + 16 + 1];
+
+    snprintf(full, sizeof(full), "0x%" PRIx64, hash);
+    snprintf(id, RECORD_MAX_ID + 1, "%.16s", full);
+}
+
+static const char *judge(const struct jpr_comm *comm)
+{
+    if (!comm->n_ranks && !comm->n_nodes && comm->rank >= 0 &&
+        comm->rank < RECORD_MAX_RANKS)
+        return NULL; /* NCCL before 2.27 tells no sizes */
+    if (comm->n_ranks < 1 || comm->n_ranks > RECORD_MAX_RANKS ||
+        comm->rank < 0 || comm->rank >= comm->n_ranks)
+        return "bad rank";
+    if (comm->n_nodes < 1 || comm->n_nodes > comm->n_ranks)
+        return "bad number of nodes";
+    return NULL;
+}
+
+static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
+{
+    struct record *base = &to->base;
+
+    to->why = judge(comm);
+    recfile_id(comm->id, to->id);
+    recfile_copy(to->name, sizeof(to->name), comm->name);
+    *base = (struct record){
+        .id = text_of(to->id), .name = text_of(to->name), .has_sn = true};
+    if (!strcmp(to->name, "unknown"))
+        base->name.len = 0;
+    if (to->why)
+        return;
+    base->rank = (uint32_t) comm->rank;
+    base->n_ranks = (uint32_t) comm->n_ranks;
+    base->nnodes = (uint32_t) comm->n_nodes;
+}
+
+/* 0, or -1 without memory. */
+static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
+{
+    uint32_t n = file->n_comms;
+    struct recfile_comm *one = comm->index < n ? file->comms[comm->index]
+                                               : NULL;
+
+    if (one) { /* told again: records may still have its texts */
+        struct jpr_doubts doubts = one->doubts; /* in the file's sums */
+
+        free(one->counts);
+        free(one->unseen);
+        *one = (struct recfile_comm){.doubts = doubts};
+        fill_comm(one, comm);
+        return 0;
+    }
+    one = calloc(1, sizeof(*one));
+    if (!one)
+        return -1;
+    if (comm->index >= n) {
+        struct recfile_comm **more;
+
+        while (n <= comm->index)
+            n = n ? 2 * n : 16;
+        more = reallocarray(file->comms, n, sizeof(*more));
+        if (!more) {
+            free(one);
+            return -1;
+        }
+        memset(more + file->n_comms, 0, (n - file->n_comms) * sizeof(*more));
+        file->comms = more;
+        file->n_comms = n;
+    }
+    file->comms[comm->index] = one;
+    fill_comm(one, comm);
+    return 0;
+}
+
+/* --- the last state that a recording tells --- */
+
+void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum)
+{
+    *sum = (struct jpr_counts){0};
+    for (size_t i = 0; i < comm->n_counts; i++) {
+        sum->produced = num_add(sum->produced, comm->counts[i].counts.produced);
+        sum->written = num_add(sum->written, comm->counts[i].counts.written);
+        sum->lost = num_add(sum->lost, comm->counts[i].counts.lost);
+        sum->left_out = num_add(sum->left_out, comm->counts[i].counts.left_out);
+    }
+}
+
+/* NCCL has a dozen functions; a file that names more is not worth memory. Nor
+ * is one with more rows in all: four functions of every communicator. */
+#define MAX_COUNTS 64
+#define MAX_ROWS (4u * JPR_MAX_COMMS)
+
+/* Replaces the row of a (communicator, function). */
+static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
+                    const struct jpr_comm_counts *row)
+{
+    struct recfile_count *more, one = {.counts = row->counts};
+
+    recfile_copy(one.func, sizeof(one.func), row->func);
+    for (size_t i = 0; i < comm->n_counts; i++)
+        if (!strcmp(comm->counts[i].func, one.func)) {
+            comm->counts[i] = one;
+            return 0;
+        }
+    if (comm->n_counts == MAX_COUNTS || file->n_counts == MAX_ROWS)
+        return 0;
+    more = reallocarray(comm->counts, comm->n_counts + 1, sizeof(*more));
+    if (!more)
+        return -1;
+    comm->counts = more;
+    more[comm->n_counts++] = one;
+    file->n_counts++;
+    return 0;
+}
+
+static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
+{
+    for (uint64_t i = 0; i < c->n_rows; i++) {
+        uint32_t comm = c->rows[i].comm;
+
+        if (comm < file->n_comms && file->comms[comm] &&
+            take_row(file, file->comms[comm], &c->rows[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Adds calls of a function to the sums over all communicators. */
+static void add_unseen(struct recfile_tail *tail, const char *func,
+                       uint64_t calls, uint64_t before)
+{
+    uint32_t i = 0;
+
+    tail->unseen_calls += calls - before; /* modulo 2^64, as it may sink */
+    while (i < tail->n_unseen && strcmp(tail->unseen[i].func, func) != 0)
+        i++;
+    if (i == RECFILE_UNSEEN)
+        return;
+    if (i == tail->n_unseen) {
+        recfile_copy(tail->unseen[i].func, sizeof(tail->unseen[i].func), func);
+        tail->unseen[i].calls = 0;
+        tail->n_unseen++;
+    }
+    tail->unseen[i].calls += calls - before;
+}
+
+static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
+                       const struct jpr_unseen *row)
+{
+    struct recfile_tail *tail = &file->tail;
+    uint64_t calls = row->calls < UINT32_MAX ? row->calls : UINT32_MAX;
+    struct recfile_unseen *more, one = {.calls = calls};
+
+    recfile_copy(one.func, sizeof(one.func), row->func);
+    for (size_t i = 0; i < comm->n_unseen; i++)
+        if (!strcmp(comm->unseen[i].func, one.func)) {
+            add_unseen(tail, one.func, calls, comm->unseen[i].calls);
+            comm->unseen[i].calls = calls;
+            return 0;
+        }
+    if (comm->n_unseen == MAX_COUNTS || file->n_unseen == MAX_ROWS)
+        return 0;
+    more = reallocarray(comm->unseen, comm->n_unseen + 1, sizeof(*more));
+    if (!more)
+        return -1;
+    comm->unseen = more;
+    more[comm->n_unseen++] = one;
+    file->n_unseen++;
+    add_unseen(tail, one.func, calls, 0);
+    return 0;
+}
+
+static int take_all_unseen(struct jp_recfile *file,
+                           const struct jpr_counters *c)
+{
+    for (uint64_t i = 0; i < c->n_unseen; i++) {
+        uint32_t comm = c->unseen[i].comm;
+
+        if (comm < file->n_comms && file->comms[comm] &&
+            take_unseen(file, file->comms[comm], &c->unseen[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void set_oldest(struct recfile_tail *tail)
+{
+    tail->oldest_ns = !tail->fly_ns                 ? tail->cut_ns
+                      : !tail->cut_ns               ? tail->fly_ns
+                      : tail->fly_ns < tail->cut_ns ? tail->fly_ns
+                                                    : tail->cut_ns;
+}
+
+/* The file tells of this time. */
+static void take_time(struct jp_recfile *file, uint64_t mono_ns)
+{
+    uint64_t at = recfile_wall_ns(file, mono_ns);
+
+    if (at > file->tail.last_ns)
+        file->tail.last_ns = at;
+}
+
+static uint64_t earlier(const struct jp_recfile *file, uint64_t before_ns,
+                        const struct jpr_op *op)
+{
+    uint64_t start = recfile_wall_ns(file, op->enqueue_start_mono_ns);
+
+    return start && (!before_ns || start < before_ns) ? start : before_ns;
+}
+
+static void tail_inflight(struct jp_recfile *file,
+                          const struct jpr_inflight *in)
+{
+    struct recfile_tail *tail = &file->tail;
+
+    if (in->at_mono_ns != tail->at_mono_ns)
+        tail->fly_ns = 0;
+    tail->at_mono_ns = in->at_mono_ns;
+    take_time(file, in->at_mono_ns);
+    if (!in->none)
+        tail->fly_ns = earlier(file, tail->fly_ns, &in->op);
+    set_oldest(tail);
+}
+
+static void tail_op(struct jp_recfile *file, const struct jpr_op *op)
+{
+    file->tail.has_replays |= recfile_seq(op) != op->seq;
+    if (!op->incomplete || op->overtaken)
+        return;
+    file->tail.cut_short += !op->unsure; /* else it may have ended */
+    file->tail.cut_ns = earlier(file, file->tail.cut_ns, op);
+    set_oldest(&file->tail);
+}
+
+/* More than any process has; the sums over all communicators do not wrap. */
+#define MOST_DOUBTED (UINT64_MAX / JPR_MAX_COMMS)
+
+static uint64_t at_most(uint64_t value)
+{
+    return value < MOST_DOUBTED ? value : MOST_DOUBTED;
+}
+
+/* A communicator's last row in place of the one before, in the file's sums,
+ * too: a file may have as many counters as it has bytes. */
+static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
+                          const struct jpr_doubts *row)
+{
+    const struct jpr_doubts now = {.comm = row->comm,
+                                   .reasons = row->reasons,
+                                   .unsure = at_most(row->unsure),
+                                   .refused = at_most(row->refused)};
+
+    tail->unsure += now.unsure - have->unsure;
+    tail->refused += now.refused - have->refused;
+    for (unsigned i = 0; i < RECFILE_DOUBTS; i++) {
+        if (have->reasons & 1u << i)
+            tail->unsure_by[i] -= have->unsure;
+        if (now.reasons & 1u << i)
+            tail->unsure_by[i] += now.unsure;
+    }
+    *have = now;
+}
+
+static void take_doubts(struct jp_recfile *file, const struct jpr_counters *c)
+{
+    for (uint64_t i = 0; i < c->n_doubts; i++) {
+        uint32_t comm = c->doubts[i].comm;
+
+        if (comm < file->n_comms && file->comms[comm])
+            change_doubts(&file->tail, &file->comms[comm]->doubts,
+                          &c->doubts[i]);
+    }
+}
+
+static void take_counters(struct recfile_tail *tail,
+                          const struct jpr_counters *c)
+{
+    tail->counted = true;
+    tail->final = c->final;
+    tail->clocks = c->clocks;
+    tail->in_flight = c->in_flight;
+    tail->lost_steps = c->lost_steps;
+    tail->lost_comms = c->lost_comms;
+    tail->by_ce = c->kinds[JPR_CE].produced;
+    tail->counts = (struct jpr_counts){0};
+    for (int i = 0; i < JPR_N_OP_KINDS; i++) {
+        tail->counts.produced =
+            num_add(tail->counts.produced, c->kinds[i].produced);
+        tail->counts.written =
+            num_add(tail->counts.written, c->kinds[i].written);
+        tail->counts.lost = num_add(tail->counts.lost, c->kinds[i].lost);
+        tail->counts.left_out =
+            num_add(tail->counts.left_out, c->kinds[i].left_out);
+    }
+    tail->counts.produced = num_add(tail->counts.produced, c->lost_foreign);
+    tail->counts.lost = num_add(tail->counts.lost, c->lost_foreign);
+}
+
+static void take_cost(struct jp_recfile *file, const struct jpr_counters *c)
+{
+    file->tail.cost = c->cost;
+    file->tail.wall_ns = c->clocks.mono_ns > file->clocks.mono_ns
+                             ? c->clocks.mono_ns - file->clocks.mono_ns
+                             : 0;
+}
+
+int recfile_tail_counters(struct jp_recfile *file,
+                          const struct jpr_counters *counters)
+{
+    take_counters(&file->tail, counters);
+    take_doubts(file, counters);
+    if (counters->cost.told)
+        take_cost(file, counters);
+    if (!counters->in_flight) { /* all of the last snapshot has ended */
+        file->tail.fly_ns = 0;
+        set_oldest(&file->tail);
+    }
+    take_time(file, counters->clocks.mono_ns);
+    return take_rows(file, counters) < 0 ? -1 : take_all_unseen(file, counters);
+}
+
+/* --- its records --- */
+
+/* A few bytes may be millions of operations: no recording is as even. */
+static bool expands(const struct jp_recfile *file)
+{
+    const struct jpr_end *end = jpr_end(file->reader);
+    uint64_t bytes = file->source ? logsource_consumed(file->source)
+                                  : jpr_taken(file->reader);
+
+    return end->raw > bytes * LOGSOURCE_MAX_RATIO + (16u << 20);
+}
+
+int recfile_next(struct jp_recfile *file, struct jpr_record *record,
+                 struct jp_error *err)
+{
+    int rc = jpr_next(file->reader, record, err);
+
+    if (rc > 0 && expands(file))
+        return jpr_stop(file->reader, "expands more than 300 to 1", err);
+    if (rc <= 0)
+        return rc;
+    if (record->type != JPR_COUNTERS)
+        file->tail.final = false; /* something follows the last block */
+    switch (record->type) {
+    case JPR_HEADER:
+        take_header(file, record->header);
+        break;
+    case JPR_COMM:
+        if (take_comm(file, record->comm) < 0)
+            return error_set(err, "no memory for a communicator");
+        break;
+    case JPR_COUNTERS:
+        if (recfile_tail_counters(file, record->counters) < 0)
+            return error_set(err, "no memory for counters");
+        break;
+    case JPR_OP:
+        tail_op(file, record->op);
+        break;
+    case JPR_INFLIGHT:
+        tail_inflight(file, record->inflight);
+        break;
+    }
+    return 1;
+}
+
+const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
+                                        uint32_t index)
+{
+    return index < file->n_comms ? file->comms[index] : NULL;
+}
+
+uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns)
+{
+    /* modulo 2^64, as the difference may be negative */
+    uint64_t wall = file->clocks.real_ns + (mono_ns - file->clocks.mono_ns);
+
+    return mono_ns && file->has_header && wall <= INT64_MAX ? wall : 0;
+}
+
+uint64_t recfile_exec_us(const struct jpr_op *op)
+{
+    if (op->incomplete || op->source == JPR_COLLECTIVE_CPU)
+        return 0;
+    return op->exec_ns / 1000;
+}
+
+uint64_t recfile_end_ns(const struct jpr_op *op)
+{
+    uint64_t end;
+
+    if (op->kernel_last_mono_ns)
+        return op->kernel_last_mono_ns;
+    if (__builtin_add_overflow(op->enqueue_start_mono_ns, op->exec_ns, &end))
+        end = 0;
+    return end > op->enqueue_stop_mono_ns ? end : op->enqueue_stop_mono_ns;
+}
+
+static bool is_replay(const struct jpr_op *op)
+{
+    return op->kind == JPR_COLL && op->seq >= JPR_REPLAY_SEQ &&
+           op->seq < 2 * JPR_REPLAY_SEQ;
+}
+
+char *recfile_func_name(const struct jpr_op *op, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s", op->func,
+             op->kind == JPR_CE ? RECORD_CE
+             : is_replay(op)    ? RECORD_REPLAY
+                                : "");
+    return buf;
+}
+
+uint64_t recfile_seq(const struct jpr_op *op)
+{
+    return is_replay(op) ? op->seq - JPR_REPLAY_SEQ : op->seq;
+}
+
+/* Puts a function in the place of the oldest; NULL: its name is none. */
+static const struct recfile_func *add_func(struct jp_recfile *file,
+                                           const struct jpr_op *op)
+{
+    struct recfile_func *f = &file->funcs[file->next_func];
+    size_t n = strlen(op->func);
+
+    *f->asked = '\0'; /* what was here is gone */
+    if (n + sizeof(RECORD_REPLAY) > sizeof(f->name))
+        return NULL;
+    n = strlen(recfile_func_name(op, f->name, sizeof(f->name)));
+    if (!record_is_word(f->name, n, RECORD_MAX_FUNC) ||
+        (op->kind == JPR_P2P && strcmp(op->func, "Send") &&
+         strcmp(op->func, "Recv")))
+        return NULL;
+    recfile_copy(f->asked, sizeof(f->asked), op->func);
+    f->kind = op->kind;
+    f->replay = is_replay(op);
+    f->len = n;
+    f->rule = bandwidth_find(op->func);
+    file->next_func = (file->next_func + 1) % RECFILE_FUNCS;
+    if (file->n_funcs < RECFILE_FUNCS)
+        file->n_funcs++;
+    return f;
+}
+
+static const struct recfile_func *find_func(struct jp_recfile *file,
+                                            const struct jpr_op *op)
+{
+    for (unsigned i = 0; *op->func && i < file->n_funcs; i++)
+        if (file->funcs[i].kind == op->kind &&
+            file->funcs[i].replay == is_replay(op) &&
+            !strcmp(file->funcs[i].asked, op->func))
+            return &file->funcs[i];
+    return add_func(file, op);
+}
+
+static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
+                          const char *why)
+{
+    file->bad = bad;
+    return why;
+}
+
+const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
+                           struct record *out)
+{
+    const struct recfile_comm *comm = recfile_comm(file, op->comm);
+    uint32_t most;
+
+    if (file->why)
+        return refuse(file, file->why_bad, file->why);
+    if (!comm)
+        return refuse(file, JP_BAD_MISSING, "communicator not told");
+    if (comm->why)
+        return refuse(file, JP_BAD_VALUE, comm->why);
+    file->func = find_func(file, op);
+    if (!file->func)
+        return refuse(file, JP_BAD_VALUE, "bad function");
+    *out = comm->base;
+    out->host = (struct record_text){file->host, file->host_len};
+    out->pid = file->pid;
+    out->func = (struct record_text){file->func->name, file->func->len};
+    out->p2p = op->kind == JPR_P2P;
+    out->sn = recfile_seq(op);
+    out->bytes = op->bytes;
+    out->exec_us = recfile_exec_us(op);
+    out->exec_unknown = !out->exec_us;
+    out->dump_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;
+    out->start_us = recfile_wall_ns(file, op->kernel_first_mono_ns) / 1000;
+    if (!op->incomplete)
+        out->end_us = recfile_wall_ns(file, op->kernel_last_mono_ns) / 1000;
+    if (out->sn == UINT64_MAX)
+        return refuse(file, JP_BAD_RANGE, "bad sequence number");
+    if (out->bytes > RECORD_MAX_BYTES)
+        return refuse(file, JP_BAD_RANGE, "bad size");
+    if (out->exec_us > RECORD_MAX_TIME_US)
+        return refuse(file, JP_BAD_RANGE, "bad time");
+    most = out->n_ranks ? out->n_ranks : RECORD_MAX_RANKS;
+    if (out->p2p && (op->peer < 0 || op->peer >= most))
+        return refuse(file, JP_BAD_VALUE, "bad peer");
+    out->peer = out->p2p ? (uint32_t) op->peer : 0;
+    out->busbw_micro = bandwidth_micro(
+        bandwidth_of(file->func->rule, out->n_ranks, out->bytes, out->exec_us)
+            .bus_gbs);
+    if (out->busbw_micro > RECORD_MAX_BUSBW_MICRO)
+        return refuse(file, JP_BAD_RANGE, "bad bandwidth");
+    out->busbw_nan = !out->n_ranks;
+    if (out->busbw_nan)
+        out->busbw_micro = 0;
+    return NULL;
+}

@@ -1,0 +1,341 @@
+/* null.c - the template of a backend, and the tests' double.
+ *
+ * To add a profiler, copy this folder and replace its name everywhere, in files
+ * and in their names, by that of the new one (CONTRIBUTING.md has the
+ * commands); then add the folder's line to plugins/Makefile.inc. From there on
+ * this file is the only one to change. Nothing outside the folder knows a
+ * profiler by name.
+ *
+ * The imagined profiler of the template is told by a variable in which folder
+ * its logs are to be. A process writes one of two lines or more:
+ *
+ *     null 1 HOST PID RANK RANKS NODES
+ *     COMM FUNCTION FIRST LAST BYTES EXEC_US
+ *
+ * The second kind stands for the operations FIRST to LAST of a communicator.
+ * The template is built with everything else, but no option knows it.
+ */
+#include "plugins/backend.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bandwidth.h"
+#include "common/logsource.h"
+#include "common/num.h"
+
+/* --- what it says of itself ----------------------------------------------- */
+
+/* The words of the option that ask for it: usually one, the name. */
+static const struct jp_mode words[] = {
+    {.name = "null", .help = "the null profiler: two lines of text a process"},
+    {0}};
+
+/* Knobs that no other profiler has, a row each; what all share (iterations,
+ * mem, disk, dir ...) is there already. The parser, --help, the settings files
+ * and plan read the row. */
+static const struct jp_knob knobs[] = {
+    {JP_KNOB("depth", JP_KNOB_COUNT, 1, 1000, NULL, "100",
+             "operations that one line may stand for")},
+    {0}};
+
+/* What only the site's file says: nccl.<key>. */
+static const struct jp_knob site_keys[] = {
+    {JP_KNOB("null", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "a library for the null profiler, which needs none")},
+    {0}};
+
+/* --- planner: in srun, before the launch; pure -----------------------------
+ */
+
+/* Says no, with a reason that the user can act upon, when something that it
+ * needs is not there. A named library stands for that here. */
+static int usable(const struct backend_input *in, struct jp_error *err)
+{
+    if (in->library && !in->library_exists)
+        return error_set(err, "%s is not there", in->library);
+    return 0;
+}
+
+/* Memory and disk of one rank, how they were counted, and what will be
+ * missing. -1 where it cannot fit: the sentence names what would. */
+static int size(const struct backend_input *in, struct backend_forecast *out,
+                struct jp_error *err)
+{
+    *out = (struct backend_forecast){.memory_bytes = 4096,
+                                     .disk_bytes = 4096,
+                                     .counted = "two lines of text"};
+    return 0;
+}
+
+/* Each variable once. %N is the node's name, filled in on the node. */
+static int env(const struct backend_input *in, struct backend_env *out,
+               struct jp_error *err)
+{
+    if (backend_env_add(out, err, "NULL_PROFILER_DIR", "%s/raw/%%N",
+                        in->step_dir) < 0)
+        return -1;
+    return backend_env_number(out, err, "NULL_PROFILER_DEPTH",
+                              plan_number(in->side, "depth"), "depth=");
+}
+
+/* One line where something has to be known about a release or a setting. */
+static int notes(const struct backend_input *in, backend_say *say, void *arg,
+                 struct jp_error *err)
+{
+    return in->user && plan_env(in->user, "NULL_PROFILER_DIR")
+               ? say(arg, true, "NULL_PROFILER_DIR is replaced", err)
+               : 0;
+}
+
+static const struct backend_planner planner = {
+    .usable = usable,
+    .size = size,
+    .env = env,
+    .notes = notes,
+    .fallback = NULL, /* no other backend takes over */
+};
+
+/* --- reader: after the step; a file is foreign input -----------------------
+ */
+
+#define MAGIC "null 1 "
+#define LINE_MAX_BYTES 512
+#define OPS_MAX 1000 /* of one line */
+
+/* One file on its way into the sink. */
+struct way {
+    const struct reader_sink *sink;
+    struct source_facts *facts;
+    bool begun;                     /* the first line was good */
+    struct record base;             /* what all its records share */
+    char host[RECORD_MAX_HOST + 1]; /* for base */
+    char line[LINE_MAX_BYTES];      /* being filled */
+    size_t len;
+};
+
+/* By the first bytes; a name is only a hint. */
+static bool probe(const char *name, const void *head, size_t len)
+{
+    return len >= strlen(MAGIC) && !memcmp(head, MAGIC, strlen(MAGIC));
+}
+
+/* Splits a line at blanks into exactly n words. */
+static bool split(char *line, char **list, size_t n)
+{
+    size_t found = 0;
+    char *word;
+
+    while ((word = strsep(&line, " ")))
+        if (found == n)
+            return false;
+        else
+            list[found++] = word;
+    return found == n;
+}
+
+static bool number(const char *text, uint64_t least, uint64_t most,
+                   uint64_t *out)
+{
+    return num_parse_u64(text, least, most, out, NULL) == 0;
+}
+
+/* "null 1 HOST PID RANK RANKS NODES". NULL: good, else why not. */
+static const char *take_head(struct way *w, char *line)
+{
+    uint64_t pid, rank, ranks, nodes;
+    char *word[7];
+
+    if (!split(line, word, 7) ||
+        !record_is_word(word[2], strlen(word[2]), RECORD_MAX_HOST) ||
+        !number(word[3], 0, INT32_MAX, &pid) ||
+        !number(word[5], 1, RECORD_MAX_RANKS, &ranks) ||
+        !number(word[4], 0, ranks - 1, &rank) ||
+        !number(word[6], 1, ranks, &nodes))
+        return "bad first line";
+    snprintf(w->host, sizeof(w->host), "%s", word[2]);
+    w->base = (struct record){.host = {w->host, strlen(w->host)},
+                              .pid = (int64_t) pid,
+                              .rank = (uint32_t) rank,
+                              .n_ranks = (uint32_t) ranks,
+                              .nnodes = (uint32_t) nodes,
+                              .has_sn = true};
+    w->begun = true;
+    return NULL;
+}
+
+static bool is_id(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 2 && n <= RECORD_MAX_ID && !strncmp(text, "0x", 2) &&
+           strspn(text + 2, "0123456789abcdef") == n - 2;
+}
+
+/* "COMM FUNCTION FIRST LAST BYTES EXEC_US". Records keep the bounds of
+ * common/record.h: nothing behind looks again. */
+static const char *take_ops(struct way *w, char *line, int *rc)
+{
+    uint64_t first, last, busbw;
+    struct record record = w->base;
+    char *word[6];
+
+    if (!split(line, word, 6) || !is_id(word[0]) ||
+        !record_is_word(word[1], strlen(word[1]), RECORD_MAX_FUNC) ||
+        !number(word[2], 0, UINT32_MAX, &first) ||
+        !number(word[3], first, first + OPS_MAX - 1, &last) ||
+        !number(word[4], 0, RECORD_MAX_BYTES, &record.bytes) ||
+        !number(word[5], 0, RECORD_MAX_TIME_US, &record.exec_us))
+        return "bad operation";
+    busbw =
+        bandwidth_micro(bandwidth_of(bandwidth_find(word[1]), record.n_ranks,
+                                     record.bytes, record.exec_us)
+                            .bus_gbs);
+    if (busbw > RECORD_MAX_BUSBW_MICRO)
+        return "bad bandwidth";
+    record.busbw_micro = busbw;
+    record.exec_unknown = !record.exec_us;
+    record.id = (struct record_text){word[0], strlen(word[0])};
+    record.func = (struct record_text){word[1], strlen(word[1])};
+    for (record.sn = first; *rc == 0 && record.sn <= last; record.sn++) {
+        *rc = w->sink->take(w->sink->arg, &record, 1);
+        w->facts->records++;
+    }
+    return NULL;
+}
+
+static int take_line(struct way *w)
+{
+    const char *why;
+    int rc = 0;
+
+    w->line[w->len] = '\0';
+    w->len = 0;
+    w->facts->lines++;
+    why = w->begun ? take_ops(w, w->line, &rc) : take_head(w, w->line);
+    if (why)
+        reader_note_bad(w->facts, w->facts->lines, JP_BAD_VALUE, why);
+    return rc;
+}
+
+/* What is too long is cut, and then is a bad line. */
+static int take_bytes(struct way *w, const char *bytes, size_t n)
+{
+    int rc = 0;
+
+    w->facts->bytes += n;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (bytes[i] == '\n')
+            rc = take_line(w);
+        else if (w->len + 1 < sizeof(w->line))
+            w->line[w->len++] = bytes[i] ? bytes[i] : '?';
+    return rc;
+}
+
+/* A reader of lines that cannot be split and keeps nothing from file to file.
+ * It counts nothing: what is lost shows in the sequence numbers. */
+static int read_file(void *state, const struct reader_input *in,
+                     const struct reader_sink *sink, struct source_facts *facts)
+{
+    struct way w = {.sink = sink, .facts = facts};
+    struct jp_error err = {""};
+    struct jp_logsource *source =
+        in->data ? logsource_open_memory(in->data, in->len, &err)
+                 : logsource_open(in->path, &err);
+    char block[4096];
+    ssize_t n = 1;
+    int rc = 0;
+
+    if (!source)
+        return reader_refuse(facts, in->path, &err);
+    while (rc == 0 && n > 0 && !atomic_load(in->stop)) {
+        n = logsource_read(source, block, sizeof(block), &err);
+        rc = n > 0 ? take_bytes(&w, block, (size_t) n) : 0;
+    }
+    facts->cut = w.len > 0 || n < 0 || logsource_damage(source);
+    reader_note_damage(facts, n < 0 ? err.text : logsource_damage(source));
+    logsource_close(source);
+    return rc;
+}
+
+static const struct backend_reader reader = {.probe = probe, .read = read_file};
+
+/* --- runner: beside the tasks of a node; see plugins/backend.h --------------
+ */
+
+/* What lives beside the tasks here is one number. */
+struct beside {
+    unsigned asked; /* how often ready was asked */
+    bool ended;
+};
+
+static int start(const struct jp_jobconf *conf, const char *step_dir,
+                 const char *node, void **state, struct jp_error *err)
+{
+    *state = calloc(1, sizeof(struct beside));
+    return *state ? 0 : error_set(err, "out of memory");
+}
+
+/* Never blocks: it is asked again. */
+static int ready(void *state, struct jp_error *err)
+{
+    struct beside *beside = state;
+
+    return beside->asked++ > 0;
+}
+
+static int stop(void *state, bool force)
+{
+    struct beside *beside = state;
+
+    beside->ended = true;
+    return 1;
+}
+
+static int collect(void *state, struct jp_error *err)
+{
+    struct beside *beside = state;
+
+    return beside->ended ? 0 : error_set(err, "still runs");
+}
+
+static void destroy(void *state)
+{
+    free(state);
+}
+
+static const struct backend_runner runner = {
+    .start = start,
+    .ready = ready,
+    .stop = stop,
+    .collect = collect,
+    .destroy = destroy,
+};
+
+/* --- doctor ------------------------------------------------------------------
+ */
+
+/* What can be looked at from here, a line each. */
+static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+                struct jp_error *err)
+{
+    return say(arg, false, "null: needs no library", err);
+}
+
+extern const struct backend backend_null;
+const struct backend backend_null = {
+    .abi = BACKEND_ABI,
+    .about = {.name = "null",
+              .title = "the null profiler",
+              .option = OPTION_NCCL,
+              .words = words,
+              .knobs = knobs,
+              .site_keys = site_keys,
+              .library = "null"},
+    .planner = &planner,
+    .reader = &reader,
+    .runner = &runner,
+    .look = look,
+};

@@ -1,0 +1,219 @@
+/* test_confine.c - what outlives a job is bounded, whatever job.conf says. */
+#include "orchestrator/agent/confine.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/ceiling.h"
+#include "common/defaults.h"
+#include "common/sitekeys.h"
+#include "orchestrator/collect/clock.h"
+
+static uint32_t *member(struct jp_policy *policy, const struct ceiling *row)
+{
+    return (uint32_t *) ((char *) policy + row->offset);
+}
+
+/* Each limit of a policy has its row, and the defaults lie within. */
+static void test_table(void **state)
+{
+    struct sitekey keys[SITEKEYS_MAX];
+    size_t n = sitekeys_all(keys), found = 0;
+    struct jp_policy policy;
+
+    (void) state;
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < n_ceilings; i++)
+            found += keys[k].policy_offset == ceilings[i].offset;
+    assert_int_equal(found, n_ceilings);
+    assert_int_equal(n_ceilings * sizeof(uint32_t), sizeof(struct jp_policy));
+    ceiling_site("/nonexistent/jobprof.conf", &policy);
+    assert_true(policy.watcher_life_ms > 0);
+    assert_int_equal(ceiling_apply(&policy, NULL), 0);
+}
+
+/* CPU seconds of a watcher with this policy, asked in a child: what is lowered
+ * stays so. */
+static rlim_t watcher_cpu_s(const struct jp_policy *policy)
+{
+    struct rlimit *cpu = mmap(NULL, sizeof(*cpu), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid = fork();
+    rlim_t seconds;
+    int status;
+
+    assert_true(cpu != MAP_FAILED);
+    if (pid == 0)
+        _exit(confine_self(CONFINE_WATCHER, policy, NULL) < 0 ||
+              getrlimit(RLIMIT_CPU, cpu) < 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    seconds = cpu->rlim_cur;
+    munmap(cpu, sizeof(*cpu));
+    return seconds;
+}
+
+static void test_ceilings(void **state)
+{
+    struct jp_policy policy,
+        site = {.watcher_life_ms = 1800000, .report_threads = 2};
+
+    (void) state;
+    memset(&policy, 0xff, sizeof(policy));
+    assert_int_equal(ceiling_apply(&policy, NULL), n_ceilings);
+    for (size_t i = 0; i < n_ceilings; i++)
+        assert_int_equal(*member(&policy, &ceilings[i]), ceilings[i].max);
+    memset(&policy, 0, sizeof(policy));
+    ceiling_apply(&policy, NULL);
+    for (size_t i = 0; i < n_ceilings; i++)
+        assert_int_equal(*member(&policy, &ceilings[i]), ceilings[i].min);
+    /* root's word raises a ceiling, and lowers none */
+    memset(&policy, 0xff, sizeof(policy));
+    ceiling_apply(&policy, &site);
+    assert_int_equal(policy.watcher_life_ms, 1800000);
+    assert_int_equal(policy.report_threads, JP_REPORT_THREADS_MAX);
+    assert_in_range(watcher_cpu_s(&policy), 60, 8 * 120 + 60);
+    assert_in_range(confine_life_s(&policy, true), 1800, 1800 + 600);
+}
+
+/* Status of a child that confines itself so, then stops or spins. */
+static int end_of(void (*confine)(void), void (*then)(void))
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        confine();
+        then();
+        _exit(0);
+    }
+    for (int i = 0; i < 200 && waitpid(pid, &status, WNOHANG) == 0; i++)
+        clock_sleep_ms(50);
+    if (kill(pid, SIGKILL) == 0) {
+        waitpid(pid, &status, 0);
+        return -1;
+    }
+    return status;
+}
+
+static void short_timer(void)
+{
+    if (confine_timer(300, NULL) < 0)
+        _exit(1);
+}
+
+static void stop_here(void)
+{
+    raise(SIGSTOP);
+}
+
+static void block_all(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    for (;;)
+        pause();
+}
+
+/* The kernel's timer ends what is stopped, and what blocks signals. */
+static void test_timer(void **state)
+{
+    int status;
+
+    (void) state;
+    status = end_of(short_timer, stop_here);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    status = end_of(short_timer, block_all);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+/* In a child, whose limits cannot be raised again: 0 as they should be. */
+static int check_limits(enum confine_role role)
+{
+    const struct jp_policy policy = {.report_limit_ms = 30000,
+                                     .report_threads = 4};
+    bool reports = role == CONFINE_REPORT || role == CONFINE_WATCHER;
+    const struct confine_row *row = &confine_rows[role];
+    struct rlimit cpu, as;
+
+    if (confine_self(role, reports ? &policy : NULL, NULL) < 0 ||
+        getrlimit(RLIMIT_CPU, &cpu) < 0 || getrlimit(RLIMIT_AS, &as) < 0)
+        return 1;
+    if (cpu.rlim_cur != (reports ? 4 * 30 + 60 : row->cpu_s) ||
+        cpu.rlim_max == RLIM_INFINITY)
+        return 2;
+#if !defined(__SANITIZE_ADDRESS__)
+    if (as.rlim_cur > row->as_bytes || as.rlim_max == RLIM_INFINITY)
+        return 3;
+#endif
+    return 0;
+}
+
+static void test_roles(void **state)
+{
+    (void) state;
+    assert_int_equal(n_confine_rows, CONFINE_WATCHER + 1);
+    for (size_t i = 0; i < n_confine_rows; i++) {
+        pid_t pid = fork();
+        int status;
+
+        assert_non_null(confine_rows[i].name);
+        assert_non_null(confine_rows[i].reason);
+        if (pid == 0)
+            _exit(check_limits((enum confine_role) i));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
+static void confine_finish(void)
+{
+    if (confine_self(CONFINE_FINISH, NULL, NULL) < 0)
+        _exit(1);
+}
+
+/* The watcher, which finish starts, gets its own limits. */
+static void raise_to_watcher(void)
+{
+    const struct jp_policy policy = {.report_limit_ms = 3600000,
+                                     .report_threads = 64};
+    struct rlimit cpu;
+
+    if (confine_self(CONFINE_WATCHER, &policy, NULL) < 0 ||
+        getrlimit(RLIMIT_CPU, &cpu) < 0 || cpu.rlim_cur != 64 * 3600 + 60)
+        _exit(1);
+}
+
+static void test_chain(void **state)
+{
+    (void) state;
+    assert_int_equal(end_of(confine_finish, raise_to_watcher), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table), cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_timer), cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_chain),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

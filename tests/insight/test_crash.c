@@ -1,0 +1,290 @@
+/* test_crash.c - which task ended first by itself, and whether that is a fault.
+ */
+#include "orchestrator/insight/crash.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NODES 3
+#define TASKS 8
+#define EXIT(code) ((code) << 8)
+#define T0 1000000 /* s since 1970 */
+
+/* A task: its node (0: no more rows), status, and when it ended: ms after T0,
+ * by the true time. */
+struct row {
+    int node, status;
+    int64_t ms;
+};
+
+struct job {
+    const char *name;
+    struct row rows[TASKS];
+    enum slurmjob_state state;
+    int64_t end_s;   /* of the job, after T0 */
+    int oom_node;    /* 0: none */
+    int64_t skew_ms; /* of node 2's clock */
+    enum jp_crash_cause cause;
+    int64_t first; /* task, -1: none */
+    bool sure;
+    const char *says;
+};
+
+/* clang-format off */
+static const struct job jobs[] = {
+    {"all well", {{1, 0, 0}, {1, 0, 100}, {2, 0, 50}}, SLURMJOB_COMPLETED,
+     0, 0, 0, JP_CRASH_NONE, -1, false, ""},
+    {"no tasks at all", {{0}}, SLURMJOB_UNKNOWN, 0, 0, 0, JP_CRASH_NONE, -1,
+     false, ""},
+    {"SIGSEGV, the others wait",
+     {{1, 0, 9000}, {1, SIGSEGV, 5000}, {2, 0, 9010}, {2, 0, 9000}},
+     SLURMJOB_FAILED, 9, 0, 0, JP_CRASH_SIGNAL, 1, true,
+     "rank 1 (n1, pid 101) died of SIGSEGV, 4.00 s before any other task "
+     "ended; 3 ended with status 0"},
+    {"SIGSEGV with a core file",
+     {{1, 0, 9000}, {1, SIGSEGV | 0x80, 5000}}, SLURMJOB_FAILED, 9, 0, 0,
+     JP_CRASH_SIGNAL, 1, true, "died of SIGSEGV"},
+    {"a shell's child", {{1, 0, 9000}, {1, EXIT(139), 5000}}, SLURMJOB_FAILED,
+     9, 0, 0, JP_CRASH_SIGNAL, 1, true, "died of SIGSEGV"},
+    {"a status, srun -K ends the others at once",
+     {{1, SIGTERM, 106}, {1, EXIT(7), 0}, {2, SIGKILL, 108}},
+     SLURMJOB_FAILED, 0, 0, 0, JP_CRASH_EXIT, 1, true,
+     "rank 1 (n1, pid 101) ended with exit status 7, 106 ms before any other "
+     "task ended; 2 other tasks were then ended from outside"},
+    {"the clock of another node is 9 s late",
+     {{1, SIGABRT, 5000}, {2, SIGTERM, 5100}, {2, SIGTERM, 5100}},
+     SLURMJOB_FAILED, 5, 0, -9000, JP_CRASH_SIGNAL, 0, true, "SIGABRT"},
+    {"on one node a kill came before",
+     {{1, SIGTERM, 1000}, {1, SIGSEGV, 3000}}, SLURMJOB_RUNNING, 0, 0, 0,
+     JP_CRASH_ENDED, 0, true, "ended from outside"},
+    {"peers fail by a status 3 s later",
+     {{1, EXIT(1), 3000}, {2, EXIT(1), 3010}, {2, EXIT(1), 0}},
+     SLURMJOB_FAILED, 3, 0, 0, JP_CRASH_EXIT, 2, true,
+     "2 other tasks failed"},
+    {"all at once: not sure",
+     {{1, EXIT(1), 10}, {1, EXIT(1), 10}, {2, EXIT(1), 0}}, SLURMJOB_FAILED,
+     0, 0, 0, JP_CRASH_EXIT, 2, false, "2 more failed too near in time"},
+    {"of one node, within one look: the one that broke",
+     {{1, 0, 0}, {1, EXIT(1), 1000}, {1, SIGSEGV, 1001}}, SLURMJOB_FAILED, 1,
+     0, 0, JP_CRASH_SIGNAL, 2, false, "SIGSEGV"},
+    {"100 ms apart on one node: sure",
+     {{1, EXIT(1), 1101}, {1, EXIT(3), 1000}}, SLURMJOB_FAILED, 1, 0, 0,
+     JP_CRASH_EXIT, 1, true, "exit status 3"},
+    {"out of memory", {{1, SIGKILL, 1000}, {1, 0, 5000}, {2, 0, 5000}},
+     SLURMJOB_RUNNING, 0, 1, 0, JP_CRASH_MEMORY, 0, false,
+     "was killed: its node was out of memory"},
+    {"out of memory, Slurm ends all at once",
+     {{1, SIGKILL, 1000}, {2, SIGKILL, 1200}}, SLURMJOB_OUT_OF_MEMORY, 1, 1, 0,
+     JP_CRASH_MEMORY, 0, true, "out of memory"},
+    {"out of memory by Slurm's word alone",
+     {{1, SIGKILL, 1000}, {2, SIGKILL, 1200}}, SLURMJOB_OUT_OF_MEMORY, 1, 0, 0,
+     JP_CRASH_MEMORY, 0, true, "out of memory"},
+    {"another job's memory, this one was cancelled",
+     {{1, SIGTERM, 1000}, {2, SIGTERM, 1200}}, SLURMJOB_CANCELLED, 1, 1, 0,
+     JP_CRASH_CANCELLED, 0, true, "cancelled: 2 of 2 tasks by SIGTERM"},
+    {"another job's memory, this step was killed",
+     {{1, SIGKILL, 1000}, {1, SIGKILL, 1100}, {2, SIGKILL, 1200}},
+     SLURMJOB_RUNNING, 0, 1, 0, JP_CRASH_ENDED, 0, true, "ended from outside"},
+    {"killed alone, the others end well",
+     {{1, SIGKILL, 1000}, {2, 0, 9000}}, SLURMJOB_FAILED, 9, 0, 0,
+     JP_CRASH_KILLED, 0, true, "was killed by SIGKILL from outside, alone"},
+    {"killed alone, the others fail",
+     {{1, SIGKILL, 1000}, {2, EXIT(1), 4000}}, SLURMJOB_FAILED, 4, 0, 0,
+     JP_CRASH_KILLED, 0, true, "1 other task failed"},
+    {"killed alone, the others hang and are killed",
+     {{1, SIGKILL, 1000}, {2, SIGKILL, 60000}}, SLURMJOB_RUNNING, 0, 0, 0,
+     JP_CRASH_KILLED, 0, true, "59.0 s before"},
+    {"the step is killed", {{1, SIGKILL, 1000}, {2, SIGKILL, 3300}},
+     SLURMJOB_RUNNING, 0, 0, 0, JP_CRASH_ENDED, 0, true,
+     "ended from outside (as by scancel of the step): 2 of 2 tasks by "
+     "SIGKILL"},
+    {"scancel", {{1, SIGTERM, 5300}, {2, SIGTERM, 5200}}, SLURMJOB_CANCELLED,
+     5, 0, 0, JP_CRASH_CANCELLED, 1, true, "cancelled: 2 of 2 tasks"},
+    {"scancel of who leaves when told",
+     {{1, EXIT(1), 5300}, {2, EXIT(1), 5200}}, SLURMJOB_CANCELLED, 5, 0, 0,
+     JP_CRASH_CANCELLED, 1, true, "cancelled: 2 of 2 tasks by leaving"},
+    {"scancel after a crash",
+     {{1, SIGTERM, 65000}, {2, SIGSEGV, 5200}}, SLURMJOB_CANCELLED, 65, 0, 0,
+     JP_CRASH_SIGNAL, 1, true, "SIGSEGV, 59.8 s before"},
+    {"scancel of the job long after the step",
+     {{1, SIGTERM, 5300}, {2, SIGTERM, 5200}}, SLURMJOB_CANCELLED, 600, 0, 0,
+     JP_CRASH_ENDED, 1, true, "ended from outside"},
+    {"time limit", {{1, SIGTERM, 5300}, {2, SIGKILL, 35200}},
+     SLURMJOB_TIMEOUT, 5, 0, 0, JP_CRASH_TIME_LIMIT, 0, true,
+     "ended by its time limit: 2 of 2 tasks"},
+    {"preempted", {{1, SIGTERM, 5300}}, SLURMJOB_PREEMPTED, 5, 0, 0,
+     JP_CRASH_PREEMPTED, 0, true, "preempted"},
+    {"Ctrl-C", {{1, SIGINT, 5300}, {2, SIGINT, 5200}}, SLURMJOB_CANCELLED, 5,
+     0, 0, JP_CRASH_INTERRUPTED, 1, true,
+     "interrupted (as by Ctrl-C in srun): 2 of 2 tasks by SIGINT"},
+    {"a node is gone", {{1, SIGTERM, 5300}, {2, SIGTERM, 5300}},
+     SLURMJOB_NODE_FAIL, 5, 0, 0, JP_CRASH_NODE, -1, true,
+     "node n3 was lost (Slurm: node failure); 2 tasks of other nodes"},
+    {"a node is gone, its peers fail before Slurm knows",
+     {{1, SIGABRT, 5300}}, SLURMJOB_NODE_FAIL, 60, 0, 0, JP_CRASH_NODE, -1,
+     false, "node n3 was lost"},
+    {"statuses are not known", {{1, -1, 0}}, SLURMJOB_UNKNOWN, 0, 0, 0,
+     JP_CRASH_UNKNOWN, -1, false, "how 1 task ended is not known"},
+};
+/* clang-format on */
+
+static struct jp_task tasks[NODES][TASKS];
+static struct jp_node nodes[NODES];
+static struct jp_nodes step;
+
+/* Node 3 has told nothing. */
+static void make(const struct job *job, bool timed)
+{
+    static char names[NODES][3] = {"n1", "n2", "n3"};
+
+    memset(tasks, 0, sizeof(tasks));
+    step = (struct jp_nodes){.nodes = nodes,
+                             .n_nodes = NODES,
+                             .over = true,
+                             .job_state = job->state};
+    if (job->end_s)
+        step.job_end_us = (uint64_t) (T0 + job->end_s) * 1000000;
+    for (int i = 0; i < NODES; i++)
+        nodes[i] = (struct jp_node){.name = names[i],
+                                    .hostname = names[i],
+                                    .tasks = tasks[i],
+                                    .finished = i < 2,
+                                    .oom_kills = job->oom_node == i + 1};
+    for (uint32_t i = 0; i < TASKS && job->rows[i].node; i++) {
+        const struct row *row = &job->rows[i];
+        struct jp_node *node = &nodes[row->node - 1];
+        struct jp_task *task = &node->tasks[node->n_tasks++];
+        int64_t skew = row->node == 2 ? job->skew_ms : 0;
+
+        *task = (struct jp_task){
+            .gtid = i, .pid = 100 + (int64_t) i, .status = row->status};
+        if (!timed)
+            continue;
+        task->end_us = T0 * INT64_C(1000000) + (row->ms + skew) * 1000;
+        task->mono_us = row->node * INT64_C(7000000) + row->ms * 1000;
+    }
+}
+
+static const struct job *find(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(jobs[i].name, name) != 0)
+        assert_true(++i < sizeof(jobs) / sizeof(*jobs));
+    return &jobs[i];
+}
+
+static void test_jobs(void **state)
+{
+    const struct jp_processes none = {0};
+    struct jp_crash c;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+        const struct job *job = &jobs[i];
+        int64_t first;
+
+        make(job, true);
+        crash_judge(&step, &none, &c);
+        first = c.task ? (int64_t) c.task->gtid : -1;
+        if (c.cause != job->cause || first != job->first ||
+            c.sure != job->sure || !strstr(c.text, job->says) ||
+            (!*job->says && *c.text))
+            fail_msg("%s: %s of %d, %s: \"%s\"", job->name,
+                     crash_cause_name(c.cause), (int) first,
+                     c.sure ? "sure" : "not sure", c.text);
+    }
+}
+
+/* Lines of an older module have no times: what needs none stays. */
+static void test_no_times(void **state)
+{
+    const struct jp_processes none = {0};
+    struct jp_crash c;
+
+    (void) state;
+    make(find("SIGSEGV, the others wait"), false);
+    crash_judge(&step, &none, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_int_equal(c.task->gtid, 1);
+    assert_true(c.sure);
+    assert_int_equal(c.before_us, -1);
+    make(find("peers fail by a status 3 s later"), false);
+    crash_judge(&step, &none, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_false(c.sure);
+    make(find("scancel"), false);
+    crash_judge(&step, &none, &c);
+    assert_int_equal(c.cause, JP_CRASH_CANCELLED);
+}
+
+/* A step that still runs has lost no node. */
+static void test_running(void **state)
+{
+    const struct jp_processes none = {0};
+    const struct job gone = {.state = SLURMJOB_NODE_FAIL};
+    struct jp_crash c;
+
+    (void) state;
+    make(&gone, true);
+    step.over = false;
+    crash_judge(&step, &none, &c);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+    crash_judge(NULL, &none, &c);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+}
+
+static void test_finding(void **state)
+{
+    const struct jp_processes none = {0};
+    struct jp_findings findings = {0};
+    struct jp_crash c;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+        make(&jobs[i], true);
+        crash_judge(&step, &none, &c);
+        crash_set_in(&c, "AllReduce 9 of dp");
+        assert_int_equal(crash_findings(&c, &findings), 0);
+        assert_int_equal(findings.n, crash_is_fault(&c));
+        if (findings.n && c.task)
+            assert_non_null(strstr(c.text, " in AllReduce 9 of dp"));
+        if (findings.n) {
+            assert_int_equal(findings.at[0].kind, JP_FINDING_CRASH);
+            assert_string_equal(findings.at[0].text, c.text);
+        }
+        findings_fini(&findings);
+    }
+}
+
+static void test_causes(void **state)
+{
+    (void) state;
+    for (int i = 0; i < JP_CRASH_CAUSES; i++)
+        assert_non_null(crash_cause_name((enum jp_crash_cause) i));
+    for (int i = SLURMJOB_RUNNING; i < SLURMJOB_STATES; i++)
+        assert_int_equal(
+            crash_state_find(crash_state_name((enum slurmjob_state) i)), i);
+    assert_int_equal(crash_state_find(NULL), SLURMJOB_UNKNOWN);
+    assert_int_equal(crash_state_find("x"), SLURMJOB_UNKNOWN);
+    assert_null(crash_state_name(SLURMJOB_UNKNOWN));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jobs),    cmocka_unit_test(test_no_times),
+        cmocka_unit_test(test_running), cmocka_unit_test(test_finding),
+        cmocka_unit_test(test_causes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* test_hang_by_counts.c - a communicator that stopped short of the others. */
+#include "orchestrator/insight/hang.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/ops.h"
+
+#define STAGES 4
+#define STEPS 12
+
+/* Pairs of tensor-parallel ranks, one a stage; the last one ended `last`
+ * operations and the others `most`, in STEPS steps; with a communicator of all,
+ * or without. */
+static uint64_t hole; /* number that the last one lacks; 0: none */
+
+/* Numbers of the first and the last one, which are as many as they have. */
+static void add_numbers(struct jp_result *r)
+{
+    r->ops = ops_create();
+    for (uint32_t c = 0; c < STAGES; c += STAGES - 1)
+        for (uint64_t i = 0; i < r->comms[c].ops; i++, r->n_ops++) {
+            uint64_t sn = i + (c && hole && i >= hole);
+            const struct jp_op op = {
+                .comm = c, .sn = sn, .n = 2, .min_rank = 1, .dump_max_us = i};
+
+            assert_int_equal(ops_add(r->ops, &op), 0);
+        }
+    assert_int_equal(ops_end(r->ops), 0);
+}
+
+/* The findings of a kind; the first one's text. */
+static size_t count_kind(const struct jp_findings *list,
+                         enum jp_finding_kind kind)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        n += list->at[i].kind == kind;
+    return n;
+}
+
+static size_t uneven;  /* findings of it in the last job */
+static char told[400]; /* what the first finding says */
+
+static size_t find_hang_of(uint64_t most, uint64_t last, bool world_too)
+{
+    static char tp[] = "tp", world[] = "world", host[] = "n0", *hosts = host;
+    struct jp_comm comms[STAGES + 1];
+    struct jp_rank ranks[4 * STAGES];
+    struct jp_result r = {.comms = comms,
+                          .n_comms = STAGES + world_too,
+                          .ranks = ranks,
+                          .n_ranks = (world_too ? 4 : 2) * STAGES};
+    struct jp_findings list = {0};
+    struct jp_processes processes;
+    size_t n;
+
+    for (unsigned c = 0; c < r.n_comms; c++) {
+        bool all = c == STAGES;
+        uint64_t ops = all ? STEPS : c + 1 < STAGES ? most : last;
+
+        comms[c] = (struct jp_comm){.id = "0x1",
+                                    .name = all ? world : tp,
+                                    .n_ranks = all ? 2 * STAGES : 2,
+                                    .nnodes = 1,
+                                    .hosts = &hosts,
+                                    .n_hosts = 1,
+                                    .ops = ops,
+                                    .ops_complete = ops};
+        for (unsigned k = 0; k < comms[c].n_ranks; k++)
+            ranks[2 * c + k] = (struct jp_rank){
+                .comm = c, .rank = k, .host = host, .pid = all ? k : 2 * c + k};
+    }
+    add_numbers(&r);
+    assert_int_equal(processes_init_nodes(&processes, &r, NULL), 0);
+    assert_int_equal(hang_findings(&r, &processes, NULL, true, &list), 0);
+    n = count_kind(&list, JP_FINDING_HANG);
+    uneven = count_kind(&list, JP_FINDING_UNEVEN);
+    assert_int_equal(list.n, n + uneven);
+    snprintf(told, sizeof(told), "%s", list.n ? list.at[0].text : "");
+    findings_fini(&list);
+    processes_fini(&processes);
+    ops_destroy(r.ops);
+    return n;
+}
+
+/* The others are in the midst of a step, which the communicator of all did not
+ * come to the end of. */
+static size_t find_hang(uint64_t last)
+{
+    return find_hang_of(1031, last, true);
+}
+
+static void test_hang(void **state)
+{
+    (void) state;
+    assert_int_equal(find_hang(1030), 1);
+    assert_int_equal(find_hang(998), 1);
+    hole = 500; /* it went on behind that */
+    assert_int_equal(find_hang(1030), 0);
+    hole = 0;
+    assert_int_equal(find_hang(1031), 0);
+    assert_int_equal(find_hang(1031 - STEPS), 0); /* one fewer in each step */
+    assert_int_equal(find_hang(1031 - 4 * STEPS), 0); /* a layer fewer */
+    assert_int_equal(find_hang(800), 0);
+    /* the last step ended: one operation, or some, are not recorded */
+    assert_int_equal(find_hang_of(960, 959, true), 0);
+    assert_int_equal(find_hang_of(960, 927, true), 0);
+    /* the others have one more at the start or end */
+    assert_int_equal(find_hang_of(961, 960, true), 0);
+    assert_int_equal(find_hang_of(961, 959, true), 1);
+    /* one a step: the last on its way as a kill came */
+    assert_int_equal(find_hang_of(STEPS + 1, STEPS, true), 0);
+    /* runs that have nothing to do with each other */
+    assert_int_equal(find_hang_of(961, 960, false), 0);
+    assert_int_equal(find_hang_of(960, 959, false), 0);
+}
+
+/* Where it is not sure to be a hang: what is known, and no blame. */
+static void test_uneven(void **state)
+{
+    (void) state;
+    assert_int_equal(find_hang(1030), 1);
+    assert_int_equal(uneven, 0); /* once is enough */
+    /* independent groups, of which one is behind: it hung, or was killed */
+    assert_int_equal(find_hang_of(1086, 1082, false), 0);
+    assert_int_equal(uneven, 1);
+    assert_non_null(strstr(
+        told,
+        "is 4 operations behind the 1,086 of its likes; rank 1 of tp (n0, "
+        "pid 7) was the last to enter its last operation; it hung, or"));
+    /* further behind than a step has operations: no hang for sure */
+    assert_int_equal(find_hang_of(1031, 901, true), 0);
+    assert_int_equal(uneven, 1);
+    /* none of these stopped: equal, or with less to do */
+    find_hang(1031);
+    assert_int_equal(uneven, 0);
+    find_hang(1031 - STEPS);
+    assert_int_equal(uneven, 0);
+    find_hang_of(961, 960, true);
+    assert_int_equal(uneven, 0);
+    hole = 500;
+    find_hang(1030);
+    assert_int_equal(uneven, 0);
+    hole = 0;
+}
+
+/* --- a step that fell silent, with all communicators even ------------------
+ */
+
+#define START_US UINT64_C(1795251741000000)
+#define SECOND UINT64_C(1000000)
+
+/* Two communicators of both processes with an operation each second, but for a
+ * pause of `pause_s` in the midst; the tasks end `silent_s` after the last. */
+static size_t find_silence(uint64_t pause_s, uint64_t silent_s, int status)
+{
+    static char host[] = "n0", *hosts = host;
+    struct jp_comm comms[2];
+    struct jp_rank ranks[4];
+    struct jp_task tasks[2] = {{.pid = 7, .status = status},
+                               {.gtid = 1, .pid = 8, .status = status}};
+    struct jp_node node = {
+        .name = host, .hostname = host, .tasks = tasks, .n_tasks = 2};
+    struct jp_nodes nodes = {.nodes = &node, .n_nodes = 1};
+    struct jp_result r = {
+        .comms = comms, .n_comms = 2, .ranks = ranks, .n_ranks = 4};
+    struct jp_findings list = {0};
+    struct jp_processes processes;
+    uint64_t at = 0;
+    size_t n;
+
+    for (unsigned c = 0; c < 2; c++) {
+        comms[c] = (struct jp_comm){.id = "0x1",
+                                    .name = host,
+                                    .n_ranks = 2,
+                                    .nnodes = 1,
+                                    .hosts = &hosts,
+                                    .n_hosts = 1,
+                                    .ops = 40,
+                                    .ops_complete = 40};
+        for (unsigned k = 0; k < 2; k++)
+            ranks[2 * c + k] = (struct jp_rank){.comm = c,
+                                                .rank = k,
+                                                .host = host,
+                                                .pid = 7 + k,
+                                                .records = 40};
+    }
+    r.ops = ops_create();
+    for (uint32_t c = 0; c < 2; c++)
+        for (uint64_t i = 0; i < 40; i++, r.n_ops++) {
+            at = START_US + (i + (i >= 20 ? pause_s : 0)) * SECOND;
+            assert_int_equal(ops_add(r.ops, &(struct jp_op){.comm = c,
+                                                            .sn = i,
+                                                            .n = 2,
+                                                            .dump_min_us = at,
+                                                            .dump_max_us = at}),
+                             0);
+        }
+    assert_int_equal(ops_end(r.ops), 0);
+    node.finish_us = at + silent_s * SECOND;
+    assert_int_equal(processes_init_nodes(&processes, &r, &nodes), 0);
+    assert_int_equal(hang_findings(&r, &processes, &nodes, true, &list), 0);
+    n = list.n;
+    if (n) {
+        assert_int_equal(list.at[0].kind, JP_FINDING_HANG);
+        assert_int_equal(list.at[0].comm, -1);
+        snprintf(told, sizeof(told), "%s", list.at[0].text);
+    }
+    findings_fini(&list);
+    processes_fini(&processes);
+    ops_destroy(r.ops);
+    return n;
+}
+
+static void test_silence(void **state)
+{
+    (void) state;
+    assert_int_equal(find_silence(0, 37, 9), 1);
+    assert_non_null(strstr(told, "nothing ended in the step's last 37.0 s, and "
+                                 "before that never for more than 1"));
+    assert_non_null(strstr(told, "a hang, or a stall of unknown cause"));
+    assert_int_equal(find_silence(0, 9, 9), 0);
+    assert_int_equal(find_silence(0, 37, 0), 0); /* ended well */
+    assert_int_equal(find_silence(17, 37, 9), 1);
+    assert_int_equal(find_silence(20, 37, 9), 0); /* it paused as long before */
+}
+
+/* --- what the recorder saw in flight ----------------------------------------
+ */
+
+static void test_recorded(void **state)
+{
+    static char host[] = "n1", dp[] = "dp", *hosts = host;
+    struct jp_comm comm = {
+        .id = "0x1", .name = dp, .n_ranks = 2, .hosts = &hosts, .n_hosts = 1};
+    struct jp_rank ranks[2] = {{.host = host, .pid = 101},
+                               {.rank = 1, .host = host, .pid = 103}};
+    struct jp_task tasks[4];
+    struct jp_node node = {
+        .name = host, .hostname = host, .tasks = tasks, .n_tasks = 4};
+    struct jp_nodes nodes = {.nodes = &node, .n_nodes = 1};
+    struct jp_result r = {.comms = &comm,
+                          .n_comms = 1,
+                          .ranks = ranks,
+                          .n_ranks = 2,
+                          .hang = {.operations = 1,
+                                   .age_us = JP_HANG_US,
+                                   .text = "rank 1 (n1 pid 103) never entered "
+                                           "AllReduce 9 of dp",
+                                   .whom = strlen("rank 1 (n1 pid 103)"),
+                                   .rank = 1,
+                                   .task = 3,
+                                   .pid = 103,
+                                   .host = "n1"}};
+    struct jp_findings list = {0};
+    struct jp_processes processes;
+
+    (void) state;
+    for (unsigned i = 0; i < 4; i++)
+        tasks[i] = (struct jp_task){.gtid = i, .pid = 100 + i, .status = 9};
+    assert_int_equal(processes_init_nodes(&processes, &r, &nodes), 0);
+    assert_int_equal(hang_findings(&r, &processes, &nodes, true, &list), 0);
+    assert_int_equal(list.n, 1);
+    assert_string_equal(list.at[0].text,
+                        "rank 3 (n1 pid 103, rank 1 of the communicator) never "
+                        "entered AllReduce 9 of dp");
+    assert_int_equal(list.at[0].world_rank, 3);
+    findings_fini(&list);
+    processes_fini(&processes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hang), cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_silence), cmocka_unit_test(test_recorded)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

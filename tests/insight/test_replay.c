@@ -1,0 +1,499 @@
+/* Replay of small runs whose lengths are known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/insight/replay.h"
+
+#define EPOCH UINT64_C(1700000000000000)
+#define MOST 16
+#define HOUR UINT64_C(3600000000)
+
+/* A run of up to MOST processes, one a host where each has its clock. */
+static struct {
+    struct jp_result result;
+    struct jp_comm comms[4 * MOST];
+    struct jp_rank ranks[8 * MOST];
+    char *hosts[8 * MOST];
+    struct timeline *timelines[MOST];
+    struct jp_processes processes;
+    double clock[MOST]; /* of each process, us */
+    uint64_t skew[MOST];
+    uint64_t sn[4 * MOST], p2p[MOST];
+    struct replay *replay;
+    struct replay_state state;
+} run;
+
+static void begin(uint32_t processes)
+{
+    memset(&run, 0, sizeof(run));
+    run.result.comms = run.comms;
+    run.result.ranks = run.ranks;
+    run.result.timelines = run.timelines;
+    run.result.n_timelines = processes;
+    for (uint32_t p = 0; p < processes; p++) {
+        run.timelines[p] = timeline_create(1 << 20);
+        assert_non_null(run.timelines[p]);
+    }
+}
+
+static char names[MOST][8];
+
+/* A communicator of n processes from first on, each a step further. */
+static uint32_t add_comm(uint32_t first, uint32_t step, uint32_t n)
+{
+    uint32_t c = (uint32_t) run.result.n_comms++;
+    struct jp_comm *comm = &run.comms[c];
+
+    *comm = (struct jp_comm){.n_ranks = n, .nnodes = n};
+    comm->n_hosts = n;
+    snprintf(comm->id, sizeof(comm->id), "0x%x", 256 + c);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = first + i * step;
+
+        snprintf(names[p], sizeof(names[p]), "n%02u", p);
+        run.ranks[run.result.n_ranks++] = (struct jp_rank){
+            .comm = c, .rank = i, .host = names[p], .pid = 100 + p};
+    }
+    return c;
+}
+
+static struct record_text text(const char *at)
+{
+    return (struct record_text){at, strlen(at)};
+}
+
+/* Process p, as rank r of communicator c, was in an operation. */
+static void put(uint32_t p, uint32_t c, uint32_t r, const char *func,
+                uint32_t peer, uint64_t sn, double from, double to)
+{
+    const struct record record = {
+        .id = text(run.comms[c].id),
+        .host = text(names[p]),
+        .pid = 100 + p,
+        .func = text(func),
+        .p2p = !strcmp(func, "Send") || !strcmp(func, "Recv"),
+        .peer = peer,
+        .sn = sn,
+        .bytes = 1000,
+        .rank = r,
+        .n_ranks = run.comms[c].n_ranks,
+        .nnodes = run.comms[c].nnodes,
+        .start_us = EPOCH + run.skew[p] + (uint64_t) from,
+        .end_us = EPOCH + run.skew[p] + (uint64_t) to,
+    };
+
+    assert_int_equal(timeline_add(run.timelines[p], &record), 0);
+}
+
+/* All members of c (first, step as it was made) meet. */
+static void meet(uint32_t c, uint32_t first, uint32_t step, double net)
+{
+    double last = 0;
+    uint32_t n = run.comms[c].n_ranks;
+
+    for (uint32_t i = 0; i < n; i++)
+        last = fmax(last, run.clock[first + i * step]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = first + i * step;
+
+        put(p, c, i, "AllReduce", 0, run.sn[c], run.clock[p], last + net);
+        run.clock[p] = last + net;
+    }
+    run.sn[c]++;
+}
+
+/* A message from rank a to b of c, which are processes too. */
+static void send(uint32_t c, uint32_t a, uint32_t b, uint32_t pa, uint32_t pb,
+                 double net)
+{
+    double end = fmax(run.clock[pa], run.clock[pb]) + net;
+
+    put(pa, c, a, "Send", b, ++run.p2p[pa], run.clock[pa], end);
+    put(pb, c, b, "Recv", a, ++run.p2p[pb], run.clock[pb], end);
+    run.clock[pa] = run.clock[pb] = end;
+}
+
+static void make(void)
+{
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    run.replay = replay_create(&run.result, &run.processes, &run.state);
+    assert_non_null(run.replay);
+}
+
+static void end(void)
+{
+    replay_destroy(run.replay);
+    processes_fini(&run.processes);
+    for (size_t p = 0; p < run.result.n_timelines; p++)
+        timeline_destroy(run.timelines[p]);
+}
+
+static double without(enum replay_kind kind, const size_t *who, size_t n)
+{
+    const struct replay_cause cause = {
+        .kind = kind, .processes = who, .n = n, .comm = -1, .from_us = NAN};
+    double gain;
+
+    assert_true(run.state.usable);
+    assert_int_equal(replay_without(run.replay, &cause, &gain), 0);
+    return gain;
+}
+
+static void assert_near(double value, double wanted)
+{
+    if (!(fabs(value - wanted) < 1e-3))
+        fail_msg("%g, not %g", value, wanted);
+}
+
+/* 4 ranks compute for 1000 us, one of them for 1300; an AllReduce takes 200. */
+static void make_late(unsigned steps, bool apart)
+{
+    uint32_t c;
+
+    begin(4);
+    for (uint32_t p = 0; apart && p < 4; p++)
+        run.skew[p] = (p + 1) * HOUR;
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < steps; s++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += p == 2 ? 1300 : 1000;
+        meet(c, 0, 1, 200);
+    }
+    make();
+}
+
+static void late_rank(void **state)
+{
+    const size_t who[] = {2}, other[] = {1};
+
+    (void) state;
+    for (int apart = 0; apart < 2; apart++) {
+        make_late(50, apart);
+        assert_false(run.state.part);
+        assert_int_equal(run.state.events, 200);
+        assert_int_equal(run.state.lacking, 0);
+        /* its own first operation begins the run, the others' wait for it */
+        assert_near(run.state.recorded_us, 300 + 200 + 49 * 1500);
+        assert_near(run.state.replayed_us, run.state.recorded_us);
+        assert_near(without(REPLAY_LATE, who, 1),
+                    49 * 300.0 / (300 + 200 + 49 * 1500));
+        assert_near(without(REPLAY_LATE, other, 1), 0);
+        end();
+    }
+}
+
+/* Two stages of two ranks, each with a group of its own; the second waits for
+ * the first: 100 us a message, 50 a group, computation 1000, one of them 400
+ * longer. All four wait for that one. */
+static void lateness_travels(void **state)
+{
+    const size_t who[] = {1};
+    uint32_t groups[2], pipes[2];
+    double length, saved;
+
+    (void) state;
+    begin(4);
+    for (uint32_t i = 0; i < 2; i++)
+        groups[i] = add_comm(2 * i, 1, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        pipes[i] = add_comm(i, 2, 2);
+    for (unsigned s = 0; s < 40; s++)
+        for (uint32_t stage = 0; stage < 2; stage++) {
+            for (uint32_t i = 0; stage && i < 2; i++)
+                send(pipes[i], 0, 1, i, 2 + i, 100);
+            for (uint32_t i = 0; i < 2; i++)
+                run.clock[2 * stage + i] += 2 * stage + i == 1 ? 1400 : 1000;
+            meet(groups[stage], 2 * stage, 1, 50);
+            for (uint32_t i = 0; stage && i < 2; i++)
+                send(pipes[i], 1, 0, 2 + i, i, 100);
+        }
+    make();
+    /* the second stage's first operation is the Recv that it waits in */
+    /* before its first operation nobody knows what a process does */
+    length = 40 * (1400 + 50 + 100 + 1000 + 50 + 100);
+    saved = 39 * 400;
+    assert_near(run.state.recorded_us / length, 1);
+    assert_near(without(REPLAY_LATE, who, 1), saved / length);
+    end();
+}
+
+static void stalls(void **state)
+{
+    const size_t who[] = {3}, other[] = {0};
+    uint32_t c;
+
+    (void) state;
+    begin(4);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 100; s++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += p == 3 && s % 25 == 20 ? 9000 : 1000;
+        meet(c, 0, 1, 200);
+    }
+    make();
+    assert_near(run.state.recorded_us, 200 + 99 * 1200 + 4 * 8000);
+    assert_near(without(REPLAY_LATE, who, 1),
+                4 * 8000.0 / run.state.recorded_us);
+    assert_near(without(REPLAY_LATE, other, 1), 0);
+    end();
+}
+
+/* Four pairs; one needs three times as long, all meet after each step. */
+static void slow_link(void **state)
+{
+    uint32_t pairs[4], world;
+
+    (void) state;
+    begin(8);
+    for (uint32_t i = 0; i < 4; i++)
+        pairs[i] = add_comm(2 * i, 1, 2);
+    world = add_comm(0, 1, 8);
+    for (unsigned s = 0; s < 60; s++) {
+        for (uint32_t p = 0; p < 8; p++)
+            run.clock[p] += 500;
+        for (uint32_t i = 0; i < 4; i++)
+            meet(pairs[i], 2 * i, 1, i == 1 ? 300 : 100);
+        meet(world, 0, 1, 50);
+    }
+    make();
+    assert_near(without(REPLAY_NET, NULL, 0), 60 * 200.0 / (60 * 850 - 500));
+    end();
+}
+
+/* The second stage has 600 us more to do than the first. */
+static void stages_are_evened(void **state)
+{
+    const size_t who[] = {0, 1};
+    const uint32_t stage[] = {0, 1};
+    struct replay_cause cause = {.kind = REPLAY_STAGES,
+                                 .processes = who,
+                                 .stage = stage,
+                                 .n = 2,
+                                 .comm = -1};
+    uint32_t c;
+    double gain;
+
+    (void) state;
+    begin(2);
+    c = add_comm(0, 1, 2);
+    for (unsigned s = 0; s < 100; s++) {
+        run.clock[0] += 1000;
+        run.clock[1] += 1600;
+        meet(c, 0, 1, 100);
+    }
+    make();
+    assert_true(run.state.usable);
+    assert_int_equal(replay_without(run.replay, &cause, &gain), 0);
+    assert_near(gain, 99 * 300.0 / (700 + 99 * 1700));
+    end();
+}
+
+/* Gradients of a layer are reduced beside the next one's computation, which
+ * begins without them; at the step's end they are waited for. A late rank
+ * computes 300 us longer in each of two layers. */
+static void make_overlap(double late_us)
+{
+    uint32_t random = 1;
+    double side[4] = {0};
+    uint32_t c;
+
+    begin(4);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 80; s++) {
+        for (unsigned layer = 0; layer < 2; layer++) {
+            double last = 0;
+
+            for (uint32_t p = 0; p < 4; p++) {
+                random = random * 1664525 + 1013904223;
+                run.clock[p] += 1000 + (random >> 16) % 100 +
+                                (p == 1 ? late_us : 0);
+                side[p] = fmax(side[p], run.clock[p]);
+                last = fmax(last, side[p]);
+            }
+            for (uint32_t p = 0; p < 4; p++) {
+                put(p, c, p, layer ? "AllReduce" : "ReduceScatter", 0, s,
+                    side[p], last + 200);
+                side[p] = last + 200;
+            }
+        }
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] = side[p];
+    }
+    make();
+}
+
+static void overlap_is_followed(void **state)
+{
+    const size_t who[] = {1};
+    double late_us, gain;
+
+    (void) state;
+    make_overlap(300);
+    gain = without(REPLAY_LATE, who, 1);
+    late_us = run.clock[0];
+    end();
+    make_overlap(0);
+    assert_true(fabs(gain - (1 - run.clock[0] / late_us)) < 0.01);
+    end();
+}
+
+static void lost_records(void **state)
+{
+    uint32_t c;
+
+    (void) state;
+    for (unsigned every = 100; every > 1; every /= 10) {
+        begin(4);
+        c = add_comm(0, 1, 4);
+        for (unsigned s = 0; s < 400; s++) {
+            struct timeline *t = run.timelines[1], *none;
+
+            for (uint32_t p = 0; p < 4; p++)
+                run.clock[p] += 1000;
+            none = timeline_create(0); /* takes nothing */
+            if (s % every == 7)
+                run.timelines[1] = none;
+            meet(c, 0, 1, 200);
+            run.timelines[1] = t;
+            timeline_destroy(none);
+        }
+        make();
+        assert_int_equal(run.state.lacking, 3 * 400 / every);
+        assert_int_equal(run.state.usable, every == 100);
+        end();
+    }
+}
+
+static void nothing_to_compare_with(void **state)
+{
+    const size_t who[] = {0, 1};
+    uint32_t c;
+
+    (void) state;
+    begin(2);
+    c = add_comm(0, 1, 2);
+    for (unsigned s = 0; s < 50; s++) {
+        run.clock[0] += 100;
+        run.clock[1] += 200;
+        meet(c, 0, 1, 20);
+    }
+    make();
+    assert_true(isnan(without(REPLAY_LATE, who, 2)));
+    end();
+    begin(0);
+    make();
+    assert_false(run.state.usable);
+    end();
+}
+
+/* A cut timeline: its part of the run is replayed, of all processes. */
+static void part_of_the_run(void **state)
+{
+    const size_t who[] = {2};
+    uint32_t c;
+
+    (void) state;
+    begin(4);
+    timeline_destroy(run.timelines[3]);
+    run.timelines[3] = timeline_create(400);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 400; s++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += p == 2 ? 1300 : 1000;
+        meet(c, 0, 1, 200);
+    }
+    assert_true(run.timelines[3]->left > 0);
+    make();
+    assert_true(run.state.part);
+    assert_true(run.state.share > 0.02 && run.state.share < 0.5);
+    assert_true(run.state.usable);
+    assert_true(fabs(without(REPLAY_LATE, who, 1) - 0.2) < 0.01);
+    end();
+}
+
+static void timelines_are_packed(void **state)
+{
+    struct timeline *whole = timeline_create(1 << 20),
+                    *pieces = timeline_create(1 << 20), *piece = NULL;
+    struct timeline_reader reader;
+    struct timeline_event e;
+    uint64_t n = 0;
+
+    (void) state;
+    timeline_destroy(NULL);
+    for (uint64_t i = 0; i < 5000; i++) {
+        struct record r = {.id = text(i % 3 ? "0xabc" : "0xabcdef0123456789"),
+                           .func = text(i % 2 ? "AllReduce" : "Send"),
+                           .host = text("h"),
+                           .pid = 7,
+                           .n_ranks = 8,
+                           .nnodes = 2,
+                           .rank = 3,
+                           .p2p = i % 2 == 0,
+                           .peer = (uint32_t) (i % 8),
+                           .sn = i * i,
+                           .bytes = i << 20,
+                           .start_us = EPOCH + 50 * i - 7 * (i % 5),
+                           .exec_us = 30};
+
+        r.end_us = r.start_us + i % 60;
+        assert_int_equal(timeline_add(whole, &r), 0);
+        if (i % 1000 == 0) {
+            if (piece)
+                assert_int_equal(timeline_join(pieces, piece), 0);
+            timeline_destroy(piece);
+            piece = timeline_create(1 << 20);
+        }
+        assert_int_equal(timeline_add(piece, &r), 0);
+    }
+    assert_int_equal(timeline_join(pieces, piece), 0);
+    timeline_destroy(piece);
+    assert_int_equal(pieces->used, whole->used);
+    assert_memory_equal(pieces->bytes, whole->bytes, whole->used);
+    assert_int_equal(timeline_reader_init(&reader, whole), 0);
+    for (; timeline_next(&reader, &e); n++) {
+        assert_int_equal(e.sn, n * n);
+        assert_int_equal(e.bytes, n << 20);
+        assert_int_equal(e.start_us, EPOCH + 50 * n - 7 * (n % 5));
+        assert_int_equal(e.time_us, n % 60 < 30 ? 30 : n % 60);
+        assert_int_equal(n % 2 ? 0 : e.peer, n % 2 ? 0 : n % 8);
+    }
+    assert_int_equal(n, 5000);
+    timeline_reader_fini(&reader);
+    /* cut bytes end it */
+    whole->used /= 2;
+    assert_int_equal(timeline_reader_init(&reader, whole), 0);
+    for (n = 0; timeline_next(&reader, &e);)
+        n++;
+    assert_in_range(n, 2000, 3000);
+    timeline_reader_fini(&reader);
+    timeline_destroy(whole);
+    timeline_destroy(pieces);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timelines_are_packed),
+        cmocka_unit_test(late_rank),
+        cmocka_unit_test(lateness_travels),
+        cmocka_unit_test(stalls),
+        cmocka_unit_test(slow_link),
+        cmocka_unit_test(stages_are_evened),
+        cmocka_unit_test(overlap_is_followed),
+        cmocka_unit_test(lost_records),
+        cmocka_unit_test(nothing_to_compare_with),
+        cmocka_unit_test(part_of_the_run),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* test_stalls.c - who stalls or is late at times, in operations made by hand.
+ */
+#include "orchestrator/insight/insight.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/ops.h"
+#include "tests/insight/simjob_random.h"
+
+#define RANKS 16
+#define OPS 400
+#define NET_US 500
+
+/* One communicator of RANKS ranks, two a node; OPS AllReduce. */
+static struct made {
+    struct jp_result result;
+    struct jp_comm comm;
+    struct jp_rank ranks[RANKS];
+    float slices[RANKS * JP_SLICES];
+    char hosts[RANKS][8];
+    char *coll;
+    double late_us[OPS][RANKS]; /* more than a few us */
+} m;
+
+static unsigned ops; /* of OPS */
+
+static int set_up(void **state)
+{
+    static char coll[] = "AllReduce";
+
+    (void) state;
+    memset(&m, 0, sizeof(m));
+    ops = OPS;
+    m.coll = coll;
+    m.comm = (struct jp_comm){.id = "0x1",
+                              .name = coll,
+                              .n_ranks = RANKS,
+                              .nnodes = RANKS / 2,
+                              .type = JP_COMM_MIXED,
+                              .n_hosts = RANKS / 2,
+                              .ranks_seen = RANKS,
+                              .ops = OPS,
+                              .ops_complete = OPS};
+    m.result = (struct jp_result){.coll_names = &m.coll,
+                                  .n_coll_names = 1,
+                                  .comms = &m.comm,
+                                  .n_comms = 1,
+                                  .ranks = m.ranks,
+                                  .n_ranks = RANKS,
+                                  .slices = m.slices};
+    m.result.quality = (struct jp_quality){.records = RANKS * OPS,
+                                           .coll_records = RANKS * OPS,
+                                           .expected = RANKS * OPS,
+                                           .expected_kind = JP_EXPECT_BOUND,
+                                           .ranks_seen = RANKS,
+                                           .ranks_expected = RANKS};
+    for (unsigned r = 0; r < RANKS; r++) {
+        snprintf(m.hosts[r], sizeof(m.hosts[r]), "n%02u", r / 2);
+        m.ranks[r] = (struct jp_rank){.rank = r,
+                                      .host = m.hosts[r],
+                                      .pid = 100 + r,
+                                      .records = OPS,
+                                      .timed_ops = OPS,
+                                      .slice_us = m.slices + r * JP_SLICES};
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    ops_destroy(m.result.ops);
+    return 0;
+}
+
+/* An operation of which each rank comes late by so much. */
+static void add_op(unsigned i, const double late[RANKS])
+{
+    struct jp_op op = {.sn = i,
+                       .bytes = 1 << 20,
+                       .n = RANKS,
+                       .n_exec = RANKS,
+                       .exec_min_us = UINT64_MAX,
+                       .exec_second_us = UINT64_MAX,
+                       .dump_min_us = 1000000 + i * 10000,
+                       .dump_max_us = 1000000 + i * 10000};
+    double last = 0;
+
+    for (unsigned r = 0; r < RANKS; r++)
+        last = fmax(last, late[r]);
+    for (unsigned r = 0; r < RANKS; r++) {
+        uint64_t us = (uint64_t) (NET_US + last - late[r]);
+
+        op.exec_sum_us += us;
+        op.exec_max_us = us > op.exec_max_us ? us : op.exec_max_us;
+        m.ranks[r].exec_us += us;
+        m.ranks[r].wait_us += us > NET_US ? us - NET_US : 0;
+        m.slices[r * JP_SLICES + i * JP_SLICES / ops] += (float) us;
+        if (us < op.exec_min_us) {
+            op.exec_second_us = op.exec_min_us;
+            op.exec_min_us = us;
+            op.min_rank = r;
+        } else if (us < op.exec_second_us) {
+            op.exec_second_us = us;
+        }
+    }
+    assert_int_equal(ops_add(m.result.ops, &op), 0);
+}
+
+/* Findings of the job, of which the first is in *f. */
+static size_t find(struct jp_finding *f)
+{
+    struct simjob_random random = {77};
+    struct jp_insight *x;
+    size_t n;
+
+    m.result.ops = ops_create();
+    assert_non_null(m.result.ops);
+    m.result.n_ops = ops;
+    for (unsigned i = 0; i < ops; i++) {
+        for (unsigned r = 0; r < RANKS; r++)
+            m.late_us[i][r] += 20 * random_unit(&random);
+        add_op(i, m.late_us[i]);
+    }
+    m.comm.ops = m.comm.ops_complete = ops;
+    m.result.quality.records = m.result.quality.coll_records = RANKS * ops;
+    m.result.quality.expected = RANKS * ops;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].records = m.ranks[r].timed_ops = ops;
+    assert_int_equal(ops_end(m.result.ops), 0);
+    x = insight_run(NULL, NULL, &m.result, NULL);
+    assert_non_null(x);
+    assert_true(x->stalls.judged);
+    n = x->findings.n;
+    if (n)
+        *f = x->findings.at[0];
+    insight_destroy(x);
+    return n;
+}
+
+/* Rare and large, at no regular distance. */
+static void test_rare(void **state)
+{
+    static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
+    struct jp_finding f;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+        m.late_us[at[i]][5] += 20000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 5);
+    assert_int_equal(f.pid, 105);
+    assert_true(f.share > 0.3 && f.share < 0.5);
+    assert_true(f.cost_us > 0.95 * 7 * 20000 * 15 &&
+                f.cost_us < 1.05 * 7 * 20000 * 15);
+    assert_true(f.from_us == 1000000 + 31 * 10000);
+    assert_true(f.to_us == 1000000 + 390 * 10000);
+    assert_non_null(strstr(f.text, "stalled 7 times, for 20.0 ms"));
+    assert_non_null(strstr(f.text, "at no regular distance"));
+}
+
+/* A checkpoint: few, and every 120 operations, one of which is missing. */
+static void test_regular(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 10; i < OPS; i += 90)
+        m.late_us[i][0] += 250000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 0);
+    assert_non_null(strstr(f.text, "every 90 operations (900 ms)"));
+}
+
+/* As often by everybody in turn, or by all together: nobody's. */
+static void test_nobody(void **state)
+{
+    struct simjob_random random = {78};
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 10; i < OPS; i += 9)
+        m.late_us[i][random_below(&random, RANKS)] += 20000;
+    assert_int_equal(find(&f), 0);
+}
+
+static void test_together(void **state)
+{
+    struct simjob_random random = {79};
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 10; i < OPS; i += 40)
+        for (unsigned r = 0; r < RANKS; r++)
+            m.late_us[i][r] += 250000 + 12000 * random_normal(&random);
+    assert_int_equal(find(&f), 0);
+}
+
+/* Two are no habit, however long. */
+static void test_two(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    m.late_us[100][3] += 900000;
+    m.late_us[200][3] += 900000;
+    assert_int_equal(find(&f), 0);
+}
+
+/* Late from a time on: which is told, and is no stall. */
+static void test_onset(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 250; i < OPS; i++)
+        m.late_us[i][7] += 300;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].caused_us = 150 * 300 * 15;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_LATE_RANK);
+    assert_int_equal(f.rank, 7);
+    assert_true(fabs(f.from_us - (1000000 + 250 * 10000)) < OPS * 10000 / 40);
+    assert_non_null(strstr(f.text, "of the run on"));
+}
+
+/* In three parts of the run. */
+static void test_comes(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 60; i < OPS; i++)
+        if (i % 130 < 60)
+            m.late_us[i][7] += 300;
+    m.ranks[7].caused_us = 150 * 300 * 15;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_LATE_RANK);
+    assert_int_equal(f.rank, 7);
+    assert_non_null(strstr(f.text, "late on its own 3 times"));
+}
+
+/* Twenty operations that all end the same way are proof, five are too few. */
+static void test_few(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    ops = 20;
+    for (unsigned i = 0; i < ops; i++)
+        m.late_us[i][7] += 300;
+    m.ranks[7].caused_us = 20 * 300 * 15;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_LATE_RANK);
+    assert_int_equal(f.rank, 7);
+}
+
+static void test_too_few(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    ops = 5;
+    for (unsigned i = 0; i < ops; i++)
+        m.late_us[i][7] += 300;
+    m.ranks[7].caused_us = 5 * 300 * 15;
+    assert_int_equal(find(&f), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_rare),     TEST(test_regular), TEST(test_nobody),
+        TEST(test_together), TEST(test_two),     TEST(test_onset),
+        TEST(test_comes),    TEST(test_few),     TEST(test_too_few)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* Which time stamps are believed, asked directly: what takes too many
+ * operations or threads to reach through the library.
+ */
+#include "plugins/nccl_recorder/rec_trust.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "plugins/nccl_recorder/rec_thread.h"
+
+/* A communicator that runs for weeks: stale is stale after 2^31 operations. */
+static void many_operations(void **state)
+{
+    struct jp_rec_trust trust = {0};
+    struct jp_rec_place place;
+
+    (void) state;
+    atomic_store(&trust.n_ops, UINT64_C(3000000000));
+    rec_trust_launch(&trust);
+    rec_trust_op(&trust, 100, &place);
+    assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_FRESH);
+    assert_true(rec_trust_stop(&trust, 0, place.number, 1000, 2000));
+    rec_trust_launch(&trust);
+    rec_trust_op(&trust, 200, &place);
+    assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_STALE);
+}
+
+/* Another thread's init writes the mask that it computed before. */
+static void asking_ends_for_good(void **state)
+{
+    static int mask = JP_NCCL_COLL | JP_NCCL_KERNEL_CH;
+    struct jp_rec_thread thread = {0};
+    struct jp_rec_trust trust = {0};
+
+    (void) state;
+    rec_trust_init(true, 6, &mask);
+    rec_trust_mask();
+    assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_KERNEL_CH);
+    rec_trust_broadcast(&trust, &thread, 0, true);
+    assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_PROXY_OP);
+    mask = JP_NCCL_COLL | JP_NCCL_KERNEL_CH;
+    rec_trust_mask();
+    assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_PROXY_OP);
+}
+
+/* The program unloads a second NCCL: its mask is gone. The address is that of
+ * any library that nobody else has loaded. */
+static void mask_of_an_unloaded_library(void **state)
+{
+    void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
+    int *mask = library ? dlsym(library, "__ctype_get_mb_cur_max") : NULL;
+
+    (void) state;
+    if (!mask)
+        skip();
+    rec_trust_init(false, 6, mask);
+    assert_int_equal(dlclose(library), 0);
+    assert_null(dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_NOLOAD));
+    rec_trust_mask();
+}
+
+static void take_stale(struct jp_rec_trust *trust, int n)
+{
+    struct jp_rec_place place;
+
+    for (int i = 0; i < n; i++) {
+        rec_trust_launch(trust);
+        rec_trust_op(trust, 100, &place);
+        assert_int_equal(rec_trust_start(trust, 0, &place, 0, 0), JP_REC_STALE);
+    }
+}
+
+/* One in a while costs its own time only. */
+static void few_stale_stamps(void **state)
+{
+    struct jp_rec_trust trust = {0};
+
+    (void) state;
+    for (int i = 0; i < 10; i++) {
+        take_stale(&trust, 7);
+        assert_int_equal(atomic_load(&trust.reasons), 0);
+        atomic_fetch_add(&trust.n_ops, 10000);
+    }
+    take_stale(&trust, 8);
+    assert_int_equal(atomic_load(&trust.reasons), JPR_DOUBT_STALE);
+    assert_int_equal(atomic_load(&trust.n_unsure), 78);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_operations),
+        cmocka_unit_test(asking_ends_for_good),
+        cmocka_unit_test(few_stale_stamps),
+        cmocka_unit_test(mask_of_an_unloaded_library),
+    };
+
+    return cmocka_run_group_tests_name("recorder stamps", tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/* print_tables.c - the report's tables as JSON, for what is documented. */
+#include <limits.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "orchestrator/report/tables.h"
+
+static json_t *words_of(const struct jp_column *c)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < c->n_words; i++)
+        json_array_append_new(list, json_string(c->words[i]));
+    return list;
+}
+
+static json_t *describe_column(const struct jp_column *c)
+{
+    return json_pack("{s:s, s:s, s:s, s:s?, s:b, s:i, s:b, s:b, s:i, s:o}",
+                     "key", c->key, "path", c->path ? c->path : c->key, "kind",
+                     table_kind_name(c->kind), "help", c->help, "csv",
+                     c->flags & JP_CSV, "json", (int) c->json, "maybe",
+                     c->flags & JP_MAYBE, "real",
+                     c->field == JP_FIELD_F64 || c->flags & JP_REAL, "max",
+                     (int) c->max, "words", words_of(c));
+}
+
+static json_t *describe(const struct jp_table *table)
+{
+    json_t *columns = json_array();
+
+    for (size_t i = 0; i < table->n_columns; i++)
+        json_array_append_new(columns, describe_column(&table->columns[i]));
+    return json_pack("{s:s, s:s?, s:s?, s:b, s:i, s:o}", "name", table->name,
+                     "json", table->json, "help", table->help, "csv",
+                     table->columns->flags & JP_CSV, "max",
+                     table->max_json < INT_MAX ? (int) table->max_json : 0,
+                     "columns", columns);
+}
+
+int main(void)
+{
+    json_t *list = json_array();
+    int rc;
+
+    for (size_t i = 0; tables[i]; i++)
+        json_array_append_new(list, describe(tables[i]));
+    for (size_t i = 0; tables_copper[i]; i++)
+        json_array_append_new(list, describe(tables_copper[i]));
+    for (size_t i = 0; i < COPPER_N_CATEGORIES; i++)
+        json_array_append_new(list, describe(tables_copper_hot[i]));
+    rc = json_dumpf(list, stdout, JSON_INDENT(1));
+    json_decref(list);
+    return rc < 0 || fputc('\n', stdout) == EOF || fflush(stdout) == EOF;
+}
