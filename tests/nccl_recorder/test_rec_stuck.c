@@ -3,9 +3,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tests/nccl_recorder/fake_time.h"
 #include "tests/nccl_recorder/rec_asserts.h"
 
 #define SHARED __attribute__((visibility("default")))
@@ -13,17 +13,11 @@
 static atomic_int open_hangs;
 static atomic_int write_hangs;
 
-static void hang(void)
-{
-    for (;;)
-        pause();
-}
-
 /* In place of libc's: the recorder calls these. */
 SHARED ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 {
     if (atomic_load(&write_hangs))
-        hang();
+        fake_time_hang();
     return syscall(SYS_pwrite64, fd, bytes, n, at);
 }
 
@@ -38,35 +32,34 @@ SHARED int open(const char *path, int flags, ...)
         va_end(ap);
     }
     if ((flags & O_DIRECTORY) && atomic_load(&open_hangs))
-        hang();
+        fake_time_hang();
     return (int) syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-static double now_ms(void)
+/* Fake time that has passed: what NCCL's threads have waited. */
+static uint64_t since_ms(uint64_t began_ns)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double) ts.tv_sec * 1e3 + (double) ts.tv_nsec / 1e6;
+    return (fake_time_ns() - began_ns) / 1000000;
 }
 
 static void dead_writes(struct rec_scene *s)
 {
-    void *stays = scene_comm(s, "stays", 1, 0, 2);
-    double began;
-    uint64_t i;
+    uint64_t began, i;
+    void *stays;
 
+    fake_time_begin();
+    stays = scene_comm(s, "stays", 1, 0, 2);
     scene_whole(s, stays, 0, 50);
-    usleep(300000);
+    fake_time_pass_us(300000);
     atomic_store(&write_hangs, 1);
-    began = now_ms();
+    began = fake_time_ns();
     for (i = 0; i < 20; i++) {
         void *comm = scene_comm(s, "short", 100 + i, 0, 2);
 
         scene_whole(s, comm, 0, 50);
         CHECK(s->api->finalize(comm) == 0);
     }
-    CHECK(now_ms() - began < 600); /* 40 once, not 800 */
+    CHECK(since_ms(began) == 40); /* once, not 800 */
     _exit(0);
 }
 
@@ -84,18 +77,19 @@ static void finalize_waits_once(void **state)
 
 static void dead_directory(struct rec_scene *s)
 {
-    double began = now_ms();
+    uint64_t began, i;
     void *comm;
-    uint64_t i;
 
+    fake_time_begin();
+    began = fake_time_ns();
     atomic_store(&open_hangs, 1);
     comm = scene_comm(s, "x", 1, 0, 2);
-    CHECK(now_ms() - began > 150);
+    CHECK(since_ms(began) == 200);
     CHECK(scene_comm(s, "y", 2, 0, 2) != NULL);
     for (i = 0; i < 40000; i++)
         scene_whole(s, comm, i, 50);
     CHECK(s->api->finalize(comm) == 0);
-    CHECK(now_ms() - began < 15000); /* not for ever */
+    CHECK(since_ms(began) == 240);
     _exit(0);
 }
 
