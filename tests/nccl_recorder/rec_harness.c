@@ -55,7 +55,7 @@ static void child(rec_scenario_fn *scenario, int version, const char *dir)
         setenv("JOBPROF_RECORDER_DIR", dir, 1);
     else
         unsetenv("JOBPROF_RECORDER_DIR");
-    alarm(60);
+    alarm(300); /* for what hangs; a busy machine may take a minute */
     scene.lib = dlopen(rec_harness_library(), RTLD_NOW | RTLD_LOCAL);
     if (!scene.lib) {
         fprintf(stderr, "%s\n", dlerror());

@@ -1,5 +1,6 @@
 /* Operations whose end NCCL does not tell, or tells while we end them. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -191,8 +192,10 @@ static void *stop_kernels(void *data)
     int c, stage;
 
     while ((stage = atomic_load(&p->stage)) >= 0) {
-        if (stage != 1)
+        if (stage != 1) {
+            sched_yield();
             continue;
+        }
         for (c = 0; c < CHANNELS; c++)
             kernels[c] = scene_kernel(p->scene, p->comm, p->op, c, 1000);
         atomic_store(&p->stage, 2);
@@ -216,10 +219,10 @@ static void busy_finalize(struct rec_scene *s)
         p.op = enqueue(s, p.comm, 0, CHANNELS);
         atomic_store(&p.stage, 1);
         while (atomic_load(&p.stage) == 1)
-            continue;
+            sched_yield();
         CHECK(s->api->finalize(p.comm) == 0);
         while (atomic_load(&p.stage) != 0)
-            continue;
+            sched_yield();
         CHECK(scene_coll(s, p.comm, "AllReduce", 1, 64, 1) == NULL);
     }
     atomic_store(&p.stage, -1);
