@@ -65,6 +65,8 @@ int host_option(const char *name, const char *value, int remote);
  * the environment of srun and of the job. */
 void host_helper_does(const char *code);
 
+/* What hangs in these tests sleeps for so long: any end before is a bound. */
+#define HELPER_HANGS_MS 60000
 long long host_now_ms(void);
 /* How many processes that run from host_dir() are there, waits for that many
  * up to 1 s. */
