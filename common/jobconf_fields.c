@@ -55,6 +55,8 @@ const struct jobconf_field jobconf_fields[] = {
     POLICY(claim_stale_ms, JP_DEF_CLAIM_STALE_MS),
     POLICY(watcher_delay_ms, JP_DEF_WATCHER_DELAY_MS),
     POLICY(watcher_life_ms, JP_DEF_WATCHER_LIFE_MS),
+    POLICY(util_period_ms, JP_DEF_UTIL_PERIOD_MS),
+    POLICY(util_disk_mib, JP_DEF_UTIL_DISK_MIB),
 };
 const size_t jobconf_n_fields = sizeof(jobconf_fields) /
                                 sizeof(*jobconf_fields);

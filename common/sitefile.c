@@ -399,6 +399,8 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
         .claim_stale_ms = JP_DEF_CLAIM_STALE_MS,
         .watcher_delay_ms = JP_DEF_WATCHER_DELAY_MS,
         .watcher_life_ms = JP_DEF_WATCHER_LIFE_MS,
+        .util_period_ms = JP_DEF_UTIL_PERIOD_MS,
+        .util_disk_mib = JP_DEF_UTIL_DISK_MIB,
     };
     for (size_t i = 0; i < n; i++) {
         const struct sitefile_value *value;

@@ -70,6 +70,10 @@ static const struct {
            watcher_delay_ms, "the watcher waits for srun's report"),
     POLICY("watcher_life", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
            watcher_life_ms, "the watcher ends after"),
+    POLICY("util_period", JP_KNOB_TIME, 0, MINUTE, util_period_ms,
+           "between samples of utilisation; 0: none"),
+    POLICY("util_disk", JP_KNOB_COUNT, 1, 4096, util_disk_mib,
+           "MiB a node that samples of utilisation may take"),
 #undef POLICY
 };
 

@@ -24,6 +24,7 @@
  *                         the driver knows (3)
  *   FAKEGPU_HANG          functions that never come back
  *   FAKEGPU_CRASH         functions that end the process
+ *   FAKEGPU_LOAD          a file of what the GPUs are doing, see fake_load.c
  *   FAKEGPU_GARBAGE       what is out of all bounds: "count", "links", "texts"
  * GPU number i has the PCI bus id 0000:<1A + 8 i>:00.0, unless FAKEGPU_BUSES
  * names its bus, and the UUID

@@ -31,6 +31,9 @@ const struct confine_row confine_rows[] = {
     [CONFINE_BEGIN] = {"begin", 16 * GIB, 120, 150,
                        "hwloc and NVML map hundreds of MB; its own alarm comes "
                        "after 120 s"},
+    [CONFINE_AGENT] = {"agent", 16 * GIB, 86400, 0,
+                       "its child maps NVML; a month within its budget of "
+                       "processor time is 4 hours"},
     [CONFINE_FINISH] = {"finish", 16 * GIB, 60, 15,
                         "threads of the partial reserve 128 MB each; the "
                         "module kills it after 6 s"},
@@ -94,12 +97,14 @@ int confine_timer(uint64_t ms, struct jp_error *err)
     return 0;
 }
 
-/* finish starts the watcher, which needs more than it. */
+/* finish starts the watcher, and begin becomes the agent, which need more. */
 static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
 {
     static const struct jp_policy most = {.report_limit_ms = 3600000,
                                           .report_threads = 64};
 
+    if (role == CONFINE_BEGIN)
+        return confine_rows[CONFINE_AGENT].cpu_s;
     return role == CONFINE_FINISH ? report_cpu_s(&most) : cpu_s;
 }
 

@@ -18,6 +18,7 @@
 
 enum confine_role {
     CONFINE_BEGIN,
+    CONFINE_AGENT,
     CONFINE_FINISH,
     CONFINE_KEEPER,
     CONFINE_REPORT, /* by srun */

@@ -35,6 +35,7 @@ int cmd_gc(int argc, char **argv);
 
 /* jobprof-node */
 int cmd_resolve(int argc, char **argv);
+int cmd_agent(int argc, char **argv);
 int cmd_begin(int argc, char **argv);
 int cmd_task(int argc, char **argv);
 int cmd_finish(int argc, char **argv);

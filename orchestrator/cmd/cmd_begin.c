@@ -1,5 +1,7 @@
 /* cmd_begin.c - `jobprof-node begin`: a node joins, then lingers. */
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
+#include "orchestrator/collect/stepdir.h"
 
 #define LINGER_NICE 10 /* the tasks are starting beside it */
 
@@ -82,6 +85,71 @@ static bool is_asked(const struct node_args *args)
     return !args->default_mode || args->nccl || args->copper || (env && *env);
 }
 
+/* Whether this step is sampled: a user has asked for its profile. */
+static bool wants_agent(const char *dir)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    struct jp_jobconf conf;
+    bool wanted = false;
+
+    if (path && jobconf_read_pinned(path, getenv("SLURM_JOBPROF_HASH"), &conf,
+                                    NULL) == 0) {
+        wanted =
+            conf.policy.util_period_ms > 0 && !conf.hidden &&
+            (conf.explicit_request || strcmp(conf.copper_request, "off") != 0);
+        jobconf_fini(&conf);
+    }
+    free(path);
+    return wanted;
+}
+
+/* This process becomes the agent; the module ends it when the step exits, and
+ * all of its process group. Returns where it cannot. */
+static void become_agent(const struct node_args *args)
+{
+    char nodeid[12], nodes[12], component[24];
+    const char *argv[] = {"jobprof-node",
+                          "agent",
+                          "--dir",
+                          args->seat.dir,
+                          "--node",
+                          args->node,
+                          "--nodeid",
+                          nodeid,
+                          "--nodes",
+                          nodes,
+                          "--component",
+                          component,
+                          args->config ? "--config" : NULL,
+                          args->config,
+                          NULL};
+
+    snprintf(nodeid, sizeof(nodeid), "%u", args->seat.nodeid);
+    snprintf(nodes, sizeof(nodes), "%u", args->seat.nodes);
+    snprintf(component, sizeof(component), "%llu",
+             (unsigned long long) args->seat.component);
+    alarm(0);
+    signal(SIGCHLD, SIG_IGN); /* nobody awaits the child that lingers */
+    execv("/proc/self/exe", (char *const *) argv);
+    stepdir_log(args->seat.dir, "%s: no agent: %s", args->node,
+                strerror(errno));
+}
+
+/* What is left to do while the tasks run. Drivers may hang the look at the
+ * hardware, so the agent does not wait for it. */
+static void stay(const struct node_args *args)
+{
+    pid_t pid = wants_agent(args->seat.dir) ? fork() : 0;
+
+    if (pid > 0)
+        become_agent(args);
+    if (pid > 0) /* the child does the rest */
+        return;
+    confine_self(CONFINE_BEGIN, NULL, NULL);
+    setpriority(PRIO_PROCESS, 0, LINGER_NICE);
+    begin_linger(args->seat.dir, args->node, args->config);
+}
+
 int cmd_begin(int argc, char **argv)
 {
     struct node_args args;
@@ -111,10 +179,8 @@ int cmd_begin(int argc, char **argv)
         free((char *) args.seat.dir);
         return JP_EXIT_NOT_PROFILED;
     }
-    if (hang_up() == 0 && args.seat.dir) {
-        setpriority(PRIO_PROCESS, 0, LINGER_NICE);
-        begin_linger(args.seat.dir, args.node, args.config);
-    }
+    if (hang_up() == 0 && args.seat.dir)
+        stay(&args);
     free((char *) args.seat.dir);
     return JP_EXIT_OK;
 }

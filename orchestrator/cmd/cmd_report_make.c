@@ -39,6 +39,7 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct jp_copper *copper;
+    struct jp_util *util;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
@@ -226,6 +227,17 @@ static void label(const struct report_session *session, struct material *m)
     labels_fini(&labels);
 }
 
+/* What the nodes' agents sampled; without it the report stands as well. */
+static void read_util(const struct report_session *session, struct material *m)
+{
+    struct jp_error err;
+
+    if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
+        stepdir_log(session->dir, "no utilisation: %s", err.text);
+    else if (m->util && *m->util->trouble)
+        stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
+}
+
 /* The site file that the step's module was told of, unless the command line
  * names one. Without it here, as after a copy, the installed one counts. */
 static const struct cmd_expect *
@@ -388,6 +400,7 @@ static int write_all(const struct report_session *session,
         .nodes = m->nodes,
         .result = m->result,
         .copper = m->copper,
+        .util = m->util,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
@@ -491,6 +504,7 @@ static int make(struct report_session *session, struct material *m)
         ask_end(session, m->nodes);
     session->told = is_told(session, m);
     label(session, m);
+    read_util(session, m);
     expect(session, m);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);
@@ -529,6 +543,7 @@ int report_make(struct report_session *session)
     insight_destroy(m.insight);
     result_destroy(m.result);
     copper_destroy(m.copper);
+    util_destroy(m.util);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

@@ -8,6 +8,7 @@
 static const struct command commands[] = {
     {"resolve", cmd_resolve, "settings to a step directory (srun's side)"},
     {"begin", cmd_begin, "this node joins a profiled step"},
+    {"agent", cmd_agent, "samples of this node while the tasks run"},
     {"task", cmd_task, "a task of this node is about to start"},
     {"finish", cmd_finish, "this node leaves a profiled step"},
     {"run", cmd_run, "what runs beside the tasks of this node"},

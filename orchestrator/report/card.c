@@ -299,6 +299,17 @@ static void put_copper(const json_t *root, unsigned columns, FILE *out)
                  FIG_US((double) us));
 }
 
+/* How busy nodes and GPUs were. */
+static void put_util(const json_t *root, unsigned columns, FILE *out)
+{
+    char text[JP_UTIL_TEXT];
+
+    clean_text(summary_file_text(json_object_get(root, "util"), "text"),
+               JP_CLEAN_ASCII, text, sizeof(text));
+    if (*text)
+        text_out_fit(out, columns, "  used     %s", text);
+}
+
 /* What a card may leave out to be short enough, first to last. */
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
@@ -312,6 +323,7 @@ static void put_card(const json_t *root, const char *dir, bool colour,
     if (form < CARD_NOT_JUDGED)
         put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
+    put_util(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);

@@ -584,6 +584,11 @@ static const struct jp_html_section html_sections[] = {
      "or Recv in flight. Computing may go on beside it: this is neither time "
      "lost nor a measure of overlap.",
      JP_HTML_WIDE, .present = html_busy_present, .put = html_busy_put},
+    {"util", "Utilisation",
+     "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
+     "csv/util.csv has each node, task, GPU and port. Figures of nodes and "
+     "ports count what other jobs did there, too.",
+     JP_HTML_WIDE, .table = &table_util_totals},
     {"operations", "Operations",
      "By type of communicator, function and message size. Bus bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "

@@ -499,6 +499,28 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* What the nodes' agents sampled; {} where there was none. */
+static void put_util(struct jp_json_stream *s, const struct jp_report *report)
+{
+    const struct jp_util *util = report->util;
+    char text[JP_UTIL_TEXT];
+    size_t left_out;
+
+    json_stream_object(s, "util");
+    if (util) {
+        json_stream_text(s, "text", util_text(util, text, sizeof(text)));
+        json_stream_count(s, "nodes", util->n_nodes);
+        json_stream_count(s, "files", util->files);
+        json_stream_count(s, "cut_files", util->cut_files);
+        json_stream_count(s, "bad_files", util->bad_files);
+        json_stream_count(s, "bad_lines", util->bad_lines);
+        json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
+        left_out = table_json(s, &table_util, report, NULL);
+        json_stream_count(s, "left_out", left_out + util->left_out);
+    }
+    json_stream_end_object(s);
+}
+
 int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
@@ -509,5 +531,6 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_tables(&stream, report);
     put_busy(&stream, report);
     report_copper_json(&stream, "copper", report);
+    put_util(&stream, report);
     return json_stream_close(&stream, err);
 }

@@ -152,6 +152,27 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
+/* What the nodes' agents sampled. */
+static int put_util(FILE *out, const struct jp_report *report)
+{
+    const struct jp_util *util = report->util;
+    char text[JP_UTIL_TEXT];
+
+    if (!util)
+        return 0;
+    if (*util_text(util, text, sizeof(text))) {
+        fprintf(out, "  %-26s ", "Utilisation");
+        text_out_wrap(out, 29, 29, text);
+    }
+    if (util->bad_files || util->cut_files || util->bad_lines)
+        text_out_line(out,
+                      "  note: utilisation: %s bad and %s cut files of %s, %s "
+                      "bad lines",
+                      FIG_COUNT(util->bad_files), FIG_COUNT(util->cut_files),
+                      FIG_COUNT(util->files), FIG_COUNT(util->bad_lines));
+    return 0;
+}
+
 static void put_left_out(FILE *out, size_t n, const char *where)
 {
     if (n)
@@ -192,13 +213,14 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);
-    if (put_busy(out, report) < 0 ||
+    if (put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||
         (r && r->n_ranks && table_text(&table_ranks, report, out) < 0) ||
         (r && r->n_p2p_nodes &&
          table_text(&table_node_pairs, report, out) < 0) ||
+        (report->util && table_text(&table_util_totals, report, out) < 0) ||
         report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
     if (fflush(out) || ferror(out))

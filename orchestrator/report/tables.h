@@ -8,6 +8,9 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_pairs, table_node_pairs, table_windows, table_busy, table_network,
     table_findings, table_hypotheses, table_busy_windows, table_quality;
 
+/* Utilisation (tables_util.c); no row without report->util. */
+extern const struct jp_table table_util, table_util_totals;
+
 /* All, NULL at the end: a file of csv/ each, where a column is in it; docs. */
 extern const struct jp_table *const tables[];
 

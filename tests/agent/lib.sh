@@ -40,7 +40,7 @@ done_testing() { echo "1..$count"; }
 
 # Times of the protocol, shortened; a test may change them before step_make.
 finish_ms=3000 alldone_ms=4000 report_ms=20000 stale_ms=1000
-delay_ms=400 life_ms=8000 hidden=false final= summary=line
+delay_ms=400 life_ms=8000 hidden=false final= summary=line util_ms=0
 
 step_make() { # step_make DIR: job.conf and folders, as resolve makes them
     local id=12
@@ -64,7 +64,8 @@ copper = { request = "off"; settings = ( ); };
 policy = { finish_limit_ms = $finish_ms; alldone_wait_ms = $alldone_ms;
   report_limit_ms = $report_ms; report_threads = 1; report_nice = 0;
   claim_stale_ms = $stale_ms; watcher_delay_ms = $delay_ms;
-  watcher_life_ms = $life_ms; };
+  watcher_life_ms = $life_ms; util_period_ms = $util_ms;
+  util_disk_mib = 64; };
 EOF
     echo "login1 1 1795251741332365" > "$1/owner"
 }

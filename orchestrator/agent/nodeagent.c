@@ -1,0 +1,387 @@
+/* nodeagent.c - the agent's loop, its budgets and its own record. */
+#include "orchestrator/agent/nodeagent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/json_stream.h"
+#include "common/num.h"
+#include "orchestrator/collect/barrier.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/stepdir.h"
+
+#define MODULES_MAX 8
+/* How often it looks whether the step is over, and writes its own record. */
+#define LOOK_MS 5000
+#define RECORD_MS 300000
+/* A module's cost is held against its budget over so long. */
+#define BUDGET_MS 10000
+
+const struct node_module *const nodeagent_modules[] = {&util_module, NULL};
+
+enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
+
+/* A module while it runs. */
+struct running {
+    const struct node_module *module;
+    void *state; /* NULL: off */
+    int fd;      /* that epoll knows; -1: none */
+    uint32_t period_ms;
+    uint64_t next_ms;
+    uint64_t cpu_us, calls;
+    uint64_t window_ms, window_cpu_us; /* where the budget's window began */
+    bool has_failed;
+    char why[200]; /* what was wrong first, or why it is off */
+};
+
+struct loop {
+    const struct nodeagent *agent;
+    struct running running[MODULES_MAX];
+    size_t n;
+    int epoll, timer, signals;
+    uint64_t start_us, start_ms, wakeups;
+    uint64_t looked_ms, recorded_ms;
+    bool over;
+};
+
+/* --- cost ----------------------------------------------------------------- */
+
+static uint64_t cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
+}
+
+static struct module_time look_at_clocks(void)
+{
+    struct module_time now = {.real_us = clock_real_us(), .cpu_us = cpu_us()};
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    now.mono_us = (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
+    return now;
+}
+
+static void say(const struct loop *loop, const char *line)
+{
+    const struct module_place *place = &loop->agent->place;
+
+    if (place->log)
+        place->log(place->log_arg, line);
+}
+
+static void note_failure(const struct loop *loop, struct running *r,
+                         const struct jp_error *err)
+{
+    char line[300];
+
+    if (r->has_failed)
+        return;
+    r->has_failed = true;
+    snprintf(r->why, sizeof(r->why), "%.199s", err->text);
+    snprintf(line, sizeof(line), "%s: %.250s", r->module->name, err->text);
+    say(loop, line);
+}
+
+/* Doubles the period of a module that takes more than its budget. */
+static void keep_budget(const struct loop *loop, struct running *r,
+                        uint64_t now_ms)
+{
+    uint64_t passed_ms = now_ms - r->window_ms,
+             spent = r->cpu_us - r->window_cpu_us;
+    char line[200];
+
+    if (passed_ms < BUDGET_MS)
+        return;
+    r->window_ms = now_ms;
+    r->window_cpu_us = r->cpu_us;
+    if ((double) spent <= r->module->budget * 1000 * (double) passed_ms ||
+        r->period_ms >= NODEAGENT_PERIOD_MAX_MS)
+        return;
+    r->period_ms *= 2;
+    snprintf(line, sizeof(line),
+             "%s took %.2f %% of a processor (%.2f %% allowed): it samples "
+             "every %u ms from now on",
+             r->module->name, (double) spent / 10.0 / (double) passed_ms,
+             r->module->budget * 100, r->period_ms);
+    say(loop, line);
+}
+
+/* --- the record ------------------------------------------------------------
+ */
+
+static void put_module(struct jp_json_stream *s, const struct running *r)
+{
+    json_stream_object(s, NULL);
+    json_stream_text(s, "name", r->module->name);
+    json_stream_bool(s, "running", r->state != NULL);
+    json_stream_count(s, "period_ms", r->period_ms);
+    json_stream_count(s, "calls", r->calls);
+    json_stream_count(s, "cpu_us", r->cpu_us);
+    json_stream_count(s, "bytes",
+                      r->state && r->module->bytes ? r->module->bytes(r->state)
+                                                   : 0);
+    json_stream_text(s, "why", r->why);
+    if (r->state && r->module->record)
+        r->module->record(r->state, s);
+    json_stream_end_object(s);
+}
+
+static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
+{
+    struct jp_json_stream *s = calloc(1, sizeof(*s));
+    struct rusage use = {.ru_maxrss = 0};
+    int rc;
+
+    if (!s)
+        return error_set(err, "out of memory");
+    getrusage(RUSAGE_SELF, &use);
+    json_stream_open(s, JSON_FILE, out);
+    json_stream_count(s, "version", 1);
+    json_stream_count(s, "start_us", loop->start_us);
+    json_stream_count(s, "end_us", clock_real_us());
+    json_stream_count(s, "cpu_us", cpu_us());
+    json_stream_count(s, "wakeups", loop->wakeups);
+    json_stream_count(s, "max_rss_bytes", (uint64_t) use.ru_maxrss * 1024);
+    json_stream_array(s, "modules");
+    for (size_t i = 0; i < loop->n; i++)
+        put_module(s, &loop->running[i]);
+    json_stream_end_array(s);
+    rc = json_stream_close(s, err);
+    free(s);
+    return rc;
+}
+
+static void write_record(const struct loop *loop)
+{
+    const struct module_place *place = &loop->agent->place;
+    char *path = fileio_path("%s/nodes/%s/agent.json", place->dir, place->node);
+    struct jp_tempfile file;
+    struct jp_error err;
+
+    if (path && fileio_temp_open(&file, path, &err) == 0) {
+        if (put_record(file.stream, loop, &err) == 0)
+            fileio_temp_commit(&file, &err);
+        else
+            fileio_temp_abort(&file);
+    }
+    free(path);
+}
+
+/* --- modules -------------------------------------------------------------- */
+
+/* Tells epoll which descriptor the module has now. */
+static void follow_fd(struct loop *loop, size_t i)
+{
+    struct running *r = &loop->running[i];
+    int fd = r->state && r->module->fd ? r->module->fd(r->state) : -1;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = i};
+
+    if (fd == r->fd)
+        return;
+    /* one that was closed is gone from epoll by itself */
+    r->fd = -1;
+    if (fd >= 0 && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) == 0)
+        r->fd = fd;
+}
+
+static void call(struct loop *loop, size_t i,
+                 int (*what)(void *, const struct module_time *,
+                             struct jp_error *))
+{
+    struct running *r = &loop->running[i];
+    struct module_time now = look_at_clocks();
+    struct jp_error err = {""};
+
+    if (what(r->state, &now, &err) < 0)
+        note_failure(loop, r, &err);
+    r->cpu_us += cpu_us() - now.cpu_us;
+    r->calls++;
+    follow_fd(loop, i);
+}
+
+static void start_modules(struct loop *loop)
+{
+    const struct nodeagent *agent = loop->agent;
+
+    for (size_t i = 0; agent->modules[i] && i < MODULES_MAX; i++) {
+        struct running *r = &loop->running[loop->n++];
+        struct jp_error err = {""};
+
+        *r = (struct running){.module = agent->modules[i],
+                              .fd = -1,
+                              .period_ms = agent->place.period_ms,
+                              .next_ms = loop->start_ms,
+                              .window_ms = loop->start_ms};
+        r->state = r->module->start(&agent->place, &err);
+        if (!r->state)
+            note_failure(loop, r, &err);
+        follow_fd(loop, i);
+    }
+}
+
+/* The last sample is that of the end; the record tells of it, too. */
+static void end_modules(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->n; i++) {
+        struct running *r = &loop->running[i];
+
+        if (!r->state)
+            continue;
+        call(loop, i, r->module->tick);
+        r->module->finish(r->state);
+    }
+    write_record(loop);
+    for (size_t i = 0; i < loop->n; i++)
+        if (loop->running[i].state)
+            loop->running[i].module->destroy(loop->running[i].state);
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static uint64_t next_wakeup(const struct loop *loop)
+{
+    uint64_t next = loop->looked_ms + LOOK_MS;
+
+    for (size_t i = 0; i < loop->n; i++)
+        if (loop->running[i].state && loop->running[i].next_ms < next)
+            next = loop->running[i].next_ms;
+    return next;
+}
+
+static void set_timer(const struct loop *loop)
+{
+    uint64_t at = next_wakeup(loop);
+    const struct itimerspec when = {
+        .it_value = {(time_t) (at / 1000), (long) (at % 1000) * 1000000 + 1}};
+
+    timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void run_due(struct loop *loop, uint64_t now_ms)
+{
+    for (size_t i = 0; i < loop->n; i++) {
+        struct running *r = &loop->running[i];
+
+        if (!r->state || r->next_ms > now_ms)
+            continue;
+        call(loop, i, r->module->tick);
+        keep_budget(loop, r, now_ms);
+        /* where it was late, samples are left out and not made up for */
+        r->next_ms += r->period_ms;
+        if (r->next_ms <= now_ms)
+            r->next_ms = now_ms + r->period_ms;
+        if (r->module->is_over && r->module->is_over(r->state))
+            loop->over = true;
+    }
+}
+
+static void look(struct loop *loop, uint64_t now_ms)
+{
+    const char *dir = loop->agent->place.dir;
+
+    if (now_ms - loop->looked_ms < LOOK_MS)
+        return;
+    loop->looked_ms = now_ms;
+    if (!stepdir_is_folder(dir) || barrier_is_reported(dir))
+        loop->over = true;
+    if (now_ms - loop->recorded_ms >= RECORD_MS) {
+        loop->recorded_ms = now_ms;
+        write_record(loop);
+    }
+}
+
+static void wait_once(struct loop *loop)
+{
+    struct epoll_event events[MODULES_MAX + 2];
+    uint64_t drained;
+    int n;
+
+    set_timer(loop);
+    n = epoll_wait(loop->epoll, events, MODULES_MAX + 2, LOOK_MS);
+    loop->wakeups++;
+    for (int i = 0; i < n; i++) {
+        size_t id = (size_t) events[i].data.u64;
+
+        if (id == ID_SIGNAL)
+            loop->over = true;
+        else if (id == ID_TIMER)
+            (void) !read(loop->timer, &drained, sizeof(drained));
+        else if (id < loop->n && loop->running[id].state &&
+                 loop->running[id].module->readable)
+            call(loop, id, loop->running[id].module->readable);
+    }
+}
+
+static int watch(const struct loop *loop, int fd, uint64_t id)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = id};
+
+    return fd < 0 ? -1 : epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_loop(struct loop *loop, struct jp_error *err)
+{
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (loop->epoll < 0 || watch(loop, loop->signals, ID_SIGNAL) < 0 ||
+        watch(loop, loop->timer, ID_TIMER) < 0)
+        return error_set(err, "no loop: %s", strerror(errno));
+    return 0;
+}
+
+int nodeagent_run(const struct nodeagent *agent, struct jp_error *err)
+{
+    struct loop *loop = calloc(1, sizeof(*loop));
+    int rc = -1;
+
+    if (!loop)
+        return error_set(err, "out of memory");
+    loop->agent = agent;
+    loop->epoll = loop->timer = loop->signals = -1;
+    loop->start_us = clock_real_us();
+    loop->start_ms = loop->recorded_ms = loop->looked_ms = clock_mono_ms();
+    if (open_loop(loop, err) < 0)
+        goto out;
+    start_modules(loop);
+    while (!loop->over) {
+        uint64_t now_ms = clock_mono_ms();
+
+        run_due(loop, now_ms);
+        look(loop, now_ms);
+        if (!loop->over)
+            wait_once(loop);
+    }
+    end_modules(loop);
+    rc = 0;
+out:
+    if (loop->epoll >= 0)
+        close(loop->epoll);
+    if (loop->timer >= 0)
+        close(loop->timer);
+    if (loop->signals >= 0)
+        close(loop->signals);
+    free(loop);
+    return rc;
+}

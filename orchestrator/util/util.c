@@ -1,0 +1,496 @@
+/* util.c - samples become rows. */
+#include "orchestrator/util/util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/figure.h"
+#include "common/num.h"
+#include "common/sorted.h"
+
+/* Percentiles come from at most so many values of a series, evenly spaced. */
+#define KEPT_VALUES 2048
+#define MEMBERS_MAX 16384 /* ids of one file */
+
+/* One figure of one member, or the means of all members. */
+struct series {
+    double *values;
+    size_t n, room;
+    uint64_t stride, skipped; /* each stride-th value is kept */
+    double weight, sum, min, max;
+    uint64_t samples, first_us, last_us;
+};
+
+struct member {
+    char id[UTIL_ID_MAX];
+    struct series series[UTIL_COLUMNS_MAX];
+};
+
+/* All members of a scope. */
+struct total {
+    struct series means; /* one value a member */
+    struct series all;   /* no values: sums and bounds of samples */
+};
+
+struct loading {
+    struct jp_util *util;
+    size_t rows_room;
+    struct total totals[JP_UTIL_SCOPES][UTIL_COLUMNS_MAX];
+    struct member *members; /* of the file being read */
+    size_t n_members;
+    uint64_t lost_members;
+};
+
+static const enum util_kind kind_of[JP_UTIL_SCOPES] = {
+    [JP_UTIL_STEP] = UTIL_TASK, [JP_UTIL_NODE] = UTIL_NODE,
+    [JP_UTIL_TASK] = UTIL_TASK, [JP_UTIL_GPU] = UTIL_GPU,
+    [JP_UTIL_PORT] = UTIL_PORT,
+};
+
+const char *util_scope_name(enum jp_util_scope scope)
+{
+    static const char *const names[JP_UTIL_SCOPES] = {"step", "node", "task",
+                                                      "gpu", "port"};
+
+    return names[scope];
+}
+
+/* --- series --------------------------------------------------------------- */
+
+/* Keeps every second value from now on. */
+static void thin_out(struct series *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->n; i += 2)
+        s->values[kept++] = s->values[i];
+    s->n = kept;
+    s->stride *= 2;
+}
+
+static int keep_value(struct series *s, double v, struct jp_error *err)
+{
+    if (s->stride == 0)
+        s->stride = 1;
+    if (s->skipped++ % s->stride)
+        return 0;
+    if (s->n == KEPT_VALUES) {
+        thin_out(s);
+        if ((s->skipped - 1) % s->stride)
+            return 0;
+    }
+    if (s->n == s->room) {
+        size_t room = s->room ? s->room * 2 : 64;
+        double *more = realloc(s->values, room * sizeof(*more));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        s->values = more;
+        s->room = room;
+    }
+    s->values[s->n++] = v;
+    return 0;
+}
+
+static void add_figure(struct series *s, double mean, double max,
+                       uint64_t samples)
+{
+    double weight = (double) samples;
+
+    if (s->samples == 0) {
+        s->min = mean;
+        s->max = max;
+    }
+    s->min = fmin(s->min, mean);
+    s->max = fmax(s->max, max);
+    s->weight += weight;
+    s->sum += mean * weight;
+    s->samples = num_add(s->samples, samples);
+}
+
+static void add_times(struct series *s, uint64_t first_us, uint64_t last_us)
+{
+    if (!s->first_us || first_us < s->first_us)
+        s->first_us = first_us;
+    if (last_us > s->last_us)
+        s->last_us = last_us;
+}
+
+static void series_fini(struct series *s)
+{
+    free(s->values);
+    *s = (struct series){0};
+}
+
+/* --- a file --------------------------------------------------------------- */
+
+static struct member *find_member(struct loading *l, const char *id)
+{
+    struct member *more;
+
+    /* rows come in the same order in each sample */
+    for (size_t i = 0; i < l->n_members; i++)
+        if (strcmp(l->members[i].id, id) == 0)
+            return &l->members[i];
+    if (l->n_members >= MEMBERS_MAX)
+        return NULL;
+    more = realloc(l->members, (l->n_members + 1) * sizeof(*more));
+    if (!more)
+        return NULL;
+    l->members = more;
+    more = &l->members[l->n_members++];
+    memset(more, 0, sizeof(*more));
+    memcpy(more->id, id, sizeof(more->id));
+    return more;
+}
+
+static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
+{
+    struct loading *l = arg;
+    struct member *member = find_member(l, row->id);
+
+    if (!member) {
+        l->lost_members++;
+        return 0;
+    }
+    for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++) {
+        struct series *s = &member->series[i];
+        double max = isnan(row->max[i]) ? row->v[i] : row->max[i];
+
+        if (isnan(row->v[i]))
+            continue;
+        add_figure(s, row->v[i], max, row->samples);
+        add_times(s, row->t_us, row->t_us);
+        if (keep_value(s, row->v[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_row(struct loading *l, const struct jp_util_row *row,
+                   struct jp_error *err)
+{
+    struct jp_util *util = l->util;
+
+    if (util->n_rows == l->rows_room) {
+        size_t room = l->rows_room ? l->rows_room * 2 : 256;
+        struct jp_util_row *more = realloc(util->rows, room * sizeof(*more));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        util->rows = more;
+        l->rows_room = room;
+    }
+    util->rows[util->n_rows++] = *row;
+    return 0;
+}
+
+/* Fills what comes from the series; sorts its values. */
+static void describe(struct jp_util_row *row, struct series *s)
+{
+    qsort(s->values, s->n, sizeof(*s->values), sorted_ascending);
+    row->samples = s->samples;
+    row->mean = s->sum / s->weight;
+    row->p50 = sorted_quantile(s->values, s->n, 0.5);
+    row->p95 = sorted_quantile(s->values, s->n, 0.95);
+    row->min = s->min;
+    row->max = s->max;
+    row->imbalance = NAN;
+    row->first_us = s->first_us;
+    row->last_us = s->last_us;
+}
+
+static int add_to_total(struct total *total, const struct series *s,
+                        struct jp_error *err)
+{
+    double mean = s->sum / s->weight;
+
+    add_figure(&total->means, mean, mean, 1);
+    if (total->all.samples == 0) {
+        total->all.min = s->min;
+        total->all.max = s->max;
+    }
+    total->all.min = fmin(total->all.min, s->min);
+    total->all.max = fmax(total->all.max, s->max);
+    total->all.weight += s->weight;
+    total->all.sum += s->sum;
+    total->all.samples = num_add(total->all.samples, s->samples);
+    add_times(&total->all, s->first_us, s->last_us);
+    return keep_value(&total->means, mean, err);
+}
+
+static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
+{
+    switch (kind) {
+    case UTIL_NODE:
+        return JP_UTIL_NODE;
+    case UTIL_GPU:
+        return JP_UTIL_GPU;
+    case UTIL_PORT:
+        return JP_UTIL_PORT;
+    default:
+        return strcmp(id, "step") == 0 ? JP_UTIL_STEP : JP_UTIL_TASK;
+    }
+}
+
+/* Rows of this member; its series are freed. */
+static int close_member(struct loading *l, enum util_kind kind,
+                        const char *node, struct member *member,
+                        struct jp_error *err)
+{
+    struct jp_util_row row = {
+        .scope = scope_of(kind, member->id), .node = node, .members = 1};
+    bool named = row.scope != JP_UTIL_NODE && row.scope != JP_UTIL_STEP;
+    int rc = 0;
+
+    if (named)
+        memcpy(row.id, member->id, sizeof(row.id));
+    for (size_t i = 0; i < util_tables[kind].n; i++) {
+        struct series *s = &member->series[i];
+
+        if (rc == 0 && s->samples) {
+            row.column = &util_tables[kind].columns[i];
+            describe(&row, s);
+            rc = add_to_total(&l->totals[row.scope][i], s, err);
+            if (rc == 0 && l->util->n_rows < UTIL_ROWS_MAX)
+                rc = add_row(l, &row, err);
+            else if (rc == 0)
+                l->util->left_out++;
+        }
+        series_fini(s);
+    }
+    return rc;
+}
+
+static int load_file(struct loading *l, enum util_kind kind, const char *path,
+                     const char *node, bool *there, struct jp_error *err)
+{
+    struct jp_util *util = l->util;
+    struct util_head head;
+    struct util_read read;
+    struct jp_error why = {""};
+    int rc = 0;
+
+    if (access(path, F_OK) < 0)
+        return 0;
+    l->n_members = 0;
+    util->files++;
+    *there = true;
+    if (util_rows_read(path, kind, &head, take_row, l, &read, &why) < 0) {
+        util->bad_files++;
+        if (!*util->trouble)
+            snprintf(util->trouble, sizeof(util->trouble), "%.255s", why.text);
+    }
+    util->cut_files += read.cut;
+    util->bad_lines += read.bad_lines;
+    for (size_t i = 0; i < l->n_members; i++)
+        if (close_member(l, kind, node, &l->members[i], rc ? NULL : err) < 0)
+            rc = -1;
+    return rc;
+}
+
+static int load_node(struct loading *l, const char *dir, const char *name,
+                     struct jp_error *err)
+{
+    struct jp_util *util = l->util;
+    char **more = realloc(util->nodes, (util->n_nodes + 1) * sizeof(*more));
+    bool there = false;
+    int rc = 0;
+
+    if (!more)
+        return error_set(err, "out of memory");
+    util->nodes = more;
+    more[util->n_nodes] = strdup(name);
+    if (!more[util->n_nodes])
+        return error_set(err, "out of memory");
+    for (int kind = 0; kind < UTIL_KINDS && rc == 0; kind++) {
+        char *path = fileio_path("%s/nodes/%s/util-%s.csv.gz", dir, name,
+                                 util_tables[kind].name);
+
+        rc = path ? load_file(l, (enum util_kind) kind, path,
+                              more[util->n_nodes], &there, err)
+                  : error_set(err, "out of memory");
+        free(path);
+    }
+    if (there || rc < 0)
+        util->n_nodes++; /* rows point to its name */
+    else
+        free(more[util->n_nodes]);
+    return rc;
+}
+
+/* --- all members ---------------------------------------------------------- */
+
+static void close_total(struct total *total, struct jp_util_row *row)
+{
+    struct series *all = &total->all;
+    double mean_of_means = total->means.sum / total->means.weight;
+
+    describe(row, &total->means);
+    row->members = total->means.samples;
+    row->samples = all->samples;
+    row->mean = all->sum / all->weight;
+    if (row->members > 1 && mean_of_means > 0)
+        row->imbalance = total->means.max / mean_of_means;
+    row->min = all->min;
+    row->max = all->max;
+    row->first_us = all->first_us;
+    row->last_us = all->last_us;
+}
+
+/* Their rows come before those of members. */
+static int add_totals(struct loading *l, struct jp_error *err)
+{
+    struct jp_util *util = l->util;
+    struct jp_util_row *members = util->rows;
+    size_t n_members = util->n_rows;
+    int rc = 0;
+
+    util->rows = NULL;
+    util->n_rows = l->rows_room = 0;
+    for (int scope = 0; scope < JP_UTIL_SCOPES; scope++)
+        for (size_t i = 0; i < util_tables[kind_of[scope]].n; i++) {
+            struct total *total = &l->totals[scope][i];
+            struct jp_util_row row = {.scope = (enum jp_util_scope) scope,
+                                      .node = ""};
+
+            if (rc == 0 && total->all.samples) {
+                row.column = &util_tables[kind_of[scope]].columns[i];
+                close_total(total, &row);
+                rc = add_row(l, &row, err);
+            }
+            series_fini(&total->means);
+        }
+    for (size_t i = 0; i < n_members && rc == 0; i++)
+        rc = add_row(l, &members[i], err);
+    free(members);
+    return rc;
+}
+
+int util_load(const char *step_dir, const struct jp_nodes *nodes,
+              struct jp_util **out, struct jp_error *err)
+{
+    struct loading *l = calloc(1, sizeof(*l));
+    int rc = 0;
+
+    if (l)
+        l->util = calloc(1, sizeof(*l->util));
+    if (!l || !l->util) {
+        free(l);
+        return error_set(err, "out of memory");
+    }
+    for (size_t i = 0; i < nodes->n_nodes && rc == 0; i++)
+        rc = load_node(l, step_dir, nodes->nodes[i].name, err);
+    if (add_totals(l, rc ? NULL : err) < 0)
+        rc = -1;
+    l->util->left_out += l->lost_members;
+    if (rc < 0 || l->util->files == 0) {
+        util_destroy(l->util);
+        l->util = NULL;
+    }
+    if (rc == 0)
+        *out = l->util;
+    free(l->members);
+    free(l);
+    return rc;
+}
+
+void util_destroy(struct jp_util *util)
+{
+    if (!util)
+        return;
+    for (size_t i = 0; i < util->n_nodes; i++)
+        free(util->nodes[i]);
+    free(util->nodes);
+    free(util->rows);
+    free(util);
+}
+
+const struct jp_util_row *util_find_row(const struct jp_util *util,
+                                        enum jp_util_scope scope,
+                                        unsigned column)
+{
+    const struct util_column *wanted =
+        &util_tables[kind_of[scope]].columns[column];
+
+    for (size_t i = 0; i < util->n_rows && !*util->rows[i].node; i++)
+        if (util->rows[i].scope == scope && util->rows[i].column == wanted)
+            return &util->rows[i];
+    return NULL;
+}
+
+/* --- a sentence ----------------------------------------------------------- */
+
+/* The sum of all members' means; NAN where none is known. */
+static double sum_of(const struct jp_util *util, enum jp_util_scope scope,
+                     unsigned column)
+{
+    const struct jp_util_row *row = util_find_row(util, scope, column);
+
+    return row ? row->mean * (double) row->members : NAN;
+}
+
+/* The same of their largest sample: each member's cannot be larger. */
+static double most_of(const struct jp_util *util, enum jp_util_scope scope,
+                      unsigned column)
+{
+    const struct jp_util_row *row = util_find_row(util, scope, column);
+
+    return row ? row->max : NAN;
+}
+
+static void say(char *buf, size_t size, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(char *buf, size_t size, const char *fmt, ...)
+{
+    size_t n = strlen(buf);
+    va_list args;
+
+    if (n && n < size)
+        n += (size_t) snprintf(buf + n, size - n, "; ");
+    va_start(args, fmt);
+    if (n < size)
+        vsnprintf(buf + n, size - n, fmt, args);
+    va_end(args);
+}
+
+static uint64_t bytes_of(double v)
+{
+    return v > 0 ? (uint64_t) v : 0;
+}
+
+char *util_text(const struct jp_util *util, char *buf, size_t size)
+{
+    double busy = most_of(util, JP_UTIL_GPU, GPU_SM), cores, all, read;
+    const struct jp_util_row *gpu = util_find_row(util, JP_UTIL_GPU, GPU_SM);
+
+    buf[0] = '\0';
+    if (gpu && !isnan(busy))
+        say(buf, size, "GPU%s %.0f %% busy", gpu->members == 1 ? "" : "s",
+            gpu->mean * 100);
+    cores = sum_of(util, JP_UTIL_STEP, TASK_USER) +
+            sum_of(util, JP_UTIL_STEP, TASK_SYSTEM);
+    all = sum_of(util, JP_UTIL_STEP, TASK_CPUS);
+    if (!isnan(cores) && !isnan(all))
+        say(buf, size, "CPU %.3g of %.0f cores", cores, all);
+    all = most_of(util, JP_UTIL_GPU, GPU_MEMORY_TOTAL);
+    if (!isnan(all))
+        say(buf, size, "GPU memory %s of %s at most",
+            FIG_BYTES(bytes_of(most_of(util, JP_UTIL_GPU, GPU_MEMORY_USED))),
+            FIG_BYTES(bytes_of(all)));
+    all = most_of(util, JP_UTIL_NODE, NODE_MEMORY_TOTAL);
+    if (!isnan(most_of(util, JP_UTIL_STEP, TASK_MEMORY)) && !isnan(all))
+        say(buf, size, "memory %s of a node's %s at most",
+            FIG_BYTES(bytes_of(most_of(util, JP_UTIL_STEP, TASK_MEMORY))),
+            FIG_BYTES(bytes_of(all)));
+    read = sum_of(util, JP_UTIL_STEP, TASK_READ_CALLS);
+    if (!isnan(read) && read >= 1e6)
+        say(buf, size, "read %.3g MB/s", read / 1e6);
+    return buf;
+}

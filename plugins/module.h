@@ -1,0 +1,67 @@
+/* module.h - what the node agent runs: one const struct a module.
+ *
+ * `jobprof-node agent` is one process a node and step, with one thread and one
+ * loop. It calls a module at its period and when its descriptor can be read. A
+ * call must not block: the agent has a budget of processor time for each
+ * module, and doubles the period of one that takes more.
+ */
+#ifndef JP_PLUGINS_MODULE_H
+#define JP_PLUGINS_MODULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/json_stream.h"
+
+/* Where the agent is; borrowed for the life of a module. */
+struct module_place {
+    const char *dir;  /* the step directory */
+    const char *node; /* Slurm's name of it: nodes/<node>/ is there */
+    const char *root; /* stands in for / in tests; "" is the machine */
+    uint64_t job;     /* SLURM_JOB_ID of this component */
+    const char *step;
+    uint32_t uid;             /* of the tasks */
+    const char *nvml_library; /* for dlopen() */
+    const char *gpus;         /* minor numbers that Slurm gave; NULL: all */
+    uint32_t period_ms;       /* as the site wants it; 0: the module is off */
+    uint64_t disk_bytes;      /* what the module's files may take here */
+    /* A line for the step's log. */
+    void (*log)(void *arg, const char *line);
+    void *log_arg;
+};
+
+/* One look at the clocks and at what the agent has cost so far. */
+struct module_time {
+    uint64_t real_us; /* since 1970 */
+    uint64_t mono_us; /* CLOCK_MONOTONIC */
+    uint64_t cpu_us;  /* of the agent */
+};
+
+struct node_module {
+    const char *name;
+    double budget; /* of one processor, 0.005 is 0.5 % */
+    /* NULL: it does not run here; err says why, "" if there is nothing to say.
+     */
+    void *(*start)(const struct module_place *place, struct jp_error *err);
+    /* A descriptor to wait for, -1: none at the moment. NULL: never one. */
+    int (*fd)(void *state);
+    /* -1: err is told once in the step's log; the module goes on. */
+    int (*tick)(void *state, const struct module_time *now,
+                struct jp_error *err);
+    int (*readable)(void *state, const struct module_time *now,
+                    struct jp_error *err);
+    /* Whether the step's tasks have come, and gone again. NULL: it does not
+     * know. */
+    bool (*is_over)(void *state);
+    uint64_t (*bytes)(void *state); /* on the disk so far */
+    /* Its members of its object in agent.json. NULL: none. */
+    void (*record)(void *state, struct jp_json_stream *s);
+    /* Writes what is in memory, within 100 ms. */
+    void (*finish)(void *state);
+    void (*destroy)(void *state); /* takes NULL */
+};
+
+extern const struct node_module util_module;
+
+#endif

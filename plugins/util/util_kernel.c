@@ -1,0 +1,345 @@
+/* util_kernel.c - the kernel's texts become numbers. */
+#include "plugins/util/util_kernel.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/num.h"
+
+#define SECTOR_BYTES 512 /* of /proc/diskstats, whatever the disk's own is */
+
+const char *util_read_file(const char *path, char *text, size_t room,
+                           size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    size_t have = 0;
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return NULL;
+    while (have < room - 1 && (n = read(fd, text + have, room - 1 - have)) > 0)
+        have += (size_t) n;
+    close(fd);
+    text[have] = '\0';
+    if (len)
+        *len = have;
+    return n < 0 && have == 0 ? NULL : text;
+}
+
+/* The next decimal number of this line; false: there is none. */
+static bool next_number(const char **at, uint64_t *out)
+{
+    const char *c = *at;
+    uint64_t n = 0;
+
+    while (*c == ' ' || *c == '\t')
+        c++;
+    if (!isdigit((unsigned char) *c))
+        return false;
+    for (; isdigit((unsigned char) *c); c++)
+        if (__builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, (uint64_t) (*c - '0'), &n))
+            return false;
+    *at = c;
+    *out = n;
+    return true;
+}
+
+/* Up to n numbers; how many there were. */
+static size_t numbers(const char *at, uint64_t *out, size_t n)
+{
+    size_t found = 0;
+
+    while (found < n && next_number(&at, &out[found]))
+        found++;
+    return found;
+}
+
+static const char *next_line(const char *at)
+{
+    const char *end = strchr(at, '\n');
+
+    return end ? end + 1 : at + strlen(at);
+}
+
+static bool starts(const char *line, const char *word)
+{
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+uint64_t util_number(const char *text)
+{
+    uint64_t n;
+
+    return next_number(&text, &n) ? n : UTIL_NONE;
+}
+
+uint64_t util_find(const char *text, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (const char *line = text; *line; line = next_line(line))
+        if (starts(line, key) && (line[len] == ' ' || line[len] == '\t'))
+            return util_number(line + len);
+    return UTIL_NONE;
+}
+
+bool util_read_stat(const char *text, struct util_cpu *out)
+{
+    uint64_t v[8], cpus = 0;
+    bool found = false;
+
+    for (const char *line = text; *line; line = next_line(line)) {
+        if (starts(line, "cpu ") && numbers(line + 4, v, 8) == 8) {
+            *out = (struct util_cpu){
+                v[0], v[1], v[2],      v[3],      v[4],      v[5],
+                v[6], v[7], UTIL_NONE, UTIL_NONE, UTIL_NONE, UTIL_NONE};
+            found = true;
+        } else if (starts(line, "cpu") && isdigit((unsigned char) line[3])) {
+            cpus++;
+        }
+    }
+    if (!found)
+        return false;
+    out->n = cpus ? cpus : UTIL_NONE;
+    out->switches = util_find(text, "ctxt");
+    out->running = util_find(text, "procs_running");
+    out->blocked = util_find(text, "procs_blocked");
+    return true;
+}
+
+static uint64_t kilobytes(const char *text, const char *key)
+{
+    uint64_t kb = util_find(text, key), bytes;
+
+    return kb == UTIL_NONE || __builtin_mul_overflow(kb, 1024, &bytes)
+               ? UTIL_NONE
+               : bytes;
+}
+
+void util_read_meminfo(const char *text, struct util_memory *out)
+{
+    *out = (struct util_memory){
+        kilobytes(text, "MemTotal:"), kilobytes(text, "MemAvailable:"),
+        kilobytes(text, "SwapTotal:"), kilobytes(text, "SwapFree:")};
+}
+
+void util_read_pressure(const char *text, struct util_pressure *out)
+{
+    *out = (struct util_pressure){UTIL_NONE, UTIL_NONE};
+    for (const char *line = text; *line; line = next_line(line)) {
+        const char *end = next_line(line);
+        const char *total = strstr(line, " total=");
+
+        if (!total || total >= end)
+            continue;
+        if (starts(line, "some "))
+            out->some_us = util_number(total + 7);
+        else if (starts(line, "full "))
+            out->full_us = util_number(total + 7);
+    }
+}
+
+static void add(uint64_t *sum, uint64_t n)
+{
+    uint64_t old = *sum == UTIL_NONE ? 0 : *sum;
+
+    if (n == UTIL_NONE || __builtin_add_overflow(old, n, sum))
+        *sum = old ? old : *sum;
+}
+
+static void add_both(struct util_traffic *sum, uint64_t in, uint64_t out)
+{
+    add(&sum->in, in);
+    add(&sum->out, out);
+}
+
+/* A device's name up to its end character, which is passed. */
+static bool take_name(const char **at, char end, char *name, size_t room)
+{
+    const char *c = *at;
+    size_t len;
+
+    while (*c == ' ')
+        c++;
+    len = strcspn(c, end == ':' ? ":\n" : " \n");
+    if (len == 0 || len >= room || c[len] != end)
+        return false;
+    memcpy(name, c, len);
+    name[len] = '\0';
+    *at = c + len + 1;
+    return true;
+}
+
+void util_read_netdev(const char *text, util_counts *counts, void *arg,
+                      struct util_traffic *out)
+{
+    char name[64];
+    uint64_t v[9];
+
+    *out = (struct util_traffic){UTIL_NONE, UTIL_NONE};
+    for (const char *line = text; *line; line = next_line(line)) {
+        const char *at = line;
+
+        /* bytes is the first of eight figures of what came in */
+        if (take_name(&at, ':', name, sizeof(name)) && numbers(at, v, 9) == 9 &&
+            counts(arg, name))
+            add_both(out, v[0], v[8]);
+    }
+}
+
+void util_read_diskstats(const char *text, util_counts *counts, void *arg,
+                         struct util_traffic *out)
+{
+    char name[64];
+    uint64_t v[7], device;
+
+    *out = (struct util_traffic){UTIL_NONE, UTIL_NONE};
+    for (const char *line = text; *line; line = next_line(line)) {
+        const char *at = line;
+
+        /* reads, merged, sectors, ms, writes, merged, sectors */
+        if (next_number(&at, &device) && next_number(&at, &device) &&
+            take_name(&at, ' ', name, sizeof(name)) && numbers(at, v, 7) == 7 &&
+            v[2] < UINT64_MAX / SECTOR_BYTES &&
+            v[6] < UINT64_MAX / SECTOR_BYTES && counts(arg, name))
+            add_both(out, v[2] * SECTOR_BYTES, v[6] * SECTOR_BYTES);
+    }
+}
+
+void util_read_iostat(const char *text, struct util_traffic *out)
+{
+    *out = (struct util_traffic){UTIL_NONE, UTIL_NONE};
+    for (const char *line = text; *line; line = next_line(line)) {
+        size_t len = strcspn(line, "\n");
+        char copy[512];
+        const char *at;
+
+        if (len >= sizeof(copy))
+            continue;
+        memcpy(copy, line, len);
+        copy[len] = '\0';
+        if ((at = strstr(copy, " rbytes=")))
+            add(&out->in, util_number(at + 8));
+        if ((at = strstr(copy, " wbytes=")))
+            add(&out->out, util_number(at + 8));
+        if ((at = strstr(copy, " Read ")))
+            add(&out->in, util_number(at + 6));
+        if ((at = strstr(copy, " Write ")))
+            add(&out->out, util_number(at + 7));
+    }
+}
+
+bool util_read_process(const char *text, struct util_process *out)
+{
+    /* "pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt
+     * cmajflt utime stime cutime cstime priority nice threads 0 start ..."; the
+     * name may hold anything, tpgid, priority and nice may be negative */
+    enum {
+        FIRST = 3,
+        PARENT = 4,
+        MINOR = 10,
+        MAJOR = 12,
+        USER = 14,
+        SYSTEM = 15,
+        THREADS = 20,
+        START = 22
+    };
+    const char *at = text, *name_end = strrchr(text, ')');
+    uint64_t pid, v[START + 1] = {0};
+
+    if (!next_number(&at, &pid) || !name_end || name_end[1] != ' ')
+        return false;
+    at = name_end + 2;
+    for (int field = FIRST; field <= START; field++) {
+        const char *number = at;
+
+        if (!next_number(&number, &v[field]))
+            v[field] = UTIL_NONE;
+        at += strcspn(at, " \n");
+        if (field < START && *at++ != ' ')
+            return false;
+    }
+    *out =
+        (struct util_process){.pid = pid,
+                              .parent = v[PARENT],
+                              .minor_faults = num_add(v[MINOR], v[MINOR + 1]),
+                              .major_faults = num_add(v[MAJOR], v[MAJOR + 1]),
+                              .user = num_add(v[USER], v[USER + 2]),
+                              .system = num_add(v[SYSTEM], v[SYSTEM + 2]),
+                              .threads = v[THREADS],
+                              .start = v[START]};
+    return v[START] != UTIL_NONE && v[THREADS] != UTIL_NONE;
+}
+
+const char *util_environ(const char *env, size_t len, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < len; i += strnlen(env + i, len - i) + 1)
+        if (len - i > n && env[i + n] == '=' && memcmp(env + i, name, n) == 0 &&
+            memchr(env + i, '\0', len - i))
+            return env + i + n + 1;
+    return NULL;
+}
+
+/* Whether "cpu,cpuacct" has cpu. */
+static bool has_word(const char *list, size_t len, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= len; i++)
+        if (memcmp(list + i, word, n) == 0 && (i == 0 || list[i - 1] == ',') &&
+            (i + n == len || list[i + n] == ','))
+            return true;
+    return false;
+}
+
+bool util_cgroup_step(const char *text, const char *controller, char *out,
+                      size_t room)
+{
+    for (const char *line = text; *line; line = next_line(line)) {
+        const char *names = strchr(line, ':');
+        const char *path = names ? strchr(names + 1, ':') : NULL;
+        const char *end = line + strcspn(line, "\n");
+        const char *step;
+        size_t len;
+
+        if (!path || path >= end)
+            continue;
+        path++;
+        if (*controller
+                ? !has_word(names + 1, (size_t) (path - names - 2), controller)
+                : names + 1 != path - 1)
+            continue;
+        step = strstr(path, "/step_");
+        if (!step || step >= end || !strstr(path, "/job_"))
+            continue;
+        len = (size_t) (step - path) + 1 + strcspn(step + 1, "/\n");
+        if (len >= room || memmem(path, len, "/..", 3))
+            return false;
+        memcpy(out, path, len);
+        out[len] = '\0';
+        return true;
+    }
+    return false;
+}
+
+const char *const util_framework_names[UTIL_FRAMEWORKS] = {
+    "torch", "jax", "tensorflow", "nccl", "cuda", "rccl"};
+
+unsigned util_frameworks(const char *maps)
+{
+    /* in the order of the names */
+    static const char *const libraries[UTIL_FRAMEWORKS] = {
+        "/libtorch",   "/jaxlib/",    "/libtensorflow",
+        "/libnccl.so", "/libcuda.so", "/librccl.so"};
+    unsigned found = 0;
+
+    for (size_t i = 0; i < UTIL_FRAMEWORKS; i++)
+        if (strstr(maps, libraries[i]))
+            found |= 1U << i;
+    return found;
+}

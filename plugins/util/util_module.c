@@ -1,0 +1,186 @@
+/* util_module.c - utilisation of node, step, tasks, GPUs and ports. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/fileio.h"
+#include "plugins/module.h"
+#include "plugins/util/util_gpu.h"
+#include "plugins/util/util_kernel.h"
+#include "plugins/util/util_probe.h"
+#include "plugins/util/util_rows.h"
+
+#define FLUSH_US 60000000 /* a node that dies loses so much at most */
+/* A step whose processes are all gone for so long is over. */
+#define GONE_US 10000000
+/* So is one whose tasks have never come. */
+#define NEVER_US 600000000
+
+struct util {
+    struct module_place place;
+    struct util_probe *probe;
+    struct util_files *files;
+    struct util_gpus *gpus;
+    uint64_t began_us, flushed_us;
+    uint64_t seen_us; /* when tasks were there; 0: not yet */
+    bool over;
+    size_t rows; /* of tasks, in this sample */
+    struct util_row gpu_rows[UTIL_GPUS_MAX];
+};
+
+static void destroy(void *state)
+{
+    struct util *u = state;
+
+    if (u) {
+        util_gpus_stop(u->gpus);
+        util_files_destroy(u->files);
+        util_probe_destroy(u->probe);
+    }
+    free(u);
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
+}
+
+static void *start(const struct module_place *place, struct jp_error *err)
+{
+    const struct util_step step = {.root = place->root,
+                                   .job = place->job,
+                                   .step = place->step,
+                                   .uid = place->uid};
+    const struct util_origin origin = {.job = place->job,
+                                       .step = place->step,
+                                       .node = place->node,
+                                       .start_us = now_us()};
+    struct util *u = calloc(1, sizeof(*u));
+    char *dir = fileio_path("%s/nodes/%s", place->dir, place->node);
+
+    if (u) {
+        u->place = *place;
+        u->probe = util_probe_create(&step);
+        u->files = dir ? util_files_create(dir, &origin, place->disk_bytes)
+                       : NULL;
+        u->gpus = util_gpus_start(place->nvml_library, place->gpus, err);
+    }
+    free(dir);
+    if (u && u->probe && u->files)
+        return u;
+    destroy(u);
+    error_set(err, "out of memory");
+    return NULL;
+}
+
+static int fd(void *state)
+{
+    const struct util *u = state;
+
+    return u->gpus ? util_gpus_fd(u->gpus) : -1;
+}
+
+static int put(void *arg, enum util_kind kind, const struct util_row *row,
+               struct jp_error *err)
+{
+    struct util *u = arg;
+
+    u->rows += kind == UTIL_TASK;
+    return util_files_add(u->files, kind, row, err);
+}
+
+static int take_gpus(struct util *u, const struct module_time *now,
+                     struct jp_error *err)
+{
+    int n = u->gpus
+                ? util_gpus_take(u->gpus, now->mono_us / 1000, u->gpu_rows, err)
+                : 0;
+
+    for (int i = 0; i < n; i++) {
+        u->gpu_rows[i].t_us = now->real_us;
+        u->gpu_rows[i].mono_us = now->mono_us;
+        if (util_files_add(u->files, UTIL_GPU, &u->gpu_rows[i], err) < 0)
+            return -1;
+    }
+    return n < 0 ? -1 : 0;
+}
+
+static int tick(void *state, const struct module_time *now,
+                struct jp_error *err)
+{
+    struct util *u = state;
+    int rc;
+
+    if (u->gpus)
+        util_gpus_ask(u->gpus, now->mono_us / 1000);
+    u->rows = 0;
+    rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
+                         u, err);
+    if (u->rows > 1) /* besides the step's own */
+        u->seen_us = now->mono_us;
+    if (!u->began_us)
+        u->began_us = now->mono_us;
+    u->over = u->seen_us ? now->mono_us - u->seen_us > GONE_US
+                         : now->mono_us - u->began_us > NEVER_US;
+    /* an answer that never comes is noticed here */
+    if (take_gpus(u, now, err) < 0)
+        rc = -1;
+    if (now->mono_us - u->flushed_us >= FLUSH_US || !u->flushed_us) {
+        u->flushed_us = now->mono_us;
+        if (util_files_flush(u->files, false, err) < 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+static int readable(void *state, const struct module_time *now,
+                    struct jp_error *err)
+{
+    return take_gpus(state, now, err);
+}
+
+static bool is_over(void *state)
+{
+    return ((const struct util *) state)->over;
+}
+
+static uint64_t bytes(void *state)
+{
+    return util_files_bytes(((const struct util *) state)->files);
+}
+
+/* What the tasks had loaded. */
+static void record(void *state, struct jp_json_stream *s)
+{
+    const struct util *u = state;
+    unsigned bits = util_probe_frameworks(u->probe);
+
+    json_stream_count(s, "tasks", util_probe_tasks(u->probe));
+    json_stream_array(s, "frameworks");
+    for (size_t i = 0; i < UTIL_FRAMEWORKS; i++)
+        if (bits & 1U << i)
+            json_stream_text(s, NULL, util_framework_names[i]);
+    json_stream_end_array(s);
+}
+
+static void finish(void *state)
+{
+    util_files_flush(((struct util *) state)->files, true, NULL);
+}
+
+const struct node_module util_module = {
+    .name = "util",
+    .budget = 0.005,
+    .start = start,
+    .fd = fd,
+    .tick = tick,
+    .readable = readable,
+    .is_over = is_over,
+    .bytes = bytes,
+    .record = record,
+    .finish = finish,
+    .destroy = destroy,
+};

@@ -1,0 +1,45 @@
+/* util_probe.h - samples of one node, one step and its tasks, from Linux.
+ *
+ * A task is all processes of the user whose environment names the step and the
+ * same SLURM_PROCID, so tasks are found with every way of tracking processes
+ * that Slurm has. The step is its cgroup (v2 or v1) where it has one, else the
+ * sum of its tasks. Counters become rates; one that goes backwards (a reset, an
+ * adapter that was restarted) makes an unknown figure, never a spike.
+ *
+ * root stands in for / in tests ("" is the machine).
+ */
+#ifndef JP_UTIL_PROBE_H
+#define JP_UTIL_PROBE_H
+
+#include "common/error.h"
+#include "plugins/util/util_rows.h"
+
+struct util_probe;
+
+struct util_step {
+    const char *root;
+    uint64_t job; /* as SLURM_JOB_ID says in the tasks' environment */
+    const char *step;
+    uint32_t uid;
+};
+
+/* Borrows the strings of step. NULL without memory. */
+struct util_probe *util_probe_create(const struct util_step *step);
+
+/* One sample of everything, given row by row. The first one has levels only;
+ * rates need two. agent_us: processor time of the sampler itself so far.
+ * -1: put said so, or no memory. */
+typedef int util_put(void *arg, enum util_kind kind, const struct util_row *row,
+                     struct jp_error *err);
+int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
+                    uint64_t agent_us, util_put *put, void *arg,
+                    struct jp_error *err);
+
+/* Tasks that were seen so far. */
+size_t util_probe_tasks(const struct util_probe *probe);
+/* What they have loaded: util_frameworks() of all of them. */
+unsigned util_probe_frameworks(const struct util_probe *probe);
+
+void util_probe_destroy(struct util_probe *probe); /* takes NULL */
+
+#endif

@@ -1,0 +1,791 @@
+/* util_rows.c - rows of samples to compressed files, and back. */
+#include "plugins/util/util_rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "common/fileio.h"
+#include "common/logsource.h"
+#include "common/num.h"
+
+#define LINE_MAX_BYTES 1024
+#define BUFFER_BYTES (256 * 1024) /* text in memory, flushed when full */
+#define ZIP_LEVEL 6
+
+/* --- the columns ---------------------------------------------------------- */
+
+static const struct util_column node_columns[] = {
+    [NODE_CPUS] = {"cpus", UTIL_COUNT, "processors that are online"},
+    [NODE_BUSY] = {"cpu_busy", UTIL_CORES,
+                   "neither idle nor waiting for disks"},
+    [NODE_USER] = {"cpu_user", UTIL_CORES, "in programs, nice ones too"},
+    [NODE_SYSTEM] = {"cpu_system", UTIL_CORES, "in the kernel, interrupts too"},
+    [NODE_IOWAIT] = {"cpu_iowait", UTIL_CORES, "idle while a disk was awaited"},
+    [NODE_STEAL] = {"cpu_steal", UTIL_CORES,
+                    "taken by other machines of the same host"},
+    [NODE_MEMORY_TOTAL] = {"memory_total", UTIL_BYTES, "of the node"},
+    [NODE_MEMORY_USED] = {"memory_used", UTIL_BYTES,
+                          "what is not available to programs"},
+    [NODE_SWAP_USED] = {"swap_used", UTIL_BYTES, "memory on the disk"},
+    [NODE_MAJOR_FAULTS] = {"major_faults", UTIL_PER_S,
+                           "pages that had to be read"},
+    [NODE_RUNNING] = {"running", UTIL_COUNT, "threads that could run"},
+    [NODE_NET_IN] = {"net_in", UTIL_BYTES_S, "received, without loopback"},
+    [NODE_NET_OUT] = {"net_out", UTIL_BYTES_S, "sent, without loopback"},
+    [NODE_DISK_READ] = {"disk_read", UTIL_BYTES_S, "read from local disks"},
+    [NODE_DISK_WRITE] = {"disk_write", UTIL_BYTES_S, "written to local disks"},
+    [NODE_CPU_PRESSURE] = {"cpu_pressure", UTIL_SHARE,
+                           "of the time some task waited for a processor"},
+    [NODE_MEMORY_PRESSURE] = {"memory_pressure", UTIL_SHARE,
+                              "of the time some task waited for memory"},
+    [NODE_IO_PRESSURE] = {"io_pressure", UTIL_SHARE,
+                          "of the time some task waited for a disk"},
+    [NODE_AGENT] = {"agent", UTIL_CORES, "jobprof's own processor time"},
+};
+
+static const struct util_column task_columns[] = {
+    [TASK_PROCESSES] = {"processes", UTIL_COUNT, "of the task"},
+    [TASK_THREADS] = {"threads", UTIL_COUNT, "of these processes"},
+    [TASK_CPUS] = {"cpus", UTIL_COUNT, "processors that it may use"},
+    [TASK_USER] = {"cpu_user", UTIL_CORES, "in the program"},
+    [TASK_SYSTEM] = {"cpu_system", UTIL_CORES, "in the kernel"},
+    [TASK_THROTTLED] = {"cpu_throttled", UTIL_SHARE,
+                        "of the time held back by its limit"},
+    [TASK_MEMORY] = {"memory", UTIL_BYTES, "resident"},
+    [TASK_MEMORY_PEAK] = {"memory_peak", UTIL_BYTES, "the most so far"},
+    [TASK_MEMORY_LIMIT] = {"memory_limit", UTIL_BYTES, "what Slurm allows"},
+    [TASK_MINOR_FAULTS] = {"minor_faults", UTIL_PER_S, "pages that were there"},
+    [TASK_MAJOR_FAULTS] = {"major_faults", UTIL_PER_S,
+                           "pages that had to be read"},
+    [TASK_READ] = {"read", UTIL_BYTES_S, "read from storage"},
+    [TASK_WRITE] = {"write", UTIL_BYTES_S, "written to storage"},
+    [TASK_READ_CALLS] = {"read_calls", UTIL_BYTES_S,
+                         "read by system calls, from caches and networks too"},
+    [TASK_WRITE_CALLS] = {"write_calls", UTIL_BYTES_S,
+                          "written by system calls"},
+    [TASK_CPU_PRESSURE] = {"cpu_pressure", UTIL_SHARE,
+                           "of the time some of it waited for a processor"},
+    [TASK_MEMORY_PRESSURE] = {"memory_pressure", UTIL_SHARE,
+                              "of the time some of it waited for memory"},
+    [TASK_IO_PRESSURE] = {"io_pressure", UTIL_SHARE,
+                          "of the time some of it waited for a disk"},
+};
+
+static const struct util_column gpu_columns[] = {
+    [GPU_SM] = {"sm", UTIL_SHARE, "of the time a kernel ran"},
+    [GPU_MEMORY_BUSY] = {"memory_busy", UTIL_SHARE,
+                         "of the time its memory was read or written"},
+    [GPU_MEMORY_USED] = {"memory_used", UTIL_BYTES, "of its memory"},
+    [GPU_MEMORY_TOTAL] = {"memory_total", UTIL_BYTES, "of its memory"},
+    [GPU_POWER] = {"power", UTIL_WATTS, "drawn"},
+    [GPU_POWER_LIMIT] = {"power_limit", UTIL_WATTS, "enforced"},
+    [GPU_TEMPERATURE] = {"temperature", UTIL_CELSIUS, "of the chip"},
+    [GPU_SM_CLOCK] = {"sm_clock", UTIL_MHZ, "of its multiprocessors"},
+    [GPU_SM_CLOCK_MAX] = {"sm_clock_max", UTIL_MHZ, "the most it can"},
+    [GPU_MEMORY_CLOCK] = {"memory_clock", UTIL_MHZ, "of its memory"},
+    [GPU_THROTTLE_POWER] = {"throttle_power", UTIL_SHARE,
+                            "of samples slowed down by a power limit"},
+    [GPU_THROTTLE_THERMAL] = {"throttle_thermal", UTIL_SHARE,
+                              "of samples slowed down by heat"},
+    [GPU_THROTTLE_HARDWARE] = {"throttle_hardware", UTIL_SHARE,
+                               "of samples slowed down by the hardware"},
+    [GPU_PCIE_GENERATION] = {"pcie_generation", UTIL_COUNT, "of its link now"},
+    [GPU_PCIE_WIDTH] = {"pcie_width", UTIL_COUNT, "lanes of its link now"},
+    [GPU_PCIE_IN] = {"pcie_in", UTIL_BYTES_S, "received over PCIe"},
+    [GPU_PCIE_OUT] = {"pcie_out", UTIL_BYTES_S, "sent over PCIe"},
+    [GPU_PCIE_REPLAYS] = {"pcie_replays", UTIL_PER_S, "repeated over PCIe"},
+    [GPU_ECC_ERRORS] = {"ecc_errors", UTIL_PER_S,
+                        "errors of memory that could not be corrected"},
+};
+
+static const struct util_column port_columns[] = {
+    [PORT_IN] = {"in", UTIL_BYTES_S, "received"},
+    [PORT_OUT] = {"out", UTIL_BYTES_S, "sent"},
+    [PORT_RATE] = {"rate", UTIL_BYTES_S, "of its link now"},
+    [PORT_WAIT] = {"wait", UTIL_PER_S, "ticks with data but without credit"},
+    [PORT_ERRORS] = {"errors", UTIL_PER_S,
+                     "symbols, packets and links with errors"},
+    [PORT_DOWNED] = {"downed", UTIL_PER_S, "times that the link went down"},
+    [PORT_UP] = {"up", UTIL_SHARE, "of samples in which the port was active"},
+};
+
+#define ROWS_OF(list) (list), sizeof(list) / sizeof(*(list))
+const struct util_table util_tables[UTIL_KINDS] = {
+    [UTIL_NODE] = {"node", "the whole node, other jobs too",
+                   ROWS_OF(node_columns)},
+    [UTIL_TASK] = {"task", "a task by its rank in Slurm, or the step's cgroup",
+                   ROWS_OF(task_columns)},
+    [UTIL_GPU] = {"gpu", "a GPU by its PCI bus id", ROWS_OF(gpu_columns)},
+    [UTIL_PORT] = {"port", "a port of an InfiniBand or RoCE adapter",
+                   ROWS_OF(port_columns)},
+};
+_Static_assert(NODE_COLUMNS <= UTIL_COLUMNS_MAX &&
+                   TASK_COLUMNS <= UTIL_COLUMNS_MAX &&
+                   GPU_COLUMNS <= UTIL_COLUMNS_MAX &&
+                   PORT_COLUMNS <= UTIL_COLUMNS_MAX,
+               "UTIL_COLUMNS_MAX");
+
+const char *util_unit_name(enum util_unit unit)
+{
+    static const char *const names[] = {
+        [UTIL_COUNT] = "count", [UTIL_CORES] = "cores", [UTIL_SHARE] = "share",
+        [UTIL_BYTES] = "bytes", [UTIL_BYTES_S] = "B/s", [UTIL_PER_S] = "1/s",
+        [UTIL_WATTS] = "W",     [UTIL_CELSIUS] = "C",   [UTIL_MHZ] = "MHz",
+    };
+
+    return names[unit];
+}
+
+void util_row_init(struct util_row *row, uint64_t t_us, uint64_t mono_us,
+                   const char *id)
+{
+    *row = (struct util_row){.t_us = t_us, .mono_us = mono_us, .samples = 1};
+    snprintf(row->id, sizeof(row->id), "%s", id);
+    for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++)
+        row->v[i] = row->max[i] = NAN;
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+/* A growing text. */
+struct text {
+    char *bytes;
+    size_t len, room;
+};
+
+static int text_add(struct text *t, const char *bytes, size_t len,
+                    struct jp_error *err)
+{
+    if (t->room - t->len < len) {
+        size_t room = (t->len + len) * 2;
+        char *more = realloc(t->bytes, room);
+
+        if (!more)
+            return error_set(err, "out of memory");
+        t->bytes = more;
+        t->room = room;
+    }
+    memcpy(t->bytes + t->len, bytes, len);
+    t->len += len;
+    return 0;
+}
+
+static int put_line(struct text *t, enum util_kind kind,
+                    const struct util_row *row, const char *stat,
+                    const double *v, struct jp_error *err)
+{
+    char line[LINE_MAX_BYTES];
+    int len = snprintf(line, sizeof(line),
+                       "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s", row->t_us,
+                       row->mono_us, row->samples, stat, row->id);
+
+    for (size_t i = 0; i < util_tables[kind].n; i++)
+        len += snprintf(line + len, sizeof(line) - (size_t) len,
+                        isnan(v[i]) ? "," : ",%.6g", v[i]);
+    line[len++] = '\n';
+    return text_add(t, line, (size_t) len, err);
+}
+
+static int put_row(struct text *t, enum util_kind kind,
+                   const struct util_row *row, struct jp_error *err)
+{
+    if (put_line(t, kind, row, "mean", row->v, err) < 0)
+        return -1;
+    return row->samples > 1 ? put_line(t, kind, row, "max", row->max, err) : 0;
+}
+
+static int put_head(struct text *t, enum util_kind kind,
+                    const struct util_origin *origin, struct jp_error *err)
+{
+    const struct util_table *table = &util_tables[kind];
+    char line[LINE_MAX_BYTES];
+    int len = snprintf(line, sizeof(line),
+                       "# jobprof util %d kind=%s job=%" PRIu64
+                       " step=%.31s node=%.64s start_us=%" PRIu64
+                       "\nt_us,mono_us,samples,stat,id",
+                       UTIL_VERSION, table->name, origin->job, origin->step,
+                       origin->node, origin->start_us);
+
+    for (size_t i = 0; i < table->n; i++)
+        len += snprintf(line + len, sizeof(line) - (size_t) len, ",%s",
+                        table->columns[i].name);
+    line[len++] = '\n';
+    return text_add(t, line, (size_t) len, err);
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+struct util_file {
+    char *path;
+    struct text text;      /* not on the disk yet */
+    uint64_t bytes;        /* on the disk */
+    uint64_t merge;        /* samples that a row covers at least */
+    struct util_row *open; /* rows being merged, one an id */
+    size_t n_open;
+    bool made;
+};
+
+struct util_files {
+    struct util_file file[UTIL_KINDS];
+    char *dir, *step, *node;
+    struct util_origin origin;
+    uint64_t cap_bytes;
+};
+
+struct util_files *util_files_create(const char *dir,
+                                     const struct util_origin *origin,
+                                     uint64_t cap_bytes)
+{
+    struct util_files *files = calloc(1, sizeof(*files));
+    bool ok = files != NULL;
+
+    if (!files)
+        return NULL;
+    files->origin = *origin;
+    files->cap_bytes = cap_bytes;
+    files->dir = strdup(dir);
+    files->origin.step = files->step = strdup(origin->step);
+    files->origin.node = files->node = strdup(origin->node);
+    ok = files->dir && files->step && files->node;
+    for (size_t i = 0; i < UTIL_KINDS && ok; i++) {
+        files->file[i].path =
+            fileio_path("%s/util-%s.csv.gz", dir, util_tables[i].name);
+        files->file[i].merge = 1;
+        ok = files->file[i].path != NULL;
+    }
+    if (ok)
+        return files;
+    util_files_destroy(files);
+    return NULL;
+}
+
+void util_files_destroy(struct util_files *files)
+{
+    for (size_t i = 0; files && i < UTIL_KINDS; i++) {
+        free(files->file[i].path);
+        free(files->file[i].text.bytes);
+        free(files->file[i].open);
+    }
+    if (files) {
+        free(files->dir);
+        free(files->step);
+        free(files->node);
+    }
+    free(files);
+}
+
+uint64_t util_files_bytes(const struct util_files *files)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < UTIL_KINDS; i++)
+        sum += files->file[i].bytes;
+    return sum;
+}
+
+/* into becomes the row of both: means by their samples, the later time. */
+static void merge_rows(struct util_row *into, const struct util_row *row)
+{
+    double a = (double) into->samples, b = (double) row->samples;
+
+    for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++) {
+        double max = row->samples > 1 ? row->max[i] : row->v[i];
+        double old = into->samples > 1 ? into->max[i] : into->v[i];
+
+        into->max[i] = fmax(old, max); /* of one NAN: the other */
+        if (isnan(into->v[i]))
+            into->v[i] = row->v[i];
+        else if (!isnan(row->v[i]))
+            into->v[i] = (into->v[i] * a + row->v[i] * b) / (a + b);
+    }
+    into->samples = num_add(into->samples, row->samples);
+    into->t_us = row->t_us;
+    into->mono_us = row->mono_us;
+}
+
+static struct util_row *find_open(struct util_file *file, const char *id)
+{
+    for (size_t i = 0; i < file->n_open; i++)
+        if (strcmp(file->open[i].id, id) == 0)
+            return &file->open[i];
+    return NULL;
+}
+
+/* Takes a row towards one of file->merge samples. */
+static int take_row(struct util_file *file, enum util_kind kind,
+                    const struct util_row *row, struct jp_error *err)
+{
+    struct util_row *open = find_open(file, row->id), *more;
+    int rc = 0;
+
+    if (!open && row->samples >= file->merge)
+        return put_row(&file->text, kind, row, err);
+    if (open) {
+        merge_rows(open, row);
+    } else {
+        more = realloc(file->open, (file->n_open + 1) * sizeof(*more));
+        if (!more)
+            return error_set(err, "out of memory");
+        file->open = more;
+        open = &more[file->n_open++];
+        *open = *row;
+    }
+    if (open->samples >= file->merge) {
+        rc = put_row(&file->text, kind, open, err);
+        *open = file->open[--file->n_open];
+    }
+    return rc;
+}
+
+static int close_rows(struct util_file *file, enum util_kind kind,
+                      struct jp_error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < file->n_open; i++)
+        if (put_row(&file->text, kind, &file->open[i], err) < 0)
+            rc = -1;
+    file->n_open = 0;
+    return rc;
+}
+
+/* One gzip member. *out is malloc'ed. */
+static int compress_text(const struct text *text, unsigned char **out,
+                         size_t *len, struct jp_error *err)
+{
+    z_stream z = {0};
+    uLong room;
+    int rc;
+
+    if (deflateInit2(&z, ZIP_LEVEL, Z_DEFLATED, MAX_WBITS + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return error_set(err, "out of memory");
+    room = deflateBound(&z, text->len) + 32;
+    *out = malloc(room);
+    z.next_in = (unsigned char *) text->bytes;
+    z.avail_in = (uInt) text->len;
+    z.next_out = *out;
+    z.avail_out = (uInt) room;
+    rc = *out ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
+    *len = room - z.avail_out;
+    deflateEnd(&z);
+    if (rc == Z_STREAM_END)
+        return 0;
+    free(*out);
+    return error_set(err, "out of memory");
+}
+
+/* Appends all or nothing. */
+static int append(const char *path, bool make, const unsigned char *bytes,
+                  size_t len, struct jp_error *err)
+{
+    int fd = open(path,
+                  O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK |
+                      (make ? O_CREAT | O_EXCL : 0),
+                  0600);
+    struct stat st;
+    int rc = -1;
+
+    if (fd < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        error_set(err, "%s: no regular file", path);
+    else if (write(fd, bytes, len) != (ssize_t) len) {
+        error_set(err, "%s: %s", path, strerror(errno ? errno : ENOSPC));
+        if (ftruncate(fd, st.st_size) < 0)
+            error_set(err, "%s: %s", path, strerror(errno));
+    } else {
+        rc = 0;
+    }
+    close(fd);
+    return rc;
+}
+
+static int flush_file(struct util_files *files, enum util_kind kind,
+                      struct jp_error *err)
+{
+    struct util_file *file = &files->file[kind];
+    unsigned char *packed = NULL;
+    struct text all = {0};
+    size_t len = 0;
+    int rc = -1;
+
+    if (file->text.len == 0)
+        return 0;
+    if ((file->made || put_head(&all, kind, &files->origin, err) == 0) &&
+        text_add(&all, file->text.bytes, file->text.len, err) == 0 &&
+        compress_text(&all, &packed, &len, err) == 0)
+        rc = append(file->path, !file->made, packed, len, err);
+    if (rc == 0) {
+        file->made = true;
+        file->bytes += len;
+    }
+    file->text.len = 0;
+    free(packed);
+    free(all.bytes);
+    return rc;
+}
+
+/* --- beyond the cap ------------------------------------------------------- */
+
+struct merging {
+    struct util_file *into;
+    enum util_kind kind;
+};
+
+static int take_merged(void *arg, const struct util_row *row,
+                       struct jp_error *err)
+{
+    const struct merging *m = arg;
+
+    return take_row(m->into, m->kind, row, err);
+}
+
+/* Rewrites a file with rows of more samples: four in place of one, as merged
+ * rows have two lines, then twice as many. */
+static int merge_file(struct util_files *files, enum util_kind kind,
+                      struct jp_error *err)
+{
+    struct util_file *file = &files->file[kind];
+    struct util_file into = {.merge = file->merge * (file->merge == 1 ? 4 : 2)};
+    struct merging merging = {&into, kind};
+    struct jp_tempfile temp = {0};
+    unsigned char *packed = NULL;
+    struct text all = {0};
+    struct util_head head;
+    struct util_read read;
+    size_t len = 0;
+    int rc = -1;
+
+    if (util_rows_read(file->path, kind, &head, take_merged, &merging, &read,
+                       err) < 0 ||
+        close_rows(&into, kind, err) < 0 ||
+        put_head(&all, kind, &files->origin, err) < 0 ||
+        text_add(&all, into.text.bytes, into.text.len, err) < 0 ||
+        compress_text(&all, &packed, &len, err) < 0 ||
+        fileio_temp_open(&temp, file->path, err) < 0)
+        goto out;
+    if (fwrite(packed, 1, len, temp.stream) != len ||
+        fileio_temp_commit(&temp, err) < 0) {
+        error_set(err, "%s: %s", file->path, strerror(errno));
+        fileio_temp_abort(&temp);
+        goto out;
+    }
+    file->merge = into.merge;
+    file->bytes = len;
+    rc = 0;
+out:
+    free(packed);
+    free(all.bytes);
+    free(into.text.bytes);
+    free(into.open);
+    return rc;
+}
+
+/* The largest file first; all in one go, as the files stay below the cap for
+ * hours then. A file that cannot be made smaller stops it. */
+static int keep_cap(struct util_files *files, struct jp_error *err)
+{
+    while (util_files_bytes(files) > files->cap_bytes) {
+        enum util_kind largest = UTIL_NODE;
+        uint64_t before;
+
+        for (int i = 1; i < UTIL_KINDS; i++)
+            if (files->file[i].bytes > files->file[largest].bytes)
+                largest = (enum util_kind) i;
+        before = files->file[largest].bytes;
+        if (merge_file(files, largest, err) < 0)
+            return -1;
+        if (files->file[largest].bytes >= before)
+            break;
+    }
+    return 0;
+}
+
+int util_files_add(struct util_files *files, enum util_kind kind,
+                   const struct util_row *row, struct jp_error *err)
+{
+    struct util_file *file = &files->file[kind];
+
+    if (take_row(file, kind, row, err) < 0)
+        return -1;
+    if (file->text.len < BUFFER_BYTES)
+        return 0;
+    if (flush_file(files, kind, err) < 0)
+        return -1;
+    return keep_cap(files, err);
+}
+
+int util_files_flush(struct util_files *files, bool last, struct jp_error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; i < UTIL_KINDS; i++)
+        if ((last &&
+             close_rows(&files->file[i], (enum util_kind) i, err) < 0) ||
+            flush_file(files, (enum util_kind) i, err) < 0)
+            rc = -1;
+    return rc < 0 ? rc : keep_cap(files, err);
+}
+
+/* --- reading ----------------------------------------------------------------
+ */
+
+enum { NO_COLUMN = -1, FIXED = 5, FIELDS_MAX = 64 };
+
+struct parser {
+    enum util_kind kind;
+    struct util_head *head;
+    util_take *take;
+    void *arg;
+    struct util_read *read;
+    int place[FIELDS_MAX]; /* of each field behind the fixed ones */
+    size_t n_fields;       /* with the fixed ones; 0: no heading yet */
+    bool first;            /* the first line was read */
+    struct util_row row;   /* a mean that its maximum may follow */
+    bool has_row;
+};
+
+static bool take_word(const char *line, const char *key, char *out, size_t room)
+{
+    const char *at = strstr(line, key);
+    size_t len;
+
+    if (!at)
+        return false;
+    at += strlen(key);
+    len = strcspn(at, " \n");
+    if (len >= room)
+        return false;
+    memcpy(out, at, len);
+    out[len] = '\0';
+    return true;
+}
+
+static int read_first(struct parser *p, const char *line, struct jp_error *err)
+{
+    char word[32], kind[32];
+
+    *p->head = (struct util_head){0};
+    if (strncmp(line, "# jobprof util ", 15) != 0 ||
+        !take_word(line, " kind=", kind, sizeof(kind)) ||
+        strcmp(kind, util_tables[p->kind].name) != 0)
+        return error_set(err, "not utilisation of kind %s",
+                         util_tables[p->kind].name);
+    if (!take_word(line, " job=", word, sizeof(word)) ||
+        num_parse_u64(word, 0, UINT64_MAX, &p->head->job, err) < 0 ||
+        !take_word(line, " start_us=", word, sizeof(word)) ||
+        num_parse_u64(word, 0, UINT64_MAX, &p->head->start_us, err) < 0 ||
+        !take_word(line, " step=", p->head->step, sizeof(p->head->step)) ||
+        !take_word(line, " node=", p->head->node, sizeof(p->head->node)))
+        return error_set(err, "a first line without its words");
+    p->first = true;
+    return 0;
+}
+
+/* Cuts a line at its commas; the number of fields, at most room. */
+static size_t split(char *line, char **fields, size_t room)
+{
+    size_t n = 0;
+
+    while (line && n < room)
+        fields[n++] = strsep(&line, ",");
+    return n;
+}
+
+static int read_heading(struct parser *p, char *line, struct jp_error *err)
+{
+    static const char *const fixed[FIXED] = {"t_us", "mono_us", "samples",
+                                             "stat", "id"};
+    const struct util_table *table = &util_tables[p->kind];
+    char *fields[FIELDS_MAX];
+    size_t n = split(line, fields, FIELDS_MAX);
+
+    for (size_t i = 0; i < FIXED; i++)
+        if (i >= n || strcmp(fields[i], fixed[i]) != 0)
+            return error_set(err, "no column %s in its place", fixed[i]);
+    for (size_t i = FIXED; i < n; i++) {
+        p->place[i] = NO_COLUMN;
+        for (size_t c = 0; c < table->n; c++)
+            if (strcmp(fields[i], table->columns[c].name) == 0)
+                p->place[i] = (int) c;
+    }
+    p->n_fields = n;
+    return 0;
+}
+
+static int give_row(struct parser *p, struct jp_error *err)
+{
+    if (!p->has_row)
+        return 0;
+    p->has_row = false;
+    p->read->rows++;
+    return p->take(p->arg, &p->row, err);
+}
+
+/* A finite number that is not negative: what figures are. */
+static bool read_figure(const char *text, double *out)
+{
+    char *end;
+
+    if (!*text) {
+        *out = NAN;
+        return true;
+    }
+    if (strspn(text, "0123456789.e+-") != strlen(text))
+        return false;
+    *out = strtod(text, &end);
+    return !*end && *out >= 0 && *out <= 1e300;
+}
+
+static bool read_fields(const struct parser *p, char *line,
+                        struct util_row *row, bool *is_max)
+{
+    char *fields[FIELDS_MAX];
+    double *v;
+
+    if (split(line, fields, FIELDS_MAX) != p->n_fields)
+        return false;
+    util_row_init(row, 0, 0, "");
+    *is_max = strcmp(fields[3], "max") == 0;
+    if ((!*is_max && strcmp(fields[3], "mean") != 0) ||
+        num_parse_u64(fields[0], 0, UINT64_MAX, &row->t_us, NULL) < 0 ||
+        num_parse_u64(fields[1], 0, UINT64_MAX, &row->mono_us, NULL) < 0 ||
+        num_parse_u64(fields[2], 1, UINT32_MAX, &row->samples, NULL) < 0 ||
+        strlen(fields[4]) >= sizeof(row->id))
+        return false;
+    memcpy(row->id, fields[4], strlen(fields[4]) + 1);
+    v = *is_max ? row->max : row->v;
+    for (size_t i = FIXED; i < p->n_fields; i++)
+        if (p->place[i] != NO_COLUMN &&
+            !read_figure(fields[i], &v[p->place[i]]))
+            return false;
+    return true;
+}
+
+static int read_row(struct parser *p, char *line, struct jp_error *err)
+{
+    struct util_row row;
+    bool is_max;
+
+    if (!read_fields(p, line, &row, &is_max)) {
+        p->read->bad_lines++;
+        return 0;
+    }
+    if (is_max && p->has_row && p->row.samples == row.samples &&
+        p->row.mono_us == row.mono_us && strcmp(p->row.id, row.id) == 0) {
+        memcpy(p->row.max, row.max, sizeof(row.max));
+        return give_row(p, err);
+    }
+    if (is_max) {
+        p->read->bad_lines++;
+        return 0;
+    }
+    if (give_row(p, err) < 0)
+        return -1;
+    p->row = row;
+    memcpy(p->row.max, p->row.v, sizeof(row.v));
+    p->has_row = true;
+    return 0;
+}
+
+static int read_line(struct parser *p, char *line, struct jp_error *err)
+{
+    if (!p->first)
+        return read_first(p, line, err);
+    if (!p->n_fields)
+        return read_heading(p, line, err);
+    return read_row(p, line, err);
+}
+
+static int read_source(struct jp_logsource *source, struct parser *p,
+                       struct jp_error *err)
+{
+    char buf[16 * LINE_MAX_BYTES];
+    size_t have = 0;
+    ssize_t n;
+
+    while ((n = logsource_read(source, buf + have, sizeof(buf) - 1 - have,
+                               err)) > 0) {
+        char *line = buf, *end;
+
+        have += (size_t) n;
+        while ((end = memchr(line, '\n', have - (size_t) (line - buf)))) {
+            bool whole = !memchr(line, '\0', (size_t) (end - line));
+
+            *end = '\0';
+            if (!whole)
+                p->read->bad_lines++;
+            else if (read_line(p, line, err) < 0)
+                return -1;
+            line = end + 1;
+        }
+        have -= (size_t) (line - buf);
+        memmove(buf, line, have);
+        if (have == sizeof(buf) - 1) { /* no line of ours is so long */
+            p->read->bad_lines++;
+            have = 0;
+        }
+    }
+    p->read->cut = n < 0 || have > 0 || logsource_damage(source);
+    if (!p->n_fields)
+        return error_set(err, "no line of columns");
+    return give_row(p, err);
+}
+
+static int read_rows(struct jp_logsource *source, enum util_kind kind,
+                     struct util_head *head, util_take *take, void *arg,
+                     struct util_read *read, struct jp_error *err)
+{
+    struct parser *p = calloc(1, sizeof(*p));
+    int rc;
+
+    *read = (struct util_read){0};
+    if (!p)
+        return error_set(err, "out of memory");
+    p->kind = kind;
+    p->head = head;
+    p->take = take;
+    p->arg = arg;
+    p->read = read;
+    rc = read_source(source, p, err);
+    free(p);
+    return rc;
+}
+
+int util_rows_read(const char *path, enum util_kind kind,
+                   struct util_head *head, util_take *take, void *arg,
+                   struct util_read *read, struct jp_error *err)
+{
+    struct jp_logsource *source = logsource_open(path, err);
+    struct jp_error why = {""};
+    int rc;
+
+    if (!source)
+        return -1;
+    rc = read_rows(source, kind, head, take, arg, read, &why);
+    logsource_close(source);
+    return rc < 0 ? error_set(err, "%s: %s", path, why.text) : 0;
+}
+
+int util_rows_parse(const void *bytes, size_t len, enum util_kind kind,
+                    struct util_head *head, util_take *take, void *arg,
+                    struct util_read *read, struct jp_error *err)
+{
+    struct jp_logsource *source = logsource_open_memory(bytes, len, err);
+    int rc;
+
+    if (!source)
+        return -1;
+    rc = read_rows(source, kind, head, take, arg, read, err);
+    logsource_close(source);
+    return rc;
+}

@@ -1,0 +1,325 @@
+/* Samples of a machine that is a folder: node, tasks, cgroups, ports. */
+#include "plugins/util/util_probe.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "tests/common/tempdir.h"
+
+#define ROWS 32
+
+struct sample {
+    size_t n;
+    enum util_kind kind[ROWS];
+    struct util_row row[ROWS];
+};
+
+static int keep(void *arg, enum util_kind kind, const struct util_row *row,
+                struct jp_error *err)
+{
+    struct sample *s = arg;
+
+    (void) err;
+    assert_true(s->n < ROWS);
+    s->kind[s->n] = kind;
+    s->row[s->n++] = *row;
+    return 0;
+}
+
+static const struct util_row *find(const struct sample *s, enum util_kind kind,
+                                   const char *id)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->kind[i] == kind && strcmp(s->row[i].id, id) == 0)
+            return &s->row[i];
+    return NULL;
+}
+
+/* Writes <root>/<path>; its folders are made. */
+static void put(const char *root, const char *text, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put_bytes(const char *root, const char *text, size_t len,
+                      const char *name)
+{
+    char *path = tempdir_path(root, name), *slash = strrchr(path, '/');
+    FILE *f;
+
+    *slash = '\0';
+    assert_int_equal(fileio_mkdirs(path, NULL), 0);
+    *slash = '/';
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, len, f), len);
+    fclose(f);
+    free(path);
+}
+
+static void put(const char *root, const char *text, const char *fmt, ...)
+{
+    char name[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(name, sizeof(name), fmt, args);
+    va_end(args);
+    put_bytes(root, text, strlen(text), name);
+}
+
+static void put_process(const char *root, unsigned pid, unsigned rank,
+                        unsigned user, unsigned read)
+{
+    char text[512], name[64];
+    int n;
+
+    snprintf(text, sizeof(text),
+             "%u (python3) S 1 1 1 0 -1 0 10 0 2 0 %u 5 0 0 20 0 4 0 100 0 0\n",
+             pid, user);
+    put(root, text, "proc/%u/stat", pid);
+    snprintf(text, sizeof(text),
+             "rchar: %u\nwchar: 0\nread_bytes: %u\nwrite_bytes: 0\n", read * 2,
+             read);
+    put(root, text, "proc/%u/io", pid);
+    put(root,
+        "Name:\tx\nVmHWM:\t 300 kB\nVmRSS:\t 200 kB\n"
+        "Cpus_allowed_list:\t0-3\n",
+        "proc/%u/status", pid);
+    n = snprintf(text, sizeof(text),
+                 "SLURM_JOB_ID=7%cSLURM_STEP_ID=0%cSLURM_PROCID=%u%c", 0, 0,
+                 rank, 0);
+    snprintf(name, sizeof(name), "proc/%u/environ", pid);
+    put_bytes(root, text, (size_t) n, name);
+}
+
+static void put_node(const char *root, unsigned user, unsigned long long bytes)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "cpu  %u 0 0 1000 0 0 0 0 0 0\ncpu0 1 0 0 0 0 0 0 0\n", user);
+    put(root, text, "proc/stat");
+    put(root, "MemTotal: 1000 kB\nMemAvailable: 250 kB\n", "proc/meminfo");
+    snprintf(text, sizeof(text),
+             "lo: 9 0 0 0 0 0 0 0 9\neth0: %llu 0 0 0 0 0 0 0 0\n", bytes);
+    put(root, text, "proc/net/dev");
+}
+
+static struct sample take(struct util_probe *probe, uint64_t s)
+{
+    struct sample sample = {0};
+
+    assert_int_equal(util_probe_take(probe, s * 1000000, s * 1000000, s * 1000,
+                                     keep, &sample, NULL),
+                     0);
+    return sample;
+}
+
+static struct util_probe *start(const char *root)
+{
+    const struct util_step step = {root, 7, "0", getuid()};
+    struct util_probe *probe = util_probe_create(&step);
+
+    assert_non_null(probe);
+    return probe;
+}
+
+static void node_and_tasks(void **state)
+{
+    struct util_probe *probe;
+    struct sample s;
+    const struct util_row *row;
+    double hz = (double) sysconf(_SC_CLK_TCK);
+
+    put_node(*state, 100, 1000);
+    put_process(*state, 10, 0, 0, 0);
+    put_process(*state, 11, 1, 0, 0);
+    put_process(*state, 12, 1, 0, 0);
+    put(*state, "SLURM_JOB_ID=8", "proc/13/environ");
+    probe = start(*state);
+    s = take(probe, 1);
+    row = find(&s, UTIL_NODE, "node");
+    assert_non_null(row);
+    assert_true(isnan(row->v[NODE_USER])); /* rates need two */
+    assert_true(row->v[NODE_MEMORY_USED] == 750 * 1024.0);
+    assert_null(find(&s, UTIL_TASK, "13"));
+
+    put_node(*state, 300, 5000);
+    put_process(*state, 11, 1, 100, 4096);
+    put_process(*state, 12, 1, 50, 0);
+    s = take(probe, 3);
+    row = find(&s, UTIL_NODE, "node");
+    assert_true(fabs(row->v[NODE_USER] - 200 / hz / 2) < 1e-9);
+    assert_true(row->v[NODE_NET_IN] == 2000); /* of 2 s, no loopback */
+    assert_true(fabs(row->v[NODE_AGENT] - 0.001) < 1e-9);
+    row = find(&s, UTIL_TASK, "1");
+    assert_non_null(row);
+    assert_true(row->v[TASK_PROCESSES] == 2 && row->v[TASK_THREADS] == 8);
+    assert_true(fabs(row->v[TASK_USER] - 150 / hz / 2) < 1e-9);
+    assert_true(row->v[TASK_READ] == 2048 && row->v[TASK_READ_CALLS] == 4096);
+    assert_true(row->v[TASK_MEMORY] == 400 * 1024.0);
+    assert_true(row->v[TASK_CPUS] == 4);
+    /* no cgroup: the sum of the tasks, but each processor once */
+    row = find(&s, UTIL_TASK, "step");
+    assert_true(row->v[TASK_PROCESSES] == 3 && row->v[TASK_CPUS] == 4);
+    assert_true(fabs(row->v[TASK_USER] - 150 / hz / 2) < 1e-9);
+    assert_int_equal(util_probe_tasks(probe), 2);
+    util_probe_destroy(probe);
+}
+
+/* A counter that goes backwards is a gap; so is a number that another process
+ * has got. */
+static void no_spikes(void **state)
+{
+    struct util_probe *probe;
+    struct sample s;
+    const struct util_row *row;
+
+    put_node(*state, 1000, 1000000);
+    put_process(*state, 10, 0, 500, 0);
+    probe = start(*state);
+    take(probe, 1);
+    put_node(*state, 10, 5);
+    put_process(*state, 10, 0, 3, 0);
+    s = take(probe, 2);
+    row = find(&s, UTIL_NODE, "node");
+    assert_true(isnan(row->v[NODE_USER]) && isnan(row->v[NODE_NET_IN]));
+    assert_true(isnan(find(&s, UTIL_TASK, "0")->v[TASK_USER]));
+    put_node(*state, 20, 10);
+    s = take(probe, 3);
+    assert_true(find(&s, UTIL_NODE, "node")->v[NODE_NET_IN] == 5);
+    put(*state, "10 (other) S 1 1 1 0 -1 0 1 0 0 0 1 1 0 0 20 0 1 0 9999 0 0\n",
+        "proc/10/stat");
+    s = take(probe, 4);
+    assert_null(find(&s, UTIL_TASK, "0"));
+    util_probe_destroy(probe);
+}
+
+static void cgroup_of_v2(void **state)
+{
+    static const char place[] =
+        "sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0";
+    struct util_probe *probe;
+    struct sample s;
+    const struct util_row *row;
+
+    put_node(*state, 1, 1);
+    put_process(*state, 10, 0, 0, 0);
+    put(*state, "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n",
+        "proc/10/cgroup");
+    put(*state, "usage_usec 3\nuser_usec 0\nsystem_usec 0\nthrottled_usec 0\n",
+        "%s/cpu.stat", place);
+    put(*state, "5000\n", "%s/memory.current", place);
+    put(*state, "max\n", "%s/memory.max", place);
+    put(*state, "some avg10=0 total=0\n", "%s/cpu.pressure", place);
+    probe = start(*state);
+    take(probe, 1);
+    put(*state,
+        "user_usec 1500000\nsystem_usec 250000\nthrottled_usec 100000\n",
+        "%s/cpu.stat", place);
+    put(*state, "8:0 rbytes=0 wbytes=0\n", "%s/io.stat", place);
+    put(*state, "some avg10=0 total=250000\n", "%s/cpu.pressure", place);
+    s = take(probe, 2);
+    row = find(&s, UTIL_TASK, "step");
+    assert_true(fabs(row->v[TASK_USER] - 1.5) < 1e-9);
+    assert_true(fabs(row->v[TASK_SYSTEM] - 0.25) < 1e-9);
+    assert_true(fabs(row->v[TASK_THROTTLED] - 0.1) < 1e-9);
+    assert_true(row->v[TASK_MEMORY] == 5000);
+    assert_true(isnan(row->v[TASK_MEMORY_LIMIT]));
+    assert_true(fabs(row->v[TASK_CPU_PRESSURE] - 0.25) < 1e-9);
+    util_probe_destroy(probe);
+}
+
+static void cgroup_of_v1(void **state)
+{
+    struct util_probe *probe;
+    struct sample s;
+    const struct util_row *row;
+    char text[64];
+
+    put_node(*state, 1, 1);
+    put_process(*state, 10, 0, 0, 0);
+    put(*state,
+        "4:cpu,cpuacct:/slurm/uid_0/job_7/step_0/task_0\n"
+        "5:memory:/slurm/uid_0/job_7/step_0/task_0\n",
+        "proc/10/cgroup");
+    put(*state, "user 0\nsystem 0\n",
+        "sys/fs/cgroup/cpuacct/slurm/uid_0/job_7/step_0/cpuacct.stat");
+    put(*state, "7000\n",
+        "sys/fs/cgroup/memory/slurm/uid_0/job_7/step_0/memory.usage_in_bytes");
+    put(*state, "9223372036854771712\n",
+        "sys/fs/cgroup/memory/slurm/uid_0/job_7/step_0/memory.limit_in_bytes");
+    probe = start(*state);
+    take(probe, 1);
+    snprintf(text, sizeof(text), "user %ld\nsystem 0\n",
+             3 * sysconf(_SC_CLK_TCK));
+    put(*state, text,
+        "sys/fs/cgroup/cpuacct/slurm/uid_0/job_7/step_0/cpuacct.stat");
+    s = take(probe, 2);
+    row = find(&s, UTIL_TASK, "step");
+    assert_true(fabs(row->v[TASK_USER] - 3) < 1e-9);
+    assert_true(row->v[TASK_MEMORY] == 7000);
+    assert_true(isnan(row->v[TASK_MEMORY_LIMIT])); /* none that is one */
+    util_probe_destroy(probe);
+}
+
+static void ports(void **state)
+{
+    static const char place[] = "sys/class/infiniband/mlx5_0/ports/1";
+    struct util_probe *probe;
+    struct sample s;
+    const struct util_row *row;
+
+    put_node(*state, 1, 1);
+    put(*state, "200 Gb/sec (4X HDR)\n", "%s/rate", place);
+    put(*state, "4: ACTIVE\n", "%s/state", place);
+    put(*state, "1000\n", "%s/counters/port_rcv_data", place);
+    put(*state, "1\n", "%s/counters/symbol_error", place);
+    put(*state, "1\n", "sys/class/infiniband/a,b/ports/1/rate");
+    probe = start(*state);
+    take(probe, 1);
+    put(*state, "3000\n", "%s/counters/port_rcv_data", place);
+    put(*state, "5\n", "%s/counters/symbol_error", place);
+    put(*state, "1: DOWN\n", "%s/state", place);
+    s = take(probe, 2);
+    row = find(&s, UTIL_PORT, "mlx5_0/1");
+    assert_non_null(row);
+    assert_true(row->v[PORT_IN] == 8000 && row->v[PORT_RATE] == 25e9);
+    assert_true(row->v[PORT_ERRORS] == 4 && row->v[PORT_UP] == 0);
+    assert_true(isnan(row->v[PORT_OUT]));
+    assert_null(find(&s, UTIL_PORT, "a,b/1"));
+    util_probe_destroy(probe);
+}
+
+/* A kernel that tells nothing. */
+static void nothing_there(void **state)
+{
+    struct util_probe *probe = start(*state);
+    struct sample s;
+
+    take(probe, 1);
+    s = take(probe, 2);
+    assert_int_equal(s.n, 2); /* node and step */
+    for (size_t c = 0; c < NODE_COLUMNS; c++)
+        assert_true(c == NODE_AGENT || isnan(s.row[0].v[c]));
+    util_probe_destroy(probe);
+}
+
+int main(void)
+{
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
+    const struct CMUnitTest tests[] = {
+        TEST(node_and_tasks), TEST(no_spikes), TEST(cgroup_of_v2),
+        TEST(cgroup_of_v1),   TEST(ports),     TEST(nothing_there)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
