@@ -263,6 +263,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     if (ours)
         copper_mount_sweep(ours);
     free(ours);
+    copper_work_sweep(node);
     if (!run)
         return error_set(err, "out of memory");
     run->book_fd = -1;

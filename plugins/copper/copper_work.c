@@ -9,18 +9,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
 #include "plugins/copper/copper_book.h"
 
 #define LOG_MAX (1024 * 1024) /* bytes of each log that are kept */
+#define SWEEP_MS 3000
+#define FRESH_S 60 /* a folder without nodes may be one that is being made */
 
 int copper_work_init(struct copper_work *w, const struct jp_jobconf *conf,
                      const char *node, struct jp_error *err)
 {
+    w->lock = -1;
     w->base = fileio_path(COPPER_WORK_PREFIX "%lu-%" PRIu64 ".%s",
                           (unsigned long) getuid(), conf->job_id,
                           conf->step_id);
@@ -37,7 +44,9 @@ void copper_work_fini(struct copper_work *w)
     free(w->base);
     free(w->node);
     free(w->fs);
-    *w = (struct copper_work){NULL, NULL, NULL};
+    if (w->lock >= 0)
+        close(w->lock);
+    *w = (struct copper_work){.lock = -1};
 }
 
 static int check_own(const char *path, struct jp_error *err)
@@ -65,18 +74,36 @@ static int point(const char *link, const char *target, struct jp_error *err)
     return rc;
 }
 
+/* Not close-on-exec: the daemon holds it, too, also when its supervisor has
+ * been killed. */
+static int take_lock(struct copper_work *w, struct jp_error *err)
+{
+    char *path = fileio_path("%s/lock", w->node);
+    int rc = 0;
+
+    w->lock = path ? open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) : -1;
+    if (w->lock < 0)
+        rc = path ? error_set(err, "%s: %s", path, strerror(errno))
+                  : error_set(err, "out of memory");
+    else if (flock(w->lock, LOCK_EX | LOCK_NB) < 0)
+        rc = error_set(err, "%s: another one of this step is there", w->node);
+    free(path);
+    return rc;
+}
+
 static int make_inside(const struct copper_work *w, const char *view,
                        const char *raw, struct jp_error *err)
 {
     char *logs = fileio_path("%s/logs", w->node);
     char *book = fileio_path("%s/book", w->node);
     char *raw_logs = fileio_path("%s/logs", raw);
+    char *to_raw = fileio_path("%s/raw", w->node);
     int rc = -1;
 
-    if (!logs || !book || !raw_logs)
+    if (!logs || !book || !raw_logs || !to_raw)
         error_set(err, "out of memory");
     else if (fileio_mkdir(logs, err) == 0 && point(w->fs, view, err) == 0 &&
-             point(raw_logs, logs, err) == 0) {
+             point(to_raw, raw, err) == 0 && point(raw_logs, logs, err) == 0) {
         unlink(book);
         rc = mkfifo(book, 0600) == 0
                  ? 0
@@ -85,14 +112,15 @@ static int make_inside(const struct copper_work *w, const char *view,
     free(logs);
     free(book);
     free(raw_logs);
+    free(to_raw);
     return rc;
 }
 
-int copper_work_make(const struct copper_work *w, const char *view,
-                     const char *raw, struct jp_error *err)
+int copper_work_make(struct copper_work *w, const char *view, const char *raw,
+                     struct jp_error *err)
 {
     if (fileio_mkdir(w->base, err) < 0 || check_own(w->base, err) < 0 ||
-        fileio_mkdir(w->node, err) < 0)
+        fileio_mkdir(w->node, err) < 0 || take_lock(w, err) < 0)
         return -1;
     return make_inside(w, view, raw, err);
 }
@@ -124,14 +152,31 @@ static bool is_gone(uint64_t pid)
     return gone;
 }
 
+/* True also where there is none. */
+static bool is_unlocked(const struct copper_work *w, bool *there)
+{
+    char *path = fileio_path("%s/lock", w->node);
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    bool free_now = path && (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0);
+
+    *there = fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return free_now;
+}
+
 bool copper_work_is_left(const struct copper_work *w)
 {
     char *path = fileio_path("%s/pid", w->node), *text = NULL;
+    bool locks, left = path && is_unlocked(w, &locks);
     uint64_t pid = 0;
-    bool left = path && fileio_read(path, false, 24, &text, NULL, NULL) == 0 &&
-                num_parse_u64(text, 1, INT32_MAX, &pid, NULL) == 0 &&
-                is_gone(pid);
 
+    if (left && fileio_read(path, false, 24, &text, NULL, NULL) == 0)
+        left = num_parse_u64(text, 1, INT32_MAX, &pid, NULL) == 0 &&
+               is_gone(pid);
+    else
+        left = left && locks; /* killed before its daemon started */
     free(text);
     free(path);
     return left;
@@ -208,7 +253,7 @@ static void keep_log(const char *from_dir, const char *to_dir, const char *name)
 static void keep_logs(const struct copper_work *w, const char *raw)
 {
     char *from = fileio_path("%s/logs", w->node);
-    char *to = fileio_path("%s/logs", raw);
+    char *to = raw ? fileio_path("%s/logs", raw) : NULL;
     DIR *dir = from && to ? opendir(from) : NULL;
     struct dirent *entry;
 
@@ -249,4 +294,73 @@ void copper_work_clean(const struct copper_work *w, const char *raw)
         rmdir(w->base);
     }
     free(view);
+}
+
+/* --- what earlier steps have left ------------------------------------------
+ */
+
+static bool is_fresh(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || time(NULL) - st.st_mtime < FRESH_S;
+}
+
+static void sweep_step(char *base, const char *node)
+{
+    struct copper_work w = {.base = base, .lock = -1};
+    char *link, *view, raw[PATH_MAX];
+    struct stat st;
+    ssize_t n = -1;
+
+    w.node = fileio_path("%s/%s", base, node);
+    link = fileio_path("%s/%s/raw", base, node);
+    view = fileio_path("%s/mnt", base);
+    if (!w.node || !link || !view || check_own(base, NULL) < 0)
+        ;
+    else if (lstat(w.node, &st) == 0) {
+        if (copper_work_is_left(&w)) {
+            n = readlink(link, raw, sizeof(raw) - 1);
+            raw[n > 0 ? n : 0] = '\0';
+            copper_work_clean(&w, n > 0 ? raw : NULL);
+        }
+    } else if (!is_used(base) && !is_fresh(base)) {
+        rmdir(view);
+        rmdir(base);
+    }
+    free(w.node);
+    free(link);
+    free(view);
+}
+
+static int sweep(void *node, int out)
+{
+    static const char prefix[] = COPPER_WORK_PREFIX;
+    const char *name = strrchr(prefix, '/') + 1;
+    char *mine = fileio_path("%s%lu-", name, (unsigned long) geteuid());
+    DIR *dir = mine ? opendir("/tmp") : NULL;
+    struct dirent *entry;
+
+    (void) out;
+    while (dir && (entry = readdir(dir)))
+        if (!strncmp(entry->d_name, mine, strlen(mine))) {
+            char *base = fileio_path("/tmp/%s", entry->d_name);
+
+            if (base)
+                sweep_step(base, node);
+            free(base);
+        }
+    if (dir)
+        closedir(dir);
+    free(mine);
+    return 0;
+}
+
+/* In a child: the logs go to a shared file system, which may not answer. */
+void copper_work_sweep(const char *node)
+{
+    const struct child child = {
+        .work = sweep, .arg = (char *) node, .limit_ms = SWEEP_MS};
+
+    child_run(&child, NULL);
 }

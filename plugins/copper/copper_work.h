@@ -10,6 +10,9 @@
  *   .../NODE/logs                               the daemon's log and address
  *   .../NODE/book                               a FIFO: it reads its book there
  *   .../NODE/pid                                the daemon's
+ *   .../NODE/lock                               held by its supervisor and by
+ * it
+ *   .../NODE/raw                                link to where its logs go
  */
 #ifndef JP_COPPER_WORK_H
 #define JP_COPPER_WORK_H
@@ -25,6 +28,7 @@
 struct copper_work {
     char *base, *node; /* the step's folder, this node's; owned */
     char *fs;          /* what tasks use */
+    int lock;          /* descriptor of NODE/lock once made, else -1 */
 };
 
 /* The paths alone. */
@@ -32,13 +36,19 @@ int copper_work_init(struct copper_work *w, const struct jp_jobconf *conf,
                      const char *node, struct jp_error *err);
 void copper_work_fini(struct copper_work *w);
 
-/* Makes the folders, the FIFO, the link to view; <raw>/logs leads there. */
-int copper_work_make(const struct copper_work *w, const char *view,
-                     const char *raw, struct jp_error *err);
+/* Makes the folders, the FIFO, the links; <raw>/logs leads there. From here on
+ * the place is in use, as long as this process or one that it starts without
+ * closing descriptors, the daemon, lives. */
+int copper_work_make(struct copper_work *w, const char *view, const char *raw,
+                     struct jp_error *err);
 int copper_work_note_pid(const struct copper_work *w, pid_t pid,
                          struct jp_error *err);
-/* Is the daemon noted there gone? */
+/* Has everybody who uses it gone, without clearing it away? */
 bool copper_work_is_left(const struct copper_work *w);
+/* Clears the places on this node that earlier steps of this user have left:
+ * where slurmstepd was killed, or killed the daemon after the tasks' end,
+ * nobody else comes. Bounded in time. */
+void copper_work_sweep(const char *node);
 
 /* From here on new look-ups of the tasks go past Copper. Safe to repeat;
  * without the folder nothing. */
@@ -50,8 +60,8 @@ void copper_work_fatal(const struct copper_work *w, const char *name, char *out,
 /* The address that the daemon has written, or "". */
 void copper_work_address(const struct copper_work *w, char *out, size_t len);
 
-/* Copies the logs to <raw>/logs and removes this node's folder; the step's with
- * the last. */
+/* Copies the logs to <raw>/logs (NULL: nowhere) and removes this node's folder;
+ * the step's with the last. */
 void copper_work_clean(const struct copper_work *w, const char *raw);
 
 #endif

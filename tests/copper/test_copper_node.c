@@ -380,7 +380,7 @@ static void test_gather(void **state)
 static void test_left(void **state)
 {
     char node[] = "/tmp/jpleft.XXXXXX";
-    const struct copper_work work = {.node = node};
+    struct copper_work work = {.node = node, .lock = -1};
     struct jp_error err;
     pid_t child;
     siginfo_t info;
@@ -399,6 +399,51 @@ static void test_left(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_true(copper_work_is_left(&work));
     assert_int_equal(fileio_remove_tree(node, &err), 0);
+}
+
+/* What nobody holds any more goes with the next start on that node, its logs
+ * are kept; what is held, or another node's, stays. */
+static void test_swept(void **state)
+{
+    char raw[] = "/tmp/jpleft.XXXXXX", step[] = "77777.0", text[] = "why";
+    const struct jp_jobconf conf = {.job_id = (uint64_t) getpid(),
+                                    .step_id = step};
+    struct copper_work work, other;
+    struct jp_error err;
+    char *log, *kept;
+
+    (void) state;
+    assert_non_null(mkdtemp(raw));
+    assert_int_equal(copper_work_init(&work, &conf, "jpswept", &err), 0);
+    assert_int_equal(copper_work_init(&other, &conf, "jpother", &err), 0);
+    assert_int_equal(copper_work_make(&work, "../mnt", raw, &err), 0);
+    assert_int_equal(copper_work_make(&other, "../mnt", raw, &err), 0);
+    log = fileio_path("%s/logs/n1-7-output.log", work.node);
+    kept = fileio_path("%s/logs/n1-7-output.log", raw);
+    assert_int_equal(fileio_write(log, text, strlen(text), &err), 0);
+    close(other.lock);
+    other.lock = -1;
+    copper_work_sweep("jpswept");
+    assert_int_equal(access(work.node, F_OK), 0); /* in use: by us */
+    close(work.lock);
+    work.lock = -1;
+    assert_int_equal(copper_work_note_pid(&work, getpid(), &err), 0);
+    copper_work_sweep("jpswept");
+    assert_int_equal(access(work.node, F_OK), 0); /* its daemon lives */
+    free(log);
+    log = fileio_path("%s/pid", work.node);
+    assert_int_equal(unlink(log), 0);
+    copper_work_sweep("jpswept");
+    assert_int_equal(access(work.node, F_OK), -1);
+    assert_int_equal(access(kept, F_OK), 0);
+    assert_int_equal(access(other.node, F_OK), 0); /* another node's */
+    copper_work_sweep("jpother");
+    assert_int_equal(access(other.base, F_OK), -1);
+    assert_int_equal(fileio_remove_tree(raw, &err), 0);
+    copper_work_fini(&work);
+    copper_work_fini(&other);
+    free(log);
+    free(kept);
 }
 
 static void test_names_of_logs(void **state)
@@ -494,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_real_path),
         cmocka_unit_test(test_left),
+        cmocka_unit_test(test_swept),
         cmocka_unit_test(test_names_of_logs),
         cmocka_unit_test_setup_teardown(test_node_twice, tempdir_make,
                                         tempdir_drop),
