@@ -2,6 +2,7 @@
 #include "orchestrator/copper/copper_build.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -405,6 +406,18 @@ static int use_root(struct walk *w, const char *const *paths, size_t n)
     return rc;
 }
 
+/* Without the folder itself nothing can be said of what is in it. */
+static int note_absent(struct copper_build *b, const struct jp_copper_root *r)
+{
+    if (r->exists || !r->observed)
+        return 0;
+    return copper_note(b, r->path, false,
+                       "not on this host: which of its %" PRIu64
+                       " observed paths are missing cannot be told here; make "
+                       "the report on a node that has it",
+                       r->observed);
+}
+
 int copper_usage(struct copper_build *b)
 {
     const struct jp_copper_options *o = b->options;
@@ -432,8 +445,11 @@ int copper_usage(struct copper_build *b)
     /* top rows alone would make all but the busiest look unused */
     if (n)
         rc = find_roots(b);
-    for (w.root = 0; w.root < c->n_used_roots && rc == 0; w.root++)
+    for (w.root = 0; w.root < c->n_used_roots && rc == 0; w.root++) {
         rc = use_root(&w, paths, n);
+        if (rc == 0)
+            rc = note_absent(b, &c->used_roots[w.root]);
+    }
     free(paths);
     if (rc == 0)
         merge(c);

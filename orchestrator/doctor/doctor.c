@@ -7,8 +7,9 @@ int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)
 {
     static void (*const checks[])(struct doctor *) = {
-        doctor_programs,  doctor_plugstack, doctor_site,     doctor_nccl,
-        doctor_container, doctor_place,     doctor_forecast, doctor_nodes};
+        doctor_programs, doctor_plugstack, doctor_site,
+        doctor_nccl,     doctor_container, doctor_copper,
+        doctor_place,    doctor_forecast,  doctor_nodes};
     struct doctor d = {.options = options};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
@@ -36,5 +37,7 @@ void doctor_fini(struct doctor *doctor)
     free(doctor->binds);
     free(doctor->mounts);
     free(doctor->place);
+    free(doctor->cu_fuse);
+    free(doctor->fusermount);
     *doctor = (struct doctor){0};
 }

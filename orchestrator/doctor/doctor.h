@@ -55,6 +55,8 @@ struct doctor {
     char *library;                   /* of the profiler that auto means */
     char *binds, *mounts; /* container_binds, container_paths; NULL: none */
     char *place;          /* the folder that can be written */
+    char *cu_fuse;        /* Copper's daemon, as the site names it; or NULL */
+    char *fusermount;     /* the program that ends its mounts; NULL: none */
 };
 
 /* All checks. Only trouble with memory is an error. */
@@ -73,6 +75,7 @@ void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
 void doctor_site(struct doctor *d);      /* settings files */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
 void doctor_container(struct doctor *d); /* their mounts in pyxis' */
+void doctor_copper(struct doctor *d);    /* what its daemon needs on a node */
 void doctor_place(struct doctor *d);     /* directory of reports, from here */
 void doctor_forecast(struct doctor *d);  /* memory and disk */
 void doctor_nodes(struct doctor *d);     /* the same seen from nodes */

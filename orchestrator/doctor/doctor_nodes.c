@@ -151,6 +151,10 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
     add(argv, n, strdup(d->node_program));
     if (d->library)
         add(argv, n, strdup(d->library));
+    if (d->cu_fuse)
+        add(argv, n, strdup(d->cu_fuse));
+    if (d->fusermount)
+        add(argv, n, strdup(d->fusermount));
 }
 
 static void ask(struct asked *a)

@@ -81,7 +81,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     struct jp_knownbad list;
     struct jp_plan plan;
     struct jp_error err;
-    const char *path, *named, *binds, *mounts;
+    const char *path, *named, *binds, *mounts, *cu_fuse, *root;
 
     if (plan_make(in, &plan, &err) < 0) {
         doctor_add(d, DOCTOR_FAIL, "settings", "", "%s", err.text);
@@ -99,6 +99,11 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     mounts = plan_site(&plan, "container_paths");
     d->binds = binds ? strdup(binds) : NULL;
     d->mounts = mounts ? strdup(mounts) : NULL;
+    cu_fuse = plan_site(&plan, "copper.cu_fuse");
+    root = plan_site(&plan, "copper.root");
+    d->cu_fuse = cu_fuse ? strdup(cu_fuse)
+                 : root  ? fileio_path("%s/build/cu_fuse", root)
+                         : NULL;
     plan_fini(&plan);
 }
 

@@ -78,7 +78,9 @@ static void put_line(FILE *out, const char *path)
 
 enum list { ALL, USED, UNUSED, MISSING };
 
-static bool belongs(const struct jp_copper_used *u, enum list list)
+/* A root that is not on this host says nothing of what is missing there. */
+static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
+                    enum list list)
 {
     switch (list) {
     case ALL:
@@ -88,7 +90,7 @@ static bool belongs(const struct jp_copper_used *u, enum list list)
     case UNUSED:
         return u->walked && !u->observed;
     default:
-        return !u->exists && u->observed;
+        return !u->exists && u->observed && c->used_roots[u->root].exists;
     }
 }
 
@@ -104,7 +106,7 @@ static int write_list(const struct jp_copper *c, const char *dir,
     if (rc < 0)
         return -1;
     for (size_t i = 0; i < c->n_used; i++)
-        if (belongs(&c->used[i], list))
+        if (belongs(c, &c->used[i], list))
             put_line(file.stream, c->used[i].path);
     return fileio_temp_commit(&file, err);
 }

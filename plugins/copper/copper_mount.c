@@ -141,11 +141,30 @@ pid_t copper_mount_probe(const char *path)
         &(struct child){.work = look_into, .arg = (char *) path});
 }
 
+static const char *const programs[] = {"fusermount3", "fusermount"};
+
+char *copper_mount_program(const char *dirs)
+{
+    char *copy = strdup(dirs ? dirs : ""), *rest = copy, *dir, *found = NULL;
+
+    while (!found && (dir = strsep(&rest, ":")))
+        for (size_t i = 0; i < sizeof(programs) / sizeof(*programs) && !found;
+             i++) {
+            found = fileio_path("%s/%s", dir, programs[i]);
+            if (found && (*dir != '/' || access(found, X_OK) < 0)) {
+                free(found);
+                found = NULL;
+            }
+        }
+    free(copy);
+    return found;
+}
+
 static int unmount(void *path, int out)
 {
     (void) out;
-    execlp("fusermount3", "fusermount3", "-u", path, (char *) NULL);
-    execlp("fusermount", "fusermount", "-u", path, (char *) NULL);
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+        execlp(programs[i], programs[i], "-u", path, (char *) NULL);
     return 127;
 }
 
@@ -153,8 +172,8 @@ static int unmount(void *path, int out)
 static int unmount_lazily(void *path, int out)
 {
     (void) out;
-    execlp("fusermount3", "fusermount3", "-uz", path, (char *) NULL);
-    execlp("fusermount", "fusermount", "-uz", path, (char *) NULL);
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+        execlp(programs[i], programs[i], "-uz", path, (char *) NULL);
     return 127;
 }
 

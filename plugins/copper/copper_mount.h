@@ -50,4 +50,11 @@ bool copper_mountinfo_parse(char *line, struct copper_mountinfo *out);
 bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
                                unsigned long uid);
 
+/* Where nodes look for programs: the module's helpers have this PATH. */
+#define COPPER_MOUNT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+/* The program that ends mounts, in one of the folders; NULL: there is none.
+ * Caller frees. */
+char *copper_mount_program(const char *dirs);
+
 #endif

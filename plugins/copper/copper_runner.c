@@ -252,6 +252,18 @@ static int check_device(const struct jp_jobconf *conf, struct jp_error *err)
                : 0;
 }
 
+/* A mount that nobody can end would keep its daemon, and then the job. */
+static int check_program(struct jp_error *err)
+{
+    char *path = copper_mount_program(getenv("PATH"));
+    int rc = path ? 0
+                  : error_set(err, "no fusermount3 (package fuse3), without "
+                                   "which its mount could not be ended");
+
+    free(path);
+    return rc;
+}
+
 static int start(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err)
 {
@@ -271,6 +283,8 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     run->asked = !jobconf_copper(conf, "address_book");
     run->trees = count_trees(conf);
     rc = set_paths(run, conf, step_dir, node, err);
+    if (rc == 0)
+        rc = check_program(err);
     if (rc == 0 && !run->asked)
         rc = read_book(run, err);
     if (rc == 0)
