@@ -123,8 +123,8 @@ int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err);
 void jobconf_fini(struct jp_jobconf *conf);
 /* Cuts absolute paths of the user's (command, settings of his, variables) to
  * their last part, or to what follows the step's directory, and empties
- * submit_dir: for reports that leave his hands. The library and what the site
- * has set stay. -1: out of memory. */
+ * submit_dir: for reports that leave his hands. The library, unless he has
+ * named it himself, and what the site has set stay. -1: out of memory. */
 int jobconf_hide_paths(struct jp_jobconf *conf);
 /* Value of a setting, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);

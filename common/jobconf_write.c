@@ -2,6 +2,7 @@
 #include "common/jobconf.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,13 +240,23 @@ static int cut_settings(struct jp_setting *list, size_t n)
     return 0;
 }
 
+/* The library, unless it is one that the user has named himself. */
+static bool is_public(const struct jp_jobconf *conf,
+                      const struct jp_envvar *var)
+{
+    const char *own = jobconf_find(conf, var->name);
+
+    return !strcmp(var->name, "NCCL_PROFILER_PLUGIN") &&
+           !(own && !strcmp(own, var->value));
+}
+
 int jobconf_hide_paths(struct jp_jobconf *conf)
 {
     char *step = fileio_path("/step-%s", conf->step_id);
     int rc = step ? 0 : -1;
 
     for (size_t i = 0; i < conf->n_env && rc == 0; i++)
-        if (strcmp(conf->env[i].name, "NCCL_PROFILER_PLUGIN"))
+        if (!is_public(conf, &conf->env[i]))
             rc = cut_path(&conf->env[i].value, step);
     free(step);
     if (rc < 0 || cut_path(&conf->command, NULL) < 0 ||

@@ -43,6 +43,10 @@ struct jp_profiler {
     const char *release;   /* the same of the NCCL release it is built for */
     const char *installed; /* its library where the site names none, NULL: it
                               then cannot run */
+    const char *mark;      /* a text that its library holds and no other one's;
+                              NULL: its library is not told */
+    const char *folder;    /* the variable by which a user moves its files to a
+                              folder of his own; NULL: none */
     bool is_auto;          /* the word "auto" of its option means it */
     bool counts;           /* it counts what it records and filters nothing */
     bool keeps_last;       /* it keeps the last events of pools */

@@ -37,7 +37,9 @@
 struct backend_input {
     const struct plan_side *side; /* the effective settings, plan_get() */
     const char *step_dir;         /* absolute */
-    const char *library;          /* path of the profiler, NULL: not named */
+    const char *library;          /* path of the profiler, NULL: not named; or
+                                     NCCL's short name of it, as the user has set
+                                     it */
     bool library_exists;          /* on srun's host, a readable file */
     uint32_t release; /* of the library, JP_NCCL_RELEASE; 0: the program's */
     const char *declined; /* NCCL releases not to profile: knownbad_ranges();
@@ -144,11 +146,17 @@ extern const struct backend *const backend_registry[];
 /* The backend of that name and of our ABI, or NULL. */
 const struct backend *backend_find(const char *name);
 
+/* Whose library this is: a plugin for NCCL that holds the mark of one of our
+ * profilers. Follows links; reads at most LIBRARY_MAX_BYTES, loads nothing.
+ * NULL: nobody's that we know, or it cannot be read. */
+const struct backend *backend_of_library(const char *path);
+#define LIBRARY_MAX_BYTES (32UL << 20)
+
 /* The release that the profiler's library is of: in->release, else nccl=. */
 uint32_t backend_release(const struct backend_input *in);
 
 /* What the tasks will find in a variable that the user has set and force= does
- * not replace, or NULL. */
+ * not replace, or NULL. Not what is left from an outer profiled step. */
 const char *backend_user_value(const struct backend_input *in,
                                const char *name);
 

@@ -22,7 +22,10 @@ uint32_t backend_release(const struct backend_input *in)
 
 const char *backend_user_value(const struct backend_input *in, const char *name)
 {
-    if (!in->user || plan_number(in->side, "force"))
+    const char *ours = in->user ? plan_env(in->user, "JOBPROF_SET") : NULL;
+
+    if (!in->user || plan_number(in->side, "force") ||
+        (ours && knob_list_has(ours, name)))
         return NULL;
     return plan_env(in->user, name);
 }

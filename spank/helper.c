@@ -16,6 +16,8 @@
 enum { TEXT_MAX = 65536, KILL_MS = 200, TICK_MS = 10, FAILED = -1, LATE = -2 };
 enum { ENV_MAX = 2048 };
 static pid_t *told; /* shared: the pid of the orphan */
+/* the helper's PWD: where the host stands, in user_init where tasks start */
+static char stand[PATH_MAX + 4] = "PWD=";
 static const char *const allowed[] = {
     "SLURM_",   "NCCL_",        "JOBPROF_",         "HOME=", "USER=",
     "LANG=",    "LC_ALL=",      "LC_CTYPE=",        "TERM=", "NO_COLOR=",
@@ -45,12 +47,13 @@ void helper_arg(struct helper *h, const char *name, const char *value)
 static char **allowed_env(char **env)
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    static char *clean[ENV_MAX + 2] = {path};
+    static char *clean[ENV_MAX + 3] = {path};
     const char *conf = getenv("SLURM_CONF");
     int n = 1;
 
     if (conf) /* the host's own, before the job's: it names libraries to load */
         clean[n++] = (char *) conf - strlen("SLURM_CONF=");
+    clean[n++] = stand;
     for (; env && *env && n < ENV_MAX; env++)
         for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
             if (strncmp(*env, allowed[i], strlen(allowed[i])) == 0)
@@ -161,6 +164,7 @@ static void __attribute__((noreturn)) child(const struct helper *h)
     setsid();
     umask(077);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    syscall(SYS_getcwd, stand + 4, PATH_MAX);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if ((h->user && !become(h->user, h->leave)) || !enter("/"))
         _exit(126);

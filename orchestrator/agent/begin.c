@@ -13,6 +13,7 @@
 #include "common/num.h"
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/launch.h"
+#include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/pairs.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/agent/nodehw.h"
@@ -230,7 +231,8 @@ static int join(const struct jp_seat *seat, const char *node,
     if (check_plugin(seat->dir, node, conf, err) < 0 ||
         pairs_contain(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||
-        barrier_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0) {
+        barrier_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0 ||
+        ownfolder_note(seat->dir, node, conf, getenv("PWD"), err) < 0) {
         free(text);
         return -1;
     }

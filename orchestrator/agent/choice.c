@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/defaults.h"
@@ -181,19 +182,58 @@ static bool readable(const char *path)
     return true;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The profiler whose library the user has named himself; NULL: none, or not one
+ * of ours. NCCL takes "inspector" for libnccl-profiler-inspector.so. */
+static const struct backend *find_own(const struct launch_choice *choice)
+{
+    const char *own = choice->own_library;
+    const struct backend *backend;
+
+    if (!own)
+        return NULL;
+    if (*own == '/')
+        backend = backend_of_library(own);
+    else
+        backend = backend_find(own);
+    return backend && backend->about.option == OPTION_NCCL &&
+                   backend->about.mark && backend->planner
+               ? backend
+               : NULL;
+}
+
+/* Names the library: the site's, or the user's own. */
+static void set_library(const struct jp_plan *plan, bool is_own,
+                        struct launch_choice *choice)
+{
+    const struct jp_profiler *about = &choice->backend->about;
+    const char *sites = site_text(plan, about->library);
+    const char *own = is_own ? choice->own_library : NULL;
+
+    choice->input.library = own ? own : sites;
+    choice->input.library_exists = own || readable(sites);
+    choice->input.release =
+        !own || is_same(own, sites) ? release_of(plan, about) : 0;
+}
+
 /* Fills choice with the backend of that name. -1: it cannot run. */
 static int try_backend(const struct jp_plan *plan, const char *name,
-                       struct known *known, struct launch_choice *choice,
-                       struct jp_error *err)
+                       bool is_own, struct known *known,
+                       struct launch_choice *choice, struct jp_error *err)
 {
     const struct backend *backend = backend_find(name);
 
     if (!backend || !backend->planner)
         return error_set(err, "no profiler \"%s\" in this build", name);
     choice->backend = backend;
-    choice->input.library = site_text(plan, backend->about.library);
-    choice->input.library_exists = readable(choice->input.library);
-    choice->input.release = release_of(plan, &backend->about);
+    set_library(plan, is_own, choice);
     choice->forecast = (struct backend_forecast){0};
     if (backend->planner->usable &&
         backend->planner->usable(&choice->input, err) < 0)
@@ -205,17 +245,40 @@ static int try_backend(const struct jp_plan *plan, const char *name,
     return backend->planner->size(&choice->input, &choice->forecast, err);
 }
 
+/* The user's own library runs, whatever the mode asks for. 1: it does; 0: he
+ * names none of ours; -1: what it would record does not fit. */
+static int choose_own(const struct jp_plan *plan, struct known *known,
+                      struct launch_choice *choice, struct jp_error *why)
+{
+    const struct backend *own = find_own(choice);
+
+    if (!own)
+        return 0;
+    if (try_backend(plan, own->about.name, true, known, choice, why) < 0)
+        return -1;
+    if (strcmp(own->about.name, wanted(&plan->nccl)) != 0)
+        error_set(why,
+                  CHOICE_LIBRARY " in the environment names a library of "
+                                 "%s (force=1 replaces it)",
+                  own->about.title);
+    return 1;
+}
+
 /* The mode's backend, or its fallback; *why: why it is not the first. */
 static int choose(const struct jp_plan *plan, struct known *known,
                   struct launch_choice *choice, struct jp_error *why)
 {
     const char *fallback = NULL;
+    int own = choose_own(plan, known, choice, why);
 
-    if (try_backend(plan, wanted(&plan->nccl), known, choice, why) == 0)
+    if (own)
+        return own > 0 ? 0 : -1;
+    if (try_backend(plan, wanted(&plan->nccl), false, known, choice, why) == 0)
         return 0;
     if (choice->backend)
         fallback = choice->backend->planner->fallback;
-    return fallback ? try_backend(plan, fallback, known, choice, NULL) : -1;
+    return fallback ? try_backend(plan, fallback, false, known, choice, NULL)
+                    : -1;
 }
 
 int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
@@ -231,6 +294,7 @@ int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
 
     if (plan->nccl.mode) {
         jobshape_get(&facts->size, plan, "", step_dir, &choice.input.shape);
+        choice.own_library = backend_user_value(&choice.input, CHOICE_LIBRARY);
         rc = choose(plan, &known, &choice, &why);
         known_fini(&known);
     }

@@ -7,10 +7,15 @@
 #include "orchestrator/agent/facts.h"
 #include "plugins/backend.h"
 
+/* The variable by which NCCL finds its profiler. */
+#define CHOICE_LIBRARY "NCCL_PROFILER_PLUGIN"
+
 struct launch_choice {
     const struct backend *backend; /* NULL: the mode is off */
     char *reason; /* why it is not the one that was asked for, or "" */
     struct backend_input input; /* borrows from plan, facts and the directory */
+    const char *own_library;    /* that the user has named himself, or NULL;
+                                   borrowed */
     struct backend_forecast forecast; /* zeros: not known for this profiler */
     char *declined; /* input.declined: releases kept from it, or NULL */
     /* lines; NULL: none. What the user has to know: known trouble of the
@@ -20,7 +25,8 @@ struct launch_choice {
 };
 
 /* Takes the mode's backend, or its fallback when that one cannot run or does
- * not fit. Reads the list of known-bad releases, once. -1: none can, and why;
+ * not fit; before both the profiler whose library the user has named himself.
+  Reads the list of known-bad releases, once. -1: none can, and why;
  * *out is unchanged. choice_fini frees. */
 int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
                 const char *step_dir, struct launch_choice *out,

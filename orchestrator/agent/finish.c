@@ -24,6 +24,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "orchestrator/agent/confine.h"
+#include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/manifest.h"
@@ -218,6 +219,9 @@ static int make_records(const struct leaving *leaving)
         rc = -1;
     if (bad)
         stepdir_log(seat->dir, "%s: %u bad task lines", node, bad);
+    if (ownfolder_take(seat->dir, node,
+                       leaving->start_ms + leaving->limit_ms / 2, &err) < 0)
+        stepdir_log(seat->dir, "%s: %s", node, err.text);
     if (manifest_write(seat, node,
                        leaving->start_ms + leaving->limit_ms / 4 * 3, &err) < 0)
         rc = -1;

@@ -19,7 +19,7 @@
 #include "orchestrator/agent/facts.h"
 #include "orchestrator/agent/place.h"
 
-#define LAUNCH_PLUGIN "NCCL_PROFILER_PLUGIN"
+#define LAUNCH_PLUGIN CHOICE_LIBRARY
 #define LAUNCH_VAR_REASON "set by the user; force=1 replaces it"
 
 /* A variable of the tasks that the user has set himself: his value stays.

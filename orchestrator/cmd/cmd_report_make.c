@@ -500,6 +500,11 @@ static int make(struct report_session *session, struct material *m)
     if (has_data(m))
         report_settle_promote(session);
     m->nodes = nodes_read(session->dir, NULL);
+    if (m->nodes && !session->options->paths &&
+        nodes_hide_paths(m->nodes) < 0) {
+        nodes_destroy(m->nodes);
+        m->nodes = NULL;
+    }
     if (m->nodes)
         ask_end(session, m->nodes);
     session->told = is_told(session, m);

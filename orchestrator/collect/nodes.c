@@ -18,9 +18,6 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
 
-/* Caps of what is read into memory; far above what a node writes. */
-#define JP_NODEREAD_TASKS_MAX (16 * 1024 * 1024)
-
 /* What a node says of its whole step. */
 struct jp_node_step {
     uint32_t nodes, tasks; /* 0 unknown */
@@ -148,7 +145,7 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
 
     errno = ENOMEM;
     if (!path ||
-        fileio_read(path, false, JP_NODEREAD_TASKS_MAX, &text, NULL, err) < 0) {
+        fileio_read(path, false, JP_NODES_TASKS_MAX, &text, NULL, err) < 0) {
         free(path);
         return errno == ENOENT ? 0 : -1;
     }
@@ -223,9 +220,25 @@ void nodes_destroy(struct jp_nodes *nodes)
     free(nodes->nodes);
     free(nodes->step_nodelist);
     free(nodes->why_unprofiled);
+    free(nodes->own_folder);
     nodelist_free(nodes->missing, nodes->n_missing);
     nodelist_free(nodes->notes, nodes->n_notes);
     free(nodes);
+}
+
+int nodes_hide_paths(struct jp_nodes *nodes)
+{
+    const char *last = nodes->own_folder ? strrchr(nodes->own_folder, '/')
+                                         : NULL;
+    char *cut = last ? fileio_path("...%s", last) : NULL;
+
+    if (last && !cut)
+        return -1;
+    if (cut) {
+        free(nodes->own_folder);
+        nodes->own_folder = cut;
+    }
+    return 0;
 }
 
 static void note(struct jp_nodes *nodes, const char *text)
@@ -276,6 +289,29 @@ static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
     return found;
 }
 
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* What was taken from the user's own folder. Without one: nothing. */
+static int own_folder(const char *folder, struct jp_nodes *nodes,
+                      struct jp_error *err)
+{
+    json_t *json = load(folder, JP_NODES_FOLDER, JSONLOAD_NODE, err);
+
+    if (!json)
+        return errno == ENOENT ? 0 : -1;
+    if (!nodes->own_folder)
+        nodes->own_folder = get_text(json, "path");
+    nodes->own_taken =
+        add(nodes->own_taken, get_number(json, "taken", INT64_MAX, 0));
+    nodes->own_missed =
+        add(nodes->own_missed, get_number(json, "missed", INT64_MAX, 0));
+    json_decref(json);
+    return 0;
+}
+
 /* Reads nodes/<name>; a record that cannot be used becomes a note. */
 static int read_node(struct jp_nodes *nodes, const char *folder,
                      const char *name)
@@ -300,6 +336,8 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
     if (bad != 0)
         note(nodes, err.text);
     if (manifest(folder, &node, &err) < 0)
+        note(nodes, err.text);
+    if (own_folder(folder, nodes, &err) < 0)
         note(nodes, err.text);
     merge_step(nodes, &step);
     nodes->nodes[nodes->n_nodes++] = node;

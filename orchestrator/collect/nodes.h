@@ -13,6 +13,9 @@
 #include "common/error.h"
 #include "orchestrator/collect/slurmjob.h"
 
+/* Of tasks.jsonl; far above what a node writes. */
+#define JP_NODES_TASKS_MAX (16 * 1024 * 1024)
+
 struct jp_task {
     uint32_t gtid, ltid;
     int64_t pid;
@@ -40,6 +43,9 @@ struct jp_node {
     uint64_t oom_kills;
 };
 
+/* In nodes/<node>/ where the user has told the profiler to write its files
+ * elsewhere (agent/ownfolder.h). */
+#define JP_NODES_FOLDER "folder.json"
 /* In nodes/<node>/ of a node that has no profiler: why, a line. */
 #define JP_NODES_UNPROFILED "unprofiled"
 
@@ -50,8 +56,12 @@ struct jp_nodes {
     char *step_nodelist;             /* "n[1-4]" or "" */
     char **missing;                  /* expected nodes without a record */
     size_t n_missing;
-    size_t n_unprofiled;   /* of them: without a profiler */
-    char *why_unprofiled;  /* what one of those says, or NULL */
+    size_t n_unprofiled;  /* of them: without a profiler */
+    char *why_unprofiled; /* what one of those says, or NULL */
+    /* the user's own folder of raw files: the first node's, or NULL; files that
+     * were taken from it into raw/, and those that could not be */
+    char *own_folder;
+    uint64_t own_taken, own_missed;
     uint32_t tasks_failed; /* non-zero status */
     char **notes;          /* one line a bad record */
     size_t n_notes;
@@ -65,6 +75,8 @@ struct jp_nodes {
 /* Reads <step_dir>/nodes. An absent folder gives zero nodes. NULL only when
  * out of memory. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err);
+/* Cuts the user's own folder to its last part. -1: out of memory. */
+int nodes_hide_paths(struct jp_nodes *nodes);
 void nodes_destroy(struct jp_nodes *nodes);
 
 #endif

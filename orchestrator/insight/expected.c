@@ -55,11 +55,22 @@ static bool is_own(const struct jp_setting *setting)
            !strncmp(setting->key, "NCCL_", 5);
 }
 
+/* Is it what jobprof would have set, too? */
+static bool is_planned(const struct jp_jobconf *conf,
+                       const struct jp_setting *setting)
+{
+    for (size_t i = 0; i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, setting->key))
+            return !strcmp(conf->env[i].value, setting->value);
+    return false;
+}
+
 const char *expected_own_plugin(const struct jp_jobconf *conf)
 {
     for (size_t i = 0; conf && i < conf->n_settings; i++)
         if (is_own(&conf->settings[i]) &&
-            !strcmp(conf->settings[i].key, "NCCL_PROFILER_PLUGIN"))
+            !strcmp(conf->settings[i].key, "NCCL_PROFILER_PLUGIN") &&
+            !is_planned(conf, &conf->settings[i]))
             return conf->settings[i].value;
     return NULL;
 }

@@ -134,6 +134,18 @@ void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(e->nodes->n_missing), names);
 }
 
+void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_nodes *nodes = e->nodes;
+
+    if (nodes && nodes->own_missed)
+        sentence_add(s,
+                     "%s file%s could not be taken from %.200s (jobprof "
+                     "aggregate reads %s there)",
+                     FIG_COUNT(nodes->own_missed), plural(nodes->own_missed),
+                     nodes->own_folder, nodes->own_missed == 1 ? "it" : "them");
+}
+
 static void unfinished(const struct jp_evidence *e, struct jp_sentence *s)
 {
     char names[320] = "";
@@ -232,9 +244,9 @@ void gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static void (*const checks[])(const struct jp_evidence *,
                                   struct jp_sentence *) = {
-        coverage,   pools_check, ranks,          comms,   gaps_nodes,
-        unfinished, cut,         cut_recordings, damaged, left_out,
-        shared,     lost,        bad_lines,
+        coverage,   pools_check, ranks,          comms,           gaps_nodes,
+        unfinished, cut,         cut_recordings, damaged,         left_out,
+        shared,     lost,        bad_lines,      gaps_own_folder,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -9,6 +9,9 @@
  * added. Needs a result. */
 void gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
 
+/* Only the clause on files that stay in the user's own folder. */
+void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
+
 /* Only the clause on nodes without a record. */
 void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s);
 

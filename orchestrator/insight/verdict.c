@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/figure.h"
+#include "common/profiler.h"
 #include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/gaps.h"
@@ -131,6 +132,20 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Where the files should be, if the user has moved them. */
+static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const char *own = e->conf ? profiler_get(e->conf->nccl_mode)->folder : NULL;
+    const char *value = own ? jobconf_find(e->conf, own) : NULL;
+
+    if (value && !(e->nodes && e->nodes->own_missed))
+        sentence_add(s,
+                     "%s=%.160s was set in the environment, and no file of "
+                     "this step was found there",
+                     own, value);
+    gaps_own_folder(e, s);
+}
+
 static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
@@ -150,6 +165,7 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "no profiler output: no NCCL communicator was "
                         "initialised, or NCCL did not load the profiler");
     add_library(e, s);
+    add_folder(e, s);
     return true;
 }
 

@@ -164,6 +164,22 @@ static bool get_nodes_expected(const struct jp_report *report, uint64_t *value)
     return *value > 0;
 }
 
+static bool get_own_taken(const struct jp_report *report, uint64_t *value)
+{
+    if (!report->nodes || !report->nodes->own_folder)
+        return false;
+    *value = report->nodes->own_taken;
+    return true;
+}
+
+static bool get_own_missed(const struct jp_report *report, uint64_t *value)
+{
+    if (!report->nodes || !report->nodes->own_folder)
+        return false;
+    *value = report->nodes->own_missed;
+    return true;
+}
+
 const struct jp_quality_item quality_items[] = {
     {"records", "Records read", "good records of collectives and Send/Recv",
      true, get_records},
@@ -237,6 +253,13 @@ const struct jp_quality_item quality_items[] = {
      "the program made them; among the expected", false, get_unseen_calls},
     {"damaged_blocks", "Damaged blocks", "of the recorder's files, left aside",
      false, get_damaged_blocks},
+    {"own_taken", "Files from the user's own folder",
+     "a variable that the user has set names it (own_folder); raw/ has links "
+     "to them, or copies",
+     false, get_own_taken},
+    {"own_missed", "Files that stay in the user's own folder",
+     "it is on another file system, and they are too large to copy", false,
+     get_own_missed},
 };
 const size_t quality_n_items = sizeof(quality_items) / sizeof(*quality_items);
 
@@ -366,6 +389,8 @@ int html_quality_put(const struct jp_report *report, FILE *out)
             html_out_fact(out, quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
     }
+    if (report->nodes && report->nodes->own_folder)
+        html_out_fact(out, "The user's own folder", report->nodes->own_folder);
     if (report->result)
         put_bad(out, &report->result->quality);
     if (report->result) {

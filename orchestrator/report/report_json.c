@@ -234,6 +234,7 @@ static void put_quality(struct jp_json_stream *s,
     put_doubts(s, result);
     put_filters(s, report->conf);
     put_overhead(s, result ? &result->quality.overhead : NULL);
+    json_stream_text(s, "own_folder", nodes ? nodes->own_folder : NULL);
     json_stream_texts(s, "nodes_missing", nodes ? nodes->missing : NULL,
                       nodes ? nodes->n_missing : 0, MAX_NAMES);
     json_stream_texts(s, "node_notes", nodes ? nodes->notes : NULL,

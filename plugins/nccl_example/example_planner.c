@@ -218,6 +218,7 @@ const struct backend backend_nccl_example = {
               .knobs = knobs,
               .site_keys = site_keys,
               .library = "example",
+              .mark = "NCCL_PROFILE_EVENT_MASK",
               .release = "example_release",
               .keeps_last = true},
     .planner = &example_planner,

@@ -62,9 +62,9 @@ static uint64_t number(const struct plan_side *side,
     case INTERVAL:
         return plan->variable;
     case VERBOSE:
-        return plan_number(side, "verbose");
+        return plan->verbose;
     case MIN_SIZE:
-        return plan_number(side, "min_size");
+        return plan->min_size;
     case RING:
         return plan->ring;
     case P2P_RING:
@@ -176,6 +176,19 @@ static const char *reason_of(size_t i, const struct inspector_plan *p)
     return variables[i].reason;
 }
 
+/* Where the user has named a folder himself, a node's finish takes the files
+ * from there (orchestrator/agent/ownfolder.h). */
+static int add_folder(const struct backend_input *in, struct backend_env *out,
+                      struct jp_error *err)
+{
+    const char *own = backend_user_value(in, INSPECTOR_FOLDER);
+
+    if (own)
+        return backend_env_add(out, err, INSPECTOR_FOLDER, "%s", own);
+    return backend_env_add(out, err, INSPECTOR_FOLDER, "%s/raw/%%N",
+                           in->step_dir);
+}
+
 static int inspector_env(const struct backend_input *in,
                          struct backend_env *out, struct jp_error *err)
 {
@@ -186,8 +199,7 @@ static int inspector_env(const struct backend_input *in,
     if (inspector_size(in, &plan, err) < 0 ||
         backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <
             0 ||
-        backend_env_add(out, err, "NCCL_INSPECTOR_DUMP_DIR", "%s/raw/%%N",
-                        in->step_dir) < 0)
+        add_folder(in, out, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
         if (release < variables[i].since)
@@ -252,7 +264,9 @@ const struct backend backend_nccl_inspector = {
               .knobs = knobs,
               .site_keys = site_keys,
               .library = "inspector",
-              .release = "inspector_release"},
+              .release = "inspector_release",
+              .mark = INSPECTOR_VARIABLE("ENABLE"),
+              .folder = INSPECTOR_FOLDER},
     .planner = &inspector_planner,
     .reader = &inspector_reader,
 };

@@ -287,6 +287,17 @@ static void size_single(const struct backend_input *in,
     p->kept_ops = (uint64_t) ((double) colls * (1 - exp(-x)) / x);
 }
 
+/* A knob, or the user's own variable for it. */
+static uint64_t given(const struct backend_input *in, const char *knob,
+                      const char *variable)
+{
+    uint64_t number = plan_number(in->side, knob);
+
+    num_parse_u64(backend_user_value(in, variable), 0, INT64_MAX, &number,
+                  NULL);
+    return number;
+}
+
 static int check_files(const struct backend_input *in,
                        const struct inspector_plan *p, struct jp_error *err)
 {
@@ -315,7 +326,10 @@ int inspector_size(const struct backend_input *in, struct inspector_plan *out,
     struct inspector_plan p = {.rings = backend_release(in) >= RINGS_SINCE,
                                .line_bytes = LINE_BYTES};
 
-    if (plan_number(side, "verbose"))
+    p.verbose = given(in, "verbose", INSPECTOR_VARIABLE("DUMP_VERBOSE"));
+    p.min_size =
+        given(in, "min_size", INSPECTOR_VARIABLE("DUMP_MIN_SIZE_BYTES"));
+    if (p.verbose)
         p.line_bytes = VERBOSE_BYTES +
                        VERBOSE_CHANNEL_BYTES * plan_number(side, "channels");
     p.planned_ops =

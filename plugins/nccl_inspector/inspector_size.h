@@ -51,6 +51,7 @@
 #include "plugins/backend.h"
 
 #define INSPECTOR_VARIABLE(name) "NCCL_INSPECTOR_" name
+#define INSPECTOR_FOLDER INSPECTOR_VARIABLE("DUMP_DIR")
 
 /* What the writing thread may be late by where memory allows it. */
 #define INSPECTOR_SLACK_US 200000
@@ -59,6 +60,8 @@ struct inspector_plan {
     bool rings;              /* 2.30 on */
     bool shortened;          /* the interval, to fit the memory */
     bool never;              /* the user's interval writes nothing */
+    uint64_t verbose;        /* 0 or 1; the user's own variable counts */
+    uint64_t min_size;       /* bytes; likewise */
     uint64_t interval_us;    /* that is kept */
     uint64_t variable;       /* that makes the release keep it */
     uint64_t ring, p2p_ring; /* slots; 0: the release has none */

@@ -314,6 +314,7 @@ const struct backend backend_nccl_recorder = {
               .site_keys = site_keys,
               .library = "recorder",
               .installed = INSTALLED,
+              .mark = "JOBPROF_RECORDER_DIR",
               .is_auto = true,
               .counts = true},
     .planner = &recorder_planner,

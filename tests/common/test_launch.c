@@ -407,6 +407,83 @@ static void test_user_variables(void **state)
     }
 }
 
+/* A file with a profiler's texts, as its library has them. */
+static char *fake_library(const char *dir, const char *name, const char *mark)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), "\177ELF ncclProfiler_v5 %s", mark);
+    return tempdir_file(dir, name, 0600, text);
+}
+
+static const struct jp_envvar *variable(const struct jp_jobconf *conf,
+                                        const char *name)
+{
+    for (size_t i = 0; i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, name))
+            return &conf->env[i];
+    return NULL;
+}
+
+/* The user's script names a library itself, as NVIDIA's pages have it: that
+ * profiler runs, is planned for and said to run. */
+static void test_own_library(void **state)
+{
+    static const char inspector[] = "NCCL_INSPECTOR_ENABLE";
+    static const struct {
+        const char *option, *library, *mark, *mode, *note;
+    } rows[] = {
+        {"inspector,dir=w0", "mine.so", inspector, "inspector", NULL},
+        {"inspector,dir=w1", NULL, "inspector", "inspector", NULL},
+        {"auto,dir=w2", "mine.so", inspector, "inspector",
+         "names a library of NVIDIA's Inspector"},
+        {"recorder,dir=w3", "mine.so", "NCCL_PROFILE_EVENT_MASK", "example",
+         "names a library of NVIDIA's example plugin"},
+        {"auto,dir=w4", "mine.so", "JOBPROF_RECORDER_DIR", "recorder", NULL},
+        {"auto,dir=w5", "mine.so", "SOMEBODY_ELSE", "recorder",
+         "the recorder does not run"},
+        {"auto,dir=w6,force=1", "mine.so", inspector, "recorder", NULL}};
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct input in = input_of(*state, rows[i].option);
+        char *library = rows[i].library ? fake_library(*state, rows[i].library,
+                                                       rows[i].mark)
+                                        : strdup(rows[i].mark);
+        struct answer answer;
+        struct jp_jobconf conf;
+        const char *note;
+        char *path;
+
+        set_env("NCCL_PROFILER_PLUGIN", library);
+        set_env("NCCL_INSPECTOR_DUMP_DIR", "logs");
+        set_env("NCCL_INSPECTOR_DUMP_VERBOSE", "1");
+        answer = resolve(&in);
+        path = tempdir_path(answer.dir, "job.conf");
+        assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+        assert_string_equal(conf.nccl_mode, rows[i].mode);
+        note = answer.note ? answer.note : "";
+        if (rows[i].note ? !strstr(note, rows[i].note)
+                         : strstr(note, "NCCL_PROFILER_PLUGIN") != NULL)
+            fail_msg("%s: \"%s\"", rows[i].option, note);
+        if (!strcmp(rows[i].mode, "inspector")) {
+            assert_string_equal(variable(&conf, "NCCL_PROFILER_PLUGIN")->value,
+                                library);
+            assert_string_equal(
+                variable(&conf, "NCCL_INSPECTOR_DUMP_DIR")->value, "logs");
+            assert_string_equal(
+                variable(&conf, "NCCL_INSPECTOR_DUMP_VERBOSE")->value, "1");
+            assert_string_equal(
+                setting(&conf, "NCCL_INSPECTOR_DUMP_DIR")->value, "logs");
+            /* all that he has set is planned with: the forecast stands */
+            assert_true(conf.planned_ops > 0);
+        }
+        jobconf_fini(&conf);
+        free(path);
+        free(library);
+        answer_fini(&answer);
+    }
+}
+
 /* kernels= in the tasks' environment; the user's own variable is that knob and
  * no foreign one. */
 static void test_kernels(void **state)
@@ -575,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_user_variables),
+        cmocka_unit_test(test_own_library),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_copper),
         cmocka_unit_test(test_copper_alone),

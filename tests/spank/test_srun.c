@@ -156,6 +156,7 @@ static void test_environment(void **state)
         static const char *const ok[] = {
             "env PATH=/usr/local/bin:/usr/bin:/bin",
             "env HOME=/home/alice",
+            "env PWD=",
             "env TZ=UTC",
             "env NCCL_DEBUG=INFO",
             "env JOBPROF_X=1",
@@ -177,6 +178,7 @@ static void test_environment(void **state)
 
 static void test_hygiene(void **state)
 {
+    char stand[PATH_MAX + 16];
     sigset_t all, old;
     int leak[2];
     char *text;
@@ -200,6 +202,10 @@ static void test_hygiene(void **state)
     free(text);
     assert_ran("jobprof-node.resolve.run", "NoNewPrivs:\t1\n");
     assert_ran("jobprof-node.resolve.run", "umask 0077\ncwd /\ncore 0\n");
+    text = getcwd(NULL, 0); /* where srun stands, and so its tasks */
+    snprintf(stand, sizeof(stand), "env PWD=%s\n", text);
+    assert_ran("jobprof-node.resolve.run", stand);
+    free(text);
     assert_ran("jobprof-node.resolve.run", "fd 0 /dev/null\n");
     assert_ran_without("jobprof-node.resolve.run", "fd 77 ");
     close(leak[0]);

@@ -1,0 +1,323 @@
+/* ownfolder.c - take the step's files from a folder that the user has named. */
+#include "orchestrator/agent/ownfolder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/jsonload.h"
+#include "common/num.h"
+#include "common/profiler.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/nodes.h"
+
+#define FILES_MAX 100000
+#define CHUNK (1 << 20)
+
+static char *record_path(const char *dir, const char *node)
+{
+    return fileio_path("%s/nodes/%s/" JP_NODES_FOLDER, dir, node);
+}
+
+/* --- begin ---------------------------------------------------------------- */
+
+static const struct jp_setting *find_setting(const struct jp_jobconf *conf)
+{
+    const char *name = profiler_get(conf->nccl_mode)->folder;
+
+    for (size_t i = 0; name && i < conf->n_settings; i++)
+        if (!strcmp(conf->settings[i].key, name))
+            return &conf->settings[i];
+    return NULL;
+}
+
+static int write_record(const char *path, json_t *record, struct jp_error *err)
+{
+    char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+    int rc;
+
+    if (!text)
+        return error_set(err, "%s: out of memory, or no UTF-8", path);
+    rc = fileio_write(path, text, strlen(text), err);
+    free(text);
+    return rc;
+}
+
+int ownfolder_note(const char *dir, const char *node,
+                   const struct jp_jobconf *conf, const char *cwd,
+                   struct jp_error *err)
+{
+    const struct jp_setting *own = find_setting(conf);
+    bool relative = own && own->value[0] != '/';
+    char *path = record_path(dir, node), *folder;
+    json_t *record;
+    int rc;
+
+    if (!own || (relative && (!cwd || *cwd != '/'))) {
+        free(path);
+        return 0;
+    }
+    folder = relative ? fileio_path("%s/%s", cwd, own->value)
+                      : strdup(own->value);
+    if (!path || !folder) {
+        free(path);
+        free(folder);
+        return error_set(err, "out of memory");
+    }
+    record = json_pack("{s:s, s:I}", "path", folder, "since_us",
+                       (json_int_t) clock_real_us());
+    rc = write_record(path, record, err);
+    json_decref(record);
+    free(folder);
+    free(path);
+    return rc;
+}
+
+/* --- finish --------------------------------------------------------------- */
+
+/* A file of the folder that may be the step's. */
+struct found {
+    char name[NAME_MAX + 1];
+    int64_t pid;
+};
+
+struct taking {
+    DIR *folder;
+    int raw;          /* raw/<node>/ */
+    int64_t since_us; /* older files are an earlier run's */
+    char host[256];   /* this one */
+    int64_t *tasks;   /* their process ids */
+    size_t n_tasks;
+    struct found *found;
+    size_t n_found;
+    uint64_t copied, deadline_ms;
+    uint64_t taken, missed;
+};
+
+/* The process of "<host>-pid<PID>.log"; 0: another file. */
+static int64_t pid_of(const struct taking *t, const char *name)
+{
+    size_t host = strlen(t->host), len = strlen(name);
+    char digits[24];
+    int64_t pid = 0;
+
+    if (len < host + 9 || strncmp(name, t->host, host) != 0 ||
+        strncmp(name + host, "-pid", 4) != 0 ||
+        strcmp(name + len - 4, ".log") != 0 || len - host - 8 >= sizeof(digits))
+        return 0;
+    memcpy(digits, name + host + 4, len - host - 8);
+    digits[len - host - 8] = '\0';
+    num_parse_i64(digits, 1, INT32_MAX, &pid, NULL);
+    return pid;
+}
+
+static bool is_fresh(const struct taking *t, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dirfd(t->folder), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) &&
+           (int64_t) st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000 >=
+               t->since_us;
+}
+
+static int find_files(struct taking *t, struct jp_error *err)
+{
+    struct dirent *entry;
+    size_t room = 0;
+
+    while ((entry = readdir(t->folder)) && t->n_found < FILES_MAX) {
+        int64_t pid = pid_of(t, entry->d_name);
+
+        if (!pid || !is_fresh(t, entry->d_name))
+            continue;
+        if (t->n_found == room) {
+            struct found *more =
+                reallocarray(t->found, room * 2 + 16, sizeof(*more));
+
+            if (!more)
+                return error_set(err, "out of memory");
+            t->found = more;
+            room = room * 2 + 16;
+        }
+        snprintf(t->found[t->n_found].name, sizeof(t->found->name), "%s",
+                 entry->d_name);
+        t->found[t->n_found++].pid = pid;
+    }
+    return 0;
+}
+
+static bool is_task(const struct taking *t, int64_t pid)
+{
+    for (size_t i = 0; i < t->n_tasks; i++)
+        if (t->tasks[i] == pid)
+            return true;
+    return false;
+}
+
+/* Leaves out the files of others, where some are a task's. */
+static void keep_tasks(struct taking *t)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->n_found; i++)
+        if (is_task(t, t->found[i].pid))
+            t->found[kept++] = t->found[i];
+    if (kept)
+        t->n_found = kept;
+}
+
+static bool copy_bytes(struct taking *t, int from, int to)
+{
+    char *buf = malloc(CHUNK);
+    ssize_t n = -1;
+
+    while (buf && clock_mono_ms() < t->deadline_ms &&
+           t->copied < OWNFOLDER_COPY_MAX_BYTES &&
+           (n = read(from, buf, CHUNK)) > 0) {
+        if (write(to, buf, (size_t) n) != n) {
+            n = -1;
+            break;
+        }
+        t->copied += (uint64_t) n;
+    }
+    free(buf);
+    return n == 0;
+}
+
+/* Whole, or not at all: a part would pass for all that was written. */
+static bool copy(struct taking *t, const char *name)
+{
+    int from = openat(dirfd(t->folder), name,
+                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int to = from < 0 ? -1
+                      : openat(t->raw, name,
+                               O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool good = to >= 0 && copy_bytes(t, from, to);
+
+    if (from >= 0)
+        close(from);
+    if (to >= 0 && close(to) < 0)
+        good = false;
+    if (to >= 0 && !good)
+        unlinkat(t->raw, name, 0);
+    return good;
+}
+
+static bool take(struct taking *t, const char *name)
+{
+    if (linkat(dirfd(t->folder), name, t->raw, name, 0) == 0)
+        return true;
+    return errno == EEXIST || copy(t, name);
+}
+
+/* The process ids of tasks.jsonl; without them all files count. */
+static void read_tasks(const char *dir, const char *node, struct taking *t)
+{
+    char *path = fileio_path("%s/nodes/%s/tasks.jsonl", dir, node);
+    char *text = NULL, *rest, *line;
+    size_t len = 0, lines = 0;
+
+    if (path &&
+        fileio_read(path, false, JP_NODES_TASKS_MAX, &text, &len, NULL) == 0)
+        for (size_t i = 0; i < len; i++)
+            lines += text[i] == '\n';
+    t->tasks = lines ? calloc(lines, sizeof(*t->tasks)) : NULL;
+    for (rest = text;
+         t->tasks && t->n_tasks < lines && (line = strsep(&rest, "\n"));) {
+        const char *at = strstr(line, "\"pid\":");
+        char digits[24] = "";
+
+        if (at)
+            snprintf(digits, sizeof(digits), "%.*s",
+                     (int) strspn(at + 6, "0123456789"), at + 6);
+        if (num_parse_i64(digits, 1, INT32_MAX, &t->tasks[t->n_tasks], NULL) ==
+            0)
+            t->n_tasks++;
+    }
+    free(text);
+    free(path);
+}
+
+/* Takes what is there; counts it. */
+static int take_all(const char *dir, const char *node, const char *folder,
+                    struct taking *t, struct jp_error *err)
+{
+    char *raw = fileio_path("%s/raw/%s", dir, node);
+    int rc = -1;
+
+    t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
+    t->folder = t->raw < 0 ? NULL : opendir(folder);
+    gethostname(t->host, sizeof(t->host) - 1);
+    if (t->raw < 0)
+        error_set(err, "%s: %s", raw ? raw : "raw", strerror(errno));
+    else if (!t->folder)
+        rc = errno == ENOENT
+                 ? 0
+                 : error_set(err, "%s: %s", folder, strerror(errno));
+    else
+        rc = find_files(t, err);
+    if (rc == 0 && t->folder) {
+        read_tasks(dir, node, t);
+        keep_tasks(t);
+        for (size_t i = 0; i < t->n_found; i++)
+            if (take(t, t->found[i].name))
+                t->taken++;
+            else
+                t->missed++;
+    }
+    if (t->folder)
+        closedir(t->folder);
+    if (t->raw >= 0)
+        close(t->raw);
+    free(t->tasks);
+    free(t->found);
+    free(raw);
+    return rc;
+}
+
+int ownfolder_take(const char *dir, const char *node, uint64_t deadline_ms,
+                   struct jp_error *err)
+{
+    char *path = record_path(dir, node), *text = NULL;
+    struct taking t = {.raw = -1, .deadline_ms = deadline_ms};
+    const char *folder = NULL;
+    json_t *record = NULL;
+    size_t len = 0;
+    int rc = 0;
+
+    if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_NODE].bytes,
+                            &text, &len, err) == 0)
+        record = jsonload(JSONLOAD_NODE, path, text, len,
+                          JSON_REJECT_DUPLICATES, err);
+    else
+        rc = path && errno == ENOENT ? 0 : -1;
+    if (text)
+        rc = record ? 0 : -1;
+    folder = json_string_value(json_object_get(record, "path"));
+    t.since_us = json_integer_value(json_object_get(record, "since_us"));
+    if (rc == 0 && folder && *folder == '/') {
+        rc = take_all(dir, node, folder, &t, err);
+        json_object_set_new(record, "taken",
+                            json_integer((json_int_t) t.taken));
+        json_object_set_new(record, "missed",
+                            json_integer((json_int_t) t.missed));
+        if (rc == 0)
+            rc = write_record(path, record, err);
+    }
+    json_decref(record);
+    free(text);
+    free(path);
+    return rc;
+}
