@@ -255,3 +255,15 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
     }
     return buf;
 }
+
+char *knob_format_release(uint32_t release, char *buf, unsigned len)
+{
+    uint32_t patch = release % 1000;
+
+    if (patch == JP_NCCL_NO_PATCH)
+        snprintf(buf, len, "%u.%u", release / 1000000, release / 1000 % 1000);
+    else
+        snprintf(buf, len, "%u.%u.%u", release / 1000000, release / 1000 % 1000,
+                 patch);
+    return buf;
+}

@@ -89,4 +89,7 @@ bool knob_list_has(const char *list, const char *name);
 /* "1 MiB to 64 GiB", "off|line|card", "0|1" ... into buf. Returns buf. */
 char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len);
 
+/* A release as "2.28.9", or "2.29" where no patch is named. Returns buf. */
+char *knob_format_release(uint32_t release, char *buf, unsigned len);
+
 #endif

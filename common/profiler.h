@@ -45,11 +45,13 @@ struct jp_profiler {
                               then cannot run */
     const char *mark;      /* a text that its library holds and no other one's;
                               NULL: its library is not told */
-    const char *folder;    /* the variable by which a user moves its files to a
-                              folder of his own; NULL: none */
-    bool is_auto;          /* the word "auto" of its option means it */
-    bool counts;           /* it counts what it records and filters nothing */
-    bool keeps_last;       /* it keeps the last events of pools */
+    const char *const *variables; /* JOBPROF_ variables of its own; a NULL ends
+                                     them, NULL: none */
+    const char *folder; /* the variable by which a user moves its files to a
+                           folder of his own; NULL: none */
+    bool is_auto;       /* the word "auto" of its option means it */
+    bool counts;        /* it counts what it records and filters nothing */
+    bool keeps_last;    /* it keeps the last events of pools */
 };
 
 /* Generated from the folders (plugins/gen-registry.sh); a NULL ends it. */

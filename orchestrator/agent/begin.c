@@ -169,10 +169,15 @@ static int read_conf(const char *dir, struct jp_jobconf *conf,
 static void step_aside(const struct jp_seat *seat, const char *node,
                        const struct jp_error *why)
 {
+    char *path =
+        fileio_path("%s/nodes/%s/" JP_NODES_UNPROFILED, seat->dir, node);
     struct jp_seat uncounted = *seat;
     enum barrier_state out;
 
     uncounted.nodes = UINT32_MAX; /* never all: no alldone/ */
+    if (path)                     /* the report also says why */
+        fileio_write(path, why->text, strlen(why->text), NULL);
+    free(path);
     stepdir_log(seat->dir, "%s runs unprofiled: %s", node, why->text);
     barrier_leave(&uncounted, &out, NULL);
 }
@@ -210,25 +215,12 @@ static void tell_mount(const char *dir, const char *node,
     free(place);
 }
 
-/* What it lacks the report says, too. */
-static int check_plugin(const char *dir, const char *node,
-                        const struct jp_jobconf *conf, struct jp_error *err)
-{
-    char *path = fileio_path("%s/nodes/%s/" JP_NODES_UNPROFILED, dir, node);
-    int rc = pairs_check_plugin(conf, err);
-
-    if (rc < 0 && path)
-        fileio_write(path, err->text, strlen(err->text), NULL);
-    free(path);
-    return rc;
-}
-
 static int join(const struct jp_seat *seat, const char *node,
                 struct jp_jobconf *conf, char **pairs, struct jp_error *err)
 {
     char *text = NULL;
 
-    if (check_plugin(seat->dir, node, conf, err) < 0 ||
+    if (pairs_check_plugin(conf, err) < 0 ||
         pairs_contain(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||
         barrier_enter(seat, err) < 0 || noderec_write(seat, node, err) < 0 ||

@@ -223,6 +223,23 @@ static void set_library(const struct jp_plan *plan, bool is_own,
         !own || is_same(own, sites) ? release_of(plan, about) : 0;
 }
 
+/* Has the site named another profiler's library? */
+static int check_library(const struct launch_choice *choice,
+                         struct jp_error *err)
+{
+    const struct backend *found =
+        choice->input.library_exists ? backend_of_library(choice->input.library)
+                                     : NULL;
+
+    return found && found != choice->backend
+               ? error_set(err,
+                           "%s (nccl.%s in the site file) is the library "
+                           "of %s",
+                           choice->input.library,
+                           choice->backend->about.library, found->about.title)
+               : 0;
+}
+
 /* Fills choice with the backend of that name. -1: it cannot run. */
 static int try_backend(const struct jp_plan *plan, const char *name,
                        bool is_own, struct known *known,
@@ -235,8 +252,9 @@ static int try_backend(const struct jp_plan *plan, const char *name,
     choice->backend = backend;
     set_library(plan, is_own, choice);
     choice->forecast = (struct backend_forecast){0};
-    if (backend->planner->usable &&
-        backend->planner->usable(&choice->input, err) < 0)
+    if ((backend->planner->usable &&
+         backend->planner->usable(&choice->input, err) < 0) ||
+        (!is_own && check_library(choice, err) < 0))
         return -1;
     if (ask_known(plan, known, choice, err) < 0)
         return -1;
@@ -364,6 +382,7 @@ int choice_check(const struct plan_input *in, struct jp_error *err)
     if (backend && backend->planner && backend->planner->size &&
         !backend->planner->fallback) {
         input.side = &plan.nccl;
+        input.release = release_of(&plan, profiler);
         input.shape = certain_shape(&plan);
         rc = backend->planner->size(&input, &forecast, err);
     }

@@ -15,6 +15,7 @@
 #include "common/fileio.h"
 #include "common/knownbad.h"
 #include "common/num.h"
+#include "common/ownvars.h"
 #include "common/peaks.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -398,6 +399,27 @@ static void check_variable(struct check *c, const struct jp_grammar *grammar)
     note_state(c, grammar->env, "ok");
 }
 
+/* A variable that is none of jobprof's does nothing, without a word. */
+static void check_names(struct check *c)
+{
+    const char *meant;
+    char name[128];
+
+    for (char **pair = environ; pair && *pair; pair++) {
+        struct jp_error err;
+
+        if (!ownvars_is_unknown(*pair, name, sizeof(name), &meant))
+            continue;
+        if (meant)
+            error_set(&err, "%s: no variable of jobprof's; did you mean %s?",
+                      name, meant);
+        else
+            error_set(&err, "%s: no variable of jobprof's", name);
+        note_error(c, err.text);
+        note_state(c, name, "bad");
+    }
+}
+
 /* What only shows when the sources meet: locks. */
 static void check_together(struct check *c)
 {
@@ -443,6 +465,7 @@ static int check(const struct config_options *o)
     }
     check_variable(&c, grammar_nccl());
     check_variable(&c, grammar_copper());
+    check_names(&c);
     if (!c.n_errors)
         check_together(&c);
     rc = c.n_errors ? JP_EXIT_USAGE : JP_EXIT_OK;

@@ -46,7 +46,7 @@ struct jp_node {
 /* In nodes/<node>/ where the user has told the profiler to write its files
  * elsewhere (agent/ownfolder.h). */
 #define JP_NODES_FOLDER "folder.json"
-/* In nodes/<node>/ of a node that has no profiler: why, a line. */
+/* In nodes/<node>/ of a node whose tasks run unprofiled: why, a line. */
 #define JP_NODES_UNPROFILED "unprofiled"
 
 struct jp_nodes {

@@ -74,6 +74,28 @@ struct plugin {
     bool is_auto;            /* the one that auto means */
 };
 
+/* Is the library the one that its key stands for? Adds a line unless it is. */
+static bool is_its_own(struct doctor *d, const struct plugin *p)
+{
+    const struct jp_profiler *wanted = profiler_get(p->name);
+    const struct backend *found = wanted->mark ? backend_of_library(p->path)
+                                               : NULL;
+
+    if (!wanted->mark || (found && !strcmp(found->about.name, p->name)))
+        return true;
+    if (found)
+        doctor_add(d, DOCTOR_FAIL, "profiler",
+                   "name the right library in the site file",
+                   "%s: %s is the library of %s", p->name, p->path,
+                   found->about.title);
+    else
+        doctor_add(d, DOCTOR_WARN, "profiler",
+                   "its files may be none that jobprof reads",
+                   "%s: %s has no text of %s (%s)", p->name, p->path,
+                   wanted->title, wanted->mark);
+    return !found;
+}
+
 static void check_plugin(struct doctor *d, struct plugin *p)
 {
     struct elfview view;
@@ -87,6 +109,11 @@ static void check_plugin(struct doctor *d, struct plugin *p)
         return;
     }
     p->versions = exported(&view);
+    if (p->versions && !is_its_own(d, p)) {
+        p->versions = 0;
+        elfview_close(&view);
+        return;
+    }
     if (p->versions)
         doctor_add(d, DOCTOR_OK, "profiler", "", "%s: %s (interface %s)",
                    p->name, p->path, list(p->versions, text, sizeof(text)));

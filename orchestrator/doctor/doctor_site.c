@@ -9,6 +9,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/knownbad.h"
+#include "common/ownvars.h"
 #include "common/plan.h"
 #include "common/sitefile.h"
 
@@ -107,6 +108,19 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     plan_fini(&plan);
 }
 
+static void check_names(struct doctor *d)
+{
+    const char *meant;
+    char name[128];
+
+    for (char **pair = environ; pair && *pair; pair++)
+        if (ownvars_is_unknown(*pair, name, sizeof(name), &meant))
+            doctor_add(d, DOCTOR_WARN, "variables", "it has no effect",
+                       "%s is no variable of jobprof's%s%s%s", name,
+                       meant ? "; did you mean " : "", meant ? meant : "",
+                       meant ? "?" : "");
+}
+
 void doctor_site(struct doctor *d)
 {
     bool named = d->options->config || d->site;
@@ -126,6 +140,7 @@ void doctor_site(struct doctor *d)
     in.config = named ? d->site : NULL;
     check_site(d, d->site, named);
     check_user(d, &in);
+    check_names(d);
     if (d->count[DOCTOR_FAIL] == before)
         check_together(d, &in);
 }

@@ -65,13 +65,23 @@ static bool is_planned(const struct jp_jobconf *conf,
     return false;
 }
 
+const struct jp_setting *expected_own_variable(const struct jp_jobconf *conf,
+                                               size_t i)
+{
+    for (size_t k = 0; conf && k < conf->n_settings; k++)
+        if (is_own(&conf->settings[k]) &&
+            !is_planned(conf, &conf->settings[k]) && i-- == 0)
+            return &conf->settings[k];
+    return NULL;
+}
+
 const char *expected_own_plugin(const struct jp_jobconf *conf)
 {
-    for (size_t i = 0; conf && i < conf->n_settings; i++)
-        if (is_own(&conf->settings[i]) &&
-            !strcmp(conf->settings[i].key, "NCCL_PROFILER_PLUGIN") &&
-            !is_planned(conf, &conf->settings[i]))
-            return conf->settings[i].value;
+    const struct jp_setting *own;
+
+    for (size_t i = 0; (own = expected_own_variable(conf, i)); i++)
+        if (!strcmp(own->key, "NCCL_PROFILER_PLUGIN"))
+            return own->value;
     return NULL;
 }
 

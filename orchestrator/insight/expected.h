@@ -48,6 +48,11 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
  * or nobody knows (a folder of logs; the user's own library or variables). */
 bool expected_may_filter(const struct jp_jobconf *conf);
 
+/* The i-th of the profiler's variables that the user has set himself to
+ * another value than the plan's; NULL: there are no more. */
+const struct jp_setting *expected_own_variable(const struct jp_jobconf *conf,
+                                               size_t i);
+
 /* The largest communicator, NULL if there is none. */
 const struct jp_comm *expected_largest_comm(const struct jp_result *result);
 

@@ -132,6 +132,8 @@ void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s)
     else
         sentence_add(s, "%zu node%s without a record (%s)", e->nodes->n_missing,
                      plural(e->nodes->n_missing), names);
+    if (e->nodes->n_nodes && e->nodes->why_unprofiled)
+        sentence_add(s, "%.200s", e->nodes->why_unprofiled);
 }
 
 void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s)

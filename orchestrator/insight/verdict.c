@@ -132,6 +132,26 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+#define VARIABLES_NAMED 3
+
+/* What srun's side knew of it before the step ran. */
+static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_jobconf *conf = e->conf;
+    const struct jp_setting *own;
+
+    for (size_t i = 0, n = 0;
+         n < VARIABLES_NAMED && (own = expected_own_variable(conf, i)); i++)
+        if (strcmp(own->key, "NCCL_PROFILER_PLUGIN") != 0) {
+            sentence_add(s, "%s=%.60s stays as the user has set it", own->key,
+                         own->value);
+            n++;
+        }
+    if (conf && conf->planned_ops && !conf->kept_ops && conf->lost)
+        sentence_add(s, "as planned, %s %.200s",
+                     profiler_title(conf->nccl_mode), conf->lost);
+}
+
 /* Where the files should be, if the user has moved them. */
 static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
 {
@@ -165,6 +185,7 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "no profiler output: no NCCL communicator was "
                         "initialised, or NCCL did not load the profiler");
     add_library(e, s);
+    add_plan(e, s);
     add_folder(e, s);
     return true;
 }

@@ -302,7 +302,7 @@ static int too_small(const struct example_demand *d,
                      const struct example_plan *p,
                      const struct example_limit *why, struct jp_error *err)
 {
-    char name[EXAMPLE_VARIABLE_LEN];
+    char name[EXAMPLE_VARIABLE_LEN], release[32];
     int pool;
 
     if (is_users(d, p->colls, &pool))
@@ -313,12 +313,13 @@ static int too_small(const struct example_demand *d,
             "Without it the pool is planned; force=1 replaces it",
             example_variable(pool, name), d->given[pool], FIG_BYTES(why->bytes),
             FIG_BYTES(d->slots->bytes[pool]), why->name, FIG_BYTES(why->limit));
-    return error_set(err,
-                     "the example plugin of NCCL %s needs at least %s (%s "
-                     "collectives in each of %s communicators); %s allows %s",
-                     plan_get(d->in->side, "nccl"), FIG_BYTES(why->bytes),
-                     FIG_COUNT(p->colls), FIG_COUNT(d->comms), why->name,
-                     FIG_BYTES(why->limit));
+    return error_set(
+        err,
+        "the example plugin of NCCL %s needs at least %s (%s "
+        "collectives in each of %s communicators); %s allows %s",
+        knob_format_release(backend_release(d->in), release, sizeof(release)),
+        FIG_BYTES(why->bytes), FIG_COUNT(p->colls), FIG_COUNT(d->comms),
+        why->name, FIG_BYTES(why->limit));
 }
 
 /* Lets a communicator have more than its even share, as address space allows.

@@ -302,6 +302,13 @@ static const struct jp_knob site_keys[] = {
              "another libnccl-profiler-jobprof.so than the installed one")},
     {0}};
 
+/* What its half in the tasks reads (rec_env.h). */
+static const char *const variables[] = {
+    "JOBPROF_RECORDER_DIR",     "JOBPROF_RECORDER_MEM",
+    "JOBPROF_RECORDER_DISK",    "JOBPROF_RECORDER_MIN_FREE",
+    KERNELS_VARIABLE,           "JOBPROF_RECORDER_NET",
+    "JOBPROF_RECORDER_DECLINE", NULL};
+
 /* auto: it streams, loses nothing, works on every NCCL since 2.23. */
 extern const struct backend backend_nccl_recorder;
 const struct backend backend_nccl_recorder = {
@@ -315,6 +322,7 @@ const struct backend backend_nccl_recorder = {
               .library = "recorder",
               .installed = INSTALLED,
               .mark = "JOBPROF_RECORDER_DIR",
+              .variables = variables,
               .is_auto = true,
               .counts = true},
     .planner = &recorder_planner,

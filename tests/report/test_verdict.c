@@ -53,6 +53,20 @@ static void no_library(struct fixture *f)
     no_result(f);
 }
 
+/* srun's side knew it. */
+static void planned_nothing(struct fixture *f)
+{
+    static char lost[] = "loses all: nothing is written", text[] = "0",
+                source[] = "environment", key[] = "NCCL_INSPECTOR_ENABLE";
+
+    f->conf.planned_ops = 1000;
+    f->conf.kept_ops = 0;
+    f->conf.lost = lost;
+    f->conf.settings[4] =
+        (struct jp_setting){key, text, source, source, source};
+    no_result(f);
+}
+
 static void empty_files(struct fixture *f)
 {
     ops_destroy(f->result.ops);
@@ -318,6 +332,9 @@ static const struct verdict_row rows[] = {
     {folder_without_logs, JP_VERDICT_NODATA, "no profiler output was found"},
     {mode_off, JP_VERDICT_NODATA, "not profiled (mode off)"},
     {no_library, JP_VERDICT_NODATA, "no profiler library was set"},
+    {planned_nothing, JP_VERDICT_NODATA,
+     "NCCL_INSPECTOR_ENABLE=0 stays as the user has set it; as planned, the "
+     "recorder loses all: nothing is written"},
     {empty_files, JP_VERDICT_NODATA, "8 files without a record"},
     {bad_files, JP_VERDICT_NODATA, "no record that can be read (12 bad lines"},
     {first_hangs, JP_VERDICT_NODATA,
