@@ -67,6 +67,10 @@ static const struct jp_knob nccl_rest[] = {
              "the job's directory; step-ID is added")},
     {JP_KNOB("summary", JP_KNOB_WORD, 0, 0, "auto|off|line|card", "auto",
              "what srun prints at the end")},
+    {JP_KNOB("inspector_logs", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "also write the recorder's files as logs of NVIDIA's Inspector")},
+    {JP_KNOB("exporter_layout", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "also write the tree of Inspector's exporter")},
     {JP_KNOB("force", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "replace NCCL_ variables that the user has set himself")},
     {0}};

@@ -37,6 +37,8 @@ static const struct jp_knob site_nodes[] = {
              "what the links can do: peaks.conf")},
     {JP_KNOB("baseline_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "what they did in earlier steps, by jobprof baseline")},
+    {JP_KNOB("inspector_folder", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "a job's Inspector logs made without jobprof; %j is the job")},
     {JP_KNOB("container_binds", JP_KNOB_LIST, 0, 0, NULL, NULL,
              "variables that tell container runtimes what to mount")},
     {JP_KNOB("container_paths", JP_KNOB_MOUNTS, 0, 0, NULL, NULL,

@@ -41,18 +41,23 @@ enum {
 #define MAX_LIMIT_US (UINT64_C(7) * 24 * 3600 * 1000000)
 
 static const char help[] =
-    "usage: jobprof aggregate --output DIR [options] INPUT...\n"
+    "usage: jobprof aggregate [--output DIR] [options] INPUT...\n"
     "\n"
     "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector (.log,\n"
     ".jsonl) and traces of NVIDIA's example plugin (.json; .txt), also .gz,\n"
     "in any mixture, and write the report into DIR. INPUTs are files, or\n"
     "folders with all folders below. Log directories of the Copper cache\n"
     "become a part of the same report. Slurm is not needed. Symbolic links\n"
-    "are not followed.\n"
+    "are not followed. JOBID[.STEP] in place of an INPUT is the folder that\n"
+    "the site's inspector_folder names for the job, and the raw files of its\n"
+    "steps that jobprof has profiled.\n"
     "\n"
     "  -o, --output DIR   folder of summary.*, report.html, csv/ and plots/;\n"
-    "                     made if it does not exist\n"
-    "      --threads N    1 to 64; by default the number of CPUs, at most 8\n"
+    "                     made if it does not exist. JOBID alone needs none:\n"
+    "                     JOBID-insp, and --exporter-layout is on\n"
+    "      --threads N    1 to 64; by default OMP_NUM_THREADS, else the "
+    "number\n"
+    "                     of CPUs, at most 8\n"
     "      --memory SIZE  most memory of the join, and of Copper's paths\n"
     "                     (1G); what does not fit is counted\n"
     "      --row-limit N  operations whose percentiles are exact (one for\n"
@@ -75,7 +80,8 @@ static const char help[] =
     "      --baseline FILE\n"
     "                     compare the network with this baseline (jobprof\n"
     "                     baseline) instead of the site's\n"
-    "      --config FILE  the site's settings: peaks_file, baseline_file\n"
+    "      --config FILE  the site's settings: peaks_file, baseline_file,\n"
+    "                     inspector_folder, nccl.exporter_layout\n"
     "  -q, --quiet        print no verdict and no progress\n"
     "  -v, --verbose      print what is being done, and trouble with files\n"
     "  -h, --help         this text\n"
@@ -104,6 +110,7 @@ static const struct option long_options[] = {
 
 struct arguments {
     const char *output, *baseline;
+    struct aggregate_inputs inputs;
     struct cmd_expect expect;
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
@@ -196,8 +203,24 @@ static int take_option(int c, struct arguments *a)
     }
 }
 
+/* The first of "8" or "8,2": what the libraries of the exporter obey. */
+static void take_environment(struct arguments *a)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    uint64_t threads = 0;
+    char first[24];
+
+    if (!text || a->options.threads)
+        return;
+    snprintf(first, sizeof(first), "%.*s", (int) strcspn(text, ","), text);
+    if (num_parse_u64(first, 1, UINT32_MAX, &threads, NULL) == 0)
+        a->options.threads =
+            (unsigned) (threads < MAX_THREADS ? threads : MAX_THREADS);
+}
+
 static int parse(int argc, char **argv, struct arguments *a)
 {
+    struct jp_error err;
     int c, rc = -1;
 
     optind = 0;
@@ -206,10 +229,19 @@ static int parse(int argc, char **argv, struct arguments *a)
         rc = take_option(c, a);
     if (rc >= 0)
         return rc;
-    if (!a->output || !*a->output)
-        return usage("--output DIR is missing", NULL);
     if (optind >= argc)
         return usage("no INPUT given", NULL);
+    if (aggregate_inputs_find(a->common.config, argv + optind,
+                              (size_t) (argc - optind), &a->inputs, &err) < 0)
+        return usage("INPUT", &err);
+    if (!a->output && a->inputs.output) {
+        a->output = a->inputs.output;
+        a->exporter = true;
+    }
+    a->exporter |= a->inputs.exporter;
+    if (!a->output || !*a->output)
+        return usage("--output DIR is missing", NULL);
+    take_environment(a);
     return -1;
 }
 
@@ -286,7 +318,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     if (a->common.json && cmd_args_print_summary(a->output) < 0)
         return JP_EXIT_IO;
     if (a->exporter &&
-        aggregate_exporter(result, a->output, a->common.quiet) < 0)
+        aggregate_exporter(result, a->output, duration_us, a->common.quiet) < 0)
         return JP_EXIT_IO;
     if (a->png && report_draw(a->output, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
@@ -342,6 +374,7 @@ int cmd_aggregate(int argc, char **argv)
         rc = load_expectation(&a);
     if (rc >= 0) {
         cmd_expect_fini(&a.expect);
+        aggregate_inputs_fini(&a.inputs);
         return rc;
     }
     progress.limit_ms = a.limit_us / 1000;
@@ -350,10 +383,10 @@ int cmd_aggregate(int argc, char **argv)
         a.options.progress = on_progress;
     a.options.progress_arg = &progress;
     if (a.common.verbose)
-        quote_printf(stderr, "jobprof: reading %d input%s\n", argc - optind,
-                     plural(argc - optind));
-    failed = read_inputs(&a, (const char *const *) argv + optind,
-                         (size_t) (argc - optind), &result, &copper, &err);
+        quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
+                     plural(a.inputs.n));
+    failed = read_inputs(&a, (const char *const *) a.inputs.paths, a.inputs.n,
+                         &result, &copper, &err);
     if (progress.said)
         fputs("\r\033[K", stderr);
     if (failed && progress.over)
@@ -374,5 +407,6 @@ int cmd_aggregate(int argc, char **argv)
     copper_destroy(copper);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
+    aggregate_inputs_fini(&a.inputs);
     return rc;
 }

@@ -42,10 +42,11 @@ static void say(const struct jp_exporter_done *done, const char *dir)
 }
 
 int aggregate_exporter(const struct jp_result *result, const char *dir,
-                       bool quiet)
+                       uint64_t reading_us, bool quiet)
 {
     struct drawing drawing = {.start_ms = clock_mono_ms()};
-    struct jp_exporter_options options = {.progress_arg = &drawing};
+    struct jp_exporter_options options = {.progress_arg = &drawing,
+                                          .reading_us = reading_us};
     struct jp_exporter_done done;
     struct jp_error err;
     int rc;

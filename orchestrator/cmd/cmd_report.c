@@ -27,6 +27,8 @@ static const char help[] =
     "\n"
     "  --json           print summary.json on standard output\n"
     "  --png            also render the plots (needs gnuplot)\n"
+    "  --exporter-layout  also write JOBID-insp/, the tree of NCCL\n"
+    "                   Inspector's exporter (pictures need gnuplot)\n"
     "  --paths          print your absolute paths: command, working\n"
     "                   directory, settings (by default only their last\n"
     "                   part)\n"
@@ -48,6 +50,7 @@ static const char help[] =
 enum {
     OPT_JSON = 256,
     OPT_PNG,
+    OPT_EXPORTER,
     OPT_PATHS,
     OPT_FAIL_ON,
     OPT_CONFIG,
@@ -61,6 +64,7 @@ enum {
 static const struct option long_options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"png", no_argument, NULL, OPT_PNG},
+    {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
     {"paths", no_argument, NULL, OPT_PATHS},
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"config", required_argument, NULL, OPT_CONFIG},
@@ -79,6 +83,10 @@ static int parse_fail_on(const char *word)
     for (int i = JP_VERDICT_HANG; i < JP_VERDICT_OK; i++)
         if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) == 0)
             return i;
+    quote_printf(stderr,
+                 "jobprof: --fail-on=%s: not a verdict that can fail (HANG, "
+                 "FAILED, SLOW, DEGRADED, INCOMPLETE, NODATA, UNJUDGED)\n",
+                 word);
     return -1;
 }
 
@@ -97,6 +105,9 @@ static int parse(int argc, char **argv, struct report_options *options,
             break;
         case OPT_PNG:
             options->png = true;
+            break;
+        case OPT_EXPORTER:
+            options->exporter = true;
             break;
         case OPT_PATHS:
             options->paths = true;
@@ -119,14 +130,8 @@ static int parse(int argc, char **argv, struct report_options *options,
             break;
         case OPT_FAIL_ON:
             options->fail_on = parse_fail_on(optarg);
-            if (options->fail_on < 0) {
-                quote_printf(stderr,
-                             "jobprof: --fail-on=%s: not a verdict that can "
-                             "fail (HANG, FAILED, SLOW, DEGRADED, INCOMPLETE, "
-                             "NODATA, UNJUDGED)\n",
-                             optarg);
+            if (options->fail_on < 0)
                 return JP_EXIT_USAGE;
-            }
             break;
         case OPT_AT_EXIT:
         case OPT_WATCH:
@@ -197,6 +202,9 @@ static int make_and_show(struct report_session *session)
     session->claim = NULL;
     if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
         (show(session) != JP_EXIT_OK || draw(session) != JP_EXIT_OK))
+        rc = JP_EXIT_IO;
+    if (session->written && report_more(session) < 0 &&
+        session->options->kind == REPORT_USER)
         rc = JP_EXIT_IO;
     return rc;
 }

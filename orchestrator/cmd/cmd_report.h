@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/jobconf.h"
+#include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd_expect.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/nodes.h"
@@ -29,7 +30,7 @@ struct report_options {
      * file, as the module knows them; NULL: not told */
     const char *hash, *site;
     const struct cmd_expect *expect;
-    bool json, quiet, verbose, png;
+    bool json, quiet, verbose, png, exporter;
     bool paths;  /* of the user's go into the report */
     int fail_on; /* a verdict word, or -1 */
 };
@@ -45,7 +46,8 @@ struct report_session {
     struct jp_claim *claim;
     /* the step was over, or reported, when the claim was taken */
     bool over;
-    bool written;   /* the report, by us */
+    bool written;             /* the report, by us */
+    struct jp_result *result; /* kept where more is to be written of it */
     bool told;      /* no node was profiled, which the step's start has said */
     bool job_ended; /* asked for a user's report of an unfinished step */
 };
@@ -101,6 +103,17 @@ void report_turn_await_nodes(struct report_session *session);
  * jp_exit, or REPORT_LOST. */
 #define REPORT_LOST (-1) /* the claim was stolen: it is not our turn */
 int report_make(struct report_session *session);
+
+/* --- cmd_report_more.c --------------------------------------------------- */
+
+/* Does the user's option or job.conf ask for the exporter's tree? */
+bool report_wants_exporter(const struct report_session *session);
+
+/* Last of all, behind the verdict and without the claim: what was asked for in
+ * the formats of others. step-ID/JOBID-insp/ is the exporter's tree,
+ * step-ID/inspector-logs/ has the recorder's files as Inspector's logs. Trouble
+ * is told and logged; it never changes the report. -1: not all is there. */
+int report_more(struct report_session *session);
 
 /* --- cmd_report_settle.c ------------------------------------------------- */
 

@@ -546,6 +546,11 @@ int report_make(struct report_session *session)
     steplabels_destroy(m.labels);
     nodes_destroy(m.nodes);
     insight_destroy(m.insight);
+    if (session->written && report_wants_exporter(session)) {
+        result_destroy(session->result);
+        session->result = m.result;
+        m.result = NULL;
+    }
     result_destroy(m.result);
     copper_destroy(m.copper);
     util_destroy(m.util);

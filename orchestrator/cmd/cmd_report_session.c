@@ -148,6 +148,7 @@ void report_session_fini(struct report_session *session)
     claim_release(session->claim);
     if (session->has_conf)
         jobconf_fini(&session->conf);
+    result_destroy(session->result);
     free(session->dir);
     *session = (struct report_session){0};
 }

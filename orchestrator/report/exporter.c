@@ -134,9 +134,28 @@ static void log_some(FILE *out, const char *level, uint64_t n, const char *what)
         exporter_log(out, level, "%s: %" PRIu64, what, n);
 }
 
+static uint64_t clock_mono_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+}
+
+/* How long a stage took; nothing where that is not known. */
+static void log_stage(FILE *out, const char *stage, uint64_t us)
+{
+    char length[EXPORTER_WORD];
+
+    if (us)
+        exporter_log(out, "INFO", "time of %s: %s", stage,
+                     exporter_duration(us, length));
+}
+
 static void log_quality(const struct jp_quality *q, FILE *out)
 {
-    exporter_log(out, "INFO", "files read: %" PRIu64 ", %s", q->files,
+    exporter_log(out, "INFO", "Processing files: %" PRIu64 "/%" PRIu64 ", %s",
+                 q->files, q->files + q->skipped_files,
                  FIG_BYTES(q->bytes_read));
     exporter_log(out, "INFO", "records of collectives: %" PRIu64,
                  q->coll_records);
@@ -454,6 +473,9 @@ static int put_tree(struct tree *tree,
                     const struct jp_exporter_options *options, FILE *log,
                     struct jp_error *err)
 {
+    uint64_t start_us = clock_mono_us();
+
+    log_stage(log, "reading and joining", options->reading_us);
     exporter_log_begin(&tree->table, log);
     if (has_entries(tree->dir))
         exporter_log(log, "WARNING",
@@ -464,7 +486,10 @@ static int put_tree(struct tree *tree,
         if (put_series(tree, from, to, err) < 0)
             return -1;
     }
+    log_stage(log, "tables and scripts", clock_mono_us() - start_us);
+    start_us = clock_mono_us();
     draw(tree, options);
+    log_stage(log, "pictures", clock_mono_us() - start_us);
     exporter_log_end(&tree->table, tree->done, log);
     return 0;
 }

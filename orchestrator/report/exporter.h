@@ -31,6 +31,7 @@ struct jp_exporter_options {
     /* called now and then with pictures drawn and in all; may be NULL */
     void (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    uint64_t reading_us; /* what reading and joining took; 0: not known */
 };
 
 /* What was written. */
