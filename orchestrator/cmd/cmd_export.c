@@ -14,8 +14,9 @@
 static const char help[] =
     "usage: jobprof export inspector|chrome [options] DIR|JOBID[.STEP]\n"
     "\n"
-    "Convert the files of jobprof's recorder (.jpr) to another format. DIR\n"
-    "is a step's or a job's directory, or any folder.\n"
+    "Convert the files of jobprof's recorder (.jpr) to another format; chrome\n"
+    "also verbose logs of NCCL Inspector and traces of the example plugin.\n"
+    "DIR is a step's or a job's directory, or any folder.\n"
     "\n"
     "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a\n"
     "             .log for each file, or all lines on standard output.\n"
@@ -24,7 +25,8 @@ static const char help[] =
     "  chrome     one trace of the whole step in JSON Trace Event Format,\n"
     "             for ui.perfetto.dev: a process a rank, a thread a\n"
     "             communicator. Hosts are aligned only as well as their\n"
-    "             clocks (with NTP often a millisecond apart)\n"
+    "             clocks (with NTP often a millisecond apart); traces of the\n"
+    "             example plugin keep the clocks of their processes\n"
     "\n"
     "  -o, --output PATH  inspector: a folder, made if it does not exist;\n"
     "                     chrome: a file; - is standard output, the default\n"
@@ -120,8 +122,11 @@ int cmd_export(int argc, char **argv)
     if (done.left_out && !a.common.quiet)
         fprintf(stderr,
                 "jobprof: %" PRIu64 " operations left out: their communicator "
-                "or time is not told\n",
-                done.left_out);
+                "or time is not told%s\n",
+                done.left_out,
+                done.ops ? "" : " (Inspector's logs tell it with verbose=1)");
+    if (rc == JP_EXIT_OK && !done.ops && done.left_out)
+        rc = JP_EXIT_NODATA;
     cmd_inputs_fini(&inputs);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* export.h - the recorder's files in the formats of others. */
+/* export.h - profilers' files in the formats of others. */
 #ifndef JP_EXPORT_EXPORT_H
 #define JP_EXPORT_EXPORT_H
 
@@ -31,6 +31,11 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  *   "X"       an operation from its kernel's start to its end as the host saw
  *             them; where there is no kernel, from the enqueueing on
  *   "B"       an operation that had not ended
+ *
+ * The recorder's files, then those of other profilers, each as a process:
+ * Inspector's verbose logs by the events' host times (which plain ones lack:
+ * left out), the example plugin's traces (one a communicator) by their process'
+ * own clock. The walk's counts then include them.
  *
  * Times are us since the earliest header's wall clock, which
  * otherData.origin_unix_us tells; each host's clock is as good as its NTP.

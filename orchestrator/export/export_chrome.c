@@ -1,5 +1,6 @@
 /* export_chrome.c - one trace of all the recorder's files of a step. */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,8 @@
 #include "orchestrator/export/trace_event.h"
 #include "orchestrator/ingest/pending.h"
 #include "orchestrator/show/jobranks.h"
+#include "plugins/backend.h"
+#include "plugins/nccl_example/tracefile.h"
 
 #define TRACE_QUEUE_EVENTS 32768
 
@@ -286,6 +289,304 @@ static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
     put_name(t, "thread_name", thread_of(comm, lane), text);
 }
 
+/* A rank once; who comes later under the same gets a number of its own. */
+static void pick_pid(struct trace *t, uint64_t index)
+{
+    int64_t rank = t->rank;
+    size_t n = t->n_taken;
+    bool *more;
+
+    t->pid = FREE_PIDS + index;
+    if (rank < 0 || rank >= FREE_PIDS)
+        return;
+    if ((size_t) rank >= n) {
+        while (n <= (size_t) rank)
+            n = n ? 2 * n : 64;
+        more = realloc(t->taken, n);
+        if (!more)
+            return;
+        memset(more + t->n_taken, 0, n - t->n_taken);
+        t->taken = more;
+        t->n_taken = n;
+    }
+    if (!t->taken[rank])
+        t->pid = (uint64_t) rank;
+    t->taken[rank] = true;
+}
+
+/* --- files of other profilers: Inspector's logs, the example plugin's traces
+ */
+
+struct foreign_comm {
+    char id[RECORD_MAX_ID + 1];
+    char name[RECORD_MAX_NAME + 1];
+    uint32_t rank, n_ranks;
+};
+
+/* Of one such file; its communicators are t's by the same index. */
+struct foreign {
+    struct trace *t;
+    struct jp_jobranks *ranks; /* of Inspector's processes */
+    const char *path;
+    struct foreign_comm *comms;
+    uint32_t n_comms, last;
+    char host[RECORD_MAX_HOST + 1];
+    int64_t pid;
+    uint64_t first_us; /* of all files: the earliest start */
+    uint64_t index;    /* of the file */
+    bool own_clock;    /* its times have no origin that others share */
+    bool no_memory;
+};
+
+/* A copy of a record's text, cut to size. */
+static void copy_text(char *to, size_t size, const struct record_text *text)
+{
+    snprintf(to, size, "%.*s", (int) text->len, text->len ? text->text : "");
+}
+
+/* The index of the record's communicator; -1 without memory. *is_new: it was
+ * not seen before. */
+static int64_t foreign_comm(struct foreign *f, const struct record *r,
+                            bool *is_new)
+{
+    struct foreign_comm one = {.rank = r->rank, .n_ranks = r->n_ranks};
+    struct foreign_comm *more;
+
+    copy_text(one.id, sizeof(one.id), &r->id);
+    *is_new = false;
+    for (uint32_t i = 0; i < f->n_comms; i++) {
+        uint32_t at = (f->last + i) % f->n_comms;
+
+        if (!strcmp(f->comms[at].id, one.id) && f->comms[at].rank == one.rank)
+            return f->last = at;
+    }
+    more = reallocarray(f->comms, f->n_comms + 1, sizeof(*more));
+    if (!more) {
+        f->no_memory = true;
+        return -1;
+    }
+    copy_text(one.name, sizeof(one.name), &r->name);
+    f->comms = more;
+    f->comms[f->n_comms] = one;
+    *is_new = true;
+    return f->last = f->n_comms++;
+}
+
+/* The first look: when all begins, and whose the processes are. */
+static int look_at(void *arg, const struct record *records, size_t n)
+{
+    struct foreign *f = arg;
+    bool is_new;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct record *r = &records[i];
+
+        if (r->start_us && r->start_us < f->first_us)
+            f->first_us = r->start_us;
+        if (foreign_comm(f, r, &is_new) < 0)
+            return -1;
+        if (is_new && r->n_ranks && f->ranks) {
+            struct jobranks_claim claim = {.host = f->host,
+                                           .pid = r->pid,
+                                           .task = -1,
+                                           .id = f->comms[f->last].id,
+                                           .n_ranks = r->n_ranks,
+                                           .rank = r->rank};
+
+            copy_text(f->host, sizeof(f->host), &r->host);
+            if (jobranks_add(f->ranks, f->path, &claim) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Whose the file is: by its first record. */
+static void find_process(struct foreign *f, const struct record *r)
+{
+    copy_text(f->host, sizeof(f->host), &r->host);
+    f->pid = r->pid;
+    f->t->rank =
+        f->own_clock ? -1 : jobranks_find(f->ranks, f->path, f->host, f->pid);
+    pick_pid(f->t, f->index);
+}
+
+/* Puts an operation into the trace; one without a time is left out. */
+static void take_record(struct foreign *f, const struct record *r,
+                        int64_t start_ns, int64_t end_ns,
+                        const struct trace_op *op)
+{
+    struct trace *t = f->t;
+    struct trace_event event = {.start_ns = start_ns, .end_ns = end_ns};
+    bool is_new;
+    int64_t comm = foreign_comm(f, r, &is_new);
+
+    if (is_new && f->n_comms == 1)
+        find_process(f, r);
+    if (comm < 0 || start_ns < 0 || end_ns <= start_ns ||
+        !(event.members = trace_event_of_record(r, op))) {
+        t->done->left_out++;
+        return;
+    }
+    event.comm = (uint32_t) comm;
+    if (trace_queue_is_full(&t->queue))
+        write_first(t);
+    trace_queue_push(&t->queue, event);
+}
+
+/* Of Inspector's verbose logs, which have start and end. */
+static int take_records(void *arg, const struct record *records, size_t n)
+{
+    struct foreign *f = arg;
+    int64_t origin = (int64_t) f->t->origin_ns;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct record *r = &records[i];
+
+        uint64_t end_us = r->end_us > r->start_us ? r->end_us
+                                                  : r->start_us + r->exec_us;
+
+        if (!r->start_us) /* not verbose */
+            f->t->done->left_out++;
+        else
+            take_record(f, r, (int64_t) r->start_us * 1000 - origin,
+                        (int64_t) end_us * 1000 - origin, NULL);
+    }
+    return f->no_memory || ferror(f->t->out) ? -1 : 0;
+}
+
+/* A trace's times are of its process' own clock, and stay so. */
+static void take_trace(struct foreign *f, struct source_facts *facts)
+{
+    enum trace_status kind;
+    struct jp_tracefile file;
+    struct jp_error err;
+    struct record r;
+
+    if (tracefile_open(&file, f->path, &err) < 0) {
+        reader_refuse(facts, f->path, &err);
+        return;
+    }
+    while (!ferror(f->t->out) &&
+           (kind = tracefile_next(&file, &r)) <= TRACE_OP_BAD) {
+        if (kind == TRACE_OP)
+            take_record(f, &r, (int64_t) file.op.start_ns,
+                        (int64_t) (file.op.start_ns + file.op.exec_ns),
+                        &file.op);
+        else
+            reader_note_bad(facts, file.line, file.bad, file.why);
+    }
+    reader_note_damage(facts, logsource_damage(file.source));
+    tracefile_close(&file);
+}
+
+/* "comm0 0xb27172190b8ec2 rank 3 of 8", or "rank 3" where no size is told. */
+static void name_foreign_threads(const struct foreign *f)
+{
+    struct trace *t = f->t;
+    char text[2 * RECORD_MAX_NAME], of[24], lane[24];
+
+    for (uint32_t i = 0; i < f->n_comms && i < t->n_comms; i++)
+        for (unsigned k = 0; k < t->comms[i].used; k++) {
+            const struct foreign_comm *c = &f->comms[i];
+
+            snprintf(of, sizeof(of), " of %" PRIu32, c->n_ranks);
+            snprintf(lane, sizeof(lane), ", lane %u", k + 1);
+            snprintf(text, sizeof(text), "%s%s%s rank %" PRIu32 "%s%s", c->name,
+                     c->name[0] ? " " : "", c->id, c->rank,
+                     c->n_ranks ? of : "", k ? lane : "");
+            put_name(t, "thread_name", thread_of(i, k), text);
+        }
+}
+
+static void tell_foreign(struct jp_recwalk *walk, const char *path,
+                         const struct source_facts *facts)
+{
+    char text[512];
+
+    if (!facts->bad_lines && !facts->trouble[0])
+        return;
+    walk->troubles++;
+    snprintf(text, sizeof(text), "%s: %s", path,
+             facts->trouble[0] ? facts->trouble : facts->why);
+    if (walk->say)
+        walk->say(walk->arg, text);
+}
+
+/* Whose a file is; NULL: the recorder's, or nobody's. */
+static const struct backend *find_foreign(const struct jp_logfile *log)
+{
+    struct jp_error err = {""};
+    const struct backend *backend = reader_find(log->path, !log->maybe, &err);
+
+    return backend && backend->reader && !backend->about.counts ? backend
+                                                                : NULL;
+}
+
+/* All such files, by `take`; each one's end goes to `end` (may be NULL). */
+static void read_foreign(struct jp_recwalk *walk, struct foreign *f,
+                         int (*take)(void *, const struct record *, size_t),
+                         void (*end)(struct jp_recwalk *, struct foreign *,
+                                     const struct source_facts *))
+{
+    static const atomic_bool never;
+    _Atomic uint64_t done = 0; /* nobody asks */
+    struct reader_states *states = reader_states_create();
+    const struct reader_sink sink = {.take = take, .arg = f};
+
+    for (size_t i = 0; states && i < walk->walk.n_logs; i++) {
+        const struct jp_logfile *log = &walk->walk.logs[i];
+        const struct backend *backend = find_foreign(log);
+        const struct reader_input in = {
+            .path = log->path, .to = UINT64_MAX, .stop = &never, .done = &done};
+        struct source_facts facts = {0};
+
+        if (!backend)
+            continue;
+        f->path = log->path;
+        f->n_comms = f->last = f->t->n_comms = 0;
+        f->index = walk->files + 1;
+        f->own_clock = backend->about.keeps_last;
+        if (end && f->own_clock)
+            take_trace(f, &facts);
+        else
+            reader_read(states, backend, &in, &sink, &facts);
+        if (end)
+            end(walk, f, &facts);
+        free(facts.notes);
+    }
+    f->no_memory = f->no_memory || !states;
+    reader_states_destroy(states);
+}
+
+/* A file's process is complete. */
+static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
+                        const struct source_facts *facts)
+{
+    struct trace *t = f->t;
+    char text[RECORD_MAX_HOST + 96];
+
+    while (t->queue.n)
+        write_first(t);
+    walk->others -= walk->others > 0;
+    walk->files++;
+    tell_foreign(walk, f->path, facts);
+    if (!f->n_comms)
+        return;
+    if (t->rank >= 0)
+        snprintf(text, sizeof(text), "rank %" PRId64 " %s pid %" PRId64,
+                 t->rank, f->host, f->pid);
+    else if (f->own_clock)
+        snprintf(text, sizeof(text), "%s, rank %" PRIu32 " of %s, own clock",
+                 f->host[0] ? f->host : "trace", f->comms[0].rank,
+                 f->comms[0].id);
+    else
+        snprintf(text, sizeof(text), "%s pid %" PRId64, f->host, f->pid);
+    put_name(t, "process_name", 0, text);
+    name_foreign_threads(f);
+    t->done->files++;
+}
+
 static void name_threads(struct trace *t)
 {
     char lane[24];
@@ -319,31 +620,6 @@ static void name_process(struct trace *t)
     json_stream_int(&s, "sort_index", rank < 0 ? (int64_t) t->pid : rank);
     json_stream_end_object(&s);
     json_stream_close(&s, NULL);
-}
-
-/* A rank once; who comes later under the same gets a number of its own. */
-static void pick_pid(struct trace *t, uint64_t index)
-{
-    int64_t rank = t->rank;
-    size_t n = t->n_taken;
-    bool *more;
-
-    t->pid = FREE_PIDS + index;
-    if (rank < 0 || rank >= FREE_PIDS)
-        return;
-    if ((size_t) rank >= n) {
-        while (n <= (size_t) rank)
-            n = n ? 2 * n : 64;
-        more = realloc(t->taken, n);
-        if (!more)
-            return;
-        memset(more + t->n_taken, 0, n - t->n_taken);
-        t->taken = more;
-        t->n_taken = n;
-    }
-    if (!t->taken[rank])
-        t->pid = (uint64_t) rank;
-    t->taken[rank] = true;
 }
 
 static void write_process(struct trace *t, struct jp_recwalk *walk)
@@ -383,29 +659,41 @@ int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
                   struct jp_error *err)
 {
     struct trace t = {.out = out, .done = done};
+    struct foreign others = {.t = &t, .first_us = UINT64_MAX / 1000};
     int rc = -1;
 
     if (trace_queue_init(&t.queue) < 0)
         return error_set(err, "out of memory");
     t.origin_ns = find_origin(walk);
     t.ranks = jobranks_read(walk);
-    if (!t.ranks) {
-        trace_queue_fini(&t.queue);
-        return error_set(err, "out of memory");
+    others.ranks = jobranks_create(walk->inputs, walk->n_inputs);
+    if (t.ranks && others.ranks)
+        read_foreign(walk, &others, look_at, NULL);
+    if (!t.ranks || !others.ranks || others.no_memory ||
+        jobranks_decide(others.ranks) < 0) {
+        error_set(err, "out of memory");
+        goto out;
     }
+    if (others.first_us < UINT64_MAX / 1000 &&
+        (!t.origin_ns || others.first_us * 1000 < t.origin_ns))
+        t.origin_ns = others.first_us * 1000;
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
             "%" PRIu64 ".%03u},\n\"traceEvents\":[\n",
             t.origin_ns / 1000, (unsigned) (t.origin_ns % 1000));
     while (!ferror(out) && (t.file = recwalk_open(walk)))
         write_process(&t, walk);
+    read_foreign(walk, &others, take_records, end_foreign);
     fputs("\n]}\n", out);
     if (fflush(out) != 0 || ferror(out))
         error_set(err, "output failed: %m");
     else
         rc = 0;
+out:
     trace_queue_fini(&t.queue);
     jobranks_destroy(t.ranks);
+    jobranks_destroy(others.ranks);
+    free(others.comms);
     free(t.taken);
     free(t.comms);
     return rc;

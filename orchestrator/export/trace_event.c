@@ -115,3 +115,44 @@ char *trace_event_describe(const struct jp_recfile *file,
     free(text);
     return NULL;
 }
+
+char *trace_event_of_record(const struct record *record,
+                            const struct trace_op *op)
+{
+    char func[2 * RECORD_MAX_FUNC];
+    struct jp_json_stream s;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return NULL;
+    snprintf(func, sizeof(func), "%.*s", (int) record->func.len,
+             record->func.text);
+    json_stream_open(&s, JSON_PART, out);
+    json_stream_text(&s, "name", func);
+    json_stream_text(&s, "cat", kinds[record->p2p ? 1 : 0]);
+    json_stream_object(&s, "args");
+    if (record->has_sn)
+        json_stream_count(&s, "seq", record->sn);
+    json_stream_count(&s, "bytes", record->bytes);
+    if (op) {
+        json_stream_count(&s, "count", op->count);
+        put_text(&s, "algo", op->algo);
+        put_text(&s, "proto", op->proto);
+        json_stream_count(&s, "channels", op->channels);
+    }
+    if (record->p2p)
+        json_stream_count(&s, "peer", record->peer);
+    if (!record->exec_unknown)
+        json_stream_count(&s, "exec_us", record->exec_us);
+    if (!record->busbw_nan && record->n_ranks)
+        json_stream_fixed(&s, "busbw_gbs", (double) record->busbw_micro / 1e6,
+                          6);
+    json_stream_end_object(&s);
+    json_stream_close(&s, NULL);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

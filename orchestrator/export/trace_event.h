@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/record.h"
+#include "plugins/nccl_example/trace_read.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 /* From where to where an operation stands in the trace, CLOCK_MONOTONIC: its
@@ -16,5 +18,10 @@ bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
  * NULL without memory. */
 char *trace_event_describe(const struct jp_recfile *file,
                            const struct jpr_op *op);
+
+/* The same of a record of another profiler. op: the example plugin's operation
+ * that it was made of, or NULL. */
+char *trace_event_of_record(const struct record *record,
+                            const struct trace_op *op);
 
 #endif
