@@ -37,6 +37,17 @@ struct jp_dist {
     double mean, min, p5, p50, p95, p99, max;
 };
 
+/* What carried a communicator's data, by NCCL's log; nothing without one. */
+struct jp_carriers {
+    const char *nvls; /* "no", "ready" (channels for NVLink SHARP), "yes" (its
+                         buffers were made); NULL not told */
+    char collnet[32]; /* in-network reduction: "SHARP", "yes" (nobody named
+                         it), "no"; "" not told */
+    bool has_net;     /* it has channels over a network: */
+    double gdr_share; /* of these with GPUDirect RDMA */
+    bool pxn;         /* some go over another rank's adapter */
+};
+
 /* One communicator: (id, n_ranks, nnodes), because NVIDIA cuts ids to 16
  * characters; name is the smallest that its ranks gave. Sorted by (comm_type,
  * id, name, n_ranks, nnodes). */
@@ -71,6 +82,7 @@ struct jp_comm {
     const char *fabric, *inter, *rail, *hca_path;
     char **warnings;
     size_t n_warnings;
+    struct jp_carriers carriers; /* set by result_label */
 };
 
 /* One rank of one communicator; sorted by (comm, rank). Times cover complete
@@ -429,7 +441,8 @@ void result_destroy(struct jp_result *result);
 struct jp_comm_label {
     const char *fabric, *inter, *rail, *hca_path; /* constants */
     const char *evidence; /* a constant; NULL: the communicator's own stands */
-    char *why;            /* takes the place of the communicator's */
+    struct jp_carriers carriers;
+    char *why; /* takes the place of the communicator's */
     char **warnings;
     size_t n_warnings;
 };

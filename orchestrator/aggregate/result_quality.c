@@ -447,6 +447,7 @@ static void put_label(struct jp_comm *comm, struct jp_comm_label *label)
     comm->inter = label->inter;
     comm->rail = label->rail;
     comm->hca_path = label->hca_path;
+    comm->carriers = label->carriers;
     if (label->evidence)
         comm->evidence = label->evidence;
     free(comm->why);

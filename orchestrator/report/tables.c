@@ -93,6 +93,9 @@ JP_GETTER(comm_type, jp_comm, value_text(v, comm_type_name(at->type)))
 JP_GETTER(comm_hosts, jp_comm, v->type = JP_VALUE_LIST; v->list = at->hosts;
           v->n = at->n_hosts)
 JP_GETTER(comm_hca_path, jp_comm, value_name(v, at->hca_path))
+JP_GETTER(comm_nvls, jp_comm, value_name(v, at->carriers.nvls))
+JP_GETTER(comm_collnet, jp_comm,
+          value_name(v, *at->carriers.collnet ? at->carriers.collnet : NULL))
 JP_GETTER(comm_warnings, jp_comm, v->type = JP_VALUE_LIST;
           v->list = at->warnings; v->n = at->n_warnings)
 JP_GETTER(comm_n_warnings, jp_comm,
@@ -119,6 +122,36 @@ static void get_comm_seen_short(const struct jp_row *row, struct jp_value *v)
     put_seen(row, "/", v);
 }
 
+/* "NVLS, SHARP, GDRDMA 87.5 %, PXN"; "" where NCCL left no log. */
+static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
+{
+    char gdr[32] = "";
+
+    if (c->has_net && c->gdr_share > 0 && c->gdr_share < 1)
+        snprintf(gdr, sizeof(gdr), ", GDRDMA %.3g %%", 100 * c->gdr_share);
+    else if (c->has_net)
+        snprintf(gdr, sizeof(gdr), ", %sGDRDMA", c->gdr_share > 0 ? "" : "no ");
+    snprintf(buf, size, "%s%s%s%s%s",
+             is(c->nvls, "yes")     ? ", NVLS"
+             : is(c->nvls, "ready") ? ", NVLS ready"
+                                    : "",
+             *c->collnet && !is(c->collnet, "no") ? ", " : "",
+             is(c->collnet, "yes")  ? "CollNet"
+             : is(c->collnet, "no") ? ""
+                                    : c->collnet,
+             gdr, c->pxn ? ", PXN" : "");
+    if (*buf)
+        memmove(buf, buf + 2, strlen(buf + 2) + 1);
+    return buf;
+}
+
+static void get_comm_carriers(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_comm *c = row->at;
+
+    value_name(v, *carriers_text(&c->carriers, v->buf, 120) ? v->buf : NULL);
+}
+
 /* Without a topology: what the type rests on. */
 static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
 {
@@ -136,11 +169,13 @@ static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
 static void put_medium(const struct jp_row *row, FILE *out)
 {
     const struct jp_comm *c = row->at;
-    char medium[80];
+    char medium[80], carriers[120];
 
     if (medium_known(c))
         text_out_line(out, "  %-18s over %s; evidence %s", "",
                       medium_text(c, medium, sizeof(medium)), c->evidence);
+    if (*carriers_text(&c->carriers, carriers, sizeof(carriers)))
+        text_out_line(out, "  %-18s carried by %s", "", carriers);
 }
 
 #define FIELD(member) JP_FIELD(struct jp_comm, member)
@@ -204,6 +239,20 @@ static const struct jp_column comms[] = {
      .get = get_comm_hca_path, JP_WORDS(hca_paths)},
     {"warnings", JP_COL_COUNT, JP_CSV | JP_MAYBE, 0, 0, 0, NULL,
      "how many (topology.md)", .get = get_comm_n_warnings},
+    {"nvls", JP_COL_WORD, JP_CSV | JP_MAYBE, 26, 0, 0, NULL,
+     "NVLink SHARP, by NCCL's log: no; ready: it has channels for it; yes: its "
+     "buffers were made",
+     .get = get_comm_nvls, JP_WORDS(label_nvls_word)},
+    {"collnet", JP_COL_TEXT, JP_CSV | JP_MAYBE, 27, 0, 0, NULL,
+     "reduction in the network, by NCCL's log: no, or the plugin's name "
+     "(SHARP); yes: nobody named it",
+     .get = get_comm_collnet},
+    {"gdr_share", JP_COL_SHARE, JP_CSV | JP_MAYBE, 28, 0, 0, NULL,
+     "of its channels over a network, those with GPUDirect RDMA, by NCCL's log",
+     FIELD(carriers.gdr_share), JP_IF(struct jp_comm, carriers.has_net)},
+    {"pxn", JP_COL_BOOL, JP_CSV | JP_MAYBE, 29, 0, 0, NULL,
+     "some channels go over another rank's adapter, by NCCL's log",
+     FIELD(carriers.pxn), JP_IF(struct jp_comm, carriers.has_net)},
     {"index", JP_COL_RANK, 0, 1, 0, 0, NULL,
      "what comm_index of other tables means", .get = get_index},
     {"warnings", JP_COL_LIST, 0, 25, 0, 0, NULL, "\"kind: text\"", .max = 24,
@@ -217,6 +266,9 @@ static const struct jp_column comms[] = {
      "see the warnings above; a click tells why. Without a topology, the "
      "evidence for the type",
      .get = get_comm_medium},
+    {"carriers", JP_COL_TEXT, JP_TIP | JP_MAYBE, 0, 11, 0, "Carried by",
+     "what NCCL's log names: NVLS, CollNet (SHARP), GPUDirect RDMA, PXN",
+     .get = get_comm_carriers},
 };
 #undef FIELD
 const struct jp_table table_comms = {

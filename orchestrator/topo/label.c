@@ -496,6 +496,24 @@ static void explain(const struct groups *g, const struct verdict_of *fabric,
                  "; evidence %s", label_evidence_word[label->evidence]);
 }
 
+const char *const label_nvls_word[3] = {"no", "ready", "yes"};
+
+static void carry(const struct jp_label_paths *p, struct jp_carriers *out)
+{
+    uint64_t net = p->net_ib + p->net_socket + p->net_plugin;
+
+    *out = (struct jp_carriers){.has_net = net > 0, .pxn = p->net_pxn > 0};
+    if (p->nvls || p->told_channels)
+        out->nvls = label_nvls_word[p->nvls ? 2 : p->nvls_channels];
+    if (p->collnet || p->told_channels)
+        snprintf(out->collnet, sizeof(out->collnet), "%s",
+                 !p->collnet        ? "no"
+                 : *p->collnet_name ? p->collnet_name
+                                    : "yes");
+    if (net)
+        out->gdr_share = (double) p->net_gdr / (double) net;
+}
+
 static void decide(const struct groups *g, struct jp_label *label)
 {
     struct verdict_of fabric, inter, rail = {.word = JP_RAIL_NA};
@@ -506,12 +524,18 @@ static void decide(const struct groups *g, struct jp_label *label)
     label->inter = (enum jp_inter) inter.word;
     label->hca_path = "";
     if (is_hca(label->inter)) {
-        label_rail(g, &rail);
+        if ((g->comm->guessed ? g->hosts : g->comm->nnodes) > 1)
+            label_rail(g, &rail);
         label->hca_path = label_hca_path(g);
     }
     label->rail = (enum jp_rail) rail.word;
-    label->evidence = label->fabric == JP_FABRIC_NONE ? inter.evidence
-                                                      : fabric.evidence;
+    label->evidence = label->fabric == JP_FABRIC_NONE ||
+                              (label->fabric == JP_FABRIC_UNKNOWN &&
+                               inter.evidence == JP_EVIDENCE_OBSERVED)
+                          ? inter.evidence
+                          : fabric.evidence;
+    if (g->comm->paths)
+        carry(g->comm->paths, &label->carriers);
     explain(g, &fabric, &inter, &rail, label);
 }
 

@@ -17,6 +17,7 @@
 #ifndef JP_TOPO_LABEL_H
 #define JP_TOPO_LABEL_H
 
+#include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/topo/topo.h"
 
 enum jp_fabric {
@@ -41,6 +42,10 @@ enum jp_inter {
     JP_INTER_EFA,
     JP_INTER_SLINGSHOT,
     JP_INTER_TCP,
+    JP_INTER_LIBFABRIC, /* over hardware that no record tells */
+    JP_INTER_FASTRAK,   /* Google's GPUDirect-TCPXO */
+    JP_INTER_TCPX,      /* Google's GPUDirect-TCPX */
+    JP_INTER_PLUGIN,    /* another network plugin, which `why` names */
     JP_INTER_UNKNOWN,
     JP_N_INTERS
 };
@@ -99,6 +104,7 @@ struct jp_label {
     enum jp_rail rail;
     const char *hca_path; /* "PIX" ... "P2C"; "" none or not known */
     enum jp_label_evidence evidence;
+    struct jp_carriers carriers;
     char why[600]; /* one sentence with rules and numbers */
     struct jp_warning *warnings;
     size_t n_warnings, warnings_left_out;
@@ -126,8 +132,24 @@ struct jp_label_rank {
 /* What NCCL's log named, counted over channels. */
 struct jp_label_paths {
     uint64_t p2p, shm, net_ib, net_socket, net_plugin;
-    char device[32]; /* one of those used; "" not told */
+    uint64_t mnnvl;            /* of p2p: NVLink across hosts */
+    uint64_t net_gdr, net_pxn; /* of the net's: GPUDirect RDMA; PXN */
+    char device[32];           /* one of those used; "" not told */
+    char net[32];              /* a plugin's own name, "FasTrak"; "" none */
+    bool layer_ib, layer_roce; /* what the log calls the ports */
+    bool collnet;              /* in-network reduction was connected */
+    char collnet_name[32];     /* "SHARP"; "" not told */
+    bool told_channels;        /* the log says how many it has ... */
+    bool nvls_channels;        /* ... and some are NVLS's */
+    bool nvls;                 /* NVLS's buffers were made */
 };
+
+/* Adds lines "via NET/<net>/..." whose port is of `layer` ("IB", "RoCE", "").
+ */
+void label_paths_net(struct jp_label_paths *paths, const char *net,
+                     const char *layer, uint64_t lines);
+
+extern const char *const label_nvls_word[3];
 
 struct jp_label_variable {
     const char *name, *value;

@@ -416,11 +416,27 @@ static void judge_mnnvl(const struct groups *g, struct verdict_of *out)
              g->hosts, g->n_domains, plural(g->n_domains));
 }
 
+/* What NCCL's log says. */
+static void observe(enum jp_fabric fabric, const char *what,
+                    struct verdict_of *out)
+{
+    out->word = (int) fabric;
+    out->evidence = JP_EVIDENCE_OBSERVED;
+    snprintf(out->clause, sizeof(out->clause), "NCCL's log names %s", what);
+}
+
 void label_fabric(const struct groups *g, struct verdict_of *out)
 {
+    const struct jp_label_paths *p = g->comm->paths;
+
     *out = (struct verdict_of){.word = JP_FABRIC_NONE};
     if (g->comm->n_ranks == 1)
         snprintf(out->clause, sizeof(out->clause), "it has one rank");
+    else if (p && p->mnnvl)
+        observe(JP_FABRIC_MNNVL, "NVLink across hosts (P2P/MNNVL)", out);
+    else if (p && g->comm->n_ranks == 2 && g->comm->nnodes == 1 && !p->p2p &&
+             !p->shm && (p->net_ib || p->net_socket || p->net_plugin))
+        observe(JP_FABRIC_NONE, "a network alone between its two ranks", out);
     else if (g->comm->nnodes == g->comm->n_ranks && !g->comm->guessed)
         snprintf(out->clause, sizeof(out->clause),
                  "no two ranks share an NVLink domain");
@@ -432,4 +448,9 @@ void label_fabric(const struct groups *g, struct verdict_of *out)
         judge_mnnvl(g, out);
     else
         judge_domains(g, out);
+    if (out->word == JP_FABRIC_UNKNOWN && p && p->shm && !p->p2p)
+        observe(JP_FABRIC_PCIE_HOST,
+                "SHM, so it goes through the host's memory; over which sockets "
+                "nobody tells",
+                out);
 }

@@ -15,7 +15,8 @@ const char *const label_fabric_word[JP_N_FABRICS] = {
     "none",           "same-gpu", "mnnvl",     "nvswitch",  "nvlink-mesh",
     "nvlink-partial", "pcie",     "pcie-host", "pcie-numa", "unknown"};
 const char *const label_inter_word[JP_N_INTERS] = {
-    "none", "ib", "roce", "efa", "slingshot", "tcp", "unknown"};
+    "none",      "ib",      "roce", "efa",    "slingshot", "tcp",
+    "libfabric", "fastrak", "tcpx", "plugin", "unknown"};
 const char *const label_rail_word[JP_N_RAILS] = {"n/a", "aligned", "partial",
                                                  "cross", "unknown"};
 const char *const label_evidence_word[JP_N_EVIDENCES] = {

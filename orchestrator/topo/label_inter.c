@@ -420,32 +420,119 @@ static enum jp_inter named_device(const struct groups *g, const char *name)
     return JP_INTER_UNKNOWN;
 }
 
-/* What NCCL's log says: NET/IB is InfiniBand and RoCE alike, a plugin is EFA's
- * or Slingshot's as the hardware is. */
+/* Words behind "via NET/" of NCCL's log, by their beginnings. */
+static const struct net {
+    const char *name;
+    enum jp_inter inter; /* IB: what drives InfiniBand and RoCE alike */
+} nets[] = {
+    {"IB", JP_INTER_IB}, /* NCCL's own, and IBext_v8 of the SHARP plugin */
+    {"gIB", JP_INTER_IB},
+    {"Socket", JP_INTER_TCP},
+    {"AWS Libfabric", JP_INTER_LIBFABRIC},
+    {"Libfabric", JP_INTER_LIBFABRIC},
+    {"OFI", JP_INTER_LIBFABRIC},
+    {"FasTrak", JP_INTER_FASTRAK},
+    {"GPUDirectTCPX", JP_INTER_TCPX},
+};
+
+static enum jp_inter inter_of_net(const char *name)
+{
+    for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++)
+        if (strncmp(nets[i].name, name, strlen(nets[i].name)) == 0)
+            return nets[i].inter;
+    return JP_INTER_PLUGIN;
+}
+
+void label_paths_net(struct jp_label_paths *p, const char *net,
+                     const char *layer, uint64_t lines)
+{
+    switch (inter_of_net(net)) {
+    case JP_INTER_IB:
+        p->net_ib += lines;
+        break;
+    case JP_INTER_TCP:
+        p->net_socket += lines;
+        break;
+    default:
+        p->net_plugin += lines;
+        if (!*p->net && strlen(net) < sizeof(p->net))
+            memcpy(p->net, net, strlen(net) + 1);
+    }
+    p->layer_ib |= strcmp(layer, "IB") == 0;
+    p->layer_roce |= strcmp(layer, "RoCE") == 0;
+}
+
+static bool is_verbs(int inter)
+{
+    return inter == JP_INTER_IB || inter == JP_INTER_ROCE;
+}
+
+/* NET/IB is InfiniBand and RoCE alike: the log's word for its ports, else the
+ * adapter that it names, else those that are there. *sure: one of these told.
+ */
+static enum jp_inter verbs_of(const struct groups *g, bool *sure)
+{
+    const struct jp_label_paths *p = g->comm->paths;
+    enum jp_inter named = *p->device ? named_device(g, p->device)
+                                     : JP_INTER_UNKNOWN;
+    struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
+
+    *sure = true;
+    if (p->layer_ib != p->layer_roce)
+        return p->layer_ib ? JP_INTER_IB : JP_INTER_ROCE;
+    if (is_verbs(named))
+        return named;
+    by_topology(g, &guess);
+    if (is_verbs(guess.word))
+        return (enum jp_inter) guess.word;
+    *sure = false;
+    return JP_INTER_IB;
+}
+
+/* A plugin is EFA's or Slingshot's as the hardware is, else what it is named.
+ */
+static enum jp_inter plugin_of(const struct groups *g)
+{
+    const struct jp_label_paths *p = g->comm->paths;
+    enum jp_inter word = *p->net ? inter_of_net(p->net) : JP_INTER_PLUGIN;
+    struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
+
+    if (word != JP_INTER_PLUGIN && word != JP_INTER_LIBFABRIC)
+        return word;
+    by_topology(g, &guess);
+    if (guess.word == JP_INTER_EFA || guess.word == JP_INTER_SLINGSHOT ||
+        (word == JP_INTER_PLUGIN && is_verbs(guess.word)))
+        return (enum jp_inter) guess.word;
+    return word;
+}
+
+/* What NCCL's log says it uses is the label, whatever the nodes' topologies
+ * make likely. Of several the one of most channels. */
 static bool by_log(const struct groups *g, struct verdict_of *out)
 {
     const struct jp_label_paths *p = g->comm->paths;
-    struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
-    const char *net = "NET/Socket";
+    uint64_t all = p ? p->net_ib + p->net_socket + p->net_plugin : 0;
+    char net[48];
+    bool sure = true;
 
-    if (!p || !(p->net_ib || p->net_socket || p->net_plugin))
+    if (!all)
         return false;
-    if (p->net_socket && !p->net_ib && !p->net_plugin) {
-        guess.word = JP_INTER_TCP;
+    if (p->net_plugin > p->net_ib && p->net_plugin >= p->net_socket) {
+        out->word = (int) plugin_of(g);
+        snprintf(net, sizeof(net), "%s%s", *p->net ? "NET/" : "a plugin",
+                 p->net);
+    } else if (p->net_socket > p->net_ib) {
+        out->word = JP_INTER_TCP;
+        snprintf(net, sizeof(net), "NET/Socket");
     } else {
-        net = p->net_ib ? "NET/IB" : "a network plugin";
-        by_topology(g, &guess);
-        if (*p->device && named_device(g, p->device) != JP_INTER_UNKNOWN)
-            guess.word = (int) named_device(g, p->device);
-        if (guess.word == JP_INTER_TCP || guess.word == JP_INTER_UNKNOWN)
-            return false;
+        out->word = (int) verbs_of(g, &sure);
+        snprintf(net, sizeof(net), "NET/IB");
     }
-    out->word = guess.word;
     out->evidence = JP_EVIDENCE_OBSERVED;
     snprintf(out->clause, sizeof(out->clause),
-             "NCCL's log names %s on %" PRIu64 " channels%s%s", net,
-             p->net_ib + p->net_socket + p->net_plugin, *p->device ? ", " : "",
-             p->device);
+             "NCCL's log names %s on %" PRIu64 " channel%s%s%s%s", net, all,
+             plural(all), *p->device ? ", " : "", p->device,
+             sure ? "" : " (InfiniBand or RoCE: nobody tells which)");
     return true;
 }
 
@@ -483,6 +570,8 @@ static bool by_variables(const struct groups *g, struct verdict_of *out)
 void label_inter(const struct groups *g, struct verdict_of *out)
 {
     *out = (struct verdict_of){.word = JP_INTER_NONE};
+    if (by_log(g, out))
+        return; /* also inside one node, where NCCL found a NIC faster */
     if (g->comm->n_ranks == 1 ||
         (g->comm->guessed ? g->hosts : g->comm->nnodes) <= 1) {
         if (!g->comm->guessed || g->comm->n_ranks == 1 || g->usable)
@@ -492,7 +581,7 @@ void label_inter(const struct groups *g, struct verdict_of *out)
                  g->problem);
         return;
     }
-    if (by_log(g, out) || by_variables(g, out))
+    if (by_variables(g, out))
         return;
     if (g->comm->n < g->comm->n_ranks) {
         out->word = JP_INTER_UNKNOWN;

@@ -10,295 +10,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-
-/* --- one line, taken apart: words point into it --------------------------- */
-
-/* "... comm 0x55 rank 0 nranks 8 ... busId 1b000 [commId 0x2a] - Init COMPLETE"
- */
-struct nccltext_init {
-    uint64_t address; /* 0 not told */
-    uint32_t rank, n_ranks;
-    bool has_busid, has_id;
-    uint64_t busid, id;
-    bool complete; /* else START */
-};
-
-/* "Channel 02/0 : 3[3] -> 8[0] [send] via NET/IB/0(2)/GDRDMA" */
-struct nccltext_channel {
-    uint32_t from, to;      /* to: UINT32_MAX for "CollNet 00/0 : 3 [send]" */
-    bool receive;           /* the line is the receiver's */
-    struct nccltext kind;   /* "P2P" */
-    struct nccltext detail; /* "CUMEM", "IB" */
-    bool has_device;
-    uint32_t device; /* NCCL's number */
-    bool gdr;
-};
-
-#define INFO " NCCL INFO "
-
-static bool is_word(struct nccltext text, const char *word)
-{
-    return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
-}
-
-static struct nccltext behind(struct nccltext text, size_t n)
-{
-    return (struct nccltext){text.at + n, text.n - n};
-}
-
-/* Takes a word off the front; false: it is another one. */
-static bool take(struct nccltext *text, const char *word)
-{
-    size_t n = strlen(word);
-
-    if (text->n < n || memcmp(text->at, word, n) != 0)
-        return false;
-    *text = behind(*text, n);
-    return true;
-}
-
-/* What follows a word; false: it is nowhere. */
-static bool find(struct nccltext text, const char *word, struct nccltext *out)
-{
-    const char *hit = memmem(text.at, text.n, word, strlen(word));
-
-    if (!hit)
-        return false;
-    *out = behind(text, (size_t) (hit - text.at) + strlen(word));
-    return true;
-}
-
-static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
-{
-    uint64_t value = 0;
-    size_t i;
-
-    for (i = 0; i < text->n && text->at[i] >= '0' && text->at[i] <= '9'; i++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t) (text->at[i] - '0'),
-                                   &value) ||
-            value > max)
-            return false;
-    *text = behind(*text, i);
-    *out = value;
-    return i > 0;
-}
-
-static bool take_hex(struct nccltext *text, uint64_t *out)
-{
-    uint64_t value = 0;
-    size_t i;
-
-    for (i = 0; i < text->n && i < 16; i++) {
-        char c = text->at[i];
-
-        if (c >= '0' && c <= '9')
-            value = value << 4 | (uint64_t) (c - '0');
-        else if (c >= 'a' && c <= 'f')
-            value = value << 4 | (uint64_t) (c - 'a' + 10);
-        else
-            break;
-    }
-    *text = behind(*text, i);
-    *out = value;
-    return i > 0;
-}
-
-static bool find_number(struct nccltext said, const char *word, uint32_t *out)
-{
-    struct nccltext at;
-    uint64_t value;
-
-    if (!find(said, word, &at) || !take_number(&at, UINT32_MAX - 1, &value))
-        return false;
-    *out = (uint32_t) value;
-    return true;
-}
-
-static bool find_hex(struct nccltext said, const char *word, uint64_t *out)
-{
-    struct nccltext at;
-
-    return find(said, word, &at) && take_hex(&at, out);
-}
-
-/* The last "N" behind a colon, which is cut off. */
-static bool cut_number(struct nccltext *text, int64_t *out)
-{
-    struct nccltext digits;
-    uint64_t value;
-    size_t n = text->n;
-
-    while (n > 0 && text->at[n - 1] != ':')
-        n--;
-    if (n == 0)
-        return false;
-    digits = behind(*text, n);
-    if (!take_number(&digits, INT32_MAX, &value) || digits.n)
-        return false;
-    text->n = n - 1;
-    *out = (int64_t) value;
-    return true;
-}
-
-/* "[rank0]: 2026-01-01 host:pid:tid [0]": whatever others put in front, the
- * name is the last word before the number in brackets. */
-bool nccldebug_split(const char *line, size_t len, struct nccltext_line *out)
-{
-    struct nccltext all = {line, len};
-    struct nccltext head;
-    size_t n;
-
-    if (!find(all, INFO, &out->said))
-        return false;
-    head = (struct nccltext){line, len - out->said.n - strlen(INFO)};
-    if (head.n == 0 || head.at[head.n - 1] != ']')
-        return false;
-    for (n = head.n; n > 0 && head.at[n - 1] != '['; n--)
-        ;
-    if (n < 2 || head.at[n - 2] != ' ')
-        return false;
-    head.n = n - 2;
-    for (n = head.n; n > 0 && head.at[n - 1] != ' '; n--)
-        ;
-    head = behind(head, n);
-    if (!cut_number(&head, &out->tid) || !cut_number(&head, &out->pid) ||
-        head.n == 0)
-        return false;
-    out->host = head;
-    for (n = 0; n < head.n; n++)
-        if (head.at[n] <= ' ' || head.at[n] > '~' || head.at[n] == '/')
-            return false;
-    return true;
-}
-
-static bool read_init(struct nccltext said, struct nccltext_init *out)
-{
-    struct nccltext rest;
-
-    *out = (struct nccltext_init){.address = 0};
-    out->complete = find(said, "Init COMPLETE", &rest);
-    if (!out->complete && !find(said, "Init START", &rest))
-        return false;
-    if (!find_number(said, " rank ", &out->rank) ||
-        !find_number(said, " nranks ", &out->n_ranks) ||
-        out->rank >= out->n_ranks)
-        return false;
-    /* the line begins with "comm 0x" in some releases */
-    find_hex(said, "comm 0x", &out->address);
-    out->has_busid = find_hex(said, " busId ", &out->busid);
-    out->has_id = find_hex(said, " commId 0x", &out->id);
-    return true;
-}
-
-/* Up to the next slash, which is taken too. */
-static struct nccltext take_part(struct nccltext *text)
-{
-    const char *slash = memchr(text->at, '/', text->n);
-    size_t n = slash ? (size_t) (slash - text->at) : text->n;
-    struct nccltext part = {text->at, n};
-
-    *text = behind(*text, n + (slash != NULL));
-    return part;
-}
-
-/* "3[3]" */
-static bool take_rank(struct nccltext *text, uint32_t *out)
-{
-    uint64_t value;
-    struct nccltext rest;
-
-    if (!take_number(text, UINT32_MAX - 1, &value))
-        return false;
-    *out = (uint32_t) value;
-    if (take(text, "[")) {
-        if (!find(*text, "]", &rest))
-            return false;
-        *text = rest;
-    }
-    return true;
-}
-
-/* "NET/IB/0(2)/GDRDMA" and its like; a rank behind the number is another's that
- * sends for us. */
-static bool take_transport(struct nccltext text, struct nccltext_channel *out)
-{
-    struct nccltext number;
-    uint64_t value;
-
-    while (text.n > 0 &&
-           (text.at[text.n - 1] == '\r' || text.at[text.n - 1] == ' '))
-        text.n--;
-    out->kind = take_part(&text);
-    out->detail = take_part(&text);
-    if (is_word(out->kind, "NET") || is_word(out->kind, "COLLNET")) {
-        struct nccltext rest;
-
-        number = take_part(&text);
-        out->has_device = take_number(&number, 65535, &value);
-        out->device = out->has_device ? (uint32_t) value : 0;
-        out->gdr = find(text, "GDRDMA", &rest);
-    }
-    return out->kind.n > 0;
-}
-
-static bool read_channel(struct nccltext said, struct nccltext_channel *out)
-{
-    struct nccltext rest, via;
-    bool coll = false;
-
-    *out = (struct nccltext_channel){.to = UINT32_MAX};
-    if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
-        return false;
-    if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
-        !take_rank(&rest, &out->from))
-        return false;
-    if (!coll && (!take(&rest, " -> ") || !take_rank(&rest, &out->to)))
-        return false;
-    out->receive = take(&rest, " [receive]");
-    return take_transport(via, out);
-}
-
-/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
- * device [2] name=a+b". net is "IB". Each call takes the next one off rest. */
-static bool find_devices(struct nccltext said, struct nccltext *net,
-                         struct nccltext *rest)
-{
-    const char *blank;
-
-    if (!take(&said, "NET/"))
-        return false;
-    blank = memchr(said.at, ' ', said.n);
-    if (!blank)
-        return false;
-    *net = (struct nccltext){said.at, (size_t) (blank - said.at)};
-    said = behind(said, net->n);
-    if (!take(&said, " : Using") && !take(&said, " : Made virtual device"))
-        return false;
-    *rest = said;
-    return true;
-}
-
-static bool next_device(struct nccltext *rest, uint32_t *number,
-                        struct nccltext *name)
-{
-    uint64_t value;
-    size_t n = 0;
-
-    while (find(*rest, "[", rest)) {
-        if (!take_number(rest, 65535, &value) || !take(rest, "]"))
-            continue; /* "[RO]" */
-        take(rest, " name=");
-        while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
-               !strchr(":/;,\"\\", rest->at[n]))
-            n++;
-        *name = (struct nccltext){rest->at, n};
-        *rest = behind(*rest, n);
-        *number = (uint32_t) value;
-        return n > 0;
-    }
-    return false;
-}
+#include "orchestrator/topo/nccltext.h"
 
 /* --- what the lines tell -------------------------------------------------- */
 
@@ -324,6 +36,7 @@ struct device {
     uint32_t process, number;
     char net[32];
     char name[64];
+    char layer[8];
 };
 
 struct nccldebug {
@@ -515,12 +228,14 @@ static int take_devices(struct nccldebug *log, uint32_t process,
                         struct nccltext net, struct nccltext rest)
 {
     struct device one = {.process = process};
-    struct nccltext name;
+    struct nccltext_device next;
     struct device *device;
 
     copy(one.net, sizeof(one.net), net);
-    while (next_device(&rest, &one.number, &name)) {
-        copy(one.name, sizeof(one.name), name);
+    while (nccltext_next_device(&rest, &next)) {
+        one.number = next.number;
+        copy(one.name, sizeof(one.name), next.name);
+        copy(one.layer, sizeof(one.layer), next.layer);
         device = find_device(log, process, one.net, one.number);
         if (!device && log->n_devices == MAX_DEVICES) {
             log->full = true;
@@ -546,7 +261,8 @@ static uint32_t hash_path(const struct jp_nccl_path *p)
     h = h * 0x9e3779b97f4a7c15u + p->comm;
     h = h * 0x9e3779b97f4a7c15u + p->rank;
     h = h * 0x9e3779b97f4a7c15u + p->peer;
-    h = h * 0x9e3779b97f4a7c15u + ((unsigned) p->via << 1 | p->gdr);
+    h = h * 0x9e3779b97f4a7c15u +
+        ((unsigned) p->via << 2 | (unsigned) p->pxn << 1 | p->gdr);
     for (const char *c = p->detail; *c; c++)
         h = (h ^ (unsigned char) *c) * 0x100000001b3u;
     for (const char *c = p->device; *c; c++)
@@ -559,7 +275,9 @@ static bool same_path(const struct jp_nccl_path *a,
 {
     return a->process == b->process && a->comm == b->comm &&
            a->rank == b->rank && a->peer == b->peer && a->via == b->via &&
-           a->gdr == b->gdr && strcmp(a->detail, b->detail) == 0 &&
+           a->gdr == b->gdr && a->pxn == b->pxn &&
+           strcmp(a->layer, b->layer) == 0 &&
+           strcmp(a->detail, b->detail) == 0 &&
            strcmp(a->device, b->device) == 0;
 }
 
@@ -588,24 +306,58 @@ static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
     return 0;
 }
 
+/* The communicator that a line is about: by its address, the youngest one as
+ * addresses come again, else by its thread's initialisation. */
+static uint32_t tie(struct nccldebug *log, uint32_t process, int64_t tid,
+                    uint64_t address)
+{
+    const struct thread *thread = find_thread(log, process, tid);
+
+    for (size_t i = log->n_ranks; address && i-- > 0;)
+        if (log->ranks[i].process == process &&
+            log->ranks[i].address == address)
+            return (uint32_t) i;
+    return !address && thread ? thread->comm : NCCLDEBUG_NO_COMM;
+}
+
+/* The link layer that all InfiniBand and RoCE ports of a process have. */
+static void only_layer(const struct nccldebug *log, uint32_t process,
+                       char layer[8])
+{
+    const struct device *first = NULL;
+
+    for (size_t i = 0; i < log->n_devices; i++) {
+        const struct device *d = &log->devices[i];
+
+        if (d->process != process || strncmp(d->net, "IB", 2) != 0 ||
+            !*d->layer)
+            continue;
+        if (first && strcmp(first->layer, d->layer) != 0)
+            return;
+        first = d;
+    }
+    if (first)
+        memcpy(layer, first->layer, sizeof(first->layer));
+}
+
 static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
                         const struct nccltext_channel *channel)
 {
-    struct thread *thread = find_thread(log, process, tid);
     struct jp_nccl_path path = {
         .process = process,
-        .comm = thread ? thread->comm : NCCLDEBUG_NO_COMM,
+        .comm = tie(log, process, tid, channel->address),
         .rank = channel->receive && channel->to != UINT32_MAX ? channel->to
                                                               : channel->from,
         .peer = channel->receive && channel->to != UINT32_MAX ? channel->from
                                                               : channel->to,
         .gdr = channel->gdr,
+        .pxn = channel->pxn,
         .lines = 1};
     const struct device *device;
     int via = JP_N_VIAS;
 
     for (int i = 0; i < JP_N_VIAS; i++)
-        if (is_word(channel->kind, nccldebug_via_word[i]))
+        if (nccltext_is(channel->kind, nccldebug_via_word[i]))
             via = i;
     if (via == JP_N_VIAS)
         return 0;
@@ -619,7 +371,46 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
         device = find_device(log, process, "IB", channel->device);
     if (device)
         memcpy(path.device, device->name, sizeof(path.device));
+    if (device)
+        memcpy(path.layer, device->layer, sizeof(path.layer));
+    if (!*path.layer && strncmp(path.detail, "IB", 2) == 0)
+        only_layer(log, process, path.layer);
     return add_path(log, &path);
+}
+
+/* The communicator of a line that is not tied to one: the only one of its
+ * process. */
+static uint32_t of_process(const struct nccldebug *log, uint32_t process)
+{
+    uint32_t only = NCCLDEBUG_NO_COMM;
+
+    for (size_t i = 0; i < log->n_ranks; i++) {
+        if (log->ranks[i].process != process)
+            continue;
+        if (only != NCCLDEBUG_NO_COMM)
+            return NCCLDEBUG_NO_COMM;
+        only = (uint32_t) i;
+    }
+    return only;
+}
+
+static void take_fact(struct nccldebug *log, uint32_t process, int64_t tid,
+                      const struct nccltext_fact *fact)
+{
+    uint32_t comm = tie(log, process, tid, fact->address);
+    struct jp_nccl_rank *rank;
+
+    if (comm == NCCLDEBUG_NO_COMM && !fact->address)
+        comm = of_process(log, process);
+    if (comm == NCCLDEBUG_NO_COMM)
+        return;
+    rank = &log->ranks[comm];
+    rank->nvls |= fact->nvls;
+    rank->collnet |= fact->collnet;
+    if (!fact->has_nvls_channels)
+        return;
+    rank->told_channels = true;
+    rank->nvls_channels = fact->nvls_channels;
 }
 
 int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
@@ -627,23 +418,26 @@ int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
     struct nccltext_line line;
     struct nccltext_init init;
     struct nccltext_channel channel;
+    struct nccltext_fact fact;
     struct nccltext net, rest;
     uint32_t process;
     int rc = 0;
 
     if (len > NCCLDEBUG_MAX_LINE)
         len = NCCLDEBUG_MAX_LINE;
-    if (!nccldebug_split(text, len, &line))
+    if (!nccltext_split(text, len, &line))
         return 0;
     process = get_process(log, &line, &rc);
     if (process == NONE)
         return rc;
-    if (read_channel(line.said, &channel))
+    if (nccltext_channel(line.said, &channel))
         return take_channel(log, process, line.tid, &channel);
-    if (read_init(line.said, &init))
+    if (nccltext_init(line.said, &init))
         return take_init(log, process, line.tid, &init);
-    if (find_devices(line.said, &net, &rest))
+    if (nccltext_devices(line.said, &net, &rest))
         return take_devices(log, process, net, rest);
+    if (nccltext_fact(line.said, &fact))
+        take_fact(log, process, line.tid, &fact);
     return 0;
 }
 

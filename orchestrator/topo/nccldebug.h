@@ -1,7 +1,7 @@
 /* nccldebug.h - what NCCL's log says of ranks, GPUs and transports.
  *
  * Reads the lines of NCCL_DEBUG=INFO (subsystems INIT, NET, P2P, SHM), as NCCL
- * 2.12 to 2.30 writes them, out of a log that may hold anything else:
+ * 2.12 to 2.30 and RCCL write them, out of a log that may hold anything else:
  *
  *   host:pid:tid [0] NCCL INFO ... comm 0x55d0 rank 3 nranks 16 cudaDev 3
  *       nvmlDev 3 busId 4e000 commId 0x1f3c - Init COMPLETE      (one line)
@@ -10,6 +10,9 @@
  *   ... NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 speed=...
  *   ... Channel 00/0 : 3[3] -> 4[4] via P2P/CUMEM
  *   ... Channel 02/0 : 3[3] -> 8[0] [send] via NET/IB/0(2)/GDRDMA
+ *   ... 24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p ...
+ *   ... NVLS comm 0x55d0 headRank 3 nHeads 8 ...
+ *   ... rank 3 Connected CollNet
  *
  * The numbers in brackets are NVML indices or, in old releases, bus ids: they
  * are not used. Nothing in a log is trusted; what has another form is passed
@@ -56,6 +59,10 @@ struct jp_nccl_rank {
     uint32_t rank, n_ranks;
     char busid[JP_BUSID]; /* "" not told */
     bool complete;        /* Init COMPLETE was there */
+    bool told_channels;   /* how many it has, and of NVLS how many */
+    uint32_t nvls_channels;
+    bool nvls;    /* NVLS's buffers were made: it was used, or is to be */
+    bool collnet; /* in-network reduction (SHARP) was connected */
 };
 
 struct jp_nccl_process {
@@ -71,7 +78,9 @@ struct jp_nccl_path {
     enum jp_nccl_via via;
     char detail[32]; /* "CUMEM", "direct pointer", "IB", "AWS Libfabric" */
     char device[64]; /* "mlx5_0", "eth0"; "" not told */
-    bool gdr;
+    char layer[8];   /* of it, or of all of its kind: "IB", "RoCE"; "" */
+    bool gdr;        /* GPUDirect RDMA */
+    bool pxn;        /* over another rank's adapter */
     uint64_t lines;
 };
 #define NCCLDEBUG_NO_COMM UINT32_MAX
@@ -105,21 +114,5 @@ const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
                                            size_t *n);
 /* Something was left out for its bounds. */
 bool nccldebug_full(const struct nccldebug *log);
-
-/* Part of a line, without a NUL. */
-struct nccltext {
-    const char *at;
-    size_t n;
-};
-
-/* host:pid:tid and what is said. */
-struct nccltext_line {
-    struct nccltext host;
-    int64_t pid, tid;
-    struct nccltext said;
-};
-
-/* False: no INFO line. */
-bool nccldebug_split(const char *line, size_t len, struct nccltext_line *out);
 
 #endif

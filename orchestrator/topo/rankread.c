@@ -208,6 +208,8 @@ int rankread_rank_line(struct jp_rank_records *r, const char *node,
         rc = take_fact(r, node, one, false);
     else if ((one = json_object_get(json, "path")) && json_is_object(one))
         rc = take_path(r, node, one);
+    else if (json_is_object(json_object_get(json, "carriers")))
+        rc = 0; /* of the communicator, not of its ranks */
     else if ((one = json_object_get(json, "end")) && json_is_object(one)) {
         *end = json_is_true(json_object_get(one, "complete"));
         rc = 0;

@@ -465,6 +465,31 @@ static void put_ranks(struct rankscan *scan,
     }
 }
 
+/* What a rank's log says of its communicator as a whole. */
+static void put_carriers(struct rankscan *scan,
+                         const struct jp_nccl_process *processes,
+                         const bool *ours)
+{
+    size_t n;
+    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_nccl_rank *r = &ranks[i];
+
+        if (!ours[r->process] || !*r->id ||
+            !(r->told_channels || r->nvls || r->collnet))
+            continue;
+        put_line(scan, "carriers",
+                 json_pack("{s:s, s:I, s:s, s:I, s:o, s:b, s:b}", "host",
+                           processes[r->process].host, "pid",
+                           (json_int_t) processes[r->process].pid, "comm",
+                           r->id, "rank", (json_int_t) r->rank, "nvls_channels",
+                           r->told_channels ? json_integer(r->nvls_channels)
+                                            : json_null(),
+                           "nvls", (int) r->nvls, "collnet", (int) r->collnet));
+    }
+}
+
 static void put_paths(struct rankscan *scan,
                       const struct jp_nccl_process *processes, const bool *ours)
 {
@@ -480,7 +505,8 @@ static void put_paths(struct rankscan *scan,
         if (ours[p->process])
             put_line(
                 scan, "path",
-                json_pack("{s:s, s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:b, s:I}",
+                json_pack("{s:s, s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:b, "
+                          "s:b, s:I}",
                           "host", processes[p->process].host, "pid",
                           (json_int_t) processes[p->process].pid, "comm", comm,
                           "rank", (json_int_t) p->rank, "peer",
@@ -488,8 +514,9 @@ static void put_paths(struct rankscan *scan,
                               ? json_null()
                               : json_integer((json_int_t) p->peer),
                           "via", nccldebug_via_word[p->via], "detail",
-                          p->detail, "device", p->device, "gdr", (int) p->gdr,
-                          "lines", (json_int_t) p->lines));
+                          p->detail, "device", p->device, "layer", p->layer,
+                          "gdr", (int) p->gdr, "pxn", (int) p->pxn, "lines",
+                          (json_int_t) p->lines));
     }
 }
 
@@ -511,6 +538,7 @@ static void put_log(struct rankscan *scan)
         ours[i] = is_ours(scan, &processes[i]);
     put_ranks(scan, processes, ours);
     put_paths(scan, processes, ours);
+    put_carriers(scan, processes, ours);
     if (nccldebug_full(scan->log))
         cut_short(scan, "NCCL's log has more than fits");
     free(ours);

@@ -279,6 +279,7 @@ static int make_label(const struct jp_step_labels *s,
         .inter = label_inter_word[label->inter],
         .rail = label_rail_word[label->rail],
         .hca_path = label->hca_path,
+        .carriers = label->carriers,
         .evidence = label->evidence ? label_evidence_word[label->evidence]
                                     : NULL,
         .why =

@@ -30,8 +30,16 @@ struct jp_rank_variable {
 
 /* A path that NCCL's log named. */
 struct jp_rank_path {
-    const char *comm, *via, *detail, *device;
+    const char *comm, *via, *detail, *device, *layer;
+    bool gdr, pxn;
     uint64_t lines;
+};
+
+/* What the log says of a communicator as a whole. */
+struct jp_rank_carriers {
+    const char *comm;
+    int64_t nvls_channels; /* -1: not told */
+    bool nvls, collnet;
 };
 
 struct jp_rank_records {
@@ -43,6 +51,8 @@ struct jp_rank_records {
     size_t n_variables, variable_room;
     struct jp_rank_path *paths;
     size_t n_paths, path_room;
+    struct jp_rank_carriers *carriers;
+    size_t n_carriers, carrier_room;
     uint64_t bad_lines;
     struct ranklines_block *blocks; /* texts */
     size_t n_blocks;
@@ -209,9 +219,12 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
         .via = keep_member(r, object, "via"),
         .detail = keep_member(r, object, "detail"),
         .device = keep_member(r, object, "device"),
+        .layer = keep_member(r, object, "layer"),
+        .gdr = json_is_true(json_object_get(object, "gdr")),
+        .pxn = json_is_true(json_object_get(object, "pxn")),
         .lines = (uint64_t) number_of(object, "lines", 1)};
 
-    if (!path.comm || !path.via || !path.detail || !path.device)
+    if (!path.comm || !path.via || !path.detail || !path.device || !path.layer)
         return -1;
     if (r->n_paths == RANKLINES_MAX_LINES)
         return 0;
@@ -219,6 +232,25 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
               sizeof(*r->paths)))
         return -1;
     r->paths[r->n_paths++] = path;
+    return 0;
+}
+
+static int add_carriers(struct jp_rank_records *r, const json_t *object)
+{
+    struct jp_rank_carriers c = {
+        .comm = keep_member(r, object, "comm"),
+        .nvls_channels = number_of(object, "nvls_channels", -1),
+        .nvls = json_is_true(json_object_get(object, "nvls")),
+        .collnet = json_is_true(json_object_get(object, "collnet"))};
+
+    if (!c.comm)
+        return -1;
+    if (r->n_carriers == RANKLINES_MAX_LINES)
+        return 0;
+    if (!grow((void **) &r->carriers, r->n_carriers, &r->carrier_room,
+              sizeof(*r->carriers)))
+        return -1;
+    r->carriers[r->n_carriers++] = c;
     return 0;
 }
 
@@ -231,6 +263,7 @@ static int add_rank_record(const char *line, size_t len, const char *node,
     const json_t *process = json_object_get(root, "process");
     const json_t *rank = json_object_get(root, "rank");
     const json_t *path = json_object_get(root, "path");
+    const json_t *carriers = json_object_get(root, "carriers");
     int rc = 0;
 
     if (json_is_object(process))
@@ -240,6 +273,8 @@ static int add_rank_record(const char *line, size_t len, const char *node,
         rc = add_fact(r, rank, node, true);
     else if (json_is_object(path))
         rc = add_path(r, path);
+    else if (json_is_object(carriers))
+        rc = add_carriers(r, carriers);
     else if (!json_is_object(json_object_get(root, "end")))
         r->bad_lines++;
     json_decref(root);
@@ -361,6 +396,7 @@ static void records_fini(struct jp_rank_records *r)
     free(r->tasks);
     free(r->variables);
     free(r->paths);
+    free(r->carriers);
     memset(r, 0, sizeof(*r));
 }
 
@@ -489,6 +525,13 @@ static int place(const struct jp_result *result, const struct input *in,
 /* --- paths and variables -----------------------------------------------------
  */
 
+/* The first one stands for all. */
+static void copy_once(char *out, size_t size, const char *text)
+{
+    if (!*out && strlen(text) < size)
+        memcpy(out, text, strlen(text) + 1);
+}
+
 static void count_path(const struct jp_rank_path *path,
                        struct jp_comm_facts *comm)
 {
@@ -497,20 +540,32 @@ static void count_path(const struct jp_rank_path *path,
     comm->has_paths = true;
     if (strcmp(path->via, "P2P") == 0) {
         p->p2p += path->lines;
+        p->mnnvl += strcmp(path->detail, "MNNVL") == 0 ? path->lines : 0;
     } else if (strcmp(path->via, "SHM") == 0) {
         p->shm += path->lines;
     } else if (strcmp(path->via, "NET") == 0) {
-        bool ib = strcmp(path->detail, "IB") == 0;
-
-        if (ib)
-            p->net_ib += path->lines;
-        else if (strcmp(path->detail, "Socket") == 0)
-            p->net_socket += path->lines;
-        else
-            p->net_plugin += path->lines;
-        if (!*p->device && strlen(path->device) < sizeof(p->device))
-            strncpy(p->device, path->device, sizeof(p->device) - 1);
+        label_paths_net(p, path->detail, path->layer, path->lines);
+        p->net_gdr += path->gdr ? path->lines : 0;
+        p->net_pxn += path->pxn ? path->lines : 0;
+        copy_once(p->device, sizeof(p->device), path->device);
+    } else if (strcmp(path->via, "COLLNET") == 0) {
+        p->collnet = true;
+        copy_once(p->collnet_name, sizeof(p->collnet_name), path->detail);
     }
+}
+
+static void count_carriers(const struct jp_rank_carriers *c,
+                           struct jp_comm_facts *comm)
+{
+    struct jp_label_paths *p = &comm->paths;
+
+    comm->has_paths = true;
+    p->nvls |= c->nvls;
+    p->collnet |= c->collnet;
+    if (c->nvls_channels < 0)
+        return;
+    p->told_channels = true;
+    p->nvls_channels |= c->nvls_channels > 0;
 }
 
 struct by_id {
@@ -523,6 +578,18 @@ static int compare_ids(const void *a, const void *b)
     const struct by_id *x = a, *y = b;
 
     return strcmp(x->id, y->id);
+}
+
+static struct jp_comm_facts *facts_of(const struct jp_result *result,
+                                      const struct by_id *ids,
+                                      struct jp_step_ranks *ranks,
+                                      const char *id)
+{
+    const struct by_id key = {id, 0};
+    const struct by_id *hit =
+        bsearch(&key, ids, result->n_comms, sizeof(*ids), compare_ids);
+
+    return hit ? &ranks->comms[hit->comm] : NULL;
 }
 
 /* Ids are unique but for a few: paths go to the first of equal ones. */
@@ -538,12 +605,18 @@ static int count_paths(const struct jp_result *result,
         ids[i] = (struct by_id){result->comms[i].id, i};
     qsort(ids, result->n_comms, sizeof(*ids), compare_ids);
     for (size_t i = 0; i < records->n_paths; i++) {
-        const struct by_id key = {records->paths[i].comm, 0};
-        const struct by_id *hit =
-            bsearch(&key, ids, result->n_comms, sizeof(*ids), compare_ids);
+        struct jp_comm_facts *comm =
+            facts_of(result, ids, ranks, records->paths[i].comm);
 
-        if (hit)
-            count_path(&records->paths[i], &ranks->comms[hit->comm]);
+        if (comm)
+            count_path(&records->paths[i], comm);
+    }
+    for (size_t i = 0; i < records->n_carriers; i++) {
+        struct jp_comm_facts *comm =
+            facts_of(result, ids, ranks, records->carriers[i].comm);
+
+        if (comm)
+            count_carriers(&records->carriers[i], comm);
     }
     free(ids);
     return 0;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/topo/nccldebug.h"
+#include "orchestrator/topo/nccltext.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -32,6 +33,8 @@ static void test_prefixes(void **state)
          "n1.site.org", 10, 11},
         {"[2026-01-02 03:04:05] n1:10:11 [0] NCCL INFO x", "n1", 10, 11},
         {"n1:10:11 [-1] NCCL INFO x", "n1", 10, 11},
+        {"[1,0]<stdout>:n1:10:11 [0] NCCL INFO x", "n1", 10, 11},
+        {"[1,3]<stderr>: n1:10:11 [0] NCCL INFO x", "n1", 10, 11},
         {"n1:10 [0] NCCL INFO x", NULL, 0, 0},
         {"n1:x:11 [0] NCCL INFO x", NULL, 0, 0},
         {"n1:10:11[0] NCCL INFO x", NULL, 0, 0},
@@ -48,7 +51,7 @@ static void test_prefixes(void **state)
     (void) state;
     for (size_t i = 0; i < N(rows); i++) {
         struct nccltext_line line;
-        bool good = nccldebug_split(rows[i].line, strlen(rows[i].line), &line);
+        bool good = nccltext_split(rows[i].line, strlen(rows[i].line), &line);
 
         print_message("# %s\n", rows[i].line);
         assert_int_equal(good, rows[i].host != NULL);
@@ -158,6 +161,15 @@ static const struct {
      "Socket", "ib0", false},
     {"Channel 02/0 : 3[3] -> 8[0] [send] via NET/AWS Libfabric/0/GDRDMA",
      JP_VIA_NET, 3, 8, "AWS Libfabric", "", true},
+    {"Channel 02/0 : 3[3] -> 8[0] [send] via NET/FasTrak/0(4)/GDRDMA",
+     JP_VIA_NET, 3, 8, "FasTrak", "", true},
+    {"Channel 00 : 0[1b000] -> 1[1c000] via direct shared memory", JP_VIA_SHM,
+     0, 1, "direct", "", false},
+    {"Channel 00/0 : 3[a] -> 4[b] via P2P/IPC comm 0x55 nRanks 16", JP_VIA_P2P,
+     3, 4, "IPC", "", false},
+    {"Channel 00/0 : 3[a] -> 8[b] [send] via NET/IB/1/GDRDMA/Shared comm 0x55 "
+     "nRanks 16",
+     JP_VIA_NET, 3, 8, "IB", "mlx5_1", true},
     {"CollNet 00/0 : 3 [send] via COLLNET/SHARP/0/GDRDMA", JP_VIA_COLLNET, 3,
      NCCLDEBUG_NO_PEER, "SHARP", "", true},
     {"Channel 02/0 : 3[3] -> 8[0] [send] via NET/IB/77", JP_VIA_NET, 3, 8, "IB",
@@ -244,6 +256,58 @@ static void test_ties(void **state)
     nccldebug_destroy(log);
 }
 
+/* What carries a communicator: its channels, NVLS, SHARP, other ranks'
+ * adapters. */
+static void test_carriers(void **state)
+{
+    static const char *const lines[] = {
+        INFO "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1",
+        INFO "ncclCommInitRank comm 0x1 rank 1 nranks 8 commId 0xaa - Init "
+             "START",
+        INFO "24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p "
+             "channels, 2 p2p channels per peer",
+        INFO "comm 0x1 rank 1 nranks 8 commId 0xaa - Init COMPLETE",
+        INFO "comm 0x2 rank 0 nranks 2 commId 0xbb - Init START",
+        INFO "8 coll channels, 8 collnet channels, 0 nvls channels, 8 p2p "
+             "channels, 2 p2p channels per peer",
+        INFO "comm 0x2 rank 0 nranks 2 commId 0xbb - Init COMPLETE",
+        /* later, by other threads */
+        "n1:10:13 [0] NCCL INFO NVLS comm 0x1 headRank 0 nHeads 8 buffSize 1",
+        "n1:10:13 [0] NCCL INFO rank 1 Connected CollNet", /* of which one? */
+        "n1:20:21 [0] NCCL INFO comm 0x1 rank 2 nranks 8 commId 0xaa - Init "
+        "COMPLETE",
+        "n1:20:22 [0] NCCL INFO rank 2 Connected CollNet",
+        INFO "Channel 00/0 : 1[0] -> 7[0] [send] via NET/IB/5(3)/GDRDMA",
+        /* RCCL names the communicator */
+        "n1:10:13 [0] NCCL INFO Channel 00/0 : 0[a] -> 1[b] via P2P/IPC comm "
+        "0x2 nRanks 02",
+        "n1:10:13 [0] NCCL INFO 4 coll channels, ",
+        "n1:10:13 [0] NCCL INFO NVLS comm 0x77 headRank 0",
+        "n1:10:13 [0] NCCL INFO NVLS comm ", NULL};
+    struct nccldebug *log = nccldebug_create();
+    const struct jp_nccl_rank *r;
+    const struct jp_nccl_path *p;
+    size_t n;
+
+    (void) state;
+    feed(log, lines);
+    r = nccldebug_ranks(log, &n);
+    assert_int_equal(n, 3);
+    assert_true(r[0].told_channels && r[0].nvls && !r[0].collnet);
+    assert_int_equal(r[0].nvls_channels, 16);
+    assert_true(r[1].told_channels && !r[1].nvls && !r[1].collnet);
+    assert_int_equal(r[1].nvls_channels, 0);
+    assert_true(!r[2].told_channels && !r[2].nvls && r[2].collnet);
+    p = nccldebug_paths(log, &n);
+    assert_int_equal(n, 2);
+    assert_true(p[0].pxn && p[0].gdr);
+    assert_string_equal(p[0].device, "");
+    assert_string_equal(p[0].layer, "RoCE"); /* all of them are */
+    assert_int_equal(p[1].comm, 1);
+    assert_false(p[1].pxn);
+    nccldebug_destroy(log);
+}
+
 /* A file whose lines meet the ends of buffers, one far too long, no last end.
  */
 static void test_file(void **state)
@@ -287,7 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prefixes), cmocka_unit_test(test_inits),
         cmocka_unit_test(test_channels), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_carriers), cmocka_unit_test(test_file),
     };
 
     return cmocka_run_group_tests_name("nccldebug", tests, tempdir_make,

@@ -120,13 +120,20 @@ static char *full_step(const char *dir)
             "77") "comm 0x1 rank 5 nranks 16 busId 1a000 commId 0xabc - "
                   "Init START\n" LINE_OF(
                       "77") "Channel 00/0 : 5[5] -> 8[0] [send] via "
-                            "NET/IB/0/GDRDMA\n" LINE_OF(
-                                "77") "comm 0x1 rank 5 nranks 16 busId 1a000 "
-                                      "commId 0xabc - "
-                                      "Init COMPLETE\n" LINE_OF(
-                                          "66") "comm 0x1 rank 6 nranks 16 "
-                                                "busId 2a000 commId 0xabc - "
-                                                "Init COMPLETE\n");
+                            "NET/IB/0(3)/GDRDMA\n" LINE_OF(
+                                "77") "8 coll "
+                                      "channels, 8 collnet channels, 4 nvls "
+                                      "channels, "
+                                      "1\n" LINE_OF(
+                                          "77") "comm 0x1 rank 5 nranks 16 "
+                                                "busId 1a000 "
+                                                "commId 0xabc - "
+                                                "Init COMPLETE\n" LINE_OF(
+                                                    "66") "comm 0x1 rank 6 "
+                                                          "nranks 16 "
+                                                          "busId 2a000 commId "
+                                                          "0xabc - "
+                                                          "Init COMPLETE\n");
     free(start);
     free(link);
     return step;
@@ -135,7 +142,7 @@ static char *full_step(const char *dir)
 static void test_there_and_back(void **state)
 {
     struct jp_rank_records r = {0};
-    char *step = full_step(*state);
+    char *step = full_step(*state), *text = NULL, *path;
     const struct jp_rankmap_fact *fact;
 
     assert_int_equal(rankread_node(&r, step, "n1", 10000, NULL), 0);
@@ -177,6 +184,15 @@ static void test_there_and_back(void **state)
     assert_string_equal(r.paths[0].comm, "0xabc");
     assert_int_equal(r.paths[0].peer, 8);
     assert_true(r.paths[0].gdr);
+    path = fileio_path("%s/nodes/n1/ranks.jsonl", step);
+    assert_int_equal(fileio_read(path, false, 1 << 16, &text, NULL, NULL), 0);
+    assert_non_null(strstr(text, "\"layer\":\"IB\",\"gdr\":true,\"pxn\":true"));
+    assert_non_null(strstr(text, "{\"carriers\":{\"host\":\"host1\",\"pid\":77,"
+                                 "\"comm\":\"0xabc\",\"rank\":5,"
+                                 "\"nvls_channels\":4,\"nvls\":false,"
+                                 "\"collnet\":false}}\n"));
+    free(text);
+    free(path);
     assert_int_equal(r.n_tasks, 1);
     assert_int_equal(r.tasks[0].procid, 5);
     assert_int_equal(r.tasks[0].n_devices, 2);

@@ -2,11 +2,12 @@
 """Makes a job's directory with one step, as its nodes would leave it.
 
 make_step.py DIR WRITE_MACHINE MACHINES NODE=MACHINE... [NCCL_X=VALUE...]
-             [NODE:NCCL_X=VALUE...]
+             [NODE:NCCL_X=VALUE...] [--forget] [--log=VIA/DETAIL[/gdr][/pxn],...
+             [,nvls=CHANNELS][,nvls][,collnet]]
 
 Ranks are node by node in PCI order of GPUs. Communicators: a tensor group a
 node, a data group a GPU index, a pipeline pair of the first two nodes, and the
-world. Slurm's node names are not the host names: n1 is host-1.
+world. --log: what NCCL's log told of the world. Slurm's node names are not the host names: n1 is host-1.
 """
 import json
 import os
@@ -64,7 +65,25 @@ def write(path, text):
         out.write(text)
 
 
-def write_node(job, n, k, count, comms, forget):
+def carried(comm, host, pid, rank, words):
+    """Records of NCCL's log: a path for each word with a slash."""
+    who = {"host": host, "pid": pid, "comm": comm["id"], "rank": rank}
+    lines, whole = [], {"nvls_channels": None, "nvls": False, "collnet": False}
+    for word in words:
+        via, *rest = word.split("/")
+        if rest:
+            lines.append({"path": who | {
+                "peer": None, "via": via, "detail": rest[0], "device": "",
+                "layer": "", "gdr": "gdr" in rest, "pxn": "pxn" in rest,
+                "lines": 2}})
+        elif word.startswith("nvls="):
+            whole["nvls_channels"] = int(word[5:])
+        else:
+            whole[word] = True
+    return [json.dumps(r) for r in [*lines, {"carriers": who | whole}]]
+
+
+def write_node(job, n, k, count, comms, forget, said):
     name, host = n["name"], f"host-{k + 1}"
     boot = f"00000000-0000-4000-8000-{k:012d}"
     step = f"{job}/step-0"
@@ -80,6 +99,8 @@ def write_node(job, n, k, count, comms, forget):
                 "comm": comm["id"], "rank": rank,
                 "n_ranks": len(comm["ranks"]), "busid": n["gpus"][gpu],
                 "uuid": ""}}))
+            if said and comm["name"] == "world":
+                ranks += carried(comm, host, pid, rank, said[0])
     for pid, lines in logs.items():
         write(f"{step}/raw/{name}/{host}-pid{pid}.log",
               "\n".join(lines) + "\n")
@@ -123,8 +144,10 @@ def main():
                               w[len(name) + 1:].split("=", 1) for w in words
                               if w.startswith(f"{name}:"))})
     comms = comms_of(nodes)
+    said = [w[len("--log="):].split(",") for w in words
+            if w.startswith("--log=")]
     for k, n in enumerate(nodes):
-        write_node(job, n, k, len(nodes), comms, forget)
+        write_node(job, n, k, len(nodes), comms, forget, said)
 
 
 if __name__ == "__main__":

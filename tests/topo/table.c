@@ -6,6 +6,21 @@ static const struct jp_label_paths ib_log = {
 static const struct jp_label_paths shm_log = {.shm = 24};
 static const struct jp_label_paths socket_log = {.net_socket = 8};
 static const struct jp_label_paths plugin_log = {.net_plugin = 32};
+static const struct jp_label_paths bare_ib_log = {.p2p = 56, .net_ib = 32};
+static const struct jp_label_paths roce_log = {
+    .p2p = 56, .net_ib = 32, .layer_roce = true};
+static const struct jp_label_paths fastrak_log = {
+    .p2p = 56, .net_plugin = 32, .net = "FasTrak"};
+static const struct jp_label_paths libfabric_log = {.net_plugin = 32,
+                                                    .net = "Libfabric"};
+static const struct jp_label_paths bxi_log = {.net_plugin = 32, .net = "BXI"};
+static const struct jp_label_paths two_nets_log = {
+    .net_ib = 2, .net_socket = 32, .device = "eth0"};
+static const struct jp_label_paths inside_log = {
+    .p2p = 8, .net_ib = 8, .device = "mlx5_0"};
+static const struct jp_label_paths net_only_log = {.net_ib = 8,
+                                                   .device = "mlx5_0"};
+static const struct jp_label_paths mnnvl_log = {.p2p = 8, .mnnvl = 8};
 
 const struct label_row label_rows[] = {
     /* --- samples ---------------------------------------------------------- */
@@ -406,6 +421,38 @@ const struct label_row label_rows[] = {
      "hca-only none unknown n/a - none", ""},
     {"NCCL's log: a plugin over EFA", "A=p5-efa B=p5-efa", "A:3 B:3", 2,
      "hca-only none efa aligned PIX observed", "", .paths = &plugin_log},
+    /* --- NCCL's log is the label, whatever the topology makes likely ------ */
+    {"NCCL's log: NET/IB, no adapter recorded", "A=no-hca B=no-hca",
+     "A:0,1 B:0,1", 2, "mixed pcie-host ib unknown - hwloc", "no-nvlink",
+     .paths = &bare_ib_log},
+    {"NCCL's log: NET/IB, no record at all", "A=none B=none", "A?1 B?1", 2,
+     "hca-only none ib unknown - observed", "", .paths = &bare_ib_log},
+    {"NCCL's log: NET/IB whose ports are RoCE", "A=dgx-h100-hw B=dgx-h100-hw",
+     "A:3 B:3", 2, "hca-only none roce aligned PIX observed", "",
+     .paths = &roce_log},
+    {"NCCL's log: FasTrak", "A=no-hca B=no-hca", "A:0 B:0", 2,
+     "hca-only none fastrak n/a - observed", "", .paths = &fastrak_log},
+    {"NCCL's log: Libfabric over Slingshot", "A=slingshot B=slingshot",
+     "A:1 B:1", 2, "hca-only none slingshot aligned NODE observed", "",
+     .paths = &libfabric_log},
+    {"NCCL's log: Libfabric over what nobody recorded", "A=no-hca B=no-hca",
+     "A:0 B:0", 2, "hca-only none libfabric n/a - observed", "",
+     .paths = &libfabric_log},
+    {"NCCL's log: a plugin without a word", "A=no-hca B=no-hca", "A:0 B:0", 2,
+     "hca-only none plugin n/a - observed", "", .paths = &bxi_log},
+    {"NCCL's log: mostly sockets", "A=dgx-h100-hw B=dgx-h100-hw", "A:3 B:3", 2,
+     "hca-only none tcp n/a - observed", "tcp", .paths = &two_nets_log},
+    {"NCCL's log: a network inside one node", "A=pcie-4", "A:0-3", 1,
+     "nvlink-only pcie-numa ib n/a NODE hwloc", "no-nvlink",
+     .paths = &inside_log},
+    {"NCCL's log: nothing but a network inside one node", "A=pcie-4", "A:0,2",
+     1, "nvlink-only none ib n/a NODE observed", "", .paths = &net_only_log},
+    {"NCCL's log: MNNVL, no fabric recorded",
+     "A=nvl72-tray-nofabric B=nvl72-tray-nofabric", "A:0-3 B:0-3", 1,
+     "nvlink-only mnnvl none n/a - observed", "", .paths = &mnnvl_log},
+    {"NCCL's log: SHM, no record at all", "A=none", "A?2", 1,
+     "nvlink-only pcie-host none n/a - observed", "no-nvlink",
+     .paths = &shm_log},
 };
 const size_t n_label_rows = sizeof(label_rows) / sizeof(*label_rows);
 

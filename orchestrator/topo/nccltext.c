@@ -1,0 +1,345 @@
+/* nccltext.c - take one line of NCCL's log apart. */
+#include "orchestrator/topo/nccltext.h"
+
+#include <string.h>
+
+#define INFO " NCCL INFO "
+
+bool nccltext_is(struct nccltext text, const char *word)
+{
+    return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
+}
+
+static struct nccltext behind(struct nccltext text, size_t n)
+{
+    return (struct nccltext){text.at + n, text.n - n};
+}
+
+/* Takes a word off the front; false: it is another one. */
+static bool take(struct nccltext *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    if (text->n < n || memcmp(text->at, word, n) != 0)
+        return false;
+    *text = behind(*text, n);
+    return true;
+}
+
+/* What follows a word; false: it is nowhere. */
+static bool find(struct nccltext text, const char *word, struct nccltext *out)
+{
+    const char *hit = memmem(text.at, text.n, word, strlen(word));
+
+    if (!hit)
+        return false;
+    *out = behind(text, (size_t) (hit - text.at) + strlen(word));
+    return true;
+}
+
+static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
+{
+    uint64_t value = 0;
+    size_t i;
+
+    for (i = 0; i < text->n && text->at[i] >= '0' && text->at[i] <= '9'; i++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t) (text->at[i] - '0'),
+                                   &value) ||
+            value > max)
+            return false;
+    *text = behind(*text, i);
+    *out = value;
+    return i > 0;
+}
+
+static bool take_hex(struct nccltext *text, uint64_t *out)
+{
+    uint64_t value = 0;
+    size_t i;
+
+    for (i = 0; i < text->n && i < 16; i++) {
+        char c = text->at[i];
+
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t) (c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t) (c - 'a' + 10);
+        else
+            break;
+    }
+    *text = behind(*text, i);
+    *out = value;
+    return i > 0;
+}
+
+static bool find_number(struct nccltext said, const char *word, uint32_t *out)
+{
+    struct nccltext at;
+    uint64_t value;
+
+    if (!find(said, word, &at) || !take_number(&at, UINT32_MAX - 1, &value))
+        return false;
+    *out = (uint32_t) value;
+    return true;
+}
+
+static bool find_hex(struct nccltext said, const char *word, uint64_t *out)
+{
+    struct nccltext at;
+
+    return find(said, word, &at) && take_hex(&at, out);
+}
+
+/* The last "N" behind a colon, which is cut off. */
+static bool cut_number(struct nccltext *text, int64_t *out)
+{
+    struct nccltext digits;
+    uint64_t value;
+    size_t n = text->n;
+
+    while (n > 0 && text->at[n - 1] != ':')
+        n--;
+    if (n == 0)
+        return false;
+    digits = behind(*text, n);
+    if (!take_number(&digits, INT32_MAX, &value) || digits.n)
+        return false;
+    text->n = n - 1;
+    *out = (int64_t) value;
+    return true;
+}
+
+/* "[rank0]: 2026-01-01 host:pid:tid [0]": whatever others put in front, the
+ * name is the last word before the number in brackets. */
+bool nccltext_split(const char *line, size_t len, struct nccltext_line *out)
+{
+    struct nccltext all = {line, len};
+    struct nccltext head;
+    size_t n;
+
+    if (!find(all, INFO, &out->said))
+        return false;
+    head = (struct nccltext){line, len - out->said.n - strlen(INFO)};
+    if (head.n == 0 || head.at[head.n - 1] != ']')
+        return false;
+    for (n = head.n; n > 0 && head.at[n - 1] != '['; n--)
+        ;
+    if (n < 2 || head.at[n - 2] != ' ')
+        return false;
+    head.n = n - 2;
+    for (n = head.n; n > 0 && head.at[n - 1] != ' '; n--)
+        ;
+    head = behind(head, n);
+    if (!cut_number(&head, &out->tid) || !cut_number(&head, &out->pid) ||
+        head.n == 0)
+        return false;
+    /* mpirun --tag-output: "[1,0]<stdout>:host:pid:tid" */
+    for (n = head.n; n > 0 && head.at[n - 1] != ':'; n--)
+        ;
+    head = behind(head, n);
+    if (head.n == 0)
+        return false;
+    out->host = head;
+    for (n = 0; n < head.n; n++)
+        if (head.at[n] <= ' ' || head.at[n] > '~' || head.at[n] == '/')
+            return false;
+    return true;
+}
+
+bool nccltext_init(struct nccltext said, struct nccltext_init *out)
+{
+    struct nccltext rest;
+
+    *out = (struct nccltext_init){.address = 0};
+    out->complete = find(said, "Init COMPLETE", &rest);
+    if (!out->complete && !find(said, "Init START", &rest))
+        return false;
+    if (!find_number(said, " rank ", &out->rank) ||
+        !find_number(said, " nranks ", &out->n_ranks) ||
+        out->rank >= out->n_ranks)
+        return false;
+    /* the line begins with "comm 0x" in some releases */
+    find_hex(said, "comm 0x", &out->address);
+    out->has_busid = find_hex(said, " busId ", &out->busid);
+    out->has_id = find_hex(said, " commId 0x", &out->id);
+    return true;
+}
+
+/* Up to the next slash, which is taken too. */
+static struct nccltext take_part(struct nccltext *text)
+{
+    const char *slash = memchr(text->at, '/', text->n);
+    size_t n = slash ? (size_t) (slash - text->at) : text->n;
+    struct nccltext part = {text->at, n};
+
+    *text = behind(*text, n + (slash != NULL));
+    return part;
+}
+
+/* "3[3]" */
+static bool take_rank(struct nccltext *text, uint32_t *out)
+{
+    uint64_t value;
+    struct nccltext rest;
+
+    if (!take_number(text, UINT32_MAX - 1, &value))
+        return false;
+    *out = (uint32_t) value;
+    if (take(text, "[")) {
+        if (!find(*text, "]", &rest))
+            return false;
+        *text = rest;
+    }
+    return true;
+}
+
+/* Blanks, and what RCCL has behind a transport. */
+static void cut_tail(struct nccltext *text, uint64_t *address)
+{
+    struct nccltext rccl;
+
+    if (find(*text, " comm 0x", &rccl)) {
+        text->n = (size_t) (rccl.at - text->at) - strlen(" comm 0x");
+        take_hex(&rccl, address);
+    }
+    while (text->n > 0 &&
+           (text->at[text->n - 1] == '\r' || text->at[text->n - 1] == ' '))
+        text->n--;
+}
+
+/* "NET/IB/0(2)/GDRDMA" and its like; a rank behind the number is another's that
+ * sends for us. */
+static bool take_transport(struct nccltext text, struct nccltext_channel *out)
+{
+    struct nccltext number;
+    uint64_t value;
+
+    cut_tail(&text, &out->address);
+    if (nccltext_is(text, "direct shared memory")) { /* NCCL 2.12 and before */
+        out->kind = (struct nccltext){"SHM", 3};
+        out->detail = (struct nccltext){text.at, strlen("direct")};
+        return true;
+    }
+    out->kind = take_part(&text);
+    out->detail = take_part(&text);
+    if (nccltext_is(out->kind, "NET") || nccltext_is(out->kind, "COLLNET")) {
+        struct nccltext rest;
+
+        number = take_part(&text);
+        out->has_device = take_number(&number, 65535, &value);
+        out->device = out->has_device ? (uint32_t) value : 0;
+        out->pxn = out->has_device && take(&number, "(");
+        out->gdr = find(text, "GDRDMA", &rest);
+    }
+    return out->kind.n > 0;
+}
+
+bool nccltext_channel(struct nccltext said, struct nccltext_channel *out)
+{
+    struct nccltext rest, via;
+    bool coll = false;
+
+    *out = (struct nccltext_channel){.to = UINT32_MAX};
+    if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
+        return false;
+    if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
+        !take_rank(&rest, &out->from))
+        return false;
+    if (!coll && (!take(&rest, " -> ") || !take_rank(&rest, &out->to)))
+        return false;
+    out->receive = take(&rest, " [receive]");
+    return take_transport(via, out);
+}
+
+/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
+ * device [2] name=a+b". net is "IB". Each call takes the next one off rest. */
+bool nccltext_devices(struct nccltext said, struct nccltext *net,
+                      struct nccltext *rest)
+{
+    const char *blank;
+
+    if (!take(&said, "NET/"))
+        return false;
+    blank = memchr(said.at, ' ', said.n);
+    if (!blank)
+        return false;
+    *net = (struct nccltext){said.at, (size_t) (blank - said.at)};
+    said = behind(said, net->n);
+    if (!take(&said, " : Using") && !take(&said, " : Made virtual device"))
+        return false;
+    *rest = said;
+    return true;
+}
+
+/* Behind the name: ":1/IB", ":1:0:2/RoCE"; a socket's address has no word. */
+static struct nccltext take_layer(struct nccltext *rest)
+{
+    struct nccltext layer = {rest->at, 0};
+    size_t n = 0;
+
+    while (n < rest->n && rest->at[n] > ' ' && rest->at[n] != '/')
+        n++;
+    if (n < rest->n && rest->at[n] == '/') {
+        layer.at = rest->at + n + 1;
+        while (n + 1 + layer.n < rest->n && layer.at[layer.n] >= 'A' &&
+               layer.at[layer.n] <= 'z')
+            layer.n++;
+    }
+    return layer;
+}
+
+bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
+{
+    uint64_t value;
+    size_t n = 0;
+
+    while (find(*rest, "[", rest)) {
+        if (!take_number(rest, 65535, &value) || !take(rest, "]"))
+            continue; /* "[RO]" */
+        take(rest, " name=");
+        while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
+               !strchr(":/;,\"\\", rest->at[n]))
+            n++;
+        out->name = (struct nccltext){rest->at, n};
+        *rest = behind(*rest, n);
+        out->number = (uint32_t) value;
+        out->layer = take_layer(rest);
+        return n > 0;
+    }
+    return false;
+}
+
+/* "24 coll channels, 24 collnet channels, 16 nvls channels, ..." */
+static bool read_channels(struct nccltext said, struct nccltext_fact *out)
+{
+    struct nccltext digits, rest;
+    uint64_t value;
+
+    if (!find(said, " coll channels, ", &rest))
+        return false;
+    out->has_nvls_channels = true; /* 2.16 and before have no word of it */
+    for (digits = rest; digits.n; digits = behind(digits, 1))
+        if (take_number(&digits, UINT32_MAX - 1, &value) &&
+            take(&digits, " nvls channels")) {
+            out->nvls_channels = (uint32_t) value;
+            return true;
+        } else if (!digits.n)
+            break;
+    return true;
+}
+
+bool nccltext_fact(struct nccltext said, struct nccltext_fact *out)
+{
+    struct nccltext rest;
+
+    *out = (struct nccltext_fact){.address = 0};
+    if (take(&said, "NVLS comm 0x")) {
+        out->nvls = take_hex(&said, &out->address) &&
+                    find(said, " headRank ", &rest);
+        return out->nvls;
+    }
+    out->collnet = find(said, "Connected CollNet", &rest) ||
+                   find(said, "Connected Collnet Chains", &rest);
+    return out->collnet || read_channels(said, out);
+}
