@@ -276,6 +276,20 @@ static bool read_busid(const char *text, struct hwxml_pci *pci)
     return true;
 }
 
+/* "63.015385" GB/s in MB/s; 0: none that can be read. */
+static uint32_t read_speed(const char *text)
+{
+    uint64_t gbs, part = 0;
+    const char *c = read_number(text, 10, 100000, &gbs);
+
+    if (!c || (*c && *c != '.'))
+        return 0;
+    for (unsigned unit = 100; *c && unit && c[1] >= '0' && c[1] <= '9';
+         unit /= 10, c++)
+        part += (uint64_t) (c[1] - '0') * unit;
+    return (uint32_t) (gbs * 1000 + part);
+}
+
 /* "0302 [10de:2330] [10de:16c1] a1" */
 static bool read_pci_type(const char *text, struct hwxml_pci *pci)
 {
@@ -392,6 +406,7 @@ static int read_object(struct reader *r, const char *type, int parent,
     const char *busid = xmlscan_attr(&r->scan, "pci_busid");
     const char *pci_type = xmlscan_attr(&r->scan, "pci_type");
     const char *gp = xmlscan_attr(&r->scan, "gp_index");
+    const char *speed = xmlscan_attr(&r->scan, "pci_link_speed");
     struct hwxml_object o = {.parent = parent,
                              .type_name = type,
                              .name = attr_or_empty(&r->scan, "name"),
@@ -417,6 +432,8 @@ static int read_object(struct reader *r, const char *type, int parent,
     if (busid && pci_type)
         o.has_pci = read_busid(busid, &o.pci) &&
                     read_pci_type(pci_type, &o.pci);
+    if (speed)
+        o.pci.link_mbs = read_speed(speed);
     if (o.type == HWXML_PCI && !o.has_pci)
         return error_set(err, "a PCIDev without a bus id and type that can be "
                               "read");
@@ -468,10 +485,15 @@ static int read_topology(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+static bool is_empty(const char *bitmap)
+{
+    return strspn(bitmap, "0x,") == strlen(bitmap);
+}
+
 /* A NUMA node below `object`: tells all that it lies in. */
 static void add_numa(struct hwxml *xml, int object, const char *cpus)
 {
-    if (!cpus || strspn(cpus, "0x,") == strlen(cpus))
+    if (!cpus || is_empty(cpus))
         return; /* memory without CPUs */
     for (; object >= 0; object = xml->objects[object].parent) {
         struct hwxml_object *o = &xml->objects[object];
@@ -481,6 +503,16 @@ static void add_numa(struct hwxml *xml, int object, const char *cpus)
         else if (strcmp(o->numa_cpus, cpus) != 0)
             o->many_numa_cpus = true;
     }
+}
+
+/* Parts of a machine have CPUs, unless these were none of the job's. */
+static bool is_emptied(const struct reader *r, const char *type)
+{
+    const char *cpus = xmlscan_attr(&r->scan, "cpuset");
+
+    return cpus && is_empty(cpus) &&
+           (strcmp(type, "Package") == 0 || strcmp(type, "Group") == 0 ||
+            strcmp(type, "Die") == 0);
 }
 
 /* An element opens below another; `inside` is what that one lies in. */
@@ -498,6 +530,7 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
             return error_set(err, "an object without a type");
         if (inside < 0 && r->xml->n_objects)
             return error_set(err, "a second root object");
+        r->xml->restricted |= is_emptied(r, type);
         if (strcmp(type, "NUMANode") == 0 && r->xml->version > 1)
             add_numa(r->xml, inside, xmlscan_attr(&r->scan, "cpuset"));
         if (inside < 0 || !is_small(r->xml, type))

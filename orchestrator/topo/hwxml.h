@@ -41,6 +41,7 @@ struct hwxml_pci {
     uint32_t domain;
     uint8_t bus, dev, func;
     uint16_t class_id, vendor, device;
+    uint32_t link_mbs; /* of the PCI link, MB/s; 0 not told */
 };
 
 struct hwxml_info {
@@ -85,6 +86,8 @@ struct hwxml {
     size_t n_infos;
     unsigned n_numa, n_pus;
     int version;     /* 1, 2 or 3 */
+    bool restricted; /* made inside a job that has some CPUs only: packages and
+                        groups without any still separate places */
     bool has_matrix; /* of more than one object */
     struct hwxml_matrix matrix;
     int root_info; /* infos outside of objects (3.x); -1 none */

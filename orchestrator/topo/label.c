@@ -252,11 +252,12 @@ static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
         for (size_t k = 0; k < topo->n_gpus; k++) {
             if (!(gpus >> k & 1))
                 continue;
-            used |= topo->near[k].hca == (int) i;
-            close |= topo->near[k].hca == busy &&
+            used |= topo_uses(&topo->near[k].nics, i);
+            close |= topo_uses(&topo->near[k].nics, (size_t) busy) &&
                      topo_gpu_hca(topo, k, i) <= TOPO_NODE;
         }
-        if (!used && close && topo->hcas[i].port == TOPO_PORT_ACTIVE &&
+        if (!used && close && !topo->hcas[i].narrow &&
+            topo->hcas[i].port == TOPO_PORT_ACTIVE &&
             topo->hcas[i].net == topo->hcas[busy].net &&
             (!(topo->hcas[i].rate_gbits > 0) ||
              !(topo->hcas[i].rate_gbits < topo->hcas[busy].rate_gbits)))
@@ -273,7 +274,7 @@ static int warn_shared(struct jp_label *label, int node,
         int idle;
 
         for (size_t k = 0; k < topo->n_gpus; k++)
-            users += gpus >> k & 1 && topo->near[k].hca == (int) i;
+            users += gpus >> k & 1 && topo_uses(&topo->near[k].nics, i);
         idle = users > 1 ? idle_hca(topo, gpus, (int) i) : -1;
         if (idle >= 0 &&
             add_warning(label, JP_WARN_HCA_SHARED, node,

@@ -23,7 +23,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
-        *missing = topo->near[i].rail < 0
+        *missing = !topo->near[i].rails
                        ? "a GPU's adapter is on no rail of its node"
                    : topo->near[i].level == TOPO_UNSURE
                        ? "which adapter is near is not recorded"
@@ -33,7 +33,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
                        : NULL;
         if (*missing)
             return 0;
-        rails |= 1ull << topo->near[i].rail;
+        rails |= topo->near[i].rails;
     }
     return rails;
 }

@@ -175,9 +175,9 @@ static char *make_key(const struct topo *t, size_t *len)
     for (size_t i = 0; i < t->n_gpus; i++)
         write_gpu(&t->gpus[i], out);
     for (size_t i = 0; i < t->n_hcas; i++)
-        fprintf(out, "h %s %s %d %d %g %d\n", t->hcas[i].name, t->hcas[i].busid,
-                t->hcas[i].net, t->hcas[i].port, t->hcas[i].rate_gbits,
-                t->hcas[i].package);
+        fprintf(out, "h %s %s %d %d %g %d %d\n", t->hcas[i].name,
+                t->hcas[i].busid, t->hcas[i].net, t->hcas[i].port,
+                t->hcas[i].rate_gbits, t->hcas[i].package, t->hcas[i].narrow);
     fwrite(t->level, 1, n * n, out);
     fwrite(t->direct, sizeof(*t->direct), t->n_gpus * t->n_gpus, out);
     if (fclose(out) != 0) {

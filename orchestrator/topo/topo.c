@@ -73,10 +73,12 @@ static bool has_bridge(const struct hwxml *xml, int object)
     return false;
 }
 
-/* All CPUs of the object are local to the same NUMA nodes. */
-static bool one_place(const struct hwxml_object *o)
+/* All CPUs of the object are local to the same NUMA nodes. Of a restricted XML
+ * only one node may have kept CPUs. */
+static bool one_place(const struct hwxml *xml, const struct hwxml_object *o)
 {
-    return o->nodeset_weight == 1 || (o->numa_cpus && !o->many_numa_cpus);
+    return o->nodeset_weight == 1 ||
+           (!xml->restricted && o->numa_cpus && !o->many_numa_cpus);
 }
 
 /* Two host bridges: what their places outside of the PCI tree tell. */
@@ -89,8 +91,8 @@ static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
         return TOPO_UNSURE;
     x = &xml->objects[pa];
     y = &xml->objects[pb];
-    if (xml->n_numa <= 1 || one_place(&xml->objects[0]) ||
-        (same_nodeset(x, y) && one_place(x)))
+    if (xml->n_numa <= 1 || one_place(xml, &xml->objects[0]) ||
+        (same_nodeset(x, y) && one_place(xml, x)))
         return TOPO_NODE;
     if (!x->nodeset || !y->nodeset || !x->nodeset_weight || !y->nodeset_weight)
         return TOPO_UNSURE;
@@ -196,9 +198,28 @@ struct ties {
  * any faster one, wherever that is. */
 #define SLOW_GBITS 48
 
+/* A management port has one or two lanes beside adapters of sixteen: at most an
+ * eighth of the widest link, and less than any way between sockets. */
+#define NARROW_SHARE 8
+
+static void find_narrow(struct topo *topo)
+{
+    uint32_t widest = 0;
+
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        if (topo->hcas[i].pci_mbs > widest)
+            widest = topo->hcas[i].pci_mbs;
+    for (size_t i = 0; i < topo->n_hcas; i++) {
+        uint32_t mbs = topo->hcas[i].pci_mbs;
+
+        topo->hcas[i].narrow = mbs && mbs <= widest / NARROW_SHARE &&
+                               mbs * 8ull < SLOW_GBITS * 1000ull;
+    }
+}
+
 static bool is_told(const struct topo_hca *hca)
 {
-    return hca->port == TOPO_PORT_ACTIVE && hca->rate_gbits > 0;
+    return hca->port == TOPO_PORT_ACTIVE && hca->rate_gbits > 0 && !hca->narrow;
 }
 
 static bool is_outrun(const struct topo *topo, size_t hca)
@@ -245,7 +266,7 @@ static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
     for (size_t i = 0; i < topo->n_hcas; i++) {
         enum topo_level level = topo_gpu_hca(topo, gpu, i);
 
-        if (topo->hcas[i].left_out ||
+        if (topo->hcas[i].left_out || topo->hcas[i].narrow ||
             (active_only && topo->hcas[i].port == TOPO_PORT_DOWN) ||
             is_outrun(topo, i))
             continue;
@@ -285,23 +306,42 @@ static size_t turn_of(size_t gpu, size_t sharers, size_t n)
     return (n & (n - 1) ? turn : mirror(turn, n)) % n;
 }
 
-/* Gives every GPU one of its nearest HCAs, in turn where GPUs share them. */
+/* From its turn on as many as there are for each GPU (NCCL's channels). Farther
+ * than a switch they are others' too: one stands for them. */
+static struct topo_nics share(const struct ties *ties, size_t gpu,
+                              size_t sharers)
+{
+    struct topo_nics nics = {0};
+    size_t turn = ties->n ? turn_of(gpu, sharers, ties->n) : 0;
+    size_t n = ties->level > TOPO_PXB && ties->n
+                   ? 1
+                   : (ties->n + sharers - 1) / sharers;
+
+    for (size_t i = 0; i < n && i < TOPO_MAX_NEAR; i++)
+        nics.hca[nics.n++] = ties->hca[(turn + i) % ties->n];
+    return nics;
+}
+
+/* Gives every GPU its nearest HCAs, in turn where GPUs share them. */
 static void spread(const struct topo *topo, const struct ties *ties,
                    bool active_only)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
         struct topo_near *near = &topo->near[i];
+        struct topo_nics nics;
         size_t sharers = 0;
-        int hca = -1;
+        int hca;
 
         for (size_t k = 0; k < topo->n_gpus; k++)
             sharers += same(&ties[k], &ties[i]);
-        if (ties[i].n)
-            hca = ties[i].hca[turn_of(i, sharers, ties[i].n)];
+        nics = share(&ties[i], i, sharers);
+        hca = nics.n ? nics.hca[0] : -1;
         if (active_only) {
+            near->nics = nics;
             near->hca = hca;
             near->level = ties[i].level;
         } else {
+            near->wants = nics;
             near->wanted = hca;
             near->wanted_level = ties[i].level;
         }
@@ -316,12 +356,24 @@ static void number_rails(struct topo *topo)
     for (size_t i = 0; i < topo->n_hcas; i++) {
         rail_of[i] = -1;
         for (size_t k = 0; k < topo->n_gpus && rail_of[i] < 0; k++)
-            if (topo->near[k].wanted == (int) i)
+            if (topo_uses(&topo->near[k].wants, i))
                 rail_of[i] = (int) topo->n_rails++;
     }
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        topo->near[i].rail = topo->near[i].hca >= 0 ? rail_of[topo->near[i].hca]
-                                                    : -1;
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        struct topo_near *near = &topo->near[i];
+        bool all = near->nics.n > 0;
+
+        near->rail = near->hca >= 0 ? rail_of[near->hca] : -1;
+        near->rails = 0;
+        for (size_t k = 0; k < near->nics.n; k++) {
+            int rail = rail_of[near->nics.hca[k]];
+
+            all &= rail >= 0 && rail < 64;
+            near->rails |= rail >= 0 && rail < 64 ? 1ull << rail : 0;
+        }
+        if (!all)
+            near->rails = 0;
+    }
 }
 
 /* A faster one, farther, that leaves this one the nearest all the same. */
@@ -344,6 +396,7 @@ int topo_nearest(struct topo *topo)
     if (!topo->near)
         topo->near = calloc(topo->n_gpus + 1, sizeof(*topo->near));
     topo->n_rails = 0;
+    find_narrow(topo);
     if (!ties || !topo->near) {
         free(ties);
         return -1;
@@ -358,6 +411,14 @@ int topo_nearest(struct topo *topo)
         topo->near[i].contested = is_contested(topo, &topo->near[i]);
     free(ties);
     return 0;
+}
+
+bool topo_uses(const struct topo_nics *nics, size_t hca)
+{
+    for (unsigned i = 0; i < nics->n; i++)
+        if (nics->hca[i] == hca)
+            return true;
+    return false;
 }
 
 bool topo_passes_nearer(const struct topo *topo, size_t gpu)

@@ -104,23 +104,38 @@ struct topo_hca {
     double rate_gbits;     /* 0 not told */
     int package;
     bool left_out; /* a variable of NCCL's leaves it out: it is near to none */
+    uint32_t pci_mbs; /* of its PCI link, MB/s; 0 not told */
+    bool narrow;      /* its PCI link is far narrower than others': it serves to
+                         manage (NVSwitches of HGX B200), and NCCL passes over it */
 };
 
-/* NCCL may use it: its port is not down, and no variable leaves it out. */
+/* NCCL may use it: its port is not down, its PCI link no side door, and no
+ * variable leaves it out. */
 static inline bool topo_hca_open(const struct topo_hca *hca)
 {
-    return hca->port != TOPO_PORT_DOWN && !hca->left_out;
+    return hca->port != TOPO_PORT_DOWN && !hca->left_out && !hca->narrow;
 }
 
-/* The HCA that a GPU uses: the nearest with an active port (or one of unknown
+#define TOPO_MAX_NEAR 16
+
+/* HCAs of one GPU, in NCCL's order of channels. */
+struct topo_nics {
+    unsigned n;
+    uint8_t hca[TOPO_MAX_NEAR];
+};
+
+/* The HCAs that a GPU uses: the nearest with an active port (or one of unknown
  * state) that is not too slow; GPUs that share several nearest ones take them
- * in NCCL's order. Rails are numbered in PCI order among the HCAs that are
- * nearest to some GPU whatever their ports' state, so a port that is down moves
- * no other rail. Which cable goes where the PCI bus does not tell. */
+ * in NCCL's order, each as many as there are for it (p5 has four a GPU). Rails
+ * are numbered in PCI order among the HCAs that are nearest to some GPU
+ * whatever their ports' state, so a port that is down moves no other rail.
+ * Which cable goes where the PCI bus does not tell. */
 struct topo_near {
-    int hca; /* -1: no active one */
+    int hca;                      /* the first of them; -1: no active one */
+    struct topo_nics nics, wants; /* all; wants: if all ports were active */
     enum topo_level level;
-    int rail;   /* -1: none */
+    int rail;       /* of the first; -1: none */
+    uint64_t rails; /* of all, a bit each; 0: one of them is on none */
     int wanted; /* the nearest one, if its port were active; -1 no HCA at all */
     enum topo_level wanted_level;
     bool contested; /* a faster one is farther: which NCCL takes depends on
@@ -179,6 +194,9 @@ int topo_find_gpu(const struct topo *topo, const char *busid);
 /* Level between two devices; GPUs are 0.., HCAs n_gpus... */
 enum topo_level topo_level(const struct topo *topo, size_t a, size_t b);
 enum topo_level topo_gpu_hca(const struct topo *topo, size_t gpu, size_t hca);
+
+/* The HCA is among them. */
+bool topo_uses(const struct topo_nics *nics, size_t hca);
 
 /* An HCA that NCCL may use is nearer to the GPU than the one that it takes: it
  * is slower. */

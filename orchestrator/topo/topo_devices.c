@@ -603,6 +603,7 @@ static void fill_hca(const struct finder *f, const struct found *found,
     format_busid(found, hca->busid);
     hca->package = topo_package_of(f->xml, found->object);
     hca->net = net_of(f->xml, found);
+    hca->pci_mbs = found->has_pci ? found->pci.link_mbs : 0;
     read_ports(f->xml, found->object, hca);
 }
 

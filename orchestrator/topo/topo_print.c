@@ -35,7 +35,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     static const char *const vendors[] = {"nvidia", "amd", "intel"};
     const struct topo_gpu *g = &t->gpus[i];
     const struct topo_near *near = &t->near[i];
-    json_t *row = json_object();
+    json_t *row = json_object(), *hcas = json_array(), *rails = json_array();
     bool used = near->hca >= 0;
 
     put(row, "index", json_integer((json_int_t) i), bad);
@@ -60,6 +60,13 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     put(row, "hca_path",
         used ? json_string(topo_level_word[near->level]) : json_null(), bad);
     put(row, "rail", number_or_null(near->rail), bad);
+    for (unsigned k = 0; k < near->nics.n; k++)
+        append(hcas, json_string(t->hcas[near->nics.hca[k]].name), bad);
+    put(row, "hcas", hcas, bad);
+    for (int k = 0; k < 64; k++)
+        if (near->rails >> k & 1)
+            append(rails, json_integer(k), bad);
+    put(row, "rails", rails, bad);
     return row;
 }
 
@@ -75,6 +82,9 @@ static json_t *hca_json(const struct topo_hca *h, int *bad)
     put(row, "rate_gbits",
         h->rate_gbits > 0 ? json_real(h->rate_gbits) : json_null(), bad);
     put(row, "package", number_or_null(h->package), bad);
+    put(row, "pci_gbs",
+        h->pci_mbs ? json_real((double) h->pci_mbs / 1000) : json_null(), bad);
+    put(row, "managing", json_boolean(h->narrow), bad);
     return row;
 }
 
@@ -432,11 +442,41 @@ static void print_matrix(const struct topo *t, FILE *out)
         print_row(t, row, first, out);
 }
 
+/* "  rail 3", "  rails 0-3,8" */
+static void list_rails(uint64_t rails, char *buf, size_t size)
+{
+    size_t n = (size_t) snprintf(buf, size, "  rail%s",
+                                 rails & (rails - 1) ? "s" : "");
+    const char *between = " ";
+
+    for (int from = 0, to; from < 64; from = to + 1) {
+        for (to = from; to < 64 && rails >> to & 1; to++)
+            ;
+        if (to == from || n + 8 > size)
+            continue;
+        n += (size_t) snprintf(buf + n, size - n, "%s%d", between, from);
+        if (to - from > 1)
+            n += (size_t) snprintf(buf + n, size - n, "-%d", to - 1);
+        between = ",";
+    }
+}
+
+/* Adapters that NCCL passes over. */
+static void print_narrow(const struct topo *t, FILE *out)
+{
+    for (size_t i = 0; i < t->n_hcas; i++)
+        if (t->hcas[i].narrow)
+            quote_printf(out,
+                         "  %s has a PCI link of %.3g GB/s, far less than "
+                         "others: it serves to manage, no GPU uses it\n",
+                         t->hcas[i].name, (double) t->hcas[i].pci_mbs / 1000);
+}
+
 static void print_gpu(const struct topo *t, size_t i, FILE *out)
 {
     const struct topo_gpu *g = &t->gpus[i];
     const struct topo_near *near = &t->near[i];
-    char name[24], rail[24] = "";
+    char name[24], rail[80] = "";
 
     snprintf(name, sizeof(name), "GPU%zu", i);
     quote_printf(out, "  %-6s %-14s", name, *g->busid ? g->busid : "no bus id");
@@ -446,10 +486,11 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
         fputs(!t->hcas_untold ? "no active HCA\n" : "HCAs not recorded\n", out);
         return;
     }
-    if (near->rail >= 0 && near->level != TOPO_UNSURE)
-        snprintf(rail, sizeof(rail), "  rail %d", near->rail);
-    quote_printf(out, "%s %s (%s)%s%s\n", t->hcas[near->hca].name,
-                 topo_level_word[near->level],
+    if (near->rails && near->level != TOPO_UNSURE)
+        list_rails(near->rails, rail, sizeof(rail));
+    for (unsigned k = 0; k < near->nics.n; k++)
+        quote_printf(out, "%s ", t->hcas[near->nics.hca[k]].name);
+    quote_printf(out, "%s (%s)%s%s\n", topo_level_word[near->level],
                  topo_net_word[t->hcas[near->hca].net], rail,
                  t->hcas[near->hca].port == TOPO_PORT_UNKNOWN
                      ? "  its port's state was not recorded"
@@ -481,6 +522,7 @@ static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
         fputc('\n', out);
     for (size_t i = 0; i < t->n_gpus; i++)
         print_gpu(t, i, out);
+    print_narrow(t, out);
     topo_oddities(t, print_odd, out);
     return 0;
 }

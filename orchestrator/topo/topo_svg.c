@@ -244,7 +244,8 @@ static void put_hca(struct drawing *d, size_t i)
     fprintf(d->out,
             "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
             "rx=\"5\"/><text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
-            h->port == TOPO_PORT_ACTIVE    ? "h"
+            h->narrow                      ? "d"
+            : h->port == TOPO_PORT_ACTIVE  ? "h"
             : h->port == TOPO_PORT_UNKNOWN ? "h u"
                                            : "d",
             x, y, BOX_W, BOX_H, middle(x), y + 18);
@@ -252,31 +253,34 @@ static void put_hca(struct drawing *d, size_t i)
     fprintf(d->out,
             "</text><text class=\"s\" x=\"%d\" y=\"%d\" "
             "text-anchor=\"middle\">%s%s</text>\n",
-            middle(x), y + 35, topo_net_word[h->net], ports[h->port]);
+            middle(x), y + 35, topo_net_word[h->net],
+            h->narrow ? ", managing" : ports[h->port]);
 }
 
-/* From a GPU to the HCA that it uses. */
+/* From a GPU to the HCAs that it uses; the first one's has the level. */
 static void put_wire(struct drawing *d, size_t i)
 {
     const struct topo_near *near = &d->topo->near[i];
-    int x1 = middle(d->gpu_x[i]), y1 = d->gpu_y + BOX_H, x2;
+    int x1 = middle(d->gpu_x[i]), y1 = d->gpu_y + BOX_H;
     bool far = near->level >= TOPO_SYS;
 
-    if (near->hca < 0)
-        return;
-    x2 = middle(d->hca_x[near->hca]);
-    fprintf(d->out,
-            "<path class=\"w%s\" d=\"M%d %d C%d %d %d %d %d %d\"/>"
-            "<text class=\"s\" x=\"%d\" y=\"%d\">%s</text>\n",
-            far ? " f" : "", x1, y1, x1, y1 + 44, x2, d->hca_y - 44, x2,
-            d->hca_y, x1 + 5, y1 + 16, topo_level_word[near->level]);
+    for (unsigned k = 0; k < near->nics.n; k++) {
+        int x2 = middle(d->hca_x[near->nics.hca[k]]);
+
+        fprintf(d->out, "<path class=\"w%s\" d=\"M%d %d C%d %d %d %d %d %d\"/>",
+                far ? " f" : "", x1, y1, x1, y1 + 44, x2, d->hca_y - 44, x2,
+                d->hca_y);
+    }
+    if (near->nics.n)
+        fprintf(d->out, "<text class=\"s\" x=\"%d\" y=\"%d\">%s</text>\n",
+                x1 + 5, y1 + 16, topo_level_word[near->level]);
 }
 
 static void put_legend(struct drawing *d)
 {
     fprintf(d->out,
-            "<text class=\"s\" x=\"%d\" y=\"%d\">Lines below: the HCA a GPU "
-            "uses, and how far it is (red: another NUMA node). Dashed: "
+            "<text class=\"s\" x=\"%d\" y=\"%d\">Lines below: the HCAs a GPU "
+            "uses, and how far they are (red: another NUMA node). Dashed: "
             "NVLinks or port not told, or down.</text>\n",
             MARGIN, d->height - 12);
 }

@@ -32,7 +32,9 @@ struct maker {
     unsigned long to_switch[MAX_DEVICES];
     int has_matrix, has_switch_row;
     char here[16]; /* bus id of the last device */
-    int hidden;    /* bridges are left out of the XML */
+    int restricted;
+    char speed[40]; /* an attribute */
+    int hidden;     /* bridges are left out of the XML */
     struct machine_hw hw;
 };
 
@@ -111,8 +113,9 @@ static struct level *device(struct maker *m, const char *class_id,
     fprintf(m->xml,
             "<object type=\"PCIDev\" gp_index=\"%d\"%s "
             "pci_busid=\"%04x:%02x:%02x.0\" pci_type=\"%s [%s:%s] [0000:0000] "
-            "a1\">\n",
-            m->gp++, subtype, m->domain, bus, dev, class_id, vendor, id);
+            "a1\"%s>\n",
+            m->gp++, subtype, m->domain, bus, dev, class_id, vendor, id,
+            m->speed);
     snprintf(m->here, sizeof(m->here), "%04x:%02x:%02x.0",
              (unsigned) m->domain & 0xffff, (unsigned) bus, dev);
     level->elements = 1 + port;
@@ -194,14 +197,19 @@ static void add_package(struct maker *m, int numa, int memory)
     if (!m->nonuma)
         snprintf(nodes, sizeof(nodes), " nodeset=\"0x%08x\"", bits);
     fprintf(m->xml,
-            "<object type=\"Package\" os_index=\"%d\" gp_index=\"%d\"%s>\n",
-            m->packages++, m->gp++, nodes);
+            "<object type=\"Package\" os_index=\"%d\" gp_index=\"%d\"%s%s>\n",
+            m->packages++, m->gp++, nodes,
+            !m->restricted ? ""
+            : m->numa      ? " cpuset=\"0x0\" complete_cpuset=\"0x0\""
+                           : " cpuset=\"0x1\" complete_cpuset=\"0x1\"");
     for (int i = 0; i < numa && !m->nonuma; i++)
         fprintf(m->xml,
                 "<object type=\"NUMANode\" os_index=\"%d\" gp_index=\"%d\" "
                 "cpuset=\"0x%08x\" nodeset=\"0x%08x\"/>\n",
                 m->numa + i, m->gp++,
-                memory ? 1u << m->numa : 1u << (m->numa + i),
+                m->restricted && m->numa + i ? 0
+                : memory                     ? 1u << m->numa
+                                             : 1u << (m->numa + i),
                 1u << (m->numa + i));
     level->elements = 1;
     level->numa_next = m->numa;
@@ -238,8 +246,10 @@ static void add_numa(struct maker *m)
     struct level *parent = &m->level[m->depth - 1], *level;
 
     fprintf(m->xml,
-            "<object type=\"Group\" gp_index=\"%d\" nodeset=\"0x%08x\">\n",
-            m->gp++, 1u << parent->numa_next++);
+            "<object type=\"Group\" gp_index=\"%d\" nodeset=\"0x%08x\"%s>\n",
+            m->gp++, 1u << parent->numa_next,
+            m->restricted && parent->numa_next ? " cpuset=\"0x0\"" : "");
+    parent->numa_next++;
     level = open_level(m);
     level->elements = 1;
 }
@@ -300,6 +310,11 @@ static void add_line(struct maker *m, char **w)
         info(m, "hwlocVersion", w[1]);
     else if (strcmp(w[0], "nonuma") == 0)
         m->nonuma = 1;
+    else if (strcmp(w[0], "restricted") == 0)
+        m->restricted = 1;
+    else if (strcmp(w[0], "pcispeed") == 0)
+        snprintf(m->speed, sizeof(m->speed),
+                 strcmp(w[1], "0") ? " pci_link_speed=\"%s\"" : "", w[1]);
     else if (strcmp(w[0], "nobridges") == 0)
         m->hidden = 1;
     else if (strcmp(w[0], "pkg") == 0 || strcmp(w[0], "pkgs") == 0)

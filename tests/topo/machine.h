@@ -4,6 +4,7 @@
  * indentation a level. Words without indentation that say of the machine:
  *
  *     product TEXT, vendor TEXT, arch NAME, hwloc VERSION, nonuma,
+ *     restricted: made in a job that has CPUs of the first NUMA node only,
  *     nobridges: what hangs on a host bridge hangs on bridges between
  *
  * Places:
@@ -20,6 +21,7 @@
  *
  * Devices:
  *
+ *     pcispeed GBS   of the PCI links of what follows; 0: not told
  *     gpu ID [nvml]  one of NVIDIA's by its device id; with NVML's object
  *     dev CLASS VENDOR ID
  *                    any device, without an object of its own
