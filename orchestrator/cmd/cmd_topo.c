@@ -88,7 +88,7 @@ static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
         return error_set(err, "%s: %s", folder, strerror(errno));
     cleanup_init();
     if (nodehw_make(&job, err) == 0)
-        rc = shapes_add_folder(shapes, name, folder, err);
+        rc = shapes_add_folder(shapes, name, folder, NULL, err);
     fileio_remove_tree(folder, NULL);
     return rc < 0 ? -1 : 1;
 }

@@ -133,23 +133,30 @@ static int keep(struct matrix_reader *m, struct jp_error *err)
     return 0;
 }
 
-/* Objects of the matrix, or 0: it is none of NVLink, or there was one. */
-static int size_of(const struct hwxml *xml, const struct xmlscan *scan,
-                   size_t *n, struct jp_error *err)
+/* Objects of the matrix, or 0: it is none of links between GPUs. */
+static int size_of(struct hwxml *xml, const struct xmlscan *scan, size_t *n,
+                   struct jp_error *err)
 {
     const char *name = xmlscan_attr(scan, "name");
     const char *number = xmlscan_attr(scan, "nbobjs");
     const char *indexing = xmlscan_attr(scan, "indexing");
+    static const char *const names[] = {[HWXML_NVLINK] = "NVLinkBandwidth",
+                                        [HWXML_XGMI] = "XGMIBandwidth",
+                                        [HWXML_XELINK] = "XeLinkBandwidth"};
     uint64_t value = 0;
+    bool wanted = false;
 
     *n = 0;
-    if (!name || strcmp(name, "NVLinkBandwidth") != 0 || xml->has_matrix)
+    for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            xml->matrix.fabric = (enum hwxml_fabric) i, wanted = true;
+    if (!wanted)
         return 0;
     if (!number || !read_number(number, 10, HWXML_MAX_MATRIX, &value))
-        return error_set(err, "NVLinkBandwidth: not 0 to %d objects",
+        return error_set(err, "%s: not 0 to %d objects", name,
                          HWXML_MAX_MATRIX);
     if (indexing && strcmp(indexing, "gp") != 0)
-        return error_set(err, "NVLinkBandwidth: not indexed by gp_index");
+        return error_set(err, "%s: not indexed by gp_index", name);
     *n = value;
     return 0;
 }
@@ -164,7 +171,7 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     uint64_t bits = 0;
     int rc = -1;
 
-    if (size_of(xml, scan, &m.n, err) < 0)
+    if (!xml->has_matrix && size_of(xml, scan, &m.n, err) < 0)
         return -1;
     if (kind && read_number(kind, 10, 1 << 16, &bits) && m.n)
         xml->matrix.by_user = bits & KIND_FROM_USER;
@@ -202,6 +209,7 @@ void hwxml_destroy(struct hwxml *xml)
     free(xml->objects);
     free(xml->infos);
     free(xml->matrix.value);
+    free(xml->links);
     free(xml);
 }
 

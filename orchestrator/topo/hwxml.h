@@ -20,6 +20,7 @@
 #define HWXML_MAX_BYTES (64u << 20)
 #define HWXML_MAX_OBJECTS 65536 /* kept ones */
 #define HWXML_MAX_INFOS 65536
+#define HWXML_MAX_LINKS 65536
 #define HWXML_MAX_MATRIX 256 /* objects of an NVLink matrix */
 
 enum hwxml_type {
@@ -68,14 +69,31 @@ struct hwxml_object {
     struct hwxml_pci pci; /* has_pci: of a PCI device or a bridge's upstream */
     uint64_t gp_index;
     int first_info; /* index into infos; -1 none */
+    /* by NCCL's file alone */
+    bool active;        /* an adapter's port */
+    uint32_t rate_mbps; /* of it, Mbit/s; 0 not told */
+    unsigned sm;        /* a GPU's compute capability, 90; 0 not told */
 };
 
-/* NVLinkBandwidth, MB/s one way; rows and columns are objects. */
+/* Links of a GPU to one neighbour, in NCCL's file. */
+struct hwxml_link {
+    int object;         /* the GPU's PCI device */
+    const char *target; /* bus id */
+    bool to_switch, to_cpu;
+    unsigned count;
+};
+
+/* What a matrix of bandwidth is of. */
+enum hwxml_fabric { HWXML_NVLINK, HWXML_XGMI, HWXML_XELINK };
+
+/* NVLinkBandwidth, XGMIBandwidth or XeLinkBandwidth, MB/s one way; rows and
+ * columns are objects. */
 struct hwxml_matrix {
     size_t n;
     int object[HWXML_MAX_MATRIX]; /* index; -1: an object that is not kept */
     uint64_t *value;              /* n * n, row by row */
-    bool by_user;                 /* added by somebody, not found by hwloc */
+    enum hwxml_fabric fabric;
+    bool by_user; /* added by somebody, not found by hwloc */
 };
 
 struct hwxml {
@@ -90,6 +108,9 @@ struct hwxml {
                         groups without any still separate places */
     bool has_matrix; /* of more than one object */
     struct hwxml_matrix matrix;
+    bool by_nccl; /* NCCL's file, with links in place of a matrix */
+    struct hwxml_link *links;
+    size_t n_links;
     int root_info; /* infos outside of objects (3.x); -1 none */
 };
 

@@ -274,7 +274,8 @@ static int warn_shared(struct jp_label *label, int node,
         int idle;
 
         for (size_t k = 0; k < topo->n_gpus; k++)
-            users += gpus >> k & 1 && topo_uses(&topo->near[k].nics, i);
+            users += gpus >> k & 1 && topo_placed(topo, k) &&
+                     topo_uses(&topo->near[k].nics, i);
         idle = users > 1 ? idle_hca(topo, gpus, (int) i) : -1;
         if (idle >= 0 &&
             add_warning(label, JP_WARN_HCA_SHARED, node,
@@ -364,7 +365,7 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
-        if (net && warn_hca(label, node, topo, i) < 0)
+        if (net && topo_placed(topo, i) && warn_hca(label, node, topo, i) < 0)
             return -1;
         if (domain->ranks > 1 && warn_links(label, node, topo, i) < 0)
             return -1;
@@ -431,11 +432,23 @@ static bool is_pcie(enum jp_fabric fabric)
            fabric == JP_FABRIC_PCIE_NUMA;
 }
 
+/* GPUs that have no NVLink to miss. */
+static bool is_foreign(const struct groups *g)
+{
+    for (size_t i = 0; i < g->n_domains; i++) {
+        const struct topo *topo = groups_topo(g, &g->domains[i]);
+
+        if (topo && topo->n_gpus && topo->gpus->vendor != TOPO_NVIDIA)
+            return true;
+    }
+    return false;
+}
+
 static int warn_label(const struct groups *g, struct jp_label *label)
 {
     const struct jp_label_comm *c = g->comm;
 
-    if (is_pcie(label->fabric) &&
+    if (is_pcie(label->fabric) && !is_foreign(g) &&
         add_warning(label, JP_WARN_NO_NVLINK, -1,
                     "NCCL's own rule calls it %s, but no NVLink carries it "
                     "(%s)",

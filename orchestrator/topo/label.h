@@ -27,6 +27,8 @@ enum jp_fabric {
     JP_FABRIC_NVSWITCH,
     JP_FABRIC_NVLINK_MESH,
     JP_FABRIC_NVLINK_PARTIAL,
+    JP_FABRIC_XGMI,   /* AMD's links join all pairs */
+    JP_FABRIC_XELINK, /* Intel's do */
     JP_FABRIC_PCIE,
     JP_FABRIC_PCIE_HOST,
     JP_FABRIC_PCIE_NUMA,

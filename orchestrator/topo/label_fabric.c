@@ -119,14 +119,16 @@ static enum jp_fabric by_level(enum topo_level level)
     }
 }
 
-static enum jp_fabric judge(const struct pairs *pairs)
+static enum jp_fabric judge(const struct pairs *pairs, enum topo_vendor vendor)
 {
     if (!pairs->n)
         return JP_FABRIC_SAME_GPU;
     if (pairs->unknown)
         return JP_FABRIC_UNKNOWN;
-    if (pairs->apart == pairs->n)
+    if (pairs->apart == pairs->n || (pairs->apart && vendor != TOPO_NVIDIA))
         return by_level(pairs->worst);
+    if (vendor != TOPO_NVIDIA)
+        return vendor == TOPO_AMD ? JP_FABRIC_XGMI : JP_FABRIC_XELINK;
     if (pairs->apart)
         return JP_FABRIC_NVLINK_PARTIAL;
     return pairs->direct ? JP_FABRIC_NVLINK_MESH : JP_FABRIC_NVSWITCH;
@@ -137,8 +139,11 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
 {
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (has(gpus, i) && topo->gpus[i].vendor != TOPO_NVIDIA)
-            return "its GPUs are not NVIDIA's, and what joins them is not "
-                   "recorded";
+            return topo->gpus[i].vendor == TOPO_AMD
+                       ? "its GPUs are AMD's, and no record tells their XGMI "
+                         "links"
+                       : "its GPUs are Intel's, and no record tells their Xe "
+                         "Links";
     if (pairs->unknown)
         return "its GPUs may have NVLink, and no record tells their links";
     return "where its GPUs hang on the PCI bus is not recorded (a virtual "
@@ -168,7 +173,7 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
     struct label_reach reach = label_reach(g->comm);
 
     answer->pairs = look(topo, gpus, &reach);
-    answer->fabric = judge(&answer->pairs);
+    answer->fabric = judge(&answer->pairs, topo->gpus->vendor);
     answer->evidence = evidence_of(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
     if (answer->pairs.held && answer->pairs.apart == answer->pairs.n)
@@ -300,13 +305,17 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 }
 
 /* Why its GPUs do not reach each other by NVLink. */
-static void explain_apart(const struct pairs *p, char *buf, size_t size)
+static void explain_apart(const struct pairs *p, enum topo_vendor vendor,
+                          char *buf, size_t size)
 {
+    static const char *const words[] = {"NVLink", "XGMI", "Xe Link"};
+
     if (!p->reach.nvlink)
         snprintf(buf, size, "%s, so it goes through the host's memory",
                  p->reach.why);
     else
-        snprintf(buf, size, "no NVLink joins its GPUs%s%s%s%s",
+        snprintf(buf, size, "no %s joins %s%s%s%s%s", words[vendor],
+                 p->apart == p->n ? "its GPUs" : "some GPUs",
                  p->mig ? " (MIG devices have none)" : "",
                  p->held ? ", and " : "", p->held ? p->reach.why : "",
                  p->held ? ": what could go by PCIe goes through the host's "
@@ -319,7 +328,7 @@ static void explain_pcie(const struct answer *a, struct verdict_of *out)
     const struct pairs *p = &a->pairs;
     char apart[160];
 
-    explain_apart(p, apart, sizeof(apart));
+    explain_apart(p, a->node->topo->gpus->vendor, apart, sizeof(apart));
     snprintf(out->clause, sizeof(out->clause),
              "%s; the farthest pair, GPU%d-GPU%d on %s, is %s%s", apart,
              p->worst_a, p->worst_b, name_of(a), topo_level_word[p->worst],
@@ -331,6 +340,7 @@ static void explain_pcie(const struct answer *a, struct verdict_of *out)
 static void explain(const struct answer *a, size_t domains,
                     struct verdict_of *out)
 {
+    char gbs[48], pairs[64];
     size_t at;
 
     switch (a->fabric) {
@@ -342,6 +352,14 @@ static void explain(const struct answer *a, size_t domains,
     case JP_FABRIC_NVLINK_MESH:
     case JP_FABRIC_NVLINK_PARTIAL:
         explain_nvlink(a, out);
+        break;
+    case JP_FABRIC_XGMI:
+    case JP_FABRIC_XELINK:
+        snprintf(out->clause, sizeof(out->clause), "%s %s%s",
+                 all_pairs(&a->pairs, " is joined by", "s are joined by", pairs,
+                           sizeof(pairs)),
+                 a->fabric == JP_FABRIC_XGMI ? "XGMI" : "Xe Link",
+                 speed(a->pairs.least_mbs, gbs, sizeof(gbs)));
         break;
     case JP_FABRIC_UNKNOWN:
         snprintf(out->clause, sizeof(out->clause), "fabric unknown on %s: %s",

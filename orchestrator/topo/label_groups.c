@@ -12,8 +12,8 @@
 #include "orchestrator/topo/topo_parts.h"
 
 const char *const label_fabric_word[JP_N_FABRICS] = {
-    "none",           "same-gpu", "mnnvl",     "nvswitch",  "nvlink-mesh",
-    "nvlink-partial", "pcie",     "pcie-host", "pcie-numa", "unknown"};
+    "none", "same-gpu", "mnnvl", "nvswitch",  "nvlink-mesh", "nvlink-partial",
+    "xgmi", "xelink",   "pcie",  "pcie-host", "pcie-numa",   "unknown"};
 const char *const label_inter_word[JP_N_INTERS] = {
     "none",      "ib",      "roce", "efa",    "slingshot", "tcp",
     "libfabric", "fastrak", "tcpx", "plugin", "unknown"};

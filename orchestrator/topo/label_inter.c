@@ -7,6 +7,12 @@
 #include "common/figure.h"
 #include "orchestrator/topo/label_parts.h"
 
+/* NCCL goes by a file that nobody kept. */
+static bool not_read(const struct groups *g, const struct topo *topo)
+{
+    return !topo->by_nccl && label_variable(g->comm, "NCCL_TOPO_FILE");
+}
+
 /* A bit for each rail that a domain's GPUs use; 0: not known. */
 static uint64_t rails_of(const struct groups *g, const struct domain *domain,
                          enum jp_label_evidence *evidence, const char **missing)
@@ -23,7 +29,13 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
-        *missing = !topo->near[i].rails
+        *missing = !topo_placed(topo, i)
+                       ? "a hypervisor's PCI tree does not tell which adapter "
+                         "is near, and NCCL's own topology file was not read"
+                   : not_read(g, topo)
+                       ? "NCCL took the PCI tree from NCCL_TOPO_FILE, which "
+                         "was not read"
+                   : !topo->near[i].rails
                        ? "a GPU's adapter is on no rail of its node"
                    : topo->near[i].level == TOPO_UNSURE
                        ? "which adapter is near is not recorded"
@@ -132,7 +144,7 @@ static const char *path_of(const struct topo *topo, size_t gpu)
     enum topo_level level = topo->near[gpu].level;
 
     if (topo->near[gpu].hca < 0 || level == TOPO_UNSURE ||
-        topo->near[gpu].contested)
+        !topo_placed(topo, gpu) || topo->near[gpu].contested)
         return NULL;
     return level == TOPO_NODE && topo->gpus[gpu].c2c ? "P2C"
                                                      : topo_level_word[level];
@@ -170,6 +182,10 @@ const char *label_hca_path(const struct groups *g)
 {
     const char *worst = NULL;
 
+    for (size_t i = 0; i < g->n_domains; i++)
+        if (groups_topo(g, &g->domains[i]) &&
+            not_read(g, groups_topo(g, &g->domains[i])))
+            return "";
     if (label_differs(g->comm, "NCCL_IB_HCA"))
         return ""; /* which adapters a rank has left is its own */
     for (size_t i = 0; i < g->comm->n; i++) {

@@ -37,7 +37,8 @@ struct rankscan {
     size_t n_processes, room;
     char *patterns[RANKSCAN_PATTERNS]; /* of NCCL_DEBUG_FILE, all different */
     size_t n_patterns;
-    char why[160]; /* why it is not complete; "" it is */
+    char *dumped, *given; /* NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE; NULL none */
+    char why[160];        /* why it is not complete; "" it is */
 };
 
 /* One file of raw/<node>/. */
@@ -47,6 +48,7 @@ static void scan_file(struct rankscan *scan, const char *path,
 static void named_logs(struct rankscan *scan);
 static void put_log(struct rankscan *scan);
 
+#define TOPO_MAX (4 * 1024 * 1024)    /* NCCL's are below 100 KB */
 #define STARTS_MAX (16 * 1024 * 1024) /* 16 KB at most a task */
 
 static void cut_short(struct rankscan *scan, const char *fmt, ...)
@@ -109,6 +111,30 @@ static void add_process(struct rankscan *scan, const char *host, int64_t pid)
         return;
     }
     scan->n_processes++;
+}
+
+static void name_topo(char **name, const char *path)
+{
+    if (!*name && *path == '/')
+        *name = strdup(path);
+}
+
+/* NCCL's own file of the node, for the labels: what it wrote, else what it read
+ * in place of the machine. */
+static void keep_topo(struct rankscan *scan)
+{
+    const char *const names[] = {scan->dumped, scan->given};
+    char *text = NULL, *out;
+    size_t len = 0;
+
+    for (size_t i = 0; !text && i < 2; i++)
+        if (names[i])
+            (void) fileio_read(names[i], true, TOPO_MAX, &text, &len, NULL);
+    out = fileio_path("%s/nodes/%s/nccl-topo.xml", scan->step_dir, scan->node);
+    if (text && out)
+        (void) fileio_write(out, text, len, NULL);
+    free(text);
+    free(out);
 }
 
 static void add_pattern(struct rankscan *scan, const char *pattern)
@@ -203,6 +229,7 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
     } else if (fileio_temp_open(&file, path, err) == 0) {
         scan.out = file.stream;
         scan_all(&scan);
+        keep_topo(&scan);
         scan.lines = 0; /* there is room for the last one */
         put_line(
             &scan, "end",
@@ -213,6 +240,8 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
         free(scan.processes[i].host);
     for (size_t i = 0; i < scan.n_patterns; i++)
         free(scan.patterns[i]);
+    free(scan.dumped);
+    free(scan.given);
     free(scan.processes);
     nccldebug_destroy(scan.log);
     free(path);
@@ -260,6 +289,10 @@ static void put_header(struct rankscan *scan, const char *name,
                             json_string(h->variables[i].value));
         if (strcmp(h->variables[i].name, "NCCL_DEBUG_FILE") == 0)
             add_pattern(scan, h->variables[i].value);
+        else if (strcmp(h->variables[i].name, "NCCL_TOPO_DUMP_FILE") == 0)
+            name_topo(&scan->dumped, h->variables[i].value);
+        else if (strcmp(h->variables[i].name, "NCCL_TOPO_FILE") == 0)
+            name_topo(&scan->given, h->variables[i].value);
     }
     put_line(scan, "process",
              json_pack(

@@ -252,17 +252,39 @@ static struct topo_self *selves_of(const struct topo *topo)
     return gpus;
 }
 
-/* The node's topology, or its reason. -1 without memory. */
-static int fill(struct jp_shapes *s, struct jp_shape_node *node, char *xml,
-                size_t len, const char *hardware, const char *why)
-{
-    struct jp_error note = {""}, err = {""};
-    struct topo *topo = xml        ? topo_make(xml, len, &err)
-                        : hardware ? topo_bare(hardware, NULL)
-                                   : NULL;
+/* What a node's records say. */
+struct texts {
+    char *xml; /* taken over, as nccl is */
+    size_t len;
+    char *nccl; /* NCCL's own file; NULL none */
+    size_t nccl_len;
+    const char *hardware; /* NULL none */
+    const char *why;      /* there is no xml */
+};
 
-    if (hardware && topo_hardware(hardware, topo, &node->host, &note) < 0 &&
-        !(node->note = strdup(note.text))) {
+/* The node's topology, or its reason. -1 without memory. */
+static int fill(struct jp_shapes *s, struct jp_shape_node *node,
+                struct texts *in)
+{
+    struct jp_error note = {""}, err = {""}, left = {""};
+    bool xml = in->xml;
+    struct topo *nccl = in->nccl ? topo_make(in->nccl, in->nccl_len, &left)
+                                 : NULL;
+    struct topo *topo = in->xml        ? topo_make(in->xml, in->len, &err)
+                        : nccl         ? nccl
+                        : in->hardware ? topo_bare(in->hardware, NULL)
+                                       : NULL;
+
+    in->xml = in->nccl = NULL;
+    if (in->hardware)
+        topo_hardware(in->hardware, topo, &node->host, &note);
+    if (topo && nccl && topo != nccl)
+        topo_prefer(topo, nccl, &left);
+    if (topo != nccl)
+        topo_destroy(nccl);
+    if (!*note.text && *left.text)
+        error_set(&note, "nccl-topo.xml: %s", left.text);
+    if (*note.text && !(node->note = strdup(note.text))) {
         topo_destroy(topo);
         return -1;
     }
@@ -272,7 +294,7 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node, char *xml,
     }
     if (!topo) {
         node->why = xml ? fileio_path("its topology.xml is bad: %s", err.text)
-                        : strdup(why ? why : "no topology.xml");
+                        : strdup(in->why ? in->why : "no topology.xml");
         return node->why ? 0 : -1;
     }
     node->gpus = selves_of(topo);
@@ -280,18 +302,19 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node, char *xml,
     return node->gpus && node->shape >= 0 ? 0 : -1;
 }
 
-int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
-               const char *hardware, const char *why, struct jp_error *err)
+static int add(struct jp_shapes *s, const char *name, struct texts *in,
+               struct jp_error *err)
 {
     struct jp_shape_node node = {.name = strdup(name), .shape = -1};
 
     if (!node.name || grow((void **) &s->nodes, s->n_nodes, &s->node_room,
                            sizeof(*s->nodes)) < 0) {
-        free(xml);
+        free(in->xml);
+        free(in->nccl);
         free(node.name);
         return error_set(err, "out of memory");
     }
-    if (fill(s, &node, xml, len, hardware, why) < 0) {
+    if (fill(s, &node, in) < 0) {
         if (node.shape >= 0)
             s->shapes[node.shape].n_nodes--;
         fini_node(&node);
@@ -299,6 +322,15 @@ int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
     }
     s->nodes[s->n_nodes++] = node;
     return 0;
+}
+
+int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
+               const char *hardware, const char *why, struct jp_error *err)
+{
+    struct texts in = {
+        .xml = xml, .len = len, .hardware = hardware, .why = why};
+
+    return add(s, name, &in, err);
 }
 
 static int read_text(const char *folder, const char *name, size_t max,
@@ -326,11 +358,11 @@ static int note_unread(struct jp_shape_node *node, const char *folder,
 }
 
 int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
-                      struct jp_error *err)
+                      const char *step, struct jp_error *err)
 {
-    char *xml = NULL, *hardware = NULL;
+    struct texts in = {0};
+    char *hardware = NULL;
     struct jp_error why = {""}, unread = {""};
-    size_t len = 0;
     bool absent;
     int rc;
 
@@ -340,11 +372,16 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
         errno == ENOENT)
         unread.text[0] = '\0';
     errno = 0;
-    absent = read_text(folder, "topology.xml", SHAPES_MAX_XML, &xml, &len,
+    absent = read_text(folder, "topology.xml", SHAPES_MAX_XML, &in.xml, &in.len,
                        &why) < 0 &&
              errno == ENOENT;
-    rc = shapes_add(s, name, xml, len, hardware,
-                    absent ? "it left no topology.xml" : why.text, err);
+    in.hardware = hardware;
+    in.why = absent ? "it left no topology.xml" : why.text;
+    if (!step || read_text(step, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
+                           &in.nccl_len, NULL) < 0)
+        (void) read_text(folder, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
+                         &in.nccl_len, NULL);
+    rc = add(s, name, &in, err);
     free(hardware);
     if (rc == 0 && *unread.text &&
         note_unread(&s->nodes[s->n_nodes - 1], folder, &unread) < 0)
@@ -506,7 +543,7 @@ static int add_entry(struct jp_shapes *shapes, const char *folder,
     if (!path || !xml || !json)
         rc = error_set(err, "out of memory");
     else if (is_folder(path) && (lstat(xml, &st) == 0 || lstat(json, &st) == 0))
-        rc = shapes_add_folder(shapes, name, path, err) < 0 ? -1 : 1;
+        rc = shapes_add_folder(shapes, name, path, NULL, err) < 0 ? -1 : 1;
     else if (is_xml(name) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
         rc = add_file(shapes, path, err) < 0 ? -1 : 1;
     free(path);

@@ -12,6 +12,7 @@
 
 #define SHAPES_MAX_XML (64u << 20)
 #define SHAPES_MAX_JSON (4u << 20)
+#define SHAPES_MAX_NCCL (4u << 20)
 
 struct jp_shape_node {
     char *name;
@@ -48,9 +49,13 @@ int shapes_add(struct jp_shapes *shapes, const char *name, char *xml,
                struct jp_error *err);
 
 /* Adds a node from <folder>/topology.xml and <folder>/hardware.json. What
- * cannot be read of these is that node's `why` and `note`. */
+ * cannot be read of these is that node's `why` and `note`. NCCL's own file is
+ * preferred where there is one, in the step's folder of the node (NULL: none)
+ * or in this one. */
+#define SHAPES_NCCL_FILE "nccl-topo.xml"
 int shapes_add_folder(struct jp_shapes *shapes, const char *name,
-                      const char *folder, struct jp_error *err);
+                      const char *folder, const char *step,
+                      struct jp_error *err);
 
 /* Most frequent shape first; nodes keep their order. */
 int shapes_sort(struct jp_shapes *shapes, struct jp_error *err);

@@ -463,9 +463,13 @@ static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
         const char *name = nodes->nodes[i].name;
         char *folder = fileio_path("%s/../nodes/%s", step_dir, name);
 
-        rc = folder ? shapes_add_folder(&s->shapes, name, folder, err)
-                    : error_set(err, "out of memory");
+        char *own = fileio_path("%s/nodes/%s", step_dir, name);
+
+        rc = folder && own
+                 ? shapes_add_folder(&s->shapes, name, folder, own, err)
+                 : error_set(err, "out of memory");
         free(folder);
+        free(own);
     }
     return rc < 0 ? -1 : shapes_sort(&s->shapes, err);
 }

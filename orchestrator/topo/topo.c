@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "orchestrator/topo/busid.h"
+#include "orchestrator/topo/nccltopo.h"
 #include "orchestrator/topo/topo_parts.h"
 
 static bool is_io(const struct hwxml *xml, int object)
@@ -413,6 +414,12 @@ int topo_nearest(struct topo *topo)
     return 0;
 }
 
+bool topo_placed(const struct topo *topo, size_t gpu)
+{
+    return !topo->virtual_machine || topo->by_nccl ||
+           topo->near[gpu].level <= TOPO_PXB;
+}
+
 bool topo_uses(const struct topo_nics *nics, size_t hca)
 {
     for (unsigned i = 0; i < nics->n; i++)
@@ -458,7 +465,11 @@ static bool is_virtual(const struct hwxml *xml)
                                           "DigitalOcean",
                                           "BHYVE",
                                           "CloudStack",
-                                          "Apache Software Foundation"};
+                                          "Apache Software Foundation",
+                                          "Alibaba Cloud",
+                                          "Tencent Cloud",
+                                          "Huawei Cloud",
+                                          "Volcengine"};
     static const char *const products[] = {"KVM",
                                            "HVM domU",
                                            "Virtual Machine",
@@ -493,6 +504,7 @@ static void describe(const struct hwxml *xml, struct topo *topo)
               hwxml_machine_info(xml, "hwlocVersion"));
     topo->virtual_machine = is_virtual(xml);
     topo->power = arch && strncmp(arch, "ppc64", 5) == 0;
+    topo->by_nccl = xml->by_nccl;
     topo->n_numa = xml->n_numa;
     for (size_t i = 0; i < xml->n_objects; i++) {
         const struct hwxml_object *o = &xml->objects[i];
@@ -521,11 +533,83 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
 
 struct topo *topo_make(char *xml, size_t len, struct jp_error *err)
 {
-    struct hwxml *doc = hwxml_parse(xml, len, err);
+    struct hwxml *doc = nccltopo_probe(xml, len) ? nccltopo_parse(xml, len, err)
+                                                 : hwxml_parse(xml, len, err);
     struct topo *topo = doc ? build(doc, err) : NULL;
 
     hwxml_destroy(doc);
     return topo;
+}
+
+/* The device of another model: GPUs and HCAs by bus id, HCAs also by name. */
+static int find_device(const struct topo *topo, size_t device,
+                       const struct topo *in)
+{
+    const struct topo_hca *hca;
+
+    if (device < topo->n_gpus)
+        return topo_find_gpu(in, topo->gpus[device].busid);
+    hca = &topo->hcas[device - topo->n_gpus];
+    for (size_t i = 0; i < in->n_hcas; i++)
+        if ((*hca->busid && strcmp(hca->busid, in->hcas[i].busid) == 0) ||
+            strcmp(hca->name, in->hcas[i].name) == 0)
+            return (int) (in->n_gpus + i);
+    return -1;
+}
+
+/* Links that only NCCL's file tells. */
+static void take_links(struct topo *topo, const struct topo *nccl,
+                       const int *there)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        const struct topo_gpu *other = there[i] >= 0 ? &nccl->gpus[there[i]]
+                                                     : NULL;
+
+        if (!other || topo->gpus[i].links != TOPO_LINKS_UNKNOWN ||
+            other->links == TOPO_LINKS_UNKNOWN)
+            continue;
+        topo->gpus[i].links = other->links;
+        topo->gpus[i].links_from = other->links_from;
+        topo->gpus[i].switch_mbs = other->switch_mbs;
+        for (size_t k = 0; k < topo->n_gpus; k++)
+            if (there[k] >= 0)
+                topo->direct[i * topo->n_gpus + k] =
+                    topo->direct[k * topo->n_gpus + i] =
+                        nccl->direct[(size_t) there[i] * nccl->n_gpus +
+                                     (size_t) there[k]];
+        if (other->links_from > topo->links_from)
+            topo->links_from = other->links_from;
+    }
+}
+
+int topo_prefer(struct topo *topo, const struct topo *nccl,
+                struct jp_error *err)
+{
+    size_t n = topo->n_gpus + topo->n_hcas, gpus = 0;
+    int there[TOPO_MAX_GPUS + TOPO_MAX_HCAS];
+
+    for (size_t i = 0; i < n; i++) {
+        there[i] = find_device(topo, i, nccl);
+        gpus += i < topo->n_gpus && there[i] >= 0;
+    }
+    if (!gpus)
+        return error_set(err, "none of its GPUs is on this node");
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (i != k && there[i] >= 0 && there[k] >= 0)
+                topo->level[i * n + k] =
+                    there[i] == there[k]
+                        ? TOPO_PIX
+                        : (uint8_t) topo_level(nccl, (size_t) there[i],
+                                               (size_t) there[k]);
+    take_links(topo, nccl, there);
+    for (size_t i = 0; i < topo->n_hcas; i++)
+        if (there[topo->n_gpus + i] >= 0 && !(topo->hcas[i].rate_gbits > 0))
+            topo->hcas[i].rate_gbits =
+                nccl->hcas[there[topo->n_gpus + i] - (int) nccl->n_gpus]
+                    .rate_gbits;
+    topo->by_nccl = true;
+    return topo_nearest(topo) < 0 ? error_set(err, "out of memory") : 0;
 }
 
 void topo_destroy(struct topo *topo)
@@ -548,6 +632,12 @@ int topo_find_gpu(const struct topo *topo, const char *busid)
         return -1;
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (strcmp(topo->gpus[i].busid, tidy) == 0)
+            return (int) i;
+    /* a partition of AMD's has a function that the PCI bus does not show */
+    tidy[strlen(tidy) - 1] = '0';
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (topo->gpus[i].vendor == TOPO_AMD &&
+            strcmp(topo->gpus[i].busid, tidy) == 0)
             return (int) i;
     return -1;
 }

@@ -71,9 +71,10 @@ struct topo_gpu {
     char busid[24]; /* "0000:1b:00.0"; "" not told */
     uint16_t device;
     enum topo_vendor vendor;
-    char model[64]; /* "" not told */
-    int package;    /* 0, 1, ... in order; -1 not told */
-    int nvml;       /* NVML's index; -1 not told */
+    char model[64];      /* "" not told */
+    unsigned partitions; /* of AMD's GPU (MI300A in CPX: 6); 0 not told */
+    int package;         /* 0, 1, ... in order; -1 not told */
+    int nvml;            /* NVML's index; -1 not told */
     enum topo_links links;
     enum topo_source links_from;   /* what told links */
     unsigned links_up, links_down; /* NVML only; else 0 */
@@ -146,7 +147,8 @@ struct topo {
     char product[64]; /* DMI's name of the machine; "" */
     char hwloc[32];   /* its version; "" */
     bool virtual_machine;
-    bool power; /* its NVLinks may lead to CPUs */
+    bool by_nccl; /* levels are those of NCCL's own file */
+    bool power;   /* its NVLinks may lead to CPUs */
     unsigned n_numa, n_packages;
     unsigned n_switches;         /* NVSwitches on the PCI bus */
     bool has_pci;                /* the XML holds PCI devices at all */
@@ -163,6 +165,13 @@ struct topo {
     struct topo_near *near; /* of each GPU */
     unsigned n_rails;
 };
+
+/* Takes the places of devices, and what else only it tells, from NCCL's own
+ * file of the node (nccltopo.h), which is better than a hypervisor's PCI tree.
+ * -1: none of its GPUs is the node's, or there is no memory; topo is as it was.
+ */
+int topo_prefer(struct topo *topo, const struct topo *nccl,
+                struct jp_error *err);
 
 /* What hardware.json says of the node itself; texts are "" where it does not.
  */
@@ -194,6 +203,10 @@ int topo_find_gpu(const struct topo *topo, const char *busid);
 /* Level between two devices; GPUs are 0.., HCAs n_gpus... */
 enum topo_level topo_level(const struct topo *topo, size_t a, size_t b);
 enum topo_level topo_gpu_hca(const struct topo *topo, size_t gpu, size_t hca);
+
+/* What is near to a GPU is known: a hypervisor's PCI tree tells it only where
+ * it shows switches, or NCCL's own file does. */
+bool topo_placed(const struct topo *topo, size_t gpu);
 
 /* The HCA is among them. */
 bool topo_uses(const struct topo_nics *nics, size_t hca);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -185,6 +186,60 @@ static void from_matrix(struct linker *l)
     }
 }
 
+/* One link of NVLink, one way, by the GPU's compute capability (NCCL's own
+ * table is of what it measures; this is the links' own speed). */
+static uint64_t link_mbs(unsigned sm)
+{
+    return sm >= 100 ? 50000 : sm >= 70 ? 25000 : sm >= 60 ? 20000 : 1;
+}
+
+#define XGMI_MBS                                                               \
+    50000 /* of one link, one way: MI250, MI300 (16 x 25 Gbit/s)               \
+           */
+
+static int gpu_at(const struct topo *topo, const char *busid)
+{
+    char tidy[JP_BUSID];
+
+    if (busid_tidy(busid, tidy) < 0)
+        return -1;
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (strcmp(topo->gpus[i].busid, tidy) == 0)
+            return (int) i;
+    return -1;
+}
+
+/* NCCL's file lists the links that it found by NVML. A GPU without any in a
+ * file that has them has none. */
+static void from_links(struct linker *l)
+{
+    struct topo *topo = l->topo;
+
+    for (size_t i = 0; i < l->xml->n_links; i++) {
+        const struct hwxml_link *link = &l->xml->links[i];
+        int gpu = gpu_of(l, link->object);
+        int peer = gpu_at(topo, link->target);
+        uint64_t mbs;
+
+        if (gpu < 0 || !link->count || link->to_cpu)
+            continue;
+        mbs = link->count * (topo->gpus[gpu].vendor == TOPO_AMD
+                                 ? XGMI_MBS
+                                 : link_mbs(l->xml->objects[link->object].sm));
+        topo->gpus[gpu].links = TOPO_LINKS_SOME;
+        topo->gpus[gpu].links_from = topo->links_from = TOPO_FROM_NVML;
+        if (link->to_switch || peer < 0)
+            topo->gpus[gpu].switch_mbs += mbs;
+        else if (peer != gpu)
+            topo->direct[(size_t) gpu * topo->n_gpus + (size_t) peer] += mbs;
+    }
+    for (size_t i = 0; l->xml->n_links && i < topo->n_gpus; i++)
+        if (topo->gpus[i].links == TOPO_LINKS_UNKNOWN) {
+            topo->gpus[i].links = TOPO_LINKS_NONE;
+            topo->gpus[i].links_from = TOPO_FROM_NVML;
+        }
+}
+
 /* A link has one value from either side: the smaller one counts. */
 static void make_symmetric(struct topo *topo)
 {
@@ -216,7 +271,9 @@ static void find_hidden_switch(struct linker *l, size_t gpu)
 {
     struct topo *topo = l->topo;
     uint64_t *row = &topo->direct[gpu * topo->n_gpus];
-    uint64_t capacity = nvlink_mbs(topo->gpus[gpu].device);
+    uint64_t capacity = topo->gpus[gpu].vendor == TOPO_NVIDIA
+                            ? nvlink_mbs(topo->gpus[gpu].device)
+                            : 0;
     uint64_t sum = 0, most = 0;
 
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -274,6 +331,7 @@ int topo_links(const struct hwxml *xml, const struct topo_places *places,
         return -1;
     if (xml->has_matrix)
         from_matrix(&l);
+    from_links(&l);
     make_symmetric(topo);
     matrix = topo->links_from != TOPO_FROM_NOTHING;
     for (size_t i = 0; matrix && i < topo->n_gpus; i++)
@@ -535,6 +593,18 @@ static void read_nvml(const struct hwxml *xml, int object, struct topo_gpu *gpu)
         gpu->self.fabric.clique = (uint32_t) n;
 }
 
+/* AMD's library lists each partition of a GPU as a device of its own. One alone
+ * is the GPU itself. */
+static unsigned count_partitions(const struct finder *f, int pci)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < f->xml->n_objects; i++)
+        n += f->xml->objects[i].type == HWXML_OS && f->pci_of[i] == pci &&
+             strcmp(f->xml->objects[i].subtype, "RSMI") == 0;
+    return n > 1 ? n : 0;
+}
+
 static void fill_gpu(const struct finder *f, const struct found *found,
                      struct topo_gpu *gpu)
 {
@@ -548,6 +618,7 @@ static void fill_gpu(const struct finder *f, const struct found *found,
     gpu->package = topo_package_of(xml, found->object);
     gpu->c2c = gpu->vendor == TOPO_NVIDIA && has_c2c(gpu->device);
     format_busid(found, gpu->busid);
+    gpu->partitions = count_partitions(f, found->object);
     for (size_t i = (size_t) found->object; i < xml->n_objects; i++)
         if ((int) i == found->object ||
             (xml->objects[i].type == HWXML_OS && f->pci_of[i] >= 0 &&
@@ -605,6 +676,9 @@ static void fill_hca(const struct finder *f, const struct found *found,
     hca->net = net_of(f->xml, found);
     hca->pci_mbs = found->has_pci ? found->pci.link_mbs : 0;
     read_ports(f->xml, found->object, hca);
+    if (f->xml->objects[found->object].active)
+        hca->port = TOPO_PORT_ACTIVE;
+    hca->rate_gbits = f->xml->objects[found->object].rate_mbps / 1000.0;
 }
 
 static int init(struct finder *f, const struct hwxml *xml)

@@ -55,6 +55,8 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
         bad);
     put(row, "nvswitch", json_boolean(g->switch_mbs > 0), bad);
     put(row, "mig", json_boolean(g->mig), bad);
+    put(row, "partitions",
+        g->partitions ? json_integer(g->partitions) : json_null(), bad);
     put(row, "hca", used ? json_string(t->hcas[near->hca].name) : json_null(),
         bad);
     put(row, "hca_path",
@@ -166,6 +168,7 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     put(row, "nodes", nodes_json(s, (int) at, bad), bad);
     put(row, "hwloc", text_or_null(t->hwloc), bad);
     put(row, "virtual_machine", json_boolean(t->virtual_machine), bad);
+    put(row, "places_from", json_string(t->by_nccl ? "nccl" : "hwloc"), bad);
     put(row, "packages", json_integer(t->n_packages), bad);
     put(row, "numa_nodes", json_integer(t->n_numa), bad);
     put(row, "nvswitches_on_pci", json_integer(t->n_switches), bad);
@@ -246,12 +249,16 @@ static const char *why_unknown(const struct topo *topo)
 {
     for (size_t a = 0; a < topo->n_gpus; a++)
         if (topo->gpus[a].vendor != TOPO_NVIDIA)
-            return "they are not NVIDIA's, so NCCL does not run on them";
+            return topo->gpus[a].vendor == TOPO_AMD
+                       ? "they are not NVIDIA's (RCCL runs on them), and no "
+                         "record tells their XGMI links"
+                       : "they are not NVIDIA's, and no record tells their Xe "
+                         "Links";
     for (size_t a = 0; a < topo->n_gpus; a++)
         for (size_t b = a + 1; b < topo->n_gpus; b++)
             if (topo_nvlink(topo, a, b) == TOPO_NV_UNKNOWN)
                 return "no record tells their NVLinks";
-    return "no record tells where they are on the PCI bus";
+    return "no record tells what lies between some of them on the PCI bus";
 }
 
 void topo_links_text(const struct topo *topo, char *buf, size_t size)
@@ -351,16 +358,23 @@ static void name_model(const struct topo *t, char *buf, size_t size)
 
 static void print_facts(const struct topo *t, FILE *out)
 {
-    char links[160], ports[96], model[80];
+    char links[160], ports[96], model[80], partitions[40] = "";
+    unsigned n = 0;
 
     topo_links_text(t, links, sizeof(links));
     count_ports(t, ports, sizeof(ports));
     name_model(t, model, sizeof(model));
-    quote_printf(out, "  %zu GPU%s%s%s%s; %s\n", t->n_gpus, plural(t->n_gpus),
-                 model, *links ? ", " : "", links,
+    for (size_t i = 0; i < t->n_gpus; i++)
+        n += t->gpus[i].partitions;
+    if (n)
+        snprintf(partitions, sizeof(partitions), " (%u partitions)", n);
+    quote_printf(out, "  %zu GPU%s%s%s%s%s; %s\n", t->n_gpus, plural(t->n_gpus),
+                 model, partitions, *links ? ", " : "", links,
                  t->hcas_untold && !t->n_hcas ? "HCAs were not recorded"
                                               : ports);
-    if (t->virtual_machine)
+    if (t->by_nccl)
+        fputs("  places are those of NCCL's own topology file\n", out);
+    else if (t->virtual_machine)
         fputs("  a virtual machine: the PCI tree is what its hypervisor "
               "shows\n",
               out);
@@ -376,6 +390,7 @@ static void print_facts(const struct topo *t, FILE *out)
 static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
                     size_t size)
 {
+    static const char *const words[] = {"NV", "XG", "Xe"};
     enum topo_nvlink link = a < t->n_gpus && b < t->n_gpus && a != b
                                 ? topo_nvlink(t, a, b)
                                 : TOPO_NV_NO;
@@ -384,9 +399,10 @@ static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
                        : 0;
 
     if (mbs >= 1000)
-        snprintf(buf, size, "NV%.4g", (double) mbs / 1000);
+        snprintf(buf, size, "%s%.4g", words[t->gpus[a].vendor],
+                 (double) mbs / 1000);
     else if (mbs)
-        snprintf(buf, size, "NV");
+        snprintf(buf, size, "%s", words[t->gpus[a].vendor]);
     else
         snprintf(buf, size, "%s", topo_level_word[topo_level(t, a, b)]);
 }
@@ -541,9 +557,11 @@ static void print_missing(const struct jp_shapes *s, FILE *out)
 
 int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
 {
-    bool devices = false;
+    bool devices = false, foreign = false;
 
     for (size_t i = 0; i < s->n_shapes; i++) {
+        for (size_t k = 0; k < s->shapes[i].topo->n_gpus; k++)
+            foreign |= s->shapes[i].topo->gpus[k].vendor != TOPO_NVIDIA;
         devices |= s->shapes[i].topo->n_gpus + s->shapes[i].topo->n_hcas > 0;
         if (print_shape(s, i, out) < 0)
             return error_set(err, "out of memory");
@@ -556,6 +574,8 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
               "told.\nGPUs and HCAs stand in PCI order, which need not be "
               "CUDA's.\n",
               out);
+    if (foreign)
+        fputs("XGn is AMD's XGMI, Xen Intel's Xe Link.\n", out);
     if (fflush(out) || ferror(out))
         return error_set(err, "cannot be written");
     return 0;

@@ -2,7 +2,7 @@
  *
  * Input: the XML, a NUL, hardware.json (both may be empty), and after another
  * NUL a value for NCCL_IB_HCA and NCCL_P2P_LEVEL. Where the XML is bad, the
- * JSON stands alone.
+ * JSON stands alone. The XML may be hwloc's or NCCL's.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -101,6 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (topo) {
         check_topo(topo);
+        if (topo_prefer(topo, topo, &note) == 0)
+            check_topo(topo); /* NCCL's file of the same node */
         for (uint32_t nnodes = 1; nnodes < 4; nnodes++) {
             check_labels(topo, true, nnodes, value);
             check_labels(topo, false, nnodes, value);

@@ -33,6 +33,7 @@ struct maker {
     int has_matrix, has_switch_row;
     char here[16]; /* bus id of the last device */
     int restricted;
+    char matrix[32];
     char speed[40]; /* an attribute */
     int hidden;     /* bridges are left out of the XML */
     struct machine_hw hw;
@@ -138,6 +139,25 @@ static void add_gpu(struct maker *m, char **w)
         fputs("</object>\n", m->xml);
         m->n_nvml++;
     }
+    m->bus++;
+}
+
+/* A GPU with one or several devices of its maker's library; the matrix has the
+ * first one of each. */
+static void add_foreign(struct maker *m, char **w, int amd)
+{
+    int parts = amd && *w[2] ? atoi(w[2]) : 1;
+
+    if (m->n_nvml == MAX_DEVICES)
+        die("too many GPUs");
+    device(m, amd ? "1200" : "0380", amd ? "1002" : "8086", w[1], "");
+    m->nvml[m->n_nvml++] = m->gp;
+    for (int i = 0; i < parts; i++)
+        fprintf(m->xml,
+                "<object type=\"OSDev\" gp_index=\"%d\" name=\"%s%d\" "
+                "subtype=\"%s\" osdev_type=\"5\"/>\n",
+                m->gp + i, amd ? "rsmi" : "ze", i, amd ? "RSMI" : "LevelZero");
+    m->gp += parts;
     m->bus++;
 }
 
@@ -291,6 +311,8 @@ static int add_matrix(struct maker *m, char **w)
         int a = atoi(w[1]), b = atoi(w[2]);
 
         m->direct[a][b] = m->direct[b][a] = strtoul(w[3], NULL, 10);
+    } else if (strcmp(w[0], "matrix") == 0) {
+        snprintf(m->matrix, sizeof(m->matrix), "%s", w[1]);
     } else if (strcmp(w[0], "toswitch") == 0) {
         m->has_switch_row = 1;
         for (int i = 0; i < m->n_nvsw && i + 1 < WORDS; i++)
@@ -329,6 +351,8 @@ static void add_line(struct maker *m, char **w)
         add_ports(m, *w[0] == 's');
     else if (strcmp(w[0], "gpu") == 0)
         add_gpu(m, w);
+    else if (strcmp(w[0], "amd") == 0 || strcmp(w[0], "intel") == 0)
+        add_foreign(m, w, *w[0] == 'a');
     else if (strcmp(w[0], "dev") == 0)
         add_dev(m, w);
     else if (strcmp(w[0], "hca") == 0 || strcmp(w[0], "vf") == 0)
@@ -358,8 +382,8 @@ static void put_matrix(struct maker *m)
 
     fprintf(m->xml,
             "<distances2hetero nbobjs=\"%d\" kind=\"25\" "
-            "name=\"NVLinkBandwidth\">\n<indexes length=\"0\">",
-            all);
+            "name=\"%s\">\n<indexes length=\"0\">",
+            all, *m->matrix ? m->matrix : "NVLinkBandwidth");
     for (int i = 0; i < all; i++)
         fprintf(m->xml, "%s:%d ", i < m->n_nvml ? "OSDev" : "PCIDev",
                 i < m->n_nvml ? m->nvml[i] : m->nvsw[i - m->n_nvml]);

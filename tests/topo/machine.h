@@ -28,10 +28,14 @@
  *     hca NAME ib|roce|efa|slingshot|opa|vf|vf-roce [up|down|hidden [GUID]]
  *                    vf: a virtual function; GUID: the card's
  *     vf NAME        a virtual function of an HCA
+ *     amd ID PARTS   one of AMD's with PARTS devices of its library
+ *     intel ID       one of Intel's with its library's
  *     nvsw ID [marked]
  *                    an NVSwitch; marked: as hwloc with NVML does
  *
  * hwloc's matrix of NVLink: "all MBS", "pair I J MBS", "toswitch MBS ...".
+ *
+ * matrix NAME: what it is called, with the devices of amd and intel.
  *
  * What NVML says, so that there is a hardware.json:
  *

@@ -1,0 +1,332 @@
+/* nccltopo.c - a node's topology as NCCL and RCCL write it. */
+#include "orchestrator/topo/nccltopo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/topo/busid.h"
+#include "orchestrator/topo/xmlscan.h"
+
+/* What an open element is for those in it. */
+struct place {
+    enum { NOTHING, SYSTEM, CPU, SWITCH, DEVICE, GPU, NIC } kind;
+    int object; /* their parent; -1 none */
+    int device; /* the PCI device that it is or lies in; -1 none */
+};
+
+struct reader {
+    struct hwxml *xml;
+    struct xmlscan scan;
+    struct place at[XMLSCAN_MAX_DEPTH + 1];
+    size_t object_room, link_room;
+    const char *host; /* host_hash of the first cpu; NULL: it has none */
+};
+
+bool nccltopo_probe(const char *text, size_t len)
+{
+    static const char name[] = "<system";
+    const char *end = text + len, *at = text;
+
+    while ((at = memchr(at, '<', (size_t) (end - at)))) {
+        if ((size_t) (end - at) > sizeof(name) - 1 &&
+            memcmp(at, name, sizeof(name) - 1) == 0)
+            return true;
+        if (end - at > 4 && memcmp(at, "<!--", 4) == 0) {
+            at = memmem(at, (size_t) (end - at), "-->", 3);
+            if (!at)
+                return false;
+        } else if (end - at < 2 || (at[1] != '?' && at[1] != '!')) {
+            return false;
+        }
+        at++;
+    }
+    return false;
+}
+
+static const char *attr(const struct reader *r, const char *name)
+{
+    return xmlscan_attr(&r->scan, name);
+}
+
+/* "0x030200", "128": at most max; 0 where it is none. */
+static uint64_t number(const struct reader *r, const char *name, unsigned base,
+                       uint64_t max)
+{
+    const char *text = attr(r, name);
+    uint64_t value = 0;
+
+    if (!text)
+        return 0;
+    if (base == 16 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        text += 2;
+    for (; *text; text++) {
+        unsigned digit = *text >= '0' && *text <= '9' ? (unsigned) *text - '0'
+                         : *text >= 'a' && *text <= 'f'
+                             ? (unsigned) *text - 'a' + 10
+                         : *text >= 'A' && *text <= 'F'
+                             ? (unsigned) *text - 'A' + 10
+                             : 99;
+
+        if (digit >= base || value > (max - digit) / base)
+            return 0;
+        value = value * base + digit;
+    }
+    return value;
+}
+
+static int add_object(struct reader *r, int parent, enum hwxml_type type,
+                      const char *type_name, struct jp_error *err)
+{
+    struct hwxml *xml = r->xml;
+
+    if (xml->n_objects == HWXML_MAX_OBJECTS)
+        return error_set(err, "over %d objects", HWXML_MAX_OBJECTS);
+    if (xml->n_objects == r->object_room) {
+        size_t room = r->object_room * 2 + 64;
+        void *more = realloc(xml->objects, room * sizeof(*xml->objects));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        xml->objects = more;
+        r->object_room = room;
+    }
+    xml->objects[xml->n_objects] =
+        (struct hwxml_object){.parent = parent,
+                              .type = type,
+                              .type_name = type_name,
+                              .name = "",
+                              .subtype = "",
+                              .first_bus = -1,
+                              .gp_index = xml->n_objects,
+                              .first_info = -1};
+    return (int) xml->n_objects++;
+}
+
+static int read_system(struct reader *r, struct place *here,
+                       struct jp_error *err)
+{
+    const char *version = attr(r, "version");
+
+    if (strcmp(r->scan.name, "system") != 0)
+        return error_set(err, "the outermost element is not a system");
+    if (!version || strcmp(version, "1") != 0)
+        return error_set(err, "a topology of NCCL's version \"%s\", not 1",
+                         version ? version : "");
+    r->xml->version = 2;
+    here->kind = SYSTEM;
+    here->object = add_object(r, -1, HWXML_OTHER, "Machine", err);
+    return here->object < 0 ? -1 : 0;
+}
+
+/* A NUMA node and its host bridge. */
+static int read_cpu(struct reader *r, const struct place *in,
+                    struct place *here, struct jp_error *err)
+{
+    const char *host = attr(r, "host_hash"), *numa = attr(r, "numaid");
+    int node;
+
+    if (!r->xml->n_numa)
+        r->host = host;
+    if (host && r->host && strcmp(host, r->host) != 0)
+        return 0; /* another host of an NVLink fabric */
+    node = add_object(r, in->object, HWXML_OTHER, "NUMANode", err);
+    if (node < 0)
+        return -1;
+    r->xml->objects[node].nodeset = numa && *numa ? numa : "0";
+    r->xml->objects[node].nodeset_weight = 1;
+    r->xml->n_numa++;
+    here->object = add_object(r, node, HWXML_BRIDGE, "Bridge", err);
+    if (here->object < 0)
+        return -1;
+    r->xml->objects[here->object].host_bridge = true;
+    here->kind = CPU;
+    return 0;
+}
+
+static int set_bus(struct reader *r, int object, struct jp_error *err)
+{
+    struct hwxml_pci *pci = &r->xml->objects[object].pci;
+    uint64_t class_id = number(r, "class", 16, 0xffffff);
+    const char *busid = attr(r, "busid");
+    char tidy[JP_BUSID];
+    uint64_t part[4];
+    char *at = tidy;
+
+    if (!busid || busid_tidy(busid, tidy) < 0)
+        return error_set(err, "a pci without a busid that can be read");
+    for (int i = 0; i < 4; i++, at++)
+        part[i] = strtoull(at, &at, 16);
+    *pci = (struct hwxml_pci){
+        .domain = (uint32_t) part[0],
+        .bus = (uint8_t) part[1],
+        .dev = (uint8_t) part[2],
+        .func = (uint8_t) part[3],
+        .class_id = (uint16_t) (class_id >> 8),
+        .vendor = (uint16_t) number(r, "vendor", 16, 0xffff),
+        .device = (uint16_t) number(r, "device", 16, 0xffff)};
+    if (!pci->vendor && pci->class_id >> 8 == 3)
+        pci->vendor = 0x10de; /* files that people write by hand */
+    r->xml->objects[object].has_pci = true;
+    return 0;
+}
+
+/* In a switch each device, and each switch, has a port of its own. */
+static int read_pci(struct reader *r, const struct place *in,
+                    struct place *here, struct jp_error *err)
+{
+    uint64_t class_id = number(r, "class", 16, 0xffffff) >> 8;
+    bool is_switch = class_id == 0x0604 || class_id == 0x0801;
+    int parent = in->object;
+
+    if (in->kind == SWITCH)
+        parent = add_object(r, parent, HWXML_BRIDGE, "Bridge", err);
+    if (parent < 0)
+        return -1;
+    here->object = add_object(r, parent, is_switch ? HWXML_BRIDGE : HWXML_PCI,
+                              is_switch ? "Bridge" : "PCIDev", err);
+    if (here->object < 0)
+        return -1;
+    here->kind = is_switch ? SWITCH : DEVICE;
+    if (is_switch)
+        return 0; /* in files by hand its bus id is made up */
+    if (set_bus(r, here->object, err) < 0)
+        return -1;
+    here->device = here->object;
+    if (class_id >> 8 == 2) { /* files without <nic>: its name is not told */
+        int nic = add_object(r, here->object, HWXML_OS, "OSDev", err);
+
+        if (nic < 0)
+            return -1;
+        r->xml->objects[nic].os_kinds = HWXML_OS_OPENFABRICS;
+        r->xml->objects[nic].name = attr(r, "busid");
+    }
+    return 0;
+}
+
+/* The name stands in for that of its device, which read_pci did not know. */
+static int read_net(struct reader *r, const struct place *in,
+                    struct jp_error *err)
+{
+    uint64_t guid = number(r, "guid", 16, UINT64_MAX);
+    const char *name = attr(r, "name");
+    int object = in->device >= 0 ? in->device + 1 : -1;
+    bool socket = !guid && !number(r, "gdr", 10, 1);
+
+    if (object >= (int) r->xml->n_objects ||
+        (object >= 0 && r->xml->objects[object].type != HWXML_OS))
+        object = -1;
+    if (socket || !name || !*name) {
+        if (object >= 0 && socket)
+            r->xml->objects[object].os_kinds = HWXML_OS_NETWORK;
+        return 0;
+    }
+    /* another port of the card, or a NIC that NCCL joined of several */
+    if (object < 0 || strchr(r->xml->objects[object].name, ':') == NULL)
+        object = add_object(r, in->object, HWXML_OS, "OSDev", err);
+    if (object < 0)
+        return -1;
+    r->xml->objects[object].os_kinds = HWXML_OS_OPENFABRICS;
+    r->xml->objects[object].name = name;
+    r->xml->objects[object].active = true;
+    r->xml->objects[object].rate_mbps =
+        (uint32_t) number(r, "speed", 10, 100000000);
+    return 0;
+}
+
+static int read_link(struct reader *r, const struct place *in,
+                     struct jp_error *err)
+{
+    struct hwxml *xml = r->xml;
+
+    if (xml->n_links == HWXML_MAX_LINKS)
+        return error_set(err, "over %d links", HWXML_MAX_LINKS);
+    if (xml->n_links == r->link_room) {
+        size_t room = r->link_room * 2 + 64;
+        void *more = realloc(xml->links, room * sizeof(*xml->links));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        xml->links = more;
+        r->link_room = room;
+    }
+    xml->links[xml->n_links++] = (struct hwxml_link){
+        .object = in->device,
+        .target = attr(r, "target") ? attr(r, "target") : "",
+        .to_switch = number(r, "tclass", 16, 0xffffff) == 0x068000,
+        .to_cpu = number(r, "tclass", 16, 0xffffff) == 0x068001,
+        .count = (unsigned) number(r, "count", 10, 1000)};
+    return 0;
+}
+
+static int read_element(struct reader *r, struct jp_error *err)
+{
+    const struct place *in = &r->at[r->scan.depth - 1];
+    struct place *here = &r->at[r->scan.depth];
+    const char *name = r->scan.name;
+
+    *here = (struct place){NOTHING, in->object, in->device};
+    if (r->scan.depth == 1)
+        return read_system(r, here, err);
+    if (in->kind == SYSTEM && strcmp(name, "cpu") == 0)
+        return read_cpu(r, in, here, err);
+    if ((in->kind == CPU || in->kind == SWITCH) && strcmp(name, "pci") == 0)
+        return read_pci(r, in, here, err);
+    if (in->kind == DEVICE && strcmp(name, "gpu") == 0) {
+        here->kind = GPU;
+        r->xml->objects[in->device].sm = (unsigned) number(r, "sm", 10, 1000);
+    } else if ((in->kind == DEVICE || in->kind == CPU) &&
+               strcmp(name, "nic") == 0) {
+        here->kind = NIC;
+    } else if (in->kind == NIC && strcmp(name, "net") == 0) {
+        return read_net(r, in, err);
+    } else if (in->kind == GPU &&
+               (strcmp(name, "nvlink") == 0 || strcmp(name, "xgmi") == 0)) {
+        return read_link(r, in, err);
+    }
+    return 0;
+}
+
+static int read_all(struct reader *r, struct jp_error *err)
+{
+    enum xmlscan_event event;
+    struct jp_error why = {""};
+
+    r->at[0] = (struct place){NOTHING, -1, -1};
+    while ((event = xmlscan_next(&r->scan, &why)) > XMLSCAN_END)
+        if (event == XMLSCAN_OPEN && read_element(r, &why) < 0)
+            break;
+    if (event != XMLSCAN_END)
+        return error_set(err, "line %u: %s", xmlscan_line(&r->scan), why.text);
+    if (!r->xml->n_numa)
+        return error_set(err, "no cpu");
+    return 0;
+}
+
+struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err)
+{
+    struct reader *r = calloc(1, sizeof(*r));
+    struct hwxml *xml = calloc(1, sizeof(*xml));
+    int rc = -1;
+
+    if (!r || !xml) {
+        error_set(err, "out of memory");
+        free(text);
+        free(xml);
+        free(r);
+        return NULL;
+    }
+    r->xml = xml;
+    xml->text = text;
+    xml->root_info = -1;
+    xml->by_nccl = true;
+    xmlscan_init(&r->scan, text, len);
+    if (memchr(text, '\0', len) || len > HWXML_MAX_BYTES)
+        error_set(err, "not XML, or too large for a topology");
+    else
+        rc = read_all(r, err);
+    free(r);
+    if (rc == 0)
+        return xml;
+    hwxml_destroy(xml);
+    return NULL;
+}
