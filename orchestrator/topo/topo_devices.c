@@ -148,6 +148,9 @@ static void name_rows(struct linker *l)
     }
 }
 
+#define MAX_LINK_MBS 10000000 /* as of hardware.json; a GPU of today has 2 %   \
+                               */
+
 static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
 {
     struct topo *topo = l->topo;
@@ -155,8 +158,8 @@ static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
 
     if (from < 0 || from == to || !mbs)
         return;
-    if (mbs > UINT32_MAX)
-        mbs = UINT32_MAX;
+    if (mbs > MAX_LINK_MBS)
+        mbs = 1; /* there, at a speed that nobody told */
     topo->gpus[from].links = TOPO_LINKS_SOME;
     topo->gpus[from].links_from = topo->links_from = TOPO_FROM_HWLOC;
     if (to >= 0)
@@ -619,6 +622,9 @@ static void fill_gpu(const struct finder *f, const struct found *found,
     gpu->c2c = gpu->vendor == TOPO_NVIDIA && has_c2c(gpu->device);
     format_busid(found, gpu->busid);
     gpu->partitions = count_partitions(f, found->object);
+    if (hwxml_info(xml, found->object, "PCIDevice"))
+        topo_copy(gpu->model, sizeof(gpu->model),
+                  hwxml_info(xml, found->object, "PCIDevice"));
     for (size_t i = (size_t) found->object; i < xml->n_objects; i++)
         if ((int) i == found->object ||
             (xml->objects[i].type == HWXML_OS && f->pci_of[i] >= 0 &&

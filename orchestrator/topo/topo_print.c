@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common/figure.h"
+#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/topo/label.h"
 
@@ -218,6 +221,7 @@ json_t *topo_json(const struct jp_shapes *s)
 /* ----------------------------------------------- topologies on a terminal */
 
 #define NAMES_MAX 60 /* bytes of a list of nodes */
+#define WIDE 200     /* columns of a matrix that goes into a file */
 
 /* The label of all GPUs of the node, as one communicator. */
 static int label_all(const struct topo *topo, struct jp_label *label)
@@ -416,10 +420,11 @@ static const char *name_of(const struct topo *t, size_t device, char *buf,
     return buf;
 }
 
-/* A row of the matrix; row < 0: its head. No blanks at its end. */
-static void print_row(const struct topo *t, int row, int first, FILE *out)
+/* Columns [from, to) of a row of the matrix; row < 0: its head. No blanks at
+ * its end. */
+static void print_row(const struct topo *t, int row, int first, size_t from,
+                      size_t to, FILE *out)
 {
-    size_t n = t->n_gpus + t->n_hcas;
     char text[32], name[32];
     int pad = first;
 
@@ -429,7 +434,7 @@ static void print_row(const struct topo *t, int row, int first, FILE *out)
                2;
     else
         fputs("  ", out);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = from; i < to; i++) {
         const char *head = name_of(t, i, name, sizeof(name));
         int width = (int) strlen(head);
 
@@ -443,6 +448,22 @@ static void print_row(const struct topo *t, int row, int first, FILE *out)
     fputc('\n', out);
 }
 
+/* Of the terminal; elsewhere $COLUMNS, or what a wide one shows. */
+static int columns_of(FILE *out)
+{
+    const char *set = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t columns = WIDE;
+
+    if (isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 &&
+        size.ws_col)
+        return size.ws_col;
+    if (set)
+        (void) num_parse_u64(set, 20, 10000, &columns, NULL);
+    return (int) columns;
+}
+
+/* In blocks of columns as wide as the terminal. */
 static void print_matrix(const struct topo *t, FILE *out)
 {
     int n = (int) (t->n_gpus + t->n_hcas), first = 4;
@@ -453,9 +474,20 @@ static void print_matrix(const struct topo *t, FILE *out)
 
         first = len > first ? len : first;
     }
-    fputc('\n', out);
-    for (int row = -1; row < n; row++)
-        print_row(t, row, first, out);
+    for (size_t from = 0, to; from < (size_t) n; from = to) {
+        int left = columns_of(out) - 2 - first;
+
+        for (to = from; to < (size_t) n; to++) {
+            int len = (int) strlen(name_of(t, to, text, sizeof(text)));
+
+            left -= 2 + (len < 5 ? 5 : len);
+            if (left < 0 && to > from)
+                break;
+        }
+        fputc('\n', out);
+        for (int row = -1; row < n; row++)
+            print_row(t, row, first, from, to, out);
+    }
 }
 
 /* "  rail 3", "  rails 0-3,8" */

@@ -8,6 +8,8 @@ void xmlscan_init(struct xmlscan *scan, char *text, size_t len)
 {
     memset(scan, 0, sizeof(*scan));
     scan->begin = scan->at = text;
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        scan->at += 3; /* UTF-8's mark, as editors of other systems put it */
     scan->end = text + len;
 }
 
