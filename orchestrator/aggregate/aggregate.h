@@ -113,7 +113,13 @@ struct jp_rank {
     uint64_t p2p_records;  /* not among records */
     double p2p_fast_gbs;   /* as of jp_p2p, of all its Send and Recv */
     const float *slice_us; /* in the result's slices */
+    /* how long each AlltoAll of Send and Recv kept it, in order; of those of
+     * which a message is missing JP_NO_KERNEL. In the result's kernels; NULL:
+     * its messages are no AlltoAll's */
+    const uint32_t *kernel_us;
+    size_t n_kernels;
 };
+#define JP_NO_KERNEL UINT32_MAX
 
 /* Operations of one (comm_type, function, size); sorted so. */
 struct jp_cell {
@@ -371,6 +377,7 @@ struct jp_result {
     struct jp_rank *ranks;
     size_t n_ranks;
     float *slices; /* JP_SLICES a rank, in any order */
+    uint32_t *kernels; /* of all ranks */
     struct jp_cell *cells;
     size_t n_cells;
     struct jp_ops *ops; /* ops_at reads them */

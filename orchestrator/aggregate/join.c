@@ -53,6 +53,7 @@ static void member_destroy(struct join_member *member)
 {
     free_lanes(member);
     join_rates_fini(&member->rates);
+    join_kernels_fini(&member->kernels);
     free(member->slices);
     free(member->host);
     free(member);
@@ -375,7 +376,8 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
         return repeated(join, member);
     p2p = join_p2p_get(join, member->comm, recv ? r->peer : r->rank,
                        recv ? r->rank : r->peer, recv);
-    if (!p2p || add_rate(join, member, p2p, r) < 0)
+    if (!p2p || add_rate(join, member, p2p, r) < 0 ||
+        join_kernels_add(join, member, r) < 0)
         return failed(join);
     if (r->has_sn)
         lane->lane_block->seen |= bit;
@@ -584,7 +586,8 @@ static int merge_member(struct mapping *m, struct join_member *from)
     to->p2p_records += from->p2p_records;
     if (from->p2p_last > to->p2p_last)
         to->p2p_last = from->p2p_last;
-    if (join_rates_merge(m->into, &to->rates, &from->rates) < 0)
+    if (join_rates_merge(m->into, &to->rates, &from->rates) < 0 ||
+        join_kernels_merge(m->into, to, from) < 0)
         return -1;
     for (uint32_t i = 0; i < from->n_lanes; i++) {
         struct join_lane *lane = from->lanes[i], *mine;

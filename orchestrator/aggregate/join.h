@@ -33,6 +33,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/blockmap.h"
+#include "orchestrator/aggregate/join_kernels.h"
 #include "orchestrator/aggregate/join_rates.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/ops.h"
@@ -121,6 +122,7 @@ struct join_member {
     uint64_t p2p_last;       /* largest p2p_sn, which counts both from 1 */
     uint32_t p2p_rows;       /* of the join's p2p: those that it recorded */
     struct join_rates rates; /* of all its messages */
+    struct join_kernels kernels; /* of those, where they may be an AlltoAll's */
     uint64_t exec_us;        /* result: over timed operations */
     uint64_t last_ops, caused_us;
     float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
@@ -171,9 +173,10 @@ struct join_p2p {
 
 /* Shared by all threads of a run. */
 struct join_budget {
-    _Atomic uint64_t used, journal_used;
+    _Atomic uint64_t used, journal_used, kernels_used;
     uint64_t limit, journal_limit;
     atomic_bool journal_off; /* too many: no waits of ranks */
+    atomic_bool kernels_off; /* too many: no times of AlltoAll */
     bool keep;               /* no communicator is closed before the end */
 };
 

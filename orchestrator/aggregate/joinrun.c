@@ -590,6 +590,8 @@ static struct join *start(struct run *run, unsigned n,
     atomic_store(&run->done, 0);
     atomic_store(&budget->used, 0);
     atomic_store(&budget->journal_used, 0);
+    atomic_store(&budget->kernels_used, 0);
+    atomic_store(&budget->kernels_off, false);
     atomic_store(&budget->journal_off, false);
     join = pass(run, n, n == 1 && !run->split.n_nodes, options, budget, err);
     split_fold(&run->split);

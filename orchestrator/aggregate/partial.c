@@ -47,7 +47,7 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
         if (files[i].has_counters && partial_put_hang(w, files[i].evidence) < 0)
             return -1;
     if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
-        partial_put_bits(w) < 0)
+        partial_put_bits(w) < 0 || partial_put_kernels(w) < 0)
         return -1;
     for (uint32_t i = 0; i < join->n_comms; i++)
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
@@ -251,6 +251,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         [PARTIAL_STRAYS] = partial_get_strays,
         [PARTIAL_OPS] = partial_get_ops,
         [PARTIAL_HANG] = check_hang,
+        [PARTIAL_KERNELS] = partial_get_kernels,
     };
     int type = next_block(p, &r->in, err);
     bool good;

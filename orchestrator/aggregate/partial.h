@@ -22,7 +22,7 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { PARTIAL_VERSION = 5 };
+enum { PARTIAL_VERSION = 6 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {

@@ -53,7 +53,8 @@ uint64_t partial_estimate_ms(const char *raw)
 /* What a partial cannot say is read from the logs. */
 static int check_join(const struct join *join, struct jp_error *err)
 {
-    if (join->left_out || atomic_load(&join->budget->journal_off))
+    if (join->left_out || atomic_load(&join->budget->journal_off) ||
+        atomic_load(&join->budget->kernels_off))
         return error_set(err, "its operations do not fit the memory bound");
     return 0;
 }

@@ -31,7 +31,8 @@ enum partial_block {
     PARTIAL_STRAYS = 5,
     PARTIAL_OPS = 6,
     PARTIAL_END = 7,
-    PARTIAL_HANG = 8, /* of one recording; between files and tables */
+    PARTIAL_HANG = 8,    /* of one recording; between files and tables */
+    PARTIAL_KERNELS = 9, /* of each AlltoAll, by member */
     PARTIAL_N_TYPES
 };
 
@@ -66,6 +67,7 @@ int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
 int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
+int partial_put_kernels(struct partial_out *w);
 int partial_put_strays(struct partial_out *w);
 int partial_put_series(struct partial_out *w, uint32_t comm,
                        struct join_series *series);
@@ -90,6 +92,7 @@ int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
 int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);
+int partial_get_kernels(struct partial_in *r);
 int partial_get_strays(struct partial_in *r);
 int partial_get_ops(struct partial_in *r);
 struct partial_rows *partial_rows_create(void);

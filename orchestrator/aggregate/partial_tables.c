@@ -143,6 +143,54 @@ int partial_put_bits(struct partial_out *w)
     return 0;
 }
 
+struct member_kernels {
+    uint32_t member;
+    unsigned per;
+    void **blocks; /* sorted; n of them */
+    size_t n;
+};
+
+static void put_kernels(struct jpr_out *out, const void *arg)
+{
+    const struct member_kernels *kernels = arg;
+    uint64_t next = 0;
+
+    jpr_put_u64(out, kernels->member);
+    jpr_put_u64(out, kernels->n);
+    for (size_t i = 0; i < kernels->n; i++) {
+        const struct join_kernel_block *block = kernels->blocks[i];
+
+        jpr_put_u64(out, block->number - next);
+        for (unsigned k = 0; k < JOIN_KERNEL_BLOCK; k++)
+            jpr_put_u64(out, block->n[k] == kernels->per
+                                 ? block->us[k] + UINT64_C(1)
+                                 : 0);
+        next = block->number + 1;
+    }
+}
+
+int partial_put_kernels(struct partial_out *w)
+{
+    for (uint32_t i = 0; i < w->join->n_members; i++) {
+        struct member_kernels kernels = {.member = i};
+        const struct blockmap *blocks =
+            join_kernels_of(w->join, w->members[i], &kernels.per);
+        int rc;
+
+        if (!blocks)
+            continue;
+        kernels.blocks = blockmap_copy(blocks);
+        kernels.n = blocks->n;
+        if (!kernels.blocks)
+            return error_set(w->err, "out of memory");
+        rc = partial_put_block(w, PARTIAL_KERNELS, put_kernels, &kernels);
+        free(kernels.blocks);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void put_strays(struct jpr_out *out, const void *arg)
 {
     const struct partial_out *w = arg;
@@ -461,6 +509,45 @@ static int get_stray(struct partial_in *r)
     member->records++;
     r->join->comms[member->comm]->records++;
     r->join->coll_records++;
+    return 0;
+}
+
+/* 64 kernels; pairs, which say whether a rank sends to itself, came before. */
+static int get_kernel_block(struct partial_in *r, struct join_member *member,
+                            bool self, uint64_t number)
+{
+    for (unsigned k = 0; k < JOIN_KERNEL_BLOCK; k++) {
+        uint64_t us = jpr_get_bounded(&r->in, UINT32_MAX + UINT64_C(1));
+
+        if (r->in.bad || (us && join_kernels_put(r->join, member, self,
+                                                 number * JOIN_KERNEL_BLOCK + k,
+                                                 (uint32_t) (us - 1)) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+int partial_get_kernels(struct partial_in *r)
+{
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
+    struct join_member *member;
+    bool self;
+
+    if (r->in.bad || at >= r->join->n_members)
+        return -1;
+    member = r->join->members[at];
+    if (!join_kernels_fit(r->join, member, &self) ||
+        member->kernels.blocks[!self].n)
+        return -1;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t number = next + jpr_get_bounded(&r->in, MAX_COUNT);
+
+        if (r->in.bad || number > MAX_COUNT ||
+            get_kernel_block(r, member, self, number) < 0)
+            return -1;
+        next = number + 1;
+    }
     return 0;
 }
 

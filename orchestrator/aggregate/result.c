@@ -239,6 +239,71 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
     return rank->host ? 0 : -1;
 }
 
+/* How many kernels a member has, up to the last whole one; 0 where most are
+ * not whole: then their messages are not numbered as an AlltoAll's. */
+static size_t count_kernels(const struct blockmap *blocks, unsigned per)
+{
+    uint64_t last = 0, whole = 0;
+
+    for (size_t i = 0; i < blockmap_slots(blocks); i++) {
+        const struct join_kernel_block *b = (void *) blocks->slots[i];
+
+        for (unsigned k = 0; b && k < JOIN_KERNEL_BLOCK; k++)
+            if (b->n[k] == per) {
+                uint64_t at = b->number * JOIN_KERNEL_BLOCK + k + 1;
+
+                whole++;
+                last = at > last ? at : last;
+            }
+    }
+    return last / 2 < whole ? (size_t) last : 0;
+}
+
+static void fill_kernels(const struct blockmap *blocks, unsigned per,
+                         uint32_t *us, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        us[i] = JP_NO_KERNEL;
+    for (size_t i = 0; i < blockmap_slots(blocks); i++) {
+        const struct join_kernel_block *b = (void *) blocks->slots[i];
+
+        for (unsigned k = 0; b && k < JOIN_KERNEL_BLOCK; k++)
+            if (b->n[k] == per && b->us[k] != JP_NO_KERNEL)
+                us[b->number * JOIN_KERNEL_BLOCK + k] = b->us[k];
+    }
+}
+
+/* Before ranks are sorted: of the members in order. */
+static int result_kernels(struct build *b)
+{
+    struct jp_result *r = b->result;
+    size_t all = 0, at = 0;
+    unsigned per;
+
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        const struct blockmap *blocks =
+            join_kernels_of(b->join, b->join->members[i], &per);
+
+        r->ranks[i].n_kernels = blocks ? count_kernels(blocks, per) : 0;
+        all += r->ranks[i].n_kernels;
+    }
+    if (!all)
+        return 0;
+    r->kernels = calloc(all, sizeof(*r->kernels));
+    for (size_t i = 0; r->kernels && i < r->n_ranks; i++) {
+        struct jp_rank *rank = &r->ranks[i];
+        const struct blockmap *blocks =
+            join_kernels_of(b->join, b->join->members[i], &per);
+
+        if (!rank->n_kernels)
+            continue;
+        fill_kernels(blocks, per, r->kernels + at, rank->n_kernels);
+        rank->kernel_us = r->kernels + at;
+        at += rank->n_kernels;
+    }
+    return r->kernels ? 0 : -1;
+}
+
 int result_ranks(struct build *b)
 {
     struct join *join = b->join;
@@ -259,6 +324,8 @@ int result_ranks(struct build *b)
                       journal ? r->slices + (size_t) i * JP_SLICES : NULL) < 0)
             return -1;
     }
+    if (result_kernels(b) < 0)
+        return -1;
     if (r->n_ranks)
         qsort(r->ranks, r->n_ranks, sizeof(*r->ranks), by_comm_and_rank);
     r->quality.waits_unknown = !journal;
@@ -660,6 +727,7 @@ void result_destroy(struct jp_result *r)
     free(r->comms);
     free(r->ranks);
     free(r->slices);
+    free(r->kernels);
     free(r->cells);
     ops_destroy(r->ops);
     free(r->p2p);

@@ -8,6 +8,7 @@
 
 #include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/late_decide.h"
 #include "orchestrator/insight/stats.h"
 
@@ -45,6 +46,19 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
 
+/* Adds a rank's time in `count` AlltoAll. */
+static void add_kernels(struct late *l, size_t rank, size_t count)
+{
+    double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
+
+    alltoall_slices(&l->r->ranks[rank], count, us);
+    for (unsigned i = 0; i < JP_SLICES; i++) {
+        total[i] += us[i];
+        l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;
+    }
+    l->messages[l->p->of_rank[rank]] += l->grouped_us[rank];
+}
+
 /* Adds a rank's time to its process'. */
 static void add_time(struct late *l, size_t rank, const struct sums *s)
 {
@@ -74,11 +88,28 @@ static int add_p2p(struct late *l)
         if (rank != SIZE_MAX)
             add_row(&sums[rank], p);
     }
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        if (sums[i].count)
-            add_time(l, i, &sums[i]);
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        l->kernels[c] = alltoall_count(l->r, l->p, c);
+        for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
+            if (l->kernels[c])
+                add_kernels(l, i, l->kernels[c]);
+            else if (sums[i].count)
+                add_time(l, i, &sums[i]);
+    }
     free(sums);
     return 0;
+}
+
+/* What the last ranks of its AlltoAll took. */
+static double kernels_net(const struct late *l, size_t c)
+{
+    double us = 0;
+    struct jp_op op;
+
+    for (size_t k = 0; k < l->kernels[c]; k++)
+        if (alltoall_get(l->r, l->p, c, k, &op))
+            us += (double) op.exec_min_us;
+    return us;
 }
 
 /* Without waits; of an AlltoAll what the last of its ranks took. */
@@ -90,8 +121,11 @@ static void add_net(struct late *l)
 
         for (size_t i = from; i < to; i++)
             least = fmin(least, l->grouped_us[i]);
+        if (l->kernels[c])
+            least = kernels_net(l, c);
         for (size_t i = from; i < to; i++) {
-            l->grouped_net[l->p->of_rank[i]] += least;
+            /* of kernels the time is known, whatever their messages' is */
+            l->grouped_net[l->p->of_rank[i]] += l->kernels[c] ? 0 : least;
             l->net[l->p->of_rank[i]] += least +
                                         (double) l->r->ranks[i].exec_us -
                                         (double) l->r->ranks[i].wait_us;
@@ -495,9 +529,11 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
     l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
     l.parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l.parts));
     l.short_run = calloc(r->n_comms + 1, sizeof(*l.short_run));
+    l.kernels = calloc(r->n_comms + 1, sizeof(*l.kernels));
     if (!l.total || !l.net || !l.messages || !l.grouped_us || !l.grouped_net ||
         !l.least || !l.most || !l.scratch || !l.class_of || !l.parts ||
-        !l.short_run || late_add_up(&l) < 0 || late_add_hidden(&l) < 0)
+        !l.short_run || !l.kernels || late_add_up(&l) < 0 ||
+        late_add_hidden(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++) {
         if (!is_usable(&l, c))
@@ -525,6 +561,7 @@ out:
     free(l.class_of);
     free(l.parts);
     free(l.short_run);
+    free(l.kernels);
     free(l.last);
     free(l.of);
     return rc;

@@ -20,6 +20,7 @@ struct late {
     double *least, *most; /* [process] time in what total lacks */
     double *scratch;      /* 3 * n_ranks */
     float *parts;         /* [rank][JP_SLICES] excess; NAN: not known */
+    size_t *kernels;      /* [comm] AlltoAll that are known one by one */
     bool *short_run;      /* [comm] few operations: late_chance() is asked */
     uint32_t *last, *of;  /* [rank][function] operations in which it came last;
                              all, of a communicator's first rank; NULL */

@@ -307,6 +307,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and the peer of fewest messages has no smaller share of "
          "those of most",
          "a peer gets none now and then"},
+    [JP_LIMIT_GROUPED_WHOLE] =
+        {"grouped_whole_min", 0.8, JP_LIMIT_IS_SHARE,
+         "The time of each AlltoAll is used where no smaller share of them "
+         "has all messages of a rank",
+         "of fewer the messages are numbered in another way, or a part of "
+         "the run is missing"},
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
          "From ended operations only, HANG where one communicator stopped "

@@ -9,11 +9,13 @@
 #include "common/collective.h"
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-enum { TIMES = 14, FUNCS = 3 }; /* T's; barrier-like functions */
+/* T's; functions that are barriers, the last an AlltoAll of Send and Recv */
+enum { TIMES = 14, ALLTOALL = 3, FUNCS };
 
 /* A rank's operations of one function in which it came last alone, by more than
  * first_us() << k. */
@@ -67,13 +69,13 @@ struct search {
 /* Which of the functions; FUNCS: no barrier. */
 static unsigned func_of(const char *name)
 {
-    static const char *const names[FUNCS] = {"AllReduce", "AllGather",
-                                             "ReduceScatter"};
-    unsigned f = 0;
+    static const char *const names[ALLTOALL] = {"AllReduce", "AllGather",
+                                                "ReduceScatter"};
 
-    while (f < FUNCS && strcmp(names[f], name))
-        f++;
-    return f;
+    for (unsigned f = 0; f < ALLTOALL; f++)
+        if (!strcmp(names[f], name))
+            return f;
+    return FUNCS;
 }
 
 static struct tally *tally_of(const struct search *s, size_t rank, unsigned f)
@@ -156,13 +158,29 @@ static bool is_whole(const struct search *s, size_t c)
            s->r->comms[c].n_ranks;
 }
 
+typedef void each_op(struct search *s, const struct jp_op *op, unsigned func,
+                     struct before *before);
+
+static void walk_alltoall(struct search *s, each_op *each)
+{
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        size_t n = alltoall_count(s->r, s->p, c);
+        struct before before = {.rank = UINT32_MAX};
+        struct jp_op op;
+
+        for (size_t k = 0; k < n; k++)
+            if (alltoall_get(s->r, s->p, c, k, &op)) {
+                each(s, &op, ALLTOALL, &before);
+                s->told++;
+            }
+    }
+}
+
 #define PARTS (OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC | OPS_DUMP_MIN)
 
 /* Calls back for each operation that tells of a rank. 0, or -1 without memory.
  */
-static int walk(struct search *s, unsigned parts,
-                void (*each)(struct search *, const struct jp_op *, unsigned,
-                             struct before *))
+static int walk(struct search *s, unsigned parts, each_op *each)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
     struct before before = {.rank = UINT32_MAX};
@@ -181,6 +199,7 @@ static int walk(struct search *s, unsigned parts,
         }
     }
     free(reader);
+    walk_alltoall(s, each);
     return 0;
 }
 
@@ -423,7 +442,9 @@ static int add_candidate(struct search *s, size_t rank, unsigned f, unsigned k,
     more->room = t->ops[k];
     more->is = (struct jp_stall){.process = s->p->of_rank[rank],
                                  .rank = rank,
-                                 .ops = s->r->ranks[rank].timed_ops,
+                                 .ops = f == ALLTOALL
+                                            ? s->r->ranks[rank].n_kernels
+                                            : s->r->ranks[rank].timed_ops,
                                  .sum_us = (double) t->us[k],
                                  .share = share_of(s, rank, (double) t->us[k]),
                                  .chance = chance,
@@ -640,7 +661,7 @@ int stalls_find(const struct jp_result *r, const struct jp_processes *p,
     int rc = -1;
 
     *stalls = (struct jp_stalls){.least_us = NAN};
-    if (!r->n_ops || r->quality.waits_unknown || !p->known)
+    if ((!r->n_ops && !r->kernels) || r->quality.waits_unknown || !p->known)
         return 0;
     s.tallies = calloc(r->n_ranks * FUNCS + 1, sizeof(*s.tallies));
     s.kind_of = calloc(r->n_comms + 1, sizeof(*s.kind_of));

@@ -140,6 +140,14 @@ static double step_size(const struct job *j)
     return j->shape->step_sizes ? 0.4 * pow(6.25, random_unit(&r)) : 1;
 }
 
+/* The last number of the rank's messages, of which each communicator has its
+ * own. */
+static uint64_t *last_sn(const struct job *j, const struct simjob_comm *c,
+                         uint32_t me)
+{
+    return &j->p2p_sn[2 * c->members[me] + !strcmp(c->name, "ep")];
+}
+
 static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
                          uint32_t me, uint32_t peer, double end, uint64_t bytes)
 {
@@ -149,7 +157,7 @@ static void message_side(struct job *j, const struct simjob_comm *c, bool sends,
                                    .func = sends ? "Send" : "Recv",
                                    .p2p = true,
                                    .peer = peer,
-                                   .sn = ++j->p2p_sn[c->members[me]],
+                                   .sn = ++*last_sn(j, c, me),
                                    .bytes = bytes};
 
     emit(j, &record, j->clock[c->members[me]], end);
@@ -184,7 +192,7 @@ static void exchange(struct job *j, struct simjob_comm *c)
     uint64_t number = c->next_sn[0]++;
     struct simjob_record what = {.func = "Recv",
                                  .p2p = true,
-                                 .sn = j->p2p_sn[c->members[0]] + 1,
+                                 .sn = *last_sn(j, c, 0) + 1,
                                  .bytes = j->shape->tp_bytes};
 
     if (blocks(j, c, what)) {
@@ -276,7 +284,7 @@ static void enter_message(struct job *j, const struct simjob_comm *c,
                                  .func = sends ? "Send" : "Recv",
                                  .p2p = true,
                                  .peer = peer,
-                                 .sn = j->p2p_sn[c->members[me]] + 1,
+                                 .sn = *last_sn(j, c, me) + 1,
                                  .bytes = j->shape->tp_bytes};
 
     enter(j, what, c->members[me]);
@@ -499,7 +507,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
     j.clock = need(j.n, sizeof(*j.clock));
     j.side = need(j.n, sizeof(*j.side));
     j.stuck = need(j.n, sizeof(*j.stuck));
-    j.p2p_sn = need(j.n, sizeof(*j.p2p_sn));
+    j.p2p_sn = need(2 * j.n, sizeof(*j.p2p_sn));
     choose(&j, fault, effect);
     set_pace(&j);
     for (int kind = 0; kind < N_KINDS; kind++)

@@ -25,7 +25,7 @@ struct job {
     double *pace;         /* of each rank: its time over the usual */
     double *clock, *side; /* side: of operations beside the computation */
     bool *stuck;
-    uint64_t *p2p_sn;
+    uint64_t *p2p_sn; /* of each rank: in its pipeline, in its AlltoAll */
     struct simjob_comm *comms[N_KINDS]; /* by rank: the one it is in */
     uint32_t *at[N_KINDS];              /* rank: index into comms */
     uint32_t n_comms[N_KINDS];

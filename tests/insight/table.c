@@ -1,17 +1,17 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-o | -t | -f] [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
+ * usage: table [-c] [-e] [-o | -t | -f] [-n STEPS] [-s SEED]
+ *              [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
  * jittery ones), each of another shape (-o, -t, -f: of other families; -n: of
  * so many steps, late ranks and clean ones only; -s: from this seed on, as a
- * line on a failure names it; -c: with every other node's
- * clock an hour back), through the aggregation and the
- * insight, and prints how many were told right: the kind and the culprit, and
- * nobody and nothing else. Exit status 1 where a row is under its floor, or
- * another than a late rank is blamed for it. What cannot be told (a late node
- * that holds most of those it could be compared with) counts only where
- * somebody else is named.
+ * line on a failure names it; -e: only such with AlltoAll; -c: with every other
+ * node's clock an hour back), through the aggregation and the insight, and
+ * prints how many were told right: the kind and the culprit, and nobody and
+ * nothing else. Exit status 1 where a row is under its floor, or another than a
+ * late rank is blamed for it. What cannot be told (a late node that holds most
+ * of those it could be compared with) counts only where somebody else is named.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -64,6 +64,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
+static bool only_experts;
 static uint32_t short_steps; /* 0: as the shape has */
 
 /* With somebody who says how the network should be. */
@@ -374,6 +375,8 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     struct jp_insight *insight;
     int answer = -1;
 
+    if (only_experts && !j.shape.experts)
+        return -1;
     if (row->fault == SIMJOB_SLOW_EXPERTS && !has_groups(&j.shape))
         return -1;
     if ((row->fault == SIMJOB_SLOW_SENDS || row->fault == SIMJOB_SLOW_PAIR) &&
@@ -510,6 +513,8 @@ int main(int argc, char **argv)
     for (; argc > 1 && *argv[1] == '-'; argc--, argv++) {
         if (!strcmp(argv[1], "-c"))
             simlog_apart_us = UINT64_C(3600000000);
+        else if (!strcmp(argv[1], "-e"))
+            only_experts = true;
         else if (!strcmp(argv[1], "-o"))
             shape_of = simjob_other_shape;
         else if (!strcmp(argv[1], "-t"))
