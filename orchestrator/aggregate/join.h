@@ -119,11 +119,11 @@ struct join_member {
     uint32_t number; /* its place in the join */
     uint64_t turn;   /* of the join: when it was touched last */
     uint64_t records, p2p_records;
-    uint64_t p2p_last;       /* largest p2p_sn, which counts both from 1 */
-    uint32_t p2p_rows;       /* of the join's p2p: those that it recorded */
-    struct join_rates rates; /* of all its messages */
+    uint64_t p2p_last;           /* largest p2p_sn, which counts both from 1 */
+    uint32_t p2p_rows;           /* of the join's p2p: those that it recorded */
+    struct join_rates rates;     /* of all its messages */
     struct join_kernels kernels; /* of those, where they may be an AlltoAll's */
-    uint64_t exec_us;        /* result: over timed operations */
+    uint64_t exec_us;            /* result: over timed operations */
     uint64_t last_ops, caused_us;
     float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
     struct join_lane **lanes;

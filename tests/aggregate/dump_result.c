@@ -83,10 +83,16 @@ static void print_ranks(const struct jp_result *r)
         printf("rank %zu.%" PRIu32 " %s %" PRId64 " records %" PRIu64
                " p2p %" PRIu64 " timed %" PRIu64 " last %" PRIu64
                " %.12g exec %" PRIu64 " wait %" PRIu64 " caused %" PRIu64
-               " fast %.12g\n",
+               " fast %.12g",
                k->comm, k->rank, k->host, k->pid, k->records, k->p2p_records,
                k->timed_ops, k->last_ops, k->last_share, k->exec_us, k->wait_us,
                k->caused_us, k->p2p_fast_gbs);
+        for (size_t n = 0; n < k->n_kernels; n++)
+            if (k->kernel_us[n] == JP_NO_KERNEL)
+                printf(" -");
+            else
+                printf(" k%" PRIu32, k->kernel_us[n]);
+        putchar('\n');
     }
 }
 

@@ -136,7 +136,7 @@ static void write_again(const void *bytes, size_t n, struct join_budget *budget)
     partial_free_hangs(hangs, n_hangs);
     join_destroy(join);
     partial_close(partial);
-    budget->used = budget->journal_used = 0;
+    budget->used = budget->journal_used = budget->kernels_used = 0;
     again = load(text, len, budget, &same);
     assert(again && again->coll_records == records);
     join_destroy(again);
@@ -163,7 +163,7 @@ static void try_bytes(const void *bytes, size_t n)
         join_destroy(join);
         join_destroy(into);
         into = join_create(&budget, false);
-        budget.used = budget.journal_used = 0;
+        budget.used = budget.journal_used = budget.kernels_used = 0;
         for (int i = 0; into && i < 2; i++) { /* two that are one: a conflict */
             join = load(bytes, n, &budget, &twin);
             if (join)
@@ -171,8 +171,8 @@ static void try_bytes(const void *bytes, size_t n)
             join_destroy(join);
             partial_close(twin);
         }
-        budget.used = budget.journal_used = 0;
-        budget.journal_off = false;
+        budget.used = budget.journal_used = budget.kernels_used = 0;
+        budget.journal_off = budget.kernels_off = false;
         write_again(bytes, n, &budget);
     }
     join_destroy(into);

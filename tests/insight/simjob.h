@@ -161,6 +161,10 @@ struct simjob_shape simjob_third_shape(uint64_t seed);
  * stages, AlltoAll of sizes that change from step to step; 120 to 320 steps. */
 struct simjob_shape simjob_fourth_shape(uint64_t seed);
 
+/* 64 ranks in eight stages, 60 steps: a rank comes last in each of its group's
+ * 480 to 1,080 operations, but those of all ranks are only 60. */
+struct simjob_shape simjob_stages_shape(uint64_t seed);
+
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 
 #endif

@@ -223,3 +223,25 @@ struct simjob_shape simjob_fourth_shape(uint64_t seed)
     cut_to_size(&s);
     return s;
 }
+
+struct simjob_shape simjob_stages_shape(uint64_t seed)
+{
+    struct simjob_random r = {seed ^ 0x57a6};
+    struct simjob_shape s = {.per_node = 8, .pp = 8, .tp_ops = 1, .world = 1};
+
+    s.tp = 4u << random_below(&r, 2);
+    s.dp = 64 / s.tp / s.pp;
+    s.dp_before_pp = random_below(&r, 2);
+    s.layers = 2 + random_below(&r, 2);
+    s.microbatches = 2 + random_below(&r, 2);
+    s.layer_us = 600 + 800 * random_unit(&r);
+    s.steps = 60;
+    s.warmup = random_below(&r, 3);
+    s.noise = random_below(&r, 2) ? SIMJOB_USUAL : SIMJOB_ONE_SIDED;
+    s.gaussian = random_below(&r, 2);
+    s.uneven = random_below(&r, 4) == 0;
+    s.buckets = 1;
+    s.tp_bytes = 1000000 + random_below(&r, 8000000);
+    s.dp_bytes = 10000000 + random_below(&r, 50000000);
+    return s;
+}

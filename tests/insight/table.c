@@ -1,10 +1,10 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e] [-o | -t | -f] [-n STEPS] [-s SEED]
+ * usage: table [-c] [-e] [-o | -t | -f | -g] [-n STEPS] [-s SEED]
  *              [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
- * jittery ones), each of another shape (-o, -t, -f: of other families; -n: of
+ * jittery ones), each of another shape (-o, -t, -f, -g: of other families; -n: of
  * so many steps, late ranks and clean ones only; -s: from this seed on, as a
  * line on a failure names it; -e: only such with AlltoAll; -c: with every other
  * node's clock an hour back), through the aggregation and the insight, and
@@ -521,6 +521,8 @@ int main(int argc, char **argv)
             shape_of = simjob_third_shape;
         else if (!strcmp(argv[1], "-f"))
             shape_of = simjob_fourth_shape;
+        else if (!strcmp(argv[1], "-g"))
+            shape_of = simjob_stages_shape;
         else if (!strcmp(argv[1], "-s") && argc > 2) {
             how.exact = strtoull(argv[2], NULL, 10);
             argc--, argv++;
