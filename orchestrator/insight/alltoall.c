@@ -65,11 +65,34 @@ bool alltoall_get(const struct jp_result *r, const struct jp_processes *p,
     return op->n > 1;
 }
 
-void alltoall_slices(const struct jp_rank *rank, size_t count,
+static uint64_t common(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The first kernel of part s. Both kinds repeat `rounds` times; ranks that wait
+ * in one kind do not in the other, so a part has the same rounds of both. */
+static size_t cut(size_t count, uint64_t steps, unsigned s)
+{
+    uint64_t rounds = common(count, steps), end;
+
+    if (!steps || rounds < JP_SLICES)
+        return count * s / JP_SLICES;
+    end = steps * s / JP_SLICES; /* as the join cuts these */
+    return (size_t) ((end * rounds + steps - 1) / steps * (count / rounds));
+}
+
+void alltoall_slices(const struct jp_rank *rank, size_t count, uint64_t steps,
                      double us[JP_SLICES])
 {
-    for (size_t s = 0; s < JP_SLICES; s++) {
-        size_t from = count * s / JP_SLICES, to = count * (s + 1) / JP_SLICES;
+    for (unsigned s = 0; s < JP_SLICES; s++) {
+        size_t from = cut(count, steps, s), to = cut(count, steps, s + 1);
         size_t whole = 0;
 
         us[s] = 0;

@@ -21,8 +21,10 @@ bool alltoall_get(const struct jp_result *result,
                   const struct jp_processes *processes, size_t comm, size_t k,
                   struct jp_op *op);
 
-/* Time of the rank in each part of the run, as slice_us. */
-void alltoall_slices(const struct jp_rank *rank, size_t count,
+/* Time of the rank in each part of the run, as slice_us. steps: operations of
+ * another communicator that it has, if they come after every so many AlltoAll:
+ * then parts end where theirs do. */
+void alltoall_slices(const struct jp_rank *rank, size_t count, uint64_t steps,
                      double us[JP_SLICES]);
 
 #endif

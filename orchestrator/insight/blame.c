@@ -6,15 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/collective.h"
 #include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
 /* A process and the rank of it that says most about its lateness. */
 struct suspect {
     size_t process;
-    size_t rank; /* of the result: where it synchronises most often */
-    double cost_us;
+    size_t rank;    /* of the result: where it synchronises most often */
+    double cost_us; /* what others waited for it in its communicators */
+    double all_us;  /* the same anywhere, at least */
 };
 
 struct blame {
@@ -24,6 +28,10 @@ struct blame {
     struct suspect *suspects, *likes; /* likes: late as all of their role */
     size_t n, n_likes;
     double *told_us; /* [process] excess of those told; 0: others */
+    double
+        *waits_us; /* [process] in communication, beyond the network's time */
+    double *alone_us; /* [rank] that all waited for it alone */
+    size_t *up;       /* [process] towards one of all that it may wait for */
     struct jp_findings *findings;
 };
 
@@ -42,6 +50,119 @@ static double grouped_cost(const struct blame *b, size_t rank)
     for (size_t k = b->p->comm_start[c]; own > 0 && k < b->p->comm_start[c + 1];
          k++)
         cost += fmax(b->lateness[k].grouped_us - own, 0);
+    return cost;
+}
+
+static size_t root_of(size_t *up, size_t i)
+{
+    while (up[i] != i)
+        i = up[i] = up[up[i]];
+    return i;
+}
+
+/* Who shares a communicator, or is joined so by others; without_world: but for
+ * one of all processes. */
+static void join_processes(const struct blame *b, size_t *up,
+                           bool without_world)
+{
+    for (size_t i = 0; i < b->p->n; i++)
+        up[i] = i;
+    for (size_t c = 0; c < b->r->n_comms; c++) {
+        size_t from = b->p->comm_start[c], to = b->p->comm_start[c + 1];
+
+        if (to - from < 2 || (without_world && to - from == b->p->n))
+            continue;
+        for (size_t k = from + 1; k < to; k++)
+            up[root_of(up, b->p->of_rank[k])] =
+                root_of(up, b->p->of_rank[from]);
+    }
+}
+
+/* Waits in Send and Recv: what these took over the rate that few exceed. */
+static void add_message_waits(struct blame *b)
+{
+    for (size_t i = 0; i < b->r->n_p2p; i++) {
+        const struct jp_p2p *x = &b->r->p2p[i];
+        size_t rank = processes_rank(b->p, b->r, x->comm,
+                                     strcmp(x->func, "Send") ? x->dst : x->src);
+        double gbs;
+
+        if (rank == SIZE_MAX || b->lateness[rank].grouped_us > 0)
+            continue;
+        gbs = isfinite(x->fast_gbs) ? x->fast_gbs
+                                    : b->r->ranks[rank].p2p_fast_gbs;
+        if (gbs > 0)
+            b->waits_us[b->p->of_rank[rank]] +=
+                fmax((double) x->exec_us - (double) x->bytes / gbs / 1e3, 0);
+    }
+}
+
+static void add_waits(struct blame *b)
+{
+    for (size_t c = 0; c < b->r->n_comms; c++) {
+        size_t from = b->p->comm_start[c], to = b->p->comm_start[c + 1];
+        double least = INFINITY;
+
+        for (size_t i = from; i < to; i++)
+            least = fmin(least, b->lateness[i].grouped_us);
+        for (size_t i = from; i < to; i++)
+            b->waits_us[b->p->of_rank[i]] += (double) b->r->ranks[i].wait_us +
+                                             b->lateness[i].grouped_us - least;
+    }
+    add_message_waits(b);
+    join_processes(b, b->up, false);
+}
+
+/* Without it an operation would have begun with the last but one. */
+static void add_alone(struct blame *b, const struct jp_op *op)
+{
+    size_t from = b->p->comm_start[op->comm];
+
+    if (op->min_rank < b->p->comm_start[op->comm + 1] - from &&
+        op->n_exec == b->r->comms[op->comm].n_ranks)
+        b->alone_us[from + op->min_rank] +=
+            (double) (op->exec_second_us - op->exec_min_us);
+}
+
+static int add_up_alone(struct blame *b)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    struct jp_op one;
+
+    if (!reader)
+        return -1;
+    reader->ops = b->r->ops;
+    ops_want(reader, OPS_COUNTS | OPS_RANK | OPS_EXEC);
+    for (size_t i = 0; i < b->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (collective_is_barrier(b->r->coll_names[op->coll]))
+            add_alone(b, op);
+    }
+    free(reader);
+    for (size_t c = 0; c < b->r->n_comms; c++) {
+        size_t n = alltoall_count(b->r, b->p, c);
+
+        for (size_t k = 0; k < n; k++)
+            if (alltoall_get(b->r, b->p, c, k, &one))
+                add_alone(b, &one);
+    }
+    return 0;
+}
+
+/* Waits travel on from its communicators to all that are joined to them, as
+ * through a pipeline's stages: what each waited more than the late one itself,
+ * up to what it alone kept one of these waiting. */
+static double cost_of_all(const struct blame *b, size_t process)
+{
+    const struct jp_process *who = &b->p->list[process];
+    double most = 0, cost = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        most = fmax(most, b->alone_us[b->p->by_process[i]]);
+    for (size_t i = 0; i < b->p->n; i++)
+        if (root_of(b->up, i) == root_of(b->up, process))
+            cost += fmin(fmax(b->waits_us[i] - b->waits_us[process], 0), most);
     return cost;
 }
 
@@ -83,10 +204,11 @@ static void collect(struct blame *b)
         size_t rank = most_telling(b, p, false);
 
         if (rank != SIZE_MAX)
-            b->suspects[b->n++] = (struct suspect){p, rank, cost_of(b, p)};
+            b->suspects[b->n++] =
+                (struct suspect){p, rank, cost_of(b, p), cost_of_all(b, p)};
         rank = most_telling(b, p, true);
         if (rank != SIZE_MAX)
-            b->likes[b->n_likes++] = (struct suspect){p, rank, 0};
+            b->likes[b->n_likes++] = (struct suspect){p, rank, 0, 0};
     }
 }
 
@@ -129,31 +251,6 @@ static bool is_behind(const struct blame *b, const struct suspect *s)
     return false;
 }
 
-/* The first process of a set of them, sets being trees. */
-static size_t root_of(size_t *up, size_t process)
-{
-    while (up[process] != process)
-        process = up[process] = up[up[process]];
-    return process;
-}
-
-/* Fills up[]: processes that communicators join, but for one of all of them. A
- * pipeline's stages share none of these. */
-static void join_stages(const struct blame *b, size_t *up)
-{
-    for (size_t i = 0; i < b->p->n; i++)
-        up[i] = i;
-    for (size_t c = 0; c < b->r->n_comms; c++) {
-        size_t from = b->p->comm_start[c], to = b->p->comm_start[c + 1];
-
-        if (to - from < 2 || to - from == b->p->n)
-            continue;
-        for (size_t k = from + 1; k < to; k++)
-            up[root_of(up, b->p->of_rank[k])] =
-                root_of(up, b->p->of_rank[from]);
-    }
-}
-
 /* Does the suspect's lateness come from a leading one's, in another stage? */
 static bool follows(const struct blame *b, const struct suspect *s,
                     uint64_t most, size_t *up)
@@ -190,7 +287,7 @@ static int drop_followers(struct blame *b)
     up = calloc(b->p->n + 1, sizeof(*up));
     drop = calloc(b->n + 1, sizeof(*drop));
     if (up && drop) {
-        join_stages(b, up);
+        join_processes(b, up, true); /* a pipeline's stages share none */
         for (size_t i = 0; i < b->n; i++)
             if (rank_of(b, &b->suspects[i])->timed_ops > most)
                 most = rank_of(b, &b->suspects[i])->timed_ops;
@@ -267,7 +364,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->pid = who->pid;
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = rank->timed_ops;
-    f->cost_us = s->cost_us;
+    f->cost_us = fmax(s->cost_us, s->all_us);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (who->world_rank >= 0 && comm->n_ranks < b->p->n)
         snprintf(world, sizeof(world), ", %lld of the job",
@@ -292,7 +389,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
 static int add_node(struct blame *b, size_t host, size_t late, size_t all)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_NODE);
-    double share = 0, error = 0, cost = 0, arrival = 0;
+    double share = 0, error = 0, cost = 0, arrival = 0, all_us = 0;
     const struct suspect *first = NULL;
 
     if (!f)
@@ -308,12 +405,13 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         error += error_of(l) / (double) late; /* mates share theirs */
         f->evidence += rank_of(b, s)->timed_ops;
         cost += s->cost_us;
+        all_us = fmax(all_us, s->all_us); /* all wait for its ranks once */
         arrival += l->arrival_us / (double) rank_of(b, s)->timed_ops /
                    (double) late;
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
     finding_measure(f, share, error);
-    f->cost_us = cost;
+    f->cost_us = fmax(cost, all_us);
     if (first)
         snprintf(f->host, sizeof(f->host), "%s",
                  b->p->list[first->process].host);
@@ -541,7 +639,12 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
         answer_ranks(&b, findings->hypotheses);
         answer_nodes(&b, findings->hypotheses);
     }
-    if (all && late && b.suspects && b.likes && b.told_us) {
+    b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
+    b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
+    b.up = calloc(p->n + 1, sizeof(*b.up));
+    if (all && late && b.suspects && b.likes && b.told_us && b.waits_us &&
+        b.alone_us && b.up && add_up_alone(&b) == 0) {
+        add_waits(&b);
         collect(&b);
         rc = drop_followers(&b);
         count_hosts(&b, all, late);
@@ -550,6 +653,9 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     free(b.suspects);
     free(b.likes);
     free(b.told_us);
+    free(b.waits_us);
+    free(b.alone_us);
+    free(b.up);
     free(all);
     free(late);
     return rc;

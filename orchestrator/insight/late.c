@@ -46,12 +46,28 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
 
+/* Operations of the communicator of the rank's process that has fewest. */
+static uint64_t steps_of(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    uint64_t least = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t c = l->r->ranks[l->p->by_process[i]].comm;
+        uint64_t ops = l->series->fewest[c];
+
+        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
+            least = ops;
+    }
+    return least;
+}
+
 /* Adds a rank's time in `count` AlltoAll. */
 static void add_kernels(struct late *l, size_t rank, size_t count)
 {
     double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
 
-    alltoall_slices(&l->r->ranks[rank], count, us);
+    alltoall_slices(&l->r->ranks[rank], count, steps_of(l, rank), us);
     for (unsigned i = 0; i < JP_SLICES; i++) {
         total[i] += us[i];
         l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;
@@ -100,6 +116,22 @@ static int add_p2p(struct late *l)
     return 0;
 }
 
+/* How much later its ranks come to its AlltoAll than the median of them. */
+static void find_latest(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    double usual;
+
+    for (size_t i = 0; i < n; i++)
+        l->scratch[i] = l->grouped_us[from + i];
+    usual = stats_median(l->scratch, n);
+    for (size_t i = from; i < from + n; i++) {
+        double *late = &l->grouped_late[l->p->of_rank[i]];
+
+        *late = fmax(*late, usual - l->grouped_us[i]);
+    }
+}
+
 /* What the last ranks of its AlltoAll took. */
 static double kernels_net(const struct late *l, size_t c)
 {
@@ -121,8 +153,10 @@ static void add_net(struct late *l)
 
         for (size_t i = from; i < to; i++)
             least = fmin(least, l->grouped_us[i]);
-        if (l->kernels[c])
+        if (l->kernels[c]) {
             least = kernels_net(l, c);
+            find_latest(l, c);
+        }
         for (size_t i = from; i < to; i++) {
             /* of kernels the time is known, whatever their messages' is */
             l->grouped_net[l->p->of_rank[i]] += l->kernels[c] ? 0 : least;
@@ -257,7 +291,7 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
 
-        if (c == home || !l->out[own].judged)
+        if (c == home || (!l->out[own].judged && !l->kernels[c]))
             continue;
         for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
             size_t q = l->p->of_rank[k];
@@ -510,7 +544,6 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
 {
     struct late l = {
         .r = r, .p = p, .series = series, .out = out, .run_us = run_us(r)};
-    bool some_short = false;
     int rc = -1;
 
     memset(out, 0, r->n_ranks * sizeof(*out));
@@ -523,6 +556,7 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
     l.net = calloc(p->n + 1, sizeof(*l.net));
     l.messages = calloc(p->n + 1, sizeof(*l.messages));
     l.grouped_net = calloc(p->n + 1, sizeof(*l.grouped_net));
+    l.grouped_late = calloc(p->n + 1, sizeof(*l.grouped_late));
     l.least = calloc(p->n + 1, sizeof(*l.least));
     l.most = calloc(p->n + 1, sizeof(*l.most));
     l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
@@ -531,19 +565,18 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
     l.short_run = calloc(r->n_comms + 1, sizeof(*l.short_run));
     l.kernels = calloc(r->n_comms + 1, sizeof(*l.kernels));
     if (!l.total || !l.net || !l.messages || !l.grouped_us || !l.grouped_net ||
-        !l.least || !l.most || !l.scratch || !l.class_of || !l.parts ||
-        !l.short_run || !l.kernels || late_add_up(&l) < 0 ||
+        !l.grouped_late || !l.least || !l.most || !l.scratch || !l.class_of ||
+        !l.parts || !l.short_run || !l.kernels || late_add_up(&l) < 0 ||
         late_add_hidden(&l) < 0)
         goto out;
     for (size_t c = 0; c < r->n_comms; c++) {
         if (!is_usable(&l, c))
             continue;
         l.short_run[c] = is_short(&l, c);
-        some_short |= l.short_run[c];
         if (measure(&l, c) < 0)
             goto out;
     }
-    if (some_short && late_count_last(&l) < 0)
+    if (late_count_last(&l) < 0)
         goto out;
     for (size_t i = 0; i < r->n_ranks; i++)
         out[i].grouped_us = l.grouped_us[i];
@@ -555,6 +588,7 @@ out:
     free(l.net);
     free(l.messages);
     free(l.grouped_net);
+    free(l.grouped_late);
     free(l.least);
     free(l.most);
     free(l.scratch);

@@ -8,7 +8,7 @@
 #include "orchestrator/insight/late_decide.h"
 #include "orchestrator/insight/stats.h"
 
-/* --- few operations: who is the last one? --- */
+/* --- who is the last one? --- */
 
 static size_t slot(const struct late *l, size_t rank, size_t coll)
 {
@@ -33,7 +33,7 @@ int late_count_last(struct late *l)
         uint32_t ranks = l->r->comms[op->comm].n_ranks;
         size_t from = l->p->comm_start[op->comm];
 
-        if (op->n != ranks || op->n_exec != ranks || !l->short_run[op->comm] ||
+        if (op->n != ranks || op->n_exec != ranks ||
             l->p->comm_start[op->comm + 1] - from != ranks ||
             !collective_is_barrier(l->r->coll_names[op->coll]))
             continue;
@@ -45,13 +45,11 @@ int late_count_last(struct late *l)
     return 0;
 }
 
-double late_chance(const struct late *l, size_t rank)
+double late_last_chance(const struct late *l, size_t rank)
 {
     size_t c = l->r->ranks[rank].comm, from = l->p->comm_start[c];
     double least = 1, tried = (double) l->r->n_ranks;
 
-    if (!l->short_run[c])
-        return 0;
     for (size_t k = 0; l->last && k < l->r->n_coll_names; k++)
         if (l->of[slot(l, from, k)])
             least = fmin(least,
@@ -59,6 +57,11 @@ double late_chance(const struct late *l, size_t rank)
                              l->last[slot(l, rank, k)], l->of[slot(l, from, k)],
                              1 / (double) l->r->comms[c].n_ranks));
     return fmin(1, least * tried);
+}
+
+double late_chance(const struct late *l, size_t rank)
+{
+    return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
 }
 
 /* --- late in some parts of the run only --- */

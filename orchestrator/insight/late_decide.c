@@ -325,6 +325,7 @@ static struct spread class_spread(struct late *l, size_t class)
 static bool arrives_late(const struct late *l, const struct jp_lateness *x)
 {
     return x->ahead_us > x->excess_us / 4 ||
+           l->grouped_late[l->p->of_rank[x - l->out]] > x->excess_us / 4 ||
            late_is_much(l, x->ahead_us, x->peers_us);
 }
 
@@ -333,20 +334,49 @@ static double least_of(const struct late *l, const struct jp_lateness *x,
                        const struct spread *spread)
 {
     double least = fmax(x->hidden_us, late_much(l, x->peers_us));
+    double luck = fmax(limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us,
+                       spread->times * spread->us);
 
+    if (x->judged && late_last_chance(l, (size_t) (x - l->out)) <
+                         limits_get(JP_LIMIT_LATE_PROVED))
+        luck *= limits_get(JP_LIMIT_LATE_PROVED_LUCK);
     least = fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
-    least = fmax(least, limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us);
-    return fmax(least, spread->times * spread->us);
+    return fmax(least, luck);
 }
 
-/* Later than its peers, by its own doing, and by an amount that matters. */
-static bool is_later(const struct late *l, const struct jp_lateness *x)
+/* More of its own than its peers, and by an amount that matters. */
+static bool is_apart(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->least_us &&
            late_chance(l, (size_t) (x - l->out)) <
                limits_get(JP_LIMIT_LATE_CHANCE) &&
-           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us &&
-           arrives_late(l, x);
+           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
+}
+
+/* And there it is late by that. */
+static bool is_later(const struct late *l, const struct jp_lateness *x)
+{
+    return is_apart(l, x) && arrives_late(l, x);
+}
+
+/* Of a communicator where all ranks arrive together, as they have waited for
+ * each other in smaller ones: in one of these the process is late by what it is
+ * an outlier by among all. */
+static void late_where_it_arrives(struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    double excess = l->out[rank].excess_us;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t at = l->p->by_process[i];
+        struct jp_lateness *x = &l->out[at];
+
+        x->late |= x->judged &&
+                   x->ahead_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
+                   x->excess_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
+                   x->excess_us > x->hidden_us &&
+                   late_chance(l, at) < limits_get(JP_LIMIT_LATE_CHANCE);
+    }
 }
 
 /* Ranks of one node in communicators of a class that span nodes. */
@@ -466,6 +496,9 @@ int late_decide(struct late *l)
     for (size_t k = 0; rc == 0 && k < l->classes; k++)
         if (judged[k])
             rc = judge_class(l, k);
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        if (!l->out[i].late && is_apart(l, &l->out[i]))
+            late_where_it_arrives(l, i);
     free(judged);
     return rc < 0 ? -1 : late_excuse(l);
 }

@@ -17,6 +17,8 @@ struct late {
     double *messages;     /* [process] in Send and Recv */
     double *net;          /* [process] the network's own time */
     double *grouped_net;  /* [process] of it, in AlltoAll */
+    double *grouped_late; /* [process] how much later than its peers it comes to
+                             AlltoAll that are known one by one */
     double *least, *most; /* [process] time in what total lacks */
     double *scratch;      /* 3 * n_ranks */
     float *parts;         /* [rank][JP_SLICES] excess; NAN: not known */
@@ -62,12 +64,14 @@ int late_add_up(struct late *late);
  * 0, or -1 without memory. */
 int late_add_hidden(struct late *late);
 
-/* Counts who comes last in short runs. 0, or -1 without memory. */
+/* Counts who comes last. 0, or -1 without memory. */
 int late_count_last(struct late *l);
 
 /* The exact binomial test (stats.h): how likely one of all ranks comes last in
  * so many of its communicator's operations of one function, if each were as
- * likely the last one. 0 in runs long enough for errors to be known. */
+ * likely the last one. */
+double late_last_chance(const struct late *l, size_t rank);
+/* The same; 0 in runs long enough for errors to be known. */
 double late_chance(const struct late *l, size_t rank);
 
 /* Says which ranks of a class are late in some parts of the run. */

@@ -57,6 +57,19 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "as likely the last one, is larger",
          "by the exact binomial test for all ranks together: one job in a "
          "thousand"},
+    [JP_LIMIT_LATE_PROVED] =
+        {"late_proved_max", 1e-6, JP_LIMIT_IS_NUMBER,
+         "A rank is proved to come last more often than others unless that "
+         "chance is larger",
+         "GPUs that are a little slower come last more often, too: it only "
+         "goes with an excess"},
+    [JP_LIMIT_LATE_PROVED_LUCK] =
+        {"late_proved_luck", 0.5, JP_LIMIT_IS_SHARE,
+         "... and then its excess needs to be a share of what luck may make "
+         "of it (errors, and what ranks of a kind differ by anyway) that is "
+         "larger",
+         "3.5 errors and 2.5 spreads are one in 200, which both tests "
+         "together make one in 200 million"},
     [JP_LIMIT_PART_RANKS] =
         {"late_part_ranks_min", 3, JP_LIMIT_IS_NUMBER,
          "A rank is late in parts of the run where these are outliers among "

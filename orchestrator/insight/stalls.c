@@ -337,8 +337,29 @@ static double waited_for_messages(const struct search *s, size_t rank)
     return messages_of(s, s->p->of_rank[rank]) - stats_median(s->scratch, n);
 }
 
+static bool has_late(const struct search *s, size_t comm)
+{
+    for (size_t m = s->p->comm_start[comm]; m < s->p->comm_start[comm + 1]; m++)
+        if (s->lateness[m].late)
+            return true;
+    return false;
+}
+
+/* All that a rank waited in its communicator, for whomever: of two that are
+ * late by as much none is waited for alone. */
+static double all_waits(const struct search *s, size_t rank)
+{
+    size_t c = s->r->ranks[rank].comm;
+    double least = INFINITY;
+
+    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
+        least = fmin(least, s->lateness[k].grouped_us);
+    return (double) s->r->ranks[rank].wait_us + s->lateness[rank].grouped_us -
+           least;
+}
+
 /* What the rank's process waited, in its other communicators, for stalls of
- * others of half that length and more, and for late ranks. */
+ * others of half that length and more, and where ranks are late. */
 static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
 {
     const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
@@ -348,8 +369,13 @@ static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t own = s->p->by_process[i], c = s->r->ranks[own].comm;
 
-        for (size_t m = s->p->comm_start[c];
-             own != rank && is_whole(s, c) && m < s->p->comm_start[c + 1]; m++)
+        if (own == rank || !is_whole(s, c))
+            continue;
+        if (has_late(s, c) && !s->lateness[own].late) {
+            us += all_waits(s, own);
+            continue;
+        }
+        for (size_t m = s->p->comm_start[c]; m < s->p->comm_start[c + 1]; m++)
             for (unsigned f = 0; m != own && f < FUNCS; f++)
                 us += (double) (s->lateness[m].late
                                     ? tally_of(s, m, f)->all_us

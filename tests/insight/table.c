@@ -1,12 +1,13 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e] [-o | -t | -f | -g] [-n STEPS] [-s SEED]
+ * usage: table [-c] [-e] [-v] [-o | -t | -f | -g] [-n STEPS] [-s SEED]
  *              [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (ten times as many clean and
- * jittery ones), each of another shape (-o, -t, -f, -g: of other families; -n: of
- * so many steps, late ranks and clean ones only; -s: from this seed on, as a
- * line on a failure names it; -e: only such with AlltoAll; -c: with every other
+ * jittery ones), each of another shape (-o, -t, -f, -g: of other families; -n:
+ * of so many steps, late ranks and clean ones only; -s: from this seed on, as a
+ * line on a failure names it; -e: only such with AlltoAll; -v: what
+ * was told of each; -c: with every other
  * node's clock an hour back), through the aggregation and the insight, and
  * prints how many were told right: the kind and the culprit, and nobody and
  * nothing else. Exit status 1 where a row is under its floor, or another than a
@@ -64,7 +65,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
-static bool only_experts;
+static bool only_experts, verbose;
 static uint32_t short_steps; /* 0: as the shape has */
 
 /* With somebody who says how the network should be. */
@@ -276,6 +277,8 @@ static enum answer judge(const struct job *j)
 
 static void tell(const struct job *j, uint64_t seed, enum answer answer)
 {
+    static const char *const answers[N_ANSWERS] = {"right", "missed", "wrong",
+                                                   "not to be told"};
     const struct simjob_shape *s = &j->shape;
 
     printf("# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
@@ -285,12 +288,12 @@ static void tell(const struct job *j, uint64_t seed, enum answer answer)
            "experts %d, noise %d, prefetched %d); truth: ranks %u %u, "
            "node %u, comm 0x%" PRIx64 ", rate %g, stalled %g ms\n",
            simjob_fault_name(j->truth.fault), j->truth.effect, seed,
-           answer == WRONG ? "wrong" : "missed", s->tp, s->pp, s->dp,
-           s->per_node, s->layers, s->steps, s->microbatches, s->grads,
-           s->buckets, s->tp_ops, s->warmup, s->world, s->sharded,
-           s->dp_before_pp, s->uneven, s->skewed, s->experts, s->noise,
-           s->prefetched, j->truth.ranks[0], j->truth.ranks[1], j->truth.node,
-           j->truth.comm, j->truth.rate, j->truth.stalled_ns / 1e6);
+           answers[answer], s->tp, s->pp, s->dp, s->per_node, s->layers,
+           s->steps, s->microbatches, s->grads, s->buckets, s->tp_ops,
+           s->warmup, s->world, s->sharded, s->dp_before_pp, s->uneven,
+           s->skewed, s->experts, s->noise, s->prefetched, j->truth.ranks[0],
+           j->truth.ranks[1], j->truth.node, j->truth.comm, j->truth.rate,
+           j->truth.stalled_ns / 1e6);
     for (size_t i = 0; i < j->insight->findings.n && i < 4; i++)
         printf("#   %s: %s\n",
                finding_kind_name(j->insight->findings.at[i].kind),
@@ -406,7 +409,8 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
         answer = (int) judge(&j);
-    if (answer == (int) MISSED || answer == (int) WRONG)
+    if (answer == (int) MISSED || answer == (int) WRONG ||
+        (verbose && answer >= 0))
         tell(&j, seed, (enum answer) answer);
     insight_destroy(insight);
     free_nodes(nodes);
@@ -515,6 +519,8 @@ int main(int argc, char **argv)
             simlog_apart_us = UINT64_C(3600000000);
         else if (!strcmp(argv[1], "-e"))
             only_experts = true;
+        else if (!strcmp(argv[1], "-v"))
+            verbose = true;
         else if (!strcmp(argv[1], "-o"))
             shape_of = simjob_other_shape;
         else if (!strcmp(argv[1], "-t"))
