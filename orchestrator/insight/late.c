@@ -369,6 +369,16 @@ static bool is_thin(const struct late *l, const struct jp_process *who,
     return few > limits_get(JP_LIMIT_LATE_WEIGHT) * all;
 }
 
+uint64_t late_fewest(uint32_t n_ranks, size_t tried)
+{
+    double parts = limits_get(JP_LIMIT_LATE_SLICES), chance;
+
+    if (n_ranks < 2)
+        return UINT64_MAX;
+    chance = limits_get(JP_LIMIT_LATE_CHANCE) / (double) tried;
+    return (uint64_t) ceil(fmax(parts, -log(chance) / log(n_ranks)));
+}
+
 /* Is there enough of the communicator to judge by? */
 static bool is_usable(const struct late *l, size_t c)
 {
@@ -376,11 +386,11 @@ static bool is_usable(const struct late *l, size_t c)
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
 
     if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
-        (double) l->series->fewest[c] < limits_get(JP_LIMIT_LATE_FEW))
+        l->series->fewest[c] < late_fewest(comm->n_ranks, l->r->n_ranks))
         return false;
     for (size_t i = from; i < to; i++)
         if (is_thin(l, &l->p->list[l->p->of_rank[i]],
-                    limits_get(JP_LIMIT_LATE_FEW)))
+                    limits_get(JP_LIMIT_LATE_SLICES)))
             return false;
     return true;
 }

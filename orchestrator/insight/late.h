@@ -76,6 +76,12 @@ int late_judge(const struct jp_result *result,
                const struct jp_netserieses *series,
                struct jp_lateness *lateness);
 
+/* With fewer operations in which a rank of n_ranks always comes last the exact
+ * binomial test, for all `tried` ranks together, names nobody: 1 / n_ranks to
+ * that power is the least chance there is. At least as many as the parts of the
+ * run that the mean of an excess and its error need. */
+uint64_t late_fewest(uint32_t n_ranks, size_t tried);
+
 /* Appends late ranks and late nodes, and says how small a lateness would have
  * been seen. 0, or -1 without memory. */
 int late_findings(const struct jp_result *result,

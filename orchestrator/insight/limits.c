@@ -47,16 +47,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "late rank must also be proved by how often it comes last",
          "each twentieth of the run has four of them then, of which the "
          "scatter tells the error"},
-    [JP_LIMIT_LATE_FEW] =
-        {"late_few_min", 10, JP_LIMIT_IS_NUMBER,
-         "... and with fewer none is named",
-         "one for each of the parts that the mean and its error need"},
     [JP_LIMIT_LATE_CHANCE] =
         {"late_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
          "... which it is not where the chance of so many, if each rank were "
          "as likely the last one, is larger",
          "by the exact binomial test for all ranks together: one job in a "
-         "thousand"},
+         "thousand; with so few operations that even the last one of all of "
+         "them has a larger chance lateness is not judged"},
     [JP_LIMIT_LATE_PROVED] =
         {"late_proved_max", 1e-6, JP_LIMIT_IS_NUMBER,
          "A rank is proved to come last more often than others unless that "
@@ -554,6 +551,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "A gain is told only where the replay of the run as it was misses "
          "its length by no more",
          "gains worth telling are a few hundredths of the run"},
+    [JP_LIMIT_OVERHEAD] =
+        {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
+         "What the recorder took is told as a share of the processes' time "
+         "where their runs are, at the mean, no less",
+         "most of it is paid once, at the begin and the end: a share of less "
+         "says nothing of a longer run"},
     [JP_LIMIT_REPLAY_LACKING] =
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
          "... and no larger share of its operations lacks ranks",

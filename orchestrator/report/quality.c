@@ -10,18 +10,17 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/html_out.h"
 #include "orchestrator/report/html_sections.h"
 
-/* A cost that is mostly paid once says nothing as a share of less. */
-#define SHARE_FROM_NS 10e9
-
 /* Of a process, at the mean. */
 static bool is_long(const struct jp_overhead *o)
 {
-    return o->wall_ns >= SHARE_FROM_NS * (double) o->recordings;
+    return o->wall_ns >=
+           limits_get(JP_LIMIT_OVERHEAD) * 1e3 * (double) o->recordings;
 }
 
 double overhead_share(const struct jp_overhead *o)
@@ -80,8 +79,9 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
                      overhead_percent(o->writer_ns / o->wall_ns, share[0]),
                      FIG_BYTES(o->bytes));
     } else {
-        sentence_add(&s, "no share of a run of %s, 10 s at least: %s",
-                     FIG_US(o->wall_ns / 1e3 / (double) o->recordings), parts);
+        sentence_add(&s, "no share of a run of %s, %g s at least: %s",
+                     FIG_US(o->wall_ns / 1e3 / (double) o->recordings),
+                     limits_get(JP_LIMIT_OVERHEAD) / 1e6, parts);
         sentence_add(&s, "besides %s of CPU time to write %s",
                      FIG_US(o->writer_ns / 1e3), FIG_BYTES(o->bytes));
     }

@@ -1,0 +1,251 @@
+/* test_stages.c - stages of pipelines made by hand: which is slow. */
+#include "orchestrator/insight/stages.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/insight/hypothesis.h"
+
+#define PIPELINES 4
+#define STAGES 3
+#define RANKS (PIPELINES * STAGES)
+#define RUN_US 1000000
+
+/* PIPELINES communicators of STAGES ranks that exchange Send and Recv. */
+static struct made {
+    struct jp_result result;
+    struct jp_comm comms[PIPELINES];
+    struct jp_rank ranks[RANKS];
+    struct jp_p2p p2p[4 * RANKS];
+    struct jp_lateness lateness[RANKS];
+    char hosts[RANKS][8];
+    double computes_us[RANKS];
+    struct jp_hypotheses hypotheses;
+    struct jp_findings findings;
+    size_t n_pipelines;
+} m;
+
+static int set_up(void **state)
+{
+    (void) state;
+    memset(&m, 0, sizeof(m));
+    m.n_pipelines = PIPELINES;
+    m.findings.hypotheses = &m.hypotheses;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.computes_us[r] = 500000 + 100 * (r % 5);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    findings_fini(&m.findings);
+    return 0;
+}
+
+static void add_rows(unsigned c, unsigned rank, double us)
+{
+    static const char *const funcs[2] = {"Send", "Recv"};
+    unsigned rows = rank == 0 || rank == STAGES - 1 ? 2 : 4;
+
+    for (int side = -1; side < 2; side += 2)
+        for (int recv = 0; recv < 2; recv++) {
+            int peer = (int) rank + side;
+
+            if (peer < 0 || peer >= STAGES)
+                continue;
+            m.p2p[m.result.n_p2p++] =
+                (struct jp_p2p){.comm = c,
+                                .src = recv ? (unsigned) peer : rank,
+                                .dst = recv ? rank : (unsigned) peer,
+                                .func = funcs[recv],
+                                .count = 100,
+                                .bytes = 100 << 20,
+                                .exec_us = (uint64_t) (us / rows)};
+        }
+}
+
+static void judge(void)
+{
+    struct jp_processes p;
+
+    m.result = (struct jp_result){.comms = m.comms,
+                                  .n_comms = m.n_pipelines,
+                                  .ranks = m.ranks,
+                                  .n_ranks = m.n_pipelines * STAGES,
+                                  .p2p = m.p2p};
+    for (unsigned c = 0; c < m.n_pipelines; c++) {
+        m.comms[c] = (struct jp_comm){.id = "0x1",
+                                      .name = m.hosts[0],
+                                      .n_ranks = STAGES,
+                                      .nnodes = STAGES};
+        for (unsigned k = 0; k < STAGES; k++) {
+            unsigned r = c * STAGES + k;
+
+            snprintf(m.hosts[r], sizeof(m.hosts[r]), "n%02u", r);
+            m.ranks[r] = (struct jp_rank){.comm = c,
+                                          .rank = k,
+                                          .host = m.hosts[r],
+                                          .pid = 100 + r,
+                                          .p2p_records = 200};
+            add_rows(c, k, RUN_US - m.computes_us[r]);
+        }
+    }
+    assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
+    assert_true(p.known);
+    assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
+                     0);
+    processes_fini(&p);
+}
+
+static enum jp_hypothesis_state state_of(void)
+{
+    return m.hypotheses.of[JP_HYPOTHESIS_STAGE_IMBALANCE].state;
+}
+
+static void slow(unsigned stage, size_t pipelines)
+{
+    for (unsigned c = 0; c < pipelines; c++)
+        m.computes_us[c * STAGES + stage] *= 1.12;
+}
+
+static void even_stages_are_none(void **state)
+{
+    (void) state;
+    judge();
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_FOUND);
+}
+
+static void a_slow_stage_is_named(void **state)
+{
+    const struct jp_finding *f;
+
+    (void) state;
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    f = &m.findings.at[0];
+    assert_int_equal(f->kind, JP_FINDING_IMBALANCE);
+    assert_non_null(strstr(f->text, "stage 2 of 3"));
+    assert_non_null(strstr(f->text, "all 4 pipelines"));
+    /* 60 ms that the two others of each of four pipelines wait */
+    assert_true(fabs(f->cost_us - 8 * 60000) < 10000);
+    assert_true(fabs(f->share - 60000.0 / 500000) < 0.01);
+}
+
+/* It looks the same from the last stage, which has one neighbour. */
+static void the_last_stage_is_named(void **state)
+{
+    (void) state;
+    slow(2, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
+}
+
+/* A rank that is slow, or some of them, are no stage. */
+static void one_pipeline_is_no_stage(void **state)
+{
+    (void) state;
+    slow(1, 1);
+    judge();
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_FOUND);
+}
+
+static void a_late_rank_explains_it(void **state)
+{
+    (void) state;
+    assert_non_null(findings_add(&m.findings, JP_FINDING_LATE_RANK));
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_int_equal(m.findings.at[0].kind, JP_FINDING_LATE_RANK);
+}
+
+/* Ranks that have more to do are the stage's; whoever receives more is not. */
+static void it_takes_the_place_of_many(void **state)
+{
+    struct jp_finding *f;
+
+    (void) state;
+    f = findings_add(&m.findings, JP_FINDING_IMBALANCE);
+    assert_non_null(f);
+    f->rank = -1;
+    f = findings_add(&m.findings, JP_FINDING_IMBALANCE);
+    assert_non_null(f);
+    f->rank = 3;
+    slow(0, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 2);
+    assert_int_equal(m.findings.at[0].rank, 3);
+    assert_non_null(strstr(m.findings.at[1].text, "stage 1 of 3"));
+}
+
+static void a_single_pipeline_is_not_judged(void **state)
+{
+    (void) state;
+    m.n_pipelines = 1;
+    slow(1, 1);
+    judge();
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
+}
+
+/* Who meets every other rank in an AlltoAll is in no pipeline. */
+static void an_alltoall_is_no_pipeline(void **state)
+{
+    (void) state;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.lateness[r].grouped_us = 1;
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
+}
+
+/* Sums of waits are no one's where too many records left them unknown. */
+static void unknown_waits_are_not_judged(void **state)
+{
+    struct jp_processes p;
+
+    (void) state;
+    slow(1, PIPELINES);
+    judge();
+    findings_fini(&m.findings);
+    memset(&m.findings, 0, sizeof(m.findings));
+    m.findings.hypotheses = &m.hypotheses;
+    m.result.quality.waits_unknown = true;
+    assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
+    assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
+                     0);
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
+    processes_fini(&p);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(even_stages_are_none),
+        TEST(a_slow_stage_is_named),
+        TEST(the_last_stage_is_named),
+        TEST(one_pipeline_is_no_stage),
+        TEST(a_late_rank_explains_it),
+        TEST(it_takes_the_place_of_many),
+        TEST(a_single_pipeline_is_not_judged),
+        TEST(an_alltoall_is_no_pipeline),
+        TEST(unknown_waits_are_not_judged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
