@@ -272,6 +272,9 @@ struct spread {
     double us;      /* as half of few ranks may be close by luck: or, where that
                        is more, by all that are no outliers then */
     double times;   /* how many of it make an outlier */
+    double proved;  /* ... where it is proved to come last */
+    size_t first;   /* rank of the largest excess */
+    double rest_us; /* deviation of all but that one */
 };
 
 /* Fewer ranks tell their spread worse: of n independent ones that many more
@@ -279,6 +282,17 @@ struct spread {
 static double times_of(size_t n)
 {
     return limits_get(JP_LIMIT_LATE_SPREAD) * (1 + 6 / (double) n);
+}
+
+/* Of a rank that is proved to come last: it may still be the slowest of n that
+ * differ anyway, the largest of n normal values. */
+static double times_of_proved(size_t n)
+{
+    double largest = sqrt(2 * log((double) (n > 1 ? n : 2)));
+
+    return fmin(times_of(n),
+                fmax(limits_get(JP_LIMIT_LATE_PROVED_LUCK) * times_of(n),
+                     largest + limits_get(JP_LIMIT_LATE_PROVED_ABOVE)));
 }
 
 /* Deviation from 0, about the others' median, of those who are no outliers. */
@@ -295,6 +309,18 @@ static double deviation(const double *v, size_t n, double outlier)
     return kept ? sqrt(squares / (double) kept) : 0;
 }
 
+/* One late rank makes the spread of few larger: it is judged by the others'. */
+static void leave_out_first(struct spread *spread, double *v, size_t n)
+{
+    double most = -INFINITY, squares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, v[i]);
+        squares += v[i] * v[i];
+    }
+    spread->rest_us = sqrt(fmax(squares - most * most, 0) / (double) (n - 1));
+}
+
 /* Of two ranks, one is as much later as the other is earlier: one value. */
 static struct spread class_spread(struct late *l, size_t class)
 {
@@ -306,13 +332,17 @@ static struct spread class_spread(struct late *l, size_t class)
 
         if (!l->out[i].judged || l->class_of[rank->comm] != class)
             continue;
+        if (!n || l->out[i].excess_us > l->out[spread.first].excess_us)
+            spread.first = i;
         l->scratch[n++] = l->out[i].excess_us;
         pairs += l->r->comms[rank->comm].n_ranks == 2;
     }
     if (n < 2)
         return spread;
+    leave_out_first(&spread, l->scratch, n);
     spread.half_us = stats_spread(l->scratch, n);
     spread.times = times_of(n - pairs / 2);
+    spread.proved = times_of_proved(n - pairs / 2);
     spread.us =
         fmax(spread.half_us,
              limits_get(JP_LIMIT_LATE_REST) *
@@ -334,14 +364,17 @@ static double least_of(const struct late *l, const struct jp_lateness *x,
                        const struct spread *spread)
 {
     double least = fmax(x->hidden_us, late_much(l, x->peers_us));
-    double luck = fmax(limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us,
-                       spread->times * spread->us);
+    double us = (size_t) (x - l->out) == spread->first
+                    ? fmin(spread->us, spread->rest_us)
+                    : spread->us;
+    bool proved = x->judged && late_last_chance(l, (size_t) (x - l->out)) <
+                                   limits_get(JP_LIMIT_LATE_PROVED);
+    double errors = limits_get(JP_LIMIT_LATE_ERRORS) *
+                    (proved ? limits_get(JP_LIMIT_LATE_PROVED_LUCK) : 1);
 
-    if (x->judged && late_last_chance(l, (size_t) (x - l->out)) <
-                         limits_get(JP_LIMIT_LATE_PROVED))
-        luck *= limits_get(JP_LIMIT_LATE_PROVED_LUCK);
-    least = fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
-    return fmax(least, luck);
+    least = fmax(least, errors * x->error_us);
+    least = fmax(least, (proved ? spread->proved : spread->times) * us);
+    return fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
 }
 
 /* More of its own than its peers, and by an amount that matters. */

@@ -63,10 +63,14 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_LATE_PROVED_LUCK] =
         {"late_proved_luck", 0.5, JP_LIMIT_IS_SHARE,
          "... and then its excess needs to be a share of what luck may make "
-         "of it (errors, and what ranks of a kind differ by anyway) that is "
-         "larger",
-         "3.5 errors and 2.5 spreads are one in 200, which both tests "
-         "together make one in 200 million"},
+         "of it (late_errors_min, late_spread_min) that is larger",
+         "3.5 errors are exceeded by chance by one rank in 400, which with "
+         "that proof is one in 400 million"},
+    [JP_LIMIT_LATE_PROVED_ABOVE] =
+        {"late_proved_above", 1.5, JP_LIMIT_IS_NUMBER,
+         "... and above the largest of n normal values, which is at the root "
+         "of 2 ln n deviations, by more deviations",
+         "who comes last may be the slowest of ranks that differ anyway"},
     [JP_LIMIT_PART_RANKS] =
         {"late_part_ranks_min", 3, JP_LIMIT_IS_NUMBER,
          "A rank is late in parts of the run where these are outliers among "
