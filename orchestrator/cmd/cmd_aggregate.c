@@ -17,6 +17,7 @@
 #include "orchestrator/cmd/cmd_expect.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 
@@ -342,6 +343,8 @@ static int read_inputs(struct arguments *a, const char *const *inputs, size_t n,
     a->copper.progress_arg = a->options.progress_arg;
     a->copper.home = getenv("HOME");
     *result = aggregate_run(inputs, n, &a->options, err);
+    a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
+    a->copper.slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
     return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;
 }
 

@@ -110,9 +110,12 @@ static bool wants_copper(const struct report_session *session)
 static void read_copper(const struct report_session *session, const char *raw,
                         struct watch *watch, struct material *m)
 {
-    const struct jp_copper_options options = {.expected = wants_copper(session),
-                                              .progress = on_progress,
-                                              .progress_arg = watch};
+    const struct jp_copper_options options = {
+        .expected = wants_copper(session),
+        .slow_share = limits_get(JP_LIMIT_COPPER_SLOW),
+        .slow_cost_us = limits_get(JP_LIMIT_COPPER_COST),
+        .progress = on_progress,
+        .progress_arg = watch};
     size_t len = strlen(session->dir);
 
     if (copper_run(&raw, 1, &options, &m->copper, &m->copper_trouble) < 0) {

@@ -282,6 +282,9 @@ struct jp_copper {
 struct jp_copper_options {
     bool expected; /* it was to be there: a list of nodes alone has a result */
     uint64_t memory_bytes; /* bound for distinct paths; 0: 1 GiB */
+    /* a rank is slow from so many times the median of its level on, which cost
+     * it so many us; slow_share 0: none is */
+    double slow_share, slow_cost_us;
     /* compare observed paths with the files there are now; of another user's
      * data, and as root, only below usage_roots */
     bool usage;

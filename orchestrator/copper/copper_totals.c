@@ -188,11 +188,9 @@ const struct copper_op *copper_op_of(const struct jp_copper *copper,
 #define OF_MEDIAN (1 / 0.6745)
 #define OF_MEAN 1.253314
 /* A level may be so even that any difference has a large z: it must be worth
- * a look, too. Slow is what its users would notice. */
+ * a look, too. */
 #define WORTH_SHARE 1.1
-#define SLOW_SHARE 1.5
-#define SLOW_COST_US 100000 /* in all: less is not worth a word */
-#define LEAST_CALLS 20      /* an average over fewer says nothing */
+#define LEAST_CALLS 20 /* an average over fewer says nothing */
 
 enum metric {
     GETATTR_US,
@@ -281,22 +279,27 @@ static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
 }
 
 /* Is the rank's value far from the level's median, and does it matter? */
-static bool is_far(enum metric m, double value, double mid, double scale,
-                   double weight, struct jp_copper_outlier *o)
+static bool is_far(const struct jp_copper_options *options, enum metric m,
+                   double value, double scale, double weight,
+                   struct jp_copper_outlier *o)
 {
+    double mid = o->median;
     double least = fabs(mid) * (WORTH_SHARE - 1);
 
     if (fabs(value - mid) <= least || (mid == 0 && value < LEAST_CALLS))
         return false;
     o->z = (value - mid) / scale;
     o->cost_us = metrics[m].latency ? (value - mid) * weight : 0;
-    o->slow = metrics[m].latency && mid > 0 && value >= SLOW_SHARE * mid &&
-              o->cost_us >= SLOW_COST_US;
+    o->slow = metrics[m].latency && mid > 0 && options->slow_share > 0 &&
+              value >= options->slow_share * mid &&
+              o->cost_us >= options->slow_cost_us;
     return fabs(o->z) > Z_LIMIT;
 }
 
-static int judge(struct jp_copper *c, int level, enum metric m, double *values)
+static int judge(struct copper_build *b, int level, enum metric m,
+                 double *values)
 {
+    struct jp_copper *c = b->copper;
     double mid, scale, sum = 0;
     size_t n = 0;
 
@@ -325,7 +328,8 @@ static int judge(struct jp_copper *c, int level, enum metric m, double *values)
 
         o.value = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
         if (isfinite(o.value) &&
-            is_far(m, o.value, mid, scale, weight_of(&c->ranks[i], m), &o) &&
+            is_far(b->options, m, o.value, scale, weight_of(&c->ranks[i], m),
+                   &o) &&
             keep(c, &o) < 0)
             return -1;
     }
@@ -354,7 +358,7 @@ int copper_outliers(struct copper_build *b)
             deepest = c->ranks[i].level;
     for (int level = 0; level <= deepest && rc == 0; level++)
         for (unsigned m = 0; m < N_OUTLIER_METRICS && rc == 0; m++)
-            rc = judge(c, level, m, values);
+            rc = judge(b, level, m, values);
     for (size_t i = 0; i < c->n_ranks && rc == 0; i++) {
         uint32_t n = 0;
 

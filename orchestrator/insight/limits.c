@@ -561,6 +561,17 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "where their runs are, at the mean, no less",
          "most of it is paid once, at the begin and the end: a share of less "
          "says nothing of a longer run"},
+    [JP_LIMIT_COPPER_SLOW] =
+        {"copper_slow_min", 1.5, JP_LIMIT_IS_NUMBER,
+         "copper_slow_rank where a rank of Copper answers in no fewer times "
+         "the median of its level in the tree, and is an outlier by the "
+         "modified z of Iglewicz and Hoaglin (3.5)",
+         "ranks of a level differ by a tenth or two anyway; a half is what "
+         "those who wait for files notice"},
+    [JP_LIMIT_COPPER_COST] =
+        {"copper_cost_min", 100000, JP_LIMIT_IS_US,
+         "... and that took, over all its calls, no less",
+         "a tenth of a second of a run is not worth a word"},
     [JP_LIMIT_REPLAY_LACKING] =
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
          "... and no larger share of its operations lacks ranks",
