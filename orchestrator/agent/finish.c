@@ -183,10 +183,11 @@ struct leaving {
     FILE *tasks;
     finish_partial *partial;
     uint64_t start_ms;
-    uint32_t limit_ms;
+    uint32_t limit_ms, processes;
 };
 
-static uint32_t read_limit(const struct finish *finish)
+/* The limit, and how many processes the step has. */
+static uint32_t read_limit(const struct finish *finish, uint32_t *processes)
 {
     const char *dir = finish->seat->dir;
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
@@ -196,6 +197,7 @@ static uint32_t read_limit(const struct finish *finish)
 
     if (path && jobconf_read_pinned(path, finish->hash, &conf, &err) == 0) {
         policy = conf.policy;
+        *processes = conf.ntasks;
         jobconf_fini(&conf);
     } else {
         stepdir_log(dir, "%s: %s", finish->node, err.text);
@@ -250,13 +252,16 @@ static int make_partial(const struct leaving *leaving)
     uint32_t half = leaving->limit_ms / 2;
     uint32_t room = leaving->limit_ms -
                     (half < STOP_BEFORE_MS ? half : STOP_BEFORE_MS);
+    const struct finish_node of = {.seat = leaving->seat,
+                                   .node = leaving->node,
+                                   .deadline_ms = leaving->start_ms + room,
+                                   .processes = leaving->processes};
     struct jp_error err = {""};
 
     errno = 0;
     if (nice(PARTIAL_NICE) == -1 && errno)
         stepdir_log(leaving->seat->dir, "%s: no niceness", leaving->node);
-    if (leaving->partial(leaving->seat, leaving->node, leaving->start_ms + room,
-                         &err) < 0)
+    if (leaving->partial(&of, &err) < 0)
         stepdir_log(leaving->seat->dir,
                     "%s: no partial: %s (the report reads its files)",
                     leaving->node, err.text);
@@ -367,15 +372,15 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
 {
     const struct jp_seat *seat = finish->seat;
     const char *node = finish->node;
-    const struct leaving leaving = {.seat = seat,
-                                    .node = node,
-                                    .tasks = finish->tasks,
-                                    .partial = finish->partial,
-                                    .start_ms = clock_mono_ms(),
-                                    .limit_ms = read_limit(finish)};
+    struct leaving leaving = {.seat = seat,
+                              .node = node,
+                              .tasks = finish->tasks,
+                              .partial = finish->partial,
+                              .start_ms = clock_mono_ms()};
     enum barrier_state out = BARRIER_OTHERS;
     struct jp_error why;
 
+    leaving.limit_ms = read_limit(finish, &leaving.processes);
     if (runmarks_there(seat->dir) && mark_end(seat, node, &why) < 0)
         stepdir_log(seat->dir, "%s: %s", node, why.text);
     if (keep_records(&leaving)) {

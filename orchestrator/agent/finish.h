@@ -15,11 +15,18 @@
 #include "common/error.h"
 #include "orchestrator/collect/barrier.h"
 
-/* Makes nodes/<node>/partial.jpp by temp + rename before deadline_ms of
- * clock_mono_ms(), or not at all. 0: there, or nothing to make one of. -1 and
- * err: why not. Called in a child, which is killed a little later. */
-typedef int finish_partial(const struct jp_seat *seat, const char *node,
-                           uint64_t deadline_ms, struct jp_error *err);
+/* What a partial is made of. */
+struct finish_node {
+    const struct jp_seat *seat;
+    const char *node;
+    uint64_t deadline_ms; /* of clock_mono_ms() */
+    uint32_t processes;   /* of the whole step; 0: not known */
+};
+
+/* Makes nodes/<node>/partial.jpp by temp + rename before the deadline, or not
+ * at all. 0: there, or nothing to make one of. -1 and err: why not. Called in a
+ * child, which is killed a little later. */
+typedef int finish_partial(const struct finish_node *of, struct jp_error *err);
 
 struct finish {
     const struct jp_seat *seat;

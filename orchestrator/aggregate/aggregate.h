@@ -396,8 +396,8 @@ struct jp_result {
     size_t n_busy_slices;
     uint64_t busy_slice_us, busy_from_us; /* width, begin of the first */
     uint64_t busy_silent; /* files of which no record has start and end */
-    /* of files whose records tell start and end (timeline.h); as a whole bound
-     * by a part of memory_bytes */
+    /* of files whose records tell start and end (timeline.h); as a whole of so
+     * many operations, fewer if memory_bytes is below 1 GiB */
     struct timeline **timelines;
     size_t n_timelines;
     struct jp_quality quality;
@@ -420,6 +420,9 @@ struct jp_aggregate_options {
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
     bool evidence; /* of hangs is kept of each recording: for partials */
+    /* processes of the whole step, where that is known: timelines are cut as if
+     * there were no fewer files; 0: not known */
+    uint32_t processes;
     /* folder whose <node>/partial.jpp may stand for the logs in folder <node>
      * of the first input; NULL: none is used */
     const char *partials;

@@ -10,7 +10,8 @@ struct way {
     struct join *join;
     struct source_facts *facts;
     struct hangs_file reading;
-    size_t timeline_bytes;
+    bool timelines;
+    uint64_t timeline_events;
 };
 
 /* A good record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
@@ -27,10 +28,10 @@ static int follow(const struct way *w, const struct record *record)
 {
     struct source_facts *facts = w->facts;
 
-    if (!w->timeline_bytes || facts->no_clock)
+    if (!w->timelines || facts->no_clock)
         return 0;
     if (!facts->timeline &&
-        !(facts->timeline = timeline_create(w->timeline_bytes)))
+        !(facts->timeline = timeline_create(w->timeline_events)))
         return -1;
     return timeline_add(facts->timeline, record);
 }
@@ -80,8 +81,10 @@ enum join_status joinrun_read(const struct join_reading *r,
                               const struct reader_input *in,
                               struct source_facts *facts)
 {
-    struct way w = {
-        .join = r->join, .facts = facts, .timeline_bytes = r->timeline_bytes};
+    struct way w = {.join = r->join,
+                    .facts = facts,
+                    .timelines = r->timelines,
+                    .timeline_events = r->timeline_events};
     const struct reader_sink sink = {.take = take,
                                      .counts = counts,
                                      .watch = r->evidence ? watch : NULL,

@@ -23,6 +23,8 @@ struct joinsplit {
     struct join_turn *turns;
     size_t n, n_nodes;
     struct source_facts *own; /* of the pieces */
+    uint64_t *followed;       /* operations in their timelines, as far as they
+                                 are read; under the run's lock */
 };
 
 /* Bytes of a piece; without threads nothing is split. */
@@ -97,6 +99,7 @@ static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
             .from = k * piece_bytes,
             .to = last ? UINT64_MAX : (k + 1) * piece_bytes,
             .file = pieces > 1 ? &split->own[split->n] : file,
+            .first = pieces > 1 ? &split->own[split->n - k] : file,
             .whole = file};
         turn->size = last ? log->size - turn->from : piece_bytes;
         split->n++;
@@ -149,6 +152,7 @@ static void split_fini(struct joinsplit *split)
     }
     free(split->turns);
     free(split->own);
+    free(split->followed);
     *split = (struct joinsplit){0};
 }
 
@@ -171,7 +175,9 @@ static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
     if (!split->turns)
         goto out;
     for (size_t i = 0; i < walk->n_logs && !split->own; i++)
-        if (pieces[i] > 1 && !(split->own = calloc(n, sizeof(*split->own))))
+        if (pieces[i] > 1 &&
+            (!(split->own = calloc(n, sizeof(*split->own))) ||
+             !(split->followed = calloc(n, sizeof(*split->followed)))))
             goto out;
     for (size_t i = 0; i < walk->n_logs; i++)
         if (nodes[i])
@@ -265,8 +271,8 @@ static void split_fold(const struct joinsplit *split)
 
 /* --- share the log files among threads and fold what they found --- */
 
-/* Of the memory bound, for timelines of all processes. */
-#define TIMELINE_PART 32
+/* Of the memory bound, bytes for an operation of a timeline, at the worst. */
+#define TIMELINE_BYTES 256
 
 enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
@@ -275,8 +281,7 @@ struct run {
     const struct jp_logwalk *walk;
     struct source_facts *files;
     bool evidence;
-    uint64_t timelines;    /* bytes of all; 0: none */
-    size_t timeline_bytes; /* of a turn's */
+    uint64_t timeline_events; /* of each file's, at most */
     struct joinsplit split;
     size_t next;   /* turn; under the lock */
     uint64_t left; /* bytes of the turns from there on */
@@ -318,18 +323,44 @@ static enum join_status end_file(struct worker *w, enum join_status status)
     return join_end_file(w->join) < 0 ? JOIN_NO_MEMORY : status;
 }
 
+/* How much of a piece its file's timeline can still take: nothing, where the
+ * pieces before it have filled it. */
+static uint64_t room_of(struct run *run, const struct join_turn *turn)
+{
+    uint64_t before = 0;
+
+    if (turn->file == turn->whole)
+        return run->timeline_events;
+    pthread_mutex_lock(&run->lock);
+    for (const struct source_facts *at = turn->first; at < turn->file; at++)
+        before += run->split.followed[at - run->split.own];
+    pthread_mutex_unlock(&run->lock);
+    return before < run->timeline_events ? run->timeline_events : 0;
+}
+
+static void note_followed(struct run *run, const struct join_turn *turn)
+{
+    if (turn->file == turn->whole || !turn->file->timeline)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->split.followed[turn->file - run->split.own] = turn->file->timeline->n;
+    pthread_mutex_unlock(&run->lock);
+}
+
 /* number: no other file or piece has it. */
 static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
     struct run *run = w->run;
-    const struct join_reading reading = {w->join,       states,
-                                         &run->stop,    &run->done,
-                                         run->evidence, run->timeline_bytes};
+    const struct join_reading reading = {w->join,    states,
+                                         &run->stop, &run->done,
+                                         run->evidence, true,
+                                         room_of(run, turn)};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
     status = joinrun_read_file(&reading, &run->walk->logs[turn->index], turn);
+    note_followed(run, turn);
     if (turn->file != turn->whole && w->join->n_strays)
         w->join->conflict = true; /* which size came first? */
     /* the other pieces of a file may be another thread's */
@@ -345,7 +376,8 @@ static void read_node(struct worker *w, const struct join_turn *turn,
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
-    status = partial_set_read(node, run->walk, w->join, run->files);
+    status = partial_set_read(node, run->walk, w->join, run->timeline_events,
+                              run->files);
     for (size_t i = node->first;
          status == JOIN_LEFT_OUT && i < node->first + node->n &&
          !atomic_load(&run->stop);
@@ -583,8 +615,6 @@ static struct join *start(struct run *run, unsigned n,
     for (size_t i = 0; i < run->split.n; i++)
         run->left += run->split.turns[i].size;
     run->threads = n;
-    run->timeline_bytes =
-        run->split.n ? (size_t) (run->timelines / run->split.n) : 0;
     atomic_store(&run->stop, false);
     atomic_store(&run->conflict, false);
     atomic_store(&run->done, 0);
@@ -598,16 +628,29 @@ static struct join *start(struct run *run, unsigned n,
     return join;
 }
 
+/* The same whoever reads: a node, for its partial, knows no other's files. */
+static uint64_t events_of_each(const struct jp_aggregate_options *options,
+                               const struct join_budget *budget, size_t n_files)
+{
+    uint64_t all = budget->limit / TIMELINE_BYTES;
+
+    if (options->evidence || all > TIMELINE_EVENTS)
+        all = TIMELINE_EVENTS;
+    if (options->processes > n_files)
+        return all / options->processes;
+    return n_files ? all / n_files : 0;
+}
+
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,
                      struct source_facts *files, struct jp_error *err)
 {
-    struct run run = {
-        .walk = walk,
-        .files = files,
-        .evidence = options->evidence,
-        .timelines = options->evidence ? 0 : budget->limit / TIMELINE_PART};
+    struct run run = {.walk = walk,
+                      .files = files,
+                      .evidence = options->evidence,
+                      .timeline_events =
+                          events_of_each(options, budget, walk->n_logs)};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);

@@ -35,6 +35,7 @@ struct join_turn {
     uint64_t from, to;         /* to UINT64_MAX: to its end */
     struct source_facts
         *file; /* what it shows: the caller's for a whole file */
+    struct source_facts *first; /* that of its file's first piece */
     struct source_facts *whole; /* the caller's */
 };
 
@@ -44,8 +45,9 @@ struct join_reading {
     struct reader_states *states;
     atomic_bool *stop;
     _Atomic uint64_t *done;
-    bool evidence;         /* of recordings is wanted */
-    size_t timeline_bytes; /* of each file, at most; 0: none is wanted */
+    bool evidence;            /* of recordings is wanted */
+    bool timelines;           /* are wanted */
+    uint64_t timeline_events; /* of each, at most */
 };
 
 /* Reads by that backend into reading->join; what is wrong with the source is in

@@ -8,6 +8,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/partial_parts.h"
+#include "orchestrator/aggregate/timeline.h"
 
 static void put_end(struct jpr_out *out, const void *arg)
 {
@@ -45,6 +46,10 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
         return -1;
     for (size_t i = 0; i < walk->n_logs; i++)
         if (files[i].has_counters && partial_put_hang(w, files[i].evidence) < 0)
+            return -1;
+    for (size_t i = 0; i < walk->n_logs; i++)
+        if (files[i].timeline &&
+            partial_put_timeline(w, i, files[i].timeline) < 0)
             return -1;
     if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
         partial_put_bits(w) < 0 || partial_put_kernels(w) < 0)
@@ -121,6 +126,11 @@ static int next_block(struct partial *p, struct jpr_in *in,
     return (int) type;
 }
 
+static bool reads_version(uint32_t version)
+{
+    return version >= PARTIAL_OLDEST && version <= PARTIAL_VERSION;
+}
+
 /* Takes stream over, also on failure. */
 static struct partial *open_stream(FILE *stream, struct jp_error *err)
 {
@@ -139,12 +149,14 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
     }
     p->room = FIRST_ROOM;
     p->stream = stream;
+    p->timeline_events = UINT64_MAX;
     if (fread(head, sizeof(head), 1, stream) != 1 ||
         memcmp(head, partial_magic, PARTIAL_MAGIC_BYTES) != 0)
         error_set(err, "no partial by its first bytes");
-    else if (jpr_get_le32(head + PARTIAL_MAGIC_BYTES) != PARTIAL_VERSION)
-        error_set(err, "a partial of version %u; this release reads %d",
-                  jpr_get_le32(head + PARTIAL_MAGIC_BYTES), PARTIAL_VERSION);
+    else if (!reads_version(jpr_get_le32(head + PARTIAL_MAGIC_BYTES)))
+        error_set(err, "a partial of version %u; this release reads %d to %d",
+                  jpr_get_le32(head + PARTIAL_MAGIC_BYTES), PARTIAL_OLDEST,
+                  PARTIAL_VERSION);
     else if ((type = next_block(p, &in, err)) >= 0) {
         if (type == PARTIAL_FILES && partial_get_files(p, &in) == 0)
             return p;
@@ -226,8 +238,8 @@ static int check_hang(struct partial_in *r)
     return 0;
 }
 
-/* The files come first, then one block a recording, then the tables, once: the
- * others refer to them. */
+/* The files come first, then one block a recording, then timelines, then the
+ * tables, once: the others refer to them. */
 static bool in_order(const struct partial *p, const struct partial_in *r,
                      int type)
 {
@@ -235,7 +247,7 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         return false;
     if (type == PARTIAL_HANG)
         return !r->first && r->n_hangs < p->n_recordings;
-    if (type == PARTIAL_TABLES)
+    if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE)
         return !r->first && r->n_hangs == p->n_recordings;
     return r->first;
 }
@@ -252,6 +264,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         [PARTIAL_OPS] = partial_get_ops,
         [PARTIAL_HANG] = check_hang,
         [PARTIAL_KERNELS] = partial_get_kernels,
+        [PARTIAL_TIMELINE] = partial_get_timeline,
     };
     int type = next_block(p, &r->in, err);
     bool good;
@@ -274,6 +287,7 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
                           struct jp_error *err)
 {
     struct partial_in r = {.join = join_create(budget, false),
+                           .partial = partial,
                            .rows = partial_rows_create()};
     uint64_t blocks = 1; /* the list of files */
     int rc = r.join && r.rows ? 0 : error_set(err, "out of memory");
@@ -301,6 +315,7 @@ void partial_close(struct partial *partial)
         free(partial->files[i].path);
         free(partial->files[i].read.notes);
         busy_destroy(partial->files[i].read.busy);
+        timeline_destroy(partial->files[i].read.timeline);
     }
     free(partial->files);
     free(partial->bytes);

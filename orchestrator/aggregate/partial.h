@@ -22,7 +22,8 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { PARTIAL_VERSION = 6 };
+/* What is written; the oldest one that is read lacks timelines. */
+enum { PARTIAL_VERSION = 6, PARTIAL_OLDEST = 5 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {
@@ -38,6 +39,8 @@ struct partial {
     size_t room;
     struct partial_file *files; /* sorted by path */
     size_t n_files, n_recordings;
+    uint64_t timeline_events; /* partial_load: of each, at most; as opened: all
+                                 that are there */
     bool over; /* partial_load: the memory bound was hit */
 };
 

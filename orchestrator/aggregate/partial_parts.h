@@ -31,8 +31,9 @@ enum partial_block {
     PARTIAL_STRAYS = 5,
     PARTIAL_OPS = 6,
     PARTIAL_END = 7,
-    PARTIAL_HANG = 8,    /* of one recording; between files and tables */
-    PARTIAL_KERNELS = 9, /* of each AlltoAll, by member */
+    PARTIAL_HANG = 8,      /* of one recording; between files and tables */
+    PARTIAL_KERNELS = 9,   /* of each AlltoAll, by member */
+    PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
     PARTIAL_N_TYPES
 };
 
@@ -64,6 +65,8 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
                       size_t skip, const struct source_facts *files);
 /* evidence gets sorted. */
 int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
+int partial_put_timeline(struct partial_out *w, size_t file,
+                         const struct timeline *timeline);
 int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
@@ -79,7 +82,9 @@ struct partial_rows; /* work space of partial_rows_in.c */
 struct partial_in {
     struct jpr_in in;
     struct join *join;
-    size_t n_hangs; /* blocks so far */
+    struct partial *partial;
+    size_t n_hangs;       /* blocks so far */
+    size_t next_timeline; /* the least file that it may be of */
     /* members stand by communicator, as in the writer */
     uint32_t *first;
     struct partial_rows *rows;
@@ -89,6 +94,7 @@ struct partial_in {
 int partial_get_files(struct partial *partial, struct jpr_in *in);
 /* *evidence is the caller's then. */
 int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
+int partial_get_timeline(struct partial_in *r); /* to its file */
 int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);

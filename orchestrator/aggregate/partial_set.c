@@ -226,7 +226,8 @@ void partial_set_fini(struct partial_set *set)
 
 enum join_status partial_set_read(struct partial_node *node,
                                   const struct jp_logwalk *walk,
-                                  struct join *join, struct source_facts *files)
+                                  struct join *join, uint64_t events,
+                                  struct source_facts *files)
 {
     struct partial *partial = open_matching(node, walk);
     struct jp_error err = {""};
@@ -235,6 +236,7 @@ enum join_status partial_set_read(struct partial_node *node,
 
     if (!partial)
         return JOIN_LEFT_OUT;
+    partial->timeline_events = events;
     from = partial_load(partial, join->budget, &err);
     if (!from) {
         snprintf(node->why, sizeof(node->why), "%.190s", err.text);
@@ -247,6 +249,7 @@ enum join_status partial_set_read(struct partial_node *node,
             files[node->first + i] = partial->files[i].read;
             partial->files[i].read.notes = NULL; /* handed over */
             partial->files[i].read.busy = NULL;
+            partial->files[i].read.timeline = NULL;
         }
         if (status == JOIN_LEFT_OUT) /* the bound; conflict is set */
             status = JOIN_OK;

@@ -38,12 +38,13 @@ int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
                      const char *raw, const char *folder);
 void partial_set_fini(struct partial_set *set);
 
-/* Merges a node's partial into join and fills its elements of files. Else
+/* Merges a node's partial into join and fills its elements of files, whose
+ * timelines have at most so many operations. Else
  * JOIN_LEFT_OUT: nothing has changed, node->why says why; read its logs.
  * JOIN_OK with join->conflict: the caller joins again, without partials. */
 enum join_status partial_set_read(struct partial_node *node,
                                   const struct jp_logwalk *walk,
-                                  struct join *join,
+                                  struct join *join, uint64_t events,
                                   struct source_facts *files);
 
 /* Adds what the recordings of a node that was merged tell of hangs. 0; 1: it

@@ -6,9 +6,9 @@
 
 #include "plugins/nccl_recorder/jpr_bytes.h"
 
-enum { EVENT_BYTES = 64, FIRST_ROOM = 4096 }; /* of one event, at most */
+enum { FIRST_ROOM = 4096 };
 
-struct timeline *timeline_create(size_t limit)
+struct timeline *timeline_create(uint64_t limit)
 {
     struct timeline *timeline = calloc(1, sizeof(*timeline));
 
@@ -102,7 +102,7 @@ static int grow(struct timeline *t)
     size_t room = t->room ? 2 * t->room : FIRST_ROOM;
     uint8_t *more;
 
-    if (t->room - t->used >= EVENT_BYTES)
+    if (t->room - t->used >= TIMELINE_EVENT_BYTES)
         return 0;
     more = realloc(t->bytes, room);
     if (!more)
@@ -155,7 +155,7 @@ int timeline_add(struct timeline *t, const struct record *r)
     bool full;
 
     note_process(t, r);
-    if (t->left || t->used + EVENT_BYTES > t->limit) {
+    if (t->left || t->n >= t->limit) {
         t->left++;
         return 0;
     }
@@ -201,6 +201,8 @@ int timeline_join(struct timeline *into, const struct timeline *next)
         rc = timeline_add(into, &r);
     }
     timeline_reader_fini(&reader);
+    if (next->left && !next->n) /* nothing to add says whose it is */
+        into->mixed |= into->pid != next->pid || strcmp(into->host, next->host);
     into->left += next->left;
     into->mixed |= next->mixed;
     return rc;
@@ -243,4 +245,54 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
     event->peer = s->peer;
     reader->at = in.at;
     return !in.bad;
+}
+
+/* --- foreign ones --- */
+
+/* Notes an operation; false: out of all bounds, or its series is not the next
+ * new one. */
+static bool settle_event(struct timeline *t, const struct timeline_event *e,
+                         uint32_t *seen)
+{
+    struct timeline_series *s = &t->series[e->series];
+
+    if (e->series > *seen || e->start_us > INT64_MAX || e->time_us > INT64_MAX ||
+        e->peer >= RECORD_MAX_RANKS)
+        return false;
+    *seen += e->series == *seen;
+    if (!t->n++)
+        t->first_us = e->start_us;
+    t->last_us = e->start_us;
+    s->low = e->sn < s->low ? e->sn : s->low;
+    s->high = e->sn > s->high ? e->sn : s->high;
+    return true;
+}
+
+bool timeline_settle(struct timeline *t, uint64_t n, uint64_t limit)
+{
+    struct timeline_reader reader;
+    struct timeline_event e;
+    uint32_t seen = 0, kept = 0;
+    size_t used = 0;
+    bool good = timeline_reader_init(&reader, t) == 0;
+
+    for (uint32_t i = 0; i < t->n_series; i++) {
+        t->series[i].low = UINT64_MAX;
+        t->series[i].high = 0;
+    }
+    t->n = t->limit = 0;
+    while (good && t->n < n && t->n < limit) {
+        good = timeline_next(&reader, &e) && settle_event(t, &e, &seen);
+        kept = seen;
+    }
+    used = good ? (size_t) (reader.at - t->bytes) : 0;
+    for (uint64_t k = t->n; good && k < n; k++) /* those left out, too */
+        good = timeline_next(&reader, &e) && e.series <= seen &&
+               (seen += e.series == seen);
+    good = good && reader.at == reader.end && seen == t->n_series;
+    timeline_reader_fini(&reader);
+    t->left += n - t->n;
+    t->used = used;
+    t->n_series = kept;
+    return good;
 }

@@ -5,9 +5,10 @@
  * its begin, by whoever replays the run (orchestrator/insight/replay.h). Times
  * are microseconds of the process' own clock.
  *
- * A timeline holds no more bytes than its limit: what comes later is left out,
- * so that a timeline is the begin of its file without a gap. A series is what
- * its operations share; a timeline has at most TIMELINE_SERIES.
+ * A timeline holds no more operations than its limit: what comes later is left
+ * out, so that a timeline is the begin of its file without a gap. All of a run
+ * have TIMELINE_EVENTS, in equal parts. A series is what its operations share;
+ * a timeline has at most TIMELINE_SERIES.
  */
 #ifndef JP_AGGREGATE_TIMELINE_H
 #define JP_AGGREGATE_TIMELINE_H
@@ -18,7 +19,11 @@
 
 #include "common/record.h"
 
-enum { TIMELINE_SERIES = 1024 };
+enum {
+    TIMELINE_SERIES = 1024,
+    TIMELINE_EVENTS = 1 << 22,  /* of a run; 32 MiB of them as a rule */
+    TIMELINE_EVENT_BYTES = 64,  /* one takes no more */
+};
 
 struct timeline_series {
     char id[RECORD_MAX_ID + 1];
@@ -42,12 +47,13 @@ struct timeline {
     uint32_t n_series, room_series;
     uint16_t slots[2 * TIMELINE_SERIES]; /* hash of series; 0: none, else + 1 */
     uint8_t *bytes;
-    size_t used, room, limit;
+    size_t used, room;
+    uint64_t limit;             /* of n */
     uint64_t first_us, last_us; /* starts of the first and the last one */
 };
 
-/* Heap; limit: of its packed bytes. NULL without memory. Destroy takes NULL. */
-struct timeline *timeline_create(size_t limit);
+/* Heap; limit: of its operations. NULL without memory. Destroy takes NULL. */
+struct timeline *timeline_create(uint64_t limit);
 void timeline_destroy(struct timeline *timeline);
 
 /* Adds a record that tells start and end. 0, or -1 without memory. */
@@ -55,6 +61,12 @@ int timeline_add(struct timeline *timeline, const struct record *record);
 
 /* Appends the next piece of the same file. 0, or -1 without memory. */
 int timeline_join(struct timeline *into, const struct timeline *next);
+
+/* Foreign bytes and series: checks each of the n operations, and finds what
+ * follows from them (`n`, `left`, times, range of sequence numbers, used
+ * series). Those beyond the first `limit` are left out, as if timeline_add had
+ * met them; nothing can be added any more. False: it is no timeline. */
+bool timeline_settle(struct timeline *timeline, uint64_t n, uint64_t limit);
 
 /* One operation of a timeline. */
 struct timeline_event {

@@ -24,13 +24,15 @@ static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
 }
 
 /* A finish_partial. */
-static int make_partial(const struct jp_seat *seat, const char *node,
-                        uint64_t deadline_ms, struct jp_error *err)
+static int make_partial(const struct finish_node *of, struct jp_error *err)
 {
+    uint64_t deadline_ms = of->deadline_ms;
     const struct jp_aggregate_options options = {.progress = is_late,
-                                                 .progress_arg = &deadline_ms};
-    char *raw = fileio_path("%s/raw/%s", seat->dir, node);
-    char *path = fileio_path("%s/nodes/%s/partial.jpp", seat->dir, node);
+                                                 .progress_arg = &deadline_ms,
+                                                 .processes = of->processes};
+    char *raw = fileio_path("%s/raw/%s", of->seat->dir, of->node);
+    char *path =
+        fileio_path("%s/nodes/%s/partial.jpp", of->seat->dir, of->node);
     uint64_t ms = 0;
     int rc = -1;
 

@@ -178,6 +178,7 @@ static int analyse(const struct report_session *session, struct material *m)
         .threads = session->policy.report_threads,
         .progress = on_progress,
         .progress_arg = &watch,
+        .processes = session->has_conf ? session->conf.ntasks : 0,
         .partials = nodes,
         .gone = raw && recalls(session) ? raw : NULL,
         .note = on_note,

@@ -15,6 +15,7 @@
 
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/timeline.h"
 
 static void print_stat(const struct jp_result *r)
 {
@@ -241,6 +242,40 @@ static void print_quality(const struct jp_result *r)
                q->notes[i].what);
 }
 
+/* A line a process: whose, how much, and a sum over all that it did. */
+static void print_timelines(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_timelines; i++) {
+        const struct timeline *t = r->timelines[i];
+        struct timeline_reader reader;
+        struct timeline_event e;
+        uint64_t sum = 0, low = 0;
+
+        if (timeline_reader_init(&reader, t) < 0)
+            exit(5);
+        while (timeline_next(&reader, &e)) {
+            const struct timeline_series *s = &t->series[e.series];
+            const uint64_t words[] = {e.series, e.peer,     e.sn,
+                                      e.bytes,  e.start_us, e.time_us};
+
+            for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+                sum = (sum ^ words[k]) * UINT64_C(0x100000001B3);
+            for (const char *c = s->id; *c; c++)
+                sum = (sum ^ (uint64_t) *c) * UINT64_C(0x100000001B3);
+            sum ^= (uint64_t) s->func[0] << 32 ^ s->rank ^ s->p2p;
+        }
+        timeline_reader_fini(&reader);
+        for (uint32_t k = 0; k < t->n_series; k++)
+            low += t->series[k].low ^ t->series[k].high ^
+                   t->series[k].n_ranks ^ t->series[k].nnodes;
+        printf("timeline %s %" PRId64 " %" PRIu64 " left %" PRIu64 " mixed %d "
+               "series %" PRIu32 " %" PRIu64 " from %" PRIu64 " to %" PRIu64
+               " sum %" PRIx64 "\n",
+               t->host, t->pid, t->n, t->left, t->mixed, t->n_series, low,
+               t->first_us, t->last_us, sum);
+    }
+}
+
 static void on_note(void *arg, const char *node, const char *why)
 {
     (void) arg;
@@ -284,6 +319,7 @@ int main(int argc, char **argv)
         print_join(r);
     } else if (!strcmp(what, "all")) {
         print_busy(r);
+        print_timelines(r);
         print_quality(r);
         print_recordings(r);
         print_comms(r);

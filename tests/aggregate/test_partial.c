@@ -16,6 +16,7 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/partial_parts.h"
+#include "orchestrator/aggregate/timeline.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/aggregate/partial_seal.h"
 #include "tests/common/tempdir.h"
@@ -359,6 +360,194 @@ static void leaves_nothing_on_failure(void **state)
     free(path);
 }
 
+/* --- timelines --- */
+
+/* The recording's, of at most so many operations; NULL: there is none. Caller
+ * destroys. */
+static struct timeline *load_timeline(const uint8_t *bytes, size_t n,
+                                      uint64_t most)
+{
+    struct join_budget budget = {.limit = 64 << 20, .journal_limit = 32 << 20};
+    struct partial *partial = partial_open_bytes(bytes, n, NULL);
+    struct timeline *timeline;
+
+    assert_non_null(partial);
+    partial->timeline_events = most;
+    join_destroy(partial_load(partial, &budget, NULL));
+    timeline = partial->files[2].read.timeline;
+    partial->files[2].read.timeline = NULL;
+    partial_close(partial);
+    return timeline;
+}
+
+/* Packs five operations of two series as the recording's timeline. */
+static struct timeline *five(uint64_t limit)
+{
+    struct timeline *t = timeline_create(limit);
+
+    for (uint64_t i = 0; i < 5; i++) {
+        struct record r = {.id = {"0x2", 3},
+                           .func = {i == 3 ? "Send" : "AllReduce",
+                                    i == 3 ? 4 : 9},
+                           .host = {"h", 1},
+                           .pid = 9,
+                           .n_ranks = 2,
+                           .nnodes = 1,
+                           .rank = 1,
+                           .p2p = i == 3,
+                           .sn = 7 * i,
+                           .bytes = 64 << i,
+                           .start_us = 1000000 + 300 * i,
+                           .end_us = 1000050 + 300 * i};
+
+        assert_int_equal(timeline_add(t, &r), 0);
+    }
+    return t;
+}
+
+static void assert_same(const struct timeline *a, const struct timeline *b)
+{
+    assert_string_equal(a->host, b->host);
+    assert_int_equal(a->pid, b->pid);
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->left, b->left);
+    assert_int_equal(a->mixed, b->mixed);
+    assert_int_equal(a->first_us, b->first_us);
+    assert_int_equal(a->last_us, b->last_us);
+    assert_int_equal(a->n_series, b->n_series);
+    for (uint32_t i = 0; i < a->n_series; i++) {
+        assert_string_equal(a->series[i].id, b->series[i].id);
+        assert_string_equal(a->series[i].func, b->series[i].func);
+        assert_int_equal(a->series[i].low, b->series[i].low);
+        assert_int_equal(a->series[i].high, b->series[i].high);
+        assert_int_equal(a->series[i].p2p, b->series[i].p2p);
+    }
+    assert_int_equal(a->used, b->used);
+    assert_memory_equal(a->bytes, b->bytes, a->used);
+}
+
+/* The bytes of make() with another timeline. Caller frees. */
+static uint8_t *with_timeline(void *state, const struct timeline *t, size_t *n)
+{
+    size_t old, len, room, head;
+    uint8_t *bytes = make(state, &old), *frame, *all;
+    struct partial_out w = {.stream = NULL};
+    char *text = NULL;
+
+    frame = find_block(bytes, old, PARTIAL_TIMELINE);
+    assert_non_null(frame);
+    head = (size_t) (frame - bytes);
+    len = PARTIAL_FRAME_BYTES + jpr_get_le32(frame + 4);
+    w.stream = open_memstream(&text, &room);
+    assert_non_null(w.stream);
+    assert_int_equal(partial_put_timeline(&w, 2, t), 0);
+    fclose(w.stream);
+    free(w.out.bytes);
+    *n = old - len + room;
+    all = malloc(*n);
+    assert_non_null(all);
+    memcpy(all, bytes, head);
+    memcpy(all + head, text, room);
+    memcpy(all + head + room, frame + len, old - head - len);
+    free(text);
+    free(bytes);
+    return all;
+}
+
+static void keeps_a_timeline(void **state)
+{
+    struct timeline *t, *same;
+    size_t n;
+    uint8_t *bytes = make(*state, &n);
+
+    t = load_timeline(bytes, n, UINT64_MAX); /* of what put_recording wrote */
+    assert_non_null(t);
+    assert_int_equal(t->n, 1);
+    assert_string_equal(t->series->func, "AllReduce");
+    assert_int_equal(t->pid, 9);
+    timeline_destroy(t);
+    free(bytes);
+    for (uint64_t limit = 0; limit <= 5; limit++) { /* cut in either place */
+        struct timeline *whole = five(5), *cut = five(limit);
+
+        bytes = with_timeline(*state, whole, &n);
+        same = load_timeline(bytes, n, limit);
+        assert_non_null(same);
+        assert_same(same, cut);
+        timeline_destroy(same);
+        free(bytes);
+        bytes = with_timeline(*state, cut, &n);
+        same = load_timeline(bytes, n, UINT64_MAX);
+        assert_non_null(same);
+        assert_same(same, cut);
+        timeline_destroy(same);
+        timeline_destroy(whole);
+        timeline_destroy(cut);
+        free(bytes);
+    }
+}
+
+/* One that says what no timeline does: refused, the whole partial. */
+static void refuses_odd_timelines(void **state)
+{
+    for (int odd = 0; odd < 6; odd++) {
+        struct timeline *t = five(5);
+        size_t n;
+        uint8_t *bytes;
+
+        switch (odd) {
+        case 1: /* more operations than there are */
+            t->n++;
+            break;
+        case 2: /* fewer */
+            t->n--;
+            break;
+        case 3: /* a series that nothing is of */
+            t->series[t->n_series++] = t->series[0];
+            break;
+        case 4: /* the second one comes first */
+            t->bytes[0] = 1;
+            break;
+        case 5: /* cut */
+            t->used--;
+            break;
+        }
+        bytes = with_timeline(*state, t, &n);
+        assert_int_equal(takes(bytes, n, NULL), odd == 0);
+        free(bytes);
+        timeline_destroy(t);
+    }
+}
+
+/* The release before wrote no timelines; it is still read. */
+static void reads_the_older_version(void **state)
+{
+    size_t n, len;
+    uint8_t *bytes = make(*state, &n), *frame, *end;
+
+    frame = find_block(bytes, n, PARTIAL_TIMELINE);
+    assert_non_null(frame);
+    len = PARTIAL_FRAME_BYTES + jpr_get_le32(frame + 4);
+    memmove(frame, frame + len, n - (size_t) (frame - bytes) - len);
+    n -= len;
+    end = find_block(bytes, n, PARTIAL_END);
+    assert_non_null(end);
+    end[PARTIAL_FRAME_BYTES]--;
+    n = partial_seal(bytes, n);
+    for (uint32_t version = PARTIAL_OLDEST - 1; version <= PARTIAL_VERSION + 1;
+         version++) {
+        struct jp_error err = {""};
+        bool good = version >= PARTIAL_OLDEST && version <= PARTIAL_VERSION;
+
+        jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, version);
+        assert_int_equal(takes(bytes, n, &err), good);
+        assert_int_equal(!*err.text, good);
+        if (good)
+            assert_null(load_timeline(bytes, n, UINT64_MAX));
+    }
+    free(bytes);
+}
+
 #define TEST(function)                                                         \
     cmocka_unit_test_setup_teardown(function, tempdir_make, tempdir_drop)
 
@@ -373,6 +562,9 @@ int main(void)
         TEST(refuses_a_repeated_stray),
         TEST(refuses_huge_lengths),
         TEST(leaves_nothing_on_failure),
+        TEST(keeps_a_timeline),
+        TEST(refuses_odd_timelines),
+        TEST(reads_the_older_version),
     };
 
     return cmocka_run_group_tests_name("tests/aggregate/test_partial", tests,

@@ -1,15 +1,76 @@
 /* fuzz_partial.c - any bytes as a partial, also with right checks, to the
- * result, merged with itself, judged for hangs, and written again. */
+ * result, replayed, merged with itself, judged for hangs, and written again. */
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/aggregate/partial.h"
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/insight/replay.h"
 #include "tests/aggregate/partial_seal.h"
 #include "tests/fuzz/fuzz_result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST_TIMELINES = 64 };
+
+static struct timeline *timelines[MOST_TIMELINES];
+static size_t n_timelines;
+
+/* Each cause that a replay knows is taken away. */
+static void take_away(struct replay *x, const struct jp_processes *p)
+{
+    size_t *list = calloc(p->n + 1, sizeof(*list));
+    uint32_t *stage = calloc(p->n + 1, sizeof(*stage));
+    struct replay_cause cause = {.processes = list,
+                                 .stage = stage,
+                                 .n = p->n ? 1 : 0,
+                                 .comm = -1,
+                                 .from_us = NAN};
+    double gain;
+
+    if (!list || !stage)
+        abort();
+    for (size_t i = 0; i < p->n; i++) {
+        list[i] = i;
+        stage[i] = i % 2;
+    }
+    for (int kind = REPLAY_LATE; kind <= REPLAY_STAGES; kind++) {
+        cause.kind = (enum replay_kind) kind;
+        cause.n = kind == REPLAY_STAGES ? p->n : cause.n;
+        if (replay_without(x, &cause, &gain) < 0)
+            abort();
+        assert(isnan(gain) || gain <= 1);
+    }
+    free(list);
+    free(stage);
+}
+
+/* What the processes did, from the partial as from logs. */
+static void replay_all(const struct jp_result *r)
+{
+    struct jp_result with = *r;
+    struct jp_processes processes = {0};
+    struct replay_state state;
+    struct replay *x;
+
+    with.timelines = timelines;
+    with.n_timelines = n_timelines;
+    if (!n_timelines)
+        return;
+    if (processes_init_nodes(&processes, &with, NULL) < 0)
+        abort();
+    x = replay_create(&with, &processes, &state);
+    if (!x)
+        abort();
+    assert(state.events <= REPLAY_EVENTS);
+    if (state.usable)
+        take_away(x, &processes);
+    replay_destroy(x);
+    processes_fini(&processes);
+}
 
 /* The whole way to a result. */
 static void finish(struct join *join, const struct partial *partial)
@@ -21,11 +82,14 @@ static void finish(struct join *join, const struct partial *partial)
 
     if (!logs || !files)
         abort();
+    n_timelines = 0;
     for (size_t i = 0; i < n; i++) {
         logs[i].path = partial->files[i].path;
         files[i] = partial->files[i].read;
+        if (files[i].timeline && n_timelines < MOST_TIMELINES)
+            timelines[n_timelines++] = files[i].timeline;
     }
-    fuzz_result(join, &walk, files, NULL);
+    fuzz_result(join, &walk, files, replay_all);
     free(files);
     free(logs);
 }
@@ -37,6 +101,8 @@ static struct join *load(const void *bytes, size_t n,
     struct join *join = NULL;
 
     *partial = partial_open_bytes(bytes, n, &err);
+    if (*partial && n % 2) /* cut, as a node's of a large step */
+        (*partial)->timeline_events = n % 64;
     if (*partial)
         join = partial_load(*partial, budget, &err);
     if (!join)

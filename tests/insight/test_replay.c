@@ -404,7 +404,7 @@ static void part_of_the_run(void **state)
     (void) state;
     begin(4);
     timeline_destroy(run.timelines[3]);
-    run.timelines[3] = timeline_create(400);
+    run.timelines[3] = timeline_create(60);
     c = add_comm(0, 1, 4);
     for (unsigned s = 0; s < 400; s++) {
         for (uint32_t p = 0; p < 4; p++)
