@@ -408,6 +408,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
             .op = op,
             .process = process,
             .time_us = (double) (exchange ? time_us : raw[i].time_us),
+            .sends = raw[i].sends && !exchange,
             .place = (uint16_t) (put < UINT16_MAX ? put : UINT16_MAX),
             .before = s->last != REPLAY_NONE &&
                               s->end_us <= raw->start_us + NEAR_US

@@ -25,7 +25,8 @@ static uint32_t count_of(const struct replay *x, size_t process)
 
 /* A process' events in order of streams (communicators as they first come) and,
  * in each, as they came: `order` has room for them. Returns their signature:
- * peers have the same. */
+ * peers have the same, and the same place in a pipeline (the first stage sends
+ * where the last one receives). */
 static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
 {
     uint32_t from = x->first[process], n = count_of(x, process), at = 0;
@@ -49,7 +50,8 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
         order[s->last++] = i;
     }
     for (uint32_t k = 0; k < n; k++)
-        hash = replay_mix(hash ^ replay_kind_of(x, order[k]));
+        hash = replay_mix(hash ^ replay_kind_of(x, order[k]) ^
+                          x->events[order[k]].sends);
     return hash;
 }
 
@@ -175,9 +177,11 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers)
     return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
 }
 
-/* Who stood in line for it needs no longer than it does when it is mended. */
-static int release(struct replay *x, const struct replay_cause *cause,
-                   const struct peers *peers, size_t process, double *own)
+/* Who stood in line for it needs no longer than it does when it is mended;
+ * another one of the cause, too. Where several were waited for at once, no
+ * longer than the longest of them. released: of all events, which are. */
+static int release(struct replay *x, const struct peers *peers, size_t process,
+                   double *own, bool *released)
 {
     uint32_t n = peers->events, *order = calloc(n + 1, sizeof(*order));
     uint64_t signature;
@@ -189,12 +193,18 @@ static int release(struct replay *x, const struct replay_cause *cause,
         any = is_hidden(x, peers, k);
     signature = any ? sort_streams(x, process, order) : 0;
     for (size_t p = 0; any && p < x->p->n; p++) {
-        if (p == process || count_of(x, p) != n || is_in(cause, p) ||
+        if (p == process || count_of(x, p) != n ||
             sort_streams(x, p, order) != signature)
             continue;
-        for (uint32_t k = 0; k < n; k++)
-            if (x->events[order[k]].queued)
-                own[order[k]] = fmin(own[order[k]], own[peers->mine[k]]);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t i = order[k], culprit = peers->mine[k];
+            double most = fmin(x->events[i].own_us, own[culprit]);
+
+            if (!x->events[i].queued || x->events[culprit].queued)
+                continue;
+            own[i] = released[i] ? fmax(own[i], most) : most;
+            released[i] = true;
+        }
     }
     free(order);
     return 0;
@@ -238,28 +248,38 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     return rc;
 }
 
+/* As one of its processes would have been without the cause. */
+static int mend(struct replay *x, const struct peers *peers, double *own)
+{
+    if (peers->n == 1)
+        take_shares(x, peers, own);
+    return peers->n > 1 ? take_excess(x, peers, own) : 0;
+}
+
 /* Changes own times. 1: something can be said; 0: nothing can; -1. */
 static int change_own(struct replay *x, const struct replay_cause *cause,
                       double *own)
 {
-    int told = 0;
+    struct peers *peers = calloc(cause->n + 1, sizeof(*peers));
+    bool *released = calloc((size_t) x->n_events + 1, sizeof(*released));
+    int rc = peers && released ? 0 : -1;
+    size_t told = 0;
 
-    for (size_t i = 0; i < cause->n; i++) {
-        struct peers peers;
-        int rc = find_peers(x, cause, cause->processes[i], &peers);
-
-        if (rc == 0 && peers.n == 1)
-            take_shares(x, &peers, own);
-        else if (rc == 0 && peers.n)
-            rc = take_excess(x, &peers, own) < 0
-                     ? -1
-                     : release(x, cause, &peers, cause->processes[i], own);
-        told += rc == 0 && peers.events && peers.n;
-        peers_fini(&peers);
-        if (rc < 0)
-            return -1;
+    for (size_t i = 0; rc == 0 && i < cause->n; i++) {
+        rc = find_peers(x, cause, cause->processes[i], &peers[i]);
+        if (rc == 0)
+            rc = mend(x, &peers[i], own);
+        told += peers[i].events && peers[i].n;
     }
-    return told && (size_t) told == cause->n;
+    /* all of them are mended by then: they stood in line for each other */
+    for (size_t i = 0; rc == 0 && i < cause->n; i++)
+        if (peers[i].n > 1)
+            rc = release(x, &peers[i], cause->processes[i], own, released);
+    for (size_t i = 0; peers && i < cause->n; i++)
+        peers_fini(&peers[i]);
+    free(peers);
+    free(released);
+    return rc < 0 ? -1 : told && told == cause->n;
 }
 
 /* ------------------------------------------------------------------ stages */

@@ -39,12 +39,14 @@ struct lag {
     double us[N_OF];
 };
 
-/* As kind_of, and of one size, where all ranks have that. */
+/* As replay_kind_of, and of one size, where all ranks have that; a Send is no
+ * Recv. */
 static uint64_t kind_of(const struct replay *x, uint32_t event)
 {
     const struct replay_op *op = &x->ops[x->events[event].op];
 
-    return replay_kind_of(x, event) ^ (op->loose ? 0 : op->bytes << 1) ^ 1;
+    return replay_mix(replay_kind_of(x, event) ^ x->events[event].sends) ^
+           (op->loose ? 0 : op->bytes << 1) ^ 1;
 }
 
 static struct habit *habit_find(const struct habits *h, uint64_t kind)

@@ -18,6 +18,7 @@ struct replay_event {
                          it must wait for */
     uint16_t place;   /* in its launch */
     bool after_start; /* of `after`, not its end */
+    bool sends;       /* of a pair: a Send */
     signed char beside; /* what ended last did so beside it: 1; did not: -1 */
     bool queued;        /* then: it waited for the end, its own time is less */
 };

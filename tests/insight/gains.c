@@ -7,8 +7,12 @@
  * the first predicts with what the second took. A row: jobs, those within 2
  * percentage points, the mean and the largest gain, the worst error; and the
  * worst miss of the run's length by the replay of the run as it was; and
- * the CPU time of the replays, as a share of the aggregation's. Exit status 1
- * where a row is under its floor.
+ * the CPU time of the replays, as a share of the aggregation's; then, from end
+ * to end, how many jobs have a finding that names the cause with what mending
+ * it would win, and how many of these are within 2 points (of two late ranks
+ * none is asked: each is a finding of its own). The first job of a row is also
+ * read by partials of its nodes: the findings must be the same to the byte.
+ * Exit status 1 where a row is under its floor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/partial.h"
+#include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/replay.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/insight/simlog.h"
@@ -163,8 +170,149 @@ static bool can_show(enum simjob_fault fault, const struct simjob_shape *s)
     return true;
 }
 
+/* ------------------------------------------------------------ end to end */
+
+static bool is_network(const struct simjob_truth *t)
+{
+    return t->fault == SIMJOB_SLOW_LINK || t->fault == SIMJOB_SLOW_SENDS ||
+           t->fault == SIMJOB_SLOW_PAIR || t->fault == SIMJOB_SLOW_EXPERTS;
+}
+
+/* Does the finding name the cause? As a user would take it. */
+static bool names_cause(const struct jp_finding *f, const struct job *j,
+                        const struct simjob_shape *s)
+{
+    const struct simjob_truth *t = &j->truth;
+    char rank_host[16], node[16];
+
+    simlog_host(t->ranks[0] / s->per_node, rank_host);
+    simlog_host(t->node, node);
+    if (t->fault == SIMJOB_TWO_LATE)
+        return false;
+    if (t->fault == SIMJOB_LATE_NODE)
+        return f->kind == JP_FINDING_LATE_NODE && !strcmp(f->host, node);
+    if (t->fault == SIMJOB_DRIFT)
+        return f->kind == JP_FINDING_DRIFT;
+    if (is_network(t))
+        return f->kind == JP_FINDING_SLOW_NETWORK &&
+               (t->fault == SIMJOB_SLOW_LINK || strstr(f->text, node));
+    return (f->kind == JP_FINDING_LATE_RANK || f->kind == JP_FINDING_STALL) &&
+           f->pid == simlog_pid(t->ranks[0]) && !strcmp(f->host, rank_host);
+}
+
+/* What the report says that mending the cause would win; NAN: nothing. Of
+ * several findings on one cause the one that promises most. */
+static double told_gain(const struct job *j, const struct simjob_shape *s)
+{
+    struct jp_insight *insight = insight_run(NULL, NULL, j->result, NULL);
+    double gain = NAN;
+
+    if (!insight)
+        fail("out of memory");
+    for (size_t i = 0; i < insight->findings.n; i++) {
+        const struct jp_finding *f = &insight->findings.at[i];
+
+        if (names_cause(f, j, s) && f->gain_kind == JP_GAIN_REPLAYED)
+            gain = isnan(gain) ? f->gain : fmax(gain, f->gain);
+    }
+    insight_destroy(insight);
+    return gain;
+}
+
+/* Are all findings alike? */
+static bool same_findings(const struct jp_findings *a,
+                          const struct jp_findings *b)
+{
+    bool same = a->n == b->n;
+
+    for (size_t i = 0; same && i < a->n; i++)
+        same = a->at[i].gain_kind == b->at[i].gain_kind &&
+               !memcmp(&a->at[i].gain, &b->at[i].gain, sizeof(double)) &&
+               !strcmp(a->at[i].text, b->at[i].text);
+    return same;
+}
+
+static struct jp_insight *judge(const char *raw, const char *nodes,
+                                unsigned threads, uint64_t *partials)
+{
+    const struct jp_aggregate_options options = {.threads = threads,
+                                                 .partials = nodes};
+    struct jp_error err = {""};
+    struct jp_result *result = aggregate_run(&raw, 1, &options, &err);
+    struct jp_insight *insight = result ? insight_run(NULL, NULL, result, NULL)
+                                        : NULL;
+
+    if (!insight)
+        fail(err.text);
+    *partials = result->quality.partial_nodes;
+    /* what is compared borrows nothing of the result */
+    result_destroy(result);
+    return insight;
+}
+
+/* The job once more, a folder for each node, with and without their partials.
+ * How many findings have a gain, or -1: they differ. */
+static int compare_partials(const struct simjob_shape *s,
+                            enum simjob_fault fault, double effect,
+                            uint64_t seed, const char *dir)
+{
+    const struct jp_aggregate_options options = {.threads = 1};
+    uint32_t n = simjob_ranks(s), n_nodes = (n + s->per_node - 1) / s->per_node;
+    struct simjob_truth truth;
+    struct jp_insight *direct, *merged;
+    char *raw = fileio_path("%s/raw", dir);
+    char *nodes = fileio_path("%s/nodes", dir);
+    uint64_t partials;
+    int gains = 0;
+    bool same;
+
+    if (simrec_write(s, fault, effect, seed, dir, &truth) < 0)
+        fail(strerror(errno));
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        struct jp_error err = {"no partial"};
+        char host[16], *logs, *node, *partial;
+
+        simlog_host(i, host);
+        logs = fileio_path("%s/%s", raw, host);
+        node = fileio_path("%s/%s", nodes, host);
+        partial = fileio_path("%s/partial.jpp", node);
+        if (fileio_mkdirs(logs, &err) < 0 || fileio_mkdirs(node, &err) < 0)
+            fail(err.text);
+        for (uint32_t r = i * s->per_node; r < n && r < (i + 1) * s->per_node;
+             r++) {
+            char *from = fileio_path("%s/%s-pid%" PRId64 ".jpr", dir, host,
+                                     simlog_pid(r));
+            char *to = fileio_path("%s/%" PRId64 ".jpr", logs, simlog_pid(r));
+
+            if (rename(from, to) < 0)
+                fail(strerror(errno));
+            free(from);
+            free(to);
+        }
+        if (partial_make(logs, partial, &options, &err) != 0)
+            fail(err.text);
+        free(logs);
+        free(node);
+        free(partial);
+    }
+    direct = judge(raw, NULL, 1, &partials);
+    merged = judge(raw, nodes, 2, &partials);
+    same = partials == n_nodes &&
+           same_findings(&direct->findings, &merged->findings);
+    for (size_t i = 0; i < merged->findings.n; i++)
+        gains += merged->findings.at[i].gain_kind == JP_GAIN_REPLAYED;
+    insight_destroy(direct);
+    insight_destroy(merged);
+    fileio_remove_tree(raw, NULL);
+    fileio_remove_tree(nodes, NULL);
+    free(raw);
+    free(nodes);
+    return same ? gains : -1;
+}
+
 struct sum {
-    unsigned jobs, near, exact, silent;
+    unsigned jobs, near, exact, silent, told, right;
+    int by_partials; /* findings with a gain of the first; -1: they differ */
     double mean, most, worst, off, aggregate_s, replay_s;
 };
 
@@ -177,7 +325,7 @@ static bool run(const struct row *row, uint64_t seed, const char *dir,
     struct replay_cause cause;
     size_t *list = calloc(simjob_ranks(&shape) + 1, sizeof(*list));
     char host[16] = "";
-    double gain = NAN, truth, off, start;
+    double gain = NAN, truth, off, start, told;
     bool shown;
 
     if (!list)
@@ -198,6 +346,12 @@ static bool run(const struct row *row, uint64_t seed, const char *dir,
             fail("out of memory");
         sum->replay_s += with.replay_s + cpu_s() - start;
         sum->aggregate_s += with.aggregate_s;
+        told = told_gain(&with, &shape);
+        sum->told += !isnan(told);
+        sum->right += fabs(told - truth) <= NEAR;
+        if (!sum->jobs)
+            sum->by_partials =
+                compare_partials(&shape, row->fault, row->effect, seed, dir);
         sum->jobs++;
         sum->silent += isnan(gain);
         sum->near += fabs(gain - truth) <= NEAR;
@@ -206,19 +360,20 @@ static bool run(const struct row *row, uint64_t seed, const char *dir,
         sum->most = fmax(sum->most, truth);
         sum->off = fmax(sum->off, off);
         sum->worst = fmax(sum->worst, fabs(gain - truth));
-        if (!(fabs(gain - truth) <= NEAR) || off > EXACT)
-            printf("# %s %g, seed %" PRIu64 ": %.2f %%, in truth %.2f %%; "
-                   "length off by %.3f %%, %" PRIu64 " of %" PRIu64
-                   " lack ranks (tp %u pp %u dp %u, %u a node, %u layers, "
-                   "grads %d, noise %d, experts %d, uneven %d %d, sharded %d, "
-                   "short %d, dp first %d, warmup %u)\n",
-                   simjob_fault_name(row->fault), row->effect, seed, 100 * gain,
-                   100 * truth, 100 * off, with.state.lacking,
-                   with.state.events, shape.tp, shape.pp, shape.dp,
-                   shape.per_node, shape.layers, shape.grads, shape.noise,
-                   shape.experts, shape.uneven_sizes, shape.uneven,
-                   shape.sharded, shape.short_stage, shape.dp_before_pp,
-                   shape.warmup);
+        if (!(fabs(gain - truth) <= NEAR) || fabs(told - truth) > NEAR ||
+            off > EXACT)
+            printf(
+                "# %s %g, seed %" PRIu64 ": %.2f %% (told %.2f %%), in "
+                "truth %.2f %%; length off by %.3f %%, %" PRIu64 " of %" PRIu64
+                " lack ranks (tp %u pp %u dp %u, %u a node, %u layers, "
+                "grads %d, noise %d, experts %d, uneven %d %d, sharded %d, "
+                "short %d, dp first %d, warmup %u)\n",
+                simjob_fault_name(row->fault), row->effect, seed, 100 * gain,
+                100 * told, 100 * truth, 100 * off, with.state.lacking,
+                with.state.events, shape.tp, shape.pp, shape.dp, shape.per_node,
+                shape.layers, shape.grads, shape.noise, shape.experts,
+                shape.uneven_sizes, shape.uneven, shape.sharded,
+                shape.short_stage, shape.dp_before_pp, shape.warmup);
         job_fini(&without);
     }
     job_fini(&with);
@@ -235,13 +390,15 @@ static bool run_row(const struct row *row, unsigned jobs, uint64_t first,
     for (unsigned tried = 0; sum.jobs < jobs && tried < 200 * jobs; tried++)
         run(row, ++seed, dir, &sum);
     printf("%-12s %5g %6u %6u %6.2f %% %6u %6.2f %% %6.2f %% %6.2f %% %7.3f "
-           "%% %6.1f %%\n",
+           "%% %6.1f %% %6u %6u %4d\n",
            simjob_fault_name(row->fault), row->effect, sum.jobs, sum.near,
            100.0 * sum.near / sum.jobs, sum.silent, 100 * sum.mean / sum.jobs,
            100 * sum.most, 100 * sum.worst, 100 * sum.off,
-           100 * sum.replay_s / sum.aggregate_s);
+           100 * sum.replay_s / sum.aggregate_s, sum.told, sum.right,
+           sum.by_partials);
     fflush(stdout);
-    return sum.exact == sum.jobs &&
+    return sum.exact == sum.jobs && sum.by_partials >= 0 &&
+           (double) sum.right >= row->floor * (double) sum.told &&
            (double) sum.near >= row->floor * (double) sum.jobs;
 }
 
@@ -267,9 +424,9 @@ int main(int argc, char **argv)
     at = mkdtemp(dir) ? dir : mkdtemp(other);
     if (!at)
         fail(strerror(errno));
-    printf("%-12s %5s %6s %6s %8s %6s %8s %8s %8s %9s %8s\n", "fault", "size",
-           "jobs", "near", "near", "silent", "gain", "most", "error", "length",
-           "time");
+    printf("%-12s %5s %6s %6s %8s %6s %8s %8s %8s %9s %8s %6s %6s %4s\n",
+           "fault", "size", "jobs", "near", "near", "silent", "gain", "most",
+           "error", "length", "time", "told", "right", "jpp");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (!only || !strcmp(only, simjob_fault_name(rows[i].fault)))
             good &= run_row(&rows[i], jobs, first, at);

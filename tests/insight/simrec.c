@@ -94,13 +94,13 @@ static void sink(void *arg, const struct simjob_record *r)
     files->last_ns = r->end_ns > files->last_ns ? r->end_ns : files->last_ns;
 }
 
-static int close_file(struct file *f, int64_t last_ns)
+static int close_file(struct file *f, int64_t last_ns, bool in_order)
 {
     uint64_t at = JPR_MAKER_MONO_NS + (uint64_t) (last_ns + SIMREC_AFTER_NS);
     int rc;
 
     jpr_maker_snapshot(f->maker, at, f->pending, f->n_pending);
-    jpr_maker_counters(f->maker, at, false, 0, 0);
+    jpr_maker_counters(f->maker, at, in_order, 0, 0);
     jpr_maker_destroy(f->maker);
     rc = ferror(f->out) ? -1 : 0;
     return fclose(f->out) == 0 ? rc : -1;
@@ -131,7 +131,8 @@ int simrec_write(const struct simjob_shape *shape, enum simjob_fault fault,
     }
     simjob_run(shape, fault, effect, seed, sink, &files, truth);
     for (uint32_t r = 0; r < n; r++)
-        rc |= close_file(&files.of_rank[r], files.last_ns);
+        rc |= close_file(&files.of_rank[r], files.last_ns,
+                         fault != SIMJOB_RECORDED);
     free(files.of_rank);
     return rc;
 }
