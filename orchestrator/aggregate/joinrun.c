@@ -352,10 +352,9 @@ static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
     struct run *run = w->run;
-    const struct join_reading reading = {w->join,    states,
-                                         &run->stop, &run->done,
-                                         run->evidence, true,
-                                         room_of(run, turn)};
+    const struct join_reading reading = {
+        w->join,       states, &run->stop,        &run->done,
+        run->evidence, true,   room_of(run, turn)};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
@@ -646,11 +645,11 @@ struct join *joinrun(const struct jp_logwalk *walk,
                      struct join_budget *budget, struct partial_set *partials,
                      struct source_facts *files, struct jp_error *err)
 {
-    struct run run = {.walk = walk,
-                      .files = files,
-                      .evidence = options->evidence,
-                      .timeline_events =
-                          events_of_each(options, budget, walk->n_logs)};
+    struct run run = {
+        .walk = walk,
+        .files = files,
+        .evidence = options->evidence,
+        .timeline_events = events_of_each(options, budget, walk->n_logs)};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);

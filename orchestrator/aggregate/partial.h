@@ -41,7 +41,7 @@ struct partial {
     size_t n_files, n_recordings;
     uint64_t timeline_events; /* partial_load: of each, at most; as opened: all
                                  that are there */
-    bool over; /* partial_load: the memory bound was hit */
+    bool over;                /* partial_load: the memory bound was hit */
 };
 
 /* Opens a partial and reads its list of files. NULL and err: there is none

@@ -256,8 +256,8 @@ static bool settle_event(struct timeline *t, const struct timeline_event *e,
 {
     struct timeline_series *s = &t->series[e->series];
 
-    if (e->series > *seen || e->start_us > INT64_MAX || e->time_us > INT64_MAX ||
-        e->peer >= RECORD_MAX_RANKS)
+    if (e->series > *seen || e->start_us > INT64_MAX ||
+        e->time_us > INT64_MAX || e->peer >= RECORD_MAX_RANKS)
         return false;
     *seen += e->series == *seen;
     if (!t->n++)

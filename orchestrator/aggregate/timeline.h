@@ -21,8 +21,8 @@
 
 enum {
     TIMELINE_SERIES = 1024,
-    TIMELINE_EVENTS = 1 << 22,  /* of a run; 32 MiB of them as a rule */
-    TIMELINE_EVENT_BYTES = 64,  /* one takes no more */
+    TIMELINE_EVENTS = 1 << 22, /* of a run; 32 MiB of them as a rule */
+    TIMELINE_EVENT_BYTES = 64, /* one takes no more */
 };
 
 struct timeline_series {

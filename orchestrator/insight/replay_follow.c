@@ -14,6 +14,7 @@ enum {
 /* A start is followed where the time after it is so much steadier: what follows
  * an end varies more after the start before it, by the waits between. */
 #define STEADIER 0.85
+#define UNUSUAL 4   /* median deviations: it is not by chance */
 #define FREE_US 50  /* and after so much it did not */
 #define QUEUED_US 5 /* after the end of the one before: it stood in line */
 
@@ -22,8 +23,10 @@ enum { OF_END, OF_START, N_OF };
 
 /* Of a kind of operation, where nothing else ended between. */
 struct habit {
-    uint64_t kind;    /* 0: free */
-    double n, end_us; /* sums over processes, of medians after the end */
+    uint64_t kind; /* 0: free */
+    double n;
+    double end_us;    /* the least of processes' medians after the end: those of
+                         late ones are longer */
     double off[N_OF]; /* and of median deviations from those */
     double queued, steady, free; /* of those that stood in line, that did not,
                                     and that were far from it */
@@ -131,7 +134,8 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
             scratch[i] = lags[i].us[of];
         off = deviation(scratch, n, &median);
         if (of == OF_END) {
-            to->end_us += weight * median;
+            if (to->n <= weight || median < to->end_us)
+                to->end_us = median;
             if (median <= QUEUED_US) { /* it varies as what it waits for */
                 to->queued += weight;
                 return;
@@ -187,6 +191,18 @@ static unsigned followed(const struct habit *h)
     return start || (h->queued > h->free && h->free > 0) ? OF_START : OF_END;
 }
 
+/* It came too soon after what ended last to have waited for it, by what is
+ * usual after the one before in its stream; and it came as usual after that. */
+static bool ended_beside(const struct habit *h, double before_us,
+                         double after_us)
+{
+    double usual = h->end_us;
+    double off = h->steady > 0 ? h->off[OF_END] / h->steady : 0;
+
+    return after_us < usual - UNUSUAL * off &&
+           fabs(before_us - usual) < fabs(after_us - usual);
+}
+
 static void decide(struct replay *x, uint32_t i, const double *starts,
                    const struct habits *habits)
 {
@@ -205,10 +221,7 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
         e->own_us = lag.us[of];
         e->queued = lag.us[OF_END] <= QUEUED_US;
     } else if (e->after != e->before && !e->after_start) {
-        e->beside = fabs(lag.us[OF_END] - h->end_us / h->n) <
-                            fabs(e->own_us - h->end_us / h->n)
-                        ? 1
-                        : -1;
+        e->beside = ended_beside(h, lag.us[OF_END], e->own_us) ? 1 : -1;
     }
 }
 

@@ -179,6 +179,35 @@ recordings() { # FOLDER-OF-LOGS
     rm -rf "$work/jpr"
 }
 
+# What timelines add to the partial of a node with 8 ranks, recorded: bytes, and
+# time of the node's finish.
+timelines() {
+    local tools log dir=$work/timelines ops t small large
+    tools=$(dirname "$dump")
+    mkdir -p "$dir/logs" "$dir/raw/n0"
+    "$gen" -o "$dir/logs" -n 1 -r 8 -i "$(echo "$scale" | awk '{
+        n = int(2400 * $1); print n ? n : 1 }')"
+    for log in "$dir/logs"/*.log; do
+        "$gen_jpr" -l "$log" > "$dir/raw/n0/$(basename "$log" .log).jpr"
+    done
+    ops=$(cat "$dir/logs"/*.log | wc -l)
+    t=$(medians "$tools/make_partials -w $dir/raw $dir/without" \
+        "$tools/make_partials $dir/raw $dir/with")
+    small=$(stat -c %s "$dir/without/n0/partial.jpp")
+    large=$(stat -c %s "$dir/with/n0/partial.jpp")
+    # shellcheck disable=SC2086
+    echo $t | awk -v ops="$ops" -v small="$small" -v large="$large" '{
+        printf "  timelines: %d records; partial %.2f MB, with timelines %.2f MB\n",
+               ops, small / 1e6, large / 1e6
+        printf "  timelines: made in %.3f s, with timelines %.3f s\n", $1, $2 }'
+    floor "timelines in a partial" "$(echo "$small $large $ops" | awk '{
+        printf "%.1f", ($2 - $1) / $3 }')" "B/record" 10 at-most
+    # shellcheck disable=SC2086
+    floor "a partial with timelines takes" \
+        "$(ratio $(echo $t | awk '{ print $2, $1 }'))" "x without" 2 at-most
+    rm -rf "$dir"
+}
+
 script=$(cd "$top_srcdir" && pwd)/tests/aggregate/duckdb.mjs
 for tool in gen gen_jpr dump bare jobprof; do
     declare "$tool=$(realpath "${!tool}")"
@@ -223,4 +252,5 @@ t=$(medians "$dump stat $work/small" |
     awk '{ printf "%.1f", $1 * 1000 }')
 floor "small job (8 files)" "$t" ms 20 at-most
 partials
+timelines
 [ "${BENCH_STRICT:-0}" != 1 ] || exit "$missed"

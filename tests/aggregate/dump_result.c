@@ -266,8 +266,8 @@ static void print_timelines(const struct jp_result *r)
         }
         timeline_reader_fini(&reader);
         for (uint32_t k = 0; k < t->n_series; k++)
-            low += t->series[k].low ^ t->series[k].high ^
-                   t->series[k].n_ranks ^ t->series[k].nnodes;
+            low += t->series[k].low ^ t->series[k].high ^ t->series[k].n_ranks ^
+                   t->series[k].nnodes;
         printf("timeline %s %" PRId64 " %" PRIu64 " left %" PRIu64 " mixed %d "
                "series %" PRIu32 " %" PRIu64 " from %" PRIu64 " to %" PRIu64
                " sum %" PRIx64 "\n",

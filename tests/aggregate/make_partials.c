@@ -1,11 +1,13 @@
 /* make_partials.c - partials of folders of logs, for tests and bench.
  *
- * make_partials [-s] RAW NODES [NODE]: reads RAW/<node>/ and writes
+ * make_partials [-s | -w] RAW NODES [NODE]: reads RAW/<node>/ and writes
  * NODES/<node>/partial.jpp for each folder, or only for NODE. -s: then each log
  * becomes a hole of its size and time, so that thousands of nodes fit a disk.
+ * -w: without timelines, to see what they cost.
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,10 +47,11 @@ static int make_holes(const char *path)
     return rc;
 }
 
+static struct jp_aggregate_options options;
+
 static int make_one(const char *raw, const char *nodes, const char *name,
                     int holes)
 {
-    static const struct jp_aggregate_options options;
     char logs[4096], path[4096];
     struct jp_error err = {""};
     int rc;
@@ -73,6 +76,11 @@ int main(int argc, char **argv)
     struct dirent *entry;
     DIR *folder;
 
+    if (argc > 1 && !strcmp(argv[1], "-w")) {
+        options.processes = UINT32_MAX; /* nothing is left for each of them */
+        argc--;
+        argv++;
+    }
     argc -= holes;
     argv += holes;
     if (argc < 3 || argc > 4)

@@ -386,19 +386,19 @@ static struct timeline *five(uint64_t limit)
     struct timeline *t = timeline_create(limit);
 
     for (uint64_t i = 0; i < 5; i++) {
-        struct record r = {.id = {"0x2", 3},
-                           .func = {i == 3 ? "Send" : "AllReduce",
-                                    i == 3 ? 4 : 9},
-                           .host = {"h", 1},
-                           .pid = 9,
-                           .n_ranks = 2,
-                           .nnodes = 1,
-                           .rank = 1,
-                           .p2p = i == 3,
-                           .sn = 7 * i,
-                           .bytes = 64 << i,
-                           .start_us = 1000000 + 300 * i,
-                           .end_us = 1000050 + 300 * i};
+        struct record r = {
+            .id = {"0x2", 3},
+            .func = {i == 3 ? "Send" : "AllReduce", i == 3 ? 4 : 9},
+            .host = {"h", 1},
+            .pid = 9,
+            .n_ranks = 2,
+            .nnodes = 1,
+            .rank = 1,
+            .p2p = i == 3,
+            .sn = 7 * i,
+            .bytes = 64 << i,
+            .start_us = 1000000 + 300 * i,
+            .end_us = 1000050 + 300 * i};
 
         assert_int_equal(timeline_add(t, &r), 0);
     }

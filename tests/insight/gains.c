@@ -1,6 +1,7 @@
 /* gains.c - how well replay tells what mending a cause would win.
  *
  * usage: gains [-o | -t | -f] [SEEDS [FIRST [FAULT]]]
+ * (FIRST "=N": the seed N itself, which a failure's line tells)
  *
  * Runs SEEDS jobs of each fault twice, with it and without, with the same
  * seeds (-o, -t, -f: other families of shapes), and compares what the replay of
@@ -382,11 +383,13 @@ static bool run(const struct row *row, uint64_t seed, const char *dir,
 }
 
 static bool run_row(const struct row *row, unsigned jobs, uint64_t first,
-                    const char *dir)
+                    uint64_t exact, const char *dir)
 {
     struct sum sum = {0};
     uint64_t seed = first * 1000003 + (uint64_t) (row - rows) * 1000000007;
 
+    if (exact)
+        seed = exact - 1;
     for (unsigned tried = 0; sum.jobs < jobs && tried < 200 * jobs; tried++)
         run(row, ++seed, dir, &sum);
     printf("%-12s %5g %6u %6u %6.2f %% %6u %6.2f %% %6.2f %% %6.2f %% %7.3f "
@@ -407,7 +410,7 @@ int main(int argc, char **argv)
     char dir[] = "/dev/shm/jobprof-gains.XXXXXX";
     char other[] = "/tmp/jobprof-gains.XXXXXX";
     unsigned jobs = 3;
-    uint64_t first = 1;
+    uint64_t first = 1, exact = 0;
     const char *only = NULL, *at;
     bool good = true;
 
@@ -417,7 +420,9 @@ int main(int argc, char **argv)
                                             : simjob_fourth_shape;
     if (argc > 1)
         jobs = (unsigned) strtoul(argv[1], NULL, 10);
-    if (argc > 2)
+    if (argc > 2 && *argv[2] == '=')
+        exact = strtoull(argv[2] + 1, NULL, 10);
+    else if (argc > 2)
         first = strtoull(argv[2], NULL, 10);
     if (argc > 3)
         only = argv[3];
@@ -429,7 +434,7 @@ int main(int argc, char **argv)
            "error", "length", "time", "told", "right", "jpp");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (!only || !strcmp(only, simjob_fault_name(rows[i].fault)))
-            good &= run_row(&rows[i], jobs, first, at);
+            good &= run_row(&rows[i], jobs, first, exact, at);
     rmdir(at);
     return good ? 0 : 1;
 }
