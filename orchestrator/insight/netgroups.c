@@ -28,6 +28,7 @@ struct pair {
 struct pairs {
     const struct jp_result *r;
     const struct jp_processes *p;
+    double least; /* times usual that was seen, of any that are judged; 0 */
     struct pair *at;
     size_t n;
     double time_us; /* of all messages, both sides */
@@ -134,6 +135,8 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
         if (pair->judged && pair->us > least)
             pair->excess_us = 2 * (pair->us - usual) * (double) pair->count;
         pair->error_us = 2 * spread * (double) pair->count;
+        if (pair->judged)
+            w->least = fmax(w->least, least / usual);
     }
 }
 
@@ -300,21 +303,25 @@ static bool has_late(const struct jp_findings *findings)
     return false;
 }
 
-int netpairs_findings(const struct jp_result *r, const struct jp_processes *p,
-                      double time_us, struct jp_findings *findings)
+int netpairs_findings(struct network *network)
 {
-    struct pairs w = {.r = r, .p = p};
+    struct pairs w = {.r = network->r, .p = network->p};
+    double time_us = network->list->time_us;
     struct cause cause;
     int rc = -1;
 
-    if (!r->n_p2p || !p->known || has_late(findings))
+    if (!w.r->n_p2p || !w.p->known)
         return 0;
-    w.at = calloc(r->n_p2p + 1, sizeof(*w.at));
-    w.scratch = calloc(r->n_p2p + 1, sizeof(*w.scratch));
+    network->waits = has_late(network->findings);
+    if (network->waits)
+        return 0;
+    w.at = calloc(w.r->n_p2p + 1, sizeof(*w.at));
+    w.scratch = calloc(w.r->n_p2p + 1, sizeof(*w.scratch));
     if (w.at && w.scratch) {
         gather(&w);
         judge_by(&w, by_step);
         judge_by(&w, by_kind);
+        network->likes_least = fmax(network->likes_least, w.least - 1);
         drop_echoes(&w);
         cause = find_cause(&w);
         time_us += w.time_us;
@@ -322,7 +329,7 @@ int netpairs_findings(const struct jp_result *r, const struct jp_processes *p,
         /* slow pairs here and there are waits of the program */
         if (cause.n_hosts && cause.pairs >= limits_get(JP_LIMIT_PAIRS_MIN) &&
             cause.excess_us > time_us * limits_get(JP_LIMIT_NET_CLEAR))
-            rc = add_finding(&w, &cause, time_us, findings);
+            rc = add_finding(&w, &cause, time_us, network->findings);
     }
     free(w.at);
     free(w.scratch);
@@ -527,7 +534,8 @@ static int by_likeness(const void *a, const void *b, void *arg)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-static void judge_likes(struct group *likes, size_t n, double *scratch)
+static void judge_likes(struct groups *g, struct group *likes, size_t n,
+                        double *scratch)
 {
     double usual, spread, least;
 
@@ -544,8 +552,10 @@ static void judge_likes(struct group *likes, size_t n, double *scratch)
 
         group->usual_us = usual;
         group->spread_us = spread;
-        if ((double) group->count >= limits_get(JP_LIMIT_NET_OPS))
-            group->slow = group->us > least;
+        if ((double) group->count < limits_get(JP_LIMIT_NET_OPS))
+            continue;
+        group->slow = group->us > least;
+        g->w->likes_least = fmax(g->w->likes_least, least / usual - 1);
     }
 }
 
@@ -563,7 +573,7 @@ static int judge(struct groups *g)
         for (end = i + 1;
              end < g->n && !by_likeness(&g->at[i], &g->at[end], arg); end++)
             ;
-        judge_likes(g->at + i, end - i, scratch);
+        judge_likes(g, g->at + i, end - i, scratch);
     }
     free(scratch);
     return 0;

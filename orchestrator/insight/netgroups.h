@@ -33,10 +33,8 @@ static inline bool netgroups_is_exchange(size_t pairs, size_t n_ranks)
            (pairs > 2 * n_ranks || pairs == n_ranks * (n_ranks - 1));
 }
 
-/* Appends one finding: the node that all slow pairs share, or two nodes.
- * time_us: of all collectives and ranks. 0, or -1 without memory. */
-int netpairs_findings(const struct jp_result *result,
-                      const struct jp_processes *processes, double time_us,
-                      struct jp_findings *findings);
+/* Appends one finding: the node that all slow pairs share, or two nodes. 0, or
+ * -1 without memory. */
+int netpairs_findings(struct network *w);
 
 #endif

@@ -417,7 +417,8 @@ static int add_course(struct network *w, enum netseries_course course,
     return 0;
 }
 
-static int tell(struct network *w)
+/* *compared: links were, with their likes. */
+static int tell(struct network *w, bool *compared)
 {
     struct network_sum step = network_add_up(w, NET_STEP),
                        line = network_add_up(w, NET_LINE);
@@ -426,19 +427,20 @@ static int tell(struct network *w)
                         w->list->time_us * limits_get(JP_LIMIT_NET_SHARE));
     int rc;
 
+    *compared = step.excess_us <= least && line.excess_us <= least;
     if (step.excess_us > least &&
         add_course(w, NET_STEP, JP_FINDING_SLOW_NETWORK) < 0)
         return -1;
     if (line.excess_us > least && add_course(w, NET_LINE, JP_FINDING_DRIFT) < 0)
         return -1;
-    if (step.excess_us > least || line.excess_us > least)
+    if (!*compared)
         return 0;
     rc = network_compare(w);
     if (rc == 0)
         rc = netgroups_findings(w);
     if (rc)
         return rc < 0 ? -1 : 0;
-    return netpairs_findings(w->r, w->p, w->list->time_us, w->findings);
+    return netpairs_findings(w);
 }
 
 /* --- how small a change would have been seen */
@@ -516,10 +518,9 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
                                                     : "adapters' rates");
 }
 
-/* Three communicators of one shape, function and size, or pairs of likes. */
-static void answer_links(const struct network *w,
-                         const struct jp_netseries **order,
-                         struct jp_hypotheses *h)
+/* Are there three communicators of one shape, function and size? */
+static bool has_likes(const struct network *w,
+                      const struct jp_netseries **order)
 {
     void *arg = (void *) (uintptr_t) w->r;
     size_t most = 0, likes = 0;
@@ -533,16 +534,30 @@ static void answer_links(const struct network *w,
                                                                  : 1;
         most = likes > most ? likes : most;
     }
-    if ((double) most < limits_get(JP_LIMIT_NET_COMMS))
-        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "fewer than %.0f communicators of one shape",
-                       limits_get(JP_LIMIT_NET_COMMS));
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
-                       limits_get(JP_LIMIT_NET_LIKES), NULL);
+    return (double) most >= limits_get(JP_LIMIT_NET_COMMS);
 }
 
-static int answer(const struct network *w)
+/* Of communicators, groups of an AlltoAll, and pairs: those that were compared
+ * (tell). */
+static void answer_links(const struct network *w, bool compared,
+                         struct jp_hypotheses *h)
+{
+    if (!compared)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "the network changed during the run");
+    else if (w->likes_least > 0)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
+                       w->likes_least, NULL);
+    else if (w->waits)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "messages wait for late ranks");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "too few communicators or links of one shape");
+}
+
+/* Before anything is found. */
+static int answer(struct network *w)
 {
     struct jp_hypotheses *h = w->findings->hypotheses;
     const struct jp_netseries **order;
@@ -556,7 +571,8 @@ static int answer(const struct network *w)
     if (order && scratch) {
         answer_drift(w, scratch, h);
         answer_speed(w, h);
-        answer_links(w, order, h);
+        if (has_likes(w, order))
+            w->likes_least = limits_get(JP_LIMIT_NET_LIKES);
         rc = 0;
     }
     free(order);
@@ -574,6 +590,7 @@ int network_findings(const struct jp_result *r, const struct jp_processes *p,
                         .list = list,
                         .expectation = expectation,
                         .findings = findings};
+    bool compared = false;
     int rc = -1;
 
     w.slow = calloc(r->n_comms + 1, sizeof(*w.slow));
@@ -582,7 +599,9 @@ int network_findings(const struct jp_result *r, const struct jp_processes *p,
     w.healthy_at = calloc(p->n_hosts + 1, sizeof(*w.healthy_at));
     w.stamp = calloc(p->n_hosts + 1, sizeof(*w.stamp));
     if (w.slow && w.healthy && w.slow_at && w.healthy_at && w.stamp)
-        rc = answer(&w) < 0 ? -1 : tell(&w);
+        rc = answer(&w) < 0 ? -1 : tell(&w, &compared);
+    if (rc == 0 && findings->hypotheses)
+        answer_links(&w, compared, findings->hypotheses);
     free(w.slow);
     free(w.healthy);
     free(w.slow_at);

@@ -14,6 +14,9 @@ struct network {
     bool *healthy; /* with series, none of them slow */
     size_t *slow_at, *healthy_at; /* [host] communicators */
     size_t *stamp;
+    double likes_least; /* how much slower than its likes a link must be to be
+                           seen, of any kind that was compared; 0: none was */
+    bool waits;         /* late ranks forbid to compare Send and Recv */
 };
 
 /* What the series of a kind add up to. */

@@ -429,6 +429,11 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
         word = JP_VERDICT_NODATA;
     else if (copper_verdict_incomplete(c))
         word = JP_VERDICT_INCOMPLETE;
+    else if (alone && c->unjudged >= c->n_counted)
+        word = JP_VERDICT_UNJUDGED;
+    if (word == JP_VERDICT_UNJUDGED)
+        sentence_add(&s, "slow ranks could not be looked for: too few of one "
+                         "level of Copper's tree to compare");
     say_totals(c, &s);
     say(c, false, &s);
     say_paths(c, &s);

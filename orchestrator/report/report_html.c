@@ -636,6 +636,7 @@ static const size_t html_n_sections = sizeof(html_sections) /
 static void put_banner(FILE *out, const struct jp_report *report)
 {
     const char *word = verdict_word_name(report->verdict->word);
+    char judged[JP_HYPOTHESES_LINE];
 
     fputs("<h1>jobprof", out);
     if (report->conf) {
@@ -647,7 +648,13 @@ static void put_banner(FILE *out, const struct jp_report *report)
     fprintf(out, "</h1>\n<div class=\"verdict %s\"><strong>%s</strong><p>",
             word, word);
     html_out_text(out, report->verdict->text);
-    fputs("</p></div>\n", out);
+    fputs("</p>", out);
+    if (report_judged(report, judged)) {
+        fputs("<p class=\"judged\"><a href=\"#hypotheses\">Judged</a>: ", out);
+        html_out_text(out, judged);
+        fputs("</p>", out);
+    }
+    fputs("</div>\n", out);
 }
 
 static bool is_shown(const struct jp_html_section *section,

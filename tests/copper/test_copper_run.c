@@ -259,9 +259,14 @@ static void test_verdict(void **state)
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_NODATA);
     assert_non_null(strstr(v.text, "none; Copper: 1 of 1 rank, 9 operations"));
+    copper_verdict_add(copper, true, &v); /* a single rank has no likes */
+    assert_int_equal(v.word, JP_VERDICT_UNJUDGED);
+    assert_non_null(strstr(v.text, "slow ranks could not be looked for"));
+    assert_non_null(strstr(v.text, "500 ms without start-up"));
+    copper->unjudged = 0;
     copper_verdict_add(copper, true, &v);
     assert_int_equal(v.word, JP_VERDICT_OK);
-    assert_non_null(strstr(v.text, "500 ms without start-up"));
+    assert_null(strstr(v.text, "could not be looked for"));
     copper_destroy(copper);
     put(dir, "logs", "node_file.txt", "n1.site.gov\nn2\n");
     copper = run(dir, 0);

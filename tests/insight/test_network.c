@@ -1,5 +1,6 @@
 /* test_network.c - which links and groups are slow, on results made by hand. */
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/limits.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -127,6 +128,8 @@ static void add_message(unsigned c, unsigned src, unsigned dst, double us)
             .fast_gbs = MIB / (side == src % 2 ? 4 * us : us) / 1000};
 }
 
+static struct jp_judgement links; /* the answer of the last find() */
+
 /* How many findings; the first one's text. */
 static size_t find(char text[400])
 {
@@ -135,6 +138,8 @@ static size_t find(char text[400])
 
     assert_non_null(x);
     n = x->findings.n;
+    links = x->hypotheses.of[JP_HYPOTHESIS_SLOW_LINK];
+    assert_int_equal(links.state == JP_HYPOTHESIS_FOUND, n > 0);
     text[0] = '\0';
     if (n) {
         assert_int_equal(x->findings.at[0].kind, JP_FINDING_SLOW_NETWORK);
@@ -143,6 +148,13 @@ static size_t find(char text[400])
     }
     insight_destroy(x);
     return n;
+}
+
+/* The row of links says that they were compared, and what would be seen. */
+static void assert_links_judged(double least)
+{
+    assert_int_equal(links.state, JP_HYPOTHESIS_NOT_FOUND);
+    assert_true(links.least > least - 1e-9 && links.least < 0.5);
 }
 
 /* What they run over differs, so do their times. */
@@ -178,6 +190,7 @@ static void finds_alltoall(void **state)
     (void) state;
     add_ops(alltoall, COMMS - 1, 110);
     assert_int_equal(find(text), 0);
+    assert_links_judged(limits_get(JP_LIMIT_NET_LIKES));
     tear_down(NULL);
     set_up(NULL);
     add_ops(alltoall, COMMS - 1, 140);
@@ -202,6 +215,7 @@ static void finds_exchanges(void **state)
             m.ranks[c * RANKS + k].p2p_fast_gbs = k == c % RANKS ? 10 : 2;
     }
     assert_int_equal(find(text), 0);
+    assert_links_judged(limits_get(JP_LIMIT_NET_LIKES));
     m.ranks[3 * RANKS + 3].p2p_fast_gbs = 7.5;
     assert_int_equal(find(text), 1);
     assert_non_null(strstr(text, "AlltoAll of 1 communicator than"));
@@ -235,6 +249,7 @@ static void finds_links(void **state)
     for (unsigned k = 0; k < RANKS; k++)
         m.ranks[7 * RANKS + k].pid = RANKS + k;
     assert_int_equal(find_pairs(100, text), 0);
+    assert_links_judged(limits_get(JP_LIMIT_NET_PAIRS));
     assert_int_equal(find_pairs(112, text), 0);
     assert_int_equal(find_pairs(130, text), 1);
     assert_non_null(strstr(text, "between nodes n12 and n13"));
@@ -242,6 +257,8 @@ static void finds_links(void **state)
     for (unsigned i = 0; i < m.result.n_p2p; i++)
         m.p2p[i].fast_gbs = NAN; /* not kept */
     assert_int_equal(find(text), 0);
+    assert_int_equal(links.state, JP_HYPOTHESIS_NOT_JUDGED);
+    assert_non_null(strstr(links.text, "links of one shape"));
 }
 
 /* `small` operations of 15 us, each of another size, and `large` of 2 ms. */

@@ -1,4 +1,5 @@
 """check_answers.py DIR [WORD]: does a report say what was looked for?"""
+import html
 import json
 import sys
 
@@ -31,12 +32,21 @@ if word == "OK" and records:
     assert late["state"] == "not_found", late
     assert late["least"] or late["why"], late
     assert summary["verdict"]["judged"], summary["verdict"]
-if word == "UNJUDGED":
+if word == "OK" and not records: # Copper's alone: ranks were compared
+    copper = summary["copper"]
+    assert copper["ranks_not_judged"] < len(copper["ranks"]), copper["totals"]
+if word == "UNJUDGED" and records:
     assert late["state"] == "not_judged", late
     assert late["why"][:40] in summary["verdict"]["text"], summary["verdict"]
 if word in ("OK", "UNJUDGED", "SLOW", "DEGRADED") and records:
     assert " ".join(summary["verdict"]["judged"].split())[:60] in text
     assert "not looked at" not in late["why"] if late["why"] else True
+    with open(sys.argv[1] + "/report.html", encoding="utf-8") as f:
+        page = " ".join(html.unescape(f.read()).split())
+    banner = page[page.index('class="verdict'):page.index("</header>")
+                  if page.find("</header>") > page.index('class="verdict')
+                  else page.index("<section")]
+    assert " ".join(summary["verdict"]["judged"].split()) in banner, banner
 for f in summary["findings"]:
     if f["kind"] == "topology" or f["kind"].startswith("copper"):
         continue
