@@ -357,6 +357,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "more times the longest one before",
          "pauses of one kind, such as checkpoints, last about as long each "
          "time"},
+    [JP_LIMIT_CLOCK_APART] =
+        {"clock_apart_min", 10e6, JP_LIMIT_IS_US,
+         "Nodes' clocks are taken to differ, and the silence at the end is "
+         "measured by one of them, where the ranks of most operations wrote "
+         "records further apart",
+         "Inspector writes each operation within a second or so of its end, "
+         "also of a busy process"},
     [JP_LIMIT_NET_OPS] =
         {"net_ops_min", 60, JP_LIMIT_IS_NUMBER,
          "Nothing is said on the network's course from fewer complete "
@@ -403,9 +410,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"net_rate_min", 0.5, JP_LIMIT_IS_SHARE,
          "Where the site names no peaks, large messages between nodes are "
          "expected to reach no smaller share of their adapters' rate",
-         "NCCL reaches four fifths of it and more on a healthy fabric "
-         "(nccl-tests at 256 MiB and above), a fabric that others use less; a "
-         "half leaves room for both and for smaller messages"},
+         "NCCL's developers expect 96 % of a healthy adapter beside its GPU "
+         "(24 GB/s of 200 Gb/s: NVIDIA/nccl-tests issue 119) and call 64 % of "
+         "one behind the CPU normal (16 GB/s: NVIDIA/nccl issue 412); what "
+         "halves the first, as ACS does, leaves 48 % (nccl-tests issue 112)"},
     [JP_LIMIT_NET_RATE_BYTES] =
         {"net_rate_bytes", 67108864, JP_LIMIT_IS_BYTES,
          "... large being no fewer bytes",

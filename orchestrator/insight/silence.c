@@ -2,8 +2,10 @@
 #include "orchestrator/insight/silence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/limits.h"
 
 /* Slots of time that the run is cut into. */
 #define SLOTS 4096
@@ -29,29 +31,121 @@ static bool is_known(const struct jp_nodes *nodes)
     return nodes && nodes->n_nodes;
 }
 
-/* A run that was merely ended has written until then. */
-static uint64_t until_end(const struct jp_nodes *nodes, uint64_t last)
-{
-    uint64_t end = UINT64_MAX;
+/* What is measured: by which clock, and when the step ended by it. */
+struct measure {
+    const struct jp_result *r;
+    const char *host;     /* whose clock is ahead; NULL: all agree */
+    uint64_t first, last; /* records */
+    uint64_t end;         /* of the step */
+};
 
-    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
-        end = nodes->nodes[i].finish_us < end ? nodes->nodes[i].finish_us : end;
-    return nodes && nodes->n_nodes && last && end > last ? end - last : 0;
+static bool has_host(const struct jp_comm *comm, const char *host)
+{
+    for (size_t i = 0; i < comm->n_hosts; i++)
+        if (!strcmp(comm->hosts[i], host))
+            return true;
+    return false;
 }
 
-static uint64_t slot_us(const struct jp_ops *ops)
+static int by_value(const void *a, const void *b)
 {
-    return (ops->dump_last - ops->dump_first) / SLOTS + 1;
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* How far apart the ranks of an operation between nodes wrote their records, as
+ * a rule; at: room for SLOTS. */
+static uint64_t find_apart(const struct jp_result *r, struct ops_reader *reader,
+                           uint64_t *at)
+{
+    size_t n = 0, step = r->n_ops / SLOTS + 1;
+
+    for (size_t i = 0; i < r->n_ops && n < SLOTS; i += step) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (op->comm < r->n_comms && r->comms[op->comm].n_hosts > 1 &&
+            op->dump_min_us)
+            at[n++] = op->dump_max_us - op->dump_min_us;
+    }
+    if (n)
+        qsort(at, n, sizeof(*at), by_value);
+    return n ? at[n / 2] : 0;
+}
+
+/* The node whose clock is ahead of the others': all leave together, so it is
+ * the one that says it left last. */
+static const struct jp_node *find_ahead(const struct jp_nodes *nodes)
+{
+    const struct jp_node *ahead = &nodes->nodes[0];
+
+    for (size_t i = 1; i < nodes->n_nodes; i++)
+        if (nodes->nodes[i].finish_us > ahead->finish_us)
+            ahead = &nodes->nodes[i];
+    return ahead;
+}
+
+/* Does the operation tell of that clock? Of several ranks' records the last one
+ * is by the clock that is ahead. */
+static bool is_wanted(const struct measure *m, const struct jp_op *op)
+{
+    return op->comm < m->r->n_comms && op->dump_max_us &&
+           (!m->host || has_host(&m->r->comms[op->comm], m->host));
+}
+
+/* First and last record by the clock that is measured by. */
+static void find_span(struct measure *m, struct ops_reader *reader)
+{
+    m->first = UINT64_MAX;
+    m->last = 0;
+    for (size_t i = 0; i < m->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (!is_wanted(m, op))
+            continue;
+        m->first = op->dump_max_us < m->first ? op->dump_max_us : m->first;
+        m->last = op->dump_max_us > m->last ? op->dump_max_us : m->last;
+    }
+}
+
+/* Decides by which clock; a run that was merely ended has written until the
+ * first node's end. */
+static void choose_clock(struct measure *m, const struct jp_nodes *nodes,
+                         struct ops_reader *reader, uint64_t *scratch)
+{
+    const struct jp_node *ahead = find_ahead(nodes);
+
+    m->first = m->r->ops->dump_first;
+    m->last = m->r->ops->dump_last;
+    m->end = UINT64_MAX;
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        if (nodes->nodes[i].finish_us < m->end)
+            m->end = nodes->nodes[i].finish_us;
+    if (nodes->n_nodes < 2 || (double) find_apart(m->r, reader, scratch) <
+                                  limits_get(JP_LIMIT_CLOCK_APART))
+        return;
+    m->host = ahead->hostname ? ahead->hostname : "";
+    find_span(m, reader);
+    m->end = ahead->finish_us;
+    if (m->last) /* it has records */
+        return;
+    m->host = NULL;
+    m->first = m->last = m->end;
+}
+
+static uint64_t slot_us(const struct measure *m)
+{
+    return (m->last - m->first) / SLOTS + 1;
 }
 
 /* Marks the slot in which a record was written. */
-static void mark(bool *slots, const struct jp_ops *ops, uint64_t at)
+static void mark(bool *slots, const struct measure *m, uint64_t at)
 {
-    if (at >= ops->dump_first && at <= ops->dump_last)
-        slots[(at - ops->dump_first) / slot_us(ops)] = true;
+    if (at >= m->first && at <= m->last)
+        slots[(at - m->first) / slot_us(m)] = true;
 }
 
-static uint64_t longest_of(const bool *slots, const struct jp_ops *ops)
+static uint64_t longest_of(const bool *slots, const struct measure *m)
 {
     size_t longest = 0, n = 0;
 
@@ -60,29 +154,44 @@ static uint64_t longest_of(const bool *slots, const struct jp_ops *ops)
         longest = n > longest ? n : longest;
     }
     /* two marks may be at the far ends of their slots */
-    return slot_us(ops) * (longest + 2);
+    return slot_us(m) * (longest + 2);
 }
 
 /* The longest stretch of the run in which no rank wrote a record. */
-static int measure_before(const struct jp_result *r, uint64_t *longest_us)
+static uint64_t measure_before(const struct measure *m,
+                               struct ops_reader *reader, bool *slots)
+{
+    for (size_t i = 0; i < m->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (!is_wanted(m, op))
+            continue;
+        if (!m->host)
+            mark(slots, m, op->dump_min_us);
+        mark(slots, m, op->dump_max_us);
+    }
+    return longest_of(slots, m);
+}
+
+static int measure(const struct jp_result *result, const struct jp_nodes *nodes,
+                   struct jp_silence *silence)
 {
     bool *slots = calloc(SLOTS, sizeof(*slots));
+    uint64_t *scratch = calloc(SLOTS, sizeof(*scratch));
     struct ops_reader *reader = calloc(1, sizeof(*reader));
-    int rc = -1;
+    struct measure m = {.r = result};
+    int rc = slots && scratch && reader ? 0 : -1;
 
-    if (slots && reader) {
-        reader->ops = r->ops;
+    if (rc == 0) {
+        reader->ops = result->ops;
         ops_want(reader, OPS_DUMP);
-        for (size_t i = 0; i < r->n_ops; i++) {
-            const struct jp_op *op = ops_at(reader, i);
-
-            mark(slots, r->ops, op->dump_min_us);
-            mark(slots, r->ops, op->dump_max_us);
-        }
-        *longest_us = longest_of(slots, r->ops);
-        rc = 0;
+        choose_clock(&m, nodes, reader, scratch);
+        silence->us = m.last && m.end > m.last ? m.end - m.last : 0;
+        if (silence->us && !silence->ended_well)
+            silence->before_us = measure_before(&m, reader, slots);
     }
     free(slots);
+    free(scratch);
     free(reader);
     return rc;
 }
@@ -90,12 +199,9 @@ static int measure_before(const struct jp_result *r, uint64_t *longest_us)
 int silence_measure(const struct jp_result *result,
                     const struct jp_nodes *nodes, struct jp_silence *silence)
 {
-    const struct jp_ops *ops = result->ops;
-
     *silence = (struct jp_silence){.ended_well = ended_well(nodes),
                                    .known = is_known(nodes)};
-    silence->us = until_end(nodes, ops ? ops->dump_last : 0);
-    if (!silence->us || silence->ended_well)
+    if (!result->ops || !nodes || !nodes->n_nodes)
         return 0;
-    return measure_before(result, &silence->before_us);
+    return measure(result, nodes, silence);
 }

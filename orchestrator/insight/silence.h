@@ -2,7 +2,9 @@
  *
  * Logs of ended operations say nothing of what hangs, but that they stop. A
  * silence is told from a pause of the program by its length: beside the longest
- * one that the run had before.
+ * one that the run had before. Where nodes' clocks are far apart (limits.h),
+ * everything is measured by the one that is ahead, of operations that its node
+ * had part in.
  */
 #ifndef JP_INSIGHT_SILENCE_H
 #define JP_INSIGHT_SILENCE_H

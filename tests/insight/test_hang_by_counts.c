@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/silence.h"
 
 #define STAGES 4
 #define STEPS 12
@@ -233,6 +234,72 @@ static void test_silence(void **state)
     assert_int_equal(find_silence(20, 37, 9), 0); /* it paused as long before */
 }
 
+/* Two nodes, of which the second's clock is ahead by so much, in a communicator
+ * of both and one of each; silent for so long at the end, and for pause_s in
+ * the middle. Returns the silence, and in *before the longest one before. */
+static uint64_t measure_apart(int64_t ahead_s, uint64_t silent_s,
+                              uint64_t pause_s, uint64_t *before)
+{
+    static char a[] = "n0", b[] = "n1";
+    char *hosts[] = {a, b};
+    struct jp_comm comms[] = {
+        {.id = "0x1", .n_ranks = 2, .hosts = hosts, .n_hosts = 2},
+        {.id = "0x2", .n_ranks = 1, .hosts = hosts, .n_hosts = 1},
+        {.id = "0x3", .n_ranks = 1, .hosts = hosts + 1, .n_hosts = 1}};
+    struct jp_task tasks[2] = {{.status = 9}, {.gtid = 1, .status = 9}};
+    struct jp_node list[] = {
+        {.name = a, .hostname = a, .tasks = tasks, .n_tasks = 1},
+        {.name = b, .hostname = b, .tasks = tasks + 1, .n_tasks = 1}};
+    struct jp_nodes nodes = {.nodes = list, .n_nodes = 2};
+    struct jp_result r = {.comms = comms, .n_comms = 3};
+    struct jp_silence silence;
+    uint64_t at = 0;
+
+    r.ops = ops_create();
+    for (uint32_t c = 0; c < 3; c++)
+        for (uint64_t i = 0; i < 60; i++, r.n_ops++) {
+            uint64_t there;
+
+            at = START_US + (i + (i >= 20 ? pause_s : 0)) * SECOND;
+            there = at + (uint64_t) (ahead_s * (int64_t) SECOND);
+            assert_int_equal(
+                ops_add(r.ops,
+                        &(struct jp_op){
+                            .comm = c,
+                            .sn = i,
+                            .n = c ? 1 : 2,
+                            .dump_min_us = c == 2 || ahead_s < 0 ? there : at,
+                            .dump_max_us = c == 1 || ahead_s < 0 ? at : there}),
+                0);
+        }
+    assert_int_equal(ops_end(r.ops), 0);
+    list[0].finish_us = at + silent_s * SECOND;
+    list[1].finish_us = list[0].finish_us +
+                        (uint64_t) (ahead_s * (int64_t) SECOND);
+    assert_int_equal(silence_measure(&r, &nodes, &silence), 0);
+    assert_true(silence.known && !silence.ended_well);
+    *before = silence.before_us;
+    ops_destroy(r.ops);
+    return silence.us;
+}
+
+/* The same silences, whatever one node's clock says. */
+static void test_clocks_apart(void **state)
+{
+    static const int64_t ahead_s[] = {0, 1, 45, 300, 86400, -300, -86400};
+    uint64_t before;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(ahead_s) / sizeof(*ahead_s); i++) {
+        uint64_t us = measure_apart(ahead_s[i], 40, 0, &before);
+
+        assert_in_range(us, 39 * SECOND, 41 * SECOND);
+        assert_in_range(before, SECOND / 2, 2 * SECOND);
+        measure_apart(ahead_s[i], 40, 17, &before);
+        assert_in_range(before, 16 * SECOND, 19 * SECOND);
+    }
+}
+
 /* --- what the recorder saw in flight ----------------------------------------
  */
 
@@ -281,7 +348,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hang), cmocka_unit_test(test_uneven),
-        cmocka_unit_test(test_silence), cmocka_unit_test(test_recorded)};
+        cmocka_unit_test(test_silence), cmocka_unit_test(test_clocks_apart),
+        cmocka_unit_test(test_recorded)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
