@@ -2,9 +2,11 @@
  *
  * time_report THREADS DIR INPUT...: joins the inputs, judges, writes each file
  * of the report below DIR; milliseconds and shares on stdout, of CPU time in
- * brackets: on busy cores only those say much.
+ * brackets: on busy cores only those say much. "replay": once more, where
+ * records tell starts, the run as it was and without one late process.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -108,6 +110,31 @@ static int time_all(struct timing *t, struct jp_error *err)
     return 0;
 }
 
+/* 0, or -1 without memory. */
+static int time_replay(const struct timing *t, const struct jp_result *result,
+                       const struct jp_processes *processes)
+{
+    const size_t late[] = {0};
+    const struct replay_cause cause = {.kind = REPLAY_LATE,
+                                       .processes = late,
+                                       .n = 1,
+                                       .comm = -1,
+                                       .from_us = NAN};
+    struct replay_state state;
+    struct span start = now();
+    struct replay *replay = replay_create(result, processes, &state);
+    double gain;
+    int rc = replay ? 0 : -1;
+
+    if (rc == 0 && state.usable)
+        rc = replay_without(replay, &cause, &gain);
+    print_row(t, "replay", since(start));
+    printf("replayed         %" PRIu64 " operations of processes, %s\n",
+           state.events, state.usable ? "usable" : "not usable");
+    replay_destroy(replay);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct jp_aggregate_options options = {0};
@@ -139,6 +166,9 @@ int main(int argc, char **argv)
     report.processes = insight ? &insight->processes : NULL;
     report.insight = insight;
     print(&t, "insight", since(start));
+    if (insight && result->n_timelines && insight->processes.known &&
+        time_replay(&t, result, &insight->processes) < 0)
+        goto out;
     rc = time_all(&t, &err);
 out:
     if (rc < 0)
