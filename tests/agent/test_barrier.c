@@ -17,27 +17,14 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/barrier.h"
 #include "orchestrator/collect/stepdir.h"
+#include "tests/common/tempdir.h"
 
 #define ROUNDS 400
 #define CROWD 6
 
 static int set_up(void **state)
 {
-    char *dir = strdup("/tmp/jobprof-barrier.XXXXXX");
-    struct jp_error err;
-
-    if (!dir || !mkdtemp(dir) || stepdir_prepare(dir, "n0", &err) < 0)
-        return -1;
-    *state = dir;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    int rc = fileio_remove_tree(*state, NULL);
-
-    free(*state);
-    return rc;
+    return tempdir_make(state) < 0 ? -1 : stepdir_prepare(*state, "n0", NULL);
 }
 
 static struct jp_seat seat_of(const char *dir, uint32_t nodeid, uint32_t nodes)
@@ -183,14 +170,14 @@ static void test_crowd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_two_nodes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_nodes, set_up, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_one_after_the_other, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_no_way_back, set_up, tear_down),
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_no_way_back, set_up, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_after_the_report, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_folders, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_crowd, set_up, tear_down),
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_bad_folders, set_up, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_crowd, set_up, tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
+#include "tests/common/tempdir.h"
 
 #define STALE_MS 300
 #define THIEVES 6
@@ -51,24 +52,6 @@ int futimens(int fd, const struct timespec times[2])
         times = now;
     }
     return (int) syscall(SYS_utimensat, fd, NULL, times, 0);
-}
-
-static int set_up(void **state)
-{
-    char *dir = strdup("/tmp/jobprof-claim.XXXXXX");
-
-    if (!dir || !mkdtemp(dir))
-        return -1;
-    *state = dir;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    int rc = fileio_remove_tree(*state, NULL);
-
-    free(*state);
-    return rc;
 }
 
 /* A claim whose owner's heart stopped an hour ago. */
@@ -398,20 +381,28 @@ static void test_guard(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_take_and_release, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_heartbeat, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_clock_set_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_clock_ahead, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_steal, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_places, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_signals, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_signals_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_thieves, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_guard, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_take_and_release, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_heartbeat, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_clock_set_back, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_clock_ahead, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_one_at_a_time, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_steal, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_lost, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_moved, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_bad_places, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_signals, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_signals_kept, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_thieves, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_guard, tempdir_make, tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,24 +18,7 @@
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/stepdir.h"
-
-static int set_up(void **state)
-{
-    char *dir = strdup("/tmp/jobprof-nodes.XXXXXX");
-
-    if (!dir || !mkdtemp(dir))
-        return -1;
-    *state = dir;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    int rc = fileio_remove_tree(*state, NULL);
-
-    free(*state);
-    return rc;
-}
+#include "tests/common/tempdir.h"
 
 static void put(const char *dir, const char *node, const char *name,
                 const char *text)
@@ -319,15 +302,19 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_job_dir),
         cmocka_unit_test(test_node_lists),
-        cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_unprofiled, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_foreign_entries, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_manifest_deadline, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_empty, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_round_trip, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_bad_records, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_unprofiled, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_foreign_entries, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_manifest_deadline, tempdir_make,
+                                        tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
