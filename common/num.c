@@ -22,6 +22,8 @@ static enum reading read_digits(const char **p, uint64_t *out)
 
     if (!isdigit((unsigned char) *c))
         return READ_NONE;
+    /* To the last digit, also behind an overflow: what follows them decides
+     * whether this is a number that is too large or no number. */
     for (; isdigit((unsigned char) *c); c++)
         over = over || __builtin_mul_overflow(v, 10, &v) ||
                __builtin_add_overflow(v, (uint64_t) (*c - '0'), &v);
@@ -70,6 +72,7 @@ int num_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out,
     if (negative)
         p++;
     how = read_digits(&p, &u);
+    /* -2^63 counts as out of range: its negation has no place in 64 bits */
     v = (int64_t) (u & INT64_MAX);
     if (negative)
         v = -v;
@@ -96,6 +99,7 @@ static int scale(uint64_t whole, const char *fraction, size_t digits,
         part = part * 10 + (uint64_t) (fraction[i] - '0');
         div *= 10;
     }
+    /* nine digits of a T are 2^30 times 2^40 */
     f = (uint64_t) ((unsigned __int128) part * mult / div);
     return __builtin_add_overflow(v, f, out) ? -1 : 0;
 }
@@ -127,7 +131,7 @@ static enum reading parse_unit(const char *text, const struct unit *units,
         if (strcmp(p, units[i].suffix) != 0)
             continue;
         if (digits && units[i].mult == 1)
-            return READ_NONE;
+            return READ_NONE; /* half a byte is a slip */
         if (how == READ_OK &&
             scale(whole, fraction, digits, units[i].mult, out) < 0)
             how = READ_TOO_LARGE;

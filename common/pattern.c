@@ -45,6 +45,7 @@ static int check_bytes(const char *text, struct jp_error *err)
                              QUOTE(text));
     if (has_dotdot(text))
         return error_set(err, "\"%s\" has a \"..\" component", QUOTE(text));
+    /* No shell reads the value: it would become a folder of that name. */
     if (*text == '~')
         return error_set(err, "\"%s\": ~ is not expanded; write the path",
                          QUOTE(text));
@@ -83,6 +84,7 @@ static void put_name(FILE *out, const char *name)
 
     if (!name || !*name)
         name = "_";
+    /* A job's name is the user's: no slash and no leading dot leaves here. */
     for (const char *c = name; *c; c++)
         fputc(strchr(plain, *c) || (*c == '.' && c > name) ? *c : '_', out);
 }
@@ -134,7 +136,7 @@ char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
         return NULL;
     }
     for (const char *p = pattern; *p; p++) {
-        if (*p == '%')
+        if (*p == '%') /* a code follows: pattern_check() has seen it */
             put_code(out, *++p, facts);
         else
             fputc(*p, out);
@@ -156,6 +158,7 @@ char *pattern_expand_node(const char *text, const char *node)
 
     if (!out)
         return NULL;
+    /* each of them: a mount point may name its node twice */
     while ((hit = strstr(text, "%N"))) {
         fwrite(text, 1, (size_t) (hit - text), out);
         fputs(node, out);

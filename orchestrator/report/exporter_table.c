@@ -27,6 +27,9 @@ static char *put_size(uint64_t bytes, bool numpy, char *buf)
     }
     power = (int) (log10((double) bytes) / 3);
     value = (double) bytes * pow(10, -3 * power);
+    /* numpy rounds to two decimals first, half to even; Python's format rounds
+     * what the double really is: 1055 B are 1.06KB by the one, 1.05KB by the
+     * other. */
     if (numpy)
         value = nearbyint(value * 100) / 100;
     snprintf(buf, EXPORTER_WORD, "%.2f%s", value, units[power]);
@@ -73,6 +76,7 @@ char *exporter_real(double value, char *buf)
 
     snprintf(buf, EXPORTER_WORD, "%s", FIG_EXACT(value));
     len = strlen(buf);
+    /* Python prints 3.0, not 3 */
     if (len && strspn(buf, "-0123456789") == len)
         snprintf(buf + len, EXPORTER_WORD - len, ".0");
     return buf;
@@ -92,6 +96,7 @@ char *exporter_coll(const struct jp_result *result, uint32_t coll, char *buf)
         buf[n++] = (char) (good ? c : '_');
     }
     buf[n] = '\0';
+    /* two names may have become alike: each keeps a file of its own */
     if (changed)
         snprintf(buf + n, EXPORTER_WORD - n, "-%" PRIu32, coll);
     return buf;
@@ -170,6 +175,7 @@ size_t exporter_table_row(const struct exporter_table *table,
 
     *row = (struct exporter_row){
         .id = id, .sn = first->sn, .start_us = UINT64_MAX, .from = at};
+    /* The exporter knows ids only: communicators that share one share a row. */
     for (; at < cell->to && table->keys[at].sn == first->sn &&
            !strcmp(r->comms[table->keys[at].comm].id, id);
          at++) {
@@ -205,7 +211,7 @@ static void sum_cell(const struct exporter_table *table,
             cell->first_us = row.start_us;
         if (row.end_us > cell->last_us)
             cell->last_us = row.end_us;
-        if (isnan(row.mean))
+        if (isnan(row.mean)) /* no record of it has a time */
             continue;
         if (!cell->valued || row.mean < cell->min)
             cell->min = row.mean;
