@@ -94,11 +94,14 @@ static long writer_waits(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 
 SHARED long syscall(long number, ...)
 {
-    long a[6];
+    /* a futex has six arguments, everything else here five at most: more would
+     * be read from the caller's stack */
+    int n = number == SYS_futex ? 6 : 5;
+    long a[6] = {0};
     va_list ap;
 
     va_start(ap, number);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < n; i++)
         a[i] = va_arg(ap, long);
     va_end(ap);
     if (clock_ns && number == SYS_futex && a[1] == FUTEX_WAIT_PRIVATE) {
