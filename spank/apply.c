@@ -23,6 +23,39 @@ static const char *const ours[] = {
     "JOBPROF_",     "SLURM_JOBPROF_", "NCCL_PROFILE",    "NCCL_INSPECTOR_",
     "COPPER_MOUNT", "APPTAINER_BIND", "SINGULARITY_BIND"};
 
+/* What a list held before ours came after it. */
+#define WAS "JOBPROF_WAS_"
+enum { ROOM = 16384 };
+
+static void restore(spank_t sp, const char *name)
+{
+    char was[128], old[ROOM];
+    bool had;
+
+    snprintf(was, sizeof(was), WAS "%s", name);
+    had = sp ? spank_getenv(sp, was, old, ROOM) == ESPANK_SUCCESS
+             : getenv(was) && snprintf(old, ROOM, "%s", getenv(was)) < ROOM;
+    set(sp, name, had ? old : NULL, true);
+    set(sp, was, NULL, true);
+}
+
+static bool append(spank_t sp, const char *name, const char *value)
+{
+    char was[128], both[ROOM];
+    size_t n;
+
+    if (spank_getenv(sp, name, both, ROOM) == ESPANK_SUCCESS && *both) {
+        n = strlen(both);
+        if (strlen(name) > 64 || n + strlen(value) + 2 > ROOM)
+            return false;
+        snprintf(was, sizeof(was), WAS "%s", name);
+        set(sp, was, both, true);
+        snprintf(both + n, ROOM - n, ",%s", value);
+        value = both;
+    }
+    return set(sp, name, value, true);
+}
+
 static void unset(spank_t sp, const char *names)
 {
     char *copy = names ? strdup(names) : NULL, *rest = copy, *name;
@@ -30,11 +63,12 @@ static void unset(spank_t sp, const char *names)
     while ((name = strsep(&rest, ",")) != NULL)
         for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
             if (strncmp(name, ours[i], strlen(ours[i])) == 0)
-                set(sp, name, NULL, true);
+                restore(sp, name);
     free(copy);
 }
 
-/* Lines NAME=VALUE, ?NAME=VALUE (unless set), -NAME up to the dot: all or none.
+/* Lines NAME=VALUE, ?NAME=VALUE (unless set), +NAME=VALUE (on a node: a comma
+ * and it after what is set), -NAME up to the dot: all or none.
  * On a node JOBPROF_SET lists what was set; it grows where the lines were. */
 static bool apply(spank_t sp, char *answer)
 {
@@ -46,14 +80,17 @@ static bool apply(spank_t sp, char *answer)
         if (n == LINES || (!strchr(line, '=') && *line != '-'))
             return false;
         mark[n] = *line;
-        name[n] = line += *line == '?' || *line == '-';
+        name[n] = line += *line == '?' || *line == '-' || *line == '+';
         value[n] = mark[n] == '-' ? NULL : line;
         strsep(&value[n], "=");
         if (!*line || line[strspn(line, NAME)])
             return false;
     }
     for (i = 0; i < n; i++) {
-        if (!set(sp, name[i], value[i], mark[i] != '?') || !value[i] ||
+        if (!(mark[i] == '+' && sp
+                  ? append(sp, name[i], value[i])
+                  : set(sp, name[i], value[i], mark[i] != '?')) ||
+            !value[i] ||
             strncmp(name[i], "SLURM_", 6) == 0) /* ours for a moment */
             continue;
         memmove(end + 1, name[i], strlen(name[i]) + 1);

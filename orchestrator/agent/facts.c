@@ -17,6 +17,7 @@ static const char *const signs[] = {
     "PYXIS_CONTAINER_IMAGE",
     "PYXIS_CONTAINER_NAME",
     "SLURM_CONTAINER",
+    "SLURM_CONTAINER_ID",
 };
 
 static const char *env_of(const struct plan_input *in, const char *name,

@@ -54,6 +54,19 @@ static int list_binds(const struct jp_jobconf *conf, const char *dir,
     return rc;
 }
 
+/* Lists of Apptainer's and its elder's, which sites set, too. */
+static bool is_list(const char *name)
+{
+    static const char *const names[] = {"APPTAINER_BIND", "APPTAINER_BINDPATH",
+                                        "SINGULARITY_BIND",
+                                        "SINGULARITY_BINDPATH"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 static int add_variables(struct jp_jobconf *conf, const char *binds,
                          struct jp_error *err)
 {
@@ -141,7 +154,11 @@ static int print_pairs(FILE *out, const struct jp_jobconf *conf,
         value = pattern_expand_node(var->value, node);
         if (!value)
             return error_set(err, "out of memory");
-        fprintf(out, "%s%s=%s\n", var->soft ? "?" : "", var->name, value);
+        fprintf(out, "%s%s=%s\n",
+                !var->soft           ? ""
+                : is_list(var->name) ? "+"
+                                     : "?",
+                var->name, value);
         free(value);
     }
     fputs(".\n", out);

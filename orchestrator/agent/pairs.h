@@ -1,8 +1,9 @@
 /* pairs.h - the variables of a node's tasks, as `begin` hands them to stepd.
  *
- * Lines "NAME=VALUE" (set) and "?NAME=VALUE" (set unless the user has), closed
- * by a line of a single dot; the module takes nothing without the dot. Grammar
- * and limits: docs/contracts.md, section 1.
+ * Lines "NAME=VALUE" (set), "?NAME=VALUE" (set unless the user has) and
+ * "+NAME=VALUE" (a comma and it after what is set), closed by a line of a
+ * single dot; the module takes nothing without the dot. Grammar and limits:
+ * docs/contracts.md, section 1.
  */
 #ifndef JP_AGENT_PAIRS_H
 #define JP_AGENT_PAIRS_H
@@ -29,8 +30,9 @@ int pairs_check_plugin(const struct jp_jobconf *conf, struct jp_error *err);
  * library and the node's folder in raw/.
  *
  * Turns conf's variables into those that the tasks of node are to see and adds
- * those of container_binds, which yield to the user's. A path with one of ",:"
- * or a blank has no place in such a list: then they are not set. */
+ * those of container_binds, which yield to the user's, but for Apptainer's
+ * lists, to which they are added. A path with one of ",:" or a blank has no
+ * place in such a list: then they are not set. */
 int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
                   struct jp_error *err);
 

@@ -114,6 +114,11 @@ static void test_container(void **state)
         {"/l=/opt", "A", "/l/p.so", "/s",
          "?NCCL_PROFILER_PLUGIN=/opt/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
          "?A=/s/raw/n1:/s/raw/n1,/l/p.so:/opt/p.so:ro\n.\n"},
+        /* Apptainer's list comes after what is set */
+        {"", "APPTAINER_BINDPATH,APPTAINER_BINDING", "/l/p.so", "/s",
+         "?NCCL_PROFILER_PLUGIN=/l/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
+         "+APPTAINER_BINDPATH=/s/raw/n1:/s/raw/n1,/l/p.so:/l/p.so:ro\n"
+         "?APPTAINER_BINDING=/s/raw/n1:/s/raw/n1,/l/p.so:/l/p.so:ro\n.\n"},
         /* the loader's search finds it */
         {"/l=/opt", "A", "p.so", "/s",
          "?NCCL_PROFILER_PLUGIN=p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"

@@ -100,6 +100,31 @@ static void test_nested(void **state)
     host_call("exit");
 }
 
+/* A site's list stays before ours, also through a step within a step. */
+static void test_lists(void **state)
+{
+    host_setenv("APPTAINER_BINDPATH", "/site:/site");
+    host_user_init("echo +APPTAINER_BINDPATH=/a:/a; echo +APPTAINER_BIND=/b:/b;"
+                   "echo .");
+    assert_job("APPTAINER_BINDPATH", "/site:/site,/a:/a");
+    assert_job("APPTAINER_BIND", "/b:/b");
+    assert_job("JOBPROF_SET", "APPTAINER_BINDPATH,APPTAINER_BIND");
+    host_call("exit");
+}
+
+static void test_lists_nested(void **state)
+{
+    host_setenv("JOBPROF_SET", "APPTAINER_BINDPATH,APPTAINER_BIND");
+    host_setenv("JOBPROF_WAS_APPTAINER_BINDPATH", "/site:/site");
+    host_setenv("APPTAINER_BINDPATH", "/site:/site,/outer:/outer");
+    host_setenv("APPTAINER_BIND", "/outer:/outer");
+    host_user_init("echo +APPTAINER_BINDPATH=/a:/a; echo .");
+    assert_job("APPTAINER_BINDPATH", "/site:/site,/a:/a");
+    assert_job("APPTAINER_BIND", NULL);
+    assert_job("JOBPROF_WAS_APPTAINER_BINDPATH", "/site:/site");
+    host_call("exit");
+}
+
 static void test_special_steps(void **state)
 {
     static const uint32_t ids[] = {SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT,
@@ -358,6 +383,8 @@ int main(void)
         TEST(test_not_asked),
         TEST(test_not_profiled),
         TEST(test_nested),
+        TEST(test_lists),
+        TEST(test_lists_nested),
         TEST(test_special_steps),
         TEST(test_missing_items),
         TEST(test_begin_void),
