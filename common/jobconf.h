@@ -92,6 +92,9 @@ struct jp_jobconf {
     /* containers (the site's keys): names of variables for the runtime's
      * mounts; how the tasks see paths, "" where they see the host's */
     char *container_binds, *container_paths;
+    /* what may keep a container's tasks from the library or the folder, in the
+     * reader's words, or "" */
+    char *container_note;
     char *copper_request;
     struct jp_setting *settings;
     size_t n_settings;

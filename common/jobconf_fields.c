@@ -45,6 +45,7 @@ const struct jobconf_field jobconf_fields[] = {
     STRING("nccl", "lost", lost, ""),
     STRING("nccl", "container_binds", container_binds, ""),
     STRING("nccl", "container_paths", container_paths, ""),
+    STRING("nccl", "container_note", container_note, ""),
     FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
     STRING("copper", "request", copper_request, "off"),
     POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),

@@ -10,9 +10,12 @@ for bind in "${binds[@]}"; do
     IFS=: read -r source target access <<<"$bind"
     kind='file'
     [ ! -d "$source" ] || kind=dir
-    [ -r "$source" ] && [[ $source:$target =~ ^/[^[:space:]]*:/[^[:space:]]*$ ]] || continue
+    if ! [ -r "$source" ] || ! [[ $source:$target =~ ^/[^[:space:]]*:/[^[:space:]]*$ ]]; then
+        echo "jobprof: $source cannot be mounted into the container" >&2
+        continue
+    fi
     [ "$access" = ro ] || access=rw
-    printf '%s %s none x-create=%s,bind,%s,nosuid,nodev,private,nofail,silent\n' \
+    printf '%s %s none x-create=%s,bind,%s,nosuid,nodev,private,nofail\n' \
         "$source" "$target" "$kind" "$access" >>"$ENROOT_MOUNTS"
 done
 exit 0

@@ -3,9 +3,11 @@
 
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
 #include "common/num.h"
 
 /* Set by an option of srun's that asks for a container, pyxis' (SPANK gives
@@ -49,6 +51,59 @@ static void user_name(const struct plan_input *in, char *buf, size_t len)
         snprintf(buf, len, "%s", name);
     else
         snprintf(buf, len, "%lu", (unsigned long) getuid());
+}
+
+/* "SRC[:DST[:FLAG+FLAG]]" of pyxis: does it lie over dir with something else,
+ * or read-only? */
+static bool lies_over(char *mount, const char *dir)
+{
+    char *rest = mount, *from = strsep(&rest, ":"), *to = strsep(&rest, ":");
+    size_t n;
+
+    if (!to || !*to)
+        to = from;
+    n = strlen(to);
+    while (n > 1 && to[n - 1] == '/')
+        n--;
+    if (*to != '/' || strncmp(dir, to, n) != 0 ||
+        (dir[n] && dir[n] != '/' && n > 1))
+        return false;
+    for (char *flag; (flag = strsep(&rest, "+"));)
+        if (!strcmp(flag, "ro"))
+            return true;
+    return strcmp(from, to) != 0;
+}
+
+char *facts_container(const struct plan_input *env, const char *dir, bool *over)
+{
+    const char *name = env_of(env, "_SLURM_SPANK_OPTION_pyxis_container_name",
+                              "PYXIS_CONTAINER_NAME");
+    const char *mounts = env_of(env,
+                                "_SLURM_SPANK_OPTION_pyxis_container_mounts",
+                                "PYXIS_CONTAINER_MOUNTS");
+    char *copy = strdup(mounts ? mounts : ""), *rest = copy, *one;
+    char *note = NULL;
+
+    *over = false;
+    while (copy && !note && (one = strsep(&rest, ","))) {
+        char *mount = strdup(one);
+
+        if (mount && lies_over(mount, dir)) {
+            *over = true;
+            note = fileio_path("--container-mounts: %s lies over %s in the "
+                               "container, where the profiler's files go",
+                               one, dir);
+        }
+        free(mount);
+    }
+    free(copy);
+    if (*over)
+        return note;
+    return name ? fileio_path("--container-name=%s: a container that ran "
+                              "already has only the mounts of its start, "
+                              "without jobprof's library and folder",
+                              name)
+                : strdup("");
 }
 
 static bool is_contained(const struct plan_input *in)

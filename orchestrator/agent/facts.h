@@ -38,6 +38,13 @@ struct launch_facts {
  * as long as the facts. What is missing there stays unknown. */
 void facts_get(const struct plan_input *env, struct launch_facts *facts);
 
+/* What pyxis' options may keep from the tasks: a running container has only the
+ * mounts of its start; the user's own mounts come after ours and may lie over
+ * dir, the step's, or make it read-only. One sentence, "" if nothing does, NULL
+ * without memory. *over: it is a mount over dir. Caller frees. */
+char *facts_container(const struct plan_input *env, const char *dir,
+                      bool *over);
+
 /* Is there what names a step's directory: job, step, and where it starts? */
 int facts_check(const struct launch_facts *facts, struct jp_error *err);
 

@@ -326,13 +326,17 @@ static int fill_container(struct launch *l, struct jp_error *err)
     const char *steps = plan_site(l->plan, "container_steps");
     const char *binds = plan_site(l->plan, "container_binds");
     const char *paths = plan_site(l->plan, "container_paths");
-    bool ok = true;
+    bool ok = true, over;
 
     if (!l->facts->contained && !(steps && !strcmp(steps, "all")))
         paths = NULL;
     copy_to(&l->conf.container_binds, binds, &ok);
     copy_to(&l->conf.container_paths, paths, &ok);
-    return ok ? 0 : error_set(err, "out of memory");
+    l->conf.container_note =
+        facts_container(l->facts->env, l->place.step_dir, &over);
+    if (!ok || !l->conf.container_note)
+        return error_set(err, "out of memory");
+    return over ? lines_add(&l->note, err, "%s", l->conf.container_note) : 0;
 }
 
 /* With the place, all the rest. */

@@ -184,6 +184,8 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
     else
         sentence_add(s, "no profiler output: no NCCL communicator was "
                         "initialised, or NCCL did not load the profiler");
+    if (e->conf && e->conf->container_note && *e->conf->container_note)
+        sentence_add(s, "%.400s", e->conf->container_note);
     add_library(e, s);
     add_plan(e, s);
     add_folder(e, s);
