@@ -41,9 +41,15 @@ suite() { # suite NAME: "passed/failed/skipped", or "broke"
         { [ -s "$results" ] || echo broke; return 1; }
 }
 
+release() { # release DIR: "24.11.7"
+    local n
+    n=$(sed -n 's/^#define SLURM_VERSION_NUMBER *\(0x[0-9a-f]*\).*/\1/p' "$1/include/slurm/slurm_version.h")
+    printf '%d.%02d.%d' $((n >> 16)) $((n >> 8 & 255)) $((n & 255))
+}
+
 row() { # row DIR FOLDER
     local name cell bad=0 line
-    line="| $(sed -n 's/^#define SLURM_VERSION_STRING *"\(.*\)"/\1/p' "$1/include/slurm/slurm_version.h") |"
+    line="| $(release "$1") |"
     for name in $SUITES; do
         cell=$(suite "$name") || bad=1
         say "${name##*/}: $cell"
