@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "common/lines.h"
 #include "orchestrator/agent/copperpart.h"
@@ -287,8 +288,30 @@ static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
     return add_mode(side, "off", "", &conf->settings, &conf->n_settings, err);
 }
 
+/* What auto has made of the requested iterations. */
+static const char *say_auto(const struct launch *l, char *buf, size_t len)
+{
+    const struct backend_forecast *f = &l->choice.forecast;
+    const struct plan_value *iterations =
+        plan_find(&l->plan->nccl, "iterations");
+
+    snprintf(buf, len,
+             "auto is the recorder: it streams, so that no pool has "
+             "to hold the %s operations of %s%s iterations; %s%s",
+             FIG_COUNT(f->planned_ops),
+             iterations && iterations->source == PLAN_DEFAULT ? "an assumed "
+                                                              : "",
+             FIG_COUNT(plan_number(&l->plan->nccl, "iterations")),
+             f->kept_ops < f->planned_ops ? "the first " : "all",
+             f->kept_ops < f->planned_ops ? FIG_COUNT(f->kept_ops) : "");
+    snprintf(buf + strlen(buf), len - strlen(buf), " are kept in %s of files",
+             FIG_BYTES(f->disk_bytes));
+    return buf;
+}
+
 static int fill_nccl(struct launch *l, struct jp_error *err)
 {
+    char text[256];
     const struct plan_side *side = &l->plan->nccl;
     const char *request = side->grammar->modes[side->mode].name;
     const char *reason = l->choice.reason;
@@ -302,7 +325,7 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     if (!l->choice.backend)
         return fill_off(side, conf, err);
     if (!*reason && !strcmp(request, "auto"))
-        reason = "auto is the recorder";
+        reason = say_auto(l, text, sizeof(text));
     copy_to(&conf->nccl_request, request, &ok);
     copy_to(&conf->nccl_mode, l->choice.backend->about.name, &ok);
     if (!ok)

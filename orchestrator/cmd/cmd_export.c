@@ -120,11 +120,12 @@ int cmd_export(int argc, char **argv)
         rc = cmd_inputs_judge(&inputs);
     }
     if (done.left_out && !a.common.quiet)
-        fprintf(stderr,
-                "jobprof: %" PRIu64 " operations left out: their communicator "
-                "or time is not told%s\n",
-                done.left_out,
-                done.ops ? "" : " (Inspector's logs tell it with verbose=1)");
+        quote_printf(
+            stderr,
+            "jobprof: %" PRIu64 " operations left out: their communicator "
+            "or time is not told%s\n",
+            done.left_out,
+            done.ops ? "" : " (Inspector's logs tell it with verbose=1)");
     if (rc == JP_EXIT_OK && !done.ops && done.left_out)
         rc = JP_EXIT_NODATA;
     cmd_inputs_fini(&inputs);

@@ -17,7 +17,9 @@
 #define MASK_COLL 2
 #define MASK_P2P 4
 #define MASK_PROXY_OP 8
+#define MASK_PROXY_CTRL 32
 #define MASK_KERNEL_CH 64
+#define MASK_KERNEL_LAUNCH 2048
 
 static int example_usable(const struct backend_input *in, struct jp_error *err)
 {
@@ -123,8 +125,14 @@ static const char *pool_reason(const struct example_plan *p, int pool,
         pool == POOL_COLL || pool == POOL_COLL_API     ? "one a collective"
         : pool == POOL_P2P || pool == POOL_P2P_API     ? "one a send or receive"
         : pool == POOL_GROUP || pool == POOL_GROUP_API ? "one a group"
-        : pool == POOL_PROXY_DETACH                    ? "one a process (PXN)"
-                                    : "not in the event mask";
+        : pool == POOL_PROXY_DETACH ? p->events & EXAMPLE_DETACH
+                                          ? "one for two operations (events=)"
+                                          : "one a process (PXN)"
+        : pool == POOL_KERNEL_LAUNCH && p->events & EXAMPLE_LAUNCH
+            ? "one an operation (events=)"
+        : pool == POOL_PROXY_CTRL && p->events & EXAMPLE_CTRL
+            ? "one for ten operations (events=)"
+            : "not in the event mask";
 
     if (!p->slots->bytes[pool]) {
         snprintf(buf, len, "%s; unknown to this release", what);
@@ -161,8 +169,12 @@ static int add_mask(const struct backend_input *in,
     mask |= kernels ? MASK_KERNEL_CH : 0;
     mask |= p2p ? MASK_P2P : 0;
     mask |= p->slots->proxy_ops ? MASK_PROXY_OP : 0;
-    snprintf(reason, sizeof(reason), "Coll%s%s%s%s; default 0",
+    mask |= p->events & EXAMPLE_LAUNCH ? MASK_KERNEL_LAUNCH : 0;
+    mask |= p->events & EXAMPLE_CTRL ? MASK_PROXY_CTRL : 0;
+    snprintf(reason, sizeof(reason), "Coll%s%s%s%s%s%s; default 0",
              kernels ? ", KernelCh" : "", p2p ? ", P2p" : "",
+             p->events & EXAMPLE_LAUNCH ? ", KernelLaunch" : "",
+             p->events & EXAMPLE_CTRL ? ", ProxyCtrl" : "",
              p->slots->proxy_ops ? ", ProxyOp" : "; not ProxyOp (nccl#2112)",
              kernels ? "" : "; not KernelCh, which can end the program");
     return backend_env_number(out, err, "NCCL_PROFILE_EVENT_MASK", mask,
@@ -199,7 +211,13 @@ static const struct jp_mode words[] = {
      .help = "NVIDIA's example plugin: a timeline of the last operations"},
     {0}};
 
-static const struct jp_knob knobs[] = {NCCL_KNOB_CHANNELS, {0}};
+static const struct jp_knob knobs[] = {
+    NCCL_KNOB_CHANNELS,
+    {JP_KNOB(
+        "events", JP_KNOB_WORD, 0, 0, EXAMPLE_EVENT_WORDS, "usual",
+        "events beside the operations' own: kernel launches, states of the "
+        "progress thread, ProxyOps of other processes")},
+    {0}};
 
 static const struct jp_knob site_keys[] = {
     {JP_KNOB("example", JP_KNOB_PATH, 0, 0, NULL, NULL,

@@ -16,6 +16,7 @@ struct example_demand {
     uint64_t comms, wanted_colls, wanted_p2p; /* of each communicator */
     uint64_t channels, proxy_ops; /* of one operation; ops of a channel */
     uint64_t page_bytes;
+    unsigned events;
     uint64_t given[EXAMPLE_POOLS]; /* slots that the user has set; 0: none */
 };
 
@@ -111,6 +112,11 @@ static bool limits_exceeded(const struct example_demand *d,
 #define TRACE_OPERATION 950
 #define TRACE_CHANNEL 275
 #define TRACE_PROXY_OP 920
+#define TRACE_LAUNCH 275
+#define TRACE_CTRL 205
+
+#define OPS_A_CTRL 10
+#define OPS_A_DETACH 2
 
 static uint64_t per_comm(uint64_t ops, uint64_t iterations, uint64_t comms)
 {
@@ -130,6 +136,23 @@ static void set_given(const struct backend_input *in, struct example_demand *d)
     }
 }
 
+/* ProxyOps of other processes only where ProxyOps are asked for at all. */
+static unsigned find_events(const struct backend_input *in,
+                            const struct example_slots *slots)
+{
+    static const unsigned bits[] = {
+        0, EXAMPLE_LAUNCH, EXAMPLE_CTRL, EXAMPLE_DETACH,
+        EXAMPLE_LAUNCH | EXAMPLE_CTRL | EXAMPLE_DETACH};
+    uint64_t word = plan_number(in->side, "events");
+    unsigned events = word < sizeof(bits) / sizeof(*bits) ? bits[word] : 0;
+
+    if (!slots->proxy_ops)
+        events &= ~(unsigned) EXAMPLE_DETACH;
+    if (!slots->bytes[POOL_KERNEL_LAUNCH])
+        events &= ~(unsigned) EXAMPLE_LAUNCH;
+    return events;
+}
+
 static void set_demand(const struct backend_input *in, struct example_demand *d)
 {
     uint64_t iterations = plan_number(in->side, "iterations");
@@ -145,6 +168,7 @@ static void set_demand(const struct backend_input *in, struct example_demand *d)
     d->channels = channels < d->slots->channels ? channels : d->slots->channels;
     d->proxy_ops = in->shape.nnodes == 1 || !d->slots->proxy_ops ? 0 : TREE_OPS;
     d->page_bytes = in->shape.node.huge_pages ? HUGE_PAGE : SMALL_PAGE;
+    d->events = find_events(in, d->slots);
     set_given(in, d);
 }
 
@@ -178,6 +202,11 @@ static bool turns_over(const struct example_demand *d, uint64_t colls)
     return example_turns_over(d->in) && colls < d->wanted_colls;
 }
 
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Pools for `colls` and `p2p` operations of each communicator. */
 static void set_pools(const struct example_demand *d, uint64_t colls,
                       uint64_t p2p, struct example_plan *p)
@@ -198,6 +227,14 @@ static void set_pools(const struct example_demand *d, uint64_t colls,
     p->pool[POOL_GROUP] = p->pool[POOL_GROUP_API] = groups;
     p->pool[POOL_PROXY_CTRL] = CTRL_SLOTS;
     p->pool[POOL_PROXY_DETACH] = DETACH_SLOTS;
+    if (d->events & EXAMPLE_LAUNCH)
+        p->pool[POOL_KERNEL_LAUNCH] = most(ops, EXAMPLE_MIN_SLOTS);
+    if (d->events & EXAMPLE_CTRL)
+        p->pool[POOL_PROXY_CTRL] = most(ops / OPS_A_CTRL, CTRL_SLOTS);
+    if (d->events & EXAMPLE_DETACH)
+        p->pool[POOL_PROXY_DETACH] =
+            most(num_mul(ops, d->comms) / OPS_A_DETACH, DETACH_SLOTS);
+    p->events = d->events;
     for (int i = 0; i < EXAMPLE_POOLS; i++)
         if (d->given[i])
             p->pool[i] = d->given[i];
@@ -245,11 +282,16 @@ static void add_up(const struct example_demand *d, struct example_plan *p)
         resident = num_add(resident, num_mul(n, pool_resident(d, p, i)));
     }
     trace = TRACE_OPERATION +
-            d->channels * (TRACE_CHANNEL + d->proxy_ops * TRACE_PROXY_OP);
+            d->channels * (TRACE_CHANNEL + d->proxy_ops * TRACE_PROXY_OP) +
+            (d->events & EXAMPLE_LAUNCH ? TRACE_LAUNCH : 0);
     p->reserved_bytes = reserved;
     p->resident_bytes = resident;
     p->disk_bytes =
         num_mul(num_mul(d->comms, num_add(p->colls, p->p2p)), trace);
+    if (d->events & EXAMPLE_CTRL)
+        p->disk_bytes = num_add(
+            p->disk_bytes,
+            num_mul(num_mul(d->comms, TRACE_CTRL), p->pool[POOL_PROXY_CTRL]));
 }
 
 /* Tries n collectives and v sends and receives. False: *why is exceeded. */

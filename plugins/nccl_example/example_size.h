@@ -28,6 +28,11 @@
  * EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event mask leaves
  * theirs out
  *
+ * events= adds what our mask leaves out, and its pools then follow n and v:
+ * KERNEL_LAUNCH n + v (a launch an operation, at most); PROXY_CTRL one for ten
+ * operations, PROXY_DETACH (one a process) one for two of all communicators',
+ * the proportions of NVIDIA's guide to pools (10,000 : 1,000 : 5,000).
+ *
  * Where n = W fits, pools grow up to comms times that while the address space
  * allows: communicators need not be equally busy, and all of them together
  * touch no more than before.
@@ -44,7 +49,8 @@
  * MiB, and head and tail take 2 instead of 4.
  *
  * A trace holds, begin and end of each: 950 B of GROUP_API, COLL_API and COLL,
- * 275 B a channel and 920 B a ProxyOp.
+ * 275 B a channel and 920 B a ProxyOp; with events= 275 B a KernelLaunch and
+ * 205 B a ProxyCtrl.
  */
 #ifndef JP_EXAMPLE_SIZE_H
 #define JP_EXAMPLE_SIZE_H
@@ -53,6 +59,14 @@
 #include "plugins/nccl_example/example_slots.h"
 
 #define EXAMPLE_MIN_SLOTS 8
+
+/* What events= adds to the usual ones; words in this order, then "all". */
+enum example_events {
+    EXAMPLE_LAUNCH = 1, /* KernelLaunch */
+    EXAMPLE_CTRL = 2,   /* ProxyCtrl */
+    EXAMPLE_DETACH = 4, /* room for the ProxyOps of other processes */
+};
+#define EXAMPLE_EVENT_WORDS "usual|launch|ctrl|detach|all"
 
 struct example_plan {
     const struct example_slots *slots; /* of the release */
@@ -63,6 +77,7 @@ struct example_plan {
     /* of one rank */
     uint64_t planned_ops, reserved_bytes, resident_bytes, disk_bytes;
     const char *limit; /* what kept it from more, or "" */
+    unsigned events;   /* of enum example_events */
 };
 
 /* Whether the plugin may ask NCCL for kernel events: not with 2.26 and 2.27,

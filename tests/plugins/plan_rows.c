@@ -50,6 +50,21 @@ const struct plan_row plan_rows[] = {
       {POOL("PROXY_DETACH"), 128}},
      0},
 
+    /* events=all on 2.30, which asks for no ProxyOps: KERNEL_LAUNCH 40 instead
+     * of 8 (+ 32 x 56), PROXY_CTRL 40 / 10 but at least 16. Trace 40 x (9,750 +
+     * 275) + 16 x 205. Mask 70 + 2,048 + 32. */
+    {"2.30, launches and states, too",
+     "example",
+     "example,nccl=2.30.7,iterations=10,colls=4,comms=1,events=all",
+     {ONE, NODE16},
+     NULL,
+     {2772800, 956549696, 404280, 40, 40, NULL},
+     {{POOL("KERNEL_LAUNCH"), 40},
+      {POOL("PROXY_CTRL"), 16},
+      {POOL("PROXY_DETACH"), 128},
+      {"NCCL_PROFILE_EVENT_MASK", 2150}},
+     0},
+
     /* The same on 2.28: a COLL slot of 755,066,640 B. 9/10 of 16 GiB =
      * 15,461,882,265 hold 20 and not 21. Resident 20 x 16,384 + 296 x 20 +
      * 1,984 + 2,097,152. Reserved 15,101,332,800 + P2P 8 x 23,597,416 +
@@ -152,6 +167,20 @@ const struct plan_row plan_rows[] = {
      NULL,
      {196041600, 0, 32704320, 12800, 2608, "the first 2,608 of 12,800 "},
      {{POOL("COLL"), 652}},
+     0},
+
+    /* events=detach: 4 x 652 / 2 = 1,304 slots of 23,128 B in the process
+     * instead of 128. Resident 4 x (652 x 74,024 + 6,656) + 1,304 x 23,128. */
+    {"2.29.7, room for other processes' ProxyOps",
+     "example",
+     "example,nccl=2.29.7,channels=2,events=detach",
+     {FOUR, NODE16},
+     NULL,
+     {223240128, 0, 32704320, 12800, 2608, "the first 2,608 of 12,800 "},
+     {{POOL("COLL"), 652},
+      {POOL("PROXY_DETACH"), 1304},
+      {POOL("KERNEL_LAUNCH"), 8},
+      {"NCCL_PROFILE_EVENT_MASK", 78}},
      0},
 
     /* A quarter of 1 GiB over 4 ranks: 67,108,864 each. n = 17: 4 x
