@@ -126,7 +126,7 @@ static bool is_fresh(const struct taking *t, const char *name)
     struct stat st;
 
     return fstatat(dirfd(t->folder), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(st.st_mode) &&
+           S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
            (int64_t) st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000 >=
                t->since_us;
 }
@@ -258,6 +258,12 @@ static int take_all(const char *dir, const char *node, const char *folder,
 
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
+    if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
+        if (t->raw >= 0) /* a stranger could put another folder there */
+            close(t->raw);
+        free(raw);
+        return errno == ENOENT ? 0 : -1;
+    }
     t->folder = t->raw < 0 ? NULL : opendir(folder);
     gethostname(t->host, sizeof(t->host) - 1);
     if (t->raw < 0)

@@ -6,9 +6,10 @@
  * folder that is: a relative one starts where the tasks do. finish gives the
  * step's files of it a second name in raw/<node>/, as a hard link; where that
  * cannot be (another file system), as a copy within OWNFOLDER_COPY_MAX_BYTES.
- * What is in the folder is only read.
+ * What is in the folder is only read. As root nothing is taken where somebody
+ * else could put another folder in its place.
  *
- * The step's files are regular ones called <this host>-pid<PID>.log that were
+ * The step's files are the user's regular ones called <this host>-pid<PID>.log that were
  * written since begin: those of the node's tasks, or, where none of them is a
  * task's (a launcher has started the processes), all of them.
  *
