@@ -226,7 +226,7 @@ static const struct jp_mode words[] = {
      .help = "NVIDIA's Inspector where the site names it, else the recorder"},
     {0}};
 
-static const struct jp_knob knobs[] = {
+const struct jp_knob inspector_knobs[] = {
     NCCL_KNOB_RATE,
     /* Measured on Inspector 2.30.7 at 5,800 collectives a second: 100 ms writes
      * 94 % with the default ring, and all of them with a ring of 2 x rate x
@@ -261,7 +261,7 @@ const struct backend backend_nccl_inspector = {
               .title = "NVIDIA's Inspector",
               .option = OPTION_NCCL,
               .words = words,
-              .knobs = knobs,
+              .knobs = inspector_knobs,
               .site_keys = site_keys,
               .library = "inspector",
               .release = "inspector_release",

@@ -56,7 +56,7 @@ static const struct backend *find(const char *name)
 static void test_registry(void **state)
 {
     static const char *const names[] = {"recorder", "inspector", "example",
-                                        "copper"};
+                                        "copper", "rccl-inspector"};
 
     (void) state;
     for (size_t i = 0; i < N(names); i++) {
@@ -104,6 +104,11 @@ static const struct {
     {"inspector", "inspector", "/i.so", false, "/i.so (nccl.inspector"},
     {"inspector", "inspector,nccl=2.27", "/i.so", true, "2.27 cannot run Insp"},
     {"inspector", "inspector", "/i.so", true, NULL},
+    {"rccl-inspector", "rccl-inspector", NULL, false, "no RCCL Inspector lib"},
+    {"rccl-inspector", "rccl-inspector", "/i.so", false, "nccl.rccl_inspector"},
+    {"rccl-inspector", "rccl-inspector,nccl=2.26", "/i.so", true,
+     "RCCL 2.26 cannot"},
+    {"rccl-inspector", "rccl-inspector,nccl=2.27", "/i.so", true, NULL},
     {"example", "example", NULL, false, "no example library is configured"},
     {"example", "example", "/e.so", false, "cannot be read"},
     {"example", "example,nccl=2.23", "/e.so", true, NULL},
@@ -167,6 +172,17 @@ static const struct {
     {"inspector", "inspector,p2p=0", INSP "ENABLE_P2P", "1"},
     {"inspector", "inspector,verbose=on", INSP "DUMP_VERBOSE", "1"},
     {"inspector", "inspector", INSP "REQUIRE_KERNEL_TIMING", "0"},
+    {"inspector", "inspector", INSP "POOL_GROW", NULL},
+    /* RCCL 2.27 has the rings that NCCL's Inspector has from 2.30 on */
+    {"rccl-inspector", "rccl-inspector,nccl=2.27", "NCCL_PROFILER_PLUGIN",
+     "/x.so"},
+    {"rccl-inspector", "rccl-inspector,nccl=2.27,ring=4096",
+     INSP "DUMP_COLL_RING_SIZE", "4096"},
+    {"rccl-inspector", "rccl-inspector,nccl=2.27",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "100000"},
+    {"rccl-inspector", "rccl-inspector", INSP "REQUIRE_KERNEL_TIMING", "0"},
+    {"rccl-inspector", "rccl-inspector", INSP "POOL_GROW", "1"},
+    {"rccl-inspector", "rccl-inspector", INSP "DUMP_DIR", "/s/raw/%N"},
     {"example", "example", "NCCL_PROFILE_DUMP_FILE", "/s/raw/%N/trace"},
     {"example", "example", "NCCL_PROFILE_EVENT_MASK", "70"},
     {"example", "example,p2p=off", "NCCL_PROFILE_EVENT_MASK", "66"},
@@ -222,6 +238,10 @@ static const struct {
      INSP "DUMP_COLL_RING_SIZE", "2048", 12050, "in the last 100 ms"},
     {"inspector", "inspector", INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "-1",
      INSP "DUMP_COLL_RING_SIZE", "2048", 0, "loses all: the user's NCCL_"},
+    /* RCCL's writes at the end: both rings of 4 communicators of 12,800 */
+    {"rccl-inspector", "rccl-inspector",
+     INSP "DUMP_THREAD_INTERVAL_MICROSECONDS", "-1",
+     INSP "REQUIRE_KERNEL_TIMING", "0", 12288, "at a communicator's end"},
     /* 102.4 ms in a ring, 2.4 to spare: 50 x e^-0.048 / 150 are lost */
     {"inspector", "inspector,comms=1", INSP "DUMP_COLL_RING_SIZE", "512",
      INSP "DUMP_P2P_RING_SIZE", "1024", 7983, "rings cannot hold when"},
