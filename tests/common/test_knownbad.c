@@ -147,8 +147,8 @@ static const struct {
      "bad.conf:3: until: is before since"},
     {"known_bad = ({ since = \"2.28\"; });", "\"mode\" is missing"},
     {"known_bad = ({ since = \"2.28\";\nmode = \"inspecter\"; });",
-     "bad.conf:2: mode: \"inspecter\" is none of any|inspector|example|"
-     "recorder; did you mean \"inspector\"?"},
+     "bad.conf:2: mode: \"inspecter\" is none of any|inspector|rccl-inspector|"
+     "example|recorder; did you mean \"inspector\"?"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"none\"; });",
      "action: \"none\" is none of note|warn|fallback"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"wran\"; });",

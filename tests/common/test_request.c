@@ -43,7 +43,7 @@ static const struct {
     {"auto,wibble=5", "unknown key \"wibble\""},
     {"auto,mem=1G,mem=1G", "\"mem\" is given twice"},
     {"off,mem=1G", "\"mem\" does not go with \"off\" (only with auto"},
-    {"recorder,ring=64", "(only with inspector or plan)"},
+    {"recorder,ring=64", "(only with inspector, rccl-inspector or plan)"},
     {"example,rate=5", "does not go with \"example\""},
     {"recorder,mode=example", "(only with plan)"},
     {"auto,mem=1GB", "mem: \"1GB\" is not a size"},
