@@ -22,6 +22,7 @@ struct stages {
     double *spent_us; /* [process] in communication */
     double *p2p_us;   /* [rank] of it, in Send and Recv */
     uint32_t *rows;   /* [rank] pairs that it recorded */
+    uint64_t *fewest; /* [rank] messages of one of them */
     double run_us;
 };
 
@@ -30,6 +31,7 @@ struct slowest {
     uint32_t stage, stages;
     size_t pipelines, comm; /* comm: the first of them */
     double us, error_us;    /* longer than the median of the others */
+    double passes;          /* messages of a stage: passes of the pipeline */
     double peers_us;        /* their time in communication */
 };
 
@@ -43,7 +45,8 @@ static void add_up(struct stages *s)
         if (rank == SIZE_MAX)
             continue;
         s->p2p_us[rank] += (double) x->exec_us;
-        s->rows[rank]++;
+        if (!s->rows[rank]++ || x->count < s->fewest[rank])
+            s->fewest[rank] = x->count;
     }
     for (size_t i = 0; i < s->r->n_ranks; i++)
         s->spent_us[s->p->of_rank[i]] += (double) s->r->ranks[i].exec_us +
@@ -91,7 +94,7 @@ static double longer(const struct stages *s, size_t c, uint32_t stage,
 static void look(const struct stages *s, uint32_t stages, uint32_t stage,
                  struct slowest *best)
 {
-    struct slowest own = {.stage = stage, .stages = stages};
+    struct slowest own = {.stage = stage, .stages = stages, .passes = INFINITY};
     double squares = 0;
 
     for (size_t c = 0; c < s->r->n_comms; c++) {
@@ -102,6 +105,7 @@ static void look(const struct stages *s, uint32_t stages, uint32_t stage,
         us = longer(s, c, stage, &peers_us);
         own.comm = own.pipelines ? own.comm : c;
         own.pipelines++;
+        own.passes = fmin(own.passes, (double) s->fewest[s->p->comm_start[c]]);
         own.us += us;
         squares += us * us;
         own.peers_us += peers_us;
@@ -193,8 +197,11 @@ static int judge(struct stages *s, struct jp_findings *findings)
                        "no two pipelines of Send and Recv");
         return 0;
     }
+    /* the first stages end last, by at most half a pass through all of them,
+     * which the others wait in no operation */
     least = fmax(limits_get(JP_LIMIT_LATE_COST) * s->run_us,
                  limits_get(JP_LIMIT_LATE_ERRORS) * x.error_us);
+    least = fmax(least, x.stages / 2.0 * s->run_us / x.passes);
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
@@ -219,10 +226,12 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
     s.p2p_us = calloc(r->n_ranks + 1, sizeof(*s.p2p_us));
     s.rows = calloc(r->n_ranks + 1, sizeof(*s.rows));
-    if (s.spent_us && s.p2p_us && s.rows)
+    s.fewest = calloc(r->n_ranks + 1, sizeof(*s.fewest));
+    if (s.spent_us && s.p2p_us && s.rows && s.fewest)
         rc = judge(&s, findings);
     free(s.spent_us);
     free(s.p2p_us);
     free(s.rows);
+    free(s.fewest);
     return rc;
 }

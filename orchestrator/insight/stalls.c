@@ -18,13 +18,14 @@
 enum { TIMES = 14, ALLTOALL = 3, FUNCS };
 
 /* A rank's operations of one function in which it came last alone, by more than
- * first_us() << k. */
+ * FIRST_US << k. */
 struct tally {
     uint32_t times[TIMES]; /* first ones of those in a row */
     uint32_t ops[TIMES];   /* all */
     float us[TIMES];
     float all_us; /* that the others waited for it, of any length */
-    uint32_t of;  /* operations */
+    /* of a communicator's first rank: all, and where they begin */
+    uint64_t of, first_sn;
 };
 
 /* Ranks of communicators of one shape, and all their operations' tallies. */
@@ -83,18 +84,14 @@ static struct tally *tally_of(const struct search *s, size_t rank, unsigned f)
     return &s->tallies[rank * FUNCS + f];
 }
 
-/* The least T. */
-static uint64_t first_us(void)
-{
-    return (uint64_t) limits_get(JP_LIMIT_STALL_US);
-}
+#define FIRST_US ((uint64_t) limits_get(JP_LIMIT_STALL_US)) /* the least T */
 
 /* How many T's a time is over. */
 static unsigned over(uint64_t us)
 {
     unsigned n = 0;
 
-    while (n < TIMES && us >= first_us() << n)
+    while (n < TIMES && us >= FIRST_US << n)
         n++;
     return n;
 }
@@ -106,7 +103,7 @@ static uint64_t alone_us(const struct jp_op *op, uint32_t n)
     double waited = (double) op->exec_sum_us -
                     (double) n * (double) op->exec_min_us;
 
-    if (n > 2 && alone >= first_us() &&
+    if (n > 2 && alone >= FIRST_US &&
         (double) alone * (n - 1) < limits_get(JP_LIMIT_STALL_ALONE) * waited)
         return 0;
     return alone;
@@ -132,8 +129,9 @@ static void count(struct search *s, const struct jp_op *op, unsigned f,
     size_t from = s->p->comm_start[op->comm];
     uint64_t us = alone_us(op, s->r->comms[op->comm].n_ranks);
     unsigned n = over(us), again = 0;
-    struct tally *t;
+    struct tally *t = tally_of(s, from, f);
 
+    t->first_sn = t->of++ ? t->first_sn : op->sn;
     if (op->min_rank == UINT32_MAX) {
         before->rank = UINT32_MAX;
         return;
@@ -178,8 +176,7 @@ static void walk_alltoall(struct search *s, each_op *each)
 
 #define PARTS (OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC | OPS_DUMP_MIN)
 
-/* Calls back for each operation that tells of a rank. 0, or -1 without memory.
- */
+/* Calls back for each operation that tells of a rank. 0, or -1: no memory. */
 static int walk(struct search *s, unsigned parts, each_op *each)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -337,25 +334,21 @@ static double waited_for_messages(const struct search *s, size_t rank)
     return messages_of(s, s->p->of_rank[rank]) - stats_median(s->scratch, n);
 }
 
-static bool has_late(const struct search *s, size_t comm)
-{
-    for (size_t m = s->p->comm_start[comm]; m < s->p->comm_start[comm + 1]; m++)
-        if (s->lateness[m].late)
-            return true;
-    return false;
-}
-
-/* All that a rank waited in its communicator, for whomever: of two that are
- * late by as much none is waited for alone. */
-static double all_waits(const struct search *s, size_t rank)
+/* All that a rank waited in its communicator where somebody is late there: of
+ * two that are late by as much none is waited for alone. 0: nobody is. */
+static double waited_for_late(const struct search *s, size_t rank)
 {
     size_t c = s->r->ranks[rank].comm;
     double least = INFINITY;
+    bool late = false;
 
-    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
+    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++) {
         least = fmin(least, s->lateness[k].grouped_us);
-    return (double) s->r->ranks[rank].wait_us + s->lateness[rank].grouped_us -
-           least;
+        late |= s->lateness[k].late;
+    }
+    return late ? (double) s->r->ranks[rank].wait_us +
+                      s->lateness[rank].grouped_us - least
+                : 0;
 }
 
 /* What the rank's process waited, in its other communicators, for stalls of
@@ -371,15 +364,10 @@ static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
 
         if (own == rank || !is_whole(s, c))
             continue;
-        if (has_late(s, c) && !s->lateness[own].late) {
-            us += all_waits(s, own);
-            continue;
-        }
+        us += waited_for_late(s, own);
         for (size_t m = s->p->comm_start[c]; m < s->p->comm_start[c + 1]; m++)
             for (unsigned f = 0; m != own && f < FUNCS; f++)
-                us += (double) (s->lateness[m].late
-                                    ? tally_of(s, m, f)->all_us
-                                    : tally_of(s, m, f)->us[least]);
+                us += (double) tally_of(s, m, f)->us[least];
     }
     return us;
 }
@@ -627,6 +615,17 @@ static bool is_always_late(const struct search *s, const struct jp_stall *stall)
     return false;
 }
 
+/* Only at the very begin: programs warm up by unlike times. */
+static bool is_warmup(const struct search *s, const struct candidate *c)
+{
+    size_t comm = s->r->ranks[c->is.rank].comm;
+    const struct tally *all =
+        tally_of(s, s->p->comm_start[comm], c->tally % FUNCS);
+
+    return (double) (c->events[c->n - 1].sn - all->first_sn) <
+           (double) all->of / limits_get(JP_LIMIT_WARMUP_PART);
+}
+
 static int keep(struct search *s, struct jp_stalls *stalls)
 {
     stalls->at = calloc(s->n_found + 1, sizeof(*stalls->at));
@@ -642,7 +641,7 @@ static int keep(struct search *s, struct jp_stalls *stalls)
             describe(s, c, scratch);
         free(scratch);
         if (c->n && c->is.chance < limits_get(JP_LIMIT_STALL_CHANCE) &&
-            !is_always_late(s, &c->is))
+            !is_warmup(s, c) && !is_always_late(s, &c->is))
             stalls->at[stalls->n++] = c->is;
     }
     return 0;
