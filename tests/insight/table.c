@@ -4,15 +4,15 @@
  *              [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (eight to ten times as many
- * clean and jittery ones), each of another shape (-o, -t, -f, -g: of other families; -n:
- * of so many steps, late ranks and clean ones only; -s: from this seed on, as a
- * line on a failure names it; -e: only such with AlltoAll; -v: what
- * was told of each; -c: with every other
- * node's clock an hour back), through the aggregation and the insight, and
- * prints how many were told right: the kind and the culprit, and nobody and
- * nothing else. Exit status 1 where a row is under its floor, or another than a
- * late rank is blamed for it. What cannot be told (a late node that holds most
- * of those it could be compared with) counts only where somebody else is named.
+ * clean and jittery ones), each of another shape (-o, -t, -f, -g: of other
+ * families; -n: of so many steps, late ranks and clean ones only; -s: from this
+ * seed on, as a line on a failure names it; -e: only such with AlltoAll; -v:
+ * what was told of each; -c: with every other node's clock an hour back),
+ * through the aggregation and the insight, and prints how many were told right:
+ * the kind and the culprit, and nobody and nothing else. Exit status 1 where a
+ * row is under its floor, or another than a late rank is blamed for it. What
+ * cannot be told (a late node that holds most of those it could be compared
+ * with) counts only where somebody else is named.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static const struct row rows[] = {
     {SIMJOB_RECORDED, 0, 1, 0.98},      {SIMJOB_HANG, 0, 1, 0.7},
     {SIMJOB_DIES, 0, 1, 0.7},           {SIMJOB_KILLED, 0, 1, 0.98},
     {SIMJOB_CLEAN, 0, 10, 0.995},       {SIMJOB_JITTER, 0, 10, 0.995},
-    {SIMJOB_HICCUPS, 0, 8, 0.995},     {SIMJOB_LOSSY, 0.30, 1, 1},
+    {SIMJOB_HICCUPS, 0, 8, 0.995},      {SIMJOB_LOSSY, 0.30, 1, 1},
     {SIMJOB_TINY, 0.30, 1, 1},          {SIMJOB_STALLS, 5, 1, 0.85},
     {SIMJOB_STALLS, 20, 1, 0.9},        {SIMJOB_STALLS, 50, 1, 0.9},
     {SIMJOB_ALL_STALL, 250, 2, 0.99},   {SIMJOB_CHECKPOINT, 250, 1, 0.97},
