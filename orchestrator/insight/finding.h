@@ -27,8 +27,8 @@ enum jp_gain {
     JP_GAIN_NONE,
     JP_GAIN_REPLAYED, /* the run was replayed without it */
     JP_GAIN_PART,     /* the begin of the run was: more did not fit */
-    JP_GAIN_BOUND     /* not known; cost_us is a lower bound of what it takes:
-                         waits that travel on are not in it */
+    JP_GAIN_BOUND     /* not known; cost_us counts waits, of which a part was
+                         there without it */
 };
 const char *finding_gain_word(enum jp_gain gain); /* "replayed"; NULL: NONE */
 

@@ -494,7 +494,7 @@ static const struct jp_column findings[] = {
      .get = get_finding_gain},
     {"gain_kind", JP_COL_WORD, JP_MAYBE, 17,
      .help = "replayed; part: the begin of the run was, and gain is of that; "
-             "bound: it was not, and cost_us is a lower bound",
+             "bound: it was not, and only cost_us is known",
      .get = get_finding_gain_kind, JP_WORDS(gain_kinds)},
     {"against", JP_COL_WORD, JP_MAYBE, 18,
      .help = "whom a slow network is compared with: the site's peaks (or "
