@@ -385,6 +385,14 @@ static void follow(struct replay *x, uint32_t i, uint32_t first,
     }
 }
 
+/* What a process does in a pair: in a pipeline, of which stage it is. */
+static uint8_t role_of(const struct raw *raw, bool exchange)
+{
+    if (!raw->p2p || exchange)
+        return 0;
+    return (uint8_t) (raw->sends | (raw->peer > raw->rank) << 1);
+}
+
 /* Puts down one launch as an event or several. Returns how many. */
 static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
                            const struct raw *raw, size_t n, struct flight *f,
@@ -408,7 +416,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
             .op = op,
             .process = process,
             .time_us = (double) (exchange ? time_us : raw[i].time_us),
-            .sends = raw[i].sends && !exchange,
+            .role = role_of(&raw[i], exchange),
             .place = (uint16_t) (put < UINT16_MAX ? put : UINT16_MAX),
             .before = s->last != REPLAY_NONE &&
                               s->end_us <= raw->start_us + NEAR_US

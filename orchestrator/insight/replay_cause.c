@@ -51,7 +51,7 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
     }
     for (uint32_t k = 0; k < n; k++)
         hash = replay_mix(hash ^ replay_kind_of(x, order[k]) ^
-                          x->events[order[k]].sends);
+                          x->events[order[k]].role);
     return hash;
 }
 

@@ -43,12 +43,12 @@ struct lag {
 };
 
 /* As replay_kind_of, and of one size, where all ranks have that; a Send is no
- * Recv. */
+ * Recv, and none of another stage. */
 static uint64_t kind_of(const struct replay *x, uint32_t event)
 {
     const struct replay_op *op = &x->ops[x->events[event].op];
 
-    return replay_mix(replay_kind_of(x, event) ^ x->events[event].sends) ^
+    return replay_mix(replay_kind_of(x, event) ^ x->events[event].role) ^
            (op->loose ? 0 : op->bytes << 1) ^ 1;
 }
 

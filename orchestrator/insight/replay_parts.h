@@ -18,7 +18,7 @@ struct replay_event {
                          it must wait for */
     uint16_t place;   /* in its launch */
     bool after_start; /* of `after`, not its end */
-    bool sends;       /* of a pair: a Send */
+    uint8_t role;     /* of a pair: 1 sends, 2 with a rank above */
     signed char beside; /* what ended last did so beside it: 1; did not: -1 */
     bool queued;        /* then: it waited for the end, its own time is less */
 };
