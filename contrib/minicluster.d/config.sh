@@ -70,7 +70,8 @@ write_slurm_conf() {
         echo 'PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=YES:16 State=UP'
     } >"$mc_dir/etc/slurm.conf"
     if [ "$mc_proctrack" = cgroup ]; then
-        printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n' \
+        # no CgroupAutomount: "no" is its default, and 23.11 and later complain of it
+        printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n' \
             >"$mc_dir/etc/cgroup.conf"
         # no more memory than a step has asked for
         [ "${mc_set[TaskPlugin]:-}" != task/cgroup ] ||

@@ -107,6 +107,7 @@ check_host() {
     mc_need slurmctld slurmctld
     mc_need slurmd slurmd
     mc_need srun slurm-client
+    mc_need scontrol slurm-client
     mc_need unshare util-linux
     mc_need setpriv util-linux
     mc_need hostname hostname
@@ -199,6 +200,17 @@ start_slurmctld() {
     wait_for ctld "slurmctld does not listen on port $mc_port" listens "$mc_port"
 }
 
+check_slurm() {
+    # Nodes that share a munged see each other's credentials: only a Slurm that was
+    # built for this takes them twice. All others come up, and fail with each step.
+    local config
+    config=$(SLURM_CONF=$mc_dir/etc/slurm.conf scontrol show config 2>/dev/null) || return 0
+    case $config in
+    *MULTIPLE_SLURMD*) ;;
+    *SLURM_VERSION*) mc_die "$(command -v slurmctld): this Slurm was built without --enable-multiple-slurmd, so its nodes cannot share a host: build it with that option, or put Debian's first in PATH" ;;
+    esac
+}
+
 start_slurmd() {
     # start_slurmd nK
     spawn "$1" "$1" slurmd -D -f "$mc_dir/etc/slurm.conf"
@@ -272,6 +284,7 @@ start_cluster() {
     make_fuse
     start_munged
     start_slurmctld
+    check_slurm
     for ((k = 1; k <= mc_nodes; k++)); do
         nodes+=("n$k")
         start_slurmd "n$k"
