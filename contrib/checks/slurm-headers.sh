@@ -36,7 +36,7 @@ prefix() {
 }
 
 check() { # check INCLUDE_DIR
-    local dir b n names found version want
+    local dir b n names made found version want
     dir=$(cd "$1" && pwd) || return 2
     for n in slurm spank slurm_version; do
         [ -f "$dir/slurm/$n.h" ] || { echo "$1: no slurm/$n.h" >&2; return 2; }
@@ -50,8 +50,9 @@ check() { # check INCLUDE_DIR
         return 1
     fi
     names=$(objects "$b")
-    # shellcheck disable=SC2086  # a list
-    if ! make -C "$b" spank/spank_jobprof.la $names >"$b/make.log" 2>&1; then
+    made=$(sed -n 's/^BUILT_SOURCES = //p' "$b/Makefile")
+    # shellcheck disable=SC2086  # lists
+    if ! { make -C "$b" $made && make -C "$b" spank/spank_jobprof.la $names; } >"$b/make.log" 2>&1; then
         grep -E 'error|warning' "$b/make.log" | head -n 20 >&2
         echo "$1: does not compile"
         return 1
