@@ -25,7 +25,7 @@ static const char *const ours[] = {
 
 /* What a list held before ours came after it. */
 #define WAS "JOBPROF_WAS_"
-enum { ROOM = 16384 };
+enum { ROOM = 16384, FULL = 64 };
 
 static void restore(spank_t sp, const char *name)
 {
@@ -39,15 +39,20 @@ static void restore(spank_t sp, const char *name)
     set(sp, was, NULL, true);
 }
 
-static bool append(spank_t sp, const char *name, const char *value)
+/* A list that has no room for ours stays as it is, and its name is in full. */
+static bool append(spank_t sp, const char *name, const char *value,
+                   char full[static FULL])
 {
     char was[128], both[ROOM];
-    size_t n;
+    int rc = spank_getenv(sp, name, both, ROOM);
+    size_t n = rc == ESPANK_SUCCESS ? strlen(both) : 0;
 
-    if (spank_getenv(sp, name, both, ROOM) == ESPANK_SUCCESS && *both) {
-        n = strlen(both);
-        if (strlen(name) > 64 || n + strlen(value) + 2 > ROOM)
-            return false;
+    if (rc == ESPANK_NOSPACE || (n && n + strlen(value) + 2 > ROOM) ||
+        strlen(name) >= FULL) {
+        snprintf(full, FULL, "%s", name);
+        return false;
+    }
+    if (n) {
         snprintf(was, sizeof(was), WAS "%s", name);
         set(sp, was, both, true);
         snprintf(both + n, ROOM - n, ",%s", value);
@@ -69,8 +74,9 @@ static void unset(spank_t sp, const char *names)
 
 /* Lines NAME=VALUE, ?NAME=VALUE (unless set), +NAME=VALUE (on a node: a comma
  * and it after what is set), -NAME up to the dot: all or none.
- * On a node JOBPROF_SET lists what was set; it grows where the lines were. */
-static bool apply(spank_t sp, char *answer)
+ * On a node JOBPROF_SET lists what was set; it grows where the lines were.
+ * full: the name of a list that had no room, else untouched. */
+static bool apply(spank_t sp, char *answer, char full[static FULL])
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
     char mark[LINES];
@@ -88,7 +94,7 @@ static bool apply(spank_t sp, char *answer)
     }
     for (i = 0; i < n; i++) {
         if (!(mark[i] == '+' && sp
-                  ? append(sp, name[i], value[i])
+                  ? append(sp, name[i], value[i], full)
                   : set(sp, name[i], value[i], mark[i] != '?')) ||
             !value[i] ||
             strncmp(name[i], "SLURM_", 6) == 0) /* ours for a moment */
@@ -117,7 +123,7 @@ void apply_request(void)
 
 void apply_resolve(spank_t sp)
 {
-    char *answer = NULL;
+    char *answer = NULL, full[FULL];
     struct jobinfo j;
     struct helper h;
     int rc;
@@ -132,7 +138,7 @@ void apply_resolve(spank_t sp)
     rc = helper_run(&h, option_asked() > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
     if (*h.said)
         slurm_spank_log("jobprof: %s", h.said);
-    else if (rc != 3 && (rc != 0 || !apply(NULL, answer)))
+    else if (rc != 3 && (rc != 0 || !apply(NULL, answer, full)))
         slurm_spank_log("jobprof: %s resolve failed or took over %d s",
                         h.argv[0], option_asked() > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), getenv("SLURM_JOBPROF_HASH"),
@@ -155,7 +161,7 @@ static void begin(spank_t sp, struct jobinfo *j)
     bool ok, loud = strcmp(j->nodeid, "0") == 0 && option_named(nccl) &&
                     begins(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
                            getenv("SLURMD_NODENAME") ?: "");
-    char *answer = NULL;
+    char *answer = NULL, full[FULL] = "";
 
     option_helper(&h, "begin");
     option_args(&h);
@@ -163,13 +169,18 @@ static void begin(spank_t sp, struct jobinfo *j)
     jobinfo_node_args(j, &h);
     h.orphan = true;
     h.fd[2] = memfd_create("said", MFD_CLOEXEC);
-    ok = helper_run(&h, BEGIN_MS, &answer) == 0 && apply(sp, answer);
+    ok = helper_run(&h, BEGIN_MS, &answer) == 0 && apply(sp, answer, full);
     if (!ok)
         helper_end(&h);
     if (*h.said || !ok) /* a big job says a thing once, a default nothing */
         (loud ? slurm_spank_log : slurm_info)(
             "jobprof: %s: %s", getenv("SLURMD_NODENAME"),
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
+    if (*full)
+        (loud ? slurm_spank_log : slurm_info)(
+            "jobprof: %s: %s is too long to take our mounts: it stays as it "
+            "is, and containers do not show the profiler's files",
+            getenv("SLURMD_NODENAME"), full);
     spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */
     finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,
                   jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h);

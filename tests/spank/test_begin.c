@@ -112,6 +112,47 @@ static void test_lists(void **state)
     host_call("exit");
 }
 
+/* A list without room for ours stays; the step is profiled all the same. */
+static void test_lists_full(void **state)
+{
+    static const struct {
+        int had; /* bytes */
+        bool fits;
+    } rows[] = {{16384 - 9, true},
+                {16384 - 8, false},
+                {16384 - 1, false},
+                {16384, false},
+                {100000, false}};
+    char *list = calloc(1, 100001);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (i) {
+            host_teardown(state);
+            host_setup(state);
+        }
+        memset(list, '\0', 100001);
+        memset(list, 'x', (size_t) rows[i].had);
+        host_setenv("APPTAINER_BINDPATH", list);
+        host_user_init("echo +APPTAINER_BINDPATH=/a:/a,b; echo NCCL_A=1;"
+                       "echo .");
+        assert_job("NCCL_A", "1");
+        assert_job("JOBPROF_SET",
+                   rows[i].fits ? "APPTAINER_BINDPATH,NCCL_A" : "NCCL_A");
+        assert_job("JOBPROF_WAS_APPTAINER_BINDPATH",
+                   rows[i].fits ? list : NULL);
+        if (rows[i].fits) {
+            assert_string_equal(host.log, "");
+            memcpy(list + rows[i].had, ",/a:/a,b", 9);
+        } else {
+            assert_has(host.log, "spank: jobprof: n1: APPTAINER_BINDPATH is "
+                                 "too long to take our mounts");
+        }
+        assert_job("APPTAINER_BINDPATH", list);
+        host_call("exit");
+    }
+    free(list);
+}
+
 static void test_lists_nested(void **state)
 {
     host_setenv("JOBPROF_SET", "APPTAINER_BINDPATH,APPTAINER_BIND");
@@ -379,25 +420,16 @@ static void test_begin_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_begin),
-        TEST(test_not_asked),
-        TEST(test_not_profiled),
-        TEST(test_nested),
-        TEST(test_lists),
-        TEST(test_lists_nested),
-        TEST(test_special_steps),
-        TEST(test_missing_items),
-        TEST(test_begin_void),
-        TEST(test_begin_says),
-        TEST(test_het_says_once),
-        TEST(test_begin_hangs),
-        TEST(test_begin_names_dir),
-        TEST(test_no_dir),
-        TEST(test_background),
-        TEST(test_stubborn),
-        TEST(test_default_is_quiet),
-        TEST(test_foreign_group),
-        TEST(test_hidepid),
+        TEST(test_begin),         TEST(test_not_asked),
+        TEST(test_not_profiled),  TEST(test_nested),
+        TEST(test_lists),         TEST(test_lists_full),
+        TEST(test_lists_nested),  TEST(test_special_steps),
+        TEST(test_missing_items), TEST(test_begin_void),
+        TEST(test_begin_says),    TEST(test_het_says_once),
+        TEST(test_begin_hangs),   TEST(test_begin_names_dir),
+        TEST(test_no_dir),        TEST(test_background),
+        TEST(test_stubborn),      TEST(test_default_is_quiet),
+        TEST(test_foreign_group), TEST(test_hidepid),
         TEST(test_begin_ends),
     };
 
