@@ -5,6 +5,21 @@
 # container_binds = [ "JOBPROF_BINDS" ] in jobprof.conf. No trouble here stops a
 # container.
 [ -n "${JOBPROF_BINDS-}" ] && [ -n "${ENROOT_MOUNTS-}" ] || exit 0
+
+# What enroot creates to mount on stays in a kept root file system: an empty
+# library. So a folder of our name that holds nothing becomes one in memory.
+in_memory() { # in_memory FOLDER: of our name, empty, and nobody else mounts there
+    local root real other
+    [[ ${1##*/} == *jobprof* ]] && root=$(realpath -e -- "${ENROOT_ROOTFS-}" 2>/dev/null) &&
+        real=$(realpath -m -- "$root$1") && [[ $real == "$root"/* ]] || return
+    # shellcheck disable=SC2012  # only whether there is any
+    [ ! -e "$real" ] || { [ -d "$real" ] && [ -r "$real" ] && [ -z "$(ls -A -- "$real")" ]; } || return
+    while read -r _ other _; do
+        other=$(realpath -m -- "$root$other")
+        [[ $real/ != "$other"/* && $other/ != "$real"/* ]] || return
+    done <"$ENROOT_MOUNTS"
+}
+
 IFS=, read -ra binds <<<"$JOBPROF_BINDS"
 for bind in "${binds[@]}"; do
     IFS=: read -r source target access <<<"$bind"
@@ -15,6 +30,9 @@ for bind in "${binds[@]}"; do
         continue
     fi
     [ "$access" = ro ] || access=rw
+    [ $kind = dir ] || ! in_memory "${target%/*}" ||
+        printf 'tmpfs %s tmpfs x-create=dir,rw,nosuid,nodev,mode=755,size=64k,private,nofail\n' \
+            "${target%/*}" >>"$ENROOT_MOUNTS"
     printf '%s %s none x-create=%s,bind,%s,nosuid,nodev,private,nofail\n' \
         "$source" "$target" "$kind" "$access" >>"$ENROOT_MOUNTS"
 done
