@@ -106,13 +106,45 @@ static bool lacks_nodes(const struct jp_nodes *nodes)
     return nodes && (nodes->n_missing || nodes->n_nodes < nodes->step_nodes);
 }
 
+/* Did the user say it of this step? Files speak of jobs in general. */
+static bool is_told(const struct jp_jobconf *conf, const char *key)
+{
+    for (size_t i = 0; i < conf->n_settings; i++) {
+        const struct jp_setting *s = &conf->settings[i];
+
+        if (!strcmp(s->key, key))
+            return s->source && (!strcmp(s->source, "option") ||
+                                 !strcmp(s->source, "environment"));
+    }
+    return false;
+}
+
+/* A task that failed, or still runs, has not done all of its operations. */
+static bool has_ended_well(const struct jp_nodes *nodes)
+{
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
+        if (!nodes->nodes[i].finished)
+            return false;
+    return nodes && !nodes->tasks_failed;
+}
+
+/* Did the plan know how many operations there are, and that the last are not
+ * written? */
+static bool knows_tail(const struct jp_jobconf *conf,
+                       const struct jp_nodes *nodes)
+{
+    return pools_lost_tail(conf) && conf->kept_ops < conf->planned_ops &&
+           is_told(conf, "iterations") && is_told(conf, "colls") &&
+           !expected_may_filter(conf) && has_ended_well(nodes);
+}
+
 struct jp_expected expected_records(const struct jp_jobconf *conf,
                                     const struct jp_nodes *nodes,
                                     const struct jp_result *result)
 {
     const struct jp_quality *q = result ? &result->quality : NULL;
     struct jp_expected x = {.coverage = -1, .judged = -1};
-    uint64_t unseen, excused, planned;
+    uint64_t unseen, excused, planned, numbered;
 
     if (!q || q->expected_kind == JP_EXPECT_NONE || q->expected == 0 ||
         (q->expected_kind == JP_EXPECT_COUNTED && lacks_nodes(nodes)))
@@ -131,13 +163,23 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     }
     planned = num_mul(conf ? conf->planned_ops : 0,
                       expected_ranks(conf, nodes, result));
-    if (x.kind == JP_EXPECT_BOUND && planned > x.records &&
-        pools_overran(conf, q)) {
-        x.kind = JP_EXPECT_PLANNED;
-        x.records = planned;
-        x.excludes_unseen = false;
+    numbered = x.records;
+    if (x.kind == JP_EXPECT_BOUND && planned > x.records) {
+        bool overran = pools_overran(conf, q);
+
+        x.tail = !overran && knows_tail(conf, nodes);
+        if (overran || x.tail) {
+            x.kind = JP_EXPECT_PLANNED;
+            x.records = planned;
+            x.excludes_unseen = false;
+        }
     }
-    x.coverage = x.judged = (double) q->records / (double) x.records;
+    x.coverage = (double) q->records / (double) x.records;
+    if (x.tail) {
+        x.judged = (double) q->records / (double) numbered;
+        return x;
+    }
+    x.judged = x.coverage;
     excused = !x.excludes_unseen && expected_may_filter(conf) &&
                       expected_filter(conf)
                   ? unseen

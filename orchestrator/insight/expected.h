@@ -21,9 +21,9 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_result *result);
 
 struct jp_expected {
-    /* JP_EXPECT_NONE, _COUNTED, _BOUND; _PLANNED: full pools of a profiler that
-     * keeps the last events hold less than the plan knew of, so that sequence
-     * numbers tell of a part only */
+    /* JP_EXPECT_NONE, _COUNTED, _BOUND; _PLANNED: the plan knew of more than
+     * sequence numbers tell, as full pools keep the last events only, or as a
+     * tail was lost by all ranks */
     int kind;
     uint64_t records; /* 0 for NONE */
     /* records that are there / records; < 0 where unknown, or less than what is
@@ -35,6 +35,10 @@ struct jp_expected {
     double judged;
     /* unseen_records are there, but not in records: they may be by a filter */
     bool excludes_unseen;
+    /* _PLANNED by what the user said of this run: what is behind the last
+     * sequence number was lost, or the program did less. judged is then by
+     * sequence numbers */
+    bool tail;
 };
 
 /* The result's figures in the light of the job: numbers that no rank recorded

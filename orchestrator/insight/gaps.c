@@ -21,7 +21,7 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    if (e->expected.kind == JP_EXPECT_PLANNED)
+    if (e->expected.kind == JP_EXPECT_PLANNED && !e->expected.tail)
         sentence_add(s, "%s of the records present (%s of %s by the plan)",
                      FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
                      FIG_COUNT(e->expected.records));

@@ -26,7 +26,15 @@ static bool keeps_last(const struct jp_jobconf *conf)
 
 const char *pools_planned_loss(const struct jp_jobconf *conf)
 {
-    return keeps_last(conf) && conf->lost && *conf->lost ? conf->lost : NULL;
+    return conf && conf->nccl_mode && !profiler_get(conf->nccl_mode)->counts &&
+                   conf->lost && *conf->lost
+               ? conf->lost
+               : NULL;
+}
+
+const char *pools_lost_tail(const struct jp_jobconf *conf)
+{
+    return keeps_last(conf) ? NULL : pools_planned_loss(conf);
 }
 
 /* Slots of a pool as the launch set them; 0: it did not. */
@@ -99,6 +107,7 @@ void pools_check(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(q->overflow_records));
     if (q->traces)
         check_counts(e, s);
-    if (s->clauses > before && pools_planned_loss(e->conf))
+    if (s->clauses > before && keeps_last(e->conf) &&
+        pools_planned_loss(e->conf))
         sentence_add(s, "the plan said: it %s", e->conf->lost);
 }

@@ -16,9 +16,13 @@
  * without it, any of the plugin's defaults. */
 void pools_check(const struct jp_evidence *e, struct jp_sentence *s);
 
-/* The plan's own sentence on what will be missing, where the example plugin
- * ran; NULL: nothing, or not known. Borrowed. */
+/* The plan's own sentence on what will be missing ("loses up to ..."), where
+ * the profiler does not count what it loses; NULL: nothing, or not known.
+ * Borrowed. */
 const char *pools_planned_loss(const struct jp_jobconf *conf);
+/* The same where sequence numbers cannot show it: the last operations of all
+ * ranks. */
+const char *pools_lost_tail(const struct jp_jobconf *conf);
 
 /* Are pools full of which the plan knew that they hold a part of the run? */
 bool pools_overran(const struct jp_jobconf *conf,

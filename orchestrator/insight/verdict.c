@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/gaps.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/sentence.h"
 
 const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
@@ -301,9 +301,6 @@ static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* ------------------------ judge whether the data of a step carries an answer
- */
-
 static const struct jp_step_warning *find(const struct jp_step_labels *labels,
                                           enum jp_warning_kind kind)
 {
@@ -488,7 +485,10 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
     if (e->expected.kind == JP_EXPECT_COUNTED)
         snprintf(buf, size, "%s of the records present (counted)", share);
     else if (coverage >= 1 && !q->unseen_records)
-        return "no gap in the sequence numbers";
+        return pools_lost_tail(e->conf)
+                   ? "no gap in the sequence numbers (they do not show a tail "
+                     "that all ranks lost)"
+                   : "no gap in the sequence numbers";
     else if (coverage >= 1)
         snprintf(buf, size,
                  "%s of the sequence numbers any rank recorded; %s more "
@@ -500,8 +500,8 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
                  "lost or left out by %.16s=%.32s",
                  share, filter->key, filter->value);
     else
-        snprintf(buf, size, "at most %s of the records by sequence numbers",
-                 share);
+        snprintf(buf, size, "at most %s of the records by %s", share,
+                 e->expected.tail ? "the plan" : "sequence numbers");
     return buf;
 }
 
@@ -722,6 +722,21 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     return JP_VERDICT_UNJUDGED;
 }
 
+/* A tail that all ranks lost; findings stand on the records that are there. */
+static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (!e->expected.tail ||
+        e->expected.coverage >= limits_get(JP_LIMIT_COVERAGE))
+        return false;
+    sentence_add(
+        s,
+        "%s of the records present (%s of %s by iterations= and colls=)"
+        ": all ranks lost the last, or did fewer; plan: it %s",
+        FIG_SHARE(e->expected.coverage), FIG_COUNT(e->result->quality.records),
+        FIG_COUNT(e->expected.records), pools_lost_tail(e->conf));
+    return true;
+}
+
 /* What the figures say, and how complete they are. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
@@ -737,6 +752,8 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
     }
     gaps_list(e, s);
     word = s->clauses > said ? JP_VERDICT_INCOMPLETE : say_findings(insight, s);
+    if (say_tail(e, s) && word > JP_VERDICT_INCOMPLETE)
+        word = JP_VERDICT_INCOMPLETE;
     if (word == JP_VERDICT_OK &&
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))

@@ -366,7 +366,8 @@ static const char *explain_kind(const char *kind)
     if (!strcmp(kind, "counted"))
         return "Expected is what the recorder counted as produced.";
     if (!strcmp(kind, "planned"))
-        return "Expected is what the plan forecast: full pools hold a part.";
+        return "Expected is what the plan counted: full pools hold a part, or "
+               "all ranks lost their last operations.";
     return "Expected is what the sequence numbers imply: a tail lost by all "
            "ranks would not show.";
 }

@@ -72,6 +72,83 @@ static void folder_of_small_traces(struct fixture *f)
     f->result.quality.trace_most[JP_TRACE_GROUP_API] = 16;
 }
 
+/* A run whose length the user told, with Inspector: sequence numbers end where
+ * all ranks' logs do. */
+static void inspector_tail(struct fixture *f)
+{
+    static char mode[] = "inspector", option[] = "option", key[] = "colls",
+                value[] = "1", none[] = "",
+                lost[] = "loses up to 150 of 400 records a rank: what "
+                         "completes in the last 1s of a communicator";
+    struct jp_quality *q = &f->result.quality;
+
+    f->conf.nccl_mode = mode;
+    f->conf.lost = lost;
+    f->conf.planned_ops = 400;
+    f->conf.kept_ops = 250;
+    f->conf.settings[3] = (struct jp_setting){key, value, option, none, none};
+    q->expected_kind = JP_EXPECT_BOUND;
+    q->records = q->expected = 272 * (uint64_t) q->ranks_seen;
+    q->recordings = 0;
+}
+
+static void inspector_tail_small(struct fixture *f)
+{
+    inspector_tail(f);
+    f->result.quality.records = f->result.quality.expected =
+        399 * (uint64_t) f->result.quality.ranks_seen;
+}
+
+/* The run's length is a default: nobody said how long it is. */
+static void inspector_assumed(struct fixture *f)
+{
+    static char assumed[] = "default";
+
+    inspector_tail(f);
+    f->conf.settings[3].source = assumed;
+}
+
+/* A site's file does not speak of this run. */
+static void inspector_by_site(struct fixture *f)
+{
+    static char site[] = "site file";
+
+    inspector_tail(f);
+    f->conf.settings[1].source = site;
+}
+
+/* The size filter may have left them out. */
+static void inspector_filtered(struct fixture *f)
+{
+    static char size[] = "8192";
+
+    inspector_tail(f);
+    f->conf.settings[4].value = size;
+}
+
+/* Nobody knows how far it came. */
+static void inspector_failed(struct fixture *f)
+{
+    inspector_tail(f);
+    f->nodes.tasks_failed = 1;
+}
+
+static void inspector_runs(struct fixture *f)
+{
+    inspector_tail(f);
+    f->nodes.nodes[0].finished = false;
+}
+
+/* The plan lost nothing: the program did less than it was told to. */
+static void inspector_keeps_all(struct fixture *f)
+{
+    static char none[] = "";
+
+    inspector_tail(f);
+    f->conf.kept_ops = f->conf.planned_ops;
+    f->conf.lost = none;
+}
+
 static const struct verdict_row rows[] = {
     {example_full, JP_VERDICT_INCOMPLETE,
      "a trace holds as many events as a pool "
@@ -87,7 +164,39 @@ static const struct verdict_row rows[] = {
     {folder_of_traces, JP_VERDICT_INCOMPLETE,
      "(NCCL_PROFILE_GROUP_API_POOL_SIZE=256)"},
     {folder_of_small_traces, JP_VERDICT_OK, "all records present"},
+    {inspector_tail, JP_VERDICT_INCOMPLETE,
+     "68.0 % of the records present (8,704 of 12,800 by iterations= and "
+     "colls=): all ranks lost the last, or did fewer; plan: it "
+     "loses up to 150 of 400 records a rank"},
+    {inspector_tail_small, JP_VERDICT_OK,
+     "at most 99.8 % of the records by the plan"},
+    {inspector_assumed, JP_VERDICT_OK,
+     "no gap in the sequence numbers (they do not show a tail that all ranks "
+     "lost)"},
+    {inspector_by_site, JP_VERDICT_OK, "(they do not show a tail"},
+    {inspector_filtered, JP_VERDICT_OK, "(they do not show a tail"},
+    {inspector_failed, JP_VERDICT_OK, "(they do not show a tail"},
+    {inspector_runs, JP_VERDICT_INCOMPLETE, "1 node did not finish"},
+    {inspector_keeps_all, JP_VERDICT_OK, "no gap in the sequence numbers"},
 };
+
+/* A finding stands on the records that are there: no lost tail takes it back.
+ */
+static void test_finding_stays(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    fixture_slow(f);
+    inspector_tail(f);
+    f->nodes.tasks_failed = 0;
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_SLOW);
+    assert_non_null(strstr(f->verdict.text, "by iterations= and colls="));
+    fixture_fini(f);
+    free(f);
+}
 
 static void test_rows(void **state)
 {
@@ -99,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_finding_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
