@@ -677,9 +677,9 @@ static const struct jp_chart chart_network = {.name = "network-size",
 /* --- which charts the page has figures for */
 
 static const struct jp_chart *const charts[] = {
-    &chart_time,   &chart_drift, &chart_waits, &chart_late,
-    &chart_nodes,  &chart_busy,  &chart_busbw, &chart_network,
-    &chart_spread, &chart_sizes, &chart_p2p,
+    &chart_time,   &chart_drift,   &chart_waits, &chart_late,
+    &chart_nodes,  &chart_busy,    &chart_busbw, &chart_network,
+    &chart_spread, &chart_numbers, &chart_sizes, &chart_p2p,
 };
 enum { N_CHARTS = sizeof(charts) / sizeof(*charts) };
 

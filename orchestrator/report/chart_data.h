@@ -34,6 +34,10 @@ extern const struct jp_chart chart_sizes;
 /* {cells: [{type, coll, bytes, n, sample, mean, box: [min, p5, p25, p50, p75,
  * p95, max], hist: {from, width, counts}, ecdf: [101 quantiles]}], of} */
 extern const struct jp_chart chart_spread;
+/* {series: [{type, coll, bytes, n, points: [sequence number, GB/s, us or null,
+ * ...]}], of}; of the n operations one of so many in a row that they fit, with
+ * the slowest and the fastest */
+extern const struct jp_chart chart_numbers;
 /* {rows: [[rank or null, host, caused, waited or null, share last, named],
  * ...], of}; named: 1 where a finding says that it, or its node, is late.
  * Without a rank in the job: "3 of TP1", "host pid 4711" */

@@ -329,6 +329,160 @@ static int put(const struct jp_chart_view *view, void *state,
 const struct jp_chart chart_spread = {
     .name = "spread", .make = make, .add = add, .put = put, .destroy = destroy};
 
+/* --- figures: each operation of a kind by its sequence number */
+
+#define MAX_CELLS_NUMBERS 8
+#define MAX_POINTS 512 /* of a kind: what a screen can tell apart; even */
+
+struct number_point {
+    uint64_t sn;
+    double gbs, us; /* us < 0: no time */
+};
+
+/* Behind the sample: the slowest and the fastest, which it may lack. */
+struct number_line {
+    struct number_point points[MAX_POINTS + 2];
+    struct number_point least, most;
+    size_t n;
+    uint64_t seen, stride; /* a point of so many operations in a row */
+};
+
+struct numbers {
+    const struct jp_chart_view *view;
+    struct jp_chart_cells cells;
+    struct number_line lines[MAX_CELLS_NUMBERS];
+};
+
+static void numbers_destroy(void *state)
+{
+    struct numbers *s = state;
+
+    if (s)
+        chart_cells_fini(&s->cells);
+    free(s);
+}
+
+static void *numbers_make(const struct jp_chart_view *view)
+{
+    struct numbers *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->view = view;
+    if (chart_cells_make(view, MAX_CELLS_NUMBERS, &s->cells) < 0) {
+        numbers_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* Half of the points, one of each two neighbours. */
+static void thin(struct number_line *l)
+{
+    for (size_t i = 0; i < MAX_POINTS / 2; i++)
+        l->points[i] = l->points[2 * i + mix(l->seen + i) % 2];
+    l->n = MAX_POINTS / 2;
+    l->stride *= 2;
+}
+
+/* Of each `stride` operations in a row one, by lot: a fixed one could follow a
+ * program's own rhythm. */
+static void draw(struct number_line *l, struct number_point p)
+{
+    uint64_t at;
+
+    if (!l->stride)
+        l->stride = 1;
+    if (l->n == MAX_POINTS && l->seen % l->stride == 0)
+        thin(l);
+    at = l->seen++;
+    if (mix(at / l->stride) % l->stride == at % l->stride)
+        l->points[l->n++] = p;
+}
+
+static int numbers_add(void *state, const struct jp_chart_op *o)
+{
+    struct numbers *s = state;
+    uint32_t at = o->busbw_gbs < 0
+                      ? KEYMAP_NONE
+                      : chart_cells_find(s->view, &s->cells, o->op);
+    struct number_line *l = at == KEYMAP_NONE ? NULL : &s->lines[at];
+    struct number_point p = {o->op->sn, o->busbw_gbs, -1};
+
+    if (!l)
+        return 0;
+    if (o->op->n_exec)
+        p.us = (double) o->op->exec_sum_us / o->op->n_exec;
+    if (!l->seen || p.gbs < l->least.gbs)
+        l->least = p;
+    if (!l->seen || p.gbs > l->most.gbs)
+        l->most = p;
+    draw(l, p);
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct number_point *x = a, *y = b;
+
+    if (x->sn != y->sn)
+        return x->sn < y->sn ? -1 : 1;
+    return x->gbs < y->gbs ? -1 : x->gbs > y->gbs;
+}
+
+static void add_missing(struct number_line *l, struct number_point p)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->points[i].sn == p.sn && l->points[i].gbs == p.gbs)
+            return;
+    l->points[l->n++] = p;
+}
+
+static void put_numbers_line(struct jp_json_stream *json,
+                             const struct jp_cell *cell, struct number_line *l)
+{
+    add_missing(l, l->least);
+    add_missing(l, l->most);
+    qsort(l->points, l->n, sizeof(*l->points), by_number);
+    json_stream_object(json, NULL);
+    json_stream_text(json, "type", comm_type_name(cell->type));
+    json_stream_text(json, "coll", cell->coll);
+    json_stream_count(json, "bytes", cell->bytes);
+    json_stream_count(json, "n", l->seen);
+    json_stream_array(json, "points");
+    for (size_t i = 0; i < l->n; i++) {
+        json_stream_count(json, NULL, l->points[i].sn);
+        json_stream_real(json, NULL, l->points[i].gbs);
+        json_stream_real(json, NULL,
+                         l->points[i].us < 0 ? NAN : l->points[i].us);
+    }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
+static int numbers_put(const struct jp_chart_view *view, void *state,
+                       struct jp_json_stream *json)
+{
+    struct numbers *s = state;
+
+    json_stream_object(json, NULL);
+    json_stream_count(json, "of", s->cells.of);
+    json_stream_array(json, "series");
+    for (size_t i = 0; i < s->cells.rows.n; i++)
+        if (s->lines[i].seen)
+            put_numbers_line(json, &view->result->cells[s->cells.rows.index[i]],
+                             &s->lines[i]);
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    return 0;
+}
+
+const struct jp_chart chart_numbers = {.name = "numbers",
+                                       .make = numbers_make,
+                                       .add = numbers_add,
+                                       .put = numbers_put,
+                                       .destroy = numbers_destroy};
+
 /* --- figures: for which ranks and nodes the others waited */
 
 #define MAX_BARS 32 /* that fit on a page */

@@ -493,6 +493,7 @@ static int html_spread_put(const struct jp_report *report, FILE *out)
 {
     (void) report;
     html_out_chart(out, "spread", "How one kind of operation varies");
+    html_out_chart(out, "numbers", "Each operation by its sequence number");
     return 0;
 }
 

@@ -386,6 +386,87 @@ static void samples_what_is_large(void **state)
     json_decref(root);
 }
 
+/* n operations of one kind, one of them slow, one fast. */
+static json_t *dots_of(size_t n, size_t slow, size_t fast)
+{
+    struct jp_ops *ops = ops_create();
+    struct jp_op op = {.comm = SLOW, .coll = 1, .bytes = 64 << 20};
+    json_t *root, *series;
+
+    assert_non_null(ops);
+    op.n = op.n_busbw = op.n_exec = 4;
+    op.exec_sum_us = 4000;
+    for (size_t i = 0; i < n; i++) {
+        op.sn = i;
+        op.busbw_sum_micro = 4000000 * (i == slow   ? 1
+                                        : i == fast ? 99
+                                                    : 10 + i % 2 * 10);
+        assert_int_equal(ops_add(ops, &op), 0);
+    }
+    assert_int_equal(ops_end(ops), 0);
+    ops_destroy(f->result.ops);
+    f->result.ops = ops;
+    f->result.n_ops = n;
+    root = charts_of(&f->result);
+    series = json_object_get(json_object_get(root, "numbers"), "series");
+    assert_int_equal(json_array_size(series), 1);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_array_get(series, 0), "n")), n);
+    return root;
+}
+
+static json_t *points_of(json_t *root)
+{
+    return json_object_get(
+        json_array_get(
+            json_object_get(json_object_get(root, "numbers"), "series"), 0),
+        "points");
+}
+
+/* A dot an operation, by sequence number; many are thinned evenly, and keep
+ * the slowest and the fastest. */
+static void thins_the_dots(void **state)
+{
+    enum { MANY = 1 << 17, DOTS = 512, TENTHS = 10 };
+    json_t *root, *points;
+    size_t n, tenths[TENTHS] = {0}, slow = 0, fast = 0, odd = 0;
+
+    (void) state;
+    fixture_good(f);
+    root = dots_of(DOTS, 7, 300);
+    points = points_of(root);
+    assert_int_equal(json_array_size(points), 3 * DOTS);
+    for (size_t i = 0; i < DOTS; i++) {
+        assert_true(number_at(points, 3 * i) == (double) i);
+        assert_true(number_at(points, 3 * i + 2) == 1000);
+    }
+    assert_true(number_at(points, 3 * 7 + 1) == 1);
+    json_decref(root);
+    root = dots_of(MANY, 99000, 3);
+    points = points_of(root);
+    n = json_array_size(points) / 3;
+    assert_in_range(n, DOTS, DOTS + 2);
+    for (size_t i = 0; i < n; i++) {
+        double sn = number_at(points, 3 * i);
+
+        assert_true(!i || sn > number_at(points, 3 * i - 3));
+        tenths[(size_t) (sn * TENTHS / MANY)]++;
+        odd += (size_t) sn % 2;
+        slow += sn == 99000 && number_at(points, 3 * i + 1) == 1;
+        fast += sn == 3 && number_at(points, 3 * i + 1) == 99;
+    }
+    assert_int_equal(slow, 1);
+    assert_int_equal(fast, 1);
+    for (size_t i = 0; i < TENTHS; i++)
+        assert_in_range(tenths[i], DOTS / TENTHS - 1, DOTS / TENTHS + 4);
+    assert_in_range(odd, DOTS / 3, 2 * DOTS / 3); /* no rhythm of its own */
+    json_decref(root);
+    root = dots_of(DOTS + 1, 7, 300);
+    assert_in_range(json_array_size(points_of(root)) / 3, DOTS / 2,
+                    DOTS / 2 + 3);
+    json_decref(root);
+}
+
 /* A pair counts once, though both sides recorded it. */
 static void fills_the_matrix(void **state)
 {
@@ -460,6 +541,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shows_the_spread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_what_is_large, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(thins_the_dots, set_up, tear_down),
         cmocka_unit_test_setup_teardown(fills_the_matrix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(covers_the_run, set_up, tear_down),
     };

@@ -7,6 +7,7 @@ import {p2p} from './charts/p2p.js';
 import {busbwSize} from './charts/busbw-size.js';
 import {busbwTime} from './charts/busbw-time.js';
 import {networkSize} from './charts/network-size.js';
+import {numbers} from './charts/numbers.js';
 import {sizes} from './charts/sizes.js';
 import {spread} from './charts/spread.js';
 import {waitsTime} from './charts/waits-time.js';
@@ -19,6 +20,7 @@ const kinds = {
   drift,
   'network-size': networkSize,
   nodes: bars('node'),
+  numbers,
   p2p,
   sizes,
   spread,
