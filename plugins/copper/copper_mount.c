@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,7 @@ bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
 
 #define CLEAR_MS 2000
 #define SWEEP_MS 3000
+#define SWEEP_STEP_MS 50
 #define PROBE_S 10
 
 bool copper_mount_each(bool (*see)(const void *arg,
@@ -204,46 +206,63 @@ static void clear_dead(const char *path)
               NULL);
 }
 
+/* Each mount is asked by a process of its own: one that does not answer keeps
+ * nobody from the next. */
+enum { SWEEP_MAX = 32 };
 struct sweep {
     const char *prefix;
-    bool *found;
+    pid_t pid[SWEEP_MAX];
+    size_t n;
 };
 
 /* A living one answers, or another user's refuses. The folder stays: to remove
  * it would unmount it on all other nodes that share its file system. */
-static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
+static int clear_if_dead(void *path, int out)
 {
-    const struct sweep *sweep = arg;
-    const char *path = mount->point;
     struct stat st;
 
-    if (!strncmp(path, sweep->prefix, strlen(sweep->prefix)) &&
-        ownplace_check_parent(path, NULL) == 0 && lstat(path, &st) < 0 &&
-        errno == ENOTCONN) {
-        *sweep->found = true;
-        clear_dead(path);
-    }
-    return false;
-}
-
-static int sweep(void *prefix, int out)
-{
-    bool found = false;
-    const struct sweep sweep = {prefix, &found};
-
     (void) out;
-    copper_mount_each(sweep_one, &sweep);
-    return !found;
+    if (ownplace_check_parent(path, NULL) != 0 || lstat(path, &st) == 0 ||
+        errno != ENOTCONN)
+        return 1;
+    clear_dead(path);
+    return 0;
 }
 
-/* In a child: a file system that hangs does not answer at all. */
+static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
+{
+    struct sweep *sweep = (struct sweep *) arg;
+    const struct child child = {.work = clear_if_dead,
+                                .arg = (char *) mount->point};
+
+    if (strncmp(mount->point, sweep->prefix, strlen(sweep->prefix)) == 0)
+        sweep->pid[sweep->n++] = child_start(&child);
+    return sweep->n == SWEEP_MAX;
+}
+
 bool copper_mount_sweep(const char *prefix)
 {
-    const struct child child = {
-        .work = sweep, .arg = (char *) prefix, .limit_ms = SWEEP_MS};
-    struct child_result r;
+    struct sweep sweep = {.prefix = prefix};
+    uint32_t left_ms = SWEEP_MS;
+    bool found = false;
 
-    return child_succeeded(child_run(&child, &r), &r);
+    copper_mount_each(sweep_one, &sweep);
+    for (size_t i = 0; i < sweep.n; i++) {
+        int status = 1, rc = -1;
+
+        /* in short steps: the time is that of all of them */
+        while (sweep.pid[i] > 0 &&
+               (rc = child_await(sweep.pid[i], left_ms ? SWEEP_STEP_MS : 0,
+                                 &status)) == 0 &&
+               left_ms)
+            left_ms -= SWEEP_STEP_MS;
+        found |= rc > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (rc == 0) {
+            kill(sweep.pid[i], SIGKILL);
+            child_await(sweep.pid[i], SWEEP_STEP_MS, &status);
+        }
+    }
+    return found;
 }
 
 static int check_folder(const char *path, struct jp_error *err)
