@@ -53,6 +53,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
     const struct util_step step = {.root = place->root,
                                    .job = place->job,
                                    .step = place->step,
+                                   .node = place->node,
                                    .uid = place->uid};
     const struct util_origin origin = {.job = place->job,
                                        .step = place->step,

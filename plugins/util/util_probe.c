@@ -272,7 +272,7 @@ static bool is_known(const struct util_probe *p, uint64_t pid)
 /* Whether the process is the step's; then its rank. */
 static bool is_ours(struct util_probe *p, uint64_t pid, uint32_t *rank)
 {
-    const char *job, *step, *id;
+    const char *job, *step, *node, *id;
     char path[PATH_MAX];
     struct stat st;
     uint64_t n;
@@ -287,9 +287,11 @@ static bool is_ours(struct util_probe *p, uint64_t pid, uint32_t *rank)
         return false;
     job = util_environ(p->text, len, "SLURM_JOB_ID");
     step = util_environ(p->text, len, "SLURM_STEP_ID");
+    node = util_environ(p->text, len, "SLURMD_NODENAME");
     id = util_environ(p->text, len, "SLURM_PROCID");
     if (!job || !step || !id || strcmp(job, p->job) != 0 ||
         strcmp(step, p->step.step) != 0 ||
+        (node && strcmp(node, p->step.node) != 0) ||
         num_parse_u64(id, 0, UINT32_MAX, &n, NULL) < 0)
         return false;
     *rank = (uint32_t) n;

@@ -1,8 +1,8 @@
 /* util_probe.h - samples of one node, one step and its tasks, from Linux.
  *
- * A task is all processes of the user whose environment names the step and the
- * same SLURM_PROCID, so tasks are found with every way of tracking processes
- * that Slurm has. The step is its cgroup (v2 or v1) where it has one, else the
+ * A task is all processes of the user whose environment names the step, the
+ * node and the same SLURM_PROCID, so tasks are found with every way of tracking
+ * processes that Slurm has. The step is its cgroup (v2 or v1) where it has one, else the
  * sum of its tasks. Counters become rates; one that goes backwards (a reset, an
  * adapter that was restarted) makes an unknown figure, never a spike.
  *
@@ -20,6 +20,7 @@ struct util_step {
     const char *root;
     uint64_t job; /* as SLURM_JOB_ID says in the tasks' environment */
     const char *step;
+    const char *node; /* Slurm's name: a host may have several slurmd */
     uint32_t uid;
 };
 

@@ -125,7 +125,7 @@ static struct sample take(struct util_probe *probe, uint64_t s)
 
 static struct util_probe *start(const char *root)
 {
-    const struct util_step step = {root, 7, "0", getuid()};
+    const struct util_step step = {root, 7, "0", "n1", getuid()};
     struct util_probe *probe = util_probe_create(&step);
 
     assert_non_null(probe);
@@ -144,6 +144,11 @@ static void node_and_tasks(void **state)
     put_process(*state, 11, 1, 0, 0);
     put_process(*state, 12, 1, 0, 0);
     put(*state, "SLURM_JOB_ID=8", "proc/13/environ");
+    put_process(*state, 14, 4, 0, 0); /* another slurmd of this host has it */
+    put_bytes(*state,
+              "SLURM_JOB_ID=7\0SLURM_STEP_ID=0\0SLURM_PROCID=4\0"
+              "SLURMD_NODENAME=n2",
+              65, "proc/14/environ");
     probe = start(*state);
     s = take(probe, 1);
     row = find(&s, UTIL_NODE, "node");
