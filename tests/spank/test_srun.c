@@ -22,9 +22,16 @@
 
 static void resolve(const char *does)
 {
-    host_helper_does("exit 0");
-    host_call("init");
-    assert_int_equal(host_option("nccl-profile", "recorder,ring=9", 0), 0);
+    /* on a busy machine the check may take over its second: then it is off */
+    for (int i = 0; i < 10; i++) {
+        host.log[0] = '\0';
+        host.noptions = 0;
+        host_helper_does("exit 0");
+        host_call("init");
+        assert_int_equal(host_option("nccl-profile", "recorder,ring=9", 0), 0);
+        if (!strstr(host.log, " is off: "))
+            break;
+    }
     host_call("init_post_opt");
     host_helper_does(does);
     host_call("local_user_init");
