@@ -2,12 +2,8 @@
  * given. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "common/ceiling.h"
-#include "common/fileio.h"
-#include "common/jobconf.h"
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -23,28 +19,6 @@
 static void log_line(void *arg, const char *line)
 {
     stepdir_log(arg, "%s", line);
-}
-
-/* What job.conf says, within the ceilings. */
-static int read_policy(const struct node_args *args, struct jp_policy *out,
-                       struct jp_error *err)
-{
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
-    struct jp_jobconf conf;
-    int rc = path ? 0 : error_set(err, "out of memory");
-
-    if (rc == 0)
-        rc =
-            jobconf_read_pinned(path, getenv("SLURM_JOBPROF_HASH"), &conf, err);
-    free(path);
-    if (rc < 0)
-        return -1;
-    *out = conf.policy;
-    jobconf_fini(&conf);
-    ceiling_apply(out, NULL);
-    if (out->util_period_ms && out->util_period_ms < MIN_PERIOD_MS)
-        out->util_period_ms = MIN_PERIOD_MS;
-    return 0;
 }
 
 /* The step that the tasks' environment names. */
@@ -63,11 +37,9 @@ static int run(const struct node_args *args, struct jp_error *err)
     struct module_place *place = &agent.place;
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
-    struct jp_policy policy;
     int rc;
 
-    if (stepdir_check_own(args->seat.dir, err) < 0 ||
-        read_policy(args, &policy, err) < 0 || find_step(place, err) < 0)
+    if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     (void) plan_load_site(args->config, &site, NULL);
     named = sitefile_find(&site, "nvml_library");
@@ -77,8 +49,10 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->uid = getuid();
     place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = policy.util_period_ms;
-    place->disk_bytes = (uint64_t) policy.util_disk_mib << 20;
+    place->period_ms = args->util_period_ms < MIN_PERIOD_MS
+                           ? MIN_PERIOD_MS
+                           : args->util_period_ms;
+    place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
     rc = nodeagent_run(&agent, err);
@@ -92,7 +66,8 @@ int cmd_agent(int argc, char **argv)
     struct jp_error err;
 
     confine_self(CONFINE_AGENT, NULL, NULL);
-    if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir) {
+    if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
+        !args.util_period_ms || !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
         return JP_EXIT_USAGE;
     }

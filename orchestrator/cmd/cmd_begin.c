@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/ceiling.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/quote.h"
@@ -85,29 +86,31 @@ static bool is_asked(const struct node_args *args)
     return !args->default_mode || args->nccl || args->copper || (env && *env);
 }
 
-/* Whether this step is sampled: a user has asked for its profile. */
-static bool wants_agent(const char *dir)
+/* How this step is sampled, if a user has asked for its profile. Before the
+ * answer: afterwards the tasks may change job.conf. */
+static void ask_for_agent(struct node_args *args)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
     struct jp_jobconf conf;
-    bool wanted = false;
 
     if (path && jobconf_read_pinned(path, getenv("SLURM_JOBPROF_HASH"), &conf,
                                     NULL) == 0) {
-        wanted =
-            conf.policy.util_period_ms > 0 && !conf.hidden &&
-            (conf.explicit_request || strcmp(conf.copper_request, "off") != 0);
+        ceiling_apply(&conf.policy, NULL);
+        if (!conf.hidden && (conf.explicit_request ||
+                             strcmp(conf.copper_request, "off") != 0)) {
+            args->util_period_ms = conf.policy.util_period_ms;
+            args->util_disk_mib = conf.policy.util_disk_mib;
+        }
         jobconf_fini(&conf);
     }
     free(path);
-    return wanted;
 }
 
 /* This process becomes the agent; the module ends it when the step exits, and
  * all of its process group. Returns where it cannot. */
 static void become_agent(const struct node_args *args)
 {
-    char nodeid[12], nodes[12], component[24];
+    char nodeid[12], nodes[12], component[24], period[12], disk[12];
     const char *argv[] = {"jobprof-node",
                           "agent",
                           "--dir",
@@ -120,6 +123,10 @@ static void become_agent(const struct node_args *args)
                           nodes,
                           "--component",
                           component,
+                          "--period",
+                          period,
+                          "--disk",
+                          disk,
                           args->config ? "--config" : NULL,
                           args->config,
                           NULL};
@@ -128,6 +135,8 @@ static void become_agent(const struct node_args *args)
     snprintf(nodes, sizeof(nodes), "%u", args->seat.nodes);
     snprintf(component, sizeof(component), "%llu",
              (unsigned long long) args->seat.component);
+    snprintf(period, sizeof(period), "%u", args->util_period_ms);
+    snprintf(disk, sizeof(disk), "%u", args->util_disk_mib);
     alarm(0);
     signal(SIGCHLD, SIG_IGN); /* nobody awaits the child that lingers */
     execv("/proc/self/exe", (char *const *) argv);
@@ -139,7 +148,7 @@ static void become_agent(const struct node_args *args)
  * hardware, so the agent does not wait for it. */
 static void stay(const struct node_args *args)
 {
-    pid_t pid = wants_agent(args->seat.dir) ? fork() : 0;
+    pid_t pid = args->util_period_ms ? fork() : 0;
 
     if (pid > 0)
         become_agent(args);
@@ -166,6 +175,8 @@ int cmd_begin(int argc, char **argv)
     }
     found = !args.seat.dir;
     rc = join(&args, &pairs, &err);
+    if (rc == 0 && args.seat.dir)
+        ask_for_agent(&args);
     if (rc < 0 && is_asked(&args))
         quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;

@@ -17,7 +17,9 @@ enum {
     OPT_NODE,
     OPT_NODEID,
     OPT_COMPONENT,
-    OPT_NODES
+    OPT_NODES,
+    OPT_PERIOD,
+    OPT_DISK
 };
 
 static const struct option long_options[] = {
@@ -31,6 +33,8 @@ static const struct option long_options[] = {
     {"nodeid", required_argument, NULL, OPT_NODEID},
     {"component", required_argument, NULL, OPT_COMPONENT},
     {"nodes", required_argument, NULL, OPT_NODES},
+    {"period", required_argument, NULL, OPT_PERIOD},
+    {"disk", required_argument, NULL, OPT_DISK},
     {0}};
 
 static int parse_u32(const char *text, uint32_t min, uint32_t *out,
@@ -71,6 +75,10 @@ static int take(struct node_args *args, int option, const char *value,
         return 0;
     case OPT_NODEID:
         return parse_u32(value, 0, &args->seat.nodeid, err);
+    case OPT_PERIOD:
+        return parse_u32(value, 1, &args->util_period_ms, err);
+    case OPT_DISK:
+        return parse_u32(value, 1, &args->util_disk_mib, err);
     case OPT_NODES:
         return parse_u32(value, 1, &args->seat.nodes, err);
     case OPT_COMPONENT:

@@ -9,7 +9,8 @@ struct node_args {
     const char *config, *default_mode, *nccl, *copper; /* NULL: not given */
     const char *hash;                                  /* of job.conf */
     const char *node;
-    struct jp_seat seat; /* dir NULL: not given */
+    uint32_t util_period_ms, util_disk_mib; /* begin's word to the agent */
+    struct jp_seat seat;                    /* dir NULL: not given */
 };
 
 /* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it. The

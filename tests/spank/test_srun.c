@@ -20,6 +20,8 @@
 /* --- resolve ---------------------------------------------------------------
  */
 
+static bool was_late; /* a helper: its end may come later than we look */
+
 static void resolve(const char *does)
 {
     /* on a busy machine the check may take over its second: then it is off */
@@ -31,10 +33,12 @@ static void resolve(const char *does)
         assert_int_equal(host_option("nccl-profile", "recorder,ring=9", 0), 0);
         if (!strstr(host.log, " is off: "))
             break;
+        was_late = true;
     }
     host_call("init_post_opt");
     host_helper_does(does);
     host_call("local_user_init");
+    was_late |= strstr(host.log, "took over") != NULL;
 }
 
 static void test_resolve(void **state)
@@ -269,6 +273,7 @@ static void test_no_descriptor_left(void **state)
     int before = dup(0), after;
 
     close(before);
+    was_late = false;
     for (int i = 0; i < 3; i++) {
         host.noptions = 0;
         resolve("echo SLURM_JOBPROF_DIR=/x; echo .");
@@ -277,6 +282,9 @@ static void test_no_descriptor_left(void **state)
     after = dup(0);
     close(after);
     assert_int_equal(before, after);
+    if (was_late) /* killed on a busy machine, and left to die */
+        while (waitpid(-1, NULL, 0) > 0)
+            ;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
