@@ -23,6 +23,8 @@
 #define LOG_MAX (1024 * 1024) /* bytes of each log that are kept */
 #define SWEEP_MS 3000
 #define FRESH_S 60 /* a folder without nodes may be one that is being made */
+#define LOCK_MS 300
+#define LOCK_POLL_MS 5
 
 int copper_work_init(struct copper_work *w, const struct jp_jobconf *conf,
                      const char *node, struct jp_error *err)
@@ -74,19 +76,39 @@ static int point(const char *link, const char *target, struct jp_error *err)
     return rc;
 }
 
+/* Whether we hold it now. A step that starts at the same moment looks whether
+ * anybody does, and has it for an instant. */
+static bool lock_it(int fd)
+{
+    for (int waited_ms = 0;; waited_ms += LOCK_POLL_MS) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (waited_ms >= LOCK_MS)
+            return false;
+        usleep(LOCK_POLL_MS * 1000);
+    }
+}
+
 /* Not close-on-exec: the daemon holds it, too, also when its supervisor has
  * been killed. */
 static int take_lock(struct copper_work *w, struct jp_error *err)
 {
     char *path = fileio_path("%s/lock", w->node);
+    struct stat st;
     int rc = 0;
 
     w->lock = path ? open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) : -1;
     if (w->lock < 0)
         rc = path ? error_set(err, "%s: %s", path, strerror(errno))
                   : error_set(err, "out of memory");
-    else if (flock(w->lock, LOCK_EX | LOCK_NB) < 0)
+    else if (!lock_it(w->lock))
         rc = error_set(err, "%s: another one of this step is there", w->node);
+    else if (fstat(w->lock, &st) < 0 || st.st_nlink == 0)
+        rc = error_set(err, "%s: cleared away while it began", w->node);
+    if (rc < 0 && w->lock >= 0) {
+        close(w->lock);
+        w->lock = -1;
+    }
     free(path);
     return rc;
 }
@@ -152,33 +174,43 @@ static bool is_gone(uint64_t pid)
     return gone;
 }
 
-/* True also where there is none. */
-static bool is_unlocked(const struct copper_work *w, bool *there)
+/* Holds the lock as *fd, -1 where there is none. False: somebody else does. */
+static bool hold(const struct copper_work *w, int *fd)
 {
     char *path = fileio_path("%s/lock", w->node);
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    bool free_now = path && (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0);
+    bool held;
 
-    *there = fd >= 0;
-    if (fd >= 0)
-        close(fd);
+    *fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    held = path && (*fd < 0 || flock(*fd, LOCK_EX | LOCK_NB) == 0);
     free(path);
-    return free_now;
+    return held;
 }
 
-bool copper_work_is_left(const struct copper_work *w)
+/* Whether nobody is there any more; *fd keeps whoever would come from starting,
+ * until it is closed. */
+static bool is_left(const struct copper_work *w, int *fd)
 {
     char *path = fileio_path("%s/pid", w->node), *text = NULL;
-    bool locks, left = path && is_unlocked(w, &locks);
+    bool left = path && hold(w, fd);
     uint64_t pid = 0;
 
     if (left && fileio_read(path, false, 24, &text, NULL, NULL) == 0)
         left = num_parse_u64(text, 1, INT32_MAX, &pid, NULL) == 0 &&
                is_gone(pid);
     else
-        left = left && locks; /* killed before its daemon started */
+        left = left && *fd >= 0; /* killed before its daemon started */
     free(text);
     free(path);
+    return left;
+}
+
+bool copper_work_is_left(const struct copper_work *w)
+{
+    int fd = -1;
+    bool left = is_left(w, &fd);
+
+    if (fd >= 0)
+        close(fd);
     return left;
 }
 
@@ -312,6 +344,7 @@ static void sweep_step(char *base, const char *node)
     char *link, *view, raw[PATH_MAX];
     struct stat st;
     ssize_t n = -1;
+    int fd = -1;
 
     w.node = fileio_path("%s/%s", base, node);
     link = fileio_path("%s/%s/raw", base, node);
@@ -319,7 +352,7 @@ static void sweep_step(char *base, const char *node)
     if (!w.node || !link || !view || check_own(base, NULL) < 0)
         ;
     else if (lstat(w.node, &st) == 0) {
-        if (copper_work_is_left(&w)) {
+        if (is_left(&w, &fd)) {
             n = readlink(link, raw, sizeof(raw) - 1);
             raw[n > 0 ? n : 0] = '\0';
             copper_work_clean(&w, n > 0 ? raw : NULL);
@@ -328,6 +361,8 @@ static void sweep_step(char *base, const char *node)
         rmdir(view);
         rmdir(base);
     }
+    if (fd >= 0)
+        close(fd);
     free(w.node);
     free(link);
     free(view);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/file.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -446,6 +448,44 @@ static void test_swept(void **state)
     free(kept);
 }
 
+/* Another step's start looks at the lock at the same moment. */
+static void test_looked_at(void **state)
+{
+    char raw[] = "/tmp/jpleft.XXXXXX", step[] = "77778.0";
+    const struct jp_jobconf conf = {.job_id = (uint64_t) getpid(),
+                                    .step_id = step};
+    struct copper_work work;
+    struct jp_error err;
+    int held[2];
+    char byte;
+    pid_t pid;
+
+    (void) state;
+    assert_non_null(mkdtemp(raw));
+    assert_int_equal(copper_work_init(&work, &conf, "jpseen", &err), 0);
+    assert_int_equal(copper_work_make(&work, "../mnt", raw, &err), 0);
+    close(work.lock);
+    work.lock = -1;
+    assert_int_equal(pipe(held), 0);
+    pid = fork();
+    if (pid == 0) { /* as a sweep does, but 100 ms long */
+        char *lock = fileio_path("%s/lock", work.node);
+        int fd = lock ? open(lock, O_RDONLY) : -1;
+
+        if (fd >= 0 && flock(fd, LOCK_EX) == 0 && write(held[1], "", 1) == 1)
+            usleep(100000);
+        _exit(0);
+    }
+    assert_int_equal(read(held[0], &byte, 1), 1);
+    assert_int_equal(copper_work_make(&work, "../mnt", raw, &err), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    copper_work_clean(&work, raw);
+    copper_work_fini(&work);
+    close(held[0]);
+    close(held[1]);
+    assert_int_equal(fileio_remove_tree(raw, &err), 0);
+}
+
 static void test_names_of_logs(void **state)
 {
     static const struct {
@@ -540,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_real_path),
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_swept),
+        cmocka_unit_test(test_looked_at),
         cmocka_unit_test(test_names_of_logs),
         cmocka_unit_test_setup_teardown(test_node_twice, tempdir_make,
                                         tempdir_drop),
