@@ -1,7 +1,646 @@
 /* doctor.c - run the checks. */
+#include "config.h"
+
 #include "orchestrator/doctor/doctor.h"
 
+#include <errno.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/defaults.h"
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/knob.h"
+#include "common/knownbad.h"
+#include "common/num.h"
+#include "common/ownvars.h"
+#include "common/plan.h"
+#include "common/quote.h"
+#include "common/sitefile.h"
+#include "orchestrator/agent/plan_view.h"
+#include "plugins/copper/copper_mount.h"
+
+/* --- shared by the checks: lines, trust in a file, other programs --- */
+
+const char *const doctor_words[DOCTOR_VERDICTS] = {"ok", "skip", "warn",
+                                                   "fail"};
+
+/* Harmless to a terminal. Caller frees. */
+static char *clean(const char *text)
+{
+    char *out = NULL;
+    size_t len = 0;
+    FILE *stream = open_memstream(&out, &len);
+
+    if (!stream)
+        return NULL;
+    quote_print(stream, text);
+    if (fclose(stream) == 0)
+        return out;
+    free(out);
+    return NULL;
+}
+
+void doctor_add(struct doctor *d, enum doctor_verdict verdict,
+                const char *check, const char *advice, const char *fmt, ...)
+{
+    struct doctor_line *more =
+        reallocarray(d->lines, d->n_lines + 1, sizeof(*more));
+    char *raw = NULL, *text;
+    va_list ap;
+
+    if (more)
+        d->lines = more;
+    va_start(ap, fmt);
+    if (vasprintf(&raw, fmt, ap) < 0)
+        raw = NULL;
+    va_end(ap);
+    text = raw ? clean(raw) : NULL;
+    free(raw);
+    if (!more || !text) {
+        free(text);
+        d->failed = true;
+        return;
+    }
+    d->lines[d->n_lines++] = (struct doctor_line){
+        .verdict = verdict, .check = check, .text = text, .advice = advice};
+    d->count[verdict]++;
+}
+
+bool doctor_trusts(struct doctor *d, const char *check, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0) {
+        doctor_add(d, DOCTOR_FAIL, check, "", "%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        doctor_add(d, DOCTOR_FAIL, check, "", "%s: no regular file", path);
+        return false;
+    }
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        doctor_add(d, DOCTOR_FAIL, check, "everybody's jobs run it: chmod go-w",
+                   "%s: writable by %s", path,
+                   st.st_mode & S_IWOTH ? "everybody" : "its group");
+    else if (st.st_uid != 0)
+        doctor_add(d, DOCTOR_WARN, check,
+                   "for all users' jobs it should be root's",
+                   "%s: owned by uid %ld", path, (long) st.st_uid);
+    return true;
+}
+
+#define OUTPUT_MAX 65536
+/* From SIGTERM, by which srun cancels its step, to SIGKILL. */
+#define LAST_MS 5000
+
+int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
+                   char **out, struct jp_error *err)
+{
+    char *buf = calloc(1, OUTPUT_MAX + 1);
+    const struct child child = {.argv = argv,
+                                .with_stderr = with_stderr,
+                                .limit_ms = ms,
+                                .term_ms = LAST_MS,
+                                .out = buf,
+                                .room = OUTPUT_MAX};
+    struct child_result r = {.pid = -1};
+    enum child_end end = buf ? child_run(&child, &r) : CHILD_NEVER;
+    int rc = -1;
+
+    if (end == CHILD_NEVER)
+        error_set(err, "%s: %s", argv[0], strerror(errno));
+    else if (end == CHILD_LATE)
+        error_set(err, "%s: no end within %u s", argv[0], ms / 1000);
+    else if (!WIFEXITED(r.status))
+        error_set(err, "%s: killed by signal %d", argv[0], WTERMSIG(r.status));
+    else if (WEXITSTATUS(r.status) == 126 || WEXITSTATUS(r.status) == 127)
+        error_set(err, "%s: cannot be run", argv[0]);
+    else
+        rc = WEXITSTATUS(r.status);
+    *out = rc < 0 ? NULL : buf;
+    if (rc < 0)
+        free(buf);
+    return rc;
+}
+
+/* --- check: owner and contents of the settings files --- */
+
+struct report {
+    struct doctor *doctor;
+    const char *check;
+};
+
+static void note(void *arg, const char *text)
+{
+    struct report *r = arg;
+
+    doctor_add(r->doctor, DOCTOR_FAIL, r->check,
+               "jobprof config check tells all", "%s", text);
+}
+
+/* Whoever owns it decides for everybody. */
+static void check_root(struct doctor *d, const char *path)
+{
+    struct jp_error err;
+    struct stat st;
+
+    if (stat(path, &st) == 0 && st.st_uid != 0)
+        doctor_add(d, DOCTOR_WARN, "site file", "chown root",
+                   "%s: owned by uid %ld; others' jobs do not take it", path,
+                   (long) st.st_uid);
+    else if (fileio_check_folders(path, &err) < 0)
+        doctor_add(d, DOCTOR_WARN, "site file",
+                   "who can write there decides for everybody", "%s", err.text);
+    else
+        doctor_add(d, DOCTOR_OK, "site file", "", "%s", path);
+}
+
+static void check_site(struct doctor *d, const char *path, bool named)
+{
+    struct report report = {d, "site file"};
+    struct jp_sitefile file;
+
+    if (access(path, F_OK) < 0 && !named) {
+        doctor_add(d, DOCTOR_OK, "site file", "",
+                   "%s is not there: the defaults hold", path);
+        return;
+    }
+    if (sitefile_load(path, SITEFILE_SITE, true, note, &report, &file, NULL) <
+        0)
+        return;
+    check_root(d, path);
+    sitefile_fini(&file);
+}
+
+static void check_user(struct doctor *d, const struct plan_input *in)
+{
+    struct report report = {d, "user file"};
+    char *path = plan_user_path(in);
+    struct jp_sitefile file;
+
+    if (path && access(path, F_OK) == 0 &&
+        sitefile_load(path, SITEFILE_USER, true, note, &report, &file, NULL) ==
+            0) {
+        doctor_add(d, DOCTOR_OK, "user file", "", "%s", path);
+        sitefile_fini(&file);
+    }
+    free(path);
+}
+
+/* What only shows when all meet: locks, and the list of known trouble. */
+static void check_together(struct doctor *d, const struct plan_input *in)
+{
+    struct report report = {d, "known bad"};
+    struct jp_knownbad list;
+    struct jp_plan plan;
+    struct jp_error err;
+    const char *path, *named, *binds, *mounts, *cu_fuse, *root;
+
+    if (plan_make(in, &plan, &err) < 0) {
+        doctor_add(d, DOCTOR_FAIL, "settings", "", "%s", err.text);
+        return;
+    }
+    named = plan_site(&plan, "nccl.known_bad");
+    path = named ? named : JP_DEF_KNOWN_BAD;
+    if (knownbad_load(path, named != NULL, note, &report, &list, NULL) == 0) {
+        doctor_add(d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
+                   list.n ? "" : "no release of NCCL is warned of",
+                   "%s: %zu entries", path, list.n);
+        knownbad_fini(&list);
+    }
+    binds = plan_site(&plan, "container_binds");
+    mounts = plan_site(&plan, "container_paths");
+    d->binds = binds ? strdup(binds) : NULL;
+    d->mounts = mounts ? strdup(mounts) : NULL;
+    cu_fuse = plan_site(&plan, "copper.cu_fuse");
+    root = plan_site(&plan, "copper.root");
+    d->cu_fuse = cu_fuse ? strdup(cu_fuse)
+                 : root  ? fileio_path("%s/build/cu_fuse", root)
+                         : NULL;
+    plan_fini(&plan);
+}
+
+static void check_names(struct doctor *d)
+{
+    const char *meant;
+    char name[128];
+
+    for (char **pair = environ; pair && *pair; pair++)
+        if (ownvars_is_unknown(*pair, name, sizeof(name), &meant))
+            doctor_add(d, DOCTOR_WARN, "variables", "it has no effect",
+                       "%s is no variable of jobprof's%s%s%s", name,
+                       meant ? "; did you mean " : "", meant ? meant : "",
+                       meant ? "?" : "");
+}
+
+static void doctor_site(struct doctor *d)
+{
+    bool named = d->options->config || d->site;
+    struct plan_input in = {.default_mode = d->default_mode, .settled = true};
+    unsigned before = d->count[DOCTOR_FAIL];
+
+    if (d->options->config) {
+        free(d->site);
+        d->site = strdup(d->options->config);
+    } else if (!d->site) {
+        d->site = strdup(JP_DEF_SITE_FILE);
+    }
+    if (!d->site) {
+        d->failed = true;
+        return;
+    }
+    in.config = named ? d->site : NULL;
+    check_site(d, d->site, named);
+    check_user(d, &in);
+    check_names(d);
+    if (d->count[DOCTOR_FAIL] == before)
+        check_together(d, &in);
+}
+
+/* --- check: jobprof's and Slurm's programs, their places and releases --- */
+
+#define VERSION_MS 5000
+
+/* This program's folder, or NULL. Caller frees. */
+static char *own_folder(const char *self)
+{
+    const char *slash = self ? strrchr(self, '/') : NULL;
+
+    return slash ? strndup(self, (size_t) (slash - self)) : NULL;
+}
+
+/* Beside this program (a build folder), else where it was installed to. */
+static char *find_node_program(const struct doctor *d)
+{
+    char *folder = own_folder(d->options->self);
+    char *path = folder ? fileio_path("%s/jobprof-node", folder) : NULL;
+
+    if (!path || access(path, X_OK) < 0) {
+        free(path);
+        path = strdup(JP_LIBEXECDIR "/jobprof-node");
+    }
+    free(folder);
+    return path;
+}
+
+/* Only root and we can change the file itself; its folder is this program's. */
+static bool others_only_read(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+           (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+static void check_node_program(struct doctor *d)
+{
+    char *argv[] = {d->node_program, (char *) "--version", NULL};
+    char *said = NULL;
+    struct jp_error err;
+
+    if (access(d->node_program, X_OK) < 0) {
+        doctor_add(d, DOCTOR_FAIL, "programs", "install jobprof as a whole",
+                   "%s: %s", d->node_program, strerror(errno));
+        return;
+    }
+    if (!doctor_trusts(d, "programs", d->node_program))
+        return;
+    if (!others_only_read(d->node_program)) {
+        doctor_add(d, DOCTOR_SKIP, "programs", "",
+                   "%s is not run: others can change it", d->node_program);
+        return;
+    }
+    if (doctor_command(argv, VERSION_MS, false, &said, &err) != 0)
+        doctor_add(d, DOCTOR_FAIL, "programs", "", "%s --version fails: %s",
+                   d->node_program, said ? "exit status" : err.text);
+    else if (strcmp(said, "jobprof-node " PACKAGE_VERSION "\n") != 0)
+        doctor_add(d, DOCTOR_FAIL, "programs",
+                   "both programs must be of one release",
+                   "%s is not of release " PACKAGE_VERSION, d->node_program);
+    else
+        doctor_add(d, DOCTOR_OK, "programs", "",
+                   "jobprof and %s are of release " PACKAGE_VERSION,
+                   d->node_program);
+    free(said);
+}
+
+/* "slurm-wlm 22.05.8": the release of srun, which loads the module. */
+static void check_srun(struct doctor *d)
+{
+    static char *const argv[] = {(char *) "srun", (char *) "--version", NULL};
+    char *said = NULL, *at;
+    struct jp_error err;
+    uint64_t major, minor;
+
+    if (doctor_command(argv, VERSION_MS, false, &said, &err) != 0) {
+        doctor_add(d, DOCTOR_SKIP, "slurm", "", "srun cannot be asked: %s",
+                   said ? "srun --version fails" : err.text);
+        free(said);
+        return;
+    }
+    said[strcspn(said, "\n")] = '\0';
+    at = strchr(said, ' ');
+    at = at ? at + 1 : said;
+    if (strlen(at) < 5 || at[2] != '.' ||
+        num_parse_u64(strndupa(at, 2), 0, 99, &major, NULL) < 0 ||
+        num_parse_u64(strndupa(at + 3, 2), 0, 99, &minor, NULL) < 0) {
+        doctor_add(d, DOCTOR_WARN, "slurm", "",
+                   "srun --version says \"%s\": no release of Slurm", said);
+    } else {
+        d->srun_major = (unsigned) major;
+        d->srun_minor = (unsigned) minor;
+        doctor_add(d, DOCTOR_OK, "slurm", "", "srun is of Slurm %s", at);
+    }
+    free(said);
+}
+
+/* The parts of this check, in order. */
+static void doctor_programs(struct doctor *d)
+{
+    d->node_program = find_node_program(d);
+    if (!d->node_program) {
+        d->failed = true;
+        return;
+    }
+    check_node_program(d);
+    check_srun(d);
+}
+
+/* --- check: can Copper's daemon be started and ended here? --- */
+
+#define COPPER "copper"
+#define DEVICE "/dev/fuse"
+
+/* This host may be no node: what is missing here is a warning, and --nodes asks
+ * for the same files there. */
+static void doctor_copper(struct doctor *d)
+{
+    unsigned before = d->n_lines;
+
+    if (!d->cu_fuse)
+        return;
+    d->fusermount = copper_mount_program(COPPER_MOUNT_PATH);
+    if (access(d->cu_fuse, X_OK) < 0)
+        doctor_add(d, DOCTOR_WARN, COPPER,
+                   "nodes without it run without Copper", "%s: %s", d->cu_fuse,
+                   strerror(errno));
+    if (!d->fusermount)
+        doctor_add(d, DOCTOR_WARN, COPPER,
+                   "install fuse3: nodes without it run without Copper",
+                   "no fusermount3 in " COPPER_MOUNT_PATH);
+    if (access(DEVICE, R_OK | W_OK) < 0)
+        doctor_add(d, DOCTOR_WARN, COPPER,
+                   "users of nodes need it (modprobe fuse)", DEVICE ": %s",
+                   strerror(errno));
+    if (d->n_lines == before)
+        doctor_add(d, DOCTOR_OK, COPPER, "", "%s, ended by %s", d->cu_fuse,
+                   d->fusermount);
+}
+
+/* --- check: will containers see the profiler's library? --- */
+
+#define CONTAINER "container"
+#define FSTAB_MAX_BYTES (64 * 1024)
+#define MOUNTS "/etc/enroot/mounts.d/*.fstab"
+#define HOOKS "/etc/enroot/hooks.d/*jobprof*.sh"
+#define BINDS "JOBPROF_BINDS"
+
+/* Does a line "SOURCE TARGET ..." mount path, or a folder above it, where it
+ * is? */
+static bool line_has(char *line, const char *path)
+{
+    char *rest = line, *source = strsep(&rest, " \t"), *target;
+    size_t n;
+
+    while (rest && (*rest == ' ' || *rest == '\t'))
+        rest++;
+    target = strsep(&rest, " \t");
+    if (*source != '/' || !target || strcmp(source, target) != 0)
+        return false;
+    n = strlen(source);
+    return strncmp(path, source, n) == 0 &&
+           (path[n] == '/' || path[n] == '\0' || source[n - 1] == '/');
+}
+
+static bool file_has(const char *file, const char *path)
+{
+    char *text, *rest, *line;
+    bool found = false;
+
+    if (fileio_read(file, true, FSTAB_MAX_BYTES, &text, NULL, NULL) < 0)
+        return false;
+    rest = text;
+    while (!found && (line = strsep(&rest, "\n")))
+        found = line_has(line, path);
+    free(text);
+    return found;
+}
+
+static bool is_mounted(const char *path)
+{
+    glob_t files = {0};
+    bool found = false;
+
+    if (path && glob(MOUNTS, 0, NULL, &files) == 0)
+        for (size_t i = 0; i < files.gl_pathc && !found; i++)
+            found = file_has(files.gl_pathv[i], path);
+    globfree(&files);
+    return found;
+}
+
+/* enroot passes over hooks that it may not run. */
+static bool has_hook(void)
+{
+    glob_t files = {0};
+    bool found = false;
+
+    if (glob(HOOKS, 0, NULL, &files) == 0)
+        for (size_t i = 0; i < files.gl_pathc && !found; i++)
+            found = access(files.gl_pathv[i], X_OK) == 0;
+    globfree(&files);
+    return found;
+}
+
+static void check_pyxis(struct doctor *d)
+{
+    const char *library = d->library ? d->library : "the profiler";
+    bool told = d->binds && knob_list_has(d->binds, BINDS), hook = has_hook();
+
+    if (hook && told)
+        doctor_add(d, DOCTOR_OK, CONTAINER, "",
+                   HOOKS " mounts what " BINDS " says");
+    else if (hook || told)
+        doctor_add(d, DOCTOR_WARN, CONTAINER,
+                   "one without the other mounts nothing (jobprof.conf(5))",
+                   hook ? HOOKS " is there, container_binds has no " BINDS
+                        : "container_binds has " BINDS ", there is no " HOOKS);
+    else if (is_mounted(d->library))
+        doctor_add(d, DOCTOR_OK, CONTAINER, "", "%s is mounted by " MOUNTS,
+                   library);
+    else if (d->mounts)
+        doctor_add(d, DOCTOR_OK, CONTAINER, "",
+                   "containers are said to show other paths: %s", d->mounts);
+    else
+        doctor_add(d, DOCTOR_WARN, CONTAINER,
+                   "install the hook for enroot and set container_binds "
+                   "(jobprof.conf(5)), or mount both for all (" MOUNTS ")",
+                   "nothing makes %s and the reports' folder visible in "
+                   "containers",
+                   library);
+}
+
+/* A variable that no shell takes would leave all nodes unprofiled. */
+static void check_container_names(struct doctor *d)
+{
+    char *copy = d->binds ? strdup(d->binds) : NULL, *rest = copy, *name;
+
+    while ((name = strsep(&rest, ",")))
+        if (strpbrk(name, ".-") || (*name >= '0' && *name <= '9'))
+            doctor_add(d, DOCTOR_FAIL, CONTAINER, "steps run unprofiled",
+                       "container_binds: %s is no variable's name", name);
+    free(copy);
+}
+
+/* What is mapped but not there is mapped for nobody. */
+static void check_paths(struct doctor *d)
+{
+    char *copy = d->mounts ? strdup(d->mounts) : NULL, *rest = copy, *pair;
+
+    while ((pair = strsep(&rest, ","))) {
+        char *host = strsep(&pair, "=");
+
+        if (access(host, F_OK) < 0)
+            doctor_add(d, DOCTOR_WARN, CONTAINER,
+                       "tasks' paths stay as they are",
+                       "container_paths: %s is not here", host);
+    }
+    free(copy);
+}
+
+static void doctor_container(struct doctor *d)
+{
+    check_container_names(d);
+    check_paths(d);
+    if (d->pyxis)
+        check_pyxis(d);
+    else if (d->binds || d->mounts)
+        doctor_add(d, DOCTOR_OK, CONTAINER, "", "by %s%s%s%s%s",
+                   d->binds ? "container_binds " : "", d->binds ? d->binds : "",
+                   d->binds && d->mounts ? ", " : "",
+                   d->mounts ? "container_paths " : "",
+                   d->mounts ? d->mounts : "");
+    else
+        doctor_add(d, DOCTOR_SKIP, CONTAINER, "",
+                   "no pyxis in the plugin stack, no container_ keys");
+}
+
+/* --- check: are memory and disk enough for a profile of N ranks? --- */
+
+static void check_memory(struct doctor *d, const struct plan_view *view)
+{
+    const struct jp_jobshape *shape = &view->shape;
+    uint64_t one = view->forecast.memory_bytes;
+    uint64_t all = plan_view_node(view, one);
+    uint64_t room = shape->step_memory_bytes;
+    bool tight = room && all > room / JP_STEP_MEMORY_PARTS;
+
+    if (!one)
+        doctor_add(d, DOCTOR_SKIP, "memory", "", "%s: not known",
+                   profiler_title(view->runs));
+    else
+        doctor_add(d, tight ? DOCTOR_WARN : DOCTOR_OK, "memory",
+                   tight ? "jobprof plan tells which settings need it" : "",
+                   "%s: %s of a rank, %s of the %u on a node%s%s",
+                   profiler_title(view->runs), FIG_BYTES(one), FIG_BYTES(all),
+                   jobshape_ranks(shape), room ? ", of " : "",
+                   room ? FIG_BYTES(room) : "");
+}
+
+static void check_disk(struct doctor *d, const struct plan_view *view)
+{
+    uint64_t one = view->forecast.disk_bytes;
+    bool full = plan_view_is_full(view);
+
+    if (!one)
+        doctor_add(d, DOCTOR_SKIP, "disk", "", "%s: not known",
+                   profiler_title(view->runs));
+    else
+        doctor_add(d, full ? DOCTOR_WARN : DOCTOR_OK, "disk",
+                   full ? "less would be recorded: iterations=, disk=, or "
+                          "another dir="
+                        : "",
+                   "%u ranks write about %s; %s are free", d->options->tasks,
+                   FIG_BYTES(plan_view_step(view, one)),
+                   view->shape.disk_free_bytes
+                       ? FIG_BYTES(view->shape.disk_free_bytes)
+                       : "unknown many");
+}
+
+/* Lines, the first of them: plan tells them all. */
+static void check_warnings(struct doctor *d, const struct plan_view *view)
+{
+    if (*view->warnings)
+        doctor_add(d, DOCTOR_WARN, "plan", "jobprof plan tells all", "%.*s",
+                   (int) strcspn(view->warnings, "\n"), view->warnings);
+}
+
+static void check_launch(struct doctor *d, const struct launch *launch)
+{
+    struct plan_view view;
+    struct jp_error err;
+
+    if (plan_view_make(launch, &view, &err) < 0) {
+        doctor_add(d, DOCTOR_SKIP, "plan", "", "%s", err.text);
+        return;
+    }
+    check_memory(d, &view);
+    check_disk(d, &view);
+    check_warnings(d, &view);
+    plan_view_fini(&view);
+}
+
+static void doctor_forecast(struct doctor *d)
+{
+    const struct plan_input in = {
+        .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
+        .default_mode = d->default_mode,
+        .settled = true};
+    struct launch_facts facts = {.nnodes = d->options->nodes ? d->options->nodes
+                                                             : 1,
+                                 .ntasks = d->options->tasks,
+                                 .size.imagined = true};
+    struct launch launch;
+    struct jp_plan plan;
+    struct jp_error err;
+
+    if (plan_make(&in, &plan, &err) < 0) {
+        doctor_add(d, DOCTOR_SKIP, "plan", "", "%s", err.text);
+        return;
+    }
+    if (!plan.nccl.mode) { /* nothing asks for a profile: as if auto were */
+        plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
+        plan.nccl.mode_source = PLAN_DEFAULT;
+    }
+    facts_get(&in, &facts);
+    if (launch_make(&facts, &plan, d->options->dir, &launch, &err) < 0) {
+        doctor_add(d, DOCTOR_FAIL, "plan", "such steps run unprofiled", "%s",
+                   err.text);
+    } else {
+        check_launch(d, &launch);
+        launch_fini(&launch);
+    }
+    plan_fini(&plan);
+}
+
+/* --- all checks --- */
 
 int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)

@@ -8,6 +8,7 @@
 #ifndef JP_DOCTOR_DOCTOR_H
 #define JP_DOCTOR_DOCTOR_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,16 +69,9 @@ void doctor_fini(struct doctor *doctor);
 void doctor_add(struct doctor *d, enum doctor_verdict verdict,
                 const char *check, const char *advice, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-
-/* --- the checks, in order --- */
-void doctor_programs(struct doctor *d);  /* jobprof, jobprof-node, srun */
 void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
-void doctor_site(struct doctor *d);      /* settings files */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
-void doctor_container(struct doctor *d); /* their mounts in pyxis' */
-void doctor_copper(struct doctor *d);    /* what its daemon needs on a node */
 void doctor_place(struct doctor *d);     /* directory of reports, from here */
-void doctor_forecast(struct doctor *d);  /* memory and disk */
 void doctor_nodes(struct doctor *d);     /* the same seen from nodes */
 
 /* On a node, for the above: writes a file into dir, looks for files (up to
@@ -95,5 +89,30 @@ bool doctor_trusts(struct doctor *d, const char *check, const char *path);
  * killed by a signal or late (err). with_stderr: of both streams. */
 int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
                    char **out, struct jp_error *err);
+
+/* --- a folder made to see whether one can write in its parent.
+ *
+ * It is held by its descriptor: whoever renames what in the parent, files are
+ * made and removed in the folder that was made, and only that one, empty,
+ * goes in the end. Root makes none where somebody else could (ownplace.h).
+ */
+struct probe {
+    int parent, fd;
+    char name[32]; /* in the parent */
+    char path[PATH_MAX];
+    dev_t dev;
+    ino_t ino;
+};
+
+/* Makes the folder, mode 0700. */
+int probe_open(const char *parent, struct probe *probe, struct jp_error *err);
+
+/* A file in the open folder that replaces another one of that name, as a step
+ * writes its own. */
+int probe_write(int folder, const char *name, const char *text,
+                struct jp_error *err);
+
+/* Removes the files in it and then the folder. -1: something stays. */
+int probe_close(struct probe *probe, struct jp_error *err);
 
 #endif

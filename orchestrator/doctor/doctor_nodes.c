@@ -1,23 +1,246 @@
-/* doctor_nodes.c - ask nodes, by a step of their own, what they see. */
+/* doctor_nodes.c - can reports be written, here and on nodes? Nodes are asked
+ * by a step of their own. */
 #include "config.h"
 
 #include "orchestrator/doctor/doctor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "common/ownplace.h"
+#include "common/pattern.h"
+#include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/doctor/probe.h"
 
-#define CHECK "nodes"
+/* --- a trial folder in a parent that may be swapped meanwhile --- */
+
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+enum { TRIES = 100 };
+
+/* Under a name that nobody has; it stays ours by what it is. */
+static int make(struct probe *p)
+{
+    struct stat st;
+    uint64_t number;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
+            number = (uint64_t) getpid() * TRIES + (unsigned) i;
+        snprintf(p->name, sizeof(p->name), ".jobprof-doctor-%08x",
+                 (unsigned) number);
+        if (mkdirat(p->parent, p->name, 0700) == 0)
+            break;
+        if (errno != EEXIST || i + 1 == TRIES)
+            return -1;
+    }
+    p->fd = openat(p->parent, p->name, FOLDER);
+    if (p->fd < 0 || fstat(p->fd, &st) < 0)
+        return -1;
+    p->dev = st.st_dev;
+    p->ino = st.st_ino;
+    if (st.st_uid == geteuid())
+        return 0;
+    unlinkat(p->parent, p->name, AT_REMOVEDIR); /* a server made it another's */
+    errno = EACCES;
+    return -1;
+}
+
+int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
+{
+    *probe = (struct probe){.parent = -1, .fd = -1};
+    if (ownplace_check(parent, err) < 0)
+        return -1;
+    probe->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (probe->parent < 0 || make(probe) < 0) {
+        error_set(err, "%s: %s", parent, strerror(errno));
+        if (probe->fd >= 0)
+            close(probe->fd);
+        if (probe->parent >= 0)
+            close(probe->parent);
+        return -1;
+    }
+    snprintf(probe->path, sizeof(probe->path), "%s/%s", parent, probe->name);
+    return 0;
+}
+
+/* The whole file, synced by nobody: it is not there for long. */
+static int write_new(int folder, const char *name, const char *text)
+{
+    int fd = openat(folder, name,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    size_t n = strlen(text);
+    bool whole = fd >= 0 && write(fd, text, n) == (ssize_t) n;
+
+    if (fd >= 0 && close(fd) < 0)
+        whole = false;
+    return whole ? 0 : -1;
+}
+
+int probe_write(int folder, const char *name, const char *text,
+                struct jp_error *err)
+{
+    char temp[NAME_MAX + 1];
+
+    snprintf(temp, sizeof(temp), "%.200s.tmp", name);
+    if (write_new(folder, temp, text) < 0 ||
+        renameat(folder, temp, folder, name) < 0)
+        return error_set(err, "%s: %s", name, strerror(errno));
+    return 0;
+}
+
+int probe_close(struct probe *probe, struct jp_error *err)
+{
+    int copy = openat(probe->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    struct stat st;
+    int rc;
+
+    while (dir && (entry = readdir(dir)))
+        unlinkat(probe->fd, entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    else if (copy >= 0)
+        close(copy);
+    rc = fstatat(probe->parent, probe->name, &st, AT_SYMLINK_NOFOLLOW);
+    if (rc == 0 && (st.st_dev != probe->dev || st.st_ino != probe->ino)) {
+        errno = EBUSY;
+        rc = -1;
+    }
+    if (rc == 0) /* takes an empty folder only */
+        rc = unlinkat(probe->parent, probe->name, AT_REMOVEDIR);
+    if (rc < 0)
+        error_set(err, "%s: cannot be removed: %s", probe->path,
+                  strerror(errno));
+    close(probe->fd);
+    close(probe->parent);
+    return rc;
+}
+
+/* --- here, where the next job's reports would be --- */
+
+#define PLACE "directory"
+#define IN_MEMORY_1 0x01021994 /* tmpfs */
+#define IN_MEMORY_2 0x858458f6 /* ramfs */
+
+/* The job directory of an imagined job. Caller frees. */
+static char *imagine(const struct doctor *d, const struct jp_plan *plan,
+                     struct jp_error *err)
+{
+    const struct passwd *me = getpwuid(getuid());
+    const struct pattern_facts facts = {.job_id = 1,
+                                        .step_id = "0",
+                                        .user = me ? me->pw_name : "",
+                                        .job_name = "job",
+                                        .array_job_id = 1};
+    char *name = pattern_expand(plan_get(&plan->nccl, "dir"), &facts, err);
+    char *path = name;
+
+    if (name && *name != '/') {
+        path = fileio_path("%s/%s", d->options->dir, name);
+        free(name);
+        if (!path)
+            error_set(err, "out of memory");
+    }
+    return path;
+}
+
+/* Cuts path to what is there. */
+static void climb(char *path)
+{
+    char *slash;
+
+    while (access(path, F_OK) < 0 && (slash = strrchr(path, '/')) &&
+           slash != path)
+        *slash = '\0';
+}
+
+/* A folder and a file in it that replaces another, as a step does. */
+static int try_writing(const char *parent, struct jp_error *err)
+{
+    struct probe probe;
+    int rc;
+
+    if (probe_open(parent, &probe, err) < 0)
+        return -1;
+    rc = probe_write(probe.fd, "probe", "1\n", err);
+    if (rc == 0)
+        rc = probe_write(probe.fd, "probe", "2\n", err);
+    if (probe_close(&probe, rc < 0 ? NULL : err) < 0)
+        rc = -1;
+    return rc;
+}
+
+static void check_space(struct doctor *d, const char *path,
+                        const struct jp_plan *plan)
+{
+    struct statfs fs;
+    uint64_t least = plan_number(&plan->nccl, "min_free"), room;
+
+    if (statfs(path, &fs) < 0)
+        return;
+    room = (uint64_t) fs.f_bavail * (uint64_t) fs.f_bsize;
+    if (fs.f_type == IN_MEMORY_1 || (uint32_t) fs.f_type == IN_MEMORY_2)
+        doctor_add(d, DOCTOR_WARN, PLACE, "nodes do not share it",
+                   "%s is in this host's memory", path);
+    if (room < least)
+        doctor_add(d, DOCTOR_WARN, PLACE,
+                   "no profile is written there (min_free=)",
+                   "%s: %s free of the %s that must stay", path,
+                   FIG_BYTES(room), FIG_BYTES(least));
+}
+
+void doctor_place(struct doctor *d)
+{
+    struct plan_input in = {
+        .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
+        .settled = true};
+    struct jp_plan plan;
+    struct jp_error err;
+    char *path;
+
+    if (plan_make(&in, &plan, &err) < 0) {
+        doctor_add(d, DOCTOR_SKIP, PLACE, "", "%s", err.text);
+        return;
+    }
+    path = imagine(d, &plan, &err);
+    if (path)
+        climb(path);
+    if (!path)
+        doctor_add(d, DOCTOR_FAIL, PLACE, "", "%s", err.text);
+    else if (ownplace_check(path, &err) < 0)
+        doctor_add(d, DOCTOR_SKIP, PLACE,
+                   "ask as a user who submits jobs there", "%s", err.text);
+    else if (try_writing(path, &err) < 0)
+        doctor_add(d, DOCTOR_FAIL, PLACE,
+                   "steps run unprofiled: submit elsewhere, or set dir=", "%s",
+                   err.text);
+    else
+        d->place = strdup(path);
+    if (d->place) {
+        doctor_add(d, DOCTOR_OK, PLACE, "", "%s can be written from here",
+                   d->place);
+        check_space(d, d->place, &plan);
+    }
+    free(path);
+    plan_fini(&plan);
+}
+
+#define NODES "nodes"
 /* srun waits so long for an allocation, and the step may take so long. */
 #define IMMEDIATE_S 60
 #define STEP_MS 120000
@@ -79,7 +302,8 @@ int doctor_probe(const char *dir, const char *const *files)
     return fflush(stdout) == 0 ? 0 : -1;
 }
 
-/* --- here ----------------------------------------------------------------- */
+/* --- the nodes, asked from here --------------------------------------------
+ */
 
 struct asked {
     struct doctor *doctor;
@@ -103,17 +327,17 @@ static void take_answer(struct asked *a, char *line)
         if (stepdir_has(a->dir, node))
             a->good++;
         else
-            doctor_add(d, DOCTOR_FAIL, CHECK,
+            doctor_add(d, DOCTOR_FAIL, NODES,
                        "jobs must be submitted from a shared file system, or "
                        "set dir=",
                        "%s: what it writes is not seen from here", node);
     } else if (!strcmp(word, "release")) {
         a->releases++;
         if (strcmp(rest, PACKAGE_VERSION) != 0)
-            doctor_add(d, DOCTOR_FAIL, CHECK, "install one release",
+            doctor_add(d, DOCTOR_FAIL, NODES, "install one release",
                        "%s: jobprof %s, here " PACKAGE_VERSION, node, rest);
     } else {
-        doctor_add(d, DOCTOR_FAIL, CHECK, "such nodes run unprofiled", "%s: %s",
+        doctor_add(d, DOCTOR_FAIL, NODES, "such nodes run unprofiled", "%s: %s",
                    node, rest);
     }
 }
@@ -172,16 +396,16 @@ static void ask(struct asked *a)
         if (rc == 0 || !strncmp(line, ANSWER " ", sizeof(ANSWER)))
             take_answer(a, line);
         else if (*line && d->n_lines - lines < 8)
-            doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s", line);
+            doctor_add(d, DOCTOR_FAIL, NODES, "", "%s", line);
     if (rc < 0)
-        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s", err.text);
+        doctor_add(d, DOCTOR_FAIL, NODES, "", "%s", err.text);
     else if (a->releases < d->options->nodes)
-        doctor_add(d, DOCTOR_FAIL, CHECK,
+        doctor_add(d, DOCTOR_FAIL, NODES,
                    "is jobprof installed there, in the same place?",
                    "%u of %u nodes answered (srun's exit status %d)",
                    a->releases, d->options->nodes, rc);
     else if (a->good == d->options->nodes)
-        doctor_add(d, DOCTOR_OK, CHECK, "",
+        doctor_add(d, DOCTOR_OK, NODES, "",
                    "%u of them write where reports go, and it is seen here",
                    a->good);
     for (size_t i = 0; i < n; i++)
@@ -198,13 +422,13 @@ void doctor_nodes(struct doctor *d)
     if (!d->options->nodes)
         return;
     if (!d->srun_major || !d->place) {
-        doctor_add(d, DOCTOR_SKIP, CHECK, "", "%s",
+        doctor_add(d, DOCTOR_SKIP, NODES, "", "%s",
                    d->srun_major ? "no folder that they could write"
                                  : "no srun here");
         return;
     }
     if (probe_open(d->place, &probe, &err) < 0) {
-        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s", err.text);
+        doctor_add(d, DOCTOR_FAIL, NODES, "", "%s", err.text);
     } else {
         a.dir = probe.path;
         ask(&a);

@@ -16,7 +16,6 @@
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/doctor/elfview.h"
 #include "orchestrator/doctor/plugstack.h"
-#include "orchestrator/doctor/probe.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
