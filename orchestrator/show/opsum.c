@@ -12,7 +12,7 @@
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
-#include "plugins/nccl_inspector/loglines.h"
+#include "plugins/nccl_inspector/inspector_reader.h"
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/launches.h"
 

@@ -1,15 +1,358 @@
 /* inspector_planner.c - variables and cost of NVIDIA's Inspector. */
-#include "plugins/backend.h"
+#include "plugins/nccl_inspector/inspector.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/figure.h"
 #include "common/num.h"
-#include "plugins/nccl_inspector/inspector.h"
+#include "plugins/backend.h"
 #include "plugins/nccl_knobs.h"
-#include "plugins/nccl_inspector/inspector_size.h"
+
+/* --- sizes of Inspector's rings, and its losses --- */
+
+#define LINE_BYTES 447
+#define VERBOSE_BYTES 610
+#define VERBOSE_CHANNEL_BYTES 205
+#define SLOT_BYTES 3192
+#define NO_RING 1
+#define MIN_INTERVAL_US 10000
+#define JITTER_US 100000   /* of an interval, at most as long as it */
+#define TAIL_LATE_US 50000 /* what the last write is late by */
+#define MEAN_LATE_US 50000.0
+#define WRITTEN_A_SECOND 60000.0 /* by the thread, on a busy core */
+#define PASS_US 150
+#define MIN_SLEEP_US 50
+#define RINGS_SINCE JP_NCCL_VERSION(2, 30)
+#define MICROSECONDS_SINCE JP_NCCL_RELEASE(2, 29, 7)
+#define SECOND_US 1000000u
+
+static bool is_named(const struct plan_side *side, const char *knob)
+{
+    const struct plan_value *value = plan_find(side, knob);
+
+    return value && value->value && value->source > PLAN_DEFAULT;
+}
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static bool is_off(const struct plan_side *side, const char *knob)
+{
+    const char *value = plan_get(side, knob);
+
+    return value && !strcmp(value, "off");
+}
+
+/* What a ring is for: all of one communicator. */
+struct kind {
+    const char *knob;   /* operations of an iteration */
+    double rate;        /* operations a second */
+    uint64_t iteration; /* operations, 0: the plan tells nothing of bursts */
+    uint64_t given;     /* slots that were asked for; 0: none were */
+};
+
+/* How much time and how many slots a ring has to spare, the best first. */
+static const struct {
+    uint64_t late_us, slots;
+} slacks[] = {{INSPECTOR_SLACK_US, 1024},
+              {100000, 512},
+              {50000, 256},
+              {25000, 128},
+              {0, 16}};
+
+#define N_SLACKS (sizeof(slacks) / sizeof(*slacks))
+
+static struct kind make_kind(const struct backend_input *in, const char *knob,
+                             const char *variable)
+{
+    const struct plan_side *side = in->side;
+    struct kind kind = {.knob = knob,
+                        .rate = (double) plan_number(side, "rate")};
+    uint64_t colls = plan_number(side, "colls"), ops = plan_number(side, knob);
+
+    if (colls)
+        kind.rate *= (double) ops / (double) colls;
+    if (plan_number(side, "iterations") > 1)
+        kind.iteration = divide_up(ops, plan_number(side, "comms"));
+    if (is_named(side, "ring"))
+        kind.given = plan_number(side, "ring");
+    num_parse_u64(backend_user_value(in, variable), 1, UINT32_MAX, &kind.given,
+                  NULL);
+    return kind;
+}
+
+/* Operations in a stretch of time, at most. */
+static uint64_t ops_in(const struct kind *kind, uint64_t us)
+{
+    double steady = ceil(kind->rate * (double) us / SECOND_US);
+    uint64_t n = steady < 1e18 ? (uint64_t) steady : UINT64_MAX;
+
+    return n > kind->iteration ? n : kind->iteration;
+}
+
+static uint64_t ring_for(const struct kind *kind, uint64_t interval_us,
+                         size_t slack)
+{
+    uint64_t jitter = interval_us < JITTER_US ? interval_us : JITTER_US;
+    uint64_t wanted = num_mul(2, kind->iteration);
+    uint64_t steady =
+        ops_in(kind, num_add(interval_us, jitter + slacks[slack].late_us));
+    uint64_t ring = slacks[slack].slots;
+
+    if (kind->given)
+        return kind->given;
+    if (steady > wanted)
+        wanted = steady;
+    while (ring < wanted && ring < UINT64_MAX / 2)
+        ring *= 2;
+    return ring;
+}
+
+/* The two kinds of a plan; without sends and receives `p2p` is NULL. */
+struct kinds {
+    const struct kind *colls, *p2p;
+};
+
+static void set_rings(const struct plan_side *side, const struct kinds *kinds,
+                      size_t slack, struct inspector_plan *p)
+{
+    p->ring = ring_for(kinds->colls, p->interval_us, slack);
+    p->p2p_ring = kinds->p2p ? ring_for(kinds->p2p, p->interval_us, slack)
+                             : NO_RING;
+    p->memory_bytes =
+        num_mul(num_mul(plan_number(side, "comms"), 2 * SLOT_BYTES),
+                num_add(p->ring, p->p2p_ring));
+}
+
+/* The first that fits: with more slack before less, with the longest interval.
+ */
+static void fit_rings(const struct plan_side *side, const struct kinds *kinds,
+                      bool fixed, uint64_t limit, struct inspector_plan *p)
+{
+    uint64_t interval = p->interval_us;
+
+    for (size_t i = 0; i < N_SLACKS; i++) {
+        p->interval_us = interval;
+        set_rings(side, kinds, i, p);
+        while (p->memory_bytes > limit && !fixed &&
+               p->interval_us / 2 >= MIN_INTERVAL_US) {
+            p->interval_us /= 2;
+            set_rings(side, kinds, i, p);
+        }
+        if (p->memory_bytes <= limit)
+            break;
+    }
+    p->shortened = p->interval_us < interval;
+}
+
+/* How late the thread may be before this ring overwrites; negative: always. */
+static double spare_us(const struct kind *kind, uint64_t ring,
+                       const struct inspector_plan *p)
+{
+    return kind->rate > 0 ? (double) ring / kind->rate * SECOND_US -
+                                (double) p->interval_us
+                          : INFINITY;
+}
+
+/* Of a run's operations, those that are written. */
+static uint64_t keep(const struct plan_side *side, const struct kind *kind,
+                     uint64_t ring, const struct inspector_plan *p)
+{
+    uint64_t ops =
+        num_mul(plan_number(side, kind->knob), plan_number(side, "iterations"));
+    uint64_t tail =
+        num_mul(plan_number(side, "comms"),
+                ops_in(kind, num_add(p->interval_us, TAIL_LATE_US)));
+    double spare = spare_us(kind, ring, p);
+    double pass_us = (double) p->interval_us + MEAN_LATE_US;
+    double lost = 0;
+
+    if (spare < 0)
+        lost = (MEAN_LATE_US - spare) / pass_us;
+    else if (spare < INSPECTOR_SLACK_US)
+        lost = MEAN_LATE_US * exp(-spare / MEAN_LATE_US) / pass_us;
+    if (ring < kind->iteration)
+        lost = fmax(lost, 1 - (double) ring / (double) kind->iteration);
+    ops = (uint64_t) ((double) ops * (1 - fmax(lost, p->overload)));
+    return ops > tail ? ops - tail : 0;
+}
+
+/* The user's own interval, as the library reads it. True: there is one. */
+static bool take_interval(const struct backend_input *in,
+                          struct inspector_plan *p)
+{
+    const char *text = backend_user_value(
+        in, INSPECTOR_VARIABLE("DUMP_THREAD_INTERVAL_MICROSECONDS"));
+    int64_t us;
+
+    if (!text || num_parse_i64(text, INT64_MIN, INT64_MAX, &us, NULL) < 0)
+        return false;
+    p->never = us < 0;
+    if (us >= 0)
+        p->interval_us = (uint64_t) us;
+    return true;
+}
+
+/* The share of a process' operations that one thread cannot write. */
+static double overload(const struct plan_side *side, const struct kinds *kinds)
+{
+    double all = (double) plan_number(side, "comms") *
+                 (kinds->colls->rate + (kinds->p2p ? kinds->p2p->rate : 0));
+
+    return all > WRITTEN_A_SECOND ? 1 - WRITTEN_A_SECOND / all : 0;
+}
+
+/* Sets what is kept and what the rings can spare. */
+static void forecast(const struct plan_side *side, const struct kinds *kinds,
+                     struct inspector_plan *p)
+{
+    p->overload = overload(side, kinds);
+    p->spare_us = spare_us(kinds->colls, p->ring, p);
+    if (kinds->p2p)
+        p->spare_us = fmin(p->spare_us, spare_us(kinds->p2p, p->p2p_ring, p));
+    if (p->never)
+        return;
+    p->kept_ops = keep(side, kinds->colls, p->ring, p);
+    if (kinds->p2p)
+        p->kept_ops =
+            num_add(p->kept_ops, keep(side, kinds->p2p, p->p2p_ring, p));
+}
+
+static int size_rings(const struct backend_input *in, struct inspector_plan *p,
+                      struct jp_error *err)
+{
+    const struct plan_side *side = in->side;
+    const struct kind colls =
+        make_kind(in, "colls", INSPECTOR_VARIABLE("DUMP_COLL_RING_SIZE"));
+    const struct kind p2p =
+        make_kind(in, "p2p", INSPECTOR_VARIABLE("DUMP_P2P_RING_SIZE"));
+    const struct kinds kinds = {&colls, is_off(side, "p2p") ? NULL : &p2p};
+    uint64_t mem = plan_number(side, "mem"), step = jobshape_memory(&in->shape);
+    uint64_t limit = step < mem ? step : mem;
+    bool fixed = is_named(side, "interval");
+
+    p->interval_us = plan_number(side, "interval");
+    fixed |= take_interval(in, p);
+    fit_rings(side, &kinds, fixed, limit, p);
+    p->variable = p->interval_us;
+    if (p->memory_bytes > limit)
+        return error_set(err,
+                         "Inspector's rings need %s a rank (%s slots for each "
+                         "of %s communicators); %s allows %s",
+                         FIG_BYTES(p->memory_bytes),
+                         FIG_COUNT(p->ring + p->p2p_ring),
+                         FIG_COUNT(plan_number(side, "comms")),
+                         step < mem ? "a quarter of the step's memory" : "mem=",
+                         FIG_BYTES(limit));
+    forecast(side, &kinds, p);
+    return 0;
+}
+
+/* What the variable must hold before 2.29.7, which may change *us. */
+static uint64_t as_nanoseconds(uint64_t *us)
+{
+    if (*us >= SECOND_US)
+        return *us -= *us % SECOND_US;
+    if (*us > 999)
+        *us = 999;
+    return *us * 1000;
+}
+
+/* 2.28, 2.29: the shorter the interval, the less is lost. */
+static void size_single(const struct backend_input *in,
+                        struct inspector_plan *p)
+{
+    const struct plan_side *side = in->side;
+    uint64_t rate = plan_number(side, "rate");
+    uint64_t colls =
+        num_mul(plan_number(side, "colls"), plan_number(side, "iterations"));
+    uint64_t us = SECOND_US / (2 * rate);
+    double x;
+
+    us = us < MIN_SLEEP_US ? MIN_SLEEP_US : us > 999 ? 999 : us;
+    if (is_named(side, "interval"))
+        us = plan_number(side, "interval");
+    if (take_interval(in, p)) {
+        p->variable = us = p->interval_us;
+        if (backend_release(in) < MICROSECONDS_SINCE)
+            us = us / SECOND_US * SECOND_US + us % SECOND_US / 1000;
+    } else {
+        p->variable = us;
+        if (backend_release(in) < MICROSECONDS_SINCE)
+            p->variable = as_nanoseconds(&us);
+    }
+    p->interval_us = us;
+    if (p->never)
+        return;
+    x = (double) rate * (double) (us + PASS_US) / SECOND_US;
+    p->kept_ops = (uint64_t) ((double) colls * (1 - exp(-x)) / x);
+}
+
+/* A knob, or the user's own variable for it. */
+static uint64_t given(const struct backend_input *in, const char *knob,
+                      const char *variable)
+{
+    uint64_t number = plan_number(in->side, knob);
+
+    num_parse_u64(backend_user_value(in, variable), 0, INT64_MAX, &number,
+                  NULL);
+    return number;
+}
+
+static int check_files(const struct backend_input *in,
+                       const struct inspector_plan *p, struct jp_error *err)
+{
+    const struct jp_jobshape *shape = &in->shape;
+    uint64_t files = num_mul(p->disk_bytes, shape->ntasks ? shape->ntasks : 1);
+    uint64_t disk = plan_number(in->side, "disk");
+    uint64_t min_free = plan_number(in->side, "min_free");
+
+    if (files > disk)
+        return error_set(err,
+                         "Inspector's files would take %s; disk= allows %s",
+                         FIG_BYTES(files), FIG_BYTES(disk));
+    if (files > jobshape_room(shape, min_free))
+        return error_set(err,
+                         "Inspector's files would take %s; the file system "
+                         "has %s free and min_free= keeps %s of it",
+                         FIG_BYTES(files), FIG_BYTES(shape->disk_free_bytes),
+                         FIG_BYTES(min_free));
+    return 0;
+}
+
+int inspector_size(const struct backend_input *in, struct inspector_plan *out,
+                   struct jp_error *err)
+{
+    const struct plan_side *side = in->side;
+    struct inspector_plan p = {.rings = backend_release(in) >= RINGS_SINCE,
+                               .line_bytes = LINE_BYTES};
+
+    p.verbose = given(in, "verbose", INSPECTOR_VARIABLE("DUMP_VERBOSE"));
+    p.min_size =
+        given(in, "min_size", INSPECTOR_VARIABLE("DUMP_MIN_SIZE_BYTES"));
+    if (p.verbose)
+        p.line_bytes = VERBOSE_BYTES +
+                       VERBOSE_CHANNEL_BYTES * plan_number(side, "channels");
+    p.planned_ops =
+        num_mul(num_add(plan_number(side, "colls"), plan_number(side, "p2p")),
+                plan_number(side, "iterations"));
+    if (!p.rings)
+        size_single(in, &p);
+    else if (size_rings(in, &p, err) < 0)
+        return -1;
+    p.disk_bytes = num_mul(p.planned_ops, p.line_bytes);
+    if (check_files(in, &p, err) < 0)
+        return -1;
+    *out = p;
+    return 0;
+}
+
+/* --- the planner --- */
 
 /* Release that brought the Inspector. */
 #define FIRST JP_NCCL_VERSION(2, 28)

@@ -1,11 +1,223 @@
 /* inspector_reader.c - the lines of a log become records. */
-#include "plugins/nccl_inspector/inspector.h"
+#include "plugins/nccl_inspector/inspector_reader.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "plugins/nccl_inspector/loglines.h"
-#include "plugins/nccl_inspector/neighbours.h"
+#include "plugins/nccl_inspector/inspector.h"
 #include "plugins/nccl_inspector/reader.h"
+
+/* --- lines of a stream of blocks --- */
+
+int loglines_init(struct jp_loglines *lines, struct jp_logsource *source)
+{
+    loglines_reset(lines, source);
+    lines->buf = malloc(LOGLINES_MAX_BYTES + LOGLINES_BLOCK);
+    return lines->buf ? 0 : -1;
+}
+
+void loglines_reset(struct jp_loglines *lines, struct jp_logsource *source)
+{
+    char *buf = lines->buf;
+
+    *lines =
+        (struct jp_loglines){.source = source, .buf = buf, .to = UINT64_MAX};
+}
+
+void loglines_fini(struct jp_loglines *lines)
+{
+    free(lines->buf);
+    lines->buf = NULL;
+}
+
+/* Moves the rest to the front and reads a block behind it. */
+static int fill(struct jp_loglines *lines, struct jp_error *err)
+{
+    size_t rest = lines->end - lines->start;
+    ssize_t n;
+
+    if (rest > LOGLINES_MAX_BYTES || lines->skipping) {
+        lines->skipping = true;
+        rest = 0;
+    } else if (rest && lines->start) {
+        memmove(lines->buf, lines->buf + lines->start, rest);
+    }
+    lines->start = 0;
+    lines->end = rest;
+    n = logsource_read(lines->source, lines->buf + rest, LOGLINES_BLOCK, err);
+    if (n < 0)
+        return -1;
+    lines->eof = n == 0;
+    lines->end += (size_t) n;
+    lines->bytes += (uint64_t) n;
+    return 0;
+}
+
+static enum loglines_kind give(struct jp_loglines *lines, size_t end,
+                               size_t next, enum loglines_kind kind,
+                               const char **text, size_t *len)
+{
+    *text = lines->buf + lines->start;
+    *len = end - lines->start;
+    lines->start = next;
+    if (lines->skipping || *len > LOGLINES_MAX_BYTES) {
+        lines->skipping = false;
+        *text = NULL;
+        *len = 0;
+        return LOGLINES_TOO_LONG;
+    }
+    return kind;
+}
+
+enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
+                                 size_t *len, struct jp_error *err)
+{
+    size_t looked = 0; /* bytes behind start without a newline */
+
+    for (;;) {
+        char *from = lines->buf + lines->start + looked;
+        char *newline = memchr(from, '\n', lines->end - lines->start - looked);
+        size_t at = newline ? (size_t) (newline - lines->buf) : lines->end;
+
+        if (newline)
+            return give(lines, at, at + 1, LOGLINES_LINE, text, len);
+        if (lines->eof && (at > lines->start || lines->skipping))
+            return give(lines, at, at, LOGLINES_LAST, text, len);
+        if (lines->eof || (lines->stop && atomic_load(lines->stop)))
+            return LOGLINES_END;
+        looked = at - lines->start;
+        if (fill(lines, err) < 0) {
+            lines->eof = true;
+            lines->start = lines->end = 0;
+            lines->skipping = false;
+            return LOGLINES_ERROR;
+        }
+        if (lines->skipping)
+            looked = 0;
+    }
+}
+
+/* --- operations of one launch in verbose logs --- */
+
+enum { MOST = 128, LEAST_US = 20 };
+
+/* A record with texts of its own. */
+struct line {
+    struct record record;
+    char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
+    char host[RECORD_MAX_HOST + 1], func[RECORD_MAX_FUNC + 1];
+};
+
+struct neighbours {
+    launches_take *take;
+    void *arg;
+    size_t n;
+    struct line lines[MOST];
+};
+
+struct neighbours *neighbours_create(launches_take *take, void *arg)
+{
+    struct neighbours *n = calloc(1, sizeof(*n));
+
+    if (n) {
+        n->take = take;
+        n->arg = arg;
+    }
+    return n;
+}
+
+void neighbours_destroy(struct neighbours *neighbours)
+{
+    free(neighbours);
+}
+
+static void keep(struct record_text *text, char *to, size_t size)
+{
+    size_t len = text->len < size ? text->len : size - 1;
+
+    memcpy(to, text->text ? text->text : "", len);
+    to[len] = '\0';
+    *text = (struct record_text){to, len};
+}
+
+static void copy(struct line *line, const struct record *record)
+{
+    struct record *r = &line->record;
+
+    *r = *record;
+    r->series = 0; /* holds for records in the reader's order only */
+    keep(&r->id, line->id, sizeof(line->id));
+    keep(&r->name, line->name, sizeof(line->name));
+    keep(&r->host, line->host, sizeof(line->host));
+    keep(&r->func, line->func, sizeof(line->func));
+}
+
+static bool is_equal(const struct record_text *a, const struct record_text *b)
+{
+    return a->len == b->len && !memcmp(a->text, b->text, a->len);
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Whether the host's stamps are of the time that the GPU measured. */
+static bool is_plausible(const struct record *r)
+{
+    uint64_t seen = r->end_us > r->start_us ? r->end_us - r->start_us : 0;
+
+    return r->exec_us >= LEAST_US && 2 * seen >= r->exec_us &&
+           seen <= 2 * r->exec_us;
+}
+
+static bool is_of_batch(const struct record *a, const struct record *b)
+{
+    return is_plausible(a) && is_plausible(b) &&
+           apart(a->exec_us, b->exec_us) <= 1 &&
+           2 * apart(a->start_us, b->start_us) <= a->exec_us &&
+           2 * apart(a->end_us, b->end_us) <= a->exec_us && a->p2p == b->p2p &&
+           a->rank == b->rank && a->pid == b->pid && is_equal(&a->id, &b->id) &&
+           is_equal(&a->host, &b->host) &&
+           (!a->p2p || is_equal(&a->func, &b->func));
+}
+
+int neighbours_flush(struct neighbours *neighbours)
+{
+    struct launches_member members[MOST];
+    size_t n = neighbours->n;
+    uint64_t longest_us = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct line *line = &neighbours->lines[i];
+
+        members[i] = (struct launches_member){
+            .record = &line->record, .rule = bandwidth_find(line->func)};
+        if (line->record.exec_us > longest_us)
+            longest_us = line->record.exec_us;
+    }
+    if (n > 1)
+        launches_divide(members, n, longest_us);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = neighbours->take(neighbours->arg, &neighbours->lines[i].record);
+    neighbours->n = 0;
+    return rc;
+}
+
+int neighbours_add(struct neighbours *neighbours, const struct record *record)
+{
+    size_t n = neighbours->n;
+    int rc = 0;
+
+    if (n == MOST ||
+        (n > 0 && !is_of_batch(&neighbours->lines[n - 1].record, record)))
+        rc = neighbours_flush(neighbours);
+    copy(&neighbours->lines[neighbours->n++], record);
+    return rc;
+}
+
+/* --- the reader --- */
 
 /* Of a thread. */
 struct state {
@@ -45,7 +257,7 @@ static void *create(void)
     return NULL;
 }
 
-/* What comes out of neighbours.h. */
+/* What comes out of the neighbours. */
 static int take(void *arg, const struct record *record)
 {
     struct way *w = arg;

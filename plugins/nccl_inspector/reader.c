@@ -2,6 +2,8 @@
 #include "plugins/nccl_inspector/reader.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "plugins/nccl_inspector/reader_cache.h"
 #include "plugins/nccl_inspector/reader_json.h"
@@ -405,9 +407,10 @@ static enum inspector_line parse(struct parse *p)
     return check(p) ? INSPECTOR_RECORD : INSPECTOR_BAD;
 }
 
-enum inspector_line reader_parse(struct inspector_reader *reader,
-                                 const char *line, size_t len,
-                                 struct record *out)
+/* The generic parser (reader.c): what a line means. */
+static enum inspector_line reader_parse(struct inspector_reader *reader,
+                                        const char *line, size_t len,
+                                        struct record *out)
 {
     struct parse p = {{line, line + len}, reader, out, 0};
     enum inspector_line kind;
@@ -417,5 +420,57 @@ enum inspector_line reader_parse(struct inspector_reader *reader,
     kind = parse(&p);
     if (kind == INSPECTOR_BAD && !badkind_is_text(line, len))
         reader->bad = JP_BAD_BYTES;
+    return kind;
+}
+
+/* --- by speculation or by the parser; both ways are counted --- */
+
+struct inspector_cache *inspector_cache_create(void)
+{
+    struct inspector_cache *cache = calloc(1, sizeof(*cache));
+
+    if (!cache)
+        return NULL;
+    cache->generation = RECORD_MAX_SERIES;
+    memcpy(&cache->stamp_text, "10000000", sizeof(cache->stamp_text));
+    cache->stamp_value = 10000000;
+    for (unsigned i = 0; i < CACHE_SETS; i++)
+        cache->last[i] = &cache->heads[i * CACHE_WAYS];
+    return cache;
+}
+
+void inspector_cache_destroy(struct inspector_cache *cache)
+{
+    free(cache);
+}
+
+/* Whether speculation took the whole line. */
+static bool speculate(struct inspector_reader *reader, const char *line,
+                      size_t len, struct record *out)
+{
+    const char *next, *end = line + len;
+
+    return reader_speculate(reader->cache, line, end, out, &next) &&
+           (next == end || (next + 1 == end && *next == '\r'));
+}
+
+enum inspector_line inspector_read_line(struct inspector_reader *reader,
+                                        const char *line, size_t len,
+                                        struct record *out)
+{
+    enum inspector_line kind;
+
+    if (reader->cache && speculate(reader, line, len, out)) {
+        reader->why[0] = '\0';
+        reader->ways.speculated++;
+        return INSPECTOR_RECORD;
+    }
+    kind = reader_parse(reader, line, len, out);
+    if (reader->cache && kind == INSPECTOR_RECORD) {
+        if (reader_learn(reader->cache, line, len, out))
+            reader->ways.learned++;
+        else
+            reader->ways.odd++;
+    }
     return kind;
 }

@@ -91,23 +91,10 @@ static inline unsigned cache_set(uint64_t tag)
     return (unsigned) (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61);
 }
 
-/* The generic parser (reader.c): what a line means. */
-enum inspector_line reader_parse(struct inspector_reader *reader,
-                                 const char *line, size_t len,
-                                 struct record *out);
-
 /* A line at p in known parts. *next: behind its }}. false: *out is undefined.
  */
 bool reader_speculate(struct inspector_cache *cache, const char *p,
                       const char *end, struct record *out, const char **next);
-
-/* Where the last event_trace_ts of a tail has its value, *len bytes; NULL: it
- * has none. */
-const char *reader_tail_stamps(const char *tail, const char *end, size_t *len);
-
-/* Keeps a tail of at most CACHE_TAIL_BYTES; returns which it is. */
-unsigned reader_keep_tail(struct inspector_cache *cache, const char *text,
-                          size_t len);
 
 /* Keeps the parts of a line that the generic parser made *record of. false: it
  * is laid out in a way that is not known. */

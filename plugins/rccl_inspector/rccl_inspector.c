@@ -24,7 +24,6 @@
 #include "common/figure.h"
 #include "common/num.h"
 #include "plugins/nccl_inspector/inspector.h"
-#include "plugins/nccl_inspector/inspector_size.h"
 
 #define FIRST JP_NCCL_VERSION(2, 27) /* RCCL with the interface it needs */
 #define PORTED JP_NCCL_VERSION(2, 30)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "plugins/nccl_recorder/launches.h"
-#include "plugins/nccl_inspector/neighbours.h"
+#include "plugins/nccl_inspector/inspector_reader.h"
 
 enum { MOST = 8 };
 

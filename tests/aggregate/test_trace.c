@@ -1,5 +1,5 @@
 /* test_trace.c - the example plugin's traces: dialects, damage, records. */
-#include "plugins/nccl_example/tracefile.h"
+#include "plugins/nccl_example/example_reader.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
