@@ -13,7 +13,7 @@
 #include "orchestrator/ingest/pending.h"
 #include "orchestrator/show/jobranks.h"
 #include "plugins/backend.h"
-#include "plugins/nccl_example/tracefile.h"
+#include "plugins/nccl_example/example_reader.h"
 
 #define TRACE_QUEUE_EVENTS 32768
 

@@ -6,7 +6,7 @@
 
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/aggregate/ops.h"
-#include "plugins/nccl_example/tracefile.h"
+#include "plugins/nccl_example/example_reader.h"
 #include "tests/fuzz/fuzz_result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

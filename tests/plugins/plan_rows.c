@@ -1,8 +1,8 @@
 /* plan_rows.c - expected plans: release x mode x run x shape x memory.
  *
  * Every figure is worked out by hand in the comment above its row, from the
- * formulas of example_size.h, inspector_size.h and recorder_planner.c and from
- * the slot sizes of example_slots.c. Terms:
+ * formulas of example.h, inspector.h and recorder_planner.c and from
+ * the slot sizes of example_planner.c. Terms:
  *
  *   W, V     collectives and sends/receives asked for in each communicator
  *   T        touched bytes of a COLL slot: 4 pages within one node, else

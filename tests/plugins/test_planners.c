@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "plugins/nccl_example/example_slots.h"
+#include "plugins/nccl_example/example.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

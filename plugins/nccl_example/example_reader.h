@@ -1,4 +1,4 @@
-/* tracefile.h - the example plugin's trace as the records that the join takes.
+/* example_reader.h - the example plugin's trace as the records that the join takes.
  *
  * A thin layer over plugins/nccl_example/trace_read.h, as recfile.h is over the
  * recorder's files; bounds are those of common/record.h.
