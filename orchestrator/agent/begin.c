@@ -20,7 +20,7 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/nodes.h"
-#include "orchestrator/collect/slurmjob.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
 /* The module takes no answer that comes after 2 s. */

@@ -27,7 +27,6 @@
 #include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/manifest.h"
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/rankscan.h"

@@ -8,7 +8,7 @@
 #define JP_AGENT_SIDESTEP_H
 
 #include "orchestrator/agent/launch.h"
-#include "orchestrator/collect/slurmstep.h"
+#include "orchestrator/collect/slurmask.h"
 
 struct sidestep {
     struct slurmstep *slurm; /* NULL: not asked for, or no answer */

@@ -18,7 +18,7 @@
 #include "common/plan.h"
 #include "orchestrator/agent/place.h"
 #include "orchestrator/collect/nodelist.h"
-#include "orchestrator/collect/slurmjob.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
 /* Writes pattern as a glob: codes that the id tells are filled in, others match

@@ -14,7 +14,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/slurmjob.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/ingest/recwalk.h"

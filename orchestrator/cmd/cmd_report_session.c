@@ -9,7 +9,7 @@
 #include "common/ceiling.h"
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/slurmjob.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
 const char *report_kind_name(enum report_kind kind)

@@ -10,7 +10,7 @@
 #include "common/quote.h"
 #include "orchestrator/agent/plan_view.h"
 #include "orchestrator/agent/sidestep.h"
-#include "orchestrator/collect/slurmjob.h"
+#include "orchestrator/collect/slurmask.h"
 
 struct options {
     struct plan_input in;

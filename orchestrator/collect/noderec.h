@@ -8,6 +8,7 @@
 #ifndef JP_COLLECT_NODEREC_H
 #define JP_COLLECT_NODEREC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,5 +29,24 @@ int64_t noderec_oom_kills(void);
  * dropped lines. */
 int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
                       struct jp_error *err);
+
+/* --- nodes/<node>/manifest: the files that this node's tasks wrote.
+ *
+ * JSON {schema, node, nodeid, component, finish_us, complete, files:[{path,
+ * bytes, mtime_us}]}; path is relative to raw/<node>/. The walk follows no
+ * symbolic link, opens no file, and stops at the caps or the deadline; then
+ * complete is false. Links, FIFOs and sockets are left out.
+ */
+#define JP_MANIFEST_FILES_MAX 100000
+#define JP_MANIFEST_DEPTH_MAX 16
+
+/* Walks raw/<node> and writes the manifest by temp + rename. deadline_ms is of
+ * clock_mono_ms(). */
+int manifest_write(const struct jp_seat *seat, const char *node,
+                   uint64_t deadline_ms, struct jp_error *err);
+
+/* Writes one without files and complete = false: the walk was killed. */
+int manifest_write_empty(const struct jp_seat *seat, const char *node,
+                         struct jp_error *err);
 
 #endif

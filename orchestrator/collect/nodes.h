@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "orchestrator/collect/slurmjob.h"
+#include "orchestrator/collect/slurmask.h"
 
 /* Of tasks.jsonl; far above what a node writes. */
 #define JP_NODES_TASKS_MAX (16 * 1024 * 1024)

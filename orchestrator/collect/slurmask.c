@@ -1,26 +1,71 @@
-/* slurmask.c - ask libslurm in a process of its own. */
+/* slurmask.c - ask Slurm's controller about a job, a step, its configuration.
+ */
 #include "config.h"
 
 #include "orchestrator/collect/slurmask.h"
 
-#ifdef HAVE_SLURM
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/knob.h"
+#include "common/num.h"
+
+#ifdef HAVE_SLURM
+#include <fcntl.h>
 #include <unistd.h>
 #include <slurm/slurm.h>
 
 #include "common/child.h"
+#endif
+
+/* --- names of generic resources --- */
+
+static void add_name(const char *name, size_t n, char *buf, size_t len)
+{
+    size_t used = strlen(buf);
+    char one[64];
+
+    if (!n || n >= sizeof(one) || used + n + 2 > len)
+        return;
+    memcpy(one, name, n);
+    one[n] = '\0';
+    if (!knob_list_has(buf, one))
+        snprintf(buf + used, len - used, "%s%s", used ? "," : "", one);
+}
+
+void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len)
+{
+    while (text && *text) {
+        const char *name = text;
+        bool gres = !strncmp(text, "gres:", 5) || !strncmp(text, "gres/", 5);
+
+        if (gres)
+            name += 5;
+        if (gres || !all_tres)
+            add_name(name, strcspn(name, ":/=(,"), buf, len);
+        /* "gpu:a100:2(IDX:0,3),nvme:1": a comma in brackets parts nothing */
+        for (int depth = 0; *text && (depth > 0 || *text != ','); text++)
+            depth += *text == '(' ? 1 : *text == ')' ? -1 : 0;
+        text += *text == ',';
+    }
+}
+
+#ifdef HAVE_SLURM
+/* --- the question, asked in a child --- */
+
+/* In the child: fills out, which is zeros. False: no answer. */
+typedef bool answer_fn(const void *arg, void *out);
 
 struct question {
-    slurmask_answer *answer;
+    answer_fn *answer;
     const void *arg;
     char *buf;
     size_t len;
 };
 
 /* In the child: writes the answer to fd. */
-static int ask(void *arg, int fd)
+static int ask_in_child(void *arg, int fd)
 {
     const struct question *q = arg;
     int null = open("/dev/null", O_RDWR);
@@ -40,12 +85,17 @@ static int ask(void *arg, int fd)
     return 0;
 }
 
-bool slurmask(slurmask_answer *answer, const void *arg, unsigned wait_ms,
-              void *out, size_t len)
+/* Has answer fill len bytes at out, within wait_ms. False: it did not, and out
+ * is unchanged. Not after threads were started. */
+static bool slurmask(answer_fn *answer, const void *arg, unsigned wait_ms,
+                     void *out, size_t len)
 {
     struct question q = {answer, arg, calloc(1, len), len};
-    const struct child child = {
-        .work = ask, .arg = &q, .limit_ms = wait_ms, .out = q.buf, .room = len};
+    const struct child child = {.work = ask_in_child,
+                                .arg = &q,
+                                .limit_ms = wait_ms,
+                                .out = q.buf,
+                                .room = len};
     struct child_result r;
     bool whole = q.buf && child_succeeded(child_run(&child, &r), &r) &&
                  r.len == len;
@@ -55,15 +105,206 @@ bool slurmask(slurmask_answer *answer, const void *arg, unsigned wait_ms,
     free(q.buf);
     return whole;
 }
-#else
-bool slurmask(slurmask_answer *answer, const void *arg, unsigned wait_ms,
-              void *out, size_t len)
+
+/* A text that does not fit stays unknown. */
+static void copy(const char *text, char *buf, size_t len)
 {
-    (void) answer;
+    if (text && strlen(text) < len)
+        memcpy(buf, text, strlen(text) + 1);
+}
+
+/* --- about a job --- */
+
+static int load_job(job_info_msg_t **jobs, uint32_t job_id)
+{
+#ifdef HAVE_SLURM_LOAD_JOB_STEP_ID
+    slurm_step_id_t id = {
+        .job_id = job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL};
+
+    return slurm_load_job(jobs, id, SHOW_ALL);
+#else
+    return slurm_load_job(jobs, job_id, SHOW_ALL);
+#endif
+}
+
+static uint64_t limit_us(uint32_t minutes)
+{
+    if (minutes == INFINITE)
+        return UINT64_MAX;
+    return minutes == NO_VAL ? 0 : minutes * 60000000ULL;
+}
+
+static enum slurmjob_state state_of(uint32_t state)
+{
+    static const enum slurmjob_state of[JOB_END] = {
+        [JOB_RUNNING] = SLURMJOB_RUNNING,
+        [JOB_SUSPENDED] = SLURMJOB_RUNNING,
+        [JOB_COMPLETE] = SLURMJOB_COMPLETED,
+        [JOB_CANCELLED] = SLURMJOB_CANCELLED,
+        [JOB_FAILED] = SLURMJOB_FAILED,
+        [JOB_TIMEOUT] = SLURMJOB_TIMEOUT,
+        [JOB_NODE_FAIL] = SLURMJOB_NODE_FAIL,
+        [JOB_PREEMPTED] = SLURMJOB_PREEMPTED,
+        [JOB_DEADLINE] = SLURMJOB_TIMEOUT,
+        [JOB_OOM] = SLURMJOB_OUT_OF_MEMORY,
+    };
+
+    state &= JOB_STATE_BASE;
+    return state < JOB_END ? of[state] : SLURMJOB_UNKNOWN;
+}
+
+static void fill(const slurm_job_info_t *job, struct slurmjob *out)
+{
+    const char *const tres[] = {job->tres_per_job, job->tres_per_node,
+                                job->tres_per_socket, job->tres_per_task,
+                                job->tres_alloc_str};
+
+    copy(job->work_dir, out->work_dir, sizeof(out->work_dir));
+    copy(job->partition, out->facts.partition, sizeof(out->facts.partition));
+    copy(job->account, out->facts.account, sizeof(out->facts.account));
+    out->facts.time_limit_us = limit_us(job->time_limit);
+    out->ended = (job->job_state & JOB_STATE_BASE) > JOB_SUSPENDED &&
+                 !(job->job_state & JOB_COMPLETING);
+    out->state = state_of(job->job_state);
+    out->uid = job->user_id;
+    if (out->state > SLURMJOB_RUNNING && job->end_time > 0)
+        out->end_us = (uint64_t) job->end_time * 1000000;
+    for (size_t i = 0; i < sizeof(tres) / sizeof(*tres); i++)
+        slurmgres_add(tres[i], true, out->facts.gres, sizeof(out->facts.gres));
+    slurmgres_add(job->gres_total, false, out->facts.gres,
+                  sizeof(out->facts.gres));
+}
+
+static bool answer_job(const void *arg, void *out)
+{
+    const uint32_t *job_id = arg;
+    job_info_msg_t *jobs = NULL;
+
+    if (load_job(&jobs, *job_id) != 0 || jobs->record_count == 0)
+        return false;
+    fill(&jobs->job_array[0], out);
+    return true;
+}
+
+bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
+{
+    return slurmask(answer_job, &job_id, wait_ms, out, sizeof(*out));
+}
+
+/* --- about a step --- */
+
+static bool answer_step(const void *arg, void *to)
+{
+    slurm_step_id_t id = *(const slurm_step_id_t *) arg;
+    slurm_step_layout_t *layout = slurm_job_step_layout_get(&id);
+    struct slurmstep *out = to;
+    slurm_conf_t *conf = NULL;
+
+    if (!layout || !layout->node_list ||
+        strlen(layout->node_list) >= sizeof(out->nodes))
+        return false;
+    memcpy(out->nodes, layout->node_list, strlen(layout->node_list) + 1);
+    out->n_nodes = layout->node_cnt;
+    if (slurm_load_ctl_conf(0, &conf) == 0)
+        out->kill_wait_s = conf->kill_wait;
+    return true;
+}
+
+bool slurmstep_get(uint32_t job_id, uint32_t step_id, unsigned wait_ms,
+                   struct slurmstep *out)
+{
+    slurm_step_id_t id = {
+        .job_id = job_id, .step_id = step_id, .step_het_comp = NO_VAL};
+
+    return slurmask(answer_step, &id, wait_ms, out, sizeof(*out));
+}
+
+/* --- about the configuration --- */
+
+static bool answer_conf(const void *arg, void *to)
+{
+    struct slurmconf *out = to;
+    slurm_conf_t *conf = NULL;
+
     (void) arg;
+    if (slurm_load_ctl_conf(0, &conf) != 0)
+        return false;
+    copy(conf->version, out->version, sizeof(out->version));
+    copy(conf->slurm_conf, out->path, sizeof(out->path));
+    copy(conf->plugstack, out->plugstack, sizeof(out->plugstack));
+    copy(conf->plugindir, out->plugin_dirs, sizeof(out->plugin_dirs));
+    return true;
+}
+
+bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
+{
+    memset(out, 0, sizeof(*out));
+    return slurmask(answer_conf, NULL, wait_ms, out, sizeof(*out));
+}
+#else /* a build without Slurm knows nothing */
+bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
+{
+    (void) job_id;
     (void) wait_ms;
     (void) out;
-    (void) len;
+    return false;
+}
+
+bool slurmstep_get(uint32_t job_id, uint32_t step_id, unsigned wait_ms,
+                   struct slurmstep *out)
+{
+    (void) job_id;
+    (void) step_id;
+    (void) wait_ms;
+    (void) out;
+    return false;
+}
+
+bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
+{
+    (void) wait_ms;
+    memset(out, 0, sizeof(*out));
     return false;
 }
 #endif
+
+/* --- what is done with answers --- */
+
+char *slurmjob_work_dir(uint32_t job_id)
+{
+    struct slurmjob job;
+
+    if (!slurmjob_get(job_id, JP_SLURMJOB_WAIT_MS, &job) ||
+        job.work_dir[0] != '/')
+        return NULL;
+    return strdup(job.work_dir);
+}
+
+static void ask(struct jp_jobfacts *facts)
+{
+    struct slurmjob job;
+    uint64_t id;
+
+    if (num_parse_u64(getenv("SLURM_JOB_ID"), 1, UINT32_MAX, &id, NULL) < 0 ||
+        !slurmjob_get((uint32_t) id, JP_SLURMJOB_LAUNCH_MS, &job))
+        return;
+    if (*facts->partition)
+        memcpy(job.facts.partition, facts->partition, sizeof(facts->partition));
+    if (*facts->account)
+        memcpy(job.facts.account, facts->account, sizeof(facts->account));
+    if (facts->time_limit_us)
+        job.facts.time_limit_us = facts->time_limit_us;
+    *facts = job.facts;
+}
+
+void slurmjob_ask(void *arg, struct jp_jobfacts *facts)
+{
+    struct slurmjob_memo *memo = arg;
+
+    if (!memo->done) {
+        memo->facts = *facts;
+        ask(&memo->facts);
+        memo->done = true;
+    }
+    *facts = memo->facts;
+}

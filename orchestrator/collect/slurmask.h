@@ -1,4 +1,5 @@
-/* slurmask.h - ask libslurm in a process of its own.
+/* slurmask.h - what Slurm's controller knows of a job, a step and itself, asked
+ * in a process of its own.
  *
  * libslurm ends the process where slurm.conf cannot be read, and waits long for
  * a controller that is down: a child bears that, for a bounded time.
@@ -6,15 +7,92 @@
 #ifndef JP_COLLECT_SLURMASK_H
 #define JP_COLLECT_SLURMASK_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* In the child: fills out, which is zeros. False: no answer. */
-typedef bool slurmask_answer(const void *arg, void *out);
+#include "common/activation.h"
 
-/* Has answer fill len bytes at out, within wait_ms. False: it did not, and out
- * is unchanged. Not after threads were started. */
-bool slurmask(slurmask_answer *answer, const void *arg, unsigned wait_ms,
-              void *out, size_t len);
+#define JP_SLURMJOB_WAIT_MS 5000
+/* Before a launch nobody waits longer for what a default only needs. */
+#define JP_SLURMJOB_LAUNCH_MS 1000
+
+/* How Slurm sees a job. */
+enum slurmjob_state {
+    SLURMJOB_UNKNOWN, /* or none of those below */
+    SLURMJOB_RUNNING,
+    SLURMJOB_COMPLETED,
+    SLURMJOB_FAILED,
+    SLURMJOB_CANCELLED,
+    SLURMJOB_TIMEOUT,
+    SLURMJOB_NODE_FAIL,
+    SLURMJOB_OUT_OF_MEMORY,
+    SLURMJOB_PREEMPTED,
+    SLURMJOB_STATES
+};
+struct slurmjob {
+    char work_dir[PATH_MAX]; /* "" unknown */
+    struct jp_jobfacts facts;
+    bool ended;                /* and no node is still at its end */
+    enum slurmjob_state state; /* as it ends, too */
+    uint32_t uid;
+    uint64_t end_us; /* since 1970, in whole seconds; 0: not yet */
+};
+
+/* Asks the controller, for at most wait_ms. False: no Slurm, unknown job, no
+ * answer. Not after threads were started. */
+bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out);
+
+/* The job's working directory, or NULL. Caller frees. */
+char *slurmjob_work_dir(uint32_t job_id);
+
+/* One answer about the launched job; starts as zeros. */
+struct slurmjob_memo {
+    bool done;
+    struct jp_jobfacts facts;
+};
+
+/* A jobfacts_ask about SLURM_JOB_ID's job within JP_SLURMJOB_LAUNCH_MS; arg is
+ * a struct slurmjob_memo, so that Slurm is asked once. What is known already
+ * stays, but for the resources. */
+void slurmjob_ask(void *arg, struct jp_jobfacts *facts);
+
+/* --- a step: its nodes, and what KillWait is --- */
+
+#define JP_SLURMSTEP_NODES_MAX 60000
+
+struct slurmstep {
+    uint32_t kill_wait_s; /* 0: unknown */
+    uint32_t n_nodes;
+    char nodes[JP_SLURMSTEP_NODES_MAX]; /* "n[1-4]" */
+};
+
+/* Asks the controller for at most wait_ms. False: no Slurm, no such step, no
+ * answer. Not after threads were started. */
+bool slurmstep_get(uint32_t job_id, uint32_t step_id, unsigned wait_ms,
+                   struct slurmstep *out);
+
+/* --- the configuration --- */
+
+/* "" unknown. */
+struct slurmconf {
+    char version[64];           /* of the controller */
+    char path[PATH_MAX];        /* slurm.conf */
+    char plugstack[PATH_MAX];   /* plugstack.conf */
+    char plugin_dirs[PATH_MAX]; /* colons between them */
+};
+
+/* Asks the controller, for at most wait_ms. False: no Slurm, no answer. Not
+ * after threads were started. */
+bool slurmconf_get(unsigned wait_ms, struct slurmconf *out);
+
+/* --- resources --- */
+
+/* Appends the names in text to the comma list in buf, each once: "gpu,nvme" of
+ * "gres:gpu:a100:4,gres/nvme=1". all_tres: text counts other resources too
+ * ("cpu=4,gres/gpu=2"), only those with "gres" in front are taken. What does
+ * not fit is left out; text may be NULL. */
+void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "orchestrator/copper/copper.h"
-#include "plugins/copper/copper_name.h"
+#include "plugins/copper/copper_notes.h"
 
 struct copper_file {
     char *path;
@@ -22,7 +22,7 @@ struct copper_file {
 };
 
 /* Copper's files below the inputs. Symbolic links are not followed. Names
- * decide (plugins/copper/copper_name.h); what a file holds its reader checks. A
+ * decide (plugins/copper/copper_notes.h); what a file holds its reader checks. A
  * log directory is the folder above profiling/, tables/ or logs/; where files
  * lie otherwise, their own folder. */
 struct copper_found {

@@ -12,7 +12,7 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 #include "common/request.h"
-#include "orchestrator/collect/slurmconf.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/doctor/elfview.h"
 

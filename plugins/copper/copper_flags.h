@@ -23,9 +23,6 @@ struct copper_flags {
 #define COPPER_NET_SITE "cxi" /* where the site names a book */
 #define COPPER_NET "tcp"
 
-/* The network that the daemons use. Borrowed. */
-const char *copper_flags_net(const struct jp_jobconf *conf);
-
 struct copper_paths {
     const char *view, *logs;
     const char *book; /* of the step's nodes: a file, or a FIFO */

@@ -13,7 +13,6 @@
 
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/manifest.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/nodes.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "common/plan.h"
-#include "orchestrator/collect/slurmgres.h"
+#include "orchestrator/collect/slurmask.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

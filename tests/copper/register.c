@@ -22,7 +22,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "contrib/fakecopper/fake_net.h"
-#include "plugins/copper/copper_book.h"
+#include "plugins/copper/copper_work.h"
 
 enum { NODES_MAX = 256 }; /* a stand-in's address has two digits for them */
 

@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "plugins/copper/copper_book.h"
 #include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"

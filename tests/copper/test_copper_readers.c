@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_name.h"
 #include "plugins/copper/copper_notes.h"
 #include "plugins/copper/copper_rows.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_name.h"
 #include "plugins/copper/copper_notes.h"
 #include "plugins/copper/copper_rows.h"
 

@@ -13,7 +13,7 @@
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/stepdir.h"
 #include "plugins/copper/copper_attach.h"
-#include "plugins/copper/copper_book.h"
+#include "plugins/copper/copper_work.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
 
