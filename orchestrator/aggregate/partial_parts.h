@@ -12,7 +12,7 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/partial.h"
 #include "common/bandwidth.h"
-#include "plugins/nccl_recorder/jpr_bytes.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 enum {
     PARTIAL_MAGIC_BYTES = 8,

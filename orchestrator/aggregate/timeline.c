@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/jpr_bytes.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 enum { FIRST_ROOM = 4096 };
 

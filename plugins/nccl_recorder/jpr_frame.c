@@ -4,7 +4,385 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_bytes.h"
+
+/* --- varints, strings, checksums --- */
+
+void jpr_put_u64(struct jpr_out *out, uint64_t value)
+{
+    uint8_t digits[10];
+    size_t n = 0;
+
+    while (value >= 0x80) {
+        digits[n++] = (uint8_t) (value | 0x80);
+        value >>= 7;
+    }
+    digits[n++] = (uint8_t) value;
+    jpr_put_bytes(out, digits, n);
+}
+
+static uint64_t zigzag(int64_t value)
+{
+    return ((uint64_t) value << 1) ^ (uint64_t) (value >> 63);
+}
+
+void jpr_put_i64(struct jpr_out *out, int64_t value)
+{
+    jpr_put_u64(out, zigzag(value));
+}
+
+void jpr_put_delta(struct jpr_out *out, uint64_t value, uint64_t base)
+{
+    jpr_put_u64(out, zigzag((int64_t) (value - base)));
+}
+
+void jpr_put_bytes(struct jpr_out *out, const void *bytes, size_t n)
+{
+    if (out->full || n > out->size - out->used) {
+        out->full = true;
+        return;
+    }
+    if (n > 0)
+        memcpy(out->bytes + out->used, bytes, n);
+    out->used += n;
+}
+
+void jpr_put_text(struct jpr_out *out, const char *text)
+{
+    size_t n = text ? strnlen(text, JPR_MAX_TEXT_BYTES) : 0;
+
+    jpr_put_u64(out, n);
+    jpr_put_bytes(out, text, n);
+}
+
+uint64_t jpr_get_u64(struct jpr_in *in)
+{
+    uint64_t value = 0;
+    unsigned shift;
+
+    for (shift = 0; shift < 64 && !in->bad; shift += 7) {
+        uint8_t byte;
+
+        if (in->at == in->end)
+            break;
+        byte = *in->at++;
+        if (shift == 63 && byte > 1)
+            break;
+        value |= (uint64_t) (byte & 0x7F) << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    in->bad = true;
+    return 0;
+}
+
+int64_t jpr_get_i64(struct jpr_in *in)
+{
+    uint64_t code = jpr_get_u64(in);
+
+    return (int64_t) ((code >> 1) ^ (0 - (code & 1)));
+}
+
+uint64_t jpr_get_delta(struct jpr_in *in, uint64_t base)
+{
+    return base + (uint64_t) jpr_get_i64(in);
+}
+
+uint64_t jpr_get_bounded(struct jpr_in *in, uint64_t max)
+{
+    uint64_t value = jpr_get_u64(in);
+
+    if (value <= max)
+        return value;
+    in->bad = true;
+    return 0;
+}
+
+size_t jpr_get_text(struct jpr_in *in, const char **text)
+{
+    size_t n = (size_t) jpr_get_bounded(in, JPR_MAX_TEXT_BYTES);
+
+    *text = (const char *) in->at;
+    if (in->bad || n > (size_t) (in->end - in->at)) {
+        in->bad = true;
+        return 0;
+    }
+    in->at += n;
+    return n;
+}
+
+void jpr_put_le32(uint8_t *at, uint32_t value)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        at[i] = (uint8_t) (value >> (8 * i));
+}
+
+uint32_t jpr_get_le32(const uint8_t *at)
+{
+    return (uint32_t) at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 |
+           (uint32_t) at[3] << 24;
+}
+
+/* Half a byte at a time: a table that fits one cache line, fast enough for
+ * what one process records. */
+uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
+{
+    static const uint32_t table[16] = {
+        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C,
+    };
+    const uint8_t *p = bytes;
+
+    crc = ~crc;
+    for (; n > 0; n--) {
+        crc ^= *p++;
+        crc = crc >> 4 ^ table[crc & 15];
+        crc = crc >> 4 ^ table[crc & 15];
+    }
+    return ~crc;
+}
+
+/* --- The members of a record in the order the file has them --- */
+
+#define FIELDS(name, type, ...)                                                \
+    static const struct jpr_field name##_rows[] = {__VA_ARGS__};               \
+    const struct jpr_fields jpr_##name##_fields = {                            \
+        name##_rows, sizeof(name##_rows) / sizeof(name##_rows[0])}
+#define AT(type, member, how)                                                  \
+    {                                                                          \
+        how, offsetof(struct type, member)                                     \
+    }
+
+#define H(member, how) AT(jpr_header, member, how)
+FIELDS(header, jpr_header, H(clocks.mono_ns, JPR_U64),
+       H(clocks.real_ns, JPR_U64), H(clocks.raw_ns, JPR_U64),
+       H(recorder, JPR_TEXT), H(hostname, JPR_TEXT), H(boot_id, JPR_TEXT),
+       H(pid, JPR_U64), H(pid_namespace, JPR_U64), H(job, JPR_TEXT),
+       H(step, JPR_TEXT), H(procid, JPR_I64), H(nodeid, JPR_I64),
+       H(localid, JPR_I64), H(interface, JPR_U64), H(nccl_release, JPR_U64),
+       H(memory_bytes, JPR_U64), H(disk_bytes, JPR_U64),
+       H(min_free_bytes, JPR_U64), H(net, JPR_BOOL));
+
+#define V(member, how) AT(jpr_variable, member, how)
+FIELDS(variable, jpr_variable, V(name, JPR_TEXT), V(value, JPR_TEXT));
+
+#define C(member, how) AT(jpr_comm, member, how)
+FIELDS(comm, jpr_comm, C(index, JPR_U32), C(known, JPR_BOOL), C(id, JPR_U64),
+       C(name, JPR_TEXT), C(rank, JPR_I64), C(n_ranks, JPR_I64),
+       C(n_nodes, JPR_I64), C(gpu_pci, JPR_TEXT), C(gpu_uuid, JPR_TEXT),
+       C(init_mono_ns, JPR_U64));
+
+#define N(member, how) AT(jpr_counters, member, how)
+#define KIND(i)                                                                \
+    N(kinds[i].produced, JPR_U64), N(kinds[i].written, JPR_U64),               \
+        N(kinds[i].lost, JPR_U64), N(kinds[i].left_out, JPR_U64)
+FIELDS(counters, jpr_counters, N(clocks.mono_ns, JPR_U64),
+       N(clocks.real_ns, JPR_U64), N(clocks.raw_ns, JPR_U64),
+       N(final, JPR_BOOL), KIND(JPR_COLL), KIND(JPR_P2P), KIND(JPR_CE),
+       N(in_flight, JPR_U64), N(lost_steps, JPR_U64), N(lost_comms, JPR_U64),
+       N(lost_foreign, JPR_U64));
+
+#define R(member, how) AT(jpr_comm_counts, member, how)
+FIELDS(row, jpr_comm_counts, R(comm, JPR_U32), R(func, JPR_TEXT),
+       R(finalized, JPR_BOOL), R(counts.produced, JPR_U64),
+       R(counts.written, JPR_U64), R(counts.lost, JPR_U64),
+       R(counts.left_out, JPR_U64));
+
+#define U(member, how) AT(jpr_unseen, member, how)
+FIELDS(unseen, jpr_unseen, U(comm, JPR_U32), U(func, JPR_TEXT),
+       U(calls, JPR_U64));
+
+#define S(member) AT(jpr_cost, member, JPR_U64)
+FIELDS(cost, jpr_cost, S(events), S(timed), S(timed_ns), S(life_ns),
+       S(writer_ns));
+
+#define D(member, how) AT(jpr_doubts, member, how)
+FIELDS(doubts, jpr_doubts, D(comm, JPR_U32), D(reasons, JPR_U64),
+       D(unsure, JPR_U64), D(refused, JPR_U64));
+
+#define O(member, how) AT(jpr_op, member, how)
+FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
+       O(bytes, JPR_U64), O(root, JPR_I64), O(peer, JPR_I64),
+       O(n_channels, JPR_U32), O(api_count, JPR_U64),
+       O(graph_captured, JPR_BOOL));
+
+_Static_assert(sizeof(enum jpr_op_kind) == sizeof(uint32_t),
+               "a kind is read as a number");
+
+void jpr_fields_put(const struct jpr_fields *fields, const void *record,
+                    struct jpr_out *out)
+{
+    size_t i;
+
+    for (i = 0; i < fields->n; i++) {
+        const void *at = (const char *) record + fields->rows[i].offset;
+
+        switch (fields->rows[i].type) {
+        case JPR_U64:
+            jpr_put_u64(out, *(const uint64_t *) at);
+            break;
+        case JPR_U32:
+            jpr_put_u64(out, *(const uint32_t *) at);
+            break;
+        case JPR_I64:
+            jpr_put_i64(out, *(const int64_t *) at);
+            break;
+        case JPR_BOOL:
+            jpr_put_u64(out, *(const bool *) at);
+            break;
+        case JPR_TEXT:
+            jpr_put_text(out, *(const char *const *) at);
+            break;
+        }
+    }
+}
+
+void jpr_fields_get(const struct jpr_fields *fields, void *record,
+                    struct jpr_in *in, struct jpr_texts *texts)
+{
+    size_t i;
+
+    for (i = 0; i < fields->n; i++) {
+        void *at = (char *) record + fields->rows[i].offset;
+
+        switch (fields->rows[i].type) {
+        case JPR_U64:
+            *(uint64_t *) at = jpr_get_u64(in);
+            break;
+        case JPR_U32:
+            *(uint32_t *) at = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+            break;
+        case JPR_I64:
+            *(int64_t *) at = jpr_get_i64(in);
+            break;
+        case JPR_BOOL:
+            *(bool *) at = jpr_get_bounded(in, 1) != 0;
+            break;
+        case JPR_TEXT:
+            *(const char **) at = jpr_texts_get(texts, in);
+            break;
+        }
+    }
+}
+
+/* Length of the UTF-8 character at s[0..n), 0 where there is none. */
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
+    uint32_t code;
+    size_t length, i;
+
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7F;
+    length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4 || length > n)
+        return 0;
+    code = s[0] & (0xFFu >> (length + 1));
+    for (i = 1; i < length; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3F);
+    }
+    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
+        code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || code < 0xA0)
+        return 0;
+    return length;
+}
+
+const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
+{
+    const char *text;
+    size_t n = jpr_get_text(in, &text);
+    char *start = texts->bytes + texts->used;
+    size_t i = 0;
+
+    if (in->bad || texts->size - texts->used < n + 1)
+        return "";
+    while (i < n && text[i]) {
+        size_t length = utf8_length((const unsigned char *) text + i, n - i);
+
+        if (length == 0) {
+            start[i++] = '?';
+            continue;
+        }
+        memcpy(start + i, text + i, length);
+        i += length;
+    }
+    start[i] = '\0';
+    texts->used += n + 1;
+    return start;
+}
+
+/* --- zlib for blocks, where the build has it --- */
+
+#ifndef JPR_WITHOUT_ZLIB
+
+#include <stdlib.h>
+
+#include <zlib.h>
+
+struct jpr_zip {
+    z_stream stream;
+};
+
+struct jpr_zip *jpr_zip_create(void)
+{
+    struct jpr_zip *zip = calloc(1, sizeof(*zip));
+
+    if (zip && deflateInit(&zip->stream, 1) != Z_OK) {
+        free(zip);
+        zip = NULL;
+    }
+    return zip;
+}
+
+/* Packs; the number of bytes, or 0 when they do not fit in `size`. */
+static size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
+                           uint8_t *out, size_t size)
+{
+    z_stream *s = &zip->stream;
+
+    if (deflateReset(s) != Z_OK)
+        return 0;
+    s->next_in = (Bytef *) (uintptr_t) raw;
+    s->avail_in = (uInt) n;
+    s->next_out = out;
+    s->avail_out = (uInt) size;
+    return deflate(s, Z_FINISH) == Z_STREAM_END ? size - s->avail_out : 0;
+}
+
+int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size)
+{
+    uLongf length = size;
+
+    if (uncompress(out, &length, packed, n) != Z_OK || length != size)
+        return -1;
+    return 0;
+}
+
+#else
+
+struct jpr_zip *jpr_zip_create(void)
+{
+    return NULL;
+}
+
+/* Packs; the number of bytes, or 0 when they do not fit in `size`. */
+static size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
+                           uint8_t *out, size_t size)
+{
+    return 0;
+}
+
+int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size)
+{
+    return -1;
+}
+
+#endif
+
+/* --- frames --- */
 
 /* A byte over 127, line ends and Ctrl-Z: a text-mode copy shows. */
 static const uint8_t file_magic[8] = {0x89, 'J',  'P',  'R',

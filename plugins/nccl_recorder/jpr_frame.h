@@ -18,7 +18,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/nccl_recorder/jpr_zip.h"
+#include "plugins/nccl_recorder/jpr.h"
+
+/* --- zlib for blocks, where the build has it.
+ *
+ * The plugin carries zlib inside, hidden; without a static libz.a it stores.
+ */
+struct jpr_zip;
+
+/* A packer, level 1, about 270 KB, so that packing allocates nothing; NULL
+ * without memory or without zlib. It lives as long as the process. */
+struct jpr_zip *jpr_zip_create(void);
+
+/* Unpacks exactly `size` bytes: 0, or -1 (not zlib's, another size, or no
+ * zlib in this build). */
+int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size);
 
 enum { JPR_HEAD_BYTES = 12, JPR_FRAME_BYTES = 20 };
 
@@ -53,5 +67,92 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
 
 /* Reads 20 bytes; false unless they are a frame with possible lengths. */
 bool jpr_frame_read(const uint8_t *bytes, struct jpr_frame *frame);
+
+/* --- varints and strings, in and out of memory, always in bounds.
+ *
+ * A varint is LEB128: 7 bits a byte, low first, at most 10 bytes; a signed
+ * number is zigzag-coded (0, -1, 1, -2 ... become 0, 1, 2, 3 ...).
+ * A failure sticks: callers look at `full` or `bad` once, at the end.
+ */
+struct jpr_out {
+    uint8_t *bytes; /* borrowed */
+    size_t used;
+    size_t size;
+    bool full; /* something did not fit and was left out */
+};
+
+void jpr_put_u64(struct jpr_out *out, uint64_t value);
+void jpr_put_i64(struct jpr_out *out, int64_t value);
+/* A difference of unsigned numbers, small either way, modulo 2^64. */
+void jpr_put_delta(struct jpr_out *out, uint64_t value, uint64_t base);
+void jpr_put_bytes(struct jpr_out *out, const void *bytes, size_t n);
+/* Length, then the bytes; NULL is "". Longer than JPR_MAX_TEXT_BYTES is cut. */
+void jpr_put_text(struct jpr_out *out, const char *text);
+
+struct jpr_in {
+    const uint8_t *at; /* borrowed */
+    const uint8_t *end;
+    bool bad; /* cut or too long; what was read since is 0 */
+};
+
+uint64_t jpr_get_u64(struct jpr_in *in);
+int64_t jpr_get_i64(struct jpr_in *in);
+uint64_t jpr_get_delta(struct jpr_in *in, uint64_t base);
+/* A number of things that must not exceed `max`; bad and 0 otherwise. */
+uint64_t jpr_get_bounded(struct jpr_in *in, uint64_t max);
+/* The length of a text and, in *text, where its bytes begin (no NUL). */
+size_t jpr_get_text(struct jpr_in *in, const char **text);
+
+/* Fixed little-endian numbers of the frame. */
+void jpr_put_le32(uint8_t *at, uint32_t value);
+uint32_t jpr_get_le32(const uint8_t *at);
+
+/* CRC-32 as in zlib and Ethernet; start with 0 and feed the result back. */
+uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n);
+
+/* --- the members of a record in the order the file has them.
+ *
+ * One table per record serves writing and reading. A later version appends
+ * rows; a reader leaves what it does not know at the end of a payload alone.
+ */
+enum jpr_field_type { JPR_U64, JPR_U32, JPR_I64, JPR_BOOL, JPR_TEXT };
+
+struct jpr_field {
+    enum jpr_field_type type;
+    size_t offset;
+};
+
+struct jpr_fields {
+    const struct jpr_field *rows;
+    size_t n;
+};
+
+extern const struct jpr_fields jpr_header_fields;   /* without the lists */
+extern const struct jpr_fields jpr_variable_fields; /* struct jpr_variable */
+extern const struct jpr_fields jpr_comm_fields;
+extern const struct jpr_fields jpr_counters_fields; /* without the rows */
+extern const struct jpr_fields jpr_row_fields;      /* struct jpr_comm_counts */
+extern const struct jpr_fields jpr_unseen_fields;   /* struct jpr_unseen */
+extern const struct jpr_fields jpr_cost_fields;     /* struct jpr_cost */
+extern const struct jpr_fields jpr_doubts_fields;   /* struct jpr_doubts */
+/* The part of struct jpr_op that operations of a block share. */
+extern const struct jpr_fields jpr_template_fields;
+
+void jpr_fields_put(const struct jpr_fields *fields, const void *record,
+                    struct jpr_out *out);
+
+/* Where texts go when they are read: NUL-terminated, made printable. */
+struct jpr_texts {
+    char *bytes;
+    size_t used;
+    size_t size; /* the payload's size is enough: a NUL for each length */
+};
+
+/* Reads into `record`; in->bad says whether all was there. */
+void jpr_fields_get(const struct jpr_fields *fields, void *record,
+                    struct jpr_in *in, struct jpr_texts *texts);
+
+/* One text; "" where it is missing or there is no room. */
+const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
 
 #endif

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_bytes.h"
-#include "plugins/nccl_recorder/jpr_fields.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_bytes.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 /* Bits of a row. */
 enum {

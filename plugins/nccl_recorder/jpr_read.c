@@ -12,7 +12,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "plugins/nccl_recorder/jpr_bytes.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/jpr_unpack.h"
 

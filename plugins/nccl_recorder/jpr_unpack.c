@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_fields.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/jpr_pack.h"
 
 /* All zeros: none. */

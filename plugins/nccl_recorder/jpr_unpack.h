@@ -2,7 +2,6 @@
 #ifndef JP_JPR_UNPACK_H
 #define JP_JPR_UNPACK_H
 
-#include "plugins/nccl_recorder/jpr_bytes.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/rec_clock.h"
-#include "plugins/nccl_recorder/rec_gpu.h"
+#include "plugins/nccl_recorder/rec_env.h"
 
 /* Bits of a context: place + 1 in the lower half, generation above. */
 enum { GENERATION_SHIFT = 32 };

@@ -13,6 +13,8 @@
 #ifndef JP_REC_ENV_H
 #define JP_REC_ENV_H
 
+#include <stddef.h>
+
 #include "plugins/nccl_recorder/jpr.h"
 
 /* Of JOBPROF_RECORDER_MEM; the planner keeps within them. */
@@ -50,5 +52,11 @@ void rec_env_clocks(struct jpr_clocks *clocks);
 
 /* The host's name without anything that is no file name. */
 const char *rec_env_hostname(void);
+
+/* --- which GPU the calling thread's communicator uses. */
+/* PCI bus id ("0000:4f:00.0") and UUID ("GPU-...") of the current device, ""
+ * where they cannot be had. Asks only libraries that the process has loaded
+ * already; loads nothing, makes no context. */
+void rec_gpu_identify(char *pci, size_t pci_size, char *uuid, size_t uuid_size);
 
 #endif

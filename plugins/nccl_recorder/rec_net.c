@@ -2,7 +2,7 @@
 #include "plugins/nccl_recorder/rec_net.h"
 
 #include "plugins/nccl_recorder/rec_clock.h"
-#include "plugins/nccl_recorder/rec_op.h"
+#include "plugins/nccl_recorder/rec_finish.h"
 #include "plugins/nccl_recorder/rec_thread.h"
 
 enum { CHAIN = 16, NO_WAIT = -1 };

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_bytes.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_clock.h"
 

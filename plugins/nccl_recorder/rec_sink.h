@@ -23,7 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/nccl_recorder/jpr_bytes.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_env.h"
 

@@ -7,7 +7,7 @@
 #include "plugins/nccl_recorder/jpr_pack.h"
 #include "plugins/nccl_recorder/rec_sink.h"
 #include "plugins/nccl_recorder/rec_comm.h"
-#include "plugins/nccl_recorder/rec_cost.h"
+#include "plugins/nccl_recorder/rec_thread.h"
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_net.h"
 
