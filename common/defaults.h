@@ -2,7 +2,7 @@
  *
  * One place, so that the parser, the site file, the man pages and the protocol
  * agree. Units stand in the names. What the user may change is listed in
- * request.h (options) and sitefile.h (site and user file).
+ * grammar.h (options) and sitefile.h (site and user file).
  */
 #ifndef JP_COMMON_DEFAULTS_H
 #define JP_COMMON_DEFAULTS_H

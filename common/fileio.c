@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,157 @@
 #include <unistd.h>
 
 #include "common/child.h"
-#include "common/ownplace.h"
+
+/* --- places where root may work by path --- */
+
+enum { LINKS_MAX = 40 };
+
+struct walk {
+    const char *path; /* for errors */
+    uid_t root;
+    int at; /* the folder that was reached, O_PATH */
+    unsigned links;
+    bool must_exist; /* all of it */
+    char *rest;      /* what is left of the way; owned */
+};
+
+static int refuse(const struct walk *w, const struct stat *st,
+                  struct jp_error *err)
+{
+    errno = EPERM;
+    if (st->st_uid != w->root && st->st_uid != 0)
+        return error_set(err,
+                         "%s: uid %ld owns it, or a folder or link to it: not "
+                         "for root",
+                         w->path, (long) st->st_uid);
+    return error_set(err,
+                     "%s: others can write it, or a folder to it (mode %04o): "
+                     "not for root",
+                     w->path, (unsigned) st->st_mode & 07777);
+}
+
+/* Whether nobody else can change it. In a user namespace the owner of "/" may
+ * be nobody that is known there, and who is root there has uid 0. */
+static bool is_roots(const struct walk *w, const struct stat *st)
+{
+    return (st->st_uid == w->root || st->st_uid == 0) &&
+           (S_ISLNK(st->st_mode) || !(st->st_mode & (S_IWGRP | S_IWOTH)) ||
+            (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX));
+}
+
+/* The way goes on at the link's target. */
+static int follow(struct walk *w, int link, const char *left,
+                  struct jp_error *err)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
+    char *rest;
+
+    if (n <= 0 || ++w->links > LINKS_MAX) {
+        errno = n < 0 ? errno : ELOOP;
+        return error_set(err, "%s: %s", w->path, strerror(errno));
+    }
+    target[n] = '\0';
+    rest = fileio_path("%s/%s", target, left);
+    if (!rest)
+        return error_set(err, "out of memory");
+    free(w->rest);
+    w->rest = rest;
+    if (*target == '/') {
+        close(w->at);
+        w->at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    return 0;
+}
+
+/* One component. 1: the end, or it is not there. */
+static int step(struct walk *w, struct jp_error *err)
+{
+    char *name = w->rest + strspn(w->rest, "/");
+    size_t n = strcspn(name, "/");
+    struct stat st;
+    int fd, rc;
+
+    if (!n)
+        return 1;
+    name = strndup(name, n);
+    if (!name)
+        return error_set(err, "out of memory");
+    fd = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    free(name);
+    if (fd < 0 && errno == ENOENT && !w->must_exist)
+        return 1;
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        rc = error_set(err, "%s: %s", w->path, strerror(errno));
+    } else if (!is_roots(w, &st)) {
+        rc = refuse(w, &st, err);
+    } else if (S_ISLNK(st.st_mode)) {
+        rc = follow(w, fd, w->rest + strspn(w->rest, "/") + n, err);
+    } else {
+        memmove(w->rest, w->rest + strspn(w->rest, "/") + n,
+                strlen(w->rest + strspn(w->rest, "/") + n) + 1);
+        close(w->at);
+        w->at = fd;
+        return 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int check(const char *path, bool must_exist, struct jp_error *err)
+{
+    struct walk w = {.path = path, .at = -1, .must_exist = must_exist};
+    char here[PATH_MAX] = "";
+    struct stat st;
+    int rc = 0;
+
+    if (geteuid() != 0)
+        return 0;
+    if (*path != '/' && !getcwd(here, sizeof(here)))
+        return error_set(err, "%s: %s", path, strerror(errno));
+    w.rest = fileio_path("%s/%s", here, path);
+    w.at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (!w.rest || w.at < 0 || fstat(w.at, &st) < 0) {
+        rc = error_set(err, "%s: %s", path, strerror(errno));
+    } else {
+        w.root = st.st_uid;
+        if (!is_roots(&w, &st))
+            rc = refuse(&w, &st, err);
+    }
+    while (rc == 0)
+        rc = step(&w, err);
+    if (w.at >= 0)
+        close(w.at);
+    free(w.rest);
+    return rc < 0 ? -1 : 0;
+}
+
+int ownplace_check(const char *path, struct jp_error *err)
+{
+    return check(path, false, err);
+}
+
+int ownplace_check_parent(const char *path, struct jp_error *err)
+{
+    const char *slash;
+    char *parent;
+    size_t n = strlen(path);
+    int rc;
+
+    if (geteuid() != 0)
+        return 0;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    slash = memrchr(path, '/', n);
+    parent = !slash ? strdup(".")
+                    : strndup(path, slash > path ? (size_t) (slash - path) : 1);
+    rc = parent ? check(parent, true, err) : error_set(err, "out of memory");
+    free(parent);
+    return rc;
+}
+
+/* --- files and folders --- */
 
 char *fileio_path(const char *fmt, ...)
 {
@@ -482,4 +634,107 @@ int fileio_remove_tree(const char *path, struct jp_error *err)
     free(name);
     free(parent);
     return rc;
+}
+
+/* --- trees of folders --- */
+
+struct treewalk_state {
+    unsigned max_depth;
+    treewalk_see *see;
+    void *arg;
+};
+
+static int walk_folder(const struct treewalk_state *walk, int fd,
+                       const char *path, unsigned depth);
+
+static int enter(const struct treewalk_state *walk,
+                 struct treewalk_entry *entry, unsigned depth)
+{
+    int fd;
+
+    entry->what = depth < walk->max_depth ? TREEWALK_CLOSED : TREEWALK_DEEP;
+    if (entry->what == TREEWALK_DEEP)
+        return walk->see(walk->arg, entry);
+    fd = openat(entry->dir, entry->name,
+                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? walk->see(walk->arg, entry)
+                  : walk_folder(walk, fd, entry->path, depth + 1);
+}
+
+static int take(const struct treewalk_state *walk, int dir, const char *name,
+                const char *path, unsigned depth)
+{
+    struct stat st;
+    struct treewalk_entry entry = {.dir = dir, .name = name, .path = path};
+    int rc;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        entry.what = TREEWALK_LOST;
+        return errno == ENOENT ? 0 : walk->see(walk->arg, &entry);
+    }
+    entry.st = &st;
+    entry.what = S_ISREG(st.st_mode)   ? TREEWALK_FILE
+                 : S_ISDIR(st.st_mode) ? TREEWALK_FOLDER
+                                       : TREEWALK_ODD;
+    rc = walk->see(walk->arg, &entry);
+    return rc == 0 && S_ISDIR(st.st_mode) ? enter(walk, &entry, depth) : rc;
+}
+
+/* fd is taken over. */
+static int walk_folder(const struct treewalk_state *walk, int fd,
+                       const char *path, unsigned depth)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *entry;
+    int rc = 0;
+
+    if (!dir) {
+        close(fd);
+        return -1;
+    }
+    while (rc == 0 && (entry = readdir(dir))) {
+        char *below;
+
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        below = fileio_path("%s/%s", path, entry->d_name);
+        rc = below ? take(walk, dirfd(dir), entry->d_name, below, depth) : -1;
+        free(below);
+    }
+    closedir(dir);
+    return rc;
+}
+
+int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
+             void *arg)
+{
+    const struct treewalk_state walk = {max_depth, see, arg};
+
+    return walk_folder(&walk, fd, path, 0);
+}
+
+/* --- lines of a foreign file --- */
+
+FILE *shortline_open(const char *path)
+{
+    int fd = fileio_open_regular(path, false, NULL);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
+ssize_t shortline_next(FILE *file, char *buffer, int size)
+{
+    size_t n;
+    int c;
+
+    if (!fgets(buffer, size, file))
+        return -1;
+    n = strlen(buffer);
+    if (n == (size_t) size - 1 && buffer[n - 1] != '\n')
+        while ((c = getc(file)) != '\n' && c != EOF)
+            ;
+    return (ssize_t) n;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -48,7 +49,7 @@ int fileio_read_fd(int fd, const char *path, size_t max, char **text,
 
 /* What follows makes, replaces or removes by path. As root it does so only
  * where nobody else can put another folder or a link in the way
- * (common/ownplace.h).
+ * (below).
  */
 
 /* mkdir -p with mode 0700 for what it creates. 0 if it is a directory then. */
@@ -91,5 +92,61 @@ char *fileio_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * entering another user's folder or another file system. A path that is not
  * there is fine. */
 int fileio_remove_tree(const char *path, struct jp_error *err);
+
+/* --- is a place root's alone, so that root may work there by path?
+ *
+ * Who can write in a folder can put another one, or a link, in the place of
+ * what root has just made or looked at in it: root would then write, rename or
+ * remove elsewhere. So root makes and removes nothing below a folder that
+ * somebody else can change. Others do so with nobody's rights but their own.
+ */
+/* As root: whether path and each folder and symbolic link on the way to it is
+ * root's (who owns "/", in a user namespace too), and no folder is writable by
+ * group or others unless sticky. What is not there yet is fine. 0 for everybody
+ * else. -1 with errno EPERM: it is not. */
+int ownplace_check(const char *path, struct jp_error *err);
+
+/* The same of the folder that holds path, which must be there: below a sticky
+ * folder others could make what is not. */
+int ownplace_check_parent(const char *path, struct jp_error *err);
+
+/* --- visit what lies below a folder, following no symbolic link.
+ *
+ * Trees are foreign and may change meanwhile: what vanishes is passed over, and
+ * depth is bounded, as so many folders are open at once.
+ */
+enum treewalk_what {
+    TREEWALK_FILE,   /* a regular one */
+    TREEWALK_FOLDER, /* before what is in it */
+    TREEWALK_ODD,    /* a link, a FIFO, a device ... */
+    TREEWALK_LOST,   /* its kind cannot be told: st is NULL */
+    TREEWALK_CLOSED, /* after TREEWALK_FOLDER: it cannot be opened */
+    TREEWALK_DEEP    /* likewise: it is one too deep */
+};
+
+struct treewalk_entry {
+    enum treewalk_what what;
+    int dir; /* the folder that holds it, and its name there */
+    const char *name;
+    const char *path;      /* the walk's path, a slash, ... */
+    const struct stat *st; /* the entry's own, not a link's target */
+};
+
+/* Borrowed for the call. Not 0 ends the walk. */
+typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
+
+/* Visits all below the folder fd, which is taken over; path is what the
+ * entries' paths begin with. Folders lie at most max_depth below it. 0, what
+ * see said, or -1: no memory. */
+int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
+             void *arg);
+
+/* --- read a foreign file line by line in bounded memory. */
+/* Opens a regular file for it; NULL with errno. Caller closes. */
+FILE *shortline_open(const char *path);
+
+/* The next line with its end into buffer, its length; -1: the end. A line that
+ * does not fit is cut, and its rest is skipped. */
+ssize_t shortline_next(FILE *file, char *buffer, int size);
 
 #endif

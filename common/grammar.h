@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "common/error.h"
 #include "common/profiler.h"
 
 #define JP_MODES_MAX 16
@@ -47,5 +48,36 @@ int grammar_find_knob(const struct jp_grammar *grammar, const char *name);
  * Returns buf. */
 char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
                          char *buf, size_t len);
+
+/* --- parse what the user asks for: MODE[,key=value...].
+ *
+ * The mode comes first; then keys of that mode, each once, none empty. A
+ * refusal is one sentence that names the word at fault and the nearest valid
+ * one where it is near; the caller puts the option's name in front.
+ */
+struct jp_request {
+    const struct jp_grammar *grammar;
+    int mode;                   /* index in grammar->modes */
+    char *values[JP_KNOBS_MAX]; /* by knob; NULL: not given */
+};
+
+/* Parses text. On failure *out is unchanged; else request_fini frees. */
+int request_parse(const struct jp_grammar *grammar, const char *text,
+                  struct jp_request *out, struct jp_error *err);
+void request_fini(struct jp_request *request);
+
+/* --- the variables of jobprof's own, to find a mistyped one.
+ *
+ * They are the options' (JOBPROF_NCCL ...), those of the profilers'
+ * descriptions (common/profiler.h), and a few that jobprof sets itself.
+ */
+/* The prefix of them all. */
+#define OWNVARS_PREFIX "JOBPROF_"
+
+/* "NAME=value": a variable that begins like ours and is none of them? Then 1,
+ * with its name in name (cut to len) and the one that may be meant in *meant
+ * (NULL: none is near; borrowed). Else 0. */
+int ownvars_is_unknown(const char *pair, char *name, unsigned len,
+                       const char **meant);
 
 #endif

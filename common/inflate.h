@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum inflate_step {
     INFLATE_MORE, /* goes on with more input or room */
@@ -33,5 +34,10 @@ struct inflate_engine {
 extern const struct inflate_engine inflate_zlib;
 /* The fastest there is. */
 const struct inflate_engine *inflate_best(void);
+
+/* --- gzip's CRC-32, as fast as the machine has it. */
+/* zlib's crc32() of n < 2^32 bytes: 0 begins. By carry-less multiplication
+ * where an x86-64 has it (three to five times as fast), else zlib's own. */
+uint32_t gzcrc(uint32_t crc, const void *bytes, size_t n);
 
 #endif

@@ -1,15 +1,103 @@
-/* jobconf.c - read job.conf. */
+/* jobconf.c - read, write, hash and search job.conf, and limit what it asks. */
 #include "common/jobconf.h"
 
 #include <inttypes.h>
 #include <libconfig.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/conftext.h"
+#include "common/defaults.h"
 #include "common/fileio.h"
-#include "common/jobconf_fields.h"
+#include "common/plan.h"
+
+/* --- the scalar fields: one table for reader and writer ---
+ *
+ * The lists (nccl.settings, nccl.env, copper.settings)
+ * are read and written by hand. */
+
+enum jobconf_kind {
+    JOBCONF_U32,
+    JOBCONF_U64,
+    JOBCONF_BOOL,
+    JOBCONF_STRING,
+    JOBCONF_SUMMARY, /* enum jp_summary by its word */
+};
+
+struct jobconf_field {
+    const char *group; /* "" is the top level; a group's fields adjoin */
+    const char *key;
+    enum jobconf_kind kind;
+    size_t offset;    /* in struct jp_jobconf */
+    uint64_t number;  /* default of the numeric kinds */
+    const char *text; /* default of a string */
+};
+
+#define FIELD(group, key, kind, member, number, text)                          \
+    {                                                                          \
+        group, key, kind, offsetof(struct jp_jobconf, member), number, text    \
+    }
+#define STRING(group, key, member, text)                                       \
+    FIELD(group, key, JOBCONF_STRING, member, 0, text)
+#define POLICY(key, number)                                                    \
+    FIELD("policy", #key, JOBCONF_U32, policy.key, number, NULL)
+
+static const struct jobconf_field jobconf_fields[] = {
+    FIELD("", "schema", JOBCONF_U32, schema, 0, NULL),
+    STRING("", "version", version, ""),
+    FIELD("", "created_us", JOBCONF_U64, created_us, 0, NULL),
+    FIELD("job", "id", JOBCONF_U64, job_id, 0, NULL),
+    STRING("job", "step", step_id, ""),
+    FIELD("job", "restart", JOBCONF_U32, restart, 0, NULL),
+    STRING("job", "user", user, ""),
+    FIELD("job", "uid", JOBCONF_U32, uid, 0, NULL),
+    STRING("job", "name", job_name, ""),
+    STRING("job", "account", account, ""),
+    STRING("job", "partition", partition, ""),
+    STRING("job", "submit_dir", submit_dir, ""),
+    STRING("job", "submit_host", submit_host, ""),
+    STRING("job", "slurm", slurm_version, ""),
+    FIELD("job", "nodes", JOBCONF_U32, nnodes, 0, NULL),
+    FIELD("job", "tasks", JOBCONF_U32, ntasks, 0, NULL),
+    STRING("job", "command", command, ""),
+    STRING("job", "site_file", site_file, ""),
+    STRING("nccl", "request", nccl_request, "off"),
+    STRING("nccl", "mode", nccl_mode, "off"),
+    FIELD("nccl", "explicit", JOBCONF_BOOL, explicit_request, 0, NULL),
+    FIELD("nccl", "hidden", JOBCONF_BOOL, hidden, 0, NULL),
+    STRING("nccl", "final_dir", final_dir, ""),
+    FIELD("nccl", "memory_bytes", JOBCONF_U64, memory_bytes, 0, NULL),
+    FIELD("nccl", "disk_bytes", JOBCONF_U64, disk_bytes, 0, NULL),
+    FIELD("nccl", "planned_ops", JOBCONF_U64, planned_ops, 0, NULL),
+    FIELD("nccl", "kept_ops", JOBCONF_U64, kept_ops, 0, NULL),
+    STRING("nccl", "lost", lost, ""),
+    STRING("nccl", "container_binds", container_binds, ""),
+    STRING("nccl", "container_paths", container_paths, ""),
+    STRING("nccl", "container_note", container_note, ""),
+    FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
+    STRING("copper", "request", copper_request, "off"),
+    POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),
+    POLICY(alldone_wait_ms, JP_DEF_ALLDONE_WAIT_MS),
+    POLICY(report_limit_ms, JP_DEF_REPORT_LIMIT_MS),
+    POLICY(report_threads, JP_DEF_REPORT_THREADS),
+    POLICY(report_nice, JP_DEF_REPORT_NICE),
+    POLICY(claim_stale_ms, JP_DEF_CLAIM_STALE_MS),
+    POLICY(watcher_delay_ms, JP_DEF_WATCHER_DELAY_MS),
+    POLICY(watcher_life_ms, JP_DEF_WATCHER_LIFE_MS),
+    POLICY(util_period_ms, JP_DEF_UTIL_PERIOD_MS),
+    POLICY(util_disk_mib, JP_DEF_UTIL_DISK_MIB),
+};
+static const size_t jobconf_n_fields = sizeof(jobconf_fields) /
+                                       sizeof(*jobconf_fields);
+
+/* Words of enum jp_summary: auto, off, line, card. */
+static const char *const jobconf_summary_words[4] = {"auto", "off", "line",
+                                                     "card"};
+
+/* --- reading --- */
 
 /* A list longer than this was not written by us. */
 #define MAX_LIST 4096
@@ -322,4 +410,324 @@ int jobconf_read_pinned(const char *path, const char *pin,
         rc = jobconf_parse(text, len, path, out, err);
     free(text);
     return rc;
+}
+
+/* --- writing, hash, search --- */
+
+static int put_string(FILE *f, const char *before, const char *s,
+                      const char *after)
+{
+    char *quoted = conftext_quote(s ? s : "");
+
+    if (!quoted)
+        return -1;
+    fprintf(f, "%s%s%s", before, quoted, after);
+    free(quoted);
+    return 0;
+}
+
+static int put_field(FILE *f, const char *indent,
+                     const struct jobconf_field *field,
+                     const struct jp_jobconf *conf)
+{
+    const void *slot = (const char *) conf + field->offset;
+
+    fprintf(f, "%s%s = ", indent, field->key);
+    switch (field->kind) {
+    case JOBCONF_U32: {
+        uint32_t v = *(const uint32_t *) slot;
+
+        /* an int of libconfig is signed: larger ones need the L */
+        fprintf(f, "%" PRIu32 "%s;\n", v, v > INT32_MAX ? "L" : "");
+        return 0;
+    }
+    case JOBCONF_U64:
+        fprintf(f, "%" PRIu64 "L;\n", *(const uint64_t *) slot);
+        return 0;
+    case JOBCONF_BOOL:
+        fprintf(f, "%s;\n", *(const bool *) slot ? "true" : "false");
+        return 0;
+    case JOBCONF_SUMMARY:
+        fprintf(f, "\"%s\";\n",
+                jobconf_summary_words[*(const enum jp_summary *) slot & 3]);
+        return 0;
+    case JOBCONF_STRING:
+        return put_string(f, "", *(char *const *) slot, ";\n");
+    }
+    return -1;
+}
+
+static int put_settings(FILE *f, const struct jp_setting *list, size_t n)
+{
+    fputs("  settings = (", f);
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_setting *s = &list[i];
+
+        fputs(i ? ",\n    { " : "\n    { ", f);
+        if (put_string(f, "key = ", s->key, "; ") < 0 ||
+            put_string(f, "value = ", s->value, "; ") < 0 ||
+            put_string(f, "source = ", s->source, ";\n      ") < 0 ||
+            put_string(f, "where = ", s->where, "; ") < 0 ||
+            put_string(f, "reason = ", s->reason, "; }") < 0)
+            return -1;
+    }
+    fputs(" );\n", f);
+    return 0;
+}
+
+static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
+{
+    fputs("  env = (", f);
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? ",\n    { " : "\n    { ", f);
+        if (put_string(f, "name = ", list[i].name, "; ") < 0 ||
+            put_string(f, "value = ", list[i].value, "; ") < 0)
+            return -1;
+        fprintf(f, "soft = %s; ", list[i].soft ? "true" : "false");
+        if (put_string(f, "reason = ", list[i].reason ? list[i].reason : "",
+                       "; }") < 0)
+            return -1;
+    }
+    fputs(" );\n", f);
+    return 0;
+}
+
+/* The lists that end a group. */
+static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
+{
+    if (!strcmp(group, "nccl"))
+        return put_settings(f, conf->settings, conf->n_settings) < 0 ||
+                       put_env(f, conf->env, conf->n_env) < 0
+                   ? -1
+                   : 0;
+    if (!strcmp(group, "copper"))
+        return put_settings(f, conf->copper_settings, conf->n_copper_settings);
+    return 0;
+}
+
+static int put_all(FILE *f, const struct jp_jobconf *conf)
+{
+    const char *group = "";
+
+    fputs("# written by jobprof-node resolve; see jobprof.conf(5)\n", f);
+    for (size_t i = 0; i < jobconf_n_fields; i++) {
+        const struct jobconf_field *field = &jobconf_fields[i];
+        bool last;
+
+        if (strcmp(field->group, group) != 0) {
+            group = field->group;
+            fprintf(f, "%s = {\n", group);
+        }
+        if (put_field(f, *group ? "  " : "", field, conf) < 0)
+            return -1;
+        last = i + 1 == jobconf_n_fields ||
+               strcmp(jobconf_fields[i + 1].group, group) != 0;
+        if (last && *group) {
+            if (put_lists(f, group, conf) < 0)
+                return -1;
+            fputs("};\n", f);
+        }
+    }
+    return 0;
+}
+
+int jobconf_write(const char *path, const struct jp_jobconf *conf,
+                  struct jp_error *err)
+{
+    struct jp_tempfile file;
+
+    if (fileio_temp_open(&file, path, err) < 0)
+        return -1;
+    if (put_all(file.stream, conf) < 0) {
+        fileio_temp_abort(&file);
+        return error_set(err, "%s: out of memory", path);
+    }
+    return fileio_temp_commit(&file, err);
+}
+
+int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+
+    if (fileio_read(path, false, JP_JOBCONF_MAX_BYTES, &text, &len, err) < 0)
+        return -1;
+    sha256_hex(text, len, out);
+    free(text);
+    return 0;
+}
+
+static void free_settings(struct jp_setting *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(list[i].key);
+        free(list[i].value);
+        free(list[i].source);
+        free(list[i].where);
+        free(list[i].reason);
+    }
+    free(list);
+}
+
+void jobconf_fini(struct jp_jobconf *conf)
+{
+    if (!conf)
+        return;
+    for (size_t i = 0; i < jobconf_n_fields; i++)
+        if (jobconf_fields[i].kind == JOBCONF_STRING)
+            free(*(char **) ((char *) conf + jobconf_fields[i].offset));
+    free_settings(conf->settings, conf->n_settings);
+    free_settings(conf->copper_settings, conf->n_copper_settings);
+    for (size_t i = 0; i < conf->n_env; i++) {
+        free(conf->env[i].name);
+        free(conf->env[i].value);
+        free(conf->env[i].reason);
+    }
+    free(conf->env);
+    *conf = (struct jp_jobconf){0};
+}
+
+static const char *find(const struct jp_setting *list, size_t n,
+                        const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].key, key))
+            return list[i].value;
+    return NULL;
+}
+
+const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
+{
+    return find(conf->settings, conf->n_settings, key);
+}
+
+const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
+{
+    return find(conf->copper_settings, conf->n_copper_settings, key);
+}
+
+/* --- without a user's paths -------------------------------------------------
+ */
+
+#define CUT "..."
+
+/* "/home/alice/run/train" becomes ".../train", a path in a step directory
+ * ".../step-0/raw/%N"; anything but an absolute path stays. */
+static int cut_path(char **text, const char *step)
+{
+    const char *from;
+    char *cut;
+
+    if (!*text || **text != '/')
+        return 0;
+    from = step ? strstr(*text, step) : NULL;
+    cut = fileio_path(CUT "%s", from ? from : strrchr(*text, '/'));
+    if (!cut)
+        return -1;
+    free(*text);
+    *text = cut;
+    return 0;
+}
+
+/* What the site has set, or nobody, is no secret of the user's. */
+static int cut_settings(struct jp_setting *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(list[i].source, "site file") ||
+            !strcmp(list[i].source, "default"))
+            continue;
+        if (cut_path(&list[i].value, NULL) < 0 ||
+            cut_path(&list[i].where, NULL) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The library, unless it is one that the user has named himself. */
+static bool is_public(const struct jp_jobconf *conf,
+                      const struct jp_envvar *var)
+{
+    const char *own = jobconf_find(conf, var->name);
+
+    return !strcmp(var->name, "NCCL_PROFILER_PLUGIN") &&
+           !(own && !strcmp(own, var->value));
+}
+
+int jobconf_hide_paths(struct jp_jobconf *conf)
+{
+    char *step = fileio_path("/step-%s", conf->step_id);
+    int rc = step ? 0 : -1;
+
+    for (size_t i = 0; i < conf->n_env && rc == 0; i++)
+        if (!is_public(conf, &conf->env[i]))
+            rc = cut_path(&conf->env[i].value, step);
+    free(step);
+    if (rc < 0 || cut_path(&conf->command, NULL) < 0 ||
+        cut_settings(conf->settings, conf->n_settings) < 0 ||
+        cut_settings(conf->copper_settings, conf->n_copper_settings) < 0)
+        return -1;
+    if (conf->submit_dir)
+        conf->submit_dir[0] = '\0';
+    return 0;
+}
+
+/* --- ceilings of what a job.conf may ask --- */
+
+#define ROW(key, min, max, reason)                                             \
+    {                                                                          \
+#key, offsetof(struct jp_policy, key), min, max, reason                \
+    }
+
+const struct ceiling ceilings[] = {
+    ROW(finish_limit_ms, 100, 5000, "the module kills finish after 6 s"),
+    ROW(alldone_wait_ms, 0, 60000, "four times the default"),
+    ROW(report_limit_ms, 0, 120000, "four times the default"),
+    ROW(report_threads, 0, JP_REPORT_THREADS_MAX,
+        "what the default takes at most"),
+    ROW(report_nice, 0, 19, "the kernel's range"),
+    ROW(claim_stale_ms, 500, 120000,
+        "a claim lives on so long without its owner"),
+    ROW(watcher_delay_ms, 100, 60000,
+        "the watcher looks four times in this time"),
+    ROW(watcher_life_ms, 1000, 300000, "five times the default"),
+    ROW(util_period_ms, 0, 60000, "a report of slower samples says little"),
+    ROW(util_disk_mib, 1, 4096, "64 times the default"),
+};
+const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
+
+void ceiling_site(const char *config, struct jp_policy *site)
+{
+    struct jp_sitefile none = {0}, file;
+
+    if (plan_load_site(config, &file, NULL) < 0) {
+        sitefile_policy(&none, site);
+        return;
+    }
+    sitefile_policy(&file, site);
+    sitefile_fini(&file);
+}
+
+static uint32_t value_of(const struct jp_policy *policy, size_t offset)
+{
+    return *(const uint32_t *) ((const char *) policy + offset);
+}
+
+unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
+{
+    unsigned moved = 0;
+
+    for (size_t i = 0; i < n_ceilings; i++) {
+        const struct ceiling *row = &ceilings[i];
+        uint32_t *value = (uint32_t *) ((char *) policy + row->offset);
+        uint32_t max = row->max, was = *value;
+
+        if (site && value_of(site, row->offset) > max)
+            max = value_of(site, row->offset);
+        if (*value > max)
+            *value = max;
+        if (*value < row->min)
+            *value = row->min;
+        moved += *value != was;
+    }
+    return moved;
 }

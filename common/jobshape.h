@@ -69,4 +69,11 @@ uint64_t jobshape_room(const struct jp_jobshape *shape, uint64_t min_free);
  * one part in JP_STEP_MEMORY_PARTS, shared by its ranks; UINT64_MAX unknown. */
 uint64_t jobshape_memory(const struct jp_jobshape *shape);
 
+/* --- memory of this host from /proc and /sys.
+ */
+/* Reads <root>/proc/meminfo, <root>/proc/sys/vm/overcommit_memory and
+ * <root>/sys/kernel/mm/transparent_hugepage/enabled; "" is the host itself.
+ * What is missing or malformed stays zero. */
+void nodemem_read(const char *root, struct jp_nodemem *out);
+
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clean.h"
 #include "common/decimal.h"
 #include "common/quote.h"
 

@@ -10,7 +10,7 @@
 #include "common/profiler.h"
 #include "common/knob.h"
 #include "common/quote.h"
-#include "common/sitelist.h"
+#include "common/siteflat.h"
 
 void knownbad_fini(struct jp_knownbad *list)
 {

@@ -61,8 +61,6 @@ extern const struct jp_profiler *const profiler_registry[];
 const struct jp_profiler *profiler_find(const char *name);
 /* Its description, or one that says nothing where there is no such profiler. */
 const struct jp_profiler *profiler_get(const char *name);
-/* What "auto" means there, or NULL. */
-const struct jp_profiler *profiler_auto(enum jp_option option);
 /* The title of that name; the name itself where there is no such profiler. */
 const char *profiler_title(const char *name);
 

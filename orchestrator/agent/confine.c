@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "common/ceiling.h"
+#include "common/jobconf.h"
 #include "common/defaults.h"
 
 #define GIB (1ULL << 30)

@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/ceiling.h"
 #include "common/child.h"
 #include "common/defaults.h"
 #include "common/fileio.h"

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/ceiling.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/quote.h"

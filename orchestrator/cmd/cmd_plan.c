@@ -11,7 +11,7 @@
 #include "common/json_stream.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "common/request.h"
+#include "common/grammar.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"

@@ -9,7 +9,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "common/request.h"
+#include "common/grammar.h"
 #include "orchestrator/agent/plan_table.h"
 
 static const struct jp_knob *knob_of(const char *key)

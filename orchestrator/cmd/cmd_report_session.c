@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ceiling.h"
+#include "common/jobconf.h"
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"

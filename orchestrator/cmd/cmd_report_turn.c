@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/ceiling.h"
+#include "common/jobconf.h"
 #include "common/defaults.h"
 #include "common/num.h"
 #include "common/quote.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/activation.h"
+#include "common/plan.h"
 
 #define JP_SLURMJOB_WAIT_MS 5000
 /* Before a launch nobody waits longer for what a default only needs. */

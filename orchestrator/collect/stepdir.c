@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "common/ownplace.h"
 
 bool stepdir_name_ok(const char *name)
 {

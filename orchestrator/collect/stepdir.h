@@ -23,7 +23,7 @@ bool stepdir_is_folder(const char *path);
 
 /* Whether path is a real folder of the user who runs this: in anybody else's
  * files could turn into links, or into scripts that we run, at any moment. For
- * root the folders to it must be root's, too (common/ownplace.h). */
+ * root the folders to it must be root's, too (common/fileio.h). */
 int stepdir_check_own(const char *path, struct jp_error *err);
 
 /* Makes what a node needs: done/, nodes/<node>/, raw/<node>/. */

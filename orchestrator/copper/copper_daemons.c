@@ -16,7 +16,6 @@
 
 #include "common/error.h"
 #include "common/fileio.h"
-#include "common/treewalk.h"
 #include "plugins/copper/copper_notes.h"
 
 #define COPPER_FIND_DEPTH 32

@@ -11,7 +11,6 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
-#include "common/treewalk.h"
 
 #define COPPER_MAX_ROOTS 64
 

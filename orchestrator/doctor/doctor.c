@@ -20,7 +20,7 @@
 #include "common/knob.h"
 #include "common/knownbad.h"
 #include "common/num.h"
-#include "common/ownvars.h"
+#include "common/grammar.h"
 #include "common/plan.h"
 #include "common/quote.h"
 #include "common/sitefile.h"

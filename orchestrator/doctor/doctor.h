@@ -94,7 +94,7 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
  *
  * It is held by its descriptor: whoever renames what in the parent, files are
  * made and removed in the folder that was made, and only that one, empty,
- * goes in the end. Root makes none where somebody else could (ownplace.h).
+ * goes in the end. Root makes none where somebody else could (fileio.h).
  */
 struct probe {
     int parent, fd;

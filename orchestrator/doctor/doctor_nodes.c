@@ -20,7 +20,6 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
-#include "common/ownplace.h"
 #include "common/pattern.h"
 #include "common/plan.h"
 #include "common/quote.h"

@@ -11,7 +11,7 @@
 
 #include "common/fileio.h"
 #include "common/quote.h"
-#include "common/request.h"
+#include "common/grammar.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/doctor/elfview.h"

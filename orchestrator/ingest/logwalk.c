@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/defaults.h"
-#include "common/treewalk.h"
+#include "common/fileio.h"
 #include "plugins/copper/copper_notes.h"
 
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/clean.h"
+#include "common/quote.h"
 
 static json_t *note(struct jp_json *json, json_t *value)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "common/clean.h"
+#include "common/quote.h"
 
 #define JP_TEXT_COLUMNS 100
 

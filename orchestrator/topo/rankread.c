@@ -11,7 +11,6 @@
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
-#include "common/shortline.h"
 #include "orchestrator/topo/rankscan.h"
 
 #define TEXT_MAX 1024

@@ -11,7 +11,6 @@
 #include "common/error.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
-#include "common/shortline.h"
 #include "orchestrator/topo/rankmap.h"
 
 /* Read of a file, and kept of all. */

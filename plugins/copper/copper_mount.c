@@ -14,7 +14,6 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
-#include "common/ownplace.h"
 
 #define POINT 4     /* fields before the mount point */
 #define SEPARATOR 6 /* and at least as many before the " - " */

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "common/ceiling.h"
+#include "common/jobconf.h"
 #include "common/defaults.h"
-#include "common/sitekeys.h"
+#include "common/sitefile.h"
 #include "orchestrator/collect/clock.h"
 
 static uint32_t *member(struct jp_policy *policy, const struct ceiling *row)

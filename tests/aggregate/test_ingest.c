@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "common/gzcrc.h"
+#include "common/inflate.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "tests/common/tempdir.h"
 

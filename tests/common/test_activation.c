@@ -1,5 +1,4 @@
 /* test_activation.c - to which jobs a site's default applies, and its lock. */
-#include "common/activation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "common/nodemem.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

@@ -1,5 +1,4 @@
 /* test_ownplace.c - where root makes and removes nothing. */
-#include "common/ownplace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* test_request.c - the option grammars, knobs, patterns and nearest words. */
-#include "common/request.h"
+#include "common/grammar.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

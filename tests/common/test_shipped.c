@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "common/sitekeys.h"
 #include "tests/common/tempdir.h"
 
 static char *read_source(const char *name)

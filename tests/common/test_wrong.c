@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "common/quote.h"
-#include "common/request.h"
+#include "common/grammar.h"
 #include "common/mountmap.h"
-#include "common/sitekeys.h"
+#include "common/sitefile.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 

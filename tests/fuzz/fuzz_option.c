@@ -12,8 +12,7 @@
 #include "common/mountmap.h"
 #include "common/pattern.h"
 #include "common/quote.h"
-#include "common/request.h"
-#include "common/sitekeys.h"
+#include "common/sitefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
