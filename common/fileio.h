@@ -100,6 +100,7 @@ int fileio_remove_tree(const char *path, struct jp_error *err);
  * remove elsewhere. So root makes and removes nothing below a folder that
  * somebody else can change. Others do so with nobody's rights but their own.
  */
+
 /* As root: whether path and each folder and symbolic link on the way to it is
  * root's (who owns "/", in a user namespace too), and no folder is writable by
  * group or others unless sticky. What is not there yet is fine. 0 for everybody
@@ -115,6 +116,7 @@ int ownplace_check_parent(const char *path, struct jp_error *err);
  * Trees are foreign and may change meanwhile: what vanishes is passed over, and
  * depth is bounded, as so many folders are open at once.
  */
+
 enum treewalk_what {
     TREEWALK_FILE,   /* a regular one */
     TREEWALK_FOLDER, /* before what is in it */
@@ -141,7 +143,8 @@ typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
 int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
              void *arg);
 
-/* --- read a foreign file line by line in bounded memory. */
+/* --- read a foreign file line by line in bounded memory --- */
+
 /* Opens a regular file for it; NULL with errno. Caller closes. */
 FILE *shortline_open(const char *path);
 

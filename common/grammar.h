@@ -55,6 +55,7 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
  * refusal is one sentence that names the word at fault and the nearest valid
  * one where it is near; the caller puts the option's name in front.
  */
+
 struct jp_request {
     const struct jp_grammar *grammar;
     int mode;                   /* index in grammar->modes */
@@ -71,6 +72,7 @@ void request_fini(struct jp_request *request);
  * They are the options' (JOBPROF_NCCL ...), those of the profilers'
  * descriptions (common/profiler.h), and a few that jobprof sets itself.
  */
+
 /* The prefix of them all. */
 #define OWNVARS_PREFIX "JOBPROF_"
 

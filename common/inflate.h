@@ -35,7 +35,8 @@ extern const struct inflate_engine inflate_zlib;
 /* The fastest there is. */
 const struct inflate_engine *inflate_best(void);
 
-/* --- gzip's CRC-32, as fast as the machine has it. */
+/* --- gzip's CRC-32, as fast as the machine has it --- */
+
 /* zlib's crc32() of n < 2^32 bytes: 0 begins. By carry-less multiplication
  * where an x86-64 has it (three to five times as fast), else zlib's own. */
 uint32_t gzcrc(uint32_t crc, const void *bytes, size_t n);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/conftext.h"
+#include "common/siteflat.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/plan.h"

@@ -140,6 +140,7 @@ const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
  * and times count up to these ceilings only; what the site file (root's) sets
  * higher is the ceiling then.
  */
+
 struct ceiling {
     const char *key; /* of job.conf's group "policy" */
     size_t offset;   /* in struct jp_policy */

@@ -71,6 +71,7 @@ uint64_t jobshape_memory(const struct jp_jobshape *shape);
 
 /* --- memory of this host from /proc and /sys.
  */
+
 /* Reads <root>/proc/meminfo, <root>/proc/sys/vm/overcommit_memory and
  * <root>/sys/kernel/mm/transparent_hugepage/enabled; "" is the host itself.
  * What is missing or malformed stays zero. */

@@ -21,6 +21,7 @@
  * and a least time limit (nccl.default_*). All that are given must hold; what
  * cannot be known does not hold.
  */
+
 /* What is known of a job. "" and 0: not known. */
 struct jp_jobfacts {
     char partition[128];

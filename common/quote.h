@@ -60,7 +60,8 @@ size_t quote_json_escape(const char *text, bool slash, char *buf, size_t size);
  * without memory. */
 FILE *quote_json_open(FILE *out);
 
-/* --- foreign text for a report: what no reader may get becomes '?'. */
+/* --- foreign text for a report: what no reader may get becomes '?' --- */
+
 /* Longest text that reaches a report, in bytes with the NUL. */
 #define JP_CLEAN_MAX 4096
 

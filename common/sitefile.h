@@ -66,6 +66,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
  * grammar.h, what the site says of a profiler from common/profiler.h,
  * everything else stands in the tables here.
  */
+
 #define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 80)
 
 struct sitekey {

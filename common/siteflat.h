@@ -55,6 +55,7 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
  * (fileio_check_folders), but may not include another one. A row with a
  * mistake is reported and left out, the others stand.
  */
+
 /* One key of a row: parse sets its part of row from the setting. */
 struct sitelist_key {
     const char *name;
@@ -93,5 +94,24 @@ const char *sitelist_text(const config_setting_t *setting,
 /* Is text neither empty nor longer than max bytes, without control characters?
  * 0 or -1. */
 int sitelist_check_text(const char *text, size_t max, struct jp_error *err);
+
+/* --- libconfig text that cannot make libconfig open a file.
+ *
+ * libconfig's scanner exits the process on an @include of a directory or an
+ * I/O error, and blocks on a FIFO. So nothing is handed to it that still has
+ * an @include at the start of a line: job.conf refuses them (conftext_check),
+ * site and user files have them expanded by our own careful reader
+ * (sitefile_load).
+ */
+
+/* Refuses NUL bytes and any line that begins with blanks and "@include",
+ * also inside strings and comments: a superset of what the scanner takes for
+ * an inclusion. name stands for the file in errors. */
+int conftext_check(const char *text, size_t len, const char *name,
+                   struct jp_error *err);
+
+/* Copy of s with quotes around it, escaped so that libconfig reads back the
+ * same bytes (", \ and control characters). Caller frees; NULL: no memory. */
+char *conftext_quote(const char *s);
 
 #endif

@@ -37,6 +37,7 @@ int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
  * symbolic link, opens no file, and stops at the caps or the deadline; then
  * complete is false. Links, FIFOs and sockets are left out.
  */
+
 #define JP_MANIFEST_FILES_MAX 100000
 #define JP_MANIFEST_DEPTH_MAX 16
 

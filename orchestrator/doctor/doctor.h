@@ -96,6 +96,7 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
  * made and removed in the folder that was made, and only that one, empty,
  * goes in the end. Root makes none where somebody else could (fileio.h).
  */
+
 struct probe {
     int parent, fd;
     char name[32]; /* in the parent */

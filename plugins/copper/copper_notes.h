@@ -59,6 +59,7 @@ unsigned copper_tree_level(uint64_t i, unsigned fanout);
  * a name is taken apart from its right end. Tagged files lie in a folder of the
  * tag's name, final ones in final/.
  */
+
 enum copper_kind {
     COPPER_FILE_AGGREGATE,
     COPPER_FILE_OPERATIONS,

@@ -73,6 +73,7 @@ void copper_work_clean(const struct copper_work *w, const char *raw);
  * is raw/copper_address_book.txt, from the site's, or from what the daemons
  * say.
  */
+
 #define COPPER_BOOK_NAME "copper_address_book.txt"
 #define COPPER_DEPTH_MAX 16
 

@@ -64,6 +64,7 @@ extern const struct backend_reader example_reader;
  * 275 B a channel and 920 B a ProxyOp; with events= 275 B a KernelLaunch and
  * 205 B a ProxyCtrl.
  */
+
 /* --- the example plugin's pools, release by release.
  *
  * A pool is a calloc'ed array of slots, one array a communicator (PROXY_DETACH:
@@ -86,6 +87,7 @@ extern const struct backend_reader example_reader;
  * (plugins/profiler/example/event.h since 2.29.7), x86-64, at all release tags;
  * 2.29.2 still has the steps array of 2.28.
  */
+
 enum example_pool {
     POOL_GROUP_API,
     POOL_COLL_API,

@@ -53,6 +53,7 @@
  * end of its line. Nothing is trusted: an object has at most TRACE_MAX_OBJECT
  * bytes, a value is cut at TRACE_MAX_TEXT, memory is the struct itself.
  */
+
 #define TRACE_MAX_OBJECT (1024 * 1024)
 #define TRACE_MAX_TEXT 63
 #define TRACE_BLOCK (64 * 1024)

@@ -59,6 +59,7 @@ extern const struct backend_reader inspector_reader;
  * (completedCollInfo, dumpMain), plugins/profiler/inspector/inspector_ring.h at
  * 2.30; bytes measured on 2.30.7.
  */
+
 #define INSPECTOR_VARIABLE(name) "NCCL_INSPECTOR_" name
 #define INSPECTOR_FOLDER INSPECTOR_VARIABLE("DUMP_DIR")
 

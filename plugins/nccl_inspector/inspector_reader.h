@@ -40,6 +40,7 @@ int neighbours_flush(struct neighbours *neighbours);
  * A line longer than LOGLINES_MAX_BYTES is skipped and said so once, however
  * long it is; memory stays at LOGLINES_MAX_BYTES + LOGLINES_BLOCK.
  */
+
 #define LOGLINES_MAX_BYTES (1024 * 1024)
 #define LOGLINES_BLOCK (256 * 1024)
 

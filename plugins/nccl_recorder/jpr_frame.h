@@ -24,6 +24,7 @@
  *
  * The plugin carries zlib inside, hidden; without a static libz.a it stores.
  */
+
 struct jpr_zip;
 
 /* A packer, level 1, about 270 KB, so that packing allocates nothing; NULL
@@ -74,6 +75,7 @@ bool jpr_frame_read(const uint8_t *bytes, struct jpr_frame *frame);
  * number is zigzag-coded (0, -1, 1, -2 ... become 0, 1, 2, 3 ...).
  * A failure sticks: callers look at `full` or `bad` once, at the end.
  */
+
 struct jpr_out {
     uint8_t *bytes; /* borrowed */
     size_t used;
@@ -115,6 +117,7 @@ uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n);
  * One table per record serves writing and reading. A later version appends
  * rows; a reader leaves what it does not know at the end of a payload alone.
  */
+
 enum jpr_field_type { JPR_U64, JPR_U32, JPR_I64, JPR_BOOL, JPR_TEXT };
 
 struct jpr_field {

@@ -53,7 +53,8 @@ void rec_env_clocks(struct jpr_clocks *clocks);
 /* The host's name without anything that is no file name. */
 const char *rec_env_hostname(void);
 
-/* --- which GPU the calling thread's communicator uses. */
+/* --- which GPU the calling thread's communicator uses --- */
+
 /* PCI bus id ("0000:4f:00.0") and UUID ("GPU-...") of the current device, ""
  * where they cannot be had. Asks only libraries that the process has loaded
  * already; loads nothing, makes no context. */

@@ -34,6 +34,7 @@
  * calls for the children of one operation from one thread; should two do so
  * at once, a first or last time may be the other one's, nothing worse.
  */
+
 /* What the interface tells when an operation is enqueued. */
 struct jp_rec_facts {
     uint64_t seq;

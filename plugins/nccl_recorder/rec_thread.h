@@ -23,6 +23,7 @@
  * touches the shared head once in CHAIN times. A head carries a tag that
  * changes with every exchange: an index that comes back meanwhile is noticed.
  */
+
 #define JP_REC_NONE UINT32_MAX
 
 struct jp_rec_pool {
@@ -94,6 +95,7 @@ void rec_thread_after_fork(void);
  * which would be multiplied by what the sample stands for. init and finalize,
  * which may wait for the writer, are timed each.
  */
+
 enum { JP_REC_COST_EVERY = 64, JP_REC_COST_MOST_NS = 50000 };
 
 struct jp_rec_timer {
