@@ -7,7 +7,6 @@
 
 #include "common/collective.h"
 #include "orchestrator/aggregate/dist.h"
-#include "orchestrator/aggregate/hist.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/partial_set.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/ingest/hangs.h"
 
