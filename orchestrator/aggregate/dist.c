@@ -29,16 +29,13 @@ static uint64_t bits_of(double value)
     return bits; /* ordered as the value, because it is not negative */
 }
 
-/* One stable pass by the digit at shift. False: all digits are equal and
- * nothing was moved. */
-static int radix_pass(const double *from, double *to, size_t n, unsigned shift)
+/* One stable pass by the digit at shift. */
+static void radix_pass(const double *from, double *to, size_t n, unsigned shift)
 {
     size_t count[DIGITS] = {0}, sum = 0;
 
     for (size_t i = 0; i < n; i++)
         count[bits_of(from[i]) >> shift & (DIGITS - 1)]++;
-    if (count[bits_of(from[0]) >> shift & (DIGITS - 1)] == n)
-        return 0;
     for (size_t d = 0; d < DIGITS; d++) {
         size_t c = count[d];
 
@@ -47,19 +44,22 @@ static int radix_pass(const double *from, double *to, size_t n, unsigned shift)
     }
     for (size_t i = 0; i < n; i++)
         to[count[bits_of(from[i]) >> shift & (DIGITS - 1)]++] = from[i];
-    return 1;
 }
 
 static void sort(double *values, double *scratch, size_t n)
 {
     double *from = values, *to = scratch, *swap;
+    uint64_t differ = 0;
 
     if (n <= SMALL) {
         insertion_sort(values, n);
         return;
     }
+    for (size_t i = 1; i < n; i++)
+        differ |= bits_of(values[i]) ^ bits_of(values[0]);
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS)
-        if (radix_pass(from, to, n, shift)) {
+        if (differ >> shift & (DIGITS - 1)) { /* else all digits are equal */
+            radix_pass(from, to, n, shift);
             swap = from;
             from = to;
             to = swap;
