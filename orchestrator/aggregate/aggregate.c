@@ -1,7 +1,6 @@
 /* aggregate.c - from folders of logs to one result, or to a node's partial. */
 #include "orchestrator/aggregate/aggregate.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,68 +13,21 @@
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define PARTIAL_MEMORY (UINT64_C(256) << 20)
-#define BYTES_A_ROW 32   /* of cells, with room to sort */
-#define BESIDE_OPS 20000 /* from which a thread of its own pays */
+#define BYTES_A_ROW 32 /* of cells, with room to sort */
 
 static uint64_t memory_of(const struct jp_aggregate_options *options)
 {
     return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
 }
 
-/* The windows, made by a thread of their own. */
-struct beside {
-    struct build *build;
-    int rc;
-};
-
-static void *make_windows(void *arg)
-{
-    struct beside *beside = arg;
-
-    beside->rc = result_windows(beside->build);
-    return NULL;
-}
-
-/* The cells' numbers, while another thread makes the windows: they share
- * nothing. *rc is that of the windows. */
-static struct cells *assign_beside(struct build *b, int *rc)
-{
-    struct beside windows = {.build = b};
-    struct cells *cells;
-    pthread_t thread;
-
-    if (pthread_create(&thread, NULL, make_windows, &windows) != 0) {
-        *rc = result_windows(b);
-        return result_cells_assign(b);
-    }
-    cells = result_cells_assign(b);
-    pthread_join(thread, NULL);
-    *rc = windows.rc;
-    return cells;
-}
-
-/* A single thread makes the windows last, after the work space of the cells was
- * freed. */
-static int make_cells_and_windows(struct build *b)
-{
-    struct cells *cells;
-    int rc = 0;
-
-    if (b->threads < 2 || b->result->n_ops < BESIDE_OPS)
-        return result_cells(b) < 0 ? -1 : result_windows(b);
-    cells = assign_beside(b, &rc);
-    if (rc == 0)
-        rc = cells ? result_cells_fill(cells, true) : -1;
-    result_cells_free(cells);
-    return rc;
-}
-
 static int make_result(struct build *b)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,           result_ranks, result_ops,
-        make_cells_and_windows, result_p2p,   result_p2p_nodes,
-        result_quality,         result_busy,  result_hang,
+        result_comms,   result_ranks,
+        result_ops,     result_cells_and_windows,
+        result_p2p,     result_p2p_nodes,
+        result_quality, result_busy,
+        result_hang,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)

@@ -349,13 +349,9 @@ enum join_status join_add(struct join *join, const struct record *record);
 enum join_status join_add_counts(struct join *join, const struct record *base,
                                  const struct jpr_counts *counts);
 
-/* Sorts strays by (comm, func, sn, size, rank, arrival) and drops what a rank
- * said twice. */
+/* Sorts strays by (comm, func, sn, size, rank, arrival) and drops those that a
+ * rank has twice. */
 void join_sort_strays(struct join *join);
-/* Of sorted strays, the first of comm and func; *n how many follow. Borrowed.
- */
-struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
-                                    uint32_t func, size_t *n);
 
 /* Communicators whose size was not told (NCCL before 2.27) get as many ranks as
  * the largest number among them says, and a domain for each host. 0, or -1
