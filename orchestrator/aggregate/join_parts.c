@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/collective.h"
-#include "plugins/nccl_recorder/recfile.h"
 
 /* What a slot in a hash and a pointer in an array cost besides, doubled for
  * their growth. */

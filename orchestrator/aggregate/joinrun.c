@@ -2,7 +2,6 @@
 #include "orchestrator/aggregate/joinrun.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

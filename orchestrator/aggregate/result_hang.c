@@ -4,7 +4,6 @@
  * first reading shows that one may have been.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/aggregate/partial.h"

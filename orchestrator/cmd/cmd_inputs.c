@@ -1,12 +1,10 @@
 /* cmd_inputs.c - find the steps and files that a user means. */
 #include "orchestrator/cmd/cmd_inputs.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
  * the watcher and users writes it. */
 #include "orchestrator/cmd/cmd_report.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
