@@ -51,8 +51,8 @@ struct timeline {
     size_t used, room;
     uint64_t limit;             /* of n */
     uint64_t first_us, last_us; /* starts of the first and the last one */
-    /* Found by record.series, which holds for the one reader of the file: such a
-     * record is of this process and of series[at]. */
+    /* Found by record.series, which holds for the one reader of the file: such
+     * a record is of this process and of series[at]. */
     struct timeline_known {
         uint64_t series;
         uint32_t at;
