@@ -1,75 +1,33 @@
-/* aggregate.c - from folders of logs to one result. */
+/* aggregate.c - from folders of logs to one result, or to a node's partial. */
 #include "orchestrator/aggregate/aggregate.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/defaults.h"
+#include "common/error.h"
+#include "common/fileio.h"
 #include "orchestrator/aggregate/joinrun.h"
-#include "orchestrator/aggregate/partial_set.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
-#define BYTES_A_ROW 32   /* of cells, with room to sort */
-#define BESIDE_OPS 20000 /* from which a thread of its own pays */
+#define PARTIAL_MEMORY (UINT64_C(256) << 20)
+#define BYTES_A_ROW 32 /* of cells, with room to sort */
 
 static uint64_t memory_of(const struct jp_aggregate_options *options)
 {
     return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
 }
 
-/* A step that has a thread of its own. */
-struct beside {
-    struct build *build;
-    int rc;
-};
-
-static void *make_windows(void *arg)
-{
-    struct beside *beside = arg;
-
-    beside->rc = result_windows(beside->build);
-    return NULL;
-}
-
-/* The cells' numbers, while another thread makes the windows: they share
- * nothing. *rc is that of the windows. */
-static struct cells *assign_beside(struct build *b, int *rc)
-{
-    struct beside windows = {.build = b};
-    struct cells *cells;
-    pthread_t thread;
-
-    if (pthread_create(&thread, NULL, make_windows, &windows) != 0) {
-        *rc = result_windows(b);
-        return result_cells_assign(b);
-    }
-    cells = result_cells_assign(b);
-    pthread_join(thread, NULL);
-    *rc = windows.rc;
-    return cells;
-}
-
-/* One thread makes the windows last: what cells take besides is free then. */
-static int make_cells_and_windows(struct build *b)
-{
-    struct cells *cells;
-    int rc = 0;
-
-    if (b->threads < 2 || b->result->n_ops < BESIDE_OPS)
-        return result_cells(b) < 0 ? -1 : result_windows(b);
-    cells = assign_beside(b, &rc);
-    if (rc == 0)
-        rc = cells ? result_cells_fill(cells, true) : -1;
-    result_cells_free(cells);
-    return rc;
-}
-
 static int make_result(struct build *b)
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,           result_ranks, result_ops,
-        make_cells_and_windows, result_p2p,   result_p2p_nodes,
-        result_quality,         result_busy,  result_hang,
+        result_comms,   result_ranks,
+        result_ops,     result_cells_and_windows,
+        result_p2p,     result_p2p_nodes,
+        result_quality, result_busy,
+        result_hang,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
@@ -95,7 +53,7 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
-/* What each process did becomes the result's. Without memory there is none. */
+/* Moves the processes' timelines to the result. Without memory it has none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {
@@ -107,8 +65,9 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
         }
 }
 
-/* Which nodes came from partials, and what was wrong with the others. */
-static void tell_partials(const struct partial_set *set,
+/* Counts the nodes that came from partials, and notes what was wrong with the
+ * others. */
+static void note_partials(const struct partial_set *set,
                           const struct jp_aggregate_options *options,
                           struct jp_result *result)
 {
@@ -164,11 +123,113 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                               err);
     if (result)
         take_timelines(result, files, walk.n_logs);
-    tell_partials(&partials, options, result);
+    note_partials(&partials, options, result);
 out:
     partial_set_fini(&partials);
     join_destroy(join);
     joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);
     return result;
+}
+
+/* --- one node's logs, joined and written --- */
+
+/* Bytes that one core reads in a millisecond, rounded down. A compressed log
+ * holds about 25 times its size. */
+enum {
+    PLAIN_PER_MS = 500000,
+    PACKED_PER_MS = 15000,
+    RECORDING_PER_MS = 10000,
+    TRACE_PER_MS = 100000,
+    PACKED_TRACE_PER_MS = 4000
+};
+
+static uint64_t speed_of(const struct jp_logfile *log)
+{
+    const char *path = log->path;
+    size_t len = strlen(path);
+    bool packed = len > 3 && !strcmp(path + len - 3, ".gz");
+
+    if (len > 4 && !strcmp(path + len - 4, ".jpr"))
+        return RECORDING_PER_MS;
+    if (log->maybe)
+        return packed ? PACKED_TRACE_PER_MS : TRACE_PER_MS;
+    return packed ? PACKED_PER_MS : PLAIN_PER_MS;
+}
+
+uint64_t partial_estimate_ms(const char *raw)
+{
+    struct jp_logwalk walk;
+    uint64_t ms = 0;
+
+    if (logwalk_init(&walk, &raw, 1, NULL) < 0)
+        return 0;
+    if (walk.n_logs) {
+        for (size_t i = 0; i < walk.n_logs; i++)
+            ms += walk.logs[i].size / speed_of(&walk.logs[i]);
+        ms++;
+    }
+    logwalk_fini(&walk);
+    return ms;
+}
+
+/* A partial holds whole operations only. If some did not fit, the report reads
+ * the logs. */
+static int check_join(const struct join *join, struct jp_error *err)
+{
+    if (join->left_out || atomic_load(&join->budget->journal_off) ||
+        atomic_load(&join->budget->kernels_off))
+        return error_set(err, "its operations do not fit the memory bound");
+    return 0;
+}
+
+static int write_file(const char *path, struct join *join,
+                      const struct jp_logwalk *walk, size_t skip,
+                      const struct source_facts *files, struct jp_error *err)
+{
+    struct jp_tempfile file;
+
+    if (fileio_temp_open(&file, path, err) < 0)
+        return -1;
+    if (partial_write(file.stream, join, walk, skip, files, err) == 0)
+        return fileio_temp_commit_synced(&file, JP_DEF_SYNC_MS, err);
+    fileio_temp_abort(&file);
+    return -1;
+}
+
+int partial_make(const char *raw, const char *path,
+                 const struct jp_aggregate_options *options,
+                 struct jp_error *err)
+{
+    struct jp_aggregate_options one = *options;
+    struct join_budget budget = {0};
+    struct source_facts *files = NULL;
+    struct join *join = NULL;
+    struct jp_logwalk walk;
+    int rc = -1;
+
+    one.threads = 1; /* in order of path: nothing is left open */
+    one.evidence = true;
+    budget.limit = one.memory_bytes ? one.memory_bytes : PARTIAL_MEMORY;
+    budget.journal_limit = budget.limit / 4;
+    budget.keep = true;
+    if (logwalk_init(&walk, &raw, 1, err) < 0)
+        return -1;
+    if (!walk.n_logs) {
+        logwalk_fini(&walk);
+        return 1;
+    }
+    files = calloc(walk.n_logs, sizeof(*files));
+    if (!files) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    join = joinrun(&walk, &one, &budget, NULL, files, err);
+    if (join && check_join(join, err) == 0)
+        rc = write_file(path, join, &walk, strlen(raw) + 1, files, err);
+out:
+    join_destroy(join);
+    joinrun_free_files(files, walk.n_logs);
+    logwalk_fini(&walk);
+    return rc;
 }

@@ -1,6 +1,7 @@
-/* dist.c - percentiles by a radix sort of doubles. */
+/* dist.c - percentiles by a radix sort of doubles, or by a histogram. */
 #include "orchestrator/aggregate/dist.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -28,16 +29,13 @@ static uint64_t bits_of(double value)
     return bits; /* ordered as the value, because it is not negative */
 }
 
-/* One stable pass by the digit at shift. False: all digits are equal and
- * nothing was moved. */
-static int radix_pass(const double *from, double *to, size_t n, unsigned shift)
+/* One stable pass by the digit at shift. */
+static void radix_pass(const double *from, double *to, size_t n, unsigned shift)
 {
     size_t count[DIGITS] = {0}, sum = 0;
 
     for (size_t i = 0; i < n; i++)
         count[bits_of(from[i]) >> shift & (DIGITS - 1)]++;
-    if (count[bits_of(from[0]) >> shift & (DIGITS - 1)] == n)
-        return 0;
     for (size_t d = 0; d < DIGITS; d++) {
         size_t c = count[d];
 
@@ -46,19 +44,22 @@ static int radix_pass(const double *from, double *to, size_t n, unsigned shift)
     }
     for (size_t i = 0; i < n; i++)
         to[count[bits_of(from[i]) >> shift & (DIGITS - 1)]++] = from[i];
-    return 1;
 }
 
 static void sort(double *values, double *scratch, size_t n)
 {
     double *from = values, *to = scratch, *swap;
+    uint64_t differ = 0;
 
     if (n <= SMALL) {
         insertion_sort(values, n);
         return;
     }
+    for (size_t i = 1; i < n; i++)
+        differ |= bits_of(values[i]) ^ bits_of(values[0]);
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS)
-        if (radix_pass(from, to, n, shift)) {
+        if (differ >> shift & (DIGITS - 1)) { /* else all digits are equal */
+            radix_pass(from, to, n, shift);
             swap = from;
             from = to;
             to = swap;
@@ -84,4 +85,79 @@ void dist_make(double *values, double *scratch, size_t n, struct jp_dist *out)
     out->p95 = sorted_quantile(values, n, 0.95);
     out->p99 = sorted_quantile(values, n, 0.99);
     out->max = values[n - 1];
+}
+
+/* --- the histogram: values are counted by the first bits of their doubles ---
+ */
+
+#define SHIFT (52 - HIST_PARTS_BITS)
+#define FIRST ((uint64_t) (1023 + HIST_FROM) << HIST_PARTS_BITS)
+#define LAST (((uint64_t) HIST_OCTAVES << HIST_PARTS_BITS) - 1)
+
+void hist_add(struct hist *hist, double v)
+{
+    uint64_t bits;
+
+    if (!hist->n || v < hist->min)
+        hist->min = v;
+    if (v > hist->max)
+        hist->max = v;
+    hist->sum += v;
+    hist->n++;
+    memcpy(&bits, &v, sizeof(bits));
+    bits >>= SHIFT; /* exponent and the first bits of the fraction */
+    if (bits < FIRST)
+        hist->zeros++;
+    else
+        hist->counts[bits - FIRST < LAST ? bits - FIRST : LAST]++;
+}
+
+/* The middle of a part. */
+static double middle_of(uint64_t part)
+{
+    uint64_t bits = (part + FIRST) << SHIFT | UINT64_C(1) << (SHIFT - 1);
+    double v;
+
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+/* The value at a place in order, from 0, as near as is known. */
+static double at_place(const struct hist *hist, uint64_t place)
+{
+    uint64_t below = hist->zeros;
+    double v = 0;
+
+    for (uint64_t i = 0; below <= place && i <= LAST; i++) {
+        if (!hist->counts[i])
+            continue;
+        below += hist->counts[i];
+        v = middle_of(i);
+    }
+    return v < hist->min ? hist->min : v > hist->max ? hist->max : v;
+}
+
+static double quantile(const struct hist *hist, double q)
+{
+    double at = q * (double) (hist->n - 1);
+    uint64_t place = (uint64_t) at;
+    double low = at_place(hist, place);
+
+    if (place + 1 >= hist->n)
+        return low;
+    return low + (at_place(hist, place + 1) - low) * (at - (double) place);
+}
+
+void hist_make(const struct hist *hist, struct jp_dist *out)
+{
+    *out = (struct jp_dist){.n = hist->n};
+    if (!hist->n)
+        return;
+    out->mean = hist->sum / (double) hist->n;
+    out->min = hist->min;
+    out->max = hist->max;
+    out->p5 = quantile(hist, 0.05);
+    out->p50 = quantile(hist, 0.50);
+    out->p95 = quantile(hist, 0.95);
+    out->p99 = quantile(hist, 0.99);
 }

@@ -140,6 +140,25 @@ static void remember(struct join *join, const struct record *r,
         memcpy(s->host, r->host.text, r->host.len);
 }
 
+/* Notes that the file being read has records of the member. 0 or -1. */
+static int touch(struct join *join, struct join_member *member)
+{
+    if (member->turn == join->turn)
+        return 0;
+    if (join->n_touched == join->room_touched) {
+        uint32_t room = join->room_touched ? 2 * join->room_touched : 16;
+        uint32_t *more = reallocarray(join->touched, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        join->touched = more;
+        join->room_touched = room;
+    }
+    join->touched[join->n_touched++] = member->number;
+    member->turn = join->turn;
+    return 0;
+}
+
 /* Who wrote the record; NULL without memory. */
 static JOIN_RARE struct join_member *member_of(struct join *join,
                                                const struct record *r)
@@ -160,7 +179,7 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     if (!member || join_member_process(member, r->host.len ? r->host.text : "",
                                        r->host.len, r->pid) < 0)
         return NULL;
-    if (join_touch(join, member) < 0)
+    if (touch(join, member) < 0)
         return NULL;
     if (member->file != join->file)
         member->many_files = true;
@@ -574,7 +593,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
         to->many_files = true; /* two threads never share a file */
     if (!to || join_member_process(to, host, strlen(host), from->pid) < 0)
         return -1;
-    if (join_touch(m->into, to) < 0)
+    if (touch(m->into, to) < 0)
         return -1;
     merge_slices(to, from);
     to->exec_us += from->exec_us;

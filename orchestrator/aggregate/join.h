@@ -33,8 +33,6 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/blockmap.h"
-#include "orchestrator/aggregate/join_kernels.h"
-#include "orchestrator/aggregate/join_rates.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "common/record.h"
@@ -45,6 +43,103 @@
 #define JOIN_NO_RANK UINT32_MAX
 #define JOIN_LONG_US (UINT32_MAX - 1) /* longer than the journal can say */
 #define JOIN_NO_TIME UINT64_MAX
+
+/* --- join_kernels.c: how long each AlltoAll of Send and Recv kept a rank
+ * ------
+ *
+ * NCCL runs the Send and Recv of an AlltoAll as one kernel, which ends with the
+ * longest message. That is how long the rank was in it, whatever the sizes. A
+ * rank's messages are numbered, and an AlltoAll has one to and one from each
+ * peer, so kernel k has the k-th `per` numbers. Whether a rank sends to itself
+ * is known only at the end, so both ways of counting are kept. A kernel counts
+ * if all of its messages are there. Longest times and counts do not depend on
+ * the order of records.
+ */
+
+/* Fewer ranks may all be neighbours in a pipeline. With more, a kernel has so
+ * many messages that some are always missing. */
+enum { JOIN_KERNEL_MIN_RANKS = 4, JOIN_KERNEL_MAX_RANKS = 4096 };
+enum { JOIN_KERNEL_BLOCK = 64 };
+
+struct join;
+struct join_member;
+struct record;
+
+struct join_kernel_block {
+    uint64_t number; /* of the kernel / JOIN_KERNEL_BLOCK */
+    uint32_t us[JOIN_KERNEL_BLOCK];
+    uint16_t n[JOIN_KERNEL_BLOCK]; /* messages */
+};
+
+/* [0]: with messages to itself; [1]: without. */
+struct join_kernels {
+    struct blockmap blocks[2];
+};
+
+/* Adds a message of the member. What does not fit the bound for them switches
+ * kernels off (budget->kernels_off). 0, or -1 without memory. */
+int join_kernels_add(struct join *join, struct join_member *member,
+                     const struct record *record);
+/* A kernel of `per` messages, as a partial has it. */
+int join_kernels_put(struct join *join, struct join_member *member, bool self,
+                     uint64_t kernel, uint32_t us);
+int join_kernels_merge(struct join *into, struct join_member *to,
+                       const struct join_member *from);
+void join_kernels_fini(struct join_kernels *kernels);
+
+/* Are its messages those of AlltoAll: to and from each peer? *self: and to
+ * itself. */
+bool join_kernels_fit(const struct join *join, const struct join_member *member,
+                      bool *self);
+/* Then its kernels, each of `per` messages. NULL: there are none, or they are
+ * off. */
+const struct blockmap *join_kernels_of(const struct join *join,
+                                       const struct join_member *member,
+                                       unsigned *per);
+
+/* --- join_rates.c: how fast messages were, as counts of bandwidths in buckets
+ * --
+ *
+ * Each power of two of a bandwidth, in whole 1e-6 GB/s, is cut into 16 equal
+ * parts, so a bucket is 3 to 6 % wide. Counts are whole numbers that saturate:
+ * sums of histograms do not depend on their order.
+ */
+
+#define JOIN_RATE_BUCKETS 976 /* of 64-bit numbers */
+
+struct join_rate {
+    uint32_t bucket, count;
+};
+
+/* Those that have a count, in order; zero is empty. */
+struct join_rates {
+    struct join_rate *at;
+    uint32_t n;
+};
+
+/* Of a message of so many bytes in so many us; JOIN_RATE_BUCKETS: it has no
+ * bandwidth, for one of these is 0. */
+uint32_t join_rate_bucket(uint64_t bytes, uint64_t exec_us);
+
+/* Adds count, not 0, to a bucket below JOIN_RATE_BUCKETS, within the join's
+ * bound. 0, or -1 with nothing changed. */
+int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
+                   uint32_t count);
+/* The same with all of from; what was added before a failure stays. */
+int join_rates_merge(struct join *join, struct join_rates *into,
+                     const struct join_rates *from);
+void join_rates_fini(struct join_rates *rates);
+
+/* Quantile q of 0..1, GB/s, spread evenly within its bucket; NAN of none. */
+double join_rates_quantile(const struct join_rates *rates, double q);
+
+/* What JP_P2P_SLOWER of them do not reach. NAN where a few are far faster
+ * still: then messages are unlike, and how fast one was says little on the
+ * network. */
+double join_rates_fast(const struct join_rates *rates);
+
+/* --- join.c, join_parts.c, join_close.c: operations and ranks ----------------
+ */
 
 /* What one operation's records add up to. n = 0: nothing yet. */
 struct join_row {
@@ -254,13 +349,9 @@ enum join_status join_add(struct join *join, const struct record *record);
 enum join_status join_add_counts(struct join *join, const struct record *base,
                                  const struct jpr_counts *counts);
 
-/* Sorts strays by (comm, func, sn, size, rank, arrival) and drops what a rank
- * said twice. */
+/* Sorts strays by (comm, func, sn, size, rank, arrival) and drops those that a
+ * rank has twice. */
 void join_sort_strays(struct join *join);
-/* Of sorted strays, the first of comm and func; *n how many follow. Borrowed.
- */
-struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
-                                    uint32_t func, size_t *n);
 
 /* Communicators whose size was not told (NCCL before 2.27) get as many ranks as
  * the largest number among them says, and a domain for each host. 0, or -1

@@ -157,6 +157,29 @@ static void expect(struct walk *w, const struct join_series *series)
     sums->ragged |= w->ragged;
 }
 
+/* The first of the sorted strays of comm and func; *n: how many there are.
+ * Borrowed. NULL: none. */
+static struct join_stray *find_strays(const struct join *join, uint32_t comm,
+                                      uint32_t func, size_t *n)
+{
+    size_t lo = 0, hi = join->n_strays, end;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct join_stray *s = &join->strays[mid];
+
+        if (s->comm < comm || (s->comm == comm && s->func < func))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (end = lo; end < join->n_strays && join->strays[end].comm == comm &&
+                   join->strays[end].func == func;)
+        end++;
+    *n = end - lo;
+    return *n ? &join->strays[lo] : NULL;
+}
+
 /* Writes a series' rows to ops and counts them; the rows of its blocks (sorted,
  * n) stay. 0 or -1. */
 static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
@@ -174,7 +197,7 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
         w.factor = bandwidth_factor(bandwidth_find(join->funcs[series->func]),
                                     w.comm->n_ranks);
     if (w.comm->strays)
-        w.stray = join_find_strays(join, comm, series->func, &w.n_strays);
+        w.stray = find_strays(join, comm, series->func, &w.n_strays);
     for (size_t i = 0; i < n; i++)
         emit_block(&w, blocks[i]);
     expect(&w, series);
@@ -348,8 +371,7 @@ static void time_block(const struct closing *c, struct join_block *block)
 static void mark_strays(const struct closing *c, struct join_series *series)
 {
     size_t n;
-    struct join_stray *stray =
-        join_find_strays(c->join, c->at, series->func, &n);
+    struct join_stray *stray = find_strays(c->join, c->at, series->func, &n);
 
     for (; n; n--, stray++) {
         struct join_block *block =

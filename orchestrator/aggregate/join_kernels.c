@@ -1,9 +1,7 @@
 /* join_kernels.c - keep the longest message of each AlltoAll. */
-#include "orchestrator/aggregate/join_kernels.h"
+#include "orchestrator/aggregate/join_parts.h"
 
 #include <stdlib.h>
-
-#include "orchestrator/aggregate/join_parts.h"
 
 #define BLOCK_BYTES (sizeof(struct join_kernel_block) + 16)
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/collective.h"
-#include "plugins/nccl_recorder/recfile.h"
 
 /* What a slot in a hash and a pointer in an array cost besides, doubled for
  * their growth. */
@@ -364,24 +363,6 @@ struct join_member *join_member_get(struct join *join, uint32_t comm,
     return member;
 }
 
-int join_touch(struct join *join, struct join_member *member)
-{
-    if (member->turn == join->turn)
-        return 0;
-    if (join->n_touched == join->room_touched) {
-        uint32_t room = join->room_touched ? 2 * join->room_touched : 16;
-        uint32_t *more = reallocarray(join->touched, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        join->touched = more;
-        join->room_touched = room;
-    }
-    join->touched[join->n_touched++] = member->number;
-    member->turn = join->turn;
-    return 0;
-}
-
 struct join_lane *join_lane_get(struct join *join, struct join_member *member,
                                 struct join_series *series, uint32_t func)
 {
@@ -698,27 +679,6 @@ void join_sort_strays(struct join *join)
             join->strays[kept++] = *stray;
     }
     join->n_strays = kept;
-}
-
-struct join_stray *join_find_strays(const struct join *join, uint32_t comm,
-                                    uint32_t func, size_t *n)
-{
-    size_t lo = 0, hi = join->n_strays, end;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct join_stray *s = &join->strays[mid];
-
-        if (s->comm < comm || (s->comm == comm && s->func < func))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (end = lo; end < join->n_strays && join->strays[end].comm == comm &&
-                   join->strays[end].func == func;)
-        end++;
-    *n = end - lo;
-    return *n ? &join->strays[lo] : NULL;
 }
 
 /* --- keep the smallest of the names that ranks tell --- */

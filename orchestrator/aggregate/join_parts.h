@@ -78,8 +78,6 @@ void join_series_empty(struct join *join, struct join_series *series);
 /* Order of operations and then of ranks; 0: said twice. */
 int join_stray_order(const struct join_stray *x, const struct join_stray *y);
 /* Each 0 or -1. */
-/* The file being read has records of the member. */
-int join_touch(struct join *join, struct join_member *member);
 int join_stray_add(struct join *join, const struct join_stray *stray);
 int join_comm_name(struct join_comm *comm, const char *name, size_t len);
 int join_member_process(struct join_member *member, const char *host,

@@ -1,12 +1,11 @@
 /* join_rates.c - count bandwidths in buckets. */
-#include "orchestrator/aggregate/join_rates.h"
+#include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/join_parts.h"
 
 #define PARTS 16
 #define PARTS_BITS 4

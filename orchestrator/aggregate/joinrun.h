@@ -57,12 +57,6 @@ enum join_status joinrun_read(const struct join_reading *reading,
                               const struct reader_input *in,
                               struct source_facts *facts);
 
-/* Finds whose a turn's file is and reads it, or the turn's piece; what is wrong
- * with it is in *turn->file. */
-enum join_status joinrun_read_file(const struct join_reading *reading,
-                                   const struct jp_logfile *log,
-                                   const struct join_turn *turn);
-
 /* How many threads the options ask for: 1 to 64. */
 unsigned joinrun_threads(const struct jp_aggregate_options *options);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fileio.h"
 #include "orchestrator/aggregate/timeline.h"
 
 /* A file's busy time; *busy is the caller's then. False: it is not so. */

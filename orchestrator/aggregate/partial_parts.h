@@ -37,7 +37,6 @@ enum partial_block {
     PARTIAL_N_TYPES
 };
 
-extern const uint8_t partial_magic[PARTIAL_MAGIC_BYTES];
 /* A block's check, over type, length and payload: none can be another's. */
 uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
                        const uint8_t *payload, size_t n);
@@ -106,11 +105,6 @@ void partial_rows_destroy(struct partial_rows *rows);
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);
-
-/* Signed numbers that are mostly 0, modulo 2^64: nothing, the others with their
- * distances, or all. */
-void partial_put_column(struct jpr_out *out, const uint64_t *values, size_t n);
-bool partial_get_column(struct jpr_in *in, uint64_t *values, size_t n);
 
 /* jpr_get_u64, quick where it is one byte. */
 static inline uint64_t partial_get(struct jpr_in *in)

@@ -4,6 +4,25 @@
 
 #include "orchestrator/aggregate/partial_parts.h"
 
+/* Signed numbers that are mostly 0, modulo 2^64: nothing, the others with their
+ * distances, or all. */
+static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
+{
+    size_t others = 0, last = 0;
+
+    for (size_t i = 0; i < n; i++)
+        others += values[i] != 0;
+    jpr_put_u64(out, others > n / 2 ? n + 1 : others);
+    for (size_t i = 0; i < n; i++) {
+        if (others <= n / 2 && !values[i])
+            continue;
+        if (others <= n / 2)
+            jpr_put_u64(out, i - last);
+        jpr_put_i64(out, (int64_t) values[i]);
+        last = i;
+    }
+}
+
 /* Up to PARTIAL_ROWS operations of a series and the members that have any of
  * the series. */
 struct chunk {
@@ -146,22 +165,22 @@ static void put_sums(struct jpr_out *out, struct chunk *c)
 {
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->n - c->rows[i]->n_exec;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->exec_max - c->rows[i]->exec_min;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->exec_sum -
                        c->rows[i]->n_exec * c->rows[i]->exec_min;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->n_exec > 1
                            ? c->rows[i]->exec_second - c->rows[i]->exec_min
                            : 0;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++) /* JOIN_NO_RANK becomes 0 */
         c->column[i] = c->rows[i]->n == 1 ? 0 : c->rows[i]->min_rank + 1;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++) {
         double work = partial_work(c->rule, c->n_ranks, c->rows[i]->bytes);
         uint32_t n = c->rows[i]->n_exec;
@@ -176,22 +195,22 @@ static void put_bandwidths(struct jpr_out *out, struct chunk *c)
 {
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->busbw_sum - c->rate_sum[i];
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] =
             c->rows[i]->busbw_min -
             partial_rate(partial_work(c->rule, c->n_ranks, c->rows[i]->bytes),
                          c->rows[i]->exec_max);
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] =
             c->rows[i]->busbw_max -
             partial_rate(partial_work(c->rule, c->n_ranks, c->rows[i]->bytes),
                          c->rows[i]->exec_min);
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->n - c->rows[i]->n_busbw;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
 }
 
 static void put_dumps(struct jpr_out *out, struct chunk *c)
@@ -202,10 +221,10 @@ static void put_dumps(struct jpr_out *out, struct chunk *c)
         c->column[i] = c->rows[i]->dump_min - last;
         last = c->rows[i]->dump_min;
     }
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->rows[i]->dump_max - c->rows[i]->dump_min;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
 }
 
 /* Starts and ends, as distances from the first start before. */
@@ -215,20 +234,20 @@ static void put_stamps(struct jpr_out *out, struct chunk *c)
 
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->stamps[i]->n;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++) {
         c->column[i] = c->stamps[i]->n ? c->stamps[i]->start_min - last : 0;
         last += c->column[i];
     }
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->stamps[i]->start_max - c->stamps[i]->start_min;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
     for (size_t i = 0; i < c->n; i++)
         c->column[i] = c->stamps[i]->end_max
                            ? c->stamps[i]->end_max - c->stamps[i]->start_max + 1
                            : 0;
-    partial_put_column(out, c->column, c->n);
+    put_column(out, c->column, c->n);
 }
 
 static void put_chunk(struct jpr_out *out, const void *arg)

@@ -4,6 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The reverse of put_column in partial_rows.c. False: it is damaged. */
+static bool get_column(struct jpr_in *in, uint64_t *values, size_t n)
+{
+    uint64_t others = partial_get(in);
+    size_t at = 0;
+
+    if (others == n + 1) {
+        for (size_t i = 0; i < n; i++)
+            values[i] = partial_get_signed(in);
+        return !in->bad;
+    }
+    if (in->bad || others > n / 2)
+        return false;
+    memset(values, 0, n * sizeof(*values));
+    for (; others; others--) {
+        uint64_t distance = partial_get(in);
+
+        if (distance >= n - at)
+            return false;
+        at += (size_t) distance;
+        values[at] = partial_get_signed(in);
+    }
+    return !in->bad;
+}
+
 struct lane_in {
     struct join_member *member;
     struct join_lane *lane;
@@ -173,7 +198,7 @@ static uint64_t in_journal(uint64_t exec_us)
 /* How many records have a time; of a series with waits the lanes told it. */
 static bool get_timed(struct partial_in *r, struct partial_rows *c)
 {
-    if (!partial_get_column(&r->in, c->column, c->n))
+    if (!get_column(&r->in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         uint32_t timed = c->seen[i] - (uint32_t) c->column[i];
@@ -204,7 +229,7 @@ static bool good_sums(const struct partial_rows *c, size_t i)
 /* The second-shortest times above the shortest. */
 static bool get_second(struct partial_in *r, struct partial_rows *c)
 {
-    if (!partial_get_column(&r->in, c->second, c->n))
+    if (!get_column(&r->in, c->second, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         uint64_t n = c->timed[i];
@@ -223,13 +248,13 @@ static bool get_second(struct partial_in *r, struct partial_rows *c)
 /* What the lanes' times did not tell. */
 static bool get_sums(struct partial_in *r, struct partial_rows *c)
 {
-    if (!get_timed(r, c) || !partial_get_column(&r->in, c->above, c->n) ||
-        !partial_get_column(&r->in, c->above_sum, c->n))
+    if (!get_timed(r, c) || !get_column(&r->in, c->above, c->n) ||
+        !get_column(&r->in, c->above_sum, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++)
         if (!good_sums(c, i))
             return false;
-    if (!get_second(r, c) || !partial_get_column(&r->in, c->column, c->n))
+    if (!get_second(r, c) || !get_column(&r->in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         uint64_t n = c->timed[i], rank = c->column[i] - 1;
@@ -280,7 +305,7 @@ static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
                                      offsetof(struct join_row, busbw_max)};
 
     for (unsigned k = 0; k < 3; k++) {
-        if (!partial_get_column(in, c->column, c->n))
+        if (!get_column(in, c->column, c->n))
             return false;
         for (size_t i = 0; i < c->n; i++) {
             uint64_t *at = (void *) ((char *) c->rows[i] + members[k]);
@@ -291,7 +316,7 @@ static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
                 return false;
         }
     }
-    if (!partial_get_column(in, c->column, c->n))
+    if (!get_column(in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         if (c->column[i] > c->seen[i])
@@ -305,11 +330,11 @@ static bool get_dumps(struct jpr_in *in, struct partial_rows *c)
 {
     uint64_t last = 0;
 
-    if (!partial_get_column(in, c->column, c->n))
+    if (!get_column(in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++)
         c->rows[i]->dump_min = last += c->column[i];
-    if (!partial_get_column(in, c->column, c->n))
+    if (!get_column(in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         struct join_row *row = c->rows[i];
@@ -346,10 +371,8 @@ static bool get_stamps(struct partial_in *r, struct partial_rows *c)
     uint64_t *n = c->lane_min, *first = c->lane_max, *span = c->above_sum;
     uint64_t last = 0;
 
-    if (!partial_get_column(&r->in, n, c->n) ||
-        !partial_get_column(&r->in, first, c->n) ||
-        !partial_get_column(&r->in, span, c->n) ||
-        !partial_get_column(&r->in, c->column, c->n))
+    if (!get_column(&r->in, n, c->n) || !get_column(&r->in, first, c->n) ||
+        !get_column(&r->in, span, c->n) || !get_column(&r->in, c->column, c->n))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         struct join_stamp stamp = {.n = (uint32_t) n[i]};

@@ -1,8 +1,58 @@
-/* partial_tables.c - functions, communicators, members, and what they sent. */
+/* partial_tables.c - blocks of a partial, and the tables in them: functions,
+ * communicators, members, and what they sent. */
 #include "orchestrator/aggregate/partial_parts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
+
+/* --- a block --- */
+
+uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
+                       const uint8_t *payload, size_t n)
+{
+    uLong crc = crc32(0, frame, 8);
+
+    return (uint32_t) (n ? crc32(crc, payload, (uInt) n) : crc);
+}
+
+static bool grow(struct jpr_out *out)
+{
+    size_t size = out->size ? 2 * out->size : 64 << 10;
+    uint8_t *bytes = size <= PARTIAL_MAX_BLOCK ? realloc(out->bytes, size)
+                                               : NULL;
+
+    if (!bytes)
+        return false;
+    out->bytes = bytes;
+    out->size = size;
+    return true;
+}
+
+int partial_put_block(struct partial_out *w, enum partial_block type,
+                      partial_put *put, const void *arg)
+{
+    uint8_t frame[PARTIAL_FRAME_BYTES];
+
+    do {
+        if ((w->out.full || !w->out.bytes) && !grow(&w->out))
+            return error_set(w->err, "a block is too large");
+        w->out.used = 0;
+        w->out.full = false;
+        put(&w->out, arg);
+    } while (w->out.full);
+    jpr_put_le32(frame, type);
+    jpr_put_le32(frame + 4, (uint32_t) w->out.used);
+    jpr_put_le32(frame + 8, partial_check(frame, w->out.bytes, w->out.used));
+    w->blocks++;
+    if (fwrite(frame, sizeof(frame), 1, w->stream) != 1 ||
+        fwrite(w->out.bytes, 1, w->out.used, w->stream) != w->out.used)
+        return error_set(w->err, "%s", strerror(errno));
+    return 0;
+}
+
+/* --- the tables --- */
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts)
 {

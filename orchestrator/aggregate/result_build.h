@@ -1,8 +1,8 @@
 /* result_build.h - from a finished join to a struct jp_result: for result_*.c
  * and aggregate.c only.
  *
- * Called in this order: comms, ranks, ops, cells, windows, p2p, p2p_nodes,
- * quality, hang; windows may be made while cells are assigned.
+ * Called in this order: comms, ranks, ops, cells_and_windows, p2p, p2p_nodes,
+ * quality, busy, hang.
  * Each returns 0, or -1 without memory; what is made so far is in
  * build->result. Communicators that are still open are closed first
  * (join_close_all).
@@ -38,15 +38,7 @@ struct build {
 int result_comms(struct build *build);
 int result_ranks(struct build *build);
 int result_ops(struct build *build);
-int result_cells(struct build *build);
-/* The same in two steps: which cell each operation is in (NULL without memory),
- * then their figures, of which a part may be made by a thread beside. Free
- * takes NULL. */
-struct cells;
-struct cells *result_cells_assign(struct build *build);
-int result_cells_fill(struct cells *cells, bool beside);
-void result_cells_free(struct cells *cells);
-int result_windows(struct build *build);
+int result_cells_and_windows(struct build *build);
 int result_p2p(struct build *build);
 int result_p2p_nodes(struct build *build);
 int result_quality(struct build *build);

@@ -7,7 +7,6 @@
 
 #include "common/collective.h"
 #include "orchestrator/aggregate/dist.h"
-#include "orchestrator/aggregate/hist.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 
@@ -317,7 +316,7 @@ static int by_kind(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-void result_cells_free(struct cells *c)
+static void cells_destroy(struct cells *c)
 {
     if (!c)
         return;
@@ -330,7 +329,8 @@ void result_cells_free(struct cells *c)
     free(c);
 }
 
-struct cells *result_cells_assign(struct build *b)
+/* Finds the cell of each operation. NULL without memory. */
+static struct cells *cells_create(struct build *b)
 {
     struct cells *c = calloc(1, sizeof(*c));
 
@@ -340,11 +340,12 @@ struct cells *result_cells_assign(struct build *b)
     c->limit = b->row_limit;
     if (assign(c) == 0 && lay_out_cells(c) == 0)
         return c;
-    result_cells_free(c);
+    cells_destroy(c);
     return NULL;
 }
 
-int result_cells_fill(struct cells *c, bool beside)
+/* Makes the figures of the cells; beside: a thread may make a part of them. */
+static int cells_fill(struct cells *c, bool beside)
 {
     if (fill_all(c, beside) < 0)
         return -1;
@@ -352,15 +353,6 @@ int result_cells_fill(struct cells *c, bool beside)
     if (c->r->n_cells)
         qsort(c->r->cells, c->r->n_cells, sizeof(*c->r->cells), by_kind);
     return 0;
-}
-
-int result_cells(struct build *b)
-{
-    struct cells *c = result_cells_assign(b);
-    int rc = c ? result_cells_fill(c, false) : -1;
-
-    result_cells_free(c);
-    return rc;
 }
 
 /* --- communicators over time, in equal slices --- */
@@ -510,7 +502,7 @@ static void fill_windows(struct slices *s)
     flush(s);
 }
 
-int result_windows(struct build *b)
+static int make_windows(struct build *b)
 {
     struct slices *s = calloc(1, sizeof(*s));
     int rc = 0;
@@ -527,4 +519,54 @@ int result_windows(struct build *b)
     }
     free(s);
     return rc;
+}
+
+/* --- cells and windows, side by side where that pays --- */
+
+#define BESIDE_OPS 20000 /* operations from which a thread of its own pays */
+
+/* The windows, made by a thread of their own. */
+struct beside {
+    struct build *build;
+    int rc;
+};
+
+static void *work(void *arg)
+{
+    struct beside *beside = arg;
+
+    beside->rc = make_windows(beside->build);
+    return NULL;
+}
+
+/* The cells' numbers, while another thread makes the windows: they share
+ * nothing. *rc is that of the windows. */
+static struct cells *assign_beside(struct build *b, int *rc)
+{
+    struct beside windows = {.build = b};
+    struct cells *cells;
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, work, &windows) != 0) {
+        *rc = make_windows(b);
+        return cells_create(b);
+    }
+    cells = cells_create(b);
+    pthread_join(thread, NULL);
+    *rc = windows.rc;
+    return cells;
+}
+
+/* A single thread makes the windows last, after the work space of the cells was
+ * freed. */
+int result_cells_and_windows(struct build *b)
+{
+    bool beside = b->threads >= 2 && b->result->n_ops >= BESIDE_OPS;
+    int rc = 0;
+    struct cells *cells = beside ? assign_beside(b, &rc) : cells_create(b);
+
+    if (rc == 0)
+        rc = cells ? cells_fill(cells, beside) : -1;
+    cells_destroy(cells);
+    return rc == 0 && !beside ? make_windows(b) : rc;
 }

@@ -4,10 +4,9 @@
  * first reading shows that one may have been.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/partial_set.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/ingest/hangs.h"
 

@@ -112,21 +112,40 @@ static int grow(struct timeline *t)
     return 0;
 }
 
+/* jpr_put_u64 and jpr_put_delta where grow() has made room: a timeline takes
+ * every record of a run, and this is most of its cost. */
+static inline uint8_t *put_u64(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t) (value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t) value;
+    return at;
+}
+
+static inline uint8_t *put_delta(uint8_t *at, uint64_t value, uint64_t base)
+{
+    int64_t delta = (int64_t) (value - base);
+
+    return put_u64(at, ((uint64_t) delta << 1) ^ (uint64_t) (delta >> 63));
+}
+
 static void put(struct timeline *t, struct timeline_series *s,
                 const struct record *r)
 {
-    struct jpr_out out = {.bytes = t->bytes, .used = t->used, .size = t->room};
     uint64_t seen = r->end_us > r->start_us ? r->end_us - r->start_us : 0;
+    uint8_t *at = t->bytes + t->used;
 
-    jpr_put_u64(&out, (uint64_t) (s - t->series));
-    jpr_put_delta(&out, r->start_us, t->last_us);
+    at = put_u64(at, (uint64_t) (s - t->series));
+    at = put_delta(at, r->start_us, t->last_us);
     /* a host that looks late may see start and end at once */
-    jpr_put_u64(&out, seen > r->exec_us ? seen : r->exec_us);
-    jpr_put_delta(&out, r->sn, s->sn + 1);
-    jpr_put_delta(&out, r->bytes, s->bytes);
+    at = put_u64(at, seen > r->exec_us ? seen : r->exec_us);
+    at = put_delta(at, r->sn, s->sn + 1);
+    at = put_delta(at, r->bytes, s->bytes);
     if (s->p2p)
-        jpr_put_delta(&out, r->peer, s->peer);
-    t->used = out.used;
+        at = put_delta(at, r->peer, s->peer);
+    t->used = (size_t) (at - t->bytes);
     t->last_us = r->start_us;
     if (!t->n)
         t->first_us = r->start_us;
@@ -151,21 +170,26 @@ static void note_process(struct timeline *t, const struct record *r)
 
 int timeline_add(struct timeline *t, const struct record *r)
 {
+    uint64_t slot = (r->series ^ r->series >> 5) % TIMELINE_KNOWN;
+    struct timeline_known *known = &t->known[slot];
+    bool is_known = r->series && known->series == r->series, full;
     struct timeline_series *s;
-    bool full;
 
-    note_process(t, r);
+    if (!is_known)
+        note_process(t, r);
     if (t->left || t->n >= t->limit) {
         t->left++;
         return 0;
     }
-    s = series_get(t, r, &full);
+    s = is_known ? &t->series[known->at] : series_get(t, r, &full);
     if (!s && full) {
         t->left++;
         return 0;
     }
     if (!s || grow(t) < 0)
         return -1;
+    if (r->series && !is_known)
+        *known = (struct timeline_known){r->series, (uint32_t) (s - t->series)};
     put(t, s, r);
     t->n++;
     return 0;

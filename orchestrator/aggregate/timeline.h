@@ -23,6 +23,7 @@ enum {
     TIMELINE_SERIES = 1024,
     TIMELINE_EVENTS = 1 << 22, /* of a run; 32 MiB of them as a rule */
     TIMELINE_EVENT_BYTES = 64, /* one takes no more */
+    TIMELINE_KNOWN = 64,       /* series that are found without their texts */
 };
 
 struct timeline_series {
@@ -50,6 +51,12 @@ struct timeline {
     size_t used, room;
     uint64_t limit;             /* of n */
     uint64_t first_us, last_us; /* starts of the first and the last one */
+    /* Found by record.series, which holds for the one reader of the file: such
+     * a record is of this process and of series[at]. */
+    struct timeline_known {
+        uint64_t series;
+        uint32_t at;
+    } known[TIMELINE_KNOWN];
 };
 
 /* Heap; limit: of its operations. NULL without memory. Destroy takes NULL. */

@@ -6,20 +6,176 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/fileio.h"
 #include "common/figure.h"
+#include "common/fileio.h"
 #include "common/num.h"
+#include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
-#include "orchestrator/cmd/cmd_aggregate.h"
-#include "orchestrator/cmd/cmd_expect.h"
+#include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
+
+/* What the user's words mean. Strings owned. */
+struct inputs {
+    char **paths;
+    size_t n;
+    char *output; /* JOBID-insp where one JOBID is all that is given, or NULL */
+    bool exporter; /* the site's file asks for the exporter's tree */
+};
+
+/* --- which files the words of `jobprof aggregate` mean --- */
+
+#define DIGITS "0123456789"
+
+/* "12345" or "12345.0", and no file of that name. */
+static bool is_job(const char *word)
+{
+    size_t digits = strspn(word, DIGITS);
+    const char *rest = word + digits;
+
+    return digits &&
+           (!*rest ||
+            (*rest == '.' && rest[1] && !rest[1 + strspn(rest + 1, DIGITS)])) &&
+           access(word, F_OK) < 0;
+}
+
+static int add(struct inputs *in, char *path, struct jp_error *err)
+{
+    char **more = path ? reallocarray(in->paths, in->n + 1, sizeof(*more))
+                       : NULL;
+
+    if (!more) {
+        free(path);
+        return error_set(err, "out of memory");
+    }
+    in->paths = more;
+    in->paths[in->n++] = path;
+    return 0;
+}
+
+/* The pattern with the job's number for each %j. Caller frees. */
+static char *expand(const char *pattern, const char *word)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    for (const char *c = pattern; out && *c; c++)
+        if (c[0] == '%' && c[1] == 'j') {
+            /* raw: a path */
+            fprintf(out, "%.*s", (int) strspn(word, DIGITS), word);
+            c++;
+        } else {
+            putc(*c, out);
+        }
+    if (!out || fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* The folder of the job's Inspector logs, where there is one. */
+static int add_folder(const struct jp_sitefile *site, const char *word,
+                      struct inputs *in, struct jp_error *err)
+{
+    const struct sitefile_value *pattern =
+        sitefile_find(site, "inspector_folder");
+    char *path = pattern ? expand(pattern->value, word) : NULL;
+
+    if (pattern && !path)
+        return error_set(err, "out of memory");
+    if (path && access(path, R_OK) == 0)
+        return add(in, path, err);
+    free(path);
+    return 0;
+}
+
+static int add_steps(const char *config, const char *word, struct inputs *in,
+                     struct jp_error *err)
+{
+    char **dirs = NULL;
+    size_t n = 0;
+    int rc = 0;
+
+    if (cmd_inputs_steps(word, config, &dirs, &n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (stepdir_has(dirs[i], "raw"))
+            rc = add(in, fileio_path("%s/raw", dirs[i]), err);
+    nodelist_free(dirs, n);
+    return rc;
+}
+
+static int add_job(const char *config, const struct jp_sitefile *site,
+                   const char *word, struct inputs *in, struct jp_error *err)
+{
+    struct jp_error why = {""};
+    size_t before = in->n;
+
+    if (add_folder(site, word, in, err) < 0)
+        return -1;
+    if (add_steps(config, word, in, &why) == 0 && in->n > before)
+        return 0;
+    return in->n > before ? 0
+                          : error_set(err, "%s%s", *why.text ? why.text : word,
+                                      sitefile_find(site, "inspector_folder")
+                                          ? "; nothing by inspector_folder"
+                                          : "; no inspector_folder in the "
+                                            "site's file");
+}
+
+static void free_inputs(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->n; i++)
+        free(inputs->paths[i]);
+    free(inputs->paths);
+    free(inputs->output);
+    *inputs = (struct inputs){0};
+}
+
+/* JOBID[.STEP] becomes the folder by the site's inspector_folder and the raw/
+ * of the job's steps, unless a file has that name. Other words stay as they
+ * are. -1: there is neither, or the site's file cannot be read. */
+static int find_inputs(const char *config, char *const *words, size_t n,
+                       struct inputs *out, struct jp_error *err)
+{
+    struct inputs in = {0};
+    struct jp_sitefile site = {0};
+    const struct sitefile_value *layout;
+    bool jobs = false;
+    int rc = 0;
+
+    for (size_t i = 0; i < n; i++)
+        jobs = jobs || is_job(words[i]);
+    /* without a JOBID, a bad site file does not matter here */
+    if (plan_load_site(config, &site, err) < 0 && jobs)
+        return -1;
+    layout = sitefile_find(&site, "nccl.exporter_layout");
+    in.exporter = layout && !strcmp(layout->value, "1");
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
+                              : add(&in, strdup(words[i]), err);
+    if (rc == 0 && n == 1 && is_job(words[0]) &&
+        !(in.output = fileio_path("%s-insp", words[0])))
+        rc = error_set(err, "out of memory");
+    sitefile_fini(&site);
+    if (rc == 0)
+        *out = in;
+    else
+        free_inputs(&in);
+    return rc;
+}
+
+/* --- the command --- */
 
 enum {
     MAX_THREADS = 64,
@@ -111,7 +267,7 @@ static const struct option long_options[] = {
 
 struct arguments {
     const char *output, *baseline;
-    struct aggregate_inputs inputs;
+    struct inputs inputs;
     struct cmd_expect expect;
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
@@ -232,8 +388,8 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     if (optind >= argc)
         return usage("no INPUT given", NULL);
-    if (aggregate_inputs_find(a->common.config, argv + optind,
-                              (size_t) (argc - optind), &a->inputs, &err) < 0)
+    if (find_inputs(a->common.config, argv + optind, (size_t) (argc - optind),
+                    &a->inputs, &err) < 0)
         return usage("INPUT", &err);
     if (!a->output && a->inputs.output) {
         a->output = a->inputs.output;
@@ -319,7 +475,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     if (a->common.json && cmd_args_print_summary(a->output) < 0)
         return JP_EXIT_IO;
     if (a->exporter &&
-        aggregate_exporter(result, a->output, duration_us, a->common.quiet) < 0)
+        cmd_args_exporter(result, a->output, duration_us, a->common.quiet) < 0)
         return JP_EXIT_IO;
     if (a->png && report_draw(a->output, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
@@ -377,7 +533,7 @@ int cmd_aggregate(int argc, char **argv)
         rc = load_expectation(&a);
     if (rc >= 0) {
         cmd_expect_fini(&a.expect);
-        aggregate_inputs_fini(&a.inputs);
+        free_inputs(&a.inputs);
         return rc;
     }
     progress.limit_ms = a.limit_us / 1000;
@@ -410,6 +566,6 @@ int cmd_aggregate(int argc, char **argv)
     copper_destroy(copper);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
-    aggregate_inputs_fini(&a.inputs);
+    free_inputs(&a.inputs);
     return rc;
 }

@@ -1,16 +1,22 @@
-/* cmd_args.c - the last cases of a command's switch over its options. */
+/* cmd_args.c - what several commands share. */
 #include "orchestrator/cmd/cmd_args.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/defaults.h"
 #include "common/error.h"
 #include "common/fileio.h"
 #include "common/quote.h"
+#include "common/sitefile.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/report/baseline_file.h"
+#include "orchestrator/report/exporter.h"
 
 int cmd_args_common(int c, const char *help, struct cmd_common *common)
 {
@@ -92,4 +98,136 @@ char *cmd_args_submit_dir(struct jp_error *err)
     if (!dir)
         error_set(err, "the working directory cannot be found");
     return dir;
+}
+
+/* --- read the files that say what the network should do --- */
+
+/* The site's value for a key, copied; NULL: none. */
+static char *named(const struct jp_sitefile *site, const char *key)
+{
+    const struct sitefile_value *value = sitefile_find(site, key);
+
+    return value ? strdup(value->value) : NULL;
+}
+
+/* A row with a mistake; the first one is remembered. */
+static void note_trouble(void *arg, const char *sentence)
+{
+    struct cmd_expect *x = arg;
+
+    if (!*x->trouble.text)
+        error_set(&x->trouble, "%s", sentence);
+}
+
+static void load_peaks(struct cmd_expect *x, const struct jp_sitefile *site)
+{
+    x->peaks_path = named(site, "peaks_file");
+    if (!x->peaks_path ||
+        peaks_load(x->peaks_path, note_trouble, x, &x->peaks, NULL) < 0)
+        return;
+    x->is.peaks = &x->peaks;
+    x->is.peaks_path = x->peaks_path;
+}
+
+static int load_baseline(struct cmd_expect *x, const struct jp_sitefile *site,
+                         const char *given, struct jp_error *err)
+{
+    struct jp_error why = {"out of memory"};
+
+    x->baseline_path = given ? strdup(given) : named(site, "baseline_file");
+    if (!x->baseline_path && !given)
+        return 0;
+    if (!x->baseline_path ||
+        baseline_file_read(x->baseline_path, !given, &x->baseline, &why) < 0) {
+        if (given)
+            return error_set(err, "%s", why.text);
+        note_trouble(x, why.text);
+        return 0;
+    }
+    x->is.baseline = &x->baseline;
+    x->is.baseline_path = x->baseline_path;
+    return 0;
+}
+
+int cmd_expect_load(const char *config, const char *baseline,
+                    struct cmd_expect *x, struct jp_error *err)
+{
+    struct jp_sitefile site = {0};
+    struct jp_error why;
+    int rc;
+
+    *x = (struct cmd_expect){.trouble = {""}};
+    if (sitefile_load(config ? config : JP_DEF_SITE_FILE, SITEFILE_SITE,
+                      config != NULL, NULL, NULL, &site, &why) < 0)
+        note_trouble(x, why.text);
+    load_peaks(x, &site);
+    rc = load_baseline(x, &site, baseline, err);
+    sitefile_fini(&site);
+    return rc;
+}
+
+void cmd_expect_fini(struct cmd_expect *x)
+{
+    peaks_fini(&x->peaks);
+    baseline_fini(&x->baseline);
+    free(x->peaks_path);
+    free(x->baseline_path);
+    *x = (struct cmd_expect){.trouble = {""}};
+}
+
+/* --- the exporter's layout --- */
+
+enum { SAY_AFTER_MS = 1000 };
+
+struct drawing {
+    uint64_t start_ms;
+    bool said;
+};
+
+static void on_pictures(void *arg, uint64_t done, uint64_t total)
+{
+    struct drawing *drawing = arg;
+
+    if (clock_mono_ms() - drawing->start_ms < SAY_AFTER_MS)
+        return;
+    drawing->said = true;
+    fprintf(stderr, "\rjobprof: %" PRIu64 " of %" PRIu64 " pictures", done,
+            total);
+}
+
+static void say(const struct jp_exporter_done *done, const char *dir)
+{
+    if (done->scripts)
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64
+                     " pictures not drawn: %s (their scripts "
+                     "are in %s/summary)\n",
+                     done->scripts, done->no_picture.text, dir);
+    if (done->left_out)
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64 " message sizes have no files, see "
+                     "%s/output.log\n",
+                     done->left_out, dir);
+}
+
+int cmd_args_exporter(const struct jp_result *result, const char *dir,
+                      uint64_t reading_us, bool quiet)
+{
+    struct drawing drawing = {.start_ms = clock_mono_ms()};
+    struct jp_exporter_options options = {.progress_arg = &drawing,
+                                          .reading_us = reading_us};
+    struct jp_exporter_done done;
+    struct jp_error err;
+    int rc;
+
+    if (!quiet && isatty(STDERR_FILENO))
+        options.progress = on_pictures;
+    rc = exporter_write(result, dir, &options, &done, &err);
+    if (drawing.said)
+        fputs("\r\033[K", stderr);
+    if (rc < 0)
+        quote_printf(stderr, "jobprof: %s\n", err.text);
+    else if (!quiet)
+        say(&done, dir);
+    return rc;
 }

@@ -2,7 +2,6 @@
  */
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,7 +10,7 @@
 #include "common/figure.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/baseline_file.h"
@@ -177,7 +176,7 @@ static int add_word(struct gathering *g, const char *word)
         return add_file(g, word);
     if (stepdir_has(word, JP_SUMMARY_NAME))
         return add_dir(g, word);
-    if (report_find(word, g->arguments->config, &dirs, &n, &err) < 0)
+    if (cmd_inputs_steps(word, g->arguments->config, &dirs, &n, &err) < 0)
         return fail(JP_EXIT_USAGE, "", &err); /* names the word */
     for (size_t i = 0; i < n && rc == JP_EXIT_OK; i++)
         rc = add_dir(g, dirs[i]);

@@ -7,7 +7,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/compare.h"
@@ -114,7 +114,7 @@ static int load(const char *word, const char *config, json_t **root)
     size_t n = 0;
     int rc = JP_EXIT_OK;
 
-    if (report_find(word, config, &dirs, &n, &err) < 0)
+    if (cmd_inputs_steps(word, config, &dirs, &n, &err) < 0)
         return fail(JP_EXIT_USAGE, "", err.text); /* names the word */
     if (n != 1)
         rc = fail(JP_EXIT_USAGE, word, "several steps: name one");

@@ -1,7 +1,6 @@
 /* cmd_gc.c - `jobprof gc`: remove old raw data below a folder. */
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,19 +1,288 @@
-/* cmd_inputs.c - from a word to files, and what was odd about them. */
+/* cmd_inputs.c - find the steps and files that a user means. */
 #include "orchestrator/cmd/cmd_inputs.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/num.h"
+#include "common/plan.h"
 #include "common/quote.h"
+#include "orchestrator/agent/place.h"
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* Troubles that are told one by one. */
+/* --- find the step directories that a user means --- */
+
+/* Writes pattern as a glob: codes that follow from the id are filled in, other
+ * codes match anything, and the glob's own characters are quoted. */
+static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
+{
+    const struct passwd *me = getpwuid(getuid());
+
+    for (const char *c = pattern; *c; c++) {
+        if (*c == '%' && c[1]) {
+            c++;
+            if (*c == 'j')
+                fprintf(out, "%llu", (unsigned long long) job_id);
+            else if (*c == 'u' && me)
+                fputs(me->pw_name, out); /* raw: a glob */
+            else
+                fputc(*c == '%' ? '%' : '*', out);
+        } else {
+            if (strchr("*?[]\\", *c))
+                fputc('\\', out);
+            fputc(*c, out);
+        }
+    }
+}
+
+static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
+                       const char *tail)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return NULL;
+    if (pattern[0] != '/' && root)
+        fprintf(out, "%s/", root); /* raw: a glob */
+    print_glob(out, pattern, job_id);
+    fputs(tail, out); /* raw: a glob */
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int is_step(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "step-", 5) == 0 &&
+           !strstr(entry->d_name, ".old-");
+}
+
+static bool is_step_of(const char *step_dir, uint64_t job_id)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    struct jp_jobconf conf;
+    bool same = false;
+
+    if (path && stepdir_is_folder(step_dir) &&
+        jobconf_read(path, &conf, NULL) == 0) {
+        same = conf.job_id == job_id;
+        jobconf_fini(&conf);
+    }
+    free(path);
+    return same;
+}
+
+/* Where a code became a wildcard, directories of other jobs match too. */
+static bool is_of_job(const char *dir, uint64_t job_id)
+{
+    struct dirent **entries = NULL;
+    int n = stepdir_is_folder(dir) ? scandir(dir, &entries, is_step, NULL) : 0;
+    bool found = false;
+
+    for (int i = 0; i < n; i++) {
+        char *step = fileio_path("%s/%s", dir, entries[i]->d_name);
+
+        found = found || (step && is_step_of(step, job_id));
+        free(step);
+        free(entries[i]);
+    }
+    free(entries);
+    return found;
+}
+
+/* The last folder that matches: glob sorts, so _r2 comes after _r1. */
+static char *match(const char *root, const char *pattern, uint64_t job_id,
+                   const char *tail)
+{
+    char *text = make_glob(root, pattern, job_id, tail);
+    glob_t found = {0};
+    char *dir = NULL;
+
+    if (text && glob(text, 0, NULL, &found) == 0) {
+        for (size_t i = found.gl_pathc; i-- > 0 && !dir;)
+            if (is_of_job(found.gl_pathv[i], job_id))
+                dir = strdup(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free(text);
+    return dir;
+}
+
+/* A restarted job's directory ends in _r<count>; the last run is meant. */
+static char *match_pattern(const char *root, const char *pattern,
+                           uint64_t job_id)
+{
+    static const char *const tails[] = {"_r[0-9][0-9]", "_r[0-9]", ""};
+    char *dir = NULL;
+
+    for (size_t i = 0; !dir && i < sizeof(tails) / sizeof(tails[0]); i++)
+        dir = match(root, pattern, job_id, tails[i]);
+    return dir;
+}
+
+/* The pattern of the settings as they are now (site, user, environment). */
+static char *settings_pattern(const char *config)
+{
+    const struct plan_input in = {.config = config};
+    struct jp_plan plan;
+    const char *value;
+    char *pattern = NULL;
+
+    if (plan_make(&in, &plan, NULL) < 0)
+        return NULL;
+    value = plan_get(&plan.nccl, "dir");
+    if (value)
+        pattern = place_pattern(value);
+    plan_fini(&plan);
+    return pattern;
+}
+
+/* The job's directory, or NULL. */
+static char *find_job(uint64_t job_id, const char *config)
+{
+    char *pattern = settings_pattern(config);
+    char *root = NULL;
+    char *dir = NULL;
+
+    for (int slurm = 0; slurm < 2 && !dir; slurm++) {
+        if (slurm && (job_id > UINT32_MAX ||
+                      !(root = slurmjob_work_dir((uint32_t) job_id))))
+            break;
+        if (pattern)
+            dir = match_pattern(root, pattern, job_id);
+        if (!dir)
+            dir = match_pattern(root, JP_DEF_DIR, job_id);
+        if (!dir)
+            dir = match_pattern(root, "." JP_DEF_DIR, job_id);
+    }
+    free(root);
+    free(pattern);
+    return dir;
+}
+
+static int by_step(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+/* All steps of a job's directory. */
+static int list_steps(const char *job, char ***dirs, size_t *n,
+                      struct jp_error *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(job, &entries, is_step, by_step);
+    char **out = count > 0 ? calloc((size_t) count, sizeof(*out)) : NULL;
+    size_t kept = 0;
+
+    for (int i = 0; i < count; i++) {
+        char *path = fileio_path("%s/%s", job, entries[i]->d_name);
+
+        if (out && path && stepdir_is_folder(path))
+            out[kept++] = path;
+        else
+            free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    if (kept == 0) {
+        free(out);
+        return error_set(err, "%s: no step in it", job);
+    }
+    *dirs = out;
+    *n = kept;
+    return 0;
+}
+
+/* Takes dir over. */
+static int list_one(char *dir, char ***dirs, size_t *n, struct jp_error *err)
+{
+    char **out = calloc(1, sizeof(*out));
+
+    if (!out || !dir) {
+        free(out);
+        free(dir);
+        return error_set(err, "out of memory");
+    }
+    out[0] = dir;
+    *dirs = out;
+    *n = 1;
+    return 0;
+}
+
+static bool has_steps(const char *dir)
+{
+    char **steps = NULL;
+    size_t n = 0;
+
+    if (list_steps(dir, &steps, &n, NULL) < 0)
+        return false;
+    nodelist_free(steps, n);
+    return true;
+}
+
+/* JOBID or JOBID.STEP; *step points into word, or NULL. */
+static bool parse_job(const char *word, uint64_t *job_id, const char **step)
+{
+    char digits[24];
+    size_t n = strspn(word, "0123456789");
+
+    if (n == 0 || n >= sizeof(digits) || (word[n] && word[n] != '.'))
+        return false;
+    memcpy(digits, word, n);
+    digits[n] = '\0';
+    *step = word[n] ? word + n + 1 : NULL;
+    if (*step && !stepdir_name_ok(*step))
+        return false;
+    return num_parse_u64(digits, 1, INT64_MAX, job_id, NULL) == 0;
+}
+
+int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
+                     size_t *n, struct jp_error *err)
+{
+    uint64_t job_id = 0;
+    const char *step = NULL;
+    char *job;
+    int rc;
+
+    if (access(word, F_OK) == 0) {
+        if (!stepdir_has(word, JP_JOBCONF_NAME) && has_steps(word))
+            return list_steps(word, dirs, n, err);
+        return list_one(strdup(word), dirs, n, err);
+    }
+    if (errno != ENOENT && errno != ENOTDIR)
+        return error_set(err, "%s: %s", word, strerror(errno));
+    if (!parse_job(word, &job_id, &step))
+        return error_set(err, "%s: neither a folder nor JOBID[.STEP]", word);
+    job = find_job(job_id, config);
+    if (!job)
+        return error_set(err,
+                         "job %s: no directory of it by the settings, here or "
+                         "in the job's working directory; name the directory",
+                         word);
+    rc = step ? list_one(fileio_path("%s/step-%s", job, step), dirs, n, err)
+              : list_steps(job, dirs, n, err);
+    free(job);
+    return rc;
+}
+
+/* --- the recorder's files --- */
+
+/* This many troubles are printed one by one, the others are counted. */
 #define TROUBLES_SAID 20
 
 static void say(void *arg, const char *text)
@@ -49,7 +318,7 @@ int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
 {
     struct jp_error err;
 
-    if (report_find(word, config, &inputs->folders, &inputs->n, &err) < 0)
+    if (cmd_inputs_steps(word, config, &inputs->folders, &inputs->n, &err) < 0)
         return failed(inputs, &err, JP_EXIT_USAGE);
     for (size_t i = 0; i < inputs->n; i++)
         inputs->folders[i] = raw_of(inputs->folders[i]);

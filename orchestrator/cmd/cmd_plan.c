@@ -13,7 +13,7 @@
 #include "common/quote.h"
 #include "common/grammar.h"
 #include "orchestrator/cmd/cmd_args.h"
-#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
 
 #define SCHEMA 1
@@ -394,7 +394,7 @@ static char *find_step(const struct arguments *a, struct jp_error *err)
     char **dirs = NULL, *dir;
     size_t n = 0;
 
-    if (report_find(a->from, a->common.config, &dirs, &n, err) < 0)
+    if (cmd_inputs_steps(a->from, a->common.config, &dirs, &n, err) < 0)
         return NULL;
     if (n > 1) {
         error_set(err, "%s: %zu steps, name one: %s", a->from, n, dirs[0]);

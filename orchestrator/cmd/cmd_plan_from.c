@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"

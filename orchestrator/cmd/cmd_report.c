@@ -1,20 +1,28 @@
-/* cmd_report.c - the command line of `jobprof report`. */
+/* cmd_report.c - the command line of `jobprof report`, and what it
+ * writes in the formats of others. */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 
-#include "common/fileio.h"
 #include "common/defaults.h"
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/export/export.h"
 #include "orchestrator/report/report.h"
 
 static const char help[] =
@@ -154,7 +162,7 @@ static int parse(int argc, char **argv, struct report_options *options,
     return JP_EXIT_USAGE;
 }
 
-/* What the caller sees of a finished report. */
+/* Prints what the caller sees of a finished report. */
 static int show(const struct report_session *session)
 {
     const struct report_options *options = session->options;
@@ -176,7 +184,7 @@ static int show(const struct report_session *session)
                : JP_EXIT_OK;
 }
 
-/* Last of all, without the claim: nobody waits for pictures. */
+/* Pictures come last and without the claim, so that nobody waits for them. */
 static int draw(const struct report_session *session)
 {
     struct jp_error err;
@@ -187,6 +195,110 @@ static int draw(const struct report_session *session)
     quote_printf(stderr, "jobprof: %s\n", err.text);
     return JP_EXIT_IO;
 }
+
+/* --- behind a report: the formats of others, where asked --- */
+
+/* Bytes of Inspector's lines per byte of the recorder's packed files, at most:
+ * 447 bytes for 9 were measured (docs/measurements.md). */
+#define GROWTH 64
+
+static void warn(const struct report_session *session, const char *what,
+                 const char *why)
+{
+    stepdir_log(session->dir, "%s: %s", what, why);
+    if (session->options->kind != REPORT_WATCHER && !session->options->quiet)
+        quote_printf(stderr, "jobprof: %s: %s\n", what, why);
+}
+
+static int write_exporter(const struct report_session *session)
+{
+    uint64_t job = session->has_conf ? session->conf.job_id : 0;
+    bool quiet = session->options->quiet ||
+                 session->options->kind != REPORT_USER;
+    char *dir = job ? fileio_path("%s/%" PRIu64 "-insp", session->dir, job)
+                    : fileio_path("%s/insp", session->dir);
+    struct jp_error err = {"out of memory"};
+    int rc = dir && fileio_mkdirs(dir, &err) == 0
+                 ? cmd_args_exporter(session->result, dir, 0, quiet)
+                 : -1;
+
+    if (rc < 0)
+        warn(session, "no exporter's tree", dir ? err.text : "out of memory");
+    free(dir);
+    return rc;
+}
+
+/* Reports of srun and the watcher are killed at their time limit. */
+static int is_over(void *arg)
+{
+    const struct report_session *session = arg;
+
+    return session->deadline_ms && clock_mono_ms() > session->deadline_ms;
+}
+
+static int check_room(const struct report_session *session,
+                      const struct jp_recwalk *walk, struct jp_error *err)
+{
+    const char *text =
+        session->has_conf ? jobconf_find(&session->conf, "min_free") : NULL;
+    uint64_t keep = 0, wanted = num_mul(walk->walk.bytes, GROWTH);
+    struct statvfs fs;
+
+    num_parse_size(text, 0, UINT64_MAX, &keep, NULL);
+    if (statvfs(session->dir, &fs) < 0 ||
+        num_add(wanted, keep) <=
+            num_mul((uint64_t) fs.f_bavail, (uint64_t) fs.f_frsize))
+        return 0;
+    return error_set(err, "they may take %s, which min_free= does not leave",
+                     FIG_BYTES(wanted));
+}
+
+static int write_logs(struct report_session *session)
+{
+    char *raw = fileio_path("%s/raw", session->dir);
+    char *dir = fileio_path("%s/inspector-logs", session->dir);
+    const char *inputs[] = {raw};
+    struct export_done done = {0};
+    struct jp_recwalk walk = {.look = is_over, .look_arg = session};
+    struct jp_error err = {"out of memory"};
+    int rc = -1;
+
+    if (raw && dir && recwalk_init(&walk, inputs, 1, &err) == 0) {
+        rc = check_room(session, &walk, &err);
+        if (rc == 0)
+            rc = export_inspector(&walk, dir, NULL, &done, &err);
+        if (rc == 0 && walk.stopped)
+            rc = error_set(&err,
+                           "time is over after %" PRIu64
+                           " files; jobprof export inspector writes them all",
+                           done.files);
+        recwalk_fini(&walk);
+    }
+    if (rc < 0)
+        warn(session, "not all of Inspector's logs", err.text);
+    free(raw);
+    free(dir);
+    return rc;
+}
+
+/* Writes the formats of others that were asked for, after the verdict and
+ * without the claim. step-ID/JOBID-insp/ is the exporter's tree,
+ * step-ID/inspector-logs/ has the recorder's files as Inspector's logs. Errors
+ * are printed and logged; they never change the report. -1: something is
+ * missing. */
+static int write_more(struct report_session *session)
+{
+    int rc = 0;
+
+    if (report_session_asks(session, "inspector_logs") &&
+        stepdir_has(session->dir, "raw") && write_logs(session) < 0)
+        rc = -1;
+    if (session->result && write_exporter(session) < 0)
+        rc = -1;
+    return rc;
+}
+
+/* --- one report, or those of all steps that are meant --- */
 
 static int make_and_show(struct report_session *session)
 {
@@ -203,7 +315,7 @@ static int make_and_show(struct report_session *session)
     if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
         (show(session) != JP_EXIT_OK || draw(session) != JP_EXIT_OK))
         rc = JP_EXIT_IO;
-    if (session->written && report_more(session) < 0 &&
+    if (session->written && write_more(session) < 0 &&
         session->options->kind == REPORT_USER)
         rc = JP_EXIT_IO;
     return rc;
@@ -284,8 +396,8 @@ static int report_dir(const char *dir, const struct report_options *options)
     return rc;
 }
 
-/* All the steps that word means; of several the worst counts, and findings come
- * first. */
+/* Reports all steps that word means. The worst exit status counts; findings
+ * count before all others. */
 static int report_word(const char *word, const struct report_options *options)
 {
     struct jp_error err;
@@ -297,7 +409,7 @@ static int report_word(const char *word, const struct report_options *options)
         prctl(PR_SET_DUMPABLE, 0);
     if (options->kind != REPORT_USER)
         return report_dir(word, options);
-    if (report_find(word, options->config, &dirs, &n, &err) < 0) {
+    if (cmd_inputs_steps(word, options->config, &dirs, &n, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_USAGE;
     }

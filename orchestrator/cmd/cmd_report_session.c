@@ -1,13 +1,19 @@
-/* cmd_report_session.c - open one step for a report. */
+/* cmd_report_session.c - open one step for a report, and decide who of srun,
+ * the watcher and users writes it. */
 #include "orchestrator/cmd/cmd_report.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/defaults.h"
 #include "common/jobconf.h"
 #include "common/fileio.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/collect/barrier.h"
+#include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
@@ -37,7 +43,9 @@ static char *visible_twin(const char *dir)
     return twin;
 }
 
-bool report_session_follow(struct report_session *session)
+/* Follows a hidden directory that has been renamed meanwhile. False: dir is
+ * gone without a twin. */
+static bool follow(struct report_session *session)
 {
     char *twin;
 
@@ -63,7 +71,8 @@ static char *absolute(const char *dir)
     return real ? real : strdup(dir);
 }
 
-/* Where a hidden step goes: its twin, whatever a copied job.conf says. */
+/* A hidden step is moved to its visible twin, even if a copied job.conf names
+ * another folder. */
 static int set_final_dir(struct report_session *session)
 {
     char *twin = visible_twin(session->dir);
@@ -101,8 +110,9 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
-/* A node that died never leaves its step: Slurm knows that all is over. Before
- * there is a claim, whose thread forbids the question. */
+/* A node that died never leaves its step, but Slurm knows that the job is over.
+ * This is asked before the claim is taken, because the claim's thread forbids
+ * calls of libslurm. */
 static bool is_job_ended(const struct report_session *session)
 {
     struct slurmjob job;
@@ -124,7 +134,7 @@ int report_session_init(struct report_session *session, const char *dir,
         .options = options, .dir = absolute(dir), .start_ms = clock_mono_ms()};
     if (!session->dir)
         return error_set(err, "out of memory");
-    if (!report_session_follow(session))
+    if (!follow(session))
         return error_set(err, "%s: no such folder", dir);
     if (stepdir_check_own(session->dir, err) < 0)
         return error_set(err,
@@ -153,8 +163,16 @@ void report_session_fini(struct report_session *session)
     *session = (struct report_session){0};
 }
 
-/* An eighth stays for writing the files. srun's user has waited since the
- * start; the watcher has nobody waiting for it. */
+bool report_session_asks(const struct report_session *session, const char *key)
+{
+    const char *value = session->has_conf ? jobconf_find(&session->conf, key)
+                                          : NULL;
+
+    return value && !strcmp(value, "1");
+}
+
+/* An eighth of the time is left for writing the files. The user of srun has
+ * waited since the program's start. Nobody waits for the watcher. */
 void report_session_set_budget(struct report_session *session)
 {
     uint64_t limit_ms = session->policy.report_limit_ms;
@@ -163,4 +181,182 @@ void report_session_set_budget(struct report_session *session)
 
     if (session->options->kind != REPORT_USER)
         session->deadline_ms = from_ms + limit_ms - limit_ms / 8;
+}
+
+/* --- decide who of srun, watcher and users reports a step --- */
+
+#define POLL_MS 50
+#define WATCH_POLL_MS 500
+#define NODES_POLL_MS 20
+#define RUNNER_RESERVE_S 2 /* of KillWait: srun waits no longer */
+
+/* Tries to take the claim, then checks again that the report is still wanted.
+ */
+static enum report_turn try_claim(struct report_session *session,
+                                  struct jp_error *err)
+{
+    const struct report_options *options = session->options;
+    int rc;
+
+    if (!follow(session))
+        return REPORT_GONE;
+    if (options->kind != REPORT_USER && barrier_is_reported(session->dir))
+        return REPORT_DONE;
+    rc = claim_take(session->dir, report_kind_name(options->kind),
+                    session->policy.claim_stale_ms, &session->claim, err);
+    if (rc < 0)
+        return stepdir_is_folder(session->dir) ? REPORT_FAILED : REPORT_LATE;
+    if (rc == 0)
+        return REPORT_LATE;
+    if (options->kind != REPORT_USER && barrier_is_reported(session->dir)) {
+        claim_release(session->claim);
+        session->claim = NULL;
+        return REPORT_DONE;
+    }
+    session->over = session->job_ended ||
+                    stepdir_has(session->dir, "alldone") ||
+                    barrier_is_reported(session->dir);
+    return REPORT_OURS;
+}
+
+/* A user waits as long as the other reporter lives, srun within its limit. */
+static enum report_turn wait_for_claim(struct report_session *session,
+                                       struct jp_error *err)
+{
+    uint64_t deadline = session->start_ms + session->policy.report_limit_ms;
+    bool said = false;
+
+    for (;;) {
+        enum report_turn turn = try_claim(session, err);
+
+        if (turn != REPORT_LATE)
+            return turn;
+        if (session->options->kind == REPORT_SRUN &&
+            clock_mono_ms() >= deadline)
+            return REPORT_LATE;
+        if (!said && session->options->kind == REPORT_USER &&
+            !session->options->quiet)
+            quote_printf(stderr, "jobprof: %s: waiting for another report\n",
+                         session->dir);
+        said = true;
+        clock_sleep_ms(POLL_MS);
+    }
+}
+
+/* Whether the watcher may step in now. owner is absent where no srun will come.
+ */
+static bool may_step_in(const struct report_session *session)
+{
+    uint64_t age_ms = clock_mono_ms() - session->start_ms;
+
+    switch (claim_look(session->dir, session->policy.claim_stale_ms)) {
+    case CLAIM_STALE:
+        return true;
+    case CLAIM_FREE:
+        return age_ms >= session->policy.watcher_delay_ms ||
+               !stepdir_has(session->dir, "owner");
+    default:
+        return false;
+    }
+}
+
+/* Is a reported step left as it should be? The reporter removes the markers and
+ * releases its claim last. If it was killed before that, the watcher does both.
+ */
+static bool is_settled(struct report_session *session)
+{
+    enum claim_state state =
+        claim_look(session->dir, session->policy.claim_stale_ms);
+
+    if (state == CLAIM_LIVE)
+        return false;
+    if ((state == CLAIM_STALE || !barrier_is_clear(session->dir)) &&
+        claim_take(session->dir, report_kind_name(REPORT_WATCHER),
+                   session->policy.claim_stale_ms, &session->claim, NULL) > 0) {
+        barrier_clear(session->dir);
+        claim_release(session->claim);
+        session->claim = NULL;
+    }
+    return true;
+}
+
+/* Waits until the step is reported, or takes over if nobody reports it. */
+static enum report_turn watch(struct report_session *session,
+                              struct jp_error *err)
+{
+    const struct jp_policy *policy = &session->policy;
+    uint64_t end_ms = session->start_ms + policy->watcher_life_ms;
+    uint32_t poll_ms = policy->watcher_delay_ms / 4 < WATCH_POLL_MS
+                           ? policy->watcher_delay_ms / 4 + 1
+                           : WATCH_POLL_MS;
+    enum report_turn turn;
+
+    while (clock_mono_ms() < end_ms) {
+        if (!follow(session))
+            return REPORT_GONE;
+        if (barrier_is_reported(session->dir)) {
+            if (is_settled(session))
+                return REPORT_DONE;
+        } else if (may_step_in(session)) {
+            turn = try_claim(session, err);
+            if (turn != REPORT_LATE)
+                return turn;
+        }
+        clock_sleep_ms(poll_ms);
+    }
+    return REPORT_LATE;
+}
+
+enum report_turn report_turn_wait(struct report_session *session,
+                                  struct jp_error *err)
+{
+    if (session->options->kind == REPORT_WATCHER)
+        return watch(session, err);
+    return wait_for_claim(session, err);
+}
+
+/* Programs beside the tasks write their files within KillWait. The time of the
+ * figures begins after that. */
+static void await_runners(struct report_session *session)
+{
+    uint64_t start_ms = clock_mono_ms(), wait_s = JP_DEF_KILL_WAIT_S;
+    uint32_t n[RUNMARKS];
+
+    num_parse_u64(jobconf_copper(&session->conf, "kill_wait"), 0, 3600, &wait_s,
+                  NULL);
+    if (session->options->kind == REPORT_WATCHER &&
+        wait_s > CEILING_KILL_WAIT_S)
+        wait_s = CEILING_KILL_WAIT_S;
+    wait_s -= wait_s > RUNNER_RESERVE_S ? RUNNER_RESERVE_S : 0;
+    for (;;) {
+        runmarks_count(session->dir, n);
+        if (n[RUNMARK_DONE] >= n[RUNMARK_READY] ||
+            clock_mono_ms() - start_ms >= wait_s * 1000)
+            break;
+        clock_sleep_ms(POLL_MS);
+    }
+    session->start_ms += clock_mono_ms() - start_ms;
+    if (n[RUNMARK_DONE] < n[RUNMARK_READY])
+        stepdir_log(session->dir, "Copper has not ended on %u nodes",
+                    n[RUNMARK_READY] - n[RUNMARK_DONE]);
+}
+
+void report_turn_await_nodes(struct report_session *session)
+{
+    uint64_t wait_ms = session->policy.alldone_wait_ms;
+    uint64_t end_ms;
+
+    if (session->options->kind == REPORT_USER)
+        return;
+    /* half of the time that srun has stays for the figures */
+    if (wait_ms > session->policy.report_limit_ms / 2)
+        wait_ms = session->policy.report_limit_ms / 2;
+    end_ms = session->start_ms + wait_ms;
+    while (barrier_count_pending(session->dir) > 0 &&
+           !stepdir_has(session->dir, "alldone") && clock_mono_ms() < end_ms)
+        clock_sleep_ms(NODES_POLL_MS);
+    if (session->has_conf && runmarks_there(session->dir)) {
+        runmark_end_step(session->dir, NULL); /* a node may have died */
+        await_runners(session);
+    }
 }

@@ -10,9 +10,9 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
-#include "orchestrator/cmd/cmd_show_saved.h"
 #include "orchestrator/show/hangshow.h"
 #include "orchestrator/show/opsum.h"
+#include "orchestrator/show/show_saved.h"
 
 static const char help[] =
     "usage: jobprof show [options] DIR|JOBID[.STEP]\n"

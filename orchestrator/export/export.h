@@ -2,19 +2,24 @@
 #ifndef JP_EXPORT_EXPORT_H
 #define JP_EXPORT_EXPORT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "common/error.h"
-#include "orchestrator/ingest/recwalk.h"
+#include "common/record.h"
+#include "orchestrator/ingest/logwalk.h"
+#include "plugins/nccl_example/trace_read.h"
+#include "plugins/nccl_recorder/recfile.h"
 
 struct export_done {
     uint64_t files; /* written */
     uint64_t ops;
-    uint64_t left_out; /* operations whose communicator or time is not told */
+    uint64_t left_out; /* operations whose communicator or time is unknown */
 };
 
-/* Inspector's JSON lines (inspector_line.h), one file `<stem>.log` for each of
+/* Inspector's JSON lines, one file `<stem>.log` for each of
  * the recorder's in `dir`, which keeps the folders below the inputs; or, with
  * dir NULL, all lines to out. -1: output failed. */
 int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
@@ -38,10 +43,48 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * own clock. The walk's counts then include them.
  *
  * Times are us since the earliest header's wall clock, which
- * otherData.origin_unix_us tells; each host's clock is as good as its NTP.
+ * otherData.origin_unix_us holds; each host's clock is as good as its NTP.
  * Within a process, "X" events are ordered by time as far as a buffer of
  * 32,768 operations reaches. Memory: 20 MB. -1: output failed. */
 int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
                   struct jp_error *err);
+
+/* --- inspector_line_format: an operation as a line of Inspector's format v4.0
+ * -
+ *
+ * Layout, order of keys, escapes and number formats are those of NVIDIA's
+ * Inspector 2.30 (plugins/profiler/inspector/inspector_json.cc), so every
+ * reader of its files reads ours. Two members differ in meaning: `git_rev` is
+ * the recorder ("jobprof-0.1.0"), and `dump_timestamp_us` is the wall clock at
+ * the operation's end, not at the time of writing. Inspector has no operations
+ * of the copy engines: they get the function "AllGather-CE" (recfile.h).
+ */
+
+/* Room for any line: two escaped texts, a function, numbers. */
+#define INSPECTOR_LINE_BYTES 8192
+
+/* Writes the line with its newline and returns its length; 0: the header or
+ * the operation's communicator is missing. */
+size_t inspector_line_format(char out[INSPECTOR_LINE_BYTES],
+                             const struct jp_recfile *file,
+                             const struct jpr_op *op);
+
+/* --- trace_event.c: an operation as the members of a trace event ------------
+ */
+
+/* Start and end of an operation in the trace, CLOCK_MONOTONIC: those of its
+ * kernel, else its time from the enqueueing on. False: no time is known. */
+bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
+                      uint64_t *end_ns);
+
+/* An object with the members name, cat and args of an operation; caller frees.
+ * NULL without memory. */
+char *trace_event_describe(const struct jp_recfile *file,
+                           const struct jpr_op *op);
+
+/* The same of a record of another profiler. op: the example plugin's operation
+ * that it was made of, or NULL. */
+char *trace_event_of_record(const struct record *record,
+                            const struct trace_op *op);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "common/json_stream.h"
 #include "orchestrator/export/export.h"
-#include "orchestrator/export/trace_event.h"
 #include "orchestrator/ingest/pending.h"
 #include "orchestrator/show/jobranks.h"
 #include "plugins/backend.h"

@@ -7,7 +7,6 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 #include "orchestrator/export/export.h"
-#include "orchestrator/export/inspector_line.h"
 
 /* Inspector's buffer for one escaped string. */
 enum { ESCAPED_BYTES = 2048 };

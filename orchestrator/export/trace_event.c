@@ -1,5 +1,5 @@
 /* trace_event.c - name, category and arguments of an operation. */
-#include "orchestrator/export/trace_event.h"
+#include "orchestrator/export/export.h"
 
 #include <stdlib.h>
 

@@ -89,34 +89,26 @@ int gc_run(const struct gc_options *options, struct gc_result *out,
            struct jp_error *err);
 void gc_fini(struct gc_result *result);
 
-/* --- the parts ------------------------------------------------------------ */
+/* --- gc_job.c: one job and the folders in it -------------------------------
+ */
 
-/* gc_scan.c: the jobs of uid (of everybody: all) below the open root. Nothing
- * that is mounted there is touched: who asks a file system that has stopped
- * waits for ever. */
-int gc_scan(int root, bool all, uid_t uid, const struct gc_options *limits,
-            struct gc_result *out, struct jp_error *err);
-
-/* gc_job.c: what a job is like (state GC_KEPT or GC_BUSY); we are its owner.
- * reports: they are to go, too. */
+/* Looks at a job (state GC_KEPT or GC_BUSY) as its owner. reports: the whole
+ * steps are to go. */
 void gc_look(int root, const struct gc_job *job, bool reports,
              struct gc_outcome *out);
 /* Clears it, after another look. */
 void gc_clear(int root, const struct gc_job *job,
               const struct gc_options *options, struct gc_outcome *out);
 
-/* gc_tree.c: opens a folder below at, no link and nothing that is mounted on
+/* Opens a folder below at, no link and nothing that is mounted on
  * the way. -1 with errno. */
 int gc_open(int at, const char *path);
-/* What name in the folder at is; not through a link or a mount. -1 with errno.
+/* stat of name in the folder at, through no link and no mount. -1 with errno.
  */
 int gc_stat(int at, const char *name, struct stat *st);
 /* Bytes that our files below (and with) name take on disk; 0: not there.
  * *newest_s (or NULL): when the last of them was written, since 1970; 0: none.
  */
 uint64_t gc_measure(int at, const char *name, int64_t *newest_s);
-/* Removes name and all below it that is ours, and counts what that frees (a
- * file with another name elsewhere frees nothing). -1: something stays. */
-int gc_remove(int at, const char *name, uint64_t *freed_bytes);
 
 #endif

@@ -6,9 +6,9 @@
  * inside folders: .jpr .jpr.gz .log .log.gz .jsonl .jsonl.gz are logs; .json
  * .json.gz .txt may be traces of the example plugin (2.23 to 2.26 write .txt),
  * unless they are called as jobprof's own files; logs of Copper's daemons
- * (*-output.log) are told by their first line, or are empty, and passed over;
- * anything else is no concern of ours. A file given by name is taken whatever
- * it is called; what it holds its first bytes tell (plugins/reader.h). One file
+ * (*-output.log) are recognised by their first line, or are empty, and skipped;
+ * any other file is ignored. A file given by name is taken whatever its name
+ * is; its first bytes decide which reader takes it (plugins/reader.h). A file
  * seen twice (inputs that overlap, hard links) is taken once.
  */
 #ifndef JP_INGEST_LOGWALK_H
@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "plugins/nccl_recorder/recfile.h"
 
 #define LOGWALK_MAX_DEPTH 32
 
@@ -27,7 +28,7 @@ struct jp_logfile {
     char *path;
     uint64_t size; /* as seen by the walk */
     int64_t mtime_us;
-    bool maybe; /* by its name: a trace, or no concern of ours */
+    bool maybe; /* by its name: a trace, or a file to ignore */
     dev_t dev;
     ino_t ino;
 };
@@ -50,4 +51,50 @@ struct jp_logwalk {
 int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
                  size_t n_inputs, struct jp_error *err);
 void logwalk_fini(struct jp_logwalk *walk);
+
+/* --- the recorder's files among them, one after the other
+ * ---------------------
+ *
+ *     while ((file = recwalk_open(&walk)))
+ *         while (recwalk_record(&walk, &record))
+ *             ...
+ *
+ * Files that are not the recorder's are counted and passed over. Trouble with
+ * a file (unreadable, a damaged block) is counted and passed to `say`, and the
+ * walk goes on.
+ */
+
+struct jp_recwalk {
+    /* gets one sentence that names file and offset; NULL: not wanted */
+    void (*say)(void *arg, const char *text);
+    void *arg;
+    /* called before each file is opened; non-zero ends the walk (stopped).
+     * May be NULL */
+    int (*look)(void *arg);
+    void *look_arg;
+    bool stopped;
+    struct jp_logwalk walk;
+    size_t next;       /* of walk.logs */
+    const char *path;  /* of the open file */
+    const char *below; /* the same without the input it was found in */
+    const char *const *inputs;
+    size_t n_inputs;
+    bool is_open;
+    struct jp_recfile file;
+    uint64_t files, others;
+    uint64_t troubles; /* damaged or unreadable: data is missing */
+};
+
+/* inputs are borrowed. 0, or -1: no such input, no memory. */
+int recwalk_init(struct jp_recwalk *walk, const char *const *inputs, size_t n,
+                 struct jp_error *err);
+/* Starts again at the first file, with all counts 0. */
+void recwalk_rewind(struct jp_recwalk *walk);
+void recwalk_fini(struct jp_recwalk *walk);
+
+/* Opens the next file, closing the one before; NULL at the end. */
+struct jp_recfile *recwalk_open(struct jp_recwalk *walk);
+/* The next record of the open file; false at its end. */
+bool recwalk_record(struct jp_recwalk *walk, struct jpr_record *record);
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "orchestrator/ingest/recwalk.h"
+#include "orchestrator/ingest/logwalk.h"
 
 /* Reads the walk's recordings and prints the answer with the tables behind it,
  * or a JSON object; nothing where there is no recording and no JSON is wanted.

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "orchestrator/ingest/recwalk.h"
+#include "orchestrator/ingest/logwalk.h"
 
 /* What a file says of a process. */
 struct jobranks_claim {

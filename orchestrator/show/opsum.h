@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "orchestrator/ingest/recwalk.h"
+#include "orchestrator/ingest/logwalk.h"
 
 struct opsum_filter {
     int64_t rank; /* in the job; of processes without one, in comm; -1: all */

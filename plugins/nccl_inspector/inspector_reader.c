@@ -99,7 +99,9 @@ enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
 
 /* --- operations of one launch in verbose logs --- */
 
-enum { MOST = 128, LEAST_US = 20 };
+/* Where the held records begin depends on the first one's series, so that
+ * series which take turns find their texts (copy below). */
+enum { MOST = 128, LEAST_US = 20, STARTS = 8 };
 
 /* A record with texts of its own. */
 struct line {
@@ -112,7 +114,8 @@ struct neighbours {
     launches_take *take;
     void *arg;
     size_t n;
-    struct line lines[MOST];
+    struct line *held; /* the first of n in lines */
+    struct line lines[STARTS + MOST];
 };
 
 struct neighbours *neighbours_create(launches_take *take, void *arg)
@@ -122,6 +125,7 @@ struct neighbours *neighbours_create(launches_take *take, void *arg)
     if (n) {
         n->take = take;
         n->arg = arg;
+        n->held = n->lines;
     }
     return n;
 }
@@ -140,12 +144,24 @@ static void keep(struct record_text *text, char *to, size_t size)
     *text = (struct record_text){to, len};
 }
 
+/* Records of one series have the same texts, so those of the record that stood
+ * here before are often right already. */
 static void copy(struct line *line, const struct record *record)
 {
     struct record *r = &line->record;
 
+    if (record->series && record->series == r->series) {
+        const struct record_text id = r->id, name = r->name, host = r->host,
+                                 func = r->func;
+
+        *r = *record;
+        r->id = id;
+        r->name = name;
+        r->host = host;
+        r->func = func;
+        return;
+    }
     *r = *record;
-    r->series = 0; /* holds for records in the reader's order only */
     keep(&r->id, line->id, sizeof(line->id));
     keep(&r->name, line->name, sizeof(line->name));
     keep(&r->host, line->host, sizeof(line->host));
@@ -173,47 +189,58 @@ static bool is_plausible(const struct record *r)
 
 static bool is_of_batch(const struct record *a, const struct record *b)
 {
-    return is_plausible(a) && is_plausible(b) &&
-           apart(a->exec_us, b->exec_us) <= 1 &&
-           2 * apart(a->start_us, b->start_us) <= a->exec_us &&
-           2 * apart(a->end_us, b->end_us) <= a->exec_us && a->p2p == b->p2p &&
+    /* what most lines differ in comes first; a, which is held, is plausible */
+    return 2 * apart(a->start_us, b->start_us) <= a->exec_us &&
+           2 * apart(a->end_us, b->end_us) <= a->exec_us &&
+           apart(a->exec_us, b->exec_us) <= 1 && a->p2p == b->p2p &&
            a->rank == b->rank && a->pid == b->pid && is_equal(&a->id, &b->id) &&
            is_equal(&a->host, &b->host) &&
            (!a->p2p || is_equal(&a->func, &b->func));
 }
 
-int neighbours_flush(struct neighbours *neighbours)
+static void divide(struct neighbours *neighbours)
 {
     struct launches_member members[MOST];
-    size_t n = neighbours->n;
     uint64_t longest_us = 0;
-    int rc = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        struct line *line = &neighbours->lines[i];
+    for (size_t i = 0; i < neighbours->n; i++) {
+        struct line *line = &neighbours->held[i];
 
         members[i] = (struct launches_member){
             .record = &line->record, .rule = bandwidth_find(line->func)};
         if (line->record.exec_us > longest_us)
             longest_us = line->record.exec_us;
     }
+    launches_divide(members, neighbours->n, longest_us);
+}
+
+int neighbours_flush(struct neighbours *neighbours)
+{
+    size_t n = neighbours->n;
+    int rc = 0;
+
     if (n > 1)
-        launches_divide(members, n, longest_us);
+        divide(neighbours);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = neighbours->take(neighbours->arg, &neighbours->lines[i].record);
+        rc = neighbours->take(neighbours->arg, &neighbours->held[i].record);
     neighbours->n = 0;
     return rc;
 }
 
 int neighbours_add(struct neighbours *neighbours, const struct record *record)
 {
+    bool plausible = is_plausible(record);
     size_t n = neighbours->n;
     int rc = 0;
 
-    if (n == MOST ||
-        (n > 0 && !is_of_batch(&neighbours->lines[n - 1].record, record)))
+    if (n > 0 && (n == MOST || !plausible ||
+                  !is_of_batch(&neighbours->held[n - 1].record, record)))
         rc = neighbours_flush(neighbours);
-    copy(&neighbours->lines[neighbours->n++], record);
+    if (rc == 0 && !plausible) /* is of no batch: it need not be held */
+        return neighbours->take(neighbours->arg, record);
+    if (!neighbours->n)
+        neighbours->held = &neighbours->lines[record->series % STARTS];
+    copy(&neighbours->held[neighbours->n++], record);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* test_hist.c - percentiles of a histogram beside exact ones. */
-#include "orchestrator/aggregate/hist.h"
+#include "orchestrator/aggregate/dist.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/dist.h"
 #include "tests/common/tempdir.h"
 
 enum { VALUES = 20000 };

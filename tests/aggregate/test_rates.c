@@ -1,5 +1,5 @@
 /* test_rates.c - how fast messages were, pair by pair and rank by rank. */
-#include "orchestrator/aggregate/join_rates.h"
+#include "orchestrator/aggregate/join.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/join.h"
 #include "tests/common/tempdir.h"
 
 /* From rank 0 to `peers` others, 100 messages each; the first 20 take 15 us, or

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/export/inspector_line.h"
+#include "orchestrator/export/export.h"
 #include "orchestrator/ingest/pending.h"
 #include "orchestrator/ingest/progress.h"
 #include "tests/aggregate/jpr_maker.h"

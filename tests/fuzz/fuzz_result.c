@@ -48,9 +48,10 @@ void fuzz_result(struct join *join, const struct jp_logwalk *walk,
                  void (*check)(const struct jp_result *r))
 {
     static int (*const steps[])(struct build *) = {
-        result_comms,     result_ranks,   result_ops,
-        result_cells,     result_windows, result_p2p,
-        result_p2p_nodes, result_quality, result_busy,
+        result_comms,   result_ranks,
+        result_ops,     result_cells_and_windows,
+        result_p2p,     result_p2p_nodes,
+        result_quality, result_busy,
     };
     struct build b = {
         .join = join, .walk = walk, .files = files, .row_limit = 100};

@@ -1,19 +1,40 @@
-/* rankrows.c - filter the ranks of a report's tables. */
-#include "orchestrator/show/rankrows.h"
+/* show_saved.c - what a finished report says when the logs are gone. */
+#include "orchestrator/show/show_saved.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/json_stream.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
 
 #define MAX_ROWS 65536
+
+/* A row of csv/ranks.csv: one process in one communicator. */
+struct rankrow {
+    char id[RECORD_MAX_ID + 1];
+    char name[RECORD_MAX_NAME + 1];
+    char host[RECORD_MAX_HOST + 1];
+    int64_t pid; /* -1: not known */
+    uint64_t rank, records, timed_ops, last_ops, p2p_records;
+    uint64_t exec_us, wait_us, caused_us; /* of timed_ops */
+    bool waits;                           /* exec_us and wait_us are known */
+};
+
+struct rankrows {
+    struct rankrow *at; /* in the order of the tables */
+    size_t n;
+    uint64_t left_out; /* bad ones, or over MAX_ROWS */
+};
 
 /* Sizes of communicators, by id; in the order of the table. */
 struct comm_size {
@@ -72,7 +93,7 @@ static int grow(void **list, size_t n, size_t size)
     return 0;
 }
 
-/* ------------------------------------------------------- ranks in the job */
+/* --- ranks in the job --- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -160,7 +181,7 @@ static int read_processes(const char *path, const char *step,
     return rc;
 }
 
-/* ------------------------------------------------------------------- rows */
+/* --- rows of csv/ranks.csv --- */
 
 static bool get_row(const char *const v[], struct rankrow *row)
 {
@@ -177,7 +198,7 @@ static bool get_row(const char *const v[], struct rankrow *row)
            get(v[CAUSED], &row->caused_us) && get(v[P2P], &row->p2p_records);
 }
 
-static int take_row(struct jp_rankrows *rows, const char *const v[])
+static int take_row(struct rankrows *rows, const char *const v[])
 {
     struct rankrow row = {.id = ""};
 
@@ -203,8 +224,8 @@ static bool is_wanted(const struct opsum_filter *filter,
                          rank);
 }
 
-static int read_rows(struct jp_rankrows *rows, const char *path,
-                     const char *step, const struct opsum_filter *filter,
+static int read_rows(struct rankrows *rows, const char *path, const char *step,
+                     const struct opsum_filter *filter,
                      const struct jp_jobranks *ranks, struct jp_error *err)
 {
     const char *v[N_COLUMNS];
@@ -227,8 +248,11 @@ static int read_rows(struct jp_rankrows *rows, const char *path,
     return rc;
 }
 
-int rankrows_add(struct jp_rankrows *rows, const char *step,
-                 const struct opsum_filter *filter, struct jp_error *err)
+/* Adds the ranks of a report that pass the filter, by csv/ranks.csv and
+ * csv/comms.csv in the step's directory. filter->func is not looked at. 0, or
+ * -1: they cannot be read, no memory. */
+static int add_ranks(struct rankrows *rows, const char *step,
+                     const struct opsum_filter *filter, struct jp_error *err)
 {
     char *ranks_csv = fileio_path("%s/csv/ranks.csv", step);
     char *comms_csv = fileio_path("%s/csv/comms.csv", step);
@@ -253,13 +277,7 @@ int rankrows_add(struct jp_rankrows *rows, const char *step,
     return rc;
 }
 
-void rankrows_fini(struct jp_rankrows *rows)
-{
-    free(rows->at);
-    *rows = (struct jp_rankrows){0};
-}
-
-/* --- ranks as a table and as JSON */
+/* --- ranks as a table and as JSON --- */
 
 static bool has_waits(const void *row)
 {
@@ -287,8 +305,8 @@ static const struct show_column shown[] = {
 static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
                                         sizeof(struct rankrow)};
 
-int rankrows_print(const struct jp_rankrows *rows, FILE *out,
-                   struct jp_error *err)
+static int print_ranks(const struct rankrows *rows, FILE *out,
+                       struct jp_error *err)
 {
     show_table_print(&table, rows->at, rows->n, out);
     quote_printf(out, "%zu row%s of csv/ranks.csv", rows->n, plural(rows->n));
@@ -299,8 +317,8 @@ int rankrows_print(const struct jp_rankrows *rows, FILE *out,
     return show_table_end(NULL, out, err);
 }
 
-int rankrows_print_json(const struct jp_rankrows *rows, FILE *out,
-                        struct jp_error *err)
+static int print_ranks_json(const struct rankrows *rows, FILE *out,
+                            struct jp_error *err)
 {
     struct jp_json_stream s;
 
@@ -310,4 +328,162 @@ int rankrows_print_json(const struct jp_rankrows *rows, FILE *out,
     json_stream_count(&s, "left_out", rows->left_out);
     show_table_json(&s, "ranks", &table, rows->at, rows->n);
     return show_table_end(&s, out, err);
+}
+
+/* --- `jobprof show` from a finished report --- */
+
+/* The step's directory that a folder of inputs stands for; caller frees. NULL
+ * without memory. */
+static char *step_of(const char *folder)
+{
+    size_t n = strlen(folder);
+
+    return n > 4 && !strcmp(folder + n - 4, "/raw") ? strndup(folder, n - 4)
+                                                    : strdup(folder);
+}
+
+/* <step>/name, if it can be read; caller frees. */
+static char *find(const char *folder, const char *name)
+{
+    char *step = step_of(folder);
+    char *path = step ? fileio_path("%s/%s", step, name) : NULL;
+
+    free(step);
+    if (path && access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+bool show_saved_has(char *const *folders, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *path = find(folders[i], "csv/ops.csv");
+
+        free(path);
+        if (path)
+            return true;
+    }
+    return false;
+}
+
+bool show_saved_bare(char *const *folders, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *conf = find(folders[i], "job.conf"),
+             *raw = conf ? find(folders[i], "raw") : NULL;
+
+        free(conf);
+        free(raw);
+        if (!conf || raw)
+            return false;
+    }
+    return n > 0;
+}
+
+static int show_ranks(char *const *folders, size_t n,
+                      const struct opsum_filter *filter, bool json,
+                      struct jp_error *err)
+{
+    struct rankrows rows = {0};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        char *csv = find(folders[i], "csv");
+        char *step = csv ? step_of(folders[i]) : NULL;
+
+        if (step)
+            rc = add_ranks(&rows, step, filter, err);
+        free(step);
+        free(csv);
+    }
+    if (rc == 0)
+        rc = json ? print_ranks_json(&rows, stdout, err)
+                  : print_ranks(&rows, stdout, err);
+    if (rc == 0)
+        rc = rows.n == 0;
+    free(rows.at);
+    return rc;
+}
+
+static int show_ops(char *const *folders, size_t n,
+                    const struct opsum_filter *filter, bool json,
+                    struct jp_error *err)
+{
+    struct opsum_builder builder;
+    struct jp_opsum sum;
+    int rc = opsum_begin(&builder, &sum, err);
+
+    if (rc < 0)
+        return -1;
+    sum.source = "csv";
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        char *path = find(folders[i], "csv/ops.csv");
+
+        if (path)
+            rc = opsum_add_csv(&builder, path, filter, err);
+        free(path);
+    }
+    if (rc < 0) { /* err says why */
+        opsum_end(&builder, -1, NULL);
+        return -1;
+    }
+    if (opsum_end(&builder, 0, err) < 0)
+        return -1;
+    rc = json ? opsum_print_json(&sum, stdout, err)
+              : opsum_print(&sum, stdout, err);
+    if (rc == 0)
+        rc = sum.n == 0;
+    opsum_fini(&sum);
+    return rc;
+}
+
+int show_saved_sums(char *const *folders, size_t n,
+                    const struct opsum_filter *filter, bool json,
+                    struct jp_error *err)
+{
+    return filter->rank >= 0 || filter->node
+               ? show_ranks(folders, n, filter, json, err)
+               : show_ops(folders, n, filter, json, err);
+}
+
+static int put_verdict(const char *step, const json_t *root, bool json,
+                       struct jp_error *err)
+{
+    const json_t *verdict = json_object_get(root, "verdict");
+    const char *word = summary_file_text(verdict, "word");
+    struct jp_json_stream s;
+
+    if (!json) {
+        quote_printf(stdout, "%s: %s %s\n", step, word,
+                     strcmp(word, "HANG") ? "(no hang was found)"
+                                          : summary_file_text(verdict, "text"));
+        return 0;
+    }
+    json_stream_open(&s, JSON_FILE, stdout);
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_text(&s, "source", "summary");
+    json_stream_text(&s, "step", step);
+    json_stream_text(&s, "verdict", word);
+    json_stream_text(&s, "text", summary_file_text(verdict, "text"));
+    return json_stream_close(&s, err);
+}
+
+int show_saved_pending(char *const *folders, size_t n, bool json,
+                       struct jp_error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        char *step = step_of(folders[i]);
+        json_t *root =
+            step ? summary_file_read(step, SUMMARY_WITHOUT_TABLES, err) : NULL;
+
+        rc = root ? put_verdict(step, root, json, err) : -1;
+        json_decref(root);
+        free(step);
+    }
+    return rc == 0 && (fflush(stdout) != 0 || ferror(stdout))
+               ? error_set(err, "output failed: %m")
+               : rc;
 }
