@@ -8,7 +8,7 @@
 
 #include "common/sorted.h"
 #include "orchestrator/report/busy.h"
-#include "orchestrator/report/netkey_json.h"
+#include "orchestrator/report/baseline_file.h"
 
 /* The keys from, width and slices of an object over time. */
 static void chart_data_put_slices(const struct jp_chart_view *view,

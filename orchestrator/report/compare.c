@@ -9,10 +9,9 @@
 #include "common/figure.h"
 #include "common/quote.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/report/json_out.h"
-#include "orchestrator/report/netkey_json.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/baseline_file.h"
+#include "orchestrator/report/out.h"
 
 /* A report has no more (docs/summary.schema.json); another file may. */
 #define MAX_CELLS 5000

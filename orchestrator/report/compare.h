@@ -27,7 +27,7 @@
 
 #include "common/error.h"
 #include "orchestrator/insight/baseline.h"
-#include "orchestrator/report/netkey_json.h"
+#include "orchestrator/report/baseline_file.h"
 
 #define COMPARE_MIN_OPS 30
 

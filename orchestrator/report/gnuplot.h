@@ -10,12 +10,12 @@
 
 #define GNUPLOT_MAX_SCRIPTS 32
 
-/* Runs `gnuplot -d <script>...` in dir, at most GNUPLOT_MAX_SCRIPTS (nothing of
- * the user's start files is read; no input, no output but what the script
- * sets). Killed with its children after limit_ms. Pictures that were done
- * before stay. 1: gnuplot is not installed; -1: the error says what went wrong.
- */
-int gnuplot_run(const char *dir, const char *const *scripts, size_t n,
+/* Runs `gnuplot -d NAME.gp...` in dir on at most GNUPLOT_MAX_SCRIPTS scripts
+ * (it reads nothing of the user's start files and no input, and writes nothing
+ * but what a script sets). Killed with its children after limit_ms. Pictures
+ * that were done before stay. -1: the error says what went wrong, or that
+ * gnuplot is not installed. */
+int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err);
 
 /* Letters, digits and " ._-:" of text stay, anything else becomes '_'; at most

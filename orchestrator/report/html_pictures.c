@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/fileio.h"
-#include "orchestrator/report/html_out.h"
-#include "orchestrator/report/html_sections.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
 
 #define PAGE_MAX (64 << 20)
 #define PICTURE_MAX (1 << 20)

@@ -2,7 +2,7 @@
  *
  * What has rows is described in tables_copper.c.
  */
-#include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/out.h"
 
 static bool is_ttl(size_t metric)
 {

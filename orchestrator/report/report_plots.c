@@ -13,8 +13,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/report/gnuplot.h"
-#include "orchestrator/report/html_sections.h"
-#include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/report/table.h"
 
 /* A picture. It is NAME.tsv, NAME.gp and, rendered, NAME.png. */
@@ -727,17 +726,14 @@ static void remove_scripts(const char *dir)
 /* Draws NAME.gp where there is one. */
 static int render_one(const char *dir, const char *name, struct jp_error *err)
 {
-    char script[32];
-    const char *scripts[] = {script};
     char *path = fileio_path("%s/%s.gp", dir, name);
     int rc;
 
-    snprintf(script, sizeof(script), "%s.gp", name);
     if (!path)
         return error_set(err, "out of memory");
     rc = access(path, R_OK) < 0
              ? 0
-             : gnuplot_run(dir, scripts, 1, RENDER_LIMIT_MS, err);
+             : gnuplot_run(dir, &name, 1, RENDER_LIMIT_MS, err);
     free(path);
     if (rc != 0)
         remove_picture(dir, name);
@@ -756,8 +752,6 @@ int plots_render(const char *dir, struct jp_error *err)
         return error_set(err, "out of memory");
     for (size_t i = 0; i < N_PLOTS && rc == 0; i++)
         rc = render_one(dir, plots[i].name, &why);
-    if (rc > 0)
-        error_set(&why, "gnuplot was not found");
     if (rc != 0) {
         error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
         rc = fileio_write(note, why.text, strlen(why.text), err);
