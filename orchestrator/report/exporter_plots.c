@@ -271,7 +271,7 @@ static void put_scatter(const struct exporter_table *table, size_t from,
     char title[EXPORTER_TITLE], size[EXPORTER_WORD], many[32] = "";
     struct span span = no_span();
 
-    plot_script_begin_sized(
+    plot_script_begin(
         gp, name, exporter_title(table, &table->cells[from], title), 1200, 650);
     if (!n) {
         plot_script_nothing(gp, "no operation with a bandwidth");
@@ -323,8 +323,8 @@ static void put_combined(const struct exporter_table *table, size_t from,
     char title[EXPORTER_TITLE], size[EXPORTER_WORD];
     bool every;
 
-    plot_script_begin_sized(gp, name, "", PANEL_PIXELS * columns,
-                            PANEL_PIXELS * rows + 40);
+    plot_script_begin(gp, name, "", PANEL_PIXELS * columns,
+                      PANEL_PIXELS * rows + 40);
     if (!n) {
         plot_script_nothing(gp, "no operation with a bandwidth");
         return;
@@ -375,7 +375,7 @@ static bool begin(const struct exporter_table *table,
         title, sizeof(title), "%s: %s, %s (%" PRIu64 " bytes), %s operations",
         what, exporter_title(table, cell, series),
         exporter_size(cell->bytes, size), cell->bytes, FIG_COUNT(cell->valued));
-    plot_script_begin_sized(gp, name, title, WIDTH, HEIGHT);
+    plot_script_begin(gp, name, title, WIDTH, HEIGHT);
     fputs("set xlabel 'mean bus bandwidth (GB/s)'\nset format x '%g'\n", gp);
     if (!cell->valued)
         plot_script_nothing(gp, "no operation with a bandwidth");

@@ -40,13 +40,8 @@ char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
     return buf;
 }
 
-void plot_script_begin(FILE *out, const char *name, const char *title)
-{
-    plot_script_begin_sized(out, name, title, 1200, 720);
-}
-
-void plot_script_begin_sized(FILE *out, const char *name, const char *title,
-                             unsigned width, unsigned height)
+void plot_script_begin(FILE *out, const char *name, const char *title,
+                       unsigned width, unsigned height)
 {
     /* Okabe and Ito's colours: apart for colour-blind eyes too. */
     static const char *const colours[] = {

@@ -26,11 +26,8 @@ char *plot_script_name(const char *text, char *buf, size_t size);
 char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size);
 
 /* Terminal, output NAME.png, fonts, colours, grid, title. */
-void plot_script_begin(FILE *out, const char *name, const char *title);
-
-/* The same in another size (1200 x 720 is the usual one). */
-void plot_script_begin_sized(FILE *out, const char *name, const char *title,
-                             unsigned width, unsigned height);
+void plot_script_begin(FILE *out, const char *name, const char *title,
+                       unsigned width, unsigned height);
 
 /* 2 or 10: the base with enough, and not too many, ticks. */
 int plot_script_log_base(double least, double most);

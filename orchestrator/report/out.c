@@ -13,12 +13,17 @@
 
 /* --- lines: clip and wrap ------------------------------------------------ */
 
-static void put_line(FILE *out, unsigned columns, const char *fmt, va_list ap)
+void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
 {
     char raw[4 * JP_TEXT_COLUMNS], line[JP_TEXT_COLUMNS + 1];
+    va_list ap;
     size_t len;
+    int n;
 
-    if (vsnprintf(raw, sizeof(raw), fmt, ap) < 0)
+    va_start(ap, fmt);
+    n = vsnprintf(raw, sizeof(raw), fmt, ap);
+    va_end(ap);
+    if (n < 0)
         raw[0] = '\0';
     clean_text(raw, JP_CLEAN_ASCII, line,
                columns < JP_TEXT_COLUMNS ? columns + 1 : sizeof(line));
@@ -26,24 +31,6 @@ static void put_line(FILE *out, unsigned columns, const char *fmt, va_list ap)
     while (len > 0 && line[len - 1] == ' ')
         line[--len] = '\0';
     fprintf(out, "%s\n", line);
-}
-
-void text_out_line(FILE *out, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    put_line(out, JP_TEXT_COLUMNS, fmt, ap);
-    va_end(ap);
-}
-
-void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    put_line(out, columns, fmt, ap);
-    va_end(ap);
 }
 
 /* How much of text (longer than room) goes into a line. */
@@ -54,11 +41,6 @@ static size_t break_at(const char *text, size_t room)
     while (at > 0 && text[at] != ' ')
         at--;
     return at ? at : room;
-}
-
-void text_out_wrap(FILE *out, unsigned at, unsigned indent, const char *text)
-{
-    text_out_wrap_fit(out, JP_TEXT_COLUMNS, at, indent, text);
 }
 
 void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
@@ -327,15 +309,6 @@ bool html_out_has_charts(void)
     return html_assets_charts[0] != '\0';
 }
 
-void html_out_chart(FILE *out, const char *name, const char *caption)
-{
-    if (html_out_has_charts())
-        fprintf(out,
-                "<figure class=\"chart\" data-chart=\"%s\">"
-                "<figcaption>%s</figcaption></figure>\n",
-                name, caption);
-}
-
 void html_out_table(FILE *out, const struct jp_html_column *columns, size_t n,
                     bool sortable)
 {
@@ -446,9 +419,4 @@ void html_out_fact(FILE *out, const char *name, const char *value)
     fprintf(out, "<dt>%s</dt><dd>", name);
     html_out_short(out, value && *value ? value : "-", FACT_MAX);
     fputs("</dd>\n", out);
-}
-
-void html_out_fact_count(FILE *out, const char *name, uint64_t value)
-{
-    html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
 }

@@ -16,21 +16,20 @@
 
 #define JP_TEXT_COLUMNS 100
 
-/* One line; what is longer ends in "...". Blanks at its end are dropped. */
-void text_out_line(FILE *out, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* The same in fewer columns, at most JP_TEXT_COLUMNS. */
+/* One line of at most `columns` (JP_TEXT_COLUMNS) bytes; what is longer ends in
+ * "...". Blanks at its end are dropped. */
 void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+#define text_out_line(out, ...)                                                \
+    text_out_fit((out), JP_TEXT_COLUMNS, __VA_ARGS__)
 
 /* Text broken at blanks; lines after the first start with indent blanks. The
- * first one continues a line of column `at`. */
-void text_out_wrap(FILE *out, unsigned at, unsigned indent, const char *text);
-
-/* The same in fewer columns; at and indent are below columns. */
+ * first one continues a line of column `at`. at and indent are below columns.
+ */
 void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
                        unsigned indent, const char *text);
+#define text_out_wrap(out, at, indent, text)                                   \
+    text_out_wrap_fit((out), JP_TEXT_COLUMNS, (at), (indent), (text))
 
 /* --- write one CSV row after the other -----------------------------------
  *
@@ -119,9 +118,6 @@ void html_out_end(FILE *out);
 
 /* Whether this program holds the charts (docs/dependencies.md). */
 bool html_out_has_charts(void);
-/* Where a chart stands that chart_data.h has the figures for; the caption is
- * HTML. Nothing in a program without charts; not seen without JavaScript. */
-void html_out_chart(FILE *out, const char *name, const char *caption);
 
 /* One column: heading, what it means (NULL: nothing to say), number or text. */
 struct jp_html_column {
@@ -150,9 +146,8 @@ void html_out_table_end(FILE *out, size_t columns, size_t left_out,
                         const char *where);
 
 /* A name (HTML) and what it is, within <dl>: cleaned, at most 400 bytes;
- * nothing (NULL, ""): "-". A count of 0 is "unknown". */
+ * nothing (NULL, ""): "-". */
 void html_out_fact(FILE *out, const char *name, const char *value);
-void html_out_fact_count(FILE *out, const char *name, uint64_t value);
 
 /* --- style sheet and scripts of our pages, from the files in web/ --------
  *

@@ -21,27 +21,22 @@
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/summary_file.h"
 
-/* A section writes what stands below its heading. The page, its table of
- * contents and the order of its sections are made from the table of them. */
-struct jp_html_section {
-    const char *id;    /* the heading's anchor: [a-z0-9-] */
-    const char *title; /* HTML */
-    const char *note;  /* a line below the title, HTML; NULL: none */
-    /* half: beside the next half one, where there is room. charts: nothing but
-     * charts, left out by a program without them, not seen without JavaScript
-     */
-    enum { JP_HTML_WIDE, JP_HTML_HALF, JP_HTML_CHARTS } kind;
-    /* false: nothing to show, the section is left out. NULL: always there, or
-     * with a row of the table */
-    bool (*present)(const struct jp_report *report);
-    /* Returns 0, or -1 when out of memory; failed writes show in the stream.
-     * NULL: nothing but the charts and the table. */
-    int (*put)(const struct jp_report *report, FILE *out);
-    const struct jp_table *table;
-    struct {
-        const char *name, *caption;
-    } charts[2]; /* above the table */
-};
+/* Where a chart stands that chart_data.h has the figures for; the caption is
+ * HTML. Nothing in a program without charts; not seen without JavaScript. */
+static void put_chart(FILE *out, const char *name, const char *caption)
+{
+    if (html_out_has_charts())
+        fprintf(out,
+                "<figure class=\"chart\" data-chart=\"%s\">"
+                "<figcaption>%s</figcaption></figure>\n",
+                name, caption);
+}
+
+/* 0 is "unknown". */
+static void put_fact_count(FILE *out, const char *name, uint64_t value)
+{
+    html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
+}
 
 /* --- section: how much of the time processes communicated */
 
@@ -65,9 +60,9 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     html_out_text(out, text);
     fputs(".</p>\n", out);
     if (rows.n_told)
-        html_out_chart(out, "busy",
-                       "Share of time with an operation in flight, over the "
-                       "run");
+        put_chart(out, "busy",
+                  "Share of time with an operation in flight, over the "
+                  "run");
     rc = r->n_busy ? table_html(&table_busy, report, &rows, out) : 0;
     busy_rows_fini(&rows);
     return rc;
@@ -209,8 +204,8 @@ static int html_job_put(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Input",
                       "a folder of logs, without a job's settings");
     }
-    html_out_fact_count(out, "Nodes", expected_nodes(c, nodes));
-    html_out_fact_count(out, "Tasks", expected_tasks(c, nodes));
+    put_fact_count(out, "Nodes", expected_nodes(c, nodes));
+    put_fact_count(out, "Tasks", expected_tasks(c, nodes));
     if (nodes) {
         html_out_fact(out, "Node list", nodes->step_nodelist);
         html_out_fact(out, "Tasks ended with an error",
@@ -249,9 +244,9 @@ static int html_network_put(const struct jp_report *report, FILE *out)
     for (size_t i = 0; i < cells->n; i++)
         order[i] = i;
     qsort_r(order, cells->n, sizeof(*order), by_time, cells->at);
-    html_out_chart(out, "network-size",
-                   "The network&#39;s bandwidth by message size, and what was "
-                   "expected");
+    put_chart(out, "network-size",
+              "The network&#39;s bandwidth by message size, and what was "
+              "expected");
     rc = table_html(&table_network, report, order, out);
     free(order);
     return rc;
@@ -328,7 +323,7 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
 
     places = processes_heaviest_hosts(procs, MAX_ROWS, &n);
     if (places) {
-        html_out_chart(out, "nodes", "Wait caused and suffered, by node");
+        put_chart(out, "nodes", "Wait caused and suffered, by node");
         put_table(out, report->result, procs, places, n);
         rc = 0;
     }
@@ -477,7 +472,7 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
     struct bin bins[BINS] = {{0}}, total = {0};
 
     add_up(report->result, bins, &total);
-    html_out_chart(out, "sizes", "Operations, data and time by message size");
+    put_chart(out, "sizes", "Operations, data and time by message size");
     html_out_table(out, columns, sizeof(columns) / sizeof(*columns), true);
     for (unsigned i = 0; i < BINS; i++)
         if (bins[i].ops)
@@ -497,10 +492,10 @@ static bool html_time_present(const struct jp_report *report)
 static int html_time_put(const struct jp_report *report, FILE *out)
 {
     (void) report;
-    html_out_chart(out, "busbw-time",
-                   "Bus bandwidth over the run, by function and message size");
-    html_out_chart(out, "drift",
-                   "Each communicator's bandwidth against its usual one");
+    put_chart(out, "busbw-time",
+              "Bus bandwidth over the run, by function and message size");
+    put_chart(out, "drift",
+              "Each communicator's bandwidth against its usual one");
     return 0;
 }
 
@@ -512,8 +507,8 @@ static bool html_spread_present(const struct jp_report *report)
 static int html_spread_put(const struct jp_report *report, FILE *out)
 {
     (void) report;
-    html_out_chart(out, "spread", "How one kind of operation varies");
-    html_out_chart(out, "numbers", "Each operation by its sequence number");
+    put_chart(out, "spread", "How one kind of operation varies");
+    put_chart(out, "numbers", "Each operation by its sequence number");
     return 0;
 }
 
@@ -718,8 +713,7 @@ static int html_put_table(const struct jp_html_section *section,
     for (size_t i = 0; i < sizeof(section->charts) / sizeof(*section->charts);
          i++)
         if (section->charts[i].name)
-            html_out_chart(out, section->charts[i].name,
-                           section->charts[i].caption);
+            put_chart(out, section->charts[i].name, section->charts[i].caption);
     return table_html(section->table, report, NULL, out);
 }
 

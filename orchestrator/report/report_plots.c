@@ -696,7 +696,7 @@ static int write_plot(const struct jp_report *report, const char *dir,
 
     if (open_plot(&tsv, &gp, dir, plot->name, err) < 0)
         return -1;
-    plot_script_begin(gp.stream, plot->name, plot->title);
+    plot_script_begin(gp.stream, plot->name, plot->title, 1200, 720);
     return close_plot(&tsv, &gp,
                       plot->write(plot, report, tsv.stream, gp.stream), err);
 }

@@ -19,11 +19,30 @@
 #include "orchestrator/report/table.h"
 #include "orchestrator/topo/steplabels.h"
 
-/* --- sections of report.html: is there something to show; what stands below
- * the heading ----------------------------------------------------------------
- */
+/* --- the sections of report.html ------------------------------------------ */
 
-/* Returns 0, or -1 when out of memory; failed writes show in the stream. */
+/* A section writes what stands below its heading. The page, its table of
+ * contents and the order of its sections are made from the table of them. */
+struct jp_html_section {
+    const char *id;    /* the heading's anchor: [a-z0-9-] */
+    const char *title; /* HTML */
+    const char *note;  /* a line below the title, HTML; NULL: none */
+    /* half: beside the next half one, where there is room. charts: nothing but
+     * charts, left out by a program without them, not seen without JavaScript
+     */
+    enum { JP_HTML_WIDE, JP_HTML_HALF, JP_HTML_CHARTS } kind;
+    /* false: nothing to show, the section is left out. NULL: always there, or
+     * with a row of the table */
+    bool (*present)(const struct jp_report *report);
+    /* Returns 0, or -1 when out of memory; failed writes show in the stream.
+     * NULL: nothing but the charts and the table. */
+    int (*put)(const struct jp_report *report, FILE *out);
+    const struct jp_table *table;
+    struct {
+        const char *name, *caption;
+    } charts[2]; /* above the table */
+};
+
 typedef bool html_present(const struct jp_report *report);
 typedef int html_put(const struct jp_report *report, FILE *out);
 
