@@ -38,9 +38,7 @@ struct jp_html_section {
      * NULL: nothing but the charts and the table. */
     int (*put)(const struct jp_report *report, FILE *out);
     const struct jp_table *table;
-    struct {
-        const char *name, *caption;
-    } charts[2]; /* above the table */
+    const char *charts[2]; /* names (chart.h), above the table */
 };
 
 typedef bool html_present(const struct jp_report *report);
@@ -57,12 +55,6 @@ html_present html_copper_present; /* in report_copper_html.c */
 html_put html_copper_put;
 html_present html_pictures_present;
 html_put html_pictures_put;
-/* The i-th of gnuplot's pictures that such a page shows, plots/NAME.png; NULL:
- * no more. */
-const char *plots_in_page(size_t i, const char **caption);
-/* Draws the scripts in plots_dir as far as there is a gnuplot. */
-int plots_render(const char *plots_dir, struct jp_error *err);
-
 /* --- the figures on the data itself, one row each ------------------------
  *
  * summary.json, quality.csv, summary.txt and report.html read this table.
