@@ -1,9 +1,9 @@
 /* json_stream.h - write JSON as it comes, without a tree in memory.
  *
  * All JSON that jobprof prints goes through it, but for small documents that
- * are read and changed as trees (report/json_out.h). What is not finite becomes
- * null. key is NULL in an array; keys are the program's own and need no escape.
- * A failure is remembered until json_stream_close.
+ * are read and changed as trees (report/summary_file.h). What is not finite
+ * becomes null. key is NULL in an array; keys are the program's own and need no
+ * escape. A failure is remembered until json_stream_close.
  */
 #ifndef JP_COMMON_JSON_STREAM_H
 #define JP_COMMON_JSON_STREAM_H

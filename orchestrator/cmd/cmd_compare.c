@@ -131,40 +131,37 @@ static bool has_word(const json_t *root, const char *word)
                    word);
 }
 
-static int exit_status(const struct jp_compare *c)
+static int exit_status(const struct jp_comparison *what,
+                       const struct jp_compared *done)
 {
-    if (c->slower || c->n_fresh)
+    if (done->slower || done->n_fresh)
         return JP_EXIT_FINDINGS;
-    if (has_word(c->roots[0], "NODATA") || has_word(c->roots[1], "NODATA") ||
-        compare_has_nothing(c))
+    if (has_word(what->a, "NODATA") || has_word(what->b, "NODATA") ||
+        done->has_nothing)
         return JP_EXIT_NODATA;
-    if (c->incomplete[0] || c->incomplete[1])
-        return JP_EXIT_INCOMPLETE;
-    return JP_EXIT_OK;
+    return done->incomplete ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
 /* baseline: in place of A's summary, or NULL. */
 static int compare(const struct arguments *a, const json_t *const roots[2],
                    const struct jp_baseline *baseline)
 {
-    double threshold = (double) a->threshold / 100;
-    struct jp_error err = {"out of memory"};
-    struct jp_compare c;
-    int rc;
+    const struct jp_comparison what = {.a = roots[0],
+                                       .baseline = baseline,
+                                       .b = roots[1],
+                                       .threshold = (double) a->threshold / 100,
+                                       .names = {a->words[0], a->words[1]},
+                                       .json = a->json};
+    struct jp_compared done;
+    struct jp_error err;
 
     if (baseline && !json_is_array(json_object_get(roots[1], "network")))
         return fail(JP_EXIT_IO, a->words[1],
                     "its report does not have the network's cells: report it "
                     "again");
-    rc = baseline ? compare_init_baseline(&c, baseline, roots[1], threshold)
-                  : compare_init(&c, roots[0], roots[1], threshold);
-    if (rc < 0)
-        return fail(JP_EXIT_IO, "", err.text);
-    rc = a->json ? compare_print_json(&c, a->words, stdout, &err)
-                 : compare_print(&c, a->words, stdout, &err);
-    rc = rc < 0 ? fail(JP_EXIT_IO, "", err.text) : exit_status(&c);
-    compare_fini(&c);
-    return rc;
+    return compare_print(&what, stdout, &done, &err) < 0
+               ? fail(JP_EXIT_IO, "", err.text)
+               : exit_status(&what, &done);
 }
 
 /* A file is a baseline. */

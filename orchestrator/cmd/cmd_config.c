@@ -22,7 +22,7 @@
 #include "common/sitefile.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/report/baseline_file.h"
-#include "orchestrator/report/json_out.h"
+#include "orchestrator/report/summary_file.h"
 
 struct config_options {
     struct plan_input in;

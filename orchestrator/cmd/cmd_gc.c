@@ -11,7 +11,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/gc/gc.h"
-#include "orchestrator/report/json_out.h"
+#include "orchestrator/report/summary_file.h"
 
 #define DAY_S (24 * 3600)
 #define DEFAULT_OLDER_S (30 * DAY_S)

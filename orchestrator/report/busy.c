@@ -1,6 +1,7 @@
-/* busy.c - shares of busy time, and what is said of them. */
+/* busy.c - how busy processes and nodes were: figures, sentences, tables. */
 #include "orchestrator/report/busy.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,13 @@
 #include "common/figure.h"
 #include "common/sorted.h"
 #include "orchestrator/insight/sentence.h"
+#include "orchestrator/report/tables.h"
+
+/* --- shares of busy time ------------------------------------------------- */
 
 #define LITTLE_LOST 0.99 /* of the records: with fewer, a share is a bound */
 
-double busy_share(const struct jp_busy *b)
+static double busy_share(const struct jp_busy *b)
 {
     return b->state == JP_BUSY_TOLD && b->to_us > b->from_us
                ? (double) b->busy_us / (double) (b->to_us - b->from_us)
@@ -55,7 +59,7 @@ struct jp_busy_spread busy_spread(const struct jp_result *r,
     return s;
 }
 
-/* ------------------------------------------------------------------- rows */
+/* --- which process has which rank ---------------------------------------- */
 
 static int64_t find_rank(const struct jp_processes *processes,
                          const struct jp_busy *b)
@@ -131,9 +135,10 @@ void busy_rows_fini(struct jp_busy_rows *rows)
     *rows = (struct jp_busy_rows){0};
 }
 
-/* ------------------------------------------------------------------ words */
+/* --- sentences ----------------------------------------------------------- */
 
-const char *busy_why(const struct jp_busy *b)
+/* Why a process' share is not told; NULL: it is. */
+static const char *busy_why(const struct jp_busy *b)
 {
     switch (b->state) {
     case JP_BUSY_UNTIMED:
@@ -199,3 +204,245 @@ void busy_text(const struct jp_result *r, const struct jp_busy_rows *rows,
     }
     put_silent(r, &s);
 }
+
+/* --- table of processes; extra is a struct jp_busy_rows ------------------ */
+
+static size_t count_busy(const struct jp_report *report)
+{
+    return report->result ? report->result->n_busy : 0;
+}
+
+static void find_busy(struct jp_row *row)
+{
+    const struct jp_busy_rows *rows = row->extra;
+
+    row->at = &row->result->busy[rows->by_rank[row->index]];
+}
+
+static void get_busy_rank(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_busy_rows *rows = row->extra;
+
+    value_signed(v, rows->rank[rows->by_rank[row->index]]);
+}
+
+JP_GETTER(busy_pid, jp_busy, v->type = JP_VALUE_INT; v->number = at->pid;
+          if (at->pid < 0) v->type = JP_VALUE_UNKNOWN)
+JP_GETTER(busy_from, jp_busy, value_known(v, !busy_why(at), at->from_us))
+JP_GETTER(busy_to, jp_busy, value_known(v, !busy_why(at), at->to_us))
+JP_GETTER(busy_time, jp_busy,
+          value_known(v, !busy_why(at), at->to_us - at->from_us))
+JP_GETTER(busy_busy, jp_busy, value_known(v, !busy_why(at), at->busy_us))
+JP_GETTER(busy_share, jp_busy, value_finite(v, busy_share(at)))
+JP_GETTER(busy_why, jp_busy, value_text(v, busy_why(at)))
+
+static void get_busy_share_or_why(const struct jp_row *row, struct jp_value *v)
+{
+    get_busy_share(row, v);
+    if (v->type == JP_VALUE_UNKNOWN)
+        get_busy_why(row, v);
+}
+
+#define FIELD(member) JP_FIELD(struct jp_busy, member)
+static const struct jp_column busy[] = {
+    {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 0, "Rank",
+     "in the job, where it is known", .get = get_busy_rank},
+    {"host", JP_COL_TEXT, JP_CSV, 2, 2, 0, "Host", "on which it ran",
+     FIELD(host)},
+    {"pid", JP_COL_PID, JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST, 3, 3, 0,
+     "Process", "its number on the host", .get = get_busy_pid},
+    {"timed", JP_COL_COUNT, JP_CSV | JP_TIP, 4, 4, 0, "Operations",
+     "that tell start and end, Send and Recv among them", FIELD(timed)},
+    {"untimed", JP_COL_COUNT, JP_CSV, 5, .help = "records that do not",
+     FIELD(untimed)},
+    {"from_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE, 6, .help = "first start",
+     .get = get_busy_from},
+    {"to_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE, 7, .help = "last end",
+     .get = get_busy_to},
+    {"busy_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_TIP, 8, 6, 0, "Busy",
+     "at least one operation was in flight", .get = get_busy_busy},
+    {"share", JP_COL_SHARE, JP_CSV | JP_MAYBE, 9,
+     .help = "busy_us of the time from from_us to to_us",
+     .get = get_busy_share},
+    {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 10, .help = "the share is not told",
+     .get = get_busy_why},
+    {"time", JP_COL_US, JP_TIP | JP_MAYBE, 0, 5, 0, "Time",
+     "from the first start to the last end", .get = get_busy_time},
+    {"share", JP_COL_SHARE, JP_TIP | JP_BAR, 0, 7, 0, "Share",
+     "busy of that time", .get = get_busy_share_or_why},
+};
+#undef FIELD
+const struct jp_table table_busy = {
+    .name = "busy",
+    .json = "rows",
+    .help = "a row a process",
+    JP_COLUMNS(busy),
+    .count = count_busy,
+    .find = find_busy,
+    .max_json = 10000,
+    .max_html = 200,
+};
+
+/* --- table of slices of time; extra likewise ----------------------------- */
+
+static size_t count_busy_windows(const struct jp_report *report)
+{
+    return report->result
+               ? report->result->n_busy_slices * report->result->n_busy
+               : 0;
+}
+
+static size_t slice_of(const struct jp_row *row)
+{
+    return row->index / row->result->n_busy;
+}
+
+/* No row where the process was not there. */
+static void find_busy_window(struct jp_row *row)
+{
+    const struct jp_busy_rows *rows = row->extra;
+    const struct jp_busy *b =
+        &row->result->busy[rows->by_rank[row->index % row->result->n_busy]];
+
+    row->at = isnan(busy_slice_share(row->result, b, slice_of(row))) ? NULL : b;
+}
+
+static void value_slice_end(const struct jp_row *row, size_t slices,
+                            struct jp_value *v)
+{
+    const struct jp_result *r = row->result;
+
+    value_count(v,
+                r->busy_from_us + (slice_of(row) + slices) * r->busy_slice_us);
+}
+
+static void get_slice_rank(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_busy_rows *rows = row->extra;
+
+    value_signed(v,
+                 rows->rank[rows->by_rank[row->index % row->result->n_busy]]);
+}
+
+JP_GETTER(slice_from, jp_busy, (void) at; value_slice_end(row, 0, v))
+JP_GETTER(slice_to, jp_busy, (void) at; value_slice_end(row, 1, v))
+JP_GETTER(slice_busy, jp_busy, value_count(v, at->slice_us[slice_of(row)]))
+JP_GETTER(slice_share, jp_busy,
+          value_finite(v, busy_slice_share(row->result, at, slice_of(row))))
+
+static const struct jp_column busy_windows[] = {
+    {"t0_us", JP_COL_CLOCK, JP_CSV, .help = "the slice's begin",
+     .get = get_slice_from},
+    {"t1_us", JP_COL_CLOCK, JP_CSV, .help = "its end", .get = get_slice_to},
+    {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE,
+     .help = "in the job, where it is known", .get = get_slice_rank},
+    {"host", JP_COL_TEXT, JP_CSV, .help = "on which it ran",
+     JP_FIELD(struct jp_busy, host)},
+    {"pid", JP_COL_PID, JP_CSV | JP_MAYBE, .help = "its number on the host",
+     .get = get_busy_pid},
+    {"busy_us", JP_COL_US, JP_CSV,
+     .help = "at least one operation was in flight", .get = get_slice_busy},
+    {"share", JP_COL_SHARE, JP_CSV,
+     .help = "of the part of the slice between from_us and to_us",
+     .get = get_slice_share},
+};
+const struct jp_table table_busy_windows = {
+    .name = "busy_windows",
+    .help = "a row for a process in a slice of time: at most 200 slices of "
+            "equal length",
+    JP_COLUMNS(busy_windows),
+    .count = count_busy_windows,
+    .find = find_busy_window,
+};
+
+/* --- tables of utilisation ----------------------------------------------- */
+
+static size_t count_util(const struct jp_report *report)
+{
+    return report->util ? report->util->n_rows : 0;
+}
+
+static void find_util(struct jp_row *row)
+{
+    row->at = &row->report->util->rows[row->index];
+}
+
+/* Rows of all members come first. */
+static size_t count_util_totals(const struct jp_report *report)
+{
+    size_t n = 0;
+
+    while (n < count_util(report) && !*report->util->rows[n].node)
+        n++;
+    return n;
+}
+
+JP_GETTER(util_scope, jp_util_row, value_text(v, util_scope_name(at->scope)))
+JP_GETTER(util_node, jp_util_row, value_name(v, at->node))
+JP_GETTER(util_id, jp_util_row, value_name(v, at->id))
+JP_GETTER(util_metric, jp_util_row, value_text(v, at->column->name))
+JP_GETTER(util_unit, jp_util_row,
+          value_text(v, util_unit_name(at->column->unit)))
+JP_GETTER(util_help, jp_util_row, value_text(v, at->column->help))
+JP_GETTER(util_imbalance, jp_util_row, value_finite(v, at->imbalance))
+
+static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
+
+#define FIELD(member) JP_FIELD(struct jp_util_row, member)
+static const struct jp_column util[] = {
+    {"scope", JP_COL_WORD, JP_CSV, 1, 1, 1, "Of", "what was sampled",
+     JP_WORDS(scopes), .get = get_util_scope},
+    {"node", JP_COL_TEXT, JP_CSV | JP_MAYBE, 2,
+     .help = "empty: all members together", .get = get_util_node},
+    {"id", JP_COL_TEXT, JP_CSV | JP_MAYBE, 3,
+     .help = "a task's rank, a GPU's bus id, a port", .get = get_util_id},
+    {"metric", JP_COL_TEXT, JP_CSV, 4, 2, 2, "Metric",
+     "a column of the samples", .width = 18, .get = get_util_metric},
+    {"unit", JP_COL_TEXT, JP_CSV, 5, 3, 3, "Unit", "of the figures behind it",
+     .width = 6, .get = get_util_unit},
+    {"members", JP_COL_COUNT, JP_CSV, 6, 4, 0, "Members",
+     "nodes, tasks, GPUs or ports", FIELD(members)},
+    {"samples", JP_COL_COUNT, JP_CSV, 7, 5, 0, "Samples", "of all members",
+     FIELD(samples)},
+    {"mean", JP_COL_NUMBER, JP_CSV, 8, 6, 4, "Mean", "of all samples",
+     FIELD(mean)},
+    {"p50", JP_COL_NUMBER, JP_CSV, 9, 7, 5, "Median",
+     "of samples; of all members: of their means", FIELD(p50)},
+    {"p95", JP_COL_NUMBER, JP_CSV, 10, 8, 6, "95 %",
+     "95th percentile, likewise", FIELD(p95)},
+    {"min", JP_COL_NUMBER, JP_CSV, 11, 9, 7, "Least", "sample", FIELD(min)},
+    {"max", JP_COL_NUMBER, JP_CSV, 12, 10, 8, "Most", "sample", FIELD(max)},
+    {"imbalance", JP_COL_NUMBER, JP_CSV | JP_MAYBE | JP_TIP, 13, 11, 9,
+     "Imbalance", "the largest mean of a member over the mean of all",
+     .get = get_util_imbalance},
+    {"first_us", JP_COL_CLOCK, JP_CSV, 14, .help = "first sample",
+     FIELD(first_us)},
+    {"last_us", JP_COL_CLOCK, JP_CSV, 15, .help = "last sample",
+     FIELD(last_us)},
+    {"help", JP_COL_TEXT, 0, 0, 12, 0, "What it is", "of the metric",
+     .get = get_util_help},
+};
+#undef FIELD
+
+const struct jp_table table_util = {
+    .name = "util",
+    .json = "util.series",
+    .help = "a row a metric of all nodes, tasks, GPUs or ports together, then "
+            "one a metric of each",
+    JP_COLUMNS(util),
+    .count = count_util,
+    .find = find_util,
+    .max_json = 2000,
+};
+
+/* The same of all members together: what readers see first. */
+const struct jp_table table_util_totals = {
+    .name = "util",
+    .help = "a row a metric of all nodes, tasks, GPUs or ports together",
+    JP_COLUMNS(util),
+    .count = count_util_totals,
+    .find = find_util,
+    .max_html = 200,
+    .max_text = 60,
+    .title = "Utilisation",
+};

@@ -1,4 +1,5 @@
-/* busy.h - the share of wall time in which processes were communicating.
+/* busy.h - the share of wall time in which processes were communicating, and
+ * its tables; the tables of utilisation.
  *
  * Of a process: from its first operation's start to its last one's end, by its
  * own clock; a slice's share is of what lies between these. Communication may
@@ -27,7 +28,6 @@ int busy_rows_make(const struct jp_result *result,
 void busy_rows_fini(struct jp_busy_rows *rows);
 
 /* NAN: not told. */
-double busy_share(const struct jp_busy *busy);
 double busy_slice_share(const struct jp_result *result,
                         const struct jp_busy *busy, size_t slice);
 /* Over the processes that tell; NAN: none does. In slice SIZE_MAX: in all. */
@@ -39,9 +39,6 @@ struct jp_busy_spread {
 struct jp_busy_spread busy_spread(const struct jp_result *result,
                                   const struct jp_busy_rows *rows, size_t slice,
                                   double *values);
-
-/* Why a process' share is not told; NULL: it is. */
-const char *busy_why(const struct jp_busy *busy);
 
 /* One sentence on all, or why nothing is told. coverage: records of those
  * expected, < 0: not known. */

@@ -1,19 +1,19 @@
 /* card.c - lay out the card from a summary.json. */
-#include "orchestrator/report/card.h"
+#include "orchestrator/report/report.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/figure.h"
 #include "common/quote.h"
-#include "orchestrator/report/quality.h"
-#include "orchestrator/report/report.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/out.h"
 
 #define CELLS_SHOWN 4 /* one less beside findings, and beside a note */
 #define FINDINGS_SHOWN 3
@@ -21,6 +21,20 @@
 #define JUDGED_BYTES 180
 #define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
 #define VERDICT_BYTES 270 /* three lines */
+
+/* True where the environment's locale (LC_ALL, LC_CTYPE, LANG) is UTF-8. */
+static bool clean_locale_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
 
 /* Sequences around a verdict's word; "" where colour is false. */
 static const char *card_colour(const char *word, bool colour)

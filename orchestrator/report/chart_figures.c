@@ -1,7 +1,7 @@
-/* chart_figures.c - figures of the charts that look at whole tables: bandwidth
- * by size, spread, message sizes, waits, Send and Recv.
+/* chart_figures.c - figures of the charts with a form of their own: spread,
+ * numbers, message sizes, Send and Recv.
  */
-#include "orchestrator/report/chart_data.h"
+#include "orchestrator/report/chart.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,72 +10,7 @@
 #include "common/sorted.h"
 #include "orchestrator/aggregate/dist.h"
 
-#define MAX_CELLS 400
 #define MAX_COLLS 12 /* functions told apart; the rest is "other" */
-
-static void put_point(struct jp_json_stream *json, const struct jp_cell *c)
-{
-    json_stream_count(json, NULL, c->bytes);
-    json_stream_count(json, NULL, c->ops);
-    json_stream_real(json, NULL, c->busbw.p5);
-    json_stream_real(json, NULL, c->busbw.p50);
-    json_stream_real(json, NULL, c->busbw.p95);
-    if (c->net_busbw.n)
-        json_stream_real(json, NULL, c->net_busbw.p50);
-    else
-        json_stream_null(json, NULL);
-}
-
-/* Cells are sorted by type and function, so those of a line follow each
- * other. */
-static void put_lines(const struct jp_result *r, const struct jp_rows *rows,
-                      struct jp_json_stream *json)
-{
-    const struct jp_cell *before = NULL;
-
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct jp_cell *c = &r->cells[rows->index[i]];
-
-        if (!(c->busbw.max > 0)) /* a single rank has none */
-            continue;
-        if (!before || c->type != before->type ||
-            strcmp(c->coll, before->coll)) {
-            if (before) {
-                json_stream_end_array(json);
-                json_stream_end_object(json);
-            }
-            json_stream_object(json, NULL);
-            json_stream_text(json, "type", comm_type_name(c->type));
-            json_stream_text(json, "coll", c->coll);
-            json_stream_array(json, "points");
-        }
-        put_point(json, c);
-        before = c;
-    }
-    if (before) {
-        json_stream_end_array(json);
-        json_stream_end_object(json);
-    }
-}
-
-static int put_busbw(const struct jp_chart_view *view, void *state,
-                     struct jp_json_stream *json)
-{
-    const struct jp_result *r = view->result;
-    struct jp_rows rows;
-
-    if (rows_pick(r, r->n_cells, MAX_CELLS, rows_cell_busbw, false, &rows) < 0)
-        return -1;
-    json_stream_object(json, NULL);
-    json_stream_array(json, "series");
-    put_lines(r, &rows, json);
-    json_stream_end_array(json);
-    json_stream_end_object(json);
-    rows_fini(&rows);
-    return 0;
-}
-
-const struct jp_chart chart_busbw = {.name = "busbw-size", .put = put_busbw};
 
 /* Operations of one function whose size is in [2^exponent, 2^(exponent+1)). */
 struct bin {
@@ -149,7 +84,10 @@ static int put_sizes(const struct jp_chart_view *view, void *state,
     return 0;
 }
 
-const struct jp_chart chart_sizes = {.name = "sizes", .put = put_sizes};
+const struct jp_chart chart_sizes = {
+    .name = "sizes",
+    .caption = "Operations, data and time by message size",
+    .put = put_sizes};
 
 /* --- figures: how an operation's bandwidth varies */
 
@@ -327,7 +265,12 @@ static int put(const struct jp_chart_view *view, void *state,
 }
 
 const struct jp_chart chart_spread = {
-    .name = "spread", .make = make, .add = add, .put = put, .destroy = destroy};
+    .name = "spread",
+    .caption = "How one kind of operation varies",
+    .make = make,
+    .add = add,
+    .put = put,
+    .destroy = destroy};
 
 /* --- figures: each operation of a kind by its sequence number */
 
@@ -477,131 +420,13 @@ static int numbers_put(const struct jp_chart_view *view, void *state,
     return 0;
 }
 
-const struct jp_chart chart_numbers = {.name = "numbers",
-                                       .make = numbers_make,
-                                       .add = numbers_add,
-                                       .put = numbers_put,
-                                       .destroy = numbers_destroy};
-
-/* --- figures: for which ranks and nodes the others waited */
-
-#define MAX_BARS 32 /* that fit on a page */
-
-static void put_share(struct jp_json_stream *json, uint64_t part, uint64_t all)
-{
-    if (all)
-        json_stream_real(json, NULL, (double) part / (double) all);
-    else
-        json_stream_null(json, NULL);
-}
-
-static void put_waited(struct jp_json_stream *json, const struct jp_result *r,
-                       uint64_t us)
-{
-    if (r->quality.waits_unknown)
-        json_stream_null(json, NULL);
-    else
-        json_stream_count(json, NULL, us);
-}
-
-/* A finding says that it is late on its own. pid < 0: the whole node. */
-static bool is_named(const struct jp_insight *insight, const char *host,
-                     int64_t pid)
-{
-    enum jp_finding_kind kind = pid < 0 ? JP_FINDING_LATE_NODE
-                                        : JP_FINDING_LATE_RANK;
-
-    for (size_t i = 0; insight && i < insight->findings.n; i++) {
-        const struct jp_finding *f = &insight->findings.at[i];
-
-        if (f->kind == kind && !strcmp(f->host, host) &&
-            (pid < 0 || f->pid == pid))
-            return true;
-    }
-    return false;
-}
-
-static void put_proc(struct jp_json_stream *json,
-                     const struct jp_chart_view *view,
-                     const struct jp_process *proc)
-{
-    const struct jp_result *r = view->result;
-    char name[JP_PROCESS_NAME_LEN];
-
-    json_stream_array(json, NULL);
-    if (proc->world_rank >= 0)
-        json_stream_count(json, NULL, (uint64_t) proc->world_rank);
-    else if (*processes_rank_name(view->processes, r, proc, name))
-        json_stream_text(json, NULL, name);
-    else
-        json_stream_null(json, NULL);
-    json_stream_text(json, NULL, processes_place(proc, name));
-    json_stream_count(json, NULL, proc->caused_us);
-    put_waited(json, r, proc->wait_us);
-    put_share(json, proc->last_ops, proc->timed_ops);
-    json_stream_count(json, NULL,
-                      is_named(view->insight, proc->host, proc->pid) ||
-                          is_named(view->insight, proc->host, -1));
-    json_stream_end_array(json);
-}
-
-static void put_node(struct jp_json_stream *json,
-                     const struct jp_chart_view *view,
-                     const struct jp_process_host *node)
-{
-    const struct jp_result *r = view->result;
-
-    json_stream_array(json, NULL);
-    json_stream_text(json, NULL, node->host);
-    json_stream_count(json, NULL, node->n_processes);
-    json_stream_count(json, NULL, node->caused_us);
-    put_waited(json, r, node->wait_us);
-    put_share(json, node->last_ops, node->timed_ops);
-    json_stream_count(json, NULL, is_named(view->insight, node->host, -1));
-    json_stream_end_array(json);
-}
-
-/* {of, rows: [...]} of the heaviest processes, or nodes. */
-static int put_rows(const struct jp_chart_view *view,
-                    struct jp_json_stream *json, bool nodes)
-{
-    const struct jp_processes *procs = view->processes;
-    size_t n = 0;
-    uint32_t *places = nodes ? processes_heaviest_hosts(procs, MAX_BARS, &n)
-                             : processes_heaviest(procs, MAX_BARS, &n);
-
-    if (!places)
-        return -1;
-    json_stream_object(json, NULL);
-    json_stream_count(json, "of", nodes ? procs->n_hosts : procs->n);
-    json_stream_array(json, "rows");
-    for (size_t i = 0; i < n; i++) {
-        if (nodes)
-            put_node(json, view, &procs->hosts[places[i]]);
-        else
-            put_proc(json, view, &procs->list[places[i]]);
-    }
-    json_stream_end_array(json);
-    json_stream_end_object(json);
-    free(places);
-    return 0;
-}
-
-static int put_waits(const struct jp_chart_view *view, void *state,
-                     struct jp_json_stream *json)
-{
-    return put_rows(view, json, false);
-}
-
-const struct jp_chart chart_waits = {.name = "waits", .put = put_waits};
-
-static int put_nodes(const struct jp_chart_view *view, void *state,
-                     struct jp_json_stream *json)
-{
-    return put_rows(view, json, true);
-}
-
-const struct jp_chart chart_nodes = {.name = "nodes", .put = put_nodes};
+const struct jp_chart chart_numbers = {
+    .name = "numbers",
+    .caption = "Each operation by its sequence number",
+    .make = numbers_make,
+    .add = numbers_add,
+    .put = numbers_put,
+    .destroy = numbers_destroy};
 
 /* --- figures: who sends how much to whom */
 
@@ -780,4 +605,5 @@ static int put_p2p(const struct jp_chart_view *view, void *state,
     return rc;
 }
 
-const struct jp_chart chart_p2p = {.name = "p2p", .put = put_p2p};
+const struct jp_chart chart_p2p = {
+    .name = "p2p", .caption = "Who sends how much to whom", .put = put_p2p};

@@ -9,14 +9,44 @@
 #include "common/figure.h"
 #include "common/quote.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/report/json_out.h"
-#include "orchestrator/report/netkey_json.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/baseline_file.h"
+#include "orchestrator/report/out.h"
 
 /* A report has no more (docs/summary.schema.json); another file may. */
 #define MAX_CELLS 5000
 #define MAX_FINDINGS 200
+
+enum compare_course {
+    COMPARE_SAME,
+    COMPARE_FASTER,
+    COMPARE_SLOWER,
+    COMPARE_FEW,        /* too few operations to say */
+    COMPARE_INCOMPLETE, /* records are missing */
+    COMPARE_ONE_SIDED
+};
+
+struct compare_cell {
+    const char *type, *coll; /* borrowed from the summaries */
+    uint64_t bytes;
+    uint64_t ops[2];
+    double time_us[2]; /* medians; NAN: none */
+    double busbw_gbs[2];
+    double change;           /* of the time, a share; NAN */
+    char kind[NETNAMES_LEN]; /* of a network cell; "" */
+    enum compare_course course;
+};
+
+struct compare {
+    const json_t *roots[2]; /* borrowed; A's is NULL with a baseline */
+    const struct jp_baseline *baseline; /* A, or NULL; borrowed */
+    double threshold;                   /* a share */
+    bool incomplete[2];                 /* A, B: records are missing */
+    struct compare_cell *cells;         /* as in A, then those only in B */
+    size_t n_cells, slower, faster;
+    const json_t **fresh, **gone; /* findings only in B, only in A; borrowed */
+    size_t n_fresh, n_gone;
+};
 
 static size_t at_most(size_t n, size_t most)
 {
@@ -44,7 +74,7 @@ static void read_side(const json_t *row, struct compare_cell *cell, int side)
 }
 
 static struct compare_cell *
-find_cell(struct jp_compare *c, const struct compare_cell *like, size_t *hint)
+find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
 {
     /* both are sorted alike: the next one is most often it */
     for (size_t i = 0; i < c->n_cells; i++) {
@@ -72,7 +102,7 @@ static bool is_incomplete(const json_t *root)
            coverage < limits_table[JP_LIMIT_COVERAGE].value;
 }
 
-static void set_course(struct jp_compare *c, struct compare_cell *cell)
+static void set_course(struct compare *c, struct compare_cell *cell)
 {
     cell->course = COMPARE_SAME;
     if (c->incomplete[0] || c->incomplete[1]) {
@@ -86,7 +116,7 @@ static void set_course(struct jp_compare *c, struct compare_cell *cell)
     }
 }
 
-static void judge(struct jp_compare *c, struct compare_cell *cell)
+static void judge(struct compare *c, struct compare_cell *cell)
 {
     if (!cell->ops[0] || !cell->ops[1])
         return;
@@ -98,7 +128,7 @@ static void judge(struct jp_compare *c, struct compare_cell *cell)
     set_course(c, cell);
 }
 
-static int match_cells(struct jp_compare *c)
+static int match_cells(struct compare *c)
 {
     const json_t *a = json_object_get(c->roots[0], "cells");
     const json_t *b = json_object_get(c->roots[1], "cells");
@@ -171,23 +201,30 @@ static int only_in(bool all, const json_t *these, const json_t *others,
     return 0;
 }
 
-int compare_init(struct jp_compare *c, const json_t *a, const json_t *b,
-                 double threshold)
+static void fini(struct compare *c)
+{
+    free(c->cells);
+    free(c->fresh);
+    free(c->gone);
+    *c = (struct compare){0};
+}
+
+static int init(struct compare *c, const json_t *a, const json_t *b,
+                double threshold)
 {
     const json_t *old = json_object_get(a, "findings");
     const json_t *new = json_object_get(b, "findings");
     bool all;
 
-    *c =
-        (struct jp_compare){.roots = {a, b},
-                            .threshold = threshold,
-                            .incomplete = {is_incomplete(a), is_incomplete(b)}};
+    *c = (struct compare){.roots = {a, b},
+                          .threshold = threshold,
+                          .incomplete = {is_incomplete(a), is_incomplete(b)}};
     all = !c->incomplete[0] && !c->incomplete[1];
     if (match_cells(c) == 0 &&
         only_in(all, new, old, &c->fresh, &c->n_fresh) == 0 &&
         only_in(all, old, new, &c->gone, &c->n_gone) == 0)
         return 0;
-    compare_fini(c);
+    fini(c);
     return -1;
 }
 
@@ -213,7 +250,7 @@ static bool read_network(const json_t *row, struct jp_netkey *key,
     return good;
 }
 
-static void judge_network(struct jp_compare *c, const struct jp_netkey *key,
+static void judge_network(struct compare *c, const struct jp_netkey *key,
                           struct compare_cell *cell)
 {
     const struct jp_baseline_cell *usual = baseline_find(c->baseline, key);
@@ -230,18 +267,17 @@ static void judge_network(struct jp_compare *c, const struct jp_netkey *key,
     set_course(c, cell);
 }
 
-int compare_init_baseline(struct jp_compare *c,
-                          const struct jp_baseline *baseline, const json_t *b,
-                          double threshold)
+static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
+                         const json_t *b, double threshold)
 {
     const json_t *rows = json_object_get(b, "network");
     const json_t *new = json_object_get(b, "findings");
     size_t n = at_most(json_array_size(rows), MAX_CELLS);
 
-    *c = (struct jp_compare){.roots = {NULL, b},
-                             .baseline = baseline,
-                             .threshold = threshold,
-                             .incomplete = {false, is_incomplete(b)}};
+    *c = (struct compare){.roots = {NULL, b},
+                          .baseline = baseline,
+                          .threshold = threshold,
+                          .incomplete = {false, is_incomplete(b)}};
     c->cells = calloc(n + 1, sizeof(*c->cells));
     for (size_t i = 0; c->cells && i < n; i++) {
         struct compare_cell *cell = &c->cells[c->n_cells];
@@ -255,24 +291,16 @@ int compare_init_baseline(struct jp_compare *c,
     if (c->cells &&
         only_in(!c->incomplete[1], new, NULL, &c->fresh, &c->n_fresh) == 0)
         return 0;
-    compare_fini(c);
+    fini(c);
     return -1;
 }
 
-bool compare_has_nothing(const struct jp_compare *c)
+static bool has_nothing(const struct compare *c)
 {
     for (size_t i = 0; i < c->n_cells; i++)
         if (c->cells[i].course != COMPARE_ONE_SIDED)
             return false;
     return c->n_cells > 0;
-}
-
-void compare_fini(struct jp_compare *c)
-{
-    free(c->cells);
-    free(c->fresh);
-    free(c->gone);
-    *c = (struct jp_compare){0};
 }
 
 /* --- show what differs between two reports */
@@ -284,12 +312,12 @@ static const char *const courses[] = {[COMPARE_SAME] = "",
                                       [COMPARE_INCOMPLETE] = "incomplete",
                                       [COMPARE_ONE_SIDED] = "only"};
 
-static const json_t *verdict_of(const struct jp_compare *c, int side)
+static const json_t *verdict_of(const struct compare *c, int side)
 {
     return json_object_get(c->roots[side], "verdict");
 }
 
-static void put_side(const struct jp_compare *c, const char *name, int side,
+static void put_side(const struct compare *c, const char *name, int side,
                      FILE *out)
 {
     char text[400], path[JP_CLEAN_MAX];
@@ -364,8 +392,8 @@ static void put_findings(const json_t *const *list, size_t n, const char *sign,
     }
 }
 
-int compare_print(const struct jp_compare *c, const char *const names[2],
-                  FILE *out, struct jp_error *err)
+static int print_text(const struct compare *c, const char *const names[2],
+                      FILE *out, struct jp_error *err)
 {
     errno = 0;
     for (int side = 0; side < 2; side++)
@@ -396,7 +424,7 @@ int compare_print(const struct jp_compare *c, const char *const names[2],
                  "finding%s new, %zu gone\n",
                  c->slower, c->n_cells, FIG_SHARE(c->threshold), c->faster,
                  c->n_fresh, plural(c->n_fresh), c->n_gone);
-    if (compare_has_nothing(c))
+    if (has_nothing(c))
         fputs("Nothing could be compared: no cell is in both\n", out);
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
@@ -448,8 +476,8 @@ static void put_copies(struct jp_json *j, json_t *root, const char *key,
     json_out_put(j, root, key, array);
 }
 
-int compare_print_json(const struct jp_compare *c, const char *const names[2],
-                       FILE *out, struct jp_error *err)
+static int print_json(const struct compare *c, const char *const names[2],
+                      FILE *out, struct jp_error *err)
 {
     struct jp_json j = {0};
     json_t *root = json_out_object(&j), *cells = json_out_array(&j);
@@ -476,4 +504,26 @@ int compare_print_json(const struct jp_compare *c, const char *const names[2],
     put_copies(&j, root, "new", c->fresh, c->n_fresh);
     put_copies(&j, root, "gone", c->gone, c->n_gone);
     return json_out_dump(&j, root, out, err);
+}
+
+int compare_print(const struct jp_comparison *what, FILE *out,
+                  struct jp_compared *done, struct jp_error *err)
+{
+    struct compare c;
+    int rc = what->baseline
+                 ? init_baseline(&c, what->baseline, what->b, what->threshold)
+                 : init(&c, what->a, what->b, what->threshold);
+
+    if (rc < 0)
+        return error_set(err, "out of memory");
+    *done =
+        (struct jp_compared){.slower = c.slower,
+                             .faster = c.faster,
+                             .n_fresh = c.n_fresh,
+                             .n_gone = c.n_gone,
+                             .incomplete = c.incomplete[0] || c.incomplete[1],
+                             .has_nothing = has_nothing(&c)};
+    rc = (what->json ? print_json : print_text)(&c, what->names, out, err);
+    fini(&c);
+    return rc;
 }

@@ -20,67 +20,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
 #include "common/error.h"
 #include "orchestrator/insight/baseline.h"
-#include "orchestrator/report/netkey_json.h"
 
 #define COMPARE_MIN_OPS 30
 
-enum compare_course {
-    COMPARE_SAME,
-    COMPARE_FASTER,
-    COMPARE_SLOWER,
-    COMPARE_FEW,        /* too few operations to say */
-    COMPARE_INCOMPLETE, /* records are missing */
-    COMPARE_ONE_SIDED
+/* What is compared, and how it is shown; all borrowed. */
+struct jp_comparison {
+    const json_t *a;                    /* as summary_file_read gives it */
+    const struct jp_baseline *baseline; /* in place of a, or NULL */
+    const json_t *b;
+    double threshold;     /* a share */
+    const char *names[2]; /* of A and B */
+    bool json;            /* else for a terminal */
 };
 
-struct compare_cell {
-    const char *type, *coll; /* borrowed from the summaries */
-    uint64_t bytes;
-    uint64_t ops[2];
-    double time_us[2]; /* medians; NAN: none */
-    double busbw_gbs[2];
-    double change;           /* of the time, a share; NAN */
-    char kind[NETNAMES_LEN]; /* of a network cell; "" */
-    enum compare_course course;
+struct jp_compared {
+    size_t slower, faster;  /* cells */
+    size_t n_fresh, n_gone; /* findings only in B, only in A */
+    bool incomplete;        /* records of A or B are missing */
+    bool has_nothing;       /* there are cells, and none is in both: unlike
+                               programs, nothing is said of either */
 };
 
-struct jp_compare {
-    const json_t *roots[2]; /* borrowed; A's is NULL with a baseline */
-    const struct jp_baseline *baseline; /* A, or NULL; borrowed */
-    double threshold;                   /* a share */
-    bool incomplete[2];                 /* A, B: records are missing */
-    struct compare_cell *cells;         /* as in A, then those only in B */
-    size_t n_cells, slower, faster;
-    const json_t **fresh, **gone; /* findings only in B, only in A; borrowed */
-    size_t n_fresh, n_gone;
-};
-
-/* Compares b with a, summaries that summary_file_read gave and that outlive
- * the result. 0, or -1 without memory. Release with compare_fini. */
-int compare_init(struct jp_compare *compare, const json_t *a, const json_t *b,
-                 double threshold);
-/* Compares b with a baseline; both outlive the result. */
-int compare_init_baseline(struct jp_compare *compare,
-                          const struct jp_baseline *baseline, const json_t *b,
-                          double threshold);
-void compare_fini(struct jp_compare *compare);
-
-/* There are cells, and none is in both: unlike programs, nothing is told of
- * either. */
-bool compare_has_nothing(const struct jp_compare *compare);
-
-/* For a terminal, or JSON. names: of A and B. 0, or -1 and err. */
-int compare_print(const struct jp_compare *compare, const char *const names[2],
-                  FILE *out, struct jp_error *err);
-int compare_print_json(const struct jp_compare *compare,
-                       const char *const names[2], FILE *out,
-                       struct jp_error *err);
+/* Compares and prints. 0, or -1 and err; *done as far as it came. */
+int compare_print(const struct jp_comparison *what, FILE *out,
+                  struct jp_compared *done, struct jp_error *err);
 
 #endif

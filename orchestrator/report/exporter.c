@@ -1,6 +1,7 @@
-/* exporter.c - folders, files and pictures of the exporter's tree. */
+/* exporter.c - rows, files and folders of the exporter's tree. */
 #include "orchestrator/report/exporter.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,12 +15,262 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/report/text_out.h"
-#include "orchestrator/report/csv_out.h"
-#include "orchestrator/report/exporter_plots.h"
-#include "orchestrator/report/exporter_table.h"
+#include "orchestrator/report/out.h"
 #include "orchestrator/report/gnuplot.h"
 #include "orchestrator/report/summary_file.h"
+
+/* --- the exporter's notation --------------------------------------------- */
+
+#define NAME_MAX_BYTES 60 /* of a function's name in a file's name */
+
+char *exporter_datetime(uint64_t us, char *buf)
+{
+    time_t seconds = (time_t) (us / 1000000);
+    struct tm tm = {0};
+    size_t len;
+
+    localtime_r(&seconds, &tm);
+    len = strftime(buf, EXPORTER_WORD, "%Y-%m-%d %H:%M:%S", &tm);
+    snprintf(buf + len, EXPORTER_WORD - len, ".%03u",
+             (unsigned) (us % 1000000 / 1000));
+    return buf;
+}
+
+char *exporter_duration(uint64_t us, char *buf)
+{
+    if (us < 1000)
+        snprintf(buf, EXPORTER_WORD, "%" PRIu64 ".0\xce\xbcs", us);
+    else if (us < 1000000)
+        snprintf(buf, EXPORTER_WORD, "%.1fms", (double) us / 1000);
+    else
+        snprintf(buf, EXPORTER_WORD, "%.1fs", (double) us / 1000000);
+    return buf;
+}
+
+char *exporter_real(double value, char *buf)
+{
+    size_t len;
+
+    snprintf(buf, EXPORTER_WORD, "%s", FIG_EXACT(value));
+    len = strlen(buf);
+    /* Python prints 3.0, not 3 */
+    if (len && strspn(buf, "-0123456789") == len)
+        snprintf(buf + len, EXPORTER_WORD - len, ".0");
+    return buf;
+}
+
+/* The name of a function as part of a file's name: letters, digits and "._-";
+ * any other byte is '_', and the function's number behind keeps names apart. */
+static char *exporter_coll(const struct jp_result *result, uint32_t coll,
+                           char *buf)
+{
+    const char *name = result->coll_names[coll];
+    bool changed = strlen(name) > NAME_MAX_BYTES;
+    size_t n = 0;
+
+    for (; *name && n < NAME_MAX_BYTES; name++) {
+        unsigned char c = (unsigned char) *name;
+        bool good = c < 0x80 && (isalnum(c) || strchr("._-", c));
+
+        changed |= !good;
+        buf[n++] = (char) (good ? c : '_');
+    }
+    buf[n] = '\0';
+    /* two names may have become alike: each keeps a file of its own */
+    if (changed)
+        snprintf(buf + n, EXPORTER_WORD - n, "-%" PRIu32, coll);
+    return buf;
+}
+
+/* Whether the exporter has files of this function. */
+static bool exporter_knows(const char *coll)
+{
+    static const char *const known[] = {"AllReduce", "AllGather",
+                                        "ReduceScatter", "Broadcast"};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(coll, known[i]))
+            return true;
+    return false;
+}
+
+/* --- sort operations into the exporter's rows and files */
+
+static int by_cell_and_row(const void *a, const void *b)
+{
+    const struct exporter_key *x = a, *y = b;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    if (x->sn != y->sn)
+        return x->sn < y->sn ? -1 : 1;
+    if (x->comm != y->comm) /* sorted by id within their type */
+        return x->comm < y->comm ? -1 : 1;
+    return x->op < y->op ? -1 : x->op > y->op;
+}
+
+static void fill_keys(struct exporter_table *table)
+{
+    const struct jp_result *r = table->result;
+    struct ops_reader reader = {.ops = r->ops};
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+        uint32_t type;
+
+        if (op->comm >= r->n_comms || op->coll >= r->n_coll_names ||
+            r->comms[op->comm].type >= JP_COMM_N_TYPES)
+            continue; /* no such result comes from aggregate_run */
+        type = (uint32_t) r->comms[op->comm].type;
+        table->keys[table->n_keys++] = (struct exporter_key){
+            .bytes = op->bytes,
+            .sn = op->sn,
+            .group = type * (uint32_t) r->n_coll_names + op->coll,
+            .comm = op->comm,
+            .op = i,
+            .busbw_sum_micro = op->busbw_sum_micro,
+            .exec_max_us = op->exec_max_us,
+            .dump_min_us = op->dump_min_us,
+            .dump_max_us = op->dump_max_us,
+            .n = op->n,
+            .n_busbw = op->n_busbw};
+    }
+}
+
+static bool same_cell(const struct exporter_key *a,
+                      const struct exporter_key *b)
+{
+    return a->group == b->group && a->bytes == b->bytes;
+}
+
+/* Figures of a cell whose keys are known. */
+static void sum_cell(const struct exporter_table *table,
+                     struct exporter_cell *cell)
+{
+    double sum = 0;
+
+    cell->first_us = UINT64_MAX;
+    for (size_t at = cell->from; at < cell->to;) {
+        struct exporter_row row;
+
+        at = exporter_table_row(table, cell, at, &row);
+        cell->rows++;
+        cell->records += row.records;
+        if (row.start_us < cell->first_us)
+            cell->first_us = row.start_us;
+        if (row.end_us > cell->last_us)
+            cell->last_us = row.end_us;
+        if (isnan(row.mean)) /* no record of it has a time */
+            continue;
+        if (!cell->valued || row.mean < cell->min)
+            cell->min = row.mean;
+        if (!cell->valued || row.mean > cell->max)
+            cell->max = row.mean;
+        cell->valued++;
+        sum += row.mean;
+    }
+    if (cell->valued)
+        cell->mean = sum / (double) cell->valued;
+    cell->last_sn = table->keys[cell->to - 1].sn;
+    for (size_t i = cell->from; i < cell->to; i++) {
+        uint64_t us = table->keys[i].exec_max_us;
+
+        if (__builtin_add_overflow(cell->time_us, us, &cell->time_us))
+            cell->time_us = UINT64_MAX;
+    }
+}
+
+static int fill_cells(struct exporter_table *table)
+{
+    const struct jp_result *r = table->result;
+    size_t n = 0;
+
+    for (size_t i = 0; i < table->n_keys; i++)
+        n += i == 0 || !same_cell(&table->keys[i - 1], &table->keys[i]);
+    table->cells = calloc(n + 1, sizeof(*table->cells));
+    if (!table->cells)
+        return -1;
+    for (size_t from = 0, to; from < table->n_keys; from = to) {
+        const struct exporter_key *key = &table->keys[from];
+        struct exporter_cell *cell = &table->cells[table->n_cells++];
+
+        for (to = from + 1;
+             to < table->n_keys && same_cell(key, &table->keys[to]); to++)
+            ;
+        *cell = (struct exporter_cell){
+            .type = (enum jp_comm_type)(key->group / r->n_coll_names),
+            .coll = (uint32_t) (key->group % r->n_coll_names),
+            .bytes = key->bytes,
+            .from = from,
+            .to = to};
+        sum_cell(table, cell);
+    }
+    return 0;
+}
+
+static int most_time_first(const void *a, const void *b)
+{
+    const struct exporter_cell *x = *(struct exporter_cell *const *) a;
+    const struct exporter_cell *y = *(struct exporter_cell *const *) b;
+
+    if (x->time_us != y->time_us)
+        return x->time_us > y->time_us ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static int keep_cells(struct exporter_table *table, size_t max)
+{
+    struct exporter_cell **all =
+        calloc(table->n_cells + 1, sizeof(*all)); /* NULL for none is legal */
+
+    if (!all)
+        return -1;
+    for (size_t i = 0; i < table->n_cells; i++)
+        all[i] = &table->cells[i];
+    qsort(all, table->n_cells, sizeof(struct exporter_cell *), most_time_first);
+    table->n_kept = table->n_cells < max ? table->n_cells : max;
+    for (size_t i = 0; i < table->n_kept; i++)
+        all[i]->kept = true;
+    free(all);
+    return 0;
+}
+
+int exporter_table_init(struct exporter_table *table,
+                        const struct jp_result *result, size_t max_cells)
+{
+    *table = (struct exporter_table){.result = result};
+    table->keys = reallocarray(NULL, result->n_ops + 1, sizeof(*table->keys));
+    if (!table->keys)
+        return -1;
+    fill_keys(table);
+    qsort(table->keys, table->n_keys, sizeof(*table->keys), by_cell_and_row);
+    if (fill_cells(table) == 0 && keep_cells(table, max_cells) == 0)
+        return 0;
+    exporter_table_fini(table);
+    return -1;
+}
+
+void exporter_table_fini(struct exporter_table *table)
+{
+    free(table->keys);
+    free(table->cells);
+    *table = (struct exporter_table){0};
+}
+
+/* One past the last cell of the type and function of cell `from`. */
+static size_t exporter_table_series(const struct exporter_table *table,
+                                    size_t from)
+{
+    const struct exporter_cell *first = &table->cells[from];
+    size_t to = from + 1;
+
+    while (to < table->n_cells && table->cells[to].type == first->type &&
+           table->cells[to].coll == first->coll)
+        to++;
+    return to;
+}
 
 /* --- the rows of one summary_*.csv */
 
@@ -127,13 +378,6 @@ static void exporter_log(FILE *out, const char *level, const char *fmt, ...)
             clean_text(text, JP_CLEAN_UTF8, clean, sizeof(clean)));
 }
 
-/* A line only where there is something to count. */
-static void log_some(FILE *out, const char *level, uint64_t n, const char *what)
-{
-    if (n)
-        exporter_log(out, level, "%s: %" PRIu64, what, n);
-}
-
 static uint64_t clock_mono_us(void)
 {
     struct timespec now;
@@ -150,6 +394,13 @@ static void log_stage(FILE *out, const char *stage, uint64_t us)
     if (us)
         exporter_log(out, "INFO", "time of %s: %s", stage,
                      exporter_duration(us, length));
+}
+
+/* A line only where there is something to count. */
+static void log_some(FILE *out, const char *level, uint64_t n, const char *what)
+{
+    if (n)
+        exporter_log(out, level, "%s: %" PRIu64, what, n);
 }
 
 static void log_quality(const struct jp_quality *q, FILE *out)
@@ -318,31 +569,20 @@ static void remove_file(const struct tree *tree, const char *name,
     free(path);
 }
 
-enum kind { SCATTER, COMBINED, HISTOGRAM, BOXPLOT };
-
 /* Writes one script; from..to are the series, from alone a size. name is taken
  * over. */
-static int put_script(struct tree *tree, enum kind kind, size_t from, size_t to,
-                      char *name, struct jp_error *err)
+static int put_script(struct tree *tree, enum exporter_picture kind,
+                      size_t from, size_t to, char *name, struct jp_error *err)
 {
-    const struct exporter_table *table = &tree->table;
     struct jp_tempfile gp;
-    int rc = 0;
 
     if (!name)
         return error_set(err, "out of memory");
     tree->names[tree->n_names++] = name;
     if (open_file(tree, name, "gp", &gp, err) < 0)
         return -1;
-    if (kind == SCATTER)
-        exporter_scatter(table, from, to, name, gp.stream);
-    else if (kind == COMBINED)
-        exporter_combined(table, from, to, name, gp.stream);
-    else if (kind == HISTOGRAM)
-        exporter_histogram(table, &table->cells[from], name, gp.stream);
-    else
-        rc = exporter_boxplot(table, &table->cells[from], name, gp.stream);
-    if (rc < 0) {
+    if (exporter_picture_put(&tree->table, kind, from, to, name, gp.stream) <
+        0) {
         fileio_temp_abort(&gp);
         return error_set(err, "out of memory");
     }
@@ -374,12 +614,12 @@ static int put_cell(struct tree *tree, size_t at, struct jp_error *err)
     if (fileio_temp_commit(&csv, err) < 0)
         goto out;
     tree->done->tables++;
-    rc = put_script(tree, HISTOGRAM, at, at + 1,
+    rc = put_script(tree, EXPORTER_HISTOGRAM, at, at + 1,
                     fileio_path("%s/histograms/histogram_%s_%s_%" PRIu64,
                                 folder, type, coll, cell->bytes),
                     err);
     if (rc == 0)
-        rc = put_script(tree, BOXPLOT, at, at + 1,
+        rc = put_script(tree, EXPORTER_BOXPLOT, at, at + 1,
                         fileio_path("%s/boxplots/boxplot_%s_%s_%" PRIu64,
                                     folder, type, coll, cell->bytes),
                         err);
@@ -404,10 +644,10 @@ static int put_series(struct tree *tree, size_t from, size_t to,
     if (!kept)
         return 0;
     exporter_coll(tree->table.result, cell->coll, coll);
-    rc = put_script(tree, SCATTER, from, to,
+    rc = put_script(tree, EXPORTER_SCATTER, from, to,
                     fileio_path("scatter_plot_%s_%s", type, coll), err);
     if (rc == 0)
-        rc = put_script(tree, COMBINED, from, to,
+        rc = put_script(tree, EXPORTER_COMBINED, from, to,
                         fileio_path("combined_scatter_plot_%s_%s", type, coll),
                         err);
     for (size_t i = from; i < to && rc == 0; i++)
@@ -420,23 +660,11 @@ static int put_series(struct tree *tree, size_t from, size_t to,
 static int draw_some(struct tree *tree, size_t at, size_t n,
                      struct jp_error *why)
 {
-    char *scripts[GNUPLOT_MAX_SCRIPTS] = {NULL};
-    int rc = -1;
+    int rc = gnuplot_run(tree->dir, (const char *const *) tree->names + at, n,
+                         RENDER_LIMIT_MS + RENDER_EACH_MS * (unsigned) n, why);
 
     for (size_t i = 0; i < n; i++)
-        if (!(scripts[i] = fileio_path("%s.gp", tree->names[at + i]))) {
-            error_set(why, "out of memory");
-            goto out;
-        }
-    rc = gnuplot_run(tree->dir, (const char *const *) scripts, n,
-                     RENDER_LIMIT_MS + RENDER_EACH_MS * (unsigned) n, why);
-    if (rc > 0)
-        error_set(why, "gnuplot was not found");
-out:
-    for (size_t i = 0; i < n; i++) {
         remove_file(tree, tree->names[at + i], rc == 0 ? "gp" : "png");
-        free(scripts[i]);
-    }
     return rc;
 }
 

@@ -1,16 +1,19 @@
-/* exporter_scatter.c - bandwidth over sequence number, together or a panel
- * each.
+/* exporter_plots.c - rows of the exporter's tables, its notation of sizes, and
+ * the four kinds of pictures.
  */
-#include "orchestrator/report/exporter_plots.h"
+#include "orchestrator/report/exporter.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/figure.h"
 #include "common/sorted.h"
-#include "orchestrator/report/exporter_table.h"
 #include "orchestrator/report/gnuplot.h"
+
+#define EXPORTER_MAX_PANELS 48 /* of a combined plot, 500 pixels each */
+#define EXPORTER_TITLE 160
 
 enum {
     KEY_LINES = 30, /* of a legend that can be read */
@@ -20,6 +23,69 @@ enum {
     MIN_POINTS = 100 /* of one size */
 };
 
+size_t exporter_table_row(const struct exporter_table *table,
+                          const struct exporter_cell *cell, size_t at,
+                          struct exporter_row *row)
+{
+    const struct jp_result *r = table->result;
+    const struct exporter_key *first = &table->keys[at];
+    const char *id = r->comms[first->comm].id;
+    uint64_t micro = 0, n = 0;
+
+    *row = (struct exporter_row){
+        .id = id, .sn = first->sn, .start_us = UINT64_MAX, .from = at};
+    /* The exporter knows ids only: communicators that share one share a row. */
+    for (; at < cell->to && table->keys[at].sn == first->sn &&
+           !strcmp(r->comms[table->keys[at].comm].id, id);
+         at++) {
+        const struct exporter_key *op = &table->keys[at];
+
+        row->records += op->n;
+        micro += op->busbw_sum_micro;
+        n += op->n_busbw;
+        if (op->dump_min_us < row->start_us)
+            row->start_us = op->dump_min_us;
+        if (op->dump_max_us > row->end_us)
+            row->end_us = op->dump_max_us;
+    }
+    row->mean = n ? (double) micro / ((double) n * 1e6) : NAN;
+    row->to = at;
+    return at;
+}
+
+static char *put_size(uint64_t bytes, bool numpy, char *buf)
+{
+    static const char *const units[] = {"B",  "KB", "MB", "GB",
+                                        "TB", "PB", "EB"};
+    double value;
+    int power;
+
+    if (bytes == 0) {
+        snprintf(buf, EXPORTER_WORD, "0B");
+        return buf;
+    }
+    power = (int) (log10((double) bytes) / 3);
+    value = (double) bytes * pow(10, -3 * power);
+    /* numpy rounds to two decimals first, half to even; Python's format rounds
+     * what the double really is: 1055 B are 1.06KB by the one, 1.05KB by the
+     * other. */
+    if (numpy)
+        value = nearbyint(value * 100) / 100;
+    snprintf(buf, EXPORTER_WORD, "%.2f%s", value, units[power]);
+    return buf;
+}
+
+char *exporter_size(uint64_t bytes, char *buf)
+{
+    return put_size(bytes, false, buf);
+}
+
+char *exporter_size_numpy(uint64_t bytes, char *buf)
+{
+    return put_size(bytes, true, buf);
+}
+
+/* "mixed, AllReduce"; buf of EXPORTER_TITLE bytes. */
 static char *exporter_title(const struct exporter_table *table,
                             const struct exporter_cell *cell, char *buf)
 {
@@ -195,15 +261,17 @@ static void put_note(FILE *gp, bool all)
               gp);
 }
 
-void exporter_scatter(const struct exporter_table *table, size_t from,
-                      size_t to, const char *name, FILE *gp)
+/* Bandwidth over sequence number, a colour a size; the kept ones of the series
+ * from..to (cells). */
+static void put_scatter(const struct exporter_table *table, size_t from,
+                        size_t to, const char *name, FILE *gp)
 {
     size_t n = count_kept(table, from, to), k = 0;
     size_t step = (n + KEY_LINES - 1) / KEY_LINES;
     char title[EXPORTER_TITLE], size[EXPORTER_WORD], many[32] = "";
     struct span span = no_span();
 
-    plot_script_begin_sized(
+    plot_script_begin(
         gp, name, exporter_title(table, &table->cells[from], title), 1200, 650);
     if (!n) {
         plot_script_nothing(gp, "no operation with a bandwidth");
@@ -243,8 +311,10 @@ void exporter_scatter(const struct exporter_table *table, size_t from,
     fputc('\n', gp);
 }
 
-void exporter_combined(const struct exporter_table *table, size_t from,
-                       size_t to, const char *name, FILE *gp)
+/* The same, a panel a size, at most three in a row; of more than
+ * EXPORTER_MAX_PANELS sizes those of most time. */
+static void put_combined(const struct exporter_table *table, size_t from,
+                         size_t to, const char *name, FILE *gp)
 {
     size_t all = count_kept(table, from, to), k = 0;
     size_t n = all < EXPORTER_MAX_PANELS ? all : EXPORTER_MAX_PANELS;
@@ -253,8 +323,8 @@ void exporter_combined(const struct exporter_table *table, size_t from,
     char title[EXPORTER_TITLE], size[EXPORTER_WORD];
     bool every;
 
-    plot_script_begin_sized(gp, name, "", PANEL_PIXELS * columns,
-                            PANEL_PIXELS * rows + 40);
+    plot_script_begin(gp, name, "", PANEL_PIXELS * columns,
+                      PANEL_PIXELS * rows + 40);
     if (!n) {
         plot_script_nothing(gp, "no operation with a bandwidth");
         return;
@@ -305,16 +375,18 @@ static bool begin(const struct exporter_table *table,
         title, sizeof(title), "%s: %s, %s (%" PRIu64 " bytes), %s operations",
         what, exporter_title(table, cell, series),
         exporter_size(cell->bytes, size), cell->bytes, FIG_COUNT(cell->valued));
-    plot_script_begin_sized(gp, name, title, WIDTH, HEIGHT);
+    plot_script_begin(gp, name, title, WIDTH, HEIGHT);
     fputs("set xlabel 'mean bus bandwidth (GB/s)'\nset format x '%g'\n", gp);
     if (!cell->valued)
         plot_script_nothing(gp, "no operation with a bandwidth");
     return cell->valued > 0;
 }
 
-void exporter_histogram(const struct exporter_table *table,
-                        const struct exporter_cell *cell, const char *name,
-                        FILE *gp)
+/* How often which bandwidth. At least 20 bins, as the exporter's one a GB/s
+ * hides everything in slow operations; at most 50. */
+static void put_histogram(const struct exporter_table *table,
+                          const struct exporter_cell *cell, const char *name,
+                          FILE *gp)
 {
     uint64_t counts[MAX_BINS] = {0};
     double range = cell->max - cell->min, low = cell->min, width;
@@ -434,9 +506,11 @@ static void put_word(FILE *gp, int at, const char *word, double value,
             left ? "left" : "right", left ? 1 : -1);
 }
 
-int exporter_boxplot(const struct exporter_table *table,
-                     const struct exporter_cell *cell, const char *name,
-                     FILE *gp)
+/* Quartiles, whiskers to the last value within 1.5 times their distance,
+ * outliers, least, median and greatest in words. -1: out of memory. */
+static int put_boxplot(const struct exporter_table *table,
+                       const struct exporter_cell *cell, const char *name,
+                       FILE *gp)
 {
     double *means = sorted_means(table, cell), q1, q3, median, middle, margin;
     uint64_t n = cell->valued, low = 0, high = n - 1;
@@ -469,5 +543,25 @@ int exporter_boxplot(const struct exporter_table *table,
             FIG_EXACT(cell->min - margin), FIG_EXACT(cell->max + margin));
 out:
     free(means);
+    return 0;
+}
+
+int exporter_picture_put(const struct exporter_table *table,
+                         enum exporter_picture kind, size_t from, size_t to,
+                         const char *name, FILE *gp)
+{
+    switch (kind) {
+    case EXPORTER_SCATTER:
+        put_scatter(table, from, to, name, gp);
+        break;
+    case EXPORTER_COMBINED:
+        put_combined(table, from, to, name, gp);
+        break;
+    case EXPORTER_HISTOGRAM:
+        put_histogram(table, &table->cells[from], name, gp);
+        break;
+    case EXPORTER_BOXPLOT:
+        return put_boxplot(table, &table->cells[from], name, gp);
+    }
     return 0;
 }

@@ -1,12 +1,15 @@
-/* gnuplot.c - run gnuplot with a deadline and say what went wrong. */
+/* gnuplot.c - begin a script; run gnuplot with a deadline, say what went wrong.
+ */
 #include "orchestrator/report/gnuplot.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "common/child.h"
+#include "common/fileio.h"
 
 char *plot_script_name(const char *text, char *buf, size_t size)
 {
@@ -37,13 +40,8 @@ char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
     return buf;
 }
 
-void plot_script_begin(FILE *out, const char *name, const char *title)
-{
-    plot_script_begin_sized(out, name, title, 1200, 720);
-}
-
-void plot_script_begin_sized(FILE *out, const char *name, const char *title,
-                             unsigned width, unsigned height)
+void plot_script_begin(FILE *out, const char *name, const char *title,
+                       unsigned width, unsigned height)
 {
     /* Okabe and Ito's colours: apart for colour-blind eyes too. */
     static const char *const colours[] = {
@@ -92,33 +90,40 @@ void plot_script_nothing(FILE *out, const char *why)
             why);
 }
 
-/* --- run gnuplot with a deadline and say what went wrong */
+/* --- run gnuplot --------------------------------------------------------- */
 
 #define EXIT_NOT_FOUND 127
 
-int gnuplot_run(const char *dir, const char *const *scripts, size_t n,
+int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err)
 {
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
     const struct child child = {.argv = argv, .dir = dir, .limit_ms = limit_ms};
-    const char *script = n ? scripts[0] : "";
     struct child_result r;
     enum child_end end;
+    int rc = -1;
 
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
-        argv[2 + i] = (char *) scripts[i]; /* as exec demands */
+        if (!(argv[2 + i] = fileio_path("%s.gp", names[i]))) {
+            error_set(err, "out of memory");
+            goto out;
+        }
     end = child_run(&child, &r);
     if (end != CHILD_ENDED)
-        return error_set(err, "gnuplot: %s: %s", script,
-                         end == CHILD_LATE ? "no end in time"
-                                           : strerror(errno));
-    if (child_succeeded(end, &r))
-        return 0;
-    if (!WIFEXITED(r.status))
-        return error_set(err, "gnuplot: %s: signal %d", script,
-                         WTERMSIG(r.status));
-    if (WEXITSTATUS(r.status) == EXIT_NOT_FOUND)
-        return 1;
-    return error_set(err, "gnuplot: %s: exit status %d", script,
-                     WEXITSTATUS(r.status));
+        error_set(err, "gnuplot: %s: %s", n ? argv[2] : "",
+                  end == CHILD_LATE ? "no end in time" : strerror(errno));
+    else if (child_succeeded(end, &r))
+        rc = 0;
+    else if (!WIFEXITED(r.status))
+        error_set(err, "gnuplot: %s: signal %d", n ? argv[2] : "",
+                  WTERMSIG(r.status));
+    else if (WEXITSTATUS(r.status) == EXIT_NOT_FOUND)
+        error_set(err, "gnuplot was not found");
+    else
+        error_set(err, "gnuplot: %s: exit status %d", n ? argv[2] : "",
+                  WEXITSTATUS(r.status));
+out:
+    for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
+        free(argv[2 + i]);
+    return rc;
 }

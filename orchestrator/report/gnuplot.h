@@ -10,12 +10,12 @@
 
 #define GNUPLOT_MAX_SCRIPTS 32
 
-/* Runs `gnuplot -d <script>...` in dir, at most GNUPLOT_MAX_SCRIPTS (nothing of
- * the user's start files is read; no input, no output but what the script
- * sets). Killed with its children after limit_ms. Pictures that were done
- * before stay. 1: gnuplot is not installed; -1: the error says what went wrong.
- */
-int gnuplot_run(const char *dir, const char *const *scripts, size_t n,
+/* Runs `gnuplot -d NAME.gp...` in dir on at most GNUPLOT_MAX_SCRIPTS scripts
+ * (it reads nothing of the user's start files and no input, and writes nothing
+ * but what a script sets). Killed with its children after limit_ms. Pictures
+ * that were done before stay. -1: the error says what went wrong, or that
+ * gnuplot is not installed. */
+int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err);
 
 /* Letters, digits and " ._-:" of text stay, anything else becomes '_'; at most
@@ -26,11 +26,8 @@ char *plot_script_name(const char *text, char *buf, size_t size);
 char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size);
 
 /* Terminal, output NAME.png, fonts, colours, grid, title. */
-void plot_script_begin(FILE *out, const char *name, const char *title);
-
-/* The same in another size (1200 x 720 is the usual one). */
-void plot_script_begin_sized(FILE *out, const char *name, const char *title,
-                             unsigned width, unsigned height);
+void plot_script_begin(FILE *out, const char *name, const char *title,
+                       unsigned width, unsigned height);
 
 /* 2 or 10: the base with enough, and not too many, ticks. */
 int plot_script_log_base(double least, double most);

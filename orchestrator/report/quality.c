@@ -1,5 +1,5 @@
 /* quality.c - figures on the data itself, and their section of the page. */
-#include "orchestrator/report/quality.h"
+#include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,8 +13,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/sentence.h"
-#include "orchestrator/report/html_out.h"
-#include "orchestrator/report/html_sections.h"
+#include "orchestrator/report/out.h"
 
 /* Of a process, at the mean. */
 static bool is_long(const struct jp_overhead *o)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "common/error.h"
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
@@ -50,6 +52,14 @@ int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err);
 int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err);
+/* ops.csv's rows, the largest table by far. Each thread formats every nth chunk
+ * of rows and hands it over when its turn has come, so the bytes do not depend
+ * on how many there are. threads: 0: as many as CPUs, at most 8; the caller's
+ * does it all where no thread or memory is to be had. Failures show in
+ * csv->out. */
+struct jp_csv;
+void csv_ops_write(struct jp_csv *csv, const struct jp_result *result,
+                   unsigned threads);
 int report_write_plots(const struct jp_report *report, const char *plots_dir,
                        struct jp_error *err);
 
@@ -64,6 +74,16 @@ int report_draw(const char *dir, struct jp_error *err);
  * did not write the report prints the same. */
 int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
                       struct jp_error *err);
+
+#define JP_CARD_MIN_COLUMNS 80
+#define JP_CARD_MAX_COLUMNS 100
+#define JP_CARD_MAX_LINES 12
+
+/* The card of a checked summary (summary_file_read). Only the path of the
+ * report may make a line longer than columns, which are brought between these
+ * limits. colour: the verdict's word is coloured. */
+void card_print(const json_t *root, const char *step_dir, bool colour,
+                unsigned columns, FILE *out);
 
 /* Rewrites <job_dir>/job.json and index.html from every step directory's
  * summary.json there (temp + rename, safe beside other steps' reports). */

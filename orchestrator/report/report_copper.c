@@ -1,8 +1,9 @@
-/* report_copper.c - Copper's part of csv/, summary.json and summary.txt.
+/* report_copper.c - Copper's part of csv/, summary.json, summary.txt and
+ * plots/.
  *
  * What has rows is described in tables_copper.c.
  */
-#include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,8 +12,10 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "orchestrator/report/chart.h"
+#include "orchestrator/report/gnuplot.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/out.h"
 
 static bool is_ttl(size_t metric)
 {
@@ -410,3 +413,181 @@ int report_copper_text(const struct jp_report *report, FILE *out)
     put_notes(c, out);
     return 0;
 }
+
+/* --- plots/copper_* ------------------------------------------------------- */
+
+#define MAX_PLOT_RANKS 20000
+#define MAX_POINTS 20000
+
+static struct jp_chart_value percent(uint64_t part, uint64_t all)
+{
+    return chart_real(all ? 100.0 * (double) part / (double) all : 0);
+}
+
+static int ops_build(const struct jp_chart_view *view,
+                     struct jp_chart_figures *f)
+{
+    const struct jp_copper *c = view->copper;
+    size_t init = copper_op_find("init", 4);
+    uint64_t calls = 0, us = 0;
+
+    for (size_t i = 0; c && i <= COPPER_N_OPS; i++) {
+        calls += c->op[i].calls;
+        us += i == init ? 0 : c->op[i].time_us;
+    }
+    for (size_t i = 0; c && i <= COPPER_N_OPS; i++)
+        if (c->op[i].calls && i != init)
+            chart_row(
+                f, JP_CHART_PLOT,
+                (const struct jp_chart_value[]){chart_text(copper_op_names[i]),
+                                                percent(c->op[i].calls, calls),
+                                                percent(c->op[i].time_us, us)});
+    return 0;
+}
+
+static const struct jp_chart_column ops_columns[] = {
+    JP_CHART_COL(PLOT, "operation"), JP_CHART_COL(PLOT, "requests_percent"),
+    JP_CHART_COL(PLOT, "time_percent")};
+
+const struct jp_chart chart_copper_ops = {
+    .build = ops_build,
+    JP_CHART_ROWS(ops_columns),
+    .plot = &(const struct jp_chart_plot){
+        .name = "copper_ops",
+        .title = "Copper: share of requests and of time (start-up left out)",
+        .x = "percent",
+        .nothing = "no table of operations",
+        .style = JP_PLOT_PERCENTS,
+        .bars = {"requests", "time"},
+        .copper = true}};
+
+/* A point a rank: its level and what a getattr takes. */
+static int ranks_build(const struct jp_chart_view *view,
+                       struct jp_chart_figures *f)
+{
+    const struct jp_copper *c = view->copper;
+    size_t getattr = copper_op_find("getattr", 7);
+    size_t start = copper_op_find("init", 4);
+
+    for (size_t i = 0; c && i < c->n_ranks && f->n_rows < MAX_PLOT_RANKS; i++) {
+        const struct jp_copper_rank *r = &c->ranks[i];
+        const struct copper_op *op = &r->op[getattr];
+        double us = (double) r->value[COPPER_LATENCY_US] -
+                    (double) r->op[start].time_us;
+        char host[64];
+
+        if (r->has_ops && op->calls)
+            chart_row(
+                f, JP_CHART_PLOT,
+                (const struct jp_chart_value[]){
+                    chart_real(r->level),
+                    chart_real((double) op->time_us / (double) op->calls),
+                    chart_real(us),
+                    chart_text(plot_script_name(r->host, host, sizeof(host)))});
+    }
+    return 0;
+}
+
+static const struct jp_chart_column ranks_columns[] = {
+    JP_CHART_COL(PLOT, "level"), JP_CHART_COL(PLOT, "getattr_us"),
+    JP_CHART_COL_IN(PLOT, "latency_without_init_s", 1e6),
+    JP_CHART_COL(PLOT, "host")};
+
+const struct jp_chart chart_copper_ranks = {
+    .build = ranks_build,
+    JP_CHART_ROWS(ranks_columns),
+    .plot = &(const struct jp_chart_plot){
+        .name = "copper_ranks",
+        .title = "Copper: what a getattr takes, by level in the tree",
+        .x = "level in the tree (root 0; -1 unknown)",
+        .y = "us",
+        .nothing = "no rank with a getattr",
+        .style = JP_PLOT_LEVELS,
+        .copper = true}};
+
+static int classes_build(const struct jp_chart_view *view,
+                         struct jp_chart_figures *f)
+{
+    const struct jp_copper *c = view->copper;
+    uint64_t top = 0, all = 0;
+
+    for (size_t i = 0; c && i < JP_COPPER_N_CLASSES; i++) {
+        top += c->classes[i].top_events;
+        all += c->classes[i].events;
+    }
+    for (size_t i = 0; c && i < JP_COPPER_N_CLASSES; i++) {
+        const struct jp_copper_class_sum *s = &c->classes[i];
+
+        if (s->top_rows || s->paths)
+            chart_row(f, JP_CHART_PLOT,
+                      (const struct jp_chart_value[]){
+                          chart_text(copper_class_names[s->class]),
+                          percent(s->top_events, top),
+                          percent(s->events, all)});
+    }
+    return 0;
+}
+
+static const struct jp_chart_column classes_columns[] = {
+    JP_CHART_COL(PLOT, "class"), JP_CHART_COL(PLOT, "top_percent"),
+    JP_CHART_COL(PLOT, "full_percent")};
+
+const struct jp_chart chart_copper_classes = {
+    .build = classes_build,
+    JP_CHART_ROWS(classes_columns),
+    .plot = &(const struct jp_chart_plot){
+        .name = "copper_classes",
+        .title = "Copper: events by class of path",
+        .x = "percent",
+        .nothing = "no paths were recorded",
+        .style = JP_PLOT_PERCENTS,
+        .bars = {"busiest paths of each rank", "all paths"},
+        .copper = true}};
+
+/* A line a rank: what it had counted at each snapshot. */
+static int series_build(const struct jp_chart_view *view,
+                        struct jp_chart_figures *f)
+{
+    const struct jp_copper *c = view->copper;
+    int64_t first;
+
+    if (!c || c->n_points < 2 || c->times_lost) {
+        f->why = c && c->times_lost
+                     ? "the files were copied without their times"
+                     : "fewer than two snapshots";
+        return 0;
+    }
+    first = c->points[0].time_us;
+    for (size_t i = 0; i < c->n_points; i++)
+        if (c->points[i].time_us < first)
+            first = c->points[i].time_us;
+    for (size_t i = 0; i < c->n_points && i < MAX_POINTS; i++) {
+        const struct jp_copper_point *p = &c->points[i];
+
+        if (!i || p->rank != p[-1].rank)
+            chart_line(f, NULL, NULL);
+        chart_row(f, JP_CHART_PLOT,
+                  (const struct jp_chart_value[]){
+                      chart_real((double) (p->time_us - first)),
+                      chart_count(p->value[COPPER_OPERATIONS]),
+                      chart_count(p->value[COPPER_LATENCY_US]),
+                      chart_count(p->rank)});
+    }
+    return 0;
+}
+
+static const struct jp_chart_column series_columns[] = {
+    JP_CHART_COL_IN(PLOT, "seconds", 1e6), JP_CHART_COL(PLOT, "operations"),
+    JP_CHART_COL_IN(PLOT, "latency_s", 1e6), JP_CHART_COL(PLOT, "rank")};
+
+const struct jp_chart chart_copper_series = {
+    .build = series_build,
+    JP_CHART_ROWS(series_columns),
+    .plot = &(const struct jp_chart_plot){
+        .name = "copper_series",
+        .title = "Copper: counted operations at each snapshot",
+        .x = "seconds since the first snapshot",
+        .y = "operations of a rank so far",
+        .nothing = "fewer than two snapshots",
+        .style = JP_PLOT_SNAPSHOTS,
+        .copper = true}};

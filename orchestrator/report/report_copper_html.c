@@ -6,9 +6,8 @@
 #include <stdio.h>
 
 #include "common/figure.h"
-#include "orchestrator/report/html_out.h"
-#include "orchestrator/report/html_sections.h"
-#include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
 /* --- what Copper's counters count, for their readers */

@@ -15,13 +15,28 @@
 #include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
-#include "orchestrator/report/chart_data.h"
-#include "orchestrator/report/html_assets.h"
-#include "orchestrator/report/html_out.h"
-#include "orchestrator/report/html_sections.h"
-#include "orchestrator/report/quality.h"
+#include "orchestrator/report/chart.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/summary_file.h"
+
+/* Where a chart stands that chart.h has the figures for. Nothing in a program
+ * without charts; not seen without JavaScript. */
+static void put_chart(FILE *out, const char *name)
+{
+    if (html_out_has_charts())
+        fprintf(out,
+                "<figure class=\"chart\" data-chart=\"%s\">"
+                "<figcaption>%s</figcaption></figure>\n",
+                name, chart_find(name)->caption);
+}
+
+/* 0 is "unknown". */
+static void put_fact_count(FILE *out, const char *name, uint64_t value)
+{
+    html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
+}
 
 /* --- section: how much of the time processes communicated */
 
@@ -45,9 +60,7 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     html_out_text(out, text);
     fputs(".</p>\n", out);
     if (rows.n_told)
-        html_out_chart(out, "busy",
-                       "Share of time with an operation in flight, over the "
-                       "run");
+        put_chart(out, "busy");
     rc = r->n_busy ? table_html(&table_busy, report, &rows, out) : 0;
     busy_rows_fini(&rows);
     return rc;
@@ -189,8 +202,8 @@ static int html_job_put(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Input",
                       "a folder of logs, without a job's settings");
     }
-    html_out_fact_count(out, "Nodes", expected_nodes(c, nodes));
-    html_out_fact_count(out, "Tasks", expected_tasks(c, nodes));
+    put_fact_count(out, "Nodes", expected_nodes(c, nodes));
+    put_fact_count(out, "Tasks", expected_tasks(c, nodes));
     if (nodes) {
         html_out_fact(out, "Node list", nodes->step_nodelist);
         html_out_fact(out, "Tasks ended with an error",
@@ -229,9 +242,7 @@ static int html_network_put(const struct jp_report *report, FILE *out)
     for (size_t i = 0; i < cells->n; i++)
         order[i] = i;
     qsort_r(order, cells->n, sizeof(*order), by_time, cells->at);
-    html_out_chart(out, "network-size",
-                   "The network&#39;s bandwidth by message size, and what was "
-                   "expected");
+    put_chart(out, "network-size");
     rc = table_html(&table_network, report, order, out);
     free(order);
     return rc;
@@ -308,7 +319,7 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
 
     places = processes_heaviest_hosts(procs, MAX_ROWS, &n);
     if (places) {
-        html_out_chart(out, "nodes", "Wait caused and suffered, by node");
+        put_chart(out, "nodes");
         put_table(out, report->result, procs, places, n);
         rc = 0;
     }
@@ -457,7 +468,7 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
     struct bin bins[BINS] = {{0}}, total = {0};
 
     add_up(report->result, bins, &total);
-    html_out_chart(out, "sizes", "Operations, data and time by message size");
+    put_chart(out, "sizes");
     html_out_table(out, columns, sizeof(columns) / sizeof(*columns), true);
     for (unsigned i = 0; i < BINS; i++)
         if (bins[i].ops)
@@ -477,10 +488,8 @@ static bool html_time_present(const struct jp_report *report)
 static int html_time_put(const struct jp_report *report, FILE *out)
 {
     (void) report;
-    html_out_chart(out, "busbw-time",
-                   "Bus bandwidth over the run, by function and message size");
-    html_out_chart(out, "drift",
-                   "Each communicator's bandwidth against its usual one");
+    put_chart(out, "busbw-time");
+    put_chart(out, "drift");
     return 0;
 }
 
@@ -492,8 +501,8 @@ static bool html_spread_present(const struct jp_report *report)
 static int html_spread_put(const struct jp_report *report, FILE *out)
 {
     (void) report;
-    html_out_chart(out, "spread", "How one kind of operation varies");
-    html_out_chart(out, "numbers", "Each operation by its sequence number");
+    put_chart(out, "spread");
+    put_chart(out, "numbers");
     return 0;
 }
 
@@ -574,9 +583,7 @@ static const struct jp_html_section html_sections[] = {
      "does not say why: computing, input, host or network may be the cause. "
      "Who waited for a late rank comes late to its next operation, so waits "
      "travel on: the findings name who was late on its own.",
-     JP_HTML_WIDE, .table = &table_ranks,
-     .charts = {{"waits", "Wait caused and suffered, by process"},
-                {"waits-time", "When the others waited for which rank"}}},
+     JP_HTML_WIDE, .table = &table_ranks, .charts = {"waits", "waits-time"}},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
      JP_HTML_WIDE, .present = html_nodes_present, .put = html_nodes_put},
     {"busy", "Communication-busy share",
@@ -594,10 +601,7 @@ static const struct jp_html_section html_sections[] = {
      "By type of communicator, function and message size. Bus bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "
      "percentiles are over operations.",
-     JP_HTML_WIDE, .table = &table_cells,
-     .charts = {{"busbw-size",
-                 "Bus bandwidth by message size: median, 5th to 95th "
-                 "percentile"}}},
+     JP_HTML_WIDE, .table = &table_cells, .charts = {"busbw-size"}},
     {"network", "Network",
      "The network&#39;s own bandwidth in GB/s, from the time of the rank that "
      "came last, by kind of communicator, function and size, most time first; "
@@ -613,8 +617,7 @@ static const struct jp_html_section html_sections[] = {
     {"p2p", "Send and Recv",
      "Most data first. AlltoAll, Gather and Scatter appear here too, as NCCL "
      "makes them of Send and Recv.",
-     JP_HTML_WIDE, .table = &table_pairs,
-     .charts = {{"p2p", "Who sends how much to whom"}}},
+     JP_HTML_WIDE, .table = &table_pairs, .charts = {"p2p"}},
     {"p2p-hosts", "Send and Recv between hosts",
      "Most data first. Each message may stand twice, as its sender and its "
      "receiver recorded it; with both one host it stayed within.",
@@ -697,9 +700,8 @@ static int html_put_table(const struct jp_html_section *section,
 {
     for (size_t i = 0; i < sizeof(section->charts) / sizeof(*section->charts);
          i++)
-        if (section->charts[i].name)
-            html_out_chart(out, section->charts[i].name,
-                           section->charts[i].caption);
+        if (section->charts[i])
+            put_chart(out, section->charts[i]);
     return table_html(section->table, report, NULL, out);
 }
 

@@ -12,10 +12,8 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/busy.h"
-#include "orchestrator/report/quality.h"
-#include "orchestrator/report/report_copper.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/report/topology.h"
 #include "orchestrator/report/summary_file.h"
 
 #define JP_SUMMARY_SCHEMA 1

@@ -9,9 +9,8 @@
 
 #include "common/defaults.h"
 #include "common/figure.h"
-#include "orchestrator/report/html_out.h"
-#include "orchestrator/report/netkey_json.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/baseline_file.h"
 
 #define WEIGHT(name, rows, member)                                             \
     double name(const struct jp_result *result, size_t row)                    \

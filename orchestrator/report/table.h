@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "orchestrator/report/csv_out.h"
+#include "orchestrator/report/out.h"
 #include "common/json_stream.h"
 #include "orchestrator/report/report.h"
 

@@ -15,7 +15,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/report/text_out.h"
+#include "orchestrator/report/out.h"
 #include "orchestrator/topo/label.h"
 #include "orchestrator/topo/topo.h"
 

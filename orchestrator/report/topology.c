@@ -1,15 +1,13 @@
 /* topology.c - the nodes' shapes, and what is odd about a step's media. */
-#include "orchestrator/report/topology.h"
+#include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/report/html_out.h"
-#include "orchestrator/report/html_sections.h"
+#include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
-#include "orchestrator/report/text_out.h"
 #include "orchestrator/topo/topo_print.h"
 
 #define MAX_LINES 12    /* of summary.txt */
@@ -45,8 +43,7 @@ static const char *topology_advice(enum jp_warning_kind kind)
     return (unsigned) kind < JP_N_WARNINGS && advice[kind] ? advice[kind] : "";
 }
 
-/* --- summary.txt -------------------------------------------------------------
- */
+/* --- summary.txt --------------------------------------------------------- */
 
 static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
 {
@@ -92,8 +89,7 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
     return 0;
 }
 
-/* --- report.html -------------------------------------------------------------
- */
+/* --- report.html --------------------------------------------------------- */
 
 static void html_warnings(const struct jp_step_labels *l,
                           const struct jp_result *r, FILE *out)

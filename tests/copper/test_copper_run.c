@@ -13,7 +13,6 @@
 #include "common/fileio.h"
 #include "orchestrator/copper/copper_build.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/report/card.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 #include "tests/common/tempdir.h"

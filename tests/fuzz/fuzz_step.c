@@ -55,18 +55,18 @@ static void read_nodes(void)
 /* With itself nothing is new. */
 static void compare_summary(FILE *null)
 {
-    static const char *const names[2] = {"a", "b"};
     json_t *root = summary_file_read(folder, SUMMARY_WITHOUT_TABLES, NULL);
-    struct jp_compare compare;
+    struct jp_comparison what = {
+        .a = root, .b = root, .threshold = 0.1, .names = {"a", "b"}};
+    struct jp_compared done;
 
     json_decref(summary_file_read(folder, SUMMARY_WHOLE, NULL));
     if (!root)
         return;
-    assert(compare_init(&compare, root, root, 0.1) == 0);
-    assert(!compare.n_fresh && !compare.n_gone);
-    compare_print(&compare, names, null, NULL);
-    compare_print_json(&compare, names, null, NULL);
-    compare_fini(&compare);
+    assert(compare_print(&what, null, &done, NULL) == 0);
+    assert(!done.n_fresh && !done.n_gone);
+    what.json = true;
+    assert(compare_print(&what, null, &done, NULL) == 0);
     json_decref(root);
 }
 

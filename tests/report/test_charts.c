@@ -1,5 +1,5 @@
 /* test_charts.c - the figures behind the charts, against sums made here. */
-#include "orchestrator/report/chart_data.h"
+#include "orchestrator/report/chart.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -526,6 +526,38 @@ static void covers_the_run(void **state)
     json_decref(root);
 }
 
+/* What the writers rely on. */
+static void describes_all(void **state)
+{
+    size_t n = 0;
+
+    (void) state;
+    for (; charts[n]; n++) {
+        const struct jp_chart *c = charts[n];
+        const struct jp_chart_plot *p = c->plot;
+
+        assert_true(c->name || p);
+        assert_true(!c->name == !c->caption);
+        assert_true(!c->build != !c->put);
+        assert_true(!c->build == !c->n_columns);
+        assert_in_range(c->n_columns, 0, JP_CHART_COLUMNS);
+        assert_in_range(c->max_lines, 0, JP_CHART_MAX_LINES);
+        for (size_t i = 0; i < c->n_columns; i++) {
+            assert_non_null(c->columns[i].heading);
+            assert_true(c->columns[i].unit > 0);
+        }
+        if (c->name)
+            assert_ptr_equal(chart_find(c->name), c); /* no name twice */
+        if (!p)
+            continue;
+        assert_true(p->name && p->title && p->nothing && (p->x || p->y));
+        assert_in_range(p->max_lines, 0, JP_CHART_MAX_LINES);
+        assert_in_range(p->label_size, 0, 40);
+        assert_true(!p->max_lines == !p->using && !p->using == !p->label_size);
+    }
+    assert_in_range(n, 17, 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +576,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(thins_the_dots, set_up, tear_down),
         cmocka_unit_test_setup_teardown(fills_the_matrix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(covers_the_run, set_up, tear_down),
+        cmocka_unit_test(describes_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

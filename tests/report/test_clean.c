@@ -13,10 +13,9 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/report/csv_out.h"
-#include "orchestrator/report/html_out.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/report.h"
 #include "orchestrator/report/gnuplot.h"
-#include "orchestrator/report/text_out.h"
 
 static const struct {
     const char *in, *utf8, *ascii;

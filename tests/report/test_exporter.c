@@ -15,8 +15,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/report/exporter_plots.h"
-#include "orchestrator/report/exporter_table.h"
 #include "tests/report/fixture.h"
 
 /* What Python, pandas and numpy print. */
@@ -205,7 +203,7 @@ static void test_bounds(void **state)
     assert_int_equal(table.cells[0].rows, OPS);
     assert_int_equal(table.cells[0].valued, OPS - OPS / 10);
     assert_true(table.cells[0].time_us == UINT64_MAX);
-    exporter_scatter(&table, 0, 1, "x", gp);
+    exporter_picture_put(&table, EXPORTER_SCATTER, 0, 1, "x", gp);
     fclose(gp);
     lines = count_lines(text, "\n");
     assert_true(lines > EXPORTER_MAX_POINTS / 2);
@@ -214,8 +212,9 @@ static void test_bounds(void **state)
     assert_non_null(strstr(text, "\n23456\t"));
     free(text);
     gp = open_memstream(&text, &len);
-    exporter_histogram(&table, &table.cells[0], "x", gp);
-    assert_int_equal(exporter_boxplot(&table, &table.cells[0], "x", gp), 0);
+    exporter_picture_put(&table, EXPORTER_HISTOGRAM, 0, 1, "x", gp);
+    assert_int_equal(
+        exporter_picture_put(&table, EXPORTER_BOXPLOT, 0, 1, "x", gp), 0);
     fclose(gp);
     assert_true(count_lines(text, "\n") < 300);
     free(text);

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/report/card.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;

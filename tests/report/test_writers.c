@@ -18,7 +18,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
-#include "orchestrator/report/html_assets.h"
+#include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
 #include "tests/report/fixture.h"
 

@@ -12,7 +12,7 @@ import {sizes} from './charts/sizes.js';
 import {spread} from './charts/spread.js';
 import {waitsTime} from './charts/waits-time.js';
 
-// By name, as in orchestrator/report/chart_data.c.
+// By name, as in orchestrator/report/charts.c.
 const kinds = {
   'busbw-size': busbwSize,
   'busbw-time': busbwTime,

@@ -1,5 +1,5 @@
-/* chart_data.c - which charts the page has figures for. */
-#include "orchestrator/report/chart_data.h"
+/* chart_time.c - charts over the run, in slices of time. */
+#include "orchestrator/report/chart.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,11 +8,10 @@
 
 #include "common/sorted.h"
 #include "orchestrator/report/busy.h"
-#include "orchestrator/report/netkey_json.h"
 
 /* The keys from, width and slices of an object over time. */
-static void chart_data_put_slices(const struct jp_chart_view *view,
-                                  struct jp_json_stream *json)
+static void put_slices(const struct jp_chart_view *view,
+                       struct jp_json_stream *json)
 {
     json_stream_count(json, "from", view->from_us);
     json_stream_count(json, "width", view->width_us);
@@ -125,7 +124,7 @@ static void put_drift(const struct jp_chart_view *view,
                       struct jp_json_stream *json, const struct drift *d)
 {
     json_stream_object(json, NULL);
-    chart_data_put_slices(view, json);
+    put_slices(view, json);
     json_stream_count(json, "of", d->of);
     json_stream_array(json, "rows");
     for (size_t i = 0; i < d->rows.n; i++) {
@@ -201,10 +200,13 @@ static int put(const struct jp_chart_view *view, void *state,
     return 0;
 }
 
-/* {from, width, slices, rows: [{id, name, type}], cells: [row, slice, percent
- * off, ...], of} */
-static const struct jp_chart chart_drift = {
-    .name = "drift", .make = make, .add = add, .put = put, .destroy = destroy};
+const struct jp_chart chart_drift = {
+    .name = "drift",
+    .caption = "Each communicator's bandwidth against its usual one",
+    .make = make,
+    .add = add,
+    .put = put,
+    .destroy = destroy};
 
 /* --- figures: when the others waited for which rank or node */
 
@@ -346,7 +348,7 @@ static int late_put(const struct jp_chart_view *view, void *state,
         return 0;
     }
     json_stream_object(json, NULL);
-    chart_data_put_slices(view, json);
+    put_slices(view, json);
     json_stream_key(json, "ranks");
     put_map(json, view, &s->ranks, false);
     json_stream_key(json, "nodes");
@@ -355,13 +357,13 @@ static int late_put(const struct jp_chart_view *view, void *state,
     return 0;
 }
 
-/* {from, width, slices, ranks: {names, cells: [row, slice, us, ...], of},
- * nodes: {...}} */
-static const struct jp_chart chart_late = {.name = "waits-time",
-                                           .make = late_make,
-                                           .add = late_add,
-                                           .put = late_put,
-                                           .destroy = late_destroy};
+const struct jp_chart chart_late = {
+    .name = "waits-time",
+    .caption = "When the others waited for which rank",
+    .make = late_make,
+    .add = late_add,
+    .put = late_put,
+    .destroy = late_destroy};
 
 /* --- figures: bandwidth over the run, by function and size */
 
@@ -459,7 +461,7 @@ static int time_put(const struct jp_chart_view *view, void *time_state,
         return 0;
     }
     json_stream_object(json, NULL);
-    chart_data_put_slices(view, json);
+    put_slices(view, json);
     json_stream_count(json, "of", s->cells.of);
     json_stream_array(json, "series");
     for (size_t i = 0; i < s->cells.rows.n; i++)
@@ -470,13 +472,13 @@ static int time_put(const struct jp_chart_view *view, void *time_state,
     return 0;
 }
 
-/* {from, width, slices, series: [{type, coll, bytes, points: [slice, ops, mean,
- * min, max, ...]}], of} */
-static const struct jp_chart chart_time = {.name = "busbw-time",
-                                           .make = time_make,
-                                           .add = time_add,
-                                           .put = time_put,
-                                           .destroy = time_destroy};
+const struct jp_chart chart_time = {
+    .name = "busbw-time",
+    .caption = "Bus bandwidth over the run, by function and message size",
+    .make = time_make,
+    .add = time_add,
+    .put = time_put,
+    .destroy = time_destroy};
 
 /* --- figures: how busy processes were over the run */
 
@@ -560,191 +562,7 @@ static int busy_put(const struct jp_chart_view *view, void *state,
     return 0;
 }
 
-/* {from, width, slices, of, names, cells: [row, slice, per mille of the time,
- * ...]} */
-static const struct jp_chart chart_busy = {.name = "busy", .put = busy_put};
-
-/* --- figures: the network's bandwidth by message size, and what was expected
- * of it */
-
-#define MAX_SERIES_NETWORK 12
-
-/* Cells are sorted so that those of a series follow each other. */
-struct run {
-    size_t from, to;
-    double time_us;
-};
-
-static bool is_same(const struct jp_netkey *a, const struct jp_netkey *b)
-{
-    struct jp_netkey x = *a;
-
-    x.size = b->size;
-    return !netkey_compare(&x, b);
-}
-
-static struct run next_run(const struct jp_netcells *cells, size_t from)
-{
-    struct run run = {from, from, 0};
-
-    while (run.to < cells->n &&
-           is_same(&cells->at[from].key, &cells->at[run.to].key))
-        run.time_us += cells->at[run.to++].time_us;
-    return run;
-}
-
-/* The runs of most time, in the cells' order; returns how many. */
-static size_t network_pick(const struct jp_netcells *cells, struct run *runs,
-                           size_t *of)
-{
-    size_t n = 0;
-
-    *of = 0;
-    for (size_t i = 0; i < cells->n; ++*of) {
-        struct run run = next_run(cells, i);
-        size_t least = 0;
-
-        i = run.to;
-        if (n < MAX_SERIES_NETWORK) {
-            runs[n++] = run;
-            continue;
-        }
-        for (size_t k = 1; k < n; k++)
-            if (runs[k].time_us < runs[least].time_us)
-                least = k;
-        if (run.time_us <= runs[least].time_us)
-            continue;
-        memmove(&runs[least], &runs[least + 1],
-                (n - least - 1) * sizeof(*runs));
-        runs[n - 1] = run;
-    }
-    return n;
-}
-
-static void put_point(struct jp_json_stream *json, const struct jp_netcell *c,
-                      const struct jp_expected_bw *e)
-{
-    bool told = e->against != JP_AGAINST_OWN;
-
-    json_stream_count(json, NULL, c->bytes);
-    json_stream_count(json, NULL, c->gbs.total);
-    json_stream_real(json, NULL, bwhist_quantile(&c->gbs, 0.05));
-    json_stream_real(json, NULL, bwhist_quantile(&c->gbs, 0.5));
-    json_stream_real(json, NULL, bwhist_quantile(&c->gbs, 0.95));
-    json_stream_real(json, NULL, told ? e->low_gbs : NAN);
-    json_stream_real(json, NULL, told ? e->gbs : NAN);
-    json_stream_real(json, NULL, told ? e->high_gbs : NAN);
-}
-
-static void put_series(const struct jp_insight *x, const struct run *run,
-                       struct jp_json_stream *json)
-{
-    char name[NETNAMES_LEN];
-
-    json_stream_object(json, NULL);
-    json_stream_text(json, "name",
-                     netnames_series(&x->network.at[run->from].key, name));
-    json_stream_array(json, "points");
-    for (size_t i = run->from; i < run->to; i++)
-        put_point(json, &x->network.at[i], &x->expected[i]);
-    json_stream_end_array(json);
-    json_stream_end_object(json);
-}
-
-static int put_network(const struct jp_chart_view *view, void *state,
-                       struct jp_json_stream *json)
-{
-    const struct jp_insight *x = view->insight;
-    struct run runs[MAX_SERIES_NETWORK];
-    size_t of = 0, n = x ? network_pick(&x->network, runs, &of) : 0;
-
-    (void) state;
-    json_stream_object(json, NULL);
-    json_stream_array(json, "series");
-    for (size_t i = 0; i < n; i++)
-        put_series(x, &runs[i], json);
-    json_stream_end_array(json);
-    json_stream_count(json, "of", of);
-    json_stream_end_object(json);
-    return 0;
-}
-
-/* {series: [{name, points: [bytes, ops, p5, p50, p95, low, expected, high
- * (the last three null where nobody expects anything), ...]}], of} */
-static const struct jp_chart chart_network = {.name = "network-size",
-                                              .put = put_network};
-
-/* --- which charts the page has figures for */
-
-static const struct jp_chart *const charts[] = {
-    &chart_time,   &chart_drift,   &chart_waits, &chart_late,
-    &chart_nodes,  &chart_busy,    &chart_busbw, &chart_network,
-    &chart_spread, &chart_numbers, &chart_sizes, &chart_p2p,
-};
-enum { N_CHARTS = sizeof(charts) / sizeof(*charts) };
-
-/* Each chart's own, in the order of charts[]. */
-struct states {
-    void *of[N_CHARTS];
-};
-
-static int visit(void *arg, const struct jp_chart_op *op)
-{
-    struct states *states = arg;
-
-    for (size_t i = 0; i < N_CHARTS; i++)
-        if (charts[i]->add && charts[i]->add(states->of[i], op) < 0)
-            return -1;
-    return 0;
-}
-
-static int make_all(const struct jp_chart_view *view, struct states *states)
-{
-    for (size_t i = 0; i < N_CHARTS; i++) {
-        if (!charts[i]->make)
-            continue;
-        states->of[i] = charts[i]->make(view);
-        if (!states->of[i])
-            return -1;
-    }
-    return chart_view_walk(view, visit, states);
-}
-
-static int put_all(const struct jp_chart_view *view, struct states *states,
-                   FILE *out)
-{
-    struct jp_json_stream json;
-
-    json_stream_open(&json, JSON_SCRIPT, out);
-    for (size_t i = 0; i < N_CHARTS; i++) {
-        json_stream_key(&json, charts[i]->name);
-        if (charts[i]->put(view, states->of[i], &json) < 0)
-            return -1;
-    }
-    json_stream_close(&json, NULL); /* a failure shows in the stream */
-    return 0;
-}
-
-int chart_data_write(const struct jp_result *result,
-                     const struct jp_processes *processes,
-                     const struct jp_insight *insight, FILE *out)
-{
-    static const struct jp_result nothing;
-    static const struct jp_processes nobody;
-    struct states states = {{NULL}};
-    struct jp_chart_view view;
-    int rc;
-
-    if (chart_view_make(result ? result : &nothing,
-                        result ? processes : &nobody, &view) < 0)
-        return -1;
-    view.insight = insight;
-    rc = make_all(&view, &states);
-    if (rc == 0)
-        rc = put_all(&view, &states, out);
-    for (size_t i = 0; i < N_CHARTS; i++)
-        if (charts[i]->destroy)
-            charts[i]->destroy(states.of[i]);
-    chart_view_fini(&view);
-    return rc;
-}
+const struct jp_chart chart_busy = {
+    .name = "busy",
+    .caption = "Share of time with an operation in flight, over the run",
+    .put = busy_put};

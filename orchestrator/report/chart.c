@@ -1,5 +1,6 @@
-/* chart_view.c - slices, last arrivers and cells of operations. */
-#include "orchestrator/report/chart_view.h"
+/* chart.c - what charts look at; rows of figures, and the page's form of them.
+ */
+#include "orchestrator/report/chart.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,4 +236,52 @@ void chart_cells_fini(struct jp_chart_cells *cells)
     rows_fini(&cells->rows);
     keymap_fini(&cells->map);
     *cells = (struct jp_chart_cells){0};
+}
+
+/* --- rows of figures ------------------------------------------------------ */
+
+/* Room for one more element of size; doubles at powers of two. */
+static void *grow(struct jp_chart_figures *f, void *list, size_t n, size_t size)
+{
+    void *bigger = list;
+
+    if (!f->failed && !(n & (n - 1)))
+        bigger = reallocarray(list, n ? 2 * n : 1, size);
+    f->failed |= !bigger;
+    return bigger ? bigger : list;
+}
+
+static char *copy(struct jp_chart_figures *f, const char *text)
+{
+    char *copied = text ? strdup(text) : NULL;
+
+    f->failed |= text && !copied;
+    return copied;
+}
+
+void chart_line(struct jp_chart_figures *f, const char *label,
+                const char *second)
+{
+    f->lines = grow(f, f->lines, f->n_lines, sizeof(*f->lines));
+    if (f->failed)
+        return;
+    f->lines[f->n_lines++] = (struct jp_chart_line){
+        .labels = {copy(f, label), copy(f, second)}, .from = f->n_rows};
+}
+
+void chart_row(struct jp_chart_figures *f, unsigned faces,
+               const struct jp_chart_value *values)
+{
+    struct jp_chart_row *row;
+
+    f->rows = grow(f, f->rows, f->n_rows, sizeof(*f->rows));
+    if (f->failed)
+        return;
+    row = &f->rows[f->n_rows++];
+    *row = (struct jp_chart_row){.faces = faces};
+    for (size_t i = 0; i < f->chart->n_columns; i++) {
+        row->values[i] = values[i];
+        if (values[i].kind == JP_CHART_TEXT)
+            row->values[i].text = copy(f, values[i].text);
+    }
 }
