@@ -54,10 +54,9 @@ struct jp_lateness {
     double node_us;  /* nor is the mean of its node's ranks; 0: not judged */
     double run_us;   /* the run's length; 0: not known */
     /* late in some parts of the run only: how many stretches, their share of
-     * the run, begin of the first and end of the last (shares, and since 1970;
-     * NAN: not known). spells 0: all along */
+     * the run, begin of the first and end of the last. spells 0: all along */
     unsigned spells;
-    double late_share, from_share, to_share, from_us, to_us;
+    double late_share, from_share, to_share;
     double hidden_us;  /* what it may have waited, unseen, more than they */
     double arrival_us; /* how much later than them it arrived here */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
@@ -75,12 +74,6 @@ int late_judge(const struct jp_result *result,
                const struct jp_processes *processes,
                const struct jp_netserieses *series,
                struct jp_lateness *lateness);
-
-/* With fewer operations in which a rank of n_ranks always comes last the exact
- * binomial test, for all `tried` ranks together, names nobody: 1 / n_ranks to
- * that power is the least chance there is. At least as many as the parts of the
- * run that the mean of an excess and its error need. */
-uint64_t late_fewest(uint32_t n_ranks, size_t tried);
 
 /* Appends late ranks and late nodes, and says how small a lateness would have
  * been seen. 0, or -1 without memory. */

@@ -17,7 +17,7 @@
  *   are then nearer to what is usual after the one before in their stream. In a
  *   stream beside the computation an operation follows the start of the one
  *   before, if it comes steadier after that than after its end
- *   (replay_follow.c). Operations of one launch begin together and are followed
+ *   (replay.c). Operations of one launch begin together and are followed
  *   together.
  * - A first pass follows each process' own clock, and lets the clocks of an
  *   operation's members, which leave it together, find each other. It is made
@@ -43,6 +43,7 @@
 #include <stdint.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/processes.h"
 
 enum { REPLAY_EVENTS = 1 << 21 };
@@ -94,5 +95,14 @@ void replay_destroy(struct replay *replay); /* takes NULL */
  * memory. Not to be called where it is not usable. */
 int replay_without(struct replay *replay, const struct replay_cause *cause,
                    double *gain);
+
+enum { WHATIF_FINDINGS = 8 }; /* as many are replayed, the first */
+
+/* Sets gain and gain_kind of sorted findings, and adds a clause to their text.
+ * The run is replayed where a finding names a cause that a replay can take
+ * away; *state, of the replay, is all zeros else. 0, or -1 without memory. */
+int whatif_findings(const struct jp_result *result,
+                    const struct jp_processes *processes,
+                    struct jp_findings *findings, struct replay_state *state);
 
 #endif

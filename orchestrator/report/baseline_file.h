@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "orchestrator/insight/baseline.h"
+#include "orchestrator/insight/expectation.h"
 
 #define BASELINE_FORMAT "jobprof-baseline"
 #define BASELINE_VERSION 1

@@ -26,7 +26,7 @@
 #include <jansson.h>
 
 #include "common/error.h"
-#include "orchestrator/insight/baseline.h"
+#include "orchestrator/insight/expectation.h"
 #include "orchestrator/report/netkey_json.h"
 
 #define COMPARE_MIN_OPS 30

@@ -136,6 +136,37 @@ struct simjob_truth {
     bool undecidable; /* it looks like another one: nobody can be named */
 };
 
+/* --- what the fault makes of the time between two nodes --- */
+
+/* Of all that crosses, in a step of `steps`; at_node: it touches truth's. */
+static inline double simjob_slowed(const struct simjob_truth *t, uint32_t step,
+                                   uint32_t steps, bool at_node)
+{
+    if (t->fault == SIMJOB_SLOW_LINK && at_node && step >= t->from_step)
+        return 1 + t->effect;
+    if (t->fault == SIMJOB_DRIFT)
+        return 1 + t->effect * step / steps;
+    return t->fault == SIMJOB_SLOW_NET ? 1 + t->effect : 1;
+}
+
+/* Do only Send and Recv feel the fault? */
+static inline bool simjob_by_messages(const struct simjob_truth *t)
+{
+    return t->fault == SIMJOB_SLOW_SENDS || t->fault == SIMJOB_SLOW_PAIR ||
+           t->fault == SIMJOB_SLOW_EXPERTS;
+}
+
+/* Is it a message that the fault makes slow? */
+static inline bool simjob_message_slow(const struct simjob_truth *t, uint32_t a,
+                                       uint32_t b)
+{
+    if (t->fault == SIMJOB_SLOW_SENDS)
+        return a != b && (a == t->node || b == t->node);
+    return t->fault == SIMJOB_SLOW_PAIR && a != b &&
+           (a == t->node || b == t->node) &&
+           (a == t->other_node || b == t->other_node);
+}
+
 /* A sound shape of 16 to 256 ranks, whatever the seed. */
 struct simjob_shape simjob_random_shape(uint64_t seed);
 

@@ -1,6 +1,6 @@
-/* late_decide.h - between late*.c: what is measured and judged. */
-#ifndef JP_INSIGHT_LATE_PARTS_H
-#define JP_INSIGHT_LATE_PARTS_H
+/* late_measure.h - what is measured of each rank, for late.c only. */
+#ifndef JP_INSIGHT_LATE_MEASURE_H
+#define JP_INSIGHT_LATE_MEASURE_H
 
 #include <math.h>
 
@@ -56,16 +56,10 @@ static inline size_t late_host_of(const struct late *late, size_t rank)
     return late->p->list[late->p->of_rank[rank]].host_at;
 }
 
-/* Fills total. 0, or -1 without memory. */
-int late_add_up(struct late *late);
-
-/* Fills least and most: waits in a Broadcast, Reduce or AlltoAll cannot be told
- * rank by rank, as no times are kept of them but the shortest and the longest.
- * 0, or -1 without memory. */
-int late_add_hidden(struct late *late);
-
-/* Counts who comes last. 0, or -1 without memory. */
-int late_count_last(struct late *l);
+/* Fills all of it from r, p, series and out, and measures out: all but who is
+ * late. 0, or -1 without memory; late_measure_fini in any case. */
+int late_measure(struct late *late);
+void late_measure_fini(struct late *late);
 
 /* The exact binomial test (stats.h): how likely one of all ranks comes last in
  * so many of its communicator's operations of one function, if each were as
@@ -73,18 +67,5 @@ int late_count_last(struct late *l);
 double late_last_chance(const struct late *l, size_t rank);
 /* The same; 0 in runs long enough for errors to be known. */
 double late_chance(const struct late *l, size_t rank);
-
-/* Says which ranks of a class are late in some parts of the run. */
-void late_in_parts(struct late *l, size_t class);
-
-/* Fills hidden_us of what is measured. */
-void late_hide(struct late *l);
-
-/* Says who is late, from what is measured. 0, or -1 without memory. */
-int late_decide(struct late *late);
-
-/* Takes `late` back where others, or overlap, explain it. 0, or -1 without
- * memory. */
-int late_excuse(struct late *late);
 
 #endif
