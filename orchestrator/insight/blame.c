@@ -152,14 +152,21 @@ static int add_up_alone(struct blame *b)
 
 /* Waits travel on from its communicators to all that are joined to them, as
  * through a pipeline's stages: what each waited more than the late one itself,
- * up to what it alone kept one of these waiting. */
+ * up to what it alone kept one of these waiting, and to its own excess: the
+ * rest of its being last was there without that. */
 static double cost_of_all(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
-    double most = 0, cost = 0;
+    double most = 0, excess = 0, cost = 0;
 
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        most = fmax(most, b->alone_us[b->p->by_process[i]]);
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = b->p->by_process[i];
+
+        most = fmax(most, b->alone_us[rank]);
+        if (b->lateness[rank].late)
+            excess = fmax(excess, b->lateness[rank].excess_us);
+    }
+    most = fmin(most, excess);
     for (size_t i = 0; i < b->p->n; i++)
         if (root_of(b->up, i) == root_of(b->up, process))
             cost += fmin(fmax(b->waits_us[i] - b->waits_us[process], 0), most);

@@ -230,92 +230,6 @@ static int excuse(struct late *l)
     return rc;
 }
 
-/* --- what ranks differ by --- */
-
-/* What ranks of communicators of one shape differ by anyway. */
-struct spread {
-    double half_us; /* by the closest half, which no outlier moves */
-    double us;      /* as half of few ranks may be close by luck: or, where that
-                       is more, by all that are no outliers then */
-    double times;   /* how many of it make an outlier */
-    double proved;  /* ... where it is proved to come last */
-    size_t first;   /* rank of the largest excess */
-    double rest_us; /* deviation of all but that one */
-};
-
-/* Fewer ranks tell their spread worse: of n independent ones that many more
- * spreads are asked for. */
-static double times_of(size_t n)
-{
-    return limits_get(JP_LIMIT_LATE_SPREAD) * (1 + 6 / (double) n);
-}
-
-/* Of a rank that is proved to come last: it may still be the slowest of n that
- * differ anyway, the largest of n normal values. */
-static double times_of_proved(size_t n)
-{
-    double largest = sqrt(2 * log((double) (n > 1 ? n : 2)));
-
-    return fmin(times_of(n),
-                fmax(limits_get(JP_LIMIT_LATE_PROVED_LUCK) * times_of(n),
-                     largest + limits_get(JP_LIMIT_LATE_PROVED_ABOVE)));
-}
-
-/* Deviation from 0, about the others' median, of those who are no outliers. */
-static double deviation(const double *v, size_t n, double outlier)
-{
-    double squares = 0;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (fabs(v[i]) < outlier) {
-            squares += v[i] * v[i];
-            kept++;
-        }
-    return kept ? sqrt(squares / (double) kept) : 0;
-}
-
-/* One late rank makes the spread of few larger: it is judged by the others'. */
-static void leave_out_first(struct spread *spread, double *v, size_t n)
-{
-    double most = -INFINITY, squares = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        most = fmax(most, v[i]);
-        squares += v[i] * v[i];
-    }
-    spread->rest_us = sqrt(fmax(squares - most * most, 0) / (double) (n - 1));
-}
-
-/* Of two ranks, one is as much later as the other is earlier: one value. */
-static struct spread class_spread(struct late *l, size_t class)
-{
-    size_t n = 0, pairs = 0;
-    struct spread spread = {0};
-
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        const struct jp_rank *rank = &l->r->ranks[i];
-
-        if (!l->out[i].judged || l->class_of[rank->comm] != class)
-            continue;
-        if (!n || l->out[i].excess_us > l->out[spread.first].excess_us)
-            spread.first = i;
-        l->scratch[n++] = l->out[i].excess_us;
-        pairs += l->r->comms[rank->comm].n_ranks == 2;
-    }
-    if (n < 2)
-        return spread;
-    leave_out_first(&spread, l->scratch, n);
-    spread.half_us = stats_spread(l->scratch, n);
-    spread.times = times_of(n - pairs / 2);
-    spread.proved = times_of_proved(n - pairs / 2);
-    spread.us =
-        fmax(spread.half_us,
-             limits_get(JP_LIMIT_LATE_REST) *
-                 deviation(l->scratch, n, spread.times * spread.half_us));
-    return spread;
-}
-
 /* --- late in some parts of the run only --- */
 
 /* A rank's parts in two: late and not. */
@@ -441,11 +355,11 @@ static bool is_outlier(struct late *l, size_t class, size_t rank,
     spread = stats_spread(l->scratch, n);
     for (size_t i = 0; i < n; i++)
         l->scratch[i] -= usual;
-    spread =
-        fmax(spread, limits_get(JP_LIMIT_LATE_REST) *
-                         deviation(l->scratch, n,
+    spread = fmax(
+        spread, limits_get(JP_LIMIT_LATE_REST) *
+                    late_deviation(l->scratch, n,
                                    limits_get(JP_LIMIT_LATE_SPREAD) * spread));
-    return split->high - fmax(usual, 0) > times_of(n) * spread;
+    return split->high - fmax(usual, 0) > late_times_of(n) * spread;
 }
 
 /* Its arrival in late parts. */
@@ -593,7 +507,7 @@ static bool arrives_late(const struct late *l, const struct jp_lateness *x)
 
 /* The largest of what an excess must be above to be named. */
 static double least_of(const struct late *l, const struct jp_lateness *x,
-                       const struct spread *spread)
+                       const struct late_spread *spread)
 {
     double least = fmax(x->hidden_us, late_much(l, x->peers_us));
     double us = (size_t) (x - l->out) == spread->first
@@ -647,7 +561,10 @@ static void late_where_it_arrives(struct late *l, size_t rank)
 /* Ranks of one node in communicators of a class that span nodes. */
 struct node {
     size_t n, later;
-    double sum, squares, peers, errors, arrival;
+    bool short_run; /* parts go two by two */
+    double sum, squares, peers, arrival;
+    double parts[JP_SLICES]; /* of excess; NAN: not known of all ranks */
+    double least; /* what its mean must be above; 0: there are too few */
 };
 
 static bool spans_nodes(const struct late *l, size_t rank, size_t class)
@@ -658,8 +575,24 @@ static bool spans_nodes(const struct late *l, size_t rank, size_t class)
            l->out[rank].judged;
 }
 
+/* The error of the mean excess of a node's ranks, by the parts of the run:
+ * ranks that wait for each other share what moves them, and others do not. */
+static double node_error(const struct node *node)
+{
+    double v[JP_SLICES];
+    size_t n = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s += node->short_run ? 2 : 1)
+        if (isfinite(node->parts[s]))
+            v[n++] = node->parts[s] / (double) node->n;
+    return n < limits_get(JP_LIMIT_LATE_SLICES) / (node->short_run ? 2 : 1)
+               ? INFINITY
+               : stats_trim(v, n).error * JP_SLICES;
+}
+
 /* What the mean of a node's ranks must be above; 0: there are too few. */
-static double node_least(const struct node *node, const struct spread *spread)
+static double node_least(struct late *l, size_t class, size_t host,
+                         const struct node *node, double spread_us)
 {
     double n = (double) node->n, mean = node->sum / n, error, least;
 
@@ -667,10 +600,12 @@ static double node_least(const struct node *node, const struct spread *spread)
         return 0;
     error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
     least = fmax(limits_get(JP_LIMIT_LATE_SHARE) * node->peers / n,
-                 limits_get(JP_LIMIT_LATE_ERRORS) * node->errors / n);
-    least = fmax(least, limits_get(JP_LIMIT_LATE_NODE) * spread->half_us);
-    return fmax(least, limits_get(JP_LIMIT_LATE_NODE_ERRORS) *
-                           (1 + 4 / (n - 1)) * error);
+                 limits_get(JP_LIMIT_LATE_ERRORS) * node_error(node));
+    least = fmax(least, limits_get(JP_LIMIT_LATE_NODE_ERRORS) *
+                            (1 + 4 / (n - 1)) * error);
+    if (mean > least && mean <= limits_get(JP_LIMIT_LATE_NODE) * spread_us)
+        spread_us = fmin(spread_us, late_spread_without(l, class, host));
+    return fmax(least, limits_get(JP_LIMIT_LATE_NODE) * spread_us);
 }
 
 /* All of them later, and alike: by far more than they differ. */
@@ -684,7 +619,7 @@ static bool is_node_late(const struct late *l, const struct node *node,
 }
 
 static int judge_nodes(struct late *l, size_t class,
-                       const struct spread *spread)
+                       const struct late_spread *spread)
 {
     struct node *nodes = calloc(l->p->n_hosts + 1, sizeof(*nodes));
 
@@ -701,13 +636,19 @@ static int judge_nodes(struct late *l, size_t class,
                        arrives_late(l, &l->out[i]);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
-        node->errors += l->out[i].error_us; /* mates share theirs */
+        node->short_run |= l->short_run[l->r->ranks[i].comm];
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            node->parts[s] += (double) parts_of(l, i)[s];
         node->sum += l->out[i].excess_us;
         node->squares += l->out[i].excess_us * l->out[i].excess_us;
     }
+    for (size_t h = 0; h < l->p->n_hosts; h++)
+        if (nodes[h].n)
+            nodes[h].least =
+                node_least(l, class, h, &nodes[h], spread->half_us);
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         const struct node *node = &nodes[late_host_of(l, i)];
-        double least = node_least(node, spread);
+        double least = node->least;
 
         if (!spans_nodes(l, i, class))
             continue;
@@ -723,7 +664,7 @@ static int judge_nodes(struct late *l, size_t class,
 
 static int judge_class(struct late *l, size_t class)
 {
-    struct spread spread = class_spread(l, class);
+    struct late_spread spread = late_class_spread(l, class);
 
     for (size_t i = 0; i < l->r->n_ranks; i++)
         if (l->class_of[l->r->ranks[i].comm] == class) {

@@ -1,4 +1,5 @@
-/* late_measure.h - what is measured of each rank, for late.c only. */
+/* late_measure.h - what is measured of each rank, and of a kind: for late*.c.
+ */
 #ifndef JP_INSIGHT_LATE_MEASURE_H
 #define JP_INSIGHT_LATE_MEASURE_H
 
@@ -67,5 +68,34 @@ void late_measure_fini(struct late *late);
 double late_last_chance(const struct late *l, size_t rank);
 /* The same; 0 in runs long enough for errors to be known. */
 double late_chance(const struct late *l, size_t rank);
+
+/* --- late_spread.c --- */
+
+/* What ranks of communicators of one shape differ by anyway. */
+struct late_spread {
+    double half_us; /* by the closest half, which no outlier moves */
+    double us;      /* as half of few ranks may be close by luck: or, where that
+                       is more, by all that are no outliers then */
+    double times;   /* how many of it make an outlier */
+    double proved;  /* ... where it is proved to come last */
+    size_t first;   /* rank of the largest excess */
+    double rest_us; /* deviation of all but that one */
+};
+
+/* Fewer ranks tell their spread worse: of n independent ones that many more
+ * spreads are asked for. */
+double late_times_of(size_t n);
+
+/* Deviation from 0, about the others' median, of those who are no outliers. */
+double late_deviation(const double *v, size_t n, double outlier);
+
+/* Of a class. Of two ranks, one is as much later as the other is earlier: one
+ * value. */
+struct late_spread late_class_spread(struct late *l, size_t class);
+
+/* Where groups are small, a late node makes its mates there early, who then are
+ * a large part of the spread. So it is also measured without all groups that
+ * the node is in; the fewer ranks are left, the more of it is asked for. */
+double late_spread_without(struct late *l, size_t class, size_t host);
 
 #endif

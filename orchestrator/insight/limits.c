@@ -175,6 +175,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "A node is late where the mean of its ranks is also more of that "
          "mean's errors (for n ranks 1 + 4/(n - 1) times as many)",
          "by chance once in 3 million nodes"},
+    [JP_LIMIT_LATE_NODE_OTHERS] =
+        {"late_node_others_min", 8, JP_LIMIT_IS_NUMBER,
+         "... and, where that is less, of what ranks of groups without the "
+         "node differ by (for n ranks 1 + 6/n times as many), unless these "
+         "are fewer",
+         "in groups of three a late node makes two ranks early, who are no "
+         "measure of how ranks differ anyway; half of eight tell it"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
          "A late rank is excused by one that leads it where the excess of "

@@ -232,8 +232,12 @@ static void compute(struct job *j, uint32_t rank, uint32_t number)
     double mean_ns = s->layer_us > 0 ? 1000 * s->layer_us : LAYER_NS;
     double ns = mean_ns * (1 + noise(j)) * j->pace[rank], stall;
 
-    if (is_late(j, rank))
+    if (is_late(j, rank)) {
+        if (j->step >= s->warmup)
+            j->truth->late_ns[rank == j->truth->ranks[1]] += ns *
+                                                             j->truth->effect;
         ns *= 1 + j->truth->effect;
+    }
     if (j->truth->fault == SIMJOB_HICCUPS &&
         random_unit(&j->random) < JITTER_SHARE)
         ns *= 3;
@@ -773,6 +777,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
         }
     }
     truth->end_ns = j.clock[0];
+    truth->spent_ns = j.spent_ns / j.n;
     if (fault == SIMJOB_SLOW_STAGE)
         truth->shown = shape->pp > 1 && !shape->skewed && !shape->short_stage;
     if (fault == SIMJOB_STALLS || fault == SIMJOB_CHECKPOINT)

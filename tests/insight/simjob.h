@@ -127,6 +127,9 @@ struct simjob_truth {
     double rate;         /* of STALLS: share of layers */
     uint32_t every;      /* steps: of ALL_STALL and CHECKPOINT */
     double stalled_ns;   /* of ranks[0] */
+    double late_ns[2];   /* that ranks[1], and all other late ones, computed
+                            longer, without the warm-up: [1] and [0] */
+    double spent_ns;     /* in communication, mean of all ranks */
     uint32_t from_step;
     double from_ns, end_ns; /* when that began, when the job ended */
     double lost_ns;   /* records written after this are lost: of ranks[0], or

@@ -12,7 +12,8 @@
  * the kind and the culprit, and nobody and nothing else. Exit status 1 where a
  * row is under its floor, or another than a late rank is blamed for it. What
  * cannot be told (a late node that holds most of those it could be compared
- * with) counts only where somebody else is named.
+ * with) or costs less than the limits let be named counts only where somebody
+ * else is named.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -91,7 +92,15 @@ static const struct expected_row {
     {{SIMJOB_JITTER, 0, 2, 0.995}, JP_AGAINST_BASELINE},
 };
 
-enum answer { RIGHT, MISSED, WRONG, UNDECIDABLE, N_ANSWERS };
+enum answer {
+    RIGHT,
+    MISSED,
+    WRONG,
+    UNDECIDABLE,
+    SMALL,       /* costs less than is ever named, and is not */
+    SMALL_NAMED, /* ... and is */
+    N_ANSWERS
+};
 
 struct job {
     struct simjob_shape shape;
@@ -252,6 +261,38 @@ static bool is_by_design(const struct job *j, const struct jp_finding *f)
            f->kind == JP_FINDING_IMBALANCE;
 }
 
+/* Ranks of the late node. */
+static uint32_t late_ranks(const struct job *j)
+{
+    uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
+    uint32_t from = j->truth.node * per;
+
+    return j->truth.fault != SIMJOB_LATE_NODE ? 1
+           : n - from < per                   ? n - from
+                                              : per;
+}
+
+/* Does lateness cost less than late_share_min, late_cost_min and
+ * late_slower_min let be named? By what the simulation knows: of two ranks, one
+ * of them. */
+static bool costs_little(const struct job *j)
+{
+    const struct simjob_truth *t = &j->truth;
+    double run = t->end_ns, computes = run - t->spent_ns, least, late;
+
+    if (t->fault != SIMJOB_LATE_RANK && t->fault != SIMJOB_LATE_LAYERS &&
+        t->fault != SIMJOB_LATE_NODE && t->fault != SIMJOB_TWO_LATE)
+        return false;
+    late = t->fault == SIMJOB_TWO_LATE
+               ? fmin(t->late_ns[0], t->late_ns[1])
+               : (t->late_ns[0] + t->late_ns[1]) / late_ranks(j);
+    least = limits_get(JP_LIMIT_LATE_COST) * run;
+    if (computes > limits_get(JP_LIMIT_LATE_COMPUTES) * run)
+        least = fmin(least, fmax(limits_get(JP_LIMIT_LATE_SLOWER) * computes,
+                                 limits_get(JP_LIMIT_LATE_LEAST) * run));
+    return late < fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * t->spent_ns);
+}
+
 static enum answer judge(const struct job *j)
 {
     bool found[2] = {false, j->truth.fault != SIMJOB_TWO_LATE};
@@ -276,13 +317,16 @@ static enum answer judge(const struct job *j)
         return told ? MISSED : RIGHT;
     if (j->truth.undecidable)
         return UNDECIDABLE;
+    if (costs_little(j))
+        return found[0] && found[1] ? SMALL_NAMED : SMALL;
     return found[0] && found[1] ? RIGHT : MISSED;
 }
 
 static void tell(const struct job *j, uint64_t seed, enum answer answer)
 {
-    static const char *const answers[N_ANSWERS] = {"right", "missed", "wrong",
-                                                   "not to be told"};
+    static const char *const answers[N_ANSWERS] = {"right", "missed",
+                                                   "wrong", "not to be told",
+                                                   "small", "small, but named"};
     const struct simjob_shape *s = &j->shape;
 
     printf("# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
@@ -599,7 +643,8 @@ static bool run_row(const struct row *row, enum jp_against against,
         n[answer]++;
         i += answer != (int) UNDECIDABLE;
     }
-    share = (double) n[RIGHT] / jobs;
+    jobs -= n[SMALL] + n[SMALL_NAMED];
+    share = jobs ? (double) n[RIGHT] / jobs : 1;
     printf("%-12s %5g %-8s %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%",
            simjob_fault_name(row->fault), row->effect,
            against ? expectation_word(against) : "-", jobs, n[RIGHT], n[MISSED],
@@ -607,6 +652,9 @@ static bool run_row(const struct row *row, enum jp_against against,
     if (n[UNDECIDABLE])
         printf("  (and %u that cannot be told: nobody else named)",
                n[UNDECIDABLE]);
+    if (n[SMALL] + n[SMALL_NAMED])
+        printf("  (and %u that cost less than is named: %u named, nobody else)",
+               n[SMALL] + n[SMALL_NAMED], n[SMALL_NAMED]);
     puts("");
     fflush(stdout);
     return share >= floor && !(n[WRONG] && blames_one(row->fault));
