@@ -505,7 +505,14 @@ static bool arrives_late(const struct late *l, const struct jp_lateness *x)
            late_is_much(l, x->ahead_us, x->peers_us);
 }
 
-/* The largest of what an excess must be above to be named. */
+static bool is_proved(const struct late *l, const struct jp_lateness *x)
+{
+    return x->judged && late_last_chance(l, (size_t) (x - l->out)) <
+                            limits_get(JP_LIMIT_LATE_PROVED);
+}
+
+/* The largest of what an excess must be above to be named, but for its error.
+ */
 static double least_of(const struct late *l, const struct jp_lateness *x,
                        const struct late_spread *spread)
 {
@@ -513,14 +520,17 @@ static double least_of(const struct late *l, const struct jp_lateness *x,
     double us = (size_t) (x - l->out) == spread->first
                     ? fmin(spread->us, spread->rest_us)
                     : spread->us;
-    bool proved = x->judged && late_last_chance(l, (size_t) (x - l->out)) <
-                                   limits_get(JP_LIMIT_LATE_PROVED);
-    double errors = limits_get(JP_LIMIT_LATE_ERRORS) *
-                    (proved ? limits_get(JP_LIMIT_LATE_PROVED_LUCK) : 1);
+    double times = is_proved(l, x) ? spread->proved : spread->times;
 
-    least = fmax(least, errors * x->error_us);
-    least = fmax(least, (proved ? spread->proved : spread->times) * us);
+    least = fmax(least, times * us);
     return fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
+}
+
+static double least_by_error(const struct late *l, const struct jp_lateness *x)
+{
+    return limits_get(JP_LIMIT_LATE_ERRORS) *
+           (is_proved(l, x) ? limits_get(JP_LIMIT_LATE_PROVED_LUCK) : 1) *
+           x->error_us;
 }
 
 /* More of its own than its peers, and by an amount that matters. */
@@ -633,7 +643,8 @@ static int judge_nodes(struct late *l, size_t class,
         node->n++;
         node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
                        l->out[i].excess_us > l->out[i].hidden_us &&
-                       arrives_late(l, &l->out[i]);
+                       arrives_late(l, &l->out[i]) &&
+                       late_chance(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->short_run |= l->short_run[l->r->ranks[i].comm];
@@ -668,9 +679,13 @@ static int judge_class(struct late *l, size_t class)
 
     for (size_t i = 0; i < l->r->n_ranks; i++)
         if (l->class_of[l->r->ranks[i].comm] == class) {
-            l->out[i].least_us = least_of(l, &l->out[i], &spread);
-            l->out[i].late = is_later(l, &l->out[i]);
-            l->out[i].run_us = l->run_us;
+            struct jp_lateness *x = &l->out[i];
+
+            x->least_us = least_of(l, x, &spread);
+            x->likely = is_later(l, x) && is_proved(l, x);
+            x->least_us = fmax(x->least_us, least_by_error(l, x));
+            x->late = is_later(l, x);
+            x->run_us = l->run_us;
         }
     if (judge_nodes(l, class, &spread) < 0)
         return -1;

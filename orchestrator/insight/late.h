@@ -30,6 +30,8 @@
  * The ranks of a node are late together where all of them are later than their
  * peers, by far more than they differ among themselves, and by `late_node`
  * times that spread: a late node may be half of those it is compared with.
+ * Where a late node makes its mates early (groups of three) the spread is that
+ * of the groups without it. In short runs the exact test is asked here, too.
  * Where waits overlap (gradients reduced beside the computation) the sum over
  * communicators counts some of them twice; so who is late in a communicator,
  * and in one that synchronises more often waits for somebody late, is excused;
@@ -46,6 +48,8 @@
 struct jp_lateness {
     bool judged;      /* enough data to say anything */
     bool late;        /* by its own doing, as above */
+    bool likely;      /* or so it seems: it is proved to come last, but its
+                         excess is not known well enough */
     bool with_node;   /* all ranks of its node are */
     bool with_likes;  /* not late: its likes elsewhere have as much to do */
     double excess_us; /* its own, against the median of its peers */
