@@ -440,21 +440,37 @@ static bool hasten(struct replay *x, const struct linked *list, size_t n,
     return any;
 }
 
-/* The links of one kind: their medians, of which the median is usual. */
+/* What is usual of one kind: the median of its links' medians, of those that
+ * the cause leaves alone where they are enough: it may touch most. NAN: there
+ * are too few. */
+static double usual_net(const struct replay *x, const struct linked *list,
+                        size_t n, double *medians, double *scratch)
+{
+    size_t links, end;
+
+    for (int all = 0; all < 2; all++) {
+        links = 0;
+        for (size_t i = 0; i < n; i = end) {
+            for (end = i + 1; end < n && list[end].key == list[i].key; end++)
+                ;
+            if (all || !list[i].touched)
+                medians[links++] = median_net(x, list + i, end - i, scratch);
+        }
+        if (links > 2)
+            return stats_median(medians, links);
+    }
+    return NAN;
+}
+
+/* The links of one kind. */
 static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
                          const struct replay_cause *cause, double *medians,
                          double *scratch)
 {
     bool own = isfinite(cause->from_us) || cause->grows, any = false;
-    size_t links = 0, end;
-    double usual;
+    double usual = own ? NAN : usual_net(x, list, n, medians, scratch);
+    size_t end;
 
-    for (size_t i = 0; i < n; i = end) {
-        for (end = i + 1; end < n && list[end].key == list[i].key; end++)
-            ;
-        medians[links++] = median_net(x, list + i, end - i, scratch);
-    }
-    usual = stats_median(medians, links);
     for (size_t i = 0; i < n; i = end) {
         size_t before;
 
@@ -466,7 +482,7 @@ static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
         if (own && before >= LEAST)
             any |= hasten(x, list + i + before, end - i - before, HISTORY,
                           median_net(x, list + i, before, scratch), scratch);
-        else if (!own && links > 2)
+        else if (!own && isfinite(usual))
             any |= hasten(x, list + i, end - i, end - i, usual, scratch);
     }
     return any;
