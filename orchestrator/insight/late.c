@@ -18,9 +18,10 @@ static uint64_t ops_of(const struct late *l, size_t rank)
     return l->r->ranks[rank].timed_ops;
 }
 
-/* Is x, though no outlier, surely late where the other's process waits for it,
- * and by enough to explain that? Waits of gradients reduced beside the
- * computation count several times in the other's excess. */
+/* Does x explain why `led` is late? x is no outlier, but it is surely late in
+ * the communicator where the other process waits for it, and by enough. The
+ * excess of `led` may count such waits several times, if gradients are reduced
+ * beside the computation. */
 static bool leads(const struct jp_lateness *x, const struct jp_lateness *led)
 {
     return x->judged &&
@@ -29,8 +30,9 @@ static bool leads(const struct jp_lateness *x, const struct jp_lateness *led)
            x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us;
 }
 
-/* Is it late by far less in a communicator that synchronises more often, and
- * not enough there to be named? Then overlap has counted that several times. */
+/* Is the rank's process late by far less in a communicator that synchronises
+ * more often, and not enough there to be named? Then overlap has counted that
+ * small lateness several times. */
 static bool is_trifle(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -50,8 +52,8 @@ static bool is_trifle(const struct late *l, size_t rank)
     return false;
 }
 
-/* Does its process, in a communicator that synchronises more often, wait for
- * somebody who is late, or as late as that, though no outlier there? */
+/* Does the rank's process wait for a late rank in a communicator that
+ * synchronises more often? The late one need not be an outlier there. */
 static bool is_victim(const struct late *l, size_t rank, const double *worst)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -97,8 +99,8 @@ static bool is_far_later(const struct late *l, size_t k, size_t rank,
            limits_get(JP_LIMIT_LATE_FAR) * worst[l->p->of_rank[rank]];
 }
 
-/* Does its process exchange Send and Recv with one that is far later? Its waits
- * there are known as a sum only, which overlap may hide. */
+/* Does the rank's process exchange Send and Recv with one that is far later?
+ * Waits for messages are known as a sum only, which overlap may hide. */
 static bool is_led(const struct late *l, size_t rank, const double *worst)
 {
     size_t own = l->p->of_rank[rank];
@@ -496,8 +498,8 @@ static void judge_parts(struct late *l, size_t class)
 
 /* --- who is late --- */
 
-/* Of what it spends more on its own a pipeline's slack hides a part: what is
- * left is much of that, or much itself. */
+/* Does the rank arrive late by its excess? The slack of a pipeline may hide a
+ * part: the rest must be much of the excess, or much by itself. */
 static bool arrives_late(const struct late *l, const struct jp_lateness *x)
 {
     return x->ahead_us > x->excess_us / 4 ||
@@ -542,7 +544,7 @@ static bool is_apart(const struct late *l, const struct jp_lateness *x)
            x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
 }
 
-/* And there it is late by that. */
+/* The same, and it also arrives late by that. */
 static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return is_apart(l, x) && arrives_late(l, x);
@@ -693,8 +695,8 @@ static int judge_class(struct late *l, size_t class)
     return 0;
 }
 
-/* Programs may name each of 100,000 communicators otherwise: most classes have
- * nothing to judge then. */
+/* A program may give each of 100,000 communicators a name of its own. Most
+ * classes then have nothing to judge. */
 static bool *find_judged(const struct late *l)
 {
     bool *judged = calloc(l->classes + 1, sizeof(*judged));

@@ -18,15 +18,15 @@ int load_findings(const struct jp_result *result,
 
 /* A pipeline that waits for one of its stages.
  *
- * All stages of a pipeline run for as long as each other; so a stage whose
- * ranks communicate less than those of the others computes longer, and they
- * wait for it. Pipelines are communicators of Send and Recv with one or two
- * neighbours a rank. Told is a stage that has so much more to do in all of them
- * alike: more than `late_cost` of the run, by `late_errors` of what pipelines
- * differ by. Whether it is ill or has more layers cannot be told.
+ * All stages of a pipeline run for the same time. A stage whose ranks
+ * communicate less than those of the others therefore computes longer, and the
+ * others wait for it. Pipelines are communicators of Send and Recv with one or
+ * two neighbours a rank. A stage is named if it has as much more to do in all
+ * of them: more than `late_cost` of the run, by `late_errors` of what pipelines
+ * differ by. Whether it is slow or has more layers is not known.
  *
- * Appends an imbalance, in place of what said that some ranks have more to do,
- * unless a late rank or node explains it. 0, or -1 without memory. */
+ * Appends an imbalance, in place of one that says that some ranks have more to
+ * do, unless a late rank or node explains it. 0, or -1 without memory. */
 int stages_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     const struct jp_lateness *lateness,

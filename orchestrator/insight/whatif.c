@@ -180,9 +180,10 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers)
     return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
 }
 
-/* Who stood in line for it needs no longer than it does when it is mended;
- * another one of the cause, too. Where several were waited for at once, no
- * longer than the longest of them. released: of all events, which are. */
+/* Operations that stood in line for the culprit take no longer than the culprit
+ * does after it is mended; this holds for other culprits, too. Those that
+ * waited for several at once take as long as the longest. released: which of
+ * all events have been shortened. */
 static int release(struct replay *x, const struct peers *peers, size_t process,
                    double *own, bool *released)
 {
@@ -213,8 +214,9 @@ static int release(struct replay *x, const struct peers *peers, size_t process,
     return 0;
 }
 
-/* What it exceeds its peers by becomes, in its order, what each of them exceeds
- * the others by: it varies as they do, at other times. 0 or -1. */
+/* Replaces the excess of a process over its peers, operation by operation, by
+ * what a peer exceeds the other peers by, in order of size: it then varies as
+ * its peers do, at its own times. 0 or -1. */
 static int take_excess(const struct replay *x, const struct peers *peers,
                        double *own)
 {
