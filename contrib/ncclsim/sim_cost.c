@@ -1,28 +1,13 @@
 /* How long an operation takes by its links and its size. */
 #include "contrib/ncclsim/sim_cost.h"
 
+#include "contrib/ncclsim/sim_link.h"
 #include "contrib/ncclsim/sim_random.h"
 
 #define MIB (1024ULL * 1024)
 
-struct link {
-    double latency_ns;
-    double gbs; /* GB/s is bytes per ns */
-};
-
-static struct link link_of(const struct jp_sim_group *group, int p2p)
-{
-    int per_node = p2p || group->n_nodes == 0 ? 1 : group->n / group->n_nodes;
-    struct link link = {6000.0, 350.0};
-
-    if (group->n == 1)
-        return (struct link){3000.0, 150.0};
-    if (group->n_nodes > 1) {
-        link.latency_ns = 12000.0;
-        link.gbs = 45.0 * (per_node < 7 ? per_node : 7);
-    }
-    return link;
-}
+#define LOCAL_LATENCY_NS 3000.0 /* of a communicator of one rank */
+#define LOCAL_GBS 150.0
 
 /* What goes over the links for `bytes` of Inspector's message size. */
 static double bus_bytes(enum jp_nccl_func func, double bytes, int n)
@@ -38,13 +23,22 @@ static double bus_bytes(enum jp_nccl_func func, double bytes, int n)
     }
 }
 
+static double link_ns(const struct jp_sim_group *group, bool p2p, double bytes)
+{
+    uint32_t n_nodes = (uint32_t) group->n_nodes;
+
+    if (group->n == 1)
+        return LOCAL_LATENCY_NS + bytes / LOCAL_GBS;
+    return sim_link_ns(n_nodes > 1,
+                       p2p || !n_nodes ? 1 : (uint32_t) group->n / n_nodes,
+                       bytes);
+}
+
 int64_t sim_cost_ns(const struct jp_sim_group *group, enum jp_nccl_func func,
                     uint64_t bytes, uint64_t noise)
 {
-    struct link link =
-        link_of(group, func == JP_NCCL_SEND || func == JP_NCCL_RECV);
-    double ns = link.latency_ns +
-                bus_bytes(func, (double) bytes, group->n) / link.gbs;
+    double ns = link_ns(group, func == JP_NCCL_SEND || func == JP_NCCL_RECV,
+                        bus_bytes(func, (double) bytes, group->n));
 
     return (int64_t) (ns *
                       (0.98 + (double) sim_random_below(noise, 4001) / 1e5));

@@ -152,14 +152,21 @@ static int add_up_alone(struct blame *b)
 
 /* Waits travel on from its communicators to all that are joined to them, as
  * through a pipeline's stages: what each waited more than the late one itself,
- * up to what it alone kept one of these waiting. */
+ * up to what it alone kept one of these waiting, and to its own excess: the
+ * rest of its being last was there without that. */
 static double cost_of_all(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
-    double most = 0, cost = 0;
+    double most = 0, excess = 0, cost = 0;
 
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        most = fmax(most, b->alone_us[b->p->by_process[i]]);
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = b->p->by_process[i];
+
+        most = fmax(most, b->alone_us[rank]);
+        if (b->lateness[rank].late)
+            excess = fmax(excess, b->lateness[rank].excess_us);
+    }
+    most = fmin(most, excess);
     for (size_t i = 0; i < b->p->n; i++)
         if (root_of(b->up, i) == root_of(b->up, process))
             cost += fmin(fmax(b->waits_us[i] - b->waits_us[process], 0), most);
@@ -324,14 +331,65 @@ static double share_of(const struct jp_lateness *l)
     return l->peers_us > 0 ? fmin(l->excess_us / l->peers_us, 1) : NAN;
 }
 
-/* Of a rank that is late in some parts of the run. */
-static void say_when(const struct jp_lateness *l, struct jp_finding *f,
-                     char *buf, size_t size)
+/* First operation of (comm, coll) and behind. */
+static size_t find_op(struct ops_reader *reader, size_t n, size_t comm,
+                      size_t coll)
 {
+    size_t from = 0, to = n;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const struct jp_op *op = ops_at(reader, middle);
+
+        if (op->comm < comm || (op->comm == comm && op->coll < coll))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* When that share of the communicator's operations was over; NAN: not known. */
+static double time_at(const struct jp_result *r, size_t comm, double share)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    size_t first = 0, most = 0;
+    double us = NAN;
+
+    if (!reader)
+        return NAN;
+    reader->ops = r->ops;
+    for (size_t k = 0; k < r->n_coll_names; k++) {
+        size_t from = find_op(reader, r->n_ops, comm, k);
+        size_t n = find_op(reader, r->n_ops, comm, k + 1) - from;
+
+        if (n > most && collective_is_barrier(r->coll_names[k])) {
+            most = n;
+            first = from;
+        }
+    }
+    if (most) {
+        size_t at = (size_t) (share * (double) most);
+        const struct jp_op *op =
+            ops_at(reader, first + (at < most ? at : most - 1));
+        uint64_t told = op->n_start ? op->start_max_us : op->dump_min_us;
+
+        us = told ? (double) told : NAN;
+    }
+    free(reader);
+    return us;
+}
+
+/* Of a rank that is late in some parts of the run. */
+static void say_when(const struct blame *b, const struct suspect *s,
+                     struct jp_finding *f, char *buf, size_t size)
+{
+    const struct jp_lateness *l = &b->lateness[s->rank];
+    size_t comm = rank_of(b, s)->comm;
     bool to_end = l->to_share > 0.98;
 
-    f->from_us = l->from_us;
-    f->to_us = l->to_us;
+    f->from_us = time_at(b->r, comm, l->from_share);
+    f->to_us = time_at(b->r, comm, l->to_share);
     if (l->spells > 1)
         snprintf(buf, size, " %u times, in %s of the run", l->spells,
                  FIG_SHARE(l->late_share));
@@ -370,7 +428,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
         snprintf(world, sizeof(world), ", %lld of the job",
                  (long long) who->world_rank);
     if (l->spells)
-        say_when(l, f, when, sizeof(when));
+        say_when(b, s, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
              "rank %u of %.40s%s (%.64s, pid %lld) arrived late on its own%s: "
              "by %s an operation, last in %s of %s; cost %s of GPU time, %s of "

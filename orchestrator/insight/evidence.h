@@ -8,6 +8,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/sentence.h"
 
 struct jp_evidence {
     const struct jp_jobconf *conf;
@@ -16,5 +17,17 @@ struct jp_evidence {
     bool analysed; /* false: a budget ran out before the figures */
     struct jp_expected expected; /* of result */
 };
+
+/* --- which data is missing (expected.c) --- */
+
+/* Adds one clause for each kind of gap, the weightiest first; none: nothing is
+ * added. Needs a result. */
+void gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
+
+/* Only the clause on files that stay in the user's own folder. */
+void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
+
+/* Only the clause on nodes without a record. */
+void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s);
 
 #endif

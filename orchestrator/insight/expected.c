@@ -1,4 +1,4 @@
-/* expected.c - derive from job, nodes and communicators what should be there.
+/* expected.c - what a complete recording would hold, and what of it is missing.
  */
 #include "orchestrator/insight/expected.h"
 
@@ -6,9 +6,90 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/num.h"
 #include "common/profiler.h"
-#include "orchestrator/insight/pools.h"
+#include "orchestrator/insight/evidence.h"
+#include "orchestrator/insight/limits.h"
+
+/* Defaults of 2.29 and later, 2.23 to 2.27, 2.28; 0: no such pool then. */
+static const struct {
+    const char *env;
+    uint64_t defaults[3];
+} pools[JP_TRACE_POOLS] = {
+    [JP_TRACE_COLL] = {"NCCL_PROFILE_COLL_POOL_SIZE", {8, 16, 256}},
+    [JP_TRACE_P2P] = {"NCCL_PROFILE_P2P_POOL_SIZE", {8, 1024, 256}},
+    [JP_TRACE_GROUP_API] = {"NCCL_PROFILE_GROUP_API_POOL_SIZE", {8, 0, 256}},
+    [JP_TRACE_GROUP] = {"NCCL_PROFILE_GROUP_POOL_SIZE", {0, 16, 0}},
+};
+
+/* Does the profiler keep the last events where its pools are full? */
+static bool keeps_last(const struct jp_jobconf *conf)
+{
+    return conf && profiler_get(conf->nccl_mode)->keeps_last;
+}
+
+const char *expected_planned_loss(const struct jp_jobconf *conf)
+{
+    return conf && conf->nccl_mode && !profiler_get(conf->nccl_mode)->counts &&
+                   conf->lost && *conf->lost
+               ? conf->lost
+               : NULL;
+}
+
+const char *expected_lost_tail(const struct jp_jobconf *conf)
+{
+    return keeps_last(conf) ? NULL : expected_planned_loss(conf);
+}
+
+/* Slots of a pool as the launch set them; 0: it did not. */
+static uint64_t planned_slots(const struct jp_jobconf *conf, const char *name)
+{
+    uint64_t slots = 0;
+
+    for (size_t i = 0; conf && i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, name) &&
+            num_parse_u64(conf->env[i].value, 0, UINT64_MAX, &slots, NULL) < 0)
+            slots = 0;
+    return slots;
+}
+
+/* Is `most` what pool i holds? */
+static bool is_full(const struct jp_jobconf *conf, unsigned i, uint64_t most)
+{
+    uint64_t slots = planned_slots(conf, pools[i].env);
+
+    if (!most || slots)
+        return most && most >= slots;
+    for (size_t k = 0; k < 3; k++)
+        if (pools[i].defaults[k] == most)
+            return true;
+    return false;
+}
+
+/* The variable of the first pool that a trace fills, and how many events that
+ * are; NULL: none. Slots are those that job.conf set, or, without it, any of
+ * the plugin's defaults. */
+static const char *full_pool(const struct jp_jobconf *conf,
+                             const struct jp_quality *q, uint64_t *most)
+{
+    for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
+        if (is_full(conf, i, q->trace_most[i])) {
+            *most = q->trace_most[i];
+            return pools[i].env;
+        }
+    return NULL;
+}
+
+/* Are pools full of which the plan knew that they hold a part of the run? */
+static bool overran(const struct jp_jobconf *conf, const struct jp_quality *q)
+{
+    uint64_t most;
+
+    if (!keeps_last(conf) || conf->kept_ops >= conf->planned_ops)
+        return false;
+    return q->overflow_records || full_pool(conf, q, &most);
+}
 
 /* Ranges of missing ranks named before "..." */
 #define RANGES_NAMED 6
@@ -29,7 +110,8 @@ uint32_t expected_nodes(const struct jp_jobconf *conf,
     return conf ? conf->nnodes : 0;
 }
 
-const struct jp_comm *expected_largest_comm(const struct jp_result *result)
+/* The largest communicator, NULL if there is none. */
+static const struct jp_comm *largest_comm(const struct jp_result *result)
 {
     const struct jp_comm *largest = NULL;
 
@@ -85,7 +167,9 @@ const char *expected_own_plugin(const struct jp_jobconf *conf)
     return NULL;
 }
 
-bool expected_may_filter(const struct jp_jobconf *conf)
+/* True if a size filter may explain numbers that no rank recorded: it was set,
+ * or nobody knows (a folder of logs; the user's own library or variables). */
+static bool may_filter(const struct jp_jobconf *conf)
 {
     const char *min_size = conf ? jobconf_find(conf, "min_size") : NULL;
 
@@ -133,9 +217,9 @@ static bool has_ended_well(const struct jp_nodes *nodes)
 static bool knows_tail(const struct jp_jobconf *conf,
                        const struct jp_nodes *nodes)
 {
-    return pools_lost_tail(conf) && conf->kept_ops < conf->planned_ops &&
+    return expected_lost_tail(conf) && conf->kept_ops < conf->planned_ops &&
            is_told(conf, "iterations") && is_told(conf, "colls") &&
-           !expected_may_filter(conf) && has_ended_well(nodes);
+           !may_filter(conf) && has_ended_well(nodes);
 }
 
 struct jp_expected expected_records(const struct jp_jobconf *conf,
@@ -156,7 +240,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     unseen = x.kind == JP_EXPECT_BOUND ? q->unseen_records : 0;
     /* they are among the expected only if some rank lacks what another has */
     x.excludes_unseen = unseen && q->records == q->expected;
-    if (x.excludes_unseen && !expected_may_filter(conf)) {
+    if (x.excludes_unseen && !may_filter(conf)) {
         x.records = x.records > UINT64_MAX - unseen ? UINT64_MAX
                                                     : x.records + unseen;
         x.excludes_unseen = false;
@@ -165,10 +249,10 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
                       expected_ranks(conf, nodes, result));
     numbered = x.records;
     if (x.kind == JP_EXPECT_BOUND && planned > x.records) {
-        bool overran = pools_overran(conf, q);
+        bool full = overran(conf, q);
 
-        x.tail = !overran && knows_tail(conf, nodes);
-        if (overran || x.tail) {
+        x.tail = !full && knows_tail(conf, nodes);
+        if (full || x.tail) {
             x.kind = JP_EXPECT_PLANNED;
             x.records = planned;
             x.excludes_unseen = false;
@@ -180,8 +264,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
         return x;
     }
     x.judged = x.coverage;
-    excused = !x.excludes_unseen && expected_may_filter(conf) &&
-                      expected_filter(conf)
+    excused = !x.excludes_unseen && may_filter(conf) && expected_filter(conf)
                   ? unseen
                   : 0;
     if (excused <= UINT64_MAX - q->capped)
@@ -208,9 +291,11 @@ static void add_range(char *buf, size_t size, unsigned *n, uint32_t from,
                  *n > 1 ? ", " : "", from, to);
 }
 
-uint32_t expected_missing_ranks(const struct jp_result *result,
-                                const struct jp_comm *comm, char *buf,
-                                size_t size)
+/* Writes the ranks of a communicator that left no record as "3, 5-7, ..." into
+ * buf and returns how many they are. */
+static uint32_t missing_ranks(const struct jp_result *result,
+                              const struct jp_comm *comm, char *buf,
+                              size_t size)
 {
     size_t at = (size_t) (comm - result->comms);
     uint32_t next = 0, missing = 0; /* next: the lowest rank not judged yet */
@@ -262,4 +347,290 @@ const struct jp_setting *expected_filter(const struct jp_jobconf *conf)
         if (is_size_filter(&conf->settings[i]))
             return &conf->settings[i];
     return NULL;
+}
+
+/* --- one check for each way in which records can be missing --- */
+
+#define NAMES_SHOWN 4
+
+static bool is_counted(const struct jp_evidence *e)
+{
+    return e->expected.kind == JP_EXPECT_COUNTED;
+}
+
+static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (e->expected.kind == JP_EXPECT_PLANNED && !e->expected.tail)
+        sentence_add(s, "%s of the records present (%s of %s by the plan)",
+                     FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
+                     FIG_COUNT(e->expected.records));
+    else if (q->records < e->expected.records)
+        sentence_add(s,
+                     "at most %s of the records present (%s of %s by sequence "
+                     "numbers)",
+                     FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
+                     FIG_COUNT(e->expected.records));
+    if (q->unseen_records)
+        sentence_add(s, "%s record%s recorded by no rank: %s",
+                     FIG_COUNT(q->unseen_records), plural(q->unseen_records),
+                     may_filter(e->conf) ? "lost, or below a size filter"
+                                         : "lost");
+}
+
+static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    double judged = e->expected.judged;
+
+    if (e->expected.kind != JP_EXPECT_NONE && q->records > e->expected.records)
+        sentence_add(s,
+                     "%s records where %s were expected: the counts do not "
+                     "belong to these files",
+                     FIG_COUNT(q->records), FIG_COUNT(e->expected.records));
+    if (judged < 0 || judged >= limits_get(JP_LIMIT_COVERAGE))
+        return;
+    if (is_counted(e))
+        sentence_add(s, "%s of the records present (%s of %s, counted)",
+                     FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
+                     FIG_COUNT(e->expected.records));
+    else
+        bound_coverage(e, s);
+}
+
+static void lost(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->lost && !is_counted(e)) /* counted: the coverage knows */
+        sentence_add(s, "the recorder lost %s record%s", FIG_COUNT(q->lost),
+                     plural(q->lost));
+}
+
+/* A pool that is full drops operations, the first or the last, by release. A
+ * trace with as many events as a pool has slots makes that likely, as what came
+ * behind the last number leaves no gap. */
+static void say_full_pool(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_jobconf *conf = e->conf;
+    const char *pool;
+    uint64_t most;
+
+    /* pools that were made as large as the run are full at its end */
+    if (keeps_last(conf) && conf->planned_ops &&
+        conf->kept_ops >= conf->planned_ops)
+        return;
+    pool = full_pool(conf, &e->result->quality, &most);
+    if (pool)
+        sentence_add(s,
+                     "a trace holds as many events as a pool (%s=%" PRIu64
+                     "): what was dropped besides is not known",
+                     pool, most);
+}
+
+/* Gaps in the sequence numbers prove a full pool. */
+static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    unsigned before = s->clauses;
+
+    if (q->overflow_records)
+        sentence_add(s,
+                     "%s record%s dropped by the example plugin's full pools "
+                     "(NCCL_PROFILE_*_POOL_SIZE), by sequence numbers",
+                     FIG_COUNT(q->overflow_records),
+                     plural(q->overflow_records));
+    if (q->traces)
+        say_full_pool(e, s);
+    if (s->clauses > before && keeps_last(e->conf) &&
+        expected_planned_loss(e->conf))
+        sentence_add(s, "the plan said: it %s", e->conf->lost);
+}
+
+static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    const struct jp_comm *comm = largest_comm(e->result);
+    uint32_t of = expected_ranks(e->conf, e->nodes, e->result);
+    char names[160];
+
+    if (!of || q->ranks_seen >= of)
+        return;
+    if (comm && comm->n_ranks == of &&
+        missing_ranks(e->result, comm, names, sizeof(names)) ==
+            of - q->ranks_seen)
+        sentence_add(s,
+                     "%" PRIu32 " of %" PRIu32 " rank%s without records (%s)",
+                     of - q->ranks_seen, of, plural(of), names);
+    else
+        sentence_add(s, "%" PRIu32 " of %" PRIu32 " rank%s without records",
+                     of - q->ranks_seen, of, plural(of));
+}
+
+/* Other communicators; the largest was judged by ranks(). */
+static void comms(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_comm *largest = largest_comm(e->result);
+    size_t n = 0, others = 0;
+
+    for (size_t i = 0; i < e->result->n_comms; i++) {
+        const struct jp_comm *comm = &e->result->comms[i];
+
+        if (comm == largest || !comm->ops) /* no collective needs all ranks */
+            continue;
+        others++;
+        n += comm->ranks_seen < comm->n_ranks;
+    }
+    if (n)
+        sentence_add(s, "%zu of %zu other communicators lack ranks", n, others);
+}
+
+/* Appends name to a list of at most NAMES_SHOWN. */
+static void add_name(char *buf, size_t size, size_t n, const char *name)
+{
+    size_t len = strlen(buf);
+
+    if (n < NAMES_SHOWN)
+        snprintf(buf + len, size - len, "%s%.60s", n ? ", " : "", name);
+    else if (n == NAMES_SHOWN)
+        snprintf(buf + len, size - len, ", ...");
+}
+
+void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint32_t of = expected_nodes(e->conf, e->nodes);
+    char names[320] = "";
+
+    if (!e->nodes || !e->nodes->n_missing)
+        return;
+    for (size_t i = 0; i < e->nodes->n_missing; i++)
+        add_name(names, sizeof(names), i, e->nodes->missing[i]);
+    if (of >= e->nodes->n_missing)
+        sentence_add(s, "%zu of %" PRIu32 " node%s without a record (%s)",
+                     e->nodes->n_missing, of, plural(of), names);
+    else
+        sentence_add(s, "%zu node%s without a record (%s)", e->nodes->n_missing,
+                     plural(e->nodes->n_missing), names);
+    if (e->nodes->n_nodes && e->nodes->why_unprofiled)
+        sentence_add(s, "%.200s", e->nodes->why_unprofiled);
+}
+
+void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_nodes *nodes = e->nodes;
+
+    if (nodes && nodes->own_missed)
+        sentence_add(s,
+                     "%s file%s could not be taken from %.200s (jobprof "
+                     "aggregate reads %s there)",
+                     FIG_COUNT(nodes->own_missed), plural(nodes->own_missed),
+                     nodes->own_folder, nodes->own_missed == 1 ? "it" : "them");
+}
+
+static void unfinished(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    char names[320] = "";
+    size_t n = 0;
+
+    if (!e->nodes || is_counted(e)) /* counted: the coverage knows */
+        return;
+    for (size_t i = 0; i < e->nodes->n_nodes; i++)
+        if (!e->nodes->nodes[i].finished)
+            add_name(names, sizeof(names), n++, e->nodes->nodes[i].name);
+    if (n)
+        sentence_add(s, "%zu node%s did not finish (%s)", n, plural(n), names);
+}
+
+static void cut(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.cut_files;
+
+    if (n)
+        sentence_add(s, "%s of %s file%s end%s in mid-line", FIG_COUNT(n),
+                     FIG_COUNT(e->result->quality.files),
+                     plural(e->result->quality.files), n == 1 ? "s" : "");
+}
+
+static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    char since[8 + JP_FIGURE_LEN] = "";
+
+    if (q->unbounded_since_us)
+        snprintf(since, sizeof(since), " since %s",
+                 FIG_UTC(q->unbounded_since_us));
+    if (q->unbounded_recordings)
+        sentence_add(s,
+                     "%s of %s recording%s cut: what %s of them miss%s besides "
+                     "is unknown%s",
+                     FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
+                     plural(q->recordings), FIG_COUNT(q->unbounded_recordings),
+                     q->unbounded_recordings == 1 ? "es" : "", since);
+    else if (q->cut_recordings)
+        sentence_add(s,
+                     "%s of %s recording%s cut: at most 100 ms of %s missing "
+                     "besides",
+                     FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
+                     plural(q->recordings),
+                     q->cut_recordings == 1 ? "it is" : "each are");
+    if (q->in_flight)
+        sentence_add(s,
+                     "%s operation%s had not ended (jobprof show --pending "
+                     "names them)",
+                     FIG_COUNT(q->in_flight), plural(q->in_flight));
+}
+
+static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.damaged_blocks;
+
+    if (n)
+        sentence_add(s, "%s damaged block%s in the recordings", FIG_COUNT(n),
+                     plural(n));
+}
+
+static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.left_out_records;
+
+    if (n)
+        sentence_add(s, "%s record%s left out (the join's memory limit)",
+                     FIG_COUNT(n), plural(n));
+}
+
+static void shared(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint32_t n = e->result->quality.shared_ranks;
+
+    if (n)
+        sentence_add(s,
+                     "%" PRIu32 " rank%s with records of two processes: "
+                     "more than one run in this folder?",
+                     n, plural(n));
+}
+
+static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    double lines = (double) q->bad_lines + (double) q->records +
+                   (double) q->unknown_lines + (double) q->duplicate_records;
+
+    if ((double) q->bad_lines > lines * limits_get(JP_LIMIT_BAD_LINES))
+        sentence_add(s, "%s line%s could not be read", FIG_COUNT(q->bad_lines),
+                     plural(q->bad_lines));
+}
+
+void gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    static void (*const checks[])(const struct jp_evidence *,
+                                  struct jp_sentence *) = {
+        coverage,   full_pools, ranks,          comms,           gaps_nodes,
+        unfinished, cut,        cut_recordings, damaged,         left_out,
+        shared,     lost,       bad_lines,      gaps_own_folder,
+    };
+
+    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+        checks[i](e, s);
 }

@@ -48,23 +48,10 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
                                     const struct jp_nodes *nodes,
                                     const struct jp_result *result);
 
-/* True if a size filter may explain numbers that no rank recorded: it was set,
- * or nobody knows (a folder of logs; the user's own library or variables). */
-bool expected_may_filter(const struct jp_jobconf *conf);
-
 /* The i-th of the profiler's variables that the user has set himself to
  * another value than the plan's; NULL: there are no more. */
 const struct jp_setting *expected_own_variable(const struct jp_jobconf *conf,
                                                size_t i);
-
-/* The largest communicator, NULL if there is none. */
-const struct jp_comm *expected_largest_comm(const struct jp_result *result);
-
-/* Writes the ranks of a communicator that left no record as "3, 5-7, ..." into
- * buf and returns how many they are. */
-uint32_t expected_missing_ranks(const struct jp_result *result,
-                                const struct jp_comm *comm, char *buf,
-                                size_t size);
 
 /* True for a setting that keeps operations out of the records by intent
  * (min_size above 0, p2p=off) in the mode that ran; the recorder obeys none. */
@@ -74,5 +61,13 @@ bool expected_is_filter(const struct jp_jobconf *conf,
 const struct jp_setting *expected_filter(const struct jp_jobconf *conf);
 /* The profiler that the user set himself and that stayed, or NULL. */
 const char *expected_own_plugin(const struct jp_jobconf *conf);
+
+/* The plan's own sentence on what will be missing ("loses up to ..."), where
+ * the profiler does not count what it loses; NULL: nothing, or not known.
+ * Borrowed. */
+const char *expected_planned_loss(const struct jp_jobconf *conf);
+/* The same where sequence numbers cannot show it: the last operations of all
+ * ranks. */
+const char *expected_lost_tail(const struct jp_jobconf *conf);
 
 #endif

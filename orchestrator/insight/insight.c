@@ -8,13 +8,12 @@
 #include <stdlib.h>
 
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/insight/gaps.h"
+#include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/load.h"
 #include "orchestrator/insight/network.h"
-#include "orchestrator/insight/stages.h"
 #include "orchestrator/insight/stalls.h"
 #include "orchestrator/insight/hang.h"
-#include "orchestrator/insight/whatif.h"
+#include "orchestrator/insight/replay.h"
 
 /* What nobody has stated is not judged, for this reason. */
 static void answer_rest(struct jp_hypotheses *h, const char *why)

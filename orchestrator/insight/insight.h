@@ -12,7 +12,7 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/stalls.h"
 #include "orchestrator/insight/replay.h"
-#include "orchestrator/insight/warmup.h"
+#include "orchestrator/insight/netseries.h"
 
 struct jp_insight {
     struct jp_findings findings;     /* sorted, worst first */

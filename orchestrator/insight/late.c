@@ -1,6 +1,5 @@
-/* late.c - measure each rank's own excess against its peers. */
+/* late.c - decide who is late, all along or in parts of the run. */
 #include "orchestrator/insight/late.h"
-#include "orchestrator/insight/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,539 +7,721 @@
 
 #include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/alltoall.h"
-#include "orchestrator/insight/late_decide.h"
+#include "orchestrator/insight/late_measure.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* Send and Recv of one rank. */
-struct sums {
-    double all, least, most;
-    size_t rows;
-    uint64_t fewest, many, count; /* messages of a row, and of all */
-};
+/* --- what excuses a rank --- */
 
-static void add_row(struct sums *sums, const struct jp_p2p *p)
+static uint64_t ops_of(const struct late *l, size_t rank)
 {
-    double us = (double) p->exec_us;
-
-    sums->fewest = sums->rows && sums->fewest < p->count ? sums->fewest
-                                                         : p->count;
-    sums->many = sums->many > p->count ? sums->many : p->count;
-    sums->count += p->count;
-    sums->least = sums->rows ? fmin(sums->least, us) : us;
-    sums->most = sums->rows ? fmax(sums->most, us) : us;
-    sums->all += us;
-    sums->rows++;
+    return l->r->ranks[rank].timed_ops;
 }
 
-/* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
- * has waited as long as it; where sizes are uneven some end before others. */
-static bool is_grouped(const struct sums *s, uint32_t n_ranks)
+/* Does x explain why `led` is late? x is no outlier, but it is surely late in
+ * the communicator where the other process waits for it, and by enough. The
+ * excess of `led` may count such waits several times, if gradients are reduced
+ * beside the computation. */
+static bool leads(const struct jp_lateness *x, const struct jp_lateness *led)
 {
-    if (n_ranks >= limits_get(JP_LIMIT_GROUPED_RANKS) &&
-        s->rows >= 2 * (size_t) (n_ranks - 1))
-        return (double) s->fewest >=
-               limits_get(JP_LIMIT_GROUPED_ALIKE) * (double) s->many;
-    return s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
-           s->fewest == s->many &&
-           s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
+    return x->judged &&
+           x->excess_us > limits_get(JP_LIMIT_LATE_LED) * led->excess_us &&
+           x->arrival_us > limits_get(JP_LIMIT_LATE_LED) * led->excess_us &&
+           x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us;
 }
 
-/* Operations of the communicator of the rank's process that has fewest. */
-static uint64_t steps_of(const struct late *l, size_t rank)
+/* Is the rank's process late by far less in a communicator that synchronises
+ * more often, and not enough there to be named? Then overlap has counted that
+ * small lateness several times. */
+static bool is_trifle(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-    uint64_t least = 0;
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t c = l->r->ranks[l->p->by_process[i]].comm;
-        uint64_t ops = l->series->fewest[c];
+        size_t own = l->p->by_process[i];
+        const struct jp_lateness *x = &l->out[own];
 
-        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
-            least = ops;
+        if (own != rank && ops_of(l, own) > ops_of(l, rank) && x->judged &&
+            !x->late && x->arrival_us > x->excess_us / 4 &&
+            x->excess_us >
+                limits_get(JP_LIMIT_LATE_ELSEWHERE) * l->out[rank].excess_us &&
+            x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us &&
+            !late_is_much(l, x->excess_us, x->peers_us))
+            return true;
     }
-    return least;
+    return false;
 }
 
-/* Adds a rank's time in `count` AlltoAll. */
-static void add_kernels(struct late *l, size_t rank, size_t count)
+/* Does the rank's process wait for a late rank in a communicator that
+ * synchronises more often? The late one need not be an outlier there. */
+static bool is_victim(const struct late *l, size_t rank, const double *worst)
 {
-    double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
 
-    alltoall_slices(&l->r->ranks[rank], count, steps_of(l, rank), us);
-    for (unsigned i = 0; i < JP_SLICES; i++) {
-        total[i] += us[i];
-        l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+        bool waits;
+
+        if (own == rank || !l->out[own].judged || l->out[own].late ||
+            ops_of(l, own) <= ops_of(l, rank))
+            continue;
+        /* the late ones may be most there: it waits for longer than they do */
+        waits = l->out[own].excess_us <
+                -limits_get(JP_LIMIT_LATE_LED) * l->out[rank].excess_us;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
+            if (l->out[k].late ||
+                (waits && worst[l->p->of_rank[k]] > l->out[rank].excess_us) ||
+                (k != own && leads(&l->out[k], &l->out[rank])))
+                return true;
     }
-    l->messages[l->p->of_rank[rank]] += l->grouped_us[rank];
+    return false;
 }
 
-/* Adds a rank's time to its process'. */
-static void add_time(struct late *l, size_t rank, const struct sums *s)
+/* Does rank k, who is late, too, wait less in an AlltoAll of both? */
+static bool is_grouped_later(const struct late *l, size_t k, size_t rank,
+                             const double *worst)
 {
-    double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
+    double own = worst[l->p->of_rank[rank]];
 
-    if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
-        us *= (double) s->many / (double) s->count;
-        l->grouped_us[rank] = us;
-    }
-    l->messages[l->p->of_rank[rank]] += us;
-    for (unsigned i = 0; i < JP_SLICES; i++)
-        total[i] += us / JP_SLICES;
+    return l->grouped_us[k] > 0 &&
+           worst[l->p->of_rank[k]] > limits_get(JP_LIMIT_LATE_LED) * own &&
+           l->grouped_us[rank] - l->grouped_us[k] >
+               limits_get(JP_LIMIT_LATE_LED) * own;
 }
 
-/* Time of Send and Recv, which is known for the run as a whole only. */
-static int add_p2p(struct late *l)
+/* A node's stages are late by unlike amounts, each by its own doing. */
+static bool is_far_later(const struct late *l, size_t k, size_t rank,
+                         const double *worst)
 {
-    struct sums *sums = calloc(l->r->n_ranks + 1, sizeof(*sums));
-
-    if (!sums)
-        return -1;
-    for (size_t i = 0; i < l->r->n_p2p; i++) {
-        const struct jp_p2p *p = &l->r->p2p[i];
-        size_t rank = processes_rank(l->p, l->r, p->comm,
-                                     strcmp(p->func, "Send") ? p->dst : p->src);
-
-        if (rank != SIZE_MAX)
-            add_row(&sums[rank], p);
-    }
-    for (size_t c = 0; c < l->r->n_comms; c++) {
-        l->kernels[c] = alltoall_count(l->r, l->p, c);
-        for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
-            if (l->kernels[c])
-                add_kernels(l, i, l->kernels[c]);
-            else if (sums[i].count)
-                add_time(l, i, &sums[i]);
-    }
-    free(sums);
-    return 0;
+    if (l->out[rank].with_node && late_host_of(l, k) == late_host_of(l, rank))
+        return false;
+    return worst[l->p->of_rank[k]] >
+           limits_get(JP_LIMIT_LATE_FAR) * worst[l->p->of_rank[rank]];
 }
 
-/* How much later its ranks come to its AlltoAll than the median of them. */
-static void find_latest(struct late *l, size_t c)
+/* Does the rank's process exchange Send and Recv with one that is far later?
+ * Waits for messages are known as a sum only, which overlap may hide. */
+static bool is_led(const struct late *l, size_t rank, const double *worst)
 {
-    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
-    double usual;
+    size_t own = l->p->of_rank[rank];
+    const struct jp_process *who = &l->p->list[own];
 
-    for (size_t i = 0; i < n; i++)
-        l->scratch[i] = l->grouped_us[from + i];
-    usual = stats_median(l->scratch, n);
-    for (size_t i = from; i < from + n; i++) {
-        double *late = &l->grouped_late[l->p->of_rank[i]];
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t at = l->p->by_process[i];
+        const struct jp_rank *here = &l->r->ranks[at];
 
-        *late = fmax(*late, usual - l->grouped_us[i]);
+        if (!here->p2p_records)
+            continue;
+        for (size_t k = l->p->comm_start[here->comm];
+             k < l->p->comm_start[here->comm + 1]; k++)
+            if (is_far_later(l, k, rank, worst) ||
+                is_grouped_later(l, k, at, worst))
+                return true;
     }
+    return false;
 }
 
-/* What the last ranks of its AlltoAll took. */
-static double kernels_net(const struct late *l, size_t c)
-{
-    double us = 0;
-    struct jp_op op;
-
-    for (size_t k = 0; k < l->kernels[c]; k++)
-        if (alltoall_get(l->r, l->p, c, k, &op))
-            us += (double) op.exec_min_us;
-    return us;
-}
-
-/* Without waits; of an AlltoAll what the last of its ranks took. */
-static void add_net(struct late *l)
-{
-    for (size_t c = 0; c < l->r->n_comms; c++) {
-        size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-        double least = INFINITY;
-
-        for (size_t i = from; i < to; i++)
-            least = fmin(least, l->grouped_us[i]);
-        if (l->kernels[c]) {
-            least = kernels_net(l, c);
-            find_latest(l, c);
-        }
-        for (size_t i = from; i < to; i++) {
-            /* of kernels the time is known, whatever their messages' is */
-            l->grouped_net[l->p->of_rank[i]] += l->kernels[c] ? 0 : least;
-            l->net[l->p->of_rank[i]] += least +
-                                        (double) l->r->ranks[i].exec_us -
-                                        (double) l->r->ranks[i].wait_us;
-        }
-    }
-}
-
-int late_add_up(struct late *l)
-{
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        double *total = l->total + l->p->of_rank[i] * JP_SLICES;
-
-        for (unsigned s = 0; s < JP_SLICES; s++)
-            total[s] += (double) l->r->ranks[i].slice_us[s];
-    }
-    if (add_p2p(l) < 0)
-        return -1;
-    add_net(l);
-    return 0;
-}
-
-/* ------------------------------- how much of an excess may be no lateness */
-
-/* Times of one communicator's function. */
-struct times {
-    double *least, *most;
-    size_t n, room;
+/* Of a communicator's other ranks: on other nodes, on its own, and how many of
+ * them are as late. */
+struct likes {
+    size_t away, away_late, home, home_late;
 };
 
-static int put(struct times *t, const struct jp_op *op)
+/* The result's rank of k's process in that communicator; SIZE_MAX: none. */
+static size_t rank_in(const struct late *l, size_t k, size_t comm)
 {
-    if (t->n == t->room) {
-        size_t room = t->room ? 2 * t->room : 1024;
-        double *least = reallocarray(t->least, room, sizeof(*least));
-        double *most = least ? reallocarray(t->most, room, sizeof(*most))
-                             : NULL;
+    const struct jp_process *who = &l->p->list[l->p->of_rank[k]];
 
-        t->least = least ? least : t->least;
-        t->most = most ? most : t->most;
-        if (!most)
-            return -1;
-        t->room = room;
-    }
-    t->least[t->n] = (double) op->exec_min_us;
-    t->most[t->n++] = (double) op->exec_max_us;
-    return 0;
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (l->r->ranks[l->p->by_process[i]].comm == comm)
+            return l->p->by_process[i];
+    return SIZE_MAX;
 }
 
-/* Adds what each process of the communicator spent at least and at most. */
-static void share_out(struct late *l, size_t comm, struct times *t)
+/* false: some rank of communicator c has none in the rank's own. */
+static bool count_likes(const struct late *l, size_t rank, size_t c,
+                        struct likes *likes)
 {
-    double n = (double) t->n, least, most;
+    *likes = (struct likes){0};
+    for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
+        size_t there = rank_in(l, k, l->r->ranks[rank].comm);
+        bool as_late;
 
-    if (t->n >= limits_get(JP_LIMIT_HIDDEN_OPS)) {
-        least = n * stats_trim(t->least, t->n).mean;
-        most = n * stats_trim(t->most, t->n).mean;
-        for (size_t i = l->p->comm_start[comm]; i < l->p->comm_start[comm + 1];
-             i++) {
-            l->least[l->p->of_rank[i]] += least;
-            l->most[l->p->of_rank[i]] += most;
+        if (there == SIZE_MAX)
+            return false;
+        if (there == rank)
+            continue;
+        as_late = l->out[there].excess_us >
+                  limits_get(JP_LIMIT_LATE_AS) * l->out[rank].excess_us;
+        if (late_host_of(l, k) == late_host_of(l, rank)) {
+            likes->home++;
+            likes->home_late += as_late;
+        } else {
+            likes->away++;
+            likes->away_late += as_late;
         }
     }
-    t->n = 0;
+    return true;
 }
 
-int late_add_hidden(struct late *l)
+/* Does a communicator join the stages of the process' pipeline, with which it
+ * exchanges Send and Recv other than in an AlltoAll? */
+static bool joins_stages(const struct late *l, const struct jp_process *who,
+                         size_t comm)
 {
-    struct ops_reader *reader = calloc(1, sizeof(*reader));
-    struct times times = {0};
-    uint32_t comm = 0, coll = 0;
-    bool hides = false;
-    int rc = reader ? 0 : -1;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = l->p->by_process[i], c = l->r->ranks[rank].comm;
 
-    for (size_t i = 0; i < l->r->n_coll_names; i++)
-        hides |= !collective_is_barrier(l->r->coll_names[i]);
-    if (reader) {
-        reader->ops = l->r->ops;
-        ops_want(reader, OPS_COUNTS | OPS_EXEC);
+        if (!l->r->ranks[rank].p2p_records || l->grouped_us[rank] > 0)
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
+            if (k != rank && rank_in(l, k, comm) != SIZE_MAX)
+                return true;
     }
-    for (size_t i = 0; rc == 0 && hides && i < l->r->n_ops; i++) {
-        const struct jp_op *op = ops_at(reader, i);
+    return false;
+}
 
-        if (times.n && (op->comm != comm || op->coll != coll))
-            share_out(l, comm, &times);
-        comm = op->comm;
-        coll = op->coll;
-        if (l->r->comms[comm].n_ranks > 1 && op->n_exec &&
-            !collective_is_barrier(l->r->coll_names[coll]))
-            rc = put(&times, op);
+/* Where a communicator joins ranks of unlike roles (a pipeline's stages, in one
+ * of all ranks), those of one role are late together when they have more to do.
+ * Ranks of one role are in a smaller communicator, too: is most of such a one
+ * as late, on other nodes? Where a stage is all on one node, it and a late node
+ * look the same. */
+static bool is_role(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    size_t home = l->r->ranks[rank].comm, away = 0;
+    bool at_home = false;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+        struct likes x;
+
+        if (l->r->comms[c].n_ranks >= l->r->comms[home].n_ranks ||
+            !l->out[own].judged || !count_likes(l, rank, c, &x))
+            continue;
+        if (2 * x.away_late > x.away)
+            return true;
+        away += x.away;
+        at_home |= 2 * x.home_late > x.home;
     }
-    if (times.n)
-        share_out(l, comm, &times);
-    free(times.least);
-    free(times.most);
-    free(reader);
+    return at_home && !away && joins_stages(l, who, home);
+}
+
+static int excuse(struct late *l)
+{
+    bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
+    double *worst = calloc(l->p->n + 1, sizeof(*worst));
+    int rc = excused && worst ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        l->out[i].with_likes = l->out[i].late && is_role(l, i);
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        l->out[i].late &= !l->out[i].with_likes;
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        if (l->out[i].late)
+            worst[l->p->of_rank[i]] =
+                fmax(worst[l->p->of_rank[i]], l->out[i].excess_us);
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        excused[i] = l->out[i].late &&
+                     (is_victim(l, i, worst) || is_led(l, i, worst) ||
+                      (!l->out[i].with_node && is_trifle(l, i)));
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        l->out[i].late &= !excused[i];
+    free(excused);
+    free(worst);
     return rc;
 }
 
-/* What process q is late by in communicators like c; NAN: not known. */
-static double excess_in(const struct late *l, size_t q, size_t c)
+/* --- late in some parts of the run only --- */
+
+/* A rank's parts in two: late and not. */
+struct split {
+    unsigned n, kept;   /* late ones, of all */
+    unsigned spells;    /* stretches of them */
+    bool is[JP_SLICES]; /* late */
+    double high, low;   /* means of the two */
+    double within;      /* deviation from these */
+};
+
+static const float *parts_of(const struct late *l, size_t rank)
 {
-    const struct jp_process *who = &l->p->list[q];
-    const struct jp_comm *like = &l->r->comms[c];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t rank = l->p->by_process[i];
-        const struct jp_comm *comm = &l->r->comms[l->r->ranks[rank].comm];
-
-        if (l->out[rank].judged && comm->n_ranks == like->n_ranks &&
-            !strcmp(comm->name, like->name))
-            return l->out[rank].excess_us;
-    }
-    return NAN;
+    return l->parts + rank * JP_SLICES;
 }
 
-/* What of a rank's excess a slower network of its other communicators may make,
- * at most, where these run beside this one: mates there have the same network,
- * so that it makes no more of theirs. */
-static double overlap_of(const struct late *l, size_t rank, double surplus)
+/* In order, but for the first, in which programs warm up. */
+static unsigned sort_parts(const float *parts, double v[JP_SLICES])
 {
-    size_t process = l->p->of_rank[rank], home = l->r->ranks[rank].comm;
-    const struct jp_process *who = &l->p->list[process];
-    double most = limits_get(JP_LIMIT_HIDDEN_OVERLAP) * surplus;
+    unsigned n = 0;
 
-    if (surplus <= 0 || l->out[rank].excess_us > most ||
-        l->out[rank].excess_us <
-            limits_get(JP_LIMIT_LATE_SHARE) * l->out[rank].peers_us)
-        return most;
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+    for (unsigned s = 1; s < JP_SLICES; s++)
+        if (isfinite(parts[s]))
+            v[n++] = (double) parts[s];
+    stats_sort(v, n);
+    return n;
+}
 
-        if (c == home || (!l->out[own].judged && !l->kernels[c]))
+/* A single part between two others is as these. */
+static void smooth(bool is[JP_SLICES])
+{
+    for (unsigned s = 2; s + 1 < JP_SLICES; s++)
+        if (is[s - 1] == is[s + 1])
+            is[s] = is[s - 1];
+}
+
+/* Is it the part in which lateness begins or ends, of two the one in between?
+ */
+static bool is_edge(const float *parts, const struct split *split, unsigned s)
+{
+    double middle = (split->high + split->low) / 2;
+    double own = fabs((double) parts[s] - middle);
+
+    if (s > 1 && split->is[s] != split->is[s - 1] &&
+        own < fabs((double) parts[s - 1] - middle))
+        return true;
+    return s + 1 < JP_SLICES && split->is[s] != split->is[s + 1] &&
+           own < fabs((double) parts[s + 1] - middle);
+}
+
+/* What parts differ by from the mean of their kind, but for edges. */
+static double within(const float *parts, const struct split *split)
+{
+    double squares = 0;
+    unsigned n = 0;
+
+    for (unsigned s = 1; s < JP_SLICES; s++) {
+        double mean = split->is[s] ? split->high : split->low;
+
+        if (!isfinite(parts[s]) || is_edge(parts, split, s))
             continue;
-        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
-            size_t q = l->p->of_rank[k];
-            double excess = excess_in(l, q, home);
+        squares += ((double) parts[s] - mean) * ((double) parts[s] - mean);
+        n++;
+    }
+    return n > 2 ? sqrt(squares / (n - 2)) : INFINITY;
+}
 
-            if (l->net[process] - l->net[q] <
-                    (1 - limits_get(JP_LIMIT_HIDDEN_LIKE)) * surplus &&
-                isfinite(excess))
-                most = fmin(most, limits_get(JP_LIMIT_HIDDEN_DOUBT) *
-                                      fmax(excess, 0));
+/* The cut that leaves least between the two (2-means, which in one dimension is
+ * a cut of the sorted values: Fisher 1958). */
+static struct split split_parts(const float *parts)
+{
+    double v[JP_SLICES], best = INFINITY;
+    struct split split = {.kept = sort_parts(parts, v)};
+    unsigned n = split.kept, at = 0;
+
+    for (unsigned i = 1; i < n; i++) {
+        double rest = stats_squares(v, 0, i) + stats_squares(v, i, n);
+
+        if (rest < best) {
+            best = rest;
+            at = i;
         }
     }
-    return most;
+    if (!at)
+        return split;
+    split.n = n - at;
+    split.high = stats_mean(v, at, n);
+    split.low = stats_mean(v, 0, at);
+    for (unsigned s = 1; s < JP_SLICES; s++)
+        split.is[s] = isfinite(parts[s]) &&
+                      (double) parts[s] > (split.high + split.low) / 2;
+    smooth(split.is);
+    for (unsigned s = 1; s < JP_SLICES; s++)
+        split.spells += split.is[s] && !split.is[s - 1];
+    split.within = within(parts, &split);
+    return split;
 }
 
-/* The most that each member waited unseen, less the least that any of them
- * did; what overlap makes of its network's longer time; or what the longest
- * messages of its AlltoAll, where that has a slower network, took more than the
- * mean, which is all that is known of them. */
-static void hide(struct late *l, size_t c)
+/* The mean of a rank's n largest parts: of one that is not late, what luck
+ * makes of so many. */
+static double largest(const float *parts, unsigned n)
 {
-    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-    double least = INFINITY, grouped = INFINITY, usual;
+    double v[JP_SLICES];
+    unsigned kept = sort_parts(parts, v);
 
-    for (size_t i = from; i < to; i++)
-        l->scratch[i - from] = l->net[l->p->of_rank[i]];
-    usual = stats_median(l->scratch, to - from);
-    for (size_t i = from; i < to; i++) {
-        least = fmin(least, l->least[l->p->of_rank[i]]);
-        grouped = fmin(grouped, l->grouped_net[l->p->of_rank[i]]);
-    }
-    for (size_t i = from; i < to; i++) {
-        size_t process = l->p->of_rank[i];
-
-        l->out[i].hidden_us =
-            fmax(fmax(l->most[process] - least,
-                      limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
-                          (l->grouped_net[process] - grouped)),
-                 overlap_of(l, i, l->net[process] - usual));
-    }
+    return stats_mean(v, kept > n ? kept - n : 0, kept);
 }
 
-void late_hide(struct late *l)
+/* Are the late parts more than what other ranks' largest ones differ by? */
+static bool is_outlier(struct late *l, size_t class, size_t rank,
+                       const struct split *split)
 {
-    for (size_t c = 0; c < l->r->n_comms; c++)
-        if (l->p->comm_start[c] < l->p->comm_start[c + 1] &&
-            l->out[l->p->comm_start[c]].judged)
-            hide(l, c);
-}
+    size_t n = 0;
+    double usual, spread;
 
-/* ----------------------- measure each rank's own excess against its peers */
-
-/* What a rank's operations took without waits: the start of a program waits
- * for long, and says nothing of how long it ran. */
-static double net_us(const struct jp_rank *rank)
-{
-    return (double) rank->exec_us - (double) rank->wait_us;
-}
-
-/* Of a process: does a communicator tell that the run was short? */
-static bool is_thin(const struct late *l, const struct jp_process *who,
-                    double least)
-{
-    double all = 0, few = 0;
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        const struct jp_rank *rank = &l->r->ranks[l->p->by_process[i]];
-
-        if (l->r->comms[rank->comm].n_ranks < 2)
-            continue;
-        all += net_us(rank);
-        if ((double) l->series->fewest[rank->comm] < least)
-            few += net_us(rank);
-    }
-    return few > limits_get(JP_LIMIT_LATE_WEIGHT) * all;
-}
-
-uint64_t late_fewest(uint32_t n_ranks, size_t tried)
-{
-    double parts = limits_get(JP_LIMIT_LATE_SLICES), chance;
-
-    if (n_ranks < 2)
-        return UINT64_MAX;
-    chance = limits_get(JP_LIMIT_LATE_CHANCE) / (double) tried;
-    return (uint64_t) ceil(fmax(parts, -log(chance) / log(n_ranks)));
-}
-
-/* Is there enough of the communicator to judge by? */
-static bool is_usable(const struct late *l, size_t c)
-{
-    const struct jp_comm *comm = &l->r->comms[c];
-    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-
-    if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
-        l->series->fewest[c] < late_fewest(comm->n_ranks, l->r->n_ranks))
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (i != rank && l->out[i].judged &&
+            l->class_of[l->r->ranks[i].comm] == class)
+            l->scratch[n++] = largest(parts_of(l, i), split->n);
+    if (n < limits_get(JP_LIMIT_PART_RANKS))
         return false;
-    for (size_t i = from; i < to; i++)
-        if (is_thin(l, &l->p->list[l->p->of_rank[i]],
-                    limits_get(JP_LIMIT_LATE_SLICES)))
+    usual = stats_median(l->scratch, n);
+    spread = stats_spread(l->scratch, n);
+    for (size_t i = 0; i < n; i++)
+        l->scratch[i] -= usual;
+    spread = fmax(
+        spread, limits_get(JP_LIMIT_LATE_REST) *
+                    late_deviation(l->scratch, n,
+                                   limits_get(JP_LIMIT_LATE_SPREAD) * spread));
+    return split->high - fmax(usual, 0) > late_times_of(n) * spread;
+}
+
+/* Its arrival in late parts. */
+static double arrival_of(const struct jp_lateness *x, const struct split *split)
+{
+    double us = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        if (split->is[s] && isfinite(x->parts_us[s]))
+            us += (double) x->parts_us[s];
+    return us;
+}
+
+/* In these parts, is it late by as much as would be told of the whole run, and
+ * by what the run as a whole feels? */
+static bool is_much(const struct late *l, const struct jp_lateness *x,
+                    const struct split *split, double us)
+{
+    double part = (double) split->n / split->kept;
+    double least = fmax(late_much(l, x->peers_us),
+                        limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
+
+    return us > part * fmax(least, x->hidden_us) &&
+           us > limits_get(JP_LIMIT_LATE_LEAST) * l->run_us &&
+           arrival_of(x, split) > us / 4;
+}
+
+static bool is_clear(const struct split *split)
+{
+    return 2 * split->n >= 3 * split->spells && split->spells > 0 &&
+           (split->n >= limits_get(JP_LIMIT_PART_LENGTH) ||
+            (split->n >= 2 && split->is[JP_SLICES - 1])) &&
+           split->n + 2 < split->kept &&
+           split->high - split->low > limits_get(JP_LIMIT_PART_CLEAR) *
+                                          (1 + 1.0 / split->n) *
+                                          split->within &&
+           split->low < limits_get(JP_LIMIT_PART_REST) * split->high;
+}
+
+/* Only at the very begin: programs warm up by unlike times. */
+static bool is_warmup(const struct split *split)
+{
+    for (unsigned s = JP_SLICES / 5; s < JP_SLICES; s++)
+        if (split->is[s])
             return false;
     return true;
 }
 
-/* Are so few that the parts of the run say little of errors? */
-static bool is_short(const struct late *l, size_t c)
+/* What it is late by, in its late parts; 0 where that is not so of the run as a
+ * whole: waits for messages are known as a sum only, which is taken from all
+ * parts alike. */
+static double late_sum(const float *parts, const struct split *split)
 {
-    double least = limits_get(JP_LIMIT_LATE_OPS);
+    double us = 0, all = 0;
 
-    if ((double) l->series->fewest[c] < least)
-        return true;
-    for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
-        if (is_thin(l, &l->p->list[l->p->of_rank[i]], least))
-            return true;
-    return false;
-}
-
-/* For each member, the median of the others' values less its own; of the two
- * values in the middle their mean, or the lower: one of three who waits for
- * long makes nobody late. */
-static void against_others(double *v, size_t n, bool lower, double *sorted,
-                           double *diff)
-{
-    size_t half = (n - 2) / 2; /* of n - 1 others */
-
-    memcpy(sorted, v, n * sizeof(*v));
-    stats_sort(sorted, n);
-    for (size_t i = 0; i < n; i++) {
-        /* leaving v[i] out moves those behind it one down */
-        size_t low = v[i] <= sorted[half] ? half + 1 : half, high = low;
-
-        if ((n - 1) % 2 == 0 && !lower)
-            high = v[i] <= sorted[half + 1] ? half + 2 : half + 1;
-        diff[i] = (sorted[low] + sorted[high]) / 2 - v[i];
+    for (unsigned s = 1; s < JP_SLICES; s++) {
+        all += isfinite(parts[s]) ? (double) parts[s] : 0;
+        us += split->is[s] ? (double) parts[s] : 0;
     }
+    return all > limits_get(JP_LIMIT_PART_OWN) * us ? us : 0;
 }
 
-/* Parts are taken two by two where each has an operation or two. */
-static double sum_of(const double *parts, unsigned n)
+/* How much of part s is late. */
+static double late_of(const float *parts, const struct split *split, int s)
 {
-    return n == 2 ? parts[0] + parts[1] : parts[0];
+    double share;
+
+    if (s < 0 || s >= JP_SLICES || !isfinite(parts[s]))
+        return 0;
+    share = ((double) parts[s] - split->low) / (split->high - split->low);
+    return fmax(0, fmin(1, share));
 }
 
-/* Fills excess and arrival of a communicator's ranks, [member][slice], which[]
- * of the slices that all of them have, and returns how many these are. */
-static unsigned compare(struct late *l, size_t c, double *excess,
-                        double *arrival, double *peers, unsigned *which)
+/* When it began, when it ended, and how often. */
+static void say_when(const struct late *l, size_t rank,
+                     const struct split *split)
 {
-    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
-    double *v = l->scratch, *sorted = v + n, *diff = sorted + n;
-    unsigned kept = 0, step = l->short_run[c] ? 2 : 1;
+    struct jp_lateness *x = &l->out[rank];
+    const float *parts = parts_of(l, rank);
+    int first = -1, last = 0;
 
-    for (unsigned s = 0; s < JP_SLICES; s += step) {
-        bool whole = true;
+    x->spells = split->spells;
+    for (int s = 1; s < JP_SLICES; s++) {
+        first = split->is[s] && first < 0 ? s : first;
+        last = split->is[s] ? s : last;
+    }
+    x->late_share = (double) split->n / split->kept;
+    x->from_share = (first + 1 - late_of(parts, split, first) -
+                     late_of(parts, split, first - 1)) /
+                    JP_SLICES;
+    x->to_share =
+        (last + late_of(parts, split, last) + late_of(parts, split, last + 1)) /
+        JP_SLICES;
+}
 
-        for (size_t i = 0; i < n; i++) {
-            v[i] = sum_of(l->total + l->p->of_rank[from + i] * JP_SLICES + s,
-                          step);
-            whole &= isfinite(v[i]) != 0;
-        }
-        if (!whole)
+/* What its process waited for messages more than others of the communicator. */
+static double waited(const struct late *l, size_t rank)
+{
+    size_t c = l->r->ranks[rank].comm, from = l->p->comm_start[c], n = 0;
+
+    for (size_t k = from; k < l->p->comm_start[c + 1]; k++)
+        if (k != rank)
+            l->scratch[n++] = l->messages[l->p->of_rank[k]];
+    return l->messages[l->p->of_rank[rank]] - stats_median(l->scratch, n);
+}
+
+static void judge_parts(struct late *l, size_t class)
+{
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        struct jp_lateness *x = &l->out[i];
+        struct split split;
+        double us;
+
+        if (!x->judged || x->with_node || l->short_run[l->r->ranks[i].comm] ||
+            l->class_of[l->r->ranks[i].comm] != class)
             continue;
-        against_others(v, n, true, sorted, diff);
-        peers[kept] = sorted[n / 2];
-        for (size_t i = 0; i < n; i++) {
-            excess[i * JP_SLICES + kept] = diff[i];
-            v[i] = (double) l->r->ranks[from + i].slice_us[s];
-            if (step == 2)
-                v[i] += (double) l->r->ranks[from + i].slice_us[s + 1];
+        split = split_parts(parts_of(l, i));
+        if (!is_clear(&split) || is_warmup(&split))
+            continue;
+        us = late_sum(parts_of(l, i), &split);
+        if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
+            waited(l, i) > limits_get(JP_LIMIT_PART_WAITED) * split.n *
+                               (split.high - split.low))
+            continue;
+        if (!x->late) {
+            x->excess_us = us;
+            /* of the late parts alone: those of the run differ by the onset */
+            x->error_us = split.within * sqrt(split.n);
         }
-        against_others(v, n, false, sorted, diff);
-        for (size_t i = 0; i < n; i++)
-            arrival[i * JP_SLICES + kept] = diff[i];
-        which[kept++] = s;
+        x->late = true;
+        say_when(l, i, &split);
     }
-    return kept;
 }
 
-static void sum_up(struct jp_lateness *out, float *parts, double *excess,
-                   double *arrival, const unsigned *which, unsigned kept,
-                   unsigned step)
-{
-    struct stats_trimmed e, a;
-    double all = JP_SLICES / (double) step;
+/* --- who is late --- */
 
-    for (unsigned s = 0; s < JP_SLICES; s++)
-        out->parts_us[s] = parts[s] = NAN;
-    for (unsigned k = 0; k < kept; k++)
-        for (unsigned s = which[k]; s < which[k] + step; s++) {
-            out->parts_us[s] = (float) (arrival[k] / step);
-            parts[s] = (float) (excess[k] / step);
-        }
-    e = stats_trim(excess, kept);
-    a = stats_trim(arrival, kept);
-    out->judged = true;
-    out->excess_us = e.mean * all;
-    out->error_us = e.error * all;
-    out->arrival_us = a.mean * all;
+/* Does the rank arrive late by its excess? The slack of a pipeline may hide a
+ * part: the rest must be much of the excess, or much by itself. */
+static bool arrives_late(const struct late *l, const struct jp_lateness *x)
+{
+    return x->ahead_us > x->excess_us / 4 ||
+           l->grouped_late[l->p->of_rank[x - l->out]] > x->excess_us / 4 ||
+           late_is_much(l, x->ahead_us, x->peers_us);
 }
 
-/* Waits for somebody late travel on through a pipeline or an AlltoAll, so that
- * most may arrive late: whom did the earliest quarter wait for? */
-static void compare_earliest(struct late *l, size_t c)
+static bool is_proved(const struct late *l, const struct jp_lateness *x)
 {
-    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
-
-    for (size_t i = 0; i < n; i++)
-        l->scratch[i] = l->out[from + i].arrival_us;
-    stats_sort(l->scratch, n);
-    for (size_t i = from; i < from + n; i++)
-        l->out[i].ahead_us = l->out[i].arrival_us - l->scratch[n / 4];
+    return x->judged && late_last_chance(l, (size_t) (x - l->out)) <
+                            limits_get(JP_LIMIT_LATE_PROVED);
 }
 
-static int measure(struct late *l, size_t c)
+/* The largest of what an excess must be above to be named, but for its error.
+ */
+static double least_of(const struct late *l, const struct jp_lateness *x,
+                       const struct late_spread *spread)
 {
-    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
-    double *excess = calloc(n * JP_SLICES, sizeof(*excess));
-    double *arrival = calloc(n * JP_SLICES, sizeof(*arrival));
-    double peers[JP_SLICES], usual;
-    unsigned kept, which[JP_SLICES], step = l->short_run[c] ? 2 : 1;
+    double least = fmax(x->hidden_us, late_much(l, x->peers_us));
+    double us = (size_t) (x - l->out) == spread->first
+                    ? fmin(spread->us, spread->rest_us)
+                    : spread->us;
+    double times = is_proved(l, x) ? spread->proved : spread->times;
 
-    if (!excess || !arrival) {
-        free(excess);
-        free(arrival);
+    least = fmax(least, times * us);
+    return fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
+}
+
+static double least_by_error(const struct late *l, const struct jp_lateness *x)
+{
+    return limits_get(JP_LIMIT_LATE_ERRORS) *
+           (is_proved(l, x) ? limits_get(JP_LIMIT_LATE_PROVED_LUCK) : 1) *
+           x->error_us;
+}
+
+/* More of its own than its peers, and by an amount that matters. */
+static bool is_apart(const struct late *l, const struct jp_lateness *x)
+{
+    return x->judged && x->excess_us > x->least_us &&
+           late_chance(l, (size_t) (x - l->out)) <
+               limits_get(JP_LIMIT_LATE_CHANCE) &&
+           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
+}
+
+/* The same, and it also arrives late by that. */
+static bool is_later(const struct late *l, const struct jp_lateness *x)
+{
+    return is_apart(l, x) && arrives_late(l, x);
+}
+
+/* Of a communicator where all ranks arrive together, as they have waited for
+ * each other in smaller ones: in one of these the process is late by what it is
+ * an outlier by among all. */
+static void late_where_it_arrives(struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    double excess = l->out[rank].excess_us;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t at = l->p->by_process[i];
+        struct jp_lateness *x = &l->out[at];
+
+        x->late |= x->judged &&
+                   x->ahead_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
+                   x->excess_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
+                   x->excess_us > x->hidden_us &&
+                   late_chance(l, at) < limits_get(JP_LIMIT_LATE_CHANCE);
+    }
+}
+
+/* Ranks of one node in communicators of a class that span nodes. */
+struct node {
+    size_t n, later;
+    bool short_run; /* parts go two by two */
+    double sum, squares, peers, arrival;
+    double parts[JP_SLICES]; /* of excess; NAN: not known of all ranks */
+    double least; /* what its mean must be above; 0: there are too few */
+};
+
+static bool spans_nodes(const struct late *l, size_t rank, size_t class)
+{
+    size_t c = l->r->ranks[rank].comm;
+
+    return l->class_of[c] == class && l->r->comms[c].n_hosts > 1 &&
+           l->out[rank].judged;
+}
+
+/* The error of the mean excess of a node's ranks, by the parts of the run:
+ * ranks that wait for each other share what moves them, and others do not. */
+static double node_error(const struct node *node)
+{
+    double v[JP_SLICES];
+    size_t n = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s += node->short_run ? 2 : 1)
+        if (isfinite(node->parts[s]))
+            v[n++] = node->parts[s] / (double) node->n;
+    return n < limits_get(JP_LIMIT_LATE_SLICES) / (node->short_run ? 2 : 1)
+               ? INFINITY
+               : stats_trim(v, n).error * JP_SLICES;
+}
+
+/* What the mean of a node's ranks must be above; 0: there are too few. */
+static double node_least(struct late *l, size_t class, size_t host,
+                         const struct node *node, double spread_us)
+{
+    double n = (double) node->n, mean = node->sum / n, error, least;
+
+    if (node->n < 3)
+        return 0;
+    error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
+    least = fmax(limits_get(JP_LIMIT_LATE_SHARE) * node->peers / n,
+                 limits_get(JP_LIMIT_LATE_ERRORS) * node_error(node));
+    least = fmax(least, limits_get(JP_LIMIT_LATE_NODE_ERRORS) *
+                            (1 + 4 / (n - 1)) * error);
+    if (mean > least && mean <= limits_get(JP_LIMIT_LATE_NODE) * spread_us)
+        spread_us = fmin(spread_us, late_spread_without(l, class, host));
+    return fmax(least, limits_get(JP_LIMIT_LATE_NODE) * spread_us);
+}
+
+/* All of them later, and alike: by far more than they differ. */
+static bool is_node_late(const struct late *l, const struct node *node,
+                         double least)
+{
+    double n = (double) node->n, mean = node->sum / n;
+
+    return node->n >= 3 && node->later == node->n && mean > least &&
+           late_is_much(l, fmax(mean, node->arrival / n), node->peers / n);
+}
+
+static int judge_nodes(struct late *l, size_t class,
+                       const struct late_spread *spread)
+{
+    struct node *nodes = calloc(l->p->n_hosts + 1, sizeof(*nodes));
+
+    if (!nodes)
         return -1;
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        struct node *node = &nodes[late_host_of(l, i)];
+
+        if (!spans_nodes(l, i, class))
+            continue;
+        node->n++;
+        node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
+                       l->out[i].excess_us > l->out[i].hidden_us &&
+                       arrives_late(l, &l->out[i]) &&
+                       late_chance(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
+        node->arrival += l->out[i].arrival_us;
+        node->peers += l->out[i].peers_us;
+        node->short_run |= l->short_run[l->r->ranks[i].comm];
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            node->parts[s] += (double) parts_of(l, i)[s];
+        node->sum += l->out[i].excess_us;
+        node->squares += l->out[i].excess_us * l->out[i].excess_us;
     }
-    kept = compare(l, c, excess, arrival, peers, which);
-    usual = stats_median(peers, kept) * JP_SLICES / step;
-    for (size_t i = 0; i < n && kept >= limits_get(JP_LIMIT_LATE_SLICES); i++) {
-        sum_up(&l->out[from + i], l->parts + (from + i) * JP_SLICES,
-               excess + i * JP_SLICES, arrival + i * JP_SLICES, which, kept,
-               step);
-        l->out[from + i].peers_us = usual;
+    for (size_t h = 0; h < l->p->n_hosts; h++)
+        if (nodes[h].n)
+            nodes[h].least =
+                node_least(l, class, h, &nodes[h], spread->half_us);
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        const struct node *node = &nodes[late_host_of(l, i)];
+        double least = node->least;
+
+        if (!spans_nodes(l, i, class))
+            continue;
+        if (least > 0)
+            l->out[i].node_us =
+                fmax(least, late_much(l, node->peers / (double) node->n));
+        if (is_node_late(l, node, least))
+            l->out[i].late = l->out[i].with_node = true;
     }
-    compare_earliest(l, c);
-    free(excess);
-    free(arrival);
+    free(nodes);
     return 0;
 }
 
-/* Operations of a communicator follow one another: where they took longer than
- * the clock tells (a simulation's do), they tell the run's length. */
-static double run_us(const struct jp_result *r)
+static int judge_class(struct late *l, size_t class)
 {
-    uint64_t run = r->ops ? ops_run_us(r->ops) : 0;
+    struct late_spread spread = late_class_spread(l, class);
 
-    for (size_t i = 0; run && i < r->n_ranks; i++)
-        if (r->ranks[i].exec_us > run)
-            run = r->ranks[i].exec_us;
-    return (double) run;
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        if (l->class_of[l->r->ranks[i].comm] == class) {
+            struct jp_lateness *x = &l->out[i];
+
+            x->least_us = least_of(l, x, &spread);
+            x->likely = is_later(l, x) && is_proved(l, x);
+            x->least_us = fmax(x->least_us, least_by_error(l, x));
+            x->late = is_later(l, x);
+            x->run_us = l->run_us;
+        }
+    if (judge_nodes(l, class, &spread) < 0)
+        return -1;
+    judge_parts(l, class);
+    return 0;
+}
+
+/* A program may give each of 100,000 communicators a name of its own. Most
+ * classes then have nothing to judge. */
+static bool *find_judged(const struct late *l)
+{
+    bool *judged = calloc(l->classes + 1, sizeof(*judged));
+
+    for (size_t i = 0; judged && i < l->r->n_ranks; i++)
+        judged[l->class_of[l->r->ranks[i].comm]] |= l->out[i].judged;
+    return judged;
+}
+
+static int decide(struct late *l)
+{
+    bool *judged;
+    int rc = 0;
+
+    judged = find_judged(l);
+    if (!judged)
+        return -1;
+    for (size_t k = 0; rc == 0 && k < l->classes; k++)
+        if (judged[k])
+            rc = judge_class(l, k);
+    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
+        if (!l->out[i].late && is_apart(l, &l->out[i]))
+            late_where_it_arrives(l, i);
+    free(judged);
+    return rc < 0 ? -1 : excuse(l);
 }
 
 /* Waits of a process can be summed up only where it is known. */
@@ -552,61 +733,15 @@ static bool is_possible(const struct jp_result *r, const struct jp_processes *p)
 int late_judge(const struct jp_result *r, const struct jp_processes *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
-    struct late l = {
-        .r = r, .p = p, .series = series, .out = out, .run_us = run_us(r)};
-    int rc = -1;
+    struct late l = {.r = r, .p = p, .series = series, .out = out};
+    int rc;
 
     memset(out, 0, r->n_ranks * sizeof(*out));
     for (size_t i = 0; i < r->n_ranks; i++)
         out[i].fewest = series->fewest[r->ranks[i].comm];
     if (!is_possible(r, p))
         return 0;
-    l.total = calloc(p->n * JP_SLICES + 1, sizeof(*l.total));
-    l.grouped_us = calloc(r->n_ranks + 1, sizeof(*l.grouped_us));
-    l.net = calloc(p->n + 1, sizeof(*l.net));
-    l.messages = calloc(p->n + 1, sizeof(*l.messages));
-    l.grouped_net = calloc(p->n + 1, sizeof(*l.grouped_net));
-    l.grouped_late = calloc(p->n + 1, sizeof(*l.grouped_late));
-    l.least = calloc(p->n + 1, sizeof(*l.least));
-    l.most = calloc(p->n + 1, sizeof(*l.most));
-    l.scratch = calloc(3 * r->n_ranks + 1, sizeof(*l.scratch));
-    l.class_of = calloc(r->n_comms + 1, sizeof(*l.class_of));
-    l.parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l.parts));
-    l.short_run = calloc(r->n_comms + 1, sizeof(*l.short_run));
-    l.kernels = calloc(r->n_comms + 1, sizeof(*l.kernels));
-    if (!l.total || !l.net || !l.messages || !l.grouped_us || !l.grouped_net ||
-        !l.grouped_late || !l.least || !l.most || !l.scratch || !l.class_of ||
-        !l.parts || !l.short_run || !l.kernels || late_add_up(&l) < 0 ||
-        late_add_hidden(&l) < 0)
-        goto out;
-    for (size_t c = 0; c < r->n_comms; c++) {
-        if (!is_usable(&l, c))
-            continue;
-        l.short_run[c] = is_short(&l, c);
-        if (measure(&l, c) < 0)
-            goto out;
-    }
-    if (late_count_last(&l) < 0)
-        goto out;
-    for (size_t i = 0; i < r->n_ranks; i++)
-        out[i].grouped_us = l.grouped_us[i];
-    late_hide(&l);
-    rc = late_decide(&l);
-out:
-    free(l.total);
-    free(l.grouped_us);
-    free(l.net);
-    free(l.messages);
-    free(l.grouped_net);
-    free(l.grouped_late);
-    free(l.least);
-    free(l.most);
-    free(l.scratch);
-    free(l.class_of);
-    free(l.parts);
-    free(l.short_run);
-    free(l.kernels);
-    free(l.last);
-    free(l.of);
+    rc = late_measure(&l) < 0 ? -1 : decide(&l);
+    late_measure_fini(&l);
     return rc;
 }

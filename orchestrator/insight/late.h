@@ -1,39 +1,47 @@
-/* late.h - who arrives late by his own doing.
+/* late.h - which ranks and nodes arrive late by their own doing.
  *
- * Between two barriers that a process shares with its peers, all spend the same
- * time, computing or communicating. So who communicates less than his peers -
- * in all his communicators together - has spent more on his own: that much is
- * his own excess. A node mate of a late rank arrives late in its
- * data-parallel groups, too; but it has waited as long in the tensor-parallel
- * one, and its own excess is nought. A rank of a slow network leaves it late
- * and has communicated for longer. No clock is needed, and no order of
- * communicators.
+ * Idea. Between two barriers that a process shares with its peers, all of them
+ * spend the same time, in computation or in communication. A process that
+ * communicates less than its peers, in all its communicators together, has
+ * therefore spent more on its own: the difference is its own excess. The node
+ * mate of a late rank arrives late in its data-parallel group, too, but it has
+ * waited as long in the tensor-parallel group, so its own excess is zero. A
+ * rank behind a slow network leaves the network late and has communicated for
+ * longer. Neither clocks nor the order of communicators are needed.
  *
- * The run is cut into JP_SLICES parts; a mean without the lowest and
- * highest fifth of them leaves warm-up and single long waits out, and their
- * scatter gives its error. A rank is late where
+ * Measure. The run is cut into JP_SLICES parts. A mean without the lowest and
+ * the highest fifth of them leaves out warm-up and single long waits; the
+ * scatter of the rest gives the standard error. A rank is late if
  *  - its own excess is over `late_share` of its peers' time in communication,
- *  - over `late_errors` of its errors,
- *  - over `late_spread` times the spread that ranks of communicators of the
- *    shape have anyway (more where these are few: the spread itself is doubtful
- *    then),
- *  - over what it may have waited in a Broadcast, Reduce or AlltoAll, of which
- *    the times of single ranks are not kept, and
- *  - it is part of how much later it arrives there (`late_own`).
- * Where a communicator has fewer than `late_ops` operations, errors say little:
- * there the rank must also be the last one so often that the exact binomial
- * test (Clopper and Pearson 1934), times the number of ranks (Bonferroni's
- * inequality: Dunn 1961), leaves a chance of `late_chance`. A rank that is late
- * in some parts of the run only is found where its parts fall in two (Fisher's
- * cut), far from each other, and the later ones are outliers among as many of
- * the latest parts of each of its likes.
- * The ranks of a node are late together where all of them are later than their
- * peers, by far more than they differ among themselves, and by `late_node`
- * times that spread: a late node may be half of those it is compared with.
- * Where waits overlap (gradients reduced beside the computation) the sum over
- * communicators counts some of them twice; so who is late in a communicator,
- * and in one that synchronises more often waits for somebody late, is excused;
- * so is who exchanges Send and Recv with somebody far later.
+ *  - and over `late_errors` standard errors,
+ *  - and over `late_spread` times the spread that ranks of communicators of
+ *    the same shape have anyway (more if these ranks are few, because few
+ *    ranks do not tell their spread well),
+ *  - and over what it may have waited in a Broadcast, Reduce or AlltoAll, for
+ *    which the times of single ranks are not kept,
+ *  - and a part of how much later it arrives there (`late_own`).
+ *
+ * Short runs. Below `late_ops` operations in a communicator, errors say
+ * little. There the rank must also be the last one so often that the exact
+ * binomial test (Clopper and Pearson 1934), times the number of ranks
+ * (Bonferroni's inequality: Dunn 1961), leaves a chance below `late_chance`.
+ *
+ * Parts of the run. A rank that is late for a time only is found if its parts
+ * fall in two groups (Fisher's cut) that are far from each other, and if the
+ * later group is an outlier among as many of the latest parts of each of its
+ * likes.
+ *
+ * Nodes. The ranks of a node are late together if all of them are later than
+ * their peers, by far more than they differ among themselves, and if the mean
+ * of them is over `late_errors` of its own errors and over `late_node` times
+ * the spread: a late node may be half of the ranks that it is compared with.
+ * In groups of three a late node makes its mates early. Then the spread of the
+ * groups without it counts. Short runs ask for the exact test here as well.
+ *
+ * Excuses. Where waits overlap (gradients that are reduced beside the
+ * computation) the sum over communicators counts some of them twice. So a rank
+ * is excused if it waits for a late one in a communicator that synchronises
+ * more often, or if it exchanges Send and Recv with a rank that is far later.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H
@@ -46,6 +54,8 @@
 struct jp_lateness {
     bool judged;      /* enough data to say anything */
     bool late;        /* by its own doing, as above */
+    bool likely;      /* or so it seems: it is proved to come last, but its
+                         excess is not known well enough */
     bool with_node;   /* all ranks of its node are */
     bool with_likes;  /* not late: its likes elsewhere have as much to do */
     double excess_us; /* its own, against the median of its peers */
@@ -54,10 +64,9 @@ struct jp_lateness {
     double node_us;  /* nor is the mean of its node's ranks; 0: not judged */
     double run_us;   /* the run's length; 0: not known */
     /* late in some parts of the run only: how many stretches, their share of
-     * the run, begin of the first and end of the last (shares, and since 1970;
-     * NAN: not known). spells 0: all along */
+     * the run, begin of the first and end of the last. spells 0: all along */
     unsigned spells;
-    double late_share, from_share, to_share, from_us, to_us;
+    double late_share, from_share, to_share;
     double hidden_us;  /* what it may have waited, unseen, more than they */
     double arrival_us; /* how much later than them it arrived here */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
@@ -75,12 +84,6 @@ int late_judge(const struct jp_result *result,
                const struct jp_processes *processes,
                const struct jp_netserieses *series,
                struct jp_lateness *lateness);
-
-/* With fewer operations in which a rank of n_ranks always comes last the exact
- * binomial test, for all `tried` ranks together, names nobody: 1 / n_ranks to
- * that power is the least chance there is. At least as many as the parts of the
- * run that the mean of an excess and its error need. */
-uint64_t late_fewest(uint32_t n_ranks, size_t tried);
 
 /* Appends late ranks and late nodes, and says how small a lateness would have
  * been seen. 0, or -1 without memory. */

@@ -10,9 +10,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"hang_min", JP_HANG_US, JP_LIMIT_IS_US,
          "HANG where an operation was in flight at the end, and for no "
          "less",
-         "operations take milliseconds, and seconds where a rank loads "
-         "data or writes a checkpoint; watchdogs end a hang after "
-         "minutes, so that none is missed"},
+         "operations take milliseconds, or seconds if a rank loads data or"
+         " writes a checkpoint. Watchdogs end a hang after minutes, so "
+         "this misses none"},
     [JP_LIMIT_CRASH_NODE] =
         {"crash_node_min", 95000, JP_LIMIT_IS_US,
          "FAILED names a task as the first of its node to fail where the "
@@ -29,7 +29,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"crash_alone_min", 5000000, JP_LIMIT_IS_US,
          "FAILED where SIGKILL ended a task and the next one, also killed, "
          "ended later by more",
-         "who ends a step reaches all its nodes within some seconds"},
+         "whatever ends a step reaches all its nodes within a few seconds"},
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
          "INCOMPLETE where fewer of the expected records are present",
@@ -85,7 +85,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_PART_REST] =
         {"late_part_rest_max", 0.3, JP_LIMIT_IS_SHARE,
          "... and the others have a share of their excess that is no larger",
-         "else it is late all along, and later at times"},
+         "a rank that is late all along is only later at times"},
     [JP_LIMIT_PART_LENGTH] =
         {"late_part_length_min", 4, JP_LIMIT_IS_NUMBER,
          "... and its late parts are twentieths of the run no fewer, or two "
@@ -95,8 +95,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_part_own_min", 0.6, JP_LIMIT_IS_SHARE,
          "... and in the run as a whole its excess is a share of what it is "
          "in these parts that is larger",
-         "who waits for messages of a late one is late in some parts, and "
-         "early in the others by as much"},
+         "a rank that waits for messages of a late one is late in some "
+         "parts and as early in the others"},
     [JP_LIMIT_PART_WAITED] =
         {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
          "... unless it waited for messages, more than its likes, by a "
@@ -117,26 +117,26 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "SLOW where a rank's own excess over its peers is a larger share "
          "of their time in communication, and for no less",
-         "less is not worth a search: one in a hundred of the time that "
-         "ranks communicate"},
+         "one hundredth of the time that ranks communicate is not worth a "
+         "search"},
     [JP_LIMIT_LATE_COST] =
         {"late_cost_min", 0.0125, JP_LIMIT_IS_SHARE,
          "... and a larger share of the run's time, which all ranks "
          "together lose",
-         "GPUs of one kind at one clock limit differ by a percent or so "
-         "anyway; whoever finds and replaces a rank that is later wins "
-         "more of the job's GPU time than that"},
+         "GPUs of one kind at one clock limit differ by about a percent "
+         "anyway; finding and replacing a rank that is later than that "
+         "gains more of the job's GPU time"},
     [JP_LIMIT_LATE_SLOWER] =
         {"late_slower_min", 0.04, JP_LIMIT_IS_SHARE,
          "... or a larger share of the part of the run in which its peers "
          "do not communicate",
-         "no GPU of a kind is that much slower than the others; where "
-         "ranks compute for a part of the run only, it costs less than it "
-         "shows"},
+         "GPUs of one kind do not differ by that much. If ranks compute "
+         "for a part of the run only, the rank is much slower than its "
+         "cost shows"},
     [JP_LIMIT_LATE_LEAST] =
         {"late_least_min", 0.004, JP_LIMIT_IS_SHARE,
          "... and then still a larger share of the run's time",
-         "less of a job's GPU time is not worth a search"},
+         "a smaller part of a job's GPU time is not worth a search"},
     [JP_LIMIT_LATE_ERRORS] =
         {"late_errors_min", 7, JP_LIMIT_IS_NUMBER,
          "... and is more of its standard errors",
@@ -157,14 +157,14 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_LATE_OWN] =
         {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
          "... and is a larger part of its lateness",
-         "the stages of a late node's pipeline each make a part of what "
-         "all of them are late; whoever only passes a wait on has next to "
-         "none of his own"},
+         "each stage of a late node's pipeline makes a part of what all of"
+         " them are late. A rank that only passes a wait on has almost "
+         "none of its own"},
     [JP_LIMIT_LATE_COMPUTES] =
         {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
          "How much slower a rank computes is judged where its peers "
          "compute for a share of the run that is larger",
-         "of less, noise in the times of operations is a large part"},
+         "below that, noise in the times of operations is a large part"},
     [JP_LIMIT_LATE_REST] =
         {"late_rest_min", 0.7, JP_LIMIT_IS_NUMBER,
          "What ranks of a kind differ by is taken as no smaller part of "
@@ -175,21 +175,28 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "A node is late where the mean of its ranks is also more of that "
          "mean's errors (for n ranks 1 + 4/(n - 1) times as many)",
          "by chance once in 3 million nodes"},
+    [JP_LIMIT_LATE_NODE_OTHERS] =
+        {"late_node_others_min", 8, JP_LIMIT_IS_NUMBER,
+         "... and, where that is less, of what ranks of groups without the "
+         "node differ by (for n ranks 1 + 6/n times as many), unless these "
+         "are fewer",
+         "in groups of three a late node makes two ranks early, who are no "
+         "measure of how ranks differ anyway; half of eight tell it"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
          "A late rank is excused by one that leads it where the excess of "
          "that one is a larger share of its own",
-         "who leads has his excess in several communicators, a part in "
-         "each"},
+         "a leading rank has its excess in several communicators, a part "
+         "in each"},
     [JP_LIMIT_LATE_ELSEWHERE] =
         {"late_elsewhere_min", 0.2, JP_LIMIT_IS_SHARE,
          "... or by what its process is late by in a communicator of more "
          "operations, where that is a larger share of its excess",
-         "less is what ranks are late by anyway"},
+         "ranks are late by smaller amounts anyway"},
     [JP_LIMIT_LATE_FAR] =
         {"late_far_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... or by a rank of an AlltoAll that is later by more times",
-         "of two about as late neither is the cause of the other"},
+         "if two are about equally late, neither is the cause of the other"},
     [JP_LIMIT_LATE_AS] =
         {"late_as_min", 0.5, JP_LIMIT_IS_SHARE,
          "A rank has as much to do as a late one where its own excess is "
@@ -199,19 +206,19 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_same_min", 0.7, JP_LIMIT_IS_SHARE,
          "A late rank is explained by one that it waits for, unless the "
          "excess of that one is a smaller share of its own",
-         "who only passes a wait on has about the excess of whom it waits "
-         "for; a third is left for noise"},
+         "a rank that only passes a wait on has about the excess of the "
+         "rank it waits for; a third is left for noise"},
     [JP_LIMIT_LATE_MANY] =
         {"late_ranks_max", 4, JP_LIMIT_IS_NUMBER,
          "One finding names the first of the late ranks, and their "
          "number, where there are more",
-         "more are no single cause"},
+         "more late ranks have no single cause"},
     [JP_LIMIT_STAGE_PIPELINES] =
         {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a stage communicates less than the others by the "
          "limits of a late rank in all pipelines of a length, unless these "
          "are fewer",
-         "of one nobody knows how much its stages differ anyway"},
+         "one pipeline does not tell how much its stages differ anyway"},
     [JP_LIMIT_STALL_US] =
         {"stall_min", 1000, JP_LIMIT_IS_US,
          "A stall is a wait for one rank that is longer",
@@ -221,12 +228,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"stall_times_min", 3, JP_LIMIT_IS_NUMBER,
          "SLOW where a rank stalls now and then, unless it does so fewer "
          "times",
-         "of two nobody can say that they are a habit"},
+         "two are not a habit"},
     [JP_LIMIT_STALL_SHARE] =
         {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "... and the others wait for it by a share of their time in "
          "communication that is larger",
-         "as of a late rank: less is not worth a search"},
+         "as for a late rank: less is not worth a search"},
     [JP_LIMIT_STALL_CHANCE] =
         {"stall_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
          "... unless the chance of so many in a job where no rank stalls "
@@ -247,16 +254,17 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"stall_rare_max", 0.15, JP_LIMIT_IS_SHARE,
          "A late rank is said to stall instead where it does so in a share "
          "of its operations that is no larger, and is late by little else",
-         "who stalls in more is always late"},
+         "a rank that stalls more often is late all along"},
     [JP_LIMIT_STALL_ROW] =
         {"stall_row_max", 3, JP_LIMIT_IS_NUMBER,
          "... and, at the mean, in a row of no more of them",
-         "who comes late in a row is a late rank for a time"},
+         "a rank that comes late several times in a row is late for a time"},
     [JP_LIMIT_STALL_MORE] =
         {"stall_more_min", 3, JP_LIMIT_IS_NUMBER,
          "... and does so more times as often as its peers stall for half "
          "as long and more",
-         "lengths differ a little among ranks; a habit of all is nobody's"},
+         "lengths differ a little among ranks; what all ranks do cannot be"
+         " blamed on one"},
     [JP_LIMIT_STALL_MOST] =
         {"stall_most_min", 0.5, JP_LIMIT_IS_SHARE,
          "... and its stalls are a share of all that it makes others wait "
@@ -272,61 +280,63 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... or has, in all communicators together, less of its own than "
          "half of them, which is asked where they are more times what "
          "ranks of a kind differ by",
-         "whoever stalls communicates less than those who wait for him"},
+         "a rank that stalls communicates less than the ranks that wait "
+         "for it"},
     [JP_LIMIT_STALL_EVEN] =
         {"stall_even_max", 0.05, JP_LIMIT_IS_SHARE,
          "Stalls come at equal distances where 9 of 10 of these differ "
          "from one, two or three of the median by no larger a share",
-         "steps have the same operations, but for a few"},
+         "steps have the same operations, with few exceptions"},
     [JP_LIMIT_HIDDEN_OPS] =
         {"hidden_ops_min", 5, JP_LIMIT_IS_NUMBER,
          "Waits in a Broadcast or Reduce are not estimated from fewer "
          "operations",
-         "fewer are a program's start, which waits for long"},
+         "the first operations of a program wait for long"},
     [JP_LIMIT_HIDDEN_OVERLAP] =
         {"hidden_overlap_max", 8, JP_LIMIT_IS_NUMBER,
          "A delay that overlap hides counts for no more times the surplus "
          "of its network's time",
-         "of more than that nothing would be hidden"},
+         "a longer delay would not be hidden"},
     [JP_LIMIT_HIDDEN_LIKE] =
         {"hidden_like_min", 0.8, JP_LIMIT_IS_SHARE,
          "A process is a like of one with a surplus of network time where "
          "its own is a share of it that is larger",
-         "a fifth is what messages of one size differ by"},
+         "messages of one size differ by a fifth"},
     [JP_LIMIT_HIDDEN_DOUBT] =
         {"hidden_doubt_max", 2, JP_LIMIT_IS_NUMBER,
          "... and then for no more times what the like shows of it",
-         "the like has the same to hide"},
+         "the like has as much to hide"},
     [JP_LIMIT_HIDDEN_UNEVEN] =
         {"hidden_uneven_max", 2, JP_LIMIT_IS_NUMBER,
          "The longest message of an AlltoAll is taken as no more times "
          "the mean one",
-         "experts are loaded unevenly by a factor, rarely by more"},
+         "experts are loaded unevenly, rarely by more than a factor of two"},
     [JP_LIMIT_GROUPED_ROWS] =
         {"grouped_rows_min", 4, JP_LIMIT_IS_NUMBER,
          "Send and Recv of a rank are one kernel's, as of an AlltoAll, "
          "where there are no fewer rows",
-         "a pipeline's rank has one or two neighbours, both ways"},
+         "a rank of a pipeline has one or two neighbours, in both "
+         "directions"},
     [JP_LIMIT_GROUPED_BY] =
         {"grouped_by_max", 1.02, JP_LIMIT_IS_NUMBER,
          "... and the longest takes no more times as long as the shortest",
-         "all of one kernel end together"},
+         "all messages of one kernel end together"},
     [JP_LIMIT_GROUPED_RANKS] =
         {"grouped_ranks_min", 4, JP_LIMIT_IS_NUMBER,
          "... or every other rank is a peer, which tells nothing in a "
          "communicator with fewer ranks",
-         "of a pipeline of four or more stages none meets all others"},
+         "no stage of a longer pipeline exchanges messages with all others"},
     [JP_LIMIT_GROUPED_ALIKE] =
         {"grouped_alike_min", 0.8, JP_LIMIT_IS_SHARE,
          "... and the peer of fewest messages has no smaller share of "
          "those of most",
-         "a peer gets none now and then"},
+         "a peer may get no message now and then"},
     [JP_LIMIT_GROUPED_WHOLE] =
         {"grouped_whole_min", 0.8, JP_LIMIT_IS_SHARE,
          "The time of each AlltoAll is used where no smaller share of them "
          "has all messages of a rank",
-         "of fewer the messages are numbered in another way, or a part of "
-         "the run is missing"},
+         "otherwise the messages are numbered in another way, or a part of"
+         " the run is missing"},
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
          "From ended operations only, HANG where one communicator stopped "
@@ -337,7 +347,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"hang_likes_min", 3, JP_LIMIT_IS_NUMBER,
          "From ended operations only, no communicator is said to have "
          "stopped that has, with itself, fewer likes",
-         "two that differ do not say which of them is short"},
+         "if two communicators differ, it is not known which of them is "
+         "short"},
     [JP_LIMIT_HANG_BUCKETS] =
         {"hang_buckets_max", 8, JP_LIMIT_IS_NUMBER,
          "Gradients of a step are taken to be cut into no more buckets",
@@ -346,11 +357,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"hang_stopped_max", 0.25, JP_LIMIT_IS_SHARE,
          "A communicator stopped where what it lacks showed in the second "
          "half of the run by no larger share",
-         "who stops lacks next to nothing before"},
+         "a communicator that stops lacks almost nothing before"},
     [JP_LIMIT_HANG_LESS] =
         {"hang_less_min", 0.4, JP_LIMIT_IS_SHARE,
          "... and had less to do in each step where by a larger share",
-         "half of what it lacks is then lacking in the second half"},
+         "a communicator that does less in each step lacks half of it in "
+         "the second half"},
     [JP_LIMIT_HANG_SILENCE] =
         {"hang_silence_min", 2, JP_LIMIT_IS_NUMBER,
          "HANG, of a cause that is not known, where the silence at the end is "
@@ -373,7 +385,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"net_weight_min", 0.02, JP_LIMIT_IS_SHARE,
          "A function counts among those of which a communicator has too "
          "few operations where it takes a larger share of its time",
-         "less cannot move what is judged"},
+         "a smaller share cannot change what is judged"},
     [JP_LIMIT_NET_US] =
         {"net_us_min", 8, JP_LIMIT_IS_US,
          "Nothing is said on the network's course where operations take, "
@@ -433,12 +445,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_NET_REPORTS] =
         {"net_reports_min", 5, JP_LIMIT_IS_NUMBER,
          "The baseline says nothing from fewer reports",
-         "of fewer steps nobody knows how much they differ"},
+         "fewer steps do not tell how much they differ"},
     [JP_LIMIT_NET_SHARE] =
         {"net_share_min", 0.002, JP_LIMIT_IS_SHARE,
          "... and that is a larger share of the time in communication",
-         "a change this clear is worth a line long before it is worth an "
-         "hour of the job"},
+         "a change this clear is worth one line, even if it costs little"},
     [JP_LIMIT_NET_FLOOR] =
         {"net_floor", 4e-6, JP_LIMIT_IS_NUMBER,
          "A variance of the logarithms of times needs no explanation "
@@ -448,27 +459,27 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"net_hump_max", 0.5, JP_LIMIT_IS_SHARE,
          "A slow stretch with an end is found where it leaves less of the "
          "variance that a step or a line leaves, and not more",
-         "it has one edge more to fit with"},
+         "it has one more edge to fit with"},
     [JP_LIMIT_NET_MINOR] =
         {"net_minor_min", 0.3, JP_LIMIT_IS_SHARE,
          "Of steps and drifts in one run, a kind is told of where its "
          "share of all excess is larger",
-         "the smaller is the other kind, misread"},
+         "the smaller one is often the other kind, misread"},
     [JP_LIMIT_NET_COMMS] =
         {"net_comms_min", 3, JP_LIMIT_IS_NUMBER,
          "Communicators are compared with likes unless these are fewer",
-         "of two that differ nobody knows which is as it should be"},
+         "if two differ, it is not known which of them is as it should be"},
     [JP_LIMIT_NET_GROUPS] =
         {"net_groups_min", 3, JP_LIMIT_IS_NUMBER,
          "Groups of an AlltoAll are compared with likes unless these are "
          "fewer",
-         "of two that differ nobody knows which is as it should be"},
+         "if two differ, it is not known which of them is as it should be"},
     [JP_LIMIT_NET_CLEAR] =
         {"net_clear_min", 5e-5, JP_LIMIT_IS_NUMBER,
          "Slow groups and slow links are told of where what they cost is "
          "a larger part of the time in communication",
-         "what differs so clearly from its likes all along is a fault, "
-         "however little it is used"},
+         "a link that differs so clearly from its likes all along is "
+         "faulty, even if it is used little"},
     [JP_LIMIT_NET_SPREAD] =
         {"net_baseline_spread_min", 2, JP_LIMIT_IS_NUMBER,
          "A bandwidth is below a baseline's where its distance from the "
@@ -494,7 +505,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"pairs_likes_min", 5, JP_LIMIT_IS_NUMBER,
          "Send and Recv of two ranks are compared with likes unless these "
          "are fewer",
-         "the spread of fewer is no measure"},
+         "fewer do not tell their spread"},
     [JP_LIMIT_PAIRS_MIN] =
         {"pairs_min", 4, JP_LIMIT_IS_NUMBER,
          "... and told of unless the slow pairs of one node, or two, are "
@@ -510,7 +521,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"pairs_most_min", 0.6, JP_LIMIT_IS_SHARE,
          "... and of two nodes the second is named where its share of the "
          "slow pairs is larger",
-         "a third node has half of them"},
+         "a third node would have half of them"},
     [JP_LIMIT_SMALL_SHARE] =
         {"small_share_min", 0.2, JP_LIMIT_IS_SHARE,
          "small_messages where messages below 64 KiB take a larger share "
@@ -524,7 +535,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_SMALL_OPS] =
         {"small_ops_min", 1000, JP_LIMIT_IS_NUMBER,
          "... and nothing is said of them where they are fewer",
-         "fewer are no habit"},
+         "fewer are not a habit"},
     [JP_LIMIT_IMBALANCE] =
         {"imbalance_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a rank receives more times the mean of its "
@@ -552,12 +563,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_WARMUP_TIMES] =
         {"warmup_times_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... in which operations take more times the median of later ones",
-         "jitter is less, connecting and tuning far more"},
+         "jitter is smaller; connecting and tuning take far longer"},
     [JP_LIMIT_WARMUP_KINDS] =
         {"warmup_kinds_min", 0.5, JP_LIMIT_IS_SHARE,
          "... and is told of where the kinds that have one take a share "
          "of the time that is larger",
-         "warm-up is of a program, not of a communicator"},
+         "warm-up is of the program, not of one communicator"},
     [JP_LIMIT_REPLAY_OFF] =
         {"replay_off_max", 0.01, JP_LIMIT_IS_SHARE,
          "A gain is told only where the replay of the run as it was misses "
@@ -567,8 +578,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
          "What the recorder took is told as a share of the processes' time "
          "where their runs are, at the mean, no less",
-         "most of it is paid once, at the begin and the end: a share of less "
-         "says nothing of a longer run"},
+         "most of the cost is paid once, at the begin and the end; its "
+         "share of a shorter run says nothing about a longer one"},
     [JP_LIMIT_COPPER_SLOW] =
         {"copper_slow_min", 1.5, JP_LIMIT_IS_NUMBER,
          "copper_slow_rank where a rank of Copper answers in no fewer times "
@@ -579,10 +590,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_COPPER_COST] =
         {"copper_cost_min", 100000, JP_LIMIT_IS_US,
          "... and that took, over all its calls, no less",
-         "a tenth of a second of a run is not worth a word"},
+         "a tenth of a second is not worth a line"},
     [JP_LIMIT_REPLAY_LACKING] =
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
          "... and no larger share of its operations lacks ranks",
-         "who is not seen to arrive makes nobody wait"},
+         "an arrival that is not recorded makes nobody wait in the replay"},
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* netgroups.c - which groups' AlltoAll the network makes slow. */
-#include "orchestrator/insight/netgroups.h"
+#include "orchestrator/insight/network_parts.h"
 
 #include <math.h>
 #include <stdio.h>

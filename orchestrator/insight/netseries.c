@@ -4,12 +4,105 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/collective.h"
+#include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
-#include "orchestrator/insight/warmup.h"
+
+/* --- the operations before all is set up --- */
+
+size_t warmup_length(const double *us, size_t n, double *scratch,
+                     double *usual_us)
+{
+    size_t most = n / limits_get(JP_LIMIT_WARMUP_PART), length = 0, slow = 0;
+
+    *usual_us = 0;
+    if (!most)
+        return 0;
+    memcpy(scratch, us + most, (n - most) * sizeof(*scratch));
+    *usual_us = stats_median(scratch, n - most);
+    for (size_t i = 0; i < most; i++) {
+        if (us[i] <= limits_get(JP_LIMIT_WARMUP_TIMES) * *usual_us)
+            continue;
+        if (2 * ++slow >= i + 1)
+            length = i + 1;
+    }
+    return length;
+}
+
+void warmup_sum(const struct jp_netserieses *kinds, struct jp_warmup *w)
+{
+    double all_us = 0, warm_kinds_us = 0, took = 0, usual = 0;
+
+    *w = (struct jp_warmup){.until_us = NAN};
+    for (size_t i = 0; i < kinds->n; i++) {
+        const struct jp_netseries *s = &kinds->at[i];
+        double time_us = s->usual_us * (double) s->ops;
+
+        w->of_kinds++;
+        all_us += time_us;
+        if (!s->warm_ops)
+            continue;
+        w->kinds++;
+        w->ops += s->warm_ops;
+        warm_kinds_us += time_us;
+        took += s->warm_us;
+        usual += s->usual_us * (double) s->warm_ops;
+        if (!isnan(s->warm_until_us) && !(s->warm_until_us <= w->until_us))
+            w->until_us = s->warm_until_us;
+    }
+    if (!w->ops || warm_kinds_us < limits_get(JP_LIMIT_WARMUP_KINDS) * all_us) {
+        *w = (struct jp_warmup){.of_kinds = w->of_kinds, .until_us = NAN};
+        return;
+    }
+    w->times = took / usual;
+    w->took_us = took - usual;
+}
+
+void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
+                 char text[JP_WARMUP_TEXT])
+{
+    struct jp_sentence s;
+
+    sentence_init(&s, text, JP_WARMUP_TEXT);
+    if (!looked) {
+        sentence_add(&s, "not looked for, as data is missing");
+    } else if (!w->of_kinds) {
+        sentence_add(&s, "not looked for: no kind of collective has enough "
+                         "complete operations");
+    } else if (!w->ops) {
+        sentence_add(&s,
+                     "none is recognised: the first operations of %s kinds "
+                     "(communicator, function, size) took as long as later "
+                     "ones",
+                     FIG_COUNT(w->of_kinds));
+        sentence_add(&s, "findings on the network leave the first twentieth of "
+                         "each out all the same");
+    } else {
+        bool known = begin_us && isfinite(w->until_us);
+        bool later = known && w->until_us > (double) begin_us;
+
+        sentence_add(
+            &s,
+            "the first %s operations of %s of %s kinds (communicator, "
+            "function, size), %s%s, took %.1f times as long as later "
+            "ones",
+            FIG_COUNT(w->ops), FIG_COUNT(w->kinds), FIG_COUNT(w->of_kinds),
+            later   ? "until "
+            : known ? "all in the first records"
+                    : "at an unknown time",
+            later ? FIG_US(w->until_us - (double) begin_us) : "", w->times);
+        sentence_add(&s, "findings leave them out, as NCCL connects and tunes "
+                         "with its first operations; tables and charts of "
+                         "bandwidth hold them");
+    }
+}
+
+/* --- series --- */
 
 #define B NETSERIES_BLOCKS
 #define EDGE 2 /* blocks at least on each side of a step */
@@ -44,35 +137,18 @@ struct fit {
     unsigned to;   /* a hump's first block behind that */
 };
 
-static double mean(const double *v, unsigned from, unsigned to)
-{
-    double sum = 0;
-
-    for (unsigned i = from; i < to; i++)
-        sum += v[i];
-    return sum / (to - from);
-}
-
-static double squares(const double *v, unsigned from, unsigned to)
-{
-    double m = mean(v, from, to), sum = 0;
-
-    for (unsigned i = from; i < to; i++)
-        sum += (v[i] - m) * (v[i] - m);
-    return sum;
-}
-
 static struct fit fit_step(const double v[B])
 {
     struct fit best = {.rest = INFINITY};
 
     for (unsigned at = EDGE; at <= B - EDGE; at++) {
-        double rest = squares(v, 0, at) + squares(v, at, B);
+        double rest = stats_squares(v, 0, at) + stats_squares(v, at, B);
 
         if (rest < best.rest)
             best = (struct fit){.rest = rest,
                                 .error = sqrt(1.0 / at + 1.0 / (B - at)),
-                                .change = mean(v, at, B) - mean(v, 0, at),
+                                .change = stats_mean(v, at, B) -
+                                          stats_mean(v, 0, at),
                                 .at = at,
                                 .to = B};
     }
@@ -87,9 +163,10 @@ static struct fit fit_hump(const double v[B])
     for (unsigned at = EDGE; at <= B - 2 * EDGE; at++)
         for (unsigned to = at + EDGE; to <= B - EDGE; to++) {
             unsigned out = B - (to - at);
-            double usual = (mean(v, 0, at) * at + mean(v, to, B) * (B - to)) /
-                           out;
-            double rest = squares(v, at, to);
+            double usual =
+                (stats_mean(v, 0, at) * at + stats_mean(v, to, B) * (B - to)) /
+                out;
+            double rest = stats_squares(v, at, to);
 
             for (unsigned i = 0; i < B; i++)
                 if (i < at || i >= to)
@@ -97,7 +174,7 @@ static struct fit fit_hump(const double v[B])
             if (rest < best.rest)
                 best = (struct fit){.rest = rest,
                                     .error = sqrt(1.0 / out + 1.0 / (B - out)),
-                                    .change = mean(v, at, to) - usual,
+                                    .change = stats_mean(v, at, to) - usual,
                                     .at = at,
                                     .to = to};
         }
@@ -106,7 +183,8 @@ static struct fit fit_hump(const double v[B])
 
 static struct fit fit_line(const double v[B])
 {
-    double middle = (B - 1) / 2.0, m = mean(v, 0, B), xy = 0, xx = 0, slope;
+    double middle = (B - 1) / 2.0, m = stats_mean(v, 0, B), xy = 0, xx = 0,
+           slope;
     struct fit fit = {0};
 
     for (unsigned i = 0; i < B; i++) {
@@ -205,7 +283,7 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
         return;
     block_medians(ops, n, skip, scratch, v);
     quantum = 0.5 / s->median_us;
-    all = squares(v, 0, B);
+    all = stats_squares(v, 0, B);
     step = fit_step(v);
     line = fit_line(v);
     hump = fit_hump(v);
@@ -216,21 +294,21 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
         explains(&hump, all, quantum)) {
         s->course = NET_STEP;
         s->passed = true;
-        s->after_us = exp(mean(v, hump.at, hump.to));
+        s->after_us = exp(stats_mean(v, hump.at, hump.to));
         s->before_us = s->after_us / exp(hump.change);
         s->change_error = hump.error * s->noise;
         from = block_start(n, skip, hump.at);
         to = block_start(n, skip, hump.to);
     } else if (step.rest <= line.rest && explains(&step, all, quantum)) {
         s->course = NET_STEP;
-        s->before_us = exp(mean(v, 0, step.at));
-        s->after_us = exp(mean(v, step.at, B));
+        s->before_us = exp(stats_mean(v, 0, step.at));
+        s->after_us = exp(stats_mean(v, step.at, B));
         s->change_error = step.error * s->noise;
         from = block_start(n, skip, step.at);
     } else if (explains(&line, all, quantum)) {
         s->course = NET_LINE;
-        s->before_us = exp(mean(v, 0, B) - line.change / 2);
-        s->after_us = exp(mean(v, 0, B) + line.change / 2);
+        s->before_us = exp(stats_mean(v, 0, B) - line.change / 2);
+        s->after_us = exp(stats_mean(v, 0, B) + line.change / 2);
         s->change_error = line.error * s->noise;
     } else {
         return;

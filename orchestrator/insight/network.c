@@ -9,10 +9,19 @@
 #include "common/figure.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/netgroups.h"
 #include "orchestrator/insight/network_parts.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
+
+/* What the series of a kind add up to. */
+struct sum {
+    size_t comms, ops;
+    double excess_us, from_us, to_us;
+    double error_us; /* of excess_us; NAN: not known */
+    bool passed;     /* all went back at to_us */
+    double ratio;    /* of times, weighed by excess */
+    const struct jp_netseries *worst;
+};
 
 static int order_of(uint64_t a, uint64_t b)
 {
@@ -141,7 +150,7 @@ static bool has_healthy(const struct network *w)
 }
 
 static void say(const struct network *w, struct jp_finding *f,
-                const struct network_sum *sum, size_t comms, uint64_t reports,
+                const struct sum *sum, size_t comms, uint64_t reports,
                 const char *hosts)
 {
     char than[96] = "in others of their shape";
@@ -169,13 +178,66 @@ static void say(const struct network *w, struct jp_finding *f,
     snprintf(f->next, sizeof(f->next), "%s", next);
 }
 
+/* Marks the communicators of a kind of series, and those that are well.
+ * Returns how many are slow. */
+static size_t mark(struct network *w, enum netseries_course course)
+{
+    size_t n = 0;
+
+    memset(w->slow, 0, w->r->n_comms * sizeof(*w->slow));
+    memset(w->healthy, 0, w->r->n_comms * sizeof(*w->healthy));
+    for (size_t i = 0; i < w->list->n; i++) {
+        const struct jp_netseries *s = &w->list->at[i];
+
+        w->healthy[s->comm] = true;
+        if (s->course == course && !w->slow[s->comm]) {
+            w->slow[s->comm] = true;
+            n++;
+        }
+    }
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        w->healthy[c] &= !w->slow[c];
+    return n;
+}
+
+/* Of the excess: that of the change, where the change is what it is of. */
+static double error_of(const struct jp_netseries *s)
+{
+    return s->excess_us * s->change_error * s->after_us /
+           (s->after_us - s->before_us);
+}
+
+static struct sum add_up(const struct network *w, enum netseries_course course)
+{
+    struct sum sum = {.from_us = INFINITY, .to_us = -INFINITY, .passed = true};
+
+    for (size_t i = 0; i < w->list->n; i++) {
+        const struct jp_netseries *s = &w->list->at[i];
+
+        if (s->course != course)
+            continue;
+        sum.passed &= s->passed;
+        sum.ops += s->ops;
+        sum.excess_us += s->excess_us;
+        sum.error_us = hypot(sum.error_us, error_of(s));
+        sum.ratio += s->excess_us * s->after_us / s->before_us;
+        sum.from_us = fmin(sum.from_us, s->from_us);
+        sum.to_us = fmax(sum.to_us, s->to_us);
+        if (!sum.worst || s->excess_us > sum.worst->excess_us)
+            sum.worst = s;
+    }
+    if (sum.excess_us > 0)
+        sum.ratio /= sum.excess_us;
+    return sum;
+}
+
 /* The finding on the slow ones of the copies, if they take enough. 1: made. */
 static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
                     enum jp_against against, uint64_t reports)
 {
     struct jp_netserieses list = {copy, n, w->list->time_us, NULL};
     const struct jp_netserieses *whole = w->list;
-    struct network_sum sum;
+    struct sum sum;
     struct jp_finding *f;
     char hosts[200] = "";
     size_t comms;
@@ -183,8 +245,8 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     for (size_t i = 0; i < list.n; i++)
         copy[i].excess_us *= w->r->comms[copy[i].comm].n_ranks;
     w->list = &list;
-    sum = network_add_up(w, NET_STEP);
-    comms = network_mark(w, NET_STEP);
+    sum = add_up(w, NET_STEP);
+    comms = mark(w, NET_STEP);
     w->list = whole;
     if (sum.excess_us <= list.time_us * limits_get(JP_LIMIT_NET_SHARE))
         return 0;
@@ -205,7 +267,9 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     return 1;
 }
 
-int network_compare(struct network *w)
+/* Appends what is slower than expected, else than its likes. How many findings,
+ * or -1 without memory. */
+static int compare(struct network *w)
 {
     static const enum jp_against order[] = {
         JP_AGAINST_PEAKS, JP_AGAINST_BASELINE, JP_AGAINST_LIKES};
@@ -239,27 +303,6 @@ int network_compare(struct network *w)
 static bool spans_hosts(const struct network *w, size_t comm)
 {
     return w->r->comms[comm].n_hosts > 1;
-}
-
-/* Marks the communicators of a kind of series, and those that are well. */
-size_t network_mark(struct network *w, enum netseries_course course)
-{
-    size_t n = 0;
-
-    memset(w->slow, 0, w->r->n_comms * sizeof(*w->slow));
-    memset(w->healthy, 0, w->r->n_comms * sizeof(*w->healthy));
-    for (size_t i = 0; i < w->list->n; i++) {
-        const struct jp_netseries *s = &w->list->at[i];
-
-        w->healthy[s->comm] = true;
-        if (s->course == course && !w->slow[s->comm]) {
-            w->slow[s->comm] = true;
-            n++;
-        }
-    }
-    for (size_t c = 0; c < w->r->n_comms; c++)
-        w->healthy[c] &= !w->slow[c];
-    return n;
 }
 
 /* Of communicators that span hosts, or of the others. */
@@ -312,39 +355,6 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
     return n;
 }
 
-/* Of the excess: that of the change, where the change is what it is of. */
-static double error_of(const struct jp_netseries *s)
-{
-    return s->excess_us * s->change_error * s->after_us /
-           (s->after_us - s->before_us);
-}
-
-struct network_sum network_add_up(const struct network *w,
-                                  enum netseries_course course)
-{
-    struct network_sum sum = {
-        .from_us = INFINITY, .to_us = -INFINITY, .passed = true};
-
-    for (size_t i = 0; i < w->list->n; i++) {
-        const struct jp_netseries *s = &w->list->at[i];
-
-        if (s->course != course)
-            continue;
-        sum.passed &= s->passed;
-        sum.ops += s->ops;
-        sum.excess_us += s->excess_us;
-        sum.error_us = hypot(sum.error_us, error_of(s));
-        sum.ratio += s->excess_us * s->after_us / s->before_us;
-        sum.from_us = fmin(sum.from_us, s->from_us);
-        sum.to_us = fmax(sum.to_us, s->to_us);
-        if (!sum.worst || s->excess_us > sum.worst->excess_us)
-            sum.worst = s;
-    }
-    if (sum.excess_us > 0)
-        sum.ratio /= sum.excess_us;
-    return sum;
-}
-
 /* Which node it is, if the communicators tell, or between which two: these are
  * slow together, and well with others. */
 void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
@@ -376,8 +386,8 @@ void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
 static int add_course(struct network *w, enum netseries_course course,
                       enum jp_finding_kind kind)
 {
-    struct network_sum sum = network_add_up(w, course);
-    size_t comms = network_mark(w, course);
+    struct sum sum = add_up(w, course);
+    size_t comms = mark(w, course);
     struct jp_finding *f = findings_add(w->findings, kind);
     struct jp_sentence text;
     char hosts[200], when[16 + 2 * JP_FIGURE_LEN] = "";
@@ -420,8 +430,7 @@ static int add_course(struct network *w, enum netseries_course course,
 /* *compared: links were, with their likes. */
 static int tell(struct network *w, bool *compared)
 {
-    struct network_sum step = network_add_up(w, NET_STEP),
-                       line = network_add_up(w, NET_LINE);
+    struct sum step = add_up(w, NET_STEP), line = add_up(w, NET_LINE);
     double both = step.excess_us + line.excess_us;
     double least = fmax(limits_get(JP_LIMIT_NET_MINOR) * both,
                         w->list->time_us * limits_get(JP_LIMIT_NET_SHARE));
@@ -435,7 +444,7 @@ static int tell(struct network *w, bool *compared)
         return -1;
     if (!*compared)
         return 0;
-    rc = network_compare(w);
+    rc = compare(w);
     if (rc == 0)
         rc = netgroups_findings(w);
     if (rc)

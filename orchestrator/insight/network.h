@@ -1,8 +1,8 @@
 /* network.h - findings on the network: slower from some time on, slower and
  * slower, slower than expected, or in some communicators than in their likes.
  *
- * The first of these that explains enough is told, and no other: what was slow
- * from some time on would be slow by the baseline, too.
+ * Only the first of these that explains enough becomes a finding: what is slow
+ * from some time on is slow against the baseline, too.
  */
 #ifndef JP_INSIGHT_NETWORK_H
 #define JP_INSIGHT_NETWORK_H
@@ -12,7 +12,7 @@
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/insight/processes.h"
 
-/* Appends them; a node is named where only communicators with it are slow.
+/* Appends them. A node is named if only communicators with it are slow.
  * 0, or -1 without memory. */
 int network_findings(const struct jp_result *result,
                      const struct jp_processes *processes,

@@ -19,22 +19,6 @@ struct network {
     bool waits;         /* late ranks forbid to compare Send and Recv */
 };
 
-/* What the series of a kind add up to. */
-struct network_sum {
-    size_t comms, ops;
-    double excess_us, from_us, to_us;
-    double error_us; /* of excess_us; NAN: not known */
-    bool passed;     /* all went back at to_us */
-    double ratio;    /* of times, weighed by excess */
-    const struct jp_netseries *worst;
-};
-struct network_sum network_add_up(const struct network *w,
-                                  enum netseries_course course);
-
-/* Marks the communicators of a kind of series, and those that are well.
- * Returns how many are slow. */
-size_t network_mark(struct network *w, enum netseries_course course);
-
 /* Which node it is, if the communicators tell, or between which two: these are
  * slow together, and well with others. ", all with node X and no other" or "".
  */
@@ -45,8 +29,39 @@ void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
  * what they run over (NCCL's type, the label). 0: they can be compared. */
 int network_shape_order(const struct jp_comm *x, const struct jp_comm *y);
 
-/* Appends what is slower than expected, else than its likes. How many findings,
- * or -1 without memory. */
-int network_compare(struct network *w);
+/* netgroups.c: groups whose AlltoAll, and nodes whose Send and Recv, take
+ * longer than that of their likes.
+ *
+ * An AlltoAll waits for its last rank, so the network's time is that of whoever
+ * comes last. NCCL tells of it in one of two ways: as a collective, of which
+ * the median of the operations' shortest times is taken; or as a Send and a
+ * Recv of every pair, of which the fastest messages of the group's fastest rank
+ * are (p2p_fast_gbs). Likes are groups of one shape, label, function and size.
+ *
+ * Send and Recv: A message lasts until both sides are there, so the side that
+ * comes last tells the network's time: that of the faster side's fastest
+ * messages (fast_gbs). Likes are the messages from one rank to another in
+ * communicators of one shape, label and size: the same step of each pipeline;
+ * where these are few, those between any ranks. A slow one is longer than their
+ * median by `net_pairs_min`, and by far more than what they differ by anyway.
+ * Slow pairs that share no node are waits of the program, and so they are where
+ * somebody comes late: nothing is said of them.
+ */
+
+/* Appends one finding, with the node that all slow groups share, if one does.
+ * How many, or -1 without memory. */
+int netgroups_findings(struct network *w);
+
+/* So many pairs of ranks exchange Send and Recv in a communicator as no ring
+ * and no pipeline has: an AlltoAll. */
+static inline bool netgroups_is_exchange(size_t pairs, size_t n_ranks)
+{
+    return n_ranks > 2 &&
+           (pairs > 2 * n_ranks || pairs == n_ranks * (n_ranks - 1));
+}
+
+/* Appends one finding: the node that all slow pairs share, or two nodes. 0, or
+ * -1 without memory. */
+int netpairs_findings(struct network *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* replay.c - the run again, by its operations. */
+/* replay.c - replay the run: what each operation follows, and the passes. */
 #include "orchestrator/insight/replay.h"
 
 #include <math.h>
@@ -6,6 +6,278 @@
 
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/replay_parts.h"
+#include "orchestrator/insight/stats.h"
+
+/* --- what an operation follows, where several may overlap --- */
+
+enum {
+    SAMPLE = 1 << 19, /* operations that tell what is usual: the first ones */
+    OF_EACH = 64,     /* and no fewer of a process */
+    LEAST = 5         /* operations of a kind that do */
+};
+
+/* A start is followed where the time after it is so much steadier: what follows
+ * an end varies more after the start before it, by the waits between. */
+#define STEADIER 0.85
+#define UNUSUAL 4   /* median deviations: it is not by chance */
+#define FREE_US 50  /* and after so much it did not */
+#define QUEUED_US 5 /* after the end of the one before: it stood in line */
+
+/* What an operation may follow, in its own stream, of the one before it. */
+enum { OF_END, OF_START, N_OF };
+
+/* Of a kind of operation, where nothing else ended between. */
+struct habit {
+    uint64_t kind; /* 0: free */
+    double n;
+    double end_us;    /* the least of processes' medians after the end: those of
+                         late ones are longer */
+    double off[N_OF]; /* and of median deviations from those */
+    double queued, steady, free; /* of those that stood in line, that did not,
+                                    and that were far from it */
+};
+
+struct habits {
+    struct habit *at;
+    size_t n, room; /* a power of two */
+};
+
+struct lag {
+    uint64_t kind;
+    double us[N_OF];
+};
+
+/* As replay_kind_of, and of one size, where all ranks have that; a Send is no
+ * Recv, and none of another stage. */
+static uint64_t kind_of(const struct replay *x, uint32_t event)
+{
+    const struct replay_op *op = &x->ops[x->events[event].op];
+
+    return replay_mix(replay_kind_of(x, event) ^ x->events[event].role) ^
+           (op->loose ? 0 : op->bytes << 1) ^ 1;
+}
+
+static struct habit *habit_find(const struct habits *h, uint64_t kind)
+{
+    size_t i = (size_t) (kind >> 7) & (h->room - 1);
+
+    while (h->at[i].kind && h->at[i].kind != kind)
+        i = (i + 1) & (h->room - 1);
+    return &h->at[i];
+}
+
+static int habit_grow(struct habits *h)
+{
+    struct habits more = {.room = h->room ? 2 * h->room : 256, .n = h->n};
+
+    more.at = calloc(more.room, sizeof(*more.at));
+    if (!more.at)
+        return -1;
+    for (size_t i = 0; i < h->room; i++)
+        if (h->at[i].kind)
+            *habit_find(&more, h->at[i].kind) = h->at[i];
+    free(h->at);
+    *h = more;
+    return 0;
+}
+
+/* When the launch ended of which that is the last event. */
+static double launch_end(const struct replay *x, uint32_t last,
+                         const double *starts)
+{
+    double time_us = 0;
+
+    for (uint32_t k = last - x->events[last].place; k <= last; k++)
+        time_us = fmax(time_us, x->events[k].time_us);
+    return starts[last] + time_us;
+}
+
+/* Begin of an event after the end, and the start, of its `before`. */
+static struct lag lag_of(const struct replay *x, uint32_t i,
+                         const double *starts)
+{
+    const struct replay_event *e = &x->events[i];
+    uint32_t two = x->events[e->before].before;
+    struct lag lag = {
+        .kind = replay_mix(kind_of(x, i) ^ kind_of(x, e->before) << 2)};
+
+    if (two != REPLAY_NONE)
+        lag.kind = replay_mix(lag.kind ^ kind_of(x, two));
+    lag.us[OF_END] = starts[i] - launch_end(x, e->before, starts);
+    lag.us[OF_START] = starts[i] - starts[e->before];
+    return lag;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct lag *x = a, *y = b;
+
+    return x->kind < y->kind ? -1 : x->kind > y->kind;
+}
+
+/* What half of them differ from their median by; n of them. */
+static double deviation(double *v, size_t n, double *median)
+{
+    *median = stats_median(v, n);
+    for (size_t i = 0; i < n; i++)
+        v[i] = fabs(v[i] - *median);
+    return stats_median(v, n);
+}
+
+/* Adds one process' lags of one kind. */
+static void add_habit(struct habit *to, const struct lag *lags, size_t n,
+                      double *scratch)
+{
+    double weight = (double) n, median;
+
+    to->kind = lags->kind;
+    to->n += weight;
+    for (unsigned of = 0; of < N_OF; of++) {
+        double off;
+
+        for (size_t i = 0; i < n; i++)
+            scratch[i] = lags[i].us[of];
+        off = deviation(scratch, n, &median);
+        if (of == OF_END) {
+            if (to->n <= weight || median < to->end_us)
+                to->end_us = median;
+            if (median <= QUEUED_US) { /* it varies as what it waits for */
+                to->queued += weight;
+                return;
+            }
+            to->steady += weight;
+            to->free += median > FREE_US ? weight : 0;
+        }
+        to->off[of] += weight * off;
+    }
+}
+
+static int add_process(const struct replay *x, uint32_t process,
+                       const double *starts, struct habits *h)
+{
+    uint32_t from = x->first[process], to = x->first[process + 1];
+    uint32_t most = SAMPLE / (uint32_t) x->p->n + OF_EACH;
+    struct lag *lags = calloc((size_t) (to - from) + 1, sizeof(*lags));
+    double *scratch = calloc((size_t) (to - from) + 1, sizeof(*scratch));
+    size_t n = 0, end;
+    int rc = lags && scratch ? 0 : -1;
+
+    for (uint32_t i = from; rc == 0 && i < to && n < most; i++)
+        if (!x->events[i].place && x->events[i].before != REPLAY_NONE &&
+            x->events[i].after == x->events[i].before)
+            lags[n++] = lag_of(x, i, starts);
+    if (rc == 0)
+        qsort(lags, n, sizeof(*lags), by_kind);
+    for (size_t i = 0; rc == 0 && i < n; i = end) {
+        for (end = i + 1; end < n && lags[end].kind == lags[i].kind; end++)
+            ;
+        if (end - i < LEAST)
+            continue;
+        if (2 * (h->n + 1) > h->room && habit_grow(h) < 0) {
+            rc = -1;
+            break;
+        }
+        h->n += !habit_find(h, lags[i].kind)->kind;
+        add_habit(habit_find(h, lags[i].kind), lags + i, end - i, scratch);
+    }
+    free(lags);
+    free(scratch);
+    return rc;
+}
+
+/* A process computes beside an operation of its own stream where the next one
+ * begins so long after the start of that, however long it waited in it; or
+ * where most stand in line, and somebody does not. */
+static unsigned followed(const struct habit *h)
+{
+    bool start = h->off[OF_START] < STEADIER * h->off[OF_END] &&
+                 h->off[OF_END] > h->steady * QUEUED_US;
+
+    return start || (h->queued > h->free && h->free > 0) ? OF_START : OF_END;
+}
+
+/* It came too soon after what ended last to have waited for it, by what is
+ * usual after the one before in its stream; and it came as usual after that. */
+static bool ended_beside(const struct habit *h, double before_us,
+                         double after_us)
+{
+    double usual = h->end_us;
+    double off = h->steady > 0 ? h->off[OF_END] / h->steady : 0;
+
+    return after_us < usual - UNUSUAL * off &&
+           fabs(before_us - usual) < fabs(after_us - usual);
+}
+
+static void decide(struct replay *x, uint32_t i, const double *starts,
+                   const struct habits *habits)
+{
+    struct replay_event *e = &x->events[i];
+    const struct lag lag = lag_of(x, i, starts);
+    const struct habit *h = habit_find(habits, lag.kind);
+    unsigned of;
+
+    if (!h->kind)
+        return;
+    /* messages are of unlike roles */
+    of = x->ops[e->op].pair ? OF_END : followed(h);
+    if (of == OF_START) {
+        e->after = e->before;
+        e->after_start = true;
+        e->own_us = lag.us[of];
+        e->queued = lag.us[OF_END] <= QUEUED_US;
+    } else if (e->after != e->before && !e->after_start) {
+        e->beside = ended_beside(h, lag.us[OF_END], e->own_us) ? 1 : -1;
+    }
+}
+
+/* What ended last ended beside it, as most members of the operation say: one of
+ * them may be late. */
+static void vote(struct replay *x, const struct replay_op *op,
+                 const double *starts)
+{
+    int sum = 0;
+
+    for (uint32_t k = op->first; k < op->first + op->n; k++)
+        sum += x->events[x->members[k]].beside;
+    for (uint32_t k = op->first; k < op->first + op->n; k++) {
+        struct replay_event *e = &x->events[x->members[k]];
+
+        if (!e->beside || (sum ? sum : e->beside) < 0)
+            continue;
+        e->own_us = lag_of(x, x->members[k], starts).us[OF_END];
+        e->after = e->before;
+    }
+}
+
+/* All of a launch follow what its first does. */
+static void copy_launch(struct replay_event *e)
+{
+    const struct replay_event *first = e - e->place;
+
+    e->after = first->after;
+    e->after_start = first->after_start;
+    e->own_us = first->own_us;
+    e->queued = first->queued;
+}
+
+static int find_followed(struct replay *x, const double *starts)
+{
+    struct habits habits = {0};
+    int rc = habit_grow(&habits);
+
+    for (uint32_t p = 0; rc == 0 && p < x->p->n; p++)
+        rc = add_process(x, p, starts, &habits);
+    for (uint32_t i = 0; rc == 0 && i < x->n_events; i++)
+        if (!x->events[i].place && x->events[i].before != REPLAY_NONE)
+            decide(x, i, starts, &habits);
+    for (uint32_t i = 0; rc == 0 && i < x->n_ops; i++)
+        vote(x, &x->ops[i], starts);
+    for (uint32_t i = 0; rc == 0 && i < x->n_events; i++)
+        if (x->events[i].place)
+            copy_launch(&x->events[i]);
+    free(habits.at);
+    return rc;
+}
 
 #define FIND 0.125 /* of their difference, that clocks find each other by */
 #define FIND_LOOSE 0.015625
@@ -213,8 +485,11 @@ static int make(struct replay *x, struct replay_state *state)
     x->ready = calloc(n + 1, sizeof(*x->ready));
     if (!x->streams || !x->first || !x->recorded_us || !x->from_us ||
         !x->begin || !x->found || !x->afloat || !x->queued || !x->cursor ||
-        !x->ready || replay_build(x, state) < 0)
+        !x->ready || replay_build(x, state) < 0 ||
+        find_followed(x, x->starts) < 0)
         return -1;
+    free(x->starts);
+    x->starts = NULL;
     n_events = x->n_events;
     x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
     x->leave = calloc(n_events + 1, sizeof(*x->leave));
@@ -280,6 +555,7 @@ void replay_destroy(struct replay *x)
     free(x->slots);
     free(x->comms_by_id);
     free(x->streams);
+    free(x->starts);
     free(x->ops);
     free(x->events);
     free(x->members);

@@ -1,39 +1,41 @@
 /* replay.h - what the run would have taken without a cause of waits.
  *
- * Each process is a sequence of operations, each of which it reaches some time
- * of its own after what it waited for before. An operation ends when its last
- * member has arrived, plus its time without waiting; Send and Recv are one
- * operation of two members, the messages of an AlltoAll one of all ranks.
- * From the timelines (aggregate/timeline.h), which are on the clock of one
- * process each; only differences of one clock are used:
+ * Model. Each process is a sequence of operations. It reaches each of them
+ * after some time of its own, counted from what the operation follows. An
+ * operation ends when its last member has arrived, plus its time without
+ * waiting (net). A Send and its Recv are one operation of two members; the
+ * messages of an AlltoAll are one operation of all ranks:
  *
  *   arrival = end of what it follows + own time     (time of the recording)
  *   end     = arrival of the last member + net
  *
- * - What an operation follows: the operation of its process that ended last
- *   before it began, and the one before it in its communicator (a stream).
- *   Operations may overlap: those that are in flight when it begins are not
- *   waited for; nor what ended last, if it ended beside it: where most members
- *   are then nearer to what is usual after the one before in their stream. In a
- *   stream beside the computation an operation follows the start of the one
- *   before, if it comes steadier after that than after its end
- *   (replay_follow.c). Operations of one launch begin together and are followed
- *   together.
- * - A first pass follows each process' own clock, and lets the clocks of an
- *   operation's members, which leave it together, find each other. It is made
- *   twice: the second begins with what the first has found, and gives net, the
- *   mean over the members. Members of an AlltoAll (uneven sizes), of a
- *   Broadcast or Reduce leave at different times, and keep these.
- * - An operation that lacks a member (lost records) ends for each of the others
- *   when it did; it makes nobody wait.
- * - The next pass is the model itself, with nothing changed. Where it misses
- *   the run's length by more than limits.h says, or where too many operations
- *   lack members, nothing is claimed (`usable`).
+ * Times come from the timelines (aggregate/timeline.h). Each is on the clock of
+ * one process; only differences on one clock are used.
  *
- * Bounds: at most REPLAY_EVENTS operations of processes, some 110 B each; more
- * processes or longer runs: the begin of each timeline, as long of each, and
- * `part` is set: what is told is of that part of the run. Time is
- * O(operations of processes) for each pass.
+ * What an operation follows. It follows the operation of its process that ended
+ * last before it began, and the one before it in its communicator (a stream).
+ *  - Operations may overlap: one that is still in flight is not waited for.
+ *  - What ended last may have ended beside the operation. That is assumed if
+ *    most members are then nearer to their usual time after the one before in
+ *    their stream.
+ *  - In a stream beside the computation an operation follows the start of the
+ *    one before, if the time after the start is steadier than after the end.
+ *  - Operations of one launch begin together and follow the same.
+ *
+ * Passes. The first pass follows each process' own clock. Members leave an
+ * operation together, so their clocks are aligned by that. The pass is made
+ * twice; the second one starts with the clocks that the first has found and
+ * gives net, the mean over members. Members of an AlltoAll (uneven sizes), a
+ * Broadcast or a Reduce leave at different times, which are kept. The next pass
+ * is the model with nothing changed. If it misses the run's length by more than
+ * the limit, or if too many operations lack members, the replay is not `usable`
+ * and nothing is claimed. An operation that lacks a member (lost records) ends
+ * for each of the others when it did in the recording.
+ *
+ * Bounds. At most REPLAY_EVENTS operations of processes, some 110 B each. Of
+ * more, only the begin of each timeline is replayed, as long of each; `part` is
+ * then set and the gain is of that part of the run. A pass takes O(operations
+ * of processes).
  */
 #ifndef JP_INSIGHT_REPLAY_H
 #define JP_INSIGHT_REPLAY_H
@@ -43,6 +45,7 @@
 #include <stdint.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/processes.h"
 
 enum { REPLAY_EVENTS = 1 << 21 };
@@ -94,5 +97,14 @@ void replay_destroy(struct replay *replay); /* takes NULL */
  * memory. Not to be called where it is not usable. */
 int replay_without(struct replay *replay, const struct replay_cause *cause,
                    double *gain);
+
+enum { WHATIF_FINDINGS = 8 }; /* as many are replayed, the first */
+
+/* Sets gain and gain_kind of sorted findings, and adds a clause to their text.
+ * The run is replayed where a finding names a cause that a replay can take
+ * away; *state, of the replay, is all zeros else. 0, or -1 without memory. */
+int whatif_findings(const struct jp_result *result,
+                    const struct jp_processes *processes,
+                    struct jp_findings *findings, struct replay_state *state);
 
 #endif

@@ -630,12 +630,7 @@ static int find_members(struct replay *x)
 
 int replay_build(struct replay *x, struct replay_state *state)
 {
-    int rc = sort_comms(x) < 0 || put_all(x, state) < 0 ||
-                     find_members(x) < 0 || replay_follow(x, x->starts) < 0
-                 ? -1
-                 : 0;
-
-    free(x->starts);
-    x->starts = NULL;
-    return rc;
+    return sort_comms(x) < 0 || put_all(x, state) < 0 || find_members(x) < 0
+               ? -1
+               : 0;
 }

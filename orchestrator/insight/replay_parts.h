@@ -91,11 +91,6 @@ struct replay {
  * without memory. */
 int replay_build(struct replay *replay, struct replay_state *state);
 
-/* Decides which of the operations that ended before it each one follows, by
- * what is usual of its kind; starts: of events, us since their process' first.
- * 0, or -1 without memory. */
-int replay_follow(struct replay *replay, const double *starts);
-
 static inline uint64_t replay_mix(uint64_t x)
 {
     x ^= x >> 32;

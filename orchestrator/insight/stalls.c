@@ -344,7 +344,7 @@ static double waited_for_late(const struct search *s, size_t rank)
 
     for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++) {
         least = fmin(least, s->lateness[k].grouped_us);
-        late |= s->lateness[k].late;
+        late |= s->lateness[k].late || s->lateness[k].likely;
     }
     return late ? (double) s->r->ranks[rank].wait_us +
                       s->lateness[rank].grouped_us - least

@@ -95,6 +95,24 @@ struct stats_trimmed stats_trim(double *v, size_t n)
         sqrt(squares / (double) (n - 1) * (double) n) / (double) kept};
 }
 
+double stats_mean(const double *v, size_t from, size_t to)
+{
+    double sum = 0;
+
+    for (size_t i = from; i < to; i++)
+        sum += v[i];
+    return to > from ? sum / (double) (to - from) : 0;
+}
+
+double stats_squares(const double *v, size_t from, size_t to)
+{
+    double mean = stats_mean(v, from, to), sum = 0;
+
+    for (size_t i = from; i < to; i++)
+        sum += (v[i] - mean) * (v[i] - mean);
+    return sum;
+}
+
 double stats_binomial_tail(uint64_t k, uint64_t n, double p)
 {
     double term, sum;

@@ -22,6 +22,11 @@ struct stats_trimmed {
 };
 struct stats_trimmed stats_trim(double *v, size_t n);
 
+/* Of v[from] to v[to - 1]: the mean, 0 of none, and the sum of squares of what
+ * they differ from it by. */
+double stats_mean(const double *v, size_t from, size_t to);
+double stats_squares(const double *v, size_t from, size_t to);
+
 /* The exact one-sided binomial test (Clopper and Pearson 1934): how likely at
  * least k of n are, each with a chance of p in (0, 1). */
 double stats_binomial_tail(uint64_t k, uint64_t n, double p);

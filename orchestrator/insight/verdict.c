@@ -12,9 +12,7 @@
 #include "common/profiler.h"
 #include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/gaps.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/sentence.h"
 
 const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
@@ -485,7 +483,7 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
     if (e->expected.kind == JP_EXPECT_COUNTED)
         snprintf(buf, size, "%s of the records present (counted)", share);
     else if (coverage >= 1 && !q->unseen_records)
-        return pools_lost_tail(e->conf)
+        return expected_lost_tail(e->conf)
                    ? "no gap in the sequence numbers (they do not show a tail "
                      "that all ranks lost)"
                    : "no gap in the sequence numbers";
@@ -733,7 +731,7 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
         "%s of the records present (%s of %s by iterations= and colls=)"
         ": all ranks lost the last, or did fewer; plan: it %s",
         FIG_SHARE(e->expected.coverage), FIG_COUNT(e->result->quality.records),
-        FIG_COUNT(e->expected.records), pools_lost_tail(e->conf));
+        FIG_COUNT(e->expected.records), expected_lost_tail(e->conf));
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* whatif.c - from findings to causes that a replay takes away. */
-#include "orchestrator/insight/whatif.h"
+/* whatif.c - take a cause of waits out of the replayed run. */
+#include "orchestrator/insight/replay_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +7,542 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/stats.h"
+
+enum {
+    PEERS = 16,   /* as many are asked */
+    POOL = 4,     /* of these tell how own times vary */
+    WINDOWS = 16, /* of the run, where there is a single peer */
+    HISTORY = 32, /* operations of a link that are judged together */
+    LEAST = 5     /* operations that tell what is usual */
+};
+
+#define SLOW 1.03 /* a link takes longer than its likes, not by chance */
+
+static uint32_t count_of(const struct replay *x, size_t process)
+{
+    return x->first[process + 1] - x->first[process];
+}
+
+/* ------------------------------------------------------------------ peers */
+
+/* A process' events in order of streams (communicators as they first come) and,
+ * in each, as they came: `order` has room for them. Returns their signature:
+ * peers have the same, and the same place in a pipeline (the first stage sends
+ * where the last one receives). */
+static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
+{
+    uint32_t from = x->first[process], n = count_of(x, process), at = 0;
+    uint64_t hash = n;
+
+    for (uint32_t i = from; i < from + n; i++)
+        x->streams[x->ops[x->events[i].op].comm].count = 0;
+    for (uint32_t i = from; i < from + n; i++)
+        x->streams[x->ops[x->events[i].op].comm].count++;
+    /* counts become places; stamp 0: its place is not known yet */
+    for (uint32_t i = from; i < from + n; i++)
+        x->streams[x->ops[x->events[i].op].comm].stamp = 0;
+    for (uint32_t i = from; i < from + n; i++) {
+        struct replay_stream *s = &x->streams[x->ops[x->events[i].op].comm];
+
+        if (!s->stamp) {
+            s->stamp = 1;
+            s->last = at;
+            at += s->count;
+        }
+        order[s->last++] = i;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        hash = replay_mix(hash ^ replay_kind_of(x, order[k]) ^
+                          x->events[order[k]].role);
+    return hash;
+}
+
+/* Processes to compare one with: at most PEERS, of those with as many events.
+ */
+struct peers {
+    uint32_t *mine;          /* the one's events, in order of streams */
+    uint32_t *theirs[PEERS]; /* the others' likewise */
+    size_t n;
+    uint32_t events;
+};
+
+static void peers_fini(struct peers *peers)
+{
+    free(peers->mine);
+    for (size_t i = 0; i < PEERS; i++)
+        free(peers->theirs[i]);
+}
+
+static bool is_in(const struct replay_cause *cause, size_t process)
+{
+    for (size_t i = 0; i < cause->n; i++)
+        if (cause->processes[i] == process)
+            return true;
+    return false;
+}
+
+/* From its neighbours on, and around: they are most alike. 0 or -1. */
+static int find_peers(struct replay *x, const struct replay_cause *cause,
+                      size_t process, struct peers *peers)
+{
+    uint32_t n = count_of(x, process);
+    uint64_t signature;
+
+    *peers = (struct peers){.events = n};
+    peers->mine = calloc(n + 1, sizeof(*peers->mine));
+    if (!peers->mine)
+        return -1;
+    signature = sort_streams(x, process, peers->mine);
+    for (size_t k = 1; k < x->p->n && n && peers->n < PEERS; k++) {
+        size_t other = (process + k) % x->p->n;
+        uint32_t *order = peers->theirs[peers->n];
+
+        if (count_of(x, other) != n || is_in(cause, other))
+            continue;
+        if (!order && !(order = calloc(n + 1, sizeof(*order))))
+            return -1;
+        peers->theirs[peers->n] = order;
+        peers->n += sort_streams(x, other, order) == signature;
+    }
+    return 0;
+}
+
+static double peers_median(const struct replay *x, const struct peers *peers,
+                           uint32_t k, size_t without)
+{
+    double v[PEERS];
+    size_t n = 0;
+
+    for (size_t q = 0; q < peers->n; q++)
+        if (q != without)
+            v[n++] = x->events[peers->theirs[q][k]].own_us;
+    return stats_median(v, n);
+}
+
+/* -------------------------------------------------------- late, or stalling */
+
+/* An excess over the peers at one position. */
+struct excess {
+    double us;
+    uint32_t k;
+};
+
+static int by_excess(const void *a, const void *b)
+{
+    const struct excess *x = a, *y = b;
+
+    if (x->us != y->us)
+        return x->us < y->us ? -1 : 1;
+    return x->k < y->k ? -1 : x->k > y->k;
+}
+
+/* A single peer: as long as it in each part of the run, in the own way. */
+static void take_shares(const struct replay *x, const struct peers *peers,
+                        double *own)
+{
+    for (unsigned w = 0; w < WINDOWS; w++) {
+        uint32_t from = (uint32_t) ((uint64_t) peers->events * w / WINDOWS);
+        uint32_t to = (uint32_t) ((uint64_t) peers->events * (w + 1) / WINDOWS);
+        double mine = 0, theirs = 0;
+
+        for (uint32_t k = from; k < to; k++) {
+            mine += x->events[peers->mine[k]].own_us;
+            theirs += x->events[peers->theirs[0][k]].own_us;
+        }
+        for (uint32_t k = from; mine > 0 && theirs >= 0 && k < to; k++)
+            own[peers->mine[k]] *= theirs / mine;
+    }
+}
+
+/* Did most peers stand in line there, so that nobody knows how long they would
+ * have been otherwise? */
+static bool is_hidden(const struct replay *x, const struct peers *peers,
+                      uint32_t k)
+{
+    size_t queued = 0;
+
+    for (size_t q = 0; q < peers->n; q++)
+        queued += x->events[peers->theirs[q][k]].queued;
+    return 2 * queued > peers->n && !x->events[peers->mine[k]].queued;
+}
+
+/* Peers' times by its own, where they are known. */
+static double hidden_ratio(const struct replay *x, const struct peers *peers)
+{
+    double mine = 0, theirs = 0;
+
+    for (uint32_t k = 0; k < peers->events; k++)
+        if (!is_hidden(x, peers, k) && !x->events[peers->mine[k]].queued) {
+            mine += x->events[peers->mine[k]].own_us;
+            theirs += peers_median(x, peers, k, SIZE_MAX);
+        }
+    return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
+}
+
+/* Operations that stood in line for the culprit take no longer than the culprit
+ * does after it is mended; this holds for other culprits, too. Those that
+ * waited for several at once take as long as the longest. released: which of
+ * all events have been shortened. */
+static int release(struct replay *x, const struct peers *peers, size_t process,
+                   double *own, bool *released)
+{
+    uint32_t n = peers->events, *order = calloc(n + 1, sizeof(*order));
+    uint64_t signature;
+    bool any = false;
+
+    if (!order)
+        return -1;
+    for (uint32_t k = 0; k < n && !any; k++)
+        any = is_hidden(x, peers, k);
+    signature = any ? sort_streams(x, process, order) : 0;
+    for (size_t p = 0; any && p < x->p->n; p++) {
+        if (p == process || count_of(x, p) != n ||
+            sort_streams(x, p, order) != signature)
+            continue;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t i = order[k], culprit = peers->mine[k];
+            double most = fmin(x->events[i].own_us, own[culprit]);
+
+            if (!x->events[i].queued || x->events[culprit].queued)
+                continue;
+            own[i] = released[i] ? fmax(own[i], most) : most;
+            released[i] = true;
+        }
+    }
+    free(order);
+    return 0;
+}
+
+/* Replaces the excess of a process over its peers, operation by operation, by
+ * what a peer exceeds the other peers by, in order of size: it then varies as
+ * its peers do, at its own times. 0 or -1. */
+static int take_excess(const struct replay *x, const struct peers *peers,
+                       double *own)
+{
+    uint32_t n = peers->events;
+    size_t pools = peers->n < POOL ? peers->n : POOL;
+    struct excess *mine = calloc(n + 1, sizeof(*mine));
+    double *pool = calloc(pools * n + 1, sizeof(*pool));
+    int rc = mine && pool ? 0 : -1;
+    double shorter = rc < 0 ? 1 : hidden_ratio(x, peers);
+
+    for (uint32_t k = 0; rc == 0 && k < n; k++) {
+        mine[k].k = k;
+        mine[k].us = x->events[peers->mine[k]].own_us -
+                     peers_median(x, peers, k, SIZE_MAX);
+        for (size_t q = 0; q < pools; q++)
+            pool[q * n + k] = x->events[peers->theirs[q][k]].own_us -
+                              peers_median(x, peers, k, q);
+    }
+    if (rc == 0 && n) {
+        qsort(mine, n, sizeof(*mine), by_excess);
+        stats_sort(pool, pools * n);
+    }
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        double *to = &own[peers->mine[mine[i].k]];
+
+        if (is_hidden(x, peers, mine[i].k))
+            *to *= shorter;
+        else
+            *to = fmax(*to - mine[i].us + pool[i * pools + pools / 2],
+                       fmin(*to, 0));
+    }
+    free(mine);
+    free(pool);
+    return rc;
+}
+
+/* As one of its processes would have been without the cause. */
+static int mend(struct replay *x, const struct peers *peers, double *own)
+{
+    if (peers->n == 1)
+        take_shares(x, peers, own);
+    return peers->n > 1 ? take_excess(x, peers, own) : 0;
+}
+
+/* Changes own times. 1: something can be said; 0: nothing can; -1. */
+static int change_own(struct replay *x, const struct replay_cause *cause,
+                      double *own)
+{
+    struct peers *peers = calloc(cause->n + 1, sizeof(*peers));
+    bool *released = calloc((size_t) x->n_events + 1, sizeof(*released));
+    int rc = peers && released ? 0 : -1;
+    size_t told = 0;
+
+    for (size_t i = 0; rc == 0 && i < cause->n; i++) {
+        rc = find_peers(x, cause, cause->processes[i], &peers[i]);
+        if (rc == 0)
+            rc = mend(x, &peers[i], own);
+        told += peers[i].events && peers[i].n;
+    }
+    /* all of them are mended by then: they stood in line for each other */
+    for (size_t i = 0; rc == 0 && i < cause->n; i++)
+        if (peers[i].n > 1)
+            rc = release(x, &peers[i], cause->processes[i], own, released);
+    for (size_t i = 0; peers && i < cause->n; i++)
+        peers_fini(&peers[i]);
+    free(peers);
+    free(released);
+    return rc < 0 ? -1 : told && told == cause->n;
+}
+
+/* ------------------------------------------------------------------ stages */
+
+static double sum_own(const struct replay *x, size_t process)
+{
+    double sum = 0;
+
+    for (uint32_t i = x->first[process]; i < x->first[process + 1]; i++)
+        sum += x->events[i].own_us;
+    return sum;
+}
+
+/* Each stage's processes spend, at the mean, what those of all stages do. 1, 0
+ * or -1, as above. */
+static int even_stages(const struct replay *x, const struct replay_cause *cause,
+                       double *own)
+{
+    uint32_t stages = 0;
+    double *sum, *count, mean = 0;
+
+    for (size_t i = 0; i < cause->n; i++)
+        if (cause->stage[i] >= stages)
+            stages = cause->stage[i] + 1;
+    sum = calloc(2 * (size_t) stages + 1, sizeof(*sum));
+    if (!sum)
+        return -1;
+    count = sum + stages;
+    for (size_t i = 0; i < cause->n; i++) {
+        sum[cause->stage[i]] += sum_own(x, cause->processes[i]);
+        count[cause->stage[i]]++;
+    }
+    for (uint32_t s = 0; s < stages; s++)
+        mean += count[s] > 0 ? sum[s] / count[s] / stages : 0;
+    for (size_t i = 0; i < cause->n; i++) {
+        size_t p = cause->processes[i];
+        double stage = sum[cause->stage[i]] / count[cause->stage[i]];
+
+        for (uint32_t k = x->first[p]; stage > 0 && k < x->first[p + 1]; k++)
+            own[k] *= mean / stage;
+    }
+    free(sum);
+    return stages > 1;
+}
+
+/* --------------------------------------------------------------- slow links */
+
+/* A complete operation, among its likes. */
+struct linked {
+    uint64_t kind;
+    double at_us;
+    uint32_t key, op;
+    bool touched; /* by what is said to be slow */
+};
+
+static int by_link(const void *a, const void *b)
+{
+    const struct linked *x = a, *y = b;
+
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us ? -1 : 1;
+    return x->op < y->op ? -1 : x->op > y->op;
+}
+
+/* Its members' hosts: does it leave one, and touch that of the cause? */
+static bool crosses(const struct replay *x, const struct replay_op *op,
+                    const struct replay_cause *cause, bool *touched)
+{
+    bool away = false, at = false;
+    uint32_t home = 0;
+
+    for (uint32_t k = op->first; k < op->first + op->n; k++) {
+        const struct jp_process *p =
+            &x->p->list[x->events[x->members[k]].process];
+
+        if (k == op->first)
+            home = p->host_at;
+        away |= p->host_at != home;
+        at |= cause->host && *cause->host && !strcmp(p->host, cause->host);
+    }
+    *touched = (at || !cause->host || !*cause->host) &&
+               (cause->comm < 0 || op->comm == (uint64_t) cause->comm);
+    return away;
+}
+
+static size_t list_links(const struct replay *x,
+                         const struct replay_cause *cause, struct linked *list)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < x->n_ops; i++) {
+        const struct replay_op *op = &x->ops[i];
+        uint32_t event = x->members[op->first];
+        uint32_t p = x->events[event].process;
+        struct linked *to = &list[n];
+        bool away;
+
+        if (op->n < op->expected)
+            continue;
+        away = crosses(x, op, cause, &to->touched);
+        to->kind = replay_mix(replay_mix(replay_kind_of(x, event) + away) ^
+                              (op->loose ? 0 : op->bytes) << 1 ^
+                              x->r->comms[op->comm].n_hosts);
+        to->key = op->key;
+        to->op = i;
+        to->at_us = x->arrive[event] - x->begin[p] + (double) x->from_us[p];
+        n++;
+    }
+    return n;
+}
+
+static double median_net(const struct replay *x, const struct linked *list,
+                         size_t n, double *scratch)
+{
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (double) x->ops[list[i].op].net_us;
+    return stats_median(scratch, n);
+}
+
+/* Since when is it slow? Those before tell what is usual; of a steady growth
+ * the first tenth. 0: nothing. */
+static size_t count_before(const struct linked *list, size_t n,
+                           const struct replay_cause *cause)
+{
+    size_t before = 0;
+
+    if (!isfinite(cause->from_us))
+        return cause->grows ? n / 10 : 0;
+    while (before < n && list[before].at_us < cause->from_us)
+        before++;
+    return before;
+}
+
+/* One link's operations become as fast as usual_us, where they are slower: all
+ * together, or by and by. Did anything change? */
+static bool hasten(struct replay *x, const struct linked *list, size_t n,
+                   size_t step, double usual_us, double *scratch)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i += step) {
+        size_t m = n - i < step ? n - i : step;
+        double now = median_net(x, list + i, m, scratch);
+
+        if (!(now > SLOW * usual_us))
+            continue;
+        for (size_t k = i; k < i + m; k++)
+            x->ops[list[k].op].scale = (float) (usual_us / now);
+        any = true;
+    }
+    return any;
+}
+
+/* What is usual of one kind: the median of its links' medians, of those that
+ * the cause leaves alone where they are enough: it may touch most. NAN: there
+ * are too few. */
+static double usual_net(const struct replay *x, const struct linked *list,
+                        size_t n, double *medians, double *scratch)
+{
+    size_t links, end;
+
+    for (int all = 0; all < 2; all++) {
+        links = 0;
+        for (size_t i = 0; i < n; i = end) {
+            for (end = i + 1; end < n && list[end].key == list[i].key; end++)
+                ;
+            if (all || !list[i].touched)
+                medians[links++] = median_net(x, list + i, end - i, scratch);
+        }
+        if (links > 2)
+            return stats_median(medians, links);
+    }
+    return NAN;
+}
+
+/* The links of one kind. */
+static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
+                         const struct replay_cause *cause, double *medians,
+                         double *scratch)
+{
+    bool own = isfinite(cause->from_us) || cause->grows, any = false;
+    double usual = own ? NAN : usual_net(x, list, n, medians, scratch);
+    size_t end;
+
+    for (size_t i = 0; i < n; i = end) {
+        size_t before;
+
+        for (end = i + 1; end < n && list[end].key == list[i].key; end++)
+            ;
+        if (!list[i].touched)
+            continue;
+        before = count_before(list + i, end - i, cause);
+        if (own && before >= LEAST)
+            any |= hasten(x, list + i + before, end - i - before, HISTORY,
+                          median_net(x, list + i, before, scratch), scratch);
+        else if (!own && isfinite(usual))
+            any |= hasten(x, list + i, end - i, end - i, usual, scratch);
+    }
+    return any;
+}
+
+/* Scales net. 1, 0 or -1, as above. */
+static int change_net(struct replay *x, const struct replay_cause *cause)
+{
+    struct linked *list = calloc(x->n_ops + 1, sizeof(*list));
+    double *medians = calloc(x->n_ops + 1, sizeof(*medians));
+    double *scratch = calloc(x->n_ops + 1, sizeof(*scratch)), own;
+    size_t n, end;
+    int rc = list && medians && scratch ? 0 : -1;
+
+    if (rc < 0)
+        goto out;
+    replay_pass(x, &own); /* the times as they were */
+    n = list_links(x, cause, list);
+    qsort(list, n, sizeof(*list), by_link);
+    for (size_t i = 0; i < n; i = end) {
+        for (end = i + 1; end < n && list[end].kind == list[i].kind; end++)
+            ;
+        rc |= compare_kind(x, list + i, end - i, cause, medians, scratch);
+    }
+out:
+    free(list);
+    free(medians);
+    free(scratch);
+    return rc;
+}
+
+/* ------------------------------------------------------------------- replay */
+
+int replay_without(struct replay *x, const struct replay_cause *cause,
+                   double *gain)
+{
+    double *own = calloc((size_t) x->n_events + 1, sizeof(*own)), one;
+    int rc = own ? 0 : -1;
+
+    *gain = NAN;
+    for (uint32_t i = 0; own && i < x->n_events; i++)
+        own[i] = x->events[i].own_us;
+    if (rc == 0)
+        rc = cause->kind == REPLAY_NET      ? change_net(x, cause)
+             : cause->kind == REPLAY_STAGES ? even_stages(x, cause, own)
+                                            : change_own(x, cause, own);
+    if (rc > 0) {
+        x->own = own;
+        *gain = fmax(1 - replay_pass(x, &one) / x->base_us, 0);
+        x->own = NULL;
+    }
+    for (uint32_t i = 0; i < x->n_ops; i++)
+        x->ops[i].scale = 1;
+    free(own);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- from findings to causes --- */
 
 /* Whose own times a finding on lateness is about. */
 static size_t list_late(const struct jp_processes *p,

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "common/json_stream.h"
-#include "orchestrator/insight/baseline.h"
+#include "orchestrator/insight/expectation.h"
 #include "orchestrator/insight/netcells.h"
 
 /* --- a network cell's key and distributions as JSON, both ways ------------ */

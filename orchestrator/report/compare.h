@@ -25,7 +25,7 @@
 #include <jansson.h>
 
 #include "common/error.h"
-#include "orchestrator/insight/baseline.h"
+#include "orchestrator/insight/expectation.h"
 
 #define COMPARE_MIN_OPS 30
 

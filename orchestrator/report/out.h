@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/clean.h"
+#include "common/quote.h"
 #include "common/decimal.h"
 
 /* --- plain ASCII lines of at most 100 columns ---------------------------- */

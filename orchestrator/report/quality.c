@@ -11,7 +11,6 @@
 #include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/out.h"
 
@@ -404,9 +403,9 @@ int html_quality_put(const struct jp_report *report, FILE *out)
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
         if (expected_is_filter(report->conf, &report->conf->settings[i]))
             html_out_fact(out, "Left out by", report->conf->settings[i].key);
-    if (pools_planned_loss(report->conf))
+    if (expected_planned_loss(report->conf))
         html_out_fact(out, "As planned, the plugin",
-                      pools_planned_loss(report->conf));
+                      expected_planned_loss(report->conf));
     fprintf(out, "</dl><p class=\"note\">%s</p>\n",
             explain_kind(quality_expected_kind(report)));
     if (report->result)

@@ -19,7 +19,7 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/pools.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/out.h"
@@ -508,9 +508,9 @@ static void put_quality(FILE *out, const struct jp_report *report)
         fprintf(out, "  %-26s ", "Warm-up");
         text_out_wrap(out, 29, 29, warmup);
     }
-    if (pools_planned_loss(report->conf)) {
+    if (expected_planned_loss(report->conf)) {
         fprintf(out, "  %-26s ", "As planned, the plugin");
-        text_out_wrap(out, 29, 29, pools_planned_loss(report->conf));
+        text_out_wrap(out, 29, 29, expected_planned_loss(report->conf));
     }
     for (size_t i = 0; q && i < q->n_notes && i < MAX_NOTES; i++)
         text_out_line(out, "  note: %s: %s", q->notes[i].path,

@@ -12,7 +12,6 @@
 #include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/pools.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clean.h"
+#include "common/quote.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "orchestrator/insight/verdict.h"

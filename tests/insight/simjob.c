@@ -4,14 +4,267 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/insight/simjob_net.h"
-#include "tests/insight/simjob_parts.h"
+#include "contrib/ncclsim/sim_link.h"
+#include "tests/insight/simjob_random.h"
+
+/* --- a job while it runs --- */
+
+#define EXPERTS 4 /* ranks of a group */
+#define LAYER_NOISE 0.015
+#define JITTER_SHARE 0.02 /* of operations or layers that take far longer */
+
+enum { TP, PP, DP, EP, WORLD, N_KINDS };
+
+struct job {
+    const struct simjob_shape *shape;
+    struct simjob_random random;
+    struct simjob_truth *truth;
+    simjob_sink *sink;
+    void *arg;
+    uint32_t n, steps, step, stuck_ranks, hang_layer;
+    uint32_t batch;       /* of the step's pass through the pipeline */
+    double spent_ns;      /* in communication, by all ranks */
+    double *pace;         /* of each rank: its time over the usual */
+    double *clock, *side; /* side: of operations beside the computation */
+    bool *stuck;
+    uint64_t *p2p_sn; /* of each rank: in its pipeline, in its AlltoAll */
+    struct simjob_comm *comms[N_KINDS]; /* by rank: the one it is in */
+    uint32_t *at[N_KINDS];              /* rank: index into comms */
+    uint32_t n_comms[N_KINDS];
+};
+
+static void *need(size_t n, size_t size)
+{
+    void *p = calloc(n + 1, size);
+
+    if (!p)
+        abort();
+    return p;
+}
+
+static uint32_t node_of(const struct job *j, uint32_t rank)
+{
+    return rank / j->shape->per_node;
+}
+
+/* --- who is in which communicator --- */
+
+/* Coordinates of a rank. */
+static void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
+                  uint32_t *p, uint32_t *d)
+{
+    *t = rank % s->tp;
+    rank /= s->tp;
+    *d = s->dp_before_pp ? rank % s->dp : rank / s->pp;
+    *p = s->dp_before_pp ? rank / s->dp : rank % s->pp;
+}
+
+/* Of an expert group, which divides dp. */
+static uint32_t ep_ranks(const struct simjob_shape *s)
+{
+    return s->dp % EXPERTS ? 1 : EXPERTS;
+}
+
+static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
+{
+    const struct simjob_shape *s = j->shape;
+    uint32_t t, p, d;
+
+    place(s, rank, &t, &p, &d);
+    switch (kind) {
+    case TP:
+        return p * s->dp + d;
+    case PP:
+        return d * s->tp + t;
+    case DP:
+        return p * s->tp + t;
+    case EP:
+        return (p * s->tp + t) * (s->dp / ep_ranks(s)) + d / ep_ranks(s);
+    default:
+        return 0;
+    }
+}
+
+/* All communicators of a kind. */
+static void make_comms(struct job *j, int kind)
+{
+    static const char *const names[N_KINDS] = {"tp", "pp", "dp", "ep", "world"};
+    const struct simjob_shape *s = j->shape;
+    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, ep_ranks(s), j->n};
+
+    j->n_comms[kind] = j->n / sizes[kind];
+    j->comms[kind] = need(j->n_comms[kind], sizeof(**j->comms));
+    j->at[kind] = need(j->n, sizeof(**j->at));
+    for (uint32_t g = 0; g < j->n_comms[kind]; g++) {
+        j->comms[kind][g].id = random_next(&j->random) >> 4;
+        j->comms[kind][g].name = names[kind];
+        j->comms[kind][g].members = need(sizes[kind], sizeof(uint32_t));
+    }
+    for (uint32_t r = 0; r < j->n; r++) {
+        struct simjob_comm *c = &j->comms[kind][group_of(j, kind, r)];
+        bool new_node = true;
+
+        for (uint32_t i = 0; i < c->n; i++)
+            new_node &= node_of(j, c->members[i]) != node_of(j, r);
+        j->at[kind][r] = group_of(j, kind, r);
+        c->n_nodes += new_node;
+        c->members[c->n++] = r;
+    }
+}
+
+/* Has the rank likes elsewhere, in a group of which its node holds no more than
+ * half? */
+static bool has_likes(const struct job *j, int kind, uint32_t rank)
+{
+    const struct simjob_comm *c = &j->comms[kind][j->at[kind][rank]];
+    uint32_t mates = 0;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        mates += node_of(j, c->members[i]) == node_of(j, rank);
+    return c->n > mates && 2 * mates <= c->n;
+}
+
+/* Have three quarters of the node's ranks likes elsewhere that they can be
+ * compared with, in groups that their node does not make most of? Late, and the
+ * others early, look the same otherwise. The communicators are there. */
+static bool node_can_be_told(const struct job *j, uint32_t node)
+{
+    uint32_t all = 0, told = 0;
+
+    for (uint32_t r = 0; r < j->n; r++)
+        if (node_of(j, r) == node) {
+            all++;
+            told += has_likes(j, TP, r) || has_likes(j, DP, r);
+        }
+    return 4 * told >= 3 * all;
+}
+
+/* --- how long a rank computes --- */
+
+#define LAYER_NS 900000.0
+#define LATE_LAYERS_SHARE 0.4
+#define STALL_NOISE 0.05
+#define MODE_SHARE 0.3 /* of layers that take the longer way */
+#define MODE_LONGER 0.25
+#define LOADING_SHARE 0.05 /* of steps that wait for their samples */
+#define LOADING_LAYERS 8   /* as long as that many of them, at most */
+
+/* What a layer takes more than its mean, as a share of it. */
+static double noise(struct job *j)
+{
+    struct simjob_random *r = &j->random;
+
+    switch (j->shape->noise) {
+    case SIMJOB_TAILS: /* normal over the root of a mean square: Student's t */
+    {
+        double a = random_normal(r), b = random_normal(r), c = random_normal(r);
+        double t = random_normal(r) / sqrt((a * a + b * b + c * c) / 3);
+
+        return LAYER_NOISE * fmax(fmin(t, 60), -10);
+    }
+    case SIMJOB_ONE_SIDED: /* never faster than the best */
+        return -2 * LAYER_NOISE * log(1 - random_unit(r));
+    case SIMJOB_MODES:
+        return (random_unit(r) < MODE_SHARE ? MODE_LONGER : 0) +
+               LAYER_NOISE * random_normal(r);
+    default:
+        return j->shape->gaussian ? LAYER_NOISE * random_normal(r)
+                                  : LAYER_NOISE * (2 * random_unit(r) - 1);
+    }
+}
+
+static bool is_late(struct job *j, uint32_t rank)
+{
+    const struct simjob_truth *t = j->truth;
+    bool first = rank == t->ranks[0];
+    uint32_t stage, other, parts;
+
+    switch (t->fault) {
+    case SIMJOB_LATE_LAYERS:
+        return first && random_unit(&j->random) < LATE_LAYERS_SHARE;
+    case SIMJOB_ONSET:
+        return first && j->step >= t->from_step;
+    case SIMJOB_COMES: /* an eighth to a quarter of the run in each part */
+        parts = 2 + t->from_step % 3;
+        return first && (j->step + t->from_step) % (j->steps / parts) <
+                            j->steps / (2 * parts);
+    case SIMJOB_SLOW_STAGE:
+        place(j->shape, rank, &other, &stage, &parts);
+        return stage == t->stage;
+    case SIMJOB_LATE_NODE:
+        return node_of(j, rank) == t->node;
+    case SIMJOB_TWO_LATE:
+        return first || rank == t->ranks[1];
+    case SIMJOB_LATE_RANK:
+    case SIMJOB_LOSSY:
+    case SIMJOB_TINY:
+        return first;
+    default:
+        return false;
+    }
+}
+
+/* How long the rank stops before a layer. */
+static double stall_ns(struct job *j, uint32_t rank, uint32_t number)
+{
+    const struct simjob_truth *t = j->truth;
+    double ns = 1e6 * t->effect;
+
+    switch (t->fault) {
+    case SIMJOB_STALLS:
+        return rank == t->ranks[0] && random_unit(&j->random) < t->rate ? ns
+                                                                        : 0;
+    case SIMJOB_ALL_STALL:
+    case SIMJOB_CHECKPOINT:
+        if (number || j->batch || !j->step || j->step % t->every ||
+            (t->fault == SIMJOB_CHECKPOINT && rank))
+            return 0;
+        return ns * (1 + STALL_NOISE * random_normal(&j->random));
+    default:
+        return 0;
+    }
+}
+
+/* A layer's computation; number: of the step's layers. */
+static void compute(struct job *j, uint32_t rank, uint32_t number)
+{
+    const struct simjob_shape *s = j->shape;
+    double mean_ns = s->layer_us > 0 ? 1000 * s->layer_us : LAYER_NS;
+    double ns = mean_ns * (1 + noise(j)) * j->pace[rank], stall;
+
+    if (is_late(j, rank)) {
+        if (j->step >= s->warmup)
+            j->truth->late_ns[rank == j->truth->ranks[1]] += ns *
+                                                             j->truth->effect;
+        ns *= 1 + j->truth->effect;
+    }
+    if (j->truth->fault == SIMJOB_HICCUPS &&
+        random_unit(&j->random) < JITTER_SHARE)
+        ns *= 3;
+    if (j->step < s->warmup)
+        ns *= 4 + 6 * random_unit(&j->random);
+    if (s->noise == SIMJOB_LOADING && !number &&
+        random_unit(&j->random) < LOADING_SHARE)
+        ns += mean_ns * LOADING_LAYERS * random_unit(&j->random);
+    stall = stall_ns(j, rank, number);
+    if (rank == j->truth->ranks[0])
+        j->truth->stalled_ns += stall;
+    j->clock[rank] += ns + stall;
+}
+
+/* --- clocks, collectives, messages --- */
 
 #define NET_NOISE 0.02
 #define LOST_SHARE 0.35
 #define LAUNCH_NS 2000.0 /* a rank's own delay before an operation, at most */
 #define TINY_STEPS 4
 #define SHOWN_BYTES 1000000 /* below, links matter little */
+
+/* Bytes on the bus for a byte of the vector. */
+static double bus_factor(const char *func, uint32_t n)
+{
+    return (strcmp(func, "AllReduce") ? 1.0 : 2.0) * (n - 1) / n;
+}
 
 static bool touches(const struct job *j, const struct simjob_comm *c,
                     uint32_t node)
@@ -25,8 +278,7 @@ static bool touches(const struct job *j, const struct simjob_comm *c,
 static double net_ns(struct job *j, bool crosses, bool at_node,
                      uint32_t per_node, double bus_bytes)
 {
-    double gbs = crosses ? 45.0 * (per_node < 7 ? per_node : 7) : 350.0;
-    double ns = (crosses ? 12000 : 6000) + bus_bytes / gbs;
+    double ns = sim_link_ns(crosses, per_node, bus_bytes);
 
     ns *= 1 + NET_NOISE * (2 * random_unit(&j->random) - 1);
     if (j->truth->fault == SIMJOB_JITTER &&
@@ -115,7 +367,7 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
         j->truth->shown |= touches(j, c, j->truth->node);
     end = all + net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
                        c->n / c->n_nodes,
-                       (double) bytes * simjob_bus_factor(func, c->n));
+                       (double) bytes * bus_factor(func, c->n));
     for (uint32_t i = 0; i < c->n; i++) {
         uint32_t r = c->members[i];
         struct simjob_record record = {.comm = c,
@@ -525,6 +777,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
         }
     }
     truth->end_ns = j.clock[0];
+    truth->spent_ns = j.spent_ns / j.n;
     if (fault == SIMJOB_SLOW_STAGE)
         truth->shown = shape->pp > 1 && !shape->skewed && !shape->short_stage;
     if (fault == SIMJOB_STALLS || fault == SIMJOB_CHECKPOINT)

@@ -127,6 +127,9 @@ struct simjob_truth {
     double rate;         /* of STALLS: share of layers */
     uint32_t every;      /* steps: of ALL_STALL and CHECKPOINT */
     double stalled_ns;   /* of ranks[0] */
+    double late_ns[2];   /* that ranks[1], and all other late ones, computed
+                            longer, without the warm-up: [1] and [0] */
+    double spent_ns;     /* in communication, mean of all ranks */
     uint32_t from_step;
     double from_ns, end_ns; /* when that began, when the job ended */
     double lost_ns;   /* records written after this are lost: of ranks[0], or
@@ -135,6 +138,37 @@ struct simjob_truth {
     bool shown;       /* some collective that takes time feels the fault */
     bool undecidable; /* it looks like another one: nobody can be named */
 };
+
+/* --- what the fault makes of the time between two nodes --- */
+
+/* Of all that crosses, in a step of `steps`; at_node: it touches truth's. */
+static inline double simjob_slowed(const struct simjob_truth *t, uint32_t step,
+                                   uint32_t steps, bool at_node)
+{
+    if (t->fault == SIMJOB_SLOW_LINK && at_node && step >= t->from_step)
+        return 1 + t->effect;
+    if (t->fault == SIMJOB_DRIFT)
+        return 1 + t->effect * step / steps;
+    return t->fault == SIMJOB_SLOW_NET ? 1 + t->effect : 1;
+}
+
+/* Do only Send and Recv feel the fault? */
+static inline bool simjob_by_messages(const struct simjob_truth *t)
+{
+    return t->fault == SIMJOB_SLOW_SENDS || t->fault == SIMJOB_SLOW_PAIR ||
+           t->fault == SIMJOB_SLOW_EXPERTS;
+}
+
+/* Is it a message that the fault makes slow? */
+static inline bool simjob_message_slow(const struct simjob_truth *t, uint32_t a,
+                                       uint32_t b)
+{
+    if (t->fault == SIMJOB_SLOW_SENDS)
+        return a != b && (a == t->node || b == t->node);
+    return t->fault == SIMJOB_SLOW_PAIR && a != b &&
+           (a == t->node || b == t->node) &&
+           (a == t->other_node || b == t->other_node);
+}
 
 /* A sound shape of 16 to 256 ranks, whatever the seed. */
 struct simjob_shape simjob_random_shape(uint64_t seed);

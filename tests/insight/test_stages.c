@@ -1,5 +1,5 @@
 /* test_stages.c - stages of pipelines made by hand: which is slow. */
-#include "orchestrator/insight/stages.h"
+#include "orchestrator/insight/load.h"
 
 #include <math.h>
 #include <setjmp.h>

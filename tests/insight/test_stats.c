@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/insight/netseries.h"
-#include "orchestrator/insight/warmup.h"
 
 /* Medians of many lengths, values and ties are those of the sorted values. */
 static void test_medians(void **state)

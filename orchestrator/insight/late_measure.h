@@ -1,6 +1,7 @@
-/* late_decide.h - between late*.c: what is measured and judged. */
-#ifndef JP_INSIGHT_LATE_PARTS_H
-#define JP_INSIGHT_LATE_PARTS_H
+/* late_measure.h - what is measured of each rank, and of a kind: for late*.c.
+ */
+#ifndef JP_INSIGHT_LATE_MEASURE_H
+#define JP_INSIGHT_LATE_MEASURE_H
 
 #include <math.h>
 
@@ -56,16 +57,10 @@ static inline size_t late_host_of(const struct late *late, size_t rank)
     return late->p->list[late->p->of_rank[rank]].host_at;
 }
 
-/* Fills total. 0, or -1 without memory. */
-int late_add_up(struct late *late);
-
-/* Fills least and most: waits in a Broadcast, Reduce or AlltoAll cannot be told
- * rank by rank, as no times are kept of them but the shortest and the longest.
- * 0, or -1 without memory. */
-int late_add_hidden(struct late *late);
-
-/* Counts who comes last. 0, or -1 without memory. */
-int late_count_last(struct late *l);
+/* Fills all of it from r, p, series and out, and measures out: all but who is
+ * late. 0, or -1 without memory; late_measure_fini in any case. */
+int late_measure(struct late *late);
+void late_measure_fini(struct late *late);
 
 /* The exact binomial test (stats.h): how likely one of all ranks comes last in
  * so many of its communicator's operations of one function, if each were as
@@ -74,17 +69,33 @@ double late_last_chance(const struct late *l, size_t rank);
 /* The same; 0 in runs long enough for errors to be known. */
 double late_chance(const struct late *l, size_t rank);
 
-/* Says which ranks of a class are late in some parts of the run. */
-void late_in_parts(struct late *l, size_t class);
+/* --- late_spread.c --- */
 
-/* Fills hidden_us of what is measured. */
-void late_hide(struct late *l);
+/* What ranks of communicators of one shape differ by anyway. */
+struct late_spread {
+    double half_us; /* by the closest half, which no outlier moves */
+    double us;      /* as half of few ranks may be close by luck: or, where that
+                       is more, by all that are no outliers then */
+    double times;   /* how many of it make an outlier */
+    double proved;  /* ... where it is proved to come last */
+    size_t first;   /* rank of the largest excess */
+    double rest_us; /* deviation of all but that one */
+};
 
-/* Says who is late, from what is measured. 0, or -1 without memory. */
-int late_decide(struct late *late);
+/* Fewer ranks tell their spread worse: of n independent ones that many more
+ * spreads are asked for. */
+double late_times_of(size_t n);
 
-/* Takes `late` back where others, or overlap, explain it. 0, or -1 without
- * memory. */
-int late_excuse(struct late *late);
+/* Deviation from 0, about the others' median, of those who are no outliers. */
+double late_deviation(const double *v, size_t n, double outlier);
+
+/* Of a class. Of two ranks, one is as much later as the other is earlier: one
+ * value. */
+struct late_spread late_class_spread(struct late *l, size_t class);
+
+/* Where groups are small, a late node makes its mates there early, who then are
+ * a large part of the spread. So it is also measured without all groups that
+ * the node is in; the fewer ranks are left, the more of it is asked for. */
+double late_spread_without(struct late *l, size_t class, size_t host);
 
 #endif

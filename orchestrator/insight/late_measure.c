@@ -1,0 +1,704 @@
+/* late_measure.c - measure each rank's own excess against its peers. */
+#include "orchestrator/insight/late_measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/collective.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/alltoall.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
+
+/* Send and Recv of one rank. */
+struct sums {
+    double all, least, most;
+    size_t rows;
+    uint64_t fewest, many, count; /* messages of a row, and of all */
+};
+
+static void add_row(struct sums *sums, const struct jp_p2p *p)
+{
+    double us = (double) p->exec_us;
+
+    sums->fewest = sums->rows && sums->fewest < p->count ? sums->fewest
+                                                         : p->count;
+    sums->many = sums->many > p->count ? sums->many : p->count;
+    sums->count += p->count;
+    sums->least = sums->rows ? fmin(sums->least, us) : us;
+    sums->most = sums->rows ? fmax(sums->most, us) : us;
+    sums->all += us;
+    sums->rows++;
+}
+
+/* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
+ * has waited as long as it; where sizes are uneven some end before others. */
+static bool is_grouped(const struct sums *s, uint32_t n_ranks)
+{
+    if (n_ranks >= limits_get(JP_LIMIT_GROUPED_RANKS) &&
+        s->rows >= 2 * (size_t) (n_ranks - 1))
+        return (double) s->fewest >=
+               limits_get(JP_LIMIT_GROUPED_ALIKE) * (double) s->many;
+    return s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
+           s->fewest == s->many &&
+           s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
+}
+
+/* Operations of the communicator of the rank's process that has fewest. */
+static uint64_t steps_of(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    uint64_t least = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t c = l->r->ranks[l->p->by_process[i]].comm;
+        uint64_t ops = l->series->fewest[c];
+
+        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
+            least = ops;
+    }
+    return least;
+}
+
+/* Adds a rank's time in `count` AlltoAll. */
+static void add_kernels(struct late *l, size_t rank, size_t count)
+{
+    double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
+
+    alltoall_slices(&l->r->ranks[rank], count, steps_of(l, rank), us);
+    for (unsigned i = 0; i < JP_SLICES; i++) {
+        total[i] += us[i];
+        l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;
+    }
+    l->messages[l->p->of_rank[rank]] += l->grouped_us[rank];
+}
+
+/* Adds a rank's time to its process'. */
+static void add_time(struct late *l, size_t rank, const struct sums *s)
+{
+    double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
+
+    if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
+        us *= (double) s->many / (double) s->count;
+        l->grouped_us[rank] = us;
+    }
+    l->messages[l->p->of_rank[rank]] += us;
+    for (unsigned i = 0; i < JP_SLICES; i++)
+        total[i] += us / JP_SLICES;
+}
+
+/* Time of Send and Recv, which is known for the run as a whole only. */
+static int add_p2p(struct late *l)
+{
+    struct sums *sums = calloc(l->r->n_ranks + 1, sizeof(*sums));
+
+    if (!sums)
+        return -1;
+    for (size_t i = 0; i < l->r->n_p2p; i++) {
+        const struct jp_p2p *p = &l->r->p2p[i];
+        size_t rank = processes_rank(l->p, l->r, p->comm,
+                                     strcmp(p->func, "Send") ? p->dst : p->src);
+
+        if (rank != SIZE_MAX)
+            add_row(&sums[rank], p);
+    }
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        l->kernels[c] = alltoall_count(l->r, l->p, c);
+        for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
+            if (l->kernels[c])
+                add_kernels(l, i, l->kernels[c]);
+            else if (sums[i].count)
+                add_time(l, i, &sums[i]);
+    }
+    free(sums);
+    return 0;
+}
+
+/* How much later its ranks come to its AlltoAll than the median of them. */
+static void find_latest(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    double usual;
+
+    for (size_t i = 0; i < n; i++)
+        l->scratch[i] = l->grouped_us[from + i];
+    usual = stats_median(l->scratch, n);
+    for (size_t i = from; i < from + n; i++) {
+        double *late = &l->grouped_late[l->p->of_rank[i]];
+
+        *late = fmax(*late, usual - l->grouped_us[i]);
+    }
+}
+
+/* What the last ranks of its AlltoAll took. */
+static double kernels_net(const struct late *l, size_t c)
+{
+    double us = 0;
+    struct jp_op op;
+
+    for (size_t k = 0; k < l->kernels[c]; k++)
+        if (alltoall_get(l->r, l->p, c, k, &op))
+            us += (double) op.exec_min_us;
+    return us;
+}
+
+/* Without waits; of an AlltoAll what the last of its ranks took. */
+static void add_net(struct late *l)
+{
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+        double least = INFINITY;
+
+        for (size_t i = from; i < to; i++)
+            least = fmin(least, l->grouped_us[i]);
+        if (l->kernels[c]) {
+            least = kernels_net(l, c);
+            find_latest(l, c);
+        }
+        for (size_t i = from; i < to; i++) {
+            /* of kernels the time is known, whatever their messages' is */
+            l->grouped_net[l->p->of_rank[i]] += l->kernels[c] ? 0 : least;
+            l->net[l->p->of_rank[i]] += least +
+                                        (double) l->r->ranks[i].exec_us -
+                                        (double) l->r->ranks[i].wait_us;
+        }
+    }
+}
+
+static int add_up(struct late *l)
+{
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        double *total = l->total + l->p->of_rank[i] * JP_SLICES;
+
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            total[s] += (double) l->r->ranks[i].slice_us[s];
+    }
+    if (add_p2p(l) < 0)
+        return -1;
+    add_net(l);
+    return 0;
+}
+
+/* ------------------------------- how much of an excess may be no lateness */
+
+/* Times of one communicator's function. */
+struct times {
+    double *least, *most;
+    size_t n, room;
+};
+
+static int put(struct times *t, const struct jp_op *op)
+{
+    if (t->n == t->room) {
+        size_t room = t->room ? 2 * t->room : 1024;
+        double *least = reallocarray(t->least, room, sizeof(*least));
+        double *most = least ? reallocarray(t->most, room, sizeof(*most))
+                             : NULL;
+
+        t->least = least ? least : t->least;
+        t->most = most ? most : t->most;
+        if (!most)
+            return -1;
+        t->room = room;
+    }
+    t->least[t->n] = (double) op->exec_min_us;
+    t->most[t->n++] = (double) op->exec_max_us;
+    return 0;
+}
+
+/* Adds what each process of the communicator spent at least and at most. */
+static void share_out(struct late *l, size_t comm, struct times *t)
+{
+    double n = (double) t->n, least, most;
+
+    if (t->n >= limits_get(JP_LIMIT_HIDDEN_OPS)) {
+        least = n * stats_trim(t->least, t->n).mean;
+        most = n * stats_trim(t->most, t->n).mean;
+        for (size_t i = l->p->comm_start[comm]; i < l->p->comm_start[comm + 1];
+             i++) {
+            l->least[l->p->of_rank[i]] += least;
+            l->most[l->p->of_rank[i]] += most;
+        }
+    }
+    t->n = 0;
+}
+
+static int add_hidden(struct late *l)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    struct times times = {0};
+    uint32_t comm = 0, coll = 0;
+    bool hides = false;
+    int rc = reader ? 0 : -1;
+
+    for (size_t i = 0; i < l->r->n_coll_names; i++)
+        hides |= !collective_is_barrier(l->r->coll_names[i]);
+    if (reader) {
+        reader->ops = l->r->ops;
+        ops_want(reader, OPS_COUNTS | OPS_EXEC);
+    }
+    for (size_t i = 0; rc == 0 && hides && i < l->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (times.n && (op->comm != comm || op->coll != coll))
+            share_out(l, comm, &times);
+        comm = op->comm;
+        coll = op->coll;
+        if (l->r->comms[comm].n_ranks > 1 && op->n_exec &&
+            !collective_is_barrier(l->r->coll_names[coll]))
+            rc = put(&times, op);
+    }
+    if (times.n)
+        share_out(l, comm, &times);
+    free(times.least);
+    free(times.most);
+    free(reader);
+    return rc;
+}
+
+/* What process q is late by in communicators like c; NAN: not known. */
+static double excess_in(const struct late *l, size_t q, size_t c)
+{
+    const struct jp_process *who = &l->p->list[q];
+    const struct jp_comm *like = &l->r->comms[c];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = l->p->by_process[i];
+        const struct jp_comm *comm = &l->r->comms[l->r->ranks[rank].comm];
+
+        if (l->out[rank].judged && comm->n_ranks == like->n_ranks &&
+            !strcmp(comm->name, like->name))
+            return l->out[rank].excess_us;
+    }
+    return NAN;
+}
+
+/* What of a rank's excess a slower network of its other communicators may make,
+ * at most, where these run beside this one: mates there have the same network,
+ * so that it makes no more of theirs. */
+static double overlap_of(const struct late *l, size_t rank, double surplus)
+{
+    size_t process = l->p->of_rank[rank], home = l->r->ranks[rank].comm;
+    const struct jp_process *who = &l->p->list[process];
+    double most = limits_get(JP_LIMIT_HIDDEN_OVERLAP) * surplus;
+
+    if (surplus <= 0 || l->out[rank].excess_us > most ||
+        l->out[rank].excess_us <
+            limits_get(JP_LIMIT_LATE_SHARE) * l->out[rank].peers_us)
+        return most;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+
+        if (c == home || (!l->out[own].judged && !l->kernels[c]))
+            continue;
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
+            size_t q = l->p->of_rank[k];
+            double excess = excess_in(l, q, home);
+
+            if (l->net[process] - l->net[q] <
+                    (1 - limits_get(JP_LIMIT_HIDDEN_LIKE)) * surplus &&
+                isfinite(excess))
+                most = fmin(most, limits_get(JP_LIMIT_HIDDEN_DOUBT) *
+                                      fmax(excess, 0));
+        }
+    }
+    return most;
+}
+
+/* The most that each member waited unseen, less the least that any of them
+ * did; what overlap makes of its network's longer time; or what the longest
+ * messages of its AlltoAll, where that has a slower network, took more than the
+ * mean, which is all that is known of them. */
+static void hide(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+    double least = INFINITY, grouped = INFINITY, usual;
+
+    for (size_t i = from; i < to; i++)
+        l->scratch[i - from] = l->net[l->p->of_rank[i]];
+    usual = stats_median(l->scratch, to - from);
+    for (size_t i = from; i < to; i++) {
+        least = fmin(least, l->least[l->p->of_rank[i]]);
+        grouped = fmin(grouped, l->grouped_net[l->p->of_rank[i]]);
+    }
+    for (size_t i = from; i < to; i++) {
+        size_t process = l->p->of_rank[i];
+
+        l->out[i].hidden_us =
+            fmax(fmax(l->most[process] - least,
+                      limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
+                          (l->grouped_net[process] - grouped)),
+                 overlap_of(l, i, l->net[process] - usual));
+    }
+}
+
+static void hide_all(struct late *l)
+{
+    for (size_t c = 0; c < l->r->n_comms; c++)
+        if (l->p->comm_start[c] < l->p->comm_start[c + 1] &&
+            l->out[l->p->comm_start[c]].judged)
+            hide(l, c);
+}
+
+/* ----------------------- measure each rank's own excess against its peers */
+
+/* What a rank's operations took without waits: the start of a program waits
+ * for long, and says nothing of how long it ran. */
+static double net_us(const struct jp_rank *rank)
+{
+    return (double) rank->exec_us - (double) rank->wait_us;
+}
+
+/* Of a process: does a communicator tell that the run was short? */
+static bool is_thin(const struct late *l, const struct jp_process *who,
+                    double least)
+{
+    double all = 0, few = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_rank *rank = &l->r->ranks[l->p->by_process[i]];
+
+        if (l->r->comms[rank->comm].n_ranks < 2)
+            continue;
+        all += net_us(rank);
+        if ((double) l->series->fewest[rank->comm] < least)
+            few += net_us(rank);
+    }
+    return few > limits_get(JP_LIMIT_LATE_WEIGHT) * all;
+}
+
+/* With fewer operations in which a rank of n_ranks always comes last the exact
+ * binomial test, for all `tried` ranks together, names nobody: 1 / n_ranks to
+ * that power is the least chance there is. At least as many as the parts of the
+ * run that the mean of an excess and its error need. */
+static uint64_t fewest_to_prove(uint32_t n_ranks, size_t tried)
+{
+    double parts = limits_get(JP_LIMIT_LATE_SLICES), chance;
+
+    if (n_ranks < 2)
+        return UINT64_MAX;
+    chance = limits_get(JP_LIMIT_LATE_CHANCE) / (double) tried;
+    return (uint64_t) ceil(fmax(parts, -log(chance) / log(n_ranks)));
+}
+
+/* Is there enough of the communicator to judge by? */
+static bool is_usable(const struct late *l, size_t c)
+{
+    const struct jp_comm *comm = &l->r->comms[c];
+    size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+
+    if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
+        l->series->fewest[c] < fewest_to_prove(comm->n_ranks, l->r->n_ranks))
+        return false;
+    for (size_t i = from; i < to; i++)
+        if (is_thin(l, &l->p->list[l->p->of_rank[i]],
+                    limits_get(JP_LIMIT_LATE_SLICES)))
+            return false;
+    return true;
+}
+
+/* Are so few that the parts of the run say little of errors? */
+static bool is_short(const struct late *l, size_t c)
+{
+    double least = limits_get(JP_LIMIT_LATE_OPS);
+
+    if ((double) l->series->fewest[c] < least)
+        return true;
+    for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
+        if (is_thin(l, &l->p->list[l->p->of_rank[i]], least))
+            return true;
+    return false;
+}
+
+/* For each member, the median of the others' values less its own; of the two
+ * values in the middle their mean, or the lower: one of three who waits for
+ * long makes nobody late. */
+static void against_others(double *v, size_t n, bool lower, double *sorted,
+                           double *diff)
+{
+    size_t half = (n - 2) / 2; /* of n - 1 others */
+
+    memcpy(sorted, v, n * sizeof(*v));
+    stats_sort(sorted, n);
+    for (size_t i = 0; i < n; i++) {
+        /* leaving v[i] out moves those behind it one down */
+        size_t low = v[i] <= sorted[half] ? half + 1 : half, high = low;
+
+        if ((n - 1) % 2 == 0 && !lower)
+            high = v[i] <= sorted[half + 1] ? half + 2 : half + 1;
+        diff[i] = (sorted[low] + sorted[high]) / 2 - v[i];
+    }
+}
+
+/* Parts are taken two by two where each has an operation or two. */
+static double sum_of(const double *parts, unsigned n)
+{
+    return n == 2 ? parts[0] + parts[1] : parts[0];
+}
+
+/* Fills excess and arrival of a communicator's ranks, [member][slice], which[]
+ * of the slices that all of them have, and returns how many these are. */
+static unsigned compare(struct late *l, size_t c, double *excess,
+                        double *arrival, double *peers, unsigned *which)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    double *v = l->scratch, *sorted = v + n, *diff = sorted + n;
+    unsigned kept = 0, step = l->short_run[c] ? 2 : 1;
+
+    for (unsigned s = 0; s < JP_SLICES; s += step) {
+        bool whole = true;
+
+        for (size_t i = 0; i < n; i++) {
+            v[i] = sum_of(l->total + l->p->of_rank[from + i] * JP_SLICES + s,
+                          step);
+            whole &= isfinite(v[i]) != 0;
+        }
+        if (!whole)
+            continue;
+        against_others(v, n, true, sorted, diff);
+        peers[kept] = sorted[n / 2];
+        for (size_t i = 0; i < n; i++) {
+            excess[i * JP_SLICES + kept] = diff[i];
+            v[i] = (double) l->r->ranks[from + i].slice_us[s];
+            if (step == 2)
+                v[i] += (double) l->r->ranks[from + i].slice_us[s + 1];
+        }
+        against_others(v, n, false, sorted, diff);
+        for (size_t i = 0; i < n; i++)
+            arrival[i * JP_SLICES + kept] = diff[i];
+        which[kept++] = s;
+    }
+    return kept;
+}
+
+static void sum_up(struct jp_lateness *out, float *parts, double *excess,
+                   double *arrival, const unsigned *which, unsigned kept,
+                   unsigned step)
+{
+    struct stats_trimmed e, a;
+    double all = JP_SLICES / (double) step;
+
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        out->parts_us[s] = parts[s] = NAN;
+    for (unsigned k = 0; k < kept; k++)
+        for (unsigned s = which[k]; s < which[k] + step; s++) {
+            out->parts_us[s] = (float) (arrival[k] / step);
+            parts[s] = (float) (excess[k] / step);
+        }
+    e = stats_trim(excess, kept);
+    a = stats_trim(arrival, kept);
+    out->judged = true;
+    out->excess_us = e.mean * all;
+    out->error_us = e.error * all;
+    out->arrival_us = a.mean * all;
+}
+
+/* Waits for somebody late travel on through a pipeline or an AlltoAll, so that
+ * most may arrive late: whom did the earliest quarter wait for? */
+static void compare_earliest(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+
+    for (size_t i = 0; i < n; i++)
+        l->scratch[i] = l->out[from + i].arrival_us;
+    stats_sort(l->scratch, n);
+    for (size_t i = from; i < from + n; i++)
+        l->out[i].ahead_us = l->out[i].arrival_us - l->scratch[n / 4];
+}
+
+static int measure(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    double *excess = calloc(n * JP_SLICES, sizeof(*excess));
+    double *arrival = calloc(n * JP_SLICES, sizeof(*arrival));
+    double peers[JP_SLICES], usual;
+    unsigned kept, which[JP_SLICES], step = l->short_run[c] ? 2 : 1;
+
+    if (!excess || !arrival) {
+        free(excess);
+        free(arrival);
+        return -1;
+    }
+    kept = compare(l, c, excess, arrival, peers, which);
+    usual = stats_median(peers, kept) * JP_SLICES / step;
+    for (size_t i = 0; i < n && kept >= limits_get(JP_LIMIT_LATE_SLICES); i++) {
+        sum_up(&l->out[from + i], l->parts + (from + i) * JP_SLICES,
+               excess + i * JP_SLICES, arrival + i * JP_SLICES, which, kept,
+               step);
+        l->out[from + i].peers_us = usual;
+    }
+    compare_earliest(l, c);
+    free(excess);
+    free(arrival);
+    return 0;
+}
+
+/* --- who is the last one? --- */
+
+static size_t slot(const struct late *l, size_t rank, size_t coll)
+{
+    return rank * l->r->n_coll_names + coll;
+}
+
+static int count_last(struct late *l)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    size_t n = l->r->n_ranks * l->r->n_coll_names;
+
+    l->last = calloc(n + 1, sizeof(*l->last));
+    l->of = calloc(n + 1, sizeof(*l->of));
+    if (!reader || !l->last || !l->of) {
+        free(reader);
+        return -1;
+    }
+    reader->ops = l->r->ops;
+    ops_want(reader, OPS_COUNTS | OPS_RANK);
+    for (size_t i = 0; i < l->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+        uint32_t ranks = l->r->comms[op->comm].n_ranks;
+        size_t from = l->p->comm_start[op->comm];
+
+        if (op->n != ranks || op->n_exec != ranks ||
+            l->p->comm_start[op->comm + 1] - from != ranks ||
+            !collective_is_barrier(l->r->coll_names[op->coll]))
+            continue;
+        l->of[slot(l, from, op->coll)]++; /* its first rank's, for all */
+        if (op->min_rank < ranks)
+            l->last[slot(l, from + op->min_rank, op->coll)]++;
+    }
+    free(reader);
+    return 0;
+}
+
+double late_last_chance(const struct late *l, size_t rank)
+{
+    size_t c = l->r->ranks[rank].comm, from = l->p->comm_start[c];
+    double least = 1, tried = (double) l->r->n_ranks;
+
+    for (size_t k = 0; l->last && k < l->r->n_coll_names; k++)
+        if (l->of[slot(l, from, k)])
+            least = fmin(least,
+                         stats_binomial_tail(
+                             l->last[slot(l, rank, k)], l->of[slot(l, from, k)],
+                             1 / (double) l->r->comms[c].n_ranks));
+    return fmin(1, least * tried);
+}
+
+double late_chance(const struct late *l, size_t rank)
+{
+    return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
+}
+
+/* --- which communicators are alike? --- */
+
+/* Those of one shape and purpose have about as many operations. */
+static int by_shape(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+    const struct jp_comm *x = &comms[*(const size_t *) a],
+                         *y = &comms[*(const size_t *) b];
+    int x_ops = stats_magnitude(x->ops), y_ops = stats_magnitude(y->ops);
+
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    if (x->nnodes != y->nnodes)
+        return x->nnodes < y->nnodes ? -1 : 1;
+    if (x_ops != y_ops)
+        return x_ops < y_ops ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Numbers communicators of one shape alike. */
+static int classify(struct late *l)
+{
+    size_t n = l->r->n_comms;
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    if (!order)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_shape, l->r->comms);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_shape(&order[i - 1], &order[i], l->r->comms))
+            l->classes++;
+        l->class_of[order[i]] = l->classes;
+    }
+    l->classes++;
+    free(order);
+    return 0;
+}
+
+/* --- all of it --- */
+
+/* Operations of a communicator follow one another: where they took longer than
+ * the clock tells (a simulation's do), they tell the run's length. */
+static double run_us(const struct jp_result *r)
+{
+    uint64_t run = r->ops ? ops_run_us(r->ops) : 0;
+
+    for (size_t i = 0; run && i < r->n_ranks; i++)
+        if (r->ranks[i].exec_us > run)
+            run = r->ranks[i].exec_us;
+    return (double) run;
+}
+
+int late_measure(struct late *l)
+{
+    const struct jp_result *r = l->r;
+    size_t n = l->p->n;
+
+    l->total = calloc(n * JP_SLICES + 1, sizeof(*l->total));
+    l->grouped_us = calloc(r->n_ranks + 1, sizeof(*l->grouped_us));
+    l->net = calloc(n + 1, sizeof(*l->net));
+    l->messages = calloc(n + 1, sizeof(*l->messages));
+    l->grouped_net = calloc(n + 1, sizeof(*l->grouped_net));
+    l->grouped_late = calloc(n + 1, sizeof(*l->grouped_late));
+    l->least = calloc(n + 1, sizeof(*l->least));
+    l->most = calloc(n + 1, sizeof(*l->most));
+    l->scratch = calloc(3 * r->n_ranks + 1, sizeof(*l->scratch));
+    l->class_of = calloc(r->n_comms + 1, sizeof(*l->class_of));
+    l->parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l->parts));
+    l->short_run = calloc(r->n_comms + 1, sizeof(*l->short_run));
+    l->kernels = calloc(r->n_comms + 1, sizeof(*l->kernels));
+    if (!l->total || !l->net || !l->messages || !l->grouped_us ||
+        !l->grouped_net || !l->grouped_late || !l->least || !l->most ||
+        !l->scratch || !l->class_of || !l->parts || !l->short_run ||
+        !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 || classify(l) < 0)
+        return -1;
+    l->run_us = run_us(r);
+    for (size_t c = 0; c < r->n_comms; c++) {
+        if (!is_usable(l, c))
+            continue;
+        l->short_run[c] = is_short(l, c);
+        if (measure(l, c) < 0)
+            return -1;
+    }
+    if (count_last(l) < 0)
+        return -1;
+    for (size_t i = 0; i < r->n_ranks; i++)
+        l->out[i].grouped_us = l->grouped_us[i];
+    hide_all(l);
+    return 0;
+}
+
+void late_measure_fini(struct late *l)
+{
+    free(l->total);
+    free(l->grouped_us);
+    free(l->net);
+    free(l->messages);
+    free(l->grouped_net);
+    free(l->grouped_late);
+    free(l->least);
+    free(l->most);
+    free(l->scratch);
+    free(l->class_of);
+    free(l->parts);
+    free(l->short_run);
+    free(l->kernels);
+    free(l->last);
+    free(l->of);
+}
