@@ -545,7 +545,7 @@ int fileio_write(const char *path, const char *text, size_t len,
 
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
-    fwrite(text, 1, len, file.stream); /* ferror tells at the commit */
+    fwrite(text, 1, len, file.stream); /* the commit checks ferror */
     return fileio_temp_commit(&file, err);
 }
 

@@ -48,9 +48,6 @@ struct jp_knownbad {
     size_t n;
 };
 
-/* The key mode of a row: "any", then the names of the NCCL profilers. */
-const struct jp_knob *knownbad_mode(void);
-
 /* Gets "file:line: what is wrong", once for each mistake. */
 typedef void knownbad_report(void *arg, const char *sentence);
 

@@ -71,7 +71,7 @@ static int ask_in_child(void *arg, int fd)
     int null = open("/dev/null", O_RDWR);
 
     if (null >= 0)
-        dup2(null, STDERR_FILENO); /* libslurm complains there */
+        dup2(null, STDERR_FILENO); /* libslurm writes its errors there */
     slurm_init(NULL);
     if (!q->answer(q->arg, q->buf))
         return 1;

@@ -2,7 +2,7 @@
  * in a process of its own.
  *
  * libslurm ends the process where slurm.conf cannot be read, and waits long for
- * a controller that is down: a child bears that, for a bounded time.
+ * a controller that is down: so a child asks, for a bounded time.
  */
 #ifndef JP_COLLECT_SLURMASK_H
 #define JP_COLLECT_SLURMASK_H

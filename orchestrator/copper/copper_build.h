@@ -22,8 +22,8 @@ struct copper_file {
 };
 
 /* Copper's files below the inputs. Symbolic links are not followed. Names
- * decide (plugins/copper/copper_notes.h); what a file holds its reader checks. A
- * log directory is the folder above profiling/, tables/ or logs/; where files
+ * decide (plugins/copper/copper_notes.h); what a file holds its reader checks.
+ * A log directory is the folder above profiling/, tables/ or logs/; where files
  * lie otherwise, their own folder. */
 struct copper_found {
     struct copper_file

@@ -1,8 +1,8 @@
 /* doctor.h - is jobprof installed so that the next job is profiled?
  *
  * Each check adds lines: what was looked at, how it is, and what to do about
- * it. Nothing is changed, no library that is looked at is loaded, and what
- * cannot be looked at from here is "skip" and why. The checks stand in the
+ * it. Nothing is changed, and no library is loaded. What cannot be
+ * looked at from here is "skip", with the reason. The checks stand in the
  * order of a step's life; a later one uses what an earlier one has found.
  */
 #ifndef JP_DOCTOR_DOCTOR_H
@@ -92,9 +92,10 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
 
 /* --- a folder made to see whether one can write in its parent.
  *
- * It is held by its descriptor: whoever renames what in the parent, files are
- * made and removed in the folder that was made, and only that one, empty,
- * goes in the end. Root makes none where somebody else could (fileio.h).
+ * It is held by its descriptor: files are made and removed in the folder that
+ * was made, whatever is renamed in the parent meanwhile, and only that folder
+ * is removed in the end, when it is empty. Root makes none where somebody else
+ * could (fileio.h).
  */
 
 struct probe {

@@ -524,7 +524,8 @@ static void copy_end(char *to, size_t size, const char *text)
         snprintf(to, size, "...%s", text + len - (size - 4));
 }
 
-void nvml_read(const char *library, struct jp_nvml *out)
+/* Asks in this process; out is zeroed first. For nvml_ask and fuzzing. */
+static void nvml_read(const char *library, struct jp_nvml *out)
 {
     struct nvml_lib lib;
     const char *missing;

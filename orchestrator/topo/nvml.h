@@ -88,9 +88,6 @@ struct jp_nvml {
     struct jp_nvml_gpu gpus[JP_NVML_MAX_GPUS];
 };
 
-/* Asks in this process; out is zeroed first. For nvml_ask and fuzzing. */
-void nvml_read(const char *library, struct jp_nvml *out);
-
 /* Asks in a child that is killed after limit_ms (one that cannot be killed is
  * left to init). library: a path or a name for dlopen(). Returns what was told,
  * sorted by bus id (free() it), NULL without memory. */

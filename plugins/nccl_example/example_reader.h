@@ -1,4 +1,5 @@
-/* example_reader.h - the example plugin's trace as the records that the join takes.
+/* example_reader.h - the example plugin's trace as the records that the join
+ * takes.
  *
  * A thin layer over plugins/nccl_example/trace_read.h, as recfile.h is over the
  * recorder's files; bounds are those of common/record.h.
@@ -70,7 +71,7 @@ void tracefile_close(struct jp_tracefile *file);
  * TRACE_OP_BAD: why and line of *file. */
 enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out);
 
-/* Operations that the file's sequence numbers tell of and that it lacks. */
+/* Operations that are missing from the file, by its sequence numbers. */
 uint64_t tracefile_missing(const struct jp_tracefile *file);
 
 #endif

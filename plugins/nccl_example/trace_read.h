@@ -49,8 +49,8 @@
  * those of its "args", as text. Lenient, because the plugin is: any order of
  * keys, unknown keys however nested (skipped), words without quotes (2.28's
  * datatype and "(nil)"), commas too many or too few, `{}]` at the end. An
- * object that cannot be read is told and the next one is looked for behind the
- * end of its line. Nothing is trusted: an object has at most TRACE_MAX_OBJECT
+ * object that cannot be read is reported, and reading goes on behind the end of
+ * its line. Nothing is trusted: an object has at most TRACE_MAX_OBJECT
  * bytes, a value is cut at TRACE_MAX_TEXT, memory is the struct itself.
  */
 
@@ -81,7 +81,7 @@ enum trace_key {
     TRACE_N_KEYS
 };
 
-/* Values of one object, NUL-terminated; "" where has lacks the bit. */
+/* Values of one object, NUL-terminated; "" where the bit in has is not set. */
 struct trace_fields {
     uint32_t has;  /* 1 << enum trace_key */
     uint32_t cut;  /* longer than TRACE_MAX_TEXT, or with a NUL */
@@ -143,8 +143,8 @@ struct trace_op {
     char algo[TRACE_MAX_TEXT + 1], proto[TRACE_MAX_TEXT + 1];
     uint64_t comm_hash, rank, seq, peer;
     uint64_t count, elem_bytes; /* of the datatype; 0: not known */
-    uint64_t channels;          /* as told; 0: not told */
-    int64_t pid;                /* -1: not told */
+    uint64_t channels;          /* as in the file; 0: unknown */
+    int64_t pid;                /* -1: unknown */
     uint64_t start_ns;          /* of the enqueueing; origin as above */
     uint32_t kernels,
         kernels_timed; /* KernelCh events; with a time by `time` */

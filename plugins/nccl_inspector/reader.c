@@ -218,7 +218,7 @@ static bool take_number(struct parse *p, const struct key *key)
     return true;
 }
 
-/* Any value will do; one that tells when the operation ran is read. */
+/* Skips any value, but reads one that says when the operation ran. */
 static bool take_stamps(struct parse *p)
 {
     struct reader_stamps stamps;

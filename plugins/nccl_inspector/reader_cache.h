@@ -96,8 +96,8 @@ static inline unsigned cache_set(uint64_t tag)
 bool reader_speculate(struct inspector_cache *cache, const char *p,
                       const char *end, struct record *out, const char **next);
 
-/* Keeps the parts of a line that the generic parser made *record of. false: it
- * is laid out in a way that is not known. */
+/* Keeps the parts of a line that the generic parser made *record of. false: its
+ * layout is unknown. */
 bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
                   const struct record *record);
 

@@ -672,7 +672,7 @@ static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
     if (!head)
         return NULL;
     out->exec_unknown = !out->exec_us;
-    if (!head->n_ranks) { /* not told: no bandwidth */
+    if (!head->n_ranks) { /* unknown: no bandwidth */
         out->busbw_micro = 0;
         out->busbw_nan = true;
     }

@@ -16,7 +16,7 @@
 #define STAMPS_DIGITS 16   /* microseconds of the years 2001 to 2286 */
 
 struct reader_stamps {
-    uint64_t start_us, stop_us; /* 0: not told */
+    uint64_t start_us, stop_us; /* 0: unknown */
 };
 
 /* Where the stamps of each channel stand, in bytes from the text's begin. */
@@ -25,7 +25,7 @@ struct stamps_map {
     uint16_t start[STAMPS_CHANNELS], stop[STAMPS_CHANNELS];
 };
 
-/* Reads the value of event_trace_ts. What is not as above in form is not told;
+/* Reads the value of event_trace_ts. Another form leaves both unknown;
  * a channel without a start says nothing, one without a stop leaves the end
  * unknown. map (NULL: not wanted) is there if all stamps have STAMPS_DIGITS. */
 struct reader_stamps reader_stamps_read(const char *text, size_t len,

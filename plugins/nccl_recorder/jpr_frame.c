@@ -1,4 +1,4 @@
-/* A block's frame: what it is, how long, how packed, its check. */
+/* jpr_frame.c - a block's frame, and the bytes and fields inside. */
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 #include <string.h>

@@ -39,9 +39,9 @@
  * that stop. What cannot be recorded is counted as lost.
  *
  * When is an operation done? Its own stopEvent means "enqueued" only.
- *  - With kernel events it tells how many channels will report: done when it
+ *  - With kernel events NCCL names the number of channels: it is done when it
  *    is enqueued and that many have stopped (and its proxies, if network waits
- *    were asked for). CollNet does not tell (0): it is "loose", done when
+ *    were asked for). CollNet names none (0): it is "loose", done when
  *    nothing happened for 50 ms since its last child and at least one channel
  *    has stopped, for a kernel may start long after it was enqueued.
  *  - Without kernel events, or where these are not believed (rec_trust.h), it
@@ -63,8 +63,8 @@
  * finalize on, and when the process ends, no operation of the communicator is
  * taken any more.
  *
- * Calls that NCCL tells no operation of (docs/recorder-format.md, "What NCCL
- * does not tell") are counted: CollApi events without those that a Coll or
+ * Calls whose operation NCCL does not report (docs/recorder-format.md, "What
+ * NCCL does not tell") are counted: CollApi events without those that a Coll or
  * CeColl event names as its parent. Not P2pApi, nor calls that are captured in
  * a graph: their operations come with each replay.
  *
@@ -73,7 +73,7 @@
  * reported, for then the time is not known.
  */
 
-/* An operation as the interface tells it; texts may be NULL. */
+/* An operation as the interface describes it; texts may be NULL. */
 struct jp_rec_start {
     enum jpr_op_kind kind;
     uint64_t seq; /* p2p: counted here */
@@ -89,7 +89,7 @@ struct jp_rec_start {
     void *api;      /* handle of the API event, NULL: none */
 };
 
-/* The user's call (v5, v6): all it tells travels in the handle. */
+/* The user's call (v5, v6); the handle carries all of it. */
 struct jp_rec_call {
     const char *func;
     const char *datatype;
@@ -271,7 +271,7 @@ static void *rec_core_api(struct jp_rec_comm *comm,
     if (!thread)
         return NULL;
     if (count >> (64 - API_COUNT))
-        count = 0; /* nothing real is as long; 0: not told */
+        count = 0; /* no real count is so large; 0: unknown */
     func = rec_names_func(&thread->funcs, call->func);
     if (comm)
         rec_trust_call(&comm->trust, call->graph_captured);

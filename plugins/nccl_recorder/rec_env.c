@@ -1,4 +1,4 @@
-/* The recorder's settings and what the file's header tells. */
+/* rec_env.c - the recorder's settings and the contents of the file's header. */
 #include "plugins/nccl_recorder/rec_env.h"
 
 #include <fcntl.h>

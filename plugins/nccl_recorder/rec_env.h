@@ -1,4 +1,4 @@
-/* rec_env.h - the recorder's settings and what the file's header tells.
+/* rec_env.h - the recorder's settings and the contents of the file's header.
  *
  *   JOBPROF_RECORDER_DIR       folder of the file, which must exist
  *   JOBPROF_RECORDER_MEM       bytes of memory (16 MiB; 6 MiB to 1 GiB)

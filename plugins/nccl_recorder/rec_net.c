@@ -2,7 +2,7 @@
 #include "plugins/nccl_recorder/rec_net.h"
 
 #include "plugins/nccl_recorder/rec_clock.h"
-#include "plugins/nccl_recorder/rec_finish.h"
+#include "plugins/nccl_recorder/rec_op.h"
 #include "plugins/nccl_recorder/rec_thread.h"
 
 enum { CHAIN = 16, NO_WAIT = -1 };
@@ -121,7 +121,7 @@ void rec_net_record(uint64_t handle, int state, uint64_t bytes)
     end_wait(step, now);
     step->wait = wait;
     step->since_ns = now;
-    /* told again with each state; counted where the transfer begins */
+    /* each state repeats it; counted where the transfer begins */
     if (wait == JPR_WAIT_SEND || wait == JPR_WAIT_RECV_GPU)
         add(step->op, JPR_N_WAITS + 1, bytes);
 }

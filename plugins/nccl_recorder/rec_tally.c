@@ -110,7 +110,7 @@ static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
 
         if (!fill_row(comm, func, &row))
             continue;
-        /* a row is told again when its communicator is finalized */
+        /* a row is written again when its communicator is finalized */
         sum = sum_of(&row.counts) * 2 + row.finalized;
         if (!all && sum == comm->told_sums[func])
             continue;
@@ -273,7 +273,7 @@ enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway)
     return changed ? JP_REC_TALLY_CHANGED : JP_REC_TALLY_BEAT;
 }
 
-/* All of it is to be told again. */
+/* All of it must be written again. */
 static void forget_told(struct jp_rec_comm *comm)
 {
     unsigned func;

@@ -1,4 +1,4 @@
-/* What each thread that NCCL calls us from has for itself. */
+/* rec_thread.c - what each calling thread has for itself, and its costs. */
 #include "plugins/nccl_recorder/rec_thread.h"
 
 #include <stdbool.h>

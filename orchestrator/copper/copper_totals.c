@@ -1,0 +1,421 @@
+/* copper_totals.c - sums over the ranks, and ranks unlike the others of their
+ * level. */
+#include "orchestrator/copper/copper_build.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "common/sorted.h"
+
+/* --- shared by the parts --- */
+
+int copper_note(struct copper_build *b, const char *path, bool bad,
+                const char *fmt, ...)
+{
+    struct jp_copper *c = b->copper;
+    struct jp_file_note *more = c->notes;
+    char what[600];
+    va_list ap;
+
+    c->notes_bad += bad;
+    if (c->n_notes == JP_COPPER_MAX_NOTES) {
+        c->notes_left_out++;
+        return 0;
+    }
+    if (!(c->n_notes & (c->n_notes - 1))) {
+        more =
+            reallocarray(more, c->n_notes ? 2 * c->n_notes : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        c->notes = more;
+    }
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof(what), fmt, ap);
+    va_end(ap);
+    more[c->n_notes] = (struct jp_file_note){strdup(path), strdup(what)};
+    c->n_notes++;
+    return more[c->n_notes - 1].path && more[c->n_notes - 1].what ? 0 : -1;
+}
+
+int copper_read_done(struct copper_build *b, const struct copper_stream *s)
+{
+    const struct jp_copper_options *o = b->options;
+
+    b->copper->files++;
+    b->copper->bytes_read += s->bytes;
+    if (o->progress &&
+        o->progress(o->progress_arg, b->copper->bytes_read, b->bytes_all))
+        return error_set(b->err, "stopped");
+    return 0;
+}
+
+/* --- sums and outliers --- */
+
+static bool is_ttl(size_t metric)
+{
+    return (metric >= COPPER_TTL_STORES && metric <= COPPER_TTL_AVOIDED);
+}
+
+static uint64_t init_of(const struct jp_copper_rank *rank)
+{
+    return rank->op[copper_op_find("init", 4)].time_us;
+}
+
+static uint64_t without_init(const struct jp_copper_rank *rank)
+{
+    uint64_t init = init_of(rank), all = rank->value[COPPER_LATENCY_US];
+
+    return all > init ? all - init : 0;
+}
+
+static void add_rank(struct jp_copper *c, const struct jp_copper_rank *rank)
+{
+    c->n_counted += rank->has_counts;
+    c->n_ttl += rank->has_ttl;
+    c->n_ops += rank->has_ops;
+    c->compared += rank->pre_destroy != JP_COPPER_NOT_COMPARED;
+    c->equal += rank->pre_destroy == JP_COPPER_EQUAL;
+    for (size_t i = 0; i < COPPER_N_METRICS; i++)
+        if (is_ttl(i) ? rank->has_ttl : rank->has_counts)
+            c->total[i] = num_add(c->total[i], rank->value[i]);
+    if (!rank->has_ops)
+        return;
+    c->init_us = num_add(c->init_us, init_of(rank));
+    c->without_init_us = num_add(c->without_init_us, without_init(rank));
+    for (size_t i = 0; i <= COPPER_N_OPS; i++) {
+        const struct copper_op *op = &rank->op[i];
+        struct copper_op *sum = &c->op[i];
+
+        sum->calls = num_add(sum->calls, op->calls);
+        sum->hits = num_add(sum->hits, op->hits);
+        sum->misses = num_add(sum->misses, op->misses);
+        sum->negatives = num_add(sum->negatives, op->negatives);
+        sum->time_us = num_add(sum->time_us, op->time_us);
+    }
+}
+
+static bool is_known(int64_t us, uint64_t *value)
+{
+    *value = us < 0 ? 0 : (uint64_t) us;
+    return us >= 0;
+}
+
+static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
+                         uint64_t *value)
+{
+    static const enum copper_metric metrics[] = {
+        COPPER_OPERATIONS, COPPER_HITS,       COPPER_MISSES,
+        COPPER_NEGATIVES,  COPPER_TTL_STORES, COPPER_TTL_SERVES,
+        COPPER_LATENCY_US};
+
+    switch (spread) {
+    case JP_COPPER_SPREAD_NO_INIT:
+        *value = without_init(rank);
+        return rank->has_ops;
+    case JP_COPPER_SPREAD_INIT:
+        *value = init_of(rank);
+        return rank->has_ops && *value;
+    case JP_COPPER_SPREAD_REGISTRATION:
+        return is_known(rank->log.registration_us, value);
+    case JP_COPPER_SPREAD_PARENT:
+        return is_known(rank->log.parent_us, value);
+    case JP_COPPER_SPREAD_FIRST_RPC:
+        return is_known(rank->log.first_rpc_us, value);
+    default:
+        break;
+    }
+    *value = rank->value[metrics[spread]];
+    return is_ttl(metrics[spread]) ? rank->has_ttl : rank->has_counts;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), sorted_ascending);
+    return sorted_median(values, n);
+}
+
+static void measure(struct jp_copper_range *r, uint64_t *values)
+{
+    double sum = 0, squares = 0;
+
+    for (uint32_t i = 0; i < r->n; i++)
+        sum += (double) values[i];
+    r->mean = sum / r->n;
+    for (uint32_t i = 0; i < r->n; i++)
+        squares += ((double) values[i] - r->mean) *
+                   ((double) values[i] - r->mean);
+    r->stddev = sqrt(squares / r->n);
+    r->cv = r->mean > 0 ? r->stddev / r->mean : NAN;
+    qsort(values, r->n, sizeof(*values), by_number);
+    r->median = ((double) values[(r->n - 1) / 2] + (double) values[r->n / 2]) /
+                2;
+}
+
+static void spread(struct jp_copper *c, unsigned s, uint64_t *values)
+{
+    static const char *const names[JP_COPPER_N_SPREADS] = {
+        "counted_operations",
+        "cache_hits",
+        "cache_misses",
+        "negative_results",
+        "ttl_stores",
+        "ttl_serves",
+        "latency",
+        "latency_without_init",
+        "init",
+        "registration",
+        "parent_confirmed",
+        "first_parent_rpc"};
+    struct jp_copper_range *r = &c->range[s];
+
+    *r = (struct jp_copper_range){
+        .name = names[s], .seconds = s >= JP_COPPER_SPREAD_LATENCY, .cv = NAN};
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        uint64_t value;
+
+        if (!spread_value(&c->ranks[i], s, &value))
+            continue;
+        if (!r->n || value < r->min) {
+            r->min = value;
+            r->min_rank = i;
+        }
+        if (!r->n || value > r->max) {
+            r->max = value;
+            r->max_rank = i;
+        }
+        values[r->n++] = value;
+    }
+    if (r->n)
+        measure(r, values);
+}
+
+int copper_totals(struct copper_build *b)
+{
+    struct jp_copper *c = b->copper;
+    uint64_t *values = calloc(c->n_ranks ? c->n_ranks : 1, sizeof(*values));
+
+    if (!values)
+        return -1;
+    for (size_t i = 0; i < c->n_ranks; i++)
+        add_rank(c, &c->ranks[i]);
+    for (unsigned s = 0; s < JP_COPPER_N_SPREADS; s++)
+        spread(c, s, values);
+    free(values);
+    return 0;
+}
+
+const struct copper_op *copper_op_of(const struct jp_copper *copper,
+                                     const char *name)
+{
+    return &copper->op[copper_op_find(name, strlen(name))];
+}
+
+/* --- ranks unlike the others of their level in the tree --- */
+/* A parent answers its children's requests, so counters and times grow or fall
+ * with the level and the root is unlike all others by nature. Only ranks of
+ * one level are compared, by the median and the median absolute deviation,
+ * which one bad rank does not move. */
+
+#define LEAST_OF_LEVEL 4 /* fewer have no usual value */
+#define Z_LIMIT 3.5      /* Iglewicz and Hoaglin's */
+/* Of a normal distribution, what its standard deviation is of the median and,
+ * where over half of the values are equal, of the mean absolute deviation. */
+#define OF_MEDIAN (1 / 0.6745)
+#define OF_MEAN 1.253314
+/* A level may be so even that any difference has a large z: it must be worth
+ * a look, too. */
+#define WORTH_SHARE 1.1
+#define LEAST_CALLS 20 /* an average over fewer says nothing */
+
+enum metric {
+    GETATTR_US,
+    READ_US,
+    READDIR_US,
+    LATENCY_S,
+    INIT_S,
+    OPERATIONS,
+    MISSES,
+    NEGATIVES,
+    TTL_EXPIRES,
+    N_OUTLIER_METRICS
+};
+
+static const struct {
+    const char *name;
+    const char *op; /* an average of this operation */
+    bool latency;   /* more is slower */
+} metrics[N_OUTLIER_METRICS] = {
+    [GETATTR_US] = {"getattr_us", "getattr", true},
+    [READ_US] = {"read_us", "read", true},
+    [READDIR_US] = {"readdir_us", "readdir", true},
+    [LATENCY_S] = {"latency_without_init_s", NULL, true},
+    [INIT_S] = {"init_s", NULL, true},
+    [OPERATIONS] = {"counted_operations", NULL, false},
+    [MISSES] = {"cache_misses", NULL, false},
+    [NEGATIVES] = {"negative_results", NULL, false},
+    [TTL_EXPIRES] = {"ttl_expires", NULL, false},
+};
+
+static double average(const struct jp_copper_rank *rank, const char *name)
+{
+    const struct copper_op *op = &rank->op[copper_op_find(name, strlen(name))];
+
+    return rank->has_ops && op->calls >= LEAST_CALLS
+               ? (double) op->time_us / (double) op->calls
+               : NAN;
+}
+
+static double value_of(const struct jp_copper_rank *rank, enum metric m)
+{
+    const double init = (double) rank->op[copper_op_find("init", 4)].time_us;
+
+    if (metrics[m].op)
+        return average(rank, metrics[m].op);
+    switch (m) {
+    case LATENCY_S:
+        return rank->has_ops
+                   ? ((double) rank->value[COPPER_LATENCY_US] - init) / 1e6
+                   : NAN;
+    case INIT_S:
+        return rank->has_ops && init > 0 ? init / 1e6 : NAN;
+    case OPERATIONS:
+        return rank->has_counts ? (double) rank->value[COPPER_OPERATIONS] : NAN;
+    case MISSES:
+        return rank->has_counts ? (double) rank->value[COPPER_MISSES] : NAN;
+    case NEGATIVES:
+        return rank->has_counts ? (double) rank->value[COPPER_NEGATIVES] : NAN;
+    default:
+        return rank->has_ttl ? (double) rank->value[COPPER_TTL_EXPIRES] : NAN;
+    }
+}
+
+/* Microseconds of the rank in all for one unit of the metric. */
+static double weight_of(const struct jp_copper_rank *rank, enum metric m)
+{
+    size_t len = metrics[m].op ? strlen(metrics[m].op) : 0;
+
+    return len ? (double) rank->op[copper_op_find(metrics[m].op, len)].calls
+               : 1e6;
+}
+
+static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
+{
+    struct jp_copper_outlier *more = c->outliers;
+
+    if (!(c->n_outliers & (c->n_outliers - 1))) {
+        more = reallocarray(more, c->n_outliers ? 2 * c->n_outliers : 1,
+                            sizeof(*more));
+        if (!more)
+            return -1;
+        c->outliers = more;
+    }
+    more[c->n_outliers++] = *outlier;
+    return 0;
+}
+
+/* Is the rank's value far from the level's median, and does it matter? */
+static bool is_far(const struct jp_copper_options *options, enum metric m,
+                   double value, double scale, double weight,
+                   struct jp_copper_outlier *o)
+{
+    double mid = o->median;
+    double least = fabs(mid) * (WORTH_SHARE - 1);
+
+    if (fabs(value - mid) <= least || (mid == 0 && value < LEAST_CALLS))
+        return false;
+    o->z = (value - mid) / scale;
+    o->cost_us = metrics[m].latency ? (value - mid) * weight : 0;
+    o->slow = metrics[m].latency && mid > 0 && options->slow_share > 0 &&
+              value >= options->slow_share * mid &&
+              o->cost_us >= options->slow_cost_us;
+    return fabs(o->z) > Z_LIMIT;
+}
+
+static int judge(struct copper_build *b, int level, enum metric m,
+                 double *values)
+{
+    struct jp_copper *c = b->copper;
+    double mid, scale, sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        double v = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
+
+        if (isfinite(v))
+            values[n++] = v;
+    }
+    if (n < LEAST_OF_LEVEL)
+        return 0;
+    mid = median(values, n);
+    for (size_t i = 0; i < n; i++)
+        sum += values[i] = fabs(values[i] - mid);
+    if (sum == 0)
+        return 0;
+    scale = OF_MEDIAN * median(values, n);
+    if (scale == 0)
+        scale = OF_MEAN * sum / (double) n;
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        struct jp_copper_outlier o = {.rank = i,
+                                      .metric = metrics[m].name,
+                                      .level = level,
+                                      .of = (uint32_t) n,
+                                      .median = mid};
+
+        o.value = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
+        if (isfinite(o.value) &&
+            is_far(b->options, m, o.value, scale, weight_of(&c->ranks[i], m),
+                   &o) &&
+            keep(c, &o) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int by_z(const void *a, const void *b)
+{
+    const struct jp_copper_outlier *x = a, *y = b;
+
+    if (x->slow != y->slow)
+        return x->slow ? -1 : 1;
+    if (fabs(x->z) != fabs(y->z))
+        return fabs(x->z) > fabs(y->z) ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+int copper_outliers(struct copper_build *b)
+{
+    struct jp_copper *c = b->copper;
+    double *values = calloc(c->n_ranks ? c->n_ranks : 1, sizeof(*values));
+    int deepest = -1, rc = values ? 0 : -1;
+
+    for (size_t i = 0; i < c->n_ranks; i++)
+        if (c->ranks[i].level > deepest)
+            deepest = c->ranks[i].level;
+    for (int level = 0; level <= deepest && rc == 0; level++)
+        for (unsigned m = 0; m < N_OUTLIER_METRICS && rc == 0; m++)
+            rc = judge(b, level, m, values);
+    for (size_t i = 0; i < c->n_ranks && rc == 0; i++) {
+        uint32_t n = 0;
+
+        for (size_t k = 0; k < c->n_ranks && n < LEAST_OF_LEVEL; k++)
+            n += c->ranks[k].level == c->ranks[i].level &&
+                 c->ranks[k].has_counts;
+        c->unjudged += c->ranks[i].has_counts &&
+                       (c->ranks[i].level < 0 || n < LEAST_OF_LEVEL);
+    }
+    free(values);
+    if (rc == 0 && c->n_outliers)
+        qsort(c->outliers, c->n_outliers, sizeof(*c->outliers), by_z);
+    return rc;
+}

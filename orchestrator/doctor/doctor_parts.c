@@ -1,0 +1,116 @@
+/* doctor_parts.c - what the checks share: their lines, trust in a file, and
+ * other programs, bounded in time and output. */
+#include "orchestrator/doctor/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/child.h"
+#include "common/quote.h"
+
+const char *const doctor_words[DOCTOR_VERDICTS] = {"ok", "skip", "warn",
+                                                   "fail"};
+
+/* Harmless to a terminal. Caller frees. */
+static char *clean(const char *text)
+{
+    char *out = NULL;
+    size_t len = 0;
+    FILE *stream = open_memstream(&out, &len);
+
+    if (!stream)
+        return NULL;
+    quote_print(stream, text);
+    if (fclose(stream) == 0)
+        return out;
+    free(out);
+    return NULL;
+}
+
+void doctor_add(struct doctor *d, enum doctor_verdict verdict,
+                const char *check, const char *advice, const char *fmt, ...)
+{
+    struct doctor_line *more =
+        reallocarray(d->lines, d->n_lines + 1, sizeof(*more));
+    char *raw = NULL, *text;
+    va_list ap;
+
+    if (more)
+        d->lines = more;
+    va_start(ap, fmt);
+    if (vasprintf(&raw, fmt, ap) < 0)
+        raw = NULL;
+    va_end(ap);
+    text = raw ? clean(raw) : NULL;
+    free(raw);
+    if (!more || !text) {
+        free(text);
+        d->failed = true;
+        return;
+    }
+    d->lines[d->n_lines++] = (struct doctor_line){
+        .verdict = verdict, .check = check, .text = text, .advice = advice};
+    d->count[verdict]++;
+}
+
+bool doctor_trusts(struct doctor *d, const char *check, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0) {
+        doctor_add(d, DOCTOR_FAIL, check, "", "%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        doctor_add(d, DOCTOR_FAIL, check, "", "%s: no regular file", path);
+        return false;
+    }
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        doctor_add(d, DOCTOR_FAIL, check, "everybody's jobs run it: chmod go-w",
+                   "%s: writable by %s", path,
+                   st.st_mode & S_IWOTH ? "everybody" : "its group");
+    else if (st.st_uid != 0)
+        doctor_add(d, DOCTOR_WARN, check,
+                   "for all users' jobs it should be root's",
+                   "%s: owned by uid %ld", path, (long) st.st_uid);
+    return true;
+}
+
+#define OUTPUT_MAX 65536
+/* From SIGTERM, by which srun cancels its step, to SIGKILL. */
+#define LAST_MS 5000
+
+int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
+                   char **out, struct jp_error *err)
+{
+    char *buf = calloc(1, OUTPUT_MAX + 1);
+    const struct child child = {.argv = argv,
+                                .with_stderr = with_stderr,
+                                .limit_ms = ms,
+                                .term_ms = LAST_MS,
+                                .out = buf,
+                                .room = OUTPUT_MAX};
+    struct child_result r = {.pid = -1};
+    enum child_end end = buf ? child_run(&child, &r) : CHILD_NEVER;
+    int rc = -1;
+
+    if (end == CHILD_NEVER)
+        error_set(err, "%s: %s", argv[0], strerror(errno));
+    else if (end == CHILD_LATE)
+        error_set(err, "%s: no end within %u s", argv[0], ms / 1000);
+    else if (!WIFEXITED(r.status))
+        error_set(err, "%s: killed by signal %d", argv[0], WTERMSIG(r.status));
+    else if (WEXITSTATUS(r.status) == 126 || WEXITSTATUS(r.status) == 127)
+        error_set(err, "%s: cannot be run", argv[0]);
+    else
+        rc = WEXITSTATUS(r.status);
+    *out = rc < 0 ? NULL : buf;
+    if (rc < 0)
+        free(buf);
+    return rc;
+}

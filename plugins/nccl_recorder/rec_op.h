@@ -1,0 +1,197 @@
+/* rec_op.h - operations in flight, and the handles NCCL holds for them.
+ *
+ * A handle is a number, not a pointer: the place of an operation in a table,
+ * the place's generation and what kind of event it is for. NCCL may use a
+ * handle long after the operation was recorded (a late child, a replayed
+ * graph); it no longer matches the generation and is ignored. The table is
+ * never given back, so looking one up is always safe.
+ *
+ * Every member that two threads may touch is atomic, and one word, `state`,
+ * decides: whoever takes it from live to over owns the operation then. NCCL
+ * calls for the children of one operation from one thread; should two do so
+ * at once, a first or last time may be the other one's, nothing worse.
+ */
+#ifndef JP_REC_OP_H
+#define JP_REC_OP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/nccl_profiler.h"
+#include "plugins/nccl_recorder/rec_thread.h"
+
+/* What the interface says of an operation when it is enqueued. */
+struct jp_rec_facts {
+    uint64_t seq;
+    uint64_t count;
+    uint64_t api_count;
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
+    uint64_t after_ns; /* likewise */
+    int32_t root;
+    int32_t peer;
+    uint16_t comm; /* place in the table of communicators */
+    uint16_t n_channels;
+    uint8_t kind; /* enum jpr_op_kind */
+    uint8_t func; /* numbers of rec_names.h */
+    uint8_t datatype;
+    uint8_t algo;
+    uint8_t proto;
+    uint8_t api_func;
+    uint8_t api_datatype;
+    uint8_t flags;
+    uint32_t launch; /* struct jp_rec_place */
+    uint64_t number; /* likewise */
+};
+
+enum {
+    JP_REC_GRAPH = 1,      /* captured in a CUDA graph */
+    JP_REC_INCOMPLETE = 2, /* set when it was cut short */
+    JP_REC_OVER = 4,       /* ... because later ones had ended */
+    JP_REC_UNTIMED = 8,    /* set where kernel events were not used */
+    JP_REC_FACT_WORDS = sizeof(struct jp_rec_facts) / sizeof(uint64_t),
+};
+
+/* What the children tell; all ns, 0: not yet. */
+enum jp_rec_time {
+    JP_REC_ENQUEUE_STOP,
+    JP_REC_KERNEL_FIRST,
+    JP_REC_KERNEL_LAST,
+    JP_REC_PROXY_LAST,
+    JP_REC_GPU_FIRST,
+    JP_REC_GPU_LAST,
+    JP_REC_GPU_MAX, /* longest channel by the GPU */
+    JP_REC_LAST,    /* the last event of all */
+    JP_REC_N_TIMES,
+};
+
+enum { JP_REC_N_NET = JPR_N_WAITS + 2 }; /* waits, steps, bytes */
+
+struct jp_rec_op {
+    _Alignas(64) _Atomic uint64_t state;
+    _Atomic uint64_t facts[JP_REC_FACT_WORDS];
+    _Atomic uint64_t times[JP_REC_N_TIMES];
+    _Atomic uint32_t started; /* channels */
+    _Atomic uint32_t stopped;
+    _Atomic uint32_t refused; /* of these: times of different operations */
+    _Atomic uint64_t net[JP_REC_N_NET];
+    /* start of each open channel by the GPU's clock */
+    _Atomic uint64_t channels[JP_NCCL_MAX_CHANNELS];
+};
+
+/* The state: what is still to come. */
+#define JP_REC_LEFT_ONE 1ULL /* a channel that has not stopped */
+#define JP_REC_LEFT_MASK 0xFFFULL
+#define JP_REC_UNSURE                                                          \
+    (1ULL << 12)                     /* kernel events are not used: loose, too \
+                                      */
+#define JP_REC_OPEN_ONE (1ULL << 16) /* an open proxy or loose channel */
+#define JP_REC_OPEN_MASK (0x7FFULL << 16)
+#define JP_REC_OVERTAKEN (1ULL << 27) /* cut short for later ones ended */
+#define JP_REC_CUT_SHORT (1ULL << 28) /* over, but not by its last event */
+#define JP_REC_LOOSE (1ULL << 29)     /* nobody can tell its last event */
+#define JP_REC_ENQUEUED (1ULL << 30)
+#define JP_REC_LIVE (1ULL << 31)
+#define JP_REC_GENERATION_SHIFT 32
+
+enum jp_rec_kind {
+    JP_REC_OP = 1,
+    JP_REC_KERNEL,
+    JP_REC_PROXY,
+    JP_REC_STEP,
+    JP_REC_API, /* of a collective */
+    JP_REC_API_P2P,
+    JP_REC_GROUP, /* of a launch */
+};
+
+extern struct jp_rec_op *jp_rec_ops; /* NULL before the first communicator */
+extern struct jp_rec_pool jp_rec_op_pool;
+extern uint64_t jp_rec_handle_salt; /* in the generation's place */
+
+/* Bits of a handle: kind 3, channel 6, index 20, generation 32 from bit 32. */
+enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
+
+/* Bytes for n operations, and taking them into use; generations begin at
+ * `epoch` << 24, so that a forked child's differ from its parent's. In handles
+ * they are mixed with `salt`, any number of this process's own: with PXN and
+ * pid namespaces a handle of another process can come here. */
+size_t rec_op_bytes(uint32_t n);
+void rec_op_init(void *memory, uint32_t n, unsigned epoch, uint32_t salt);
+
+/* In a forked child: there are none, and every handle is too old. */
+void rec_op_forget(void);
+
+/* Makes the free place `index` a live operation; its handle. `left` and
+ * flags are the state's first bits. */
+void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
+                   uint64_t state);
+
+void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts);
+
+/* One member of the facts, without the others. */
+#define REC_OP_WORD(op, member)                                                \
+    atomic_load_explicit(&(op)->facts[offsetof(struct jp_rec_facts, member) /  \
+                                      sizeof(uint64_t)],                       \
+                         memory_order_acquire)
+#define REC_OP_FACT(op, member)                                                \
+    (REC_OP_WORD(op, member) >>                                                \
+     8 * (offsetof(struct jp_rec_facts, member) % sizeof(uint64_t)))
+
+/* The place a handle names and its generation in the state's upper half; NULL
+ * where there is none. Whether it is live is for rec_op_is to say. */
+static inline struct jp_rec_op *rec_op_find(uint64_t handle,
+                                            uint64_t *generation)
+{
+    uint32_t index = (uint32_t) (handle >> JP_REC_INDEX_SHIFT) &
+                     ((1u << JP_REC_INDEX_BITS) - 1);
+
+    *generation = (handle ^ jp_rec_handle_salt) & ~0xFFFFFFFFULL;
+    return jp_rec_ops && index < jp_rec_op_pool.n ? &jp_rec_ops[index] : NULL;
+}
+
+/* A handle of that operation for another kind of event. */
+static inline void *rec_op_handle(uint64_t handle, enum jp_rec_kind kind,
+                                  unsigned channel)
+{
+    return (void *) (uintptr_t) ((handle & ~0x1FFULL) | (uint64_t) kind |
+                                 (uint64_t) channel << 3);
+}
+
+static inline enum jp_rec_kind rec_op_kind(uint64_t handle)
+{
+    return (enum jp_rec_kind)(handle & 7);
+}
+
+static inline unsigned rec_op_channel(uint64_t handle)
+{
+    return (unsigned) (handle >> 3) & 63;
+}
+
+static inline uint64_t rec_op_state(const struct jp_rec_op *op)
+{
+    return atomic_load_explicit(&op->state, memory_order_acquire);
+}
+
+static inline bool rec_op_is(uint64_t state, uint64_t generation)
+{
+    return (state & JP_REC_LIVE) && ((state ^ generation) >> 32) == 0;
+}
+
+static inline uint64_t rec_op_time(const struct jp_rec_op *op,
+                                   enum jp_rec_time which)
+{
+    return atomic_load_explicit(&op->times[which], memory_order_acquire);
+}
+
+static inline void rec_op_set_time(struct jp_rec_op *op, enum jp_rec_time which,
+                                   uint64_t ns)
+{
+    atomic_store_explicit(&op->times[which], ns, memory_order_release);
+}
+
+/* Gives up a place that its owner has taken from live to over. */
+void rec_op_retire(struct jp_rec_op *op);
+
+#endif
