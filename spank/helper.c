@@ -76,12 +76,18 @@ static bool enter(const char *dir)
 }
 
 /* From "4:freezer:/slurm/uid_1/job_2/step_0" to freezer's /slurm or a parent.
- * In v2 no folder with children takes a process, but Slurm's "system" does. */
+ * In v2 no folder with children takes a process, but Slurm's "system" does;
+ * since Slurm 26.05 job_2 is its SLUID there. */
 static void leave_cgroup(char *path)
 {
     char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL;
     char *job = path ? strstr(path, "/uid_") ?: strstr(path, "/job_") : NULL;
+    char *step = path && !job ? strstr(path, "/step_") : NULL;
 
+    if (step) {
+        *step = '\0';
+        job = strrchr(path, '/');
+    }
     if (!job || !enter("/sys/fs/cgroup"))
         return;
     *job = '\0';

@@ -71,8 +71,9 @@ write_slurm_conf() {
     } >"$mc_dir/etc/slurm.conf"
     if [ "$mc_proctrack" = cgroup ]; then
         # no CgroupAutomount: "no" is its default, and 23.11 and later complain of it
-        printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n' \
+        printf 'CgroupPlugin=cgroup/%s\nCgroupMountpoint=/sys/fs/cgroup\n' "$mc_cgroup" \
             >"$mc_dir/etc/cgroup.conf"
+        [ "$mc_cgroup" = v1 ] || printf 'IgnoreSystemd=yes\n' >>"$mc_dir/etc/cgroup.conf"
         # no more memory than a step has asked for
         [ "${mc_set[TaskPlugin]:-}" != task/cgroup ] ||
             printf 'ConstrainRAMSpace=yes\n' >>"$mc_dir/etc/cgroup.conf"

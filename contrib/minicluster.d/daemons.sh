@@ -7,7 +7,104 @@ MC_DIR_MAX=60
 # How long a start may take before it is called failed, in tenths of a second.
 MC_START_MAX=300
 
-MC_FREEZER=/sys/fs/cgroup/freezer
+MC_CGROUPS=/sys/fs/cgroup
+
+# --- cgroups ---------------------------------------------------------------
+
+choose_cgroup() {
+    # Sets mc_cgroup: v1 where its freezer is mounted, else v2.
+    mc_cgroup=none
+    [ "$mc_proctrack" = cgroup ] || return 0
+    [ "$UID" -eq 0 ] || mc_die "--proctrack cgroup needs root"
+    if grep -q " $MC_CGROUPS/freezer .* - cgroup .*freezer" /proc/self/mountinfo; then
+        mc_cgroup=v1
+    elif grep -q " $MC_CGROUPS .* - cgroup2 " /proc/self/mountinfo; then
+        mc_cgroup=v2
+    else
+        mc_die "--proctrack cgroup needs cgroup v1's freezer at $MC_CGROUPS/freezer or cgroup v2 at $MC_CGROUPS, which are not mounted"
+    fi
+}
+
+cgroup_top() {
+    # cgroup_top v1|v2: the hierarchy that has the cluster's folder
+    case $1 in
+    v1) echo "$MC_CGROUPS/freezer" ;;
+    *) echo "$MC_CGROUPS" ;;
+    esac
+}
+
+cgroup_dir() { printf '%s/jobprof-mc-%s' "$(cgroup_top "$mc_cgroup")" "$mc_id"; }
+
+pass_controllers() {
+    # pass_controllers DIR...: all that DIR has is there for its folders, too
+    local dir word
+    for dir; do
+        for word in $(cat "$dir/cgroup.controllers"); do
+            echo "+$word" >"$dir/cgroup.subtree_control" || :
+        done
+    done 2>/dev/null
+}
+
+enter_cgroup() {
+    # enter_cgroup NODE: sets mc_enter, which runs a command with the node's cgroup as
+    # the namespace's root. This process goes there.
+    local dir pid word
+    dir=$(cgroup_dir)/$1
+    mc_enter=(unshare --cgroup)
+    mkdir -p "$dir"
+    if [ "$mc_cgroup" = v2 ]; then
+        # a folder that passes controllers on takes no process, so a slurmd that
+        # is started again goes to where its steps live, or clears up first
+        find "$dir" -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null || :
+        pid=$(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | head -n 1)
+        if [ -n "$pid" ]; then
+            mc_enter=(nsenter --cgroup="/proc/$pid/ns/cgroup")
+            mkdir -p "$dir/slurmd"
+            dir=$dir/slurmd
+        else
+            pass_controllers "$MC_CGROUPS" "$(cgroup_dir)"
+            for word in $(cat "$dir/cgroup.subtree_control"); do
+                echo "-$word" >"$dir/cgroup.subtree_control"
+            done
+        fi
+    fi
+    echo "$BASHPID" >"$dir/cgroup.procs"
+}
+
+bind_cgroup() {
+    # bind_cgroup v1|v2 DIR ID NODE: the node sees its own cgroup as the root
+    case $1 in
+    v1) mount --bind "$MC_CGROUPS/freezer/jobprof-mc-$3/$4" "$MC_CGROUPS/freezer" ;;
+    v2)
+        umount -l "$MC_CGROUPS"
+        mount -t cgroup2 cgroup2 "$MC_CGROUPS"
+        # slurmd takes its root from process 1, which is outside of it
+        echo 0::/ >"$2/n/$4/cgroup"
+        mount --bind "$2/n/$4/cgroup" /proc/1/cgroup
+        # only a folder without processes can pass controllers on
+        mkdir -p "$MC_CGROUPS/slurmd" "$MC_CGROUPS/system.slice"
+        echo $$ >"$MC_CGROUPS/slurmd/cgroup.procs"
+        pass_controllers "$MC_CGROUPS" "$MC_CGROUPS/system.slice" ;;
+    esac
+}
+
+thaw_cgroups() {
+    # In v1 a frozen process does not even die.
+    local file
+    while read -r file; do
+        echo THAWED >"$file" 2>/dev/null || :
+    done < <(find "$(cgroup_dir)" -name freezer.state 2>/dev/null)
+}
+
+remove_cgroups() {
+    local tries
+    for ((tries = 0; tries < 20; tries++)); do
+        find "$(cgroup_dir)" -depth -type d -exec rmdir {} + 2>/dev/null || :
+        [ -d "$(cgroup_dir)" ] || return 0
+        sleep 0.05
+    done
+    mc_say "$(cgroup_dir): cannot remove it"
+}
 
 # --- inside the namespaces -------------------------------------------------
 
@@ -24,17 +121,15 @@ bind_common() {
 }
 
 inside() {
-    # inside ROLE DIR ID PROCTRACK CMD...: become ctld or nK, then CMD
-    local role=$1 dir=$2 id=$3 proctrack=$4
+    # inside ROLE DIR ID none|v1|v2 CMD...: become ctld or nK, then CMD
+    local role=$1 dir=$2 id=$3 cgroup=$4
     shift 4
     hostname "$role"
     bind_common "$dir" "$id"
     case $role in
     n[0-9]*)
         mount --bind "$dir/n/$role/boot_id.$id" /proc/sys/kernel/random/boot_id
-        # the node sees its own cgroup as the root of the hierarchy
-        [ "$proctrack" != cgroup ] ||
-            mount --bind "$MC_FREEZER/jobprof-mc-$id/$role" "$MC_FREEZER" ;;
+        bind_cgroup "$cgroup" "$dir" "$id" "$role" ;;
     esac
     exec "$@"
 }
@@ -114,10 +209,7 @@ check_host() {
     set_unshare
     why=$("${mc_unshare[@]}" true 2>&1) ||
         mc_die "$why: run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
-    [ "$mc_proctrack" = cgroup ] || return 0
-    [ "$UID" -eq 0 ] || mc_die "--proctrack cgroup needs root"
-    grep -q " $MC_FREEZER .* - cgroup .*freezer" /proc/self/mountinfo ||
-        mc_die "--proctrack cgroup needs cgroup v1's freezer at $MC_FREEZER, which is not mounted"
+    choose_cgroup
 }
 
 make_dir() {
@@ -160,9 +252,9 @@ make_fuse() {
 
 spawn() {
     # spawn NAME ROLE CMD...: CMD in new namespaces; its pid goes to pid/NAME
-    local name=$1 role=$2 key flags
+    local name=$1 role=$2 key
     set_unshare
-    flags=("${mc_unshare[@]}")
+    mc_enter=()
     local vars=(PATH="$PATH" LANG=C.UTF-8 JOBPROF_MC_ID="$mc_id")
     shift 2
     for key in ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS; do
@@ -171,16 +263,12 @@ spawn() {
     (
         cd "$mc_dir/log" || exit
         exec </dev/null >"$mc_dir/log/$name.out" 2>&1
-        if [ "$mc_proctrack" = cgroup ] && [ "$role" != ctld ]; then
-            flags+=(--cgroup)
-        fi
         (
-            if [ "${flags[-1]}" = --cgroup ]; then
-                mkdir -p "$(cgroup_dir)/$role"
-                echo "$BASHPID" >"$(cgroup_dir)/$role/cgroup.procs"
+            if [ "$mc_cgroup" != none ] && [ "$role" != ctld ]; then
+                enter_cgroup "$role"
             fi
-            exec env -i "${vars[@]}" setsid "${flags[@]}" "$MC_SELF" \
-                __inside "$role" "$mc_dir" "$mc_id" "$mc_proctrack" "$@"
+            exec env -i "${vars[@]}" setsid "${mc_enter[@]}" "${mc_unshare[@]}" "$MC_SELF" \
+                __inside "$role" "$mc_dir" "$mc_id" "$mc_cgroup" "$@"
         ) &
         echo $! >"$mc_dir/pid/$name"
     )
@@ -275,8 +363,8 @@ start_cluster() {
     trap 'exit 143' TERM
     mc_id=$(tr -d - </proc/sys/kernel/random/uuid)
     choose_ports
-    printf 'mc_id=%s\nmc_nodes=%d\nmc_port=%d\nmc_proctrack=%s\nmc_build=%q\nmc_starter=%d\n' \
-        "$mc_id" "$mc_nodes" "$mc_port" "$mc_proctrack" "$mc_build" $$ >"$mc_dir/cluster"
+    printf 'mc_id=%s\nmc_nodes=%d\nmc_port=%d\nmc_proctrack=%s\nmc_cgroup=%s\nmc_build=%q\nmc_starter=%d\n' \
+        "$mc_id" "$mc_nodes" "$mc_port" "$mc_proctrack" "$mc_cgroup" "$mc_build" $$ >"$mc_dir/cluster"
     write_users
     write_nodes
     write_slurm_conf
@@ -306,26 +394,6 @@ start_guard() {
 }
 
 # --- ending ----------------------------------------------------------------
-
-cgroup_dir() { printf '%s/jobprof-mc-%s' "$MC_FREEZER" "$mc_id"; }
-
-thaw_cgroups() {
-    # A frozen process does not even die.
-    local file
-    while read -r file; do
-        echo THAWED >"$file" 2>/dev/null || :
-    done < <(find "$(cgroup_dir)" -name freezer.state 2>/dev/null)
-}
-
-remove_cgroups() {
-    local tries
-    for ((tries = 0; tries < 20; tries++)); do
-        find "$(cgroup_dir)" -depth -type d -exec rmdir {} + 2>/dev/null || :
-        [ -d "$(cgroup_dir)" ] || return 0
-        sleep 0.05
-    done
-    mc_say "$(cgroup_dir): cannot remove it"
-}
 
 stop_cluster() {
     # Ends what mc_dir's cluster started, then removes the folder.

@@ -35,6 +35,12 @@
 /* A partial stops so long before the kill (or at half of the limit): its reader
  * looks at the clock every 100 ms, and what was read is to be written. */
 #define STOP_BEFORE_MS 500
+/* Since Slurm 26.05 srun learns how tasks ended when the node is done with
+ * them, and goes without it 1 to 2 s after the SIGKILL that ends a cancelled
+ * job: its exit status is 0 then. Tasks that were all killed wait for a partial
+ * no longer than this. */
+#define KILLED_MS 500
+#define TELLS_LATE "26.05"
 /* What a partial may take from programs that the node still runs: little. */
 #define PARTIAL_NICE 10
 
@@ -182,10 +188,11 @@ struct leaving {
     finish_partial *partial;
     uint64_t start_ms;
     uint32_t limit_ms, processes;
+    bool tells_late; /* this Slurm */
 };
 
-/* The limit, and how many processes the step has. */
-static uint32_t read_limit(const struct finish *finish, uint32_t *processes)
+/* Sets the limit, how many processes the step has, and tells_late. */
+static void read_conf(const struct finish *finish, struct leaving *leaving)
 {
     const char *dir = finish->seat->dir;
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
@@ -195,14 +202,41 @@ static uint32_t read_limit(const struct finish *finish, uint32_t *processes)
 
     if (path && jobconf_read_pinned(path, finish->hash, &conf, &err) == 0) {
         policy = conf.policy;
-        *processes = conf.ntasks;
+        leaving->processes = conf.ntasks;
+        leaving->tells_late =
+            strncmp(conf.slurm_version, TELLS_LATE, strlen(TELLS_LATE)) >= 0;
         jobconf_fini(&conf);
     } else {
         stepdir_log(dir, "%s: %s", finish->node, err.text);
     }
     ceiling_apply(&policy, NULL);
     free(path);
-    return policy.finish_limit_ms;
+    leaving->limit_ms = policy.finish_limit_ms;
+}
+
+/* Whether stepd's lines (noderec.h) have tasks, and SIGKILL has ended each.
+ */
+static bool all_killed(FILE *tasks)
+{
+    char text[1 << 14]; /* of 300 tasks; the child reads them from the start */
+    ssize_t n = tasks ? pread(fileno(tasks), text, sizeof(text) - 1, 0) : -1;
+    char *line = text, *end;
+
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    for (; (end = strchr(line, '\n')); line = end + 1) {
+        const char *status = line;
+
+        for (int i = 0; i < 3 && status; i++) {
+            status = memchr(status, ' ', (size_t) (end - status));
+            status = status ? status + 1 : NULL;
+        }
+        if (!status || *status != '9' ||
+            (status[1] != ' ' && status[1] != '\n'))
+            return false;
+    }
+    return line != text;
 }
 
 /* A child's work. The walk stops at three quarters, to be written still. */
@@ -378,10 +412,13 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
     enum barrier_state out = BARRIER_OTHERS;
     struct jp_error why;
 
-    leaving.limit_ms = read_limit(finish, &leaving.processes);
+    read_conf(finish, &leaving);
     if (runmarks_there(seat->dir) && mark_end(seat, node, &why) < 0)
         stepdir_log(seat->dir, "%s: %s", node, why.text);
     if (keep_records(&leaving)) {
+        if (leaving.tells_late && leaving.limit_ms > KILLED_MS &&
+            all_killed(finish->tasks))
+            leaving.limit_ms = KILLED_MS;
         keep_ranks(&leaving);
         if (finish->partial)
             keep_partial(&leaving);

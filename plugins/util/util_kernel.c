@@ -297,6 +297,22 @@ static bool has_word(const char *list, size_t len, const char *word)
     return false;
 }
 
+/* Whether a job's folder ends at end: "job_7", or since Slurm 26.05 its SLUID,
+ * "s" and 13 digits and capitals. */
+static bool is_job_folder(const char *path, const char *end)
+{
+    const char *slash = memrchr(path, '/', (size_t) (end - path));
+    const char *name = slash ? slash + 1 : path;
+    size_t len = (size_t) (end - name), i = 1;
+
+    if (len > 4 && memcmp(name, "job_", 4) == 0)
+        return true;
+    while (i < len && (isdigit((unsigned char) name[i]) ||
+                       isupper((unsigned char) name[i])))
+        i++;
+    return len == 14 && *name == 's' && i == len;
+}
+
 bool util_cgroup_step(const char *text, const char *controller, char *out,
                       size_t room)
 {
@@ -315,7 +331,7 @@ bool util_cgroup_step(const char *text, const char *controller, char *out,
                 : names + 1 != path - 1)
             continue;
         step = strstr(path, "/step_");
-        if (!step || step >= end || !strstr(path, "/job_"))
+        if (!step || step >= end || !is_job_folder(path, step))
             continue;
         len = (size_t) (step - path) + 1 + strcspn(step + 1, "/\n");
         if (len >= room || memmem(path, len, "/..", 3))

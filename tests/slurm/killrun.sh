@@ -86,7 +86,7 @@ kill_clean() { [ -z "$(kill_left "$1")" ]; }
 
 # --- the cluster afterwards --------------------------------------------------------
 # Processes of ours that work for a step of this test, and what the nodes keep of
-# ours: mounts, folders of ended jobs in the freezer.
+# ours: mounts, folders of ended jobs in their cgroups.
 kill_processes() { pgrep -af "jobprof(-node)? .*$WORK/|$WORK/fault/"; }
 kill_mounts() { # of all nodes
     local pid
@@ -100,7 +100,8 @@ kill_mounts() { # of all nodes
 kill_cgroups() {
     local id dir job
     id=$(sed -n 's/^mc_id=//p' "$(dirname "$SLURM_CONF")/../cluster")
-    find "/sys/fs/cgroup/freezer/jobprof-mc-$id" -type d -name 'job_*' 2>/dev/null |
+    find "/sys/fs/cgroup/freezer/jobprof-mc-$id" "/sys/fs/cgroup/jobprof-mc-$id" \
+        -type d -name 'job_*' 2>/dev/null |
         while read -r dir; do
             job=${dir##*/job_}
             if ! grep -qsx "$job" "$WORK/stepd_killed" ||

@@ -16,6 +16,6 @@ while [ $SECONDS -lt $end ]; do
 done
 wait
 # begin is in the job, and may be entered; what has left it may not
-out=$(grep -h '^entered' ../one ../two | grep -v 'freezer:[^ ]*/job_')
+out=$(grep -h '^entered' ../one ../two | grep -vE 'freezer:[^ ]*/job_|0::[^ ]*/step_')
 echo "$steps steps, $(cat ../one ../two | grep -h ' tries$' | xargs); entered outside of a job: ${out:-none}"
 [ -z "$out" ] && [ "$steps" -gt 0 ]

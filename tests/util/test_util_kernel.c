@@ -149,6 +149,20 @@ static void cgroups(void **state)
     static const char v1[] =
         "9:memory:/slurm/uid_0/job_7/step_0/task_0\n"
         "4:cpu,cpuacct:/slurm/uid_0/job_7/step_0\n1:name=systemd:/init\n";
+    /* Slurm 26.05 */
+    static const char sluid[] = "0::/system.slice/slurmstepd.scope/"
+                                "s9FV1CPG8ZA800/step_batch/user/task_0\n";
+    /* folders of others */
+    static const char *const others[] = {
+        "0::/user.slice\n",
+        "0::/user.slice/step_0\n",
+        "0::/job_7/x/step_0\n",
+        "0::/s9FV1CPG8ZA80/step_0\n",
+        "0::/s9FV1CPG8ZA80_/step_0\n",
+        "0::/S9FV1CPG8ZA800/step_0\n",
+        "0::/step_0\n",
+        "0::/user.slice\n1:cpu:/job_7/step_0\n",
+    };
     char path[256], small[8];
 
     (void) state;
@@ -163,7 +177,11 @@ static void cgroups(void **state)
     assert_false(util_cgroup_step(v2, "", small, sizeof(small)));
     assert_false(
         util_cgroup_step("0::/job_1/../x/step_0\n", "", path, sizeof(path)));
-    assert_false(util_cgroup_step("0::/user.slice\n", "", path, sizeof(path)));
+    assert_true(util_cgroup_step(sluid, "", path, sizeof(path)));
+    assert_string_equal(
+        path, "/system.slice/slurmstepd.scope/s9FV1CPG8ZA800/step_batch");
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        assert_false(util_cgroup_step(others[i], "", path, sizeof(path)));
 }
 
 static void frameworks(void **state)
