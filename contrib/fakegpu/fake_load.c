@@ -1,19 +1,21 @@
 /* What the GPUs of a machine without one are doing: NVML's samples.
  *
- * FAKEGPU_LOAD names a file of lines "GPU NAME NUMBER [SECOND]", which is read
- * at every call, so that a test changes it while somebody samples; GPU "*" is
- * all of them, a later line counts. A line with a second counts from then on,
- * by the time since this library was first asked: a script. A name that is not
- * there is not supported. Names: sm memory (percent), used total (bytes), power
- * limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz memory_mhz, reasons
- * (NVML's bits), generation, width, rx tx (KB/s), replays, ecc, corrected,
- * link_errors (of link 0), nvlink_tx nvlink_rx (KiB), pid0 to pid3 (processes)
- * with pid0_sm ... (percent), xid (an event each time that it changes).
+ * FAKEGPU_LOAD names a file of lines "GPU NAME NUMBER [SECOND]", which is
+ * looked at in every call, so that a test changes it while somebody samples;
+ * GPU "*" is all of them, a later line counts. A line with a second counts from
+ * then on, by the time since this library was first asked: a script. A name
+ * that is not there is not supported. Names: sm memory (percent), used total
+ * (bytes), power limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz
+ * memory_mhz, reasons (NVML's bits), generation, width, rx tx (KB/s), replays,
+ * ecc, corrected, link_errors (of link 0), nvlink_tx nvlink_rx (KiB), pid0 to
+ * pid3 (processes) with pid0_sm ... (percent), xid (an event each time that it
+ * changes).
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "contrib/fakegpu/fake_nvml.h"
@@ -122,6 +124,32 @@ static int is_line(char *line, const char *gpu, const char *name,
     return 1;
 }
 
+/* The file's text. It is looked at each time, and read again where it is
+ * another one: a stand-in must not cost more than a driver. */
+static const char *the_load(void)
+{
+    static char text[65536];
+    static struct stat was;
+    const char *path = getenv("FAKEGPU_LOAD");
+    struct stat is;
+    FILE *file;
+    size_t n;
+
+    if (!path || stat(path, &is) < 0)
+        return "";
+    if (is.st_ino == was.st_ino && is.st_size == was.st_size &&
+        is.st_mtim.tv_sec == was.st_mtim.tv_sec &&
+        is.st_mtim.tv_nsec == was.st_mtim.tv_nsec)
+        return text;
+    file = fopen(path, "re");
+    n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    text[n] = '\0';
+    if (file)
+        fclose(file);
+    was = is;
+    return text;
+}
+
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out);
 
@@ -135,22 +163,23 @@ int fake_load_number(const void *device, const char *name,
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out)
 {
-    const char *path = getenv("FAKEGPU_LOAD");
     char line[128], own[16];
     int rc = NOT_SUPPORTED;
-    FILE *file;
 
     if (fakegpu_fails(function))
         return UNKNOWN;
     if (!fake_nvml_is_gpu(device))
         return INVALID_ARGUMENT;
-    file = path ? fopen(path, "re") : NULL;
     snprintf(own, sizeof(own), "%d", fake_nvml_index(device));
-    while (file && fgets(line, sizeof(line), file))
+    for (const char *at = the_load(), *end; (end = strchr(at, '\n'));
+         at = end + 1) {
+        if (end - at >= (long) sizeof(line))
+            continue;
+        memcpy(line, at, (size_t) (end - at));
+        line[end - at] = '\0';
         if (is_line(line, own, name, out))
             rc = SUCCESS;
-    if (file)
-        fclose(file);
+    }
     return rc;
 }
 

@@ -147,9 +147,9 @@ static bool ask_library(int fd, const char *says, char *version)
                                         strlen(says)))) {
             here += strlen(says);
             /* one that ends with the block may go on in the next */
-            found = take_version(here, n - (size_t) (here - buf), version) &&
-                    (here + strlen(version) < buf + n ||
-                     at + n == data.sh_size);
+            found =
+                take_version(here, n - (size_t) (here - buf), version) &&
+                (here + strlen(version) < buf + n || at + n == data.sh_size);
         }
     }
     free(buf);
