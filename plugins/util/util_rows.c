@@ -312,17 +312,38 @@ static int flush_file(struct util_files *files, enum util_kind kind,
 
 /* --- beyond the cap ------------------------------------------------------- */
 
+/* A file on its way into one of fewer rows. */
 struct merging {
-    struct util_file *into;
+    struct util_file into;
     enum util_kind kind;
+    struct jp_tempfile temp;
 };
+
+/* What is in memory, as one more member. */
+static int put_member(struct merging *m, struct jp_error *err)
+{
+    unsigned char *packed;
+    size_t len;
+    int rc = 0;
+
+    if (compress_text(&m->into.text, &packed, &len, err) < 0)
+        return -1;
+    if (fwrite(packed, 1, len, m->temp.stream) != len)
+        rc = error_set(err, "%s", strerror(errno));
+    free(packed);
+    m->into.bytes += len;
+    m->into.text.len = 0;
+    return rc;
+}
 
 static int take_merged(void *arg, const struct util_row *row,
                        struct jp_error *err)
 {
-    const struct merging *m = arg;
+    struct merging *m = arg;
 
-    return take_row(m->into, m->kind, row, err);
+    if (take_row(&m->into, m->kind, row, err) < 0)
+        return -1;
+    return m->into.text.len < BUFFER_BYTES ? 0 : put_member(m, err);
 }
 
 /* Rewrites a file with rows of more samples: four in place of one, as merged
@@ -331,38 +352,27 @@ static int merge_file(struct util_files *files, enum util_kind kind,
                       struct jp_error *err)
 {
     struct util_file *file = &files->file[kind];
-    struct util_file into = {.merge = file->merge * (file->merge == 1 ? 4 : 2)};
-    struct merging merging = {&into, kind};
-    struct jp_tempfile temp = {0};
-    unsigned char *packed = NULL;
-    struct text all = {0};
+    struct merging m = {.into.merge = file->merge * (file->merge == 1 ? 4 : 2),
+                        .kind = kind};
     struct util_head head;
     struct util_read read;
-    size_t len = 0;
     int rc = -1;
 
-    if (util_rows_read(file->path, kind, &head, take_merged, &merging, &read,
-                       err) < 0 ||
-        close_rows(&into, kind, err) < 0 ||
-        put_head(&all, kind, &files->origin, err) < 0 ||
-        text_add(&all, into.text.bytes, into.text.len, err) < 0 ||
-        compress_text(&all, &packed, &len, err) < 0 ||
-        fileio_temp_open(&temp, file->path, err) < 0)
-        goto out;
-    if (fwrite(packed, 1, len, temp.stream) != len ||
-        fileio_temp_commit(&temp, err) < 0) {
-        error_set(err, "%s: %s", file->path, strerror(errno));
-        fileio_temp_abort(&temp);
-        goto out;
+    if (fileio_temp_open(&m.temp, file->path, err) < 0)
+        return -1;
+    if (put_head(&m.into.text, kind, &files->origin, err) < 0 ||
+        util_rows_read(file->path, kind, &head, take_merged, &m, &read, err) <
+            0 ||
+        close_rows(&m.into, kind, err) < 0 || put_member(&m, err) < 0)
+        fileio_temp_abort(&m.temp);
+    else
+        rc = fileio_temp_commit(&m.temp, err);
+    if (rc == 0) {
+        file->merge = m.into.merge;
+        file->bytes = m.into.bytes;
     }
-    file->merge = into.merge;
-    file->bytes = len;
-    rc = 0;
-out:
-    free(packed);
-    free(all.bytes);
-    free(into.text.bytes);
-    free(into.open);
+    free(m.into.text.bytes);
+    free(m.into.open);
     return rc;
 }
 
