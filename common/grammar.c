@@ -96,6 +96,11 @@ static struct table {
                                    .option = "--copper-profile",
                                    .env = "JOBPROF_COPPER",
                                    .group = "copper"}},
+    [OPTION_UTIL] = {.grammar = {.id = OPTION_UTIL,
+                                 .option = "--util-profile",
+                                 .env = "JOBPROF_UTIL",
+                                 .group = "util",
+                                 .first = "period"}},
 };
 
 static void add_mode(struct table *t, const char *name, const char *help,
@@ -221,9 +226,10 @@ static void make_nccl(struct table *t)
     end(t);
 }
 
-static void make_copper(struct table *t)
+/* An option whose words are all its profiler's. */
+static void make_plain(struct table *t, const char *off)
 {
-    add_mode(t, "off", "no Copper profile", NULL);
+    add_mode(t, "off", off, NULL);
     add_words(t);
     add_own(t, JP_KNOB_LOAD);
     add_own(t, JP_KNOB_DETAIL);
@@ -234,7 +240,8 @@ static void make_copper(struct table *t)
 static __attribute__((constructor)) void make_tables(void)
 {
     make_nccl(&tables[OPTION_NCCL]);
-    make_copper(&tables[OPTION_COPPER]);
+    make_plain(&tables[OPTION_COPPER], "no Copper profile");
+    make_plain(&tables[OPTION_UTIL], "no samples of utilisation");
 }
 
 const struct jp_grammar *grammar_of(enum jp_option option)
@@ -275,6 +282,8 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
         used += (size_t) snprintf(buf + used, len - used, "%s%s", before,
                                   grammar->modes[i].name);
     }
+    if (mask == ~0u && grammar->first && used < len)
+        snprintf(buf + used, len - used, ", or a %s", grammar->first);
     return buf;
 }
 
@@ -408,12 +417,28 @@ static int parse_pair(struct jp_request *request, char *pair,
     return request->values[i] ? 0 : error_set(err, "out of memory");
 }
 
+/* A knob's value in the mode's place: "200ms". 0: taken; 1: it is none. */
+static int take_first(struct jp_request *request, const char *word,
+                      struct jp_error *err)
+{
+    const struct jp_grammar *grammar = request->grammar;
+    int i = grammar->first ? grammar_find_knob(grammar, grammar->first) : -1;
+
+    if (i < 0 || *word < '0' || *word > '9')
+        return 1;
+    if (knob_check(&grammar->knobs[i], word, err) < 0)
+        return error_wrap(err, "%s", grammar->first);
+    request->mode = 1;
+    request->values[i] = strdup(word);
+    return request->values[i] ? 0 : error_set(err, "out of memory");
+}
+
 int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err)
 {
     struct jp_request request = {.grammar = grammar};
     char *copy = NULL, *rest, *word;
-    int rc = -1;
+    int rc = -1, first;
 
     if (check_text(grammar, text, err) < 0)
         goto out;
@@ -424,10 +449,11 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
     }
     word = strsep(&rest, ",");
     request.mode = grammar_find_mode(grammar, word);
-    if (request.mode < 0) {
+    first = request.mode < 0 ? take_first(&request, word, err) : 0;
+    if (first > 0)
         unknown_mode(grammar, word, err);
+    if (first)
         goto out;
-    }
     while ((word = strsep(&rest, ","))) {
         if (!*word) {
             error_set(err, "an empty word between commas in \"%s\"",

@@ -1,15 +1,22 @@
 /* What the GPUs of a machine without one are doing: NVML's samples.
  *
- * FAKEGPU_LOAD names a file of lines "GPU NAME NUMBER", which is read at every
- * call, so that a test changes it while somebody samples; GPU "*" is all of
- * them, a later line counts. A name that is not there is not supported. Names:
- * sm memory (percent), used total (bytes), power limit (mW), celsius, sm_mhz
- * sm_max_mhz memory_mhz, reasons (NVML's bits), generation, width, rx tx
- * (KB/s), replays, ecc.
+ * FAKEGPU_LOAD names a file of lines "GPU NAME NUMBER [SECOND]", which is
+ * looked at in every call, so that a test changes it while somebody samples;
+ * GPU "*" is all of them, a later line counts. A line with a second counts from
+ * then on, by the time since this library was first asked: a script. A name
+ * that is not there is not supported. Names: sm memory (percent), used total
+ * (bytes), power limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz
+ * memory_mhz, reasons (NVML's bits), generation, width, rx tx (KB/s), replays,
+ * ecc, corrected, link_errors (of link 0), nvlink_tx nvlink_rx (KiB), pid0 to
+ * pid3 (processes) with pid0_sm ... (percent), xid (an event each time that it
+ * changes).
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "contrib/fakegpu/fake_nvml.h"
 
@@ -48,7 +55,57 @@ FAKEGPU_EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type,
                                                int counter,
                                                unsigned long long *n);
 
-/* Whether the line is "GPU NAME NUMBER" of this GPU and name; then *out. */
+struct fake_process {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct fake_process_use {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+};
+
+struct fake_event {
+    void *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+FAKEGPU_EXPORT int nvmlDeviceGetTotalEnergyConsumption(void *device,
+                                                       unsigned long long *mj);
+FAKEGPU_EXPORT int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link,
+                                                   int counter,
+                                                   unsigned long long *n);
+FAKEGPU_EXPORT int
+nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n,
+                                        struct fake_process *list);
+FAKEGPU_EXPORT int
+nvmlDeviceGetProcessUtilization(void *device, struct fake_process_use *list,
+                                unsigned *n, unsigned long long since_us);
+FAKEGPU_EXPORT int nvmlEventSetCreate(void **set);
+FAKEGPU_EXPORT int
+nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set);
+FAKEGPU_EXPORT int nvmlEventSetWait_v2(void *set, struct fake_event *event,
+                                       unsigned timeout_ms);
+
+/* Seconds since the library was first asked. */
+static double now_s(void)
+{
+    static double first = -1;
+    struct timespec t;
+    double now;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    now = (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+    if (first < 0)
+        first = now;
+    return now - first;
+}
+
+/* Whether the line is "GPU NAME NUMBER [SECOND]" of this GPU and name, and its
+ * time has come; then *out. */
 static int is_line(char *line, const char *gpu, const char *name,
                    unsigned long long *out)
 {
@@ -60,32 +117,69 @@ static int is_line(char *line, const char *gpu, const char *name,
         (strcmp(of, "*") != 0 && strcmp(of, gpu) != 0))
         return 0;
     number = strtoull(rest, &end, 10);
-    if (end == rest || (*end && *end != '\n'))
+    if (end == rest || (*end && *end != '\n' && *end != ' ') ||
+        (*end == ' ' && strtod(end, NULL) > now_s()))
         return 0;
     *out = number;
     return 1;
+}
+
+/* The file's text. It is looked at each time, and read again where it is
+ * another one: a stand-in must not cost more than a driver. */
+static const char *the_load(void)
+{
+    static char text[65536];
+    static struct stat was;
+    const char *path = getenv("FAKEGPU_LOAD");
+    struct stat is;
+    FILE *file;
+    size_t n;
+
+    if (!path || stat(path, &is) < 0)
+        return "";
+    if (is.st_ino == was.st_ino && is.st_size == was.st_size &&
+        is.st_mtim.tv_sec == was.st_mtim.tv_sec &&
+        is.st_mtim.tv_nsec == was.st_mtim.tv_nsec)
+        return text;
+    file = fopen(path, "re");
+    n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    text[n] = '\0';
+    if (file)
+        fclose(file);
+    was = is;
+    return text;
+}
+
+static int look(const char *function, const void *device, const char *name,
+                unsigned long long *out);
+
+int fake_load_number(const void *device, const char *name,
+                     unsigned long long *out)
+{
+    return look("nvmlDeviceGetFieldValues", device, name, out);
 }
 
 /* NOT_SUPPORTED: the file does not have it. */
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out)
 {
-    const char *path = getenv("FAKEGPU_LOAD");
     char line[128], own[16];
     int rc = NOT_SUPPORTED;
-    FILE *file;
 
     if (fakegpu_fails(function))
         return UNKNOWN;
     if (!fake_nvml_is_gpu(device))
         return INVALID_ARGUMENT;
-    file = path ? fopen(path, "re") : NULL;
     snprintf(own, sizeof(own), "%d", fake_nvml_index(device));
-    while (file && fgets(line, sizeof(line), file))
+    for (const char *at = the_load(), *end; (end = strchr(at, '\n'));
+         at = end + 1) {
+        if (end - at >= (long) sizeof(line))
+            continue;
+        memcpy(line, at, (size_t) (end - at));
+        line[end - at] = '\0';
         if (is_line(line, own, name, out))
             rc = SUCCESS;
-    if (file)
-        fclose(file);
+    }
     return rc;
 }
 
@@ -179,6 +273,112 @@ int nvmlDeviceGetPcieReplayCounter(void *device, unsigned *n)
 int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
                                 unsigned long long *n)
 {
-    return type == 1 && counter == 0 ? look(__func__, device, "ecc", n)
-                                     : NOT_SUPPORTED;
+    return counter != 0
+               ? NOT_SUPPORTED
+               : look(__func__, device, type == 1 ? "ecc" : "corrected", n);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
+{
+    return look(__func__, device, "energy", mj);
+}
+
+int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, int counter,
+                                    unsigned long long *n)
+{
+    if (link > 0)
+        return INVALID_ARGUMENT;
+    return counter == 0 ? look(__func__, device, "link_errors", n)
+                        : NOT_SUPPORTED;
+}
+
+enum { PROCESSES = 4 };
+
+/* The process of that number in the file; 0: none. */
+static unsigned process(const char *function, const void *device, int i,
+                        const char *what)
+{
+    char name[16];
+    unsigned n = 0;
+
+    snprintf(name, sizeof(name), "pid%d%s", i, what);
+    return look_small(function, device, name, &n) == SUCCESS ? n : 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n,
+                                            struct fake_process *list)
+{
+    unsigned found = 0, ignored;
+
+    if (look_small(__func__, device, "pid0", &ignored) != SUCCESS)
+        return NOT_SUPPORTED;
+    for (int i = 0; i < PROCESSES && found < *n; i++) {
+        unsigned pid = process(__func__, device, i, "");
+
+        if (pid)
+            list[found++] = (struct fake_process){.pid = pid};
+    }
+    *n = found;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetProcessUtilization(void *device, struct fake_process_use *list,
+                                    unsigned *n, unsigned long long since_us)
+{
+    unsigned found = 0, ignored;
+
+    if (look_small(__func__, device, "pid0", &ignored) != SUCCESS)
+        return NOT_SUPPORTED;
+    for (int i = 0; i < PROCESSES && found < *n; i++) {
+        unsigned pid = process(__func__, device, i, "");
+
+        if (pid)
+            list[found++] = (struct fake_process_use){
+                .pid = pid,
+                .time_us = since_us + 1,
+                .sm = process(__func__, device, i, "_sm")};
+    }
+    *n = found;
+    return found ? SUCCESS : NOT_FOUND;
+}
+
+int nvmlEventSetCreate(void **set)
+{
+    static char the_set;
+
+    if (fakegpu_fails(__func__))
+        return UNKNOWN;
+    *set = &the_set;
+    return SUCCESS;
+}
+
+/* Which GPUs are watched, and the last error that was told of each. */
+static unsigned long long told[FAKEGPU_MAX];
+static int is_watched[FAKEGPU_MAX];
+
+int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
+{
+    unsigned long long xid;
+
+    if (!set || types != 8 || look(__func__, device, "xid", &xid) != SUCCESS)
+        return NOT_SUPPORTED;
+    is_watched[fake_nvml_index(device)] = 1;
+    return SUCCESS;
+}
+
+int nvmlEventSetWait_v2(void *set, struct fake_event *event,
+                        unsigned timeout_ms)
+{
+    for (int i = 0; i < fakegpu_count() && set; i++) {
+        void *device = (void *) (uintptr_t) (i + 1);
+        unsigned long long xid = 0;
+
+        if (!is_watched[i] || look(__func__, device, "xid", &xid) != SUCCESS ||
+            xid == told[i])
+            continue;
+        told[i] = xid;
+        *event = (struct fake_event){.device = device, .type = 8, .data = xid};
+        return SUCCESS;
+    }
+    return timeout_ms ? UNKNOWN : TIMEOUT;
 }

@@ -23,6 +23,8 @@
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/util_verdict.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -280,6 +282,7 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_util *util;
+    struct jp_agents agents;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
@@ -466,10 +469,43 @@ static void label(const struct report_session *session, struct material *m)
     labels_fini(&labels);
 }
 
+/* What the tasks have loaded is NCCL's release, where nobody has named it. */
+static void correct_release(struct jp_jobconf *conf,
+                            const struct jp_agents *agents)
+{
+    const char *found = util_agents_version(agents, "nccl");
+
+    for (size_t i = 0; i < conf->n_settings && found; i++) {
+        struct jp_setting *s = &conf->settings[i];
+        char *value, *reason;
+
+        if (strcmp(s->key, "nccl") != 0)
+            continue;
+        value = strdup(found);
+        reason = fileio_path("loaded by the tasks; planned with %s", s->value);
+        if (value && reason && strcmp(s->source, "default") == 0) {
+            free(s->value);
+            free(s->reason);
+            s->value = value;
+            s->reason = reason;
+            value = reason = NULL;
+        }
+        free(value);
+        free(reason);
+    }
+}
+
 /* What the nodes' agents sampled; without it the report stands as well. */
-static void read_util(const struct report_session *session, struct material *m)
+static void read_util(struct report_session *session, struct material *m)
 {
     struct jp_error err;
+
+    util_agents_load(session->dir, m->nodes,
+                     session->has_conf ? session->conf.policy.util_period_ms
+                                       : 0,
+                     &m->agents);
+    if (session->has_conf)
+        correct_release(&session->conf, &m->agents);
 
     if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
@@ -640,6 +676,7 @@ static int write_all(const struct report_session *session,
         .result = m->result,
         .copper = m->copper,
         .util = m->util,
+        .agents = &m->agents,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
@@ -711,6 +748,15 @@ static bool is_coppers(const struct report_session *session,
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
+/* Was utilisation? */
+static bool is_utils(const struct report_session *session,
+                     const struct material *m)
+{
+    return session->has_conf && session->conf.policy.util_period_ms &&
+           is_coppers(session, m) && !m->copper && !wants_copper(session) &&
+           m->analysed;
+}
+
 /* Where all nodes lack the profiler, the first has said so as the step began,
  * to who asked for a profile. */
 static bool is_told(const struct report_session *session,
@@ -759,6 +805,8 @@ static int make(struct report_session *session, struct material *m)
     topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
                      &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
+    if (is_utils(session, m))
+        util_verdict_alone(m->util, m->insight, &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);
     if (!claim_held(session->claim))

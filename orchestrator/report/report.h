@@ -21,6 +21,7 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
+#include "orchestrator/util/util_agents.h"
 
 struct jp_report {
     const struct jp_jobconf *conf;            /* NULL: plain folders of logs */
@@ -28,6 +29,7 @@ struct jp_report {
     const struct jp_result *result;           /* NULL: nothing to join */
     const struct jp_copper *copper;           /* NULL: no profiles of Copper */
     const struct jp_util *util;               /* NULL: nobody sampled it */
+    const struct jp_agents *agents;           /* NULL: the same */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */

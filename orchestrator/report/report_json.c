@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/userlabels.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/busy.h"
@@ -36,6 +37,34 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* The user's own words on the run. */
+static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
+{
+    const char *at = jobconf_util(conf, "labels");
+    struct userlabel label;
+
+    json_stream_object(s, "labels");
+    while (at && *at && userlabels_next(&at, &label))
+        json_stream_text(s, label.key, label.value);
+    json_stream_end_object(s);
+}
+
+/* What the tasks have loaded. */
+static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
+{
+    json_stream_array(s, "frameworks");
+    for (uint32_t i = 0; a && i < a->loaded.n; i++) {
+        const struct util_library *one = &a->loaded.list[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "name", one->name);
+        json_stream_text(s, "version", *one->version ? one->version : NULL);
+        json_stream_count(s, "nodes", a->on[i]);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
 /* What job.conf says; a folder of logs has none. */
 static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
@@ -55,6 +84,7 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"nccl_request", conf->nccl_request},
         {"nccl_mode", conf->nccl_mode},
         {"copper_request", conf->copper_request},
+        {"util_request", conf->util_request},
         {"launched_by", conf->version},
     };
 
@@ -66,6 +96,9 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
     put_settings(s, "settings", conf->settings, conf->n_settings);
     put_settings(s, "copper_settings", conf->copper_settings,
                  conf->n_copper_settings);
+    put_settings(s, "util_settings", conf->util_settings,
+                 conf->n_util_settings);
+    put_labels(s, conf);
 }
 
 static void put_job(struct jp_json_stream *s, const struct jp_report *report)
@@ -86,6 +119,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_text(s, "nodelist", nodes ? nodes->step_nodelist : NULL);
     json_stream_known(s, "tasks_failed", nodes != NULL,
                       nodes ? nodes->tasks_failed : 0);
+    put_frameworks(s, report->agents);
     json_stream_end_object(s);
 }
 
@@ -498,6 +532,28 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* What sampling cost. */
+static void put_agents(struct jp_json_stream *s, const struct jp_agents *a)
+{
+    char text[JP_AGENTS_TEXT];
+
+    if (!a || !a->nodes)
+        return;
+    json_stream_object(s, "agents");
+    json_stream_text(s, "text", util_agents_text(a, text, sizeof(text)));
+    json_stream_count(s, "nodes", a->nodes);
+    json_stream_count(s, "cpu_us", a->cpu_us);
+    json_stream_count(s, "lived_us", a->lived_us);
+    json_stream_count(s, "max_rss_bytes", a->max_rss);
+    json_stream_count(s, "bytes", a->bytes);
+    json_stream_count(s, "wakeups", a->wakeups);
+    json_stream_count(s, "slowed_nodes", a->slowed);
+    json_stream_count(s, "slowest_period_ms", a->slowest_ms);
+    json_stream_count(s, "troubled_nodes", a->troubled);
+    json_stream_text(s, "trouble", *a->trouble ? a->trouble : NULL);
+    json_stream_end_object(s);
+}
+
 /* What the nodes' agents sampled; {} where there was none. */
 static void put_util(struct jp_json_stream *s, const struct jp_report *report)
 {
@@ -516,6 +572,7 @@ static void put_util(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
         left_out = table_json(s, &table_util, report, NULL);
         json_stream_count(s, "left_out", left_out + util->left_out);
+        put_agents(s, report->agents);
     }
     json_stream_end_object(s);
 }

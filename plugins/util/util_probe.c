@@ -19,8 +19,7 @@
 #include "plugins/util/util_counter.h"
 #include "plugins/util/util_ports.h"
 
-#define TEXT_MAX 65536   /* of a file; environments may be larger: cut */
-#define MAPS_MAX 1048576 /* of a process with many libraries */
+#define TEXT_MAX 65536 /* of a file; environments may be larger: cut */
 #define PROCESSES_MAX 65536
 #define CPUS_MAX 8192
 /* New processes are looked for in every so many samples, and those that were
@@ -31,7 +30,6 @@
 struct process {
     uint64_t pid, start;
     uint32_t rank;
-    bool seen, looked; /* looked: at its libraries */
 };
 
 /* What counts up in a task: sums over its processes with their children that
@@ -65,7 +63,6 @@ struct util_probe {
     struct task *tasks;
     size_t n_tasks;
     uint64_t cpus[CPUS_MAX / 64]; /* that some task may use */
-    unsigned frameworks;
     /* the step */
     enum cgroup_version version;
     char cgroup[3][PATH_MAX]; /* cpu or all, memory, blkio */
@@ -436,18 +433,6 @@ static void add_io(struct util_probe *p, struct task *task, const char *folder)
     add_sum(task, WRITE_CALLS, util_find(text, "wchar:"));
 }
 
-static void look_at_libraries(struct util_probe *p, struct process *process,
-                              const char *folder)
-{
-    char path[PATH_MAX], *maps = malloc(MAPS_MAX);
-
-    snprintf(path, sizeof(path), "%.4000s/maps", folder);
-    if (maps && util_read_file(path, maps, MAPS_MAX, NULL))
-        p->frameworks |= util_frameworks(maps);
-    process->looked = true;
-    free(maps);
-}
-
 /* Adds one process to its task. False: it is gone. */
 static bool add_to_task(struct util_probe *p, struct process *process)
 {
@@ -474,10 +459,6 @@ static bool add_to_task(struct util_probe *p, struct process *process)
     add_sum(task, MAJOR, now.major_faults);
     add_status(p, folder, &task->row);
     add_io(p, task, folder);
-    /* libraries are loaded in the first seconds */
-    if (!process->looked && process->seen && p->samples % 10 == 9)
-        look_at_libraries(p, process, folder);
-    process->seen = true;
     return true;
 }
 
@@ -727,12 +708,14 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     return rc;
 }
 
+void util_probe_pids(const struct util_probe *p, struct util_pids *out)
+{
+    out->n = (uint32_t) p->n_processes;
+    for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
+        out->pid[i] = (uint32_t) p->processes[i].pid;
+}
+
 size_t util_probe_tasks(const struct util_probe *p)
 {
     return p->n_tasks;
-}
-
-unsigned util_probe_frameworks(const struct util_probe *p)
-{
-    return p->frameworks;
 }
