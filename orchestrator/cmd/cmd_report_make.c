@@ -41,6 +41,8 @@ struct material {
     struct jp_copper *copper;
     struct jp_util *util;
     struct jp_causes *causes;
+    struct jp_iteration iteration;
+    struct jp_bottlenecks bottlenecks;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
@@ -243,8 +245,8 @@ static void read_util(const struct report_session *session, struct material *m)
         stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
 }
 
-/* What differed where the step was held up; without it the report stands as
- * well. */
+/* What differed where the step was held up, how long its steps take and what
+ * it is bound by; without these the report stands as well. */
 static void find_causes(const struct report_session *session,
                         struct material *m)
 {
@@ -258,11 +260,14 @@ static void find_causes(const struct report_session *session,
                                                         : NULL};
     struct jp_error err;
 
-    if (!m->nodes || !m->util || !m->insight->findings.n)
-        return;
-    if (samples_load(&samples, session->dir, m->nodes, m->util, &err) < 0 ||
-        causes_find(&in, &m->causes, &err) < 0)
+    if (m->nodes && m->util &&
+        (samples_load(&samples, session->dir, m->nodes, m->util, &err) < 0 ||
+         causes_find(&in, &m->causes, &err) < 0))
         stepdir_log(session->dir, "no causes: %s", err.text);
+    if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
+        0)
+        stepdir_log(session->dir, "no time of steps: %s", err.text);
+    bottlenecks_find(m->util, &samples, m->result, &m->bottlenecks);
     samples_fini(&samples);
 }
 
@@ -430,6 +435,8 @@ static int write_all(const struct report_session *session,
         .copper = m->copper,
         .util = m->util,
         .causes = m->causes,
+        .iteration = &m->iteration,
+        .bottlenecks = &m->bottlenecks,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
