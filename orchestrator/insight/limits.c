@@ -595,5 +595,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
          "... and no larger share of its operations lacks ranks",
          "an arrival that is not recorded makes nobody wait in the replay"},
+#include "orchestrator/insight/limits_cause.h"
 };
 /* clang-format on */

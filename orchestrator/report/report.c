@@ -555,6 +555,19 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
+/* How long a step takes, and what the job is bound by. */
+static void put_pace(FILE *out, const struct jp_report *report)
+{
+    if (report->iteration && report->iteration->source) {
+        fprintf(out, "  %-26s ", "Pace");
+        text_out_wrap(out, 29, 29, report->iteration->text);
+    }
+    if (report->bottlenecks && report->bottlenecks->n) {
+        fprintf(out, "  %-26s ", "Bound by");
+        text_out_wrap(out, 29, 29, report->bottlenecks->text);
+    }
+}
+
 /* What the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
@@ -587,7 +600,8 @@ static void put_left_out(FILE *out, size_t n, const char *where)
         text_out_line(out, "  ... and %s more in %s", FIG_COUNT(n), where);
 }
 
-static void put_findings(FILE *out, const struct jp_insight *insight)
+static void put_findings(FILE *out, const struct jp_insight *insight,
+                         const struct jp_causes *causes)
 {
     if (!insight || !insight->findings.n)
         return;
@@ -597,6 +611,10 @@ static void put_findings(FILE *out, const struct jp_insight *insight)
 
         fprintf(out, "  %-15s ", finding_kind_name(f->kind));
         text_out_wrap(out, 18, 18, f->text);
+        if (causes_look(causes, i)) {
+            fprintf(out, "  %-15s ", "  why");
+            text_out_wrap(out, 18, 18, causes_look(causes, i)->why);
+        }
         if (*f->next) {
             fprintf(out, "  %-15s ", "  next");
             text_out_wrap(out, 18, 18, f->next);
@@ -617,10 +635,11 @@ int report_write_text(const struct jp_report *report, FILE *out,
     errno = 0;
     put_verdict(out, report->verdict);
     put_judged(out, report);
-    put_findings(out, report->insight);
+    put_findings(out, report->insight, report->causes);
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);
+    put_pace(out, report);
     if (put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
