@@ -82,10 +82,9 @@ static void leave_cgroup(char *path)
 {
     char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL;
     char *job = path ? strstr(path, "/uid_") ?: strstr(path, "/job_") : NULL;
-    char *step = path && !job ? strstr(path, "/step_") : NULL;
 
-    if (step) {
-        *step = '\0';
+    if (path && !job && (job = strstr(path, "/step_"))) {
+        *job = '\0';
         job = strrchr(path, '/');
     }
     if (!job || !enter("/sys/fs/cgroup"))

@@ -6,7 +6,6 @@
 enum { NCCL, COPPER, UTIL, OPTIONS, CHECK_MS = 1000 };
 
 static const char *const words[OPTIONS] = {"--nccl", "--copper", "--util"};
-static const char *const usual[OPTIONS] = {"auto", "aggregate", "auto"};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 
@@ -15,7 +14,6 @@ static bool is_off(const char *s)
     return !s || !*s || (strncmp(s, "off", 3) == 0 && (!s[3] || s[3] == ','));
 }
 
-/* Whose verb it is. */
 static const char *program(const char *verb)
 {
     static char path[PATH_MAX];
@@ -62,7 +60,7 @@ static int option_callback(int val, const char *arg, int remote)
         return 0;
     if (!remote && (!*arg || memchr(arg, '/', strcspn(arg, ",=")))) {
         slurm_error("jobprof: \"%s\" is no mode; try %s-profile=%s", arg,
-                    words[val], usual[val]);
+                    words[val], val == COPPER ? "aggregate" : "auto");
         return -1;
     }
     if (!remote && strcmp(arg, "off") != 0 && (rc = check(val, arg)) < 0)
@@ -107,11 +105,9 @@ int option_asked(void)
 {
     const char *nccl = value[NCCL] ?: getenv("JOBPROF_NCCL");
     const char *copper = value[COPPER] ?: getenv("JOBPROF_COPPER");
-    const char *util = value[UTIL] ?: getenv("JOBPROF_UTIL");
+    bool util = !is_off(value[UTIL] ?: getenv("JOBPROF_UTIL"));
 
-    return !is_off(copper)
-               ? 2
-               : !is_off(nccl && *nccl ? nccl : mode) || !is_off(util);
+    return is_off(copper) ? util || !is_off(nccl && *nccl ? nccl : mode) : 2;
 }
 
 bool option_named(const char *nccl)

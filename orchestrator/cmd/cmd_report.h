@@ -2,7 +2,8 @@
  *
  * One step is reported in one session. cmd_report_session.c opens the step's
  * directory and decides whose turn it is; cmd_report_make.c makes the figures
- * and files under the claim and settles the directory; cmd_report.c has the
+ * and files under the claim; cmd_report_settle.c says what becomes of the
+ * directory then; cmd_report.c has the
  * command line, and writes the formats of others last. Nodes, srun, the watcher
  * and users meet in the directory by the protocol of docs/contracts.md,
  * section 2.
@@ -95,5 +96,23 @@ void report_turn_await_nodes(struct report_session *session);
  * jp_exit, or REPORT_LOST. */
 #define REPORT_LOST (-1) /* the claim was stolen: it is not our turn */
 int report_make(struct report_session *session);
+
+/* --- cmd_report_settle.c ------------------------------------------------- */
+
+/* Moves a hidden step into the visible job directory, claim and topologies
+ * included. Does nothing for others, nor for a user while it runs. Trouble
+ * leaves it hidden, said in the log. */
+void report_settle_promote(struct report_session *session);
+
+/* Removes a hidden step without records, and releases the claim. */
+int report_settle_remove(struct report_session *session, struct jp_error *err);
+
+/* After summary.json: the job's index, then the protocol's files and what a
+ * killed finish left in nodes/ (but for a user's report of a step that is still
+ * running). */
+void report_settle_finish(struct report_session *session);
+
+/* Removes temporary files of reporters that were killed. */
+void report_settle_sweep(const struct report_session *session);
 
 #endif
