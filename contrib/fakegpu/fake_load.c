@@ -1,17 +1,12 @@
 /* What the GPUs of a machine without one are doing: NVML's samples.
  *
- * FAKEGPU_LOAD names a file of lines "GPU NAME NUMBER", which is read at every
- * call, so that a test changes it while somebody samples; GPU "*" is all of
- * them, a later line counts. A name that is not there is not supported. Names:
- * sm memory (percent), used total (bytes), power limit (mW), celsius, sm_mhz
- * sm_max_mhz memory_mhz, reasons (NVML's bits), generation, width, rx tx
- * (KB/s), replays, ecc.
+ * FAKEGPU_LOAD names a file of values over time, see fake_script.h. A name that
+ * is not there is not supported. Names: sm memory (percent), used total
+ * (bytes), power limit (mW), celsius, sm_mhz sm_max_mhz memory_mhz, reasons
+ * (NVML's bits), generation, width, rx tx (KB/s), replays, ecc.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "contrib/fakegpu/fake_nvml.h"
+#include "contrib/fakegpu/fake_script.h"
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, PCIE_TX = 0, PCIE_RX = 1 };
 
@@ -48,45 +43,17 @@ FAKEGPU_EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type,
                                                int counter,
                                                unsigned long long *n);
 
-/* Whether the line is "GPU NAME NUMBER" of this GPU and name; then *out. */
-static int is_line(char *line, const char *gpu, const char *name,
-                   unsigned long long *out)
-{
-    char *rest = line, *end;
-    const char *of = strsep(&rest, " "), *key = strsep(&rest, " ");
-    unsigned long long number;
-
-    if (!key || !rest || strcmp(key, name) != 0 ||
-        (strcmp(of, "*") != 0 && strcmp(of, gpu) != 0))
-        return 0;
-    number = strtoull(rest, &end, 10);
-    if (end == rest || (*end && *end != '\n'))
-        return 0;
-    *out = number;
-    return 1;
-}
-
 /* NOT_SUPPORTED: the file does not have it. */
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out)
 {
-    const char *path = getenv("FAKEGPU_LOAD");
-    char line[128], own[16];
-    int rc = NOT_SUPPORTED;
-    FILE *file;
-
     if (fakegpu_fails(function))
         return UNKNOWN;
     if (!fake_nvml_is_gpu(device))
         return INVALID_ARGUMENT;
-    file = path ? fopen(path, "re") : NULL;
-    snprintf(own, sizeof(own), "%d", fake_nvml_index(device));
-    while (file && fgets(line, sizeof(line), file))
-        if (is_line(line, own, name, out))
-            rc = SUCCESS;
-    if (file)
-        fclose(file);
-    return rc;
+    return fake_script_find(fake_nvml_index(device), name, out) < 0
+               ? NOT_SUPPORTED
+               : SUCCESS;
 }
 
 static int look_small(const char *function, const void *device,

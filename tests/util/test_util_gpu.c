@@ -73,6 +73,30 @@ static void figures(void **state)
     util_nvml_close(nvml);
 }
 
+/* Of a program whose environment does not say what there is: the agent. */
+static void settings_beside_the_library(void **state)
+{
+    char *path = tempdir_path(*state, "libnvidia-ml.so.1"), *load;
+    char command[4096], settings[2048];
+    struct util_nvml *nvml;
+    struct jp_error err;
+
+    snprintf(command, sizeof(command), "cp %s %s", library, path);
+    assert_int_equal(system(command), 0);
+    load = tempdir_file(*state, "load", 0600, "2 sm 41\n2 memory 1\n");
+    snprintf(settings, sizeof(settings),
+             "# three\nFAKEGPU_COUNT=3\nHOME=x\nFAKEGPU_LOAD=%s\n", load);
+    free(load);
+    free(tempdir_file(*state, "fakegpu.env", 0600, settings));
+    nvml = util_nvml_open(path, NULL, &err);
+    assert_non_null(nvml);
+    assert_int_equal(util_nvml_read(nvml, 1000000, rows), 3);
+    assert_true(rows[2].v[GPU_SM] == 0.41 && isnan(rows[1].v[GPU_SM]));
+    assert_string_not_equal(getenv("HOME") ?: "", "x");
+    util_nvml_close(nvml);
+    free(path);
+}
+
 static void of_the_step(void **state)
 {
     static const struct {
@@ -175,6 +199,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tempdir_make, clear)
     const struct CMUnitTest tests[] = {TEST(figures),
+                                       TEST(settings_beside_the_library),
                                        TEST(of_the_step),
                                        TEST(nothing_to_sample),
                                        TEST(by_a_child),
