@@ -213,15 +213,21 @@ static void halt(struct jp_sim_lane *lane, const struct jp_sim_halt *halt)
 /* All ranks hear from those that are late by a cause how late they are. */
 static int meet(struct jp_sim_lane *lane, int iteration)
 {
-    int calls = is_plain(lane) ? lane->plain.calls : lane->model.calls;
-    const int64_t *late_ns;
+    struct jp_sim_round round = {
+        .iteration = iteration,
+        .calls = is_plain(lane) ? lane->plain.calls : lane->model.calls,
+        .base_ns = __atomic_load_n(&lane->clock.base_ns, __ATOMIC_RELAXED)};
 
     if (!lane->meet)
         return 0;
-    late_ns = sim_meet_late_ns(lane->meet, iteration, calls, &lane->err);
-    lane->plain.late_ns = late_ns;
-    lane->model.late_ns = late_ns;
-    return late_ns ? 0 : -1;
+    round.now_ns = is_plain(lane) ? lane->plain.clock_ns
+                                  : sim_model_now_ns(&lane->model);
+    if (sim_meet(lane->meet, &round, &lane->err) < 0)
+        return -1;
+    __atomic_store_n(&lane->clock.base_ns, round.base_ns, __ATOMIC_RELAXED);
+    lane->plain.late_ns = round.late_ns;
+    lane->model.late_ns = round.late_ns;
+    return 0;
 }
 
 static void run(struct jp_sim_lane *lane)

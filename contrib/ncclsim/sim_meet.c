@@ -14,9 +14,16 @@
 /* Somebody who died never writes. */
 #define WAIT_NS 60000000000LL
 #define POLL_NS 500000
+/* Who hears it has so long to issue the iteration's first operations. */
+#define AHEAD_NS 50000000
 
-/* The file: a byte a rank that has ended, then for each iteration a number a
- * rank: how late it is, in ns, plus one; 0: not yet. */
+/* The file: a byte a rank that has ended, then for each iteration a word a
+ * rank. */
+struct word {
+    int64_t late_ns; /* plus one; 0: not yet */
+    int64_t base_ns;
+};
+
 struct jp_sim_meet {
     struct jp_sim_meet_place place;
     struct jp_sim_work *work[SIM_MAX_FAULTS]; /* NULL: not ours */
@@ -114,7 +121,8 @@ static off_t place_of(const struct jp_sim_meet *meet, int iteration, int rank)
 {
     off_t n = meet->place.world->n_ranks;
 
-    return (n + 7) / 8 * 8 + 8 * (iteration * n + rank);
+    return (n + 7) / 8 * 8 +
+           (off_t) sizeof(struct word) * (iteration * n + rank);
 }
 
 /* All that holds us up, and what others do besides. */
@@ -150,40 +158,51 @@ static int says(const struct jp_sim_meet *meet, int rank)
     return 0;
 }
 
-static int hear(struct jp_sim_meet *meet, int iteration, int rank,
-                struct jp_error *err)
+static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
+                struct word *word, struct jp_error *err)
 {
     int64_t until = sim_pace_now_ns() + WAIT_NS;
-    int64_t said = 0;
+    off_t at = place_of(meet, iteration, rank);
 
-    for (;;) {
-        if (pread(meet->fd, &said, sizeof(said),
-                  place_of(meet, iteration, rank)) == sizeof(said) &&
-            said > 0)
-            break;
+    while (pread(meet->fd, word, sizeof(*word), at) != sizeof(*word) ||
+           word->late_ns == 0) {
         if (sim_pace_now_ns() > until)
             return error_set(err, "rank %d does not say how late it is", rank);
         sim_pace_sleep_until(sim_pace_now_ns() + POLL_NS);
     }
-    meet->late_ns[rank] = said - 1;
     return 0;
 }
 
-const int64_t *sim_meet_late_ns(struct jp_sim_meet *meet, int iteration,
-                                int calls, struct jp_error *err)
+/* Virtual time does not go back. */
+static int64_t base_of(const struct jp_sim_round *round)
+{
+    int64_t base = sim_pace_now_ns() + AHEAD_NS - round->now_ns;
+
+    return base > round->base_ns ? base : round->base_ns;
+}
+
+int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
+             struct jp_error *err)
 {
     const struct jp_sim_world *world = meet->place.world;
-    int64_t mine = work(meet, calls > 0 ? calls : 1) + 1;
-    int r;
+    int64_t late_ns = work(meet, round->calls > 0 ? round->calls : 1);
+    struct word word = {.late_ns = late_ns + 1, .base_ns = base_of(round)};
+    int r, first = 1;
 
-    if (pwrite(meet->fd, &mine, sizeof(mine),
-               place_of(meet, iteration, world->rank)) != sizeof(mine)) {
-        error_set(err, "%s: %s", meet->path, strerror(errno));
-        return NULL;
-    }
+    if (says(meet, world->rank) &&
+        pwrite(meet->fd, &word, sizeof(word),
+               place_of(meet, round->iteration, world->rank)) != sizeof(word))
+        return error_set(err, "%s: %s", meet->path, strerror(errno));
     for (r = 0; r < world->n_ranks; r++) {
-        if (says(meet, r) && hear(meet, iteration, r, err) < 0)
-            return NULL;
+        if (!says(meet, r))
+            continue;
+        if (hear(meet, round->iteration, r, &word, err) < 0)
+            return -1;
+        meet->late_ns[r] = word.late_ns - 1;
+        if (first)
+            round->base_ns = word.base_ns;
+        first = 0;
     }
-    return meet->late_ns;
+    round->late_ns = meet->late_ns;
+    return 0;
 }

@@ -3,9 +3,10 @@
  * Every process works out the times of all ranks, so all must know how late
  * those are that measure it. Before an iteration each such rank works, or asks
  * the machine, writes how late that made it into a file in the current folder,
- * and all ranks wait until it is there. So ranks whose faults have causes must
- * run at the same time, in one folder, on one host (or a file system without
- * delay).
+ * and all ranks wait until it is there. The first of them also says what time
+ * it is: a GPU's times are then the same for all, and never before the call. So
+ * ranks whose faults have causes must run at the same time, in one folder, on
+ * one host (or a file system without delay).
  */
 #ifndef JP_SIM_MEET_H
 #define JP_SIM_MEET_H
@@ -29,11 +30,21 @@ struct jp_sim_meet_place {
 struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
                                    struct jp_error *err);
 
-/* How late each rank reaches each collective of the iteration, in ns:
- * [n_ranks]. `calls` is how many collectives an iteration has for a rank, which
- * share the lateness among them. NULL on failure. */
-const int64_t *sim_meet_late_ns(struct jp_sim_meet *meet, int iteration,
-                                int calls, struct jp_error *err);
+/* An iteration that is about to begin: what it is for us, and what all ranks
+ * hear of it. */
+struct jp_sim_round {
+    int iteration;
+    int calls;       /* our collectives of one, which share a lateness */
+    int64_t now_ns;  /* virtual time */
+    int64_t base_ns; /* CLOCK_MONOTONIC at virtual time 0: ours, then the one of
+                      * all, by which the iteration is still to come */
+    const int64_t
+        *late_ns; /* [n_ranks] how late each reaches each collective */
+};
+
+/* 0 or -1. */
+int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
+             struct jp_error *err);
 
 void sim_meet_end(struct jp_sim_meet *meet); /* takes NULL */
 

@@ -9,11 +9,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_pace.h"
 
+/* A rival of lower niceness, where we may have one: of two that are alike the
+ * one that mostly sleeps hardly waits. */
+enum { RIVAL_NICE = -5 };
 enum { FILE_BYTES = 64 << 20, CHUNK = 1 << 20, PAGE = 4096 };
 
 struct jp_sim_toil {
@@ -53,6 +57,7 @@ static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
     if (toil->rival == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setsid();
+        setpriority(PRIO_PROCESS, 0, RIVAL_NICE);
         execve("/bin/sh", (char **) argv, env);
         _exit(127);
     }
