@@ -14,8 +14,8 @@
 /* Somebody who died never writes. */
 #define WAIT_NS 60000000000LL
 #define POLL_NS 500000
-/* Who hears it has so long to issue the iteration's first operations. */
-#define AHEAD_NS 50000000
+/* So long a rank has to issue the iteration's first operations. */
+#define AHEAD_NS 100000000
 
 /* The file: a byte a rank that has ended, then for each iteration a word a
  * rank. */
@@ -146,18 +146,6 @@ static int64_t work(struct jp_sim_meet *meet, int calls)
     return sum / calls;
 }
 
-/* 0: `rank` says nothing in this iteration. */
-static int says(const struct jp_sim_meet *meet, int rank)
-{
-    int i;
-
-    for (i = 0; i < meet->place.faults->n; i++) {
-        if (meet->place.faults->list[i].cause && is_late(meet, i, rank))
-            return 1;
-    }
-    return 0;
-}
-
 static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
                 struct word *word, struct jp_error *err)
 {
@@ -187,21 +175,17 @@ int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
     const struct jp_sim_world *world = meet->place.world;
     int64_t late_ns = work(meet, round->calls > 0 ? round->calls : 1);
     struct word word = {.late_ns = late_ns + 1, .base_ns = base_of(round)};
-    int r, first = 1;
+    int r;
 
-    if (says(meet, world->rank) &&
-        pwrite(meet->fd, &word, sizeof(word),
+    if (pwrite(meet->fd, &word, sizeof(word),
                place_of(meet, round->iteration, world->rank)) != sizeof(word))
         return error_set(err, "%s: %s", meet->path, strerror(errno));
     for (r = 0; r < world->n_ranks; r++) {
-        if (!says(meet, r))
-            continue;
         if (hear(meet, round->iteration, r, &word, err) < 0)
             return -1;
         meet->late_ns[r] = word.late_ns - 1;
-        if (first)
+        if (word.base_ns > round->base_ns)
             round->base_ns = word.base_ns;
-        first = 0;
     }
     round->late_ns = meet->late_ns;
     return 0;

@@ -2,9 +2,9 @@
  *
  * Every process works out the times of all ranks, so all must know how late
  * those are that measure it. Before an iteration each such rank works, or asks
- * the machine, writes how late that made it into a file in the current folder,
- * and all ranks wait until it is there. The first of them also says what time
- * it is: a GPU's times are then the same for all, and never before the call. So
+ * the machine; then every rank writes how late that made it, and what time it
+ * is, into a file in the current folder, and waits until all have. So the times
+ * of GPUs are the same for all, and never before the call. So
  * ranks whose faults have causes must run at the same time, in one folder, on
  * one host (or a file system without delay).
  */
