@@ -40,6 +40,7 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_util *util;
+    struct jp_causes *causes;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
@@ -242,6 +243,29 @@ static void read_util(const struct report_session *session, struct material *m)
         stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
 }
 
+/* What differed where the step was held up; without it the report stands as
+ * well. */
+static void find_causes(const struct report_session *session,
+                        struct material *m)
+{
+    struct samples samples = {0};
+    const struct causes_input in = {.samples = &samples,
+                                    .nodes = m->nodes,
+                                    .result = m->result,
+                                    .processes = &m->insight->processes,
+                                    .insight = m->insight,
+                                    .places = m->labels ? m->labels->places
+                                                        : NULL};
+    struct jp_error err;
+
+    if (!m->nodes || !m->util || !m->insight->findings.n)
+        return;
+    if (samples_load(&samples, session->dir, m->nodes, m->util, &err) < 0 ||
+        causes_find(&in, &m->causes, &err) < 0)
+        stepdir_log(session->dir, "no causes: %s", err.text);
+    samples_fini(&samples);
+}
+
 /* The site file that the step's module was told of, unless the command line
  * names one. Without it here, as after a copy, the installed one counts. */
 static const struct cmd_expect *
@@ -405,6 +429,7 @@ static int write_all(const struct report_session *session,
         .result = m->result,
         .copper = m->copper,
         .util = m->util,
+        .causes = m->causes,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
@@ -517,8 +542,10 @@ static int make(struct report_session *session, struct material *m)
     expect(session, m);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);
-    if (m->insight)
+    if (m->insight) {
         find_in_flight(session, m->insight);
+        find_causes(session, m);
+    }
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
                    m->result, m->insight, m->analysed, &verdict);
     topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
@@ -558,6 +585,7 @@ int report_make(struct report_session *session)
     result_destroy(m.result);
     copper_destroy(m.copper);
     util_destroy(m.util);
+    causes_destroy(m.causes);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

@@ -19,6 +19,7 @@
 #define FINDINGS_SHOWN 3
 #define NEXT_BYTES 200
 #define JUDGED_BYTES 180
+#define WHY_BYTES 260     /* three lines */
 #define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
 #define VERDICT_BYTES 270 /* three lines */
 
@@ -245,6 +246,25 @@ static bool is_said(const json_t *root, const char *text)
     return strstr(verdict, begin);
 }
 
+/* What coincides with the worst finding of which that is known. */
+static void put_why(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *findings = json_object_get(root, "findings");
+    char text[WHY_BYTES];
+
+    for (size_t i = 0; i < json_array_size(findings); i++) {
+        const json_t *f = json_array_get(findings, i);
+
+        clean_text(summary_file_text(f, "why"), JP_CLEAN_ASCII, text,
+                   sizeof(text));
+        if (!*text)
+            continue;
+        fputs("  why      ", out);
+        text_out_wrap_fit(out, columns, 11, 11, text);
+        return;
+    }
+}
+
 /* What the verdict does not say, and what to do about the first, if `whole` on
  * as many lines as that takes. */
 static void put_findings(const json_t *root, unsigned columns, bool whole,
@@ -324,6 +344,7 @@ static void put_card(const json_t *root, const char *dir, bool colour,
         put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
     put_util(root, columns, out);
+    put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/cause/cause.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
@@ -29,6 +30,7 @@ struct jp_report {
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */
+    const struct jp_causes *causes;           /* of these; NULL: no samples */
     const struct jp_expectation *expectation; /* NULL: nothing was expected */
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */

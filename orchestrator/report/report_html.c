@@ -548,6 +548,11 @@ static const struct jp_html_section html_sections[] = {
      "Worst first. What nodes' topologies and Copper's profiles tell stands in "
      "their own sections.",
      JP_HTML_WIDE, .table = &table_findings},
+    {"causes", "Why",
+     "What was sampled at the time of a finding that is unlike its peers, or "
+     "unlike before, strongest first. It coincides with the finding; that it "
+     "is its cause is not proved.",
+     JP_HTML_WIDE, .table = &table_causes},
     {"hypotheses", "What was looked for",
      "Each question has an answer: found; not found, with the smallest effect "
      "that would have been seen; or not judged, and why.",

@@ -179,7 +179,8 @@ static void put_left_out(FILE *out, size_t n, const char *where)
         text_out_line(out, "  ... and %s more in %s", FIG_COUNT(n), where);
 }
 
-static void put_findings(FILE *out, const struct jp_insight *insight)
+static void put_findings(FILE *out, const struct jp_insight *insight,
+                         const struct jp_causes *causes)
 {
     if (!insight || !insight->findings.n)
         return;
@@ -189,6 +190,10 @@ static void put_findings(FILE *out, const struct jp_insight *insight)
 
         fprintf(out, "  %-15s ", finding_kind_name(f->kind));
         text_out_wrap(out, 18, 18, f->text);
+        if (causes_look(causes, i)) {
+            fprintf(out, "  %-15s ", "  why");
+            text_out_wrap(out, 18, 18, causes_look(causes, i)->why);
+        }
         if (*f->next) {
             fprintf(out, "  %-15s ", "  next");
             text_out_wrap(out, 18, 18, f->next);
@@ -209,7 +214,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     errno = 0;
     put_verdict(out, report->verdict);
     put_judged(out, report);
-    put_findings(out, report->insight);
+    put_findings(out, report->insight, report->causes);
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);

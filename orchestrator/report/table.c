@@ -460,11 +460,26 @@ size_t table_json_rows(struct jp_json_stream *s, const struct jp_table *table,
         find_row(table, rows.index[i], &row);
         json_stream_object(s, NULL);
         put_json_row(s, &order, &row);
+        if (table->json_more)
+            table->json_more(s, &row);
         json_stream_end_object(s);
     }
     left_out = rows.left_out;
     rows_fini(&rows);
     return left_out;
+}
+
+void table_json_row(struct jp_json_stream *s, const struct jp_table *table,
+                    const struct jp_report *report, size_t index)
+{
+    struct jp_row row = {report, report->result, NULL, 0, NULL};
+    struct order order;
+
+    make_order(table, place_json, &order);
+    find_row(table, index, &row);
+    json_stream_object(s, NULL);
+    put_json_row(s, &order, &row);
+    json_stream_end_object(s);
 }
 
 size_t table_json(struct jp_json_stream *s, const struct jp_table *table,

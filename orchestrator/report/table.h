@@ -189,6 +189,8 @@ struct jp_table {
     bool by_weight; /* readers get the heaviest first; else in rows' order */
     size_t max_json, max_html, max_text;
     bool unsorted; /* a click on the page's headings does not sort */
+    /* What stands in a row's JSON object behind its columns; NULL: nothing. */
+    void (*json_more)(struct jp_json_stream *s, const struct jp_row *row);
     /* A line of text below a row; NULL: none. */
     void (*below)(const struct jp_row *row, FILE *out);
 };
@@ -264,6 +266,10 @@ size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
 /* The same without the array's brackets. */
 size_t table_json_rows(struct jp_json_stream *s, const struct jp_table *table,
                        const struct jp_report *report, const void *extra);
+
+/* The object of one row. */
+void table_json_row(struct jp_json_stream *s, const struct jp_table *table,
+                    const struct jp_report *report, size_t index);
 
 /* <table> of at most max_html rows. 0, or -1 when out of memory; so does
  * table_text. */

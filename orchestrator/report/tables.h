@@ -11,6 +11,12 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
 /* Utilisation (tables_util.c); no row without report->util. */
 extern const struct jp_table table_util, table_util_totals;
 
+/* What coincides with findings (tables_cause.c); none without report->causes.
+ */
+extern const struct jp_table table_causes;
+/* The causes of a row of table_findings, as an array of its object. */
+void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
+
 /* All, NULL at the end: a file of csv/ each, where a column is in it; docs. */
 extern const struct jp_table *const tables[];
 

@@ -450,6 +450,24 @@ JP_GETTER(finding_against, jp_finding,
 JP_GETTER(finding_text, jp_finding, value_text(v, at->text))
 JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
 
+static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_cause_look *look =
+        causes_look(row->report->causes, row->index);
+
+    v->type = JP_VALUE_LIST;
+    v->n = look ? look->n_list : 0;
+    v->list = look ? look->list : NULL;
+}
+
+static void get_finding_why(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_cause_look *look =
+        causes_look(row->report->causes, row->index);
+
+    value_text(v, look ? look->why : NULL);
+}
+
 #define FIELD(member) JP_FIELD(struct jp_finding, member)
 static const struct jp_column findings[] = {
     {"kind", JP_COL_WORD, 0, 1, 1, 0, "Kind", "what is wrong",
@@ -506,6 +524,14 @@ static const struct jp_column findings[] = {
      .get = get_finding_text},
     {"next", JP_COL_PROSE, 0, 20, 9, 0, "What to do", "what to do",
      .get = get_finding_next},
+    {"why", JP_COL_PROSE, JP_MAYBE, 21,
+     .help =
+         "what was seen at the same time, in one sentence; null: samples of "
+         "utilisation were not looked at",
+     .get = get_finding_why},
+    {"looked_at", JP_COL_LIST, 0, 22,
+     .help = "the kinds of causes that samples could have shown",
+     .max = JP_CAUSES, .get = get_finding_looked_at},
     {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
      .get = get_finding_where},
     {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",
@@ -531,6 +557,7 @@ const struct jp_table table_findings = {
     .max_json = 200,
     .max_html = 50,
     .unsorted = true,
+    .json_more = tables_cause_json,
 };
 
 /* --- hypotheses: what was looked for -------------------------------------- */

@@ -448,6 +448,7 @@ void steplabels_destroy(struct jp_step_labels *s)
     free(s->labels);
     free(s->warnings);
     free(s->label_nodes);
+    free(s->places);
     shapes_fini(&s->shapes);
     free(s);
 }
@@ -647,6 +648,22 @@ static int draw_shapes(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
+static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
+                       const struct jp_step_ranks *ranks)
+{
+    s->places = calloc(result->n_ranks + 1, sizeof(*s->places));
+    for (size_t i = 0; s->places && i < result->n_ranks; i++) {
+        const struct jp_label_rank *r = &ranks->ranks[i];
+        const struct topo *topo = r->node >= 0 ? s->label_nodes[r->node].topo
+                                               : NULL;
+
+        s->places[i].node = r->node;
+        if (topo && r->gpu >= 0 && (size_t) r->gpu < topo->n_gpus)
+            busid_tidy(topo->gpus[r->gpu].busid, s->places[i].busid);
+    }
+    return s->places ? 0 : -1;
+}
+
 static int make(struct jp_step_labels *s, const struct jp_result *result,
                 const struct jp_nodes *nodes, const char *step_dir,
                 struct jp_error *err)
@@ -659,6 +676,7 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
     if (name_nodes(s, nodes) == 0 &&
         stepranks_make(result, nodes, &s->shapes, step_dir, &ranks, err) == 0 &&
         label_all(s, result, nodes, &ranks) == 0 &&
+        place_ranks(s, result, &ranks) == 0 &&
         draw_shapes(s, result, &ranks) == 0 && collect_warnings(s, result) == 0)
         rc = 0;
     stepranks_fini(&ranks);

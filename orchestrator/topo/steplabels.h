@@ -8,6 +8,7 @@
 #include "common/peaks.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
+#include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/label.h"
 #include "orchestrator/topo/shapes.h"
 
@@ -26,6 +27,12 @@ struct jp_step_picture {
     char **gpu_text; /* n_gpus of the shape: "r0 r8"; NULL none */
 };
 
+/* Where a rank is. */
+struct jp_step_place {
+    int node;             /* of nodes->nodes; -1: not known */
+    char busid[JP_BUSID]; /* of its GPU; "" not known */
+};
+
 struct jp_step_labels {
     struct jp_label *labels; /* of the result's communicators, in order */
     size_t n_labels;
@@ -35,6 +42,7 @@ struct jp_step_labels {
     struct jp_step_picture *pictures; /* at most one a shape */
     size_t n_pictures;
     struct jp_label_node *label_nodes; /* of nodes->nodes, in order */
+    struct jp_step_place *places;      /* of the result's ranks, in order */
 };
 
 /* Reads the nodes' records of the step's job (<step_dir>/../nodes) and of the

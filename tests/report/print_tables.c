@@ -46,6 +46,7 @@ int main(void)
 
     for (size_t i = 0; tables[i]; i++)
         json_array_append_new(list, describe(tables[i]));
+    json_array_append_new(list, describe(&table_causes));
     json_array_append_new(list, describe(&table_util));
     for (size_t i = 0; tables_copper[i]; i++)
         json_array_append_new(list, describe(tables_copper[i]));

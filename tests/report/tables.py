@@ -87,7 +87,8 @@ def schema_rows(table):
 
 
 def properties(node):
-    """Of an object that may be one of several."""
+    """Of an object that may be one of several, or the rows of an array."""
+    node = node.get("items", node)
     return {key: value for part in [node, *node.get("oneOf", [])]
             for key, value in part.get("properties", {}).items()}
 

@@ -1,0 +1,733 @@
+/* cause_find.c - compare a finding's subject with its peers, metric by metric.
+ */
+#include "orchestrator/cause/cause.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/cause/cause_say.h"
+#include "orchestrator/cause/cause_table.h"
+#include "orchestrator/cause/course.h"
+#include "orchestrator/cause/deviation.h"
+#include "orchestrator/insight/stats.h"
+
+#define KEPT 5 /* causes of a finding */
+
+struct finding_state {
+    const struct causes_input *in;
+    const struct jp_finding *f;
+    const struct course *course;
+    struct cause_subject subject;
+    double *scratch; /* of as many as there are members */
+    double *more;
+    bool *suspect; /* of members: of another finding, so no peer */
+};
+
+/* --- who ------------------------------------------------------------------ */
+
+static bool is_compute(enum jp_finding_kind kind)
+{
+    return kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_LATE_NODE ||
+           kind == JP_FINDING_STALL;
+}
+
+static bool is_network(enum jp_finding_kind kind)
+{
+    return kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT;
+}
+
+/* The task's node, else the only one that has the host's name. */
+static int find_node(const struct jp_nodes *nodes, const char *host,
+                     int64_t task)
+{
+    int found = -1;
+
+    for (size_t i = 0; task >= 0 && i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
+            if (nodes->nodes[i].tasks[k].gtid == (uint64_t) task)
+                return (int) i;
+    for (size_t i = 0; *host && i < nodes->n_nodes; i++) {
+        const struct jp_node *node = &nodes->nodes[i];
+
+        if (strcmp(node->name, host) == 0)
+            return (int) i;
+        if (node->hostname && strcmp(node->hostname, host) == 0)
+            found = found == -1 ? (int) i : -2;
+    }
+    return found;
+}
+
+/* The k-th task of a node has its k-th GPU, where it has as many; the only GPU
+ * is of all. */
+static void guess_gpu(const struct causes_input *in,
+                      struct cause_subject *subject)
+{
+    const struct samples *s = in->samples;
+    const struct samples_node *node = &s->nodes[subject->node];
+    const struct jp_node *tasks = &in->nodes->nodes[subject->node];
+    size_t n = node->n[JP_UTIL_GPU], at = 0, before = 0;
+    bool known = false;
+
+    for (size_t i = 0; i < tasks->n_tasks; i++)
+        if (tasks->tasks[i].gtid == (uint64_t) subject->task) {
+            at = i;
+            known = true;
+        }
+    for (size_t i = 0; known && i < tasks->n_tasks; i++)
+        before += tasks->tasks[i].ltid < tasks->tasks[at].ltid;
+    if (n == 1)
+        before = 0;
+    else if (!known || n != tasks->n_tasks || before >= n)
+        return;
+    snprintf(subject->gpu, sizeof(subject->gpu), "%s",
+             s->at[node->first[JP_UTIL_GPU] + before].id);
+}
+
+static void find_gpu(const struct causes_input *in,
+                     const struct jp_process *who,
+                     struct cause_subject *subject)
+{
+    const struct samples *s = in->samples;
+    const struct samples_node *node = &s->nodes[subject->node];
+    char id[JP_BUSID];
+
+    for (size_t i = 0; in->places && who && i < who->n; i++) {
+        const char *busid =
+            in->places[in->processes->by_process[who->first + i]].busid;
+
+        for (size_t k = 0; *busid && k < node->n[JP_UTIL_GPU]; k++) {
+            const struct sampled *gpu = &s->at[node->first[JP_UTIL_GPU] + k];
+
+            if (busid_tidy(gpu->id, id) == 0 && strcmp(id, busid) == 0) {
+                snprintf(subject->gpu, sizeof(subject->gpu), "%s", gpu->id);
+                return;
+            }
+        }
+    }
+    guess_gpu(in, subject);
+}
+
+static void find_subject(struct finding_state *x)
+{
+    const struct causes_input *in = x->in;
+    const struct jp_finding *f = x->f;
+    const struct jp_process *who =
+        in->processes && f->pid >= 0
+            ? processes_find(in->processes, f->host, f->pid)
+            : NULL;
+    struct cause_subject *s = &x->subject;
+
+    *s = (struct cause_subject){
+        .kind = f->kind,
+        .rank = f->world_rank >= 0 ? f->world_rank : f->rank,
+        .task = who && who->task >= 0 ? who->task : f->world_rank,
+        .whole_node = f->kind == JP_FINDING_LATE_NODE || is_network(f->kind)};
+    if (s->whole_node)
+        s->task = -1;
+    s->node = find_node(in->nodes, f->host, s->task);
+    if (s->node < 0)
+        return;
+    s->name = in->samples->nodes[s->node].name;
+    if (!s->whole_node)
+        find_gpu(in, who, s);
+}
+
+/* --- units: what is compared with each other ------------------------------ */
+
+/* Members [first, first + n): one of them, or all of a node. */
+struct unit {
+    size_t first, n;
+};
+
+static bool by_node(const struct finding_state *x, enum jp_util_scope scope)
+{
+    return x->subject.whole_node || scope == JP_UTIL_PORT ||
+           scope == JP_UTIL_NODE || scope == JP_UTIL_STEP;
+}
+
+static struct unit unit_at(const struct finding_state *x,
+                           enum jp_util_scope scope, size_t member)
+{
+    const struct samples *s = x->in->samples;
+    const struct samples_node *node = &s->nodes[s->at[member].node];
+
+    return by_node(x, scope) ? (struct unit){node->first[scope], node->n[scope]}
+                             : (struct unit){member, 1};
+}
+
+static bool is_subject(const struct finding_state *x, enum jp_util_scope scope,
+                       const struct unit *unit)
+{
+    const struct sampled *m = &x->in->samples->at[unit->first];
+    char rank[24];
+
+    if ((int) m->node != x->subject.node)
+        return false;
+    if (by_node(x, scope))
+        return true;
+    if (scope == JP_UTIL_GPU)
+        return *x->subject.gpu && strcmp(m->id, x->subject.gpu) == 0;
+    snprintf(rank, sizeof(rank), "%" PRId64, x->subject.task);
+    return x->subject.task >= 0 && strcmp(m->id, rank) == 0;
+}
+
+/* What other jobs may have caused is left out. */
+static bool is_usable(const struct finding_state *x, enum jp_util_scope scope,
+                      uint32_t node)
+{
+    return (scope != JP_UTIL_NODE && scope != JP_UTIL_PORT) ||
+           !x->in->samples->nodes[node].shared;
+}
+
+/* --- values --------------------------------------------------------------- */
+
+static double member_at(const struct samples *s, const struct cause_row *row,
+                        int column, size_t member, unsigned slice)
+{
+    const struct sampled *m = &s->at[member];
+
+    if (row->derive)
+        return row->derive(s, m, slice);
+    return m->slices[column] ? (double) m->slices[column][slice] : NAN;
+}
+
+/* Of a node's ports the worst one, of its tasks and GPUs the mean. */
+static double unit_value(const struct samples *s, const struct cause_row *row,
+                         int column, const struct unit *unit, unsigned slice)
+{
+    double sum = 0, worst = NAN;
+    size_t n = 0;
+
+    for (size_t i = 0; i < unit->n; i++) {
+        double v = member_at(s, row, column, unit->first + i, slice);
+
+        if (!isfinite(v))
+            continue;
+        worst = row->lower ? fmin(worst, v) : fmax(worst, v);
+        sum += v;
+        n++;
+    }
+    return row->scope == JP_UTIL_PORT ? worst : n ? sum / (double) n : NAN;
+}
+
+/* The mean of those slices; *n: in how many it is known. */
+static double mean_in(const struct samples *s, const struct cause_row *row,
+                      int column, const struct unit *unit, const bool *in,
+                      unsigned *n)
+{
+    double sum = 0;
+
+    *n = 0;
+    for (unsigned k = 0; k < s->n_slices; k++) {
+        double v = in[k] ? unit_value(s, row, column, unit, k) : NAN;
+
+        if (!isfinite(v))
+            continue;
+        sum += v;
+        ++*n;
+    }
+    return *n ? sum / *n : NAN;
+}
+
+/* --- one metric ----------------------------------------------------------- */
+
+struct comparison {
+    const struct cause_row *row;
+    int column;
+    struct unit unit;
+    size_t tried;       /* units that might have been the subject */
+    double value, rest; /* its own; rest NAN: there is no other time */
+    unsigned n_value, n_rest;
+    double *peers; /* their values in the finding's time, in scratch */
+    size_t n_peers;
+    double peers_median;
+    double median; /* what it is compared with */
+    double excess; /* in the bad direction */
+    double least;  /* of it */
+    double chance, deviations;
+};
+
+static double worse(const struct cause_row *row, double value, double than)
+{
+    return row->lower ? than - value : value - than;
+}
+
+/* Values of all units but the subject and those of other findings. */
+static size_t take_peers(const struct finding_state *x,
+                         const struct comparison *c, const bool *in,
+                         bool suspects, double *out)
+{
+    const struct samples *s = x->in->samples;
+    enum jp_util_scope scope = c->row->scope;
+    size_t n = 0;
+    unsigned known;
+
+    for (size_t i = s->first[scope]; i < s->first[scope + 1];) {
+        struct unit unit = unit_at(x, scope, i);
+        double v;
+
+        i = unit.first + unit.n;
+        if (unit.first == c->unit.first || (!suspects && x->suspect[i - 1]) ||
+            !is_usable(x, scope, s->at[i - 1].node))
+            continue;
+        v = mean_in(s, c->row, c->column, &unit, in, &known);
+        if (isfinite(v))
+            out[n++] = v;
+    }
+    return n;
+}
+
+static double least_of(const struct cause_row *row, double median)
+{
+    double least = limits_get(row->least);
+
+    return row->relative ? least * fabs(median) : least;
+}
+
+/* What members of a kind differ by anyway. */
+static double usual_of(const struct comparison *c)
+{
+    return c->least * limits_get(c->row->exact ? JP_LIMIT_CAUSE_EXACT
+                                               : JP_LIMIT_CAUSE_USUAL);
+}
+
+/* Against the peers at the same time. */
+static void against_peers(const struct finding_state *x, struct comparison *c)
+{
+    const struct course *course = x->course;
+
+    c->median = c->peers_median = stats_median(c->peers, c->n_peers);
+    c->excess = worse(c->row, c->value, c->median);
+    c->least = least_of(c->row, c->median);
+    if (!(c->excess > c->least))
+        return;
+    c->chance = deviation_chance(c->peers, c->n_peers, c->median, c->excess,
+                                 usual_of(c), &c->deviations);
+    if (course->parts && isfinite(c->rest)) {
+        size_t n = take_peers(x, c, course->rest, true, x->more);
+        double before = worse(c->row, c->rest, stats_median(x->more, n));
+
+        if (n && c->excess - before <
+                     limits_get(JP_LIMIT_CAUSE_CONTRAST) * c->excess)
+            c->chance = 1;
+    }
+}
+
+/* Against its own time before and after. Neighbouring slices are alike: three
+ * of them say as much as one. */
+static void against_itself(const struct finding_state *x, struct comparison *c)
+{
+    const struct samples *s = x->in->samples;
+    const bool *const in[2] = {x->course->late, x->course->rest};
+    double squares = 0, mean[2] = {c->value, c->rest};
+    size_t n = 0;
+
+    c->median = c->rest;
+    c->excess = worse(c->row, c->value, c->rest);
+    c->least = least_of(c->row, c->rest);
+    for (int part = 0; part < 2; part++)
+        for (unsigned k = 0; k < s->n_slices; k++) {
+            double v = in[part][k]
+                           ? unit_value(s, c->row, c->column, &c->unit, k)
+                           : NAN;
+
+            if (!isfinite(v))
+                continue;
+            squares += (v - mean[part]) * (v - mean[part]);
+            n++;
+        }
+    if (!(c->excess > c->least) || n < 3)
+        return;
+    c->chance = deviation_within(squares / (double) (n - 2), n,
+                                 c->n_value / 3.0, c->n_rest / 3.0, c->excess,
+                                 usual_of(c), &c->deviations);
+}
+
+/* Does the row's other condition hold? */
+static bool has_needs(struct finding_state *x, const struct comparison *c)
+{
+    const struct cause_needs *needs = &c->row->needs;
+    struct cause_row other = {.scope = c->row->scope, .lower = true};
+    struct comparison o = {.row = &other, .unit = c->unit};
+    unsigned known;
+    double v;
+    size_t n;
+
+    if (!needs->column)
+        return true;
+    o.column = samples_column(other.scope, needs->column);
+    if (o.column < 0)
+        return true;
+    v = mean_in(x->in->samples, &other, o.column, &c->unit, x->course->late,
+                &known);
+    if (isnan(v))
+        return true;
+    if (!needs->below_peers)
+        return v >= needs->least;
+    n = take_peers(x, &o, x->course->late, false, x->more);
+    return !n || v < stats_median(x->more, n) *
+                         (1 - limits_get(JP_LIMIT_CAUSE_CLOCK) / 2);
+}
+
+/* Samples of the finding's time that the metric has. */
+static double samples_of(const struct samples *s, unsigned slices)
+{
+    return slices * (double) s->slice_us / (double) s->period_us;
+}
+
+/* Is the unit unlike the others in this metric? seen: it has samples. */
+static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
+{
+    const struct samples *s = x->in->samples;
+    const struct course *course = x->course;
+
+    c->chance = 1;
+    c->deviations = NAN;
+    c->peers_median = NAN;
+    c->value =
+        mean_in(s, c->row, c->column, &c->unit, course->late, &c->n_value);
+    if (!isfinite(c->value) ||
+        samples_of(s, c->n_value) < limits_get(JP_LIMIT_CAUSE_SAMPLES))
+        return false;
+    *seen = true;
+    c->rest = mean_in(s, c->row, c->column, &c->unit, course->rest, &c->n_rest);
+    c->peers = x->scratch;
+    c->n_peers = take_peers(x, c, course->late, false, c->peers);
+    if (!c->n_peers)
+        c->n_peers = take_peers(x, c, course->late, true, c->peers);
+    if (c->n_peers)
+        against_peers(x, c);
+    if (c->chance >= 1 && isfinite(c->rest) &&
+        (!c->n_peers || is_network(x->f->kind)))
+        against_itself(x, c);
+    if (!c->n_peers && !isfinite(c->rest) && c->row->alone &&
+        c->value > limits_get(c->row->least)) {
+        c->median = 0;
+        c->excess = c->value;
+        c->least = limits_get(c->row->least);
+        c->chance = 0;
+    }
+    return c->chance * (double) c->tried <= limits_get(JP_LIMIT_CAUSE_CHANCE);
+}
+
+/* --- what a cause says ---------------------------------------------------- */
+
+/* When it was off by half of what it is off, from the first such slice to the
+ * last. */
+static void find_when(const struct finding_state *x, const struct comparison *c,
+                      struct jp_cause *cause)
+{
+    const struct samples *s = x->in->samples;
+    unsigned first = s->n_slices, last = 0;
+
+    for (unsigned k = x->course->first; k < x->course->end; k++) {
+        double v = unit_value(s, c->row, c->column, &c->unit, k);
+
+        if (!(worse(c->row, v, c->median) >= c->excess / 2))
+            continue;
+        first = first < k ? first : k;
+        last = k;
+    }
+    if (first == s->n_slices)
+        first = x->course->first;
+    cause->start_us = s->from_us + first * s->slice_us;
+    cause->end_us = s->from_us + (last + 1) * s->slice_us;
+    cause->all_along = first <= x->course->first + 1;
+}
+
+/* The correlation of what the metric is off with the waits, over the run. */
+static double follows(struct finding_state *x, const struct comparison *c)
+{
+    const struct samples *s = x->in->samples;
+    double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0, n = 0;
+
+    if (!x->course->varies)
+        return NAN;
+    for (unsigned k = x->course->first; k < x->course->end; k++) {
+        bool in[SAMPLES_SLICES] = {false};
+        double v = unit_value(s, c->row, c->column, &c->unit, k);
+        double w = x->course->waits_us[k];
+        size_t peers;
+
+        in[k] = true;
+        peers = take_peers(x, c, in, true, x->more);
+        if (peers)
+            v = worse(c->row, v, stats_median(x->more, peers));
+        else
+            v = worse(c->row, v, 0);
+        if (!isfinite(v))
+            continue;
+        n++;
+        sx += v;
+        sy += w;
+        sxx += v * v;
+        syy += w * w;
+        sxy += v * w;
+    }
+    sxx -= sx * sx / n;
+    syy -= sy * sy / n;
+    sxy -= sx * sy / n;
+    return n >= 8 && sxx > 0 && syy > 0 ? sxy / sqrt(sxx * syy) : NAN;
+}
+
+/* The share of the run that the finding's waits are; NAN: not known. */
+static double lost_share(const struct finding_state *x)
+{
+    const struct samples *s = x->in->samples;
+    double sum = 0;
+
+    for (unsigned k = x->course->first; k < x->course->end; k++)
+        sum += x->course->waits_us[k];
+    return sum > 0 ? fmin(sum / ((x->course->end - x->course->first) *
+                                 (double) s->slice_us),
+                          1)
+                   : NAN;
+}
+
+static double half_if_unknown(double v)
+{
+    return isnan(v) ? 0.5 : fmin(fmax(v, 0), 1);
+}
+
+/* How far it is off, how much of the time that may take of what is lost, and
+ * whether it comes and goes with the waits. */
+static double strength_of(const struct finding_state *x,
+                          const struct comparison *c, double follows)
+{
+    double off = 1 - exp(-c->excess / (3 * c->least));
+    double takes = NAN, lost = lost_share(x);
+
+    if (c->row->takes > 0) {
+        takes = c->row->takes * (c->row->relative && c->median > 0
+                                     ? c->excess / c->median
+                                     : c->excess);
+        takes = isnan(lost) ? takes / 0.05 : takes / fmax(lost, 0.01);
+    }
+    return c->row->prior * (0.4 * off + 0.3 * half_if_unknown(takes) +
+                            0.3 * half_if_unknown(follows));
+}
+
+static void fill(struct finding_state *x, struct comparison *c, size_t finding,
+                 struct jp_cause *cause)
+{
+    const struct samples *s = x->in->samples;
+    const struct sampled *m = &s->at[c->unit.first];
+    const struct cause_row *row = c->row;
+
+    *cause = (struct jp_cause){
+        .what = row->what,
+        .finding = finding,
+        .scope = row->scope,
+        .node = s->nodes[m->node].name,
+        .metric = row->metric,
+        .unit =
+            row->derive
+                ? row->unit
+                : util_tables[samples_kind(row->scope)].columns[c->column].unit,
+        .value = c->value,
+        .peers = c->peers_median,
+        .before = c->rest,
+        .deviations = c->deviations,
+        .n_peers = (uint32_t) c->n_peers,
+        .follows = follows(x, c)};
+    if (c->unit.n == 1 && row->scope != JP_UTIL_NODE &&
+        row->scope != JP_UTIL_STEP)
+        memcpy(cause->id, m->id, sizeof(cause->id));
+    find_when(x, c, cause);
+    cause->strength = strength_of(x, c, cause->follows);
+    cause_say(&x->subject, row, cause);
+}
+
+/* --- a finding ------------------------------------------------------------ */
+
+/* Keeps the strongest of each word. */
+static void keep(struct jp_cause *found, const struct jp_cause *cause)
+{
+    if (!(found[cause->what].strength >= cause->strength))
+        found[cause->what] = *cause;
+}
+
+static void try_row(struct finding_state *x, const struct cause_row *row,
+                    size_t finding, struct jp_cause *found,
+                    struct jp_cause_look *look)
+{
+    const struct samples *s = x->in->samples;
+    struct comparison c = {.row = row};
+    bool anyone = is_network(x->f->kind) && x->subject.node < 0;
+    size_t from = s->first[row->scope], to = s->first[row->scope + 1];
+
+    c.column = row->derive ? 0 : samples_column(row->scope, row->metric);
+    if (c.column < 0)
+        return;
+    for (size_t i = from; i < to;) { /* where nobody is named all are tried */
+        struct unit unit = unit_at(x, row->scope, i);
+
+        i = unit.first + unit.n;
+        c.tried += anyone;
+    }
+    if (!anyone)
+        c.tried = 1;
+    for (size_t i = from; i < to;) {
+        struct jp_cause cause;
+        bool seen = false;
+
+        c.unit = unit_at(x, row->scope, i);
+        i = c.unit.first + c.unit.n;
+        if (!anyone && !is_subject(x, row->scope, &c.unit))
+            continue;
+        if (!is_usable(x, row->scope, s->at[c.unit.first].node)) {
+            look->shared = true;
+            continue;
+        }
+        if (compare(x, &c, &seen) && has_needs(x, &c)) {
+            fill(x, &c, finding, &cause);
+            keep(found, &cause);
+        }
+        if (seen)
+            look->seen |= 1U << row->what;
+    }
+}
+
+static int by_strength(const void *a, const void *b)
+{
+    const struct jp_cause *x = a, *y = b;
+
+    if (x->strength != y->strength)
+        return x->strength > y->strength ? -1 : 1;
+    return x->what < y->what ? -1 : x->what > y->what;
+}
+
+static int add(struct jp_causes *causes, struct jp_cause *found,
+               struct jp_cause_look *look)
+{
+    struct jp_cause *more;
+    size_t n = 0;
+
+    for (size_t i = 0; i < JP_CAUSES; i++)
+        if (found[i].strength > 0)
+            found[n++] = found[i];
+    if (n)
+        qsort(found, n, sizeof(*found), by_strength);
+    n = n < KEPT ? n : KEPT;
+    more = reallocarray(causes->at, causes->n + n + 1, sizeof(*more));
+    if (!more)
+        return -1;
+    causes->at = more;
+    look->first = causes->n;
+    look->n = n;
+    for (size_t i = 0; i < n; i++)
+        causes->at[causes->n++] = found[i];
+    return 0;
+}
+
+static int look_into(struct finding_state *x, size_t finding,
+                     struct jp_causes *causes)
+{
+    struct jp_cause_look *look = &causes->looks[finding];
+    struct jp_cause found[JP_CAUSES] = {0};
+    unsigned of = is_compute(x->f->kind)   ? CAUSE_OF_COMPUTE
+                  : is_network(x->f->kind) ? CAUSE_OF_NETWORK
+                                           : 0;
+    int rc;
+
+    if (!of)
+        return 0;
+    look->looked = true;
+    find_subject(x);
+    for (size_t i = 0; i < cause_table_n; i++)
+        if (cause_table[i].of & of)
+            try_row(x, &cause_table[i], finding, found, look);
+    for (unsigned i = 0; i < JP_CAUSES; i++)
+        if (look->seen & 1U << i)
+            look->list[look->n_list++] = (char *) cause_words[i];
+    cause_say_reason(&x->subject, found);
+    rc = add(causes, found, look);
+    cause_say_look(&x->subject, causes, look);
+    return rc;
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+/* Whoever is late in another finding is nobody's peer. */
+static void mark_suspects(struct finding_state *x)
+{
+    const struct jp_findings *list = &x->in->insight->findings;
+    const struct samples *s = x->in->samples;
+
+    for (size_t k = 0; k < list->n; k++) {
+        x->f = &list->at[k];
+        if (!is_compute(x->f->kind))
+            continue;
+        find_subject(x);
+        for (size_t i = 0; i < s->n && x->subject.node >= 0; i++) {
+            struct unit one = {i, 1};
+
+            if (s->at[i].scope != JP_UTIL_NODE &&
+                s->at[i].scope != JP_UTIL_STEP &&
+                s->at[i].scope != JP_UTIL_PORT)
+                x->suspect[i] |= is_subject(x, s->at[i].scope, &one);
+        }
+    }
+}
+
+int causes_find(const struct causes_input *in, struct jp_causes **out,
+                struct jp_error *err)
+{
+    const struct jp_findings *list = &in->insight->findings;
+    struct finding_state x = {.in = in};
+    struct course *courses;
+    struct jp_causes *causes;
+    int rc = -1;
+
+    *out = NULL;
+    if (!in->samples->n)
+        return 0;
+    causes = calloc(1, sizeof(*causes));
+    courses = courses_make(in);
+    x.scratch = calloc(in->samples->n + 1, sizeof(*x.scratch));
+    x.more = calloc(in->samples->n + 1, sizeof(*x.more));
+    x.suspect = calloc(in->samples->n + 1, sizeof(*x.suspect));
+    if (causes)
+        causes->looks = calloc(list->n + 1, sizeof(*causes->looks));
+    if (causes && courses && x.scratch && x.more && x.suspect &&
+        causes->looks) {
+        causes->n_looks = list->n;
+        mark_suspects(&x);
+        rc = 0;
+    }
+    for (size_t i = 0; rc == 0 && i < list->n; i++) {
+        x.f = &list->at[i];
+        x.course = &courses[i];
+        rc = look_into(&x, i, causes);
+    }
+    free(courses);
+    free(x.scratch);
+    free(x.more);
+    free(x.suspect);
+    if (rc < 0) {
+        causes_destroy(causes);
+        return error_set(err, "out of memory");
+    }
+    *out = causes;
+    return 0;
+}
+
+void causes_destroy(struct jp_causes *causes)
+{
+    if (!causes)
+        return;
+    free(causes->at);
+    free(causes->looks);
+    free(causes);
+}
+
+const struct jp_cause_look *causes_look(const struct jp_causes *causes,
+                                        size_t finding)
+{
+    return causes && finding < causes->n_looks && causes->looks[finding].looked
+               ? &causes->looks[finding]
+               : NULL;
+}
