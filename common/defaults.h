@@ -51,6 +51,8 @@
 /* NVML's own figures cover 1/6 s to 1 s; a second of 16 tasks and 8 GPUs costs
  * 0.3 % of a processor at most. */
 #define JP_DEF_UTIL_PERIOD_MS 1000
+/* Below it NVML's figures repeat and the sampler costs more than it tells. */
+#define JP_UTIL_PERIOD_MIN_MS 100
 
 /* A day of 16 tasks and 8 GPUs at a second; longer runs are thinned out. */
 #define JP_DEF_UTIL_DISK_MIB 64

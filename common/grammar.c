@@ -91,6 +91,11 @@ static struct table {
                                    .option = "--copper-profile",
                                    .env = "JOBPROF_COPPER",
                                    .group = "copper"}},
+    [OPTION_UTIL] = {.grammar = {.id = OPTION_UTIL,
+                                 .option = "--util-profile",
+                                 .env = "JOBPROF_UTIL",
+                                 .group = "util",
+                                 .first = "period"}},
 };
 
 static void add_mode(struct table *t, const char *name, const char *help,
@@ -216,9 +221,10 @@ static void make_nccl(struct table *t)
     end(t);
 }
 
-static void make_copper(struct table *t)
+/* An option whose words are all its profiler's. */
+static void make_plain(struct table *t, const char *off)
 {
-    add_mode(t, "off", "no Copper profile", NULL);
+    add_mode(t, "off", off, NULL);
     add_words(t);
     add_own(t, JP_KNOB_LOAD);
     add_own(t, JP_KNOB_DETAIL);
@@ -229,7 +235,8 @@ static void make_copper(struct table *t)
 static __attribute__((constructor)) void make_tables(void)
 {
     make_nccl(&tables[OPTION_NCCL]);
-    make_copper(&tables[OPTION_COPPER]);
+    make_plain(&tables[OPTION_COPPER], "no Copper profile");
+    make_plain(&tables[OPTION_UTIL], "no samples of utilisation");
 }
 
 const struct jp_grammar *grammar_of(enum jp_option option)
@@ -270,5 +277,7 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
         used += (size_t) snprintf(buf + used, len - used, "%s%s", before,
                                   grammar->modes[i].name);
     }
+    if (mask == ~0u && grammar->first && used < len)
+        snprintf(buf + used, len - used, ", or a %s", grammar->first);
     return buf;
 }

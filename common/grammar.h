@@ -2,10 +2,12 @@
  *
  *     --nccl-profile=off|auto|<profiler>...|plan[,key=value...]
  *     --copper-profile=off|<word>...[,key=value...]
+ *     --util-profile=off|auto|PERIOD[,key=value...]
  *
- * The same words stand in JOBPROF_NCCL and JOBPROF_COPPER, and the knobs under
- * nccl and copper in the site and user file. The tables are put together at
- * start, of what is common and of what the profilers say (common/profiler.h).
+ * The same words stand in JOBPROF_NCCL, JOBPROF_COPPER and JOBPROF_UTIL, and
+ * the knobs under nccl, copper and util in the site and user file. The tables
+ * are put together at start, of what is common and of what the profilers say
+ * (common/profiler.h).
  */
 #ifndef JP_COMMON_GRAMMAR_H
 #define JP_COMMON_GRAMMAR_H
@@ -27,6 +29,9 @@ struct jp_grammar {
     const struct jp_knob *knobs;
     size_t n_knobs;
     struct jp_knob by_default; /* <group>.default of the settings files */
+    /* A knob whose value may stand in the mode's place and means modes[1];
+     * NULL: none. */
+    const char *first;
 };
 
 const struct jp_grammar *grammar_of(enum jp_option option);
@@ -38,13 +43,18 @@ static inline const struct jp_grammar *grammar_copper(void)
 {
     return grammar_of(OPTION_COPPER);
 }
+static inline const struct jp_grammar *grammar_util(void)
+{
+    return grammar_of(OPTION_UTIL);
+}
 
 /* Index of a mode or knob by its name, -1 when there is none. */
 int grammar_find_mode(const struct jp_grammar *grammar, const char *name);
 int grammar_find_knob(const struct jp_grammar *grammar, const char *name);
 
-/* "off, auto, recorder or plan": those modes whose bit is in mask, into buf.
- * Returns buf. */
+/* "off, auto, recorder or plan": those modes whose bit is in mask, into buf;
+ * all of them (~0u) with the knob that may stand in their place. Returns buf.
+ */
 char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
                          char *buf, size_t len);
 

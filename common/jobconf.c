@@ -282,6 +282,8 @@ int jobconf_parse(const char *text, size_t len, const char *name,
             0 ||
         read_settings(&src, &cfg, "copper", &conf.copper_settings,
                       &conf.n_copper_settings) < 0 ||
+        read_settings(&src, &cfg, "util", &conf.util_settings,
+                      &conf.n_util_settings) < 0 ||
         read_env(&src, &cfg, &conf) < 0)
         goto out;
     if (conf.schema != JP_JOBCONF_SCHEMA) {

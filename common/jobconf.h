@@ -100,6 +100,11 @@ struct jp_jobconf {
     size_t n_settings;
     struct jp_setting *copper_settings;
     size_t n_copper_settings;
+    /* Samples of utilisation: "off" or "auto" as asked; mode, period and labels
+     * as they are in effect. Whether they are taken: policy.util_period_ms. */
+    char *util_request;
+    struct jp_setting *util_settings;
+    size_t n_util_settings;
     struct jp_envvar *env;
     size_t n_env;
     enum jp_summary summary;
@@ -131,7 +136,8 @@ void jobconf_fini(struct jp_jobconf *conf);
 int jobconf_hide_paths(struct jp_jobconf *conf);
 /* Value of a setting, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
-/* The same among Copper's. */
+/* The same among Copper's, and those of utilisation. */
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
+const char *jobconf_util(const struct jp_jobconf *conf, const char *key);
 
 #endif

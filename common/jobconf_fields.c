@@ -48,6 +48,7 @@ const struct jobconf_field jobconf_fields[] = {
     STRING("nccl", "container_note", container_note, ""),
     FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
     STRING("copper", "request", copper_request, "off"),
+    STRING("util", "request", util_request, "off"),
     POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),
     POLICY(alldone_wait_ms, JP_DEF_ALLDONE_WAIT_MS),
     POLICY(report_limit_ms, JP_DEF_REPORT_LIMIT_MS),

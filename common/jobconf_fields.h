@@ -1,7 +1,7 @@
 /* jobconf_fields.h - job.conf's scalar fields: one table for reader, writer.
  *
- * Internal to jobconf*.c. The lists (nccl.settings, nccl.env, copper.settings)
- * are read and written by hand.
+ * Internal to jobconf*.c. The lists (nccl.settings, nccl.env, copper.settings,
+ * util.settings) are read and written by hand.
  */
 #ifndef JP_COMMON_JOBCONF_FIELDS_H
 #define JP_COMMON_JOBCONF_FIELDS_H

@@ -99,6 +99,8 @@ static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
                    : 0;
     if (!strcmp(group, "copper"))
         return put_settings(f, conf->copper_settings, conf->n_copper_settings);
+    if (!strcmp(group, "util"))
+        return put_settings(f, conf->util_settings, conf->n_util_settings);
     return 0;
 }
 
@@ -175,6 +177,7 @@ void jobconf_fini(struct jp_jobconf *conf)
             free(*(char **) ((char *) conf + jobconf_fields[i].offset));
     free_settings(conf->settings, conf->n_settings);
     free_settings(conf->copper_settings, conf->n_copper_settings);
+    free_settings(conf->util_settings, conf->n_util_settings);
     for (size_t i = 0; i < conf->n_env; i++) {
         free(conf->env[i].name);
         free(conf->env[i].value);
@@ -201,6 +204,11 @@ const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
 {
     return find(conf->copper_settings, conf->n_copper_settings, key);
+}
+
+const char *jobconf_util(const struct jp_jobconf *conf, const char *key)
+{
+    return find(conf->util_settings, conf->n_util_settings, key);
 }
 
 /* --- without a user's paths -------------------------------------------------
@@ -261,7 +269,8 @@ int jobconf_hide_paths(struct jp_jobconf *conf)
     free(step);
     if (rc < 0 || cut_path(&conf->command, NULL) < 0 ||
         cut_settings(conf->settings, conf->n_settings) < 0 ||
-        cut_settings(conf->copper_settings, conf->n_copper_settings) < 0)
+        cut_settings(conf->copper_settings, conf->n_copper_settings) < 0 ||
+        cut_settings(conf->util_settings, conf->n_util_settings) < 0)
         return -1;
     if (conf->submit_dir)
         conf->submit_dir[0] = '\0';

@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/pattern.h"
 #include "common/quote.h"
+#include "common/userlabels.h"
 
 #define MAX_WORDS 16
 #define NAME_BYTES                                                             \
@@ -127,6 +128,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_LIST:
     case JP_KNOB_MOUNTS:
     case JP_KNOB_TEXT:
+    case JP_KNOB_LABELS:
         break;
     }
     return error_set(err, "\"%s\" is not a number", QUOTE(text));
@@ -193,6 +195,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return mountmap_check(text, err);
     if (knob->kind == JP_KNOB_TEXT)
         return check_text(text, err);
+    if (knob->kind == JP_KNOB_LABELS)
+        return userlabels_check(text, err);
     return knob_number(knob, text, &ignored, err);
 }
 
@@ -239,6 +243,9 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_TEXT:
         snprintf(buf, len, TEXT_RANGE);
+        break;
+    case JP_KNOB_LABELS:
+        snprintf(buf, len, USERLABELS_RANGE);
         break;
     case JP_KNOB_PATTERN:
         snprintf(buf, len, "directory pattern");

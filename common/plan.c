@@ -66,7 +66,9 @@ static int set_mode(struct plan_side *side, int mode, const char *where,
 static const char *default_name(const struct jp_grammar *grammar)
 {
     static const char *const names[OPTIONS] = {
-        [OPTION_NCCL] = "nccl.default", [OPTION_COPPER] = "copper.default"};
+        [OPTION_NCCL] = "nccl.default",
+        [OPTION_COPPER] = "copper.default",
+        [OPTION_UTIL] = "util.default"};
 
     return names[grammar->id];
 }
@@ -322,6 +324,9 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site,
                       const struct jp_sitefile *user, struct jp_error *err)
 {
+    const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
+                                        [OPTION_COPPER] = in->copper,
+                                        [OPTION_UTIL] = in->util};
     bool nccl = side->grammar->id == OPTION_NCCL;
     const char *env = side->grammar->env;
     const char *text = nccl ? env_or_copy(in, env, "SLURM_JOBPROF_NCCL")
@@ -334,8 +339,7 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
     if (merge_file(side, user, PLAN_USER, err) < 0 ||
         merge_variables(in, side, err) < 0 ||
         merge_text(side, text, PLAN_ENV, env, err) < 0 ||
-        merge_text(side, nccl ? in->nccl : in->copper, PLAN_OPTION, "", err) <
-            0 ||
+        merge_text(side, given[side->grammar->id], PLAN_OPTION, "", err) < 0 ||
         settle_mode(in, site, site_mode, side, err) < 0)
         return -1;
     return side->mode || in->strict ? check_locks(site, side, err) : 0;
@@ -358,13 +362,15 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err)
 {
     struct jp_plan plan = {.nccl.grammar = grammar_nccl(),
-                           .copper.grammar = grammar_copper()};
+                           .copper.grammar = grammar_copper(),
+                           .util.grammar = grammar_util()};
     struct jp_sitefile user = {0};
     int rc = -1;
 
     if (get_site(in, &plan, err) < 0 || load_user(in, &user, err) < 0 ||
         merge_side(in, &plan.nccl, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||
+        merge_side(in, &plan.util, plan.site, &user, err) < 0 ||
         read_node_memory(&plan, err) < 0)
         goto out;
     sitefile_policy(plan.site, &plan.policy);
@@ -436,6 +442,7 @@ void plan_fini(struct jp_plan *plan)
         return;
     side_fini(&plan->nccl);
     side_fini(&plan->copper);
+    side_fini(&plan->util);
     if (plan->own_site)
         sitefile_fini(plan->own_site);
     free(plan->own_site);
@@ -459,7 +466,34 @@ bool plan_is_profiled(const struct jp_plan *plan)
 bool plan_is_explicit(const struct jp_plan *plan)
 {
     return (plan_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||
-           (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV);
+           (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV) ||
+           plan_is_sampled(plan);
+}
+
+bool plan_is_sampled(const struct jp_plan *plan)
+{
+    const struct plan_side *util = &plan->util;
+
+    return util->mode && util->mode_source >= PLAN_ENV &&
+           (plan_number(util, "period") ||
+            plan_find(util, "period")->source <= PLAN_SITE);
+}
+
+uint32_t plan_util_period_ms(const struct jp_plan *plan)
+{
+    const struct plan_side *util = &plan->util;
+    uint64_t us = plan_number(util, "period");
+    bool wanted = util->mode ||
+                  (util->mode_source == PLAN_DEFAULT &&
+                   (plan_is_explicit(plan) || plan_is_printed(plan)));
+
+    if (!wanted)
+        return 0;
+    /* 0 in the site's file: none for those who do not ask */
+    if (!us)
+        return plan_is_sampled(plan) ? JP_DEF_UTIL_PERIOD_MS : 0;
+    return us < JP_UTIL_PERIOD_MIN_MS * 1000 ? JP_UTIL_PERIOD_MIN_MS
+                                             : (uint32_t) (us / 1000);
 }
 
 static bool asks(const char *text)
@@ -469,9 +503,13 @@ static bool asks(const char *text)
 
 bool plan_is_asked(const struct plan_input *in)
 {
-    return asks(in->nccl) || asks(in->copper) || asks(in->default_mode) ||
-           asks(plan_env(in, "JOBPROF_NCCL")) ||
-           asks(plan_env(in, "JOBPROF_COPPER"));
+    if (asks(in->nccl) || asks(in->copper) || asks(in->util) ||
+        asks(in->default_mode))
+        return true;
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (asks(plan_env(in, grammar_of(i)->env)))
+            return true;
+    return false;
 }
 
 /* --- one option by itself --------------------------------------------------

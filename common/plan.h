@@ -46,7 +46,7 @@ struct plan_side {
 };
 
 struct jp_plan {
-    struct plan_side nccl, copper;
+    struct plan_side nccl, copper, util;
     struct jp_policy policy;
     const struct jp_sitefile *site; /* for plan_site */
     struct jp_sitefile *own_site;   /* the same, where the plan has read it */
@@ -60,6 +60,7 @@ struct plan_input {
     const char *default_mode; /* the plugstack line's default=; NULL: off */
     const char *nccl;         /* --nccl-profile; NULL: not given */
     const char *copper;       /* --copper-profile; NULL: not given */
+    const char *util;         /* --util-profile; NULL: not given */
     /* a variable's value or NULL; NULL: getenv */
     const char *(*env)(void *arg, const char *name);
     void *env_arg;
@@ -87,6 +88,13 @@ void plan_fini(struct jp_plan *plan);
 bool plan_is_profiled(const struct jp_plan *plan);
 /* Is it the plan that is asked for? */
 bool plan_is_printed(const struct jp_plan *plan);
+/* Does the user himself ask for samples of utilisation? Then the step has a
+ * report, whatever else is off. */
+bool plan_is_sampled(const struct jp_plan *plan);
+/* Milliseconds between two samples of utilisation in this step; 0: none are
+ * taken. They are where the user asks for any profile, unless he or the site
+ * turns them off; where only a site's default profiles, if it says so too. */
+uint32_t plan_util_period_ms(const struct jp_plan *plan);
 /* Did the user ask, by option or variable, rather than a default? */
 bool plan_is_explicit(const struct jp_plan *plan);
 /* Does the user himself, or the plugstack line, ask for something? Then trouble

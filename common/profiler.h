@@ -15,6 +15,7 @@
 enum jp_option {
     OPTION_NCCL,   /* --nccl-profile: a plugin that NCCL loads */
     OPTION_COPPER, /* --copper-profile */
+    OPTION_UTIL,   /* --util-profile */
     OPTIONS
 };
 

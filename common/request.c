@@ -137,12 +137,28 @@ static int parse_pair(struct jp_request *request, char *pair,
     return request->values[i] ? 0 : error_set(err, "out of memory");
 }
 
+/* A knob's value in the mode's place: "200ms". 0: taken; 1: it is none. */
+static int take_first(struct jp_request *request, const char *word,
+                      struct jp_error *err)
+{
+    const struct jp_grammar *grammar = request->grammar;
+    int i = grammar->first ? grammar_find_knob(grammar, grammar->first) : -1;
+
+    if (i < 0 || *word < '0' || *word > '9')
+        return 1;
+    if (knob_check(&grammar->knobs[i], word, err) < 0)
+        return error_wrap(err, "%s", grammar->first);
+    request->mode = 1;
+    request->values[i] = strdup(word);
+    return request->values[i] ? 0 : error_set(err, "out of memory");
+}
+
 int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err)
 {
     struct jp_request request = {.grammar = grammar};
     char *copy = NULL, *rest, *word;
-    int rc = -1;
+    int rc = -1, first;
 
     if (check_text(grammar, text, err) < 0)
         goto out;
@@ -153,10 +169,11 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
     }
     word = strsep(&rest, ",");
     request.mode = grammar_find_mode(grammar, word);
-    if (request.mode < 0) {
+    first = request.mode < 0 ? take_first(&request, word, err) : 0;
+    if (first > 0)
         unknown_mode(grammar, word, err);
+    if (first)
         goto out;
-    }
     while ((word = strsep(&rest, ","))) {
         if (!*word) {
             error_set(err, "an empty word between commas in \"%s\"",

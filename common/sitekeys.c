@@ -6,7 +6,7 @@
 #define MINUTE (60 * JP_SECOND)
 #define DAY (24 * 60 * MINUTE)
 
-const char *const sitekeys_groups[4] = {"nccl", "copper", "policy", ""};
+const char *const sitekeys_groups[5] = {"nccl", "copper", "util", "policy", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
@@ -72,8 +72,6 @@ static const struct {
            watcher_delay_ms, "the watcher waits for srun's report"),
     POLICY("watcher_life", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
            watcher_life_ms, "the watcher ends after"),
-    POLICY("util_period", JP_KNOB_TIME, 0, MINUTE, util_period_ms,
-           "between samples of utilisation; 0: none"),
     POLICY("util_disk", JP_KNOB_COUNT, 1, 4096, util_disk_mib,
            "MiB a node that samples of utilisation may take"),
 #undef POLICY
@@ -106,6 +104,11 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
             key.group = "";
         if (nccl && !strcmp(knob->name, "nccl"))
             key.key = "version";
+        if (grammar->id == OPTION_UTIL && !strcmp(knob->name, "period")) {
+            key.group = "policy";
+            key.key = "util_period";
+            key.policy_offset = offsetof(struct jp_policy, util_period_ms);
+        }
         keys[(*n)++] = key;
     }
 }

@@ -28,7 +28,7 @@ struct sitekey {
 /* Fills keys with every key of a settings file. Returns how many. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX]);
 
-/* The groups: "nccl", "copper", "policy"; "" ends the list. */
-extern const char *const sitekeys_groups[4];
+/* The groups: "nccl", "copper", "util", "policy"; "" ends the list. */
+extern const char *const sitekeys_groups[5];
 
 #endif

@@ -35,7 +35,7 @@ struct module_place {
 struct module_time {
     uint64_t real_us; /* since 1970 */
     uint64_t mono_us; /* CLOCK_MONOTONIC */
-    uint64_t cpu_us;  /* of the agent */
+    uint64_t cpu_us;  /* of the agent and its modules' processes */
 };
 
 struct node_module {
@@ -55,6 +55,9 @@ struct node_module {
      * know. */
     bool (*is_over)(void *state);
     uint64_t (*bytes)(void *state); /* on the disk so far */
+    /* Processor time of its other processes so far: it counts as the module's.
+     * NULL: it has none. */
+    uint64_t (*cpu_us)(void *state);
     /* Its members of its object in agent.json. NULL: none. */
     void (*record)(void *state, struct jp_json_stream *s);
     /* Writes what is in memory, within 100 ms. */

@@ -48,12 +48,12 @@ struct jobinfo {
 int jobinfo_get(spank_t sp, struct jobinfo *j);
 const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
-/* option.c: the plugstack line and the two options */
+/* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
 int option_asked(void); /* for profiling, by anything; 2: Copper's too */
 bool option_named(const char *nccl); /* by more than a default */
 void option_helper(struct helper *h, const char *verb); /* helper_init */
-void option_args(struct helper *h); /* adds --config ... --copper */
+void option_args(struct helper *h); /* adds --config ... --util */
 const char *option_config(void);    /* the plugstack line's */
 
 /* apply.c: requests and answers become environment */

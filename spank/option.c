@@ -1,11 +1,12 @@
-/* option.c - the plugstack line, the two options and their last values. */
+/* option.c - the plugstack line, the options and their last values. */
 #include "spank/module.h"
 
 #include "plugins/words.h"
 
-enum { NCCL, COPPER, OPTIONS, CHECK_MS = 1000 };
+enum { NCCL, COPPER, UTIL, OPTIONS, CHECK_MS = 1000 };
 
-static const char *const words[OPTIONS] = {"--nccl", "--copper"};
+static const char *const words[OPTIONS] = {"--nccl", "--copper", "--util"};
+static const char *const usual[OPTIONS] = {"auto", "aggregate", "auto"};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 
@@ -61,7 +62,7 @@ static int option_callback(int val, const char *arg, int remote)
         return 0;
     if (!remote && (!*arg || memchr(arg, '/', strcspn(arg, ",=")))) {
         slurm_error("jobprof: \"%s\" is no mode; try %s-profile=%s", arg,
-                    words[val], val == NCCL ? "auto" : "aggregate");
+                    words[val], usual[val]);
         return -1;
     }
     if (!remote && strcmp(arg, "off") != 0 && (rc = check(val, arg)) < 0)
@@ -77,7 +78,10 @@ static const struct spank_option options[OPTIONS] = {
      option_callback},
     {(char *) "copper-profile", (char *) "MODE[,KEY=VALUE...]",
      (char *) "[jobprof] Copper (file loading): off, " JP_WORDS_COPPER, 1,
-     COPPER, option_callback}};
+     COPPER, option_callback},
+    {(char *) "util-profile", (char *) "auto|PERIOD[,KEY=VALUE...]",
+     (char *) "[jobprof] utilisation: off, " JP_WORDS_UTIL ", or 200ms, 1s ...",
+     1, UTIL, option_callback}};
 
 void option_init(spank_t sp, int ac, char **av)
 {
@@ -103,21 +107,25 @@ int option_asked(void)
 {
     const char *nccl = value[NCCL] ?: getenv("JOBPROF_NCCL");
     const char *copper = value[COPPER] ?: getenv("JOBPROF_COPPER");
+    const char *util = value[UTIL] ?: getenv("JOBPROF_UTIL");
 
-    return is_off(copper) ? !is_off(nccl && *nccl ? nccl : mode) : 2;
+    return !is_off(copper)
+               ? 2
+               : !is_off(nccl && *nccl ? nccl : mode) || !is_off(util);
 }
 
 bool option_named(const char *nccl)
 {
-    return !mode || value[NCCL] || value[COPPER] || (nccl && *nccl);
+    return !mode || value[NCCL] || value[COPPER] || value[UTIL] ||
+           (nccl && *nccl);
 }
 
 void option_args(struct helper *h)
 {
     helper_arg(h, "--config", config);
     helper_arg(h, "--default", mode);
-    helper_arg(h, words[NCCL], value[NCCL]);
-    helper_arg(h, words[COPPER], value[COPPER]);
+    for (int i = 0; i < OPTIONS; i++)
+        helper_arg(h, words[i], value[i]);
 }
 
 const char *option_config(void)

@@ -214,6 +214,13 @@ int nvmlDeviceGetFieldValues(void *device, int n, struct fake_field *fields)
     if (!fake_nvml_is_gpu(device) || n < 1)
         return INVALID_ARGUMENT;
     for (int i = 0; i < n; i++) {
+        if (fields[i].id == 138 || fields[i].id == 139) { /* traffic */
+            fields[i].result = fake_load_number(
+                device, fields[i].id == 138 ? "nvlink_tx" : "nvlink_rx",
+                &fields[i].value.ull);
+            fields[i].type = 3;
+            continue;
+        }
         long value = m ? get_field(m, fake_nvml_index(device), fields[i].id,
                                    fields[i].scope)
                        : -1;

@@ -2,9 +2,15 @@
  *
  * FAKEGPU_LOAD names a file of values over time, see fake_script.h. A name that
  * is not there is not supported. Names: sm memory (percent), used total
- * (bytes), power limit (mW), celsius, sm_mhz sm_max_mhz memory_mhz, reasons
- * (NVML's bits), generation, width, rx tx (KB/s), replays, ecc.
+ * (bytes), power limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz
+ * memory_mhz, reasons (NVML's bits), generation, width, rx tx (KB/s), replays,
+ * ecc, corrected, link_errors (of link 0), nvlink_tx nvlink_rx (KiB), pid0 to
+ * pid3 (processes) with pid0_sm ... (percent), xid (an event each time that it
+ * changes).
  */
+#include <stdint.h>
+#include <stdio.h>
+
 #include "contrib/fakegpu/fake_nvml.h"
 #include "contrib/fakegpu/fake_script.h"
 
@@ -42,6 +48,50 @@ FAKEGPU_EXPORT int nvmlDeviceGetPcieReplayCounter(void *device, unsigned *n);
 FAKEGPU_EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type,
                                                int counter,
                                                unsigned long long *n);
+
+struct fake_process {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct fake_process_use {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+};
+
+struct fake_event {
+    void *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+FAKEGPU_EXPORT int nvmlDeviceGetTotalEnergyConsumption(void *device,
+                                                       unsigned long long *mj);
+FAKEGPU_EXPORT int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link,
+                                                   int counter,
+                                                   unsigned long long *n);
+FAKEGPU_EXPORT int
+nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n,
+                                        struct fake_process *list);
+FAKEGPU_EXPORT int
+nvmlDeviceGetProcessUtilization(void *device, struct fake_process_use *list,
+                                unsigned *n, unsigned long long since_us);
+FAKEGPU_EXPORT int nvmlEventSetCreate(void **set);
+FAKEGPU_EXPORT int
+nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set);
+FAKEGPU_EXPORT int nvmlEventSetWait_v2(void *set, struct fake_event *event,
+                                       unsigned timeout_ms);
+
+static int look(const char *function, const void *device, const char *name,
+                unsigned long long *out);
+
+int fake_load_number(const void *device, const char *name,
+                     unsigned long long *out)
+{
+    return look("nvmlDeviceGetFieldValues", device, name, out);
+}
 
 /* NOT_SUPPORTED: the file does not have it. */
 static int look(const char *function, const void *device, const char *name,
@@ -146,6 +196,112 @@ int nvmlDeviceGetPcieReplayCounter(void *device, unsigned *n)
 int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
                                 unsigned long long *n)
 {
-    return type == 1 && counter == 0 ? look(__func__, device, "ecc", n)
-                                     : NOT_SUPPORTED;
+    return counter != 0
+               ? NOT_SUPPORTED
+               : look(__func__, device, type == 1 ? "ecc" : "corrected", n);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
+{
+    return look(__func__, device, "energy", mj);
+}
+
+int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, int counter,
+                                    unsigned long long *n)
+{
+    if (link > 0)
+        return INVALID_ARGUMENT;
+    return counter == 0 ? look(__func__, device, "link_errors", n)
+                        : NOT_SUPPORTED;
+}
+
+enum { PROCESSES = 4 };
+
+/* The process of that number in the file; 0: none. */
+static unsigned process(const char *function, const void *device, int i,
+                        const char *what)
+{
+    char name[16];
+    unsigned n = 0;
+
+    snprintf(name, sizeof(name), "pid%d%s", i, what);
+    return look_small(function, device, name, &n) == SUCCESS ? n : 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n,
+                                            struct fake_process *list)
+{
+    unsigned found = 0, ignored;
+
+    if (look_small(__func__, device, "pid0", &ignored) != SUCCESS)
+        return NOT_SUPPORTED;
+    for (int i = 0; i < PROCESSES && found < *n; i++) {
+        unsigned pid = process(__func__, device, i, "");
+
+        if (pid)
+            list[found++] = (struct fake_process){.pid = pid};
+    }
+    *n = found;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetProcessUtilization(void *device, struct fake_process_use *list,
+                                    unsigned *n, unsigned long long since_us)
+{
+    unsigned found = 0, ignored;
+
+    if (look_small(__func__, device, "pid0", &ignored) != SUCCESS)
+        return NOT_SUPPORTED;
+    for (int i = 0; i < PROCESSES && found < *n; i++) {
+        unsigned pid = process(__func__, device, i, "");
+
+        if (pid)
+            list[found++] = (struct fake_process_use){
+                .pid = pid,
+                .time_us = since_us + 1,
+                .sm = process(__func__, device, i, "_sm")};
+    }
+    *n = found;
+    return found ? SUCCESS : NOT_FOUND;
+}
+
+int nvmlEventSetCreate(void **set)
+{
+    static char the_set;
+
+    if (fakegpu_fails(__func__))
+        return UNKNOWN;
+    *set = &the_set;
+    return SUCCESS;
+}
+
+/* Which GPUs are watched, and the last error that was told of each. */
+static unsigned long long told[FAKEGPU_MAX];
+static int is_watched[FAKEGPU_MAX];
+
+int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
+{
+    unsigned long long xid;
+
+    if (!set || types != 8 || look(__func__, device, "xid", &xid) != SUCCESS)
+        return NOT_SUPPORTED;
+    is_watched[fake_nvml_index(device)] = 1;
+    return SUCCESS;
+}
+
+int nvmlEventSetWait_v2(void *set, struct fake_event *event,
+                        unsigned timeout_ms)
+{
+    for (int i = 0; i < fakegpu_count() && set; i++) {
+        void *device = (void *) (uintptr_t) (i + 1);
+        unsigned long long xid = 0;
+
+        if (!is_watched[i] || look(__func__, device, "xid", &xid) != SUCCESS ||
+            xid == told[i])
+            continue;
+        told[i] = xid;
+        *event = (struct fake_event){.device = device, .type = 8, .data = xid};
+        return SUCCESS;
+    }
+    return timeout_ms ? UNKNOWN : TIMEOUT;
 }

@@ -11,6 +11,7 @@ enum {
     NOT_SUPPORTED = 3,
     NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7,
+    TIMEOUT = 10,
     VERSION_MISMATCH = 25,
     UNKNOWN = 999,
 };
@@ -46,6 +47,10 @@ struct fake_fabric {
 /* Of a handle: the GPU's number, whether it is a whole GPU's. */
 int fake_nvml_index(const void *device);
 int fake_nvml_is_gpu(const void *device);
+
+/* What the file of FAKEGPU_LOAD has of it; NVML's result. */
+int fake_load_number(const void *device, const char *name,
+                     unsigned long long *out);
 
 FAKEGPU_EXPORT int nvmlDeviceGetNvLinkState(void *device, unsigned link,
                                             int *active);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ceiling.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
@@ -120,6 +121,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
                                   .default_mode = settings->default_mode,
                                   .nccl = settings->nccl,
                                   .copper = settings->copper,
+                                  .util = settings->util,
                                   .env = node_env,
                                   .ask = slurmjob_ask,
                                   .ask_arg = &memo,
@@ -137,7 +139,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
     facts.ntasks = (uint32_t) tasks;
     facts_get(&in, &facts);
     *dir = NULL;
-    if (plan_is_profiled(&plan))
+    if (plan_is_profiled(&plan) || plan_is_sampled(&plan))
         rc = join_or_make(&facts, &plan, settings->nodeid, end_ms, dir, err);
     plan_fini(&plan);
     return rc;
@@ -233,7 +235,7 @@ static int join(const struct jp_seat *seat, const char *node,
 }
 
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
-               struct jp_error *err)
+               struct jp_policy *policy, struct jp_error *err)
 {
     struct jp_jobconf conf = {0};
     int rc = -1;
@@ -247,7 +249,10 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     if (stepdir_prepare(seat->dir, node, err) < 0)
         goto out;
     tell_mount(seat->dir, node, &conf);
+    ceiling_apply(&conf.policy, NULL); /* the user can write job.conf */
     rc = join(seat, node, &conf, pairs, err);
+    if (rc == 0)
+        *policy = conf.policy;
     if (rc < 0)
         step_aside(seat, node, err);
 out:

@@ -10,11 +10,12 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/jobconf.h"
 #include "orchestrator/collect/barrier.h"
 
 /* The settings that a resolve on this node would use; NULL: not given. */
 struct begin_settings {
-    const char *config, *default_mode, *nccl, *copper;
+    const char *config, *default_mode, *nccl, *copper, *util;
     uint32_t nodeid; /* within its component */
     uint32_t nodes;  /* of the step */
 };
@@ -30,9 +31,10 @@ int begin_locate(const struct begin_settings *settings, char **dir,
  * module, dot included (caller frees). A node that can write the directory but
  * cannot profile is marked as done at once, so that nobody waits for it. Fails
  * also where the directory is somebody else's, job.conf is not the one that
- * SLURM_JOBPROF_HASH names, or the step is over. */
+ * SLURM_JOBPROF_HASH names, or the step is over. *policy is job.conf's, within
+ * the ceilings: nothing later needs the file, which the tasks may change. */
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
-               struct jp_error *err);
+               struct jp_policy *policy, struct jp_error *err);
 
 /* The node's topology and hardware, once per job; trouble goes to log.txt.
  * config: the site file; NULL: the installed one. */

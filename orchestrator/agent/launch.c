@@ -15,6 +15,7 @@
 #include "common/lines.h"
 #include "orchestrator/agent/copperpart.h"
 #include "orchestrator/agent/settings.h"
+#include "orchestrator/agent/utilpart.h"
 #include "orchestrator/collect/clock.h"
 #ifdef HAVE_SLURM
 #include <slurm/slurm.h>
@@ -274,7 +275,7 @@ static int fill_note(const struct launch_choice *choice, bool own, char **note,
     return choice->warnings ? lines_add(note, err, "%s", choice->warnings) : 0;
 }
 
-/* Only Copper is profiled. */
+/* NCCL is not profiled. */
 static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
@@ -377,7 +378,8 @@ static int fill(struct launch *l, struct jp_error *err)
             0 ||
         fill_job(l->facts, conf, err) < 0 || fill_nccl(l, err) < 0 ||
         fill_container(l, err) < 0 ||
-        copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0)
+        copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0 ||
+        utilpart_fill(l->plan, conf, err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
     return 0;
@@ -495,9 +497,10 @@ static int make_step(struct launch *l, struct jp_error *err)
 static int note_locks(const struct jp_plan *plan, char **note,
                       struct jp_error *err)
 {
-    const struct plan_side *sides[] = {&plan->nccl, &plan->copper};
+    const struct plan_side *sides[OPTIONS] = {&plan->nccl, &plan->copper,
+                                              &plan->util};
 
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         if (sides[i]->overruled &&
             lines_add(note, err, "%s", sides[i]->overruled) < 0)
             return -1;
@@ -511,7 +514,7 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     struct launch l = {.plan = plan, .facts = facts};
     int rc = 0;
 
-    if (plan_is_profiled(plan) || !refusal)
+    if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan))
         rc = make_step(&l, err);
     else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
         rc = error_set(err, "Copper does not run: %s", refusal);

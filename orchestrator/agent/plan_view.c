@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/plan_table.h"
+#include "orchestrator/agent/utilpart.h"
 #include "orchestrator/agent/settings.h"
 
 /* The view's own texts. */
@@ -161,9 +162,13 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
                       struct jp_error *err)
 {
     struct plan_view_store *store = view->store;
+    char samples[128];
 
     if (copy_lines(&store->warnings, launch->choice.warnings, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
+        lines_add(&store->notes, err, "%s",
+                  utilpart_describe(&launch->conf, samples, sizeof(samples))) <
+            0 ||
         ask_planner(launch, view, err) < 0 ||
         launch_own(launch, &store->without, err) < 0)
         return -1;

@@ -72,14 +72,26 @@ static double port_use(const struct samples *s, const struct sampled *m,
            value(m, PORT_RATE, slice);
 }
 
+/* The sample holds the number of a fault, which says nothing of how bad it is.
+ */
+static double xid(const struct samples *s, const struct sampled *m,
+                  unsigned slice)
+{
+    double number = value(m, GPU_XID, slice);
+
+    (void) s;
+    return isnan(number) ? NAN : number > 0;
+}
+
 #define COMPUTE CAUSE_OF_COMPUTE
 #define NETWORK CAUSE_OF_NETWORK
 /* clang-format off */
 const struct cause_row cause_table[] = {
     /* --- GPU */
-    {JP_CAUSE_GPU_XID, JP_UTIL_GPU, "xid_errors", .of = COMPUTE | NETWORK,
-     .least = JP_LIMIT_CAUSE_XID, .alone = true, .prior = 1,
-     .says = "the driver reports faults (Xid) of its GPU at a rate of"},
+    {JP_CAUSE_GPU_XID, JP_UTIL_GPU, "xid", xid, UTIL_SHARE,
+     .of = COMPUTE | NETWORK, .least = JP_LIMIT_CAUSE_XID, .alone = true,
+     .prior = 1, .says = "the driver reports faults (Xid) of its GPU in",
+     .after = " of the time"},
     {JP_CAUSE_GPU_ECC, JP_UTIL_GPU, "ecc_errors", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_ECC, .alone = true, .prior = 0.95,
      .says = "its GPU's memory has errors that cannot be corrected at a rate "
@@ -117,10 +129,10 @@ const struct cause_row cause_table[] = {
     {JP_CAUSE_GPU_PCIE, JP_UTIL_GPU, "pcie_replays", .of = COMPUTE | NETWORK,
      .least = JP_LIMIT_CAUSE_REPLAYS, .alone = true, .prior = 0.75,
      .says = "PCIe repeats transfers of its GPU at a rate of"},
-    {JP_CAUSE_GPU_SHARED, JP_UTIL_GPU, "other_processes", .of = COMPUTE,
+    {JP_CAUSE_GPU_SHARED, JP_UTIL_GPU, "others", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_OTHERS, .alone = true, .prior = 0.9,
      .says = "processes of others on its GPU are"},
-    {JP_CAUSE_GPU_SHARED, JP_UTIL_GPU, "other_sm", .of = COMPUTE,
+    {JP_CAUSE_GPU_SHARED, JP_UTIL_GPU, "others_sm", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_THROTTLE, .alone = true, .prior = 0.95,
      .takes = 1, .says = "others use its GPU for", .after = " of the time"},
     {JP_CAUSE_GPU_MEMORY_BANDWIDTH, JP_UTIL_GPU, "memory_busy", .of = COMPUTE,

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/ceiling.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/quote.h"
@@ -29,6 +28,7 @@ static int find_dir(const struct node_args *args, char **dir,
                                             .default_mode = args->default_mode,
                                             .nccl = args->nccl,
                                             .copper = args->copper,
+                                            .util = args->util,
                                             .nodeid = args->seat.nodeid,
                                             .nodes = args->seat.nodes};
 
@@ -63,7 +63,8 @@ static void pin(const char *dir)
     free(path);
 }
 
-static int join(struct node_args *args, char **pairs, struct jp_error *err)
+static int join(struct node_args *args, char **pairs, struct jp_policy *policy,
+                struct jp_error *err)
 {
     char *dir = NULL;
 
@@ -72,7 +73,7 @@ static int join(struct node_args *args, char **pairs, struct jp_error *err)
     args->seat.dir = dir; /* kept until the process ends */
     if (dir) {
         pin(dir);
-        return begin_join(&args->seat, args->node, pairs, err);
+        return begin_join(&args->seat, args->node, pairs, policy, err);
     }
     *pairs = strdup(".\n");
     return *pairs ? 0 : error_set(err, "out of memory");
@@ -83,32 +84,14 @@ static bool is_asked(const struct node_args *args)
 {
     const char *env = getenv("SLURM_JOBPROF_NCCL");
 
-    return !args->default_mode || args->nccl || args->copper || (env && *env);
-}
-
-/* How this step is sampled, if a user has asked for its profile. Before the
- * answer: afterwards the tasks may change job.conf. */
-static void ask_for_agent(struct node_args *args)
-{
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
-    struct jp_jobconf conf;
-
-    if (path && jobconf_read_pinned(path, getenv("SLURM_JOBPROF_HASH"), &conf,
-                                    NULL) == 0) {
-        ceiling_apply(&conf.policy, NULL);
-        if (!conf.hidden && (conf.explicit_request ||
-                             strcmp(conf.copper_request, "off") != 0)) {
-            args->util_period_ms = conf.policy.util_period_ms;
-            args->util_disk_mib = conf.policy.util_disk_mib;
-        }
-        jobconf_fini(&conf);
-    }
-    free(path);
+    return !args->default_mode || args->nccl || args->copper || args->util ||
+           (env && *env);
 }
 
 /* This process becomes the agent; the module ends it when the step exits, and
  * all of its process group. Returns where it cannot. */
-static void become_agent(const struct node_args *args)
+static void become_agent(const struct node_args *args,
+                         const struct jp_policy *policy)
 {
     char nodeid[12], nodes[12], component[24], period[12], disk[12];
     const char *argv[] = {"jobprof-node",
@@ -135,8 +118,8 @@ static void become_agent(const struct node_args *args)
     snprintf(nodes, sizeof(nodes), "%u", args->seat.nodes);
     snprintf(component, sizeof(component), "%llu",
              (unsigned long long) args->seat.component);
-    snprintf(period, sizeof(period), "%u", args->util_period_ms);
-    snprintf(disk, sizeof(disk), "%u", args->util_disk_mib);
+    snprintf(period, sizeof(period), "%u", policy->util_period_ms);
+    snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
     alarm(0);
     signal(SIGCHLD, SIG_IGN); /* nobody awaits the child that lingers */
     execv("/proc/self/exe", (char *const *) argv);
@@ -146,12 +129,12 @@ static void become_agent(const struct node_args *args)
 
 /* What is left to do while the tasks run. Drivers may hang the look at the
  * hardware, so the agent does not wait for it. */
-static void stay(const struct node_args *args)
+static void stay(const struct node_args *args, const struct jp_policy *policy)
 {
-    pid_t pid = args->util_period_ms ? fork() : 0;
+    pid_t pid = policy->util_period_ms ? fork() : 0;
 
     if (pid > 0)
-        become_agent(args);
+        become_agent(args, policy);
     if (pid > 0) /* the child does the rest */
         return;
     confine_self(CONFINE_BEGIN, NULL, NULL);
@@ -161,6 +144,7 @@ static void stay(const struct node_args *args)
 
 int cmd_begin(int argc, char **argv)
 {
+    struct jp_policy policy = {0};
     struct node_args args;
     struct jp_error err;
     char *pairs = NULL;
@@ -174,9 +158,7 @@ int cmd_begin(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     found = !args.seat.dir;
-    rc = join(&args, &pairs, &err);
-    if (rc == 0 && args.seat.dir)
-        ask_for_agent(&args);
+    rc = join(&args, &pairs, &policy, &err);
     if (rc < 0 && is_asked(&args))
         quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;
@@ -191,7 +173,7 @@ int cmd_begin(int argc, char **argv)
         return JP_EXIT_NOT_PROFILED;
     }
     if (hang_up() == 0 && args.seat.dir)
-        stay(&args);
+        stay(&args, &policy);
     free((char *) args.seat.dir);
     return JP_EXIT_OK;
 }

@@ -156,7 +156,8 @@ static int collect(const struct jp_plan *plan, struct shown *shown,
     if (plan->nccl.mode_source == PLAN_SITE && activation_is_bound(shown->site))
         reason = "for jobs that meet all nccl.default_...";
     if (add_side(&plan->nccl, reason, shown, err) < 0 ||
-        add_side(&plan->copper, "", shown, err) < 0)
+        add_side(&plan->copper, "", shown, err) < 0 ||
+        add_side(&plan->util, "", shown, err) < 0)
         return -1;
     for (size_t i = 0; i < n_keys; i++)
         if (keys[i].site_only &&
@@ -463,8 +464,8 @@ static int check(const struct config_options *o)
         check_baseline(&c);
         check_topologies(&c);
     }
-    check_variable(&c, grammar_nccl());
-    check_variable(&c, grammar_copper());
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        check_variable(&c, grammar_of(i));
     check_names(&c);
     if (!c.n_errors)
         check_together(&c);
@@ -509,8 +510,8 @@ static void print_grammar(const struct jp_grammar *grammar)
 static int help(void)
 {
     usage(stdout);
-    print_grammar(grammar_nccl());
-    print_grammar(grammar_copper());
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        print_grammar(grammar_of(i));
     return JP_EXIT_OK;
 }
 

@@ -20,6 +20,7 @@
 #include "orchestrator/ingest/recwalk.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/util_verdict.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
@@ -501,6 +502,15 @@ static bool is_coppers(const struct report_session *session,
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
+/* Was utilisation? */
+static bool is_utils(const struct report_session *session,
+                     const struct material *m)
+{
+    return session->has_conf && session->conf.policy.util_period_ms &&
+           is_coppers(session, m) && !m->copper && !wants_copper(session) &&
+           m->analysed;
+}
+
 /* Where all nodes lack the profiler, the first has said so as the step began,
  * to who asked for a profile. */
 static bool is_told(const struct report_session *session,
@@ -551,6 +561,8 @@ static int make(struct report_session *session, struct material *m)
     topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
                      &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
+    if (is_utils(session, m))
+        util_verdict_alone(m->util, m->insight, &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);
     if (!claim_held(session->claim))

@@ -24,6 +24,7 @@ enum {
     OPT_DEFAULT,
     OPT_NCCL,
     OPT_COPPER,
+    OPT_UTIL,
     OPT_NODES,
     OPT_TASKS,
     OPT_COMMAND
@@ -35,6 +36,7 @@ static const struct option long_options[] = {
     {"default", required_argument, NULL, OPT_DEFAULT},
     {"nccl", required_argument, NULL, OPT_NCCL},
     {"copper", required_argument, NULL, OPT_COPPER},
+    {"util", required_argument, NULL, OPT_UTIL},
     {"nodes", required_argument, NULL, OPT_NODES},
     {"tasks", required_argument, NULL, OPT_TASKS},
     {"command", required_argument, NULL, OPT_COMMAND},
@@ -73,6 +75,9 @@ static int parse_options(int argc, char **argv, struct options *o)
         case OPT_COPPER:
             o->in.copper = optarg;
             break;
+        case OPT_UTIL:
+            o->in.util = optarg;
+            break;
         case OPT_NODES:
             o->given.nnodes = parse_count(optarg);
             break;
@@ -106,13 +111,14 @@ static int refuse(const struct jp_grammar *grammar, struct jp_error *err)
 
 static int check_all(const struct plan_input *in, bool has_site)
 {
+    const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
+                                        [OPTION_COPPER] = in->copper,
+                                        [OPTION_UTIL] = in->util};
     struct jp_error err;
 
-    if (in->nccl && plan_check(grammar_nccl(), in->nccl, in->site, &err) < 0)
-        return refuse(grammar_nccl(), &err);
-    if (in->copper &&
-        plan_check(grammar_copper(), in->copper, in->site, &err) < 0)
-        return refuse(grammar_copper(), &err);
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (given[i] && plan_check(grammar_of(i), given[i], in->site, &err) < 0)
+            return refuse(grammar_of(i), &err);
     if (has_site && in->nccl && choice_check(in, &err) < 0)
         return refuse(grammar_nccl(), &err);
     return JP_EXIT_OK;
@@ -221,7 +227,7 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (plan_make(in, &plan, &err) < 0)
         return unprofiled(in, &err);
     facts_get(in, facts);
-    if (plan.nccl.mode || plan.copper.mode)
+    if (plan.nccl.mode || plan.copper.mode || plan.util.mode)
         find_submit_dir(facts, &job);
     rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
                                 : start(facts, &plan, &err);

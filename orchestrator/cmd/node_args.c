@@ -12,6 +12,7 @@ enum {
     OPT_DEFAULT,
     OPT_NCCL,
     OPT_COPPER,
+    OPT_UTIL,
     OPT_DIR,
     OPT_HASH,
     OPT_NODE,
@@ -27,6 +28,7 @@ static const struct option long_options[] = {
     {"default", required_argument, NULL, OPT_DEFAULT},
     {"nccl", required_argument, NULL, OPT_NCCL},
     {"copper", required_argument, NULL, OPT_COPPER},
+    {"util", required_argument, NULL, OPT_UTIL},
     {"dir", required_argument, NULL, OPT_DIR},
     {"hash", required_argument, NULL, OPT_HASH},
     {"node", required_argument, NULL, OPT_NODE},
@@ -63,6 +65,9 @@ static int take(struct node_args *args, int option, const char *value,
         return 0;
     case OPT_COPPER:
         args->copper = value;
+        return 0;
+    case OPT_UTIL:
+        args->util = value;
         return 0;
     case OPT_DIR:
         args->seat.dir = value;

@@ -6,8 +6,9 @@
 #include "orchestrator/collect/barrier.h"
 
 struct node_args {
-    const char *config, *default_mode, *nccl, *copper; /* NULL: not given */
-    const char *hash;                                  /* of job.conf */
+    /* NULL: not given */
+    const char *config, *default_mode, *nccl, *copper, *util;
+    const char *hash; /* of job.conf */
     const char *node;
     uint32_t util_period_ms, util_disk_mib; /* begin's word to the agent */
     struct jp_seat seat;                    /* dir NULL: not given */

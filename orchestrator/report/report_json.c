@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/userlabels.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/busy.h"
@@ -38,6 +39,18 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* The user's own words on the run. */
+static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
+{
+    const char *at = jobconf_util(conf, "labels");
+    struct userlabel label;
+
+    json_stream_object(s, "labels");
+    while (at && *at && userlabels_next(&at, &label))
+        json_stream_text(s, label.key, label.value);
+    json_stream_end_object(s);
+}
+
 /* What job.conf says; a folder of logs has none. */
 static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
@@ -57,6 +70,7 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"nccl_request", conf->nccl_request},
         {"nccl_mode", conf->nccl_mode},
         {"copper_request", conf->copper_request},
+        {"util_request", conf->util_request},
         {"launched_by", conf->version},
     };
 
@@ -68,6 +82,9 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
     put_settings(s, "settings", conf->settings, conf->n_settings);
     put_settings(s, "copper_settings", conf->copper_settings,
                  conf->n_copper_settings);
+    put_settings(s, "util_settings", conf->util_settings,
+                 conf->n_util_settings);
+    put_labels(s, conf);
 }
 
 static void put_job(struct jp_json_stream *s, const struct jp_report *report)

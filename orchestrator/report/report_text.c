@@ -49,6 +49,14 @@ static const char *or_dash(const char *text)
     return text && *text ? text : "-";
 }
 
+static void put_labels(FILE *out, const struct jp_jobconf *conf)
+{
+    const char *labels = jobconf_util(conf, "labels");
+
+    if (labels)
+        text_out_line(out, "  labels     %s", labels);
+}
+
 static void put_job(FILE *out, const struct jp_report *report)
 {
     const struct jp_jobconf *c = report->conf;
@@ -65,6 +73,7 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  command    %s", or_dash(c->command));
         text_out_line(out, "  profiler   %s, asked for as %s",
                       or_dash(c->nccl_mode), or_dash(c->nccl_request));
+        put_labels(out, c);
     } else {
         text_out_line(out, "  input      a folder of logs, without a job");
     }

@@ -54,7 +54,7 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
 
     if (json_is_string(value))
         json_out_text(j, entry, key, json_string_value(value));
-    else if (json_is_number(value))
+    else if (json_is_number(value) || json_is_object(value))
         json_out_put(j, entry, key, json_incref(value));
     else
         json_out_put(j, entry, key, json_null());
@@ -118,6 +118,7 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     copy(j, entry, "command", job, "command");
     copy(j, entry, "nodes", job, "nodes");
     copy(j, entry, "ntasks", job, "ntasks");
+    copy(j, entry, "labels", job, "labels");
     copy(j, entry, "created_us", job, "created_us");
     copy(j, entry, "written_us", root, "written_us");
     copy(j, entry, "records", quality, "records");

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,52 +11,8 @@
 
 #include "common/child.h"
 #include "common/num.h"
+#include "common/nvml_lib.h"
 #include "orchestrator/topo/sysfile.h"
-
-/* nvmlReturn_t */
-enum {
-    NVML_SUCCESS = 0,
-    NVML_INVALID_ARGUMENT = 2,
-    NVML_NOT_SUPPORTED = 3,
-};
-
-/* nvmlFieldValue_t's field identifiers and value types */
-enum {
-    NVML_FIELD_SPEED_L0 = 84, /* up to L5; one link each */
-    NVML_FIELD_SPEED_COMMON = 90,
-    NVML_FIELD_LINK_COUNT = 91,
-    NVML_FIELD_SPEED_L6 = 132,   /* up to L11 */
-    NVML_FIELD_LINK_SPEED = 164, /* scope: link; the same below */
-    NVML_FIELD_LINK_STATE = 165,
-    NVML_FIELD_C2C_COUNT = 170,
-    NVML_FIELD_C2C_STATUS = 171,
-    NVML_FIELD_C2C_SPEED = 172,
-    NVML_VALUE_UINT = 1,
-    NVML_VALUE_ULONG = 2,
-    NVML_VALUE_ULL = 3,
-};
-
-enum { NVML_CAP_P2P = 0 }; /* nvmlNvLinkCapability_t */
-
-typedef struct nvml_device *nvml_device; /* opaque, as in nvml.h */
-
-struct nvml_pci {
-    char legacy_id[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char id[32];
-};
-
-struct nvml_field {
-    unsigned id, scope;
-    long long timestamp, latency_us;
-    int type, result;
-    union {
-        unsigned ui;
-        unsigned long ul;
-        unsigned long long ull;
-        double d;
-    } value;
-};
 
 /* nvmlGpuFabricInfo_t */
 struct nvml_fabric_v1 {
@@ -87,98 +42,12 @@ struct nvml_fabric_v2 {
     unsigned health_mask;
 };
 
-struct nvml_lib {
-    void *handle;
-    /* needed */
-    int (*init)(void);
-    int (*count)(unsigned *count);
-    int (*device)(unsigned index, nvml_device *device);
-    int (*pci)(nvml_device device, struct nvml_pci *pci);
-    /* optional */
-    int (*shutdown)(void);
-    const char *(*error)(int result);
-    int (*driver)(char *text, unsigned len);
-    int (*uuid)(nvml_device device, char *text, unsigned len);
-    int (*name)(nvml_device device, char *text, unsigned len);
-    int (*minor)(nvml_device device, unsigned *minor);
-    int (*link_state)(nvml_device device, unsigned link, int *active);
-    int (*link_version)(nvml_device device, unsigned link, unsigned *version);
-    int (*link_cap)(nvml_device device, unsigned link, int cap,
-                    unsigned *result);
-    int (*remote_type)(nvml_device device, unsigned link, int *type);
-    int (*remote_pci)(nvml_device device, unsigned link, struct nvml_pci *pci);
-    int (*fields)(nvml_device device, int n, struct nvml_field *values);
-    int (*fabric)(nvml_device device, struct nvml_fabric_v1 *info);
-    int (*fabric_v)(nvml_device device, void *info);
-    int (*mig_mode)(nvml_device device, unsigned *current, unsigned *pending);
-    int (*mig_max)(nvml_device device, unsigned *count);
-    int (*mig_device)(nvml_device device, unsigned index, nvml_device *mig);
-};
-
 /* A driver call: leaves the function's name where the parent looks when it
  * never comes back. */
 #define NVML_CALL(out, lib, function, ...)                                     \
     (note_call((out), #function), (lib)->function(__VA_ARGS__))
 
 static void note_call(struct jp_nvml *out, const char *function);
-
-/* The newest name first; an older one of the same signature behind it. */
-static const struct {
-    const char *names[2];
-    size_t where;
-    bool needed;
-} functions[] = {
-#define AT(member) offsetof(struct nvml_lib, member)
-    {{"nvmlInit_v2", "nvmlInit"}, AT(init), true},
-    {{"nvmlDeviceGetCount_v2", NULL}, AT(count), true},
-    {{"nvmlDeviceGetHandleByIndex_v2", NULL}, AT(device), true},
-    {{"nvmlDeviceGetPciInfo_v3", NULL}, AT(pci), true},
-    {{"nvmlShutdown", NULL}, AT(shutdown), false},
-    {{"nvmlErrorString", NULL}, AT(error), false},
-    {{"nvmlSystemGetDriverVersion", NULL}, AT(driver), false},
-    {{"nvmlDeviceGetUUID", NULL}, AT(uuid), false},
-    {{"nvmlDeviceGetName", NULL}, AT(name), false},
-    {{"nvmlDeviceGetMinorNumber", NULL}, AT(minor), false},
-    {{"nvmlDeviceGetNvLinkState", NULL}, AT(link_state), false},
-    {{"nvmlDeviceGetNvLinkVersion", NULL}, AT(link_version), false},
-    {{"nvmlDeviceGetNvLinkCapability", NULL}, AT(link_cap), false},
-    {{"nvmlDeviceGetNvLinkRemoteDeviceType", NULL}, AT(remote_type), false},
-    {{"nvmlDeviceGetNvLinkRemotePciInfo_v2", NULL}, AT(remote_pci), false},
-    {{"nvmlDeviceGetFieldValues", NULL}, AT(fields), false},
-    {{"nvmlDeviceGetGpuFabricInfo", NULL}, AT(fabric), false},
-    {{"nvmlDeviceGetGpuFabricInfoV", NULL}, AT(fabric_v), false},
-    {{"nvmlDeviceGetMigMode", NULL}, AT(mig_mode), false},
-    {{"nvmlDeviceGetMaxMigDeviceCount", NULL}, AT(mig_max), false},
-    {{"nvmlDeviceGetMigDeviceHandleByIndex", NULL}, AT(mig_device), false},
-#undef AT
-};
-
-/* Loads the library. NULL: all needed functions are there; else what is missing
- * ("" : the library itself). */
-static const char *open_library(const char *library, struct nvml_lib *lib)
-{
-    memset(lib, 0, sizeof(*lib));
-    lib->handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!lib->handle)
-        return "";
-    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-        void *found = dlsym(lib->handle, functions[i].names[0]);
-
-        if (!found && functions[i].names[1])
-            found = dlsym(lib->handle, functions[i].names[1]);
-        if (!found && functions[i].needed)
-            return functions[i].names[0];
-        memcpy((char *) lib + functions[i].where, &found, sizeof(found));
-    }
-    return NULL;
-}
-
-static void close_library(struct nvml_lib *lib)
-{
-    if (lib->handle)
-        dlclose(lib->handle);
-    memset(lib, 0, sizeof(*lib));
-}
 
 /* --------------------------------------------- ask NVML for a GPU's links */
 
@@ -532,7 +401,7 @@ void nvml_read(const char *library, struct jp_nvml *out)
 
     memset(out, 0, sizeof(*out));
     note_call(out, "dlopen");
-    missing = open_library(library, &lib);
+    missing = nvml_lib_open(&lib, library);
     if (missing) {
         const char *why = *missing ? NULL : dlerror();
 
@@ -542,7 +411,7 @@ void nvml_read(const char *library, struct jp_nvml *out)
             copy_end(out->text, sizeof(out->text), why);
         else
             snprintf(out->text, sizeof(out->text), "%s is missing", missing);
-        close_library(&lib);
+        nvml_lib_close(&lib);
         return;
     }
     rc = NVML_CALL(out, &lib, init);
@@ -553,7 +422,7 @@ void nvml_read(const char *library, struct jp_nvml *out)
         if (lib.shutdown)
             NVML_CALL(out, &lib, shutdown);
     }
-    close_library(&lib);
+    nvml_lib_close(&lib);
 }
 
 /* ----------------------------- ask NVML in a child that may hang or crash */

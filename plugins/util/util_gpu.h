@@ -10,9 +10,9 @@
 #define JP_UTIL_GPU_H
 
 #include "common/error.h"
+#include "plugins/util/util_nvml.h"
 #include "plugins/util/util_rows.h"
 
-#define UTIL_GPUS_MAX 64
 /* The child is killed when an answer takes longer. The first question waits for
  * the driver, which may need 20 s and more without persistence mode. */
 #define UTIL_GPU_FIRST_MS 60000
@@ -27,22 +27,18 @@ struct util_gpus *util_gpus_start(const char *library, const char *minors,
                                   struct jp_error *err);
 /* Where an answer can be read; -1: the child has ended. */
 int util_gpus_fd(const struct util_gpus *gpus);
-/* Asks for a sample, unless the last one has not come yet. */
-void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms);
+/* Asks for a sample, unless the last one has not come yet. pids: the step's
+ * processes, to tell others on its GPUs. */
+void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
+                   const struct util_pids *pids);
 /* Takes an answer if it is there whole; out has UTIL_GPUS_MAX rows. The number
  * of rows (without times), 0: not yet. -1: the child has ended or was killed
  * for its slowness; err says so, once. */
 int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                    struct util_row *out, struct jp_error *err);
-void util_gpus_stop(struct util_gpus *gpus); /* takes NULL */
-
-/* In the child, and for tests: opens the library in this process. */
-struct util_nvml;
-struct util_nvml *util_nvml_open(const char *library, const char *minors,
-                                 struct jp_error *err);
-/* One sample of all GPUs; mono_us is for rates. The number of rows. */
-size_t util_nvml_read(struct util_nvml *nvml, uint64_t mono_us,
-                      struct util_row *out);
-void util_nvml_close(struct util_nvml *nvml); /* takes NULL */
+/* What the child has cost by its last answer. */
+uint64_t util_gpus_cpu_us(const struct util_gpus *gpus);
+uint64_t util_gpus_max_rss(const struct util_gpus *gpus); /* bytes */
+void util_gpus_stop(struct util_gpus *gpus);              /* takes NULL */
 
 #endif

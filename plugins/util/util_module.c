@@ -26,6 +26,7 @@ struct util {
     bool over;
     size_t rows; /* of tasks, in this sample */
     struct util_row gpu_rows[UTIL_GPUS_MAX];
+    struct util_pids pids;
 };
 
 static void destroy(void *state)
@@ -115,11 +116,13 @@ static int tick(void *state, const struct module_time *now,
     struct util *u = state;
     int rc;
 
-    if (u->gpus)
-        util_gpus_ask(u->gpus, now->mono_us / 1000);
     u->rows = 0;
     rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
                          u, err);
+    if (u->gpus) {
+        util_probe_pids(u->probe, &u->pids);
+        util_gpus_ask(u->gpus, now->mono_us / 1000, &u->pids);
+    }
     if (u->rows > 1) /* besides the step's own */
         u->seen_us = now->mono_us;
     if (!u->began_us)
@@ -153,6 +156,13 @@ static uint64_t bytes(void *state)
     return util_files_bytes(((const struct util *) state)->files);
 }
 
+static uint64_t cpu_us(void *state)
+{
+    const struct util *u = state;
+
+    return u->gpus ? util_gpus_cpu_us(u->gpus) : 0;
+}
+
 /* What the tasks had loaded. */
 static void record(void *state, struct jp_json_stream *s)
 {
@@ -160,6 +170,9 @@ static void record(void *state, struct jp_json_stream *s)
     unsigned bits = util_probe_frameworks(u->probe);
 
     json_stream_count(s, "tasks", util_probe_tasks(u->probe));
+    json_stream_count(s, "gpu_cpu_us", cpu_us(state));
+    json_stream_count(s, "gpu_max_rss_bytes",
+                      u->gpus ? util_gpus_max_rss(u->gpus) : 0);
     json_stream_array(s, "frameworks");
     for (size_t i = 0; i < UTIL_FRAMEWORKS; i++)
         if (bits & 1U << i)
@@ -181,6 +194,7 @@ const struct node_module util_module = {
     .readable = readable,
     .is_over = is_over,
     .bytes = bytes,
+    .cpu_us = cpu_us,
     .record = record,
     .finish = finish,
     .destroy = destroy,

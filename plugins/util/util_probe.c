@@ -767,6 +767,13 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     return rc;
 }
 
+void util_probe_pids(const struct util_probe *p, struct util_pids *out)
+{
+    out->n = (uint32_t) p->n_processes;
+    for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
+        out->pid[i] = (uint32_t) p->processes[i].pid;
+}
+
 size_t util_probe_tasks(const struct util_probe *p)
 {
     return p->n_tasks;

@@ -2,9 +2,9 @@
  *
  * A task is all processes of the user whose environment names the step, the
  * node and the same SLURM_PROCID, so tasks are found with every way of tracking
- * processes that Slurm has. The step is its cgroup (v2 or v1) where it has one, else the
- * sum of its tasks. Counters become rates; one that goes backwards (a reset, an
- * adapter that was restarted) makes an unknown figure, never a spike.
+ * processes that Slurm has. The step is its cgroup (v2 or v1) where it has one,
+ * else the sum of its tasks. Counters become rates; one that goes backwards (a
+ * reset, an adapter that was restarted) makes an unknown figure, never a spike.
  *
  * root stands in for / in tests ("" is the machine).
  */
@@ -12,6 +12,7 @@
 #define JP_UTIL_PROBE_H
 
 #include "common/error.h"
+#include "plugins/util/util_nvml.h"
 #include "plugins/util/util_rows.h"
 
 struct util_probe;
@@ -36,6 +37,8 @@ int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
                     uint64_t agent_us, util_put *put, void *arg,
                     struct jp_error *err);
 
+/* The step's processes, as the last sample found them. */
+void util_probe_pids(const struct util_probe *probe, struct util_pids *out);
 /* Tasks that were seen so far. */
 size_t util_probe_tasks(const struct util_probe *probe);
 /* What they have loaded: util_frameworks() of all of them. */

@@ -108,6 +108,20 @@ static const struct util_column gpu_columns[] = {
     [GPU_PCIE_REPLAYS] = {"pcie_replays", UTIL_PER_S, "repeated over PCIe"},
     [GPU_ECC_ERRORS] = {"ecc_errors", UTIL_PER_S,
                         "errors of memory that could not be corrected"},
+    [GPU_POWER_MEAN] = {"power_mean", UTIL_WATTS,
+                        "drawn, by its counter of energy"},
+    [GPU_ECC_CORRECTED] = {"ecc_corrected", UTIL_PER_S,
+                           "errors of memory that were corrected"},
+    [GPU_XID] = {"xid", UTIL_COUNT,
+                 "number of the driver's last error (Xid); 0: none"},
+    [GPU_NVLINK_IN] = {"nvlink_in", UTIL_BYTES_S, "received over NVLink"},
+    [GPU_NVLINK_OUT] = {"nvlink_out", UTIL_BYTES_S, "sent over NVLink"},
+    [GPU_NVLINK_ERRORS] = {"nvlink_errors", UTIL_PER_S,
+                           "replays, recoveries and bad sums of NVLinks"},
+    [GPU_PROCESSES] = {"processes", UTIL_COUNT, "of the step that use it"},
+    [GPU_OTHERS] = {"others", UTIL_COUNT, "processes of others that use it"},
+    [GPU_OTHERS_SM] = {"others_sm", UTIL_SHARE,
+                       "of the time a kernel of others ran"},
 };
 
 static const struct util_column port_columns[] = {

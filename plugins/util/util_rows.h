@@ -95,6 +95,15 @@ enum util_gpu_column {
     GPU_PCIE_OUT,
     GPU_PCIE_REPLAYS,
     GPU_ECC_ERRORS,
+    GPU_POWER_MEAN,
+    GPU_ECC_CORRECTED,
+    GPU_XID,
+    GPU_NVLINK_IN,
+    GPU_NVLINK_OUT,
+    GPU_NVLINK_ERRORS,
+    GPU_PROCESSES,
+    GPU_OTHERS,
+    GPU_OTHERS_SM,
     GPU_COLUMNS
 };
 
@@ -109,7 +118,7 @@ enum util_port_column {
     PORT_COLUMNS
 };
 
-#define UTIL_COLUMNS_MAX 20
+#define UTIL_COLUMNS_MAX 28
 
 enum util_unit {
     UTIL_COUNT,

@@ -1,8 +1,8 @@
 /* fuzz_option.c - the option grammars, directory patterns and the values of a
  * settings file's keys.
  *
- * The first byte chooses: 'c' copper's grammar, 'k' all keys of a settings
- * file, else nccl's grammar; the rest is the value.
+ * The first byte chooses: 'c' copper's grammar, 'u' utilisation's, 'k' all
+ * keys of a settings file, else nccl's grammar; the rest is the value.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -139,6 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] == 'c')
         grammar = grammar_copper();
+    if (data[0] == 'u')
+        grammar = grammar_util();
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;

@@ -20,11 +20,13 @@ static void test_registers(void **state)
         host.context = with[i];
         host.noptions = 0;
         host_call("init");
-        assert_int_equal(host.noptions, 2);
+        assert_int_equal(host.noptions, 3);
         assert_string_equal(host.options[0].name, "nccl-profile");
         assert_string_equal(host.options[1].name, "copper-profile");
+        assert_string_equal(host.options[2].name, "util-profile");
         assert_int_equal(host.options[0].has_arg, 1);
         assert_int_equal(host.options[1].has_arg, 1);
+        assert_int_equal(host.options[2].has_arg, 1);
         assert_true(strlen(host.options[0].usage) < 200);
         assert_has(host.options[0].usage, "[jobprof]");
     }
@@ -56,7 +58,7 @@ static void test_plugstack(void **state)
                         "ignored\n"
                         "error: jobprof: plugstack: \"node=x\" is ignored\n"
                         "error: jobprof: plugstack: \"what\" is ignored\n");
-    assert_int_equal(host.noptions, 2);
+    assert_int_equal(host.noptions, 3);
 }
 
 static void test_outer_form(void **state)
@@ -81,6 +83,8 @@ static void test_outer_form(void **state)
     assert_int_equal(host.forks, 1);
     assert_int_equal(host_option("copper-profile", "./train", 0), -1);
     assert_has(host.log, "--copper-profile=aggregate");
+    assert_int_equal(host_option("util-profile", "./train", 0), -1);
+    assert_has(host.log, "--util-profile=auto");
 }
 
 static void test_check(void **state)
@@ -97,7 +101,7 @@ static void test_check(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         host_call("init");
-        host.noptions = 2;
+        host.noptions = 3;
         host_helper_does(cases[i].does);
         host.log[0] = '\0';
         snprintf(value, sizeof(value), "auto,ring=%zu", i);
@@ -174,6 +178,7 @@ static void test_request(void **state)
 {
     static const struct {
         const char *nccl, *copper, *env, *mode, *want, *copper_env;
+        const char *util, *util_env;
     } cases[] = {
         {NULL, NULL, NULL, NULL, "1", "top"},
         {NULL, "off", NULL, NULL, NULL, "top"},
@@ -191,6 +196,12 @@ static void test_request(void **state)
         {NULL, NULL, "", "default=auto", "1", NULL},
         {NULL, NULL, NULL, "default=auto", "1", NULL},
         {NULL, NULL, NULL, "default=off", NULL, NULL},
+        {NULL, NULL, NULL, NULL, "1", NULL, "auto", NULL},
+        {"off", NULL, NULL, "default=auto", "1", NULL, "200ms", NULL},
+        {NULL, NULL, NULL, NULL, "1", NULL, NULL, "auto,labels=a:b"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, "off", "auto"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "off"},
+        {NULL, NULL, NULL, "default=auto", "1", NULL, "off", NULL},
     };
     char node[PATH_MAX];
 
@@ -204,6 +215,11 @@ static void test_request(void **state)
             host_option("nccl-profile", cases[i].nccl, 0);
         if (cases[i].copper)
             host_option("copper-profile", cases[i].copper, 0);
+        if (cases[i].util)
+            host_option("util-profile", cases[i].util, 0);
+        unsetenv("JOBPROF_UTIL");
+        if (cases[i].util_env)
+            setenv("JOBPROF_UTIL", cases[i].util_env, 1);
         unsetenv("JOBPROF_NCCL");
         if (cases[i].env)
             setenv("JOBPROF_NCCL", cases[i].env, 1);

@@ -18,6 +18,7 @@
 static const char library[] = "contrib/fakegpu/.libs/libnvidia-ml.so.1";
 
 static struct util_row rows[UTIL_GPUS_MAX];
+static const struct util_pids nobody;
 
 static void set_load(const char *dir, const char *text)
 {
@@ -49,7 +50,7 @@ static void figures(void **state)
                      "0 reasons 1\n* replays 5\n* rx 100\n* tx 200\n");
     nvml = util_nvml_open(library, NULL, &err);
     assert_non_null(nvml);
-    assert_int_equal(util_nvml_read(nvml, 1000000, rows), 2);
+    assert_int_equal(util_nvml_read(nvml, 1, 1000000, NULL, rows), 2);
     assert_string_equal(rows[0].id, "0000:1a:00.0");
     assert_string_equal(rows[1].id, "0000:22:00.0");
     assert_true(rows[0].v[GPU_SM] == 0.63 && rows[0].v[GPU_MEMORY_BUSY] == 0.2);
@@ -67,7 +68,7 @@ static void figures(void **state)
     assert_true(isnan(rows[0].v[GPU_ECC_ERRORS]));
     assert_true(isnan(rows[0].v[GPU_PCIE_WIDTH]));
     set_load(*state, "* replays 9\n");
-    assert_int_equal(util_nvml_read(nvml, 3000000, rows), 2);
+    assert_int_equal(util_nvml_read(nvml, 1, 3000000, NULL, rows), 2);
     assert_true(rows[0].v[GPU_PCIE_REPLAYS] == 2);
     assert_true(isnan(rows[0].v[GPU_SM]));
     util_nvml_close(nvml);
@@ -90,11 +91,69 @@ static void settings_beside_the_library(void **state)
     free(tempdir_file(*state, "fakegpu.env", 0600, settings));
     nvml = util_nvml_open(path, NULL, &err);
     assert_non_null(nvml);
-    assert_int_equal(util_nvml_read(nvml, 1000000, rows), 3);
+    assert_int_equal(util_nvml_read(nvml, 1, 1000000, NULL, rows), 3);
     assert_true(rows[2].v[GPU_SM] == 0.41 && isnan(rows[1].v[GPU_SM]));
     assert_string_not_equal(getenv("HOME") ?: "", "x");
     util_nvml_close(nvml);
     free(path);
+}
+
+/* Counters, processes of others, and errors that the driver tells. */
+static void others_and_errors(void **state)
+{
+    static const struct util_pids ours = {2, {11, 12}};
+    static const struct util_pids many = {.n = UTIL_PIDS_MAX + 1};
+    struct util_nvml *nvml;
+
+    setenv("FAKEGPU_COUNT", "2", 1);
+    set_load(*state, "* energy 1000000\n* corrected 7\n* xid 0\n* pid0 11\n"
+                     "* pid0_sm 60\n1 pid1 99\n1 pid1_sm 30\n"
+                     "0 link_errors 3\n* nvlink_rx 10\n* nvlink_tx 20\n");
+    nvml = util_nvml_open(library, NULL, NULL);
+    assert_non_null(nvml);
+    util_nvml_read(nvml, 1, 1000000, &ours, rows);
+    assert_true(rows[0].v[GPU_XID] == 0);
+    assert_true(rows[0].v[GPU_PROCESSES] == 1 && rows[0].v[GPU_OTHERS] == 0);
+    assert_true(rows[1].v[GPU_PROCESSES] == 1 && rows[1].v[GPU_OTHERS] == 1);
+    assert_true(isnan(rows[1].v[GPU_OTHERS_SM])); /* since when? */
+    assert_true(isnan(rows[0].v[GPU_POWER_MEAN]));
+    set_load(*state, "* energy 1700000\n* corrected 9\n* xid 0\n1 xid 79\n"
+                     "* pid0 11\n* pid0_sm 60\n1 pid1 99\n1 pid1_sm 30\n"
+                     "0 link_errors 13\n* nvlink_rx 110\n* nvlink_tx 420\n");
+    util_nvml_read(nvml, 2, 3000000, &ours, rows);
+    assert_true(rows[0].v[GPU_POWER_MEAN] == 350);
+    assert_true(rows[0].v[GPU_ECC_CORRECTED] == 1);
+    assert_true(rows[0].v[GPU_XID] == 0 && rows[1].v[GPU_XID] == 79);
+    assert_true(rows[0].v[GPU_OTHERS_SM] == 0);
+    assert_true(rows[1].v[GPU_OTHERS_SM] == 0.3);
+    util_nvml_read(nvml, 3, 4000000, &many, rows);
+    assert_true(rows[1].v[GPU_XID] == 0);      /* told once */
+    assert_true(isnan(rows[1].v[GPU_OTHERS])); /* nobody knows whose */
+    util_nvml_read(nvml, 4, 5000000, NULL, rows);
+    util_nvml_read(nvml, 5, 6000000, NULL, rows);
+    /* measured each fifth time: over 5 s */
+    util_nvml_read(nvml, 6, 6000000, NULL, rows);
+    assert_true(rows[0].v[GPU_NVLINK_IN] == 100 * 1024 / 5.0);
+    assert_true(rows[0].v[GPU_NVLINK_OUT] == 400 * 1024 / 5.0);
+    assert_true(rows[0].v[GPU_NVLINK_ERRORS] == 2);
+    assert_true(isnan(rows[1].v[GPU_NVLINK_ERRORS]));
+    util_nvml_close(nvml);
+}
+
+/* A script of values: each counts from its second on. */
+static void over_time(void **state)
+{
+    struct util_nvml *nvml;
+
+    set_load(*state, "* sm 10\n* memory 1\n* sm 90 0.3\n* sm 20 1000\n");
+    nvml = util_nvml_open(library, NULL, NULL);
+    assert_non_null(nvml);
+    util_nvml_read(nvml, 1, 1000000, NULL, rows);
+    assert_true(rows[0].v[GPU_SM] == 0.1);
+    usleep(400000);
+    util_nvml_read(nvml, 1, 2000000, NULL, rows);
+    assert_true(rows[0].v[GPU_SM] == 0.9);
+    util_nvml_close(nvml);
 }
 
 static void of_the_step(void **state)
@@ -111,7 +170,7 @@ static void of_the_step(void **state)
         struct util_nvml *nvml = util_nvml_open(library, table[i].minors, NULL);
 
         assert_non_null(nvml);
-        assert_int_equal(util_nvml_read(nvml, 1, rows), table[i].n);
+        assert_int_equal(util_nvml_read(nvml, 1, 1, NULL, rows), table[i].n);
         util_nvml_close(nvml);
     }
 }
@@ -149,10 +208,11 @@ static void by_a_child(void **state)
     gpus = util_gpus_start(library, NULL, &err);
     assert_non_null(gpus);
     assert_int_equal(util_gpus_take(gpus, 0, rows, &err), 0); /* not asked */
-    util_gpus_ask(gpus, 0);
-    util_gpus_ask(gpus, 0); /* once is enough */
+    util_gpus_ask(gpus, 0, &nobody);
+    util_gpus_ask(gpus, 0, &nobody); /* once is enough */
     assert_int_equal(take(gpus, &err), 1);
     assert_true(rows[0].v[GPU_SM] == 0.5);
+    assert_true(util_gpus_cpu_us(gpus) > 0 && util_gpus_max_rss(gpus) > 0);
     assert_int_equal(util_gpus_take(gpus, 1000, rows, &err), 0);
     util_gpus_stop(gpus);
 }
@@ -166,7 +226,7 @@ static void a_driver_that(const char *variable, bool answers)
     setenv(variable, "nvmlDeviceGetUtilizationRates", 1);
     gpus = util_gpus_start(library, NULL, &err);
     assert_non_null(gpus);
-    util_gpus_ask(gpus, 0);
+    util_gpus_ask(gpus, 0, &nobody);
     if (answers) /* by its end */
         assert_int_equal(take(gpus, &err), -1);
     else {
@@ -178,7 +238,7 @@ static void a_driver_that(const char *variable, bool answers)
     }
     assert_non_null(strstr(err.text, "not sampled any more"));
     assert_int_equal(util_gpus_fd(gpus), -1);
-    util_gpus_ask(gpus, 1);
+    util_gpus_ask(gpus, 1, &nobody);
     assert_int_equal(util_gpus_take(gpus, 1000000, rows, &err), 0);
     util_gpus_stop(gpus);
 }
@@ -198,8 +258,10 @@ static void a_driver_that_crashes(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tempdir_make, clear)
-    const struct CMUnitTest tests[] = {TEST(figures),
+    const struct CMUnitTest tests[] = {TEST(over_time),
                                        TEST(settings_beside_the_library),
+                                       TEST(figures),
+                                       TEST(others_and_errors),
                                        TEST(of_the_step),
                                        TEST(nothing_to_sample),
                                        TEST(by_a_child),

@@ -1,0 +1,43 @@
+/* util_verdict.c - judge a step of which only utilisation is known. */
+#include "orchestrator/insight/util_verdict.h"
+
+#include "common/figure.h"
+#include "orchestrator/insight/sentence.h"
+
+static uint64_t samples_of(const struct jp_util *util)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; util && i < util->n_rows; i++)
+        if (util->rows[i].samples > most)
+            most = util->rows[i].samples;
+    return most;
+}
+
+void util_verdict_alone(const struct jp_util *util,
+                        const struct jp_insight *insight,
+                        struct jp_verdict *verdict)
+{
+    const struct jp_crash *crash =
+        insight && insight->crash.cause ? &insight->crash : NULL;
+    struct jp_sentence s;
+
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (crash)
+        sentence_add(&s, "%s", crash->text);
+    if (samples_of(util)) {
+        verdict->word = JP_VERDICT_UNJUDGED;
+        sentence_add(&s, "utilisation only: NCCL was not profiled");
+        if (util->bad_files || util->cut_files)
+            sentence_add(&s, "%s of %s files of samples are not whole",
+                         FIG_COUNT(util->bad_files + util->cut_files),
+                         FIG_COUNT(util->files));
+    } else {
+        verdict->word = JP_VERDICT_NODATA;
+        sentence_add(&s, "no node left samples of utilisation%s%s",
+                     util && *util->trouble ? ": " : "",
+                     util ? util->trouble : "");
+    }
+    if (crash && crash_is_fault(crash))
+        verdict->word = JP_VERDICT_FAILED;
+}

@@ -1,0 +1,67 @@
+/* util_face.c - utilisation's place among the backends. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/num.h"
+#include "plugins/backend.h"
+
+#define MINUTE (60 * JP_SECOND)
+
+/* Samples are taken by the node agent (util_module.c) beside whatever profiler
+ * runs, or without one; they take the place of none. */
+static int usable(const struct backend_input *in, struct jp_error *err)
+{
+    return error_set(err, "utilisation is asked for by --util-profile");
+}
+
+static const struct backend_planner planner = {
+    .usable = usable,
+};
+
+static const struct jp_mode words[] = {
+    {.name = "auto", .help = "samples of CPUs, memory, disks, GPUs and ports"},
+    {0}};
+
+static const struct jp_knob knobs[] = {
+    {JP_KNOB("period", JP_KNOB_TIME, 0, MINUTE, NULL,
+             JP_STR(JP_DEF_UTIL_PERIOD_MS) "ms",
+             "between two samples; 0: none, else at least 100 ms")},
+    {JP_KNOB("labels", JP_KNOB_LABELS, 0, 0, NULL, NULL,
+             "what the run is, in your words; the report repeats them")},
+    {0}};
+
+/* What a node of this kind can tell. No library is loaded: a driver may hang.
+ */
+static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+                struct jp_error *err)
+{
+    uint64_t us = plan->util.grammar ? plan_number(&plan->util, "period") : 0;
+    bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
+         v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
+    char line[256], period[32];
+
+    snprintf(line, sizeof(line),
+             "utilisation: %s%s; here: steps by %s, %s of waits (PSI), %s",
+             us ? "a sample every " : "no samples unless a step asks",
+             us ? num_format_time_us(us, period, sizeof(period)) : "",
+             v2   ? "cgroup v2"
+             : v1 ? "cgroup v1"
+                  : "their processes (no cgroup)",
+             access("/proc/pressure/cpu", R_OK) == 0 ? "shares" : "no shares",
+             access("/dev/nvidiactl", F_OK) == 0 ? "NVIDIA GPUs"
+                                                 : "no NVIDIA GPU");
+    return say(arg, false, line, err);
+}
+
+extern const struct backend backend_util;
+const struct backend backend_util = {
+    .abi = BACKEND_ABI,
+    .about = {.name = "util",
+              .title = "utilisation",
+              .option = OPTION_UTIL,
+              .words = words,
+              .knobs = knobs},
+    .planner = &planner,
+    .look = look,
+};
