@@ -15,12 +15,20 @@
 
 /* A share of 1 would be late for ever. */
 #define SHARE_MAX 0.95
+/* What was counted holds us up for so long: counters come in lumps. */
+#define OF_LATE_NS 300000000
 
 /* nvml.h */
 enum { NVML_CLOCK_SM = 1, NVML_UNCORRECTED = 1, NVML_VOLATILE = 0 };
 
 struct nvml_use {
     unsigned gpu, memory;
+};
+
+struct nvml_process_use {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
 };
 
 struct nvml {
@@ -31,6 +39,8 @@ struct nvml {
     int (*generation)(void *device, unsigned *n);
     int (*width)(void *device, unsigned *n);
     int (*use)(void *device, struct nvml_use *use);
+    int (*process_use)(void *device, struct nvml_process_use *list, unsigned *n,
+                       unsigned long long since_us);
     int (*ecc)(void *device, int type, int counter, unsigned long long *n);
 };
 
@@ -40,7 +50,11 @@ struct jp_sim_senses {
     char port[PATH_MAX]; /* its folder */
     double first;        /* link or rate */
     double last, last_total;
-    double waits, errors, bytes;
+    struct lumps {
+        double count;
+        int64_t grew_ns;
+    } waits, errors;
+    double bytes;
     double share; /* stolen */
     int64_t last_ns;
     int is_known; /* there was a question before */
@@ -61,6 +75,7 @@ static int open_nvml(struct nvml *nvml, const char *library, int gpu,
          offsetof(struct nvml, generation)},
         {"nvmlDeviceGetCurrPcieLinkWidth", offsetof(struct nvml, width)},
         {"nvmlDeviceGetUtilizationRates", offsetof(struct nvml, use)},
+        {"nvmlDeviceGetProcessUtilization", offsetof(struct nvml, process_use)},
         {"nvmlDeviceGetTotalEccErrors", offsetof(struct nvml, ecc)},
     };
     int (*init)(void);
@@ -181,13 +196,16 @@ static double slower(struct jp_sim_senses *senses, double now)
     return senses->first > now ? senses->first / now - 1 : 0;
 }
 
-/* Whether a counter has gone up since the last question. */
-static int grew(const struct jp_sim_senses *senses, double *last, double now)
+/* Whether a counter has gone up of late. */
+static int grew(const struct jp_sim_senses *senses, struct lumps *lumps,
+                double count)
 {
-    int up = senses->is_known && now > *last;
+    int64_t now_ns = sim_pace_now_ns();
 
-    *last = now;
-    return up;
+    if (senses->is_known && count > lumps->count)
+        lumps->grew_ns = now_ns;
+    lumps->count = count;
+    return lumps->grew_ns > 0 && now_ns - lumps->grew_ns < OF_LATE_NS;
 }
 
 static double by_clock(struct jp_sim_senses *senses)
@@ -220,6 +238,20 @@ static double by_gpu_memory(struct jp_sim_senses *senses)
     return senses->nvml.use(senses->nvml.device, &use) == 0
                ? longer(use.memory / 100.0)
                : 0;
+}
+
+static double by_others(struct jp_sim_senses *senses)
+{
+    struct nvml_process_use list[16];
+    unsigned n = sizeof(list) / sizeof(list[0]), sum = 0, i;
+
+    if (senses->nvml.process_use(senses->nvml.device, list, &n, 0) != 0)
+        return 0;
+    for (i = 0; i < n; i++) {
+        if (list[i].pid != (unsigned) getpid())
+            sum += list[i].sm;
+    }
+    return longer(sum / 100.0);
 }
 
 static double by_ecc(struct jp_sim_senses *senses)
@@ -279,9 +311,13 @@ static double by_port(struct jp_sim_senses *senses)
 int64_t sim_senses_late_ns(struct jp_sim_senses *senses, int64_t ns)
 {
     static double (*const answers[])(struct jp_sim_senses *) = {
-        [SIM_SENSE_CLOCK] = by_clock,           [SIM_SENSE_PCIE] = by_pcie,
-        [SIM_SENSE_GPU_MEMORY] = by_gpu_memory, [SIM_SENSE_ECC] = by_ecc,
-        [SIM_SENSE_STEAL] = by_steal,           [SIM_SENSE_PORT] = by_port};
+        [SIM_SENSE_CLOCK] = by_clock,
+        [SIM_SENSE_PCIE] = by_pcie,
+        [SIM_SENSE_GPU_SHARED] = by_others,
+        [SIM_SENSE_GPU_MEMORY] = by_gpu_memory,
+        [SIM_SENSE_ECC] = by_ecc,
+        [SIM_SENSE_STEAL] = by_steal,
+        [SIM_SENSE_PORT] = by_port};
     double share = answers[senses->sense](senses);
 
     senses->is_known = 1;

@@ -17,7 +17,7 @@
 
 /* A rival of lower niceness, where we may have one: of two that are alike the
  * one that mostly sleeps hardly waits. */
-enum { RIVAL_NICE = -5 };
+enum { RIVAL_NICE = -10 };
 enum { FILE_BYTES = 64 << 20, CHUNK = 1 << 20, PAGE = 4096 };
 
 struct jp_sim_toil {
