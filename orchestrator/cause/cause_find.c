@@ -604,6 +604,33 @@ static int by_strength(const void *a, const void *b)
     return x->what < y->what ? -1 : x->what > y->what;
 }
 
+/* A process that computes more than its peers has to wait for processors more,
+ * too; whose own time is what is lost? */
+static bool is_own(const struct jp_cause *found)
+{
+    const struct jp_cause *own = &found[JP_CAUSE_CPU_OWN];
+    const struct jp_cause *shared = &found[JP_CAUSE_CPU_SHARED];
+
+    return own->strength > 0 && shared->strength > 0 &&
+           (shared->unit != UTIL_SHARE ||
+            own->value - own->peers > shared->value - shared->peers);
+}
+
+/* What is a consequence of another one comes behind it. */
+static void put_behind(struct jp_cause *what, const struct jp_cause *by)
+{
+    if (by->strength > 0 && what->strength > 0)
+        what->strength = fmin(what->strength, 0.9 * by->strength);
+}
+
+static void chain(struct jp_cause *found)
+{
+    if (is_own(found))
+        put_behind(&found[JP_CAUSE_CPU_SHARED], &found[JP_CAUSE_CPU_OWN]);
+    for (size_t i = 0; i < cause_chains_n; i++)
+        put_behind(&found[cause_chains[i].what], &found[cause_chains[i].by]);
+}
+
 static int add(struct jp_causes *causes, struct jp_cause *found,
                struct jp_cause_look *look)
 {
@@ -648,6 +675,7 @@ static int look_into(struct finding_state *x, size_t finding,
         if (look->seen & 1U << i)
             look->list[look->n_list++] = (char *) cause_words[i];
     cause_say_reason(&x->subject, found);
+    chain(found);
     rc = add(causes, found, look);
     cause_say_look(&x->subject, causes, look);
     return rc;

@@ -153,7 +153,7 @@ void cause_say_reason(const struct cause_subject *subject,
                  reasons[i].says, FIG(cause->value, cause->unit),
                  say_since(cause, since, sizeof(since)));
         snprintf(cause->text, sizeof(cause->text), "%s", text);
-        /* the reason goes first: by its word where they are equal */
+        /* the clock explains as much, whatever the share of samples is */
         cause->strength = fmax(cause->strength, clock->strength);
     }
 }

@@ -72,15 +72,15 @@ static double port_use(const struct samples *s, const struct sampled *m,
            value(m, PORT_RATE, slice);
 }
 
-/* The sample holds the number of a fault, which says nothing of how bad it is.
- */
+/* The samples have the number of the last fault, 0 where there was none. */
 static double xid(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
-    double number = value(m, GPU_XID, slice);
+    int column = samples_column(JP_UTIL_GPU, "xid");
+    double v = column < 0 ? NAN : value(m, column, slice);
 
     (void) s;
-    return isnan(number) ? NAN : number > 0;
+    return v > 0 ? 1 : v;
 }
 
 /* Of the time in which it could run, the share in which it did not. Where a
@@ -100,7 +100,7 @@ const struct cause_row cause_table[] = {
     /* --- GPU */
     {JP_CAUSE_GPU_XID, JP_UTIL_GPU, "xid", xid, UTIL_SHARE,
      .of = COMPUTE | NETWORK, .least = JP_LIMIT_CAUSE_XID, .alone = true,
-     .prior = 1, .says = "the driver reports faults (Xid) of its GPU in",
+     .prior = 1, .says = "the driver reports faults of its GPU (Xid) in",
      .after = " of the time"},
     {JP_CAUSE_GPU_ECC, JP_UTIL_GPU, "ecc_errors", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_ECC, .alone = true, .prior = 0.95,
@@ -207,6 +207,7 @@ const struct cause_row cause_table[] = {
      .least = JP_LIMIT_CAUSE_BYTES, .prior = 0.85, .says = "it reads"},
     {JP_CAUSE_FILE_READS, JP_UTIL_TASK, "read", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_BYTES, .prior = 0.9,
+     .needs = {"read_calls", .least = 1e6}, /* else it is paging */
      .says = "it reads from storage"},
     {JP_CAUSE_FILE_READS, JP_UTIL_STEP, "read", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_BYTES, .prior = 0.6,
@@ -223,6 +224,10 @@ const struct cause_row cause_table[] = {
     {JP_CAUSE_PORT_ERRORS, JP_UTIL_PORT, "errors", .of = COMPUTE | NETWORK,
      .least = JP_LIMIT_CAUSE_PORT_ERRORS, .alone = true, .prior = 0.95,
      .says = "errors are counted at a rate of"},
+    {JP_CAUSE_PORT_ERRORS, JP_UTIL_GPU, "nvlink_errors",
+     .of = COMPUTE | NETWORK, .least = JP_LIMIT_CAUSE_PORT_ERRORS,
+     .alone = true, .prior = 0.9,
+     .says = "NVLinks of its GPU count errors at a rate of"},
     {JP_CAUSE_PORT_ERRORS, JP_UTIL_PORT, "downed", .of = COMPUTE | NETWORK,
      .least = JP_LIMIT_CAUSE_XID, .alone = true, .prior = 1,
      .says = "the link goes down at a rate of"},
@@ -241,3 +246,18 @@ const struct cause_row cause_table[] = {
 };
 /* clang-format on */
 const size_t cause_table_n = sizeof(cause_table) / sizeof(*cause_table);
+
+const struct cause_chain cause_chains[] = {
+    {JP_CAUSE_GPU_THERMAL, JP_CAUSE_GPU_CLOCK},
+    {JP_CAUSE_GPU_POWER, JP_CAUSE_GPU_CLOCK},
+    {JP_CAUSE_CPU_THROTTLED, JP_CAUSE_CPU_SHARED},
+    {JP_CAUSE_CPU_STEAL, JP_CAUSE_CPU_SHARED},
+    {JP_CAUSE_FILE_READS, JP_CAUSE_CPU_OWN},
+    {JP_CAUSE_FILE_WRITES, JP_CAUSE_CPU_OWN},
+    {JP_CAUSE_MEMORY_PRESSURE, JP_CAUSE_CPU_OWN},
+    {JP_CAUSE_PORT_RATE, JP_CAUSE_PORT_SHARED}, /* of a lower rate */
+    {JP_CAUSE_PORT_RATE, JP_CAUSE_PORT_WAITS},
+    {JP_CAUSE_PORT_ERRORS, JP_CAUSE_PORT_WAITS},
+    {JP_CAUSE_PORT_SHARED, JP_CAUSE_PORT_WAITS},
+};
+const size_t cause_chains_n = sizeof(cause_chains) / sizeof(*cause_chains);

@@ -48,4 +48,11 @@ struct cause_row {
 extern const struct cause_row cause_table[];
 extern const size_t cause_table_n;
 
+/* What the like brings about: `what` comes behind `by` where both are seen. */
+struct cause_chain {
+    enum jp_cause_what by, what;
+};
+extern const struct cause_chain cause_chains[];
+extern const size_t cause_chains_n;
+
 #endif

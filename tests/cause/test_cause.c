@@ -50,6 +50,7 @@ static const struct usual usuals[] = {
     {JP_UTIL_TASK, "cpu_user", 0.9, 0.03, 0.1, false},
     {JP_UTIL_TASK, "cpu_system", 0.1, 0.05, 0.2, false},
     {JP_UTIL_TASK, "cpu_throttled", 0, 0, 0, false},
+    {JP_UTIL_TASK, "cpu_pressure", 0.02, 0.3, 1, true},
     {JP_UTIL_TASK, "minor_faults", 800, 0.3, 0.8, true},
     {JP_UTIL_TASK, "major_faults", 0.05, 0.3, 1, true},
     {JP_UTIL_TASK, "read_calls", 3e5, 0.2, 0.8, true},
@@ -324,7 +325,7 @@ static const struct expected {
      "gpu_power", "reason: its power limit in 8"},
     {"power limit", {4, 8, 120, LATE, 11, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1700}, {JP_UTIL_GPU, "power_limit", 500}}},
-     "gpu_clock", "SM clock"},
+     "gpu_power", "the power limit of its GPU is 500 W (peers 700 W)"},
     {"power brake", {4, 8, 120, LATE, 11, .planted = {
         {JP_UTIL_GPU, "sm_clock", 900}, {JP_UTIL_GPU, "throttle_hardware", 1}}},
      "gpu_power", "slowdown by the hardware"},
@@ -358,6 +359,18 @@ static const struct expected {
         .planted = {{JP_UTIL_NODE, "cpu_steal", 4}}}, NULL, "other jobs may run"},
     {"own computation", {4, 8, 120, LATE, 3, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.8}}}, "cpu_own", "computes itself, with 1."},
+    {"own computation, and waits for processors", {4, 8, 120, LATE, 3, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 1.8}, {JP_UTIL_TASK, "cpu_pressure", 0.4}}},
+     "cpu_own", NULL},
+    {"waits for processors, and a little more to do", {4, 8, 120, LATE, 3, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 1.2}, {JP_UTIL_TASK, "cpu_pressure", 0.5}}},
+     "cpu_shared", "waited for a processor"},
+    {"held back, so it waits", {4, 8, 120, LATE, 3, .planted = {
+        {JP_UTIL_TASK, "cpu_throttled", 0.1}, {JP_UTIL_TASK, "cpu_pressure", 0.9}}},
+     "cpu_throttled", NULL},
+    {"paging", {4, 8, 120, LATE, 3, .planted = {
+        {JP_UTIL_TASK, "major_faults", 500}, {JP_UTIL_TASK, "read", 6e7},
+        {JP_UTIL_TASK, "cpu_system", 0.7}}}, "memory_pressure", NULL},
     {"major faults", {4, 8, 120, LATE, 3, .planted = {
         {JP_UTIL_TASK, "major_faults", 2000}}}, "memory_pressure", NULL},
     {"minor faults", {4, 8, 120, LATE, 3, .planted = {
@@ -399,7 +412,7 @@ static const struct expected {
     {"two ranks, a little", {2, 1, 60, LATE, 1, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.1}}}, NULL, "nothing that was sampled"},
     {"one rank against itself", {1, 1, 90, LATE, 0, 0.5, 1, .planted = {
-        {JP_UTIL_GPU, "sm_clock", 1095, 0.5, 1}}}, "gpu_clock", "otherwise 1,9"},
+        {JP_UTIL_GPU, "sm_clock", 1095, 0.5, 1}}}, "gpu_clock", "otherwise 1,"},
     {"one rank, heat all along", {1, 1, 90, LATE, 0, .planted = {
         {JP_UTIL_GPU, "throttle_thermal", 0.5}}}, "gpu_thermal", NULL},
     {"one sample", {4, 8, 1, LATE, 3, .planted = {{JP_UTIL_GPU, "sm_clock", 1095}}},
@@ -468,7 +481,7 @@ static struct job random_job(void)
                                                  STALL, NET,  DRIFT};
     struct job job = {.nodes = 1 + (unsigned) (uniform() * 8),
                       .per_node = 1 + (unsigned) (uniform() * 8),
-                      .samples = 4 + (unsigned) (exp(uniform() * 4) * 4),
+                      .samples = 4 + (unsigned) (exp(uniform() * 3) * 4),
                       .unlike = 1 + 2 * uniform(),
                       .kind = kinds[(size_t) (uniform() * 6)]};
 
