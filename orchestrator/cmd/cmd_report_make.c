@@ -41,6 +41,7 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_util *util;
+    struct samples samples; /* of util over time; zeros: none */
     struct jp_causes *causes;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
@@ -242,6 +243,9 @@ static void read_util(const struct report_session *session, struct material *m)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
     else if (m->util && *m->util->trouble)
         stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
+    if (m->nodes && m->util &&
+        samples_load(&m->samples, session->dir, m->nodes, m->util, &err) < 0)
+        stepdir_log(session->dir, "no utilisation over time: %s", err.text);
 }
 
 /* What differed where the step was held up; without it the report stands as
@@ -249,8 +253,7 @@ static void read_util(const struct report_session *session, struct material *m)
 static void find_causes(const struct report_session *session,
                         struct material *m)
 {
-    struct samples samples = {0};
-    const struct causes_input in = {.samples = &samples,
+    const struct causes_input in = {.samples = &m->samples,
                                     .nodes = m->nodes,
                                     .result = m->result,
                                     .processes = &m->insight->processes,
@@ -259,12 +262,10 @@ static void find_causes(const struct report_session *session,
                                                         : NULL};
     struct jp_error err;
 
-    if (!m->nodes || !m->util || !m->insight->findings.n)
+    if (!m->samples.n_slices || !m->insight->findings.n)
         return;
-    if (samples_load(&samples, session->dir, m->nodes, m->util, &err) < 0 ||
-        causes_find(&in, &m->causes, &err) < 0)
+    if (causes_find(&in, &m->causes, &err) < 0)
         stepdir_log(session->dir, "no causes: %s", err.text);
-    samples_fini(&samples);
 }
 
 /* The site file that the step's module was told of, unless the command line
@@ -431,6 +432,7 @@ static int write_all(const struct report_session *session,
         .copper = m->copper,
         .util = m->util,
         .causes = m->causes,
+        .samples = m->samples.n_slices ? &m->samples : NULL,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
@@ -598,6 +600,7 @@ int report_make(struct report_session *session)
     copper_destroy(m.copper);
     util_destroy(m.util);
     causes_destroy(m.causes);
+    samples_fini(&m.samples);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

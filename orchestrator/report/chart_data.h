@@ -48,9 +48,18 @@ extern const struct jp_chart chart_nodes;
 /* {by: "rank" or "node", names, cells: [from, to, bytes, us, ...], of} */
 extern const struct jp_chart chart_p2p;
 
+/* {from, width, slices, metrics: [{scope, name, unit, help, of members, score:
+ * how much the first of out stands out, low, mid, high: of the others, a value
+ * or null a slice, out: [{name, values}]}]}; null: nobody sampled */
+extern const struct jp_chart chart_util;
+/* {from, width, slices, maps: [{scope, name, unit, help, of, rows: in all,
+ * names, cells: [row, slice, value, ...]}]} */
+extern const struct jp_chart chart_util_time;
+
 /* The whole object. All but processes of a result may be NULL. */
 int chart_data_write(const struct jp_result *result,
                      const struct jp_processes *processes,
-                     const struct jp_insight *insight, FILE *out);
+                     const struct jp_insight *insight,
+                     const struct samples *samples, FILE *out);
 
 #endif

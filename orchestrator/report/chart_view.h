@@ -12,6 +12,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/keymap.h"
+#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/table.h"
@@ -23,6 +24,7 @@
 struct jp_chart_view {
     const struct jp_result *result;
     const struct jp_insight *insight; /* NULL until somebody sets it */
+    const struct samples *samples;    /* NULL likewise: nobody sampled */
     const struct jp_processes *processes;
     bool *barrier; /* by function: all ranks wait for the last one */
     /* of dump_min_us, over the span of the result's windows; slices = 0: no

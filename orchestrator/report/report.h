@@ -21,12 +21,15 @@
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
 
+struct samples;
+
 struct jp_report {
     const struct jp_jobconf *conf;            /* NULL: plain folders of logs */
     const struct jp_nodes *nodes;             /* NULL likewise */
     const struct jp_result *result;           /* NULL: nothing to join */
     const struct jp_copper *copper;           /* NULL: no profiles of Copper */
     const struct jp_util *util;               /* NULL: nobody sampled it */
+    const struct samples *samples;            /* of it over time; or NULL */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */
