@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { SCRIPT_MAX = 1 << 20, LINE_MAX_BYTES = 160, WORDS = 5 };
+enum { SCRIPT_MAX = 1 << 16, LINE_MAX_BYTES = 160, WORDS = 5 };
 
 struct value {
     unsigned long long a, b;
@@ -101,36 +101,40 @@ int fake_script_find_in(const char *text, double seconds, int index,
     return rc;
 }
 
-char *fake_script_read(double *seconds)
+/* The file's text; it is read again where it is another one. A stand-in must
+ * not cost more than a driver. NULL: there is none. */
+static const char *the_script(double *seconds)
 {
+    static char text[SCRIPT_MAX];
+    static struct stat was;
     const char *path = getenv("FAKEGPU_LOAD");
-    FILE *file = path ? fopen(path, "re") : NULL;
-    char *text = file ? malloc(SCRIPT_MAX) : NULL;
     struct timespec now;
-    struct stat st;
+    struct stat is;
+    FILE *file;
 
-    if (text && fstat(fileno(file), &st) == 0) {
-        text[fread(text, 1, SCRIPT_MAX - 1, file)] = '\0';
-        clock_gettime(CLOCK_REALTIME, &now);
-        *seconds = (double) (now.tv_sec - st.st_mtim.tv_sec) +
-                   (double) (now.tv_nsec - st.st_mtim.tv_nsec) * 1e-9;
-        if (*seconds < 0) /* the file's clock is coarser than ours */
-            *seconds = 0;
-    } else {
-        free(text);
-        text = NULL;
+    if (!path || stat(path, &is) < 0)
+        return NULL;
+    if (is.st_ino != was.st_ino || is.st_size != was.st_size ||
+        is.st_mtim.tv_sec != was.st_mtim.tv_sec ||
+        is.st_mtim.tv_nsec != was.st_mtim.tv_nsec) {
+        file = fopen(path, "re");
+        text[file ? fread(text, 1, SCRIPT_MAX - 1, file) : 0] = '\0';
+        if (file)
+            fclose(file);
+        was = is;
     }
-    if (file)
-        fclose(file);
+    clock_gettime(CLOCK_REALTIME, &now);
+    *seconds = (double) (now.tv_sec - is.st_mtim.tv_sec) +
+               (double) (now.tv_nsec - is.st_mtim.tv_nsec) * 1e-9;
+    if (*seconds < 0) /* the file's clock is coarser than ours */
+        *seconds = 0;
     return text;
 }
 
 int fake_script_find(int index, const char *name, unsigned long long *out)
 {
     double seconds;
-    char *text = fake_script_read(&seconds);
-    int rc = text ? fake_script_find_in(text, seconds, index, name, out) : -1;
+    const char *text = the_script(&seconds);
 
-    free(text);
-    return rc;
+    return text ? fake_script_find_in(text, seconds, index, name, out) : -1;
 }

@@ -7,7 +7,7 @@
  * that counts, a card that gets hot. FROM and TO are seconds with a fraction
  * since the file was last written; a line holds from FROM (0) on and, unless it
  * is A..B, to TO (for ever). Of the lines that hold the last one counts. The
- * file is read at every call, so a test may also change it while somebody
+ * file is looked at in every call, so a test may also change it while somebody
  * samples. Other lines ("# remark") say nothing.
  */
 #ifndef JP_FAKE_SCRIPT_H
@@ -20,9 +20,5 @@ int fake_script_find(int index, const char *name, unsigned long long *out);
 /* The same of a text, `seconds` after it was written. */
 int fake_script_find_in(const char *text, double seconds, int index,
                         const char *name, unsigned long long *out);
-
-/* The whole file, which the caller frees, and its age in seconds; NULL where
- * there is none. For what is more than a number a GPU and a name. */
-char *fake_script_read(double *seconds);
 
 #endif

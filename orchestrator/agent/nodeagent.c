@@ -41,7 +41,7 @@ struct running {
     uint64_t next_ms;
     uint64_t cpu_us, calls;
     uint64_t window_ms, window_cpu_us; /* where the budget's window began */
-    bool has_started; /* the first window, that of start-up, is over */
+    bool was_over;                     /* its budget, in the window before */
     bool has_failed;
     char why[200]; /* what was wrong first, or why it is off */
 };
@@ -109,24 +109,25 @@ static void note_failure(const struct loop *loop, struct running *r,
     say(loop, line);
 }
 
-/* Doubles the period of a module that takes more than its budget. What it takes
- * to start (libraries, drivers) is spent once and does not count. */
+/* Doubles the period of a module that takes more than its budget in two windows
+ * running: what it takes to load a driver, or to merge a file, is spent once.
+ */
 static void keep_budget(const struct loop *loop, struct running *r,
                         uint64_t now_ms)
 {
     uint64_t passed_ms = now_ms - r->window_ms,
              spent = r->cpu_us - r->window_cpu_us;
-    bool counts = r->has_started;
+    bool is_over = (double) spent >
+                   r->module->budget * 1000 * (double) passed_ms,
+         was_over = r->was_over;
     char line[200];
 
     if (passed_ms < BUDGET_MS)
         return;
     r->window_ms = now_ms;
     r->window_cpu_us = r->cpu_us;
-    r->has_started = true;
-    if (!counts ||
-        (double) spent <= r->module->budget * 1000 * (double) passed_ms ||
-        r->period_ms >= NODEAGENT_PERIOD_MAX_MS)
+    r->was_over = is_over;
+    if (!is_over || !was_over || r->period_ms >= NODEAGENT_PERIOD_MAX_MS)
         return;
     r->period_ms *= 2;
     snprintf(line, sizeof(line),

@@ -43,6 +43,7 @@ struct material {
     struct jp_util *util;
     struct samples samples; /* of util over time; zeros: none */
     struct jp_causes *causes;
+    struct jp_agents agents;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
@@ -234,10 +235,43 @@ static void label(const struct report_session *session, struct material *m)
     labels_fini(&labels);
 }
 
+/* What the tasks have loaded is NCCL's release, where nobody has named it. */
+static void correct_release(struct jp_jobconf *conf,
+                            const struct jp_agents *agents)
+{
+    const char *found = util_agents_version(agents, "nccl");
+
+    for (size_t i = 0; i < conf->n_settings && found; i++) {
+        struct jp_setting *s = &conf->settings[i];
+        char *value, *reason;
+
+        if (strcmp(s->key, "nccl") != 0)
+            continue;
+        value = strdup(found);
+        reason = fileio_path("loaded by the tasks; planned with %s", s->value);
+        if (value && reason && strcmp(s->source, "default") == 0) {
+            free(s->value);
+            free(s->reason);
+            s->value = value;
+            s->reason = reason;
+            value = reason = NULL;
+        }
+        free(value);
+        free(reason);
+    }
+}
+
 /* What the nodes' agents sampled; without it the report stands as well. */
-static void read_util(const struct report_session *session, struct material *m)
+static void read_util(struct report_session *session, struct material *m)
 {
     struct jp_error err;
+
+    util_agents_load(session->dir, m->nodes,
+                     session->has_conf ? session->conf.policy.util_period_ms
+                                       : 0,
+                     &m->agents);
+    if (session->has_conf)
+        correct_release(&session->conf, &m->agents);
 
     if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
@@ -433,6 +467,7 @@ static int write_all(const struct report_session *session,
         .util = m->util,
         .causes = m->causes,
         .samples = m->samples.n_slices ? &m->samples : NULL,
+        .agents = &m->agents,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,

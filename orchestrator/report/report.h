@@ -20,6 +20,7 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
+#include "orchestrator/util/util_agents.h"
 
 struct samples;
 
@@ -30,6 +31,7 @@ struct jp_report {
     const struct jp_copper *copper;           /* NULL: no profiles of Copper */
     const struct jp_util *util;               /* NULL: nobody sampled it */
     const struct samples *samples;            /* of it over time; or NULL */
+    const struct jp_agents *agents;           /* NULL: the same */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */

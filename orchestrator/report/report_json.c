@@ -51,6 +51,22 @@ static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
     json_stream_end_object(s);
 }
 
+/* What the tasks have loaded. */
+static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
+{
+    json_stream_array(s, "frameworks");
+    for (uint32_t i = 0; a && i < a->loaded.n; i++) {
+        const struct util_library *one = &a->loaded.list[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "name", one->name);
+        json_stream_text(s, "version", *one->version ? one->version : NULL);
+        json_stream_count(s, "nodes", a->on[i]);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
 /* What job.conf says; a folder of logs has none. */
 static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
@@ -105,6 +121,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_text(s, "nodelist", nodes ? nodes->step_nodelist : NULL);
     json_stream_known(s, "tasks_failed", nodes != NULL,
                       nodes ? nodes->tasks_failed : 0);
+    put_frameworks(s, report->agents);
     json_stream_end_object(s);
 }
 
@@ -517,6 +534,28 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* What sampling cost. */
+static void put_agents(struct jp_json_stream *s, const struct jp_agents *a)
+{
+    char text[JP_AGENTS_TEXT];
+
+    if (!a || !a->nodes)
+        return;
+    json_stream_object(s, "agents");
+    json_stream_text(s, "text", util_agents_text(a, text, sizeof(text)));
+    json_stream_count(s, "nodes", a->nodes);
+    json_stream_count(s, "cpu_us", a->cpu_us);
+    json_stream_count(s, "lived_us", a->lived_us);
+    json_stream_count(s, "max_rss_bytes", a->max_rss);
+    json_stream_count(s, "bytes", a->bytes);
+    json_stream_count(s, "wakeups", a->wakeups);
+    json_stream_count(s, "slowed_nodes", a->slowed);
+    json_stream_count(s, "slowest_period_ms", a->slowest_ms);
+    json_stream_count(s, "troubled_nodes", a->troubled);
+    json_stream_text(s, "trouble", *a->trouble ? a->trouble : NULL);
+    json_stream_end_object(s);
+}
+
 /* What the nodes' agents sampled; {} where there was none. */
 static void put_util(struct jp_json_stream *s, const struct jp_report *report)
 {
@@ -535,6 +574,7 @@ static void put_util(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
         left_out = table_json(s, &table_util, report, NULL);
         json_stream_count(s, "left_out", left_out + util->left_out);
+        put_agents(s, report->agents);
     }
     json_stream_end_object(s);
 }

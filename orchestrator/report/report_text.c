@@ -49,6 +49,14 @@ static const char *or_dash(const char *text)
     return text && *text ? text : "-";
 }
 
+static void put_frameworks(FILE *out, const struct jp_agents *agents)
+{
+    char text[JP_AGENTS_TEXT];
+
+    if (agents && *util_agents_loaded(agents, text, sizeof(text)))
+        text_out_line(out, "  loaded     %s", text);
+}
+
 static void put_labels(FILE *out, const struct jp_jobconf *conf)
 {
     const char *labels = jobconf_util(conf, "labels");
@@ -74,6 +82,7 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  profiler   %s, asked for as %s",
                       or_dash(c->nccl_mode), or_dash(c->nccl_request));
         put_labels(out, c);
+        put_frameworks(out, report->agents);
     } else {
         text_out_line(out, "  input      a folder of logs, without a job");
     }
@@ -167,6 +176,11 @@ static int put_util(FILE *out, const struct jp_report *report)
     const struct jp_util *util = report->util;
     char text[JP_UTIL_TEXT];
 
+    if (report->agents &&
+        *util_agents_text(report->agents, text, sizeof(text))) {
+        fprintf(out, "  %-26s ", "Sampling");
+        text_out_wrap(out, 29, 29, text);
+    }
     if (!util)
         return 0;
     if (*util_text(util, text, sizeof(text))) {

@@ -326,20 +326,3 @@ bool util_cgroup_step(const char *text, const char *controller, char *out,
     }
     return false;
 }
-
-const char *const util_framework_names[UTIL_FRAMEWORKS] = {
-    "torch", "jax", "tensorflow", "nccl", "cuda", "rccl"};
-
-unsigned util_frameworks(const char *maps)
-{
-    /* in the order of the names */
-    static const char *const libraries[UTIL_FRAMEWORKS] = {
-        "/libtorch",   "/jaxlib/",    "/libtensorflow",
-        "/libnccl.so", "/libcuda.so", "/librccl.so"};
-    unsigned found = 0;
-
-    for (size_t i = 0; i < UTIL_FRAMEWORKS; i++)
-        if (strstr(maps, libraries[i]))
-            found |= 1U << i;
-    return found;
-}

@@ -81,11 +81,4 @@ const char *util_environ(const char *env, size_t len, const char *name);
 bool util_cgroup_step(const char *text, const char *controller, char *out,
                       size_t room);
 
-/* What /proc/PID/maps shows as loaded: bit i is that of
- * util_framework_names[i].
- */
-enum { UTIL_FRAMEWORKS = 6 };
-extern const char *const util_framework_names[UTIL_FRAMEWORKS];
-unsigned util_frameworks(const char *maps);
-
 #endif

@@ -6,7 +6,7 @@
 #include "common/fileio.h"
 #include "plugins/module.h"
 #include "plugins/util/util_gpu.h"
-#include "plugins/util/util_kernel.h"
+#include "plugins/util/util_loaded.h"
 #include "plugins/util/util_probe.h"
 #include "plugins/util/util_rows.h"
 
@@ -22,11 +22,16 @@ struct util {
     struct util_files *files;
     struct util_gpus *gpus;
     uint64_t began_us, flushed_us;
-    uint64_t seen_us; /* when tasks were there; 0: not yet */
+    uint64_t first_us, seen_us; /* when tasks were there; 0: not yet */
     bool over;
     size_t rows; /* of tasks, in this sample */
     struct util_row gpu_rows[UTIL_GPUS_MAX];
     struct util_pids pids;
+    /* what the tasks have loaded */
+    struct util_loaded loaded;
+    struct util_look *look;
+    unsigned looks;
+    uint64_t look_cpu_us;
 };
 
 static void destroy(void *state)
@@ -34,6 +39,7 @@ static void destroy(void *state)
     struct util *u = state;
 
     if (u) {
+        util_look_stop(u->look);
         util_gpus_stop(u->gpus);
         util_files_destroy(u->files);
         util_probe_destroy(u->probe);
@@ -110,6 +116,34 @@ static int take_gpus(struct util *u, const struct module_time *now,
     return n < 0 ? -1 : 0;
 }
 
+/* Programs load libraries in their first seconds, and a few later ones; a wait
+ * for data may keep them from it. */
+static int look_at_libraries(struct util *u, const struct module_time *now,
+                             struct jp_error *err)
+{
+    static const uint64_t at_us[] = {3000000, 20000000, 120000000, 600000000};
+    uint64_t age_us = u->first_us ? now->mono_us - u->first_us : 0;
+    int rc = 0;
+
+    if (u->look) {
+        rc = util_look_take(u->look, now->mono_us / 1000, &u->loaded, err);
+        if (rc) {
+            u->look_cpu_us += util_look_cpu_us(u->look);
+            util_look_stop(u->look);
+            u->look = NULL;
+        }
+        return rc < 0 ? -1 : 0;
+    }
+    if (u->looks < sizeof(at_us) / sizeof(*at_us) && u->pids.n &&
+        age_us >= at_us[u->looks]) {
+        u->looks++;
+        u->look =
+            util_look_start(u->place.root, &u->pids, now->mono_us / 1000, err);
+        return u->look ? 0 : -1;
+    }
+    return 0;
+}
+
 static int tick(void *state, const struct module_time *now,
                 struct jp_error *err)
 {
@@ -119,12 +153,15 @@ static int tick(void *state, const struct module_time *now,
     u->rows = 0;
     rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
                          u, err);
-    if (u->gpus) {
-        util_probe_pids(u->probe, &u->pids);
+    util_probe_pids(u->probe, &u->pids);
+    if (u->gpus)
         util_gpus_ask(u->gpus, now->mono_us / 1000, &u->pids);
-    }
     if (u->rows > 1) /* besides the step's own */
         u->seen_us = now->mono_us;
+    if (!u->first_us)
+        u->first_us = u->seen_us;
+    if (look_at_libraries(u, now, err) < 0)
+        rc = -1;
     if (!u->began_us)
         u->began_us = now->mono_us;
     u->over = u->seen_us ? now->mono_us - u->seen_us > GONE_US
@@ -160,23 +197,25 @@ static uint64_t cpu_us(void *state)
 {
     const struct util *u = state;
 
-    return u->gpus ? util_gpus_cpu_us(u->gpus) : 0;
+    return u->look_cpu_us + (u->gpus ? util_gpus_cpu_us(u->gpus) : 0);
 }
 
-/* What the tasks had loaded. */
+/* What the tasks have loaded, and what asking cost. */
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct util *u = state;
-    unsigned bits = util_probe_frameworks(u->probe);
 
     json_stream_count(s, "tasks", util_probe_tasks(u->probe));
-    json_stream_count(s, "gpu_cpu_us", cpu_us(state));
+    json_stream_count(s, "gpu_cpu_us", u->gpus ? util_gpus_cpu_us(u->gpus) : 0);
     json_stream_count(s, "gpu_max_rss_bytes",
                       u->gpus ? util_gpus_max_rss(u->gpus) : 0);
     json_stream_array(s, "frameworks");
-    for (size_t i = 0; i < UTIL_FRAMEWORKS; i++)
-        if (bits & 1U << i)
-            json_stream_text(s, NULL, util_framework_names[i]);
+    for (uint32_t i = 0; i < u->loaded.n; i++) {
+        json_stream_object(s, NULL);
+        json_stream_text(s, "name", u->loaded.list[i].name);
+        json_stream_text(s, "version", u->loaded.list[i].version);
+        json_stream_end_object(s);
+    }
     json_stream_end_array(s);
 }
 

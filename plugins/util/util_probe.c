@@ -19,8 +19,7 @@
 #include "plugins/util/util_counter.h"
 #include "plugins/util/util_ports.h"
 
-#define TEXT_MAX 65536   /* of a file; environments may be larger: cut */
-#define MAPS_MAX 1048576 /* of a process with many libraries */
+#define TEXT_MAX 65536 /* of a file; environments may be larger: cut */
 #define PROCESSES_MAX 65536
 #define CPUS_MAX 8192
 /* New processes are looked for in every so many samples, and those that were
@@ -31,7 +30,6 @@
 struct process {
     uint64_t pid, start;
     uint32_t rank;
-    bool seen, looked; /* looked: at its libraries */
 };
 
 /* What counts up in a task: sums over its processes with their children that
@@ -77,7 +75,6 @@ struct util_probe {
     struct task *tasks;
     size_t n_tasks;
     uint64_t cpus[CPUS_MAX / 64]; /* that some task may use */
-    unsigned frameworks;
     /* the step */
     enum cgroup_version version;
     char cgroup[4][PATH_MAX]; /* cpuacct or all, memory, blkio, cpu */
@@ -464,18 +461,6 @@ static void add_wait(struct util_probe *p, struct task *task,
     add_sum(task, WAIT_NS, util_number(text));
 }
 
-static void look_at_libraries(struct util_probe *p, struct process *process,
-                              const char *folder)
-{
-    char path[PATH_MAX], *maps = malloc(MAPS_MAX);
-
-    snprintf(path, sizeof(path), "%.4000s/maps", folder);
-    if (maps && util_read_file(path, maps, MAPS_MAX, NULL))
-        p->frameworks |= util_frameworks(maps);
-    process->looked = true;
-    free(maps);
-}
-
 /* Adds one process to its task. False: it is gone. */
 static bool add_to_task(struct util_probe *p, struct process *process)
 {
@@ -503,10 +488,6 @@ static bool add_to_task(struct util_probe *p, struct process *process)
     add_status(p, task, folder);
     add_io(p, task, folder);
     add_wait(p, task, folder);
-    /* libraries are loaded in the first seconds */
-    if (!process->looked && process->seen && p->samples % 10 == 9)
-        look_at_libraries(p, process, folder);
-    process->seen = true;
     return true;
 }
 
@@ -777,9 +758,4 @@ void util_probe_pids(const struct util_probe *p, struct util_pids *out)
 size_t util_probe_tasks(const struct util_probe *p)
 {
     return p->n_tasks;
-}
-
-unsigned util_probe_frameworks(const struct util_probe *p)
-{
-    return p->frameworks;
 }

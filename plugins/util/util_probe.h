@@ -41,8 +41,6 @@ int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
 void util_probe_pids(const struct util_probe *probe, struct util_pids *out);
 /* Tasks that were seen so far. */
 size_t util_probe_tasks(const struct util_probe *probe);
-/* What they have loaded: util_frameworks() of all of them. */
-unsigned util_probe_frameworks(const struct util_probe *probe);
 
 void util_probe_destroy(struct util_probe *probe); /* takes NULL */
 

@@ -166,21 +166,6 @@ static void cgroups(void **state)
     assert_false(util_cgroup_step("0::/user.slice\n", "", path, sizeof(path)));
 }
 
-static void frameworks(void **state)
-{
-    unsigned bits;
-
-    (void) state;
-    bits = util_frameworks("7f r-xp 0 0 0 /usr/lib/libnccl.so.2.27.7\n"
-                           "7f r-xp 0 0 0 /x/torch/lib/libtorch_cpu.so\n");
-    for (size_t i = 0; i < UTIL_FRAMEWORKS; i++)
-        if (bits & 1U << i)
-            assert_true(!strcmp(util_framework_names[i], "torch") ||
-                        !strcmp(util_framework_names[i], "nccl"));
-    assert_int_equal(__builtin_popcount(bits), 2);
-    assert_int_equal(util_frameworks("/home/u/libnccl.txt\n"), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stat_of_processors),
@@ -189,8 +174,7 @@ int main(void)
                                        cmocka_unit_test(traffic),
                                        cmocka_unit_test(processes),
                                        cmocka_unit_test(environment),
-                                       cmocka_unit_test(cgroups),
-                                       cmocka_unit_test(frameworks)};
+                                       cmocka_unit_test(cgroups)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

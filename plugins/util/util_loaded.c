@@ -1,0 +1,389 @@
+/* util_loaded.c - frameworks by the files that tasks have mapped. */
+#include "plugins/util/util_loaded.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+
+#define LOOKED_AT 32           /* processes */
+#define MAPS_BYTES (4 << 20)   /* of one process */
+#define FILES_MAX 64           /* different files */
+#define SECTIONS_MAX 4096      /* of an ELF file */
+#define NAMES_BYTES (64 << 10) /* of its sections */
+#define DATA_BYTES (64 << 20)  /* of its constants */
+#define PACKAGES_MAX 65536     /* entries of a folder of packages */
+
+/* How a framework's file and package are called. */
+static const struct framework {
+    const char *name;
+    const char *file;    /* how its library's name begins */
+    const char *in;      /* a folder of its path; NULL: any */
+    const char *package; /* how its folder NAME-VERSION.dist-info begins */
+    const char *says;    /* what stands before its release in its constants */
+} frameworks[] = {
+    {"torch", "libtorch", NULL, "torch-", NULL},
+    {"jax", "", "/jaxlib/", "jaxlib-", NULL},
+    {"tensorflow", "libtensorflow", NULL, "tensorflow-", NULL},
+    {"nccl", "libnccl.so", NULL, "nvidia_nccl_cu", "NCCL version "},
+    {"rccl", "librccl.so", NULL, NULL, "RCCL version "},
+    {"cuda", "libcudart.so", NULL, "nvidia_cuda_runtime_cu", NULL},
+    {"driver", "libcuda.so", NULL, NULL, NULL},
+};
+
+#define VERSION_BYTES                                                          \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.+_-"
+
+void util_loaded_add(struct util_loaded *loaded, const char *name,
+                     const char *version)
+{
+    struct util_library *at = loaded->list;
+    size_t n = strlen(name), v = strlen(version);
+
+    if (!n || n >= UTIL_LOADED_NAME || v >= UTIL_LOADED_VERSION ||
+        strspn(name, VERSION_BYTES) != n || strspn(version, VERSION_BYTES) != v)
+        return;
+    for (; at < loaded->list + loaded->n; at++) {
+        if (strcmp(at->name, name) != 0)
+            continue;
+        if (!v || strcmp(at->version, version) == 0)
+            return;
+        if (!*at->version)
+            break;
+    }
+    if (at == loaded->list + UTIL_LOADED_MAX)
+        return;
+    loaded->n += at == loaded->list + loaded->n;
+    memcpy(at->name, name, n + 1);
+    memcpy(at->version, version, v + 1);
+}
+
+/* Takes a version's bytes from text, which need not end; false: none begins
+ * there. */
+static bool take_version(const char *text, size_t len, char *out)
+{
+    size_t n = 0;
+
+    while (n < len && n < UTIL_LOADED_VERSION - 1 && text[n] &&
+           strchr(VERSION_BYTES, text[n]))
+        n++;
+    if (!n || *text < '0' || *text > '9')
+        return false;
+    memcpy(out, text, n);
+    out[n] = '\0';
+    return true;
+}
+
+/* --- what a library says of itself ----------------------------------------
+ */
+
+static bool read_at(int fd, void *to, size_t len, uint64_t at)
+{
+    return at <= INT64_MAX - len &&
+           pread(fd, to, len, (off_t) at) == (ssize_t) len;
+}
+
+/* Where the constants stand. */
+static bool find_constants(int fd, Elf64_Shdr *out)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr names, section;
+    char *text = NULL;
+    bool found = false;
+
+    if (!read_at(fd, &head, sizeof(head), 0) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_shentsize != sizeof(section) || head.e_shnum > SECTIONS_MAX ||
+        head.e_shstrndx >= head.e_shnum ||
+        !read_at(fd, &names, sizeof(names),
+                 head.e_shoff + head.e_shstrndx * sizeof(names)) ||
+        names.sh_size > NAMES_BYTES || !(text = calloc(1, NAMES_BYTES + 1)) ||
+        !read_at(fd, text, names.sh_size, names.sh_offset))
+        goto out;
+    for (unsigned i = 0; i < head.e_shnum && !found; i++)
+        found = read_at(fd, &section, sizeof(section),
+                        head.e_shoff + i * sizeof(section)) &&
+                section.sh_name < names.sh_size &&
+                section.sh_type == SHT_PROGBITS &&
+                strcmp(text + section.sh_name, ".rodata") == 0;
+    if (found)
+        *out = section;
+out:
+    free(text);
+    return found;
+}
+
+/* The version behind the first `says` that has one. */
+static bool ask_library(int fd, const char *says, char *version)
+{
+    enum { BLOCK = 256 << 10, OVERLAP = 128 };
+    Elf64_Shdr data;
+    char *buf = malloc(BLOCK);
+    bool found = false;
+
+    if (!buf || !find_constants(fd, &data) || data.sh_size > DATA_BYTES)
+        data.sh_size = 0;
+    for (uint64_t at = 0; at < data.sh_size && !found; at += BLOCK - OVERLAP) {
+        size_t n = data.sh_size - at < BLOCK ? (size_t) (data.sh_size - at)
+                                             : BLOCK;
+        const char *here = buf;
+
+        if (!read_at(fd, buf, n, data.sh_offset + at))
+            break;
+        while (!found && (here = memmem(here, n - (size_t) (here - buf), says,
+                                        strlen(says)))) {
+            here += strlen(says);
+            /* one that ends with the block may go on in the next */
+            found =
+                take_version(here, n - (size_t) (here - buf), version) &&
+                (here + strlen(version) < buf + n || at + n == data.sh_size);
+        }
+    }
+    free(buf);
+    return found;
+}
+
+/* --- names -----------------------------------------------------------------
+ */
+
+/* "libcudart.so.12.4.127": at least two numbers, one alone is the interface. */
+static bool by_file_name(const char *base, char *version)
+{
+    const char *at = strstr(base, ".so.");
+
+    return at && strchr(at + 4, '.') &&
+           take_version(at + 4, strlen(at + 4), version);
+}
+
+/* Of the folder "torch-2.4.0+cu121.dist-info" beside that of the file. */
+static bool by_package(const char *root, const char *path, const char *package,
+                       char *version)
+{
+    static const char *const places[] = {"/site-packages/", "/dist-packages/"};
+    char folder[PATH_MAX];
+    struct dirent *entry;
+    bool found = false;
+    const char *at = NULL;
+    DIR *dir;
+
+    for (size_t i = 0; !at && i < 2; i++)
+        at = strstr(path, places[i]);
+    if (!at || !package)
+        return false;
+    if (snprintf(folder, sizeof(folder), "%s%.*s", root,
+                 (int) (at - path) + (int) strlen(places[0]),
+                 path) >= (int) sizeof(folder))
+        return false;
+    dir = opendir(folder);
+    for (int n = 0; dir && !found && n < PACKAGES_MAX && (entry = readdir(dir));
+         n++) {
+        const char *name = entry->d_name, *dash;
+
+        if (strncmp(name, package, strlen(package)) != 0 ||
+            !strstr(name, ".dist-info"))
+            continue;
+        dash = strchr(name, '-') + 1; /* the package's name may go on */
+        found = take_version(dash, (size_t) (strstr(name, ".dist-info") - dash),
+                             version);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* --- a process ------------------------------------------------------------ */
+
+/* Files that were looked at already, on the way through the processes. */
+struct looking {
+    const char *root;
+    struct util_loaded *loaded;
+    char *seen[FILES_MAX];
+    size_t n_seen;
+};
+
+static bool is_new(struct looking *l, const char *path)
+{
+    for (size_t i = 0; i < l->n_seen; i++)
+        if (strcmp(l->seen[i], path) == 0)
+            return false;
+    if (l->n_seen == FILES_MAX || !(l->seen[l->n_seen] = strdup(path)))
+        return false;
+    l->n_seen++;
+    return true;
+}
+
+/* root: as the process sees it. */
+static void look_at_file(struct looking *l, const struct framework *f,
+                         const char *root, const char *path)
+{
+    const char *base = strrchr(path, '/') + 1;
+    char version[UTIL_LOADED_VERSION] = "", full[PATH_MAX];
+    int fd = -1;
+
+    snprintf(full, sizeof(full), "%s%s", root, path);
+    if (f->says)
+        fd = fileio_open_regular(full, true, NULL);
+    if ((fd < 0 || !ask_library(fd, f->says, version)) &&
+        !by_file_name(base, version) &&
+        !by_package(root, path, f->package, version))
+        *version = '\0';
+    if (fd >= 0)
+        close(fd);
+    util_loaded_add(l->loaded, f->name, version);
+}
+
+static bool is_library(const struct framework *f, const char *path)
+{
+    const char *base = strrchr(path, '/');
+
+    return base && strstr(base, ".so") &&
+           strncmp(base + 1, f->file, strlen(f->file)) == 0 &&
+           (!f->in || strstr(path, f->in));
+}
+
+static void look_at_line(struct looking *l, const char *root, const char *line)
+{
+    const char *path = strchr(line, '/');
+
+    for (size_t i = 0; path && i < sizeof(frameworks) / sizeof(*frameworks);
+         i++)
+        if (is_library(&frameworks[i], path) && is_new(l, path))
+            look_at_file(l, &frameworks[i], root, path);
+}
+
+static void look_at_process(struct looking *l, uint32_t pid)
+{
+    char name[PATH_MAX], line[PATH_MAX + 128];
+    size_t bytes = 0;
+    FILE *maps;
+
+    snprintf(name, sizeof(name), "%s/proc/%u/maps", l->root, pid);
+    maps = fopen(name, "re");
+    snprintf(name, sizeof(name), "%s/proc/%u/root", l->root, pid);
+    while (maps && bytes < MAPS_BYTES && fgets(line, sizeof(line), maps)) {
+        bytes += strlen(line);
+        line[strcspn(line, "\n")] = '\0';
+        look_at_line(l, name, line);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+void util_loaded_find(const char *root, const struct util_pids *pids,
+                      struct util_loaded *loaded)
+{
+    uint32_t n = pids->n < UTIL_PIDS_MAX ? pids->n : UTIL_PIDS_MAX;
+    uint32_t some = n < LOOKED_AT ? n : LOOKED_AT;
+    struct looking l = {.root = root, .loaded = loaded};
+
+    for (uint32_t i = 0; i < some; i++)
+        look_at_process(&l, pids->pid[(uint64_t) i * n / some]);
+    for (size_t i = 0; i < l.n_seen; i++)
+        free(l.seen[i]);
+}
+
+/* --- in a child ------------------------------------------------------------
+ */
+
+struct util_look {
+    pid_t pid;
+    int fd;
+    uint64_t start_ms, cpu_us;
+};
+
+struct util_look *util_look_start(const char *root,
+                                  const struct util_pids *pids, uint64_t now_ms,
+                                  struct jp_error *err)
+{
+    struct util_look *look = calloc(1, sizeof(*look));
+    int fd[2] = {-1, -1};
+
+    if (!look ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
+        error_set(err, "libraries are not looked at: %s", strerror(errno));
+        free(look);
+        return NULL;
+    }
+    *look = (struct util_look){.fd = fd[0], .start_ms = now_ms};
+    look->pid = fork();
+    if (look->pid == 0) {
+        struct util_loaded found = {0};
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        util_loaded_find(root, pids, &found);
+        send(fd[1], &found, sizeof(found), MSG_NOSIGNAL);
+        _exit(0);
+    }
+    close(fd[1]);
+    if (look->pid > 0)
+        return look;
+    error_set(err, "libraries are not looked at: %s", strerror(errno));
+    util_look_stop(look);
+    return NULL;
+}
+
+/* A child that does not die in a file system is left to init. */
+static void end_look(struct util_look *look)
+{
+    struct rusage use = {.ru_utime = {0}};
+
+    if (look->pid <= 0)
+        return;
+    kill(look->pid, SIGKILL);
+    for (int i = 0; i < 20 && wait4(look->pid, NULL, WNOHANG, &use) == 0; i++)
+        usleep(1000);
+    look->pid = 0;
+    look->cpu_us = (uint64_t) (use.ru_utime.tv_sec + use.ru_stime.tv_sec) *
+                       1000000 +
+                   (uint64_t) (use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+int util_look_take(struct util_look *look, uint64_t now_ms,
+                   struct util_loaded *loaded, struct jp_error *err)
+{
+    struct util_loaded found;
+    ssize_t n = recv(look->fd, &found, sizeof(found), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR) &&
+        now_ms - look->start_ms < UTIL_LOOK_MS)
+        return 0;
+    end_look(look);
+    if (n != (ssize_t) sizeof(found) || found.n > UTIL_LOADED_MAX)
+        return error_set(err, "the tasks' libraries are not known: their files "
+                              "gave no answer");
+    for (uint32_t i = 0; i < found.n; i++) {
+        struct util_library *one = &found.list[i];
+
+        one->name[UTIL_LOADED_NAME - 1] = '\0';
+        one->version[UTIL_LOADED_VERSION - 1] = '\0';
+        util_loaded_add(loaded, one->name, one->version);
+    }
+    return 1;
+}
+
+uint64_t util_look_cpu_us(const struct util_look *look)
+{
+    return look->cpu_us;
+}
+
+void util_look_stop(struct util_look *look)
+{
+    if (!look)
+        return;
+    end_look(look);
+    close(look->fd);
+    free(look);
+}

@@ -1,0 +1,77 @@
+/* fuzz_loaded.c - any bytes as a task's maps, and as NCCL's library.
+ *
+ * The first byte chooses: 'm' maps, else the library. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plugins/util/util_loaded.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char root[] = "/tmp/jp-fuzz-loaded.XXXXXX";
+
+static void put(const char *name, const void *bytes, size_t len)
+{
+    char path[256];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    f = fopen(path, "we");
+    if (!f || fwrite(bytes, 1, len, f) != len)
+        abort();
+    fclose(f);
+}
+
+static void drop(void)
+{
+    static const char *const names[] = {"proc/7/maps", "proc/7/root/libnccl.so",
+                                        "proc/7/root", "proc/7",
+                                        "proc",        ""};
+    char path[256];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", root, names[i]);
+        remove(path);
+    }
+}
+
+static void make_root(void)
+{
+    static const char *const folders[] = {"proc", "proc/7", "proc/7/root"};
+    char path[256];
+
+    if (!mkdtemp(root))
+        abort();
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
+        if (mkdir(path, 0700) < 0)
+            abort();
+    }
+    atexit(drop);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char maps[] = "7f00-7f01 r-xp 0 08:01 1  /libnccl.so\n";
+    static const struct util_pids pids = {1, {7}};
+    struct util_loaded loaded = {0};
+    static int made;
+
+    if (!made++)
+        make_root();
+    if (!size)
+        return 0;
+    put("proc/7/maps", data[0] == 'm' ? (const char *) data + 1 : maps,
+        data[0] == 'm' ? size - 1 : sizeof(maps) - 1);
+    put("proc/7/root/libnccl.so", data + 1, size - 1);
+    util_loaded_find(root, &pids, &loaded);
+    assert(loaded.n <= UTIL_LOADED_MAX);
+    for (uint32_t i = 0; i < loaded.n; i++)
+        assert(strlen(loaded.list[i].name) < UTIL_LOADED_NAME &&
+               strlen(loaded.list[i].version) < UTIL_LOADED_VERSION);
+    return 0;
+}
