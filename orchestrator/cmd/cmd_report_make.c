@@ -44,6 +44,8 @@ struct material {
     struct samples samples; /* of util over time; zeros: none */
     struct jp_causes *causes;
     struct jp_agents agents;
+    struct jp_iteration iteration;
+    struct jp_bottlenecks bottlenecks;
     struct jp_error copper_trouble; /* "" none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* of the step's own site file */
@@ -282,8 +284,8 @@ static void read_util(struct report_session *session, struct material *m)
         stepdir_log(session->dir, "no utilisation over time: %s", err.text);
 }
 
-/* What differed where the step was held up; without it the report stands as
- * well. */
+/* What differed where the step was held up, how long its steps take and what
+ * it is bound by; without these the report stands as well. */
 static void find_causes(const struct report_session *session,
                         struct material *m)
 {
@@ -296,10 +298,12 @@ static void find_causes(const struct report_session *session,
                                                         : NULL};
     struct jp_error err;
 
-    if (!m->samples.n_slices || !m->insight->findings.n)
-        return;
-    if (causes_find(&in, &m->causes, &err) < 0)
+    if (m->samples.n_slices && causes_find(&in, &m->causes, &err) < 0)
         stepdir_log(session->dir, "no causes: %s", err.text);
+    if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
+        0)
+        stepdir_log(session->dir, "no time of steps: %s", err.text);
+    bottlenecks_find(m->util, &m->samples, m->result, &m->bottlenecks);
 }
 
 /* The site file that the step's module was told of, unless the command line
@@ -468,6 +472,8 @@ static int write_all(const struct report_session *session,
         .causes = m->causes,
         .samples = m->samples.n_slices ? &m->samples : NULL,
         .agents = &m->agents,
+        .iteration = &m->iteration,
+        .bottlenecks = &m->bottlenecks,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,

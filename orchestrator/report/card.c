@@ -19,6 +19,7 @@
 #define FINDINGS_SHOWN 3
 #define NEXT_BYTES 200
 #define JUDGED_BYTES 180
+#define PACE_BYTES 400
 #define WHY_BYTES 260     /* three lines */
 #define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
 #define VERDICT_BYTES 270 /* three lines */
@@ -246,6 +247,28 @@ static bool is_said(const json_t *root, const char *text)
     return strstr(verdict, begin);
 }
 
+/* "each step 412 ms; gpu_bound, communication_bound (...)" */
+static void put_pace(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *bound = json_object_get(root, "bottlenecks");
+    char pace[120], text[PACE_BYTES] = "", clause[200];
+
+    clean_text(summary_file_text(json_object_get(root, "iteration"), "text"),
+               JP_CLEAN_ASCII, pace, sizeof(pace));
+    for (size_t i = 0; i < json_array_size(bound); i++) {
+        const json_t *row = json_array_get(bound, i);
+        size_t len = strlen(text);
+
+        clean_text(summary_file_text(row, "text"), JP_CLEAN_ASCII, clause,
+                   sizeof(clause));
+        snprintf(text + len, sizeof(text) - len, "%s%.40s (%.120s)",
+                 i ? ", " : "", summary_file_text(row, "kind"), clause);
+    }
+    if (*pace || *text)
+        text_out_fit(out, columns, "  pace     %s%s%s", pace,
+                     *pace && *text ? "; " : "", text);
+}
+
 /* What coincides with the worst finding of which that is known. */
 static void put_why(const json_t *root, unsigned columns, FILE *out)
 {
@@ -344,6 +367,7 @@ static void put_card(const json_t *root, const char *dir, bool colour,
         put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
     put_util(root, columns, out);
+    put_pace(root, columns, out);
     put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
     if (form < CARD_NO_CELLS)

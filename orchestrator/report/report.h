@@ -13,7 +13,9 @@
 #include "common/error.h"
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/cause/bottleneck.h"
 #include "orchestrator/cause/cause.h"
+#include "orchestrator/cause/iteration.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
@@ -36,6 +38,8 @@ struct jp_report {
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */
     const struct jp_causes *causes;           /* of these; NULL: no samples */
+    const struct jp_iteration *iteration;     /* NULL: not looked for */
+    const struct jp_bottlenecks *bottlenecks; /* NULL likewise */
     const struct jp_expectation *expectation; /* NULL: nothing was expected */
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */

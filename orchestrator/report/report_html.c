@@ -590,6 +590,13 @@ static const struct jp_html_section html_sections[] = {
      "or Recv in flight. Computing may go on beside it: this is neither time "
      "lost nor a measure of overlap.",
      JP_HTML_WIDE, .present = html_busy_present, .put = html_busy_put},
+    {"pace", "Pace",
+     "How long a step of the program&#39;s loop takes: by operations that "
+     "repeat themselves in the same order, else by samples of utilisation.",
+     JP_HTML_WIDE, .table = &table_iteration},
+    {"bottlenecks", "What the job is bound by",
+     "Of all nodes together, over the whole run; several may hold.",
+     JP_HTML_WIDE, .table = &table_bottlenecks},
     {"util", "Utilisation",
      "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
      "csv/util.csv has each node, task, GPU and port. Figures of nodes and "

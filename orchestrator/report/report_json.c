@@ -590,5 +590,6 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_busy(&stream, report);
     report_copper_json(&stream, "copper", report);
     put_util(&stream, report);
+    tables_pace_json(&stream, report);
     return json_stream_close(&stream, err);
 }

@@ -170,6 +170,19 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
+/* How long a step takes, and what the job is bound by. */
+static void put_pace(FILE *out, const struct jp_report *report)
+{
+    if (report->iteration && report->iteration->source) {
+        fprintf(out, "  %-26s ", "Pace");
+        text_out_wrap(out, 29, 29, report->iteration->text);
+    }
+    if (report->bottlenecks && report->bottlenecks->n) {
+        fprintf(out, "  %-26s ", "Bound by");
+        text_out_wrap(out, 29, 29, report->bottlenecks->text);
+    }
+}
+
 /* What the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
@@ -241,6 +254,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_job(out, report);
     if (report_has_nccl(report))
         put_quality(out, report);
+    put_pace(out, report);
     if (put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||

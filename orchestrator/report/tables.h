@@ -13,7 +13,9 @@ extern const struct jp_table table_util, table_util_totals;
 
 /* What coincides with findings (tables_cause.c); none without report->causes.
  */
-extern const struct jp_table table_causes;
+extern const struct jp_table table_causes, table_bottlenecks, table_iteration;
+/* iteration{} and bottlenecks[] of summary.json. */
+void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
 /* The causes of a row of table_findings, as an array of its object. */
 void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 

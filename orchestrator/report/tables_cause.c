@@ -1,5 +1,8 @@
-/* tables_cause.c - the columns of what coincides with findings. See tables.c.
+/* tables_cause.c - the columns of what coincides with findings, of a job's
+ * bottlenecks and of its steps. See tables.c.
  */
+#include <math.h>
+
 #include "orchestrator/report/tables.h"
 
 static size_t count_causes(const struct jp_report *report)
@@ -97,4 +100,127 @@ void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row)
     for (size_t i = 0; look && i < look->n; i++)
         table_json_row(s, &table_causes, row->report, look->first + i);
     json_stream_end_array(s);
+}
+
+/* --- what the job is bound by, and how long its steps take ---------------- */
+
+static size_t count_bottlenecks(const struct jp_report *report)
+{
+    return report->bottlenecks ? report->bottlenecks->n : 0;
+}
+
+static void find_bottleneck(struct jp_row *row)
+{
+    row->at = &row->report->bottlenecks->at[row->index];
+}
+
+JP_GETTER(bottleneck_kind, jp_bottleneck,
+          value_text(v, bottleneck_words[at->kind]))
+JP_GETTER(bottleneck_unit, jp_bottleneck,
+          value_text(v, util_unit_name(at->unit)))
+JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))
+
+#define FIELD(member) JP_FIELD(struct jp_bottleneck, member)
+static const struct jp_column bottlenecks[] = {
+    {"kind", JP_COL_WORD, 0, 1, 1, .title = "Bound by",
+     .help = "several may hold", .words = bottleneck_words,
+     .n_words = JP_BOTTLENECKS, .get = get_bottleneck_kind},
+    {"metric", JP_COL_TEXT, 0, 2, .help = "what shows it", FIELD(metric)},
+    {"unit", JP_COL_TEXT, 0, 3, .help = "of value and limit",
+     .get = get_bottleneck_unit},
+    {"value", JP_COL_NUMBER, 0, 4, .help = "over the run, of all members",
+     FIELD(value)},
+    {"limit", JP_COL_NUMBER, 0, 5, 3, .title = "Limit",
+     .help = "from which on it is told", FIELD(limit)},
+    {"text", JP_COL_PROSE, 0, 6, 2, .title = "Evidence",
+     .help = "the evidence, a clause", .get = get_bottleneck_text},
+};
+#undef FIELD
+const struct jp_table table_bottlenecks = {
+    .name = "bottlenecks",
+    .json = "bottlenecks",
+    .help = "what the job as a whole is bound by",
+    JP_COLUMNS(bottlenecks),
+    .count = count_bottlenecks,
+    .find = find_bottleneck,
+    .max_json = JP_BOTTLENECKS,
+    .max_html = JP_BOTTLENECKS,
+    .unsorted = true,
+};
+
+static size_t count_iterations(const struct jp_report *report)
+{
+    return report->iteration && report->iteration->source;
+}
+
+static void find_iteration(struct jp_row *row)
+{
+    row->at = row->report->iteration;
+}
+
+static void value_positive(struct jp_value *v, double value)
+{
+    value_finite(v, value > 0 ? value : NAN);
+}
+
+JP_GETTER(iteration_source, jp_iteration,
+          value_text(v, iteration_sources[at->source]))
+JP_GETTER(iteration_p5, jp_iteration, value_positive(v, at->p5_us))
+JP_GETTER(iteration_p95, jp_iteration, value_positive(v, at->p95_us))
+JP_GETTER(iteration_rate, jp_iteration, value_real(v, 1e6 / at->period_us))
+JP_GETTER(iteration_ops, jp_iteration, value_known(v, at->ops > 0, at->ops))
+JP_GETTER(iteration_drift, jp_iteration, value_finite(v, at->drift))
+JP_GETTER(iteration_text, jp_iteration, value_text(v, at->text))
+
+static const char *const sources[] = {"collectives", "utilisation"};
+
+#define FIELD(member) JP_FIELD(struct jp_iteration, member)
+static const struct jp_column iteration[] = {
+    {"source", JP_COL_WORD, 0, 1, 1, .title = "By", .help = "what tells it",
+     JP_WORDS(sources), .get = get_iteration_source},
+    {"period_us", JP_COL_US, JP_REAL, 2, 2, .title = "Step",
+     .help = "how long one takes, the median", FIELD(period_us)},
+    {"p5_us", JP_COL_US, JP_MAYBE | JP_REAL, 3, 3, .title = "p5",
+     .help = "5th percentile; null: not told by samples",
+     .get = get_iteration_p5},
+    {"p95_us", JP_COL_US, JP_MAYBE | JP_REAL, 4, 4, .title = "p95",
+     .help = "95th percentile, likewise", .get = get_iteration_p95},
+    {"steps_per_s", JP_COL_NUMBER, 0, 5, 5, .title = "A second",
+     .help = "steps a second", .get = get_iteration_rate},
+    {"count", JP_COL_COUNT, 0, 6, 6, .title = "Steps", .help = "that were seen",
+     FIELD(count)},
+    {"ops", JP_COL_COUNT, JP_MAYBE, 7, 7, .title = "Operations",
+     .help = "of a process in one; null: not told by samples",
+     .get = get_iteration_ops},
+    {"confidence", JP_COL_SHARE, 0, 8, 8, .title = "Confidence",
+     .help = "of collectives the share of operations that are of such steps; "
+             "of samples the autocorrelation",
+     FIELD(confidence)},
+    {"drift", JP_COL_SHARE, JP_MAYBE, 9, 9, .title = "Drift",
+     .help = "how much longer the last third's steps are than the first one's",
+     .get = get_iteration_drift},
+    {"text", JP_COL_PROSE, 0, 10, .help = "one sentence",
+     .get = get_iteration_text},
+};
+#undef FIELD
+const struct jp_table table_iteration = {
+    .name = "iteration",
+    .help = "how long a step of the program's loop takes",
+    JP_COLUMNS(iteration),
+    .count = count_iterations,
+    .find = find_iteration,
+    .max_json = 1,
+    .max_html = 1,
+    .unsorted = true,
+};
+
+void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report)
+{
+    if (count_iterations(report)) {
+        json_stream_key(s, "iteration");
+        table_json_row(s, &table_iteration, report, 0);
+    } else {
+        json_stream_null(s, "iteration");
+    }
+    table_json(s, &table_bottlenecks, report, NULL);
 }

@@ -47,6 +47,8 @@ int main(void)
     for (size_t i = 0; tables[i]; i++)
         json_array_append_new(list, describe(tables[i]));
     json_array_append_new(list, describe(&table_causes));
+    json_array_append_new(list, describe(&table_iteration));
+    json_array_append_new(list, describe(&table_bottlenecks));
     json_array_append_new(list, describe(&table_util));
     for (size_t i = 0; tables_copper[i]; i++)
         json_array_append_new(list, describe(tables_copper[i]));

@@ -1,0 +1,262 @@
+/* bottleneck.c - rules on what all members together did. */
+#include "orchestrator/cause/bottleneck.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/sentence.h"
+#include "orchestrator/insight/stats.h"
+
+const char *const bottleneck_words[JP_BOTTLENECKS] = {
+    [JP_BOTTLENECK_GPU] = "gpu_bound",
+    [JP_BOTTLENECK_INPUT] = "input_bound",
+    [JP_BOTTLENECK_CPU] = "cpu_bound",
+    [JP_BOTTLENECK_IO] = "io_bound",
+    [JP_BOTTLENECK_MEMORY] = "memory_pressure",
+    [JP_BOTTLENECK_COMMUNICATION] = "communication_bound",
+    [JP_BOTTLENECK_GPU_MEMORY] = "gpu_memory_bandwidth",
+    [JP_BOTTLENECK_IMBALANCE] = "imbalance",
+    [JP_BOTTLENECK_THROTTLED] = "throttled",
+    [JP_BOTTLENECK_UNDER_USED] = "under_used",
+};
+
+/* What the rules are put to; NAN: not known. */
+struct facts {
+    double sm, gpu_memory, gpu_imbalance, gpu_limited;
+    double cpu, throttled, task_imbalance; /* cpu: of the processors allowed */
+    double io, iowait;                     /* iowait: of own nodes only */
+    double reads, memory, faults;
+    double communication, port; /* port: likewise */
+};
+
+static double mean_of(const struct jp_util *util, enum jp_util_scope scope,
+                      unsigned column)
+{
+    const struct jp_util_row *row = util ? util_find_row(util, scope, column)
+                                         : NULL;
+
+    return row ? row->mean : NAN;
+}
+
+static double imbalance_of(const struct jp_util *util, enum jp_util_scope scope,
+                           unsigned column)
+{
+    const struct jp_util_row *row = util ? util_find_row(util, scope, column)
+                                         : NULL;
+
+    return row ? row->imbalance : NAN;
+}
+
+/* The median over processes of the share of time with an operation in flight.
+ */
+static double communication_of(const struct jp_result *r)
+{
+    double *shares = r && r->n_busy ? calloc(r->n_busy, sizeof(*shares)) : NULL;
+    double median = NAN;
+    size_t n = 0;
+
+    for (size_t i = 0; shares && i < r->n_busy; i++) {
+        const struct jp_busy *b = &r->busy[i];
+
+        if (b->state == JP_BUSY_TOLD && b->to_us > b->from_us)
+            shares[n++] = (double) b->busy_us /
+                          (double) (b->to_us - b->from_us);
+    }
+    if (n)
+        median = stats_median(shares, n);
+    free(shares);
+    return median;
+}
+
+/* The mean of part / whole over members of nodes that are the step's own. */
+static double own_share(const struct samples *s, enum jp_util_scope scope,
+                        int part, int other, int whole)
+{
+    double sum = 0, n = 0;
+
+    for (size_t i = s->first[scope]; i < s->first[scope + 1]; i++) {
+        const struct sampled *m = &s->at[i];
+        const float *p = m->slices[part], *q = m->slices[whole];
+        const float *o = other >= 0 ? m->slices[other] : NULL;
+
+        for (unsigned k = 0;
+             p && q && !s->nodes[m->node].shared && k < s->n_slices; k++) {
+            double v = fmax((double) p[k], o ? (double) o[k] : NAN) /
+                       (double) q[k];
+
+            if (!isfinite(v))
+                continue;
+            sum += v;
+            n++;
+        }
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+static void take_facts(const struct jp_util *util, const struct samples *s,
+                       const struct jp_result *r, struct facts *f)
+{
+    double used = mean_of(util, JP_UTIL_STEP, TASK_USER) +
+                  mean_of(util, JP_UTIL_STEP, TASK_SYSTEM);
+
+    *f = (struct facts){
+        .sm = mean_of(util, JP_UTIL_GPU, GPU_SM),
+        .gpu_memory = mean_of(util, JP_UTIL_GPU, GPU_MEMORY_BUSY),
+        .gpu_imbalance = imbalance_of(util, JP_UTIL_GPU, GPU_SM),
+        .gpu_limited =
+            fmax(mean_of(util, JP_UTIL_GPU, GPU_THROTTLE_THERMAL),
+                 fmax(mean_of(util, JP_UTIL_GPU, GPU_THROTTLE_POWER),
+                      mean_of(util, JP_UTIL_GPU, GPU_THROTTLE_HARDWARE))),
+        .cpu = used / mean_of(util, JP_UTIL_STEP, TASK_CPUS),
+        .throttled = mean_of(util, JP_UTIL_STEP, TASK_THROTTLED),
+        .task_imbalance = imbalance_of(util, JP_UTIL_TASK, TASK_USER),
+        .io = mean_of(util, JP_UTIL_STEP, TASK_IO_PRESSURE),
+        .iowait = NAN,
+        .reads = mean_of(util, JP_UTIL_TASK, TASK_READ_CALLS),
+        .memory = mean_of(util, JP_UTIL_STEP, TASK_MEMORY) /
+                  mean_of(util, JP_UTIL_STEP, TASK_MEMORY_LIMIT),
+        .faults = mean_of(util, JP_UTIL_STEP, TASK_MAJOR_FAULTS),
+        .communication = communication_of(r),
+        .port = NAN};
+    if (s && s->n) {
+        f->iowait = own_share(s, JP_UTIL_NODE, NODE_IOWAIT, -1, NODE_CPUS);
+        f->port = own_share(s, JP_UTIL_PORT, PORT_IN, PORT_OUT, PORT_RATE);
+    }
+}
+
+/* --- the rules ------------------------------------------------------------ */
+
+/* In order; the first that holds is a kind's evidence. Those of `idle` need
+ * GPUs, if there are any, that mostly wait. */
+static const struct rule {
+    enum jp_bottleneck_kind kind;
+    size_t fact; /* offset in struct facts */
+    enum jp_limit_id limit;
+    enum util_unit unit;
+    bool idle;
+    bool gpus; /* only where there are GPUs */
+    const char *metric;
+    const char *text, *after; /* the value; after NULL: nothing */
+} rules[] = {
+#define FACT(name) offsetof(struct facts, name)
+    {JP_BOTTLENECK_GPU, FACT(sm), JP_LIMIT_BOUND_GPU, UTIL_SHARE, false, true,
+     "gpu.sm", "GPUs run kernels for", " of the time"},
+    {JP_BOTTLENECK_INPUT, FACT(reads), JP_LIMIT_BOUND_READS, UTIL_BYTES_S, true,
+     true, "task.read_calls", "GPUs wait, and tasks read", "/s each"},
+    {JP_BOTTLENECK_CPU, FACT(cpu), JP_LIMIT_BOUND_CPU, UTIL_SHARE, true, false,
+     "step.cpu", "processors are busy for", " of the time"},
+    {JP_BOTTLENECK_CPU, FACT(throttled), JP_LIMIT_BOUND_THROTTLED, UTIL_SHARE,
+     true, false, "step.cpu_throttled", "a limit holds processors back for",
+     " of the time"},
+    {JP_BOTTLENECK_IO, FACT(io), JP_LIMIT_BOUND_IO, UTIL_SHARE, true, false,
+     "step.io_pressure", "threads wait for storage for", " of the time"},
+    {JP_BOTTLENECK_IO, FACT(iowait), JP_LIMIT_BOUND_IO, UTIL_SHARE, true, false,
+     "node.cpu_iowait", "processors idle for disks for", " of the time"},
+    {JP_BOTTLENECK_MEMORY, FACT(memory), JP_LIMIT_BOUND_MEMORY, UTIL_SHARE,
+     false, false, "step.memory", "memory in use, of what is allowed, is",
+     NULL},
+    {JP_BOTTLENECK_MEMORY, FACT(faults), JP_LIMIT_BOUND_FAULTS, UTIL_PER_S,
+     false, false, "step.major_faults", "pages are read from disks at", "/s"},
+    {JP_BOTTLENECK_COMMUNICATION, FACT(communication), JP_LIMIT_BOUND_COMM,
+     UTIL_SHARE, false, false, "communication", "operations are in flight for",
+     " of the time"},
+    {JP_BOTTLENECK_COMMUNICATION, FACT(port), JP_LIMIT_BOUND_PORT, UTIL_SHARE,
+     false, false, "port.use", "ports carry, of their rate,", NULL},
+    {JP_BOTTLENECK_GPU_MEMORY, FACT(gpu_memory), JP_LIMIT_BOUND_GPU_MEMORY,
+     UTIL_SHARE, false, true, "gpu.memory_busy", "GPU memory is busy for",
+     " of the time"},
+    {JP_BOTTLENECK_IMBALANCE, FACT(gpu_imbalance), JP_LIMIT_BOUND_IMBALANCE,
+     UTIL_COUNT, false, true, "gpu.sm", "the busiest GPU works for",
+     " times the mean"},
+    {JP_BOTTLENECK_IMBALANCE, FACT(task_imbalance), JP_LIMIT_BOUND_IMBALANCE,
+     UTIL_COUNT, false, false, "task.cpu_user", "the busiest task computes for",
+     " times the mean"},
+    {JP_BOTTLENECK_THROTTLED, FACT(gpu_limited), JP_LIMIT_BOUND_LIMITED,
+     UTIL_SHARE, false, true, "gpu.throttle", "GPUs are slowed down in",
+     " of the samples"},
+#undef FACT
+};
+
+static double fact_of(const struct facts *f, size_t offset)
+{
+    return *(const double *) (const void *) ((const char *) f + offset);
+}
+
+static void add(struct jp_bottlenecks *out, const struct jp_bottleneck *b)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->at[i].kind == b->kind)
+            return;
+    out->at[out->n++] = *b;
+}
+
+/* What is hardly used is uneven by nature; a GPU's host thread may do anything.
+ */
+static bool is_compared(const struct rule *rule, const struct facts *f)
+{
+    double used = rule->gpus ? f->sm : f->cpu;
+
+    return used > limits_get(JP_LIMIT_BOUND_UNUSED) &&
+           (rule->gpus || isnan(f->sm));
+}
+
+static void try_rule(const struct rule *rule, const struct facts *f,
+                     struct jp_bottlenecks *out)
+{
+    struct jp_bottleneck b = {.kind = rule->kind,
+                              .metric = rule->metric,
+                              .unit = rule->unit,
+                              .value = fact_of(f, rule->fact),
+                              .limit = limits_get(rule->limit)};
+    bool busy = f->sm > limits_get(JP_LIMIT_BOUND_IDLE);
+
+    if (!(b.value > b.limit) || (rule->idle && busy) ||
+        (rule->gpus && isnan(f->sm)) ||
+        (rule->kind == JP_BOTTLENECK_IMBALANCE && !is_compared(rule, f)))
+        return;
+    snprintf(b.text, sizeof(b.text), "%s %s%s", rule->text,
+             rule->unit == UTIL_SHARE     ? FIG_SHARE(b.value)
+             : rule->unit == UTIL_BYTES_S ? FIG_BYTES((uint64_t) b.value)
+                                          : FIG_GBS(b.value),
+             rule->after ? rule->after : "");
+    add(out, &b);
+}
+
+static void try_unused(const struct facts *f, struct jp_bottlenecks *out)
+{
+    double limit = limits_get(JP_LIMIT_BOUND_UNUSED);
+    struct jp_bottleneck b = {.kind = JP_BOTTLENECK_UNDER_USED,
+                              .metric = isnan(f->sm) ? "step.cpu" : "gpu.sm",
+                              .unit = UTIL_SHARE,
+                              .value = isnan(f->sm) ? f->cpu : f->sm,
+                              .limit = limit};
+
+    if (!(f->cpu <= limit) || f->sm > limit)
+        return;
+    snprintf(b.text, sizeof(b.text), "processors are busy for %s%s%s",
+             FIG_SHARE(f->cpu), isnan(f->sm) ? "" : ", GPUs for ",
+             isnan(f->sm) ? "" : FIG_SHARE(f->sm));
+    add(out, &b);
+}
+
+void bottlenecks_find(const struct jp_util *util, const struct samples *samples,
+                      const struct jp_result *result,
+                      struct jp_bottlenecks *out)
+{
+    struct jp_sentence s;
+    struct facts f;
+
+    *out = (struct jp_bottlenecks){.looked = util != NULL};
+    take_facts(util, samples, result, &f);
+    out->looked |= !isnan(f.communication);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+        try_rule(&rules[i], &f, out);
+    try_unused(&f, out);
+    sentence_init(&s, out->text, sizeof(out->text));
+    for (size_t i = 0; i < out->n; i++)
+        sentence_add(&s, "%s (%s)", bottleneck_words[out->at[i].kind],
+                     out->at[i].text);
+}
