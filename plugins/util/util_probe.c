@@ -26,6 +26,7 @@
  * not ours are looked at again: their numbers may be another's by then. */
 #define SCAN_EVERY 2
 #define AGAIN_EVERY 60
+#define AGAIN_CGROUP 5
 
 struct process {
     uint64_t pid, start;
@@ -657,7 +658,9 @@ static void take_step(struct util_probe *p, struct util_row *row)
     sum.v[TASK_MEMORY_PEAK] = NAN; /* not at the same time */
     sum.v[TASK_CPU_WAIT] = NAN;    /* a share is a task's own */
     sum.v[TASK_CPUS] = count_cpus(p);
-    if (p->version == CGROUP_UNKNOWN)
+    /* a task may be moved after it has begun */
+    if (p->version == CGROUP_UNKNOWN ||
+        (p->version == CGROUP_NONE && p->samples % AGAIN_CGROUP == 0))
         find_cgroup(p);
     if (p->version == CGROUP_2)
         take_cgroup2(p, row);
