@@ -1,10 +1,7 @@
 /* What the GPUs of a machine without one are doing: NVML's samples.
  *
- * FAKEGPU_LOAD names a file of lines "GPU NAME NUMBER [SECOND]", which is
- * looked at in every call, so that a test changes it while somebody samples;
- * GPU "*" is all of them, a later line counts. A line with a second counts from
- * then on, by the time since this library was first asked: a script. A name
- * that is not there is not supported. Names: sm memory (percent), used total
+ * FAKEGPU_LOAD names a file of values over time, see fake_script.h. A name that
+ * is not there is not supported. Names: sm memory (percent), used total
  * (bytes), power limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz
  * memory_mhz, reasons (NVML's bits), generation, width, rx tx (KB/s), replays,
  * ecc, corrected, link_errors (of link 0), nvlink_tx nvlink_rx (KiB), pid0 to
@@ -13,12 +10,9 @@
  */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "contrib/fakegpu/fake_nvml.h"
+#include "contrib/fakegpu/fake_script.h"
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, PCIE_TX = 0, PCIE_RX = 1 };
 
@@ -90,66 +84,6 @@ nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set);
 FAKEGPU_EXPORT int nvmlEventSetWait_v2(void *set, struct fake_event *event,
                                        unsigned timeout_ms);
 
-/* Seconds since the library was first asked. */
-static double now_s(void)
-{
-    static double first = -1;
-    struct timespec t;
-    double now;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    now = (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
-    if (first < 0)
-        first = now;
-    return now - first;
-}
-
-/* Whether the line is "GPU NAME NUMBER [SECOND]" of this GPU and name, and its
- * time has come; then *out. */
-static int is_line(char *line, const char *gpu, const char *name,
-                   unsigned long long *out)
-{
-    char *rest = line, *end;
-    const char *of = strsep(&rest, " "), *key = strsep(&rest, " ");
-    unsigned long long number;
-
-    if (!key || !rest || strcmp(key, name) != 0 ||
-        (strcmp(of, "*") != 0 && strcmp(of, gpu) != 0))
-        return 0;
-    number = strtoull(rest, &end, 10);
-    if (end == rest || (*end && *end != '\n' && *end != ' ') ||
-        (*end == ' ' && strtod(end, NULL) > now_s()))
-        return 0;
-    *out = number;
-    return 1;
-}
-
-/* The file's text. It is looked at each time, and read again where it is
- * another one: a stand-in must not cost more than a driver. */
-static const char *the_load(void)
-{
-    static char text[65536];
-    static struct stat was;
-    const char *path = getenv("FAKEGPU_LOAD");
-    struct stat is;
-    FILE *file;
-    size_t n;
-
-    if (!path || stat(path, &is) < 0)
-        return "";
-    if (is.st_ino == was.st_ino && is.st_size == was.st_size &&
-        is.st_mtim.tv_sec == was.st_mtim.tv_sec &&
-        is.st_mtim.tv_nsec == was.st_mtim.tv_nsec)
-        return text;
-    file = fopen(path, "re");
-    n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-    text[n] = '\0';
-    if (file)
-        fclose(file);
-    was = is;
-    return text;
-}
-
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out);
 
@@ -163,24 +97,13 @@ int fake_load_number(const void *device, const char *name,
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out)
 {
-    char line[128], own[16];
-    int rc = NOT_SUPPORTED;
-
     if (fakegpu_fails(function))
         return UNKNOWN;
     if (!fake_nvml_is_gpu(device))
         return INVALID_ARGUMENT;
-    snprintf(own, sizeof(own), "%d", fake_nvml_index(device));
-    for (const char *at = the_load(), *end; (end = strchr(at, '\n'));
-         at = end + 1) {
-        if (end - at >= (long) sizeof(line))
-            continue;
-        memcpy(line, at, (size_t) (end - at));
-        line[end - at] = '\0';
-        if (is_line(line, own, name, out))
-            rc = SUCCESS;
-    }
-    return rc;
+    return fake_script_find(fake_nvml_index(device), name, out) < 0
+               ? NOT_SUPPORTED
+               : SUCCESS;
 }
 
 static int look_small(const char *function, const void *device,

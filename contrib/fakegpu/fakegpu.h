@@ -24,8 +24,12 @@
  *                         the driver knows (3)
  *   FAKEGPU_HANG          functions that never come back
  *   FAKEGPU_CRASH         functions that end the process
- *   FAKEGPU_LOAD          a file of what the GPUs are doing, see fake_load.c
+ *   FAKEGPU_LOAD          a file of what the GPUs are doing over time, see
+ *                         fake_script.h
  *   FAKEGPU_GARBAGE       what is out of all bounds: "count", "links", "texts"
+ * A program with an environment of its own (the node agent) finds them in the
+ * file fakegpu.env beside the library, lines of NAME=VALUE; the environment
+ * comes before it.
  * GPU number i has the PCI bus id 0000:<1A + 8 i>:00.0, unless FAKEGPU_BUSES
  * names its bus, and the UUID
  * GPU-fa4e0000-0000-4000-8000-00000000000<i> (in hexadecimal).

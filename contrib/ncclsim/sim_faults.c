@@ -18,16 +18,30 @@ struct jp_sim_fault_kind {
     enum jp_sim_stop stop;
     int at_alltoall; /* stops at one of those */
     enum jp_sim_fate fate;
+    int (*late)(const struct jp_sim_fault *fault, int rank, int node);
     int64_t (*arrival_ns)(const struct jp_sim_fault *fault,
                           const struct jp_sim_fault_site *site);
     int (*missing)(const struct jp_sim_fault *fault, uint64_t n);
     int64_t (*death_us)(const struct jp_sim_fault *fault, uint64_t seed);
 };
 
-static int64_t late_rank_arrival(const struct jp_sim_fault *fault,
-                                 const struct jp_sim_fault_site *site)
+static int is_rank(const struct jp_sim_fault *fault, int rank, int node)
 {
-    if (site->rank != fault->args[0] || site->is_p2p || site->comm_ranks < 2)
+    (void) node;
+    return rank == fault->args[0];
+}
+
+static int is_node(const struct jp_sim_fault *fault, int rank, int node)
+{
+    (void) rank;
+    return node == fault->args[0];
+}
+
+static int64_t late_arrival(const struct jp_sim_fault *fault,
+                            const struct jp_sim_fault_site *site)
+{
+    if (fault->cause || site->is_p2p || site->comm_ranks < 2 ||
+        !fault->kind->late(fault, site->rank, site->node))
         return 0;
     return fault->args[1] * 1000;
 }
@@ -50,7 +64,16 @@ static const struct jp_sim_fault_kind kinds[] = {
         .syntax = "R:USEC",
         .types = "nn",
         .help = "rank R reaches every collective USEC microseconds late",
-        .arrival_ns = late_rank_arrival,
+        .late = is_rank,
+        .arrival_ns = late_arrival,
+    },
+    {
+        .name = "late-node",
+        .syntax = "N:USEC",
+        .types = "nn",
+        .help = "every rank of the N-th node, from 0, does",
+        .late = is_node,
+        .arrival_ns = late_arrival,
     },
     {
         .name = "destroy",
@@ -166,6 +189,48 @@ static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
                          INT32_MAX, &fault->args[(*n)++], err);
 }
 
+/* One of ",by=CAUSE", ",from=TIME", ",to=TIME", behind its comma. */
+static int parse_option(struct jp_sim_fault *fault, const char *word,
+                        struct jp_error *err)
+{
+    const char *value = strchr(word, '=');
+    size_t n = value ? (size_t) (value++ - word) : 0;
+    uint64_t us;
+
+    if (!fault->kind->late)
+        return error_set(err, "%s has no \"%s\"", fault->kind->name, word);
+    if (n == 2 && strncmp(word, "by", n) == 0) {
+        fault->cause = sim_cause_find(value);
+        return fault->cause
+                   ? 0
+                   : error_set(err, "no cause \"%s\"; see --help", value);
+    }
+    if (!(n == 4 && strncmp(word, "from", n) == 0) &&
+        !(n == 2 && strncmp(word, "to", n) == 0))
+        return error_set(err, "\"%s\" is not by=, from= or to=", word);
+    if (num_parse_time_us(value, 0, INT32_MAX * UINT64_C(1000000), &us, err) <
+        0)
+        return -1;
+    *(n == 4 ? &fault->from_us : &fault->to_us) = (int64_t) us;
+    return 0;
+}
+
+/* What follows the arguments; cuts `text` in words. */
+static int parse_options(struct jp_sim_fault *fault, char *text,
+                         struct jp_error *err)
+{
+    char *word;
+
+    while ((word = strsep(&text, ",")))
+        if (parse_option(fault, word, err) < 0)
+            return -1;
+    if ((fault->from_us || fault->to_us) && !fault->cause)
+        return error_set(err, "from= and to= want by=");
+    if (fault->to_us && fault->to_us <= fault->from_us)
+        return error_set(err, "to= is not after from=");
+    return 0;
+}
+
 /* Splits "3:200" at the colons into exactly the kind's arguments. */
 static int parse_args(struct jp_sim_fault *fault, const char *text,
                       struct jp_error *err)
@@ -194,16 +259,40 @@ int sim_faults_add(struct jp_sim_faults *faults, const char *text,
 {
     struct jp_sim_fault fault = {0};
     size_t n = strcspn(text, "=");
+    char copy[256];
+    char *options = copy;
 
     fault.kind = text[n] == '=' ? find_kind(text, n) : NULL;
     if (!fault.kind)
         return error_set(err, "unknown fault \"%s\"; see --help", text);
-    if (parse_args(&fault, text + n + 1, err) < 0)
+    if (snprintf(copy, sizeof(copy), "%s", text + n + 1) >= (int) sizeof(copy))
+        return error_set(err, "fault \"%s\" is too long", text);
+    strsep(&options, ",");
+    if (parse_args(&fault, copy, err) < 0 ||
+        (options && parse_options(&fault, options, err) < 0))
         return error_wrap(err, "fault \"%s\"", text);
     if (faults->n == SIM_MAX_FAULTS)
         return error_set(err, "more than %d faults", SIM_MAX_FAULTS);
     faults->list[faults->n++] = fault;
     return 0;
+}
+
+int sim_faults_have_causes(const struct jp_sim_faults *faults)
+{
+    int i;
+
+    for (i = 0; i < faults->n; i++) {
+        if (faults->list[i].cause)
+            return 1;
+    }
+    return 0;
+}
+
+int sim_faults_is_late(const struct jp_sim_fault *fault,
+                       const struct jp_sim_world *world, int rank)
+{
+    return fault->kind->late &&
+           fault->kind->late(fault, rank, world->node[rank]);
 }
 
 int64_t sim_faults_arrival_ns(const struct jp_sim_faults *faults,
@@ -296,6 +385,12 @@ void sim_faults_help(FILE *out)
         fprintf(out, "  %s=%s\n        %s\n", kinds[i].name, kinds[i].syntax,
                 kinds[i].help);
     fputs("COMM is self, tp, dp or world, or comm0, comm1, ... with --comms.\n"
-          "Operations are a communicator's collectives, counted from 0.\n",
+          "Operations are a communicator's collectives, counted from 0.\n"
+          "\nlate-rank and late-node take ,by=CAUSE: then the rank is as late "
+          "as the thing itself\nmakes it, at each collective, and "
+          ",from=TIME ,to=TIME say when of the program it does\nit. All ranks "
+          "run at the same time and in one folder then. USEC is before each\n"
+          "collective:\n",
           out);
+    sim_cause_help(out);
 }

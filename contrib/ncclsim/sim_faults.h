@@ -15,6 +15,8 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "contrib/ncclsim/sim_cause.h"
+#include "contrib/ncclsim/sim_world.h"
 
 enum { SIM_MAX_FAULTS = 16, SIM_MAX_FAULT_ARGS = 4, SIM_COMM_NAME = 24 };
 
@@ -22,6 +24,8 @@ struct jp_sim_fault {
     const struct jp_sim_fault_kind *kind;
     char comm[SIM_COMM_NAME];         /* where the syntax has a COMM */
     int64_t args[SIM_MAX_FAULT_ARGS]; /* the others, as the syntax has them */
+    const struct jp_sim_cause *cause; /* NULL: by the virtual clock only */
+    int64_t from_us, to_us;           /* of the program; to_us 0: to its end */
 };
 
 struct jp_sim_faults {
@@ -32,6 +36,7 @@ struct jp_sim_faults {
 /* Where the program stands when it asks. */
 struct jp_sim_fault_site {
     int rank; /* in the world */
+    int node; /* its node */
     const char *comm;
     uint64_t op; /* its number in the communicator */
     int comm_ranks;
@@ -45,11 +50,21 @@ enum jp_sim_stop { SIM_GOES_ON, SIM_HANGS, SIM_CRASHES };
 /* What happens to a communicator after an operation. */
 enum jp_sim_fate { SIM_STAYS, SIM_DESTROYED, SIM_RECREATED };
 
-/* Adds "KIND=ARGUMENTS". 0 or -1, then nothing changed. */
+/* Adds "KIND=ARGUMENTS[,by=CAUSE][,from=TIME][,to=TIME]"; what follows the
+ * arguments is for the kinds that make ranks late. 0 or -1, then nothing
+ * changed. */
 int sim_faults_add(struct jp_sim_faults *faults, const char *text,
                    struct jp_error *err);
 
-/* How much later than it would the rank arrives at an operation, in ns. */
+/* Whether some fault has a cause: its ranks measure how late they are. */
+int sim_faults_have_causes(const struct jp_sim_faults *faults);
+
+/* Whether the fault makes this rank late. */
+int sim_faults_is_late(const struct jp_sim_fault *fault,
+                       const struct jp_sim_world *world, int rank);
+
+/* How much later than it would the rank arrives at an operation, in ns, by
+ * faults without a cause. */
 int64_t sim_faults_arrival_ns(const struct jp_sim_faults *faults,
                               const struct jp_sim_fault_site *site);
 

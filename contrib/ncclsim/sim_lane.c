@@ -174,6 +174,17 @@ static int prepare(struct jp_sim_lane *lane)
     lane->proxy = sim_proxy_create(lane->options->is_inline, &lane->err);
     if (!lane->proxy)
         return -1;
+    if (sim_faults_have_causes(&lane->options->faults)) {
+        const struct jp_sim_meet_place place = {
+            .faults = &lane->options->faults,
+            .world = lane->world,
+            .seed = lane->seed,
+            .nvml = lane->options->nvml};
+
+        lane->meet = sim_meet_begin(&place, &lane->err);
+        if (!lane->meet)
+            return -1;
+    }
     if (lane->options->graph > 0)
         lane->host = sim_host_create(&lane->err);
     return lane->options->graph > 0 && !lane->host ? -1 : 0;
@@ -199,6 +210,26 @@ static void halt(struct jp_sim_lane *lane, const struct jp_sim_halt *halt)
     lane->halted = 1;
 }
 
+/* All ranks hear from those that are late by a cause how late they are. */
+static int meet(struct jp_sim_lane *lane, int iteration)
+{
+    struct jp_sim_round round = {
+        .iteration = iteration,
+        .calls = is_plain(lane) ? lane->plain.calls : lane->model.calls,
+        .base_ns = __atomic_load_n(&lane->clock.base_ns, __ATOMIC_RELAXED)};
+
+    if (!lane->meet)
+        return 0;
+    round.now_ns = is_plain(lane) ? lane->plain.clock_ns
+                                  : sim_model_now_ns(&lane->model);
+    if (sim_meet(lane->meet, &round, &lane->err) < 0)
+        return -1;
+    __atomic_store_n(&lane->clock.base_ns, round.base_ns, __ATOMIC_RELAXED);
+    lane->plain.late_ns = round.late_ns;
+    lane->model.late_ns = round.late_ns;
+    return 0;
+}
+
 static void run(struct jp_sim_lane *lane)
 {
     const struct jp_sim_halt *stop = is_plain(lane) ? &lane->plain.halt
@@ -206,6 +237,10 @@ static void run(struct jp_sim_lane *lane)
     int i;
 
     for (i = 0; i < lane->options->iterations && !stop->stop; i++) {
+        if (meet(lane, i) < 0) {
+            lane->failed = 1;
+            break;
+        }
         if (is_plain(lane))
             sim_plain_iterate(&lane->plain, issue, lane);
         else
@@ -230,6 +265,8 @@ void sim_lane_run(struct jp_sim_lane *lane)
     run(lane);
     sim_host_destroy(lane->host);
     lane->host = NULL;
+    sim_meet_end(lane->meet);
+    lane->meet = NULL;
     sim_proxy_destroy(lane->proxy);
     lane->proxy = NULL;
     lane->ran_ns = sim_pace_now_ns() - lane->pace.began_ns;
@@ -240,6 +277,8 @@ void sim_lane_run(struct jp_sim_lane *lane)
 
 void sim_lane_fini(struct jp_sim_lane *lane)
 {
+    sim_meet_end(lane->meet); /* of a lane that failed */
+    lane->meet = NULL;
     sim_model_fini(&lane->model);
     sim_groups_fini(lane->groups);
     sim_plain_fini(&lane->plain);

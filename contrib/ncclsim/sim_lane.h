@@ -8,6 +8,7 @@
 #define JP_SIM_LANE_H
 
 #include "contrib/ncclsim/sim_graph.h"
+#include "contrib/ncclsim/sim_meet.h"
 #include "contrib/ncclsim/sim_plain.h"
 
 struct jp_sim_lane {
@@ -20,6 +21,7 @@ struct jp_sim_lane {
     struct jp_sim_comms comms;
     struct jp_sim_proxy *proxy;
     struct jp_sim_host *host; /* NULL: there are no graphs */
+    struct jp_sim_meet *meet; /* NULL: no fault has a cause */
     struct jp_sim_pace pace;
     struct jp_sim_clock clock;
     uint64_t n_issued;   /* operations */

@@ -99,13 +99,18 @@ static int64_t arrive(struct jp_sim_model *model, int rank,
 {
     const struct jp_sim_fault_site site = {
         .rank = rank,
+        .node = model->world->node[rank],
         .comm_ranks = group->n,
         .is_p2p = is_p2p,
     };
     uint64_t jitter = noise_key(model, 1000 + (uint64_t) rank);
+    int is_call = !is_p2p && group->n > 1;
 
-    model->clock_ns[rank] += (int64_t) sim_random_below(jitter, 3000) +
-                             sim_faults_arrival_ns(model->faults, &site);
+    model->clock_ns[rank] +=
+        (int64_t) sim_random_below(jitter, 3000) +
+        sim_faults_arrival_ns(model->faults, &site) +
+        (model->late_ns && is_call ? model->late_ns[rank] : 0);
+    model->calls += is_call && rank == model->world->rank;
     return model->clock_ns[rank];
 }
 
@@ -460,6 +465,7 @@ void sim_model_iterate(struct jp_sim_model *model, int iteration,
     int again, n;
 
     model->iteration = iteration;
+    model->calls = 0;
     if (iteration == 0 && model->graph > 0)
         capture(model, issue, data);
     for (n = 0; n < N_STEPS; n++) {

@@ -87,7 +87,10 @@ struct jp_sim_model {
     uint64_t n_alltoalls;
     uint64_t *n_ops[SIM_N_KINDS]; /* [groups] collectives so far */
     struct jp_sim_halt halt;
-    struct jp_sim_op *ops; /* room for our operations of one launch */
+    struct jp_sim_op *ops;  /* room for our operations of one launch */
+    const int64_t *late_ns; /* [n_ranks] by causes, at each collective; NULL:
+                             * none has one */
+    int calls;              /* our collectives of this iteration with others */
     int iteration;
     int step; /* counts the launches of an iteration */
 };

@@ -122,6 +122,9 @@ static const struct row {
      "user threads, each with communicators of its own (1)"},
     {"--fault", "KIND=ARGS", FAULT, 0, 0, 0,
      "plant a fault; may be given again (see below)"},
+    {"--nvml", "PATH", TEXT, AT(nvml), 0, 0,
+     "where causes ask for the GPU of our local number "
+     "(libnvidia-ml.so.1)"},
     {"--counts", "PATH", TEXT, AT(counts), 0, 0,
      "write what was issued as JSON: a directory, or a file name with %r"},
     {"--realtime", "FACTOR", FACTOR, AT(realtime), 0, 0,
@@ -283,6 +286,7 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                                .bytes = 1024 * 1024,
                                .p2p = 1,
                                .drift = 1,
+                               .nvml = "libnvidia-ml.so.1",
                                .threads = 1,
                                .finalize = 1};
     int i;
@@ -303,6 +307,8 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
         if (set(&o, row, value, err) < 0)
             return error_wrap(err, "%s", row->name);
     }
+    if (o.threads > 1 && sim_faults_have_causes(&o.faults))
+        return error_set(err, "a fault with by= wants one --comm-threads");
     *options = o;
     return 0;
 }

@@ -37,6 +37,7 @@ struct jp_sim_options {
     int threads;
     int64_t seconds_us; /* 0: as fast as possible */
     double realtime;    /* wall seconds for a virtual one; 0: none */
+    const char *nvml;   /* borrowed from argv */
     const char *counts; /* borrowed from argv; NULL: none */
     int finalize;       /* destroy the communicators at the end */
     int verbose;

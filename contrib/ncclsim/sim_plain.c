@@ -87,13 +87,17 @@ void sim_plain_fini(struct jp_sim_plain *plain)
 static int64_t arrival(const struct jp_sim_plain *plain, int rank, int is_p2p,
                        uint64_t key)
 {
-    const struct jp_sim_fault_site site = {
-        .rank = rank, .comm_ranks = plain->world->n_ranks, .is_p2p = is_p2p};
+    const struct jp_sim_fault_site site = {.rank = rank,
+                                           .node = plain->world->node[rank],
+                                           .comm_ranks = plain->world->n_ranks,
+                                           .is_p2p = is_p2p};
     int64_t ns = (int64_t) sim_random_below(key + (uint64_t) rank, JITTER_NS);
 
-    return plain->faults->n == 0
-               ? ns
-               : ns + sim_faults_arrival_ns(plain->faults, &site);
+    if (plain->faults->n > 0)
+        ns += sim_faults_arrival_ns(plain->faults, &site);
+    if (plain->late_ns && !is_p2p && site.comm_ranks > 1)
+        ns += plain->late_ns[rank];
+    return ns;
 }
 
 /* Our own arrival and everyone's end; moves the clock there. */
@@ -112,6 +116,7 @@ static void set_times(struct jp_sim_plain *plain, struct jp_sim_op *op,
     op->start_ns = plain->clock_ns +
                    arrival(plain, plain->world->rank, is_p2p, key);
     op->end_ns = plain->clock_ns + all + took_ns;
+    plain->calls += !is_p2p && plain->world->n_ranks > 1;
     plain->clock_ns = op->end_ns;
 }
 
@@ -373,6 +378,7 @@ void sim_plain_iterate(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
 {
     int c;
 
+    plain->calls = 0;
     for (c = 0; c < plain->n_comms; c++) {
         if (plain->alltoall && !plain->halt.stop)
             alltoall(plain, c, issue, data);

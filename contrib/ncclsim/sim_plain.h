@@ -33,7 +33,9 @@ struct jp_sim_plain {
     uint64_t n_alltoalls;        /* on each communicator */
     struct jp_sim_op *ops;       /* room for those of one launch */
     int64_t took_ns[SIM_PLAIN_FUNCS];
-    int64_t clock_ns; /* of all ranks */
+    int64_t clock_ns;       /* of all ranks */
+    const int64_t *late_ns; /* as sim_model.h's */
+    int calls;
     struct jp_sim_halt halt;
 };
 

@@ -46,6 +46,8 @@ struct jp_sim_plan {
     void *context;
     int rank;             /* ours in the communicator */
     uint64_t gpu_base_ns; /* the GPU's clock at virtual time 0 */
+    int64_t live_base_ns; /* CLOCK_MONOTONIC then, where kernels are told when
+                           * they really start and end; 0: at once */
     enum jp_sim_mode mode;
     int persistent; /* the communicator's last group was captured */
     int n_batches;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_kernels.h"
+#include "contrib/ncclsim/sim_pace.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_shim.h"
 #include "contrib/ncclsim/sim_version.h"
@@ -276,6 +277,14 @@ static void begin_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
 static void run_kernel(const struct jp_sim_plan *plan, int batch,
                        enum jp_sim_phase phase)
 {
+    int64_t start_ns, end_ns;
+    int end;
+
+    if (plan->live_base_ns > 0) {
+        sim_plan_batch(plan, batch, &end, &start_ns, &end_ns);
+        sim_pace_sleep_until(plan->live_base_ns +
+                             (phase == SIM_STARTED ? start_ns : end_ns));
+    }
     if (!sim_nccl()->has_kernels)
         return;
     sim_kernels_run(plan, batch, phase);

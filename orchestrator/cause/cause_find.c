@@ -302,7 +302,7 @@ static void against_peers(const struct finding_state *x, struct comparison *c)
     c->median = c->peers_median = stats_median(c->peers, c->n_peers);
     c->excess = worse(c->row, c->value, c->median);
     c->least = least_of(c->row, c->median);
-    if (!(c->excess > c->least))
+    if (!(c->excess > c->least) || c->value < c->row->times * c->median)
         return;
     c->chance = deviation_chance(c->peers, c->n_peers, c->median, c->excess,
                                  usual_of(c), &c->deviations);
@@ -350,24 +350,28 @@ static void against_itself(const struct finding_state *x, struct comparison *c)
 static bool has_needs(struct finding_state *x, const struct comparison *c)
 {
     const struct cause_needs *needs = &c->row->needs;
-    struct cause_row other = {.scope = c->row->scope, .lower = true};
+    struct cause_row other = {
+        .scope = c->row->scope, .lower = true, .derive = needs->share};
     struct comparison o = {.row = &other, .unit = c->unit};
     unsigned known;
     double v;
     size_t n;
 
-    if (!needs->column)
+    if (needs->column)
+        o.column = samples_column(other.scope, needs->column);
+    else if (!needs->share)
         return true;
-    o.column = samples_column(other.scope, needs->column);
     if (o.column < 0)
         return true;
     v = mean_in(x->in->samples, &other, o.column, &c->unit, x->course->late,
                 &known);
     if (isnan(v))
         return true;
-    if (!needs->below_peers)
+    if (!needs->below_peers && !needs->share)
         return v >= needs->least;
     n = take_peers(x, &o, x->course->late, false, x->more);
+    if (needs->share)
+        return !n || v >= stats_median(x->more, n);
     return !n || v < stats_median(x->more, n) *
                          (1 - limits_get(JP_LIMIT_CAUSE_CLOCK) / 2);
 }

@@ -83,6 +83,16 @@ static double xid(const struct samples *s, const struct sampled *m,
     return v > 0 ? 1 : v;
 }
 
+/* Of the time in which it could run, the share in which it did not. Where a
+ * processor is short for all, who computes more waits more, too. */
+static double waiting(const struct samples *s, const struct sampled *m,
+                      unsigned slice)
+{
+    double wait = value(m, TASK_CPU_WAIT, slice);
+
+    return wait / (wait + cpu(s, m, slice));
+}
+
 #define COMPUTE CAUSE_OF_COMPUTE
 #define NETWORK CAUSE_OF_NETWORK
 /* clang-format off */
@@ -150,10 +160,12 @@ const struct cause_row cause_table[] = {
      .takes = 1,
      .says = "other machines of the same host take of its node's processors"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_TASK, "cpu_wait", .of = COMPUTE,
-     .least = JP_LIMIT_CAUSE_HELD, .prior = 0.95, .takes = 1,
+     .least = JP_LIMIT_CAUSE_HELD, .times = 2, .prior = 0.95, .takes = 1,
+     .needs = {.share = waiting},
      .says = "it could run and waited for a processor for", .after = " of the time"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_TASK, "involuntary_switches", .of = COMPUTE,
-     .least = JP_LIMIT_CAUSE_SWITCHES, .prior = 0.85,
+     .least = JP_LIMIT_CAUSE_SWITCHES, .times = 2, .prior = 0.85,
+     .needs = {.share = waiting},
      .says = "others take its processors at a rate of"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_TASK, "cpu_pressure", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_PRESSURE, .prior = 0.9, .takes = 1,

@@ -17,6 +17,9 @@ struct cause_needs {
     const char *column;
     double least;
     bool below_peers; /* in place of it: less than its peers' median */
+    /* in place of a column: no less than its peers' median */
+    double (*share)(const struct samples *s, const struct sampled *m,
+                    unsigned slice);
 };
 
 struct cause_row {
@@ -30,6 +33,7 @@ struct cause_row {
     unsigned of;         /* enum cause_of */
     bool lower;          /* less is bad, else more is */
     enum jp_limit_id least;
+    double times;  /* besides: so many times the peers' median */
     bool relative; /* least is a share of the peers' median */
     bool exact;    /* it is a setting: members have the same */
     bool alone;    /* any of it is bad: peers are not needed */

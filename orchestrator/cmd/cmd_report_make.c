@@ -44,8 +44,9 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_util *util;
-    struct jp_agents agents;
+    struct samples samples; /* of util over time; zeros: none */
     struct jp_causes *causes;
+    struct jp_agents agents;
     struct jp_iteration iteration;
     struct jp_bottlenecks bottlenecks;
     struct jp_error copper_trouble; /* "" none */
@@ -276,6 +277,9 @@ static void read_util(struct report_session *session, struct material *m)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
     else if (m->util && *m->util->trouble)
         stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
+    if (m->nodes && m->util &&
+        samples_load(&m->samples, session->dir, m->nodes, m->util, &err) < 0)
+        stepdir_log(session->dir, "no utilisation over time: %s", err.text);
 }
 
 /* What differed where the step was held up, how long its steps take and what
@@ -283,8 +287,7 @@ static void read_util(struct report_session *session, struct material *m)
 static void find_causes(const struct report_session *session,
                         struct material *m)
 {
-    struct samples samples = {0};
-    const struct causes_input in = {.samples = &samples,
+    const struct causes_input in = {.samples = &m->samples,
                                     .nodes = m->nodes,
                                     .result = m->result,
                                     .processes = &m->insight->processes,
@@ -293,15 +296,12 @@ static void find_causes(const struct report_session *session,
                                                         : NULL};
     struct jp_error err;
 
-    if (m->nodes && m->util &&
-        (samples_load(&samples, session->dir, m->nodes, m->util, &err) < 0 ||
-         causes_find(&in, &m->causes, &err) < 0))
+    if (m->samples.n_slices && causes_find(&in, &m->causes, &err) < 0)
         stepdir_log(session->dir, "no causes: %s", err.text);
     if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
         0)
         stepdir_log(session->dir, "no time of steps: %s", err.text);
-    bottlenecks_find(m->util, &samples, m->result, &m->bottlenecks);
-    samples_fini(&samples);
+    bottlenecks_find(m->util, &m->samples, m->result, &m->bottlenecks);
 }
 
 /* The site file that the step's module was told of, unless the command line
@@ -467,8 +467,9 @@ static int write_all(const struct report_session *session,
         .result = m->result,
         .copper = m->copper,
         .util = m->util,
-        .agents = &m->agents,
         .causes = m->causes,
+        .samples = m->samples.n_slices ? &m->samples : NULL,
+        .agents = &m->agents,
         .iteration = &m->iteration,
         .bottlenecks = &m->bottlenecks,
         .labels = m->labels,
@@ -639,6 +640,7 @@ int report_make(struct report_session *session)
     copper_destroy(m.copper);
     util_destroy(m.util);
     causes_destroy(m.causes);
+    samples_fini(&m.samples);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

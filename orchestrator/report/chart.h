@@ -16,6 +16,7 @@
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/keymap.h"
+#include "orchestrator/cause/samples.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/processes.h"
@@ -34,6 +35,7 @@ struct jp_chart_view {
     const struct jp_insight *insight; /* NULL until somebody sets it */
     const struct jp_processes *processes;
     const struct jp_copper *copper; /* NULL without */
+    const struct samples *samples;  /* NULL: nobody sampled */
     bool *barrier; /* by function: all ranks wait for the last one */
     /* of dump_min_us, over the span of the result's windows; slices = 0: no
      * operation has a time */
@@ -228,7 +230,8 @@ const struct jp_chart *chart_find(const char *name);
  */
 int chart_data_write(const struct jp_result *result,
                      const struct jp_processes *processes,
-                     const struct jp_insight *insight, FILE *out);
+                     const struct jp_insight *insight,
+                     const struct samples *samples, FILE *out);
 
 /* --- for the files of charts ---------------------------------------------- */
 
@@ -273,6 +276,15 @@ extern const struct jp_chart chart_time;
 /* {from, width, slices, of, names, cells: [row, slice, per mille of the time,
  * ...]} */
 extern const struct jp_chart chart_busy;
+
+/* chart_util.c: {from, width, slices, metrics: [{scope, name, unit, help, of
+ * members, score: how much the first of out stands out, low, mid, high: of the
+ * others, a value or null a slice, out: [{name, values}]}]}; null: nobody
+ * sampled */
+extern const struct jp_chart chart_util;
+/* {from, width, slices, maps: [{scope, name, unit, help, of, rows: in all,
+ * names, cells: [row, slice, value, ...]}]} */
+extern const struct jp_chart chart_util_time;
 
 /* report_copper.c; only in plots/ */
 extern const struct jp_chart chart_copper_ops, chart_copper_ranks,

@@ -18,12 +18,16 @@
 #include "orchestrator/report/sections.h"
 
 const struct jp_chart *const charts[] = {
-    &chart_time,           &chart_drift,         &chart_waits,
-    &chart_late,           &chart_nodes,         &chart_busy,
-    &chart_busbw,          &chart_network,       &chart_spread,
-    &chart_numbers,        &chart_sizes,         &chart_p2p,
-    &chart_windows,        &chart_copper_ops,    &chart_copper_ranks,
-    &chart_copper_classes, &chart_copper_series, NULL};
+    &chart_time,          &chart_drift,
+    &chart_waits,         &chart_late,
+    &chart_nodes,         &chart_busy,
+    &chart_busbw,         &chart_network,
+    &chart_spread,        &chart_numbers,
+    &chart_sizes,         &chart_p2p,
+    &chart_util,          &chart_util_time,
+    &chart_windows,       &chart_copper_ops,
+    &chart_copper_ranks,  &chart_copper_classes,
+    &chart_copper_series, NULL};
 struct picked {
     size_t lines[JP_CHART_MAX_LINES], n, of;
 };
@@ -234,7 +238,8 @@ static int page_all(const struct jp_chart_view *view, struct states *states,
 
 int chart_data_write(const struct jp_result *result,
                      const struct jp_processes *processes,
-                     const struct jp_insight *insight, FILE *out)
+                     const struct jp_insight *insight,
+                     const struct samples *samples, FILE *out)
 {
     static const struct jp_result nothing;
     static const struct jp_processes nobody;
@@ -246,6 +251,7 @@ int chart_data_write(const struct jp_result *result,
                         result ? processes : &nobody, &view) < 0)
         return -1;
     view.insight = insight;
+    view.samples = samples;
     rc = make_all(&view, &states);
     if (rc == 0)
         rc = page_all(&view, &states, out);

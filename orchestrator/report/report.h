@@ -26,12 +26,15 @@
 #include "orchestrator/util/util.h"
 #include "orchestrator/util/util_agents.h"
 
+struct samples;
+
 struct jp_report {
     const struct jp_jobconf *conf;            /* NULL: plain folders of logs */
     const struct jp_nodes *nodes;             /* NULL likewise */
     const struct jp_result *result;           /* NULL: nothing to join */
     const struct jp_copper *copper;           /* NULL: no profiles of Copper */
     const struct jp_util *util;               /* NULL: nobody sampled it */
+    const struct samples *samples;            /* of it over time; or NULL */
     const struct jp_agents *agents;           /* NULL: the same */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */

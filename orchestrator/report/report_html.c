@@ -512,7 +512,7 @@ static int html_charts_put(const struct jp_report *report, FILE *out)
         return 0;
     fputs("<script type=\"application/json\" id=\"chart-data\">", out);
     if (chart_data_write(report->result, report->processes, report->insight,
-                         out) < 0)
+                         report->samples, out) < 0)
         return -1;
     fprintf(out, "</script>\n<script>\n%s</script>\n", html_assets_charts);
     return 0;
@@ -607,7 +607,8 @@ static const struct jp_html_section html_sections[] = {
      "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
      "csv/util.csv has each node, task, GPU and port. Figures of nodes and "
      "ports count what other jobs did there, too.",
-     JP_HTML_WIDE, .table = &table_util_totals},
+     JP_HTML_WIDE, .table = &table_util_totals,
+     .charts = {"util", "util-time"}},
     {"operations", "Operations",
      "By type of communicator, function and message size. Bus bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "

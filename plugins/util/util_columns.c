@@ -56,6 +56,10 @@ static const struct util_column task_columns[] = {
                               "of the time some of it waited for memory"},
     [TASK_IO_PRESSURE] = {"io_pressure", UTIL_SHARE,
                           "of the time some of it waited for a disk"},
+    [TASK_CPU_WAIT] = {"cpu_wait", UTIL_SHARE,
+                       "of the time its first threads could run and did not"},
+    [TASK_SWITCHES] = {"involuntary_switches", UTIL_PER_S,
+                       "times that its first threads had to give way"},
 };
 
 static const struct util_column gpu_columns[] = {

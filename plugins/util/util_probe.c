@@ -26,6 +26,7 @@
  * not ours are looked at again: their numbers may be another's by then. */
 #define SCAN_EVERY 2
 #define AGAIN_EVERY 60
+#define AGAIN_CGROUP 5
 
 struct process {
     uint64_t pid, start;
@@ -34,7 +35,19 @@ struct process {
 
 /* What counts up in a task: sums over its processes with their children that
  * have ended, so that the end of a child changes nothing. */
-enum { USER, SYSTEM, MINOR, MAJOR, READ, WRITE, READ_CALLS, WRITE_CALLS, SUMS };
+enum {
+    USER,
+    SYSTEM,
+    MINOR,
+    MAJOR,
+    READ,
+    WRITE,
+    READ_CALLS,
+    WRITE_CALLS,
+    WAIT_NS,
+    SWITCHES,
+    SUMS
+};
 
 struct task {
     uint32_t rank;
@@ -65,7 +78,7 @@ struct util_probe {
     uint64_t cpus[CPUS_MAX / 64]; /* that some task may use */
     /* the step */
     enum cgroup_version version;
-    char cgroup[3][PATH_MAX]; /* cpu or all, memory, blkio */
+    char cgroup[4][PATH_MAX]; /* cpuacct or all, memory, blkio, cpu */
     struct util_counter step_user, step_system, step_throttled, step_major;
     struct util_counter step_in, step_out, step_cpu_wait, step_memory_wait;
     struct util_counter step_io_wait;
@@ -402,9 +415,10 @@ static double add_list(struct util_probe *p, const char *list)
     return n ? (double) n : NAN;
 }
 
-static void add_status(struct util_probe *p, const char *folder,
-                       struct util_row *row)
+static void add_status(struct util_probe *p, struct task *task,
+                       const char *folder)
 {
+    struct util_row *row = &task->row;
     char path[PATH_MAX];
     const char *text, *list;
     uint64_t kb;
@@ -415,6 +429,7 @@ static void add_status(struct util_probe *p, const char *folder,
         plus(&row->v[TASK_MEMORY], (double) kb * 1024);
     if ((kb = util_find(text, "VmHWM:")) != UTIL_NONE)
         plus(&row->v[TASK_MEMORY_PEAK], (double) kb * 1024);
+    add_sum(task, SWITCHES, util_find(text, "nonvoluntary_ctxt_switches:"));
     list = strstr(text, "\nCpus_allowed_list:");
     if (list)
         row->v[TASK_CPUS] = fmax(row->v[TASK_CPUS], add_list(p, list + 19));
@@ -431,6 +446,20 @@ static void add_io(struct util_probe *p, struct task *task, const char *folder)
     add_sum(task, WRITE, util_find(text, "write_bytes:"));
     add_sum(task, READ_CALLS, util_find(text, "rchar:"));
     add_sum(task, WRITE_CALLS, util_find(text, "wchar:"));
+}
+
+/* "ran waited slices", of the first thread, times in ns
+ * (Documentation/scheduler/sched-stats.rst). */
+static void add_wait(struct util_probe *p, struct task *task,
+                     const char *folder)
+{
+    char path[PATH_MAX];
+    const char *text;
+
+    snprintf(path, sizeof(path), "%.4000s/schedstat", folder);
+    text = text_of(p, path);
+    text += strcspn(text, " ");
+    add_sum(task, WAIT_NS, util_number(text));
 }
 
 /* Adds one process to its task. False: it is gone. */
@@ -457,21 +486,26 @@ static bool add_to_task(struct util_probe *p, struct process *process)
     add_sum(task, SYSTEM, now.system);
     add_sum(task, MINOR, now.minor_faults);
     add_sum(task, MAJOR, now.major_faults);
-    add_status(p, folder, &task->row);
+    add_status(p, task, folder);
     add_io(p, task, folder);
+    add_wait(p, task, folder);
     return true;
 }
 
 static void finish_task(struct util_probe *p, struct task *task)
 {
     static const enum util_task_column columns[SUMS] = {
-        TASK_USER, TASK_SYSTEM, TASK_MINOR_FAULTS, TASK_MAJOR_FAULTS,
-        TASK_READ, TASK_WRITE,  TASK_READ_CALLS,   TASK_WRITE_CALLS};
+        TASK_USER,     TASK_SYSTEM,  TASK_MINOR_FAULTS, TASK_MAJOR_FAULTS,
+        TASK_READ,     TASK_WRITE,   TASK_READ_CALLS,   TASK_WRITE_CALLS,
+        TASK_CPU_WAIT, TASK_SWITCHES};
 
     for (size_t i = 0; i < SUMS; i++)
-        task->row.v[columns[i]] =
-            rate(p, &task->last[i], task->sum[i],
-                 i == USER || i == SYSTEM ? 1 / p->ticks_s : 1);
+        task->row.v[columns[i]] = rate(p, &task->last[i], task->sum[i],
+                                       i == USER || i == SYSTEM ? 1 / p->ticks_s
+                                       : i == WAIT_NS           ? 1e-9
+                                                                : 1);
+    if (task->row.v[TASK_CPU_WAIT] > 1) /* of several processes */
+        task->row.v[TASK_CPU_WAIT] = 1;
 }
 
 static int take_tasks(struct util_probe *p, struct jp_error *err)
@@ -506,7 +540,7 @@ static const char *step_file(const struct util_probe *p, int which,
 /* Where the step's cgroup is, by that of one of its tasks. */
 static void find_cgroup(struct util_probe *p)
 {
-    static const char *const v1[] = {"cpuacct", "memory", "blkio"};
+    static const char *const v1[] = {"cpuacct", "memory", "blkio", "cpu"};
     char path[PATH_MAX], step[2048];
     const char *text;
 
@@ -520,7 +554,7 @@ static void find_cgroup(struct util_probe *p)
         if (access(step_file(p, 0, "cpu.stat", path), R_OK) == 0)
             p->version = CGROUP_2;
     }
-    for (int i = 0; i < 3 && p->version != CGROUP_2; i++) {
+    for (int i = 0; i < 4 && p->version != CGROUP_2; i++) {
         p->cgroup[i][0] = '\0';
         if (util_cgroup_step(text, v1[i], step, sizeof(step))) {
             at_root(p, p->cgroup[i], "/sys/fs/cgroup/%s%s", v1[i], step);
@@ -574,6 +608,7 @@ static void take_cgroup2(struct util_probe *p, struct util_row *row)
 static void take_cgroup1(struct util_probe *p, struct util_row *row)
 {
     struct util_traffic io;
+    uint64_t throttled_ns;
     char path[PATH_MAX];
     const char *text = text_of(p, step_file(p, 0, "cpuacct.stat", path));
     double tick = 1 / p->ticks_s;
@@ -595,6 +630,11 @@ static void take_cgroup1(struct util_probe *p, struct util_row *row)
         &io);
     row->v[TASK_READ] = rate(p, &p->step_in, io.in, 1);
     row->v[TASK_WRITE] = rate(p, &p->step_out, io.out, 1);
+    throttled_ns = util_find(text_of(p, step_file(p, 3, "cpu.stat", path)),
+                             "throttled_time");
+    row->v[TASK_THROTTLED] =
+        share(p, &p->step_throttled,
+              throttled_ns == UTIL_NONE ? UTIL_NONE : throttled_ns / 1000);
 }
 
 static double count_cpus(const struct util_probe *p)
@@ -616,8 +656,11 @@ static void take_step(struct util_probe *p, struct util_row *row)
         for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
             plus(&sum.v[c], p->tasks[i].row.v[c]);
     sum.v[TASK_MEMORY_PEAK] = NAN; /* not at the same time */
+    sum.v[TASK_CPU_WAIT] = NAN;    /* a share is a task's own */
     sum.v[TASK_CPUS] = count_cpus(p);
-    if (p->version == CGROUP_UNKNOWN)
+    /* a task may be moved after it has begun */
+    if (p->version == CGROUP_UNKNOWN ||
+        (p->version == CGROUP_NONE && p->samples % AGAIN_CGROUP == 0))
         find_cgroup(p);
     if (p->version == CGROUP_2)
         take_cgroup2(p, row);

@@ -70,6 +70,8 @@ enum util_task_column {
     TASK_CPU_PRESSURE,
     TASK_MEMORY_PRESSURE,
     TASK_IO_PRESSURE,
+    TASK_CPU_WAIT,
+    TASK_SWITCHES,
     TASK_COLUMNS
 };
 

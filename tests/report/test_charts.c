@@ -43,8 +43,9 @@ static char *text_of_charts(const struct jp_result *result)
     assert_non_null(out);
     if (result)
         assert_int_equal(processes_init_nodes(&processes, result, NULL), 0);
-    assert_int_equal(
-        chart_data_write(result, &processes, f->report.insight, out), 0);
+    assert_int_equal(chart_data_write(result, &processes, f->report.insight,
+                                      f->report.samples, out),
+                     0);
     processes_fini(&processes);
     assert_int_equal(fclose(out), 0);
     return text;
@@ -558,6 +559,64 @@ static void describes_all(void **state)
     assert_in_range(n, 17, 64);
 }
 
+/* Clocks of four GPUs on two nodes over four slices: one falls, one comes for
+ * the last slice only, and a hostile name. */
+static void shows_utilisation(void **state)
+{
+    static float clocks[4][4] = {{1980, 1980, 1980, 1980},
+                                 {1980, 1980, 1100, 1100},
+                                 {1980, 1980, 1980, 1980},
+                                 {NAN, NAN, NAN, 1900}};
+    static float busy[4] = {0.5F, 0.5F, 0.5F, 0.5F}; /* never changes */
+    struct samples_node nodes[2] = {{.name = "n1"}, {.name = "<n2>"}};
+    struct sampled at[4] = {{.scope = JP_UTIL_GPU, .id = "0000:1a:00.0"},
+                            {.scope = JP_UTIL_GPU, .id = "0000:22:00.0"},
+                            {.scope = JP_UTIL_GPU, .node = 1, .id = "a"},
+                            {.scope = JP_UTIL_GPU, .node = 1, .id = "b"}};
+    const struct samples samples = {
+        .at = at,
+        .n = 4,
+        .first = {[JP_UTIL_GPU + 1] = 4, [JP_UTIL_SCOPES] = 4},
+        .nodes = nodes,
+        .n_nodes = 2,
+        .from_us = 5000000,
+        .slice_us = 1000000,
+        .n_slices = 4};
+    json_t *root, *metric, *out, *map;
+
+    (void) state;
+    for (size_t i = 0; i < 4; i++)
+        at[i].slices[GPU_SM_CLOCK] = clocks[i];
+    at[0].slices[GPU_SM] = busy;
+    f->report.samples = &samples;
+    root = charts_of(NULL);
+    metric = json_object_get(json_object_get(root, "util"), "metrics");
+    assert_int_equal(json_array_size(metric), 1);
+    metric = json_array_get(metric, 0);
+    assert_string_equal(json_string_value(json_object_get(metric, "name")),
+                        "sm_clock");
+    out = json_object_get(metric, "out");
+    assert_int_equal(json_array_size(out), 1); /* not who came at the end */
+    out = json_array_get(out, 0);
+    assert_string_equal(json_string_value(json_object_get(out, "name")),
+                        "GPU 22:00.0 of n1");
+    assert_true(number_at(json_object_get(out, "values"), 2) == 1100);
+    assert_true(number_at(json_object_get(metric, "low"), 2) == 1980);
+    map = json_array_get(
+        json_object_get(json_object_get(root, "util-time"), "maps"), 0);
+    assert_int_equal(json_integer_value(json_object_get(map, "rows")), 4);
+    assert_int_equal(json_array_size(json_object_get(map, "cells")), 3 * 13);
+    assert_true(number_at(json_object_get(map, "cells"), 2) == 1980);
+    assert_string_equal(
+        json_string_value(json_array_get(json_object_get(map, "names"), 2)),
+        "<n2> a");
+    json_decref(root);
+    f->report.samples = NULL;
+    root = charts_of(NULL);
+    assert_true(json_is_null(json_object_get(root, "util")));
+    json_decref(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,6 +624,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(keeps_to_its_bounds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shows_utilisation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(adds_up_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shows_drift, set_up, tear_down),
         cmocka_unit_test_setup_teardown(marks_who_is_named, set_up, tear_down),

@@ -74,6 +74,30 @@ static void figures(void **state)
     util_nvml_close(nvml);
 }
 
+/* Of a program whose environment does not say what there is: the agent. */
+static void settings_beside_the_library(void **state)
+{
+    char *path = tempdir_path(*state, "libnvidia-ml.so.1"), *load;
+    char command[4096], settings[2048];
+    struct util_nvml *nvml;
+    struct jp_error err;
+
+    snprintf(command, sizeof(command), "cp %s %s", library, path);
+    assert_int_equal(system(command), 0);
+    load = tempdir_file(*state, "load", 0600, "2 sm 41\n2 memory 1\n");
+    snprintf(settings, sizeof(settings),
+             "# three\nFAKEGPU_COUNT=3\nHOME=x\nFAKEGPU_LOAD=%s\n", load);
+    free(load);
+    free(tempdir_file(*state, "fakegpu.env", 0600, settings));
+    nvml = util_nvml_open(path, NULL, &err);
+    assert_non_null(nvml);
+    assert_int_equal(util_nvml_read(nvml, 1, 1000000, NULL, rows), 3);
+    assert_true(rows[2].v[GPU_SM] == 0.41 && isnan(rows[1].v[GPU_SM]));
+    assert_string_not_equal(getenv("HOME") ?: "", "x");
+    util_nvml_close(nvml);
+    free(path);
+}
+
 /* Counters, processes of others, and errors that the driver tells. */
 static void others_and_errors(void **state)
 {
@@ -234,7 +258,8 @@ static void a_driver_that_crashes(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tempdir_make, clear)
-    const struct CMUnitTest tests[] = {TEST(over_time), /* first */
+    const struct CMUnitTest tests[] = {TEST(over_time),
+                                       TEST(settings_beside_the_library),
                                        TEST(figures),
                                        TEST(others_and_errors),
                                        TEST(of_the_step),

@@ -160,6 +160,11 @@ static void node_and_tasks(void **state)
     put_node(*state, 300, 5000);
     put_process(*state, 11, 1, 100, 4096);
     put_process(*state, 12, 1, 50, 0);
+    put(*state,
+        "Name:\tx\nVmRSS:\t 200 kB\nCpus_allowed_list:\t0-3\n"
+        "voluntary_ctxt_switches:\t90\n"
+        "nonvoluntary_ctxt_switches:\t60\n",
+        "proc/12/status");
     s = take(probe, 3);
     row = find(&s, UTIL_NODE, "node");
     assert_true(fabs(row->v[NODE_USER] - 200 / hz / 2) < 1e-9);
@@ -172,11 +177,47 @@ static void node_and_tasks(void **state)
     assert_true(row->v[TASK_READ] == 2048 && row->v[TASK_READ_CALLS] == 4096);
     assert_true(row->v[TASK_MEMORY] == 400 * 1024.0);
     assert_true(row->v[TASK_CPUS] == 4);
+    /* of one process of two: the sum is not known */
+    assert_true(isnan(row->v[TASK_SWITCHES]) && isnan(row->v[TASK_CPU_WAIT]));
     /* no cgroup: the sum of the tasks, but each processor once */
     row = find(&s, UTIL_TASK, "step");
     assert_true(row->v[TASK_PROCESSES] == 3 && row->v[TASK_CPUS] == 4);
     assert_true(fabs(row->v[TASK_USER] - 150 / hz / 2) < 1e-9);
     assert_int_equal(util_probe_tasks(probe), 2);
+    util_probe_destroy(probe);
+}
+
+/* Waits for a processor, which kernels without their statistics do not tell. */
+static void waits_for_processors(void **state)
+{
+    struct util_probe *probe;
+    struct sample s;
+    const struct util_row *row;
+
+    put_node(*state, 1, 1);
+    put_process(*state, 10, 0, 0, 0);
+    put_process(*state, 11, 0, 0, 0);
+    put(*state, "5 1000000000 9\n", "proc/10/schedstat");
+    put(*state, "5 0 9\n", "proc/11/schedstat");
+    put(*state, "nonvoluntary_ctxt_switches:\t60\n", "proc/10/status");
+    put(*state, "nonvoluntary_ctxt_switches:\t0\n", "proc/11/status");
+    probe = start(*state);
+    take(probe, 1);
+    put(*state, "5 1500000000 9\n", "proc/10/schedstat");
+    put(*state, "nonvoluntary_ctxt_switches:\t80\n", "proc/10/status");
+    s = take(probe, 3);
+    row = find(&s, UTIL_TASK, "0");
+    assert_true(fabs(row->v[TASK_CPU_WAIT] - 0.25) < 1e-9);
+    assert_true(row->v[TASK_SWITCHES] == 10);
+    row = find(&s, UTIL_TASK, "step");
+    assert_true(isnan(row->v[TASK_CPU_WAIT]) && row->v[TASK_SWITCHES] == 10);
+    put(*state, "5 5500000000 9\n", "proc/10/schedstat");
+    put(*state, "5 4000000000 9\n", "proc/11/schedstat");
+    s = take(probe, 7);
+    assert_true(find(&s, UTIL_TASK, "0")->v[TASK_CPU_WAIT] == 1);
+    put(*state, "x\n", "proc/11/schedstat");
+    s = take(probe, 8);
+    assert_true(isnan(find(&s, UTIL_TASK, "0")->v[TASK_CPU_WAIT]));
     util_probe_destroy(probe);
 }
 
@@ -260,6 +301,8 @@ static void cgroup_of_v1(void **state)
         "sys/fs/cgroup/cpuacct/slurm/uid_0/job_7/step_0/cpuacct.stat");
     put(*state, "7000\n",
         "sys/fs/cgroup/memory/slurm/uid_0/job_7/step_0/memory.usage_in_bytes");
+    put(*state, "nr_throttled 0\nthrottled_time 100000000\n",
+        "sys/fs/cgroup/cpu/slurm/uid_0/job_7/step_0/cpu.stat");
     put(*state, "9223372036854771712\n",
         "sys/fs/cgroup/memory/slurm/uid_0/job_7/step_0/memory.limit_in_bytes");
     probe = start(*state);
@@ -268,9 +311,12 @@ static void cgroup_of_v1(void **state)
              3 * sysconf(_SC_CLK_TCK));
     put(*state, text,
         "sys/fs/cgroup/cpuacct/slurm/uid_0/job_7/step_0/cpuacct.stat");
+    put(*state, "nr_throttled 3\nthrottled_time 350000000\n",
+        "sys/fs/cgroup/cpu/slurm/uid_0/job_7/step_0/cpu.stat");
     s = take(probe, 2);
     row = find(&s, UTIL_TASK, "step");
     assert_true(fabs(row->v[TASK_USER] - 3) < 1e-9);
+    assert_true(fabs(row->v[TASK_THROTTLED] - 0.25) < 1e-9);
     assert_true(row->v[TASK_MEMORY] == 7000);
     assert_true(isnan(row->v[TASK_MEMORY_LIMIT])); /* none that is one */
     util_probe_destroy(probe);
@@ -323,8 +369,9 @@ int main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        TEST(node_and_tasks), TEST(no_spikes), TEST(cgroup_of_v2),
-        TEST(cgroup_of_v1),   TEST(ports),     TEST(nothing_there)};
+        TEST(node_and_tasks), TEST(waits_for_processors), TEST(no_spikes),
+        TEST(cgroup_of_v2),   TEST(cgroup_of_v1),         TEST(ports),
+        TEST(nothing_there)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@ import {networkSize} from './charts/network-size.js';
 import {numbers} from './charts/numbers.js';
 import {sizes} from './charts/sizes.js';
 import {spread} from './charts/spread.js';
+import {util} from './charts/util.js';
+import {utilTime} from './charts/util-time.js';
 import {waitsTime} from './charts/waits-time.js';
 
 // By name, as in orchestrator/report/charts.c.
@@ -24,6 +26,8 @@ const kinds = {
   p2p,
   sizes,
   spread,
+  util,
+  'util-time': utilTime,
   waits: bars('rank'),
   'waits-time': waitsTime,
 };

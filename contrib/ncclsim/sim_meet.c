@@ -1,0 +1,192 @@
+/* Who is late by a cause, and how all ranks get to know by how much. */
+#include "contrib/ncclsim/sim_meet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "contrib/ncclsim/sim_pace.h"
+
+/* Somebody who died never writes. */
+#define WAIT_NS 60000000000LL
+#define POLL_NS 500000
+/* So long a rank has to issue the iteration's first operations. */
+#define AHEAD_NS 100000000
+
+/* The file: a byte a rank that has ended, then for each iteration a word a
+ * rank. */
+struct word {
+    int64_t late_ns; /* plus one; 0: not yet */
+    int64_t base_ns;
+};
+
+struct jp_sim_meet {
+    struct jp_sim_meet_place place;
+    struct jp_sim_work *work[SIM_MAX_FAULTS]; /* NULL: not ours */
+    int64_t *late_ns;                         /* [n_ranks] */
+    int64_t began_ns;
+    char path[64];
+    int fd;
+};
+
+static int is_late(const struct jp_sim_meet *meet, int i, int rank)
+{
+    return sim_faults_is_late(&meet->place.faults->list[i], meet->place.world,
+                              rank);
+}
+
+static int open_works(struct jp_sim_meet *meet, struct jp_error *err)
+{
+    const struct jp_sim_world *world = meet->place.world;
+    int i;
+
+    for (i = 0; i < meet->place.faults->n; i++) {
+        const struct jp_sim_fault *fault = &meet->place.faults->list[i];
+        const struct jp_sim_spot spot = {
+            .nvml = meet->place.nvml,
+            .gpu = world->local[world->rank],
+            .is_late = is_late(meet, i, world->rank)};
+
+        if (!fault->cause ||
+            (!spot.is_late && !sim_cause_is_for_all(fault->cause)))
+            continue;
+        meet->work[i] = sim_cause_open(fault->cause, &spot, err);
+        if (!meet->work[i])
+            return -1;
+    }
+    return 0;
+}
+
+struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
+                                   struct jp_error *err)
+{
+    struct jp_sim_meet *meet = calloc(1, sizeof(*meet));
+
+    if (!meet) {
+        error_set(err, "no memory");
+        return NULL;
+    }
+    meet->place = *place;
+    meet->late_ns =
+        calloc((size_t) place->world->n_ranks, sizeof(*meet->late_ns));
+    snprintf(meet->path, sizeof(meet->path), ".ncclsim-%016" PRIx64,
+             place->seed);
+    meet->fd = open(meet->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (meet->fd < 0)
+        error_set(err, "%s: %s", meet->path, strerror(errno));
+    meet->began_ns = sim_pace_now_ns();
+    if (meet->fd >= 0 && meet->late_ns && open_works(meet, err) == 0)
+        return meet;
+    sim_meet_end(meet);
+    return NULL;
+}
+
+/* Who comes last clears up. */
+static void leave(const struct jp_sim_meet *meet)
+{
+    size_t n = (size_t) meet->place.world->n_ranks, i;
+    char *ended = calloc(n, 1);
+
+    if (pwrite(meet->fd, "1", 1, meet->place.world->rank) == 1 && ended &&
+        pread(meet->fd, ended, n, 0) == (ssize_t) n) {
+        for (i = 0; i < n && ended[i] == '1'; i++)
+            ;
+        if (i == n)
+            unlink(meet->path);
+    }
+    free(ended);
+}
+
+void sim_meet_end(struct jp_sim_meet *meet)
+{
+    int i;
+
+    if (!meet)
+        return;
+    for (i = 0; i < SIM_MAX_FAULTS; i++)
+        sim_cause_close(meet->work[i]);
+    if (meet->fd >= 0) {
+        leave(meet);
+        close(meet->fd);
+    }
+    free(meet->late_ns);
+    free(meet);
+}
+
+static off_t place_of(const struct jp_sim_meet *meet, int iteration, int rank)
+{
+    off_t n = meet->place.world->n_ranks;
+
+    return (n + 7) / 8 * 8 +
+           (off_t) sizeof(struct word) * (iteration * n + rank);
+}
+
+/* All that holds us up, and what others do besides. */
+static int64_t work(struct jp_sim_meet *meet, int calls)
+{
+    int64_t us = (sim_pace_now_ns() - meet->began_ns) / 1000;
+    int64_t sum = 0;
+    int i;
+
+    for (i = 0; i < meet->place.faults->n; i++) {
+        const struct jp_sim_fault *fault = &meet->place.faults->list[i];
+        int64_t ns = fault->args[1] * 1000 * calls;
+
+        if (!meet->work[i] || us < fault->from_us ||
+            (fault->to_us > 0 && us >= fault->to_us))
+            continue;
+        ns = sim_cause_late_ns(meet->work[i], ns);
+        if (is_late(meet, i, meet->place.world->rank))
+            sum += ns;
+    }
+    return sum / calls;
+}
+
+static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
+                struct word *word, struct jp_error *err)
+{
+    int64_t until = sim_pace_now_ns() + WAIT_NS;
+    off_t at = place_of(meet, iteration, rank);
+
+    while (pread(meet->fd, word, sizeof(*word), at) != sizeof(*word) ||
+           word->late_ns == 0) {
+        if (sim_pace_now_ns() > until)
+            return error_set(err, "rank %d does not say how late it is", rank);
+        sim_pace_sleep_until(sim_pace_now_ns() + POLL_NS);
+    }
+    return 0;
+}
+
+/* Virtual time does not go back. */
+static int64_t base_of(const struct jp_sim_round *round)
+{
+    int64_t base = sim_pace_now_ns() + AHEAD_NS - round->now_ns;
+
+    return base > round->base_ns ? base : round->base_ns;
+}
+
+int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
+             struct jp_error *err)
+{
+    const struct jp_sim_world *world = meet->place.world;
+    int64_t late_ns = work(meet, round->calls > 0 ? round->calls : 1);
+    struct word word = {.late_ns = late_ns + 1, .base_ns = base_of(round)};
+    int r;
+
+    if (pwrite(meet->fd, &word, sizeof(word),
+               place_of(meet, round->iteration, world->rank)) != sizeof(word))
+        return error_set(err, "%s: %s", meet->path, strerror(errno));
+    for (r = 0; r < world->n_ranks; r++) {
+        if (hear(meet, round->iteration, r, &word, err) < 0)
+            return -1;
+        meet->late_ns[r] = word.late_ns - 1;
+        if (word.base_ns > round->base_ns)
+            round->base_ns = word.base_ns;
+    }
+    round->late_ns = meet->late_ns;
+    return 0;
+}

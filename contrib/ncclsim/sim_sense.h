@@ -1,0 +1,39 @@
+/* What the machine says that holds a rank up: its GPU, its host, its port. */
+#ifndef JP_SIM_SENSE_H
+#define JP_SIM_SENSE_H
+
+#include <stdint.h>
+
+#include "common/error.h"
+
+enum jp_sim_sense {
+    SIM_SENSE_CLOCK,      /* NVML: the SM clock and its maximum */
+    SIM_SENSE_PCIE,       /* NVML: generation and width, and those at first */
+    SIM_SENSE_GPU_MEMORY, /* NVML: share of the time that memory is busy */
+    SIM_SENSE_GPU_SHARED, /* NVML: share of the time of other processes */
+    SIM_SENSE_ECC,        /* NVML: uncorrected errors */
+    SIM_SENSE_STEAL,      /* /proc/stat */
+    SIM_SENSE_PORT,       /* /sys/class/infiniband */
+};
+
+struct jp_sim_senses;
+
+/* NULL where it cannot be asked. nvml: for dlopen(). */
+struct jp_sim_senses *sim_senses_create(enum jp_sim_sense sense,
+                                        const char *nvml, int gpu,
+                                        struct jp_error *err);
+void sim_senses_destroy(struct jp_sim_senses *senses); /* takes NULL */
+
+/* How much longer than `ns` takes now what takes `ns` when all is well:
+ *   CLOCK       ns * (maximum / clock - 1)
+ *   PCIE        ns * (first link / link - 1), a link being width * 2^generation
+ *   GPU_MEMORY  ns * busy / (1 - busy)
+ *   GPU_SHARED  ns * theirs / (1 - theirs)
+ *   STEAL       ns * stolen / (1 - stolen), of the time since the last question
+ *   ECC         ns where there were more errors of late
+ *   PORT        ns * (first rate / rate - 1) + ns * used / (1 - used), and ns
+ *               for more waits of late, and for more errors
+ * 0 where there is no answer. */
+int64_t sim_senses_late_ns(struct jp_sim_senses *senses, int64_t ns);
+
+#endif

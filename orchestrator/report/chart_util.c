@@ -1,0 +1,430 @@
+/* chart_util.c - figures of utilisation over the run: a line and a band of all
+ * members, those that stand out, and a map of GPUs or nodes by time.
+ */
+#include "orchestrator/report/chart.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/sorted.h"
+#include "orchestrator/cause/samples.h"
+
+/* Members drawn by themselves, and rows of a map, that can be told apart. */
+#define MAX_OUT 4
+#define MAX_ROWS 64
+/* A member stands out where it is off by so many times what the others are off
+ * by, and by that share of what they have. */
+#define OUT_TIMES 5
+#define OUT_SHARE 0.05
+#define NAME_LEN 128
+
+/* One column of a scope. */
+struct metric {
+    const struct samples *s;
+    enum jp_util_scope scope;
+    unsigned column;
+    size_t n;        /* members that have it */
+    size_t *members; /* [n] */
+    double *off;     /* [n] distance from the median of all, over the run */
+    double *sorted;  /* [n] scratch */
+    double least, most;
+};
+
+static double value_at(const struct metric *m, size_t i, unsigned slice)
+{
+    return (double) m->s->at[m->members[i]].slices[m->column][slice];
+}
+
+static void metric_fini(struct metric *m)
+{
+    free(m->members);
+    free(m->off);
+    free(m->sorted);
+}
+
+/* The values of a slice that are known, sorted. */
+static size_t sort_slice(const struct metric *m, unsigned slice,
+                         const bool *without)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++) {
+        double v = value_at(m, i, slice);
+
+        if (isfinite(v) && !(without && without[i]))
+            m->sorted[n++] = v;
+    }
+    qsort(m->sorted, n, sizeof(*m->sorted), sorted_ascending);
+    return n;
+}
+
+/* Who was there for a moment cannot be far off. */
+static void measure(struct metric *m)
+{
+    m->least = INFINITY;
+    m->most = -INFINITY;
+    for (unsigned k = 0; k < m->s->n_slices; k++) {
+        size_t n = sort_slice(m, k, NULL);
+        double median = n ? sorted_quantile(m->sorted, n, 0.5) : NAN;
+
+        for (size_t i = 0; i < m->n; i++) {
+            double v = value_at(m, i, k);
+
+            if (!isfinite(v))
+                continue;
+            m->off[i] += fabs(v - median) / m->s->n_slices;
+            m->least = fmin(m->least, v);
+            m->most = fmax(m->most, v);
+        }
+    }
+}
+
+/* False: no member has it, or it never changes. -1: out of memory. */
+static int metric_make(const struct samples *s, enum jp_util_scope scope,
+                       unsigned column, struct metric *m)
+{
+    size_t all = s->first[scope + 1] - s->first[scope];
+
+    *m = (struct metric){.s = s, .scope = scope, .column = column};
+    m->members = calloc(all + 1, sizeof(*m->members));
+    m->off = calloc(all + 1, sizeof(*m->off));
+    m->sorted = calloc(all + 1, sizeof(*m->sorted));
+    if (!m->members || !m->off || !m->sorted) {
+        metric_fini(m);
+        return -1;
+    }
+    for (size_t i = s->first[scope]; i < s->first[scope + 1]; i++)
+        if (s->at[i].slices[column])
+            m->members[m->n++] = i;
+    measure(m);
+    if (m->n && m->most > m->least)
+        return 1;
+    metric_fini(m);
+    return 0;
+}
+
+/* --- names and numbers ---------------------------------------------------- */
+
+/* "rank 3 (n2)", "GPU 22:00 of n2", "n2", "mlx5_0/1 of n2". */
+static const char *name_of(const struct metric *m, size_t i, char out[NAME_LEN])
+{
+    const struct sampled *at = &m->s->at[m->members[i]];
+    const char *node = m->s->nodes[at->node].name;
+
+    if (m->scope == JP_UTIL_TASK)
+        snprintf(out, NAME_LEN, "rank %.20s (%.64s)", at->id, node);
+    else if (m->scope == JP_UTIL_GPU)
+        snprintf(out, NAME_LEN, "GPU %.20s of %.64s",
+                 strncmp(at->id, "0000:", 5) == 0 ? at->id + 5 : at->id, node);
+    else if (m->scope == JP_UTIL_PORT)
+        snprintf(out, NAME_LEN, "%.41s of %.64s", at->id, node);
+    else
+        snprintf(out, NAME_LEN, "%.64s", node);
+    return out;
+}
+
+/* Of a map's row: the node first, as ends of long names are cut. */
+static const char *row_name(const struct metric *m, size_t from, size_t to,
+                            char out[NAME_LEN])
+{
+    const struct sampled *at = &m->s->at[m->members[from]];
+    const char *node = m->s->nodes[at->node].name;
+
+    if (to - from > 1 || m->scope != JP_UTIL_GPU)
+        snprintf(out, NAME_LEN, "%.64s", node);
+    else
+        snprintf(out, NAME_LEN, "%.64s %.20s", node,
+                 strncmp(at->id, "0000:", 5) == 0 ? at->id + 5 : at->id);
+    return out;
+}
+
+/* Four digits are more than a screen shows. */
+static void put_number(struct jp_json_stream *json, double v)
+{
+    double unit;
+
+    if (!isfinite(v)) {
+        json_stream_null(json, NULL);
+        return;
+    }
+    unit = v == 0 ? 1 : pow(10, floor(log10(fabs(v))) - 3);
+    json_stream_real(json, NULL, round(v / unit) * unit);
+}
+
+static void put_head(const struct metric *m, struct jp_json_stream *json)
+{
+    const struct util_column *column =
+        &util_tables[samples_kind(m->scope)].columns[m->column];
+
+    json_stream_text(json, "scope", util_scope_name(m->scope));
+    json_stream_text(json, "name", column->name);
+    json_stream_text(json, "unit", util_unit_name(column->unit));
+    json_stream_text(json, "help", column->help);
+    json_stream_count(json, "of", m->n);
+}
+
+static void put_time(const struct samples *s, struct jp_json_stream *json)
+{
+    json_stream_count(json, "from", s->from_us);
+    json_stream_count(json, "width", s->slice_us);
+    json_stream_count(json, "slices", s->n_slices);
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+/* The members that stand out, at most MAX_OUT of them; how much the first one
+ * does, 0: none. */
+static double find_out(const struct metric *m, size_t out[MAX_OUT], size_t *n)
+{
+    double usual, least, first = 0;
+
+    *n = 0;
+    if (m->n < 3)
+        return 0;
+    memcpy(m->sorted, m->off, m->n * sizeof(*m->off));
+    qsort(m->sorted, m->n, sizeof(*m->sorted), sorted_ascending);
+    usual = sorted_quantile(m->sorted, m->n, 0.5);
+    least = fmax(OUT_TIMES * usual,
+                 OUT_SHARE * fmax(fabs(m->least), fabs(m->most)));
+    for (; *n < MAX_OUT; ++*n) {
+        size_t best = SIZE_MAX;
+
+        for (size_t i = 0; i < m->n; i++) {
+            bool taken = m->off[i] <= least;
+
+            for (size_t k = 0; k < *n; k++)
+                taken |= out[k] == i;
+            if (!taken && (best == SIZE_MAX || m->off[i] > m->off[best]))
+                best = i;
+        }
+        if (best == SIZE_MAX)
+            break;
+        out[*n] = best;
+        if (*n == 0)
+            first = m->off[best] / fmax(fabs(m->least), fabs(m->most));
+    }
+    return first;
+}
+
+static void put_quantile(const struct metric *m, const bool *without,
+                         const char *key, double quantile,
+                         struct jp_json_stream *json)
+{
+    json_stream_array(json, key);
+    for (unsigned k = 0; k < m->s->n_slices; k++) {
+        size_t n = sort_slice(m, k, without);
+
+        put_number(json, n ? sorted_quantile(m->sorted, n, quantile) : NAN);
+    }
+    json_stream_end_array(json);
+}
+
+static int put_lines(const struct metric *m, struct jp_json_stream *json)
+{
+    bool *without = calloc(m->n + 1, sizeof(*without));
+    char name[NAME_LEN];
+    size_t out[MAX_OUT], n;
+    double score;
+
+    if (!without)
+        return -1;
+    score = find_out(m, out, &n);
+    for (size_t i = 0; i < n; i++)
+        without[out[i]] = true;
+    json_stream_object(json, NULL);
+    put_head(m, json);
+    json_stream_real(json, "score", score);
+    put_quantile(m, without, "low", m->n > 20 ? 0.05 : 0, json);
+    put_quantile(m, without, "mid", 0.5, json);
+    put_quantile(m, without, "high", m->n > 20 ? 0.95 : 1, json);
+    json_stream_array(json, "out");
+    for (size_t i = 0; i < n; i++) {
+        json_stream_object(json, NULL);
+        json_stream_text(json, "name", name_of(m, out[i], name));
+        json_stream_array(json, "values");
+        for (unsigned k = 0; k < m->s->n_slices; k++)
+            put_number(json, value_at(m, out[i], k));
+        json_stream_end_array(json);
+        json_stream_end_object(json);
+    }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    free(without);
+    return 0;
+}
+
+static int put_util(const struct jp_chart_view *view, void *state,
+                    struct jp_json_stream *json)
+{
+    static const enum jp_util_scope scopes[] = {
+        JP_UTIL_GPU, JP_UTIL_TASK, JP_UTIL_STEP, JP_UTIL_NODE, JP_UTIL_PORT};
+    const struct samples *s = view->samples;
+    int rc = 0;
+
+    (void) state;
+    if (!s || !s->n_slices) {
+        json_stream_null(json, NULL);
+        return 0;
+    }
+    json_stream_object(json, NULL);
+    put_time(s, json);
+    json_stream_array(json, "metrics");
+    for (size_t i = 0; i < sizeof(scopes) / sizeof(*scopes); i++)
+        for (unsigned c = 0;
+             rc == 0 && c < util_tables[samples_kind(scopes[i])].n; c++) {
+            struct metric m;
+            int found = metric_make(s, scopes[i], c, &m);
+
+            rc = found > 0 ? put_lines(&m, json) : found;
+            if (found > 0)
+                metric_fini(&m);
+        }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    return rc;
+}
+
+const struct jp_chart chart_util = {
+    .name = "util",
+    .caption =
+        "Over the run: the median, a band of the others, and by name who "
+        "stands out",
+    .put = put_util};
+
+/* --- maps ----------------------------------------------------------------- */
+
+/* A row of the map: members [from, to), whose mean it shows. */
+struct map_row {
+    size_t from, to;
+    double off;
+};
+
+static int most_off_first(const void *a, const void *b)
+{
+    const struct map_row *x = a, *y = b;
+
+    if (x->off != y->off)
+        return x->off > y->off ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct map_row *x = a, *y = b;
+
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Each member, or where these are too many each node; of too many nodes those
+ * that are off most. Returns how many there are in all. */
+static size_t make_rows(const struct metric *m, struct map_row *rows, size_t *n)
+{
+    bool nodes = m->n > MAX_ROWS;
+    size_t all;
+
+    *n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (nodes && *n &&
+            m->s->at[m->members[i]].node == m->s->at[m->members[i - 1]].node) {
+            rows[*n - 1].to = i + 1;
+            rows[*n - 1].off = fmax(rows[*n - 1].off, m->off[i]);
+            continue;
+        }
+        rows[(*n)++] = (struct map_row){i, i + 1, m->off[i]};
+    }
+    all = *n;
+    qsort(rows, all, sizeof(*rows), most_off_first);
+    if (*n > MAX_ROWS)
+        *n = MAX_ROWS;
+    qsort(rows, *n, sizeof(*rows), by_place);
+    return all;
+}
+
+static double row_value(const struct metric *m, const struct map_row *row,
+                        unsigned slice)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = row->from; i < row->to; i++) {
+        double v = value_at(m, i, slice);
+
+        if (isfinite(v)) {
+            sum += v;
+            n++;
+        }
+    }
+    return n ? sum / (double) n : NAN;
+}
+
+static int put_map(const struct metric *m, struct jp_json_stream *json)
+{
+    struct map_row *rows = calloc(m->n + 1, sizeof(*rows));
+    char name[NAME_LEN];
+    size_t n, all;
+
+    if (!rows)
+        return -1;
+    all = make_rows(m, rows, &n);
+    json_stream_object(json, NULL);
+    put_head(m, json);
+    json_stream_count(json, "rows", all);
+    json_stream_array(json, "names");
+    for (size_t i = 0; i < n; i++)
+        json_stream_text(json, NULL,
+                         row_name(m, rows[i].from, rows[i].to, name));
+    json_stream_end_array(json);
+    json_stream_array(json, "cells");
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < m->s->n_slices; k++) {
+            double v = row_value(m, &rows[i], k);
+
+            if (!isfinite(v))
+                continue;
+            json_stream_count(json, NULL, i);
+            json_stream_count(json, NULL, k);
+            put_number(json, v);
+        }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    free(rows);
+    return 0;
+}
+
+static int put_maps(const struct jp_chart_view *view, void *state,
+                    struct jp_json_stream *json)
+{
+    static const struct {
+        enum jp_util_scope scope;
+        unsigned column;
+    } maps[] = {{JP_UTIL_GPU, GPU_SM},          {JP_UTIL_GPU, GPU_SM_CLOCK},
+                {JP_UTIL_GPU, GPU_POWER},       {JP_UTIL_GPU, GPU_TEMPERATURE},
+                {JP_UTIL_GPU, GPU_MEMORY_BUSY}, {JP_UTIL_STEP, TASK_USER},
+                {JP_UTIL_NODE, NODE_BUSY}};
+    const struct samples *s = view->samples;
+    int rc = 0;
+
+    (void) state;
+    if (!s || !s->n_slices) {
+        json_stream_null(json, NULL);
+        return 0;
+    }
+    json_stream_object(json, NULL);
+    put_time(s, json);
+    json_stream_array(json, "maps");
+    for (size_t i = 0; rc == 0 && i < sizeof(maps) / sizeof(*maps); i++) {
+        struct metric m;
+        int found = metric_make(s, maps[i].scope, maps[i].column, &m);
+
+        rc = found > 0 ? put_map(&m, json) : found;
+        if (found > 0)
+            metric_fini(&m);
+    }
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+    return rc;
+}
+
+const struct jp_chart chart_util_time = {
+    .name = "util-time", .caption = "Who did what when", .put = put_maps};
