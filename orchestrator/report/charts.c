@@ -1,6 +1,5 @@
 /* charts.c - all charts, and their two writers: the page's figures, plots/ with
- * scripts for gnuplot.
- */
+ * scripts for gnuplot. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -17,17 +16,15 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 
+/* clang-format off */
 const struct jp_chart *const charts[] = {
-    &chart_time,          &chart_drift,
-    &chart_waits,         &chart_late,
-    &chart_nodes,         &chart_busy,
-    &chart_busbw,         &chart_network,
-    &chart_spread,        &chart_numbers,
-    &chart_sizes,         &chart_p2p,
-    &chart_util,          &chart_util_time,
-    &chart_windows,       &chart_copper_ops,
-    &chart_copper_ranks,  &chart_copper_classes,
+    &chart_time, &chart_drift, &chart_waits, &chart_late, &chart_nodes,
+    &chart_busy, &chart_busbw, &chart_network, &chart_spread, &chart_numbers,
+    &chart_sizes, &chart_p2p, &chart_util, &chart_util_time, &chart_windows,
+    &chart_copper_ops, &chart_copper_ranks, &chart_copper_classes,
     &chart_copper_series, NULL};
+/* clang-format on */
+
 struct picked {
     size_t lines[JP_CHART_MAX_LINES], n, of;
 };
@@ -271,8 +268,7 @@ const struct jp_chart *chart_find(const char *name)
     return charts[i];
 }
 
-/* --- plots/NAME.tsv --------------------------------------------------------
- */
+/* --- plots/NAME.tsv --- */
 
 struct drawn {
     const struct jp_chart_figures *figures;
@@ -694,8 +690,7 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
     return 0;
 }
 
-/* --- gnuplot's pictures in a page without charts ---------------------------
- */
+/* --- gnuplot's pictures in a page without charts --- */
 
 #define PAGE_MAX (64 << 20)
 #define PICTURE_MAX (1 << 20)
