@@ -22,15 +22,23 @@
 #define TEXT_MAX 65536 /* of a file; environments may be larger: cut */
 #define PROCESSES_MAX 65536
 #define CPUS_MAX 8192
-/* New processes are looked for in every so many samples, and those that were
- * not ours are looked at again: their numbers may be another's by then. */
+/* New processes are looked for in every so many samples. One that is not ours
+ * may be about to execute a program that is, so it is looked at some times; and
+ * now and then again, because its number may be another's by then. */
 #define SCAN_EVERY 2
+#define LOOKS 5
 #define AGAIN_EVERY 60
 #define AGAIN_CGROUP 5
 
 struct process {
     uint64_t pid, start;
     uint32_t rank;
+};
+
+struct other {
+    uint64_t pid;
+    uint32_t looks;
+    bool is_there; /* was met in this scan */
 };
 
 /* What counts up in a task: sums over its processes with their children that
@@ -71,7 +79,7 @@ struct util_probe {
     /* the tasks */
     struct process *processes;
     size_t n_processes;
-    uint64_t *others; /* sorted numbers of processes that are not ours */
+    struct other *others; /* sorted: processes that are not ours */
     size_t n_others;
     struct task *tasks;
     size_t n_tasks;
@@ -265,7 +273,8 @@ static void take_node(struct util_probe *p, uint64_t agent_us,
 
 static int by_number(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+    uint64_t x = ((const struct other *) a)->pid,
+             y = ((const struct other *) b)->pid;
 
     return (x > y) - (x < y);
 }
@@ -275,8 +284,7 @@ static bool is_known(const struct util_probe *p, uint64_t pid)
     for (size_t i = 0; i < p->n_processes; i++)
         if (p->processes[i].pid == pid)
             return true;
-    return p->n_others &&
-           bsearch(&pid, p->others, p->n_others, sizeof(pid), by_number);
+    return false;
 }
 
 /* Whether the process is the step's; then its rank. */
@@ -322,48 +330,77 @@ static int add_process(struct util_probe *p, uint64_t pid, uint32_t rank,
     return 0;
 }
 
-static int add_other(struct util_probe *p, uint64_t pid, size_t *n,
-                     struct jp_error *err)
+static int add_other(struct util_probe *p, uint64_t pid, struct jp_error *err)
 {
-    uint64_t *more;
+    struct other *more;
 
-    if (*n >= PROCESSES_MAX)
+    if (p->n_others >= PROCESSES_MAX)
         return 0;
-    more = realloc(p->others, (*n + 1) * sizeof(*more));
+    more = realloc(p->others, (p->n_others + 1) * sizeof(*more));
     if (!more)
         return error_set(err, "out of memory");
     p->others = more;
-    more[(*n)++] = pid;
+    more[p->n_others++] =
+        (struct other){.pid = pid, .looks = 1, .is_there = true};
     return 0;
+}
+
+/* Forgets those that are gone. */
+static void forget_others(struct util_probe *p)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < p->n_others; i++)
+        if (p->others[i].is_there) {
+            p->others[kept] = p->others[i];
+            p->others[kept++].is_there = false;
+        }
+    p->n_others = kept;
+}
+
+/* A process that was met: the step's, or not. `sorted` of the others are
+ * sorted. */
+static int look_at(struct util_probe *p, uint64_t pid, size_t sorted,
+                   bool again, struct jp_error *err)
+{
+    struct other key = {.pid = pid}, *other = NULL;
+    uint32_t rank;
+
+    if (is_known(p, pid))
+        return 0;
+    if (sorted)
+        other = bsearch(&key, p->others, sorted, sizeof(key), by_number);
+    if (other) {
+        other->is_there = true;
+        if (other->looks >= LOOKS && !again)
+            return 0;
+        other->looks++;
+    }
+    if (is_ours(p, pid, &rank))
+        return p->n_processes < PROCESSES_MAX ? add_process(p, pid, rank, err)
+                                              : 0;
+    return other ? 0 : add_other(p, pid, err);
 }
 
 static int scan_processes(struct util_probe *p, struct jp_error *err)
 {
     char path[PATH_MAX];
     DIR *proc = opendir(at_root(p, path, "/proc"));
-    size_t n_others = p->samples % AGAIN_EVERY == 0 ? 0 : p->n_others;
+    bool again = p->samples % AGAIN_EVERY == 0;
+    size_t sorted = p->n_others;
     struct dirent *entry;
     uint64_t pid;
-    uint32_t rank;
     int rc = 0;
 
-    p->n_others = n_others;
-    while (rc == 0 && proc && (entry = readdir(proc))) {
-        if (!isdigit((unsigned char) *entry->d_name) ||
-            num_parse_u64(entry->d_name, 1, UINT32_MAX, &pid, NULL) < 0 ||
-            is_known(p, pid))
-            continue;
-        if (is_ours(p, pid, &rank))
-            rc = p->n_processes < PROCESSES_MAX ? add_process(p, pid, rank, err)
-                                                : 0;
-        else /* unsorted until all were seen */
-            rc = add_other(p, pid, &n_others, err);
-    }
+    while (rc == 0 && proc && (entry = readdir(proc)))
+        if (isdigit((unsigned char) *entry->d_name) &&
+            num_parse_u64(entry->d_name, 1, UINT32_MAX, &pid, NULL) == 0)
+            rc = look_at(p, pid, sorted, again, err);
     if (proc)
         closedir(proc);
-    p->n_others = n_others;
-    if (n_others)
-        qsort(p->others, n_others, sizeof(*p->others), by_number);
+    forget_others(p);
+    if (p->n_others)
+        qsort(p->others, p->n_others, sizeof(*p->others), by_number);
     return rc;
 }
 

@@ -9,8 +9,10 @@ node_bin=${JOBPROF_NODE:-$top_builddir/orchestrator/jobprof-node}
 jobprof_bin=${JOBPROF:-$top_builddir/orchestrator/jobprof}
 work=$(mktemp -d "${TMPDIR:-/tmp}/jobprof-agent.XXXXXX") || exit 99
 work=$(realpath "$work")
-# a begin may still write the hardware of its node
-trap 'chmod -R u+rwX "$work"; rm -rf "$work" 2> /dev/null ||
+# A begin may still write the hardware of its node. A child that is killed before
+# it executes its program runs this, too.
+trap '[ "$BASHPID" = $$ ] || exit
+    chmod -R u+rwX "$work"; rm -rf "$work" 2> /dev/null ||
     { sleep 1; rm -rf "$work"; }' EXIT
 unset NCCL_PROFILER_PLUGIN SLURM_JOBPROF_HASH SLURM_HET_SIZE
 count=0

@@ -223,6 +223,32 @@ static void waits_for_processors(void **state)
 
 /* A counter that goes backwards is a gap; so is a number that another process
  * has got. */
+/* A process is looked at before it executes the task's program: it is seen when
+ * it has. One that never is the task's is not looked at for ever. */
+static void seen_before_exec(void **state)
+{
+    struct util_probe *probe;
+    struct sample s = {0};
+
+    put_node(*state, 1000, 1000);
+    put_process(*state, 10, 0, 100, 1000);
+    put_process(*state, 41, 3, 100, 1000);
+    put(*state, "SHELL=/bin/sh", "proc/41/environ");
+    put_process(*state, 42, 4, 100, 1000);
+    put(*state, "SHELL=/bin/sh", "proc/42/environ");
+    probe = start(*state);
+    for (unsigned i = 1; i <= 30; i++) {
+        if (i == 3)
+            put_process(*state, 41, 3, 100, 1000);
+        if (i == 20)
+            put_process(*state, 42, 4, 100, 1000);
+        s = take(probe, i);
+    }
+    assert_non_null(find(&s, UTIL_TASK, "3"));
+    assert_null(find(&s, UTIL_TASK, "4"));
+    util_probe_destroy(probe);
+}
+
 static void no_spikes(void **state)
 {
     struct util_probe *probe;
@@ -368,10 +394,14 @@ int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
-    const struct CMUnitTest tests[] = {
-        TEST(node_and_tasks), TEST(waits_for_processors), TEST(no_spikes),
-        TEST(cgroup_of_v2),   TEST(cgroup_of_v1),         TEST(ports),
-        TEST(nothing_there)};
+    const struct CMUnitTest tests[] = {TEST(node_and_tasks),
+                                       TEST(waits_for_processors),
+                                       TEST(seen_before_exec),
+                                       TEST(no_spikes),
+                                       TEST(cgroup_of_v2),
+                                       TEST(cgroup_of_v1),
+                                       TEST(ports),
+                                       TEST(nothing_there)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
