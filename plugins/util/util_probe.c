@@ -358,8 +358,7 @@ static void forget_others(struct util_probe *p)
     p->n_others = kept;
 }
 
-/* A process that was met: the step's, or not. `sorted` of the others are
- * sorted. */
+/* A process that was met; so many of the others are sorted. */
 static int look_at(struct util_probe *p, uint64_t pid, size_t sorted,
                    bool again, struct jp_error *err)
 {
