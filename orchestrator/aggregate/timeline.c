@@ -44,7 +44,8 @@ static uint32_t hash_of(const struct record *r)
 
 static bool is_text(const char *have, const struct record_text *text)
 {
-    return !strncmp(have, text->text, text->len) && !have[text->len];
+    return (!text->len || !strncmp(have, text->text, text->len)) &&
+           !have[text->len];
 }
 
 static bool is_series(const struct timeline_series *s, const struct record *r)
@@ -161,8 +162,10 @@ static void note_process(struct timeline *t, const struct record *r)
 {
     if (!t->n && !t->left) {
         t->pid = r->pid;
-        memcpy(t->host, r->host.text,
-               r->host.len < RECORD_MAX_HOST ? r->host.len : RECORD_MAX_HOST);
+        if (r->host.len) /* else the text may be NULL */
+            memcpy(t->host, r->host.text,
+                   r->host.len < RECORD_MAX_HOST ? r->host.len
+                                                 : RECORD_MAX_HOST);
         return;
     }
     t->mixed |= t->pid != r->pid || !is_text(t->host, &r->host);
