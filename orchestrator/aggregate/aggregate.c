@@ -7,6 +7,7 @@
 #include "common/defaults.h"
 #include "common/error.h"
 #include "common/fileio.h"
+#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
@@ -63,6 +64,8 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
             r->timelines[r->n_timelines++] = files[i].timeline;
             files[i].timeline = NULL;
         }
+    if (r->n_timelines)
+        r->clocks = clocks_make(r->timelines, r->n_timelines);
 }
 
 /* Counts the nodes that came from partials, and notes what was wrong with the

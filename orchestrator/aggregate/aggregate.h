@@ -165,6 +165,7 @@ struct jp_op {
 /* Packed operations: ops.h. */
 struct jp_ops;
 struct timeline;
+struct jp_clocks;
 
 /* Send and Recv between two ranks; sorted by (comm, src, dst, function). */
 struct jp_p2p {
@@ -400,6 +401,7 @@ struct jp_result {
      * many operations, fewer if memory_bytes is below 1 GiB */
     struct timeline **timelines;
     size_t n_timelines;
+    struct jp_clocks *clocks; /* of its nodes (clocks.h); NULL: not compared */
     struct jp_quality quality;
     struct jp_hang hang;
 };

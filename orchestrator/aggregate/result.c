@@ -10,6 +10,7 @@
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/timeline.h"
 
 static int by_name(const void *a, const void *b)
@@ -743,5 +744,6 @@ void result_destroy(struct jp_result *r)
     for (size_t i = 0; i < r->n_timelines; i++)
         timeline_destroy(r->timelines[i]);
     free(r->timelines);
+    clocks_destroy(r->clocks);
     free(r);
 }

@@ -17,8 +17,8 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
@@ -396,6 +396,9 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
             return -1;
     if (report->util && write_table(report, csv_dir, &table_util, err) < 0)
         return -1;
+    if (table_count(&table_clock, report) &&
+        write_table(report, csv_dir, &table_clock, err) < 0)
+        return -1;
     for (size_t i = 0; report->copper && tables_copper[i]; i++)
         if (write_table(report, csv_dir, tables_copper[i], err) < 0)
             return -1;
@@ -555,6 +558,17 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
+/* Whether times of different nodes compare. */
+static void put_clocks(FILE *out, const struct jp_report *report)
+{
+    char text[CLOCKS_TEXT];
+
+    if (!table_count(&table_clock, report))
+        return;
+    fprintf(out, "  %-26s ", "Clocks");
+    text_out_wrap(out, 29, 29, clocks_text(report->result->clocks, text));
+}
+
 /* How long a step takes, and what the job is bound by. */
 static void put_pace(FILE *out, const struct jp_report *report)
 {
@@ -640,6 +654,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     if (report_has_nccl(report))
         put_quality(out, report);
     put_pace(out, report);
+    put_clocks(out, report);
     if (put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
@@ -648,6 +663,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
         (r && r->n_p2p_nodes &&
          table_text(&table_node_pairs, report, out) < 0) ||
         (report->util && table_text(&table_util_totals, report, out) < 0) ||
+        (table_count(&table_clock, report) &&
+         table_text(&table_clock, report, out) < 0) ||
         report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
     if (fflush(out) || ferror(out))

@@ -609,6 +609,12 @@ static const struct jp_html_section html_sections[] = {
      "ports count what other jobs did there, too.",
      JP_HTML_WIDE, .table = &table_util_totals,
      .charts = {"util", "util-time"}},
+    {"clocks", "Clocks",
+     "How far the nodes&#39; clocks are apart, from the collectives alone: "
+     "nobody leaves an AllReduce, AllGather or ReduceScatter before all have "
+     "entered it. Times in the tables and charts above are each node&#39;s "
+     "own.",
+     JP_HTML_WIDE, .table = &table_clock},
     {"operations", "Operations",
      "By type of communicator, function and message size. Bus bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "

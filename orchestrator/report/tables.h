@@ -19,6 +19,11 @@ void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
 /* The causes of a row of table_findings, as an array of its object. */
 void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 
+/* The nodes' clocks (tables_clock.c); no row where there is one node. */
+extern const struct jp_table table_clock;
+/* clock{} of summary.json. */
+void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report);
+
 /* All, NULL at the end: a file of csv/ each, where a column is in it; docs. */
 extern const struct jp_table *const tables[];
 

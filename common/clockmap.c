@@ -1,0 +1,119 @@
+/* clockmap.c - times of a node as times of the reference. */
+#include "common/clockmap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clockline.h"
+
+/* Times that can be, so that their differences in ns fit: until 2096. */
+#define TIME_MAX_US UINT64_C(4000000000000000)
+/* A quartz whose temperature changes runs off its line by so much. */
+#define BEYOND 1e-6
+
+const char *clockmap_method_name(enum clockmap_method method)
+{
+    static const char *const names[] = {
+        [CLOCKMAP_NONE] = "none",
+        [CLOCKMAP_ONE_NODE] = "one node",
+        [CLOCKMAP_PROBES] = "probes",
+        [CLOCKMAP_COLLECTIVES] = "collectives",
+    };
+
+    return names[method];
+}
+
+void clockmap_fini(struct clockmap *map)
+{
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        free(map->nodes[i].host);
+        free(map->nodes[i].points);
+    }
+    free(map->nodes);
+    memset(map, 0, sizeof(*map));
+}
+
+const struct clockmap_node *clockmap_find(const struct clockmap *map,
+                                          const char *host, size_t len)
+{
+    size_t low = 0, high = map ? map->n_nodes : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *name = map->nodes[middle].host;
+        int order = strncmp(host, name, len);
+
+        if (order == 0 && name[len] == '\0')
+            return &map->nodes[middle];
+        if (order > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* The first point behind t_ns, or the last one; at least 1. */
+static size_t point_after(const struct clockmap_node *node, int64_t t_ns)
+{
+    size_t low = 1, high = node->n_points - 1;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (node->points[middle].t_ns < t_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns)
+{
+    const struct clockmap_point *a, *b;
+    double slope;
+
+    if (!node || !node->aligned || !node->n_points)
+        return 0;
+    if (node->n_points == 1)
+        return node->points[0].offset_ns;
+    b = &node->points[point_after(node, t_ns)];
+    a = b - 1;
+    slope = (double) (b->offset_ns - a->offset_ns) /
+            (double) (b->t_ns - a->t_ns);
+    return a->offset_ns + llround(slope * (double) (t_ns - a->t_ns));
+}
+
+double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns)
+{
+    const struct clockmap_point *first, *last, *b;
+
+    if (!node)
+        return 0;
+    if (!node->aligned)
+        return INFINITY;
+    if (!node->n_points)
+        return 0;
+    first = &node->points[0];
+    last = &node->points[node->n_points - 1];
+    if (t_ns <= first->t_ns)
+        return first->unc_ns + BEYOND * (double) (first->t_ns - t_ns);
+    if (t_ns >= last->t_ns)
+        return last->unc_ns + BEYOND * (double) (t_ns - last->t_ns);
+    b = &node->points[point_after(node, t_ns)];
+    return fmax(b->unc_ns, b[-1].unc_ns);
+}
+
+uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us)
+{
+    int64_t offset;
+
+    if (!node || t_us == 0 || t_us > TIME_MAX_US)
+        return t_us;
+    offset = clockmap_offset_ns(node, (int64_t) t_us * 1000);
+    offset = (offset + (offset < 0 ? -500 : 500)) / 1000;
+    return offset < 0 || (uint64_t) offset < t_us ? t_us - (uint64_t) offset
+                                                  : t_us;
+}

@@ -1,0 +1,61 @@
+/* clockmap.h - the one place where times of a node become times of all nodes.
+ *
+ * Every node has its own clock. A map holds how far each is from that of the
+ * reference node, as points over the run with lines between them, and how sure
+ * that is. Who compares times of two nodes maps both first.
+ */
+#ifndef JP_COMMON_CLOCKMAP_H
+#define JP_COMMON_CLOCKMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* At t_ns of the node's clock: C_node - C_reference. */
+struct clockmap_point {
+    int64_t t_ns, offset_ns;
+    double unc_ns; /* how wrong offset_ns may be */
+};
+
+struct clockmap_node {
+    char *host;
+    bool aligned; /* false: nothing ties its clock to the reference */
+    struct clockmap_point *points; /* ascending t_ns; none: the reference */
+    size_t n_points;
+};
+
+enum clockmap_method {
+    CLOCKMAP_NONE,        /* times of nodes do not compare */
+    CLOCKMAP_ONE_NODE,    /* one clock: nothing to do */
+    CLOCKMAP_PROBES,      /* of the agents of the step */
+    CLOCKMAP_COLLECTIVES, /* nobody leaves before the last one has come */
+};
+const char *clockmap_method_name(enum clockmap_method method);
+
+struct clockmap {
+    enum clockmap_method method;
+    size_t reference;            /* index of a node */
+    struct clockmap_node *nodes; /* ascending host */
+    size_t n_nodes;
+};
+
+/* Leaves the map empty: method CLOCKMAP_NONE. */
+void clockmap_fini(struct clockmap *map);
+
+/* The node of that name; NULL: not in the map, or map is NULL. Borrowed. */
+const struct clockmap_node *clockmap_find(const struct clockmap *map,
+                                          const char *host, size_t len);
+
+/* C_node - C_reference when the node's clock shows t_ns. Beyond its points the
+ * lines at the ends go on. t_ns and the points
+ * differ by less than 2^62. 0 for NULL, and where it is
+ * not aligned. */
+int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns);
+/* How wrong that may be: between points the larger one; beyond them it grows
+ * by 1 ppm of the distance. INFINITY where it is not aligned; 0 for NULL. */
+double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns);
+/* A time of the node as the reference's clock shows it; both in us. 0 stays 0:
+ * not told. */
+uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us);
+
+#endif

@@ -1,0 +1,564 @@
+/* clocks.c - one time for all nodes, from what their ranks did together. */
+#include "orchestrator/aggregate/clocks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/clockgraph.h"
+#include "orchestrator/aggregate/clockwalk.h"
+
+#define WINDOW_NS INT64_C(4000000000)
+#define WINDOWS_MAX 256
+#define PAIRS_A_NODE 16
+/* Of a communicator: all pairs of so many nodes, else chords. */
+#define ALL_PAIRS 7
+#define STRIDES 3
+#define PASSES 8
+/* When a clock was set is found this well. */
+#define STEP_NS INT64_C(1000000)
+/* As references, until one reaches half of the nodes. */
+#define TRIED 64
+
+/* --- the check ------------------------------------------------------------ */
+
+static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+    int64_t start = INT64_MIN, end = INT64_MAX;
+    uint32_t hosts = 0;
+
+    for (uint32_t i = 0; i < c->n_hosts; i++) {
+        const struct clockpair_stamps *s = &met->of[i].stamps;
+
+        if (!met->of[i].n)
+            continue;
+        hosts++;
+        start = s->start_ns > start ? s->start_ns : start;
+        end = s->end_ns < end ? s->end_ns : end;
+    }
+    if (hosts < 2)
+        return 0;
+    w->check->operations++;
+    if (start > end) {
+        w->check->violations++;
+        if (start - end > w->check->worst_ns)
+            w->check->worst_ns = start - end;
+    }
+    return 0;
+}
+
+int clocks_check(struct timeline *const *timelines, size_t n,
+                 const struct clockmap *map, struct clocks_check *check)
+{
+    struct clockwalk w;
+    int rc = clockwalk_init(&w, timelines, n);
+
+    memset(check, 0, sizeof(*check));
+    w.check = check;
+    w.take = check_met;
+    if (rc == 0 && map) {
+        w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
+        if (!w.nodes)
+            rc = -1;
+        for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
+            w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
+    }
+    if (rc == 0 && w.n_hosts > 1)
+        rc = clockwalk_run(&w);
+    clockwalk_fini(&w);
+    return rc;
+}
+
+/* --- pairs ---------------------------------------------------------------- */
+
+/* NONE where there are enough, too. */
+static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
+{
+    uint32_t at = keymap_find(&w->pair_map, a, b);
+
+    if (at != KEYMAP_NONE || w->n_pairs == w->room_pairs)
+        return at;
+    if (keymap_add(&w->pair_map, a, b, w->n_pairs) < 0)
+        return KEYMAP_NONE;
+    clockpair_init(&w->pairs[w->n_pairs], a, b, w->window_ns);
+    return w->n_pairs++;
+}
+
+/* Hosts i and i + stride of a communicator, around. */
+static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
+{
+    for (uint32_t i = 0; i < c->n_hosts; i++) {
+        uint32_t j = (i + stride) % c->n_hosts;
+
+        if (2 * stride == c->n_hosts && j < i)
+            continue;
+        c->links[n++] = (struct link){.i = i < j ? i : j, .j = i < j ? j : i};
+    }
+    return n;
+}
+
+static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
+{
+    size_t room = (size_t) c->n_hosts *
+                  (c->n_hosts <= ALL_PAIRS ? c->n_hosts : STRIDES);
+    uint32_t top = 1;
+
+    if (c->n_hosts < 2)
+        return 0;
+    c->links = calloc(room, sizeof(*c->links));
+    if (!c->links)
+        return -1;
+    if (c->n_hosts <= ALL_PAIRS) {
+        for (uint32_t i = 0; i < c->n_hosts; i++)
+            for (uint32_t j = i + 1; j < c->n_hosts; j++)
+                c->links[c->n_links++] = (struct link){.i = i, .j = j};
+    } else {
+        while (4 * top <= c->n_hosts)
+            top *= 2;
+        c->n_links = add_links(c, 0, 1);
+        if (top > 1)
+            c->n_links = add_links(c, c->n_links, top);
+        if (top > 3)
+            c->n_links = add_links(c, c->n_links, top / 3);
+    }
+    for (size_t k = 0; k < c->n_links; k++)
+        c->links[k].pair =
+            pair_get(w, c->hosts[c->links[k].i], c->hosts[c->links[k].j]);
+    return 0;
+}
+
+static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+
+    if (w->check)
+        check_met(w, met);
+    for (size_t k = 0; k < c->n_links; k++) {
+        const struct link *link = &c->links[k];
+
+        if (link->pair == KEYMAP_NONE || !met->of[link->i].n ||
+            !met->of[link->j].n)
+            continue;
+        if (clockpair_add(&w->pairs[link->pair], &met->of[link->i].stamps,
+                          &met->of[link->j].stamps, met->net_ns) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* How long the longest timeline is. */
+static int64_t length_ns(const struct clockwalk *w)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct timeline *t = w->timelines[i];
+
+        if (clockwalk_counts(t) && t->last_us > t->first_us &&
+            t->last_us <= CLOCKWALK_MAX_US &&
+            t->last_us - t->first_us > longest)
+            longest = t->last_us - t->first_us;
+    }
+    return (int64_t) longest * 1000;
+}
+
+static int make_pairs(struct clockwalk *w)
+{
+    int64_t length = length_ns(w);
+
+    w->window_ns = length / WINDOWS_MAX > WINDOW_NS ? length / WINDOWS_MAX
+                                                    : WINDOW_NS;
+    w->room_pairs = w->n_hosts * PAIRS_A_NODE;
+    w->pairs = calloc(w->room_pairs, sizeof(*w->pairs));
+    if (!w->pairs)
+        return -1;
+    for (uint32_t i = 0; i < w->n_comms; i++)
+        if (make_links(w, &w->comms[i]) < 0)
+            return -1;
+    w->take = pair_met;
+    if (clockwalk_run(w) < 0)
+        return -1;
+    for (uint32_t i = 0; i < w->n_pairs; i++)
+        if (clockpair_end(&w->pairs[i]) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- all nodes ------------------------------------------------------------ */
+
+struct solver {
+    const struct clockwalk *w;
+    struct clockgraph_edge *edges;
+    size_t n;
+    struct clockgraph_clock *clocks;
+    int64_t *before; /* by clock */
+};
+
+/* The pairs' distances when the reference shows t_ns: each clock shows then
+ * what is known of its offset so far. */
+static void measure(struct solver *s, int64_t t_ns)
+{
+    s->n = 0;
+    for (uint32_t i = 0; i < s->w->n_pairs; i++) {
+        const struct clockpair *p = &s->w->pairs[i];
+        struct clockgraph_edge *e = &s->edges[s->n];
+
+        *e = (struct clockgraph_edge){.from = p->a, .to = p->b};
+        s->n += clockpair_theta(p, t_ns + s->clocks[p->a].offset_ns,
+                                &e->theta_ns, &e->unc_ns);
+    }
+}
+
+/* The same, each pair when it was compared first: near enough to begin with. */
+static void measure_first(struct solver *s)
+{
+    s->n = 0;
+    for (uint32_t i = 0; i < s->w->n_pairs; i++) {
+        const struct clockpair *p = &s->w->pairs[i];
+        struct clockgraph_edge *e = &s->edges[s->n];
+
+        *e = (struct clockgraph_edge){.from = p->a, .to = p->b};
+        s->n += p->n_windows && clockpair_theta(p, p->windows[0].first_ns,
+                                                &e->theta_ns, &e->unc_ns);
+    }
+}
+
+/* All clocks when the reference shows t_ns. A pair is asked for a moment that
+ * is wrong by the error of an offset, and answers wrong by its drift in that
+ * time: each pass makes the error smaller by some 10,000. */
+static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
+{
+    int64_t moved = INT64_MAX;
+
+    for (int pass = 0; pass < PASSES && moved > 1; pass++) {
+        measure(s, t_ns);
+        if (s->n == 0)
+            return 0;
+        for (uint32_t i = 0; i < s->w->n_hosts; i++)
+            s->before[i] = s->clocks[i].offset_ns;
+        if (clockgraph_solve(s->edges, s->n, reference, s->clocks,
+                             s->w->n_hosts) < 0)
+            return -1;
+        moved = 0;
+        for (uint32_t i = 0; i < s->w->n_hosts; i++) {
+            int64_t by = llabs(s->clocks[i].offset_ns - s->before[i]);
+
+            moved = by > moved ? by : moved;
+        }
+    }
+    return 0;
+}
+
+/* The node from which most others are reached; the first of them. */
+static int choose_reference(struct solver *s, uint32_t *reference)
+{
+    size_t most = 0;
+
+    for (uint32_t r = 0; r < s->w->n_hosts; r++) {
+        size_t reached = 0;
+
+        measure_first(s);
+        if (s->n == 0)
+            return 0;
+        if (clockgraph_solve(s->edges, s->n, r, s->clocks, s->w->n_hosts) < 0)
+            return -1;
+        for (uint32_t i = 0; i < s->w->n_hosts; i++)
+            reached += s->clocks[i].reachable;
+        if (reached > most) {
+            most = reached;
+            *reference = r;
+        }
+        if (2 * reached >= s->w->n_hosts || r + 1 == TRIED)
+            break;
+    }
+    measure_first(s);
+    return s->n ? clockgraph_solve(s->edges, s->n, *reference, s->clocks,
+                                   s->w->n_hosts)
+                : 0;
+}
+
+static int make_nodes(const struct clockwalk *w, struct clockmap *map,
+                      size_t points)
+{
+    map->nodes = calloc(w->n_hosts, sizeof(*map->nodes));
+    if (!map->nodes)
+        return -1;
+    for (uint32_t i = 0; i < w->n_hosts; i++) {
+        map->nodes[i].host = strdup(w->hosts[i]);
+        map->n_nodes++;
+        if (!map->nodes[i].host)
+            return -1;
+        if (points && i != map->reference) {
+            map->nodes[i].points =
+                calloc(points, sizeof(*map->nodes[i].points));
+            if (!map->nodes[i].points)
+                return -1;
+        }
+    }
+    map->nodes[map->reference].aligned = true;
+    return 0;
+}
+
+static void add_points(struct clockmap *map,
+                       const struct clockgraph_clock *clocks, int64_t t_ns)
+{
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        struct clockmap_node *node = &map->nodes[i];
+        struct clockmap_point p = {.t_ns = t_ns + clocks[i].offset_ns,
+                                   .offset_ns = clocks[i].offset_ns,
+                                   .unc_ns = clocks[i].unc_ns};
+
+        if (!node->points || !clocks[i].reachable ||
+            (node->n_points && node->points[node->n_points - 1].t_ns >= p.t_ns))
+            continue;
+        node->aligned = true;
+        map->method = CLOCKMAP_COLLECTIVES;
+        node->points[node->n_points++] = p;
+    }
+}
+
+/* Did a clock run off by more than clocks do between two moments? */
+static bool is_set(const struct solver *s,
+                   const struct clockgraph_clock *before, double passed_ns)
+{
+    for (uint32_t i = 0; i < s->w->n_hosts; i++) {
+        const struct clockgraph_clock *now = &s->clocks[i];
+        double moved =
+            fabs((double) now->offset_ns - (double) before[i].offset_ns);
+
+        if (before[i].reachable && now->reachable &&
+            moved > CLOCKLINE_MAX_SLOPE * passed_ns + before[i].unc_ns +
+                        now->unc_ns)
+            return true;
+    }
+    return false;
+}
+
+/* Between `from`, whose solution is `before`, and `to`, whose solution is there
+ * now: where a clock was set, the points on both sides of that moment. */
+static int find_step(struct solver *s, struct clockmap *map,
+                     struct clockgraph_clock *before, int64_t from, int64_t to)
+{
+    size_t bytes = s->w->n_hosts * sizeof(*before);
+    struct clockgraph_clock *after = malloc(bytes);
+    int rc = after ? 0 : -1;
+
+    if (rc == 0)
+        memcpy(after, s->clocks, bytes);
+    while (rc == 0 && to - from > STEP_NS) {
+        int64_t middle = from + (to - from) / 2;
+
+        rc = solve_at(s, middle, (uint32_t) map->reference);
+        if (rc == 0 && s->n && !is_set(s, before, (double) (middle - from))) {
+            memcpy(before, s->clocks, bytes);
+            from = middle;
+        } else {
+            memcpy(after, s->clocks, bytes);
+            to = middle;
+        }
+    }
+    if (rc == 0) {
+        add_points(map, before, from);
+        add_points(map, after, to);
+    }
+    free(after);
+    return rc;
+}
+
+/* Points at the begin and the end of the run, and one a window between; two
+ * more where a clock was set. */
+static int solve_points(struct solver *s, struct clockmap *map, int64_t first,
+                        int64_t last, size_t n)
+{
+    size_t bytes = s->w->n_hosts * sizeof(*s->clocks);
+    struct clockgraph_clock *before = calloc(1, bytes);
+    int64_t at = first;
+    int rc = before ? 0 : -1;
+
+    for (size_t k = 0; rc == 0 && k <= n; k++) {
+        int64_t t = first + (int64_t) ((double) (last - first) * (double) k /
+                                       (double) n);
+
+        rc = solve_at(s, t, (uint32_t) map->reference);
+        if (rc < 0 || !s->n)
+            break;
+        if (k && is_set(s, before, (double) (t - at))) {
+            rc = find_step(s, map, before, at, t);
+            if (rc == 0)
+                rc = solve_at(s, t, (uint32_t) map->reference);
+        }
+        add_points(map, s->clocks, t);
+        memcpy(before, s->clocks, bytes);
+        at = t;
+    }
+    free(before);
+    return rc;
+}
+
+static int solve_all(struct solver *s, struct clockmap *map)
+{
+    const struct clockwalk *w = s->w;
+    uint32_t reference = 0;
+    int64_t first, last;
+    size_t n;
+
+    if (choose_reference(s, &reference) < 0)
+        return -1;
+    first = w->first_ns[reference];
+    last = w->last_ns[reference];
+    map->reference = reference;
+    if (first >= last)
+        return make_nodes(w, map, 0);
+    n = 1 + (size_t) ((last - first) / w->window_ns);
+    if (n > WINDOWS_MAX)
+        n = WINDOWS_MAX;
+    if (make_nodes(w, map, 3 * (n + 1)) < 0)
+        return -1;
+    return solve_points(s, map, first, last, n);
+}
+
+int clocks_align(struct timeline *const *timelines, size_t n,
+                 struct clockmap *map, struct clocks_check *check)
+{
+    struct clockwalk w;
+    struct solver s = {.w = &w};
+    int rc = clockwalk_init(&w, timelines, n);
+
+    memset(map, 0, sizeof(*map));
+    if (check)
+        memset(check, 0, sizeof(*check));
+    w.check = check;
+    if (rc == 0 && w.n_hosts == 1)
+        map->method = CLOCKMAP_ONE_NODE;
+    if (rc == 0 && w.n_hosts < 2)
+        rc = w.n_hosts ? make_nodes(&w, map, 0) : 0;
+    else if (rc == 0)
+        rc = make_pairs(&w);
+    if (rc == 0 && w.n_hosts > 1) {
+        s.edges = calloc(w.n_pairs + 1, sizeof(*s.edges));
+        s.clocks = calloc(w.n_hosts, sizeof(*s.clocks));
+        s.before = calloc(w.n_hosts, sizeof(*s.before));
+        rc = s.edges && s.clocks && s.before ? solve_all(&s, map) : -1;
+    }
+    free(s.before);
+    free(s.edges);
+    free(s.clocks);
+    clockwalk_fini(&w);
+    if (rc < 0)
+        clockmap_fini(map);
+    return rc;
+}
+
+/* --- what a report says --------------------------------------------------- */
+
+static struct jp_clock figures_of(const struct clockmap *map, size_t i)
+{
+    const struct clockmap_node *node = &map->nodes[i];
+    const struct clockmap_point *first = node->points,
+                                *last = first + node->n_points - 1;
+    struct jp_clock c = {.host = node->host,
+                         .aligned = node->aligned,
+                         .reference = node->aligned && i == map->reference};
+
+    if (!node->n_points)
+        return c;
+    c.offset_us = (double) clockmap_offset_ns(
+                      node, first->t_ns + (last->t_ns - first->t_ns) / 2) /
+                  1000;
+    if (last->t_ns > first->t_ns)
+        c.drift_ppm = (double) (last->offset_ns - first->offset_ns) /
+                      (double) (last->t_ns - first->t_ns) * 1e6;
+    for (size_t k = 0; k < node->n_points; k++)
+        c.unc_us = fmax(c.unc_us, node->points[k].unc_ns / 1000);
+    return c;
+}
+
+struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n)
+{
+    struct jp_clocks *clocks = calloc(1, sizeof(*clocks));
+
+    if (!clocks ||
+        clocks_align(timelines, n, &clocks->map, &clocks->before) < 0 ||
+        !(clocks->nodes =
+              calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
+        goto fail;
+    for (size_t i = 0; i < clocks->map.n_nodes; i++)
+        clocks->nodes[i] = figures_of(&clocks->map, i);
+    if (clocks->map.method == CLOCKMAP_COLLECTIVES &&
+        clocks_check(timelines, n, &clocks->map, &clocks->after) < 0)
+        goto fail;
+    return clocks;
+fail:
+    clocks_destroy(clocks);
+    return NULL;
+}
+
+void clocks_destroy(struct jp_clocks *clocks)
+{
+    if (!clocks)
+        return;
+    clockmap_fini(&clocks->map);
+    free(clocks->nodes);
+    free(clocks);
+}
+
+/* "250.0 ms" */
+static char *put_us(double us, char *buf, size_t size)
+{
+    if (us < 1000)
+        snprintf(buf, size, "%.1f us", us);
+    else if (us < 1e6)
+        snprintf(buf, size, "%.1f ms", us / 1000);
+    else
+        snprintf(buf, size, "%.1f s", us / 1e6);
+    return buf;
+}
+
+char *clocks_text(const struct jp_clocks *clocks, char *buf)
+{
+    size_t apart = 0, far = 0, n = clocks->map.n_nodes;
+    double unc_us = 0;
+    char by[32], within[32];
+
+    *buf = '\0';
+    if (n < 2)
+        return buf;
+    if (clocks->map.method == CLOCKMAP_NONE) {
+        if (!clocks->before.operations)
+            snprintf(buf, CLOCKS_TEXT,
+                     "Times of different nodes do not compare: no operation of "
+                     "several nodes tells start and end.");
+        else
+            snprintf(buf, CLOCKS_TEXT,
+                     "Times of different nodes do not compare: no distance of "
+                     "their clocks fits all of their %" PRIu64
+                     " collectives; as recorded %" PRIu64 " do not overlap.",
+                     clocks->before.operations, clocks->before.violations);
+        return buf;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_clock *c = &clocks->nodes[i];
+
+        apart += !c->aligned;
+        unc_us = fmax(unc_us, c->unc_us);
+        if (fabs(c->offset_us) > fabs(clocks->nodes[far].offset_us))
+            far = i;
+    }
+    snprintf(buf, CLOCKS_TEXT,
+             "The clock of %.64s is %s %s that of %.64s; by their collectives "
+             "times of different nodes compare within %s.",
+             clocks->nodes[far].host,
+             put_us(fabs(clocks->nodes[far].offset_us), by, sizeof(by)),
+             clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
+             clocks->map.nodes[clocks->map.reference].host,
+             put_us(unc_us, within, sizeof(within)));
+    if (apart)
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " The clocks of %zu other nodes could not be compared.",
+                 apart);
+    return buf;
+}

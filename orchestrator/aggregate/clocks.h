@@ -1,0 +1,68 @@
+/* clocks.h - the clocks of a run's nodes, from its collectives alone.
+ *
+ * Walks the timelines of all processes side by side, compares the clocks of
+ * pairs of nodes that have ranks in the same operations (clockpair.h), and
+ * solves for all nodes at points over the run (clockgraph.h). Nothing but the
+ * recordings or verbose logs is needed, after the fact and from anywhere.
+ *
+ * Of long runs it takes every second, third ... operation, so that some 260,000
+ * records are compared. Bounds: at most 16 pairs a node, 256 windows a pair, 64
+ * MiB of operations that not all ranks have been met of. Time is that of two
+ * walks.
+ */
+#ifndef JP_AGGREGATE_CLOCKS_H
+#define JP_AGGREGATE_CLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/clockmap.h"
+
+struct timeline;
+
+/* How well the times of different nodes fit together: all ranks of an operation
+ * that lets nobody leave early are in it at some moment. */
+struct clocks_check {
+    uint64_t operations; /* of ranks on more than one node */
+    uint64_t violations; /* a rank left before another one had entered */
+    int64_t worst_ns;    /* by so much at the worst */
+};
+
+/* Of the times as map says, NULL: as they are. 0, or -1 without memory. */
+int clocks_check(struct timeline *const *timelines, size_t n,
+                 const struct clockmap *map, struct clocks_check *check);
+
+/* Fills map, which is empty: of all hosts of the timelines. Its method is
+ * CLOCKMAP_NONE where no node can be tied to another one. *check (may be NULL):
+ * as clocks_check without a map. 0, or -1 without memory: map is empty then. */
+int clocks_align(struct timeline *const *timelines, size_t n,
+                 struct clockmap *map, struct clocks_check *check);
+
+/* A node's clock against the reference's. */
+struct jp_clock {
+    const char *host;
+    bool aligned, reference;
+    double offset_us; /* ahead of the reference's in the middle of the run */
+    double drift_ppm; /* how much faster, over the run */
+    double unc_us;    /* how wrong offset_us may be, at most over the run */
+};
+
+struct jp_clocks {
+    struct clockmap map;
+    struct clocks_check before, after; /* of times as they are, and mapped */
+    struct jp_clock *nodes;            /* as in map */
+};
+
+/* Both of these, and a figure a node. NULL without memory. Destroy takes NULL.
+ */
+struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n);
+void clocks_destroy(struct jp_clocks *clocks);
+
+/* One sentence: how far the clocks are apart, and whether times of different
+ * nodes compare; "" on one node. Into buf of CLOCKS_TEXT bytes, which it
+ * returns. */
+enum { CLOCKS_TEXT = 400 };
+char *clocks_text(const struct jp_clocks *clocks, char *buf);
+
+#endif
