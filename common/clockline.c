@@ -101,8 +101,7 @@ int clockline_add_lower(struct clockline_bounds *bounds, int64_t t_ns,
 /* --- the line --------------------------------------------------------------
  */
 
-/* Of a hull's point i to the next one; beyond the last one, and before the
- * first, as steep as no line may be. */
+/* From a hull's point i to the next one, which is there. */
 static long double slope_after(const struct clockline_side *side, size_t i)
 {
     const struct clockline_point *p = side->points;

@@ -99,12 +99,14 @@ static size_t follow_tree(struct graph *g, struct clockgraph_clock *clocks)
         for (size_t k = g->first[at]; k < g->first[at + 1]; k++) {
             const struct clockgraph_edge *e = &g->edges[g->at[k]];
             uint32_t to = other_end(e, at);
+            int64_t offset = clocks[at].offset_ns +
+                             (e->from == at ? e->theta_ns : -e->theta_ns);
 
-            if (g->seen[to] || e->left_out)
+            if (g->seen[to] || e->left_out || offset > CLOCKGRAPH_FAR_NS ||
+                offset < -CLOCKGRAPH_FAR_NS)
                 continue;
             g->seen[to] = true;
-            clocks[to].offset_ns = clocks[at].offset_ns +
-                                   (e->from == at ? e->theta_ns : -e->theta_ns);
+            clocks[to].offset_ns = offset;
             g->queue[tail++] = to;
         }
     }
@@ -290,7 +292,7 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
     while (left-- && worst(&g, clocks))
         solve(&g, clocks);
     for (size_t i = 0; i < n_clocks; i++)
-        if (clocks[i].reachable)
+        if (clocks[i].reachable && fabs(g.x[i]) < (double) CLOCKGRAPH_FAR_NS)
             clocks[i].offset_ns += llround(g.x[i]);
     uncertainties(&g, clocks);
     graph_fini(&g);

@@ -23,6 +23,9 @@ struct clockgraph_edge {
 };
 
 #define CLOCKGRAPH_LEAST_NS 50.0
+/* Clocks that would be farther from the reference, by 36 years, are not
+ * reachable. */
+#define CLOCKGRAPH_FAR_NS ((int64_t) 1 << 60)
 
 struct clockgraph_clock {
     bool reachable;    /* from the reference; the rest is 0 if not */

@@ -14,8 +14,8 @@
 #define STAMP_NS 500.0
 /* Bins with an end that a line through ends needs. */
 #define ENDS_LEAST 6
-/* Clocks that are farther apart, by 73 years, are none. */
-#define FAR_NS ((int64_t) 1 << 61)
+/* Clocks that are farther apart, by 18 years, are none. */
+#define FAR_NS ((int64_t) 1 << 59)
 /* A line is carried on beyond its window; a quartz leaves it by so much. */
 #define BEYOND 1e-6
 

@@ -113,6 +113,24 @@ static void far_clocks(void **state)
     assert_true(clocks[1].unc_ns == 50);
 }
 
+/* Sums that no clock can have do not overflow. */
+static void beyond_all_clocks(void **state)
+{
+    struct clockgraph_edge edges[6];
+    struct clockgraph_clock clocks[7];
+
+    (void) state;
+    for (uint32_t i = 0; i < 6; i++)
+        edges[i] = (struct clockgraph_edge){.from = i,
+                                            .to = i + 1,
+                                            .theta_ns = CLOCKGRAPH_FAR_NS / 2,
+                                            .unc_ns = 50};
+    assert_int_equal(clockgraph_solve(edges, 6, 0, clocks, 7), 0);
+    assert_true(clocks[2].reachable);
+    assert_false(clocks[3].reachable);
+    assert_false(clocks[6].reachable);
+}
+
 /* One edge is wrong by 1 ms: it is left out where others replace it, and is
  * believed where nothing else tells. */
 static void wrong_edge(void **state)
@@ -197,11 +215,9 @@ static void many_clocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_least_squares),
-        cmocka_unit_test(far_clocks),
-        cmocka_unit_test(wrong_edge),
-        cmocka_unit_test(asymmetry_shows),
-        cmocka_unit_test(many_clocks),
+        cmocka_unit_test(equals_least_squares), cmocka_unit_test(far_clocks),
+        cmocka_unit_test(beyond_all_clocks),    cmocka_unit_test(wrong_edge),
+        cmocka_unit_test(asymmetry_shows),      cmocka_unit_test(many_clocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
