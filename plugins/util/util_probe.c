@@ -287,13 +287,12 @@ static bool is_known(const struct util_probe *p, uint64_t pid)
     return false;
 }
 
-/* Whether the process is the step's; then its rank. */
+/* Whether the process is the step's; then its rank. A helper of jobprof's for a
+ * task has the task's variables. */
 static bool is_ours(struct util_probe *p, uint64_t pid, uint32_t *rank)
 {
-    const char *job, *step, *node, *id;
-    char path[PATH_MAX];
+    char path[PATH_MAX], name[64];
     struct stat st;
-    uint64_t n;
     size_t len = 0;
 
     if (stat(at_root(p, path, "/proc/%llu", (unsigned long long) pid), &st) <
@@ -301,19 +300,12 @@ static bool is_ours(struct util_probe *p, uint64_t pid, uint32_t *rank)
         st.st_uid != p->step.uid)
         return false;
     at_root(p, path, "/proc/%llu/environ", (unsigned long long) pid);
-    if (!util_read_file(path, p->text, sizeof(p->text), &len))
+    if (!util_read_file(path, p->text, sizeof(p->text), &len) ||
+        !util_is_task(p->text, len, p->job, p->step.step, p->step.node, rank))
         return false;
-    job = util_environ(p->text, len, "SLURM_JOB_ID");
-    step = util_environ(p->text, len, "SLURM_STEP_ID");
-    node = util_environ(p->text, len, "SLURMD_NODENAME");
-    id = util_environ(p->text, len, "SLURM_PROCID");
-    if (!job || !step || !id || strcmp(job, p->job) != 0 ||
-        strcmp(step, p->step.step) != 0 ||
-        (node && strcmp(node, p->step.node) != 0) ||
-        num_parse_u64(id, 0, UINT32_MAX, &n, NULL) < 0)
-        return false;
-    *rank = (uint32_t) n;
-    return true;
+    at_root(p, path, "/proc/%llu/comm", (unsigned long long) pid);
+    return !util_read_file(path, name, sizeof(name), &len) ||
+           strncmp(name, "jobprof", 7) != 0;
 }
 
 static int add_process(struct util_probe *p, uint64_t pid, uint32_t rank,

@@ -144,6 +144,8 @@ static void node_and_tasks(void **state)
     put_process(*state, 11, 1, 0, 0);
     put_process(*state, 12, 1, 0, 0);
     put(*state, "SLURM_JOB_ID=8", "proc/13/environ");
+    put_process(*state, 15, 5, 0, 0); /* a helper for a task */
+    put(*state, "jobprof-node\n", "proc/15/comm");
     put_process(*state, 14, 4, 0, 0); /* another slurmd of this host has it */
     put_bytes(*state,
               "SLURM_JOB_ID=7\0SLURM_STEP_ID=0\0SLURM_PROCID=4\0"
