@@ -458,14 +458,15 @@ int clocks_align(struct timeline *const *timelines, size_t n,
 static struct jp_clock figures_of(const struct clockmap *map, size_t i)
 {
     const struct clockmap_node *node = &map->nodes[i];
-    const struct clockmap_point *first = node->points,
-                                *last = first + node->n_points - 1;
+    const struct clockmap_point *first, *last;
     struct jp_clock c = {.host = node->host,
                          .aligned = node->aligned,
                          .reference = node->aligned && i == map->reference};
 
     if (!node->n_points)
         return c;
+    first = &node->points[0];
+    last = &node->points[node->n_points - 1];
     c.offset_us = (double) clockmap_offset_ns(
                       node, first->t_ns + (last->t_ns - first->t_ns) / 2) /
                   1000;
