@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "orchestrator/aggregate/clockgraph.h"
 #include "orchestrator/aggregate/clockwalk.h"
 
@@ -507,23 +508,10 @@ void clocks_destroy(struct jp_clocks *clocks)
     free(clocks);
 }
 
-/* "250.0 ms" */
-static char *put_us(double us, char *buf, size_t size)
-{
-    if (us < 1000)
-        snprintf(buf, size, "%.1f us", us);
-    else if (us < 1e6)
-        snprintf(buf, size, "%.1f ms", us / 1000);
-    else
-        snprintf(buf, size, "%.1f s", us / 1e6);
-    return buf;
-}
-
 char *clocks_text(const struct jp_clocks *clocks, char *buf)
 {
     size_t apart = 0, far = 0, n = clocks->map.n_nodes;
     double unc_us = 0;
-    char by[32], within[32];
 
     *buf = '\0';
     if (n < 2)
@@ -535,9 +523,9 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                      "several nodes tells start and end.");
         else
             snprintf(buf, CLOCKS_TEXT,
-                     "Times of different nodes do not compare: no distance of "
-                     "their clocks fits all of their %" PRIu64
-                     " collectives; as recorded %" PRIu64 " do not overlap.",
+                     "Times of different nodes do not compare: their %" PRIu64
+                     " collectives contradict each other (%" PRIu64
+                     " do not overlap as recorded).",
                      clocks->before.operations, clocks->before.violations);
         return buf;
     }
@@ -553,10 +541,9 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
              "The clock of %.64s is %s %s that of %.64s; by their collectives "
              "times of different nodes compare within %s.",
              clocks->nodes[far].host,
-             put_us(fabs(clocks->nodes[far].offset_us), by, sizeof(by)),
+             FIG_US(fabs(clocks->nodes[far].offset_us)),
              clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
-             clocks->map.nodes[clocks->map.reference].host,
-             put_us(unc_us, within, sizeof(within)));
+             clocks->map.nodes[clocks->map.reference].host, FIG_US(unc_us));
     if (apart)
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
                  " The clocks of %zu other nodes could not be compared.",

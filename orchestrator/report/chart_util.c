@@ -254,6 +254,18 @@ static int put_lines(const struct metric *m, struct jp_json_stream *json)
     return 0;
 }
 
+/* Opens a chart's object with its times. False: null, nobody sampled. */
+static bool begin(const struct samples *s, struct jp_json_stream *json)
+{
+    if (!s || !s->n_slices) {
+        json_stream_null(json, NULL);
+        return false;
+    }
+    json_stream_object(json, NULL);
+    put_time(s, json);
+    return true;
+}
+
 static int put_util(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {
@@ -263,12 +275,8 @@ static int put_util(const struct jp_chart_view *view, void *state,
     int rc = 0;
 
     (void) state;
-    if (!s || !s->n_slices) {
-        json_stream_null(json, NULL);
+    if (!begin(s, json))
         return 0;
-    }
-    json_stream_object(json, NULL);
-    put_time(s, json);
     json_stream_array(json, "metrics");
     for (size_t i = 0; i < sizeof(scopes) / sizeof(*scopes); i++)
         for (unsigned c = 0;
@@ -406,12 +414,8 @@ static int put_maps(const struct jp_chart_view *view, void *state,
     int rc = 0;
 
     (void) state;
-    if (!s || !s->n_slices) {
-        json_stream_null(json, NULL);
+    if (!begin(s, json))
         return 0;
-    }
-    json_stream_object(json, NULL);
-    put_time(s, json);
     json_stream_array(json, "maps");
     for (size_t i = 0; rc == 0 && i < sizeof(maps) / sizeof(*maps); i++) {
         struct metric m;
