@@ -1,6 +1,7 @@
 /* fileio.c - careful opening, reading, replacing and removing of files. */
 #include "common/fileio.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -403,6 +404,18 @@ int fileio_mkdir(const char *path, struct jp_error *err)
     errno = ENOTDIR;
     return error_set(err, "%s: not a folder (symbolic links are refused)",
                      path);
+}
+
+bool fileio_temp_parse(const char *name, pid_t *pid, const char **host)
+{
+    const char *mark = strstr(name, ".tmp.");
+    char *end;
+
+    if (!mark || !isdigit((unsigned char) mark[5]))
+        return false;
+    *pid = (pid_t) strtol(mark + 5, &end, 10);
+    *host = *end == '.' ? strchr(end + 1, '.') : NULL;
+    return *host && *++*host;
 }
 
 int fileio_temp_open(struct jp_tempfile *file, const char *path,

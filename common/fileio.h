@@ -69,6 +69,9 @@ struct jp_tempfile {
 /* Opens path's temporary twin (O_EXCL, mode 0600). */
 int fileio_temp_open(struct jp_tempfile *file, const char *path,
                      struct jp_error *err);
+/* Is it the name of such a temporary file ("x.tmp.123.4.host")? Then *pid is
+ * its writer's process id on *host, which points into the name. */
+bool fileio_temp_parse(const char *name, pid_t *pid, const char **host);
 /* Flushes, closes and renames; on failure the twin is removed and path is as
  * it was. */
 int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err);

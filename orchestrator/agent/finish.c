@@ -315,7 +315,7 @@ static int do_task(void *arg, int out)
 
 /* Does the work in a child. True: it is done, in time. */
 static bool run_worker(const struct leaving *leaving,
-                       int (*work)(const struct leaving *), pid_t *worker)
+                       int (*work)(const struct leaving *))
 {
     uint64_t end = leaving->start_ms + leaving->limit_ms;
     uint64_t now = clock_mono_ms();
@@ -328,62 +328,51 @@ static bool run_worker(const struct leaving *leaving,
     struct child_result r;
     enum child_end how = child_run(&child, &r);
 
-    *worker = r.pid;
     return child_succeeded(how, &r);
 }
 
-/* Removes the temporary files of a killed worker from nodes/<node>. */
-static void remove_temps(const struct jp_seat *seat, const char *node,
-                         pid_t worker)
+/* Removes the temporary files of this host's killed processes from
+ * nodes/<node>: a worker's, the agent's. */
+static void remove_temps(const struct jp_seat *seat, const char *node)
 {
     char *path = fileio_path("%s/nodes/%s", seat->dir, node);
-    char *mark = fileio_path(".tmp.%ld.", (long) worker);
     DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    char here[65] = "host";
     struct dirent *entry;
+    const char *host;
+    pid_t pid;
 
-    while (folder && mark && (entry = readdir(folder)))
-        if (strstr(entry->d_name, mark))
+    gethostname(here, sizeof(here) - 1);
+    while (folder && (entry = readdir(folder)))
+        if (fileio_temp_parse(entry->d_name, &pid, &host) &&
+            strcmp(host, here) == 0 && kill(pid, 0) < 0 && errno == ESRCH)
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder)
         closedir(folder);
     free(path);
-    free(mark);
 }
 
 static bool keep_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
     struct jp_error err;
-    pid_t worker = -1;
 
-    if (run_worker(leaving, make_records, &worker))
+    if (run_worker(leaving, make_records))
         return true;
     stepdir_log(seat->dir, "%s: its records are not complete after %u ms",
                 leaving->node, leaving->limit_ms);
-    remove_temps(seat, leaving->node, worker);
     if (manifest_write_empty(seat, leaving->node, &err) < 0)
         stepdir_log(seat->dir, "%s: %s", leaving->node, err.text);
     return false;
 }
 
-static void keep_ranks(const struct leaving *leaving)
-{
-    pid_t worker = -1;
-
-    if (!run_worker(leaving, make_ranks, &worker))
-        remove_temps(leaving->seat, leaving->node, worker);
-}
-
 static void keep_partial(const struct leaving *leaving)
 {
-    pid_t worker = -1;
-
-    if (run_worker(leaving, make_partial, &worker))
+    if (run_worker(leaving, make_partial))
         return;
     stepdir_log(leaving->seat->dir,
                 "%s: no partial within %u ms (the report reads its files)",
                 leaving->node, leaving->limit_ms);
-    remove_temps(leaving->seat, leaving->node, worker);
 }
 
 /* What runs beside the tasks serves other nodes, too: it ends with the step's
@@ -419,10 +408,11 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
         if (leaving.tells_late && leaving.limit_ms > KILLED_MS &&
             all_killed(finish->tasks))
             leaving.limit_ms = KILLED_MS;
-        keep_ranks(&leaving);
+        run_worker(&leaving, make_ranks);
         if (finish->partial)
             keep_partial(&leaving);
     }
+    remove_temps(seat, node);
     if (barrier_leave(seat, &out, err) < 0) {
         stepdir_log(seat->dir, "%s cannot be marked as done", node);
         return -1;

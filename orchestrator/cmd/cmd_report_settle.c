@@ -169,15 +169,6 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     return rc;
 }
 
-/* "x.tmp.123.4.host", as common/fileio.c names them. */
-static bool is_temp(const char *name)
-{
-    const char *mark = strstr(name, ".tmp.");
-    size_t digits = mark ? strspn(mark + 5, "0123456789") : 0;
-
-    return digits > 0 && mark[5 + digits] == '.';
-}
-
 static bool is_older(int folder, const char *name, int64_t than)
 {
     struct stat st;
@@ -192,10 +183,12 @@ static void sweep_folder(const char *dir, const char *name, int64_t before)
     char *path = fileio_path("%s/%s", dir, name);
     DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
     struct dirent *entry;
+    const char *host;
+    pid_t pid;
 
     free(path);
     while (folder && (entry = readdir(folder)))
-        if (is_temp(entry->d_name) &&
+        if (fileio_temp_parse(entry->d_name, &pid, &host) &&
             is_older(dirfd(folder), entry->d_name, before))
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder)
