@@ -32,18 +32,9 @@ struct late {
     size_t *class_of;     /* of a communicator */
 };
 
-/* More than that the run loses enough by, or a rank is so much slower where it
- * computes. */
 static inline double late_much(const struct late *late, double peers_us)
 {
-    double run = late->run_us, computes = run - peers_us;
-    double cost = limits_get(JP_LIMIT_LATE_COST) * run;
-    double slower = fmax(limits_get(JP_LIMIT_LATE_SLOWER) * computes,
-                         limits_get(JP_LIMIT_LATE_LEAST) * run);
-
-    return computes > limits_get(JP_LIMIT_LATE_COMPUTES) * run
-               ? fmin(cost, slower)
-               : cost;
+    return late_worth(late->run_us, peers_us);
 }
 
 static inline bool late_is_much(const struct late *late, double excess_us,
