@@ -56,9 +56,14 @@
  * the order of records.
  */
 
-/* Fewer ranks may all be neighbours in a pipeline. With more, a kernel has so
- * many messages that some are always missing. */
-enum { JOIN_KERNEL_MIN_RANKS = 4, JOIN_KERNEL_MAX_RANKS = 4096 };
+/* Two or three ranks may all be neighbours in a pipeline, where none sends to
+ * itself: below ALONE only who does is in an AlltoAll. With more than MAX, a
+ * kernel has so many messages that some are always missing. */
+enum {
+    JOIN_KERNEL_MIN_RANKS = 2,
+    JOIN_KERNEL_ALONE_RANKS = 4,
+    JOIN_KERNEL_MAX_RANKS = 4096
+};
 enum { JOIN_KERNEL_BLOCK = 64 };
 
 struct join;

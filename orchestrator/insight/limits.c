@@ -324,8 +324,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_GROUPED_RANKS] =
         {"grouped_ranks_min", 4, JP_LIMIT_IS_NUMBER,
          "... or every other rank is a peer, which tells nothing in a "
-         "communicator with fewer ranks",
-         "no stage of a longer pipeline exchanges messages with all others"},
+         "communicator with fewer ranks whose ranks do not send to themselves",
+         "no stage of a longer pipeline exchanges messages with all others, and "
+         "no stage sends to itself"},
     [JP_LIMIT_GROUPED_ALIKE] =
         {"grouped_alike_min", 0.8, JP_LIMIT_IS_SHARE,
          "... and the peer of fewest messages has no smaller share of "
