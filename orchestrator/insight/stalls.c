@@ -578,6 +578,14 @@ static bool is_always_late(const struct search *s, const struct jp_stall *stall)
     return false;
 }
 
+/* In every step, whose gradients are cut into so many operations: a rank that
+ * is a little slower all along. */
+static bool is_of_each_step(const struct jp_stall *stall)
+{
+    return stall->regular &&
+           (double) stall->every_ops <= limits_get(JP_LIMIT_HANG_BUCKETS);
+}
+
 /* Only at the very begin: programs warm up by unlike times. */
 static bool is_warmup(const struct search *s, const struct candidate *c)
 {
@@ -604,7 +612,8 @@ static int keep(struct search *s, struct jp_stalls *stalls)
             describe(s, c, scratch);
         free(scratch);
         if (c->n && c->is.chance < limits_get(JP_LIMIT_STALL_CHANCE) &&
-            !is_warmup(s, c) && !is_always_late(s, &c->is))
+            !is_of_each_step(&c->is) && !is_warmup(s, c) &&
+            !is_always_late(s, &c->is))
             stalls->at[stalls->n++] = c->is;
     }
     return 0;
