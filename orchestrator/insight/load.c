@@ -289,17 +289,6 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
-/* The process' rank in that communicator; SIZE_MAX: it has none. */
-static size_t rank_in(const struct stages *s, size_t process, size_t comm)
-{
-    const struct jp_process *who = &s->p->list[process];
-
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        if (s->r->ranks[s->p->by_process[i]].comm == comm)
-            return s->p->by_process[i];
-    return SIZE_MAX;
-}
-
 /* How often all stages of a pipeline meet in a communicator with others; 0:
  * never. */
 static uint64_t meetings(const struct stages *s, size_t pipeline)
@@ -312,8 +301,8 @@ static uint64_t meetings(const struct stages *s, size_t pipeline)
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t first = s->p->by_process[i], k = from;
 
-        while (k < to && rank_in(s, s->p->of_rank[k],
-                                 s->r->ranks[first].comm) != SIZE_MAX)
+        while (k < to && processes_rank_in(s->p, s->r, s->p->of_rank[k],
+                                           s->r->ranks[first].comm) != SIZE_MAX)
             k++;
         if (k == to && s->lateness[first].fewest > most)
             most = s->lateness[first].fewest;

@@ -655,6 +655,7 @@ static bool blames_one(enum simjob_fault fault)
             fault == SIMJOB_TWO_LATE);
 }
 
+#define COST_OFF 0.3             /* of a late rank's told cost, at the median */
 #define OTHERS_FLOOR 0.7         /* of other families' shapes */
 #define OTHERS_SILENT_FLOOR 0.97 /* where nobody is to be named */
 
@@ -703,6 +704,7 @@ static bool run_row(const struct row *row, enum jp_against against,
         printf("  (and %u that cost less than is named: %u named, nobody else)",
                n[SMALL] + n[SMALL_NAMED], n[SMALL_NAMED]);
     if (n_costs) {
+        cost = stats_median(costs, n_costs);
         stats_sort(costs, n_costs);
         printf("  (told cost: %.2f of the true one, %.2f to %.2f)",
                costs[n_costs / 2], costs[n_costs / 10],
@@ -711,6 +713,9 @@ static bool run_row(const struct row *row, enum jp_against against,
     puts("");
     free(costs);
     fflush(stdout);
+    if (n_costs > 2 && row->fault == SIMJOB_LATE_RANK && row->effect >= 0.1 &&
+        fabs(cost - 1) > COST_OFF)
+        return false;
     return share >= floor && !(n[WRONG] && blames_one(row->fault));
 }
 
