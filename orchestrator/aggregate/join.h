@@ -224,8 +224,9 @@ struct join_member {
     struct join_rates rates;     /* of all its messages */
     struct join_kernels kernels; /* of those, where they may be an AlltoAll's */
     uint64_t exec_us;            /* result: over timed operations */
-    uint64_t last_ops, caused_us;
-    float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
+    uint64_t last_ops, caused_us, stalled_ops;
+    float *slices; /* result: JP_SLICES parts of it, as many of what it came to
+                      single operations later by; NULL: none yet */
     struct join_lane **lanes;
     uint32_t n_lanes;
 };

@@ -29,6 +29,7 @@ struct sums {
     double all, least, most;
     size_t rows;
     uint64_t fewest, many, count; /* messages of a row, and of all */
+    bool self;                    /* some are to itself */
 };
 
 static void add_row(struct sums *sums, const struct jp_p2p *p)
@@ -43,6 +44,7 @@ static void add_row(struct sums *sums, const struct jp_p2p *p)
     sums->most = sums->rows ? fmax(sums->most, us) : us;
     sums->all += us;
     sums->rows++;
+    sums->self |= p->src == p->dst;
 }
 
 /* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
@@ -53,7 +55,9 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
         s->rows >= 2 * (size_t) (n_ranks - 1))
         return (double) s->fewest >=
                limits_get(JP_LIMIT_GROUPED_ALIKE) * (double) s->many;
-    return s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
+    /* an inner stage has as many as AlltoAll of two ranks */
+    return (s->self || s->rows > limits_get(JP_LIMIT_GROUPED_ROWS)) &&
+           s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
            s->fewest == s->many &&
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
@@ -642,6 +646,8 @@ int late_measure(struct late *l)
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
     l->run_us = run_us(r);
+    if (late_leave_out_stops(l) < 0)
+        return -1;
     for (size_t c = 0; c < r->n_comms; c++) {
         if (!is_usable(l, c))
             continue;

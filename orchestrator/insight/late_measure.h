@@ -89,4 +89,10 @@ struct late_spread late_class_spread(struct late *l, size_t class);
  * the node is in; the fewer ranks are left, the more of it is asked for. */
 double late_spread_without(struct late *l, size_t class, size_t host);
 
+/* Stops that come now and then, to any rank (a wait for samples), move sums
+ * over parts of the run by more than what is looked for. Counts as waited, in
+ * total, what a process came later by to a few operations. 0, or -1 without
+ * memory. */
+int late_leave_out_stops(struct late *l);
+
 #endif
