@@ -208,7 +208,7 @@ int late_leave_out_stops(struct late *l)
     for (size_t p = 0; often && p < l->p->n; p++) {
         size_t home = home_of(l, &l->p->list[p], often);
         const struct jp_rank *x = home == SIZE_MAX ? NULL : &l->r->ranks[home];
-        double all, usual;
+        double all, usual, most;
 
         /* where they are twice as rare nobody is above by chance */
         if (!x || !x->stalled_ops || !is_rare(x, (double) x->stalled_ops) ||
@@ -218,9 +218,14 @@ int late_leave_out_stops(struct late *l)
         usual = usual_late(l, home, all) * (double) x->stalled_ops;
         if (!(all > limits_get(JP_LIMIT_LATE_STALL) * usual))
             continue;
+        /* where it is late in many operations of a part, it is late for a time
+         */
+        most = all / (double) x->stalled_ops *
+               fmax(2, limits_get(JP_LIMIT_LATE_STALL_PART) *
+                           (double) x->timed_ops / JP_SLICES);
         /* programs warm up in the first one, which the mean leaves out */
         for (unsigned s = 1; s < JP_SLICES; s++)
-            if (isfinite(x->stalled_us[s]))
+            if ((double) x->stalled_us[s] <= most)
                 l->total[p * JP_SLICES + s] += (double) x->stalled_us[s] *
                                                (1 - usual / all);
     }

@@ -163,6 +163,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "ranks that wait for samples now and then are late by chance, one of "
          "them in this part of the run and another one in that; sums over "
          "parts say nothing of a lateness below"},
+    [JP_LIMIT_LATE_STALL_PART] =
+        {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
+         "... and, in a part of the run, no larger share of its operations, but "
+         "two of them anyway",
+         "a rank that comes late to many operations of a part is late for a "
+         "time"},
     [JP_LIMIT_LATE_STALL_OTHERS] =
         {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... and ranks do so more times as often in each of its communicators "
