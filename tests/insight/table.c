@@ -713,8 +713,8 @@ static bool run_row(const struct row *row, enum jp_against against,
     puts("");
     free(costs);
     fflush(stdout);
-    if (n_costs > 2 && row->fault == SIMJOB_LATE_RANK && row->effect >= 0.1 &&
-        fabs(cost - 1) > COST_OFF)
+    if (n_costs >= (how->exact ? 1 : 8) && row->fault == SIMJOB_LATE_RANK &&
+        row->effect >= 0.1 && fabs(cost - 1) > COST_OFF)
         return false;
     return share >= floor && !(n[WRONG] && blames_one(row->fault));
 }
