@@ -598,6 +598,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
     merge_slices(to, from);
     to->exec_us += from->exec_us;
     to->last_ops += from->last_ops;
+    to->stalled_ops += from->stalled_ops;
     to->caused_us += from->caused_us;
     to->shared |= from->shared;
     to->many_files |= from->many_files;

@@ -56,9 +56,14 @@
  * the order of records.
  */
 
-/* Fewer ranks may all be neighbours in a pipeline. With more, a kernel has so
- * many messages that some are always missing. */
-enum { JOIN_KERNEL_MIN_RANKS = 4, JOIN_KERNEL_MAX_RANKS = 4096 };
+/* Two or three ranks may all be neighbours in a pipeline, where none sends to
+ * itself: below ALONE only who does is in an AlltoAll. With more than MAX, a
+ * kernel has so many messages that some are always missing. */
+enum {
+    JOIN_KERNEL_MIN_RANKS = 2,
+    JOIN_KERNEL_ALONE_RANKS = 4,
+    JOIN_KERNEL_MAX_RANKS = 4096
+};
 enum { JOIN_KERNEL_BLOCK = 64 };
 
 struct join;
@@ -219,8 +224,9 @@ struct join_member {
     struct join_rates rates;     /* of all its messages */
     struct join_kernels kernels; /* of those, where they may be an AlltoAll's */
     uint64_t exec_us;            /* result: over timed operations */
-    uint64_t last_ops, caused_us;
-    float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
+    uint64_t last_ops, caused_us, stalled_ops;
+    float *slices; /* result: JP_SLICES parts of it, as many of what it came to
+                      single operations later by; NULL: none yet */
     struct join_lane **lanes;
     uint32_t n_lanes;
 };

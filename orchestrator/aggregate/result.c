@@ -211,6 +211,9 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Of time, and of what it came later by. */
+enum { RANK_SLICES = 2 * JP_SLICES };
+
 /* slices: room for the rank's; NULL where no times were kept. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
                      const struct join_member *member, float *slices)
@@ -230,9 +233,11 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .last_ops = member->last_ops,
                              .exec_us = slices ? member->exec_us : 0,
                              .caused_us = member->caused_us,
-                             .slice_us = slices};
+                             .slice_us = slices,
+                             .stalled_us = slices ? slices + JP_SLICES : NULL,
+                             .stalled_ops = member->stalled_ops};
     if (slices && member->slices)
-        memcpy(slices, member->slices, JP_SLICES * sizeof(*slices));
+        memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
     if (rank->exec_us > sums->shortest_us)
@@ -313,7 +318,7 @@ int result_ranks(struct build *b)
 
     r->ranks = calloc(join->n_members + 1, sizeof(*r->ranks));
     r->slices = journal ? calloc((size_t) join->n_members + 1,
-                                 JP_SLICES * sizeof(*r->slices))
+                                 RANK_SLICES * sizeof(*r->slices))
                         : NULL;
     if (!r->ranks || (journal && !r->slices))
         return -1;
@@ -322,7 +327,8 @@ int result_ranks(struct build *b)
 
         r->quality.shared_ranks += member->shared;
         if (fill_rank(b, &r->ranks[r->n_ranks++], member,
-                      journal ? r->slices + (size_t) i * JP_SLICES : NULL) < 0)
+                      journal ? r->slices + (size_t) i * RANK_SLICES : NULL) <
+            0)
             return -1;
     }
     if (result_kernels(b) < 0)
