@@ -496,6 +496,14 @@ static double half_if_unknown(double v)
     return isnan(v) ? 0.5 : fmin(fmax(v, 0), 1);
 }
 
+/* Of what all have some of, the share that is its own. */
+static double own_share(const struct comparison *c)
+{
+    return c->row->common && c->n_peers && c->value > c->peers_median
+               ? 1 - fmax(c->peers_median, 0) / c->value
+               : 1;
+}
+
 /* How far it is off, how much of the time that may take of what is lost, and
  * whether it comes and goes with the waits. */
 static double strength_of(const struct finding_state *x,
@@ -510,8 +518,9 @@ static double strength_of(const struct finding_state *x,
                                      : c->excess);
         takes = isnan(lost) ? takes / 0.05 : takes / fmax(lost, 0.01);
     }
-    return c->row->prior * (0.4 * off + 0.3 * half_if_unknown(takes) +
-                            0.3 * half_if_unknown(follows));
+    return c->row->prior * own_share(c) *
+           (0.4 * off + 0.3 * half_if_unknown(takes) +
+            0.3 * half_if_unknown(follows));
 }
 
 static void fill(struct finding_state *x, struct comparison *c, size_t finding,
@@ -605,15 +614,22 @@ static int by_strength(const void *a, const void *b)
 }
 
 /* A process that computes more than its peers has to wait for processors more,
- * too; whose own time is what is lost? */
+ * too: as much longer as it computes more. Is it its own time that is lost, or
+ * what it waits beyond that? */
 static bool is_own(const struct jp_cause *found)
 {
     const struct jp_cause *own = &found[JP_CAUSE_CPU_OWN];
     const struct jp_cause *shared = &found[JP_CAUSE_CPU_SHARED];
+    double more;
 
-    return own->strength > 0 && shared->strength > 0 &&
-           (shared->unit != UTIL_SHARE ||
-            own->value - own->peers > shared->value - shared->peers);
+    if (!(own->strength > 0 && shared->strength > 0))
+        return false;
+    if (shared->unit != UTIL_SHARE || !(own->peers > 0))
+        return true;
+    more = fmax(own->value / own->peers, 1);
+    return own->value - own->peers >
+           shared->value - (shared->scope == JP_UTIL_TASK ? shared->peers * more
+                                                          : shared->peers);
 }
 
 /* What is a consequence of another one comes behind it. */

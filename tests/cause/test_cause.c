@@ -51,6 +51,7 @@ static const struct usual usuals[] = {
     {JP_UTIL_TASK, "cpu_system", 0.1, 0.05, 0.2, false},
     {JP_UTIL_TASK, "cpu_throttled", 0, 0, 0, false},
     {JP_UTIL_TASK, "cpu_pressure", 0.02, 0.3, 1, true},
+    {JP_UTIL_TASK, "cpu_wait", 0.01, 0.3, 0.5, true},
     {JP_UTIL_TASK, "minor_faults", 800, 0.3, 0.8, true},
     {JP_UTIL_TASK, "major_faults", 0.05, 0.3, 1, true},
     {JP_UTIL_TASK, "read_calls", 3e5, 0.2, 0.8, true},
@@ -83,6 +84,7 @@ static const struct usual usuals[] = {
     {JP_UTIL_GPU, "pcie_width", 16, 0, 0, false},
     {JP_UTIL_GPU, "pcie_replays", 0, 0, 0, false},
     {JP_UTIL_GPU, "ecc_errors", 0, 0, 0, false},
+    {JP_UTIL_GPU, "xid", 0, 0, 0, false},
     {JP_UTIL_PORT, "in", 8e9, 0.03, 0.1, false},
     {JP_UTIL_PORT, "out", 8e9, 0.03, 0.1, false},
     {JP_UTIL_PORT, "rate", 50e9, 0, 0, false},
@@ -105,11 +107,12 @@ struct job {
     unsigned nodes, per_node;
     unsigned samples;
     enum jp_finding_kind kind;
-    unsigned subject;     /* rank, or node */
-    double from, to;      /* of the finding; 0 and 0: all of the run */
-    bool everybody;       /* has what is planted */
-    bool shared;          /* the nodes are */
-    double unlike;        /* members differ by so many times what is usual */
+    unsigned subject; /* rank, or node */
+    double from, to;  /* of the finding; 0 and 0: all of the run */
+    bool everybody;   /* has what is planted */
+    bool shared;      /* the nodes are */
+    double unlike;    /* members differ by so many times what is usual */
+    double busy;      /* all wait for a processor for that share of the time */
     bool no_gpu, no_time; /* columns are missing; no noise at all */
     const char *only;     /* the only column that is there */
     struct planted planted[3];
@@ -186,6 +189,9 @@ static void add_rows(const struct job *job, struct samples *s, unsigned node,
                  ? 1
                  : fmax(0, 1 + usuals[i].between * normal() *
                                    (job->unlike > 0 ? job->unlike : 1)));
+    for (size_t i = 0; i < N_USUALS && job->busy > 0; i++)
+        if (strcmp(usuals[i].column, "cpu_wait") == 0)
+            levels[i] *= job->busy / usuals[i].level;
     for (unsigned k = 0; k < job->samples; k++) {
         struct util_row row;
 
@@ -329,6 +335,16 @@ static const struct expected {
     {"power brake", {4, 8, 120, LATE, 11, .planted = {
         {JP_UTIL_GPU, "sm_clock", 900}, {JP_UTIL_GPU, "throttle_hardware", 1}}},
      "gpu_power", "slowdown by the hardware"},
+    {"a fault, told once", {4, 8, 120, LATE, 11, 0.5, 1, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.5, 0.508}}},
+     "gpu_xid", "a fault of its GPU (Xid) before"},
+    {"a fault, then a lower clock", {4, 8, 120, LATE, 11, 0.5, 1, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.5, 0.508},
+        {JP_UTIL_GPU, "sm_clock", 1095, 0.5, 1}}}, "gpu_xid", " since "},
+    {"a fault just before", {4, 8, 120, LATE, 11, 0.5, 1, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.45, 0.458}}}, "gpu_xid", NULL},
+    {"a fault long before", {4, 8, 120, LATE, 11, 0.5, 0.8, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.1, 0.108}}}, NULL, NULL},
     {"ECC", {4, 8, 120, LATE, 3, .planted = {{JP_UTIL_GPU, "ecc_errors", 0.01}}},
      "gpu_ecc", "cannot be corrected"},
     {"PCIe width", {4, 8, 120, LATE, 3, .planted = {{JP_UTIL_GPU, "pcie_width", 8}}},
@@ -365,6 +381,18 @@ static const struct expected {
     {"waits for processors, and a little more to do", {4, 8, 120, LATE, 3, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.2}, {JP_UTIL_TASK, "cpu_pressure", 0.5}}},
      "cpu_shared", "waited for a processor"},
+    {"on a busy node, more to do", {4, 8, 120, LATE, 3, .busy = 0.3, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 1.6}, {JP_UTIL_TASK, "cpu_wait", 0.85}}},
+     "cpu_own", NULL},
+    {"on a busy node, a little more to do", {4, 8, 120, LATE, 3, .busy = 0.4, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 1.3}, {JP_UTIL_TASK, "cpu_wait", 0.85}}},
+     "cpu_own", NULL},
+    {"on a busy node, a rival", {4, 8, 120, LATE, 3, .busy = 0.3, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 0.9}, {JP_UTIL_TASK, "cpu_wait", 0.85}}},
+     "cpu_shared", NULL},
+    {"on a busy node, it writes", {4, 8, 120, LATE, 3, .busy = 0.3, .planted = {
+        {JP_UTIL_TASK, "write_calls", 5e7}, {JP_UTIL_TASK, "write", 5e7},
+        {JP_UTIL_TASK, "cpu_wait", 0.7}}}, "file_writes", NULL},
     {"held back, so it waits", {4, 8, 120, LATE, 3, .planted = {
         {JP_UTIL_TASK, "cpu_throttled", 0.1}, {JP_UTIL_TASK, "cpu_pressure", 0.9}}},
      "cpu_throttled", NULL},
@@ -428,7 +456,7 @@ static const struct expected {
     {"slow then", {4, 8, 120, LATE, 3, 0.5, 0.8, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1100, 0.5, 0.8}}}, "gpu_clock", " since "},
     {"all constant", {4, 8, 120, LATE, 3, .no_time = true}, NULL,
-     "looked at gpu_ecc, gpu_thermal"},
+     "looked at gpu_xid, gpu_ecc"},
     {"no GPUs", {4, 8, 120, LATE, 3, .no_gpu = true, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.9}}}, "cpu_own", NULL},
     {"only reads are known", {4, 8, 120, LATE, 3, .only = "read_calls", .planted = {
