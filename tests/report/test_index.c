@@ -213,6 +213,20 @@ static void test_util(void **state)
     assert_non_null(strstr(text, ">90.0 %<"));
     assert_non_null(strstr(text, "model gpt&lt;3; torch 2.4.0, 2.5.1, nccl"));
     free(text);
+    /* a job.json of before there was utilisation in it */
+    root = read_job();
+    for (size_t i = 0; i < 3; i++)
+        json_object_del(json_array_get(json_object_get(root, "steps"), i),
+                        "util");
+    page[strlen(page) - strlen("index.html")] = '\0';
+    text = fileio_path("%sjob.json", page);
+    assert_int_equal(json_dump_file(root, text, 0), 0);
+    json_decref(root);
+    free(text);
+    index_now();
+    root = read_job();
+    assert_int_equal(json_array_size(json_object_get(root, "util")), 1);
+    json_decref(root);
     /* its summary is another one now: a smaller maximum takes its place */
     put_sampled("1", 0.25, "n1", ",\"name\":\"a longer one\"");
     index_now();
