@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/cause/deviation.h"
+#include "orchestrator/insight/processes.h"
 
 #define START_US UINT64_C(1790000000000000)
 #define SECOND UINT64_C(1000000)
@@ -113,8 +115,9 @@ struct job {
     bool shared;      /* the nodes are */
     double unlike;    /* members differ by so many times what is usual */
     double busy;      /* all wait for a processor for that share of the time */
-    bool no_gpu, no_time; /* columns are missing; no noise at all */
-    const char *only;     /* the only column that is there */
+    bool no_gpu, no_time;   /* columns are missing; no noise at all */
+    const char *only;       /* the only column that is there */
+    const char *peers_lack; /* a column that the subject's node has alone */
     struct planted planted[3];
 };
 
@@ -203,7 +206,9 @@ static void add_rows(const struct job *job, struct samples *s, unsigned node,
                 is_planted(job, u, node, local, (k + 0.5) / job->samples);
 
             if (u->scope != scope || column < 0 ||
-                (job->only && strcmp(u->column, job->only) != 0))
+                (job->only && strcmp(u->column, job->only) != 0) ||
+                (job->peers_lack && strcmp(u->column, job->peers_lack) == 0 &&
+                 node != job->subject / job->per_node))
                 continue;
             row.v[column] = draw(u, p ? p->value : levels[i], job->no_time);
             if (scope == JP_UTIL_STEP && job->shared &&
@@ -255,7 +260,9 @@ static void make_nodes(const struct job *job, struct jp_nodes *nodes)
     }
 }
 
-static void make(const struct job *job, struct made *m)
+/* result: with operations, and its processes; NULL: none. */
+static void make_of(const struct job *job, const struct jp_result *result,
+                    const struct jp_processes *processes, struct made *m)
 {
     struct jp_error err;
     struct jp_finding *f;
@@ -274,6 +281,8 @@ static void make(const struct job *job, struct made *m)
     f->against = JP_AGAINST_LIKES;
     if (job->kind == JP_FINDING_LATE_RANK || job->kind == JP_FINDING_STALL) {
         f->world_rank = f->rank = job->subject;
+        if (processes)
+            f->pid = 1000 + job->subject % job->per_node;
         snprintf(f->host, sizeof(f->host), "n%u", job->subject / job->per_node);
     } else if (job->kind != JP_FINDING_DRIFT) {
         snprintf(f->host, sizeof(f->host), "n%u", job->subject);
@@ -284,9 +293,16 @@ static void make(const struct job *job, struct made *m)
     }
     assert_int_equal(causes_find(&(struct causes_input){.samples = &m->samples,
                                                         .nodes = &m->nodes,
+                                                        .result = result,
+                                                        .processes = processes,
                                                         .insight = &m->insight},
                                  &m->causes, &err),
                      0);
+}
+
+static void make(const struct job *job, struct made *m)
+{
+    make_of(job, NULL, NULL, m);
 }
 
 static void unmake(struct made *m)
@@ -503,6 +519,68 @@ static void each_cause(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* A limit holds a node's two ranks back from the first fifth on, and now the
+ * one and then the other comes last: that one waits for nobody in half of that
+ * time is no sign that the limit is not there. No other node has such a figure,
+ * or all others have 0. */
+static void two_in_turns(void **state)
+{
+    enum { NODES = 3, EACH = 2, RANKS = NODES * EACH, N = 120 };
+    static struct jp_rank ranks[RANKS];
+    static struct jp_comm comm = {.n_ranks = RANKS};
+    static struct jp_result result = {
+        .comms = &comm, .n_comms = 1, .ranks = ranks, .n_ranks = RANKS};
+    static char hosts[NODES][8];
+    struct job job = {
+        NODES, EACH,
+        N,     LATE,
+        2,     0.2,
+        1,     .planted = {{JP_UTIL_STEP, "cpu_throttled", 0.85, 0.2, 1}}};
+    static const struct jp_process_tasks tasks = {.n = 0};
+    struct jp_processes processes = {.known = false};
+    struct made m;
+
+    (void) state;
+    for (unsigned i = 0; i < RANKS; i++) {
+        snprintf(hosts[i / EACH], sizeof(hosts[0]), "n%u", i / EACH);
+        ranks[i] = (struct jp_rank){
+            .rank = i, .host = hosts[i / EACH], .pid = 1000 + i % EACH};
+    }
+    result.ops = ops_create();
+    for (unsigned k = 0; k < N * 4; k++) {
+        uint64_t t = START_US + k * SECOND / 4;
+        bool late = k >= N * 4 / 5;
+        struct jp_op op = {.sn = k,
+                           .n = RANKS,
+                           .n_start = RANKS,
+                           .n_exec = RANKS,
+                           .min_rank = late ? EACH + k / 32 % 2 : k % RANKS,
+                           .exec_min_us = 100,
+                           .exec_second_us = late ? 90000 : 101,
+                           .exec_max_us = late ? 90100 : 110,
+                           .dump_min_us = t,
+                           .dump_max_us = t,
+                           .start_min_us = t,
+                           .start_max_us = t,
+                           .end_max_us = t + 1};
+
+        assert_int_equal(ops_add(result.ops, &op), 0);
+    }
+    assert_int_equal(ops_end(result.ops), 0);
+    result.n_ops = N * 4;
+    assert_int_equal(processes_init(&processes, &result, &tasks), 0);
+    for (unsigned lack = 0; lack < 2; lack++) {
+        random_state = 4711;
+        job.peers_lack = lack ? "cpu_throttled" : NULL;
+        make_of(&job, &result, &processes, &m);
+        if (!m.causes->n || m.causes->at[0].what != JP_CAUSE_CPU_THROTTLED)
+            fail_msg("%u: %s", lack, m.causes->looks[0].why);
+        unmake(&m);
+    }
+    processes_fini(&processes);
+    ops_destroy(result.ops);
+}
+
 static struct job random_job(void)
 {
     static const enum jp_finding_kind kinds[] = {LATE,  LATE, NODE,
@@ -614,9 +692,8 @@ static void t_tail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_tail),
-        cmocka_unit_test(each_cause),
-        cmocka_unit_test(false_alarms),
+        cmocka_unit_test(t_tail),       cmocka_unit_test(each_cause),
+        cmocka_unit_test(two_in_turns), cmocka_unit_test(false_alarms),
         cmocka_unit_test(found),
     };
 
