@@ -38,20 +38,15 @@ static int64_t used_ns(void)
     return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* A program that nothing says is ours: its environment is empty. It stays on
- * the processor that we stay on, and ends with us. */
+/* A program that nothing says is ours: its environment is empty. It ends with
+ * us. */
 static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
 {
     static const char *const argv[] = {"sh", "-c",
                                        "read go; while :; do :; done", NULL};
     static char *const env[] = {NULL};
-    cpu_set_t set;
-    int cpu = sched_getcpu(), work[2];
+    int work[2];
 
-    CPU_ZERO(&set);
-    CPU_SET(cpu < 0 ? 0 : (size_t) cpu, &set);
-    if (sched_setaffinity(0, sizeof(set), &set) < 0)
-        return error_set(err, "no processor: %s", strerror(errno));
     if (pipe2(work, O_CLOEXEC) < 0)
         return error_set(err, "no pipe: %s", strerror(errno));
     signal(SIGCHLD, SIG_IGN); /* or its time would be counted as ours */
@@ -152,15 +147,27 @@ int64_t sim_toil_compute(struct jp_sim_toil *toil, int64_t ns)
     return sim_pace_now_ns() - began;
 }
 
+/* From here on this thread and the rival have one processor. */
+static void begin_rival(struct jp_sim_toil *toil)
+{
+    cpu_set_t set;
+    int cpu = sched_getcpu();
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu < 0 ? 0 : (size_t) cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) == 0 &&
+        sched_setaffinity(toil->rival, sizeof(set), &set) == 0)
+        (void) !write(toil->rival_in, "go\n", 3);
+    close(toil->rival_in);
+    toil->rival_in = -1;
+}
+
 int64_t sim_toil_share(struct jp_sim_toil *toil, int64_t ns)
 {
     int64_t late;
 
-    if (toil->rival_in >= 0) {
-        (void) !write(toil->rival_in, "go\n", 3);
-        close(toil->rival_in);
-        toil->rival_in = -1;
-    }
+    if (toil->rival_in >= 0)
+        begin_rival(toil);
     late = sim_toil_compute(toil, ns) - ns;
     return late > 0 ? late : 0;
 }
