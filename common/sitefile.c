@@ -44,6 +44,8 @@ static const struct jp_knob site_nodes[] = {
              "a node's topology as hwloc XML; %N is the node's name")},
     {JP_KNOB("nvml_library", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "another libnvidia-ml.so.1 than the system's")},
+    {JP_KNOB("rsmi_library", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "another librocm_smi64.so than ROCm's own")},
     {JP_KNOB("peaks_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "what the links can do: peaks.conf")},
     {JP_KNOB("baseline_file", JP_KNOB_PATH, 0, 0, NULL, NULL,

@@ -23,6 +23,7 @@ struct module_place {
     const char *step;
     uint32_t uid;             /* of the tasks */
     const char *nvml_library; /* for dlopen() */
+    const char *rsmi_library; /* NULL: by its usual names */
     const char *gpus;         /* minor numbers that Slurm gave; NULL: all */
     uint32_t period_ms;       /* as the site wants it; 0: the module is off */
     uint64_t disk_bytes;      /* what the module's files may take here */

@@ -48,6 +48,8 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->root = "";
     place->uid = getuid();
     place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
+    named = sitefile_find(&site, "rsmi_library");
+    place->rsmi_library = named ? named->value : NULL;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
     place->period_ms = args->util_period_ms < MIN_PERIOD_MS
                            ? MIN_PERIOD_MS

@@ -74,7 +74,8 @@ static void *start(const struct module_place *place, struct jp_error *err)
         u->probe = util_probe_create(&step);
         u->files = dir ? util_files_create(dir, &origin, place->disk_bytes)
                        : NULL;
-        u->gpus = util_gpus_start(place->nvml_library, place->gpus, err);
+        u->gpus = util_gpus_start(place->nvml_library, place->rsmi_library,
+                                  place->gpus, err);
     }
     free(dir);
     if (u && u->probe && u->files)
