@@ -21,6 +21,12 @@ const char *finding_kind_name(enum jp_finding_kind kind)
         [JP_FINDING_UNEVEN] = "uneven_end",
         [JP_FINDING_IMBALANCE] = "imbalance",
         [JP_FINDING_SMALL_MESSAGES] = "small_messages",
+        [JP_FINDING_GPU_IDLE] = "gpu_idle",
+        [JP_FINDING_SMALL_KERNELS] = "small_kernels",
+        [JP_FINDING_PAGEABLE_COPIES] = "pageable_copies",
+        [JP_FINDING_SYNC_COPIES] = "sync_copies",
+        [JP_FINDING_GPU_IMBALANCE] = "gpu_imbalance",
+        [JP_FINDING_LATE_ALLOCATIONS] = "late_allocations",
     };
 
     return names[kind];

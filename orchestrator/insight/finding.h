@@ -18,6 +18,12 @@ enum jp_finding_kind {
     JP_FINDING_UNEVEN,
     JP_FINDING_IMBALANCE,
     JP_FINDING_SMALL_MESSAGES,
+    JP_FINDING_GPU_IDLE,
+    JP_FINDING_SMALL_KERNELS,
+    JP_FINDING_PAGEABLE_COPIES,
+    JP_FINDING_SYNC_COPIES,
+    JP_FINDING_GPU_IMBALANCE,
+    JP_FINDING_LATE_ALLOCATIONS,
     JP_N_FINDINGS
 };
 const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
