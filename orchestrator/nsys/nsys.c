@@ -114,7 +114,8 @@ static size_t count_unexported(const struct files *f)
     for (size_t i = 0; i < f->n_reports; i++) {
         char *export = fileio_path("%s.sqlite", f->reports[i]);
 
-        n += export && !bsearch(&export, f->at, f->n, sizeof(*f->at), by_text);
+        n += export &&
+             !(f->n && bsearch(&export, f->at, f->n, sizeof(*f->at), by_text));
         free(export);
     }
     return n;
