@@ -42,6 +42,18 @@ enum jp_verdict_word {
         "a rank or a stage has more to do than the others")                    \
     ROW(SMALL_MESSAGES, "small_messages", OK, SMALL_MESSAGES,                  \
         "small messages take much of the network's time")                     \
+    ROW(GPU_IDLE, "gpu_idle", OK, GPU_TIME,                                    \
+        "the GPUs wait between kernels for the program")                       \
+    ROW(SMALL_KERNELS, "small_kernels", OK, GPU_TIME,                          \
+        "kernels are so short that launching them takes as long")              \
+    ROW(PAGEABLE_COPIES, "pageable_copies", OK, GPU_TIME,                      \
+        "copies from and to memory that is not pinned")                        \
+    ROW(SYNC_COPIES, "sync_copies", OK, GPU_TIME,                              \
+        "copies that the program waits for")                                   \
+    ROW(GPU_IMBALANCE, "gpu_imbalance", OK, GPU_TIME,                          \
+        "a rank's GPU has more to do than the others'")                        \
+    ROW(LATE_ALLOCATIONS, "late_allocations", OK, GPU_TIME,                    \
+        "GPU memory is allocated within the loop")                             \
     /* a new row stands here */
 /* clang-format on */
 

@@ -619,5 +619,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and no larger share of its operations lacks ranks",
          "an arrival that is not recorded makes nobody wait in the replay"},
 #include "orchestrator/insight/limits_cause.h"
+#include "orchestrator/insight/limits_gpu.h"
 };
 /* clang-format on */

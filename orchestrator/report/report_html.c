@@ -615,6 +615,11 @@ static const struct jp_html_section html_sections[] = {
      "ports count what other jobs did there, too.",
      JP_HTML_WIDE, .table = &table_util_totals,
      .charts = {"util", "util-time"}},
+    {"nsys", "GPUs by Nsight Systems",
+     "What calls of CUDA, kernels, copies and NVTX ranges of the profiled "
+     "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
+     "have all rows.",
+     JP_HTML_WIDE, .present = html_nsys_present, .put = html_nsys_put},
     {"clocks", "Clocks",
      "How far the nodes&#39; clocks are apart, from the collectives alone: "
      "nobody leaves an AllReduce, AllGather or ReduceScatter before all have "
