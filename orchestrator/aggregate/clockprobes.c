@@ -317,7 +317,42 @@ static void find_range(const struct solver *s, int64_t *first, int64_t *last)
     }
 }
 
-/* Even ones, and those around each moment in which a wall clock was set. */
+/* When the reference shows what it shows in the moment in which a wall clock of
+ * a file was set: its offset then is not that of the run's begin. */
+static int find_step(struct solver *s, size_t file, int64_t mono_ns,
+                     int64_t *t_ns)
+{
+    *t_ns = mono_ns - s->clocks[file].offset_ns;
+    for (int pass = 0; pass < 2; pass++) {
+        if (solve_at(s, *t_ns, false) < 0)
+            return -1;
+        *t_ns = mono_ns - s->clocks[file].offset_ns;
+    }
+    return 0;
+}
+
+/* Just before and just after each moment in which a wall clock was set. */
+static int add_steps(struct solver *s, int64_t first, int64_t last)
+{
+    const struct clockprobes *p = s->probes;
+    size_t room = s->n_times + 2 * STEPS_MAX;
+    int64_t t;
+
+    for (size_t i = 0; i < p->n_files; i++)
+        for (size_t k = 1; k < p->files[i].n_walls; k++) {
+            if (!s->clocks[i].reachable || s->n_times + 2 > room)
+                continue;
+            if (find_step(s, i, p->files[i].walls[k].mono_ns, &t) < 0)
+                return -1;
+            if (t <= first || t >= last)
+                continue;
+            s->times[s->n_times++] = t - BESIDE_NS;
+            s->times[s->n_times++] = t + BESIDE_NS;
+        }
+    return 0;
+}
+
+/* Even ones, and those of steps. */
 static int choose_times(struct solver *s)
 {
     const struct clockprobes *p = s->probes;
@@ -338,16 +373,8 @@ static int choose_times(struct solver *s)
     for (size_t k = 0; k <= n; k++)
         s->times[s->n_times++] = first + (int64_t) ((double) (last - first) *
                                                     (double) k / (double) n);
-    for (size_t i = 0; i < p->n_files; i++)
-        for (size_t k = 1; k < p->files[i].n_walls; k++) {
-            int64_t t = p->files[i].walls[k].mono_ns - s->clocks[i].offset_ns;
-
-            if (!s->clocks[i].reachable || s->n_times > n + 2 * STEPS_MAX - 2 ||
-                t <= first || t >= last)
-                continue;
-            s->times[s->n_times++] = t - BESIDE_NS;
-            s->times[s->n_times++] = t + BESIDE_NS;
-        }
+    if (add_steps(s, first, last) < 0)
+        return -1;
     qsort(s->times, s->n_times, sizeof(*s->times), by_time);
     return 0;
 }

@@ -55,7 +55,7 @@ static bool stays(struct clock_rows *rows, const char *line)
         return clock_field_int(line, "window_id", 0, INT64_MAX, &id) &&
                (uint64_t) id % rows->stride == 0;
     if (strcmp(type, "snapshot") == 0)
-        return rows->met++ % 2 == 0;
+        return (!rows->halves || rows->met++ % 2 == 0);
     return strcmp(type, "probe") != 0;
 }
 
@@ -87,7 +87,10 @@ static int thin_out(struct clock_rows *rows, struct jp_error *err)
     for (int i = 0;
          i < 8 && rows->bytes > rows->most / 2 && rows->stride < STRIDE_MAX;
          i++) {
-        rows->stride *= 2;
+        /* failures go first; a longer stride is for good */
+        rows->halves = i > 0;
+        if (rows->halves)
+            rows->stride *= 2;
         if (fileio_temp_open(&temp, rows->path, err) < 0)
             return -1;
         if (copy_thinned(rows, temp.stream, err) < 0) {

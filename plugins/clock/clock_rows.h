@@ -8,6 +8,7 @@
 #ifndef JP_CLOCK_ROWS_H
 #define JP_CLOCK_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -39,6 +40,7 @@ struct clock_rows {
     uint64_t bytes, most;
     uint64_t stride;       /* windows whose id is a multiple of it stay */
     uint64_t taken, steps; /* snapshots, clock_steps */
+    bool halves;           /* every second window goes now */
     uint64_t met;          /* snapshots, while the file is thinned out */
     const char *const *nodes;
 };
