@@ -28,7 +28,8 @@
 /* A module's cost is held against its budget over so long. */
 #define BUDGET_MS 10000
 
-const struct node_module *const nodeagent_modules[] = {&util_module, NULL};
+const struct node_module *const nodeagent_modules[] = {&util_module,
+                                                       &clock_module, NULL};
 
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 
@@ -246,7 +247,7 @@ static void start_modules(struct loop *loop)
                               .next_ms = loop->start_ms,
                               .window_ms = loop->start_ms};
         r->state = r->module->start(&agent->place, &err);
-        if (!r->state)
+        if (!r->state && err.text[0])
             note_failure(loop, r, &err);
         follow_fd(loop, i);
     }

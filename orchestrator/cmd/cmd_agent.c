@@ -11,6 +11,7 @@
 #include "orchestrator/agent/nodeagent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/nvml.h"
 
@@ -31,12 +32,25 @@ static int find_step(struct module_place *place, struct jp_error *err)
                          err);
 }
 
+/* The step's nodes, for modules that talk to others. Without Slurm's word of
+ * them there are none. */
+static void find_nodes(struct module_place *place, char ***names)
+{
+    struct jp_error err;
+
+    if (nodelist_expand(getenv("SLURM_STEP_NODELIST") ?: "", names,
+                        &place->n_nodes, &err) < 0)
+        place->n_nodes = 0;
+    place->nodes = (const char *const *) *names;
+}
+
 static int run(const struct node_args *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
     struct module_place *place = &agent.place;
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
+    char **nodes = NULL;
     int rc;
 
     if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
@@ -57,7 +71,9 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
+    find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
+    nodelist_free(nodes, place->n_nodes);
     sitefile_fini(&site);
     return rc;
 }
