@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/json_stream.h"
+#include "plugins/clock/clock_conf.h"
 
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
@@ -26,6 +27,7 @@ struct module_place {
     const char *gpus;         /* minor numbers that Slurm gave; NULL: all */
     uint32_t period_ms;       /* as the site wants it; 0: the module is off */
     uint64_t disk_bytes;      /* what the module's files may take here */
+    const struct clock_conf *clock; /* NULL: the clock module is off */
     /* A line for the step's log. */
     void (*log)(void *arg, const char *line);
     void *log_arg;
