@@ -180,6 +180,17 @@ static void test_last_value(void **state)
 /* --- what asks -------------------------------------------------------------
  */
 
+/* NULL: not given, not set. */
+static void give(const char *option, const char *value, const char *variable,
+                 const char *env)
+{
+    if (value)
+        host_option(option, value, 0);
+    unsetenv(variable);
+    if (env)
+        setenv(variable, env, 1);
+}
+
 static void test_request(void **state)
 {
     static const struct {
@@ -221,26 +232,12 @@ static void test_request(void **state)
         host_plugstack(node, cases[i].mode, NULL);
         host.noptions = 0;
         host_call("init");
-        if (cases[i].nccl)
-            host_option("nccl-profile", cases[i].nccl, 0);
-        if (cases[i].copper)
-            host_option("copper-profile", cases[i].copper, 0);
-        if (cases[i].util)
-            host_option("util-profile", cases[i].util, 0);
-        if (cases[i].clock)
-            host_option("clock-profile", cases[i].clock, 0);
-        unsetenv("JOBPROF_CLOCK");
-        if (cases[i].clock_env)
-            setenv("JOBPROF_CLOCK", cases[i].clock_env, 1);
-        unsetenv("JOBPROF_UTIL");
-        if (cases[i].util_env)
-            setenv("JOBPROF_UTIL", cases[i].util_env, 1);
-        unsetenv("JOBPROF_NCCL");
-        if (cases[i].env)
-            setenv("JOBPROF_NCCL", cases[i].env, 1);
-        unsetenv("JOBPROF_COPPER");
-        if (cases[i].copper_env)
-            setenv("JOBPROF_COPPER", cases[i].copper_env, 1);
+        give("nccl-profile", cases[i].nccl, "JOBPROF_NCCL", cases[i].env);
+        give("copper-profile", cases[i].copper, "JOBPROF_COPPER",
+             cases[i].copper_env);
+        give("util-profile", cases[i].util, "JOBPROF_UTIL", cases[i].util_env);
+        give("clock-profile", cases[i].clock, "JOBPROF_CLOCK",
+             cases[i].clock_env);
         setenv("SLURM_JOBPROF_DIR", "/stale", 1);
         host_call("init_post_opt");
         host_call("init_post_opt");
