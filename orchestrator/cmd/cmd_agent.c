@@ -1,5 +1,7 @@
 /* cmd_agent.c - `jobprof-node agent`: what begin becomes when its answer is
  * given. */
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,6 +46,19 @@ static void find_nodes(struct module_place *place, char ***names)
     place->nodes = (const char *const *) *names;
 }
 
+/* What begin has left on standard input, whole. */
+static bool read_clocks(struct clock_conf *clock)
+{
+    bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        close(null);
+    }
+    return whole && !clock->interfaces[CLOCK_NAMES_BYTES - 1];
+}
+
 static int run(const struct node_args *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
@@ -51,8 +66,11 @@ static int run(const struct node_args *args, struct jp_error *err)
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
     char **nodes = NULL;
+    struct clock_conf clock;
     int rc;
 
+    if (args->clocks && read_clocks(&clock))
+        place->clock = &clock;
     if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     (void) plan_load_site(args->config, &site, NULL);
@@ -65,9 +83,9 @@ static int run(const struct node_args *args, struct jp_error *err)
     named = sitefile_find(&site, "rsmi_library");
     place->rsmi_library = named ? named->value : NULL;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = args->util_period_ms < MIN_PERIOD_MS
-                           ? MIN_PERIOD_MS
-                           : args->util_period_ms;
+    place->period_ms = args->util_period_ms;
+    if (place->period_ms && place->period_ms < MIN_PERIOD_MS)
+        place->period_ms = MIN_PERIOD_MS;
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
@@ -85,7 +103,7 @@ int cmd_agent(int argc, char **argv)
 
     confine_self(CONFINE_AGENT, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        !args.util_period_ms || !args.util_disk_mib) {
+        (!args.util_period_ms && !args.clocks) || !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
         return JP_EXIT_USAGE;
     }

@@ -588,11 +588,13 @@ static bool is_coppers(const struct report_session *session,
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
-/* Was utilisation? */
-static bool is_utils(const struct report_session *session,
-                     const struct material *m)
+/* Was what the nodes' agents do? */
+static bool is_agents(const struct report_session *session,
+                      const struct material *m)
 {
-    return session->has_conf && session->conf.policy.util_period_ms &&
+    return session->has_conf &&
+           (session->conf.policy.util_period_ms ||
+            session->conf.clock_cadence_us) &&
            is_coppers(session, m) && !m->copper && !wants_copper(session) &&
            m->analysed;
 }
@@ -603,6 +605,23 @@ static bool is_nsyss(const struct report_session *session,
 {
     return gputime_has_data(m->nsys) && is_coppers(session, m) && !m->copper &&
            !wants_copper(session) && m->analysed;
+}
+
+/* Nodes whose agent left probes of clocks; -1: the step has none. */
+static int count_probed(const struct report_session *session,
+                        const struct jp_nodes *nodes)
+{
+    int n = 0;
+
+    if (!session->conf.clock_cadence_us)
+        return -1;
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
+        char *path = fileio_path("nodes/%s/clock.jsonl", nodes->nodes[i].name);
+
+        n += path && stepdir_has(session->dir, path);
+        free(path);
+    }
+    return n;
 }
 
 /* Where all nodes lack the profiler, the first has said so as the step began,
@@ -656,8 +675,10 @@ static int make(struct report_session *session, struct material *m)
     topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
                      &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
-    if (is_utils(session, m))
-        util_verdict_alone(m->util, m->insight, &verdict);
+    if (is_agents(session, m))
+        util_verdict_alone(m->util, session->conf.policy.util_period_ms > 0,
+                           count_probed(session, m->nodes), m->insight,
+                           &verdict);
     if (is_nsyss(session, m))
         gputime_verdict_alone(m->nsys, m->insight, &verdict);
     if (*m->copper_trouble.text)

@@ -66,9 +66,13 @@ static void *start(const struct module_place *place, struct jp_error *err)
                                        .step = place->step,
                                        .node = place->node,
                                        .start_us = now_us()};
-    struct util *u = calloc(1, sizeof(*u));
+    struct util *u = place->period_ms ? calloc(1, sizeof(*u)) : NULL;
     char *dir = fileio_path("%s/nodes/%s", place->dir, place->node);
 
+    if (!place->period_ms) {
+        free(dir);
+        return NULL;
+    }
     if (u) {
         u->place = *place;
         u->probe = util_probe_create(&step);
