@@ -66,6 +66,8 @@ enum {
 };
 enum { JOIN_KERNEL_BLOCK = 64 };
 
+struct clockmap;
+struct clockmap_node;
 struct join;
 struct join_member;
 struct record;
@@ -279,6 +281,7 @@ struct join_budget {
     atomic_bool journal_off; /* too many: no waits of ranks */
     atomic_bool kernels_off; /* too many: no times of AlltoAll */
     bool keep;               /* no communicator is closed before the end */
+    const struct clockmap *clocks; /* put all times on one; NULL: they stay */
 };
 
 /* The process that wrote the last records: found by comparing, not hashing. */
@@ -330,6 +333,10 @@ struct join {
     bool conflict;
     bool late;    /* a communicator was closed too early */
     bool ordered; /* files come in order of path: conflicts are resolved */
+    /* the clock of the host that wrote the last record */
+    const struct clockmap_node *clock; /* NULL: its times stay */
+    char clock_host[RECORD_MAX_HOST];
+    size_t clock_len;
     struct join_stream streams[JOIN_STREAMS];
     unsigned n_streams, next_stream;
     struct join_known known[RECORD_MAX_SERIES]; /* in this file */

@@ -185,6 +185,7 @@ enum {
     SAY_EVERY_MS = 200,
     OPT_PNG = 256,
     OPT_EXPORTER,
+    OPT_RECORDED,
     OPT_ROWS,
     OPT_TIME,
     OPT_BASELINE,
@@ -236,6 +237,9 @@ static const char help[] =
     "                     another user's data, nothing else is compared\n"
     "      --no-usage     do not compare Copper's paths with files\n"
     "      --sysroot DIR  look Copper's paths up below DIR instead of /\n"
+    "      --as-recorded  leave times on each node's own clock; else all are\n"
+    "                     put on the clock of one node, where operations of\n"
+    "                     several nodes tell how far the others are from it\n"
     "      --json         print summary.json on standard output\n"
     "      --baseline FILE\n"
     "                     compare the network with this baseline (jobprof\n"
@@ -256,6 +260,7 @@ static const struct option long_options[] = {
     {"row-limit", required_argument, NULL, OPT_ROWS},
     {"time-limit", required_argument, NULL, OPT_TIME},
     {"png", no_argument, NULL, OPT_PNG},
+    {"as-recorded", no_argument, NULL, OPT_RECORDED},
     {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
     {"usage-root", required_argument, NULL, OPT_USAGE_ROOT},
     {"no-usage", no_argument, NULL, OPT_NO_USAGE},
@@ -355,6 +360,9 @@ static int take_option(int c, struct arguments *a)
         return -1;
     case OPT_EXPORTER:
         a->exporter = true;
+        return -1;
+    case OPT_RECORDED:
+        a->options.as_recorded = true;
         return -1;
     case OPT_BASELINE:
         a->baseline = optarg;

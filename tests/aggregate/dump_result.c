@@ -295,11 +295,13 @@ int main(int argc, char **argv)
     const char *what;
     int opt;
 
-    while ((opt = getopt(argc, argv, "t:m:p:P:")) != -1) {
+    while ((opt = getopt(argc, argv, "rt:m:p:P:")) != -1) {
         if (opt == 't')
             options.threads = (unsigned) strtoul(optarg, NULL, 10);
         else if (opt == 'm')
             options.memory_bytes = strtoull(optarg, NULL, 10);
+        else if (opt == 'r')
+            options.as_recorded = true;
         else if (opt == 'p')
             options.piece_bytes = strtoull(optarg, NULL, 10);
         else if (opt == 'P')
