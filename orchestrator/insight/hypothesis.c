@@ -129,7 +129,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
                      "a rank have more to compute than the others?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the GPUs' time",
-         .todo = "run the step under nsys (--nsys-profile)"},
+         .todo = "run ranks under nsys and report their exports: jobprof nsys "
+                 "--help"},
 };
 
 const char *const hypotheses_states[JP_HYPOTHESIS_STATES] = {

@@ -187,8 +187,8 @@ static int merge_table(struct merging *m, enum nsys_table table,
     return 0;
 }
 
-/* "N.N.rankNNNNN.HOST.sqlite", as --nsys-profile names files: the rank, and
- * where the host begins. -1: another name. */
+/* "... .rankNNNNN.HOST.sqlite": the rank, and where the host begins. -1: a name
+ * without a rank. */
 static int64_t parse_name(const char *path, const char **host)
 {
     const char *slash = strrchr(path, '/');
