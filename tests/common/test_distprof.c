@@ -59,6 +59,7 @@ static const struct {
     {"{\"enabled\": true, \"a,\\\"b\": 1}", ":1:19: unknown key"},
     {"{\"x\": {\"enabled\": [{}, \"a\"]}, \"enabled\": 3}",
      ":1:2: unknown key"},
+    {"{\"output_dir\": \"/a\", \"x\": 1}", ":1:22: unknown key \"x\""},
     {"{\"cadence\": 1}", "unknown key \"cadence\" (enabled, probe_cadence_us,"},
     {"{\"config\": \"/etc/passwd\"}", "unknown key \"config\""},
     {"{\"xla\": true}", "unknown key \"xla\""},
