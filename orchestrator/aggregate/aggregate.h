@@ -383,7 +383,7 @@ struct jp_result {
     size_t n_comms;
     struct jp_rank *ranks;
     size_t n_ranks;
-    float *slices;     /* 2 x JP_SLICES a rank, in any order */
+    float *slices; /* 2 x JP_SLICES a rank, in any order */
     uint32_t *kernels; /* of all ranks */
     struct jp_cell *cells;
     size_t n_cells;
@@ -427,7 +427,8 @@ struct jp_aggregate_options {
      * NULL; non-zero stops with an error ("stopped") */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
-    bool evidence; /* of hangs is kept of each recording: for partials */
+    bool evidence;    /* of hangs is kept of each recording: for partials */
+    bool as_recorded; /* times stay on each node's own clock (clocks.h) */
     /* processes of the whole step, where that is known: timelines are cut as if
      * there were no fewer files; 0: not known */
     uint32_t processes;
