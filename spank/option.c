@@ -10,10 +10,24 @@ enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
 static const struct {
     const char *word, *name, *env, *help;
 } rows[OPTIONS] = {
-    {ROW("nccl", "NCCL", "NCCL: off, auto, " JP_WORDS_NCCL ", plan")},
-    {ROW("copper", "COPPER", "Copper (file loading): off, " JP_WORDS_COPPER)},
-    {ROW("util", "UTIL", "utilisation: off, " JP_WORDS_UTIL ", or 200ms, 1s")},
-    {ROW("clock", "CLOCK", "clocks of the nodes: off, " JP_WORDS_CLOCK)}};
+    {ROW("nccl", "NCCL",
+         "Profiles the step's NCCL communication; MODE is off, "
+         "auto, " JP_WORDS_NCCL
+         " or plan. The report goes to jobprof-JOBID/step-STEPID "
+         "in the folder of submission, and srun prints its verdict. Keys and "
+         "examples: man jobprof.conf, man jobprof. Default: ")},
+    {ROW("copper", "COPPER",
+         "Runs the Copper file cache beside the step and profiles it; MODE is "
+         "off or " JP_WORDS_COPPER ". Same report; man jobprof. Default: off")},
+    {ROW("util", "UTIL",
+         "Samples the nodes' use of CPUs, GPUs, memory and network; MODE is "
+         "off, " JP_WORDS_UTIL " or a period (200ms, 1s). Same report; man "
+         "jobprof. Default: auto in profiled steps")},
+    {ROW("clock", "CLOCK",
+         "Says how the nodes' clocks are compared; MODE is off "
+         "or " JP_WORDS_CLOCK
+         ". Same report; man jobprof. Default: auto in profiled "
+         "steps of several nodes")}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 
@@ -86,6 +100,8 @@ static int option_callback(int val, const char *arg, int remote)
 
 void option_init(spank_t sp, int ac, char **av)
 {
+    static char help[OPTIONS][512];
+
     config = mode = NULL;
     node = JP_LIBEXECDIR "/jobprof-node";
     for (int i = 0; i < ac; i++)
@@ -100,10 +116,12 @@ void option_init(spank_t sp, int ac, char **av)
     for (int i = 0; i < OPTIONS; i++) {
         free(value[i]);
         value[i] = NULL;
+        snprintf(help[i], sizeof(help[i]), "%s%s.", rows[i].help,
+                 i != NCCL ? "" : mode ?: "off");
         spank_option_register(
-            sp, &(struct spank_option){
-                    (char *) rows[i].name, (char *) "MODE[,KEY=VALUE...]",
-                    (char *) rows[i].help, 1, i, option_callback});
+            sp, &(struct spank_option){(char *) rows[i].name,
+                                       (char *) "MODE[,KEY=VALUE...]", help[i],
+                                       1, i, option_callback});
     }
 }
 
