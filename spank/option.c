@@ -1,6 +1,6 @@
 /* option.c - the plugstack line, the options and their last values. */
 #include "spank/module.h"
-#include "plugins/words.h"
+#include "plugins/option_help.h"
 
 enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
 
@@ -9,25 +9,10 @@ enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
     "--" low, low "-profile", "JOBPROF_" up, "[jobprof] " help
 static const struct {
     const char *word, *name, *env, *help;
-} rows[OPTIONS] = {
-    {ROW("nccl", "NCCL",
-         "Profiles the step's NCCL communication; MODE is off, "
-         "auto, " JP_WORDS_NCCL
-         " or plan. The report goes to jobprof-JOBID/step-STEPID "
-         "in the folder of submission, and srun prints its verdict. Keys and "
-         "examples: man jobprof.conf, man jobprof. Default: ")},
-    {ROW("copper", "COPPER",
-         "Runs the Copper file cache beside the step and profiles it; MODE is "
-         "off or " JP_WORDS_COPPER ". Same report; man jobprof. Default: off")},
-    {ROW("util", "UTIL",
-         "Samples the nodes' use of CPUs, GPUs, memory and network; MODE is "
-         "off, " JP_WORDS_UTIL " or a period (200ms, 1s). Same report; man "
-         "jobprof. Default: auto in profiled steps")},
-    {ROW("clock", "CLOCK",
-         "Says how the nodes' clocks are compared; MODE is off "
-         "or " JP_WORDS_CLOCK
-         ". Same report; man jobprof. Default: auto in profiled "
-         "steps of several nodes")}};
+} rows[OPTIONS] = {{ROW("nccl", "NCCL", JP_HELP_NCCL)},
+                   {ROW("copper", "COPPER", JP_HELP_COPPER)},
+                   {ROW("util", "UTIL", JP_HELP_UTIL)},
+                   {ROW("clock", "CLOCK", JP_HELP_CLOCK)}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 

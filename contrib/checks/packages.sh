@@ -9,7 +9,8 @@
 set -u
 build=$(cd "${1:-build}" 2>/dev/null && pwd) || { echo "no build folder" >&2; exit 2; }
 source=$(cd "$(dirname -- "$0")/../.." && pwd)
-work=$(mktemp -d /var/tmp/jobprof-packages.XXXXXX) || exit 1
+# WORK=FOLDER: that one, which stays, to go on by hand: packages.sh BUILD STAGE
+work=${WORK:-$(mktemp -d /var/tmp/jobprof-packages.XXXXXX)} || exit 1
 suite=${SUITE:-bookworm}
 mirror=${MIRROR:-http://deb.debian.org/debian}
 root=$work/root      # where the packages are used
@@ -21,7 +22,7 @@ cleanup() {
     for m in "$root"/proc "$root"/dev "$builder"/proc "$builder"/dev; do
         ! mountpoint -q "$m" || umount -l "$m"
     done
-    [ -n "${KEEP-}" ] || rm -rf --one-file-system "$work"
+    [ -n "${WORK-}" ] || rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
@@ -102,7 +103,7 @@ build_deb() { # no network while it builds
     unshare -n chroot "$builder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root \
         sh -c "cd /build/one/jobprof && nice dpkg-buildpackage -us -uc -b" >"$work/deb.log" 2>&1 ||
         { tail -n 30 "$work/deb.log"; return 1; }
-    mv "$builder/build/one" "$work/deb" && mkdir "$builder/build/one"
+    rm -rf "$work/deb" && mv "$builder/build/one" "$work/deb" && mkdir "$builder/build/one"
     find "$work/deb" -name '*.deb' -printf 'note: %f\n'
 }
 
@@ -234,13 +235,14 @@ lint_rpm() {
     ! grep -E ': E: ' "$work/rpmlint"
 }
 
-if [ $# -ge 2 ]; then # a stage by hand, in KEEP=1's folder
-    "${@:2}"
+[ "$(id -u)" -eq 0 ] || { echo "packages.sh: as root, for chroot and unshare" >&2; exit 2; }
+if [ $# -ge 2 ]; then
+    [ ! -d "$builder/proc" ] || mount_in "$root" && mount_in "$builder"
+    for stage in "${@:2}"; do step "$stage" "$stage" || exit; done
     exit
 fi
-[ "$(id -u)" -eq 0 ] || { echo "packages.sh: as root, for chroot and unshare" >&2; exit 2; }
 step "two tarballs have the same bytes" tarball || exit 1
-[ -n "${SKIP_OFFLINE-}" ] || step "it builds without npm, network and optional libraries" offline_build
+step "it builds without npm, network and optional libraries" offline_build
 if step "two bare Debians ($suite)" bare &&
     step "what debian/control says for a build" prepare_builder &&
     step "dpkg-buildpackage without network" build_deb; then
