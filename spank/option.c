@@ -15,6 +15,7 @@ static const struct {
                    {ROW("clock", "CLOCK", JP_HELP_CLOCK)}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
+static char help[OPTIONS][512]; /* the rows' with the default */
 
 static bool is_off(const char *s)
 {
@@ -85,8 +86,6 @@ static int option_callback(int val, const char *arg, int remote)
 
 void option_init(spank_t sp, int ac, char **av)
 {
-    static char help[OPTIONS][512];
-
     config = mode = NULL;
     node = JP_LIBEXECDIR "/jobprof-node";
     for (int i = 0; i < ac; i++)
