@@ -111,7 +111,7 @@ slow)
     odd_rate='50 Gb/sec (4X NDR)'
     ;;
 hang) program=(--iterations 100000 --seconds 12 --fault 'hang=3:dp:20') ;;
-healthy) program=(--iterations 200 --seconds 6) ;;
+healthy) program+=(--fault 'late-rank=3:0,by=clock') ;; # as late as nobody
 *)
     echo "demo.sh: \"$kind\" is none of late, slow, hang, healthy" >&2
     exit 2
