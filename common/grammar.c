@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/defaults.h"
 #include "common/fileio.h"
@@ -321,6 +322,25 @@ static int check_text(const struct jp_grammar *grammar, const char *text,
     return 0;
 }
 
+/* What other options call on and off: the first mode, which is auto where there
+ * is one, or off; else NULL. */
+static const char *switch_word(const struct jp_grammar *grammar,
+                               const char *word)
+{
+    static const char *const on[] = {"on",     "true",    "yes",     "1",
+                                     "enable", "enabled", "default", NULL};
+    static const char *const off[] = {"false",   "no",       "0", "none",
+                                      "disable", "disabled", NULL};
+
+    for (size_t i = 0; on[i]; i++)
+        if (!strcasecmp(word, on[i]))
+            return grammar->modes[1].name;
+    for (size_t i = 0; off[i]; i++)
+        if (!strcasecmp(word, off[i]))
+            return grammar->modes[0].name;
+    return NULL;
+}
+
 static int unknown_mode(const struct jp_grammar *grammar, const char *word,
                         struct jp_error *err)
 {
@@ -341,7 +361,9 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
                          QUOTE(word), list);
     for (size_t i = 0; i < grammar->n_modes; i++)
         names[i] = grammar->modes[i].name;
-    near = nearest_find(word, names, grammar->n_modes);
+    near = switch_word(grammar, word);
+    if (!near)
+        near = nearest_find(word, names, grammar->n_modes);
     if (near)
         return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?",
                          QUOTE(word), near);

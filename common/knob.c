@@ -52,6 +52,19 @@ static int word_number(const struct jp_knob *knob, const char *text,
     return error_set(err, "\"%s\" is none of %s", QUOTE(text), knob->words);
 }
 
+static int count_number(const struct jp_knob *knob, const char *text,
+                        uint64_t *out, struct jp_error *err)
+{
+    char meant[32];
+
+    if (num_parse_u64(text, knob->min, knob->max, out, err) == 0)
+        return 0;
+    if (num_suggest_count(text, knob->min, knob->max, meant, sizeof(meant)))
+        return error_set(err, "\"%s\" is not a whole number; did you mean %s?",
+                         QUOTE(text), meant);
+    return -1;
+}
+
 static int rate_number(const struct jp_knob *knob, const char *text,
                        uint64_t *out, struct jp_error *err)
 {
@@ -64,7 +77,7 @@ static int rate_number(const struct jp_knob *knob, const char *text,
         return num_parse_u64(text, knob->min, knob->max, out, err);
     memcpy(digits, text, len);
     digits[len] = '\0';
-    return num_parse_u64(digits, knob->min, knob->max, out, err);
+    return count_number(knob, digits, out, err);
 }
 
 static int version_number(const char *text, uint64_t *out, struct jp_error *err)
@@ -108,7 +121,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
         }
         /* fall through */
     case JP_KNOB_COUNT:
-        return num_parse_u64(text, knob->min, knob->max, out, err);
+        return count_number(knob, text, out, err);
     case JP_KNOB_RATE:
         return rate_number(knob, text, out, err);
     case JP_KNOB_SIZE:

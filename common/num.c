@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/quote.h"
 
@@ -140,6 +141,68 @@ static enum reading parse_unit(const char *text, const struct unit *units,
     return READ_NONE;
 }
 
+/* --- what a value in another spelling was meant to be --- */
+
+struct spelling {
+    const char *said, *meant;
+};
+
+/* "256MB" as "256M", if the rest of its number is in one of the spellings. */
+static char *respell(const char *text, const struct spelling *list, size_t n,
+                     char *buf, size_t len)
+{
+    size_t digits = strspn(text, "0123456789.");
+    const char *unit = text + digits;
+
+    while (*unit == ' ')
+        unit++;
+    for (size_t i = 0; digits && i < n; i++)
+        if (!strcasecmp(unit, list[i].said) &&
+            snprintf(buf, len, "%.*s%s", (int) digits, text, list[i].meant) <
+                (int) len)
+            return buf;
+    return NULL;
+}
+
+static char *suggest_size(const char *text, char *buf, size_t len)
+{
+    static const struct spelling list[] = {
+        {"b", ""},    {"bytes", ""}, {"k", "K"},  {"kb", "K"},
+        {"kib", "K"}, {"m", "M"},    {"mb", "M"}, {"mib", "M"},
+        {"meg", "M"}, {"g", "G"},    {"gb", "G"}, {"gib", "G"},
+        {"gig", "G"}, {"t", "T"},    {"tb", "T"}, {"tib", "T"}};
+
+    return respell(text, list, N(list), buf, len);
+}
+
+static char *suggest_time(const char *text, char *buf, size_t len)
+{
+    static const struct spelling list[] = {
+        {"us", "us"},    {"usec", "us"},  {"usecs", "us"},  {"ms", "ms"},
+        {"msec", "ms"},  {"msecs", "ms"}, {"millis", "ms"}, {"s", "s"},
+        {"sec", "s"},    {"secs", "s"},   {"second", "s"},  {"seconds", "s"},
+        {"m", "m"},      {"min", "m"},    {"mins", "m"},    {"minute", "m"},
+        {"minutes", "m"}};
+
+    return respell(text, list, N(list), buf, len);
+}
+
+char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
+                        unsigned len)
+{
+    static const struct unit units[] = {
+        {"k", 1000},       {"K", 1000},       {"m", 1000000}, {"M", 1000000},
+        {"G", 1000000000}, {"e3", 1000},      {"e4", 10000},  {"e5", 100000},
+        {"e6", 1000000},   {"e9", 1000000000}};
+    uint64_t v;
+
+    if (!text || parse_unit(text, units, N(units), &v) != READ_OK || v < min ||
+        v > max)
+        return NULL;
+    snprintf(buf, len, "%" PRIu64, v);
+    return buf;
+}
+
 int num_parse_size(const char *text, uint64_t min, uint64_t max,
                    uint64_t *out_bytes, struct jp_error *err)
 {
@@ -147,7 +210,7 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
         {"", 1},           {"K", 1ULL << 10}, {"M", 1ULL << 20},
         {"G", 1ULL << 30}, {"T", 1ULL << 40},
     };
-    char lo[32], hi[32];
+    char lo[32], hi[32], other[64], *meant;
     uint64_t v = 0;
     enum reading how = parse_unit(text, units, N(units), &v);
 
@@ -157,6 +220,12 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
     }
     num_format_size(min, lo, sizeof(lo));
     num_format_size(max, hi, sizeof(hi));
+    meant = how == READ_NONE && text ? suggest_size(text, other, sizeof(other))
+                                     : NULL;
+    if (meant && parse_unit(meant, units, N(units), &v) == READ_OK &&
+        v >= min && v <= max)
+        return error_set(err, "\"%s\" is not a size; did you mean \"%s\"?",
+                         QUOTE(text), meant);
     if (how == READ_NONE)
         return error_set(err,
                          "\"%s\" is not a size (%s to %s; bytes, or a number "
@@ -171,7 +240,7 @@ int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
     static const struct unit units[] = {
         {"", 1000000}, {"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000},
     };
-    char lo[32], hi[32];
+    char lo[32], hi[32], other[64], *meant;
     uint64_t v = 0;
     enum reading how = parse_unit(text, units, N(units), &v);
 
@@ -181,6 +250,12 @@ int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
     }
     num_format_time_us(min, lo, sizeof(lo));
     num_format_time_us(max, hi, sizeof(hi));
+    meant = how == READ_NONE && text ? suggest_time(text, other, sizeof(other))
+                                     : NULL;
+    if (meant && parse_unit(meant, units, N(units), &v) == READ_OK &&
+        v >= min && v <= max)
+        return error_set(err, "\"%s\" is not a time; did you mean \"%s\"?",
+                         QUOTE(text), meant);
     if (how == READ_NONE)
         return error_set(err,
                          "\"%s\" is not a time (%s to %s; seconds, or a "

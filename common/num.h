@@ -43,6 +43,11 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
 int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
                       uint64_t *out_us, struct jp_error *err);
 
+/* What a text that is no whole number was meant to be ("5k": 5000), into buf, if
+ * that is from min to max; else NULL. */
+char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
+                        unsigned len);
+
 /* 0|1|on|off|yes|no|true|false. */
 int num_parse_bool(const char *text, bool *out, struct jp_error *err);
 

@@ -1,7 +1,8 @@
 # jp_slurm.m4 - find a packaged or hand-built Slurm, or do without one
 #
 # JP_SLURM sets SLURM_CFLAGS, SLURM_LIBS, SLURM_PLUGINDIR, the conditional
-# HAVE_SLURM and the macro HAVE_SLURM. --with-slurm=PREFIX looks there first;
+# HAVE_SLURM and the macro HAVE_SLURM, and JP_PLUGSTACK_MODULE: the module as
+# plugstack.conf names it. --with-slurm=PREFIX looks there first;
 # --without-slurm builds only what needs no Slurm.
 AC_DEFUN([JP_SLURM], [
 AC_ARG_WITH([slurm],
@@ -10,7 +11,8 @@ AC_ARG_WITH([slurm],
     [], [with_slurm=yes])
 AC_ARG_WITH([slurm-plugindir],
     [AS_HELP_STRING([--with-slurm-plugindir=DIR],
-        [folder of Slurm's plugins (default: found by itself)])])
+        [folder of Slurm's plugins (default: found by itself if it lies in \
+the prefix, else LIBDIR/slurm)])])
 SLURM_CFLAGS=
 SLURM_LIBS=
 jp_slurm_version=
@@ -71,13 +73,25 @@ not found or cannot be linked (Debian: libslurm-dev, Fedora: slurm-devel)])])
                 /opt/slurm/lib64/slurm /opt/slurm/lib/slurm; do
             AS_IF([test -d "$d"], [jp_slurm_plugindir=$d; break])
         done])
+    # nothing is installed outside the prefix: where Slurm has another one, the
+    # module has a folder of its own and plugstack.conf its whole path
+    JP_PLUGSTACK_MODULE=spank_jobprof.so
+    AS_IF([test -z "$with_slurm_plugindir"], [
+        jp_prefix=$prefix
+        AS_IF([test "x$jp_prefix" = xNONE], [jp_prefix=$ac_default_prefix])
+        AS_CASE([$jp_slurm_plugindir], ["$jp_prefix"/*], [
+            AS_CASE([$jp_prefix:$jp_slurm_plugindir], [/usr:/usr/local/*],
+                [jp_slurm_plugindir=])],
+            [jp_slurm_plugindir=])])
     AS_IF([test -z "$jp_slurm_plugindir"],
-        [jp_slurm_plugindir='${libdir}/slurm'])
+        [jp_slurm_plugindir='${libdir}/slurm'
+         JP_PLUGSTACK_MODULE='$(slurmplugindir)/spank_jobprof.so'])
     AC_MSG_RESULT([$jp_slurm_plugindir])
     AC_DEFINE([HAVE_SLURM], [1], [libslurm and spank.h are there])
 ])
 AC_SUBST([SLURM_CFLAGS])
 AC_SUBST([SLURM_LIBS])
+AC_SUBST([JP_PLUGSTACK_MODULE])
 AC_SUBST([SLURM_PLUGINDIR], [$jp_slurm_plugindir])
 AM_CONDITIONAL([HAVE_SLURM], [test "x$with_slurm" != xno])
 ])

@@ -1,6 +1,6 @@
 /* option.c - the plugstack line, the options and their last values. */
 #include "spank/module.h"
-#include "plugins/words.h"
+#include "plugins/option_help.h"
 
 enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
 
@@ -9,13 +9,13 @@ enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
     "--" low, low "-profile", "JOBPROF_" up, "[jobprof] " help
 static const struct {
     const char *word, *name, *env, *help;
-} rows[OPTIONS] = {
-    {ROW("nccl", "NCCL", "NCCL: off, auto, " JP_WORDS_NCCL ", plan")},
-    {ROW("copper", "COPPER", "Copper (file loading): off, " JP_WORDS_COPPER)},
-    {ROW("util", "UTIL", "utilisation: off, " JP_WORDS_UTIL ", or 200ms, 1s")},
-    {ROW("clock", "CLOCK", "clocks of the nodes: off, " JP_WORDS_CLOCK)}};
+} rows[OPTIONS] = {{ROW("nccl", "NCCL", JP_HELP_NCCL)},
+                   {ROW("copper", "COPPER", JP_HELP_COPPER)},
+                   {ROW("util", "UTIL", JP_HELP_UTIL)},
+                   {ROW("clock", "CLOCK", JP_HELP_CLOCK)}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
+static char help[OPTIONS][512]; /* the rows' with the default */
 
 static bool is_off(const char *s)
 {
@@ -100,10 +100,12 @@ void option_init(spank_t sp, int ac, char **av)
     for (int i = 0; i < OPTIONS; i++) {
         free(value[i]);
         value[i] = NULL;
+        snprintf(help[i], sizeof(help[i]), "%s%s.", rows[i].help,
+                 i != NCCL ? "" : mode ?: "off");
         spank_option_register(
-            sp, &(struct spank_option){
-                    (char *) rows[i].name, (char *) "MODE[,KEY=VALUE...]",
-                    (char *) rows[i].help, 1, i, option_callback});
+            sp, &(struct spank_option){(char *) rows[i].name,
+                                       (char *) "MODE[,KEY=VALUE...]", help[i],
+                                       1, i, option_callback});
     }
 }
 

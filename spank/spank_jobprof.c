@@ -4,6 +4,8 @@
 
 SPANK_PLUGIN(jobprof, 1)
 #pragma GCC visibility pop
+__attribute__((used)) static const char release[] = /* for jobprof doctor */
+    "jobprof module " JP_RELEASE;
 
 /* From Slurm 25.05 on anything but 0 counts as a failure. */
 #define CALLBACK(name, action)                                                 \

@@ -101,7 +101,7 @@ void settings_print(FILE *out, const struct jp_setting *settings, size_t n)
         bool named = *s->where && strcmp(s->where, s->key) != 0;
 
         plan_table_add(&table, "%s", s->key);
-        plan_table_add(&table, "%s", s->value);
+        plan_table_add(&table, "%s", *s->value ? s->value : "-");
         plan_table_add(&table, "%s%s%s", s->source, named ? " " : "",
                        named ? s->where : "");
         plan_table_add(&table, "%s", s->reason);

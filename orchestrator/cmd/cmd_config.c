@@ -53,6 +53,27 @@ struct shown {
     const struct jp_sitefile *site;
 };
 
+/* The knobs that have no value and no default. */
+static int add_empty(const struct plan_side *side, struct shown *shown,
+                     struct jp_error *err)
+{
+    for (size_t i = 0; i < side->grammar->n_knobs; i++) {
+        const struct jp_knob *knob = &side->grammar->knobs[i];
+        struct jp_setting one = {0};
+        char name[64];
+
+        if (side->values[i].value ||
+            (side->mode && !(knob->modes >> side->mode & 1)))
+            continue;
+        sitefile_knob_name(side->grammar, knob, name, sizeof(name));
+        one.key = name;
+        one.source = (char *) plan_source_words[PLAN_DEFAULT];
+        if (settings_add(&shown->list, &shown->n, &one, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* "mode" and the knobs of one side. */
 static int add_side(const struct plan_side *side, const char *reason,
                     struct shown *shown, struct jp_error *err)
@@ -83,7 +104,7 @@ static int add_side(const struct plan_side *side, const char *reason,
                  : error_set(err, "out of memory");
     }
     settings_free(knobs, n_knobs);
-    return rc;
+    return rc < 0 ? rc : add_empty(side, shown, err);
 }
 
 /* The effective value of a site's key into buf; "" where it has none. */
@@ -93,7 +114,10 @@ static char *site_text(const struct sitekey *key,
 {
     uint32_t v;
 
-    snprintf(buf, len, "%s", value ? value->value : "");
+    snprintf(buf, len, "%s",
+             value            ? value->value
+             : key->knob->def ? key->knob->def
+                              : "");
     if (key->policy_offset == SITEKEY_NO_POLICY)
         return buf;
     v = *(const uint32_t *) ((const char *) policy + key->policy_offset);
@@ -111,13 +135,14 @@ static int add_site_key(const struct sitekey *key,
     struct jp_setting one = {0};
     char name[64], text[2048];
 
-    snprintf(name, sizeof(name), "%s.%s", key->group, key->key);
+    snprintf(name, sizeof(name), "%s%s%s", key->group, *key->group ? "." : "",
+             key->key);
     value = sitefile_find(shown->site, name);
     one.key = name;
     one.value = site_text(key, value, policy, text, sizeof(text));
     one.source = (char *) plan_source_words[value ? PLAN_SITE : PLAN_DEFAULT];
     one.where = value ? value->where : NULL;
-    return *text ? settings_add(&shown->list, &shown->n, &one, err) : 0;
+    return settings_add(&shown->list, &shown->n, &one, err);
 }
 
 /* Adds why a locked setting cannot be changed. */

@@ -103,9 +103,11 @@ static void print_lines(const struct doctor *d, bool quiet)
                          *line->advice ? "; " : "", line->advice);
     }
     if (!quiet)
-        printf("%zu checks: %u ok, %u skipped, %u warnings, %u failed\n",
-               d->n_lines, d->count[DOCTOR_OK], d->count[DOCTOR_SKIP],
-               d->count[DOCTOR_WARN], d->count[DOCTOR_FAIL]);
+        quote_printf(
+            stdout, "%zu check%s: %u ok, %u skipped, %u warning%s, %u failed\n",
+            d->n_lines, d->n_lines == 1 ? "" : "s", d->count[DOCTOR_OK],
+            d->count[DOCTOR_SKIP], d->count[DOCTOR_WARN],
+            d->count[DOCTOR_WARN] == 1 ? "" : "s", d->count[DOCTOR_FAIL]);
 }
 
 static int print_json(const struct doctor *d, struct jp_error *err)

@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/nearest.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+
+#define COMMANDS_MAX 64 /* names that a word is compared with */
 
 static void print_help(const struct program *program, FILE *out)
 {
@@ -19,6 +22,26 @@ static void print_help(const struct program *program, FILE *out)
                      program->commands[i].summary);
     fputs("\n", out);
     fputs(program->epilogue, out); /* raw: ours, with ends of lines */
+}
+
+static int unknown(const struct program *program, const char *word)
+{
+    const char *names[COMMANDS_MAX], *near;
+    size_t n = program->n_commands < COMMANDS_MAX ? program->n_commands
+                                                  : COMMANDS_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = program->commands[i].name;
+    near = nearest_find(word, names, n);
+    if (near)
+        quote_printf(stderr,
+                     "%s: unknown command \"%s\"; did you mean \"%s\"? "
+                     "(%s --help)\n",
+                     program->name, word, near, program->name);
+    else
+        quote_printf(stderr, "%s: unknown command \"%s\" (%s --help)\n",
+                     program->name, word, program->name);
+    return JP_EXIT_USAGE;
 }
 
 int commands_run(const struct program *program, int argc, char **argv)
@@ -38,9 +61,7 @@ int commands_run(const struct program *program, int argc, char **argv)
         if (strcmp(word, program->commands[i].name) == 0)
             return program->commands[i].run(argc - 1, argv + 1);
     if (word)
-        quote_printf(stderr, "%s: unknown command \"%s\" (%s --help)\n",
-                     program->name, word, program->name);
-    else
-        print_help(program, stderr);
+        return unknown(program, word);
+    print_help(program, stderr);
     return JP_EXIT_USAGE;
 }

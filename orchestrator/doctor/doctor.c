@@ -103,15 +103,20 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     named = plan_site(&plan, "nccl.known_bad");
     path = named ? named : JP_DEF_KNOWN_BAD;
     if (knownbad_load(path, named != NULL, note, &report, &list, NULL) == 0) {
-        doctor_add(d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
-                   list.n ? "" : "no release of NCCL is warned of",
-                   "%s: %zu entries", path, list.n);
+        doctor_add(
+            d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
+            list.n ? ""
+                   : "install it (examples/nccl-known-bad.conf): no release of "
+                     "NCCL is warned of",
+            "%s: %zu entr%s", path, list.n, list.n == 1 ? "y" : "ies");
         knownbad_fini(&list);
     }
     binds = plan_site(&plan, "container_binds");
     mounts = plan_site(&plan, "container_paths");
     d->binds = binds ? strdup(binds) : NULL;
     d->mounts = mounts ? strdup(mounts) : NULL;
+    named = plan_get(&plan.clock, "if");
+    d->clock_if = named ? strdup(named) : NULL;
     cu_fuse = plan_site(&plan, "copper.cu_fuse");
     root = plan_site(&plan, "copper.root");
     d->cu_fuse = cu_fuse ? strdup(cu_fuse)
@@ -469,7 +474,8 @@ static void check_disk(struct doctor *d, const struct plan_view *view)
                    full ? "less would be recorded: iterations=, disk=, or "
                           "another dir="
                         : "",
-                   "%u ranks write about %s; %s are free", d->options->tasks,
+                   "%u rank%s about %s; %s are free", d->options->tasks,
+                   d->options->tasks == 1 ? " writes" : "s write",
                    FIG_BYTES(plan_view_step(view, one)),
                    view->shape.disk_free_bytes
                        ? FIG_BYTES(view->shape.disk_free_bytes)
@@ -538,8 +544,8 @@ int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)
 {
     static void (*const checks[])(struct doctor *) = {
-        doctor_programs, doctor_plugstack, doctor_site,
-        doctor_nccl,     doctor_container, doctor_copper,
+        doctor_programs, doctor_plugstack, doctor_site,      doctor_files,
+        doctor_clock,    doctor_nccl,      doctor_container, doctor_copper,
         doctor_place,    doctor_forecast,  doctor_nodes};
     struct doctor d = {.options = options};
 
@@ -570,5 +576,6 @@ void doctor_fini(struct doctor *doctor)
     free(doctor->place);
     free(doctor->cu_fuse);
     free(doctor->fusermount);
+    free(doctor->clock_if);
     *doctor = (struct doctor){0};
 }

@@ -58,6 +58,7 @@ struct doctor {
     char *place;          /* the folder that can be written */
     char *cu_fuse;        /* Copper's daemon, as the site names it; or NULL */
     char *fusermount;     /* the program that ends its mounts; NULL: none */
+    char *clock_if;       /* interfaces of the clocks' probes; NULL: any */
 };
 
 /* All checks. Only trouble with memory is an error. */
@@ -73,6 +74,8 @@ void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
 void doctor_place(struct doctor *d);     /* directory of reports, from here */
 void doctor_nodes(struct doctor *d);     /* the same seen from nodes */
+void doctor_files(struct doctor *d);     /* peaks_file and the like */
+void doctor_clock(struct doctor *d);     /* the probes' interface */
 
 /* On a node, for the above: writes a file into dir, looks for files (up to
  * NULL), and answers on stdout. -1: it could not. */

@@ -20,6 +20,7 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/num.h"
 #include "common/pattern.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -380,6 +381,41 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
         add(argv, n, strdup(d->fusermount));
 }
 
+/* How many nodes the largest partition has, or this job; 0: not known. */
+static unsigned nodes_there(void)
+{
+    static char *const argv[] = {(char *) "sinfo", (char *) "--noheader",
+                                 (char *) "--format=%R %D", NULL};
+    const char *job = getenv("SLURM_JOB_ID") ? getenv("SLURM_JOB_NUM_NODES")
+                                             : NULL;
+    char *said = NULL, *rest, *line, name[65] = "";
+    struct jp_error err;
+    uint64_t n, sum = 0, most = 0;
+
+    if (job)
+        return num_parse_u64(job, 1, UINT32_MAX, &n, NULL) < 0 ? 0
+                                                               : (unsigned) n;
+    if (doctor_command(argv, STEP_MS, false, &said, &err) != 0) {
+        free(said);
+        return 0;
+    }
+    /* a row for each state of a partition's nodes */
+    for (rest = said; (line = strsep(&rest, "\n"));) {
+        char *space = strrchr(line, ' ');
+
+        if (!space || num_parse_u64(space + 1, 0, UINT32_MAX, &n, NULL) < 0)
+            continue;
+        *space = '\0';
+        if (strcmp(name, line) != 0)
+            sum = 0;
+        snprintf(name, sizeof(name), "%s", line);
+        sum += n;
+        most = sum > most ? sum : most;
+    }
+    free(said);
+    return (unsigned) most;
+}
+
 static void ask(struct asked *a)
 {
     struct doctor *d = a->doctor;
@@ -401,12 +437,13 @@ static void ask(struct asked *a)
     else if (a->releases < d->options->nodes)
         doctor_add(d, DOCTOR_FAIL, NODES,
                    "is jobprof installed there, in the same place?",
-                   "%u of %u nodes answered (srun's exit status %d)",
-                   a->releases, d->options->nodes, rc);
+                   "%u of %u node%s answered (srun's exit status %d)",
+                   a->releases, d->options->nodes,
+                   d->options->nodes == 1 ? "" : "s", rc);
     else if (a->good == d->options->nodes)
         doctor_add(d, DOCTOR_OK, NODES, "",
-                   "%u of them write where reports go, and it is seen here",
-                   a->good);
+                   "%u of them write%s where reports go, and it is seen here",
+                   a->good, a->good == 1 ? "s" : "");
     for (size_t i = 0; i < n; i++)
         free(argv[i]);
     free(said);
@@ -417,6 +454,7 @@ void doctor_nodes(struct doctor *d)
     struct asked a = {.doctor = d};
     struct probe probe;
     struct jp_error err;
+    unsigned there;
 
     if (!d->options->nodes)
         return;
@@ -426,7 +464,14 @@ void doctor_nodes(struct doctor *d)
                                  : "no srun here");
         return;
     }
-    if (probe_open(d->place, &probe, &err) < 0) {
+    there = nodes_there();
+    if (there && there < d->options->nodes) {
+        doctor_add(d, DOCTOR_FAIL, NODES, "ask with --nodes for at most those",
+                   "%u nodes are asked for, %s %u", d->options->nodes,
+                   getenv("SLURM_JOB_ID") ? "this job has"
+                                          : "the largest partition has",
+                   there);
+    } else if (probe_open(d->place, &probe, &err) < 0) {
         doctor_add(d, DOCTOR_FAIL, NODES, "", "%s", err.text);
     } else {
         a.dir = probe.path;

@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
@@ -228,6 +229,44 @@ static void check_release(struct doctor *d, const char *path, uint32_t number)
                    path, major, minor);
 }
 
+/* The module and the programs that it runs are installed apart: an upgrade of
+ * the one may have left the other. */
+static void check_own_release(struct doctor *d, const char *path,
+                              const char *release)
+{
+    if (!release || strcmp(release, PACKAGE_VERSION) != 0)
+        doctor_add(d, DOCTOR_WARN, "module",
+                   "install both from one release, on the nodes, too",
+                   "%s is of jobprof %s, the programs are of " PACKAGE_VERSION,
+                   path, release ? release : "before 0.2.0");
+}
+
+/* Another one, which an earlier installation left in a folder of Slurm's or in
+ * ours, is loaded as soon as somebody names it, or this one is gone. */
+static void check_twins(struct doctor *d, const char *path)
+{
+    char *dirs = fileio_path("%s:" JP_SLURM_PLUGINDIR,
+                             d->plugin_dirs ? d->plugin_dirs : "");
+    char *rest = dirs, *dir, *last = NULL;
+    struct stat mine, other;
+
+    while (dirs && stat(path, &mine) == 0 && (dir = strsep(&rest, ":"))) {
+        char *twin = *dir ? fileio_path("%s/" MODULE, dir) : NULL;
+
+        if (twin && stat(twin, &other) == 0 && other.st_ino != mine.st_ino &&
+            !(last && !strcmp(last, twin))) {
+            doctor_add(d, DOCTOR_WARN, "module", "remove the one not in use",
+                       "%s lies beside %s, which the line takes", twin, path);
+            free(last);
+            last = twin;
+            twin = NULL;
+        }
+        free(twin);
+    }
+    free(last);
+    free(dirs);
+}
+
 static void check_module(struct doctor *d, const char *path)
 {
     struct elfview view;
@@ -245,6 +284,7 @@ static void check_module(struct doctor *d, const char *path)
         doctor_add(d, DOCTOR_FAIL, "module", "", "%s: no SPANK module", path);
     else
         check_release(d, path, number);
+    check_own_release(d, path, elfview_after(&view, "jobprof module "));
     elfview_close(&view);
 }
 
@@ -318,12 +358,14 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
                    "%s: node=%s cannot be run", line->where, node);
     else if (node && *node == '/')
         doctor_trusts(d, CHECK, node);
-    if (path)
+    if (path) {
         check_module(d, path);
-    else
+        check_twins(d, path);
+    } else {
         doctor_add(d, DOCTOR_FAIL, "module", "install it there",
                    "%s: no %s in %s", line->where, line->plugin,
                    d->plugin_dirs ? d->plugin_dirs : "Slurm's plugin folder");
+    }
     free(path);
 }
 

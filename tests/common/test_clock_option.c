@@ -27,7 +27,7 @@ static const struct {
     const char *text, *error;
 } bad_rows[] = {
     {"", "needs a value: off, auto, default, accurate, light, debug"},
-    {"on", "unknown mode \"on\""},
+    {"on", "unknown mode \"on\"; did you mean \"auto\"?"},
     {"./train", "looks like the program"},
     {"acurate", "did you mean \"accurate\"?"},
     {"20000", "unknown mode \"20000\""},

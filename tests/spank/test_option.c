@@ -31,7 +31,13 @@ static void test_registers(void **state)
         /* 2 is not taken from Slurm 25.11 on */
         assert_int_equal(host.options[3].has_arg, 1);
         assert_has(host.options[3].usage, "accurate");
-        assert_true(strlen(host.options[0].usage) < 200);
+        /* what it does, where the report goes, what to read, the default */
+        assert_has(host.options[0].usage, "jobprof-JOBID/step-STEPID");
+        assert_has(host.options[0].usage, "man jobprof");
+        for (int k = 0; k < host.noptions; k++) {
+            assert_has(host.options[k].usage, "Default: ");
+            assert_true(strlen(host.options[k].usage) < 400);
+        }
         assert_has(host.options[0].usage, "[jobprof]");
     }
     assert_string_equal(host.log, "");

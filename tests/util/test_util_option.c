@@ -23,7 +23,7 @@ static const struct {
     const char *text, *error;
 } bad_rows[] = {
     {"", "needs a value: off or auto, or a period"},
-    {"on", "unknown mode \"on\" (off or auto, or a period)"},
+    {"on", "unknown mode \"on\"; did you mean \"auto\"?"},
     {"./train", "looks like the program"},
     {"1h", "\"1h\""},
     {"61s", "period: 61s is out of range"},

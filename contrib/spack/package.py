@@ -1,0 +1,42 @@
+"""Spack's recipe of jobprof; in a repository of one's own as
+packages/jobprof/package.py. The source is the release's tarball."""
+
+from spack.package import *
+
+
+class Jobprof(AutotoolsPackage):
+    """Job-level profiles of NCCL communication and file loading for Slurm: a SPANK
+    module, an NCCL profiler plugin, and the reports of profiled steps."""
+
+    # a tarball of "make dist" in the current directory, or a git clone by
+    # "spack develop jobprof@0.2.0"
+    url = "file:///var/tmp/jobprof-0.2.0.tar.xz"
+
+    license("Apache-2.0")
+
+    version("0.2.0")
+
+    variant("slurm", default=True, description="The module for srun, and job facts from libslurm")
+    variant("nsys", default=True, description="Read exports of Nsight Systems (SQLite)")
+
+    depends_on("c", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("libconfig@1.5:")
+    depends_on("hwloc@2.1:")
+    depends_on("jansson@2.10:")
+    depends_on("zlib-api")
+    depends_on("slurm", when="+slurm")
+    depends_on("sqlite@3.16:", when="+nsys")
+
+    def configure_args(self):
+        args = self.with_or_without("sqlite", variant="nsys")
+        if self.spec.satisfies("+slurm"):
+            args.append("--with-slurm={0}".format(self.spec["slurm"].prefix))
+        else:
+            args.append("--without-slurm")
+        args.append("--sysconfdir=/etc")
+        return args
+
+    def install(self, spec, prefix):
+        # the settings in /etc are the site's; Spack writes into its prefix only
+        make("install", "jobprof_sysconfdir={0}/etc/jobprof".format(prefix))
