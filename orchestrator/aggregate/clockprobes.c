@@ -620,12 +620,18 @@ static void compare_node(const struct clockmap *a, const struct clockmap *b,
     check->done = true;
 }
 
+/* Of the same nodes, with times that can be held against each other. */
+static bool comparable(const struct clockmap *a, const struct clockmap *b)
+{
+    return a->n_nodes == b->n_nodes && a->method != CLOCKMAP_NONE &&
+           b->method != CLOCKMAP_NONE && b->nodes[a->reference].aligned;
+}
+
 void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
                          struct clockprobes_check *check)
 {
     memset(check, 0, sizeof(*check));
-    if (a->n_nodes != b->n_nodes || a->method == CLOCKMAP_NONE ||
-        b->method == CLOCKMAP_NONE || !b->nodes[a->reference].aligned)
+    if (!comparable(a, b))
         return;
     for (size_t i = 0; i < a->n_nodes; i++)
         if (i != a->reference && a->nodes[i].aligned && b->nodes[i].aligned)
@@ -654,13 +660,15 @@ void clockprobes_fill(struct clockmap *map, struct clockmap *other)
 
 void clockprobes_doubt(struct clockmap *map, const struct clockmap *other)
 {
-    struct clockprobes_check check;
-
-    clockprobes_compare(map, other, &check);
-    for (size_t i = 0; check.done && i < map->n_nodes; i++) {
+    if (!comparable(map, other))
+        return;
+    for (size_t i = 0; i < map->n_nodes; i++) {
         struct clockmap_node *node = &map->nodes[i];
+        struct clockprobes_check check = {0};
 
-        if (!node->aligned || !other->nodes[i].aligned)
+        if (i != map->reference && node->aligned && other->nodes[i].aligned)
+            compare_node(map, other, i, &check);
+        if (!check.apart)
             continue;
         for (size_t k = 0; k < node->n_points; k++) {
             struct clockmap_point *p = &node->points[k];

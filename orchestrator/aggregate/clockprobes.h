@@ -63,8 +63,8 @@ void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
 /* Nodes that map does not reach and other does are taken from there, where both
  * have the same reference; other keeps them as not aligned. */
 void clockprobes_fill(struct clockmap *map, struct clockmap *other);
-/* Where the two differ by more than both allow, map is as uncertain as they are
- * apart. */
+/* Of the nodes on which the two disagree: where they differ by more than both
+ * allow, map is as uncertain as they are apart. */
 void clockprobes_doubt(struct clockmap *map, const struct clockmap *other);
 
 #endif

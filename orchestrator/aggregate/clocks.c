@@ -21,6 +21,10 @@
 #define STEP_NS INT64_C(1000000)
 /* Stamps are whole microseconds in most logs. */
 #define STAMP_NS 1000
+/* Probes are wrong where more operations than this part do not overlap by them,
+ * and fewer than that part of these by the collectives. */
+#define TORN_SHARE 0.1
+#define TORN_LEFT 0.1
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
 /* As references, until one reaches half of the nodes. */
@@ -595,18 +599,24 @@ static int find_arrivals(struct jp_clocks *clocks,
     return rc;
 }
 
-/* By how many more operations not all ranks meet by the probes' map than by
- * that of the collectives. */
+/* What two maps that disagree make of the operations: 1 where the probes tear
+ * many apart and the collectives nearly none of these, so that the probes must
+ * be wrong; 0 where they do alike; else -1: stamps may be wrong, which misleads
+ * the collectives alone. */
 static int judge(const struct jp_clocks *clocks,
                  struct timeline *const *timelines, size_t n,
-                 const struct clockmap *probes, int64_t *more)
+                 const struct clockmap *probes, int *wrong)
 {
     struct clocks_check a, b;
 
     if (clocks_check(timelines, n, probes, &a) < 0 ||
         clocks_check(timelines, n, &clocks->map, &b) < 0)
         return -1;
-    *more = (int64_t) a.violations - (int64_t) b.violations;
+    *wrong = (double) a.violations > TORN_SHARE * (double) a.operations &&
+                     (double) b.violations < TORN_LEFT * (double) a.violations
+                 ? 1
+             : a.violations == b.violations ? 0
+                                            : -1;
     return 0;
 }
 
@@ -616,22 +626,22 @@ static int choose_map(struct jp_clocks *clocks,
                       struct clockmap *probes)
 {
     struct clockmap other;
-    int64_t more = 0;
+    int wrong = 0;
     bool keep;
 
     clockmap_settle(probes);
     clockmap_settle(&clocks->map);
     clockprobes_compare(probes, &clocks->map, &clocks->probes.check);
     if (clocks->probes.check.apart &&
-        judge(clocks, timelines, n, probes, &more) < 0)
+        judge(clocks, timelines, n, probes, &wrong) < 0)
         return -1;
-    keep = more > 0;
+    keep = wrong > 0;
     other = keep ? *probes : clocks->map;
     if (!keep)
         clocks->map = *probes;
     memset(probes, 0, sizeof(*probes));
     clocks->probes.used = !keep;
-    if (more == 0) /* nothing tells which one is right */
+    if (wrong == 0) /* nothing tells which one is right */
         clockprobes_doubt(&clocks->map, &other);
     clockprobes_fill(&clocks->map, &other);
     clockmap_fini(&other);

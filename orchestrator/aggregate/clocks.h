@@ -93,7 +93,8 @@ struct jp_clocks {
 /* Both of these, and a figure a node. nodes: the folder whose
  * <node>/clock.jsonl the agents have left; NULL: none. The map is that of the
  * probes. Nodes that they do not reach have that of the collectives, and so
- * have all where the two disagree and fewer operations overlap by the probes.
+ * have all where many operations do not overlap by the probes and nearly all by
+ * the collectives.
  * NULL without memory. Destroy takes NULL. */
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes);

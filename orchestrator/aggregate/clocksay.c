@@ -65,7 +65,7 @@ static void say_check(const struct jp_clocks *clocks, char *buf, size_t size)
                  clocks->nodes[p->check.worst].host, FIG_US(p->check.apart_us),
                  FIG_US(p->check.allowed_us),
                  p->used ? "times are those of the probes"
-                         : "by the probes more operations do not overlap, so "
+                         : "by the probes many operations do not overlap, so "
                            "times are those of the collectives");
 }
 
