@@ -24,6 +24,30 @@ const char *clockmap_method_name(enum clockmap_method method)
     return names[method];
 }
 
+int clockmap_add(struct clockmap *map, const char *host)
+{
+    struct clockmap_node *grown;
+    size_t at = 0;
+    char *name;
+
+    while (at < map->n_nodes && strcmp(map->nodes[at].host, host) < 0)
+        at++;
+    if (at < map->n_nodes && strcmp(map->nodes[at].host, host) == 0)
+        return 0;
+    grown = realloc(map->nodes, (map->n_nodes + 1) * sizeof(*grown));
+    if (!grown)
+        return -1;
+    map->nodes = grown;
+    name = strdup(host);
+    if (!name)
+        return -1;
+    memmove(&grown[at + 1], &grown[at], (map->n_nodes - at) * sizeof(*grown));
+    grown[at] = (struct clockmap_node){.host = name};
+    map->reference += map->n_nodes && at <= map->reference;
+    map->n_nodes++;
+    return 0;
+}
+
 void clockmap_fini(struct clockmap *map)
 {
     for (size_t i = 0; i < map->n_nodes; i++) {

@@ -44,6 +44,9 @@ struct clockmap {
     size_t n_nodes;
 };
 
+/* Adds a node that nothing ties to the reference, and keeps the order; one
+ * that is there stays as it is. 0, or -1 without memory. */
+int clockmap_add(struct clockmap *map, const char *host);
 /* Leaves the map empty: method CLOCKMAP_NONE. */
 void clockmap_fini(struct clockmap *map);
 

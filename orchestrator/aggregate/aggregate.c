@@ -67,8 +67,10 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
         }
 }
 
-/* The clocks of files that were read without knowing them. */
-static struct jp_clocks *compare(const struct source_facts *files, size_t n)
+/* The clocks of files that were read without knowing them, or of a step of
+ * which only its agents know times. */
+static struct jp_clocks *compare(const struct source_facts *files, size_t n,
+                                 const char *nodes)
 {
     struct timeline **timelines = calloc(n + 1, sizeof(struct timeline *));
     struct jp_clocks *clocks = NULL;
@@ -77,8 +79,8 @@ static struct jp_clocks *compare(const struct source_facts *files, size_t n)
     for (size_t i = 0; timelines && i < n; i++)
         if (files[i].timeline)
             timelines[found++] = files[i].timeline;
-    if (found)
-        clocks = clocks_make(timelines, found);
+    if (timelines && (found || nodes))
+        clocks = clocks_make(timelines, found, nodes);
     free(timelines);
     return clocks;
 }
@@ -101,7 +103,7 @@ static struct join *join_all(const struct jp_logwalk *walk,
     join = joinrun(walk, options, budget, partials, files, err);
     if (!join || *clocks)
         return join;
-    *clocks = compare(files, walk->n_logs);
+    *clocks = compare(files, walk->n_logs, options->nodes);
     if (options->as_recorded || !clocks_map(*clocks))
         return join;
     budget->clocks = clocks_map(*clocks);

@@ -439,6 +439,9 @@ struct jp_aggregate_options {
      * input's, which may be missing; a partial also stands for all logs of a
      * node that are gone. NULL: for none */
     const char *gone;
+    /* folder whose <node>/clock.jsonl hold what the nodes' agents measured of
+     * each other's clocks; NULL: none */
+    const char *nodes;
     /* told why a node's partial was not used; may be NULL */
     void (*note)(void *arg, const char *node, const char *why);
     void *note_arg;

@@ -453,6 +453,29 @@ static uint32_t file_of_host(const struct clockprobes *p, const char *host)
     return at;
 }
 
+int clockprobes_hosts(const struct clockprobes *p, struct clockmap *map)
+{
+    bool *known = calloc(p->n_files + 1, sizeof(*known));
+    size_t found = 0;
+    int rc = known ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < map->n_nodes; i++) {
+        uint32_t at = file_of_host(p, map->nodes[i].host);
+
+        if (at == UINT32_MAX)
+            continue;
+        known[at] = true;
+        found++;
+    }
+    if (map->n_nodes && !found)
+        memset(known, true, p->n_files);
+    for (size_t i = 0; rc == 0 && i < p->n_files; i++)
+        if (!known[i])
+            rc = clockmap_add(map, p->files[i].node);
+    free(known);
+    return rc;
+}
+
 static int make_nodes(struct clockmap *map, const char *const *hosts,
                       size_t n_hosts, size_t points)
 {
@@ -597,14 +620,62 @@ static void compare_node(const struct clockmap *a, const struct clockmap *b,
     check->done = true;
 }
 
+/* Of the same nodes, with times that can be held against each other. */
+static bool comparable(const struct clockmap *a, const struct clockmap *b)
+{
+    return a->n_nodes == b->n_nodes && a->method != CLOCKMAP_NONE &&
+           b->method != CLOCKMAP_NONE && b->nodes[a->reference].aligned;
+}
+
 void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
                          struct clockprobes_check *check)
 {
     memset(check, 0, sizeof(*check));
-    if (a->n_nodes != b->n_nodes || a->method == CLOCKMAP_NONE ||
-        b->method == CLOCKMAP_NONE || !b->nodes[a->reference].aligned)
+    if (!comparable(a, b))
         return;
     for (size_t i = 0; i < a->n_nodes; i++)
         if (i != a->reference && a->nodes[i].aligned && b->nodes[i].aligned)
             compare_node(a, b, i, check);
+}
+
+/* --- one map of two -------------------------------------------------------
+ */
+
+void clockprobes_fill(struct clockmap *map, struct clockmap *other)
+{
+    if (map->n_nodes != other->n_nodes || map->reference != other->reference)
+        return;
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        struct clockmap_node *node = &map->nodes[i], *from = &other->nodes[i];
+
+        if (node->aligned || !from->aligned || !from->n_points)
+            continue;
+        free(node->points);
+        node->points = from->points;
+        node->n_points = from->n_points;
+        node->aligned = true;
+        *from = (struct clockmap_node){.host = from->host};
+    }
+}
+
+void clockprobes_doubt(struct clockmap *map, const struct clockmap *other)
+{
+    if (!comparable(map, other))
+        return;
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        struct clockmap_node *node = &map->nodes[i];
+        struct clockprobes_check check = {0};
+
+        if (i != map->reference && node->aligned && other->nodes[i].aligned)
+            compare_node(map, other, i, &check);
+        if (!check.apart)
+            continue;
+        for (size_t k = 0; k < node->n_points; k++) {
+            struct clockmap_point *p = &node->points[k];
+            double allowed, by = difference(map, other, i, p->t_ns, &allowed);
+
+            if (is_within(&other->nodes[i], p->t_ns) && by > allowed)
+                p->unc_ns = fmax(p->unc_ns, by);
+        }
+    }
 }

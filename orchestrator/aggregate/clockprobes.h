@@ -38,6 +38,11 @@ struct clockprobes {
 int clockprobes_read(const char *nodes, struct clockprobes *probes);
 void clockprobes_fini(struct clockprobes *probes);
 
+/* Adds the nodes of files that belong to no host of the map, by Slurm's name:
+ * none where no file belongs to any of its hosts, as the files may be of other
+ * names for the same nodes. 0, or -1 without memory. */
+int clockprobes_hosts(const struct clockprobes *probes, struct clockmap *map);
+
 /* Fills map, which is empty, for the given hosts (ascending): Slurm's names of
  * nodes, or what gethostname() says there. reference: the host that is taken if
  * probes reach it. The method is CLOCKMAP_NONE where they tie no two of them.
@@ -55,5 +60,11 @@ struct clockprobes_check {
 };
 void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
                          struct clockprobes_check *check);
+/* Nodes that map does not reach and other does are taken from there, where both
+ * have the same reference; other keeps them as not aligned. */
+void clockprobes_fill(struct clockmap *map, struct clockmap *other);
+/* Of the nodes on which the two disagree: where they differ by more than both
+ * allow, map is as uncertain as they are apart. */
+void clockprobes_doubt(struct clockmap *map, const struct clockmap *other);
 
 #endif

@@ -1,14 +1,12 @@
-/* clocks.c - one time for all nodes, from what their ranks did together. */
+/* clocks.c - one time for all nodes, from what their ranks did together and
+ * what their agents measured. */
 #include "orchestrator/aggregate/clocks.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/figure.h"
 #include "orchestrator/aggregate/clockgraph.h"
 #include "orchestrator/aggregate/clockwalk.h"
 
@@ -23,9 +21,10 @@
 #define STEP_NS INT64_C(1000000)
 /* Stamps are whole microseconds in most logs. */
 #define STAMP_NS 1000
-/* Starts and times contradict each other from such a part on, of so many. */
-#define DISAGREE_SHARE 0.25
-#define DISAGREE_LEAST 20
+/* Probes are wrong where more operations than this part do not overlap by them,
+ * and fewer than that part of these by the collectives. */
+#define TORN_SHARE 0.1
+#define TORN_LEFT 0.1
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
 /* As references, until one reaches half of the nodes. */
@@ -600,12 +599,114 @@ static int find_arrivals(struct jp_clocks *clocks,
     return rc;
 }
 
-struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n)
+/* What two maps that disagree make of the operations: 1 where the probes tear
+ * many apart and the collectives nearly none of these, so that the probes must
+ * be wrong; 0 where they do alike; else -1: stamps may be wrong, which misleads
+ * the collectives alone. */
+static int judge(const struct jp_clocks *clocks,
+                 struct timeline *const *timelines, size_t n,
+                 const struct clockmap *probes, int *wrong)
+{
+    struct clocks_check a, b;
+
+    if (clocks_check(timelines, n, probes, &a) < 0 ||
+        clocks_check(timelines, n, &clocks->map, &b) < 0)
+        return -1;
+    *wrong = (double) a.violations > TORN_SHARE * (double) a.operations &&
+                     (double) b.violations < TORN_LEFT * (double) a.violations
+                 ? 1
+             : a.violations == b.violations ? 0
+                                            : -1;
+    return 0;
+}
+
+/* One map of the collectives' one and the probes', which is empty then. */
+static int choose_map(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      struct clockmap *probes)
+{
+    struct clockmap other;
+    int wrong = 0;
+    bool keep;
+
+    clockmap_settle(probes);
+    clockmap_settle(&clocks->map);
+    clockprobes_compare(probes, &clocks->map, &clocks->probes.check);
+    if (clocks->probes.check.apart &&
+        judge(clocks, timelines, n, probes, &wrong) < 0)
+        return -1;
+    keep = wrong > 0;
+    other = keep ? *probes : clocks->map;
+    if (!keep)
+        clocks->map = *probes;
+    memset(probes, 0, sizeof(*probes));
+    clocks->probes.used = !keep;
+    if (wrong == 0) /* nothing tells which one is right */
+        clockprobes_doubt(&clocks->map, &other);
+    clockprobes_fill(&clocks->map, &other);
+    clockmap_fini(&other);
+    return 0;
+}
+
+static int map_probes(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      const struct clockprobes *read)
+{
+    struct clockmap *own = &clocks->map, map = {0};
+    const char **hosts = NULL;
+    int rc = clockprobes_hosts(read, own);
+
+    if (rc == 0 && own->n_nodes > 1) {
+        if (own->method == CLOCKMAP_ONE_NODE)
+            own->method = CLOCKMAP_NONE; /* there are others than its own */
+        hosts = calloc(own->n_nodes, sizeof(*hosts));
+        rc = hosts ? 0 : -1;
+    }
+    for (size_t i = 0; hosts && i < own->n_nodes; i++)
+        hosts[i] = own->nodes[i].host;
+    if (hosts)
+        rc = clockprobes_map(read, hosts, own->n_nodes, own->reference, &map);
+    for (size_t i = 0; i < map.n_nodes; i++)
+        clocks->probes.nodes += map.nodes[i].aligned;
+    clocks->probes.tied = map.method == CLOCKMAP_PROBES;
+    if (rc == 0 && clocks->probes.tied)
+        rc = choose_map(clocks, timelines, n, &map);
+    clockmap_fini(&map);
+    free(hosts);
+    return rc;
+}
+
+/* What the agents measured, beside what the collectives say. */
+static int add_probes(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      const char *nodes)
+{
+    struct clockprobes read;
+    int rc;
+
+    if (!nodes)
+        return 0;
+    if (clockprobes_read(nodes, &read) < 0)
+        return -1;
+    clocks->probes = (struct clocks_probes){.files = read.n_files,
+                                            .bad_files = read.bad_files,
+                                            .windows = read.windows,
+                                            .bad_windows = read.bad_windows,
+                                            .exchanges = read.exchanges,
+                                            .failures = read.failures};
+    rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
+    clockprobes_fini(&read);
+    return rc;
+}
+
+struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
+                              const char *nodes)
 {
     struct jp_clocks *clocks = calloc(1, sizeof(*clocks));
 
     if (!clocks ||
         clocks_align(timelines, n, &clocks->map, &clocks->before) < 0 ||
+        add_probes(clocks, timelines, n, nodes) < 0 ||
         !(clocks->nodes =
               calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
         goto fail;
@@ -639,85 +740,4 @@ const struct clockmap *clocks_map(const struct jp_clocks *clocks)
                    clocks->map.method != CLOCKMAP_NONE
                ? &clocks->map
                : NULL;
-}
-
-/* Who came last by starts is mostly another one than by times, in operations in
- * which both are sure. A wait beside the computation makes some of that. */
-static bool disagrees(const struct jp_clocks *clocks)
-{
-    return clocks->compared >= DISAGREE_LEAST &&
-           clocks->disagreed > DISAGREE_SHARE * (double) clocks->compared;
-}
-
-/* Times of nodes do not compare, and by how much they seem off. */
-static void say_unaligned(const struct jp_clocks *clocks, char *buf)
-{
-    const struct clocks_check *c = &clocks->before;
-
-    if (!c->operations)
-        snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes do not compare: no operation of "
-                 "several nodes tells start and end. How far their clocks are "
-                 "apart is not known.");
-    else if (c->violations)
-        snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes do not compare: their clocks seem "
-                 "at least %s apart, and %" PRIu64 " of their %" PRIu64
-                 " collectives do not overlap as recorded, which no offset "
-                 "explains.",
-                 FIG_US((double) c->worst_ns / 1000), c->violations,
-                 c->operations);
-    else
-        snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes do not compare: their %" PRIu64
-                 " collectives are too few to tell how far their clocks are "
-                 "apart. As recorded all of them overlap.",
-                 c->operations);
-}
-
-char *clocks_text(const struct jp_clocks *clocks, char *buf)
-{
-    size_t apart = 0, far = 0, n = clocks->map.n_nodes;
-    double unc_us = 0;
-    bool near = true;
-
-    *buf = '\0';
-    if (n < 2)
-        return buf;
-    if (clocks->map.method == CLOCKMAP_NONE) {
-        say_unaligned(clocks, buf);
-        return buf;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_clock *c = &clocks->nodes[i];
-
-        apart += !c->aligned;
-        near &= !c->aligned || clocks->map.nodes[i].near;
-        unc_us = fmax(unc_us, c->unc_us);
-        if (fabs(c->offset_us) > fabs(clocks->nodes[far].offset_us))
-            far = i;
-    }
-    snprintf(buf, CLOCKS_TEXT,
-             "The clock of %.64s is %s %s that of %.64s; by their collectives "
-             "times of different nodes compare within %s.",
-             clocks->nodes[far].host,
-             FIG_US(fabs(clocks->nodes[far].offset_us)),
-             clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
-             clocks->map.nodes[clocks->map.reference].host, FIG_US(unc_us));
-    if (near)
-        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-                 " That is too near to tell them apart: times stay as "
-                 "recorded.");
-    if (apart)
-        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-                 " The clocks of %zu other nodes could not be compared: their "
-                 "times stay as recorded.",
-                 apart);
-    if (disagrees(clocks))
-        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-                 " Starts and times name different ranks as the last in %.0f "
-                 "%% of %" PRIu64 " operations: trust neither.",
-                 100 * (double) clocks->disagreed / (double) clocks->compared,
-                 clocks->compared);
-    return buf;
 }

@@ -1,9 +1,11 @@
-/* clocks.h - the clocks of a run's nodes, from its collectives alone.
+/* clocks.h - the clocks of a run's nodes, by their collectives and by probes.
  *
- * Walks the timelines of all processes side by side, compares the clocks of
- * pairs of nodes that have ranks in the same operations (clockpair.h), and
- * solves for all nodes at points over the run (clockgraph.h). Nothing but the
- * recordings or verbose logs is needed, after the fact and from anywhere.
+ * By collectives: walks the timelines of all processes side by side, compares
+ * the clocks of pairs of nodes that have ranks in the same operations
+ * (clockpair.h), and solves for all nodes at points over the run
+ * (clockgraph.h). Nothing but the recordings or verbose logs is needed, after
+ * the fact and from anywhere. By probes: what the nodes' agents measured of
+ * each other (clockprobes.h). Where both are there, they check each other.
  *
  * Of long runs it takes every second, third ... operation, so that some 260,000
  * records are compared. Bounds: at most 16 pairs a node, 256 windows a pair, 64
@@ -18,6 +20,7 @@
 #include <stdint.h>
 
 #include "common/clockmap.h"
+#include "orchestrator/aggregate/clockprobes.h"
 
 struct timeline;
 
@@ -64,8 +67,20 @@ struct clocks_arrival {
     uint64_t quick; /* it had the shortest time, by more than a stamp tells */
 };
 
+/* What the agents' probes said. */
+struct clocks_probes {
+    size_t files; /* 0: no agent has left any, and all else is 0 */
+    uint64_t bad_files, windows, bad_windows, exchanges, failures;
+    bool tied;    /* they make a map */
+    bool used;    /* it is the one */
+    size_t nodes; /* that they reach, with the reference */
+    /* against that of the collectives; worst is an index of nodes[] */
+    struct clockprobes_check check;
+};
+
 struct jp_clocks {
     struct clockmap map;
+    struct clocks_probes probes;
     struct clocks_check before, after; /* of times as they are, and mapped */
     struct jp_clock *nodes;            /* as in map */
     struct clocks_arrival *arrivals;   /* by host and pid */
@@ -75,9 +90,14 @@ struct jp_clocks {
     uint64_t compared, disagreed;
 };
 
-/* Both of these, and a figure a node. NULL without memory. Destroy takes NULL.
- */
-struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n);
+/* Both of these, and a figure a node. nodes: the folder whose
+ * <node>/clock.jsonl the agents have left; NULL: none. The map is that of the
+ * probes. Nodes that they do not reach have that of the collectives, and so
+ * have all where many operations do not overlap by the probes and nearly all by
+ * the collectives.
+ * NULL without memory. Destroy takes NULL. */
+struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
+                              const char *nodes);
 void clocks_destroy(struct jp_clocks *clocks);
 
 /* What puts all times on one clock; NULL: nothing can, or there is one clock.
@@ -86,7 +106,7 @@ const struct clockmap *clocks_map(const struct jp_clocks *clocks);
 /* One sentence: how far the clocks are apart, and whether times of different
  * nodes compare; "" on one node. Into buf of CLOCKS_TEXT bytes, which it
  * returns. */
-enum { CLOCKS_TEXT = 600 };
+enum { CLOCKS_TEXT = 1000 };
 char *clocks_text(const struct jp_clocks *clocks, char *buf);
 
 #endif

@@ -221,7 +221,7 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
     if (s.nodes && s.timelines && has_several(&s, find_nodes(&s, partials))) {
         run_all(&s, joinrun_threads(options));
         if (!atomic_load(&s.stop))
-            clocks = clocks_make(s.timelines, n);
+            clocks = clocks_make(s.timelines, n, options->nodes);
     }
     for (size_t i = 0; s.timelines && i < n; i++)
         timeline_destroy(s.timelines[i]);

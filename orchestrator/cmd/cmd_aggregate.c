@@ -557,11 +557,20 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
                                            : rc;
 }
 
+static bool is_raw(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len >= 4 && strcmp(path + len - 4, "/raw") == 0;
+}
+
 /* All kinds of data of the inputs. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
                        struct jp_result **result, struct jp_copper **copper,
                        struct jp_error *err)
 {
+    char *nodes;
+
     if (read_nsys(a, inputs, &n, err) < 0)
         return -1;
     a->copper.usage_roots = a->usage_roots;
@@ -569,7 +578,12 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     a->copper.progress = a->options.progress;
     a->copper.progress_arg = a->options.progress_arg;
     a->copper.home = getenv("HOME");
+    /* a step's raw/ has what its agents measured beside it */
+    nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
+    a->options.nodes = nodes;
     *result = aggregate_run(inputs, n, &a->options, err);
+    a->options.nodes = NULL;
+    free(nodes);
     a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
     a->copper.slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
     return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;

@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/fileio.h"
@@ -102,16 +103,19 @@ static int put_chrome(const struct arguments *a, struct jp_recwalk *walk,
 }
 
 /* With times on the clock that a report of the same files has. */
-static int write_chrome(const struct arguments *a, struct jp_recwalk *walk,
+static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
                         struct export_done *done, struct jp_error *err)
 {
-    static const struct jp_aggregate_options options;
+    struct jp_recwalk *walk = &inputs->walk;
     size_t n = walk->walk.n_logs;
+    char *nodes = inputs->n == 1 ? cmd_inputs_nodes(inputs->folders[0]) : NULL;
+    const struct jp_aggregate_options options = {.nodes = nodes};
     struct jp_clocks *clocks =
         scout_clocks(&walk->walk, NULL, &options, TIMELINE_EVENTS / (n + !n));
     int rc = put_chrome(a, walk, clocks_map(clocks), done, err);
 
     clocks_destroy(clocks);
+    free(nodes);
     return rc;
 }
 
@@ -131,7 +135,7 @@ int cmd_export(int argc, char **argv)
         return rc;
     rc = strcmp(a.format, "chrome")
              ? export_inspector(&inputs.walk, a.output, stdout, &done, &err)
-             : write_chrome(&a, &inputs.walk, &done, &err);
+             : write_chrome(&a, &inputs, &done, &err);
     if (rc < 0) {
         quote_printf(stderr, "jobprof: export: %s\n", err.text);
         rc = JP_EXIT_IO;

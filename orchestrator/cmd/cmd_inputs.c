@@ -313,6 +313,19 @@ static char *raw_of(char *dir)
     return dir;
 }
 
+char *cmd_inputs_nodes(const char *folder)
+{
+    size_t len = strlen(folder);
+    int step = len >= 4 && strcmp(folder + len - 4, "/raw") == 0 ? (int) len - 4
+                                                                 : (int) len;
+    char *nodes = fileio_path("%.*s/nodes", step, folder);
+
+    if (nodes && stepdir_is_folder(nodes))
+        return nodes;
+    free(nodes);
+    return NULL;
+}
+
 int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
                     const char *config)
 {

@@ -28,6 +28,10 @@ int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
                     const char *config);
 void cmd_inputs_fini(struct cmd_inputs *inputs);
 
+/* The folder nodes/ of a step's directory or beside its raw/; NULL: there is
+ * none. malloc'ed. */
+char *cmd_inputs_nodes(const char *folder);
+
 /* After all files were read: prints what was odd, and returns the exit status.
  */
 int cmd_inputs_judge(const struct cmd_inputs *inputs);

@@ -226,6 +226,7 @@ static int analyse(const struct report_session *session, struct material *m)
         .progress_arg = &watch,
         .processes = session->has_conf ? session->conf.ntasks : 0,
         .partials = nodes,
+        .nodes = nodes,
         .gone = raw && recalls(session) ? raw : NULL,
         .note = on_note,
         .note_arg = (void *) (uintptr_t) session};

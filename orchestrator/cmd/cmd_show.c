@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/num.h"
@@ -10,6 +11,8 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/show/clockshow.h"
 #include "orchestrator/show/hangshow.h"
 #include "orchestrator/show/opsum.h"
 #include "orchestrator/show/show_saved.h"
@@ -32,15 +35,20 @@ static const char help[] =
     "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
     "  --pending      instead the operations that had not ended, the ranks\n"
     "                 in them, and the ranks that never entered them\n"
+    "  --clock        instead what the nodes' agents measured of each other's\n"
+    "                 clocks, and whether that is good: alpha within 1e-4 of\n"
+    "                 1, beta stable, under 1 % of the probes failed; --node\n"
+    "                 may choose a node\n"
     "  --json         print JSON\n"
     "  --config FILE  the site's settings\n"
     "  -q, --quiet    do not print trouble with files\n"
     "  -h, --help     this text\n"
     "\n"
-    "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
+    "Exit status: 0 ok, 1 a check of --clock is bad, 2 usage, 3 a file is "
+    "damaged or cannot be read (the\n"
     "rest is shown), 4 nothing to show, 5 input or output failed.\n";
 
-enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING };
+enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING, OPT_CLOCK };
 
 static const struct option long_options[] = {
     {"rank", required_argument, NULL, OPT_RANK},
@@ -48,6 +56,7 @@ static const struct option long_options[] = {
     {"comm", required_argument, NULL, OPT_COMM},
     {"op", required_argument, NULL, OPT_OP},
     {"pending", no_argument, NULL, OPT_PENDING},
+    {"clock", no_argument, NULL, OPT_CLOCK},
     {"json", no_argument, NULL, CMD_OPT_JSON},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
@@ -58,7 +67,7 @@ struct arguments {
     struct opsum_filter filter;
     struct cmd_common common;
     const char *word;
-    bool pending;
+    bool pending, clock;
 };
 
 static int usage(const char *what)
@@ -89,6 +98,9 @@ static int take_option(int c, struct arguments *a)
     case OPT_PENDING:
         a->pending = true;
         return -1;
+    case OPT_CLOCK:
+        a->clock = true;
+        return -1;
     default:
         return cmd_args_common(c, help, &a->common);
     }
@@ -109,6 +121,9 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (a->pending && (a->filter.rank >= 0 || a->filter.node ||
                        a->filter.comm || a->filter.func))
         return usage("--pending is about all ranks");
+    if (a->clock &&
+        (a->pending || a->filter.rank >= 0 || a->filter.comm || a->filter.func))
+        return usage("--clock is about nodes");
     a->word = argv[optind];
     return -1;
 }
@@ -245,6 +260,53 @@ static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
     return JP_EXIT_NODATA;
 }
 
+static void say_file(const char *text)
+{
+    quote_printf(stderr, "jobprof: %s\n", text);
+}
+
+/* Of the nodes/ of these steps. */
+static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
+{
+    struct clockshow_done done;
+    struct jp_error err = {""};
+
+    if (clockshow_print(nodes, n, a->filter.node, a->common.json, stdout,
+                        a->common.quiet ? NULL : say_file, &done, &err) < 0)
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
+    if (!done.neighbours && !done.bad_files && !a->common.quiet)
+        fprintf(stderr, !done.files
+                            ? "jobprof: no agent has left nodes/*/clock.jsonl "
+                              "there\n"
+                            : "jobprof: no window of two nodes is told "
+                              "there\n");
+    return done.bad_files     ? JP_EXIT_INCOMPLETE
+           : !done.neighbours ? JP_EXIT_NODATA
+           : done.failed      ? JP_EXIT_FINDINGS
+                              : JP_EXIT_OK;
+}
+
+static int show_clocks(const struct arguments *a)
+{
+    struct jp_error err = {""};
+    char **dirs = NULL, **nodes;
+    size_t n = 0;
+    int rc = JP_EXIT_IO;
+
+    if (cmd_inputs_steps(a->word, a->common.config, &dirs, &n, &err) < 0)
+        return cmd_args_fail("show", JP_EXIT_USAGE, &err);
+    nodes = calloc(n, sizeof(*nodes));
+    for (size_t i = 0; nodes && i < n; i++)
+        nodes[i] = cmd_inputs_nodes(dirs[i]);
+    if (nodes)
+        rc = print_clocks(a, nodes, n);
+    for (size_t i = 0; nodes && i < n; i++)
+        free(nodes[i]);
+    free(nodes);
+    nodelist_free(dirs, n);
+    return rc;
+}
+
 int cmd_show(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "show"};
@@ -253,6 +315,8 @@ int cmd_show(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    if (a.clock)
+        return show_clocks(&a);
     inputs.quiet = a.common.quiet;
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)

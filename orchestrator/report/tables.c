@@ -538,15 +538,11 @@ static const struct jp_column ops[] = {
     {"starts", JP_COL_COUNT, JP_CSV,
      .help = "records that tell when their rank began", FIELD(n_start)},
     {"start_first_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE,
-     .help = "when the first of these began, by its rank's own clock: between "
-             "nodes clocks differ",
-     FIELD(start_min_us), IF(n_start)},
+     .help = "when the first of these began", FIELD(start_min_us), IF(n_start)},
     {"start_last_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE,
-     .help = "when the last of these began, by its rank's own clock",
-     FIELD(start_max_us), IF(n_start)},
+     .help = "when the last of these began", FIELD(start_max_us), IF(n_start)},
     {"end_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE,
-     .help = "when the last one ended, by its rank's own clock",
-     FIELD(end_max_us), IF(end_max_us)},
+     .help = "when the last one ended", FIELD(end_max_us), IF(end_max_us)},
 };
 #undef FIELD
 #undef IF

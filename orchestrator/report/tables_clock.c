@@ -44,7 +44,8 @@ static const struct jp_column clock_columns[] = {
     {"reference", JP_COL_BOOL, JP_CSV, 2, 2, .title = "Reference",
      .help = "the others are compared with it", FIELD(reference)},
     {"aligned", JP_COL_BOOL, JP_CSV | JP_TIP, 3, 3, 2, "Aligned",
-     "operations with other nodes tie it to the reference", FIELD(aligned)},
+     "probes of, or operations with, other nodes tie it to the reference",
+     FIELD(aligned)},
     {"offset_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 4, 4, 3, "Ahead, us",
      "of the reference in the middle of the run; below zero: behind",
      .get = get_clock_offset},
@@ -83,6 +84,31 @@ static void put_check(struct jp_json_stream *s, const char *name,
     json_stream_end_object(s);
 }
 
+static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
+{
+    const struct clocks_probes *p = &c->probes;
+
+    json_stream_object(s, "probes");
+    json_stream_count(s, "files", p->files);
+    json_stream_count(s, "bad_files", p->bad_files);
+    json_stream_count(s, "windows", p->windows);
+    json_stream_count(s, "bad_windows", p->bad_windows);
+    json_stream_count(s, "exchanges", p->exchanges);
+    json_stream_count(s, "failures", p->failures);
+    json_stream_count(s, "nodes", p->nodes);
+    json_stream_bool(s, "used", p->used);
+    json_stream_end_object(s);
+    if (!p->check.done)
+        return;
+    json_stream_object(s, "probes_and_collectives");
+    json_stream_count(s, "compared", p->check.compared);
+    json_stream_count(s, "apart", p->check.apart);
+    json_stream_text(s, "host", c->nodes[p->check.worst].host);
+    json_stream_real(s, "apart_us", p->check.apart_us);
+    json_stream_real(s, "allowed_us", p->check.allowed_us);
+    json_stream_end_object(s);
+}
+
 void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_clocks *c = clocks_of(report);
@@ -92,6 +118,8 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
     if (c) {
         json_stream_text(s, "method", clockmap_method_name(c->map.method));
         json_stream_text(s, "text", clocks_text(c, text));
+        if (c->probes.files || c->probes.bad_files)
+            put_probes(s, c);
         put_check(s, "as_recorded", &c->before);
         put_check(s, "aligned", &c->after);
         json_stream_count(s, "left_out", c->before.left_out);

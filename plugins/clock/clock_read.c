@@ -256,8 +256,8 @@ static int take(const char *line, struct clock_file *file)
 
     if (!clock_field_text(line, "type", type, sizeof(type)))
         return 0;
-    if (strcmp(type, "config") == 0)
-        return take_config(line, file);
+    if (strcmp(type, "config") == 0) /* another one would be another node's */
+        return !*file->node && take_config(line, file);
     if (!*file->node)
         return 0;
     if (strcmp(type, "window_stats") == 0)

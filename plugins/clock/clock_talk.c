@@ -398,9 +398,12 @@ void clock_talk_sent(struct clock_talk *talk, uint64_t tag, int64_t tx_ns,
     uint32_t seq = (uint32_t) tag;
 
     if (tag & TAG_ANSWER) {
-        struct clock_answer *a = &talk->answers[index];
+        struct clock_answer *a;
 
-        if (index >= talk->n_answers || a->seq != seq)
+        if (index >= talk->n_answers)
+            return;
+        a = &talk->answers[index];
+        if (a->seq != seq)
             return;
         a->r_tx[which] = tx_ns;
         a->unstamped |= tx_ns == INT64_MIN;

@@ -68,6 +68,19 @@ static void make_folder(const char *dir)
     free(node);
 }
 
+/* What the commands of XLA's guide look for. */
+static void has_text(const char *path, const char *what, size_t times)
+{
+    size_t found = 0;
+    char *text;
+
+    assert_int_equal(fileio_read(path, false, 1 << 20, &text, NULL, NULL), 0);
+    for (const char *at = text; (at = strstr(at, what)); at++)
+        found++;
+    assert_int_equal(found, times);
+    free(text);
+}
+
 static void all_records(void **state)
 {
     char *dir = *state, *path = tempdir_path(dir, "nodes/n1/" CLOCK_FILE);
@@ -86,6 +99,11 @@ static void all_records(void **state)
     assert_int_equal(clock_rows_failure(&rows, 1, 0, 17, 3000, "lost", NULL),
                      0);
     clock_rows_close(&rows);
+    has_text(path, "\"message\":\"Window completed\"", 1);
+    has_text(path, "\"type\":\"window_stats\"", 2);
+    has_text(path, "\"alpha\":1.0000125", 1);
+    has_text(path, "\"beta\":-3140000000", 1);
+    has_text(path, "\"status\":\"failed\"", 1);
     assert_int_equal(clock_file_read(path, &file, NULL), 0);
     assert_string_equal(file.node, "n1");
     assert_int_equal(file.node_id, 1);

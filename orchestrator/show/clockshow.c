@@ -1,0 +1,466 @@
+/* clockshow.c - read the agents' windows, and judge them as the guide to XLA's
+ * distributed profiling does. */
+#include "orchestrator/show/clockshow.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "common/json_stream.h"
+#include "common/quote.h"
+#include "orchestrator/show/show_table.h"
+#include "plugins/clock/clock_read.h"
+
+/* The guide: "alpha close to 1.0 (within 0.0001)", "low probe failure rate
+ * (< 1%)". */
+#define ALPHA_MAX 1e-4
+#define FAILED_MAX 0.01
+/* "Beta relatively stable": from one window to the next a clock goes on as its
+ * line says. Warming up, quartz changes its rate by less than 5 ppm in seconds;
+ * and the lines are as good as their margins. */
+#define RATE_CHANGE 5e-6
+
+/* One neighbour of one node. */
+struct edge {
+    char from[CLOCK_NODE_MAX], to[CLOCK_NODE_MAX];
+    uint32_t to_id;
+    uint64_t job;          /* of the component */
+    uint64_t windows, bad; /* with a line, without */
+    uint64_t exchanges, failures;
+    uint64_t jumps;          /* windows that do not go on from the one before */
+    double alpha_off, alpha; /* the largest |alpha - 1|; the mean */
+    double beta_us, jump_us; /* of the first window; the largest change */
+    double margin_us, unc_us, rtt_us; /* the least; the largest; the least */
+};
+
+/* A file that was read. */
+struct origin {
+    char node[CLOCK_NODE_MAX];
+    uint32_t node_id;
+    uint64_t job;
+};
+
+struct shown {
+    struct edge *edges;
+    struct origin *origins;
+    size_t n, n_origins;
+    uint64_t bad_lines;
+    struct clockshow_done *done;
+    void (*say)(const char *text);
+};
+
+/* A check of the guide: what was found, and whether it is good. */
+struct check {
+    const char *name; /* JSON's */
+    char text[400];
+    double value, limit;
+    bool good;
+};
+enum { CHECKS = 4 };
+
+/* --- figures --------------------------------------------------------------
+ */
+
+static double failed_share(const void *row)
+{
+    const struct edge *e = row;
+    double all = (double) e->exchanges + (double) e->failures;
+
+    return all > 0 ? 100 * (double) e->failures / all : 0;
+}
+
+static double alpha_of(const void *row)
+{
+    return ((const struct edge *) row)->alpha;
+}
+
+static double beta_of(const void *row)
+{
+    return ((const struct edge *) row)->beta_us;
+}
+
+static double jump_of(const void *row)
+{
+    return ((const struct edge *) row)->jump_us;
+}
+
+static double margin_of(const void *row)
+{
+    return ((const struct edge *) row)->margin_us;
+}
+
+static double unc_of(const void *row)
+{
+    return ((const struct edge *) row)->unc_us;
+}
+
+static double rtt_of(const void *row)
+{
+    return ((const struct edge *) row)->rtt_us;
+}
+
+static bool has_line(const void *row)
+{
+    return ((const struct edge *) row)->windows > 0;
+}
+
+#define AT(member) .offset = offsetof(struct edge, member)
+#define REAL(name, places)                                                     \
+    .real = name, .decimals = places, .json_decimals = places, .known = has_line
+static const struct show_column edge_columns[] = {
+    {"from", "from", -16, SHOW_TEXT, AT(from), .cut = 16},
+    {"to", "to", -16, SHOW_TEXT, AT(to), .cut = 16},
+    {"windows", "windows", 8, SHOW_COUNT, AT(windows)},
+    {"bad_windows", "bad", 5, SHOW_COUNT, AT(bad)},
+    {"exchanges", "exchanges", 10, SHOW_COUNT, AT(exchanges)},
+    {"failures", NULL, 0, SHOW_COUNT, AT(failures)},
+    {"failed_percent", "failed %", 8, SHOW_REAL, .real = failed_share,
+     .decimals = 2, .json_decimals = 4},
+    {"alpha", "alpha", 13, SHOW_REAL, REAL(alpha_of, 9)},
+    {"beta_us", "beta us", 16, SHOW_REAL, REAL(beta_of, 1)},
+    {"beta_jump_us", "jump us", 9, SHOW_REAL, REAL(jump_of, 2)},
+    {"margin_us", "margin us", 9, SHOW_REAL, REAL(margin_of, 2)},
+    {"uncertainty_us", "within us", 9, SHOW_REAL, REAL(unc_of, 2)},
+    {"rtt_us", "rtt us", 9, SHOW_REAL, REAL(rtt_of, 2)},
+};
+#undef REAL
+#undef AT
+static const struct show_table edge_table = {
+    edge_columns, sizeof(edge_columns) / sizeof(*edge_columns),
+    sizeof(struct edge)};
+
+/* --- reading --------------------------------------------------------------
+ */
+
+static int by_edge(const void *a, const void *b)
+{
+    const struct clock_window *x = a, *y = b;
+
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* What a window's line says, and how it goes on from the one before it. */
+static void add_line(struct edge *e, const struct clock_window *w,
+                     const struct clock_window *before)
+{
+    double jump, passed;
+
+    e->windows++;
+    e->alpha += (1 + w->slope - e->alpha) / (double) e->windows;
+    e->alpha_off = fmax(e->alpha_off, fabs(w->slope));
+    e->unc_us = fmax(e->unc_us, w->unc_ns / 1000);
+    if (e->windows == 1 || w->margin_ns / 1000 < e->margin_us)
+        e->margin_us = w->margin_ns / 1000;
+    if (e->windows == 1 || (double) w->rtt_min_ns / 1000 < e->rtt_us)
+        e->rtt_us = (double) w->rtt_min_ns / 1000;
+    if (e->windows == 1)
+        e->beta_us = (double) w->beta_ns / 1000;
+    if (!before)
+        return;
+    passed = (double) (w->start_ns - before->start_ns);
+    jump =
+        fabs((double) (w->beta_ns - before->beta_ns) - before->slope * passed);
+    e->jump_us = fmax(e->jump_us, jump / 1000);
+    e->jumps += jump > fabs(before->margin_ns) + fabs(w->margin_ns) +
+                           RATE_CHANGE * passed;
+}
+
+static struct edge *add_edge(struct shown *s)
+{
+    struct edge *grown;
+
+    if ((s->n & (s->n - 1)) == 0) {
+        grown = realloc(s->edges, 2 * (s->n + 1) * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        s->edges = grown;
+    }
+    s->edges[s->n] = (struct edge){.from = ""};
+    return &s->edges[s->n++];
+}
+
+/* The windows of one neighbour, w[0] to w[n - 1]. */
+static int add_windows(struct shown *s, const struct clock_file *file,
+                       const struct clock_window *w, size_t n)
+{
+    const struct clock_window *before = NULL;
+    struct edge *e = add_edge(s);
+
+    if (!e)
+        return -1;
+    memcpy(e->from, file->node, sizeof(e->from));
+    snprintf(e->to, sizeof(e->to), "#%u", w->to); /* until it is found */
+    e->to_id = w->to;
+    e->job = file->job;
+    for (size_t i = 0; i < n; i++) {
+        e->exchanges += w[i].exchanges;
+        e->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
+        if (w[i].status != CLOCK_OK) {
+            e->bad++;
+            continue;
+        }
+        add_line(e, &w[i], before);
+        before = &w[i];
+    }
+    return 0;
+}
+
+static int add_file(struct shown *s, struct clock_file *file)
+{
+    struct clock_window *w = file->windows;
+    struct origin *grown;
+    size_t n;
+
+    if ((s->n_origins & (s->n_origins - 1)) == 0) {
+        grown = realloc(s->origins, 2 * (s->n_origins + 1) * sizeof(*grown));
+        if (!grown)
+            return -1;
+        s->origins = grown;
+    }
+    grown = &s->origins[s->n_origins++];
+    *grown = (struct origin){.node_id = file->node_id, .job = file->job};
+    memcpy(grown->node, file->node, sizeof(grown->node));
+    s->bad_lines += file->bad_lines;
+
+    if (file->n_windows)
+        qsort(w, file->n_windows, sizeof(*w), by_edge);
+    for (size_t i = 0; i < file->n_windows; i += n) {
+        for (n = 1; i + n < file->n_windows && w[i + n].to == w[i].to;)
+            n++;
+        if (add_windows(s, file, &w[i], n) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One node's file; without one nothing. */
+static int read_node(struct shown *s, const char *nodes, const char *name)
+{
+    char *path = fileio_path("%s/%s/" CLOCK_FILE, nodes, name);
+    struct clock_file file;
+    struct jp_error err;
+    int rc = 0;
+
+    if (!path)
+        return -1;
+    errno = 0;
+    if (clock_file_read(path, &file, &err) == 0) {
+        s->done->files++;
+        rc = add_file(s, &file);
+        clock_file_fini(&file);
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        s->done->bad_files++;
+        if (s->say)
+            s->say(err.text);
+    }
+    free(path);
+    return rc;
+}
+
+static int read_folder(struct shown *s, const char *nodes)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(nodes, &entries, NULL, alphasort), rc = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (rc == 0 && entries[i]->d_name[0] != '.')
+            rc = read_node(s, nodes, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+static void name_neighbours(struct shown *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->n_origins; k++) {
+            const struct origin *o = &s->origins[k];
+
+            if (o->node_id == s->edges[i].to_id && o->job == s->edges[i].job)
+                memcpy(s->edges[i].to, o->node, sizeof(s->edges[i].to));
+        }
+}
+
+/* Leaves what is of that node. */
+static void keep_node(struct shown *s, const char *node)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->edges[i].from, node) == 0 ||
+            strcmp(s->edges[i].to, node) == 0)
+            s->edges[kept++] = s->edges[i];
+    s->n = kept;
+}
+
+/* --- the checks -----------------------------------------------------------
+ */
+
+static const char *pair_of(const struct edge *e, char buf[128])
+{
+    *buf = '\0';
+    if (e)
+        snprintf(buf, 128, ": %.48s to %.48s", e->from, e->to);
+    return buf;
+}
+
+static void check_windows(const struct shown *s, struct check *c)
+{
+    uint64_t windows = 0, bad = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        windows += s->edges[i].windows;
+        bad += s->edges[i].bad;
+    }
+    *c = (struct check){"windows", "", (double) windows, 1, windows > 0};
+    snprintf(c->text, sizeof(c->text),
+             "%" PRIu64 " of %" PRIu64 " windows are completed", windows,
+             windows + bad);
+}
+
+static void check_alpha(const struct shown *s, struct check *c)
+{
+    const struct edge *worst = NULL;
+    char pair[128];
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->edges[i].windows &&
+            (!worst || s->edges[i].alpha_off > worst->alpha_off))
+            worst = &s->edges[i];
+    *c = (struct check){"alpha", "", worst ? worst->alpha_off : 0, ALPHA_MAX,
+                        true};
+    c->good = c->value <= c->limit;
+    snprintf(c->text, sizeof(c->text), "alpha is within %.3g of 1, %s %.0e%s",
+             c->value, c->good ? "no farther than" : "farther than", c->limit,
+             pair_of(worst, pair));
+}
+
+static void check_beta(const struct shown *s, struct check *c)
+{
+    const struct edge *worst = NULL;
+    uint64_t jumps = 0;
+    char pair[128];
+
+    for (size_t i = 0; i < s->n; i++) {
+        jumps += s->edges[i].jumps;
+        if (s->edges[i].jumps &&
+            (!worst || s->edges[i].jump_us > worst->jump_us))
+            worst = &s->edges[i];
+    }
+    *c = (struct check){"beta", "", (double) jumps, 0, jumps == 0};
+    if (jumps)
+        snprintf(c->text, sizeof(c->text),
+                 "beta jumps %" PRIu64 " times, by %.1f us at most%s", jumps,
+                 worst->jump_us, pair_of(worst, pair));
+    else
+        snprintf(c->text, sizeof(c->text),
+                 "beta is stable: each window goes on from the one before");
+}
+
+static void check_failures(const struct shown *s, struct check *c)
+{
+    uint64_t exchanges = 0, failures = 0;
+    double all;
+
+    for (size_t i = 0; i < s->n; i++) {
+        exchanges += s->edges[i].exchanges;
+        failures += s->edges[i].failures;
+    }
+    all = (double) exchanges + (double) failures;
+    *c = (struct check){"failures", "", all > 0 ? (double) failures / all : 1,
+                        FAILED_MAX, false};
+    c->good = c->value < c->limit;
+    snprintf(c->text, sizeof(c->text),
+             "%.2f %% of the probes failed, %s %.0f %%: %" PRIu64 " of %.0f",
+             100 * c->value, c->good ? "under" : "not under", 100 * c->limit,
+             failures, all);
+}
+
+/* --- printing -------------------------------------------------------------
+ */
+
+static int print_text(const struct shown *s, const struct check *checks,
+                      const char *nodes, FILE *out, struct jp_error *err)
+{
+    show_table_print(&edge_table, s->edges, s->n, out);
+    fputc('\n', out);
+    for (size_t i = 0; i < CHECKS; i++)
+        quote_printf(out, "%-4s %s\n", checks[i].good ? "ok" : "BAD",
+                     checks[i].text);
+    quote_printf(out,
+                 "\nThe same by hand:\n"
+                 "  cd '%s'\n"
+                 "  grep \"Window completed\" */" CLOCK_FILE " | wc -l\n"
+                 "  jq -r 'select(.type==\"window_stats\") | "
+                 "\"\\(.window_id) \\(.alpha) \\(.beta)\"' */" CLOCK_FILE "\n"
+                 "  jq -r 'select(.status==\"failed\")' */" CLOCK_FILE
+                 " | wc -l\n",
+                 nodes);
+    return show_table_end(NULL, out, err);
+}
+
+static int print_json(const struct shown *s, const struct check *checks,
+                      FILE *out, struct jp_error *err)
+{
+    struct jp_json_stream json;
+
+    json_stream_open(&json, JSON_LINES, out);
+    json_stream_count(&json, "schema_version", 1);
+    json_stream_count(&json, "files", s->done->files);
+    json_stream_count(&json, "bad_files", s->done->bad_files);
+    json_stream_count(&json, "bad_lines", s->bad_lines);
+    json_stream_array(&json, "checks");
+    for (size_t i = 0; s->n && i < CHECKS; i++) {
+        json_stream_object(&json, NULL);
+        json_stream_text(&json, "check", checks[i].name);
+        json_stream_bool(&json, "good", checks[i].good);
+        json_stream_real(&json, "value", checks[i].value);
+        json_stream_real(&json, "limit", checks[i].limit);
+        json_stream_text(&json, "text", checks[i].text);
+        json_stream_end_object(&json);
+    }
+    json_stream_end_array(&json);
+    show_table_json(&json, "neighbours", &edge_table, s->edges, s->n);
+    return show_table_end(&json, out, err);
+}
+
+int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
+                    FILE *out, void (*say)(const char *text),
+                    struct clockshow_done *done, struct jp_error *err)
+{
+    static void (*const judges[CHECKS])(
+        const struct shown *, struct check *) = {check_windows, check_alpha,
+                                                 check_beta, check_failures};
+    struct shown s = {.done = done, .say = say};
+    struct check checks[CHECKS];
+    int rc = 0;
+
+    *done = (struct clockshow_done){0};
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (nodes[i])
+            rc = read_folder(&s, nodes[i]);
+    if (rc < 0)
+        error_set(err, "out of memory");
+    name_neighbours(&s);
+    if (node)
+        keep_node(&s, node);
+    for (size_t i = 0; i < CHECKS; i++) {
+        judges[i](&s, &checks[i]);
+        done->failed += s.n && !checks[i].good;
+    }
+    done->neighbours = s.n;
+    if (rc == 0 && json)
+        rc = print_json(&s, checks, out, err);
+    else if (rc == 0 && s.n)
+        rc = print_text(&s, checks, n > 1 ? "STEP/nodes" : nodes[0], out, err);
+    free(s.edges);
+    free(s.origins);
+    return rc;
+}
