@@ -78,6 +78,8 @@ static const struct jp_knob nccl_rest[] = {
              "also write the recorder's files as logs of NVIDIA's Inspector")},
     {JP_KNOB("exporter_layout", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "also write the tree of Inspector's exporter")},
+    {JP_KNOB("parquet", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "also write the report's tables as Parquet files")},
     {JP_KNOB("force", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "replace NCCL_ variables that the user has set himself")},
     {0}};

@@ -20,6 +20,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/export/export.h"
 #include "orchestrator/insight/gputime.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
@@ -31,6 +32,7 @@ struct inputs {
     size_t n;
     char *output; /* JOBID-insp where one JOBID is all that is given, or NULL */
     bool exporter; /* the site's file asks for the exporter's tree */
+    bool parquet;  /* likewise for Parquet */
 };
 
 /* --- which files the words of `jobprof aggregate` mean --- */
@@ -163,6 +165,8 @@ static int find_inputs(const char *config, char *const *words, size_t n,
         return -1;
     layout = sitefile_find(&site, "nccl.exporter_layout");
     in.exporter = layout && !strcmp(layout->value, "1");
+    layout = sitefile_find(&site, "nccl.parquet");
+    in.parquet = layout && !strcmp(layout->value, "1");
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
                               : add(&in, strdup(words[i]), err);
@@ -185,6 +189,7 @@ enum {
     SAY_EVERY_MS = 200,
     OPT_PNG = 256,
     OPT_EXPORTER,
+    OPT_PARQUET,
     OPT_RECORDED,
     OPT_ROWS,
     OPT_TIME,
@@ -231,6 +236,9 @@ static const char help[] =
     "      --exporter-layout\n"
     "                     also write output.log and summary/ like the\n"
     "                     exporter of NCCL Inspector; pictures need gnuplot\n"
+    "      --parquet      also write parquet/, the tables of csv/ as Apache\n"
+    "                     Parquet; with --exporter-layout also\n"
+    "                     parquet_files/, a file for each log\n"
     "      --usage-root DIR\n"
     "                     also compare Copper's paths with the files below\n"
     "                     DIR; may be given several times. For root, and for\n"
@@ -245,7 +253,8 @@ static const char help[] =
     "                     compare the network with this baseline (jobprof\n"
     "                     baseline) instead of the site's\n"
     "      --config FILE  the site's settings: peaks_file, baseline_file,\n"
-    "                     inspector_folder, nccl.exporter_layout\n"
+    "                     inspector_folder, nccl.exporter_layout,\n"
+    "                     nccl.parquet\n"
     "  -q, --quiet        print no verdict and no progress\n"
     "  -v, --verbose      print what is being done, and trouble with files\n"
     "  -h, --help         this text\n"
@@ -262,6 +271,7 @@ static const struct option long_options[] = {
     {"png", no_argument, NULL, OPT_PNG},
     {"as-recorded", no_argument, NULL, OPT_RECORDED},
     {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
+    {"parquet", no_argument, NULL, OPT_PARQUET},
     {"usage-root", required_argument, NULL, OPT_USAGE_ROOT},
     {"no-usage", no_argument, NULL, OPT_NO_USAGE},
     {"sysroot", required_argument, NULL, OPT_SYSROOT},
@@ -282,7 +292,7 @@ struct arguments {
     struct jp_copper_options copper;
     struct jp_nsys *nsys; /* owned; NULL: no exports */
     const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter;
+    bool png, exporter, parquet;
     struct cmd_common common;
 };
 
@@ -361,6 +371,9 @@ static int take_option(int c, struct arguments *a)
     case OPT_EXPORTER:
         a->exporter = true;
         return -1;
+    case OPT_PARQUET:
+        a->parquet = true;
+        return -1;
     case OPT_RECORDED:
         a->options.as_recorded = true;
         return -1;
@@ -408,6 +421,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         a->exporter = true;
     }
     a->exporter |= a->inputs.exporter;
+    a->parquet |= a->inputs.parquet;
     if (!a->output || !*a->output)
         return usage("--output DIR is missing", NULL);
     take_environment(a);
@@ -464,6 +478,24 @@ static void print_notes(const struct jp_quality *q)
                 q->notes_left_out);
 }
 
+/* The report's tables as Parquet; with the exporter's tree, each log. */
+static int deliver_parquet(const struct arguments *a, struct jp_error *err)
+{
+    char *csv = fileio_path("%s/csv", a->output);
+    char *dir = fileio_path("%s/parquet", a->output);
+    struct export_parquet_done done = {0};
+    int rc = csv && dir
+                 ? export_parquet(csv, dir, parquet_codec_best(), &done, err)
+                 : error_set(err, "out of memory");
+
+    if (rc == 0 && a->exporter)
+        rc = cmd_args_exporter_logs((const char *const *) a->inputs.paths,
+                                    a->inputs.n, a->output, err);
+    free(csv);
+    free(dir);
+    return rc;
+}
+
 /* Writes the report and shows it; an exit status. */
 static int deliver(const struct arguments *a, const struct jp_result *result,
                    const struct jp_copper *copper,
@@ -499,6 +531,10 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     if (a->exporter &&
         cmd_args_exporter(result, a->output, duration_us, a->common.quiet) < 0)
         return JP_EXIT_IO;
+    if (a->parquet && deliver_parquet(a, &err) < 0) {
+        quote_printf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
     if (a->png && report_draw(a->output, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;

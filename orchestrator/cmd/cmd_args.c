@@ -15,6 +15,7 @@
 #include "common/sitefile.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/export/export.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/exporter.h"
 
@@ -229,5 +230,18 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
         quote_printf(stderr, "jobprof: %s\n", err.text);
     else if (!quiet)
         say(&done, dir);
+    return rc;
+}
+
+int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
+                           struct jp_error *err)
+{
+    char *path = fileio_path("%s/parquet_files", dir);
+    struct export_parquet_done done = {0};
+    int rc = path ? export_parquet_logs(inputs, n, path, parquet_codec_best(),
+                                        &done, err)
+                  : error_set(err, "out of memory");
+
+    free(path);
     return rc;
 }

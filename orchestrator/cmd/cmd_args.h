@@ -61,4 +61,8 @@ void cmd_expect_fini(struct cmd_expect *expect);
 int cmd_args_exporter(const struct jp_result *result, const char *dir,
                       uint64_t reading_us, bool quiet);
 
+/* The exporter's parquet_files/ in dir, of the inputs' logs. */
+int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
+                           struct jp_error *err);
+
 #endif

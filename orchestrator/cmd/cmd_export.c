@@ -13,13 +13,16 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/export/export.h"
 
 static const char help[] =
-    "usage: jobprof export inspector|chrome [options] DIR|JOBID[.STEP]\n"
+    "usage: jobprof export inspector|chrome|parquet [options]\n"
+    "                      DIR|JOBID[.STEP]\n"
     "\n"
     "Convert the files of jobprof's recorder (.jpr) to another format; chrome\n"
-    "also verbose logs of NCCL Inspector and traces of the example plugin.\n"
+    "also verbose logs of NCCL Inspector and traces of the example plugin;\n"
+    "parquet the tables of a report.\n"
     "DIR is a step's or a job's directory, or any folder.\n"
     "\n"
     "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a\n"
@@ -32,25 +35,36 @@ static const char help[] =
     "             collectives, else they are aligned as well as their clocks\n"
     "             (with NTP often a millisecond apart); traces of the example\n"
     "             plugin keep the clocks of their processes\n"
+    "  parquet    csv/*.csv of a step's report, or of all steps of a job, as\n"
+    "             Apache Parquet: parquet/NAME.parquet beside csv/\n"
     "\n"
     "  -o, --output PATH  inspector: a folder, made if it does not exist;\n"
-    "                     chrome: a file; - is standard output, the default\n"
+    "                     chrome: a file; - is standard output, the default;\n"
+    "                     parquet: a folder, for one step\n"
+    "      --compression zstd|gzip|none\n"
+    "                     of parquet (zstd where jobprof was built with it)\n"
     "      --config FILE  the site's settings\n"
     "  -q, --quiet        do not print trouble with files\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
-    "rest is written), 4 no file of the recorder, 5 input or output failed.\n";
+    "rest is written), 4 no file of the recorder or no report, 5 input or "
+    "output\n"
+    "failed.\n";
+
+enum { OPT_COMPRESSION = 256 };
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
+    {"compression", required_argument, NULL, OPT_COMPRESSION},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {0}};
 
 struct arguments {
-    const char *format, *word, *output;
+    const char *format, *word, *output, *compression;
+    enum parquet_codec codec;
     struct cmd_common common;
 };
 
@@ -69,6 +83,8 @@ static int parse(int argc, char **argv, struct arguments *a)
            (c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
         if (c == 'o')
             a->output = optarg;
+        else if (c == OPT_COMPRESSION)
+            a->compression = optarg;
         else
             rc = cmd_args_common(c, help, &a->common);
     }
@@ -80,8 +96,14 @@ static int parse(int argc, char **argv, struct arguments *a)
     a->word = argv[optind + 1];
     if (a->output && (!*a->output || !strcmp(a->output, "-")))
         a->output = NULL;
-    if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome"))
-        return usage("the format is inspector or chrome");
+    if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome") &&
+        strcmp(a->format, "parquet"))
+        return usage("the format is inspector, chrome or parquet");
+    if (a->compression && strcmp(a->format, "parquet"))
+        return usage("--compression is for parquet");
+    if (a->compression && parquet_codec_find(a->compression, &a->codec) < 0)
+        return usage("--compression is zstd (where jobprof was built with it), "
+                     "gzip or none");
     return -1;
 }
 
@@ -119,16 +141,69 @@ static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
     return rc;
 }
 
+/* --- a report's tables ---------------------------------------------------- */
+
+static int put_parquet(const struct arguments *a, const char *step,
+                       struct export_parquet_done *done, struct jp_error *err)
+{
+    char *csv = fileio_path("%s/csv", step);
+    char *out = a->output ? strdup(a->output) : fileio_path("%s/parquet", step);
+    int rc = csv && out ? export_parquet(csv, out, a->codec, done, err)
+                        : error_set(err, "out of memory");
+
+    free(csv);
+    free(out);
+    return rc;
+}
+
+/* Of each step that word means; an exit status. */
+static int write_parquet(const struct arguments *a)
+{
+    struct export_parquet_done done = {0};
+    struct jp_error err = {""};
+    char **steps = NULL;
+    size_t n = 0, files = 0;
+    int rc = JP_EXIT_OK;
+
+    if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
+        return cmd_args_fail("export", JP_EXIT_USAGE, &err);
+    if (n > 1 && a->output) {
+        nodelist_free(steps, n);
+        return usage("--output is for one step, and these are several");
+    }
+    for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
+        files = done.files;
+        if (put_parquet(a, steps[i], &done, &err) < 0) {
+            rc = cmd_args_fail("export", JP_EXIT_IO, &err);
+        } else if (done.files == files) {
+            quote_printf(stderr,
+                         "jobprof: export: %s: no csv/ of a report "
+                         "(jobprof report writes it)\n",
+                         steps[i]);
+            rc = JP_EXIT_NODATA;
+        }
+    }
+    nodelist_free(steps, n);
+    if (done.odd && !a->common.quiet)
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64 " times are beyond what Parquet "
+                     "holds: null\n",
+                     done.odd);
+    return rc;
+}
+
 int cmd_export(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "export"};
     struct export_done done = {0};
-    struct arguments a = {0};
+    struct arguments a = {.codec = parquet_codec_best()};
     struct jp_error err = {""};
     int rc = parse(argc, argv, &a);
 
     if (rc >= 0)
         return rc;
+    if (strcmp(a.format, "parquet") == 0)
+        return write_parquet(&a);
     inputs.quiet = a.common.quiet;
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)

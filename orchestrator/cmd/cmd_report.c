@@ -37,6 +37,9 @@ static const char help[] =
     "  --png            also render the plots (needs gnuplot)\n"
     "  --exporter-layout  also write JOBID-insp/, the tree of NCCL\n"
     "                   Inspector's exporter (pictures need gnuplot)\n"
+    "  --parquet        also write parquet/, the tables of csv/ as Apache\n"
+    "                   Parquet; with --exporter-layout also its\n"
+    "                   parquet_files/\n"
     "  --paths          print your absolute paths: command, working\n"
     "                   directory, settings (by default only their last\n"
     "                   part)\n"
@@ -59,6 +62,7 @@ enum {
     OPT_JSON = 256,
     OPT_PNG,
     OPT_EXPORTER,
+    OPT_PARQUET,
     OPT_PATHS,
     OPT_FAIL_ON,
     OPT_CONFIG,
@@ -73,6 +77,7 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"png", no_argument, NULL, OPT_PNG},
     {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
+    {"parquet", no_argument, NULL, OPT_PARQUET},
     {"paths", no_argument, NULL, OPT_PATHS},
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"config", required_argument, NULL, OPT_CONFIG},
@@ -116,6 +121,9 @@ static int parse(int argc, char **argv, struct report_options *options,
             break;
         case OPT_EXPORTER:
             options->exporter = true;
+            break;
+        case OPT_PARQUET:
+            options->parquet = true;
             break;
         case OPT_PATHS:
             options->paths = true;
@@ -210,6 +218,11 @@ static void warn(const struct report_session *session, const char *what,
         quote_printf(stderr, "jobprof: %s: %s\n", what, why);
 }
 
+static bool wants_parquet(const struct report_session *session)
+{
+    return session->options->parquet || report_session_asks(session, "parquet");
+}
+
 static int write_exporter(const struct report_session *session)
 {
     uint64_t job = session->has_conf ? session->conf.job_id : 0;
@@ -218,12 +231,36 @@ static int write_exporter(const struct report_session *session)
     char *dir = job ? fileio_path("%s/%" PRIu64 "-insp", session->dir, job)
                     : fileio_path("%s/insp", session->dir);
     struct jp_error err = {"out of memory"};
-    int rc = dir && fileio_mkdirs(dir, &err) == 0
+    char *raw = fileio_path("%s/raw", session->dir);
+    const char *inputs[] = {raw};
+    int rc = raw && dir && fileio_mkdirs(dir, &err) == 0
                  ? cmd_args_exporter(session->result, dir, 0, quiet)
                  : -1;
 
+    if (rc == 0 && wants_parquet(session) && stepdir_has(session->dir, "raw"))
+        rc = cmd_args_exporter_logs(inputs, 1, dir, &err);
+
     if (rc < 0)
         warn(session, "no exporter's tree", dir ? err.text : "out of memory");
+    free(raw);
+    free(dir);
+    return rc;
+}
+
+/* The tables of csv/ as parquet/. */
+static int write_parquet(const struct report_session *session)
+{
+    char *csv = fileio_path("%s/csv", session->dir);
+    char *dir = fileio_path("%s/parquet", session->dir);
+    struct export_parquet_done done = {0};
+    struct jp_error err = {"out of memory"};
+    int rc = csv && dir
+                 ? export_parquet(csv, dir, parquet_codec_best(), &done, &err)
+                 : -1;
+
+    if (rc < 0)
+        warn(session, "not all tables as Parquet", err.text);
+    free(csv);
     free(dir);
     return rc;
 }
@@ -283,13 +320,16 @@ static int write_logs(struct report_session *session)
 
 /* Writes the formats of others that were asked for, after the verdict and
  * without the claim. step-ID/JOBID-insp/ is the exporter's tree,
- * step-ID/inspector-logs/ has the recorder's files as Inspector's logs. Errors
+ * step-ID/inspector-logs/ has the recorder's files as Inspector's logs,
+ * step-ID/parquet/ the tables as Parquet. Errors
  * are printed and logged; they never change the report. -1: something is
  * missing. */
 static int write_more(struct report_session *session)
 {
     int rc = 0;
 
+    if (wants_parquet(session) && write_parquet(session) < 0)
+        rc = -1;
     if (report_session_asks(session, "inspector_logs") &&
         stepdir_has(session->dir, "raw") && write_logs(session) < 0)
         rc = -1;

@@ -33,7 +33,7 @@ struct report_options {
      * as the SPANK module knows them; NULL: not given */
     const char *hash, *site;
     const struct cmd_expect *expect;
-    bool json, quiet, verbose, png, exporter;
+    bool json, quiet, verbose, png, exporter, parquet;
     bool paths;  /* the report shows the user's absolute paths */
     int fail_on; /* a verdict word, or -1 */
 };

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/record.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/parquet/parquet.h"
 #include "plugins/nccl_example/trace_read.h"
 #include "plugins/nccl_recorder/recfile.h"
 
@@ -51,6 +52,36 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * 32,768 operations reaches. Memory: 20 MB. -1: output failed. */
 int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
                   FILE *out, struct export_done *done, struct jp_error *err);
+
+/* --- export_parquet.c: a report's tables as Parquet ------------------------
+ */
+
+struct export_parquet_done {
+    uint64_t files, rows;
+    uint64_t odd; /* time stamps that Parquet cannot hold: null */
+};
+
+/* csv_dir/NAME.csv of every table of a report (report/tables.h) becomes
+ * out_dir/NAME.parquet: a column a column, of the type that its table's
+ * description says (parquet.h), an empty cell null. Files of other names are
+ * left alone; out_dir is made where there is one. -1 and err: a file cannot be
+ * read or written, or is damaged ("path:line: why"); those before it are
+ * there. */
+int export_parquet(const char *csv_dir, const char *out_dir,
+                   enum parquet_codec codec, struct export_parquet_done *done,
+                   struct jp_error *err);
+/* One of these files, to a stream. Adds to *done. */
+int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
+                       struct export_parquet_done *done, struct jp_error *err);
+
+/* The exporter's parquet_files/: each log of the inputs becomes
+ * dir/<stem>.parquet with a row for each record of a collective, under the
+ * names that NCCL Inspector's exporter gives its columns. Logs of one name get
+ * a number behind it ("rank0~2"). dir is made. -1: it cannot be read or
+ * written. */
+int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
+                        enum parquet_codec codec,
+                        struct export_parquet_done *done, struct jp_error *err);
 
 /* --- inspector_line_format: an operation as a line of Inspector's format v4.0
  * -

@@ -518,8 +518,8 @@ static const struct jp_column ops[] = {
      IF(n_exec)},
     {"exec_max_us", JP_COL_US, JP_CSV | JP_MAYBE, .help = "longest time",
      FIELD(exec_max_us), IF(n_exec)},
-    {"exec_mean_us", JP_COL_US, JP_CSV | JP_MAYBE, .help = "mean time",
-     .csv = csv_op_exec_mean},
+    {"exec_mean_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_REAL,
+     .help = "mean time", .csv = csv_op_exec_mean},
     {"last_rank", JP_COL_RANK, JP_CSV | JP_MAYBE,
      .help = "of the shortest time, so the last to arrive; unknown: a tie, or "
              "a record without a time",

@@ -335,7 +335,7 @@ static const struct jp_column ranks[] = {
     METRICS(struct jp_copper_rank, 8, 6, 7, 8, 9, 10, 0,
             JP_IF(struct jp_copper_rank, has_counts),
             JP_IF(struct jp_copper_rank, has_ttl)),
-    {"init_latency_seconds", JP_COL_US, JP_CSV | JP_MAYBE,
+    {"init_latency_seconds", JP_COL_US, JP_CSV | JP_MAYBE | JP_REAL,
      .help = "start-up, in seconds", .csv = csv_rank_init},
     {"getattr_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_TIP | JP_REAL, 0, 12, 0,
      "A getattr", "on average", .get = get_rank_getattr},

@@ -15,7 +15,7 @@ static const struct jp_column quality[] = {
     {"item", JP_COL_TEXT, JP_CSV,
      .help = "a figure of summary.json's quality; bad_lines.KIND; overhead (a "
              "share); coverage; note"},
-    {"value", JP_COL_COUNT, JP_CSV | JP_MAYBE, .help = "of it"},
+    {"value", JP_COL_COUNT, JP_CSV | JP_MAYBE | JP_REAL, .help = "of it"},
     {"note", JP_COL_PROSE, JP_CSV,
      .help = "what it means; where the first bad line stands; a note on a "
              "file"},

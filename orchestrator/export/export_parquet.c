@@ -1,0 +1,645 @@
+/* export_parquet.c - a report's CSV files as Parquet.
+ *
+ * The tables' own description says which type a column has; values are those of
+ * the CSV files, so a report whose raw data is gone is exported like any other.
+ * Threads take turns in reading: each makes a row group of what it took, and
+ * appends it when its turn has come.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/utf8.h"
+#include "orchestrator/export/export.h"
+#include "orchestrator/parquet/parquet.h"
+#include "orchestrator/report/tables.h"
+
+enum {
+    MAX_THREADS = 4,
+    MAX_ROW = 65536, /* bytes, as csvtable.h has it */
+    READ_BYTES = 1 << 20
+};
+#define CHUNK_BYTES ((size_t) PARQUET_TEXT_BYTES)
+
+/* --- which column has which type ------------------------------------------ */
+
+static enum parquet_type type_of(const struct jp_column *c)
+{
+    switch (c->kind) {
+    case JP_COL_BOOL:
+        return PARQUET_BOOL;
+    case JP_COL_PID:
+        return PARQUET_INT;
+    case JP_COL_CLOCK:
+        return PARQUET_CLOCK;
+    case JP_COL_GBS:
+    case JP_COL_SHARE:
+    case JP_COL_NUMBER:
+        return PARQUET_REAL;
+    case JP_COL_COUNT:
+    case JP_COL_RANK:
+    case JP_COL_BYTES:
+    case JP_COL_US:
+        if (c->flags & JP_REAL || c->field == JP_FIELD_F64 ||
+            c->field == JP_FIELD_MICRO)
+            return PARQUET_REAL;
+        return c->field == JP_FIELD_I64 ? PARQUET_INT : PARQUET_COUNT;
+    default:
+        return PARQUET_TEXT;
+    }
+}
+
+static const struct jp_table *find_in(const struct jp_table *const list[],
+                                      const char *name)
+{
+    for (size_t i = 0; list[i]; i++)
+        if (strcmp(list[i]->name, name) == 0)
+            return list[i];
+    return NULL;
+}
+
+/* The table of csv/NAME.csv; NULL: nobody's. */
+static const struct jp_table *find_table(const char *name)
+{
+    static const struct jp_table *const others[] = {&table_util, &table_clock,
+                                                    NULL};
+    const struct jp_table *table = find_in(tables, name);
+
+    table = table ? table : find_in(others, name);
+    table = table ? table : find_in(tables_nsys, name);
+    return table ? table : find_in(tables_copper, name);
+}
+
+/* --- a CSV file that threads read in turn --------------------------------- */
+
+struct feed {
+    const char *path;
+    int fd;
+    struct parquet_column columns[PARQUET_COLUMNS];
+    char *names; /* of columns: the heading */
+    size_t n_columns;
+    enum parquet_codec codec;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    char *carry; /* read, not taken yet */
+    size_t n_carry;
+    bool end;
+    uint64_t line;         /* of the next row */
+    size_t taken, written; /* chunks */
+    struct parquet_file *file;
+    uint64_t rows, odd;
+    bool failed; /* why says so */
+    struct jp_error why;
+};
+
+/* What one thread works on. */
+struct chunk {
+    char *text;
+    size_t n, size;
+    uint64_t line; /* of its first row */
+    size_t turn;
+    uint64_t odd;
+    char *cell; /* MAX_ROW */
+    struct parquet_group *group;
+    struct jp_error err;
+};
+
+static int room(struct chunk *c, size_t n)
+{
+    char *more;
+
+    if (n <= c->size)
+        return 0;
+    more = realloc(c->text, 2 * n);
+    if (!more)
+        return error_set(&c->err, "out of memory");
+    c->text = more;
+    c->size = 2 * n;
+    return 0;
+}
+
+/* Reads on; *n bytes more stand behind what is there, 0 at the end. */
+static int read_more(struct feed *f, struct chunk *c, size_t *n)
+{
+    ssize_t got;
+
+    *n = 0;
+    if (f->end)
+        return 0;
+    if (room(c, c->n + READ_BYTES) < 0)
+        return -1;
+    do
+        got = read(f->fd, c->text + c->n, READ_BYTES);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return error_set(&c->err, "%s: %m", f->path);
+    f->end = got == 0;
+    *n = (size_t) got;
+    c->n += *n;
+    return 0;
+}
+
+/* Whole rows of c's text from byte *at on, at most PARQUET_ROWS in all. */
+static void count_rows(const struct chunk *c, size_t *at, size_t *rows)
+{
+    const char *end;
+
+    while (*rows < PARQUET_ROWS && *at < c->n &&
+           (end = memchr(c->text + *at, '\n', c->n - *at))) {
+        *at = (size_t) (end - c->text) + 1;
+        ++*rows;
+    }
+}
+
+/* The next rows of the file. *rows 0: there are no more. */
+static int take_rows(struct feed *f, struct chunk *c, size_t *rows)
+{
+    size_t at = 0, got;
+
+    *rows = c->n = 0;
+    if (room(c, f->n_carry) < 0)
+        return -1;
+    if (f->n_carry)
+        memcpy(c->text, f->carry, f->n_carry);
+    c->n = f->n_carry;
+    for (;;) {
+        count_rows(c, &at, rows);
+        if (*rows == PARQUET_ROWS || at >= CHUNK_BYTES)
+            break;
+        if (c->n - at > MAX_ROW)
+            return error_set(&c->err, "%s:%" PRIu64 ": row too long", f->path,
+                             f->line + *rows);
+        if (read_more(f, c, &got) < 0)
+            return -1;
+        if (!got && c->n > at)
+            return error_set(&c->err, "%s:%" PRIu64 ": cut row", f->path,
+                             f->line + *rows);
+        if (!got)
+            break;
+    }
+    f->n_carry = c->n - at;
+    if (f->n_carry)
+        memcpy(f->carry, c->text + at, f->n_carry);
+    c->n = at;
+    c->line = f->line;
+    f->line += *rows;
+    return 0;
+}
+
+/* What is left over of a chunk is less than a reading and a row. */
+static int feed_room(struct feed *f, struct jp_error *err)
+{
+    f->carry = malloc(READ_BYTES + 2 * MAX_ROW);
+    return f->carry ? 0 : error_set(err, "out of memory");
+}
+
+/* --- cells ---------------------------------------------------------------- */
+
+struct cell {
+    const char *at;
+    size_t n;
+};
+
+/* The next cell of a row that ends at end; *at moves behind its comma, or to
+ * NULL behind the last one. false: not CSV. */
+static bool next_cell(const char **at, const char *end, char *buf,
+                      struct cell *cell)
+{
+    const char *p = *at, *comma;
+    size_t n = 0;
+
+    if (p == end || *p != '"') {
+        comma = memchr(p, ',', (size_t) (end - p));
+        *cell = (struct cell){p, (size_t) ((comma ? comma : end) - p)};
+        *at = comma ? comma + 1 : NULL;
+        return !memchr(cell->at, '"', cell->n);
+    }
+    for (p++;; p++) {
+        if (p == end)
+            return false;
+        if (*p == '"' && (p + 1 == end || p[1] != '"'))
+            break;
+        p += *p == '"';
+        buf[n++] = *p;
+    }
+    *cell = (struct cell){buf, n};
+    p++;
+    *at = p == end ? NULL : p + 1;
+    return p == end || *p == ',';
+}
+
+static bool parse_count(struct cell cell, uint64_t *value)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < cell.n; i++) {
+        unsigned digit = (unsigned char) cell.at[i] - '0';
+
+        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, digit, &v))
+            return false;
+    }
+    *value = v;
+    return cell.n > 0;
+}
+
+static bool parse_int(struct cell cell, uint64_t *value)
+{
+    bool minus = cell.n && cell.at[0] == '-';
+    uint64_t v;
+
+    if (!parse_count((struct cell){cell.at + minus, cell.n - minus}, &v) ||
+        v > (uint64_t) INT64_MAX + minus)
+        return false;
+    *value = minus ? 0 - v : v;
+    return true;
+}
+
+/* By the library, for what is long or has an exponent. */
+static bool parse_odd_real(struct cell cell, double *value)
+{
+    char text[64], *end;
+
+    if (!cell.n || cell.n >= sizeof(text))
+        return false;
+    memcpy(text, cell.at, cell.n);
+    text[cell.n] = '\0';
+    if (strspn(text, "+-.0123456789eE") != cell.n)
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0';
+}
+
+/* Exact where digits and power of ten are: the quotient is then rounded once,
+ * as strtod does it. */
+static bool parse_real(struct cell cell, double *value)
+{
+    static const double tens[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+    size_t i = cell.n && cell.at[0] == '-', first = i, point = 0;
+    uint64_t digits = 0;
+    double v;
+
+    if (cell.n - i > 15)
+        return parse_odd_real(cell, value);
+    for (; i < cell.n; i++) {
+        unsigned digit = (unsigned char) cell.at[i] - '0';
+
+        if (digit <= 9)
+            digits = 10 * digits + digit;
+        else if (cell.at[i] == '.' && !point && i > first && i + 1 < cell.n)
+            point = i + 1;
+        else
+            return parse_odd_real(cell, value);
+    }
+    if (i == first)
+        return false;
+    v = (double) digits / tens[point ? cell.n - point : 0];
+    *value = first ? -v : v;
+    return true;
+}
+
+/* Text that every reader takes: UTF-8 without control characters. A cell in the
+ * file's bytes is copied to buf where it has to be changed. */
+static struct cell clean(struct cell cell, char *buf)
+{
+    bool plain = true;
+
+    for (size_t i = 0; i < cell.n && plain; i++)
+        plain = (unsigned char) (cell.at[i] - 0x20) < 0x5f;
+    if (plain)
+        return cell;
+    memmove(buf, cell.at, cell.n);
+    for (size_t i = 0, len; i < cell.n; i += len) {
+        uint32_t point;
+
+        len = utf8_decode(buf + i, cell.n - i, &point);
+        if (!len || point < 0x20 || point == 0x7f) {
+            buf[i] = '?';
+            len = 1;
+        }
+    }
+    return (struct cell){buf, cell.n};
+}
+
+/* false: it is nothing of this type. */
+static bool put_cell(struct chunk *c, size_t column, enum parquet_type type,
+                     struct cell cell)
+{
+    uint64_t number;
+    double real;
+
+    if (!cell.n) {
+        parquet_put_null(c->group, column);
+        return true;
+    }
+    switch (type) {
+    case PARQUET_TEXT:
+        cell = clean(cell, c->cell);
+        parquet_put_text(c->group, column, cell.at, cell.n);
+        return true;
+    case PARQUET_BOOL:
+        parquet_put_bool(c->group, column, cell.n == 3);
+        return (cell.n == 3 && !memcmp(cell.at, "yes", 3)) ||
+               (cell.n == 2 && !memcmp(cell.at, "no", 2));
+    case PARQUET_REAL:
+        if (!parse_real(cell, &real))
+            return false;
+        parquet_put_real(c->group, column, real);
+        return true;
+    case PARQUET_INT:
+        if (!parse_int(cell, &number))
+            return false;
+        parquet_put_number(c->group, column, number);
+        return true;
+    case PARQUET_COUNT:
+        if (!parse_count(cell, &number))
+            return false;
+        parquet_put_number(c->group, column, number);
+        return true;
+    default:
+        if (!parse_count(cell, &number) && !parse_int(cell, &number))
+            return false;
+        /* a time stamp beyond the year 294,000 is none */
+        if (number > INT64_MAX && *cell.at != '-') {
+            c->odd++;
+            parquet_put_null(c->group, column);
+        } else {
+            parquet_put_number(c->group, column, number);
+        }
+        return true;
+    }
+}
+
+static int put_row(const struct feed *f, struct chunk *c, uint64_t line,
+                   const char *from, const char *end)
+{
+    const char *at = from;
+    struct cell cell;
+
+    for (size_t i = 0; i < f->n_columns; i++) {
+        if (!at || !next_cell(&at, end, c->cell, &cell))
+            return error_set(&c->err, "%s:%" PRIu64 ": %s", f->path, line,
+                             at ? "not CSV" : "too few columns");
+        if (!put_cell(c, i, f->columns[i].type, cell))
+            return error_set(&c->err, "%s:%" PRIu64 ": %s: not of its type",
+                             f->path, line, f->columns[i].name);
+    }
+    if (at)
+        return error_set(&c->err, "%s:%" PRIu64 ": too many columns", f->path,
+                         line);
+    parquet_group_end_row(c->group);
+    return 0;
+}
+
+static int put_rows(const struct feed *f, struct chunk *c)
+{
+    const char *at = c->text, *end;
+    uint64_t line = c->line;
+
+    for (; at < c->text + c->n; at = end + 1, line++) {
+        end = memchr(at, '\n', (size_t) (c->text + c->n - at));
+        if ((size_t) (end - at) >= MAX_ROW)
+            return error_set(&c->err, "%s:%" PRIu64 ": row too long", f->path,
+                             line);
+        if (put_row(f, c, line, at, end) < 0)
+            return -1;
+    }
+    return parquet_group_encode(c->group, &c->err);
+}
+
+/* --- threads -------------------------------------------------------------- */
+
+/* Whether there is a chunk to be worked on. */
+static bool take(struct feed *f, struct chunk *c, bool *bad)
+{
+    size_t rows = 0;
+
+    pthread_mutex_lock(&f->lock);
+    *bad = !f->failed && take_rows(f, c, &rows) < 0;
+    if (*bad)
+        f->end = true;
+    c->turn = f->taken;
+    f->taken += rows > 0 || *bad;
+    pthread_mutex_unlock(&f->lock);
+    return rows > 0 || *bad;
+}
+
+/* Appends in order; the first chunk's error is the file's. */
+static void hand_over(struct feed *f, struct chunk *c, bool bad)
+{
+    pthread_mutex_lock(&f->lock);
+    while (f->written != c->turn)
+        pthread_cond_wait(&f->moved, &f->lock);
+    if (!f->failed && !bad) {
+        f->rows += parquet_group_rows(c->group);
+        f->odd += c->odd;
+        bad = parquet_append(f->file, c->group, &c->err) < 0;
+    }
+    if (bad && !f->failed) {
+        f->failed = true;
+        f->why = c->err;
+    }
+    f->written++;
+    pthread_cond_broadcast(&f->moved);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void *work(void *arg)
+{
+    struct feed *f = arg;
+    struct chunk c = {.cell = malloc(MAX_ROW)};
+    bool bad;
+
+    c.group = parquet_group_create(f->columns, f->n_columns, f->codec);
+    while (take(f, &c, &bad)) {
+        c.odd = 0;
+        if (!bad && (!c.cell || !c.group))
+            bad = error_set(&c.err, "out of memory") < 0;
+        if (!bad)
+            bad = put_rows(f, &c) < 0;
+        hand_over(f, &c, bad);
+        if (bad)
+            break;
+    }
+    parquet_group_destroy(c.group);
+    free(c.cell);
+    free(c.text);
+    return NULL;
+}
+
+static void run(struct feed *f, uint64_t bytes)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    pthread_t helpers[MAX_THREADS];
+    unsigned n = 0;
+
+    while (n + 1 < MAX_THREADS && n + 1 < (unsigned) (cpus > 0 ? cpus : 1) &&
+           bytes > (n + 1) * (uint64_t) (8 << 20) &&
+           pthread_create(&helpers[n], NULL, work, f) == 0)
+        n++;
+    work(f);
+    while (n)
+        pthread_join(helpers[--n], NULL);
+}
+
+/* --- a file --------------------------------------------------------------- */
+
+static const struct jp_column *find_column(const struct jp_table *table,
+                                           const char *key)
+{
+    for (size_t i = 0; i < table->n_columns; i++)
+        if (table->columns[i].flags & JP_CSV &&
+            strcmp(table->columns[i].key, key) == 0)
+            return &table->columns[i];
+    return NULL;
+}
+
+/* One word of the heading. A column of another release is text. */
+static int add_column(struct feed *f, const struct jp_table *table, char *key,
+                      struct jp_error *err)
+{
+    const struct jp_column *c = find_column(table, key);
+
+    if (!*key || key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+        return error_set(err, "%s:1: not a heading", f->path);
+    if (f->n_columns == PARQUET_COLUMNS)
+        return error_set(err, "%s:1: too many columns", f->path);
+    for (size_t i = 0; i < f->n_columns; i++)
+        if (strcmp(f->columns[i].name, key) == 0)
+            return error_set(err, "%s:1: \"%s\" twice", f->path, key);
+    f->columns[f->n_columns++] =
+        (struct parquet_column){key, c ? type_of(c) : PARQUET_TEXT};
+    return 0;
+}
+
+/* The first line of the file. */
+static int read_heading(struct feed *f, const struct jp_table *table,
+                        struct jp_error *err)
+{
+    struct chunk c = {0};
+    size_t got, n;
+    char *end;
+    int rc = read_more(f, &c, &got);
+
+    end = rc == 0 && got ? memchr(c.text, '\n', c.n) : NULL;
+    if (rc < 0) {
+        *err = c.err;
+    } else if (!end || !(f->names = strndup(c.text, (size_t) (end - c.text)))) {
+        rc = error_set(err, "%s: no heading", f->path);
+    } else {
+        n = (size_t) (end + 1 - c.text);
+        f->n_carry = c.n - n;
+        memcpy(f->carry, c.text + n, f->n_carry);
+        f->line = 2;
+        for (char *key = f->names, *comma; key && rc == 0; key = comma) {
+            comma = strchr(key, ',');
+            if (comma)
+                *comma++ = '\0';
+            rc = add_column(f, table, key, err);
+        }
+    }
+    free(c.text);
+    return rc;
+}
+
+int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
+                       struct export_parquet_done *done, struct jp_error *err)
+{
+    const char *base = strrchr(csv, '/') ? strrchr(csv, '/') + 1 : csv;
+    char name[64] = "";
+    const struct jp_table *table;
+    struct feed f = {.path = csv,
+                     .codec = codec,
+                     .lock = PTHREAD_MUTEX_INITIALIZER,
+                     .moved = PTHREAD_COND_INITIALIZER};
+    struct stat st = {0};
+    int rc = -1;
+
+    snprintf(name, sizeof(name), "%.*s", (int) strcspn(base, "."), base);
+    table = find_table(name);
+    if (!table)
+        return error_set(err, "%s: not a table of a report", csv);
+    f.fd = fileio_open_regular(csv, false, err);
+    if (f.fd < 0)
+        return -1;
+    if (fstat(f.fd, &st) < 0 || feed_room(&f, err) < 0 ||
+        read_heading(&f, table, err) < 0 ||
+        !(f.file =
+              parquet_create(out, table->name, f.columns, f.n_columns, err)))
+        goto out;
+    run(&f, (uint64_t) st.st_size);
+    if (f.failed)
+        *(err ? err : &f.why) = f.why;
+    else
+        rc = parquet_finish(f.file, err);
+    if (rc == 0)
+        *done = (struct export_parquet_done){.files = done->files + 1,
+                                             .rows = done->rows + f.rows,
+                                             .odd = done->odd + f.odd};
+out:
+    parquet_destroy(f.file);
+    free(f.names);
+    free(f.carry);
+    close(f.fd);
+    return rc;
+}
+
+/* --- all of a report ------------------------------------------------------ */
+
+static int write_one(const char *csv_dir, const char *out_dir,
+                     const struct jp_table *table, enum parquet_codec codec,
+                     struct export_parquet_done *done, struct jp_error *err)
+{
+    char *csv = fileio_path("%s/%s.csv", csv_dir, table->name);
+    char *path = fileio_path("%s/%s.parquet", out_dir, table->name);
+    struct jp_tempfile file;
+    int rc = -1;
+
+    if (!csv || !path) {
+        error_set(err, "out of memory");
+    } else if (access(csv, F_OK) < 0) {
+        rc = 0;
+    } else if (fileio_mkdirs(out_dir, err) == 0 &&
+               fileio_temp_open(&file, path, err) == 0) {
+        rc = export_parquet_csv(csv, file.stream, codec, done, err);
+        if (rc == 0)
+            rc = fileio_temp_commit(&file, err);
+        else
+            fileio_temp_abort(&file);
+    }
+    free(csv);
+    free(path);
+    return rc;
+}
+
+static int write_list(const char *csv_dir, const char *out_dir,
+                      const struct jp_table *const list[],
+                      enum parquet_codec codec,
+                      struct export_parquet_done *done, struct jp_error *err)
+{
+    for (size_t i = 0; list[i]; i++)
+        if (list[i]->columns->flags & JP_CSV &&
+            write_one(csv_dir, out_dir, list[i], codec, done, err) < 0)
+            return -1;
+    return 0;
+}
+
+int export_parquet(const char *csv_dir, const char *out_dir,
+                   enum parquet_codec codec, struct export_parquet_done *done,
+                   struct jp_error *err)
+{
+    static const struct jp_table *const others[] = {&table_util, &table_clock,
+                                                    NULL};
+
+    if (write_list(csv_dir, out_dir, tables, codec, done, err) < 0 ||
+        write_list(csv_dir, out_dir, others, codec, done, err) < 0 ||
+        write_list(csv_dir, out_dir, tables_nsys, codec, done, err) < 0)
+        return -1;
+    return write_list(csv_dir, out_dir, tables_copper, codec, done, err);
+}

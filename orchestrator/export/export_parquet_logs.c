@@ -1,0 +1,282 @@
+/* export_parquet_logs.c - each log as a Parquet file: the exporter's
+ * parquet_files/.
+ *
+ * Columns and their order are those of perf_summary_exporter.py in NCCL 2.30
+ * (plugins/profiler/inspector/exporter/example), which has a row for each line
+ * of a collective: header, communicator type, operation, metadata. What no
+ * reader of ours keeps is left out: algorithm bandwidth, timing source,
+ * versions.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/aggregate/comm_type.h"
+#include "orchestrator/export/export.h"
+#include "orchestrator/parquet/parquet.h"
+#include "plugins/backend.h"
+#include "plugins/reader.h"
+
+enum log_column {
+    LOG_ID,
+    LOG_COMM_NAME,
+    LOG_RANK,
+    LOG_N_RANKS,
+    LOG_NNODES,
+    LOG_COMM_TYPE,
+    LOG_COLL,
+    LOG_SN,
+    LOG_BYTES,
+    LOG_EXEC,
+    LOG_BUSBW,
+    LOG_DUMP,
+    LOG_HOST,
+    LOG_PID,
+    LOG_COLUMNS
+};
+
+/* dump_timestamp_us is a number here, as the exporter has it. */
+static const struct parquet_column columns[LOG_COLUMNS] = {
+    [LOG_ID] = {"id", PARQUET_TEXT},
+    [LOG_COMM_NAME] = {"comm_name", PARQUET_TEXT},
+    [LOG_RANK] = {"rank", PARQUET_INT},
+    [LOG_N_RANKS] = {"n_ranks", PARQUET_INT},
+    [LOG_NNODES] = {"nnodes", PARQUET_INT},
+    [LOG_COMM_TYPE] = {"comm_type", PARQUET_TEXT},
+    [LOG_COLL] = {"coll", PARQUET_TEXT},
+    [LOG_SN] = {"coll_sn", PARQUET_INT},
+    [LOG_BYTES] = {"coll_msg_size_bytes", PARQUET_INT},
+    [LOG_EXEC] = {"coll_exec_time_us", PARQUET_INT},
+    [LOG_BUSBW] = {"coll_busbw_gbs", PARQUET_REAL},
+    [LOG_DUMP] = {"dump_timestamp_us", PARQUET_INT},
+    [LOG_HOST] = {"hostname", PARQUET_TEXT},
+    [LOG_PID] = {"pid", PARQUET_INT},
+};
+
+struct writer {
+    struct parquet_file *file;
+    struct parquet_group *group;
+    uint64_t rows;
+    struct jp_error *err;
+};
+
+static void put_text(struct writer *w, size_t column, struct record_text text)
+{
+    if (text.len)
+        parquet_put_text(w->group, column, text.text, text.len);
+    else
+        parquet_put_null(w->group, column);
+}
+
+static void put_known(struct writer *w, size_t column, bool known,
+                      uint64_t value)
+{
+    if (known)
+        parquet_put_number(w->group, column, value);
+    else
+        parquet_put_null(w->group, column);
+}
+
+static void put_type(struct writer *w, const struct record *r)
+{
+    const char *name;
+
+    if (!r->n_ranks) {
+        parquet_put_null(w->group, LOG_COMM_TYPE);
+        return;
+    }
+    name = comm_type_name(comm_type_of(r->n_ranks, r->nnodes));
+    parquet_put_text(w->group, LOG_COMM_TYPE, name, strlen(name));
+}
+
+static void put_record(struct writer *w, const struct record *r)
+{
+    put_text(w, LOG_ID, r->id);
+    put_text(w, LOG_COMM_NAME, r->name);
+    put_known(w, LOG_RANK, true, r->rank);
+    put_known(w, LOG_N_RANKS, r->n_ranks > 0, r->n_ranks);
+    put_known(w, LOG_NNODES, r->nnodes > 0, r->nnodes);
+    put_type(w, r);
+    put_text(w, LOG_COLL, r->func);
+    put_known(w, LOG_SN, r->has_sn, r->sn);
+    put_known(w, LOG_BYTES, true, r->bytes);
+    put_known(w, LOG_EXEC, !r->exec_unknown, r->exec_us);
+    if (r->busbw_nan)
+        parquet_put_null(w->group, LOG_BUSBW);
+    else
+        parquet_put_real(w->group, LOG_BUSBW, (double) r->busbw_micro / 1e6);
+    put_known(w, LOG_DUMP, r->dump_us > 0, r->dump_us);
+    put_text(w, LOG_HOST, r->host);
+    put_known(w, LOG_PID, r->pid >= 0, (uint64_t) r->pid);
+    parquet_group_end_row(w->group);
+    w->rows++;
+}
+
+static int flush(struct writer *w)
+{
+    return parquet_group_encode(w->group, w->err) < 0
+               ? -1
+               : parquet_append(w->file, w->group, w->err);
+}
+
+/* A sink's hook. */
+static int take(void *arg, const struct record *records, size_t n)
+{
+    struct writer *w = arg;
+
+    for (size_t i = 0; i < n; i++) {
+        if (records[i].p2p)
+            continue;
+        put_record(w, &records[i]);
+        if (parquet_group_full(w->group) && flush(w) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int ignore_counts(void *arg, const struct record *base,
+                         const struct jpr_counts *counts)
+{
+    (void) arg;
+    (void) base;
+    (void) counts;
+    return 0;
+}
+
+/* All records of one log. */
+static int put_log(struct writer *w, struct reader_states *states,
+                   const struct jp_logfile *log)
+{
+    static const atomic_bool never;
+    _Atomic uint64_t done = 0; /* nobody asks */
+    struct source_facts facts = {0};
+    const struct reader_sink sink = {
+        .take = take, .counts = ignore_counts, .arg = w};
+    const struct reader_input in = {
+        .path = log->path, .to = UINT64_MAX, .stop = &never, .done = &done};
+    struct jp_error why = {""};
+    const struct backend *backend = reader_find(log->path, !log->maybe, &why);
+    int rc = 0;
+
+    if (backend && backend->reader)
+        rc = reader_read(states, backend, &in, &sink, &facts);
+    free(facts.notes);
+    return rc < 0 ? -1 : flush(w);
+}
+
+/* The file's name without its folders and endings. */
+static void stem_of(const char *path, char stem[256])
+{
+    static const char *const ends[] = {".gz",   ".log", ".jsonl",
+                                       ".json", ".txt", ".jpr"};
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        size_t n = strlen(ends[i]);
+
+        if (len > n && strncmp(name + len - n, ends[i], n) == 0)
+            len -= n;
+    }
+    snprintf(stem, 256, "%.*s", (int) (len < 200 ? len : 200), name);
+}
+
+/* A log's name in dir: its stem, and how often that came before. */
+struct target {
+    char stem[256];
+    size_t log, before;
+};
+
+static int by_stem(const void *a, const void *b)
+{
+    const struct target *x = a, *y = b;
+    int order = strcmp(x->stem, y->stem);
+
+    return order ? order : x->log < y->log ? -1 : x->log > y->log;
+}
+
+/* In order of stem; NULL without memory. Caller frees. */
+static struct target *name_targets(const struct jp_logwalk *walk)
+{
+    struct target *t = calloc(walk->n_logs + 1, sizeof(*t));
+
+    for (size_t i = 0; t && i < walk->n_logs; i++) {
+        stem_of(walk->logs[i].path, t[i].stem);
+        t[i].log = i;
+    }
+    if (t && walk->n_logs)
+        qsort(t, walk->n_logs, sizeof(*t), by_stem);
+    for (size_t i = 1; t && i < walk->n_logs; i++)
+        if (strcmp(t[i].stem, t[i - 1].stem) == 0)
+            t[i].before = t[i - 1].before + 1;
+    return t;
+}
+
+static char *path_of(const struct target *t, const char *dir)
+{
+    return t->before
+               ? fileio_path("%s/%s~%zu.parquet", dir, t->stem, t->before + 1)
+               : fileio_path("%s/%s.parquet", dir, t->stem);
+}
+
+/* Takes path over. A log without a row leaves no file. */
+static int write_log(const struct jp_logfile *log, char *path,
+                     struct reader_states *states, struct writer *w,
+                     struct export_parquet_done *done)
+{
+    struct jp_tempfile file;
+    int rc;
+
+    if (!path)
+        return error_set(w->err, "out of memory");
+    if (fileio_temp_open(&file, path, w->err) < 0) {
+        free(path);
+        return -1;
+    }
+    w->rows = 0;
+    w->file =
+        parquet_create(file.stream, "records", columns, LOG_COLUMNS, w->err);
+    rc = w->file && put_log(w, states, log) == 0
+             ? parquet_finish(w->file, w->err)
+             : -1;
+    parquet_destroy(w->file);
+    if (rc == 0 && w->rows)
+        rc = fileio_temp_commit(&file, w->err);
+    else
+        fileio_temp_abort(&file);
+    done->files += rc == 0 && w->rows;
+    done->rows += w->rows;
+    free(path);
+    return rc;
+}
+
+int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
+                        enum parquet_codec codec,
+                        struct export_parquet_done *done, struct jp_error *err)
+{
+    struct jp_logwalk walk;
+    struct reader_states *states;
+    struct target *names;
+    struct jp_error why = {"out of memory"};
+    struct writer w = {.err = err ? err : &why};
+    int rc = -1;
+
+    if (logwalk_init(&walk, inputs, n, err) < 0)
+        return -1;
+    states = reader_states_create();
+    w.group = parquet_group_create(columns, LOG_COLUMNS, codec);
+    names = name_targets(&walk);
+    if (!states || !w.group || !names)
+        error_set(err, "out of memory");
+    else
+        rc = walk.n_logs ? fileio_mkdirs(dir, err) : 0;
+    for (size_t i = 0; i < walk.n_logs && rc == 0; i++)
+        rc = write_log(&walk.logs[names[i].log], path_of(&names[i], dir),
+                       states, &w, done);
+    free(names);
+    parquet_group_destroy(w.group);
+    reader_states_destroy(states);
+    logwalk_fini(&walk);
+    return rc;
+}

@@ -1,0 +1,693 @@
+/* parquet_group.c - the values of a row group become pages. */
+#include "orchestrator/parquet/parquet.h"
+
+#include <math.h>
+
+#include "orchestrator/parquet/parquet_parts.h"
+
+/* Room for at least one more of n elements. */
+static bool grow(void *array, size_t *size, size_t n, size_t each)
+{
+    size_t more;
+    void *at;
+
+    if (n < *size)
+        return true;
+    more = *size ? 2 * *size : 256;
+    at = realloc(*(void **) array, more * each);
+    if (!at)
+        return false;
+    *(void **) array = at;
+    *size = more;
+    return true;
+}
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 32;
+    h *= UINT64_C(0xd6e8feb86659fd93);
+    h ^= h >> 32;
+    h *= UINT64_C(0xd6e8feb86659fd93);
+    return h ^ h >> 32;
+}
+
+static uint64_t hash_text(const char *text, size_t len)
+{
+    uint64_t h = len * UINT64_C(0x9e3779b97f4a7c15), part;
+
+    for (; len >= 8; text += 8, len -= 8) {
+        memcpy(&part, text, 8);
+        h = mix(h ^ part);
+    }
+    part = 0;
+    if (len)
+        memcpy(&part, text, len);
+    return mix(h ^ part ^ len << 56);
+}
+
+static uint32_t text_length(const struct column *c, uint64_t at)
+{
+    const uint8_t *p = c->texts.at + at;
+
+    return (uint32_t) p[0] | (uint32_t) p[1] << 8 | (uint32_t) p[2] << 16 |
+           (uint32_t) p[3] << 24;
+}
+
+static bool is_text(const struct column *c)
+{
+    return c->is.type == PARQUET_TEXT;
+}
+
+/* Twice the slots, each entry in its place again. */
+static bool rehash(struct column *c)
+{
+    size_t n = c->n_slots ? 2 * c->n_slots : 1024;
+    uint32_t *slots = calloc(n, sizeof(*slots));
+
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < c->n_entries; i++) {
+        uint64_t h = is_text(c) ? c->hashes[i] : mix(c->entries[i]);
+        size_t at = (size_t) h & (n - 1);
+
+        while (slots[at])
+            at = (at + 1) & (n - 1);
+        slots[at] = (uint32_t) i + 1;
+    }
+    free(c->slots);
+    c->slots = slots;
+    c->n_slots = n;
+    return true;
+}
+
+/* The dictionary does not pay: values become plain. */
+static bool leave_dictionary(struct column *c)
+{
+    size_t size = 256;
+    uint64_t *plain;
+
+    while (size <= c->n)
+        size *= 2;
+    plain = c->plain_size < size ? realloc(c->plain, size * sizeof(*plain))
+                                 : c->plain;
+    if (!plain)
+        return false;
+    c->plain = plain;
+    if (c->plain_size < size)
+        c->plain_size = size;
+    for (size_t i = 0; i < c->n; i++)
+        plain[i] = c->entries[c->index[i]];
+    c->dictionary = false;
+    return true;
+}
+
+/* A new entry of these bits; hash is a text's. -1: no memory. */
+static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
+{
+    size_t size = c->entries_size;
+
+    if (!grow(&c->entries, &size, c->n_entries, sizeof(*c->entries)))
+        return -1;
+    if (is_text(c)) {
+        size = c->entries_size;
+        if (!grow(&c->hashes, &size, c->n_entries, sizeof(*c->hashes)))
+            return -1;
+        c->hashes[c->n_entries] = hash;
+    }
+    c->entries_size = size;
+    c->entries[c->n_entries] = bits;
+    return (long) c->n_entries++;
+}
+
+/* The slot of an entry, or the free one where it belongs. */
+static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
+                           const char *text, size_t len)
+{
+    for (size_t at = (size_t) hash & (c->n_slots - 1);;
+         at = (at + 1) & (c->n_slots - 1)) {
+        uint32_t entry = c->slots[at];
+
+        if (!entry)
+            return &c->slots[at];
+        entry--;
+        if (!text && c->entries[entry] == bits)
+            return &c->slots[at];
+        if (text && c->hashes[entry] == hash &&
+            text_length(c, c->entries[entry]) == len &&
+            (!len || !memcmp(c->texts.at + c->entries[entry] + 4, text, len)))
+            return &c->slots[at];
+    }
+}
+
+/* Stores a text; where it begins. */
+static uint64_t keep_text(struct column *c, const char *text, size_t len)
+{
+    uint64_t at = c->texts.n;
+
+    bytes_put_le(&c->texts, len, 4);
+    bytes_put(&c->texts, text, len);
+    return at;
+}
+
+static bool pays(const struct column *c)
+{
+    size_t n = c->n_entries;
+
+    if (n >= DICTIONARY_MAX || (is_text(c) && c->texts.n >= DICTIONARY_BYTES))
+        return false;
+    return n < DICTIONARY_LOOK || (n & (n - 1)) || c->n >= 2 * n;
+}
+
+static bool put_indexed(struct column *c, uint64_t bits, const char *text,
+                        size_t len)
+{
+    uint64_t hash = text ? hash_text(text, len) : mix(bits);
+    uint32_t *slot;
+    long entry;
+
+    if (4 * (c->n_entries + 1) > 3 * c->n_slots && !rehash(c))
+        return false;
+    slot = find_slot(c, hash, bits, text, len);
+    if (!*slot) {
+        entry = add_entry(c, text ? keep_text(c, text, len) : bits, hash);
+        if (entry < 0)
+            return false;
+        *slot = (uint32_t) entry + 1;
+    }
+    if (!grow(&c->index, &c->index_size, c->n, sizeof(*c->index)))
+        return false;
+    c->index[c->n++] = *slot - 1;
+    return pays(c) || leave_dictionary(c);
+}
+
+static bool put_plain(struct column *c, uint64_t bits)
+{
+    if (!grow(&c->plain, &c->plain_size, c->n, sizeof(*c->plain)))
+        return false;
+    c->plain[c->n++] = bits;
+    return true;
+}
+
+static void put_value(struct parquet_group *g, size_t column, uint64_t bits,
+                      const char *text, size_t len)
+{
+    struct column *c = &g->columns[column];
+
+    if (!grow(&c->known, &c->n_known, g->n_rows, 1))
+        g->failed = true;
+    if (g->failed)
+        return;
+    c->known[g->n_rows] = 1;
+    g->text_bytes += text ? len : 0;
+    if (c->dictionary)
+        g->failed = !put_indexed(c, bits, text, len);
+    else
+        g->failed = !put_plain(c, text ? keep_text(c, text, len) : bits);
+}
+
+void parquet_put_null(struct parquet_group *g, size_t column)
+{
+    struct column *c = &g->columns[column];
+
+    if (!grow(&c->known, &c->n_known, g->n_rows, 1))
+        g->failed = true;
+    if (g->failed)
+        return;
+    c->known[g->n_rows] = 0;
+    c->nulls++;
+}
+
+void parquet_put_bool(struct parquet_group *g, size_t column, bool value)
+{
+    put_value(g, column, value, NULL, 0);
+}
+
+void parquet_put_number(struct parquet_group *g, size_t column, uint64_t value)
+{
+    put_value(g, column, value, NULL, 0);
+}
+
+void parquet_put_real(struct parquet_group *g, size_t column, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    put_value(g, column, bits, NULL, 0);
+}
+
+void parquet_put_text(struct parquet_group *g, size_t column, const char *text,
+                      size_t len)
+{
+    put_value(g, column, 0, text ? text : "", len);
+}
+
+void parquet_group_end_row(struct parquet_group *g)
+{
+    g->n_rows++;
+}
+
+size_t parquet_group_rows(const struct parquet_group *g)
+{
+    return g->n_rows;
+}
+
+bool parquet_group_full(const struct parquet_group *g)
+{
+    return g->n_rows >= PARQUET_ROWS || g->text_bytes >= PARQUET_TEXT_BYTES;
+}
+
+static void column_clear(struct column *c)
+{
+    c->n = c->nulls = c->n_entries = 0;
+    c->dictionary = c->is.type != PARQUET_BOOL;
+    c->texts.n = c->pages.n = c->dictionary_bytes = c->uncompressed = 0;
+    c->judged = false;
+    if (c->n_slots)
+        memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
+}
+
+void parquet_group_clear(struct parquet_group *g)
+{
+    for (size_t i = 0; i < g->n_columns; i++)
+        column_clear(&g->columns[i]);
+    g->n_rows = g->text_bytes = 0;
+    g->encoded = false;
+}
+
+static void column_fini(struct column *c)
+{
+    free(c->known);
+    free(c->index);
+    free(c->plain);
+    free(c->slots);
+    free(c->entries);
+    free(c->hashes);
+    bytes_free(&c->texts);
+    bytes_free(&c->pages);
+}
+
+struct parquet_group *parquet_group_create(const struct parquet_column *columns,
+                                           size_t n, enum parquet_codec codec)
+{
+    struct parquet_group *g = calloc(1, sizeof(*g) + n * sizeof(*g->columns));
+
+    if (!g)
+        return NULL;
+    g->n_columns = n;
+    g->codec = codec;
+    for (size_t i = 0; i < n; i++) {
+        g->columns[i].is = columns[i];
+        column_clear(&g->columns[i]);
+    }
+    if (codec == PARQUET_GZIP) {
+        g->has_gzip = deflateInit2(&g->gzip, 4, Z_DEFLATED, MAX_WBITS + 16, 8,
+                                   Z_DEFAULT_STRATEGY) == Z_OK;
+        g->failed = !g->has_gzip;
+    }
+#ifdef HAVE_ZSTD
+    if (codec == PARQUET_ZSTD)
+        g->failed = !(g->zstd = ZSTD_createCCtx());
+#endif
+    return g;
+}
+
+void parquet_group_destroy(struct parquet_group *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->n_columns; i++)
+        column_fini(&g->columns[i]);
+    bytes_free(&g->page);
+    if (g->has_gzip)
+        deflateEnd(&g->gzip);
+#ifdef HAVE_ZSTD
+    ZSTD_freeCCtx(g->zstd);
+#endif
+    free(g);
+}
+
+/* --- encodings ------------------------------------------------------------ */
+
+static unsigned width_of(uint64_t most)
+{
+    return most ? 64 - (unsigned) __builtin_clzll(most) : 0;
+}
+
+/* n values of `width` bits each, lowest bit first; at has room for whole groups
+ * of eight, which n is padded to with zeros. What get gives is below 1 <<
+ * width. */
+static void pack(struct bytes *to, const uint64_t *values, size_t n,
+                 unsigned width)
+{
+    size_t full = (n + 7) / 8 * 8, bytes = full / 8 * width;
+    uint8_t *at = bytes_room(to, bytes);
+    uint64_t held = 0;
+    unsigned bits = 0;
+
+    if (!at)
+        return;
+    for (size_t i = 0; i < full; i++) {
+        uint64_t value = i < n ? values[i] : 0;
+
+        /* in two halves, so that what is held and they fit into 64 bits */
+        for (unsigned left = width; left;) {
+            unsigned part = left > 32 ? 32 : left;
+
+            held |= (value & ((UINT64_C(1) << part) - 1)) << bits;
+            value >>= part;
+            left -= part;
+            for (bits += part; bits >= 8; bits -= 8, held >>= 8)
+                *at++ = (uint8_t) held;
+        }
+    }
+    to->n += bytes;
+}
+
+/* The RLE and bit-packing hybrid of n values: one run. */
+static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
+                       unsigned width)
+{
+    bool same = true;
+
+    for (size_t i = 1; i < n && same; i++)
+        same = values[i] == values[0];
+    if (same) {
+        bytes_put_varint(to, n << 1);
+        bytes_put_le(to, n ? values[0] : 0, (width + 7) / 8);
+    } else {
+        bytes_put_varint(to, (n + 7) / 8 << 1 | 1);
+        pack(to, values, n, width);
+    }
+}
+
+/* Encodings.md, "Delta Encoding": blocks of 128, miniblocks of 32. */
+static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
+{
+    bytes_put_varint(to, DELTA_BLOCK);
+    bytes_put_varint(to, DELTA_BLOCK / DELTA_MINI);
+    bytes_put_varint(to, n);
+    bytes_put_varint(to, zigzag(n ? values[0] : 0));
+    for (size_t i = 1; i < n; i += DELTA_BLOCK) {
+        uint64_t delta[DELTA_BLOCK] = {0};
+        size_t count = n - i < DELTA_BLOCK ? n - i : DELTA_BLOCK;
+        unsigned width[DELTA_BLOCK / DELTA_MINI] = {0};
+        int64_t least = INT64_MAX;
+
+        for (size_t k = 0; k < count; k++) {
+            delta[k] = values[i + k] - values[i + k - 1];
+            if ((int64_t) delta[k] < least)
+                least = (int64_t) delta[k];
+        }
+        bytes_put_varint(to, zigzag((uint64_t) least));
+        for (size_t k = 0; k < count; k++) {
+            unsigned *w = &width[k / DELTA_MINI];
+            unsigned mine = width_of(delta[k] -= (uint64_t) least);
+
+            *w = mine > *w ? mine : *w;
+        }
+        for (size_t m = 0; m < DELTA_BLOCK / DELTA_MINI; m++)
+            bytes_put_byte(to, width[m]);
+        for (size_t m = 0; m * DELTA_MINI < count; m++)
+            pack(to, delta + m * DELTA_MINI, DELTA_MINI, width[m]);
+    }
+}
+
+/* --- statistics ----------------------------------------------------------- */
+
+static int compare_texts(const uint8_t *a, size_t na, const uint8_t *b,
+                         size_t nb)
+{
+    size_t n = na < nb ? na : nb;
+    int order = n ? memcmp(a, b, n) : 0;
+
+    return order ? order : na < nb ? -1 : na > nb;
+}
+
+static void judge_texts(struct column *c, const uint64_t *at, size_t n)
+{
+    uint64_t low = at[0], high = at[0];
+
+    for (size_t i = 1; i < n; i++) {
+        const uint8_t *t = c->texts.at + at[i] + 4;
+        size_t len = text_length(c, at[i]);
+
+        if (compare_texts(t, len, c->texts.at + low + 4, text_length(c, low)) <
+            0)
+            low = at[i];
+        if (compare_texts(t, len, c->texts.at + high + 4,
+                          text_length(c, high)) > 0)
+            high = at[i];
+    }
+    c->n_low = text_length(c, low);
+    c->n_high = text_length(c, high);
+    c->judged = c->n_low <= STATISTICS_BYTES && c->n_high <= STATISTICS_BYTES;
+    if (!c->judged)
+        return;
+    memcpy(c->low, c->texts.at + low + 4, c->n_low);
+    memcpy(c->high, c->texts.at + high + 4, c->n_high);
+}
+
+/* Bits in an order of unsigned numbers, and back. */
+static uint64_t orderly(enum parquet_type type, uint64_t bits)
+{
+    if (type == PARQUET_REAL)
+        return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+    return type == PARQUET_COUNT || type == PARQUET_BOOL
+               ? bits
+               : bits ^ UINT64_C(1) << 63;
+}
+
+static uint64_t disorderly(enum parquet_type type, uint64_t bits)
+{
+    if (type == PARQUET_REAL)
+        return bits >> 63 ? bits & ~(UINT64_C(1) << 63) : ~bits;
+    return orderly(type, bits);
+}
+
+static bool is_nan(uint64_t bits)
+{
+    double real;
+
+    memcpy(&real, &bits, sizeof(real));
+    return isnan(real);
+}
+
+static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
+{
+    enum parquet_type type = c->is.type;
+    uint64_t low = UINT64_MAX, high = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value = orderly(type, at[i]);
+
+        if (type == PARQUET_REAL && is_nan(at[i]))
+            return; /* there is no order of these */
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    low = disorderly(type, low);
+    high = disorderly(type, high);
+    if (type == PARQUET_REAL) { /* zeros: the least is -0, the greatest +0 */
+        low = low ? low : UINT64_C(1) << 63;
+        high = high << 1 ? high : 0;
+    }
+    c->n_low = c->n_high = type == PARQUET_BOOL ? 1 : 8;
+    put_le(c->low, low, (unsigned) c->n_low);
+    put_le(c->high, high, (unsigned) c->n_high);
+    c->judged = true;
+}
+
+static void judge(struct column *c)
+{
+    const uint64_t *at = c->dictionary ? c->entries : c->plain;
+    size_t n = c->dictionary ? c->n_entries : c->n;
+
+    if (!n)
+        return;
+    if (is_text(c))
+        judge_texts(c, at, n);
+    else
+        judge_numbers(c, at, n);
+}
+
+/* --- pages ---------------------------------------------------------------- */
+
+static bool compress_zstd(struct parquet_group *g, struct bytes *to)
+{
+#ifdef HAVE_ZSTD
+    size_t most = ZSTD_compressBound(g->page.n);
+    uint8_t *room = bytes_room(to, most);
+    size_t n =
+        room ? ZSTD_compressCCtx(g->zstd, room, most, g->page.at, g->page.n, 1)
+             : 0;
+
+    if (!room || ZSTD_isError(n))
+        return false;
+    to->n += n;
+    return true;
+#else
+    (void) g;
+    (void) to;
+    return false;
+#endif
+}
+
+static bool compress_gzip(struct parquet_group *g, struct bytes *to)
+{
+    size_t most = deflateBound(&g->gzip, (uLong) g->page.n) + 64;
+    uint8_t *room = bytes_room(to, most);
+
+    if (!room || deflateReset(&g->gzip) != Z_OK)
+        return false;
+    g->gzip.next_in = g->page.at;
+    g->gzip.avail_in = (uInt) g->page.n;
+    g->gzip.next_out = room;
+    g->gzip.avail_out = (uInt) most;
+    if (deflate(&g->gzip, Z_FINISH) != Z_STREAM_END)
+        return false;
+    to->n += most - g->gzip.avail_out;
+    return true;
+}
+
+/* g->page, compressed, behind its header. */
+static bool put_page(struct parquet_group *g, struct column *c, int type,
+                     size_t n, int encoding)
+{
+    struct bytes packed = {0}, header = {0};
+    struct thrift t = {&header, 0}, inner;
+    bool ok = !g->page.failed;
+
+    if (ok && g->codec == PARQUET_ZSTD)
+        ok = compress_zstd(g, &packed);
+    else if (ok && g->codec == PARQUET_GZIP)
+        ok = compress_gzip(g, &packed);
+    else if (ok)
+        bytes_put(&packed, g->page.at, g->page.n);
+    field_i32(&t, 1, type);
+    field_i32(&t, 2, (int64_t) g->page.n);
+    field_i32(&t, 3, (int64_t) packed.n);
+    inner = field_struct(&t, type == PAGE_DATA ? 5 : 7);
+    field_i32(&inner, 1, (int64_t) n);
+    field_i32(&inner, 2, encoding);
+    if (type == PAGE_DATA) {
+        field_i32(&inner, 3, ENC_RLE);
+        field_i32(&inner, 4, ENC_RLE);
+    }
+    end_struct(&inner);
+    end_struct(&t);
+    bytes_put(&c->pages, header.at, header.n);
+    bytes_put(&c->pages, packed.at, packed.n);
+    c->uncompressed += header.n + g->page.n;
+    ok = ok && !header.failed && !packed.failed && !c->pages.failed;
+    bytes_free(&header);
+    bytes_free(&packed);
+    return ok;
+}
+
+/* Values as PLAIN. */
+static void put_all_plain(struct bytes *to, const struct column *c,
+                          const uint64_t *at, size_t n)
+{
+    if (c->is.type == PARQUET_BOOL) {
+        pack(to, at, n, 1);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (is_text(c))
+            bytes_put(to, c->texts.at + at[i], 4 + text_length(c, at[i]));
+        else
+            bytes_put_le(to, at[i], 8);
+}
+
+static bool put_dictionary(struct parquet_group *g, struct column *c)
+{
+    g->page.n = 0;
+    put_all_plain(&g->page, c, c->entries, c->n_entries);
+    if (!put_page(g, c, PAGE_DICTIONARY, c->n_entries, ENC_PLAIN))
+        return false;
+    c->dictionary_bytes = c->pages.n;
+    return true;
+}
+
+/* Whole numbers that no reader's arithmetic overflows with. */
+static bool is_delta(const struct column *c)
+{
+    if (is_text(c) || c->is.type == PARQUET_REAL || c->is.type == PARQUET_BOOL)
+        return false;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->plain[i] >> 62)
+            return false;
+    return true;
+}
+
+int parquet_encoding(const struct column *c)
+{
+    return c->dictionary ? ENC_DICTIONARY : is_delta(c) ? ENC_DELTA : ENC_PLAIN;
+}
+
+/* Rows [from, to), whose values are [first, first + n). */
+static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
+                     size_t to, size_t first, size_t n, int encoding,
+                     uint64_t *room)
+{
+    size_t levels;
+
+    g->page.n = 0;
+    bytes_put_le(&g->page, 0, 4);
+    for (size_t i = from; i < to; i++)
+        room[i - from] = c->known[i];
+    put_hybrid(&g->page, room, to - from, 1);
+    levels = g->page.n - 4;
+    if (!g->page.failed)
+        put_le(g->page.at, levels, 4);
+    if (encoding == ENC_DICTIONARY) {
+        unsigned width = width_of(c->n_entries ? c->n_entries - 1 : 0);
+
+        for (size_t i = 0; i < n; i++)
+            room[i] = c->index[first + i];
+        bytes_put_byte(&g->page, width);
+        put_hybrid(&g->page, room, n, width);
+    } else if (encoding == ENC_DELTA) {
+        put_delta(&g->page, c->plain + first, n);
+    } else if (n) {
+        put_all_plain(&g->page, c, c->plain + first, n);
+    }
+    return put_page(g, c, PAGE_DATA, to - from, encoding);
+}
+
+static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
+{
+    int encoding;
+    size_t first = 0;
+
+    if (!c->n)
+        c->dictionary = false; /* nulls only */
+    encoding = c->n ? parquet_encoding(c) : ENC_PLAIN;
+    if (c->texts.failed || (c->dictionary && !put_dictionary(g, c)))
+        return false;
+    for (size_t from = 0, to; from < g->n_rows; from = to) {
+        size_t n = 0;
+
+        to = from + PARQUET_PAGE_ROWS < g->n_rows ? from + PARQUET_PAGE_ROWS
+                                                  : g->n_rows;
+        for (size_t i = from; i < to; i++)
+            n += c->known[i];
+        if (!put_rows(g, c, from, to, first, n, encoding, room))
+            return false;
+        first += n;
+    }
+    judge(c);
+    return true;
+}
+
+int parquet_group_encode(struct parquet_group *g, struct jp_error *err)
+{
+    uint64_t *room = malloc(PARQUET_PAGE_ROWS * sizeof(*room));
+    bool ok = room && !g->failed;
+
+    for (size_t i = 0; i < g->n_columns && ok; i++)
+        ok = encode(g, &g->columns[i], room);
+    free(room);
+    g->encoded = ok;
+    return ok ? 0 : error_set(err, "out of memory");
+}

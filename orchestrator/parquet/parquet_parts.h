@@ -1,0 +1,242 @@
+/* parquet_parts.h - what the files of the Parquet writer share: bytes that
+ * grow, Thrift's compact protocol (github.com/apache/thrift,
+ * doc/specs/thrift-compact-protocol.md), a row group.
+ */
+#ifndef JP_PARQUET_PARQUET_PARTS_H
+#define JP_PARQUET_PARQUET_PARTS_H
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "orchestrator/parquet/parquet.h"
+
+/* Numbers of parquet.thrift. */
+enum { THRIFT_BOOLEAN = 0, THRIFT_INT64 = 2, THRIFT_DOUBLE = 5, THRIFT_BYTES };
+enum { ENC_PLAIN = 0, ENC_RLE = 3, ENC_DELTA = 5, ENC_DICTIONARY = 8 };
+enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
+enum { UTF8 = 0, TIMESTAMP_MICROS = 10, UINT_64 = 14 }; /* ConvertedType */
+enum { OPTIONAL = 1 };
+
+/* --- bytes that grow ------------------------------------------------------ */
+
+struct bytes {
+    uint8_t *at;
+    size_t n, size;
+    bool failed; /* no memory: what is put is dropped */
+};
+
+/* Room for n more, or NULL. */
+static inline uint8_t *bytes_room(struct bytes *b, size_t n)
+{
+    if (n > b->size - b->n) {
+        size_t size = 2 * (b->n + n) + 256;
+        uint8_t *at = b->failed ? NULL : realloc(b->at, size);
+
+        if (!at) {
+            b->failed = true;
+            return NULL;
+        }
+        b->at = at;
+        b->size = size;
+    }
+    return b->at + b->n;
+}
+
+static inline void bytes_put(struct bytes *b, const void *data, size_t n)
+{
+    uint8_t *room = bytes_room(b, n);
+
+    if (!room || !n)
+        return;
+    memcpy(room, data, n);
+    b->n += n;
+}
+
+static inline void bytes_put_byte(struct bytes *b, unsigned byte)
+{
+    uint8_t one = (uint8_t) byte;
+
+    bytes_put(b, &one, 1);
+}
+
+static inline void put_le(uint8_t *at, uint64_t value, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        at[i] = (uint8_t) (value >> 8 * i);
+}
+
+static inline void bytes_put_le(struct bytes *b, uint64_t value, unsigned n)
+{
+    uint8_t at[8];
+
+    put_le(at, value, n);
+    bytes_put(b, at, n);
+}
+
+static inline void bytes_put_varint(struct bytes *b, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        bytes_put_byte(b, 0x80 | (value & 0x7f));
+    bytes_put_byte(b, (unsigned) value);
+}
+
+static inline uint64_t zigzag(uint64_t value)
+{
+    return value << 1 ^ (value >> 63 ? UINT64_MAX : 0);
+}
+
+static inline void bytes_free(struct bytes *b)
+{
+    free(b->at);
+    *b = (struct bytes){0};
+}
+
+/* --- Thrift's compact protocol -------------------------------------------- */
+
+enum {
+    T_TRUE = 1,
+    T_FALSE,
+    T_I8,
+    T_I32 = 5,
+    T_I64,
+    T_BINARY = 8,
+    T_LIST,
+    T_STRUCT = 12
+};
+
+/* Where in a struct the writer is: fields are numbered by their distance. */
+struct thrift {
+    struct bytes *to;
+    int last;
+};
+
+static inline void field(struct thrift *t, int id, int type)
+{
+    bytes_put_byte(t->to, (unsigned) ((id - t->last) << 4 | type));
+    t->last = id;
+}
+
+static inline void field_i32(struct thrift *t, int id, int64_t value)
+{
+    field(t, id, T_I32);
+    bytes_put_varint(t->to, zigzag((uint64_t) value));
+}
+
+static inline void field_i64(struct thrift *t, int id, uint64_t value)
+{
+    field(t, id, T_I64);
+    bytes_put_varint(t->to, zigzag(value));
+}
+
+static inline void put_binary(struct bytes *to, const void *data, size_t n)
+{
+    bytes_put_varint(to, n);
+    bytes_put(to, data, n);
+}
+
+static inline void field_binary(struct thrift *t, int id, const void *data,
+                                size_t n)
+{
+    field(t, id, T_BINARY);
+    put_binary(t->to, data, n);
+}
+
+static inline void field_text(struct thrift *t, int id, const char *text)
+{
+    field_binary(t, id, text, strlen(text));
+}
+
+static inline void field_list(struct thrift *t, int id, int type, size_t n)
+{
+    field(t, id, T_LIST);
+    if (n < 15) {
+        bytes_put_byte(t->to, (unsigned) (n << 4) | (unsigned) type);
+        return;
+    }
+    bytes_put_byte(t->to, 0xf0u | (unsigned) type);
+    bytes_put_varint(t->to, n);
+}
+
+static inline struct thrift field_struct(struct thrift *t, int id)
+{
+    field(t, id, T_STRUCT);
+    return (struct thrift){t->to, 0};
+}
+
+static inline void end_struct(const struct thrift *t)
+{
+    bytes_put_byte(t->to, 0);
+}
+
+/* A struct without fields. */
+static inline void field_empty(struct thrift *t, int id)
+{
+    struct thrift inner = field_struct(t, id);
+
+    end_struct(&inner);
+}
+
+/* --- a column's values ---------------------------------------------------- */
+
+enum {
+    DICTIONARY_MAX = 32768,     /* entries */
+    DICTIONARY_LOOK = 1024,     /* so many: does it pay? */
+    DICTIONARY_BYTES = 4 << 20, /* of texts */
+    STATISTICS_BYTES = 64,      /* longer texts have none */
+    DELTA_BLOCK = 128,
+    DELTA_MINI = 32
+};
+
+struct column {
+    struct parquet_column is;
+    uint8_t *known; /* a byte a row: there is a value */
+    size_t n_known; /* room of it */
+    size_t n;       /* values */
+    size_t nulls;
+    bool dictionary; /* values are indices; else they are plain */
+    uint32_t *index; /* of n values */
+    size_t index_size;
+    uint64_t *plain; /* bits of n values; texts: where they begin in texts */
+    size_t plain_size;
+    uint32_t *slots; /* hash -> entry + 1 */
+    size_t n_slots;
+    uint64_t *entries; /* like plain */
+    uint64_t *hashes;  /* of entries that are texts */
+    size_t n_entries, entries_size;
+    struct bytes texts; /* length in 4 bytes, then the text: PLAIN */
+    /* made by encoding */
+    struct bytes pages;      /* with their headers */
+    size_t dictionary_bytes; /* of pages */
+    size_t uncompressed;
+    uint8_t low[STATISTICS_BYTES], high[STATISTICS_BYTES];
+    size_t n_low, n_high;
+    bool judged; /* low and high are there */
+};
+
+struct parquet_group {
+    size_t n_columns, n_rows;
+    enum parquet_codec codec;
+    bool failed, encoded;
+    size_t text_bytes;
+    struct bytes page; /* before it is compressed */
+#ifdef HAVE_ZSTD
+    ZSTD_CCtx *zstd;
+#endif
+    z_stream gzip;
+    bool has_gzip;
+    struct column columns[];
+};
+
+/* How a column with values stands in its pages. */
+int parquet_encoding(const struct column *c);
+/* A group without rows. */
+void parquet_group_clear(struct parquet_group *group);
+
+#endif
