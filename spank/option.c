@@ -2,7 +2,7 @@
 #include "spank/module.h"
 #include "plugins/words.h"
 
-enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
+enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS, CHECK_MS = 1000 };
 
 /* One row an option: its words for the helper and for Slurm, its variable. */
 #define ROW(low, up, help)                                                     \
@@ -13,7 +13,8 @@ static const struct {
     {ROW("nccl", "NCCL", "NCCL: off, auto, " JP_WORDS_NCCL ", plan")},
     {ROW("copper", "COPPER", "Copper (file loading): off, " JP_WORDS_COPPER)},
     {ROW("util", "UTIL", "utilisation: off, " JP_WORDS_UTIL ", or 200ms, 1s")},
-    {ROW("clock", "CLOCK", "clocks of the nodes: off, " JP_WORDS_CLOCK)}};
+    {ROW("clock", "CLOCK", "clocks of the nodes: off, " JP_WORDS_CLOCK)},
+    {ROW("nsys", "NSYS", "nsys: off, " JP_WORDS_NSYS ", or ranks=0;8,...")}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 

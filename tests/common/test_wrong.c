@@ -283,7 +283,7 @@ static void test_site_keys(void **state)
         assert_int_equal(knob_check(keys[i].knob, "a-1,B_2,c.3", NULL), 0);
     }
     assert_int_equal(lists, 5);
-    assert_int_equal(texts, 2);
+    assert_int_equal(texts, 3);
     assert_true(knob_list_has("ab,c", "c"));
     assert_false(knob_list_has("ab,c", "a"));
     assert_false(knob_list_has("", ""));
