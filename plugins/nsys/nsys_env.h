@@ -19,6 +19,8 @@
 #define NSYS_WRAP_NAME "jobprof-wrap"
 /* The folder of the ranks' files on this node. */
 #define NSYS_ENV_DIR "JOBPROF_NSYS_DIR"
+/* In it, the path of the nsys that ran: the report exports with it. */
+#define NSYS_PROGRAM_FILE "nsys.path"
 /* Which ranks: all, node0, first-per-node, or "0;8;16-23". */
 #define NSYS_ENV_RANKS "JOBPROF_NSYS_RANKS"
 /* Words for `nsys profile`, blanks between. */

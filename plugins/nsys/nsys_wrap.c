@@ -118,21 +118,27 @@ static void __attribute__((noreturn)) become(char **argv)
     _exit(errno == ENOENT || errno == EACCES ? errno : 127);
 }
 
-/* Leaves the reason beside the rank's file, for the report. */
-static void leave_note(const struct run *run, const char *why)
+/* A line in the folder of the ranks' files, for the report. */
+static void leave_line(const char *name, const char *ending, const char *text)
 {
     char path[PATH_MAX];
     int fd = -1;
 
-    if (*run->name &&
-        snprintf(path, sizeof(path), "%s/%s.why", env_of(NSYS_ENV_DIR),
-                 run->name) < (int) sizeof(path))
+    if (snprintf(path, sizeof(path), "%s/%s%s", env_of(NSYS_ENV_DIR), name,
+                 ending) < (int) sizeof(path))
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                   0600);
     if (fd >= 0) {
-        dprintf(fd, "%s\n", why);
+        dprintf(fd, "%s\n", text);
         close(fd);
     }
+}
+
+/* The reason, beside the rank's file. */
+static void leave_note(const struct run *run, const char *why)
+{
+    if (*run->name)
+        leave_line(run->name, ".why", why);
 }
 
 static void __attribute__((noreturn))
@@ -474,6 +480,8 @@ run_outside(struct run *run, const char *nsys, bool speaks, char **argv)
     char why[64];
     pid_t pid;
 
+    if (*nsys == '/')
+        leave_line(NSYS_PROGRAM_FILE, "", nsys);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &old);

@@ -12,7 +12,9 @@ export)
     for word; do
         case $word in --output=*) out=${word#--output=} ;; esac
     done
-    echo "$*" >>"$STUB_LOG.export"
+    # a report has a clean environment
+    : "${STUB_FIXTURE:=${0%/*}/fixture.sqlite}"
+    echo "$*" >>"${0%/*}/export.log"
     [ "${STUB_NSYS-}" != hang-export ] || exec sleep 600
     [ "${STUB_NSYS-}" != fail-export ] || { echo 'cannot import' >&2; exit 1; }
     cp "$STUB_FIXTURE" "$out"
