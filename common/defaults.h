@@ -125,4 +125,17 @@
 /* Leave the file system usable: below this nothing is written. */
 #define JP_DEF_MIN_FREE "1G"
 
+/* --- nsys ----------------------------------------------------------------- */
+
+/* Of up to so many tasks all run under nsys, else the first of each node: a
+ * file a rank, of which each is exported and read. */
+#define JP_NSYS_ALL_MAX 32
+
+/* What nsys traces: what the report's tables are made of. */
+#define JP_DEF_NSYS_TRACE "cuda;nvtx"
+
+/* Seconds that nsys may take after its program's end, to write its file. More
+ * than a minute is seen for files of a GiB; what takes longer holds the job. */
+#define JP_DEF_NSYS_WAIT_S 120
+
 #endif

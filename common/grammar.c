@@ -111,6 +111,11 @@ static struct table {
                                   .group = "clock",
                                   .on = "enabled",
                                   .on_mode = "default"}},
+    [OPTION_NSYS] = {.grammar = {.id = OPTION_NSYS,
+                                 .option = "--nsys-profile",
+                                 .env = "JOBPROF_NSYS",
+                                 .group = "nsys",
+                                 .bare = true}},
 };
 
 static void add_mode(struct table *t, const char *name, const char *help,
@@ -255,6 +260,7 @@ static __attribute__((constructor)) void make_tables(void)
     make_plain(&tables[OPTION_COPPER], "no Copper profile");
     make_plain(&tables[OPTION_UTIL], "no samples of utilisation");
     make_plain(&tables[OPTION_CLOCK], "no probes of the nodes' clocks");
+    make_plain(&tables[OPTION_NSYS], "no rank runs under nsys");
 }
 
 const struct jp_grammar *grammar_of(enum jp_option option)
@@ -297,6 +303,8 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
     }
     if (mask == ~0u && grammar->first && used < len)
         snprintf(buf + used, len - used, ", or a %s", grammar->first);
+    if (mask == ~0u && grammar->bare && used < len)
+        snprintf(buf + used, len - used, ", or key=value");
     return buf;
 }
 
@@ -451,13 +459,18 @@ static int parse_pair(struct jp_request *request, char *pair,
     return request->values[i] ? 0 : error_set(err, "out of memory");
 }
 
-/* A knob's value in the mode's place: "200ms". 0: taken; 1: it is none. */
-static int take_first(struct jp_request *request, const char *word,
+/* A knob's value in the mode's place, "200ms", or key=value. 0: taken; 1: it is
+ * none. */
+static int take_first(struct jp_request *request, char *word,
                       struct jp_error *err)
 {
     const struct jp_grammar *grammar = request->grammar;
     int i = grammar->first ? grammar_find_knob(grammar, grammar->first) : -1;
 
+    if (grammar->bare && strchr(word, '=')) {
+        request->mode = 1;
+        return parse_pair(request, word, err);
+    }
     if (i < 0 || *word < '0' || *word > '9')
         return 1;
     if (knob_check(&grammar->knobs[i], word, err) < 0)

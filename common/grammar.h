@@ -4,11 +4,12 @@
  *     --copper-profile=off|<word>...[,key=value...]
  *     --util-profile=off|auto|PERIOD[,key=value...]
  *     --clock-profile=off|auto|<preset>...[,key=value...]
+ *     --nsys-profile=off|auto|key=value[,key=value...]
  *
- * The same words stand in JOBPROF_NCCL, JOBPROF_COPPER, JOBPROF_UTIL and
- * JOBPROF_CLOCK, and the knobs under nccl, copper, util and clock in the site
- * and user file. The tables are put together at start, of what is common and of
- * what the profilers say (common/profiler.h).
+ * The same words stand in JOBPROF_NCCL, JOBPROF_COPPER, JOBPROF_UTIL,
+ * JOBPROF_CLOCK and JOBPROF_NSYS, and the knobs under nccl, copper, util, clock
+ * and nsys in the site and user file. The tables are put together at start, of
+ * what is common and of what the profilers say (common/profiler.h).
  */
 #ifndef JP_COMMON_GRAMMAR_H
 #define JP_COMMON_GRAMMAR_H
@@ -38,6 +39,8 @@ struct jp_grammar {
      * the mode that it then has; NULL: there is none. A mistake in that
      * program's variables or file costs this option alone. */
     const char *on, *on_mode;
+    /* key=value may stand in the mode's place, and means modes[1]. */
+    bool bare;
 };
 
 const struct jp_grammar *grammar_of(enum jp_option option);
@@ -56,6 +59,10 @@ static inline const struct jp_grammar *grammar_util(void)
 static inline const struct jp_grammar *grammar_clock(void)
 {
     return grammar_of(OPTION_CLOCK);
+}
+static inline const struct jp_grammar *grammar_nsys(void)
+{
+    return grammar_of(OPTION_NSYS);
 }
 
 /* Index of a mode or knob by its name, -1 when there is none. */

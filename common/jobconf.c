@@ -87,6 +87,7 @@ static const struct jobconf_field jobconf_fields[] = {
     FIELD("clock", "snapshot_ms", JOBCONF_U32, clock_snapshot_ms, 0, NULL),
     STRING("clock", "interfaces", clock_interfaces, ""),
     STRING("clock", "key", clock_key, ""),
+    STRING("nsys", "request", nsys_request, "off"),
     POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),
     POLICY(alldone_wait_ms, JP_DEF_ALLDONE_WAIT_MS),
     POLICY(report_limit_ms, JP_DEF_REPORT_LIMIT_MS),
@@ -382,6 +383,8 @@ int jobconf_parse(const char *text, size_t len, const char *name,
                       &conf.n_util_settings) < 0 ||
         read_settings(&src, &cfg, "clock", &conf.clock_settings,
                       &conf.n_clock_settings) < 0 ||
+        read_settings(&src, &cfg, "nsys", &conf.nsys_settings,
+                      &conf.n_nsys_settings) < 0 ||
         read_env(&src, &cfg, &conf) < 0)
         goto out;
     if (conf.schema != JP_JOBCONF_SCHEMA) {
@@ -518,6 +521,8 @@ static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
         return put_settings(f, conf->util_settings, conf->n_util_settings);
     if (!strcmp(group, "clock"))
         return put_settings(f, conf->clock_settings, conf->n_clock_settings);
+    if (!strcmp(group, "nsys"))
+        return put_settings(f, conf->nsys_settings, conf->n_nsys_settings);
     return 0;
 }
 
@@ -596,6 +601,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     free_settings(conf->copper_settings, conf->n_copper_settings);
     free_settings(conf->util_settings, conf->n_util_settings);
     free_settings(conf->clock_settings, conf->n_clock_settings);
+    free_settings(conf->nsys_settings, conf->n_nsys_settings);
     for (size_t i = 0; i < conf->n_env; i++) {
         free(conf->env[i].name);
         free(conf->env[i].value);
@@ -632,6 +638,11 @@ const char *jobconf_util(const struct jp_jobconf *conf, const char *key)
 const char *jobconf_clock(const struct jp_jobconf *conf, const char *key)
 {
     return find(conf->clock_settings, conf->n_clock_settings, key);
+}
+
+const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key)
+{
+    return find(conf->nsys_settings, conf->n_nsys_settings, key);
 }
 
 /* --- without a user's paths -------------------------------------------------
@@ -694,7 +705,8 @@ int jobconf_hide_paths(struct jp_jobconf *conf)
         cut_settings(conf->settings, conf->n_settings) < 0 ||
         cut_settings(conf->copper_settings, conf->n_copper_settings) < 0 ||
         cut_settings(conf->util_settings, conf->n_util_settings) < 0 ||
-        cut_settings(conf->clock_settings, conf->n_clock_settings) < 0)
+        cut_settings(conf->clock_settings, conf->n_clock_settings) < 0 ||
+        cut_settings(conf->nsys_settings, conf->n_nsys_settings) < 0)
         return -1;
     if (conf->submit_dir)
         conf->submit_dir[0] = '\0';

@@ -112,6 +112,11 @@ struct jp_jobconf {
     uint32_t clock_snapshot_ms;
     struct jp_setting *clock_settings;
     size_t n_clock_settings;
+    /* Ranks under nsys: the word as asked; what is in effect, empty where none
+     * runs so. What the tasks are told is in env. */
+    char *nsys_request;
+    struct jp_setting *nsys_settings;
+    size_t n_nsys_settings;
     struct jp_envvar *env;
     size_t n_env;
     enum jp_summary summary;
@@ -143,10 +148,11 @@ void jobconf_fini(struct jp_jobconf *conf);
 int jobconf_hide_paths(struct jp_jobconf *conf);
 /* Value of a setting, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
-/* The same among Copper's, those of utilisation, and of the clocks. */
+/* The same among Copper's, those of utilisation, of the clocks, of nsys. */
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_util(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_clock(const struct jp_jobconf *conf, const char *key);
+const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key);
 
 /* --- what a job.conf may ask of a process that outlives the step.
  *

@@ -19,6 +19,8 @@
 #define TEXT_MAX 255
 #define TEXT_RANGE "1 to 255 characters of ASCII"
 #define LIST_RANGE "names of letters, digits, dot, dash and _, comma between"
+#define NAMES_RANGE "names of letters, digits, dot, dash and _, ; between"
+#define RANKS_MAX 256
 
 /* Splits "off|line|card" into buf and words. Returns how many. */
 static size_t split_words(const char *text, char *buf, size_t len,
@@ -144,26 +146,62 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_TEXT:
     case JP_KNOB_FILE:
     case JP_KNOB_LABELS:
+    case JP_KNOB_NAMES:
+    case JP_KNOB_RANKS:
         break;
     }
     return error_set(err, "\"%s\" is not a number", QUOTE(text));
 }
 
-/* Names with one comma between two. */
-static int check_list(const char *text, struct jp_error *err)
+/* Names with one separator between two. */
+static int check_list(const char *text, char between, struct jp_error *err)
 {
     const char *c = text;
 
     while (true) {
         size_t n = strspn(c, NAME_BYTES);
 
-        if (!n || (c[n] && c[n] != ','))
-            return error_set(err, "\"%s\" is not a list (" LIST_RANGE ")",
-                             QUOTE(text));
+        if (!n || (c[n] && c[n] != between))
+            return error_set(err, "\"%s\" is not a list (%s)", QUOTE(text),
+                             between == ',' ? LIST_RANGE : NAMES_RANGE);
         if (!c[n])
             return 0;
         c += n + 1;
     }
+}
+
+/* "0;8;16-23": each part a number, or two with a dash. */
+static bool is_ranges(const char *text)
+{
+    char copy[RANKS_MAX], *rest = copy, *part;
+    uint64_t first, last;
+
+    if (strlen(text) >= sizeof(copy))
+        return false;
+    memcpy(copy, text, strlen(text) + 1);
+    while ((part = strsep(&rest, ";"))) {
+        char *end = strchr(part, '-');
+
+        if (end)
+            *end++ = '\0';
+        if (num_parse_u64(part, 0, UINT32_MAX - 1, &first, NULL) < 0 ||
+            num_parse_u64(end ? end : part, first, UINT32_MAX - 1, &last,
+                          NULL) < 0)
+            return false;
+    }
+    return true;
+}
+
+static int check_ranks(const struct jp_knob *knob, const char *text,
+                       struct jp_error *err)
+{
+    uint64_t ignored;
+    char range[128];
+
+    if (word_number(knob, text, &ignored, NULL) == 0 || is_ranges(text))
+        return 0;
+    return error_set(err, "\"%s\" names no ranks (%s)", QUOTE(text),
+                     knob_format_range(knob, range, sizeof(range)));
 }
 
 bool knob_list_has(const char *list, const char *name)
@@ -216,7 +254,11 @@ int knob_check(const struct jp_knob *knob, const char *text,
     if (knob->kind == JP_KNOB_PATH)
         return pattern_check_path(text, err);
     if (knob->kind == JP_KNOB_LIST)
-        return check_list(text, err);
+        return check_list(text, ',', err);
+    if (knob->kind == JP_KNOB_NAMES)
+        return check_list(text, ';', err);
+    if (knob->kind == JP_KNOB_RANKS)
+        return check_ranks(knob, text, err);
     if (knob->kind == JP_KNOB_MOUNTS)
         return mountmap_check(text, err);
     if (knob->kind == JP_KNOB_TEXT)
@@ -286,6 +328,12 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_LIST:
         snprintf(buf, len, LIST_RANGE);
+        break;
+    case JP_KNOB_NAMES:
+        snprintf(buf, len, NAMES_RANGE);
+        break;
+    case JP_KNOB_RANKS:
+        snprintf(buf, len, "%s, or ranks: 0;8;16-23", knob->words);
         break;
     case JP_KNOB_MOUNTS:
         snprintf(buf, len, "HOST=INSIDE, absolute paths, comma between");

@@ -27,6 +27,8 @@ enum jp_knob_kind {
     JP_KNOB_MOUNTS,       /* HOST=INSIDE, commas between; mountmap.h */
     JP_KNOB_TEXT,         /* printable ASCII, at most 255 bytes */
     JP_KNOB_FILE,         /* a file, relative to where the command runs */
+    JP_KNOB_NAMES,        /* names of [A-Za-z0-9._-], semicolons between them */
+    JP_KNOB_RANKS,        /* one of words, or numbers and ranges, ; between */
     JP_KNOB_LABELS,       /* KEY:VALUE;... in the user's words; userlabels.h */
 };
 
@@ -41,7 +43,7 @@ struct jp_knob {
     enum jp_knob_kind kind; /* which decides the unit */
     uint64_t min, max;      /* in the kind's unit */
     unsigned modes;         /* bit i: goes with modes[i] of its grammar */
-    const char *words;      /* JP_KNOB_WORD: "off|line|card" */
+    const char *words;      /* JP_KNOB_WORD: "off|line|card"; JP_KNOB_RANKS */
     const char *def;        /* default; NULL: none */
     const char *help;       /* half a sentence */
     enum jp_knob_place place;

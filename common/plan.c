@@ -69,7 +69,8 @@ static const char *default_name(const struct jp_grammar *grammar)
         [OPTION_NCCL] = "nccl.default",
         [OPTION_COPPER] = "copper.default",
         [OPTION_UTIL] = "util.default",
-        [OPTION_CLOCK] = "clock.default"};
+        [OPTION_CLOCK] = "clock.default",
+        [OPTION_NSYS] = "nsys.default"};
 
     return names[grammar->id];
 }
@@ -420,7 +421,8 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
     const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
                                         [OPTION_COPPER] = in->copper,
                                         [OPTION_UTIL] = in->util,
-                                        [OPTION_CLOCK] = in->clock};
+                                        [OPTION_CLOCK] = in->clock,
+                                        [OPTION_NSYS] = in->nsys};
     bool nccl = side->grammar->id == OPTION_NCCL;
     const char *env = side->grammar->env;
     const char *text = nccl ? env_or_copy(in, env, "SLURM_JOBPROF_NCCL")
@@ -465,7 +467,8 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
     struct jp_plan plan = {.nccl.grammar = grammar_nccl(),
                            .copper.grammar = grammar_copper(),
                            .util.grammar = grammar_util(),
-                           .clock.grammar = grammar_clock()};
+                           .clock.grammar = grammar_clock(),
+                           .nsys.grammar = grammar_nsys()};
     struct jp_sitefile user = {0};
     int rc = -1;
 
@@ -474,6 +477,7 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
         merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.util, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.clock, plan.site, &user, err) < 0 ||
+        merge_side(in, &plan.nsys, plan.site, &user, err) < 0 ||
         read_node_memory(&plan, err) < 0)
         goto out;
     sitefile_policy(plan.site, &plan.policy);
@@ -548,6 +552,7 @@ void plan_fini(struct jp_plan *plan)
     side_fini(&plan->copper);
     side_fini(&plan->util);
     side_fini(&plan->clock);
+    side_fini(&plan->nsys);
     if (plan->own_site)
         sitefile_fini(plan->own_site);
     free(plan->own_site);
@@ -572,7 +577,8 @@ bool plan_is_explicit(const struct jp_plan *plan)
 {
     return (plan_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||
            (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV) ||
-           plan_is_sampled(plan) || plan_is_clocked(plan);
+           plan_is_sampled(plan) || plan_is_clocked(plan) ||
+           plan_is_traced(plan);
 }
 
 bool plan_is_sampled(const struct jp_plan *plan)
@@ -594,6 +600,16 @@ static bool is_own(const struct plan_side *side)
 bool plan_is_clocked(const struct jp_plan *plan)
 {
     return is_own(&plan->clock) && !plan->clock.trouble;
+}
+
+bool plan_is_traced(const struct jp_plan *plan)
+{
+    return plan->nsys.mode && plan->nsys.mode_source >= PLAN_ENV;
+}
+
+bool plan_traces(const struct jp_plan *plan)
+{
+    return plan->nsys.mode && plan_is_explicit(plan);
 }
 
 bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
@@ -635,7 +651,7 @@ static bool asks(const char *text)
 bool plan_is_asked(const struct plan_input *in)
 {
     if (asks(in->nccl) || asks(in->copper) || asks(in->util) ||
-        asks(in->clock) || asks(in->default_mode))
+        asks(in->clock) || asks(in->nsys) || asks(in->default_mode))
         return true;
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (asks(plan_env(in, grammar_of(i)->env)))

@@ -83,7 +83,7 @@ struct plan_side {
 };
 
 struct jp_plan {
-    struct plan_side nccl, copper, util, clock;
+    struct plan_side nccl, copper, util, clock, nsys;
     struct jp_policy policy;
     const struct jp_sitefile *site; /* for plan_site */
     struct jp_sitefile *own_site;   /* the same, where the plan has read it */
@@ -99,6 +99,7 @@ struct plan_input {
     const char *copper;       /* --copper-profile; NULL: not given */
     const char *util;         /* --util-profile; NULL: not given */
     const char *clock;        /* --clock-profile; NULL: not given */
+    const char *nsys;         /* --nsys-profile; NULL: not given */
     /* a variable's value or NULL; NULL: getenv */
     const char *(*env)(void *arg, const char *name);
     void *env_arg;
@@ -132,6 +133,11 @@ bool plan_is_sampled(const struct jp_plan *plan);
 /* Does he ask for probes of the nodes' clocks, by option or JOBPROF_CLOCK? Then
  * it has one, too. */
 bool plan_is_clocked(const struct jp_plan *plan);
+/* Does he ask for runs under nsys? Then it has one, too. */
+bool plan_is_traced(const struct jp_plan *plan);
+/* Do ranks of this step run under nsys? A site's default adds it only to steps
+ * whose user asks for a profile. */
+bool plan_traces(const struct jp_plan *plan);
 /* Are clocks probed in a step of so many nodes (0: not known) that has a
  * report? They are where anybody says so, and, unless somebody says no, in
  * steps of several nodes whose user asks for an NCCL profile. trouble: what

@@ -17,6 +17,7 @@ enum jp_option {
     OPTION_COPPER, /* --copper-profile */
     OPTION_UTIL,   /* --util-profile */
     OPTION_CLOCK,  /* --clock-profile */
+    OPTION_NSYS,   /* --nsys-profile */
     OPTIONS
 };
 

@@ -17,8 +17,8 @@
 #define MINUTE (60 * JP_SECOND)
 #define DAY (24 * 60 * MINUTE)
 
-const char *const sitekeys_groups[OPTIONS + 2] = {"nccl",  "copper", "util",
-                                                  "clock", "policy", ""};
+const char *const sitekeys_groups[OPTIONS + 2] = {
+    "nccl", "copper", "util", "clock", "nsys", "policy", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */

@@ -60,6 +60,10 @@ not found or cannot be linked (Debian: libslurm-dev, Fedora: slurm-devel)])])
          AC_DEFINE([HAVE_SLURM_LOAD_JOB_STEP_ID], [1],
             [slurm_load_job takes a slurm_step_id_t (Slurm 26.05)])],
         [AC_MSG_RESULT([no])])
+    # From 23.11 on a program can be put in front of the task's.
+    AC_CHECK_DECLS([spank_prepend_task_argv], [], [], [
+#include <stdint.h>
+#include <slurm/spank.h>])
     LIBS=$jp_save_LIBS
     CPPFLAGS=$jp_save_CPPFLAGS
     AC_MSG_CHECKING([for the folder of Slurm's plugins])

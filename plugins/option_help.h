@@ -24,5 +24,9 @@
     "Says how the nodes' clocks are compared; MODE is off or " JP_WORDS_CLOCK  \
     ". Same report; man jobprof. Default: auto in profiled steps of several "  \
     "nodes"
+#define JP_HELP_NSYS                                                           \
+    "Runs ranks under Nsight Systems (nsys profile); MODE is "                 \
+    "off, " JP_WORDS_NSYS                                                      \
+    " or ranks=0;8. Same report; man jobprof. Default: off"
 
 #endif

@@ -23,14 +23,33 @@ void finish_expect(const char *step, const char *sum, struct helper *begin)
         tasks = open_memstream(&lines, &used);
 }
 
+/* Before Slurm 23.11 resolve refuses what would be put before the program. In a
+ * container its path may be missing: then the program runs as it is. */
+static void wrap(spank_t sp, const struct jobinfo *j)
+{
+#if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
+    static const char guard[] =
+        "[ -x \"$0\" ] && exec \"$0\" \"$@\"; "
+        "echo \"jobprof: no nsys: $0 is not in the container\" >&2; "
+        "[ \"$JOBPROF_NSYS_REQUIRED\" = 1 ] && exit 125; exec \"$@\"";
+    const char *argv[] = {"/bin/sh", "-c", guard,
+                          jobinfo_getenv(j->env, "JOBPROF_NSYS_WRAP")};
+
+    if (argv[3] && *argv[3] == '/')
+        spank_prepend_task_argv(sp, 4, argv);
+#endif
+}
+
 /* In the process that becomes the task: only there its GPUs can be tried. */
 void finish_start(spank_t sp)
 {
     struct jobinfo j;
     struct helper h;
 
-    if (!*dir || !begun || jobinfo_get(sp, &j) < 0 ||
-        !jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all */
+    if (!*dir || !begun || jobinfo_get(sp, &j) < 0)
+        return;
+    wrap(sp, &j);
+    if (!jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all */
         return;
     option_helper(&h, "task");
     helper_arg(&h, "--dir", dir);

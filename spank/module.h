@@ -5,6 +5,7 @@
 #ifndef JP_SPANK_MODULE_H
 #define JP_SPANK_MODULE_H
 
+#include "config.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "spank/module.h"
 #include "plugins/option_help.h"
 
-enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
+enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS, CHECK_MS = 1000 };
 
 /* One row an option: its words for the helper and for Slurm, its variable. */
 #define ROW(low, up, help)                                                     \
@@ -12,7 +12,8 @@ static const struct {
 } rows[OPTIONS] = {{ROW("nccl", "NCCL", JP_HELP_NCCL)},
                    {ROW("copper", "COPPER", JP_HELP_COPPER)},
                    {ROW("util", "UTIL", JP_HELP_UTIL)},
-                   {ROW("clock", "CLOCK", JP_HELP_CLOCK)}};
+                   {ROW("clock", "CLOCK", JP_HELP_CLOCK)},
+                   {ROW("nsys", "NSYS", JP_HELP_NSYS)}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 static char help[OPTIONS][512]; /* the rows' with the default */

@@ -22,7 +22,7 @@ CALLBACK(init, option_init(sp, ac, argv))
 /* srun: what is asked for, then resolve */
 CALLBACK(init_post_opt, if (at == S_CTX_LOCAL) apply_request())
 CALLBACK(local_user_init, apply_resolve(sp))
-/* slurmstepd: begin, task records, task lines, finish; srun: report */
+/* slurmstepd: begin, nsys, task records, task lines, finish; srun: report */
 CALLBACK(user_init, apply_begin(sp))
 CALLBACK(task_init, finish_start(sp))
 CALLBACK(task_exit, finish_task(sp))

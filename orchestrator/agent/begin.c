@@ -137,6 +137,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
                                   .copper = settings->copper,
                                   .util = settings->util,
                                   .clock = settings->clock,
+                                  .nsys = settings->nsys,
                                   .env = node_env,
                                   .ask = slurmjob_ask,
                                   .ask_arg = &memo,
@@ -155,7 +156,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
     facts_get(&in, &facts);
     *dir = NULL;
     if (plan_is_profiled(&plan) || plan_is_sampled(&plan) ||
-        plan_is_clocked(&plan))
+        plan_is_clocked(&plan) || plan_is_traced(&plan))
         rc = join_or_make(&facts, &plan, settings->nodeid, end_ms, dir, err);
     plan_fini(&plan);
     return rc;

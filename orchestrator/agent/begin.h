@@ -16,7 +16,7 @@
 
 /* The settings that a resolve on this node would use; NULL: not given. */
 struct begin_settings {
-    const char *config, *default_mode, *nccl, *copper, *util, *clock;
+    const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
     uint32_t nodeid; /* within its component */
     uint32_t nodes;  /* of the step */
 };

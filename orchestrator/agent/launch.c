@@ -15,6 +15,7 @@
 #include "common/lines.h"
 #include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/copperpart.h"
+#include "orchestrator/agent/nsyspart.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/agent/utilpart.h"
 #include "orchestrator/collect/clock.h"
@@ -382,7 +383,9 @@ static int fill(struct launch *l, struct jp_error *err)
         copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0 ||
         utilpart_fill(l->plan, conf, err) < 0 ||
         clockpart_fill(l->plan, l->facts->env, l->place.step_dir, conf,
-                       &l->note, err) < 0)
+                       &l->note, err) < 0 ||
+        nsyspart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
+                      err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
     return 0;
@@ -501,8 +504,8 @@ static int make_step(struct launch *l, struct jp_error *err)
 static int note_locks(const struct jp_plan *plan, char **note,
                       struct jp_error *err)
 {
-    const struct plan_side *sides[OPTIONS] = {&plan->nccl, &plan->copper,
-                                              &plan->util, &plan->clock};
+    const struct plan_side *sides[OPTIONS] = {
+        &plan->nccl, &plan->copper, &plan->util, &plan->clock, &plan->nsys};
 
     for (size_t i = 0; i < OPTIONS; i++)
         if (sides[i]->overruled &&
@@ -519,12 +522,15 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     int rc = 0;
 
     if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan) ||
-        plan_is_clocked(plan))
+        plan_is_clocked(plan) || nsyspart_is_step(plan))
         rc = make_step(&l, err);
     else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
         rc = error_set(err, "Copper does not run: %s", refusal);
     else
-        rc = clockpart_note_trouble(plan, 1, &l.note, err);
+        rc = clockpart_note_trouble(plan, 1, &l.note, err) < 0 ||
+                     nsyspart_note(plan, &l.note, err) < 0
+                 ? -1
+                 : 0;
     /* what a site's default leaves out surprises nobody */
     if (rc == 0 && l.place.step_dir && !plan_is_explicit(plan)) {
         free(l.note);

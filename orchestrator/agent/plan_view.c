@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/clockpart.h"
+#include "orchestrator/agent/nsyspart.h"
 #include "orchestrator/agent/plan_table.h"
 #include "orchestrator/agent/utilpart.h"
 #include "orchestrator/agent/settings.h"
@@ -164,7 +165,7 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
                       struct jp_error *err)
 {
     struct plan_view_store *store = view->store;
-    char samples[128], probes[128];
+    char samples[128], probes[128], traces[256];
 
     if (copy_lines(&store->warnings, launch->choice.warnings, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
@@ -173,6 +174,9 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
             0 ||
         lines_add(&store->notes, err, "%s",
                   clockpart_describe(&launch->conf, probes, sizeof(probes))) <
+            0 ||
+        lines_add(&store->notes, err, "%s",
+                  nsyspart_describe(&launch->conf, traces, sizeof(traces))) <
             0 ||
         ask_planner(launch, view, err) < 0 ||
         launch_own(launch, &store->without, err) < 0)

@@ -30,6 +30,7 @@ static int find_dir(const struct node_args *args, char **dir,
                                             .copper = args->copper,
                                             .util = args->util,
                                             .clock = args->clock,
+                                            .nsys = args->nsys,
                                             .nodeid = args->seat.nodeid,
                                             .nodes = args->seat.nodes};
 
@@ -86,7 +87,7 @@ static bool is_asked(const struct node_args *args)
     const char *env = getenv("SLURM_JOBPROF_NCCL");
 
     return !args->default_mode || args->nccl || args->copper || args->util ||
-           args->clock || (env && *env);
+           args->clock || args->nsys || (env && *env);
 }
 
 /* The agent's standard input: what it may know of the clocks. Not an argument:

@@ -195,7 +195,8 @@ static int collect(const struct jp_plan *plan, struct shown *shown,
     if (add_side(&plan->nccl, reason, shown, err) < 0 ||
         add_side(&plan->copper, "", shown, err) < 0 ||
         add_side(&plan->util, "", shown, err) < 0 ||
-        add_side(&plan->clock, clock_reason(plan), shown, err) < 0)
+        add_side(&plan->clock, clock_reason(plan), shown, err) < 0 ||
+        add_side(&plan->nsys, "", shown, err) < 0)
         return -1;
     for (size_t i = 0; i < n_keys; i++)
         if (keys[i].site_only &&

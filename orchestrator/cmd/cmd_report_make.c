@@ -26,6 +26,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/util_verdict.h"
 #include "orchestrator/insight/verdict.h"
+#include "orchestrator/nsys/nsys_export.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -152,6 +153,32 @@ static bool is_over(void *arg)
     return watch->out_of_time || watch->lost;
 }
 
+/* How long exports may take in a report that the user waits for by hand. */
+#define EXPORT_MS (600 * 1000)
+
+/* Reports of nsys become exports, in half of the time that is left. */
+static void export_nsys(const struct report_session *session, const char *raw,
+                        struct watch *watch)
+{
+    uint64_t now = clock_mono_ms(), deadline = session->deadline_ms;
+    unsigned threads = session->policy.report_threads;
+    const struct nsys_export_options options = {
+        .at_once = threads ? threads : 4,
+        .limit_ms = !deadline        ? EXPORT_MS
+                    : now < deadline ? (uint32_t) (deadline - now) / 2
+                                     : 0,
+        .stop = is_over,
+        .arg = watch};
+    struct nsys_export_done done;
+    struct jp_error err;
+
+    if (nsys_export(raw, &options, &done, &err) < 0)
+        stepdir_log(session->dir, "no exports of nsys: %s", err.text);
+    else if (done.wanted)
+        stepdir_log(session->dir, "nsys: %zu of %zu reports exported%s%s",
+                    done.made, done.wanted, *done.why ? "; " : "", done.why);
+}
+
 /* Reads exports of nsys, if the step has some; the rest of the report stands
  * without them. */
 static void read_nsys(const struct report_session *session, const char *raw,
@@ -160,6 +187,7 @@ static void read_nsys(const struct report_session *session, const char *raw,
     struct jp_nsys_options options = gputime_options();
     struct jp_error err;
 
+    export_nsys(session, raw, watch);
     options.stop = is_over;
     options.arg = watch;
     if (nsys_load(&raw, 1, &options, &m->nsys, &err) < 0)

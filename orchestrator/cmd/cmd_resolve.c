@@ -8,6 +8,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/begin.h"
+#include "orchestrator/agent/nsyspart.h"
 #include "orchestrator/agent/plan_view.h"
 #include "orchestrator/agent/sidestep.h"
 #include "orchestrator/collect/slurmask.h"
@@ -26,6 +27,7 @@ enum {
     OPT_COPPER,
     OPT_UTIL,
     OPT_CLOCK,
+    OPT_NSYS,
     OPT_NODES,
     OPT_TASKS,
     OPT_COMMAND
@@ -39,6 +41,7 @@ static const struct option long_options[] = {
     {"copper", required_argument, NULL, OPT_COPPER},
     {"util", required_argument, NULL, OPT_UTIL},
     {"clock", required_argument, NULL, OPT_CLOCK},
+    {"nsys", required_argument, NULL, OPT_NSYS},
     {"nodes", required_argument, NULL, OPT_NODES},
     {"tasks", required_argument, NULL, OPT_TASKS},
     {"command", required_argument, NULL, OPT_COMMAND},
@@ -83,6 +86,9 @@ static int parse_options(int argc, char **argv, struct options *o)
         case OPT_CLOCK:
             o->in.clock = optarg;
             break;
+        case OPT_NSYS:
+            o->in.nsys = optarg;
+            break;
         case OPT_NODES:
             o->given.nnodes = parse_count(optarg);
             break;
@@ -119,7 +125,8 @@ static int check_all(const struct plan_input *in, bool has_site)
     const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
                                         [OPTION_COPPER] = in->copper,
                                         [OPTION_UTIL] = in->util,
-                                        [OPTION_CLOCK] = in->clock};
+                                        [OPTION_CLOCK] = in->clock,
+                                        [OPTION_NSYS] = in->nsys};
     struct jp_error err;
 
     for (enum jp_option i = 0; i < OPTIONS; i++)
@@ -127,6 +134,8 @@ static int check_all(const struct plan_input *in, bool has_site)
             return refuse(grammar_of(i), &err);
     if (has_site && in->nccl && choice_check(in, &err) < 0)
         return refuse(grammar_nccl(), &err);
+    if (in->nsys && nsyspart_check(in->nsys, &err) < 0)
+        return refuse(grammar_nsys(), &err);
     return JP_EXIT_OK;
 }
 
@@ -234,7 +243,8 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (plan_make(in, &plan, &err) < 0)
         return unprofiled(in, &err);
     facts_get(in, facts);
-    if (plan.nccl.mode || plan.copper.mode || plan.util.mode || plan.clock.mode)
+    if (plan.nccl.mode || plan.copper.mode || plan.util.mode ||
+        plan.clock.mode || plan.nsys.mode)
         find_submit_dir(facts, &job);
     rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
                                 : start(facts, &plan, &err);

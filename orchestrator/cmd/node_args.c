@@ -14,6 +14,7 @@ enum {
     OPT_COPPER,
     OPT_UTIL,
     OPT_CLOCK,
+    OPT_NSYS,
     OPT_DIR,
     OPT_HASH,
     OPT_NODE,
@@ -32,6 +33,7 @@ static const struct option long_options[] = {
     {"copper", required_argument, NULL, OPT_COPPER},
     {"util", required_argument, NULL, OPT_UTIL},
     {"clock", required_argument, NULL, OPT_CLOCK},
+    {"nsys", required_argument, NULL, OPT_NSYS},
     {"dir", required_argument, NULL, OPT_DIR},
     {"hash", required_argument, NULL, OPT_HASH},
     {"node", required_argument, NULL, OPT_NODE},
@@ -75,6 +77,9 @@ static int take(struct node_args *args, int option, const char *value,
         return 0;
     case OPT_CLOCK:
         args->clock = value;
+        return 0;
+    case OPT_NSYS:
+        args->nsys = value;
         return 0;
     case OPT_DIR:
         args->seat.dir = value;

@@ -7,7 +7,7 @@
 
 struct node_args {
     /* NULL: not given */
-    const char *config, *default_mode, *nccl, *copper, *util, *clock;
+    const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
     const char *hash; /* of job.conf */
     const char *node;
     /* begin's word to the agent; clocks 1: it reads a struct clock_conf */

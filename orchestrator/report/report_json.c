@@ -86,6 +86,7 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"copper_request", conf->copper_request},
         {"util_request", conf->util_request},
         {"clock_request", conf->clock_request},
+        {"nsys_request", conf->nsys_request},
         {"launched_by", conf->version},
     };
 
@@ -101,6 +102,8 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
                  conf->n_util_settings);
     put_settings(s, "clock_settings", conf->clock_settings,
                  conf->n_clock_settings);
+    put_settings(s, "nsys_settings", conf->nsys_settings,
+                 conf->n_nsys_settings);
     put_labels(s, conf);
 }
 

@@ -2,7 +2,8 @@
  * settings file's keys.
  *
  * The first byte chooses: 'c' copper's grammar, 'u' utilisation's, 't' the
- * clocks', 'k' all keys of a settings file, else nccl's grammar; the rest is
+ * clocks', 'n' nsys', 'k' all keys of a settings file, else nccl's grammar; the
+ * rest is
  * the value.
  */
 #include <stdint.h>
@@ -143,6 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         grammar = grammar_util();
     if (data[0] == 't')
         grammar = grammar_clock();
+    if (data[0] == 'n')
+        grammar = grammar_nsys();
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;

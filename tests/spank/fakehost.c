@@ -231,6 +231,22 @@ spank_err_t spank_setenv(spank_t spank, const char *name, const char *value,
     return ESPANK_SUCCESS;
 }
 
+/* From Slurm 23.11 on; older headers lack it. */
+spank_err_t spank_prepend_task_argv(spank_t spank, int argc,
+                                    const char *argv[]);
+spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[])
+{
+    size_t used = 0;
+
+    if (!spank || host.context != S_CTX_REMOTE)
+        return ESPANK_NOT_REMOTE;
+    for (int i = 0; i < argc; i++)
+        used += (size_t) snprintf(host.prepended + used,
+                                  sizeof(host.prepended) - used, "%s\n",
+                                  argv[i]);
+    return ESPANK_SUCCESS;
+}
+
 spank_err_t spank_unsetenv(spank_t spank, const char *name)
 {
     int i = env_at(name);

@@ -14,7 +14,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-enum { HOST_ENV = 256, HOST_OPTIONS = 4 };
+enum { HOST_ENV = 256, HOST_OPTIONS = 5 };
 
 struct host {
     /* what spank_context() says; REMOTE also for spank_remote() */
@@ -37,7 +37,8 @@ struct host {
     /* what the module did */
     struct spank_option options[HOST_OPTIONS];
     int noptions;
-    char log[16384]; /* "error: ...\n", "spank: ...\n", "info: ...\n" */
+    char prepended[2048]; /* words before the task's, a line each */
+    char log[16384];      /* "error: ...\n", "spank: ...\n", "info: ...\n" */
     int forks, opens, sockets;
 };
 extern struct host host;

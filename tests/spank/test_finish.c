@@ -121,6 +121,30 @@ static void test_start(void **state)
         ;
 }
 
+/* A program goes before the task's where resolve says so and Slurm can; not in
+ * a step that is not profiled. */
+static void test_wrap(void **state)
+{
+    host_setenv("JOBPROF_NSYS_WRAP", "/x/jobprof-wrap");
+    host_call("task_init"); /* nobody has begun */
+    assert_string_equal(host.prepended, "");
+    host_user_init("echo JOBPROF_NSYS_WRAP=/x/jobprof-wrap; echo .");
+    host_call("task_init");
+#if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
+    assert_int_equal(strncmp(host.prepended, "/bin/sh\n-c\n[ -x ", 17), 0);
+    assert_has(host.prepended, "exec \"$@\"\n/x/jobprof-wrap\n");
+#else
+    assert_string_equal(host.prepended, "");
+#endif
+    host.prepended[0] = '\0';
+    host_setenv("JOBPROF_NSYS_WRAP", "relative");
+    host_call("task_init");
+    assert_string_equal(host.prepended, "");
+    host_call("exit");
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
 static void test_many_tasks(void **state)
 {
     struct stat st;
@@ -485,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_finish),         TEST(test_start),
+        TEST(test_wrap),
         TEST(test_many_tasks),     TEST(test_finish_hangs),
         TEST(test_finish_crashes), TEST(test_finish_is_no_descendant),
         TEST(test_watcher_lives),  TEST(test_numbers_again),

@@ -20,7 +20,7 @@ static void test_registers(void **state)
         host.context = with[i];
         host.noptions = 0;
         host_call("init");
-        assert_int_equal(host.noptions, 4);
+        assert_int_equal(host.noptions, 5);
         assert_string_equal(host.options[0].name, "nccl-profile");
         assert_string_equal(host.options[1].name, "copper-profile");
         assert_string_equal(host.options[2].name, "util-profile");
@@ -38,6 +38,8 @@ static void test_registers(void **state)
             assert_has(host.options[k].usage, "Default: ");
             assert_true(strlen(host.options[k].usage) < 400);
         }
+        assert_string_equal(host.options[4].name, "nsys-profile");
+        assert_int_equal(host.options[4].has_arg, 1);
         assert_has(host.options[0].usage, "[jobprof]");
     }
     assert_string_equal(host.log, "");
@@ -68,7 +70,7 @@ static void test_plugstack(void **state)
                         "ignored\n"
                         "error: jobprof: plugstack: \"node=x\" is ignored\n"
                         "error: jobprof: plugstack: \"what\" is ignored\n");
-    assert_int_equal(host.noptions, 4);
+    assert_int_equal(host.noptions, 5);
 }
 
 static void test_outer_form(void **state)
@@ -97,6 +99,8 @@ static void test_outer_form(void **state)
     assert_has(host.log, "--util-profile=auto");
     assert_int_equal(host_option("clock-profile", "./train", 0), -1);
     assert_has(host.log, "--clock-profile=auto");
+    assert_int_equal(host_option("nsys-profile", "./train", 0), -1);
+    assert_has(host.log, "--nsys-profile=auto");
 }
 
 static void test_check(void **state)
@@ -113,7 +117,7 @@ static void test_check(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         host_call("init");
-        host.noptions = 4;
+        host.noptions = 5;
         host_helper_does(cases[i].does);
         host.log[0] = '\0';
         snprintf(value, sizeof(value), "auto,ring=%zu", i);
@@ -201,7 +205,7 @@ static void test_request(void **state)
 {
     static const struct {
         const char *nccl, *copper, *env, *mode, *want, *copper_env;
-        const char *util, *util_env, *clock, *clock_env;
+        const char *util, *util_env, *clock, *clock_env, *nsys, *nsys_env;
     } cases[] = {
         {NULL, NULL, NULL, NULL, "1", "top"},
         {NULL, "off", NULL, NULL, NULL, "top"},
@@ -229,6 +233,9 @@ static void test_request(void **state)
         {.clock_env = "light", .want = "1"},
         {.clock = "off", .clock_env = "light"},
         {.clock = "off", .mode = "default=auto", .want = "1"},
+        {.nsys = "ranks=0", .want = "1"},
+        {.nsys_env = "auto", .want = "1"},
+        {.nsys = "off", .nsys_env = "auto"},
     };
     char node[PATH_MAX];
 
@@ -244,6 +251,7 @@ static void test_request(void **state)
         give("util-profile", cases[i].util, "JOBPROF_UTIL", cases[i].util_env);
         give("clock-profile", cases[i].clock, "JOBPROF_CLOCK",
              cases[i].clock_env);
+        give("nsys-profile", cases[i].nsys, "JOBPROF_NSYS", cases[i].nsys_env);
         setenv("SLURM_JOBPROF_DIR", "/stale", 1);
         host_call("init_post_opt");
         host_call("init_post_opt");

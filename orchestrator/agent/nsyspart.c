@@ -1,0 +1,250 @@
+/* nsyspart.c - which ranks of a step run under nsys, and with which flags. */
+#include "orchestrator/agent/nsyspart.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/lines.h"
+#include "orchestrator/agent/settings.h"
+#include "plugins/nsys/nsys_env.h"
+
+/* What every rank gets: no samples, which need rights; the program is neither
+ * killed nor waited for by its children; the export is the report's work. */
+#define FLAGS                                                                  \
+    "--sample=none --cpuctxsw=none --wait=primary --kill=none --export=none "  \
+    "--force-overwrite=true"
+/* The line that does by hand what this Slurm cannot. */
+#define BY_HAND                                                                \
+    "srun ... nsys profile -o rank%q{SLURM_PROCID} --trace=cuda,nvtx "         \
+    "--sample=none --cpuctxsw=none --kill=none ./program, and give the "       \
+    "files to: jobprof nsys"
+
+bool nsyspart_is_possible(void)
+{
+    return NSYS_CAN_WRAP;
+}
+
+static int refuse(struct jp_error *err)
+{
+    static const char line[] = BY_HAND; /* no format: it has a % */
+
+    return error_set(err,
+                     "this Slurm puts nothing in front of a program (23.11 and "
+                     "later do); type: %s",
+                     line);
+}
+
+int nsyspart_check(const char *text, struct jp_error *err)
+{
+    return NSYS_CAN_WRAP || !strcmp(text, "off") ? 0 : refuse(err);
+}
+
+bool nsyspart_is_step(const struct jp_plan *plan)
+{
+    return NSYS_CAN_WRAP && plan_is_traced(plan);
+}
+
+int nsyspart_note(const struct jp_plan *plan, char **note, struct jp_error *err)
+{
+    struct jp_error why = {""};
+
+    if (NSYS_CAN_WRAP || !plan_is_traced(plan))
+        return 0;
+    refuse(&why);
+    return lines_add(note, err, "nsys: %s", why.text);
+}
+
+/* --- settings ------------------------------------------------------------- */
+
+static int add(struct jp_jobconf *conf, const char *key, const char *value,
+               const struct plan_value *from, const char *reason,
+               struct jp_error *err)
+{
+    const struct jp_setting one = {(char *) key, (char *) value,
+                                   (char *) plan_source_words[from->source],
+                                   from->where, (char *) reason};
+
+    return settings_add(&conf->nsys_settings, &conf->n_nsys_settings, &one,
+                        err);
+}
+
+/* Without ranks=: all of a small step. */
+static const char *which(const struct plan_side *side,
+                         const struct jp_jobconf *conf, const char **reason)
+{
+    const char *ranks = plan_get(side, "ranks");
+    bool few = conf->ntasks && conf->ntasks <= JP_NSYS_ALL_MAX;
+
+    *reason =
+        ranks ? ""
+        : few ? "as the step has at most " JP_STR(JP_NSYS_ALL_MAX) " tasks"
+              : "as the step has more than " JP_STR(JP_NSYS_ALL_MAX) " tasks";
+    return ranks ? ranks : few ? "all" : "first-per-node";
+}
+
+static int add_settings(const struct plan_side *side, struct jp_jobconf *conf,
+                        struct jp_error *err)
+{
+    const struct jp_setting mode = {
+        (char *) "mode", (char *) side->grammar->modes[1].name,
+        (char *) plan_source_words[side->mode_source], side->mode_where,
+        (char *) ""};
+
+    if (settings_add(&conf->nsys_settings, &conf->n_nsys_settings, &mode, err) <
+        0)
+        return -1;
+    for (size_t i = 0; i < side->grammar->n_knobs; i++) {
+        const char *name = side->grammar->knobs[i].name, *reason = "";
+        const struct plan_value *from = &side->values[i];
+        const char *value = strcmp(name, "ranks") ? from->value
+                                                  : which(side, conf, &reason);
+
+        if (value && add(conf, name, value, from, reason, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the tasks' variables ------------------------------------------------- */
+
+/* Beside jobprof-node, which runs this; for `jobprof plan` where it is
+ * installed. Caller frees. */
+static char *find_wrap(void)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *path = NULL, *end;
+
+    self[n > 0 ? n : 0] = '\0';
+    end = strrchr(self, '/');
+    if (end)
+        path = fileio_path("%.*s/" NSYS_WRAP_NAME, (int) (end - self), self);
+    if (path && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return strdup(JP_LIBEXECDIR "/" NSYS_WRAP_NAME);
+}
+
+static uint64_t seconds(const struct plan_side *side, const char *knob)
+{
+    return (plan_number(side, knob) + JP_SECOND - 1) / JP_SECOND;
+}
+
+/* Words with a blank between; no value of a knob has one. Caller frees. */
+static char *make_flags(const struct plan_side *side)
+{
+    const char *capture = plan_get(side, "capture");
+    char trace[512], range[96] = "", delay[48] = "", duration[48] = "";
+
+    snprintf(trace, sizeof(trace), "%s", plan_get(side, "trace"));
+    for (char *c = trace; *c; c++)
+        *c = *c == ';' ? ',' : *c;
+    if (capture && strcmp(capture, "off") != 0)
+        snprintf(range, sizeof(range),
+                 " --capture-range=%s --capture-range-end=stop", capture);
+    if (seconds(side, "delay"))
+        snprintf(delay, sizeof(delay), " --delay=%" PRIu64,
+                 seconds(side, "delay"));
+    if (seconds(side, "duration"))
+        snprintf(duration, sizeof(duration), " --duration=%" PRIu64,
+                 seconds(side, "duration"));
+    return fileio_path("--trace=%s " FLAGS "%s%s%s", trace, range, delay,
+                       duration);
+}
+
+/* Takes value over. */
+static int tell(struct jp_jobconf *conf, const char *name, char *value,
+                const char *reason, struct jp_error *err)
+{
+    struct jp_envvar *more =
+        reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
+
+    if (more) {
+        conf->env = more;
+        more[conf->n_env++] = (struct jp_envvar){
+            .name = strdup(name), .value = value, .reason = strdup(reason)};
+        more += conf->n_env - 1;
+    } else {
+        free(value);
+    }
+    return more && more->name && more->value && more->reason
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+static int tell_tasks(const struct plan_side *side, const char *step_dir,
+                      struct jp_jobconf *conf, struct jp_error *err)
+{
+    const char *ranks = jobconf_nsys(conf, "ranks");
+    bool required = plan_number(side, "required") != 0;
+
+    if (tell(conf, NSYS_ENV_WRAP, find_wrap(), "goes before the program", err) <
+            0 ||
+        tell(conf, NSYS_ENV_DIR, fileio_path("%s/raw/%%N/nsys", step_dir), "",
+             err) < 0 ||
+        tell(conf, NSYS_ENV_RANKS, strdup(ranks ? ranks : ""), "", err) < 0 ||
+        tell(conf, NSYS_ENV_FLAGS, make_flags(side), "", err) < 0 ||
+        tell(conf, NSYS_ENV_WAIT,
+             fileio_path("%" PRIu64, seconds(side, "wait")), "", err) < 0)
+        return -1;
+    return required ? tell(conf, NSYS_ENV_REQUIRED, strdup("1"), "", err) : 0;
+}
+
+/* --- job.conf ------------------------------------------------------------- */
+
+/* NVIDIA's limit of what it supports. */
+#define LONG_S 300
+
+static int note_doubts(const struct launch_facts *facts,
+                       const struct plan_side *side, char **note,
+                       struct jp_error *err)
+{
+    if (seconds(side, "duration") > LONG_S &&
+        lines_add(note, err,
+                  "nsys: NVIDIA supports traces of five minutes; a longer "
+                  "duration= may give none") < 0)
+        return -1;
+    return facts->contained
+               ? lines_add(note, err,
+                           "nsys: the step runs in a container: nsys must be "
+                           "in its image, and " NSYS_WRAP_NAME " mounted at "
+                           "the host's path, else ranks run without")
+               : 0;
+}
+
+int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+                  const char *step_dir, struct jp_jobconf *conf, char **note,
+                  struct jp_error *err)
+{
+    const struct plan_side *side = &plan->nsys;
+
+    conf->nsys_request = strdup(side->grammar->modes[side->mode].name);
+    if (!conf->nsys_request)
+        return error_set(err, "out of memory");
+    if (!plan_traces(plan))
+        return 0;
+    if (!NSYS_CAN_WRAP)
+        return nsyspart_note(plan, note, err);
+    if (add_settings(side, conf, err) < 0 ||
+        tell_tasks(side, step_dir, conf, err) < 0)
+        return -1;
+    return note_doubts(facts, side, note, err);
+}
+
+const char *nsyspart_describe(const struct jp_jobconf *conf, char *buf,
+                              size_t len)
+{
+    const char *ranks = jobconf_nsys(conf, "ranks");
+    const char *trace = jobconf_nsys(conf, "trace");
+
+    if (!ranks || !trace)
+        snprintf(buf, len, "nsys: no rank runs under it");
+    else
+        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
+    return buf;
+}

@@ -1,0 +1,341 @@
+/* nsys_export.c - run `nsys export` for the reports that have none. */
+#include "orchestrator/nsys/nsys_export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/fileio.h"
+#include "common/quote.h"
+#include "plugins/nsys/nsys_env.h"
+
+#define DEPTH 4 /* <node>/nsys/ */
+#define REPORTS_MAX 4096
+#define AT_ONCE_MAX 16
+#define LOOK_MS 20
+#define ENDING ".nsys-rep"
+
+/* A report that needs an export. */
+struct wanted {
+    char *report, *target;
+};
+
+struct list {
+    struct wanted *at;
+    size_t n, room;
+    char *program; /* that ran the ranks, or NULL */
+};
+
+/* A child that exports. */
+struct worker {
+    pid_t pid; /* 0: idle */
+    const struct wanted *of;
+    char folder[256]; /* its own, in TMPDIR */
+    char *made;       /* the file in it */
+};
+
+/* --- find ---------------------------------------------------------------- */
+
+static void list_fini(struct list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->at[i].report);
+        free(list->at[i].target);
+    }
+    free(list->at);
+    free(list->program);
+}
+
+/* The text of a file that only we can have written. */
+static void read_program(const struct treewalk_entry *entry, struct list *list)
+{
+    char *text = NULL;
+
+    if (list->program || entry->st->st_uid != geteuid() ||
+        entry->st->st_mode & 022 ||
+        fileio_read(entry->path, false, 4096, &text, NULL, NULL) < 0)
+        return;
+    text[strcspn(text, "\n")] = '\0';
+    if (*text == '/' && access(text, X_OK) == 0)
+        list->program = text;
+    else
+        free(text);
+}
+
+/* One at least as new as the report. */
+static bool is_fresh(const char *target, const struct stat *report)
+{
+    struct stat st;
+
+    if (stat(target, &st) < 0)
+        return false;
+    return st.st_mtim.tv_sec != report->st_mtim.tv_sec
+               ? st.st_mtim.tv_sec > report->st_mtim.tv_sec
+               : st.st_mtim.tv_nsec >= report->st_mtim.tv_nsec;
+}
+
+static int add(struct list *list, const char *path, const struct stat *st)
+{
+    size_t stem = strlen(path) - strlen(ENDING);
+    struct wanted one = {
+        .target = fileio_path("%.*s.sqlite", (int) stem, path)};
+
+    if (!one.target)
+        return -1;
+    if (is_fresh(one.target, st) || list->n == REPORTS_MAX) {
+        free(one.target);
+        return 0;
+    }
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        struct wanted *more = reallocarray(list->at, room, sizeof(*more));
+
+        if (more) {
+            list->at = more;
+            list->room = room;
+        }
+    }
+    one.report = list->n < list->room ? strdup(path) : NULL;
+    if (!one.report) {
+        free(one.target);
+        return -1;
+    }
+    list->at[list->n++] = one;
+    return 0;
+}
+
+static int see(void *arg, const struct treewalk_entry *entry)
+{
+    size_t n = strlen(entry->name), end = strlen(ENDING);
+
+    if (entry->what != TREEWALK_FILE)
+        return 0;
+    if (!strcmp(entry->name, NSYS_PROGRAM_FILE))
+        read_program(entry, arg);
+    if (n <= end || strcmp(entry->name + n - end, ENDING) != 0 ||
+        entry->st->st_uid != geteuid())
+        return 0;
+    return add(arg, entry->path, entry->st);
+}
+
+static int find(const char *folder, struct list *list, struct jp_error *err)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0) /* nothing to export */
+        return 0;
+    return treewalk(fd, folder, DEPTH, see, list) == 0
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+/* --- one export ---------------------------------------------------------- */
+
+static void fail(struct nsys_export_done *done, const char *what,
+                 const char *path)
+{
+    done->failed++;
+    if (!*done->why)
+        snprintf(done->why, sizeof(done->why), "%s: %s", what, QUOTE(path));
+}
+
+static bool make_folder(struct worker *w)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct stat st;
+    int n;
+
+    if (!tmp || !*tmp || stat(tmp, &st) < 0 || !S_ISDIR(st.st_mode))
+        tmp = "/tmp";
+    n = snprintf(w->folder, sizeof(w->folder), "%s/jobprof-nsys.XXXXXX", tmp);
+    if (n < (int) sizeof(w->folder) && mkdtemp(w->folder))
+        w->made = fileio_path("%s/export.sqlite", w->folder);
+    else
+        w->folder[0] = '\0';
+    return w->made != NULL;
+}
+
+static void clean(struct worker *w)
+{
+    static const char *const names[] = {"", "-wal", "-shm", "-journal"};
+
+    for (size_t i = 0; w->made && i < sizeof(names) / sizeof(*names); i++) {
+        char *path = fileio_path("%s%s", w->made, names[i]);
+
+        if (path)
+            unlink(path);
+        free(path);
+    }
+    if (*w->folder)
+        rmdir(w->folder);
+    free(w->made);
+    *w = (struct worker){0};
+}
+
+static bool start(struct worker *w, const char *program,
+                  const struct wanted *one)
+{
+    char *output = NULL;
+    bool ok = make_folder(w) &&
+              (output = fileio_path("--output=%s", w->made)) != NULL;
+    char *argv[] = {(char *) "nice",
+                    (char *) "-n",
+                    (char *) "10",
+                    (char *) program,
+                    (char *) "export",
+                    (char *) "--type=sqlite",
+                    (char *) "--force-overwrite=true",
+                    output,
+                    one->report,
+                    NULL};
+    const struct child child = {.argv = argv, .dies_with_us = true};
+
+    w->of = one;
+    w->pid = ok ? child_start(&child) : -1;
+    free(output);
+    if (w->pid > 0)
+        return true;
+    clean(w);
+    return false;
+}
+
+/* Beside its report, whole or not at all. */
+static bool move(const struct worker *w)
+{
+    FILE *in = fopen(w->made, "re");
+    struct jp_tempfile file;
+    static char buf[65536];
+    size_t n, total = 0;
+
+    if (!in)
+        return false;
+    if (fileio_temp_open(&file, w->of->target, NULL) < 0) {
+        fclose(in);
+        return false;
+    }
+    while ((n = fread(buf, 1, sizeof(buf), in)) > 0 &&
+           fwrite(buf, 1, n, file.stream) == n)
+        total += n;
+    if (n || ferror(in) || !total) {
+        fileio_temp_abort(&file);
+        fclose(in);
+        return false;
+    }
+    fclose(in);
+    return fileio_temp_commit(&file, NULL) == 0;
+}
+
+static void take(struct worker *w, int status, struct nsys_export_done *done)
+{
+    w->pid = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail(done,
+             WIFEXITED(status) &&
+                     (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
+                 ? "no nsys for the export"
+                 : "nsys export failed",
+             w->of->report);
+    else if (!move(w))
+        fail(done, "its export cannot be kept", w->of->report);
+    else
+        done->made++;
+    clean(w);
+}
+
+static void end(struct worker *w, struct nsys_export_done *done)
+{
+    int status;
+
+    kill(-w->pid, SIGKILL);
+    kill(w->pid, SIGKILL);
+    child_await(w->pid, CHILD_LAST_MS, &status);
+    done->late++;
+    if (!*done->why)
+        snprintf(done->why, sizeof(done->why), "no time for its export: %s",
+                 QUOTE(w->of->report));
+    clean(w);
+}
+
+/* --- all ----------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
+}
+
+/* Some workers at once until nothing is left; how many run. */
+static size_t turn(struct worker *workers, size_t n_workers,
+                   const struct list *list, const char *program, size_t *next,
+                   struct nsys_export_done *done)
+{
+    size_t running = 0;
+    int status, rc;
+
+    for (size_t i = 0; i < n_workers; i++) {
+        struct worker *w = &workers[i];
+
+        rc = w->pid > 0 ? child_await(w->pid, 0, &status) : 0;
+        if (rc > 0)
+            take(w, status, done);
+        if (rc < 0) {
+            fail(done, "its export is lost", w->of->report);
+            clean(w);
+        }
+        if (w->pid <= 0 && *next < list->n && done->failed == 0 &&
+            !start(w, program, &list->at[(*next)++]))
+            fail(done, "no export can be started", list->at[*next - 1].report);
+        running += w->pid > 0;
+    }
+    return running;
+}
+
+static void run(const struct list *list,
+                const struct nsys_export_options *options,
+                struct nsys_export_done *done)
+{
+    const char *program = options->program ? options->program : list->program;
+    struct worker workers[AT_ONCE_MAX] = {0};
+    size_t n = options->at_once, next = 0;
+    uint64_t end_ms = now_ms() + options->limit_ms;
+
+    n = n > AT_ONCE_MAX ? AT_ONCE_MAX : n ? n : 1;
+    /* one that fails tells of all: no thousand of them */
+    while (turn(workers, n, list, program ? program : "nsys", &next, done) >
+           0) {
+        if (now_ms() >= end_ms ||
+            (options->stop && options->stop(options->arg)))
+            break;
+        nanosleep(&(struct timespec){0, LOOK_MS * 1000000L}, NULL);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (workers[i].pid > 0)
+            end(&workers[i], done);
+}
+
+int nsys_export(const char *folder, const struct nsys_export_options *options,
+                struct nsys_export_done *out, struct jp_error *err)
+{
+    struct list list = {0};
+    int rc = 0;
+
+    *out = (struct nsys_export_done){0};
+    if (nsys_sql_built())
+        rc = find(folder, &list, err);
+    out->wanted = list.n;
+    if (rc == 0 && list.n > 0)
+        run(&list, options, out);
+    list_fini(&list);
+    return rc;
+}

@@ -1,0 +1,179 @@
+/* nsys_face.c - nsys' place among the backends: words, knobs, doctor's look. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "plugins/backend.h"
+#include "plugins/nsys/nsys_env.h"
+
+#define DAY (24 * 3600 * JP_SECOND)
+
+/* It runs beside whatever profiler runs, or without one. */
+static int usable(const struct backend_input *in, struct jp_error *err)
+{
+    return error_set(err, "ranks run under nsys by --nsys-profile");
+}
+
+static const struct backend_planner planner = {
+    .usable = usable,
+};
+
+static const struct jp_mode words[] = {
+    {.name = "auto", .help = "the chosen ranks run under nsys profile"}, {0}};
+
+static const struct jp_knob knobs[] = {
+    {JP_KNOB("ranks", JP_KNOB_RANKS, 0, 0, "all|node0|first-per-node", NULL,
+             "which; without it all of a small step, else the first of each "
+             "node")},
+    {JP_KNOB("trace", JP_KNOB_NAMES, 0, 0, NULL, JP_DEF_NSYS_TRACE,
+             "what nsys traces; ; stands for its comma")},
+    {JP_KNOB("delay", JP_KNOB_TIME, 0, DAY, NULL, NULL,
+             "from the program's start to the first event, whole seconds")},
+    {JP_KNOB("duration", JP_KNOB_TIME, JP_SECOND, DAY, NULL, NULL,
+             "of the trace, whole seconds; NVIDIA supports five minutes")},
+    {JP_KNOB("capture", JP_KNOB_WORD, 0, 0, "off|cudaProfilerApi|nvtx", "off",
+             "traces only between the program's own marks")},
+    {JP_KNOB("required", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "1: a rank without nsys does not start; 0: it runs without")},
+    {JP_KNOB("wait", JP_KNOB_TIME, JP_SECOND, DAY, NULL,
+             JP_STR(JP_DEF_NSYS_WAIT_S) "s",
+             "that nsys may take after its program's end")},
+    {0}};
+
+static const char *const variables[] = {NSYS_ENV_WRAP,
+                                        NSYS_ENV_DIR,
+                                        NSYS_ENV_RANKS,
+                                        NSYS_ENV_FLAGS,
+                                        NSYS_ENV_WAIT,
+                                        NSYS_ENV_REQUIRED,
+                                        NULL};
+
+/* --- doctor --------------------------------------------------------------- */
+
+#define VERSION_MS 5000
+
+/* Its answer to --version, "NVIDIA Nsight Systems version 2024.6.2", a line. */
+static void ask_version(const char *path, char *line, size_t len)
+{
+    char *argv[] = {(char *) path, (char *) "--version", NULL};
+    struct child_result result = {0};
+    const struct child child = {
+        .argv = argv, .limit_ms = VERSION_MS, .out = line, .room = len - 1};
+
+    memset(line, 0, len);
+    if (!child_succeeded(child_run(&child, &result), &result) || !*line)
+        snprintf(line, len, "it does not answer to --version");
+    line[strcspn(line, "\r\n")] = '\0';
+}
+
+/* The first nsys of PATH, or NULL. Caller frees. */
+static char *find_nsys(void)
+{
+    const char *folders = getenv("PATH");
+    char *copy = strdup(folders ? folders : ""), *rest = copy;
+    char *folder, *path = NULL;
+    struct stat st;
+
+    while (!path && (folder = strsep(&rest, ":"))) {
+        path = *folder == '/' ? fileio_path("%s/nsys", folder) : NULL;
+        if (path && (access(path, X_OK) < 0 || stat(path, &st) < 0 ||
+                     !S_ISREG(st.st_mode))) {
+            free(path);
+            path = NULL;
+        }
+    }
+    free(copy);
+    return path;
+}
+
+static int look_nsys(backend_say *say, void *arg, struct jp_error *err)
+{
+    char *path = find_nsys(), version[128] = "", line[512];
+    int rc;
+
+    if (path)
+        ask_version(path, version, sizeof(version));
+    if (path)
+        snprintf(line, sizeof(line), "nsys: %s (%s)", QUOTE(path),
+                 QUOTE(version));
+    else
+        snprintf(line, sizeof(line),
+                 "nsys: not in PATH here; on nodes without it ranks run "
+                 "without");
+    rc = say(arg, false, line, err);
+    free(path);
+    return rc;
+}
+
+/* Above 2 the kernel gives a user no samples of CPUs. */
+static bool may_sample(void)
+{
+    char *text = NULL;
+    int64_t level = 0;
+
+    if (fileio_read("/proc/sys/kernel/perf_event_paranoid", false, 32, &text,
+                    NULL, NULL) < 0)
+        return false;
+    text[strcspn(text, "\n")] = '\0';
+    if (num_parse_i64(text, INT32_MIN, INT32_MAX, &level, NULL) < 0)
+        level = INT32_MAX;
+    free(text);
+    return level <= 2;
+}
+
+/* nsys keeps what it gathers in TMPDIR until its end. */
+static int look_place(backend_say *say, void *arg, struct jp_error *err)
+{
+    const char *dir = getenv("TMPDIR");
+    struct stat st;
+    bool gone = dir && *dir && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode));
+    char line[512];
+
+    snprintf(
+        line, sizeof(line),
+        "nsys: its files are made in %s%s; %s by perf_event_paranoid "
+        "(jobprof asks for none)",
+        dir && *dir && !gone ? QUOTE(dir) : "a folder of their own in /tmp",
+        gone ? ", as TMPDIR is no folder here" : "",
+        may_sample() ? "samples of CPUs are allowed" : "no samples of CPUs");
+    return say(arg, gone, line, err);
+}
+
+/* What a node of this kind can do. */
+static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+                struct jp_error *err)
+{
+    static const char old[] =
+        "nsys: this Slurm puts nothing in front of a program (23.11 does): "
+        "--nsys-profile is refused with the line to type";
+
+    if (!NSYS_CAN_WRAP)
+        return say(arg, false, old, err);
+    if (look_nsys(say, arg, err) < 0 || look_place(say, arg, err) < 0)
+        return -1;
+    return say(
+        arg, false,
+        "nsys: in a container it must be in the image, and " NSYS_WRAP_NAME
+        " at its path of the host; else ranks run without",
+        err);
+}
+
+extern const struct backend backend_nsys;
+const struct backend backend_nsys = {
+    .abi = BACKEND_ABI,
+    .about = {.name = "nsys",
+              .title = "nsys",
+              .option = OPTION_NSYS,
+              .words = words,
+              .knobs = knobs,
+              .variables = variables},
+    .planner = &planner,
+    .look = look,
+};
