@@ -50,7 +50,9 @@ static void tile_lost(const struct jp_report *report,
             SAY(t->value, "%s", FIG_US((double) report->result->hang.age_us));
         else
             SAY(t->value, "not known");
-        SAY(t->note, "at least, by the recordings");
+        SAY(t->note, "%s",
+            *t->value == 'n' ? "ended operations do not tell"
+                             : "at least, by the recordings");
     } else if (f && isfinite(f->share)) {
         SAY(t->value, "%s", plain_share(f->share, share));
         SAY(t->note, "of communication time%s%s",
@@ -304,6 +306,10 @@ static void put_command(const struct jp_report *report,
     struct jp_plain_command c = plain_command(
         report->verdict->word, f ? (int) f->kind : -1, f && f->world_rank >= 0);
     bool known = conf && conf->step_id;
+
+    if (report->verdict->word == JP_VERDICT_HANG &&
+        !(report->result && report->result->hang.operations))
+        c.text = "jobprof show"; /* logs have ended operations only */
 
     fprintf(out, "<h2>Next</h2><p class=\"command\"><code>%s", c.text);
     if (c.rank)

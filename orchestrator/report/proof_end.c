@@ -124,7 +124,8 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
 {
     size_t *list = calloc(r->n_comms + 1, sizeof(*list)), n = 0;
     const struct jp_comm *like = rows_comm(r, (size_t) f->comm);
-    char note[120] = "";
+    uint64_t from, most;
+    char note[160] = "";
 
     if (!list)
         return -1;
@@ -137,6 +138,10 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
         return 1;
     }
     qsort_r(list, n, sizeof(*list), by_ops, (void *) r);
+    /* the last of them: two operations of thousands would not be seen */
+    most = r->comms[list[n - 1]].ops;
+    from = most - r->comms[list[0]].ops;
+    from = from && most > 8 * from ? most - 8 * from : 0;
     html_out_proof(out, "bars",
                    "How far each communicator came: its operations");
     for (size_t i = 0; i < n && i < BARS_DRAWN; i++) {
@@ -155,13 +160,15 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
                 "class=\"%s\" width=\"%.1f\" height=\"1\"/></svg><span "
                 "class=\"num\">%s</span></div>\n",
                 c->n_hosts > 1 ? ", ..." : "", hit ? "col hit" : "col",
-                100 * (double) c->ops / (double) r->comms[list[n - 1]].ops,
+                100 * (double) (c->ops - from) / (double) (most - from),
                 FIG_COUNT(c->ops));
     }
     if (n > BARS_DRAWN)
-        snprintf(note, sizeof(note), "%s more, up to %s operations.",
-                 FIG_COUNT(n - BARS_DRAWN),
-                 FIG_COUNT(r->comms[list[n - 1]].ops));
+        snprintf(note, sizeof(note), "%s more, up to %s operations. ",
+                 FIG_COUNT(n - BARS_DRAWN), FIG_COUNT(most));
+    if (from)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 "Bars begin at %s.", FIG_COUNT(from));
     html_out_proof_end(out, note);
     free(list);
     return 0;

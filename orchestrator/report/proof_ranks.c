@@ -249,7 +249,7 @@ static void put_scale(FILE *out, double most, const char *what)
           out);
     for (unsigned i = 1; i < LEVELS; i++)
         fprintf(out, "<i class=\"h%u\"></i>", i);
-    fprintf(out, " %s %s</p>\n", FIG_US(most), what);
+    fprintf(out, " %s or more %s</p>\n", FIG_US(most), what);
 }
 
 static int strips_write(const struct jp_report *report,
@@ -258,7 +258,7 @@ static int strips_write(const struct jp_report *report,
 {
     char caption[160];
     struct strip *list;
-    double most = 0;
+    double most = 0, usual = 0;
     size_t n, hits = 0;
 
     if (!f || f->comm < 0 || !report->result || !report->processes ||
@@ -272,6 +272,12 @@ static int strips_write(const struct jp_report *report,
         if (list[i].hit || !f->host[0])
             most = fmax(most, list[i].most);
     }
+    /* one part, such as a warm-up, must not pale the others */
+    for (size_t i = 0; i < n; i++)
+        if (list[i].hit && isfinite(list[i].mean))
+            usual = fmax(usual, list[i].mean);
+    if (of == arrival && usual > 0)
+        most = fmin(most, 1.5 * usual);
     if (!hits || n < 2 || !(most > 0)) {
         free(list);
         return 1;
