@@ -359,6 +359,31 @@ struct jp_quality {
  * seconds; watchdogs give up after minutes. */
 #define JP_HANG_US 10000000
 
+/* Where a rank is that a hanging operation needs. */
+enum jp_hang_state {
+    JP_HANG_IN,        /* it waits in it */
+    JP_HANG_ABSENT,    /* never entered, and in nothing else */
+    JP_HANG_ELSEWHERE, /* never entered: it is in another operation */
+    JP_HANG_DONE,      /* it has ended it */
+    JP_HANG_UNKNOWN,   /* its recording does not tell, or there is none */
+    JP_HANG_STATES
+};
+
+/* One of the operations that hang, worst first. */
+struct jp_hang_op {
+    int64_t comm;  /* index into comms; -1: not known */
+    char coll[40]; /* function */
+    char name[40]; /* the communicator's, else its id */
+    uint64_t sn;
+    int64_t since_us; /* since 1970; 0: unknown */
+    uint64_t age_us;  /* at least */
+    uint32_t n_ranks;
+    uint8_t *states; /* n_ranks of enum jp_hang_state */
+    int64_t *tasks;  /* SLURM_PROCID of each; -1: not known */
+};
+#define JP_HANG_OPS 16 /* kept; and of at most so many ranks: */
+#define JP_HANG_RANKS 4096
+
 struct jp_hang {
     uint64_t operations; /* that hang; 0: none, then the rest is 0 */
     uint64_t age_us;     /* of the oldest, at least */
@@ -374,6 +399,8 @@ struct jp_hang {
     int64_t task;  /* its SLURM_PROCID */
     int64_t pid;
     char host[256];
+    struct jp_hang_op ops[JP_HANG_OPS];
+    size_t n_ops;
 };
 
 struct jp_result {

@@ -781,5 +781,9 @@ void result_destroy(struct jp_result *r)
         timeline_destroy(r->timelines[i]);
     free(r->timelines);
     clocks_destroy(r->clocks);
+    for (size_t i = 0; i < r->hang.n_ops; i++) {
+        free(r->hang.ops[i].states);
+        free(r->hang.ops[i].tasks);
+    }
     free(r);
 }

@@ -4,6 +4,7 @@
  * first reading shows that one may have been.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/aggregate/partial.h"
@@ -100,6 +101,52 @@ static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
         hang->whom = strlen(hangs_whom(hangs, group, who, whom, sizeof(whom)));
 }
 
+static const uint8_t states[HANGS_N_STATES] = {
+    [HANGS_NO_FILE] = JP_HANG_UNKNOWN, [HANGS_UNSURE] = JP_HANG_UNKNOWN,
+    [HANGS_MISSING] = JP_HANG_ABSENT,  [HANGS_HELD] = JP_HANG_ELSEWHERE,
+    [HANGS_BEGUN] = JP_HANG_IN,        [HANGS_IN_FLIGHT] = JP_HANG_IN,
+    [HANGS_DONE] = JP_HANG_DONE,
+};
+
+/* Who is where, for a picture. Without memory the picture is left out. */
+static void keep_ranks(const struct jp_hangs *hangs,
+                       const struct hangs_group *group, struct jp_hang_op *op)
+{
+    uint32_t n = group->n_ranks;
+
+    op->states = calloc(n, sizeof(*op->states));
+    op->tasks = calloc(n, sizeof(*op->tasks));
+    if (!op->states || !op->tasks)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        op->states[i] = states[group->states[i]];
+        op->tasks[i] = group->processes[i] == UINT32_MAX
+                           ? -1
+                           : hangs->processes[group->processes[i]].task;
+    }
+    op->n_ranks = n;
+}
+
+static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
+                    const struct hangs_group *group, struct jp_hang *hang)
+{
+    const struct hangs_op *from = &hangs->ops[group->first];
+    struct jp_hang_op *op = &hang->ops[hang->n_ops];
+
+    if (hang->n_ops == JP_HANG_OPS || !group->states || !group->n_ranks ||
+        group->n_ranks > JP_HANG_RANKS)
+        return;
+    hang->n_ops++;
+    op->comm = find_comm(r, from);
+    op->sn = from->seq;
+    op->since_us = group->start_ns / 1000;
+    op->age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000 : 0;
+    snprintf(op->coll, sizeof(op->coll), "%.39s", from->func);
+    snprintf(op->name, sizeof(op->name), "%.39s",
+             from->name[0] ? from->name : from->id);
+    keep_ranks(hangs, group, op);
+}
+
 static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
                   struct jp_hang *hang)
 {
@@ -112,6 +159,7 @@ static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
             continue;
         if (!hang->operations++)
             name_hang(r, hangs, group, hang);
+        keep_op(r, hangs, group, hang);
         if (age_us > hang->age_us)
             hang->age_us = age_us;
         if (group->start_ns > 0 &&

@@ -500,6 +500,8 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->cost_us = b->n == 1 ? single_cost(b, s->process) : 0;
     if (!(f->cost_us > 0)) /* or several, of which one is behind another */
         f->cost_us = fmax(s->cost_us, s->all_us);
+    finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
+                  rank->timed_ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (who->world_rank >= 0 && comm->n_ranks < b->p->n)
         snprintf(world, sizeof(world), ", %lld of the job",
@@ -511,9 +513,8 @@ static int add_rank(struct blame *b, const struct suspect *s)
              "by %s an operation, last in %s of %s; cost %s of GPU time, %s of "
              "communication",
              rank->rank, name_of(comm), world, who->host, (long long) who->pid,
-             when, FIG_US(l->arrival_us / (double) rank->timed_ops),
-             FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
-             FIG_US(f->cost_us), FINDING_SHARE(f));
+             when, FIG_US(f->by_us), FIG_SHARE(rank->last_share),
+             FIG_COUNT(rank->timed_ops), FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
@@ -547,6 +548,7 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
     finding_measure(f, share, error);
     f->cost_us = fmax(cost, all_us);
+    finding_count(f, arrival, late, all);
     if (first)
         snprintf(f->host, sizeof(f->host), "%s",
                  b->p->list[first->process].host);

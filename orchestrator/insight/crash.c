@@ -78,7 +78,7 @@ static int signal_of(int status)
                : 0;
 }
 
-static enum jp_crash_way way_of(const struct jp_task *task)
+enum jp_crash_way crash_way_of(const struct jp_task *task)
 {
     if (task->status < 0)
         return JP_CRASH_UNTOLD;
@@ -161,7 +161,7 @@ struct tally {
 static bool take(void *arg, struct end end)
 {
     struct tally *tally = arg;
-    enum jp_crash_way way = way_of(end.task);
+    enum jp_crash_way way = crash_way_of(end.task);
     struct end *first = &tally->first[way];
 
     if (!tally->n[way]++ || between(*first, end) < 0)
@@ -180,7 +180,7 @@ static bool choose(void *arg, struct end end)
 {
     struct choice *c = arg;
 
-    if (way_of(end.task) != JP_CRASH_SELF || end.task == c->first.task ||
+    if (crash_way_of(end.task) != JP_CRASH_SELF || end.task == c->first.task ||
         !is_near(c->first, end))
         return false;
     c->rivals++;
@@ -202,7 +202,7 @@ static bool look_later(void *arg, struct end end)
 {
     struct later *l = arg;
     int64_t us = between(l->first, end);
-    enum jp_crash_way way = way_of(end.task);
+    enum jp_crash_way way = crash_way_of(end.task);
 
     if (end.task == l->first.task)
         return false;
@@ -285,7 +285,7 @@ static bool is_killed_before(void *arg, struct end end)
 {
     const struct end *self = arg;
 
-    return way_of(end.task) == JP_CRASH_KILL &&
+    return crash_way_of(end.task) == JP_CRASH_KILL &&
            (end.node == self->node || !weight_of(self->task)) &&
            is_before(end, *self);
 }
@@ -357,7 +357,7 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
 
 /* --- say ------------------------------------------------------------------ */
 
-static const char *signal_name(int signal)
+const char *crash_signal_name(int signal)
 {
     static const char *const known[] = {
         [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT",
@@ -377,7 +377,7 @@ static const char *signal_name(int signal)
 /* "died of SIGSEGV", "ended with exit status 7" */
 static void say_how(const struct jp_crash *crash, char *buf, size_t size)
 {
-    const char *signal = signal_name(crash->signal);
+    const char *signal = crash_signal_name(crash->signal);
 
     switch (crash->cause) {
     case JP_CRASH_SIGNAL:
@@ -401,7 +401,7 @@ static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
     uint32_t n[4];
 
     memcpy(n, crash->ended, sizeof(n));
-    n[way_of(crash->task)]--;
+    n[crash_way_of(crash->task)]--;
     if (n[JP_CRASH_KILL])
         sentence_add(s, "%" PRIu32 " other task%s then ended from outside",
                      n[JP_CRASH_KILL],
@@ -460,7 +460,7 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
 
     sentence_add(s, "%s: %" PRIu32 " of %" PRIu32 " task%s by %s%s",
                  how[crash->cause], n, crash->tasks, plural(crash->tasks),
-                 crash->signal ? signal_name(crash->signal)
+                 crash->signal ? crash_signal_name(crash->signal)
                                : "leaving when told",
                  crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
                      ? " or leaving when told"

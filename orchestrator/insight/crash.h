@@ -75,6 +75,9 @@ enum jp_crash_way {
     JP_CRASH_UNTOLD
 };
 
+enum jp_crash_way crash_way_of(const struct jp_task *task);
+const char *crash_signal_name(int signal); /* "SIGSEGV"; "a signal" */
+
 /* nodes may be NULL: NONE. */
 void crash_judge(const struct jp_nodes *nodes,
                  const struct jp_processes *processes, struct jp_crash *crash);

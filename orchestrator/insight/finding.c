@@ -52,7 +52,9 @@ struct jp_finding *findings_add(struct jp_findings *list,
                                 .low = NAN,
                                 .high = NAN,
                                 .cost_us = NAN,
-                                .gain = NAN};
+                                .gain = NAN,
+                                .by_us = NAN,
+                                .ratio = NAN};
     return more;
 }
 
@@ -71,6 +73,14 @@ void finding_measure(struct jp_finding *f, double share, double error)
     f->high = fmin(share + far, 1);
     if (!isfinite(f->low))
         f->low = f->high = NAN;
+}
+
+void finding_count(struct jp_finding *f, double by_us, uint64_t times,
+                   uint64_t of)
+{
+    f->by_us = by_us;
+    f->times = times;
+    f->of = of;
 }
 
 char *finding_share(const struct jp_finding *f, char buf[JP_FINDING_SHARE])

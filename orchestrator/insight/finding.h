@@ -2,6 +2,7 @@
 #ifndef JP_INSIGHT_FINDING_H
 #define JP_INSIGHT_FINDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -99,7 +100,13 @@ struct jp_finding {
     double gain;           /* of the run's time, 0..1: what it would win */
     enum jp_gain gain_kind;
     enum jp_against against; /* whom a slow network was compared with */
-    char text[400];          /* one clause: who, where, how much */
+    double by_us;   /* how late in an operation; how long a stall is */
+    uint64_t times; /* ... in so many operations, */
+    uint64_t of;    /* of these; 0: not known */
+    double ratio;   /* the network takes so many times as long; NAN */
+    uint64_t comms; /* in so many communicators, of pairs of ranks where */
+    bool messages;  /* it is about Send and Recv; 0: not known */
+    char text[400]; /* one clause: who, where, how much, with all figures */
     char next[160];          /* what to do about it */
 };
 
@@ -121,6 +128,10 @@ void findings_fini(struct jp_findings *list);
 
 /* Its share, and how far that is from sure: a standard error; NAN: unknown. */
 void finding_measure(struct jp_finding *finding, double share, double error);
+
+/* Says how late, or how long, in so many of so many operations. */
+void finding_count(struct jp_finding *finding, double by_us, uint64_t times,
+                   uint64_t of);
 
 /* "29.0 % (27.2 to 30.8)"; without the interval where none is known. Returns
  * buf. */

@@ -275,6 +275,9 @@ static int add_finding(const struct pairs *w, const struct cause *c,
                  host_name(w, c->worst->hosts[1]));
     }
     f->against = JP_AGAINST_LIKES;
+    f->ratio = 1 + c->ratio;
+    f->comms = c->pairs;
+    f->messages = true;
     f->comm = c->pairs == 1 ? (int64_t) c->worst->comm : -1;
     f->cost_us = c->excess_us;
     finding_measure(f, c->excess_us / time_us, c->error_us / time_us);
@@ -631,6 +634,8 @@ static int tell(struct groups *g)
     if (!f)
         return -1;
     f->against = JP_AGAINST_LIKES;
+    f->ratio = 1 + ratio;
+    f->comms = comms;
     f->cost_us = cost;
     finding_measure(f, cost / all_us, error_us / all_us);
     f->evidence = ops;

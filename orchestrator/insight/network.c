@@ -168,6 +168,8 @@ static void say(const struct network *w, struct jp_finding *f,
     if (f->against != JP_AGAINST_LIKES)
         next = "run nccl-tests on these nodes; look at links (width, speed, "
                "error counters), NCCL's release and its variables";
+    f->ratio = sum->ratio;
+    f->comms = comms;
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(
         &text,
@@ -405,6 +407,8 @@ static int add_course(struct network *w, enum netseries_course course,
                     sum.error_us / w->list->time_us);
     f->evidence = sum.ops;
     f->against = JP_AGAINST_OWN;
+    f->ratio = sum.ratio;
+    f->comms = comms;
     network_say_hosts(w, f, hosts, sizeof(hosts));
     passed = sum.passed && isfinite(f->to_us);
     if (course == NET_STEP && isfinite(f->from_us))

@@ -709,6 +709,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     f->to_us = stall->to_us;
     f->share = fmin(stall->share, 1);
     f->cost_us = stall->cost_us;
+    finding_count(f, stall->typical_us, stall->times, stall->ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (stall->regular && isfinite(stall->every_us))
         snprintf(when, sizeof(when), "every %s operations (%s)",

@@ -420,3 +420,22 @@ void html_out_fact(FILE *out, const char *name, const char *value)
     html_out_short(out, value && *value ? value : "-", FACT_MAX);
     fputs("</dd>\n", out);
 }
+
+/* --- pictures --- */
+
+void html_out_proof(FILE *out, const char *kind, const char *caption)
+{
+    fprintf(out, "<figure class=\"proof %s\"><figcaption>", kind);
+    html_out_text(out, caption);
+    fputs("</figcaption>\n", out);
+}
+
+void html_out_proof_end(FILE *out, const char *note)
+{
+    if (note && *note) {
+        fputs("<p class=\"note\">", out);
+        html_out_text(out, note);
+        fputs("</p>\n", out);
+    }
+    fputs("</figure>\n", out);
+}

@@ -149,6 +149,11 @@ void html_out_table_end(FILE *out, size_t columns, size_t left_out,
  * nothing (NULL, ""): "-". */
 void html_out_fact(FILE *out, const char *name, const char *value);
 
+/* The frame of a picture that proves something: its kind (a class of the style
+ * sheet), its heading and a last line (plain text; NULL: none). */
+void html_out_proof(FILE *out, const char *kind, const char *caption);
+void html_out_proof_end(FILE *out, const char *note);
+
 /* --- style sheet and scripts of our pages, from the files in web/ --------
  *
  * html_assets.c is made of them when jobprof is built (web/embed.sh), so the

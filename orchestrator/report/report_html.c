@@ -9,12 +9,11 @@
 
 #include "common/defaults.h"
 #include "common/figure.h"
-#include "common/fileio.h"
-#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"
+#include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
@@ -29,12 +28,6 @@ static void put_chart(FILE *out, const char *name)
                 "<figure class=\"chart\" data-chart=\"%s\">"
                 "<figcaption>%s</figcaption></figure>\n",
                 name, chart_find(name)->caption);
-}
-
-/* 0 is "unknown". */
-static void put_fact_count(FILE *out, const char *name, uint64_t value)
-{
-    html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
 }
 
 /* --- section: how much of the time processes communicated */
@@ -63,159 +56,6 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     rc = r->n_busy ? table_html(&table_busy, report, &rows, out) : 0;
     busy_rows_fini(&rows);
     return rc;
-}
-
-/* --- section: the commands that run and report this again */
-
-#define WORD_MAX 400 /* bytes of one word shown */
-
-/* Text as one word of a shell: in quotes where it needs them. */
-static void put_word(FILE *out, const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_./:=,%+@-";
-
-    if (*text && !text[strspn(text, plain)]) {
-        html_out_short(out, text, WORD_MAX);
-        return;
-    }
-    fputs("&#39;", out);
-    for (size_t n; *text; text += n) {
-        char part[WORD_MAX];
-
-        if (*text == '\'') {
-            fputs("&#39;\\&#39;&#39;", out);
-            n = 1;
-            continue;
-        }
-        n = strcspn(text, "'");
-        if (n >= sizeof(part))
-            n = sizeof(part) - 1;
-        memcpy(part, text, n);
-        part[n] = '\0';
-        html_out_text(out, part);
-    }
-    fputs("&#39;", out);
-}
-
-/* What the user gave as srun's option; other sources still hold. */
-static void put_option(FILE *out, const struct jp_jobconf *conf)
-{
-    fputs(" --nccl-profile=", out);
-    put_word(out, conf->nccl_request);
-    for (size_t i = 0; i < conf->n_settings; i++) {
-        const struct jp_setting *s = &conf->settings[i];
-
-        if (strcmp(s->source, "option") || !strcmp(s->key, "mode"))
-            continue;
-        fputc(',', out);
-        put_word(out, s->key);
-        fputc('=', out);
-        put_word(out, s->value);
-    }
-}
-
-static bool html_command_present(const struct jp_report *report)
-{
-    const struct jp_jobconf *conf = report->conf;
-
-    return conf && conf->nccl_request && conf->command && conf->step_id;
-}
-
-static int html_command_put(const struct jp_report *report, FILE *out)
-{
-    const struct jp_jobconf *conf = report->conf;
-
-    fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
-    if (conf->nnodes)
-        fprintf(out, " -N%" PRIu32, conf->nnodes);
-    if (conf->ntasks)
-        fprintf(out, " -n%" PRIu32, conf->ntasks);
-    put_option(out, conf);
-    fputc(' ', out);
-    put_word(out, conf->command);
-    fputs(" ...</code></dd>\n<dt>Size the next run by this "
-          "one</dt><dd><code>jobprof plan "
-          "--from ",
-          out);
-    fprintf(out, "%" PRIu64 ".", conf->job_id);
-    put_word(out, conf->step_id);
-    fputs("</code></dd>\n<dt>Make this report anew</dt><dd><code>jobprof "
-          "report ",
-          out);
-    fprintf(out, "%" PRIu64 ".", conf->job_id);
-    put_word(out, conf->step_id);
-    fputs("</code></dd></dl>\n<p class=\"note\">The program&#39;s arguments "
-          "are not recorded: they stand for the dots.</p>\n",
-          out);
-    return 0;
-}
-
-/* --- section: the report's other files */
-
-static int html_files_put(const struct jp_report *report, FILE *out)
-{
-    static const char *const files[] = {
-        "summary.txt",          JP_SUMMARY_NAME,
-        "csv/cells.csv",        "csv/comms.csv",
-        "csv/ranks.csv",        "csv/ops.csv",
-        "csv/p2p.csv",          "csv/p2p_nodes.csv",
-        "csv/windows.csv",      "csv/busy.csv",
-        "csv/busy_windows.csv", "csv/network.csv",
-        "csv/quality.csv",      "plots/",
-    };
-    static const char *const job_files[] = {"job.conf", "../index.html"};
-
-    fputs("<ul class=\"files\">\n", out);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", files[i], files[i]);
-    for (size_t i = 0;
-         report->conf && i < sizeof(job_files) / sizeof(*job_files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", job_files[i],
-                job_files[i]);
-    fputs("</ul>\n", out);
-    return 0;
-}
-
-/* --- section: what ran, where, by whom */
-
-static int html_job_put(const struct jp_report *report, FILE *out)
-{
-    const struct jp_jobconf *c = report->conf;
-    const struct jp_nodes *nodes = report->nodes;
-    char loaded[JP_AGENTS_TEXT];
-
-    fputs("<dl>\n", out);
-    if (c) {
-        html_out_fact(out, "Command", c->command);
-        html_out_fact(out, "User", c->user);
-        html_out_fact(out, "Account", c->account);
-        html_out_fact(out, "Partition", c->partition);
-        html_out_fact(out, "Submitted from", c->submit_host);
-        html_out_fact(out, "Working directory", c->submit_dir);
-        html_out_fact(out, "Started", FIG_UTC(c->created_us));
-        html_out_fact(out, "Slurm", c->slurm_version);
-        html_out_fact(out, "Profiler asked for", c->nccl_request);
-        html_out_fact(out, "Profiler used", c->nccl_mode);
-        if (jobconf_util(c, "labels"))
-            html_out_fact(out, "Labels", jobconf_util(c, "labels"));
-    } else {
-        html_out_fact(out, "Input",
-                      "a folder of logs, without a job's settings");
-    }
-    if (report->agents &&
-        *util_agents_loaded(report->agents, loaded, sizeof(loaded)))
-        html_out_fact(out, "Loaded by tasks", loaded);
-    put_fact_count(out, "Nodes", expected_nodes(c, nodes));
-    put_fact_count(out, "Tasks", expected_tasks(c, nodes));
-    if (nodes) {
-        html_out_fact(out, "Node list", nodes->step_nodelist);
-        html_out_fact(out, "Tasks ended with an error",
-                      FIG_COUNT(nodes->tasks_failed));
-    }
-    fputs("</dl>\n", out);
-    return 0;
 }
 
 /* --- section: what the network did, and what was expected */
@@ -330,72 +170,6 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
     }
     free(places);
     return rc;
-}
-
-/* --- sections: settings with their sources, variables */
-
-#define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
-
-static void setting_rows(FILE *out, const char *area,
-                         const struct jp_setting *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        html_out_row(out);
-        html_out_cell(out, area);
-        html_out_id(out, list[i].key);
-        html_out_code(out, list[i].value);
-        html_out_cell(out, list[i].source);
-        html_out_cell(out, list[i].where);
-        html_out_prose(out, list[i].reason);
-        html_out_row_end(out);
-    }
-}
-
-static bool html_settings_present(const struct jp_report *report)
-{
-    return report->conf &&
-           report->conf->n_settings + report->conf->n_copper_settings;
-}
-
-static int html_settings_put(const struct jp_report *report, FILE *out)
-{
-    const struct jp_jobconf *conf = report->conf;
-    static const struct jp_html_column columns[] = {
-        {"For", NULL, false},  {"Setting", NULL, false}, {"Value", NULL, false},
-        {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
-    };
-
-    html_out_table(out, columns, COLUMNS(columns), true);
-    setting_rows(out, "NCCL", conf->settings, conf->n_settings);
-    setting_rows(out, "Copper", conf->copper_settings, conf->n_copper_settings);
-    html_out_table_end(out, COLUMNS(columns), 0, NULL);
-    return 0;
-}
-
-static bool html_env_present(const struct jp_report *report)
-{
-    return report->conf && report->conf->n_env;
-}
-
-static int html_env_put(const struct jp_report *report, FILE *out)
-{
-    const struct jp_jobconf *conf = report->conf;
-    static const struct jp_html_column columns[] = {
-        {"Variable", NULL, false},
-        {"Value", "%N stands for the node's name", false},
-        {"If the user has set it", NULL, false},
-    };
-
-    html_out_table(out, columns, COLUMNS(columns), false);
-    for (size_t i = 0; i < conf->n_env; i++) {
-        html_out_row(out);
-        html_out_id(out, conf->env[i].name);
-        html_out_code(out, conf->env[i].value);
-        html_out_cell(out, conf->env[i].soft ? "the user's stays" : "replaced");
-        html_out_row_end(out);
-    }
-    html_out_table_end(out, COLUMNS(columns), 0, NULL);
-    return 0;
 }
 
 /* --- section: operations by message size */
@@ -561,7 +335,7 @@ static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
      "Worst first. What nodes' topologies and Copper's profiles tell stands in "
      "their own sections.",
-     JP_HTML_WIDE, .table = &table_findings},
+     JP_HTML_OPEN, .table = &table_findings},
     {"causes", "Why",
      "What was sampled at the time of a finding that is unlike its peers, or "
      "unlike before, strongest first. It coincides with the finding; that it "
@@ -572,15 +346,13 @@ static const struct jp_html_section html_sections[] = {
      "that would have been seen; or not judged, and why.",
      JP_HTML_WIDE, .present = html_hypotheses_present,
      .table = &table_hypotheses},
-    {"quality", "Data quality", NULL, JP_HTML_HALF, .present = report_has_nccl,
-     .put = html_quality_put},
-    {"job", "Job", NULL, JP_HTML_HALF, .put = html_job_put},
     {"topology", "Topology",
      "What the nodes have, by their own records; how a communicator's label "
      "follows from it stands in its row below.",
      JP_HTML_WIDE, .present = html_topology_present, .put = html_topology_put},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      .table = &table_comms},
+    /* the timeline of all ranks stands here */
     {"time", "Over the run",
      "By the time at which records were written. csv/windows.csv has the "
      "figures by communicator.",
@@ -653,42 +425,22 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .table = &table_node_pairs},
     {"copper", "Copper cache", NULL, JP_HTML_WIDE,
      .present = html_copper_present, .put = html_copper_put},
-    {"settings", "Settings", NULL, JP_HTML_WIDE,
+    /* the bookkeeping begins: a line stands above the first of these */
+    {"quality", "Data quality", NULL, JP_HTML_BOOKS, .present = report_has_nccl,
+     .put = html_quality_put},
+    {"job", "Job", NULL, JP_HTML_BOOKS, .put = html_job_put},
+    {"settings", "Settings", NULL, JP_HTML_BOOKS,
      .present = html_settings_present, .put = html_settings_put},
-    {"environment", "Environment", "Set for the tasks.", JP_HTML_WIDE,
+    {"environment", "Environment", "Set for the tasks.", JP_HTML_BOOKS,
      .present = html_env_present, .put = html_env_put},
-    {"command", "Commands", NULL, JP_HTML_WIDE, .present = html_command_present,
-     .put = html_command_put},
-    {"files", "Files", NULL, JP_HTML_WIDE, .put = html_files_put},
+    {"command", "Commands", NULL, JP_HTML_BOOKS,
+     .present = html_command_present, .put = html_command_put},
+    {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put},
 };
 static const size_t html_n_sections = sizeof(html_sections) /
                                       sizeof(*html_sections);
 
 /* --- report.html: one page that needs nothing but itself */
-
-static void put_banner(FILE *out, const struct jp_report *report)
-{
-    const char *word = verdict_word_name(report->verdict->word);
-    char judged[JP_HYPOTHESES_LINE];
-
-    fputs("<h1>jobprof", out);
-    if (report->conf) {
-        fprintf(out, " &middot; step %" PRIu64 ".", report->conf->job_id);
-        html_out_text(out, report->conf->step_id);
-        fputs(" &middot; ", out);
-        html_out_text(out, report->conf->job_name);
-    }
-    fprintf(out, "</h1>\n<div class=\"verdict %s\"><strong>%s</strong><p>",
-            word, word);
-    html_out_text(out, report->verdict->text);
-    fputs("</p>", out);
-    if (report_judged(report, judged)) {
-        fputs("<p class=\"judged\"><a href=\"#hypotheses\">Judged</a>: ", out);
-        html_out_text(out, judged);
-        fputs("</p>", out);
-    }
-    fputs("</div>\n", out);
-}
 
 static bool is_shown(const struct jp_html_section *section,
                      const struct jp_report *report)
@@ -706,18 +458,23 @@ static const char *class_of(const struct jp_html_section *section)
     return section->kind == JP_HTML_CHARTS ? " class=\"charts\"" : "";
 }
 
-/* Links to the sections; page.js adds the switch between light and dark. */
+/* Links to the sections: beside them where there is room, else behind a button.
+ * page.js marks where the reader is, and adds the switch between light and
+ * dark. */
 static void put_top(const struct jp_report *report, FILE *out)
 {
     fputs("<a class=\"skip\" href=\"#main\">To the report</a>\n"
-          "<header class=\"top\"><nav aria-label=\"Sections\"><ul>\n",
+          "<header class=\"top\"><details class=\"toc\" open><summary>"
+          "Contents<span id=\"here\"></span></summary>"
+          "<nav aria-label=\"Sections\"><ul>\n<li><a href=\"#main\">Answer"
+          "</a></li>\n",
           out);
     for (size_t i = 0; i < html_n_sections; i++)
         if (is_shown(&html_sections[i], report))
             fprintf(out, "<li%s><a href=\"#%s\">%s</a></li>\n",
                     class_of(&html_sections[i]), html_sections[i].id,
                     html_sections[i].title);
-    fputs("</ul></nav></header>\n", out);
+    fputs("</ul></nav></details></header>\n", out);
     if (html_out_has_charts())
         fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
               "and tables do not.</p></noscript>\n",
@@ -737,36 +494,48 @@ static int html_put_table(const struct jp_html_section *section,
 static int put_section(const struct jp_html_section *section,
                        const struct jp_report *report, FILE *out)
 {
-    fprintf(out, "<section id=\"%s\"%s><h2>%s</h2>\n", section->id,
-            class_of(section), section->title);
+    fprintf(out,
+            "<section id=\"%s\"%s><details%s><summary><h2>%s</h2></summary>\n",
+            section->id, class_of(section),
+            section->kind == JP_HTML_OPEN ? " open" : "", section->title);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
     if ((section->put ? section->put(report, out)
                       : html_put_table(section, report, out)) < 0)
         return -1;
-    fputs("</section>\n", out);
+    fputs("</details></section>\n", out);
     return 0;
 }
 
-/* Runs of half sections stand in a grid. */
+/* One line above the bookkeeping. */
+static void put_books(const struct jp_report *report, FILE *out)
+{
+    const struct jp_result *r = report->result;
+
+    fputs("<p class=\"books\">Bookkeeping", out);
+    if (r)
+        fprintf(out, ": %s record%s in %s file%s",
+                FIG_COUNT(r->quality.records), plural(r->quality.records),
+                FIG_COUNT(r->quality.files), plural(r->quality.files));
+    fprintf(out, "; analysed in %s.</p>\n",
+            FIG_US((double) report->duration_us));
+}
+
 static int put_sections(const struct jp_report *report, FILE *out)
 {
-    bool in_grid = false;
+    bool in_books = false;
 
     for (size_t i = 0; i < html_n_sections; i++) {
         const struct jp_html_section *section = &html_sections[i];
-        bool half = section->kind == JP_HTML_HALF;
 
         if (!is_shown(section, report))
             continue;
-        if (half != in_grid)
-            fputs(in_grid ? "</div>\n" : "<div class=\"pair\">\n", out);
-        in_grid = half;
+        if (section->kind == JP_HTML_BOOKS && !in_books)
+            put_books(report, out);
+        in_books |= section->kind == JP_HTML_BOOKS;
         if (put_section(section, report, out) < 0)
             return -1;
     }
-    if (in_grid)
-        fputs("</div>\n", out);
     return 0;
 }
 
@@ -783,8 +552,7 @@ int report_write_html(const struct jp_report *report, FILE *out,
     html_out_begin(out, title);
     put_top(report, out);
     fputs("<main id=\"main\">\n", out);
-    put_banner(out, report);
-    if (put_sections(report, out) < 0)
+    if (first_screen_write(report, out) < 0 || put_sections(report, out) < 0)
         return error_set(err, "out of memory");
     html_footer_put(report, out);
     fputs("</main>\n", out);

@@ -19,6 +19,8 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/sorted.h"
+#include "orchestrator/insight/verdict.h"
+#include "orchestrator/report/index_trend.h"
 #include "orchestrator/report/index_util.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/summary_file.h"
@@ -142,6 +144,7 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
 
     copy(j, entry, "verdict", verdict, "word");
     copy(j, entry, "text", verdict, "text");
+    copy(j, entry, "plain", verdict, "plain");
     copy(j, entry, "name", job, "name");
     copy(j, entry, "command", job, "command");
     copy(j, entry, "nodes", job, "nodes");
@@ -309,237 +312,92 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
     return true;
 }
 
-/* --- a strip of verdicts, a line for each kind of operation -------------- */
-
-enum { MAX_STEPS = 100, MAX_KINDS = 8, LINES = 6 }; /* the latest; of a step */
-enum { STRIP = 22, WIDTH = 360, HEIGHT = 44, EDGE = 6 }; /* px */
-
-/* A kind over the steps. */
-struct kind {
-    const char *type, *coll; /* borrowed */
-    uint64_t bytes;
-    double time_us;
-    double gbs[MAX_STEPS]; /* median; NAN: not in that step */
-    unsigned n;
-};
-
-struct trend {
-    const json_t *steps;
-    size_t first, n; /* of the steps shown */
-    struct kind *kinds;
-    size_t n_kinds;
-};
-
-static const json_t *step_at(const struct trend *t, size_t i)
-{
-    return json_array_get(t->steps, t->first + i);
-}
-
-static struct kind *find_kind(struct trend *t, const json_t *cell)
-{
-    const char *type = summary_file_text(cell, "comm_type");
-    const char *coll = summary_file_text(cell, "coll");
-    uint64_t bytes = 0;
-    struct kind *kind;
-
-    summary_file_count(cell, "msg_size_bytes", &bytes);
-    for (size_t i = 0; i < t->n_kinds; i++)
-        if (t->kinds[i].bytes == bytes && !strcmp(t->kinds[i].coll, coll) &&
-            !strcmp(t->kinds[i].type, type))
-            return &t->kinds[i];
-    kind = &t->kinds[t->n_kinds++];
-    *kind = (struct kind){.type = type, .coll = coll, .bytes = bytes};
-    for (size_t i = 0; i < MAX_STEPS; i++)
-        kind->gbs[i] = NAN;
-    return kind;
-}
-
-static void take_step(struct trend *t, size_t i)
-{
-    const json_t *cells = json_object_get(step_at(t, i), "cells");
-
-    for (size_t k = 0; k < json_array_size(cells) && k < MAX_KINDS; k++) {
-        const json_t *cell = json_array_get(cells, k);
-        double gbs = summary_file_real(cell, "busbw_p50_gbs");
-        double time = summary_file_real(cell, "time_us");
-        struct kind *kind;
-
-        if (!(gbs > 0) || !isfinite(gbs))
-            continue;
-        kind = find_kind(t, cell);
-        kind->n += isnan(kind->gbs[i]);
-        kind->gbs[i] = gbs;
-        kind->time_us += isfinite(time) ? time : 0;
-    }
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct kind *x = a, *y = b;
-
-    if ((x->n > 1) != (y->n > 1))
-        return x->n > 1 ? -1 : 1;
-    return x->time_us > y->time_us ? -1 : x->time_us < y->time_us;
-}
-
-/* ---------------------------------------------------------------- pictures */
-
-static void put_strip(const struct trend *t, FILE *out)
-{
-    fprintf(out,
-            "<div class=\"scroll\"><svg class=\"trend\" role=\"img\" "
-            "aria-label=\"verdicts by step\" width=\"%zu\" height=\"%d\">\n",
-            t->n * STRIP, STRIP + 6);
-    for (size_t i = 0; i < t->n; i++) {
-        const char *word = summary_file_text(step_at(t, i), "verdict");
-
-        fputs("<g class=\"", out);
-        html_out_text(out, *word ? word : "NODATA");
-        fprintf(out, "\"><title>step ");
-        html_out_text(out, summary_file_text(step_at(t, i), "id"));
-        fputs(": ", out);
-        html_out_text(out, *word ? word : "not readable");
-        fprintf(out,
-                "</title><rect x=\"%zu\" y=\"1\" width=\"%d\" height=\"%d\" "
-                "rx=\"3\"/><text x=\"%zu\" y=\"16\">%.1s</text></g>\n",
-                i * STRIP, STRIP - 3, STRIP - 3, i * STRIP + (STRIP - 3) / 2,
-                *word ? word : "?");
-    }
-    fputs("</svg></div>\n", out);
-}
-
-static double x_of(const struct trend *t, size_t i)
-{
-    return EDGE +
-           (double) i * (WIDTH - 2 * EDGE) / (double) (t->n > 1 ? t->n - 1 : 1);
-}
-
-static double y_of(double gbs, double most)
-{
-    return HEIGHT - EDGE - gbs / most * (HEIGHT - 2 * EDGE);
-}
-
-/* From 0 up, so that a small change looks small. */
-static void put_line(const struct trend *t, const struct kind *k, FILE *out)
-{
-    double most = 0;
-
-    for (size_t i = 0; i < t->n; i++)
-        if (k->gbs[i] > most)
-            most = k->gbs[i];
-    fprintf(out,
-            "<td><svg class=\"trend\" role=\"img\" aria-label=\"bus bandwidth "
-            "by step\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">"
-            "<path d=\"M0 %d H%d\"/><polyline points=\"",
-            WIDTH, HEIGHT, WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
-    for (size_t i = 0; i < t->n; i++)
-        if (!isnan(k->gbs[i]))
-            fprintf(out, "%.1f,%.1f ", x_of(t, i), y_of(k->gbs[i], most));
-    fputs("\"/>", out);
-    for (size_t i = 0; i < t->n; i++) {
-        const char *word = summary_file_text(step_at(t, i), "verdict");
-
-        if (isnan(k->gbs[i]))
-            continue;
-        fputs("<circle class=\"", out);
-        html_out_text(out, *word ? word : "NODATA");
-        fprintf(out, "\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"><title>step ",
-                x_of(t, i), y_of(k->gbs[i], most));
-        html_out_text(out, summary_file_text(step_at(t, i), "id"));
-        fprintf(out, ": %s GB/s</title></circle>", FIG_GBS(k->gbs[i]));
-    }
-    fputs("</svg></td>", out);
-}
-
-/* ------------------------------------------------------------------- table */
-
-static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
-{
-    double values[MAX_STEPS], last = NAN, median, change;
-    char text[JP_FIGURE_LEN];
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->n; i++)
-        if (!isnan(k->gbs[i]))
-            last = values[n++] = k->gbs[i];
-    qsort(values, n, sizeof(*values), sorted_ascending);
-    median = sorted_median(values, n);
-    change = 100 * (last / median - 1);
-    snprintf(text, sizeof(text), "%+.1f %%", change);
-    html_out_row(out);
-    html_out_cell(out, k->type);
-    html_out_cell(out, k->coll);
-    html_out_figure(out, FIG_BYTES(k->bytes), (double) k->bytes);
-    html_out_figure(out, FIG_COUNT(n), (double) n);
-    html_out_figure(out, FIG_GBS(values[0]), values[0]);
-    html_out_figure(out, FIG_GBS(median), median);
-    html_out_figure(out, FIG_GBS(last), last);
-    html_out_figure(out, text, change);
-    put_line(t, k, out);
-    html_out_row_end(out);
-}
-
-static void put_kinds(const struct trend *t, FILE *out)
-{
-    static const struct jp_html_column columns[] = {
-        {"Type", NULL, false},
-        {"Function", NULL, false},
-        {"Size", NULL, true},
-        {"Steps", "that have it among their heaviest", true},
-        {"GB/s least", "of the steps' medians", true},
-        {"median", "of the steps' medians", true},
-        {"last", "the last step's median", true},
-        {"change", "of the last step against the median", true},
-        {"By step", "from 0 up; a point's colour is the step's verdict", false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
-    size_t lines = 0;
-
-    while (lines < t->n_kinds && lines < LINES && t->kinds[lines].n > 1)
-        lines++;
-    if (!lines)
-        return;
-    html_out_table(out, columns, n_columns, false);
-    for (size_t i = 0; i < lines; i++)
-        put_kind(t, &t->kinds[i], out);
-    html_out_table_end(out, n_columns, 0, NULL);
-}
-
-/* The section over a job.json's steps; nothing for fewer than two of them.
- * Bandwidths are of kinds (type, function, size) that several steps have, those
- * of most time. */
-static void index_trend_write(const json_t *steps, FILE *out)
-{
-    size_t all = json_array_size(steps);
-    struct trend t = {.steps = steps,
-                      .first = all > MAX_STEPS ? all - MAX_STEPS : 0};
-
-    t.n = all - t.first;
-    if (t.n < 2)
-        return;
-    t.kinds = calloc(t.n * MAX_KINDS, sizeof(*t.kinds));
-    if (!t.kinds)
-        return; /* the table of steps stands without it */
-    for (size_t i = 0; i < t.n; i++)
-        take_step(&t, i);
-    if (t.n_kinds)
-        qsort(t.kinds, t.n_kinds, sizeof(*t.kinds), by_time);
-    fputs("<section id=\"trend\"><h2>Trend</h2>\n<p class=\"note\">", out);
-    if (t.first)
-        fprintf(out, "The last %zu of %zu steps. ", t.n, all);
-    fputs("Verdicts by step, by their first letter; bus bandwidth (median over "
-          "operations) of the kinds of most time that several steps "
-          "have.</p>\n",
-          out);
-    put_strip(&t, out);
-    put_kinds(&t, out);
-    fputs("</section>\n", out);
-    free(t.kinds);
-}
-
 /* --- lay out the list of steps */
 
-#define MAX_ROWS 500 /* the latest steps */
+#define MAX_ROWS 500 /* the worst steps, of equal ones the latest */
+
+/* How bad a step's word is; unknown ones are as bad as none. */
+static unsigned badness(const json_t *step)
+{
+    const char *word = summary_file_text(step, "verdict");
+    unsigned i = 0;
+
+    while (i <= JP_VERDICT_OK &&
+           strcmp(word, verdict_word_name((enum jp_verdict_word) i)) != 0)
+        i++;
+    return i <= JP_VERDICT_OK ? i : JP_VERDICT_NODATA;
+}
+
+static int by_badness(const void *a, const void *b, void *arg)
+{
+    const json_t *steps = arg;
+    size_t x = *(const size_t *) a, y = *(const size_t *) b;
+    unsigned bx = badness(json_array_get(steps, x));
+    unsigned by = badness(json_array_get(steps, y));
+
+    if (bx != by)
+        return bx < by ? -1 : 1;
+    return x > y ? -1 : 1;
+}
+
+/* Places of the steps, worst first; caller frees. NULL: no memory. */
+static size_t *sort_steps(const json_t *steps, size_t n)
+{
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    for (size_t i = 0; order && i < n; i++)
+        order[i] = i;
+    if (order && n)
+        qsort_r(order, n, sizeof(*order), by_badness, (void *) steps);
+    return order;
+}
+
+/* What is said of a step: in plain words, where its report has them. */
+static const char *sentence_of(const json_t *step)
+{
+    const char *plain = summary_file_text(step, "plain");
+
+    return *plain ? plain : summary_file_text(step, "text");
+}
+
+/* "12 steps: 1 HANG, 2 SLOW, 9 OK." */
+static void put_counts(FILE *out, const json_t *steps, size_t n)
+{
+    size_t count[JP_VERDICT_OK + 1] = {0};
+    const char *before = ": ";
+
+    for (size_t i = 0; i < n; i++)
+        count[badness(json_array_get(steps, i))]++;
+    fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
+    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
+        if (count[i]) {
+            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
+                    verdict_word_name((enum jp_verdict_word) i));
+            before = ", ";
+        }
+    fputs(".</p>\n", out);
+}
+
+/* The job's verdict is its worst step's. */
+static void put_answer(FILE *out, const json_t *steps, const size_t *order,
+                       size_t n)
+{
+    const json_t *worst = json_array_get(steps, order[0]);
+    const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
+
+    fprintf(out,
+            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
+            "<strong>%s</strong><p><a href=\"",
+            word, word);
+    html_out_text(out, summary_file_text(worst, "report"));
+    fputs("\">Step ", out);
+    html_out_text(out, summary_file_text(worst, "id"));
+    fputs("</a>: ", out);
+    html_out_text(out, sentence_of(worst));
+    fputs("</p></div>\n", out);
+    put_counts(out, steps, n);
+    fputs("</div>\n", out);
+}
 
 static void put_word(FILE *out, const char *word)
 {
@@ -576,7 +434,7 @@ static void put_step(FILE *out, const json_t *step)
     html_out_text(out, summary_file_text(step, "id"));
     fputs("</a></td>", out);
     put_word(out, summary_file_text(step, "verdict"));
-    html_out_prose(out, summary_file_text(step, "text"));
+    html_out_prose(out, sentence_of(step));
     put_number(out, step, "nodes");
     put_number(out, step, "ntasks");
     html_out_figure(out, FIG_SHARE(coverage), coverage);
@@ -620,19 +478,24 @@ static void index_page_write(const json_t *job, FILE *out)
     const size_t n_columns = sizeof(columns) / sizeof(*columns);
     const json_t *steps = json_object_get(job, "steps");
     size_t n = json_array_size(steps);
-    size_t from = n > MAX_ROWS ? n - MAX_ROWS : 0;
+    size_t shown = n < MAX_ROWS ? n : MAX_ROWS;
+    size_t *order = sort_steps(steps, n);
 
     html_out_begin(out, "jobprof: steps of the job");
-    fputs("<main>\n", out);
+    fputs("<main class=\"job\">\n", out);
     put_heading(out, json_object_get(job, "job"));
+    if (order && n)
+        put_answer(out, steps, order, n);
+    fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t i = 0; order && i < shown; i++)
+        put_step(out, json_array_get(steps, order[i]));
+    html_out_table_end(out, n_columns, n - shown, "job.json");
+    fputs("</section>\n", out);
     index_trend_write(steps, out);
     index_util_write(job, out);
-    fputs("<section><h2>Steps</h2>\n", out);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t i = from; i < n; i++)
-        put_step(out, json_array_get(steps, i));
-    html_out_table_end(out, n_columns, from, "job.json");
-    fputs("</section></main>\n", out);
+    fputs("</main>\n", out);
+    free(order);
     html_out_end(out);
 }
 

@@ -13,6 +13,7 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/busy.h"
+#include "orchestrator/insight/plain.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/summary_file.h"
@@ -475,7 +476,7 @@ static void put_findings(struct jp_json_stream *s,
 /* What stands before the tables. */
 static void put_head(struct jp_json_stream *s, const struct jp_report *report)
 {
-    char judged[JP_HYPOTHESES_LINE];
+    char judged[JP_HYPOTHESES_LINE], plain[JP_PLAIN_TEXT];
     struct timespec now = {0};
 
     clock_gettime(CLOCK_REALTIME, &now);
@@ -494,6 +495,9 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_object(s, "verdict");
     json_stream_text(s, "word", verdict_word_name(report->verdict->word));
     json_stream_text(s, "text", report->verdict->text);
+    json_stream_text(s, "plain",
+                     plain_verdict(report->verdict, report->result,
+                                   report->insight, plain));
     json_stream_text(s, "judged", report_judged(report, judged));
     json_stream_end_object(s);
     put_job(s, report);

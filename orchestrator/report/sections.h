@@ -27,10 +27,10 @@ struct jp_html_section {
     const char *id;    /* the heading's anchor: [a-z0-9-] */
     const char *title; /* HTML */
     const char *note;  /* a line below the title, HTML; NULL: none */
-    /* half: beside the next half one, where there is room. charts: nothing but
-     * charts, left out by a program without them, not seen without JavaScript
-     */
-    enum { JP_HTML_WIDE, JP_HTML_HALF, JP_HTML_CHARTS } kind;
+    /* Sections are folded, but for an open one. charts: nothing but charts,
+     * left out by a program without them, not seen without JavaScript. books:
+     * of the bookkeeping, behind all others */
+    enum { JP_HTML_WIDE, JP_HTML_OPEN, JP_HTML_CHARTS, JP_HTML_BOOKS } kind;
     /* false: nothing to show, the section is left out. NULL: always there, or
      * with a row of the table */
     bool (*present)(const struct jp_report *report);
@@ -49,6 +49,14 @@ html_put html_quality_put;
 /* The first notes on files; where: the file that has all, NULL: none. */
 void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
                     uint64_t left_out, const char *where);
+html_put html_job_put; /* this and the next ones in report_job_html.c */
+html_present html_settings_present;
+html_put html_settings_put;
+html_present html_env_present;
+html_put html_env_put;
+html_present html_command_present;
+html_put html_command_put;
+html_put html_files_put;
 html_present html_topology_present; /* in topology.c */
 html_put html_topology_put;
 html_present html_copper_present; /* in report_copper_html.c */

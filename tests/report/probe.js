@@ -23,6 +23,8 @@ addEventListener('load', async () => {
   }
 
   await frame();
+  document.getElementById('folds')?.click(); // what is folded is not drawn
+  for (let i = 0; i < 5; i++) await frame();
 
   for (const figure of document.querySelectorAll('figure.chart')) {
     const name = figure.dataset.chart;

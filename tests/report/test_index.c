@@ -106,6 +106,11 @@ static void test_steps(void **state)
         7);
     json_decref(root);
     assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
+    /* the worst step is the job's answer, and the first row */
+    assert_non_null(strstr(text, "<div id=\"answer\" class=\"INCOMPLETE\">"));
+    assert_non_null(strstr(text, "4 steps: 1 INCOMPLETE"));
+    assert_true(strstr(strstr(text, "<tbody>"), "step-2/report.html") <
+                strstr(strstr(text, "<tbody>"), "step-10/report.html"));
     assert_non_null(strstr(text, "href=\"step-10/report.html\""));
     assert_null(strstr(text, "<b>second"));
     free(text);

@@ -72,11 +72,99 @@
     window.addEventListener('afterprint', () => setTheme(before));
   }
 
+  // What a link or the address names is unfolded.
+  function unfold() {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const details = id && document.getElementById(id)?.
+      querySelector(':scope > details');
+    if (!details) return;
+    details.open = true;
+    details.scrollIntoView();
+  }
+
+  // Every fold of the report at once.
+  function addFolds(top) {
+    const folds = document.querySelectorAll('section > details');
+    const button = document.createElement('button');
+    if (!folds.length) return;
+    button.type = 'button';
+    button.id = 'folds';
+    button.textContent = 'Open all';
+    button.addEventListener('click', () => {
+      const open = button.textContent === 'Open all';
+      for (const fold of folds) fold.open = open;
+      button.textContent = open ? 'Close all' : 'Open all';
+    });
+    top.append(button);
+  }
+
+  // The contents say where the reader is.
+  function followReader() {
+    const toc = document.querySelector('.toc');
+    if (!toc) return;
+    const links = [...toc.querySelectorAll('a')];
+    const here = document.getElementById('here');
+    const wide = matchMedia('(min-width:1180px)');
+    const fold = () => { toc.open = wide.matches; };
+    let asked = false;
+
+    function mark() {
+      asked = false;
+      let now = links[0];
+      for (const link of links) {
+        const part = document.getElementById(link.hash.slice(1));
+        if (part && part.getBoundingClientRect().top < 120) now = link;
+      }
+      for (const link of links)
+        if (link === now) link.setAttribute('aria-current', 'true');
+        else link.removeAttribute('aria-current');
+      here.textContent = now.textContent;
+    }
+    fold();
+    wide.addEventListener('change', fold);
+    toc.addEventListener('click', event => {
+      if (event.target.closest('a') && !wide.matches) toc.open = false;
+    });
+    addEventListener('scroll', () => {
+      if (!asked) requestAnimationFrame(mark);
+      asked = true;
+    }, {passive: true});
+    mark();
+  }
+
+  // A button beside each command.
+  function addCopying(box) {
+    const code = box.querySelector('code');
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'copy';
+    button.textContent = 'Copy';
+    button.setAttribute('aria-label', `Copy: ${code.textContent}`);
+    button.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = 'Copied';
+      } catch { // pages from disk may not write there: mark it for the keys
+        getSelection().selectAllChildren(code);
+        button.textContent = 'Press Ctrl C';
+      }
+      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+    });
+    code.after(button);
+  }
+
   setTheme(stored());
   keepPaperLight();
   document.addEventListener('DOMContentLoaded', () => {
     const top = document.querySelector('header.top');
-    if (top) addSwitch(top);
+    if (top) {
+      addFolds(top);
+      addSwitch(top);
+    }
+    document.querySelectorAll('.command, dl.commands dd').forEach(addCopying);
+    followReader();
+    unfold();
+    addEventListener('hashchange', unfold);
     document.querySelectorAll('table.sortable').forEach(addSorting);
   });
 })();

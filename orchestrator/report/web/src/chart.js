@@ -95,6 +95,8 @@ export class Chart {
     const theme = readTheme();
     for (const [select, idle] of this.idlers)
       select.disabled = idle(this.state);
+    // within a closed fold: drawn when it opens, on paper not at all
+    if (!this.plot.clientWidth) return;
     this.width = this.paper ?? this.plot.clientWidth;
     const look = {theme, width: this.width, narrow: this.width < NARROW,
       most: this.paper ? PAPER_HEIGHT : Infinity};

@@ -1,0 +1,564 @@
+/* plain.c - the sentences that a reader meets first. */
+#include "orchestrator/insight/plain.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
+
+/* --- figures -------------------------------------------------------------- */
+
+char *plain_share(double share, char buf[JP_PLAIN_FIGURE])
+{
+    double percent = 100 * share;
+
+    if (!isfinite(share))
+        snprintf(buf, JP_PLAIN_FIGURE, "-");
+    else if (percent >= 99.95)
+        snprintf(buf, JP_PLAIN_FIGURE, "%.0f %%", percent);
+    else
+        snprintf(buf, JP_PLAIN_FIGURE, percent >= 9.95 ? "%.0f %%" : "%.1f %%",
+                 percent >= 9.95 ? fmin(percent, 99) : percent);
+    return buf;
+}
+
+static char *two_digits(double value, char buf[JP_PLAIN_FIGURE])
+{
+    if (value >= 9.95)
+        figure_count((uint64_t) (value + 0.5), buf);
+    else
+        snprintf(buf, JP_PLAIN_FIGURE, "%.1f", value);
+    return buf;
+}
+#define TWO_DIGITS(value) two_digits((value), (char[JP_PLAIN_FIGURE]){0})
+#define SHARE(share) plain_share((share), (char[JP_PLAIN_FIGURE]){0})
+
+char *plain_gpu_time(double us, char buf[JP_PLAIN_FIGURE])
+{
+    double s = us / 1e6;
+
+    if (!isfinite(us))
+        snprintf(buf, JP_PLAIN_FIGURE, "-");
+    else if (s < 0.1)
+        snprintf(buf, JP_PLAIN_FIGURE, "%s GPU-milliseconds",
+                 TWO_DIGITS(s * 1e3));
+    else if (s < 120)
+        snprintf(buf, JP_PLAIN_FIGURE, "%s GPU-seconds", TWO_DIGITS(s));
+    else if (s < 7200)
+        snprintf(buf, JP_PLAIN_FIGURE, "%s GPU-minutes", TWO_DIGITS(s / 60));
+    else
+        snprintf(buf, JP_PLAIN_FIGURE, "%s GPU-hours", TWO_DIGITS(s / 3600));
+    return buf;
+}
+#define GPU_TIME(us) plain_gpu_time((us), (char[JP_PLAIN_FIGURE]){0})
+
+/* "11:02:03 UTC" of that time since 1970. */
+static const char *time_of_day(double us, char buf[JP_FIGURE_LEN])
+{
+    const char *blank;
+
+    figure_utc((uint64_t) us, buf);
+    blank = strchr(buf, ' ');
+    return blank ? blank + 1 : buf;
+}
+#define TIME_OF_DAY(us) time_of_day((us), (char[JP_FIGURE_LEN]){0})
+
+/* --- sentences ------------------------------------------------------------ */
+
+struct text {
+    char *buf;
+    size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t,
+                                                      const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(t->buf + t->len, JP_PLAIN_TEXT - t->len, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        t->len += (size_t) n < JP_PLAIN_TEXT - t->len
+                      ? (size_t) n
+                      : JP_PLAIN_TEXT - 1 - t->len;
+}
+
+static const char *comm_name(const struct jp_result *r, int64_t comm)
+{
+    const char *name;
+
+    if (!r || comm < 0 || (size_t) comm >= r->n_comms)
+        return "";
+    name = r->comms[comm].name;
+    return name && strcmp(name, "unknown") != 0 ? name : "";
+}
+
+/* "Rank 3 (n2, pid 22600)": of the job where that is known. */
+static void add_rank(struct text *t, const struct jp_finding *f,
+                     const struct jp_result *r)
+{
+    const char *name = comm_name(r, f->comm);
+
+    if (f->world_rank >= 0)
+        add(t, "Rank %" PRId64, f->world_rank);
+    else if (f->rank >= 0 && *name)
+        add(t, "Rank %" PRId64 " of %.40s", f->rank, name);
+    else if (f->rank >= 0)
+        add(t, "Rank %" PRId64 " of its communicator", f->rank);
+    else
+        add(t, "A rank");
+    if (*f->host && f->pid >= 0)
+        add(t, " (%.64s, pid %" PRId64 ")", f->host, f->pid);
+    else if (*f->host)
+        add(t, " (%.64s)", f->host);
+}
+
+static void add_loss(struct text *t, const struct jp_finding *f)
+{
+    if (isfinite(f->cost_us) && f->cost_us > 0 && isfinite(f->share))
+        add(t, " The others lose %s, %s of communication time.",
+            GPU_TIME(f->cost_us), SHARE(f->share));
+    else if (isfinite(f->share))
+        add(t, " The others lose %s of communication time.", SHARE(f->share));
+}
+
+static void add_late_rank(struct text *t, const struct jp_finding *f,
+                          const struct jp_result *r)
+{
+    const char *name = comm_name(r, f->comm);
+
+    add_rank(t, f, r);
+    add(t, " holds up the job");
+    if (isfinite(f->by_us) && f->of)
+        add(t, ": it reaches %s %.40s%scollective%s %s late (%s of %s)",
+            f->times == f->of ? "every" : "its", name, *name ? " " : "",
+            f->times == f->of ? "" : "s", FIG_US(f->by_us), FIG_COUNT(f->times),
+            FIG_COUNT(f->of));
+    add(t, ".");
+    if (isfinite(f->from_us))
+        add(t, " That began at %s.", TIME_OF_DAY(f->from_us));
+    add_loss(t, f);
+}
+
+static void add_late_node(struct text *t, const struct jp_finding *f,
+                          const struct jp_result *r)
+{
+    (void) r;
+    add(t, "Node %.64s holds up the job", *f->host ? f->host : "?");
+    if (isfinite(f->by_us) && f->of)
+        add(t, ": %s of its %s ranks reach their collectives %s late",
+            FIG_COUNT(f->times), FIG_COUNT(f->of), FIG_US(f->by_us));
+    add(t, ".");
+    add_loss(t, f);
+}
+
+static void add_stall(struct text *t, const struct jp_finding *f,
+                      const struct jp_result *r)
+{
+    add_rank(t, f, r);
+    add(t, " stops now and then");
+    if (isfinite(f->by_us) && f->times)
+        add(t, ": %s time%s, for about %s", FIG_COUNT(f->times),
+            plural(f->times), FIG_US(f->by_us));
+    add(t, ".");
+    add_loss(t, f);
+}
+
+static void add_cost(struct text *t, const struct jp_finding *f)
+{
+    if (isfinite(f->cost_us) && isfinite(f->share))
+        add(t, " That costs %s, %s of communication time.",
+            GPU_TIME(f->cost_us), SHARE(f->share));
+}
+
+static void add_where(struct text *t, const struct jp_finding *f,
+                      const struct jp_result *r)
+{
+    const char *name = comm_name(r, f->comm);
+
+    if (f->messages && f->comms)
+        add(t, ", in %s pair%s of ranks", FIG_COUNT(f->comms),
+            plural(f->comms));
+    else if (f->comms)
+        add(t, ", in %s %.40s%scommunicator%s", FIG_COUNT(f->comms), name,
+            *name ? " " : "", plural(f->comms));
+}
+
+static void add_slow_network(struct text *t, const struct jp_finding *f,
+                             const struct jp_result *r)
+{
+    static const char *const than[JP_N_AGAINST] = {
+        [JP_AGAINST_PEAKS] = " than its peak",
+        [JP_AGAINST_BASELINE] = " than in earlier steps",
+        [JP_AGAINST_LIKES] = " than its likes",
+    };
+    bool own = f->against == JP_AGAINST_OWN;
+
+    add(t, "%s", f->messages ? "Send and Recv" : "The network");
+    if (*f->host)
+        add(t, " of node %.64s", f->host);
+    if (!isfinite(f->ratio)) {
+        add(t, f->messages ? " are slow" : " is slow");
+    } else if (own) {
+        add(t, " became %s x slower", TWO_DIGITS(f->ratio));
+        if (isfinite(f->from_us))
+            add(t, " at %s", TIME_OF_DAY(f->from_us));
+    } else {
+        add(t, " %s %s x slower%s", f->messages ? "are" : "is",
+            TWO_DIGITS(f->ratio),
+            !than[f->against] ? ""
+            : f->messages     ? " than their likes"
+                              : than[f->against]);
+    }
+    add_where(t, f, r);
+    add(t, ".");
+    add_cost(t, f);
+}
+
+static void add_drift(struct text *t, const struct jp_finding *f,
+                      const struct jp_result *r)
+{
+    add(t, "The network became slower during the whole run");
+    if (isfinite(f->ratio))
+        add(t, ", by up to %s x", TWO_DIGITS(f->ratio));
+    add_where(t, f, r);
+    add(t, ".");
+    add_cost(t, f);
+}
+
+/* The first clause of a text, as a sentence. Clauses end in ';', and in ':'
+ * where they are long. */
+static void add_clause(struct text *t, const char *text)
+{
+    size_t from = t->len, n = strcspn(text, ";"), words = 1, end = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == ' ' && ++words > JP_PLAIN_WORDS && !end)
+            end = i;
+    add(t, "%.*s%s", (int) (end ? end : n), text, end ? " ..." : ".");
+    if (t->len > from)
+        t->buf[from] = (char) toupper((unsigned char) t->buf[from]);
+}
+
+/* --- hangs ---------------------------------------------------------------- */
+
+char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
+                       unsigned most, char *buf, size_t size)
+{
+    bool tasks = true;
+    size_t len = 0;
+    unsigned ranges = 0;
+
+    buf[0] = '\0';
+    for (uint32_t i = 0; i < op->n_ranks; i++)
+        tasks &= op->tasks[i] >= 0;
+    for (uint32_t i = 0, k; i < op->n_ranks && len < size; i = k) {
+        int64_t from = tasks ? op->tasks[i] : i, to = from;
+
+        k = i + 1;
+        if (op->states[i] != (uint8_t) state)
+            continue;
+        for (; k < op->n_ranks && op->states[k] == (uint8_t) state &&
+               (tasks ? op->tasks[k] : (int64_t) k) == to + 1;
+             k++)
+            to++;
+        if (ranges++ == most) {
+            snprintf(buf + len, size - len, ", ...");
+            break;
+        }
+        len += (size_t) snprintf(buf + len, size - len,
+                                 from == to ? "%s%" PRId64
+                                            : "%s%" PRId64 "-%" PRId64,
+                                 ranges > 1 ? ", " : "", from, to);
+    }
+    return buf;
+}
+
+static uint32_t count_ranks(const struct jp_hang_op *op,
+                            enum jp_hang_state state)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < op->n_ranks; i++)
+        n += op->states[i] == (uint8_t) state;
+    return n;
+}
+
+/* "Rank 5 (n3) stopped." */
+static void add_stopped(struct text *t, const struct jp_hang *hang,
+                        const struct jp_hang_op *op)
+{
+    enum jp_hang_state who =
+        count_ranks(op, JP_HANG_ABSENT) ? JP_HANG_ABSENT : JP_HANG_ELSEWHERE;
+    uint32_t n = count_ranks(op, who);
+    char ranks[80];
+
+    plain_hang_ranks(op, who, 4, ranks, sizeof(ranks));
+    if (n && who == JP_HANG_ABSENT)
+        add(t, "Rank%s %s%s%.64s%s stopped.", plural(n), ranks,
+            n == 1 && *hang->host ? " (" : "", n == 1 ? hang->host : "",
+            n == 1 && *hang->host ? ")" : "");
+    else if (n)
+        add(t, "Rank%s %s %s held up in another operation.", plural(n), ranks,
+            n == 1 ? "is" : "are");
+    else
+        add(t, "An operation never ended; no rank is missing in it.");
+}
+
+static void add_hang_ops(struct text *t, const struct jp_hang *hang)
+{
+    size_t said = 0;
+
+    for (size_t i = 0; i < hang->n_ops && said < 2; i++) {
+        const struct jp_hang_op *op = &hang->ops[i];
+        uint32_t n = count_ranks(op, JP_HANG_IN);
+        char ranks[80];
+
+        if (!n)
+            continue;
+        plain_hang_ranks(op, JP_HANG_IN, 4, ranks, sizeof(ranks));
+        if (!said)
+            add(t, " Rank%s %s wait%s in %.20s %" PRIu64 " (%.20s)", plural(n),
+                ranks, n == 1 ? "s" : "", op->coll, op->sn, op->name);
+        else
+            add(t, "; rank%s %s in %.20s %" PRIu64 " (%.20s)", plural(n), ranks,
+                op->coll, op->sn, op->name);
+        said++;
+    }
+    if (said)
+        add(t, ".");
+}
+
+static void add_hang(struct text *t, const struct jp_finding *f,
+                     const struct jp_result *r)
+{
+    const struct jp_hang *hang = r ? &r->hang : NULL;
+
+    if (!hang || !hang->n_ops || !hang->ops[0].n_ranks) {
+        add_clause(t, f                     ? f->text
+                      : hang && *hang->text ? hang->text
+                                            : "the step hangs");
+        return;
+    }
+    add_stopped(t, hang, &hang->ops[0]);
+    add_hang_ops(t, hang);
+    add(t, " Stuck");
+    if (hang->since_us > 0)
+        add(t, " since %s,", TIME_OF_DAY((double) hang->since_us));
+    add(t, " for at least %s.", FIG_US((double) hang->age_us));
+}
+
+/* --- tasks that died ------------------------------------------------------ */
+
+static void add_crash(struct text *t, const struct jp_crash *crash)
+{
+    if (!crash->task || !crash->node) {
+        add_clause(t, crash->text);
+        return;
+    }
+    if (crash->world_rank >= 0)
+        add(t, "Rank %" PRId64, crash->world_rank);
+    else
+        add(t, "Task %" PRIu32, crash->task->gtid);
+    add(t, " (%.64s, pid %" PRId64 ") ended first", crash->node->name,
+        crash->task->pid);
+    if (crash->cause == JP_CRASH_MEMORY)
+        add(t, ": its node had no memory left");
+    else if (crash->signal)
+        add(t, ", by %s", crash_signal_name(crash->signal));
+    else if (crash->code >= 0)
+        add(t, ", with exit status %d", crash->code);
+    if (*crash->in)
+        add(t, ", in %.60s", crash->in);
+    add(t, ".");
+    if (crash->before_us > 0)
+        add(t, " The next task ended %s later.",
+            FIG_US((double) crash->before_us));
+    if (!crash->sure)
+        add(t, " Another task may have been first.");
+}
+
+/* --- by finding, by verdict ----------------------------------------------- */
+
+char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
+                    char buf[JP_PLAIN_TEXT])
+{
+    static void (*const by_kind[])(struct text *, const struct jp_finding *,
+                                   const struct jp_result *) = {
+        [JP_FINDING_HANG] = add_hang,
+        [JP_FINDING_LATE_RANK] = add_late_rank,
+        [JP_FINDING_LATE_NODE] = add_late_node,
+        [JP_FINDING_STALL] = add_stall,
+        [JP_FINDING_SLOW_NETWORK] = add_slow_network,
+        [JP_FINDING_DRIFT] = add_drift,
+    };
+    struct text t = {.buf = buf};
+
+    buf[0] = '\0';
+    if (f->kind < sizeof(by_kind) / sizeof(*by_kind) && by_kind[f->kind] &&
+        (!isnan(f->share) || f->kind == JP_FINDING_HANG))
+        by_kind[f->kind](&t, f, r);
+    else
+        add_clause(&t, f->text);
+    return buf;
+}
+
+static void add_ok(struct text *t, const struct jp_result *r,
+                   const struct jp_insight *insight)
+{
+    char least[JP_HYPOTHESIS_LEN] = "";
+    uint64_t ranks = r ? r->quality.ranks_seen : 0;
+
+    if (insight && insight->processes.n > ranks)
+        ranks = insight->processes.n; /* no communicator has all of them */
+    add(t, "Nothing wrong was found");
+    if (r)
+        add(t, " in %s operations of %s rank%s", FIG_COUNT(r->n_ops),
+            FIG_COUNT(ranks), plural(ranks));
+    add(t, ".");
+    if (insight)
+        hypothesis_least(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
+    if (*least)
+        add(t, " A rank that costs %s of the run's time would have been seen.",
+            least);
+}
+
+static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
+{
+    if (verdict->coverage >= 0 && verdict->coverage < 1)
+        add(t,
+            "Only %s of the records are there. Late ranks and the network "
+            "cannot be judged by them.",
+            SHARE(verdict->coverage));
+    else
+        add_clause(t, verdict->text);
+}
+
+static void add_nodata(struct text *t, const struct jp_verdict *verdict,
+                       const struct jp_result *r)
+{
+    if (!strncmp(verdict->text, "not yet analysed", 16))
+        add(t, "The report is not finished: its time ran out.");
+    else if (r && r->quality.files)
+        add_clause(t, verdict->text);
+    else
+        add(t, "Nothing was recorded.");
+}
+
+static void add_unjudged(struct text *t, const struct jp_insight *insight)
+{
+    add(t, "Nothing wrong was found, but late ranks could not be looked for.");
+    if (insight &&
+        *hypothesis_why(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK))
+        add(t, " Reason: %.160s.",
+            hypothesis_why(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK));
+}
+
+char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
+                    const struct jp_insight *insight, char buf[JP_PLAIN_TEXT])
+{
+    const struct jp_finding *worst =
+        insight && insight->findings.n ? &insight->findings.at[0] : NULL;
+    struct text t = {.buf = buf};
+
+    buf[0] = '\0';
+    for (size_t i = 0; worst && i < insight->findings.n; i++)
+        if (findings_about[insight->findings.at[i].kind].verdict ==
+            verdict->word)
+            return verdict->word == JP_VERDICT_FAILED
+                       ? (add_crash(&t, &insight->crash), buf)
+                       : plain_finding(&insight->findings.at[i], r, buf);
+    if (verdict->word == JP_VERDICT_HANG)
+        add_hang(&t, NULL, r);
+    else if (verdict->word == JP_VERDICT_FAILED && insight)
+        add_crash(&t, &insight->crash);
+    else if (verdict->word == JP_VERDICT_OK && r && r->n_ops)
+        add_ok(&t, r, insight);
+    else if (verdict->word == JP_VERDICT_INCOMPLETE)
+        add_incomplete(&t, verdict);
+    else if (verdict->word == JP_VERDICT_NODATA)
+        add_nodata(&t, verdict, r);
+    else if (verdict->word == JP_VERDICT_UNJUDGED && r)
+        add_unjudged(&t, insight);
+    else
+        add_clause(&t, verdict->text);
+    return buf;
+}
+
+/* --- what to do ----------------------------------------------------------- */
+
+const char *const *plain_checks(enum jp_verdict_word word, bool copper)
+{
+    static const char *const nodata[JP_PLAIN_CHECKS] = {
+        "Does the program use NCCL? Without NCCL there is nothing to record.",
+        "Does it set NCCL_PROFILER_PLUGIN itself? Then its own profiler runs.",
+        "Does its container show the profiler's library and this directory? "
+        "jobprof doctor tells.",
+    };
+    static const char *const incomplete[JP_PLAIN_CHECKS] = {
+        "Was the step cut short? Then each rank's last records are missing.",
+        "Is the disk or the quota of the step's directory full?",
+        "Did the profiler's memory overflow? jobprof plan --from sizes the "
+        "next run.",
+    };
+    static const char *const failed[JP_PLAIN_CHECKS] = {
+        "Read the error output of the rank that ended first, or its core file.",
+        "Look at its node: memory, GPU errors (Xid) in the kernel's log.",
+        "See what it was in: jobprof show --pending.",
+    };
+    static const char *const hang[JP_PLAIN_CHECKS] = {
+        "Look into the rank that stopped: py-spy dump --pid, or gdb -p.",
+        "Do all ranks call the same collectives in the same order?",
+        "Is its node alive? Look for GPU errors (Xid) in the kernel's log.",
+    };
+    static const char *const slow_copper[JP_PLAIN_CHECKS] = {
+        "Is the slow rank's node busy with something else?",
+        "Did every rank leave its profile?",
+        "Is what is read below the path that Copper caches?",
+    };
+
+    if (copper)
+        return slow_copper;
+    switch (word) {
+    case JP_VERDICT_NODATA:
+        return nodata;
+    case JP_VERDICT_INCOMPLETE:
+        return incomplete;
+    case JP_VERDICT_FAILED:
+        return failed;
+    case JP_VERDICT_HANG:
+        return hang;
+    default:
+        return NULL;
+    }
+}
+
+struct jp_plain_command plain_command(enum jp_verdict_word word, int kind,
+                                      bool has_rank)
+{
+    switch (word) {
+    case JP_VERDICT_HANG:
+    case JP_VERDICT_FAILED:
+        return (struct jp_plain_command){"jobprof show --pending", false, true};
+    case JP_VERDICT_NODATA:
+        return (struct jp_plain_command){"jobprof doctor", false, false};
+    case JP_VERDICT_INCOMPLETE:
+    case JP_VERDICT_UNJUDGED:
+        return (struct jp_plain_command){"jobprof plan --from", false, true};
+    default:
+        break;
+    }
+    if ((kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_STALL) && has_rank)
+        return (struct jp_plain_command){"jobprof show --rank", true, true};
+    if (kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT ||
+        word == JP_VERDICT_DEGRADED)
+        return (struct jp_plain_command){"jobprof topo", false, true};
+    return (struct jp_plain_command){"jobprof show", false, true};
+}

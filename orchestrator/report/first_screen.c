@@ -1,0 +1,384 @@
+/* first_screen.c - the verdict in plain words, its figures, its proof, what to
+ * do next.
+ */
+#include "orchestrator/report/first_screen.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/proof.h"
+#include "orchestrator/report/sections.h"
+
+/* --- tiles: a figure each ---------------------------------------------------
+ */
+
+struct tile {
+    const char *label;
+    char value[64], note[200];
+};
+
+#define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
+
+/* The first finding of the verdict's own word; NULL: none makes it. */
+static const struct jp_finding *worst_of(const struct jp_report *report)
+{
+    const struct jp_insight *x = report->insight;
+
+    for (size_t i = 0; x && i < x->findings.n; i++)
+        if (findings_about[x->findings.at[i].kind].verdict ==
+            report->verdict->word)
+            return &x->findings.at[i];
+    return NULL;
+}
+
+static void tile_lost(const struct jp_report *report,
+                      const struct jp_finding *f, struct tile *t)
+{
+    const struct jp_insight *x = report->insight;
+    char share[JP_PLAIN_FIGURE], gpu[JP_PLAIN_FIGURE], least[JP_HYPOTHESIS_LEN];
+
+    t->label = "Time lost";
+    if (report->verdict->word == JP_VERDICT_HANG) {
+        t->label = "Stuck for";
+        if (report->result && report->result->hang.age_us)
+            SAY(t->value, "%s", FIG_US((double) report->result->hang.age_us));
+        else
+            SAY(t->value, "not known");
+        SAY(t->note, "%s",
+            *t->value == 'n' ? "ended operations do not tell"
+                             : "at least, by the recordings");
+    } else if (f && isfinite(f->share)) {
+        SAY(t->value, "%s", plain_share(f->share, share));
+        SAY(t->note, "of communication time%s%s",
+            isfinite(f->cost_us) ? ": " : "",
+            isfinite(f->cost_us) ? plain_gpu_time(f->cost_us, gpu) : "");
+        if (isfinite(f->gain) && f->gain > 0)
+            SAY(t->note, "of communication time. Mended, the run takes %s less",
+                plain_share(f->gain, share));
+    } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
+        const uint32_t *ended = x->crash.ended;
+
+        t->label = "Tasks lost";
+        SAY(t->value, "%" PRIu32 " of %" PRIu32,
+            ended[JP_CRASH_SELF] + ended[JP_CRASH_KILL], x->crash.tasks);
+        SAY(t->note,
+            "%" PRIu32 " by themselves, %" PRIu32 " ended from outside",
+            ended[JP_CRASH_SELF], ended[JP_CRASH_KILL]);
+    } else if (report->verdict->word == JP_VERDICT_OK && x) {
+        SAY(t->value, "none found");
+        hypothesis_least(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
+        if (*least)
+            SAY(t->note, "a rank that costs %s would be seen", least);
+    } else {
+        SAY(t->value, "not known");
+    }
+}
+
+static void tile_judged(const struct jp_insight *x, struct tile *t)
+{
+    unsigned judged = 0;
+
+    for (int i = 0; x && i < JP_N_HYPOTHESES; i++)
+        judged += hypothesis_judged(&x->hypotheses, (enum jp_hypothesis_id) i);
+    SAY(t->value, "%u of %d", judged, JP_N_HYPOTHESES);
+    SAY(t->note, "questions could be judged");
+}
+
+static void tile_sure(const struct jp_report *report,
+                      const struct jp_finding *f, struct tile *t)
+{
+    const struct jp_insight *x = report->insight;
+
+    t->label = "Confidence";
+    if (f && isfinite(f->low) && f->share > 0) {
+        double width = (f->high - f->low) / f->share;
+
+        SAY(t->value, "%s",
+            width < 0.25   ? "high"
+            : width < 0.75 ? "medium"
+                           : "low");
+        SAY(t->note, "%.0f to %.0f %%, from %s operations", 100 * f->low,
+            100 * f->high, FIG_COUNT(f->evidence));
+    } else if (f && f->kind == JP_FINDING_STALL) {
+        SAY(t->value, "high");
+        SAY(t->note, "%s stalls in %s operations: no chance",
+            FIG_COUNT(f->times), FIG_COUNT(f->of));
+    } else if (report->verdict->word == JP_VERDICT_HANG) {
+        bool seen = report->result && report->result->hang.operations;
+
+        SAY(t->value, seen ? "high" : "medium");
+        SAY(t->note, seen ? "operations in flight were recorded"
+                          : "by how far each communicator came");
+    } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
+        SAY(t->value, x->crash.sure ? "high" : "medium");
+        if (x->crash.sure)
+            SAY(t->note, "no other task ended as early");
+        else
+            SAY(t->note, "%" PRIu32 " more task%s ended about then",
+                x->crash.rivals, plural(x->crash.rivals));
+    } else {
+        tile_judged(x, t);
+    }
+}
+
+static void tile_data(const struct jp_report *report, struct tile *t)
+{
+    const struct jp_result *r = report->result;
+    uint32_t of = expected_ranks(report->conf, report->nodes, r);
+    const char *what = report->verdict->coverage >= 0 ? "of the records"
+                                                      : "records";
+    char share[JP_PLAIN_FIGURE];
+
+    t->label = "Data";
+    if (!r || !r->quality.records) {
+        SAY(t->value, "none");
+        SAY(t->note, "no record");
+        return;
+    }
+    if (report->verdict->coverage >= 0)
+        SAY(t->value, "%s", plain_share(report->verdict->coverage, share));
+    else
+        SAY(t->value, "%s", FIG_COUNT(r->quality.records));
+    if (report->processes && report->processes->n > r->quality.ranks_seen)
+        SAY(t->note, "%s of %s processes", what,
+            FIG_COUNT(report->processes->n));
+    else if (of)
+        SAY(t->note, "%s of %" PRIu32 " of %" PRIu32 " ranks", what,
+            r->quality.ranks_seen, of);
+    else
+        SAY(t->note, "%s of %" PRIu32 " ranks", what, r->quality.ranks_seen);
+}
+
+static void tile_network(const struct jp_report *report, struct tile *t)
+{
+    const struct jp_insight *x = report->insight;
+    double us = 0, sum = 0, most = 0, gbs = NAN;
+    enum jp_against against = JP_AGAINST_NOTHING;
+    char share[JP_PLAIN_FIGURE];
+
+    t->label = "Network";
+    for (size_t i = 0; x && i < x->network.n; i++) {
+        const struct jp_netcell *c = &x->network.at[i];
+        double p50 = bwhist_quantile(&c->gbs, 0.5);
+
+        if (!isfinite(p50))
+            continue;
+        if (c->time_us > most) {
+            most = c->time_us;
+            gbs = p50;
+        }
+        if (x->expected && x->expected[i].gbs > 0) {
+            us += c->time_us;
+            sum += c->time_us * p50 / x->expected[i].gbs;
+            against = x->expected[i].against;
+        }
+    }
+    if (us > 0) {
+        SAY(t->value, "%s", plain_share(sum / us, share));
+        SAY(t->note, "%s",
+            against == JP_AGAINST_PEAKS      ? "of its peak"
+            : against == JP_AGAINST_BASELINE ? "of what earlier steps had"
+                                             : "of its own best; no peak is "
+                                               "known");
+    } else if (isfinite(gbs)) {
+        SAY(t->value, "%s GB/s", FIG_GBS(gbs));
+        SAY(t->note, "of most operations; its peak is not known");
+    } else {
+        SAY(t->value, "not known");
+        SAY(t->note, "no bandwidth was measured");
+    }
+}
+
+static void tile_busiest(const struct jp_report *report, struct tile *t)
+{
+    const struct jp_bottlenecks *b = report->bottlenecks;
+    char *at;
+
+    t->label = "Bound by";
+    if (b && b->n) {
+        SAY(t->value, "%s", bottleneck_words[b->at[0].kind]);
+        at = strstr(t->value, "_bound");
+        if (at)
+            *at = '\0';
+        for (at = t->value; *at; at++)
+            *at = *at == '_' ? ' ' : *at;
+        SAY(t->note, "%.120s", b->at[0].text);
+    } else if (report->util) {
+        SAY(t->value, "nothing");
+        SAY(t->note, "no resource is near its limit");
+    } else {
+        SAY(t->value, "not sampled");
+        SAY(t->note, "--util-profile samples CPU, GPU and network");
+    }
+}
+
+static void put_tiles(const struct jp_report *report, FILE *out)
+{
+    const struct jp_finding *f = worst_of(report);
+    struct tile tiles[5] = {{0}};
+
+    tile_lost(report, f, &tiles[0]);
+    tile_sure(report, f, &tiles[1]);
+    tile_data(report, &tiles[2]);
+    tile_network(report, &tiles[3]);
+    tile_busiest(report, &tiles[4]);
+    fputs("<dl class=\"tiles\">\n", out);
+    for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++) {
+        fprintf(out, "<div><dt>%s</dt><dd><strong>", tiles[i].label);
+        html_out_text(out, tiles[i].value);
+        fputs("</strong><span>", out);
+        html_out_text(out, tiles[i].note);
+        fputs("</span></dd></div>\n", out);
+    }
+    fputs("</dl>\n", out);
+}
+
+/* --- causes, what to do ------------------------------------------------------
+ */
+
+static void put_sentence(FILE *out, const char *text)
+{
+    if (!*text)
+        return;
+    fputc(toupper((unsigned char) *text), out);
+    html_out_text(out, text + 1);
+    if (!strchr(".!?", text[strlen(text) - 1]))
+        fputc('.', out);
+}
+
+static void put_why(const struct jp_report *report, const struct jp_finding *f,
+                    FILE *out)
+{
+    const struct jp_cause_look *look =
+        f ? causes_look(report->causes,
+                        (size_t) (f - report->insight->findings.at))
+          : NULL;
+
+    if (!f || f->kind == JP_FINDING_HANG || f->kind == JP_FINDING_CRASH)
+        return;
+    fputs("<h2>Why</h2><p>", out);
+    if (look && *look->why)
+        put_sentence(out, look->why);
+    else if (report->util)
+        fputs("Samples of utilisation show nothing unusual there.", out);
+    else
+        fputs("Nobody sampled utilisation: --util-profile would show what "
+              "coincides.",
+              out);
+    if (look && look->n)
+        fputs(" <a href=\"#causes\">All causes</a>", out);
+    fputs("</p>\n", out);
+}
+
+static void put_checks(const struct jp_report *report,
+                       const struct jp_finding *f, FILE *out)
+{
+    bool copper = report->copper && !report_has_nccl(report) &&
+                  report->verdict->word != JP_VERDICT_OK;
+    const char *const *checks = plain_checks(report->verdict->word, copper);
+
+    if (checks) {
+        fputs("<h2>Check</h2><ol>", out);
+        for (int i = 0; i < JP_PLAIN_CHECKS; i++) {
+            fputs("<li>", out);
+            html_out_text(out, checks[i]);
+            fputs("</li>", out);
+        }
+        fputs("</ol>\n", out);
+    } else if (f && *f->next) {
+        fputs("<h2>Look at</h2><p>", out);
+        put_sentence(out,
+                     strncmp(f->next, "look at ", 8) ? f->next : f->next + 8);
+        fputs("</p>\n", out);
+    }
+}
+
+static void put_command(const struct jp_report *report,
+                        const struct jp_finding *f, FILE *out)
+{
+    const struct jp_jobconf *conf = report->conf;
+    struct jp_plain_command c = plain_command(
+        report->verdict->word, f ? (int) f->kind : -1, f && f->world_rank >= 0);
+    bool known = conf && conf->step_id;
+
+    if (report->verdict->word == JP_VERDICT_HANG &&
+        !(report->result && report->result->hang.operations))
+        c.text = "jobprof show"; /* logs have ended operations only */
+
+    fprintf(out, "<h2>Next</h2><p class=\"command\"><code>%s", c.text);
+    if (c.rank)
+        fprintf(out, " %" PRId64, f->world_rank);
+    if (c.job && known) {
+        fprintf(out, " %" PRIu64 ".", conf->job_id);
+        html_out_text(out, conf->step_id);
+    } else if (c.job) {
+        fputs(" .", out);
+    }
+    fputs("</code></p>\n", out);
+    if (c.job && !known)
+        fputs("<p class=\"note\">In this report&#39;s folder.</p>\n", out);
+}
+
+/* The sentence of summary.json, with every figure, behind a click. */
+static void put_full(const struct jp_report *report, FILE *out)
+{
+    char judged[JP_HYPOTHESES_LINE];
+
+    fputs("<details class=\"full\"><summary>In full</summary><p>", out);
+    put_sentence(out, report->verdict->text);
+    fputs("</p>", out);
+    if (report_judged(report, judged)) {
+        fputs("<p><a href=\"#hypotheses\">Judged</a>: ", out);
+        html_out_text(out, judged);
+        fputs("</p>", out);
+    }
+    fputs("</details>\n", out);
+}
+
+/* --- the whole
+ * ----------------------------------------------------------------- */
+
+static void put_heading(const struct jp_report *report, FILE *out)
+{
+    fputs("<h1>jobprof", out);
+    if (report->conf) {
+        fprintf(out, " &middot; step %" PRIu64 ".", report->conf->job_id);
+        html_out_text(out, report->conf->step_id);
+        fputs(" &middot; ", out);
+        html_out_text(out, report->conf->job_name);
+    }
+    fputs("</h1>\n", out);
+}
+
+int first_screen_write(const struct jp_report *report, FILE *out)
+{
+    const char *word = verdict_word_name(report->verdict->word);
+    const struct jp_finding *f = worst_of(report);
+    char text[JP_PLAIN_TEXT];
+
+    put_heading(report, out);
+    fprintf(out,
+            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\"><strong>"
+            "%s</strong><p>",
+            word, word);
+    html_out_text(out, plain_verdict(report->verdict, report->result,
+                                     report->insight, text));
+    fputs("</p></div>\n", out);
+    put_tiles(report, out);
+    fputs("<div class=\"why\">\n", out);
+    if (proof_write(report, out) < 0)
+        return -1;
+    fputs("<div class=\"todo\">\n", out);
+    put_why(report, f, out);
+    put_checks(report, f, out);
+    put_command(report, f, out);
+    put_full(report, out);
+    fputs("</div>\n</div>\n</div>\n", out);
+    return 0;
+}

@@ -1,0 +1,465 @@
+/* proof_ranks.c - pictures of ranks: how late each came over the run, who
+ * stalled, that none stands out, whose records are missing.
+ */
+#include "orchestrator/report/proof.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/table.h"
+
+#define ROWS_NAMED 16 /* more are too thin for names */
+#define ROWS_DRAWN 128
+#define LEVELS 5
+
+/* --- strips: a row a rank, a column a part of the run ----------------------
+ */
+
+/* A rank of a communicator of the finding's shape. */
+struct strip {
+    size_t rank; /* of the result */
+    const struct jp_process *who;
+    double part[JP_SLICES]; /* us an operation; NAN: not known */
+    double mean, most;
+    bool hit;
+};
+
+/* How late a rank came in a part of the run; NAN: not known. */
+typedef double part_of(const struct jp_report *report, size_t rank,
+                       unsigned part);
+
+static double arrival(const struct jp_report *report, size_t rank,
+                      unsigned part)
+{
+    double ops = (double) report->result->ranks[rank].timed_ops / JP_SLICES;
+
+    if (!(ops > 0))
+        return NAN;
+    return (double) report->insight->lateness[rank].parts_us[part] / ops;
+}
+
+/* The least over the process' communicators: who stalls comes late to all of
+ * them, and who waited for him in one of them comes late to the others only. */
+static double stalled(const struct jp_report *report, size_t rank,
+                      unsigned part)
+{
+    const struct jp_processes *p = report->processes;
+    const struct jp_process *who = &p->list[p->of_rank[rank]];
+    double least = NAN;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_rank *r = &report->result->ranks[p->by_process[i]];
+
+        if (r->stalled_us && r->timed_ops >= JP_SLICES)
+            least = fmin(least, (double) r->stalled_us[part]);
+    }
+    return least;
+}
+
+/* Has a communicator the shape of another one: its name and size? */
+static bool is_alike(const struct jp_comm *a, const struct jp_comm *b)
+{
+    return a->n_ranks == b->n_ranks && a->type == b->type &&
+           !strcmp(a->name ? a->name : "", b->name ? b->name : "");
+}
+
+static bool is_hit(const struct jp_report *report, const struct jp_finding *f,
+                   const struct jp_process *who)
+{
+    (void) report;
+    if (!f || strcmp(f->host, who->host) != 0)
+        return false;
+    return f->kind == JP_FINDING_LATE_NODE || f->pid == who->pid;
+}
+
+static void measure(const struct jp_report *report, part_of *of,
+                    struct strip *s)
+{
+    unsigned n = 0;
+
+    s->mean = s->most = 0;
+    for (unsigned k = 0; k < JP_SLICES; k++) {
+        s->part[k] = of(report, s->rank, k);
+        if (!isfinite(s->part[k]))
+            continue;
+        s->mean += s->part[k];
+        s->most = fmax(s->most, s->part[k]);
+        n++;
+    }
+    s->mean = n ? s->mean / n : NAN;
+}
+
+/* By world rank where all have one, else by node and number. */
+static int by_place(const void *a, const void *b)
+{
+    const struct strip *x = a, *y = b;
+
+    if (x->who->world_rank != y->who->world_rank)
+        return x->who->world_rank < y->who->world_rank ? -1 : 1;
+    return x->who < y->who ? -1 : x->who > y->who;
+}
+
+/* Each process once, in the first of its communicators of the shape. NULL:
+ * no memory. */
+static struct strip *strips_make(const struct jp_report *report,
+                                 const struct jp_finding *f, part_of *of,
+                                 size_t *n)
+{
+    const struct jp_result *r = report->result;
+    const struct jp_processes *p = report->processes;
+    struct strip *list = calloc(r->n_ranks + 1, sizeof(*list));
+    bool *seen = calloc(p->n + 1, sizeof(*seen));
+    const struct jp_comm *like = rows_comm(r, (size_t) f->comm);
+
+    *n = 0;
+    for (size_t i = 0; list && seen && i < r->n_ranks; i++) {
+        size_t process = p->of_rank[i];
+
+        if (seen[process] || !is_alike(&r->comms[r->ranks[i].comm], like))
+            continue;
+        seen[process] = true;
+        list[*n] = (struct strip){.rank = i, .who = &p->list[process]};
+        list[*n].hit = is_hit(report, f, list[*n].who);
+        measure(report, of, &list[(*n)++]);
+    }
+    free(seen);
+    if (list && *n)
+        qsort(list, *n, sizeof(*list), by_place);
+    return list;
+}
+
+/* 0: as early as usual; the others by quarters of the most. */
+static unsigned level_of(double us, double most)
+{
+    if (!(us > 0.12 * most))
+        return 0;
+    return 1 + (unsigned) fmin(LEVELS - 2, us / most * (LEVELS - 1));
+}
+
+/* Neighbours of one level are one rectangle; level 0 is the background. */
+static void put_cells(FILE *out, const double *part, double most, size_t row)
+{
+    for (unsigned from = 0, to; from < JP_SLICES; from = to) {
+        unsigned level = level_of(part[from], most);
+
+        to = from + 1;
+        while (to < JP_SLICES && level_of(part[to], most) == level)
+            to++;
+        if (level)
+            fprintf(out,
+                    "<rect class=\"h%u\" x=\"%u\" y=\"%zu\" width=\"%u\" "
+                    "height=\"1\"/>",
+                    level, from, row, to - from);
+    }
+}
+
+/* Its rank in the job, else in the communicator that is looked at. */
+static void put_name(FILE *out, const struct jp_report *report,
+                     const struct strip *s)
+{
+    const struct jp_rank *rank = &report->result->ranks[s->rank];
+    const char *comm = report->result->comms[rank->comm].name;
+    char place[JP_PROCESS_NAME_LEN];
+
+    processes_place(s->who, place);
+    if (s->who->world_rank >= 0) {
+        fprintf(out, "<span class=\"who\"><strong>rank %" PRId64 "</strong> ",
+                s->who->world_rank);
+    } else {
+        fprintf(out, "<span class=\"who\"><strong>rank %" PRIu32 " of ",
+                rank->rank);
+        html_out_short(out, comm && *comm ? comm : "its communicator", 24);
+        fputs("</strong> ", out);
+    }
+    html_out_short(out, place, 40);
+    fputs("</span>", out);
+}
+
+static void put_strip(FILE *out, const struct jp_report *report,
+                      const struct strip *s, double most)
+{
+    fprintf(out, "<div class=\"row%s\">", s->hit ? " hit" : "");
+    put_name(out, report, s);
+    fprintf(out,
+            "<svg class=\"cells\" viewBox=\"0 0 %d 1\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+            JP_SLICES);
+    put_cells(out, s->part, most, 0);
+    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
+            isfinite(s->mean) ? FIG_US(fmax(s->mean, 0)) : "-");
+}
+
+/* All ranks as thin rows: of several the latest. Those that are marked stand
+ * with their names below. */
+static void put_field(FILE *out, const struct strip *list, size_t n,
+                      double most)
+{
+    size_t rows = n < ROWS_DRAWN ? n : ROWS_DRAWN;
+
+    fprintf(out,
+            "<div class=\"row field\"><span class=\"who\">all %s ranks, first "
+            "on top</span><svg class=\"cells\" viewBox=\"0 0 %d %zu\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+            FIG_COUNT(n), JP_SLICES, rows);
+    for (size_t row = 0; row < rows; row++) {
+        double part[JP_SLICES] = {0};
+
+        for (size_t i = row * n / rows; i < (row + 1) * n / rows; i++)
+            for (unsigned k = 0; k < JP_SLICES; k++)
+                if (list[i].part[k] > part[k])
+                    part[k] = list[i].part[k];
+        put_cells(out, part, most, row);
+    }
+    fputs("</svg><span class=\"num\"></span></div>\n", out);
+}
+
+static int by_mean(const void *a, const void *b)
+{
+    const struct strip *x = a, *y = b;
+    double mx = isfinite(x->mean) ? x->mean : -1;
+    double my = isfinite(y->mean) ? y->mean : -1;
+
+    if (x->hit != y->hit)
+        return x->hit ? -1 : 1;
+    return mx > my ? -1 : mx < my;
+}
+
+/* Many ranks: the marked ones, and the latest of the others. */
+static void put_latest(FILE *out, const struct jp_report *report,
+                       struct strip *list, size_t n, double most)
+{
+    enum { MARKED = 8, OTHERS = 3 };
+    size_t shown[2] = {0};
+
+    qsort(list, n, sizeof(*list), by_mean);
+    for (size_t i = 0; i < n; i++)
+        if (shown[list[i].hit]++ < (list[i].hit ? MARKED : OTHERS))
+            put_strip(out, report, &list[i], most);
+}
+
+static void put_scale(FILE *out, double most, const char *what)
+{
+    fputs("<div class=\"scale\"><span>start of the run</span><span>end</span>"
+          "</div>\n<p class=\"key\"><i class=\"h0\"></i> on time ",
+          out);
+    for (unsigned i = 1; i < LEVELS; i++)
+        fprintf(out, "<i class=\"h%u\"></i>", i);
+    fprintf(out, " %s or more %s</p>\n", FIG_US(most), what);
+}
+
+static int strips_write(const struct jp_report *report,
+                        const struct jp_finding *f, part_of *of,
+                        const char *kind, const char *what, FILE *out)
+{
+    char caption[160];
+    struct strip *list;
+    double most = 0, usual = 0;
+    size_t n, hits = 0;
+
+    if (!f || f->comm < 0 || !report->result || !report->processes ||
+        !report->insight || !report->insight->lateness)
+        return 1;
+    list = strips_make(report, f, of, &n);
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        hits += list[i].hit;
+        if (list[i].hit || !f->host[0])
+            most = fmax(most, list[i].most);
+    }
+    /* one part, such as a warm-up, must not pale the others */
+    for (size_t i = 0; i < n; i++)
+        if (list[i].hit && isfinite(list[i].mean))
+            usual = fmax(usual, list[i].mean);
+    if (of == arrival && usual > 0)
+        most = fmin(most, 1.5 * usual);
+    if (!hits || n < 2 || !(most > 0)) {
+        free(list);
+        return 1;
+    }
+    if (of == stalled)
+        snprintf(caption, sizeof(caption), "Stalls of each rank over the run");
+    else
+        snprintf(
+            caption, sizeof(caption),
+            "How late each rank came to its %.40s collectives, over the run",
+            rows_comm(report->result, (size_t) f->comm)->name);
+    html_out_proof(out, kind, caption);
+    if (n <= ROWS_NAMED) {
+        for (size_t i = 0; i < n; i++)
+            put_strip(out, report, &list[i], most);
+    } else {
+        put_field(out, list, n, most);
+        put_latest(out, report, list, n, most);
+    }
+    put_scale(out, most, what);
+    html_out_proof_end(out, NULL);
+    free(list);
+    return 0;
+}
+
+int proof_arrivals(const struct jp_report *report, const struct jp_finding *f,
+                   FILE *out)
+{
+    return strips_write(report, f, arrival, "arrivals",
+                        "late in each operation", out);
+}
+
+int proof_stalls(const struct jp_report *report, const struct jp_finding *f,
+                 FILE *out)
+{
+    return strips_write(report, f, stalled, "stalls",
+                        "of stalls in a twentieth of the run", out);
+}
+
+/* --- nobody stands out -----------------------------------------------------
+ */
+
+#define BINS 61
+#define REACH 1.5 /* the axis ends at so many times the line */
+
+/* Its own excess as a share of the run, and what would have been named. */
+static bool excess_of(const struct jp_lateness *l, double *share, double *least)
+{
+    if (!l->judged || !(l->run_us > 0) || !isfinite(l->excess_us))
+        return false;
+    *share = l->excess_us / l->run_us;
+    if (l->least_us > 0)
+        *least = fmax(*least, l->least_us / l->run_us);
+    return true;
+}
+
+static void put_columns(FILE *out, const uint64_t *bins)
+{
+    uint64_t most = 1;
+
+    for (unsigned i = 0; i < BINS; i++)
+        most = bins[i] > most ? bins[i] : most;
+    fprintf(out,
+            "<div class=\"plot\"><svg viewBox=\"0 0 %d 100\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+            BINS);
+    for (unsigned i = 0; i < BINS; i++)
+        if (bins[i])
+            fprintf(out,
+                    "<rect class=\"col\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
+                    "height=\"%.1f\"/>",
+                    i + 0.1, 100 - 92.0 * (double) bins[i] / (double) most,
+                    92.0 * (double) bins[i] / (double) most);
+    fprintf(out,
+            "<line class=\"limit\" x1=\"%.2f\" x2=\"%.2f\" y1=\"0\" "
+            "y2=\"100\"/></svg></div>\n",
+            BINS / 2.0 * (1 + 1 / REACH), BINS / 2.0 * (1 + 1 / REACH));
+}
+
+int proof_excess(const struct jp_report *report, const struct jp_finding *f,
+                 FILE *out)
+{
+    const struct jp_insight *x = report->insight;
+    double least = 0, share, most = 0;
+    uint64_t bins[BINS] = {0}, n = 0;
+    char note[200];
+
+    (void) f;
+    for (size_t i = 0; x && x->lateness && i < report->result->n_ranks; i++)
+        if (excess_of(&x->lateness[i], &share, &least))
+            n++;
+    if (n < 2 || !(least > 0))
+        return 1;
+    for (size_t i = 0; i < report->result->n_ranks; i++) {
+        double at;
+
+        if (!excess_of(&x->lateness[i], &share, &least))
+            continue;
+        most = fmax(most, share);
+        at = (share / (REACH * least) + 1) / 2 * BINS;
+        bins[(unsigned) fmin(fmax(at, 0), BINS - 1)]++;
+    }
+    html_out_proof(out, "excess", "How far each rank is from its peers");
+    put_columns(out, bins);
+    fprintf(out,
+            "<div class=\"scale\"><span>earlier than its peers</span><span>as "
+            "they</span><span class=\"limit\">%s of the run: would be called "
+            "late</span></div>\n",
+            FIG_SHARE(least));
+    snprintf(note, sizeof(note),
+             "The latest of %s places in communicators costs %s of the run.",
+             FIG_COUNT(n), FIG_SHARE(fmax(most, 0)));
+    html_out_proof_end(out, note);
+    return 0;
+}
+
+/* --- whose records are missing ---------------------------------------------
+ */
+
+#define COLUMNS 256
+#define SHORT 0.8 /* of the mean: less is marked */
+
+int proof_records(const struct jp_report *report, const struct jp_finding *f,
+                  FILE *out)
+{
+    const struct jp_processes *p = report->processes;
+    size_t n = p ? p->n : 0, columns = n < COLUMNS ? n : COLUMNS;
+    uint64_t *records, most = 0, least = UINT64_MAX;
+    double mean = 0, coverage = report->verdict->coverage, full;
+    char note[240], name[JP_PROCESS_NAME_LEN];
+    size_t lowest = 0;
+
+    (void) f;
+    if (n < 2 || !report->result)
+        return 1;
+    records = calloc(n, sizeof(*records));
+    if (!records)
+        return -1;
+    for (size_t i = 0; i < report->result->n_ranks; i++)
+        records[p->of_rank[i]] += report->result->ranks[i].records;
+    for (size_t i = 0; i < n; i++) {
+        most = records[i] > most ? records[i] : most;
+        lowest = records[i] < least ? i : lowest;
+        least = records[i] < least ? records[i] : least;
+        mean += (double) records[i] / (double) n;
+    }
+    full =
+        fmax((double) most, coverage > 0 && coverage < 1 ? mean / coverage : 0);
+    if (!(full > 0)) {
+        free(records);
+        return 1;
+    }
+    html_out_proof(out, "records", "Records of each process");
+    fprintf(out,
+            "<div class=\"plot\"><svg viewBox=\"0 0 %zu 100\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+            columns);
+    for (size_t c = 0; c < columns; c++) {
+        double share = 1;
+
+        for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++)
+            share = fmin(share, (double) records[i] / full);
+        fprintf(out,
+                "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
+                "height=\"%.1f\"/>",
+                share < SHORT * mean / full ? "col hit" : "col",
+                (double) c + 0.1, 100 - 96 * share, 96 * share);
+    }
+    if (coverage > 0 && coverage < 1)
+        fprintf(out,
+                "<line class=\"base\" x1=\"0\" x2=\"%zu\" y1=\"%.1f\" "
+                "y2=\"%.1f\"/>",
+                columns, 100 - 96 * mean / coverage / full,
+                100 - 96 * mean / coverage / full);
+    fprintf(out,
+            "</svg></div>\n<div class=\"scale\"><span>first process</span>"
+            "<span>%s</span><span>last</span></div>\n",
+            coverage > 0 && coverage < 1 ? "dashed: expected on average" : "");
+    snprintf(note, sizeof(note), "From %s to %s. Fewest: %.120s.",
+             FIG_COUNT(least), FIG_COUNT(most),
+             processes_name(p, report->result, &p->list[lowest], name));
+    html_out_proof_end(out, note);
+    free(records);
+    return 0;
+}

@@ -1,0 +1,236 @@
+/* report_job_html.c - the page's bookkeeping: what ran, with which settings,
+ * the commands that run it again, the report's other files.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/expected.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
+#include "orchestrator/report/summary_file.h"
+
+/* 0 is "unknown". */
+static void put_fact_count(FILE *out, const char *name, uint64_t value)
+{
+    html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
+}
+
+/* --- section: the commands that run and report this again */
+
+#define WORD_MAX 400 /* bytes of one word shown */
+
+/* Text as one word of a shell: in quotes where it needs them. */
+static void put_word(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./:=,%+@-";
+
+    if (*text && !text[strspn(text, plain)]) {
+        html_out_short(out, text, WORD_MAX);
+        return;
+    }
+    fputs("&#39;", out);
+    for (size_t n; *text; text += n) {
+        char part[WORD_MAX];
+
+        if (*text == '\'') {
+            fputs("&#39;\\&#39;&#39;", out);
+            n = 1;
+            continue;
+        }
+        n = strcspn(text, "'");
+        if (n >= sizeof(part))
+            n = sizeof(part) - 1;
+        memcpy(part, text, n);
+        part[n] = '\0';
+        html_out_text(out, part);
+    }
+    fputs("&#39;", out);
+}
+
+/* What the user gave as srun's option; other sources still hold. */
+static void put_option(FILE *out, const struct jp_jobconf *conf)
+{
+    fputs(" --nccl-profile=", out);
+    put_word(out, conf->nccl_request);
+    for (size_t i = 0; i < conf->n_settings; i++) {
+        const struct jp_setting *s = &conf->settings[i];
+
+        if (strcmp(s->source, "option") || !strcmp(s->key, "mode"))
+            continue;
+        fputc(',', out);
+        put_word(out, s->key);
+        fputc('=', out);
+        put_word(out, s->value);
+    }
+}
+
+bool html_command_present(const struct jp_report *report)
+{
+    const struct jp_jobconf *conf = report->conf;
+
+    return conf && conf->nccl_request && conf->command && conf->step_id;
+}
+
+int html_command_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *conf = report->conf;
+
+    fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
+    if (conf->nnodes)
+        fprintf(out, " -N%" PRIu32, conf->nnodes);
+    if (conf->ntasks)
+        fprintf(out, " -n%" PRIu32, conf->ntasks);
+    put_option(out, conf);
+    fputc(' ', out);
+    put_word(out, conf->command);
+    fputs(" ...</code></dd>\n<dt>Size the next run by this "
+          "one</dt><dd><code>jobprof plan "
+          "--from ",
+          out);
+    fprintf(out, "%" PRIu64 ".", conf->job_id);
+    put_word(out, conf->step_id);
+    fputs("</code></dd>\n<dt>Make this report anew</dt><dd><code>jobprof "
+          "report ",
+          out);
+    fprintf(out, "%" PRIu64 ".", conf->job_id);
+    put_word(out, conf->step_id);
+    fputs("</code></dd></dl>\n<p class=\"note\">The program&#39;s arguments "
+          "are not recorded: they stand for the dots.</p>\n",
+          out);
+    return 0;
+}
+
+/* --- section: the report's other files */
+
+int html_files_put(const struct jp_report *report, FILE *out)
+{
+    static const char *const files[] = {
+        "summary.txt",          JP_SUMMARY_NAME,
+        "csv/cells.csv",        "csv/comms.csv",
+        "csv/ranks.csv",        "csv/ops.csv",
+        "csv/p2p.csv",          "csv/p2p_nodes.csv",
+        "csv/windows.csv",      "csv/busy.csv",
+        "csv/busy_windows.csv", "csv/network.csv",
+        "csv/quality.csv",      "plots/",
+    };
+    static const char *const job_files[] = {"job.conf", "../index.html"};
+
+    fputs("<ul class=\"files\">\n", out);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", files[i], files[i]);
+    for (size_t i = 0;
+         report->conf && i < sizeof(job_files) / sizeof(*job_files); i++)
+        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", job_files[i],
+                job_files[i]);
+    fputs("</ul>\n", out);
+    return 0;
+}
+
+/* --- section: what ran, where, by whom */
+
+int html_job_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *c = report->conf;
+    const struct jp_nodes *nodes = report->nodes;
+    char loaded[JP_AGENTS_TEXT];
+
+    fputs("<dl>\n", out);
+    if (c) {
+        html_out_fact(out, "Command", c->command);
+        html_out_fact(out, "User", c->user);
+        html_out_fact(out, "Account", c->account);
+        html_out_fact(out, "Partition", c->partition);
+        html_out_fact(out, "Submitted from", c->submit_host);
+        html_out_fact(out, "Working directory", c->submit_dir);
+        html_out_fact(out, "Started", FIG_UTC(c->created_us));
+        html_out_fact(out, "Slurm", c->slurm_version);
+        html_out_fact(out, "Profiler asked for", c->nccl_request);
+        html_out_fact(out, "Profiler used", c->nccl_mode);
+        if (jobconf_util(c, "labels"))
+            html_out_fact(out, "Labels", jobconf_util(c, "labels"));
+    } else {
+        html_out_fact(out, "Input",
+                      "a folder of logs, without a job's settings");
+    }
+    if (report->agents &&
+        *util_agents_loaded(report->agents, loaded, sizeof(loaded)))
+        html_out_fact(out, "Loaded by tasks", loaded);
+    put_fact_count(out, "Nodes", expected_nodes(c, nodes));
+    put_fact_count(out, "Tasks", expected_tasks(c, nodes));
+    if (nodes) {
+        html_out_fact(out, "Node list", nodes->step_nodelist);
+        html_out_fact(out, "Tasks ended with an error",
+                      FIG_COUNT(nodes->tasks_failed));
+    }
+    fputs("</dl>\n", out);
+    return 0;
+}
+
+/* --- sections: settings with their sources, variables */
+
+#define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
+
+static void setting_rows(FILE *out, const char *area,
+                         const struct jp_setting *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        html_out_row(out);
+        html_out_cell(out, area);
+        html_out_id(out, list[i].key);
+        html_out_code(out, list[i].value);
+        html_out_cell(out, list[i].source);
+        html_out_cell(out, list[i].where);
+        html_out_prose(out, list[i].reason);
+        html_out_row_end(out);
+    }
+}
+
+bool html_settings_present(const struct jp_report *report)
+{
+    return report->conf &&
+           report->conf->n_settings + report->conf->n_copper_settings;
+}
+
+int html_settings_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *conf = report->conf;
+    static const struct jp_html_column columns[] = {
+        {"For", NULL, false},  {"Setting", NULL, false}, {"Value", NULL, false},
+        {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
+    };
+
+    html_out_table(out, columns, COLUMNS(columns), true);
+    setting_rows(out, "NCCL", conf->settings, conf->n_settings);
+    setting_rows(out, "Copper", conf->copper_settings, conf->n_copper_settings);
+    html_out_table_end(out, COLUMNS(columns), 0, NULL);
+    return 0;
+}
+
+bool html_env_present(const struct jp_report *report)
+{
+    return report->conf && report->conf->n_env;
+}
+
+int html_env_put(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *conf = report->conf;
+    static const struct jp_html_column columns[] = {
+        {"Variable", NULL, false},
+        {"Value", "%N stands for the node's name", false},
+        {"If the user has set it", NULL, false},
+    };
+
+    html_out_table(out, columns, COLUMNS(columns), false);
+    for (size_t i = 0; i < conf->n_env; i++) {
+        html_out_row(out);
+        html_out_id(out, conf->env[i].name);
+        html_out_code(out, conf->env[i].value);
+        html_out_cell(out, conf->env[i].soft ? "the user's stays" : "replaced");
+        html_out_row_end(out);
+    }
+    html_out_table_end(out, COLUMNS(columns), 0, NULL);
+    return 0;
+}

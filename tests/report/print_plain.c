@@ -1,0 +1,260 @@
+/* print_plain.c - every sentence that a reader meets first, a line each: of
+ * each kind of finding, of each verdict, what to check, the next command.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "orchestrator/insight/plain.h"
+
+static char comm_name[] = "tp";
+static struct jp_comm comms[] = {{.name = comm_name, .n_ranks = 8}};
+static uint8_t world[] = {JP_HANG_IN, JP_HANG_ABSENT, JP_HANG_IN,
+                          JP_HANG_ELSEWHERE};
+static uint8_t dp[] = {JP_HANG_ABSENT, JP_HANG_IN};
+static uint8_t held[] = {JP_HANG_IN, JP_HANG_ELSEWHERE};
+static uint8_t all[] = {JP_HANG_IN, JP_HANG_IN};
+static int64_t world_tasks[] = {0, 1, 2, 3}, dp_tasks[] = {1, 3},
+               no_tasks[] = {-1, -1};
+static struct jp_result result = {.comms = comms, .n_comms = 1, .n_ops = 1200};
+
+static void put(const char *what, const char *text)
+{
+    printf("%-16s %s\n", what, text);
+}
+
+static struct jp_finding *add(struct jp_findings *list,
+                              enum jp_finding_kind kind, const char *host)
+{
+    struct jp_finding *f = findings_add(list, kind);
+
+    snprintf(f->host, sizeof(f->host), "%s", host);
+    snprintf(f->text, sizeof(f->text), "the clause; with its figures");
+    f->share = 0.2904;
+    f->cost_us = 1.66e6;
+    return f;
+}
+
+static void put_finding(const struct jp_findings *list)
+{
+    const struct jp_finding *f = &list->at[list->n - 1];
+    char text[JP_PLAIN_TEXT];
+
+    put(finding_kind_name(f->kind), plain_finding(f, &result, text));
+}
+
+static void put_late(struct jp_findings *list)
+{
+    struct jp_finding *f = add(list, JP_FINDING_LATE_RANK, "n2");
+
+    f->comm = 0;
+    f->rank = 1;
+    f->pid = 22600;
+    f->by_us = 315;
+    f->times = f->of = 1200;
+    put_finding(list);
+    f->world_rank = 3;
+    put_finding(list);
+    f->times = 900;
+    f->from_us = 1.795251741e15;
+    f->share = 0.034;
+    f->cost_us = 9.4e9;
+    put_finding(list);
+    f->of = 0;
+    f->cost_us = NAN;
+    put_finding(list);
+    f->comm = f->rank = f->world_rank = -1;
+    put_finding(list);
+    f = add(list, JP_FINDING_LATE_NODE, "n5");
+    f->by_us = 3810;
+    f->times = f->of = 4;
+    f->cost_us = 136e6;
+    put_finding(list);
+    f = add(list, JP_FINDING_STALL, "n2");
+    f->world_rank = 6;
+    f->pid = 77;
+    f->by_us = 20000;
+    f->times = 17;
+    f->of = 226;
+    put_finding(list);
+}
+
+static void put_network(struct jp_findings *list)
+{
+    struct jp_finding *f = add(list, JP_FINDING_SLOW_NETWORK, "");
+
+    f->comm = 0;
+    f->comms = 8;
+    f->ratio = 1.8;
+    f->against = JP_AGAINST_OWN;
+    f->from_us = 1.795251741e15;
+    put_finding(list);
+    for (int k = JP_AGAINST_PEAKS; k <= JP_AGAINST_LIKES; k++) {
+        f->against = (enum jp_against) k;
+        snprintf(f->host, sizeof(f->host), "n7");
+        put_finding(list);
+    }
+    f->messages = true;
+    f->comms = 1;
+    put_finding(list);
+    f->ratio = NAN;
+    put_finding(list);
+    f = add(list, JP_FINDING_DRIFT, "");
+    f->comms = 1;
+    f->ratio = 1.84;
+    put_finding(list);
+}
+
+static void set_hang(size_t i, const char *coll, const char *name, uint64_t sn,
+                     uint8_t *states, int64_t *tasks, uint32_t n)
+{
+    struct jp_hang_op *op = &result.hang.ops[i];
+
+    *op = (struct jp_hang_op){
+        .comm = -1, .sn = sn, .n_ranks = n, .states = states, .tasks = tasks};
+    snprintf(op->coll, sizeof(op->coll), "%s", coll);
+    snprintf(op->name, sizeof(op->name), "%s", name);
+    result.hang.n_ops = i + 1;
+}
+
+static void put_hangs(struct jp_findings *list)
+{
+    add(list, JP_FINDING_HANG, "");
+    put_finding(list);
+    result.hang.operations = 2;
+    result.hang.age_us = 10600000;
+    result.hang.since_us = INT64_C(1795251741000000);
+    snprintf(result.hang.host, sizeof(result.hang.host), "n3");
+    set_hang(0, "AllReduce", "world", 48, world, world_tasks, 4);
+    set_hang(1, "AllReduce", "dp", 51, dp, dp_tasks, 2);
+    put_finding(list);
+    result.hang.since_us = 0;
+    set_hang(0, "AllGather", "0xab", 7, held, no_tasks, 2);
+    put_finding(list);
+    set_hang(0, "AllGather", "0xab", 7, all, no_tasks, 2);
+    put_finding(list);
+    result.hang = (struct jp_hang){0};
+}
+
+/* Kinds without a sentence of their own say their clause. */
+static void put_others(struct jp_findings *list)
+{
+    for (int k = 0; k < JP_N_FINDINGS; k++) {
+        add(list, (enum jp_finding_kind) k, "n1");
+        put_finding(list);
+    }
+}
+
+static void put_verdict(enum jp_verdict_word word, double coverage,
+                        const char *clause, const struct jp_result *r,
+                        const struct jp_insight *x)
+{
+    struct jp_verdict v = {.word = word, .coverage = coverage};
+    char text[JP_PLAIN_TEXT];
+
+    snprintf(v.text, sizeof(v.text), "%s", clause);
+    put(verdict_word_name(word), plain_verdict(&v, r, x, text));
+}
+
+static void put_crash(struct jp_insight *x, enum jp_crash_cause cause,
+                      int signal, int code, bool sure)
+{
+    static char name[] = "n4";
+    static const struct jp_node node = {.name = name};
+    static const struct jp_task task = {.gtid = 3, .pid = 77};
+
+    x->crash = (struct jp_crash){.cause = cause,
+                                 .sure = sure,
+                                 .node = &node,
+                                 .task = &task,
+                                 .world_rank = sure ? 3 : -1,
+                                 .signal = signal,
+                                 .code = code,
+                                 .before_us = sure ? 4000000 : -1};
+    if (sure)
+        snprintf(x->crash.in, sizeof(x->crash.in), "AllReduce 9 of dp");
+    put_verdict(JP_VERDICT_FAILED, -1, "", &result, x);
+}
+
+static void put_verdicts(void)
+{
+    static struct jp_insight x;
+    struct jp_result empty = {0};
+
+    result.quality.ranks_seen = 8;
+    put_verdict(JP_VERDICT_OK, 1, "8 of 8 ranks; more", &result, NULL);
+    hypothesis_set(&x.hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                   JP_HYPOTHESIS_NOT_FOUND, 0.012, NULL);
+    put_verdict(JP_VERDICT_OK, 1, "8 of 8 ranks; more", &result, &x);
+    hypothesis_set(&x.hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                   JP_HYPOTHESIS_NOT_JUDGED, NAN, "too few operations");
+    put_verdict(JP_VERDICT_UNJUDGED, 1, "", &result, &x);
+    put_verdict(JP_VERDICT_INCOMPLETE, 0.652, "", &result, NULL);
+    put_verdict(JP_VERDICT_INCOMPLETE, -1, "3 of 8 recordings cut; more",
+                &result, NULL);
+    put_verdict(JP_VERDICT_NODATA, -1, "no profiler output; more", NULL, NULL);
+    put_verdict(JP_VERDICT_NODATA, -1, "not yet analysed: more", NULL, NULL);
+    empty.quality.files = 2;
+    put_verdict(JP_VERDICT_NODATA, -1, "2 files without a record; more", &empty,
+                NULL);
+    put_verdict(JP_VERDICT_DEGRADED, 1, "a GPU of n1 has 11 NVLinks; more",
+                &result, NULL);
+    put_verdict(JP_VERDICT_HANG, 1, "", &result, NULL);
+    put_crash(&x, JP_CRASH_SIGNAL, 11, -1, true);
+    put_crash(&x, JP_CRASH_EXIT, 0, 7, false);
+    put_crash(&x, JP_CRASH_MEMORY, 9, -1, true);
+    x.crash = (struct jp_crash){.cause = JP_CRASH_NODE};
+    snprintf(x.crash.text, sizeof(x.crash.text), "node n4 is gone; more");
+    put_verdict(JP_VERDICT_FAILED, -1, "", &result, &x);
+}
+
+static void put_checks(void)
+{
+    for (int word = 0; word <= JP_VERDICT_OK; word++)
+        for (int copper = 0; copper < 2; copper++) {
+            const char *const *checks =
+                plain_checks((enum jp_verdict_word) word, copper);
+
+            for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+                if (!copper || word == JP_VERDICT_OK)
+                    put(copper ? "Copper"
+                               : verdict_word_name((enum jp_verdict_word) word),
+                        checks[i]);
+        }
+}
+
+static void put_commands(void)
+{
+    for (int word = 0; word <= JP_VERDICT_OK; word++)
+        for (int kind = -1; kind < JP_N_FINDINGS; kind++) {
+            struct jp_plain_command c =
+                plain_command((enum jp_verdict_word) word, kind, true);
+
+            if (kind < 0 || (int) findings_about[kind].verdict == word)
+                printf("%-16s %s%s%s\n",
+                       kind < 0
+                           ? verdict_word_name((enum jp_verdict_word) word)
+                           : finding_kind_name((enum jp_finding_kind) kind),
+                       c.text, c.rank ? " RANK" : "", c.job ? " JOB" : "");
+        }
+}
+
+int main(void)
+{
+    struct jp_findings list = {0};
+
+    puts("# findings");
+    put_late(&list);
+    put_network(&list);
+    put_hangs(&list);
+    put_others(&list);
+    findings_fini(&list);
+    puts("# verdicts");
+    put_verdicts();
+    puts("# what to check");
+    put_checks();
+    puts("# the next command");
+    put_commands();
+    return 0;
+}
