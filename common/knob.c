@@ -2,6 +2,7 @@
 #include "common/knob.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_LIST:
     case JP_KNOB_MOUNTS:
     case JP_KNOB_TEXT:
+    case JP_KNOB_FILE:
     case JP_KNOB_LABELS:
         break;
     }
@@ -176,6 +178,17 @@ static int check_text(const char *text, struct jp_error *err)
     return 0;
 }
 
+static int check_file(const char *text, struct jp_error *err)
+{
+    for (const unsigned char *c = (const unsigned char *) text; *c; c++)
+        if (*c < ' ' || *c == 0x7f)
+            return error_set(err, "\"%s\" has a control character",
+                             QUOTE(text));
+    if (strlen(text) >= PATH_MAX)
+        return error_set(err, "\"%s\" is too long", QUOTE(text));
+    return 0;
+}
+
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
@@ -195,6 +208,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return mountmap_check(text, err);
     if (knob->kind == JP_KNOB_TEXT)
         return check_text(text, err);
+    if (knob->kind == JP_KNOB_FILE)
+        return check_file(text, err);
     if (knob->kind == JP_KNOB_LABELS)
         return userlabels_check(text, err);
     return knob_number(knob, text, &ignored, err);
@@ -243,6 +258,9 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_TEXT:
         snprintf(buf, len, TEXT_RANGE);
+        break;
+    case JP_KNOB_FILE:
+        snprintf(buf, len, "a file's path");
         break;
     case JP_KNOB_LABELS:
         snprintf(buf, len, USERLABELS_RANGE);

@@ -9,10 +9,12 @@
 #define JP_PLUGINS_MODULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
 #include "common/json_stream.h"
+#include "plugins/clock/clock_conf.h"
 
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
@@ -23,9 +25,13 @@ struct module_place {
     const char *step;
     uint32_t uid;             /* of the tasks */
     const char *nvml_library; /* for dlopen() */
+    const char *rsmi_library; /* NULL: by its usual names */
     const char *gpus;         /* minor numbers that Slurm gave; NULL: all */
     uint32_t period_ms;       /* as the site wants it; 0: the module is off */
     uint64_t disk_bytes;      /* what the module's files may take here */
+    const struct clock_conf *clock; /* NULL: the clock module is off */
+    const char *const *nodes;       /* all of the step, as Slurm lists them */
+    size_t n_nodes;                 /* 0: not known */
     /* A line for the step's log. */
     void (*log)(void *arg, const char *line);
     void *log_arg;
@@ -66,5 +72,6 @@ struct node_module {
 };
 
 extern const struct node_module util_module;
+extern const struct node_module clock_module;
 
 #endif

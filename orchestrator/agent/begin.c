@@ -13,6 +13,7 @@
 #include "common/jobconf.h"
 #include "common/num.h"
 #include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/pairs.h"
@@ -57,6 +58,18 @@ static bool has_conf(const char *dir)
     return there;
 }
 
+void begin_log_clocks(const char *dir, const struct jp_jobconf *conf)
+{
+    char *block = NULL, *rest, *line;
+
+    if (dir)
+        clockpart_block(conf, &block, NULL);
+    rest = block;
+    while ((line = strsep(&rest, "\n")))
+        stepdir_log(dir, "%s", line);
+    free(block);
+}
+
 /* Nobody has made the directory and nobody else will: this node does. *dir is
  * NULL where only a default asks and it cannot be made. */
 static int make_here(const struct launch_facts *facts,
@@ -67,6 +80,7 @@ static int make_here(const struct launch_facts *facts,
 
     if (launch_step(facts, plan, &launch, err) < 0)
         return -1;
+    begin_log_clocks(launch.place.step_dir, &launch.conf);
     *dir = launch.place.step_dir;
     launch.place.step_dir = NULL;
     launch_fini(&launch);
@@ -122,6 +136,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
                                   .nccl = settings->nccl,
                                   .copper = settings->copper,
                                   .util = settings->util,
+                                  .clock = settings->clock,
                                   .env = node_env,
                                   .ask = slurmjob_ask,
                                   .ask_arg = &memo,
@@ -139,7 +154,8 @@ int begin_locate(const struct begin_settings *settings, char **dir,
     facts.ntasks = (uint32_t) tasks;
     facts_get(&in, &facts);
     *dir = NULL;
-    if (plan_is_profiled(&plan) || plan_is_sampled(&plan))
+    if (plan_is_profiled(&plan) || plan_is_sampled(&plan) ||
+        plan_is_clocked(&plan))
         rc = join_or_make(&facts, &plan, settings->nodeid, end_ms, dir, err);
     plan_fini(&plan);
     return rc;
@@ -235,7 +251,7 @@ static int join(const struct jp_seat *seat, const char *node,
 }
 
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
-               struct jp_policy *policy, struct jp_error *err)
+               struct begin_told *told, struct jp_error *err)
 {
     struct jp_jobconf conf = {0};
     int rc = -1;
@@ -251,8 +267,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     tell_mount(seat->dir, node, &conf);
     ceiling_apply(&conf.policy, NULL); /* the user can write job.conf */
     rc = join(seat, node, &conf, pairs, err);
-    if (rc == 0)
-        *policy = conf.policy;
+    *told = (struct begin_told){.policy = conf.policy};
+    (void) clockpart_read(&conf, &told->clock);
     if (rc < 0)
         step_aside(seat, node, err);
 out:

@@ -25,10 +25,13 @@
 /* How often it looks whether the step is over, and writes its own record. */
 #define LOOK_MS 5000
 #define RECORD_MS 300000
+/* Of modules where the site names no period. */
+#define PERIOD_MS 1000
 /* A module's cost is held against its budget over so long. */
 #define BUDGET_MS 10000
 
-const struct node_module *const nodeagent_modules[] = {&util_module, NULL};
+const struct node_module *const nodeagent_modules[] = {&util_module,
+                                                       &clock_module, NULL};
 
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 
@@ -242,11 +245,13 @@ static void start_modules(struct loop *loop)
 
         *r = (struct running){.module = agent->modules[i],
                               .fd = -1,
-                              .period_ms = agent->place.period_ms,
+                              .period_ms = agent->place.period_ms
+                                               ? agent->place.period_ms
+                                               : PERIOD_MS,
                               .next_ms = loop->start_ms,
                               .window_ms = loop->start_ms};
         r->state = r->module->start(&agent->place, &err);
-        if (!r->state)
+        if (!r->state && *err.text)
             note_failure(loop, r, &err);
         follow_fd(loop, i);
     }

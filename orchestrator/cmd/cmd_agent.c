@@ -1,5 +1,7 @@
 /* cmd_agent.c - `jobprof-node agent`: what begin becomes when its answer is
  * given. */
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include "orchestrator/agent/nodeagent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/nvml.h"
 
@@ -31,14 +34,43 @@ static int find_step(struct module_place *place, struct jp_error *err)
                          err);
 }
 
+/* The step's nodes, for modules that talk to others. Without Slurm's word of
+ * them there are none. */
+static void find_nodes(struct module_place *place, char ***names)
+{
+    struct jp_error err;
+
+    if (nodelist_expand(getenv("SLURM_STEP_NODELIST") ?: "", names,
+                        &place->n_nodes, &err) < 0)
+        place->n_nodes = 0;
+    place->nodes = (const char *const *) *names;
+}
+
+/* What begin has left on standard input, whole. */
+static bool read_clocks(struct clock_conf *clock)
+{
+    bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        close(null);
+    }
+    return whole && !clock->interfaces[CLOCK_NAMES_BYTES - 1];
+}
+
 static int run(const struct node_args *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
     struct module_place *place = &agent.place;
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
+    char **nodes = NULL;
+    struct clock_conf clock;
     int rc;
 
+    if (args->clocks && read_clocks(&clock))
+        place->clock = &clock;
     if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     (void) plan_load_site(args->config, &site, NULL);
@@ -48,14 +80,18 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->root = "";
     place->uid = getuid();
     place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
+    named = sitefile_find(&site, "rsmi_library");
+    place->rsmi_library = named ? named->value : NULL;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = args->util_period_ms < MIN_PERIOD_MS
-                           ? MIN_PERIOD_MS
-                           : args->util_period_ms;
+    place->period_ms = args->util_period_ms;
+    if (place->period_ms && place->period_ms < MIN_PERIOD_MS)
+        place->period_ms = MIN_PERIOD_MS;
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
+    find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
+    nodelist_free(nodes, place->n_nodes);
     sitefile_fini(&site);
     return rc;
 }
@@ -67,7 +103,7 @@ int cmd_agent(int argc, char **argv)
 
     confine_self(CONFINE_AGENT, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        !args.util_period_ms || !args.util_disk_mib) {
+        (!args.util_period_ms && !args.clocks) || !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
         return JP_EXIT_USAGE;
     }
