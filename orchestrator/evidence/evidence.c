@@ -1,7 +1,6 @@
 /* evidence.c - look at stuck processes, each part in a child with a limit. */
 #include "orchestrator/evidence/evidence.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,36 +17,22 @@
 #include "common/json_stream.h"
 #include "common/num.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/evidence/proclook.h"
 
 enum {
     LOOK_MS = 3000,     /* /proc of one process */
     APART_MS = 1000,    /* between two looks, for processor time */
-    RECORDER_MS = 4000, /* PyTorch writes its file */
-    STACK_MS = 8000,    /* one eu-stack */
-    ENVIRON_BYTES = 256 << 10,
-    TEXT_BYTES = 4096,
-    FRAMES = 64
-};
-
-struct thread {
-    int64_t tid;
-    char name[32];
-    char state;
-    uint64_t cpu_ms;
-    char wchan[48];
-    char syscall[64]; /* number and arguments, "running", or "" */
-};
-
-/* One process. A child fills it in: foreign, checked by taken(). */
-struct look {
-    int64_t pid;
-    bool there;
-    uint64_t left_out; /* threads */
-    uint32_t n_threads;
-    struct thread threads[EVIDENCE_THREADS];
-    uint64_t tracer;
-    uint64_t read_bytes, written_bytes;
-    char pipe[512], dump[512]; /* PyTorch's flight recorder; "" */
+    RECORDER_MS = 4000, /* PyTorch writes its files */
+    GPUS_MS = 5000,     /* nvidia-smi */
+    STACK_MS = 5000,    /* one eu-stack */
+    SETTLE_MS = 300,    /* a signal of a tool that was killed takes effect */
+    /* what a stage leaves for those behind it */
+    AFTER_LOOKS_MS = 11000,
+    AFTER_RECORDER_MS = 9000,
+    AFTER_RAS_MS = 6000,
+    AFTER_GPUS_MS = 4000,
+    FRAMES = 128,
+    FLIGHTS = 1024
 };
 
 /* A part that was tried: its file, or why there is none. */
@@ -58,191 +43,43 @@ struct part {
     uint64_t ms;
 };
 
-enum { PARTS = 4 * EVIDENCE_TARGETS + 2 };
+enum { PARTS = 4 * EVIDENCE_TARGETS + 3 };
+
+const char *const evidence_role_words[EVIDENCE_N_ROLES] = {"missing", "waiting",
+                                                           "task"};
 
 struct taking {
     const struct evidence_order *order;
     char *folder;
     uint64_t start_ms, end_ms;
-    struct look *looks, *later; /* shared with children */
+    struct proclook *looks, *later; /* shared with children */
     struct part parts[PARTS];
     size_t n_parts;
     struct ras_answer ras;
 };
 
-/* --- /proc -----------------------------------------------------------------
- */
-
-/* Text of <root>/proc/<pid>/<name>, "" where there is none; its length. */
-static size_t read_proc(const char *root, int64_t pid, const char *name,
-                        char *text, size_t size)
-{
-    char path[512];
-    size_t len = 0;
-    ssize_t n = 1;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/%s", root, pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    while (fd >= 0 && n > 0 && len + 1 < size) {
-        n = read(fd, text + len, size - 1 - len);
-        if (n > 0)
-            len += (size_t) n;
-    }
-    if (fd >= 0)
-        close(fd);
-    text[len] = '\0';
-    return len;
-}
-
-static void copy_line(char *to, size_t size, const char *from)
-{
-    snprintf(to, size, "%.*s", (int) strcspn(from, "\n"), from);
-}
-
-static void read_thread(const char *root, int64_t pid, int64_t tid,
-                        struct thread *thread)
-{
-    char name[64], text[TEXT_BYTES];
-    long hz = sysconf(_SC_CLK_TCK);
-    unsigned long user = 0, system = 0;
-    const char *end;
-
-    *thread = (struct thread){.tid = tid, .state = '?'};
-    snprintf(name, sizeof(name), "task/%" PRId64 "/comm", tid);
-    read_proc(root, pid, name, text, sizeof(text));
-    copy_line(thread->name, sizeof(thread->name), text);
-    snprintf(name, sizeof(name), "task/%" PRId64 "/stat", tid);
-    read_proc(root, pid, name, text, sizeof(text));
-    end = strrchr(text, ')');
-    if (end && end[1] == ' ') {
-        thread->state = end[2];
-        /* fields 14 and 15, counted from the state, which is the third */
-        if (sscanf(end + 3, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu",
-                   &user, &system) == 2)
-            thread->cpu_ms = (uint64_t) (user + system) * 1000 /
-                             (uint64_t) (hz > 0 ? hz : 100);
-    }
-    snprintf(name, sizeof(name), "task/%" PRId64 "/wchan", tid);
-    read_proc(root, pid, name, text, sizeof(text));
-    copy_line(thread->wchan, sizeof(thread->wchan),
-              strcmp(text, "0") == 0 ? "" : text);
-    snprintf(name, sizeof(name), "task/%" PRId64 "/syscall", tid);
-    read_proc(root, pid, name, text, sizeof(text));
-    copy_line(thread->syscall, sizeof(thread->syscall), text);
-}
-
-static void read_threads(const char *root, struct look *look)
-{
-    char path[512];
-    struct dirent *entry;
-    DIR *tasks;
-
-    snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/task", root, look->pid);
-    tasks = opendir(path);
-    look->there = tasks != NULL;
-    while (tasks && (entry = readdir(tasks))) {
-        int64_t tid;
-
-        if (num_parse_i64(entry->d_name, 1, INT32_MAX, &tid, NULL) < 0)
-            continue;
-        if (look->n_threads >= EVIDENCE_THREADS)
-            look->left_out++;
-        else
-            read_thread(root, look->pid, tid,
-                        &look->threads[look->n_threads++]);
-    }
-    if (tasks)
-        closedir(tasks);
-}
-
-static uint64_t behind(const char *text, const char *key)
-{
-    const char *at = strstr(text, key);
-
-    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
-/* NAME's value in a block of "NAME=value\0", "" where it has none. */
-static const char *value_of(const char *block, size_t len, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (const char *s = block; s < block + len; s += strlen(s) + 1)
-        if (strncmp(s, name, n) == 0 && s[n] == '=')
-            return s + n + 1;
-    return "";
-}
-
-/* A path of the process as this one can open it: its mounts may be its own. */
-static void set_path(char *to, size_t size, const struct look *look,
-                     const char *root, const char *prefix, const char *rank,
-                     const char *suffix)
-{
-    if (*prefix == '/' && *rank)
-        snprintf(to, size, "%s/proc/%" PRId64 "/root%s%s%s", root, look->pid,
-                 prefix, rank, suffix);
-}
-
-static void read_recorder(const char *root, struct look *look, char *env)
-{
-    size_t len = read_proc(root, look->pid, "environ", env, ENVIRON_BYTES);
-    const char *rank = value_of(env, len, "RANK");
-    const char *dump = value_of(env, len, "TORCH_FR_DUMP_TEMP_FILE");
-
-    if (!*rank)
-        rank = value_of(env, len, "SLURM_PROCID");
-    if (!*dump)
-        dump = value_of(env, len, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE");
-    if (strspn(rank, "0123456789") != strlen(rank))
-        return;
-    set_path(look->pipe, sizeof(look->pipe), look, root,
-             value_of(env, len, "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"), rank,
-             ".pipe");
-    set_path(look->dump, sizeof(look->dump), look, root, dump, rank, "");
-}
-
-struct look_work {
-    const char *root;
-    struct look *look;
-    bool again; /* only processor time is wanted */
-};
-
-static int do_look(void *arg, int out)
-{
-    const struct look_work *work = arg;
-    char *env = malloc(ENVIRON_BYTES);
-    char text[TEXT_BYTES];
-
-    (void) out;
-    read_threads(work->root, work->look);
-    if (!work->again && env) {
-        read_proc(work->root, work->look->pid, "status", text, sizeof(text));
-        work->look->tracer = behind(text, "\nTracerPid:");
-        read_proc(work->root, work->look->pid, "io", text, sizeof(text));
-        work->look->read_bytes = behind(text, "rchar: ");
-        work->look->written_bytes = behind(text, "wchar: ");
-        read_recorder(work->root, work->look, env);
-    }
-    free(env);
-    return 0;
-}
-
 /* --- parts -----------------------------------------------------------------
  */
 
-static uint64_t left_ms(const struct taking *taking)
+/* At most ms of what is left, but for what others need; half of it where that
+ * is too little. Never 0: what begins now is killed at once. */
+static uint32_t limit_of(const struct taking *taking, uint32_t ms,
+                         uint32_t others_ms)
 {
     uint64_t now = clock_mono_ms();
+    uint64_t left = taking->end_ms > now ? taking->end_ms - now : 1;
 
-    return taking->end_ms > now ? taking->end_ms - now : 0;
+    left = left > 2 * (uint64_t) others_ms ? left - others_ms : (left + 1) / 2;
+    return left < ms ? (uint32_t) left : ms;
 }
 
-static uint32_t limit_of(const struct taking *taking, uint32_t ms)
+/* There is time for more than a start. */
+static bool is_time(const struct taking *taking, struct part *part)
 {
-    uint64_t left = left_ms(taking);
-
-    return left < ms ? (uint32_t) left : ms;
+    if (limit_of(taking, LOOK_MS, 0) >= 50)
+        return true;
+    snprintf(part->why, sizeof(part->why), "the time was over");
+    return false;
 }
 
 static struct part *begin_part(struct taking *taking, const char *name,
@@ -279,46 +116,23 @@ static void write_part(const struct taking *taking, struct part *part,
     free(path);
 }
 
-/* What a child has written is bounded by what it may write. */
-static void check_look(struct look *look, int64_t pid)
-{
-    look->pid = pid;
-    if (look->n_threads > EVIDENCE_THREADS)
-        look->n_threads = EVIDENCE_THREADS;
-    look->pipe[sizeof(look->pipe) - 1] = '\0';
-    look->dump[sizeof(look->dump) - 1] = '\0';
-    for (uint32_t i = 0; i < look->n_threads; i++) {
-        struct thread *t = &look->threads[i];
-
-        t->name[sizeof(t->name) - 1] = '\0';
-        t->wchan[sizeof(t->wchan) - 1] = '\0';
-        t->syscall[sizeof(t->syscall) - 1] = '\0';
-    }
-}
-
 static void take_looks(struct taking *taking, bool again)
 {
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         int64_t pid = taking->order->targets[i].pid;
-        struct look *look = again ? &taking->later[i] : &taking->looks[i];
-        struct look_work work = {taking->order->root, look, again};
-        const struct child child = {.work = do_look,
-                                    .arg = &work,
-                                    .dies_with_us = true,
-                                    .limit_ms = limit_of(taking, LOOK_MS)};
+        struct proclook *look = again ? &taking->later[i] : &taking->looks[i];
         struct part *part = again ? NULL : begin_part(taking, "threads", pid);
-        struct child_result r;
-        enum child_end end;
+        const struct proclook_ask ask = {
+            taking->order->root, pid, taking->order->job, again,
+            limit_of(taking, LOOK_MS, AFTER_LOOKS_MS)};
 
-        look->pid = pid;
-        end = child_run(&child, &r);
-        check_look(look, pid);
+        proclook_take(&ask, look);
         if (!part)
             continue;
-        if (end == CHILD_LATE)
+        if (look->foreign)
+            say_no(part, "the process is gone, or of another job");
+        else if (look->late)
             say_no(part, "/proc does not answer: it may wait for a disk");
-        else if (!child_succeeded(end, &r))
-            say_no(part, "no child");
         else if (!look->there)
             say_no(part, "the process is gone");
         end_part(part);
@@ -327,7 +141,7 @@ static void take_looks(struct taking *taking, bool again)
 
 /* PyTorch writes its flight recorder to a file of its own when a byte comes
  * through this pipe; the program goes on. */
-static void wake_recorder(const struct look *look, struct part *part)
+static void wake_recorder(const struct proclook *look, struct part *part)
 {
     int fd = open(look->pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
@@ -350,61 +164,107 @@ static bool is_fresh(const char *path, time_t since)
     return stat(path, &st) == 0 && st.st_size > 0 && st.st_mtime >= since;
 }
 
+struct dump {
+    const struct proclook *look;
+    struct part *part;
+};
+
 /* The file stays where PyTorch puts it; the process may be gone soon, so it is
  * copied where it is small. */
-static void fetch_dump(const struct taking *taking, const struct look *look,
-                       struct part *part, time_t since)
+static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 {
-    uint64_t end_ms = clock_mono_ms() + limit_of(taking, RECORDER_MS);
+    const struct proclook *look = dump->look;
     struct jp_error err = {""};
     char name[64], *text = NULL;
     size_t len = 0;
 
-    if (!*look->dump) {
-        say_no(part, "asked for; where it writes is not told");
-        return;
-    }
-    while (!is_fresh(look->dump, since) && clock_mono_ms() < end_ms)
-        usleep(50000);
+    if (!is_fresh(look->dump, since))
+        return -1;
     usleep(100000); /* it is written in one go */
     snprintf(name, sizeof(name), "flight-%" PRId64 ".pickle", look->pid);
-    if (!is_fresh(look->dump, since))
-        say_no(part, "asked for, and no file came");
-    else if (fileio_read(look->dump, false, 4 * EVIDENCE_STACK_BYTES, &text,
-                         &len, &err) < 0)
-        say_no(part, err.text);
+    if (fileio_read(look->dump, false, 4 * EVIDENCE_STACK_BYTES, &text, &len,
+                    &err) < 0)
+        say_no(dump->part, err.text);
     else
-        write_part(taking, part, name, text, len);
+        write_part(taking, dump->part, name, text, len);
     free(text);
+    end_part(dump->part);
+    return 0;
 }
 
-static void take_recorders(struct taking *taking)
+/* All are woken first: they write side by side. */
+static size_t wake_recorders(struct taking *taking, struct dump *dumps)
 {
-    time_t since = time(NULL) - 1;
+    size_t n = 0;
 
     for (size_t i = 0; i < taking->order->n_targets; i++) {
-        const struct look *look = &taking->looks[i];
+        const struct proclook *look = &taking->looks[i];
         struct part *part;
 
         if (!*look->pipe || !look->there)
             continue;
         part = begin_part(taking, "flight recorder", look->pid);
         wake_recorder(look, part);
-        if (!*part->why)
-            fetch_dump(taking, look, part, since);
-        end_part(part);
+        if (!*part->why && !*look->dump)
+            say_no(part, "asked for; where it writes is not told");
+        if (*part->why)
+            end_part(part);
+        else
+            dumps[n++] = (struct dump){look, part};
     }
+    return n;
+}
+
+static void take_recorders(struct taking *taking)
+{
+    time_t since = time(NULL) - 1;
+    struct dump dumps[EVIDENCE_TARGETS];
+    size_t n = wake_recorders(taking, dumps);
+    uint64_t end_ms = clock_mono_ms() +
+                      limit_of(taking, RECORDER_MS, AFTER_RECORDER_MS);
+    bool late = false;
+
+    while (n > 0 && !late) {
+        late = clock_mono_ms() >= end_ms;
+        for (size_t i = n; i-- > 0;)
+            if (fetch_dump(taking, &dumps[i], since) == 0)
+                dumps[i] = dumps[--n];
+        if (n > 0 && !late)
+            usleep(50000);
+    }
+    for (size_t i = 0; i < n; i++) {
+        say_no(dumps[i].part, "asked for, and no file came");
+        end_part(dumps[i].part);
+    }
+}
+
+/* As the processes have it set. NULL: RAS is on. */
+static const char *set_address(const struct taking *taking,
+                               struct ras_question *question)
+{
+    for (size_t i = 0; i < taking->order->n_targets; i++) {
+        const struct proclook *look = &taking->looks[i];
+
+        if (look->no_ras)
+            return "it is off: NCCL_RAS_ENABLE=0";
+        if (!question->address && *look->ras)
+            question->address = look->ras;
+    }
+    return NULL;
 }
 
 static void take_ras(struct taking *taking)
 {
     struct ras_question question = taking->order->ras;
     struct part *part = begin_part(taking, "RAS", 0);
+    const char *why = taking->order->no_ras;
     struct jp_error err = {""};
 
-    question.limit_ms = limit_of(taking, RAS_LIMIT_MS);
-    if (taking->order->no_ras)
-        say_no(part, taking->order->no_ras);
+    question.limit_ms = limit_of(taking, RAS_LIMIT_MS, AFTER_RAS_MS);
+    if (!why)
+        why = set_address(taking, &question);
+    if (why)
+        say_no(part, why);
     else if (ras_ask(&question, &taking->ras, &err) < 0)
         say_no(part, err.text);
     else
@@ -413,95 +273,138 @@ static void take_ras(struct taking *taking)
     end_part(part);
 }
 
-/* A tool that was killed while it attached may leave the process stopped. */
-static void wake_up(const struct taking *taking, const struct look *look)
-{
-    char text[TEXT_BYTES];
-    const char *end;
+struct tool {
+    const char *name;
+    const char *file; /* what it prints goes there */
+    char *const *argv;
+    int64_t pid; /* 0: of the node */
+    uint32_t limit_ms;
+    bool partly; /* status 1: it shows what it could */
+};
 
-    read_proc(taking->order->root, look->pid, "stat", text, sizeof(text));
-    end = strrchr(text, ')');
-    if (!end || end[1] != ' ' || end[2] != 'T')
-        return;
-    for (uint32_t i = 0; i < look->n_threads; i++)
-        if (look->threads[i].tid == look->pid && look->threads[i].state == 'T')
-            return; /* it was stopped before */
-    read_proc(taking->order->root, look->pid, "status", text, sizeof(text));
-    if (!behind(text, "\nTracerPid:"))
-        kill((pid_t) look->pid, SIGCONT);
-}
-
-static void run_tool(struct taking *taking, const struct look *look,
-                     char *const *argv, const char *name, const char *prefix)
+static enum child_end run_tool(struct taking *taking, const struct tool *tool)
 {
-    struct part *part = begin_part(taking, name, look->pid);
-    struct child child = {.argv = argv,
+    struct part *part = begin_part(taking, tool->name, tool->pid);
+    struct child child = {.argv = tool->argv,
                           .with_stderr = true,
                           .dies_with_us = true,
-                          .limit_ms = limit_of(taking, STACK_MS),
+                          .limit_ms = tool->limit_ms,
                           .term_ms = 500,
                           .out = malloc(EVIDENCE_STACK_BYTES),
                           .room = EVIDENCE_STACK_BYTES};
     struct child_result r = {.len = 0};
-    enum child_end end = child.out ? child_run(&child, &r) : CHILD_NEVER;
-    char file[64];
+    enum child_end end = CHILD_NEVER;
 
-    snprintf(file, sizeof(file), "%s-%" PRId64 ".txt", prefix, look->pid);
-    if (end == CHILD_NEVER)
+    if (child.out && is_time(taking, part))
+        end = child_run(&child, &r);
+    if (end == CHILD_NEVER && !*part->why)
         say_no(part, "it could not be started");
     else if (end == CHILD_ENDED && WIFEXITED(r.status) &&
              WEXITSTATUS(r.status) == 127)
         say_no(part, "it is not installed");
     else if (r.len > 0)
-        write_part(taking, part, file, child.out, r.len);
+        write_part(taking, part, tool->file, child.out, r.len);
     if (end == CHILD_LATE)
         say_no(part, "it was late and was killed");
-    else if (end == CHILD_ENDED && !child_succeeded(end, &r) && !*part->why)
-        say_no(part, "it failed: its output says why");
+    else if (end == CHILD_ENDED && !child_succeeded(end, &r) && !*part->why &&
+             !(tool->partly && r.len && WEXITSTATUS(r.status) == 1))
+        say_no(part, r.len ? "it ended with an error: its file says which"
+                           : "it ended with an error");
     free(child.out);
-    wake_up(taking, look);
     end_part(part);
+    return end;
+}
+
+/* In a child with a limit: it hangs where the driver does, which tells
+ * something, too. */
+static void take_gpus(struct taking *taking)
+{
+    char *argv[] = {(char *) "nvidia-smi", (char *) "-q", (char *) "-d",
+                    (char *) "UTILIZATION,POWER,CLOCK,TEMPERATURE,ECC,"
+                             "PERFORMANCE,PIDS,ROW_REMAPPER",
+                    NULL};
+    const struct tool tool = {
+        .name = "nvidia-smi",
+        .file = "gpus.txt",
+        .argv = argv,
+        .limit_ms = limit_of(taking, GPUS_MS, AFTER_GPUS_MS)};
+
+    if (!taking->order->no_gpus)
+        run_tool(taking, &tool);
+}
+
+/* Nothing may be left stopped: whoever waits in the kernel would be so by a
+ * signal that comes when it wakes. NULL: it may be traced. */
+static const char *why_no_stack(const struct taking *taking, size_t i)
+{
+    const struct proclook *look = &taking->looks[i], *later = &taking->later[i];
+
+    if (look->tracer)
+        return "a debugger holds it";
+    for (uint32_t k = 0; k < look->n_threads; k++) {
+        const struct proclook_thread *again =
+            proclook_thread(later, look->threads[k].tid);
+
+        if (look->threads[k].state == 'D' && (!again || again->state == 'D'))
+            return "a thread waits in the kernel, state D";
+    }
+    return NULL;
+}
+
+static void take_stack(struct taking *taking, const struct proclook *look,
+                       const char *name, const char *prefix, char *const *argv)
+{
+    char file[64];
+    const struct tool tool = {
+        name,          file, argv, look->pid, limit_of(taking, STACK_MS, 0),
+        .partly = true};
+
+    snprintf(file, sizeof(file), "%s-%" PRId64 ".txt", prefix, look->pid);
+    proclook_wake(taking->order->root, look,
+                  run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
 }
 
 static void take_stacks(struct taking *taking)
 {
     unsetenv("DEBUGINFOD_URLS"); /* a server would be asked for minutes */
     for (size_t i = 0; i < taking->order->n_targets; i++) {
-        const struct look *look = &taking->looks[i];
+        const struct proclook *look = &taking->looks[i];
+        const char *why = why_no_stack(taking, i);
         char pid[24], frames[8];
-        char *eu_stack[] = {(char *) "eu-stack", (char *) "-n", frames,
-                            (char *) "-p",       pid,           NULL};
+        char *eu_stack[] = {
+            (char *) "eu-stack", (char *) "-m", (char *) "-n", frames,
+            (char *) "-p",       pid,           NULL};
         char *py_spy[] = {(char *) "py-spy",        (char *) "dump",
                           (char *) "--pid",         pid,
                           (char *) "--nonblocking", NULL};
 
         if (!look->there)
             continue;
+        if (why) {
+            struct part *part = begin_part(taking, "eu-stack", look->pid);
+
+            say_no(part, why);
+            end_part(part);
+            continue;
+        }
         snprintf(pid, sizeof(pid), "%" PRId64, look->pid);
         snprintf(frames, sizeof(frames), "%d", FRAMES);
-        run_tool(taking, look, eu_stack, "eu-stack", "stack");
-        run_tool(taking, look, py_spy, "py-spy", "python");
+        take_stack(taking, look, "eu-stack", "stack", eu_stack);
+        take_stack(taking, look, "py-spy", "python", py_spy);
     }
 }
 
 /* --- what was taken --------------------------------------------------------
  */
 
-static const struct thread *same_thread(const struct look *look, int64_t tid)
-{
-    for (uint32_t i = 0; i < look->n_threads; i++)
-        if (look->threads[i].tid == tid)
-            return &look->threads[i];
-    return NULL;
-}
-
-static void put_threads(struct jp_json_stream *s, const struct look *look,
-                        const struct look *later)
+static void put_threads(struct jp_json_stream *s, const struct proclook *look,
+                        const struct proclook *later)
 {
     json_stream_array(s, "threads");
     for (uint32_t i = 0; i < look->n_threads; i++) {
-        const struct thread *t = &look->threads[i];
-        const struct thread *again = same_thread(later, t->tid);
+        const struct proclook_thread *t = &look->threads[i];
+        const struct proclook_thread *again = proclook_thread(later, t->tid);
+        bool known = again && again->cpu_ms >= t->cpu_ms;
         char state[2] = {t->state, '\0'};
 
         json_stream_object(s, NULL);
@@ -511,8 +414,8 @@ static void put_threads(struct jp_json_stream *s, const struct look *look,
         json_stream_text(s, "wchan", t->wchan);
         json_stream_text(s, "syscall", t->syscall);
         json_stream_count(s, "cpu_ms", t->cpu_ms);
-        json_stream_known(s, "cpu_ms_after", again != NULL,
-                          again ? again->cpu_ms - t->cpu_ms : 0);
+        json_stream_known(s, "cpu_ms_after", known,
+                          known ? again->cpu_ms - t->cpu_ms : 0);
         json_stream_end_object(s);
     }
     json_stream_end_array(s);
@@ -523,12 +426,12 @@ static void put_processes(struct jp_json_stream *s, const struct taking *taking)
     json_stream_array(s, "processes");
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         const struct evidence_target *target = &taking->order->targets[i];
-        const struct look *look = &taking->looks[i];
+        const struct proclook *look = &taking->looks[i];
 
         json_stream_object(s, NULL);
         json_stream_int(s, "pid", target->pid);
         json_stream_int(s, "task", target->task);
-        json_stream_text(s, "role", target->missing ? "missing" : "waiting");
+        json_stream_text(s, "role", evidence_role_words[target->role]);
         json_stream_bool(s, "there", look->there);
         json_stream_count(s, "tracer", look->tracer);
         json_stream_count(s, "read_bytes", look->read_bytes);
@@ -558,6 +461,31 @@ static void put_ras(struct jp_json_stream *s, const struct ras_answer *ras)
         json_stream_text(s, "word", row->word);
         json_stream_count(s, "launched", row->count);
         json_stream_count(s, "most", row->most);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+/* What the node's recorders have in flight. */
+static void put_flights(struct jp_json_stream *s, const struct jp_hangs *hangs)
+{
+    char text[400];
+
+    json_stream_array(s, "in_flight");
+    for (size_t i = 0; hangs && i < hangs->n_ops && i < FLIGHTS; i++) {
+        const struct hangs_op *op = &hangs->ops[i];
+        int64_t age_ns = hangs_age_ns(op);
+
+        json_stream_object(s, NULL);
+        json_stream_int(s, "pid", hangs->processes[op->process].pid);
+        json_stream_int(s, "rank", op->rank);
+        json_stream_text(s, "operation",
+                         hangs_format_op(op, text, sizeof(text)));
+        json_stream_known(s, "in_flight_us", age_ns >= 0,
+                          age_ns >= 0 ? (uint64_t) age_ns / 1000 : 0);
+        json_stream_count(s, "channels", op->channels);
+        json_stream_count(s, "started", op->started);
+        json_stream_count(s, "stopped", op->stopped);
         json_stream_end_object(s);
     }
     json_stream_end_array(s);
@@ -598,6 +526,7 @@ static int write_summary(const struct taking *taking, struct jp_error *err)
         json_stream_count(s, "ms", clock_mono_ms() - taking->start_ms);
         put_parts(s, taking);
         put_processes(s, taking);
+        put_flights(s, taking->order->hangs);
         put_ras(s, &taking->ras);
         rc = json_stream_close(s, err);
         if (rc == 0)
@@ -625,7 +554,7 @@ static int make_folder(const struct taking *taking, struct jp_error *err)
 
 int evidence_take(const struct evidence_order *order, struct jp_error *err)
 {
-    size_t bytes = EVIDENCE_TARGETS * sizeof(struct look);
+    size_t bytes = EVIDENCE_TARGETS * sizeof(struct proclook);
     struct taking *taking = calloc(1, sizeof(*taking));
     uint64_t apart_ms;
     int rc = -1;
@@ -649,6 +578,7 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err)
         take_looks(taking, false);
         take_recorders(taking);
         take_ras(taking);
+        take_gpus(taking);
         apart_ms = clock_mono_ms() - taking->start_ms;
         if (apart_ms < APART_MS)
             usleep((useconds_t) (APART_MS - apart_ms) * 1000);

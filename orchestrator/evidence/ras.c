@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -16,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/jsonload.h"
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
 
@@ -229,7 +229,6 @@ static int read_json(struct ras_answer *out, const char *begin,
 {
     size_t len = out->len - (size_t) (begin - out->text), i;
     char *mended = malloc(len + 1);
-    json_error_t why;
     json_t *root, *one;
     int rc = 0;
 
@@ -238,13 +237,11 @@ static int read_json(struct ras_answer *out, const char *begin,
     memcpy(mended, begin, len);
     mended[len] = '\0';
     mend_commas(mended, len);
-    root = json_loadb(mended, len, JSON_DISABLE_EOF_CHECK, &why);
+    root =
+        jsonload(JSONLOAD_RAS, "RAS", mended, len, JSON_DISABLE_EOF_CHECK, err);
     free(mended);
     if (!root)
-        return error_set(err,
-                         "RAS answered JSON that does not parse: line %d: "
-                         "%.100s",
-                         why.line, why.text);
+        return -1;
     out->json = true;
     copy_word(out->release, sizeof(out->release), text_of(root, "nccl_version"),
               strlen(text_of(root, "nccl_version")));
@@ -364,6 +361,28 @@ static int read_lost(struct ras_answer *out, const struct place *at,
     return add_row(out, &row);
 }
 
+/* NCCL 2.24: "The missing ranks: 3,5" */
+static int read_list(struct ras_answer *out, const struct place *at,
+                     const char *line)
+{
+    const char *s = strchr(line, ':');
+
+    while (s && (*s == ':' || *s == ',')) {
+        struct ras_row row = {
+            .kind = RAS_MISSING, .comm = at->comm, .rank = -1, .pid = -1};
+        char *end;
+
+        s += 1 + (s[1] == ' ');
+        if (!isdigit((unsigned char) *s))
+            break;
+        row.rank = strtoll(s, &end, 10);
+        if (add_row(out, &row) < 0)
+            return -1;
+        s = end;
+    }
+    return 0;
+}
+
 /* "#0-1 (0123456789abcdef) MISMATCH", "INCOMPLETE", "DEAD", "TIMEOUT" */
 static bool read_heading(struct ras_answer *out, struct place *at,
                          const char *line)
@@ -405,6 +424,8 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
         at->count = at->most = 0;
     } else if (strncmp(text, "Rank ", 5) == 0) {
         return read_rank(out, at, text);
+    } else if (strncmp(text, "The missing rank", 16) == 0 && at->comm) {
+        return read_list(out, at, text);
     } else if (strncmp(text, "Process ", 8) == 0 && !at->comm &&
                (at->missing || at->dead)) {
         return read_lost(out, at, text);

@@ -62,6 +62,66 @@ static const char text_answer[] =
     "  Rank 5 has not launched any operations -- [process information not "
     "found]\n\n";
 
+/* One counter for all functions, and lists of missing ranks. */
+#define TEXT_2_24(banner)                                                      \
+    banner                                                                     \
+        " version 2.24.3 compiled with CUDA 12.6\n"                            \
+        "CUDA runtime version 12060, driver version 12060\n\n"                 \
+        "Communicators... (0.00s)\n=============\n\n"                          \
+        "Errors\n======\n\n"                                                   \
+        "#0-0 (00000000000000ab) INCOMPLETE\n"                                 \
+        "  Missing communicator data from 2 ranks\n"                           \
+        "  The missing ranks: 4,6\n\n"                                         \
+        "#0-1 (00000000000000ac) ERROR\n"                                      \
+        "  Initialization error on 1 rank\n"                                   \
+        "  Rank 0 reported System error -- GPU 0 managed by process 100 on "   \
+        "node "                                                                \
+        "10.0.0.1\n\n"                                                         \
+        "Warnings\n========\n\n"                                               \
+        "TIMEOUT\n"                                                            \
+        "  Encountered 1 communication timeout while gathering communicator "  \
+        "data\n\n"                                                             \
+        "#0-0 (00000000000000ab) MISMATCH\n"                                   \
+        "  Communicator ranks have different status\n"                         \
+        "  5 ranks have status RUNNING\n"                                      \
+        "  The unknown ranks: 4,6\n"                                           \
+        "  Communicator ranks have different collective operation counts\n"    \
+        "  5 ranks have launched up to operation 30\n"                         \
+        "  Rank 1 has launched up to operation 29 -- GPU 1 managed by "        \
+        "process "                                                             \
+        "103 on node 10.0.0.1\n\n"
+
+static void old_text_is_read(void **state)
+{
+    static const char *const texts[] = {TEXT_2_24("NCCL"), TEXT_2_24("RCCL")};
+    static const int64_t pids[] = {103};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct ras_answer a = {.text = strdup(texts[i]),
+                               .len = strlen(texts[i])};
+        struct jp_error err;
+
+        assert_int_equal(ras_parse(&a, pids, 1, &err), 0);
+        assert_string_equal(a.release, "2.24.3");
+        assert_true(a.has_pid);
+        assert_int_equal(a.timeouts, 1);
+        assert_int_equal(a.n_rows, 4);
+        assert_int_equal(a.rows[0].kind, RAS_MISSING);
+        assert_int_equal(a.rows[0].rank, 4);
+        assert_int_equal(a.rows[0].comm, 0xab);
+        assert_int_equal(a.rows[1].rank, 6);
+        assert_int_equal(a.rows[2].kind, RAS_ERROR);
+        assert_string_equal(a.rows[2].word, "System error");
+        assert_int_equal(a.rows[3].kind, RAS_BEHIND);
+        assert_string_equal(a.rows[3].func, "collective");
+        assert_int_equal(a.rows[3].rank, 1);
+        assert_int_equal(a.rows[3].count, 29);
+        assert_int_equal(a.rows[3].most, 30);
+        ras_fini(&a);
+    }
+}
+
 static struct ras_answer answer_of(const char *text)
 {
     struct ras_answer a = {.text = strdup(text), .len = strlen(text)};
@@ -247,12 +307,17 @@ static void some_are_not_asked(void **state)
  */
 
 enum behaviour {
-    TEXT_ONLY,
-    JSON_TOO,
+    TEXT_ONLY, /* 2.26, and RCCL's of today */
+    TEXT_2_24_ONLY,
+    TEXT_RCCL,
+    JSON_TOO, /* 2.29.2 to 2.30 */
+    JSON_2_28_7,
+    RESETS,
     SILENT,
     SILENT_ONCE,
     GARBAGE,
     FLOOD,
+    SLOW,
     CUTS,
     CLOSES,
     FOREIGN
@@ -292,15 +357,23 @@ static void put(int fd, const char *text)
 
 static void status(struct server *s, int fd, bool json)
 {
-    char *text = json ? json_answer(",") : strdup(text_answer);
+    char *text = json ? json_answer(s->does == JSON_2_28_7 ? "" : ",")
+                      : strdup(s->does == TEXT_2_24_ONLY ? TEXT_2_24("NCCL")
+                               : s->does == TEXT_RCCL    ? TEXT_2_24("RCCL")
+                                                         : text_answer);
 
     assert_non_null(text);
     if (s->does == CUTS)
         text[strlen(text) / 2] = '\0';
     if (s->does == GARBAGE)
         put(fd, "\x01\x02 GET / HTTP/1.1\r\n\r\n");
-    else
+    else if (s->does != SLOW)
         put(fd, text);
+    for (size_t i = 0; s->does == SLOW && text[i]; i++) {
+        if (send(fd, text + i, 1, MSG_NOSIGNAL) != 1)
+            break;
+        usleep(20000);
+    }
     for (int i = 0; s->does == FLOOD && i < 400000; i++) {
         char line[260];
 
@@ -320,7 +393,8 @@ static void talk_to(struct server *s, int fd)
 
     while (read_line_of(fd, line, sizeof(line))) {
         if (strncmp(line, "SET FORMAT", 10) == 0) {
-            json = s->does == JSON_TOO || s->does == CUTS || s->does == FOREIGN;
+            json = s->does == JSON_TOO || s->does == JSON_2_28_7 ||
+                   s->does == CUTS || s->does == FOREIGN;
             put(fd, json ? "OK\n" : "ERROR: Unknown command SET FORMAT json\n");
         } else if (strncmp(line, "TIMEOUT", 7) == 0) {
             put(fd, "OK\n");
@@ -346,6 +420,13 @@ static void *serve(void *arg)
 
             while (read(fd, line, sizeof(line)) > 0)
                 ;
+        } else if (s->does == RESETS) {
+            /* as a process that crashes at the question */
+            const struct linger at_once = {1, 0};
+            char line[64];
+
+            read_line_of(fd, line, sizeof(line));
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
         } else if (s->does != CLOSES) {
             talk_to(s, fd);
         }
@@ -405,7 +486,9 @@ static void servers_are_asked(void **state)
         {JSON_TOO, true, 0, 3, 100, 1},    {JSON_TOO, false, 0, 6, 103, 1},
         {SILENT_ONCE, true, 0, 6, 103, 2}, {GARBAGE, true, -1, 0, 1, 4},
         {CLOSES, true, -1, 0, 1, 4},       {FOREIGN, true, -1, 0, 999, 4},
-        {CUTS, true, -1, 0, 1, 4},
+        {CUTS, true, -1, 0, 1, 4},         {RESETS, true, -1, 0, 1, 4},
+        {JSON_2_28_7, true, 0, 3, 100, 1}, {TEXT_2_24_ONLY, true, 0, 4, 103, 1},
+        {TEXT_RCCL, true, 0, 4, 103, 1},
     };
 
     (void) state;
@@ -441,6 +524,24 @@ static void silence_ends(void **state)
     assert_true(clock_mono_ms() - begin >= 600);
     assert_string_equal(err.text, "RAS is silent");
     assert_int_equal(s.asked, 1);
+}
+
+/* A byte at a time: the limit holds, and what came is cut. */
+static void slowness_ends(void **state)
+{
+    struct ras_answer a;
+    struct jp_error err = {""};
+    struct server s;
+    uint64_t begin = clock_mono_ms();
+
+    (void) state;
+    start(&s, SLOW);
+    if (ask(&s, false, 1500, 1, &a, &err) == 0) {
+        assert_true(a.cut);
+        ras_fini(&a);
+    }
+    assert_true(clock_mono_ms() - begin < 30000);
+    stop(&s);
 }
 
 /* 100 MB: the first 8 MiB are kept, the rest is not read. */
@@ -481,11 +582,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_read),
+        cmocka_unit_test(old_text_is_read),
         cmocka_unit_test(json_is_read),
         cmocka_unit_test(rubbish_is_refused),
         cmocka_unit_test(some_are_not_asked),
         cmocka_unit_test(servers_are_asked),
         cmocka_unit_test(silence_ends),
+        cmocka_unit_test(slowness_ends),
         cmocka_unit_test(a_flood_is_cut),
         cmocka_unit_test(no_server),
     };
