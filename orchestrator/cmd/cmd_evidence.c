@@ -204,22 +204,17 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 /* --- the order ------------------------------------------------------------ */
 
-static void set_ras(struct arguments *a, const struct targets *found,
-                    int64_t pids[EVIDENCE_TARGETS])
+static void set_order(struct arguments *a, const struct targets *found,
+                      int64_t pids[EVIDENCE_TARGETS])
 {
-    uint32_t release = a->nccl ? a->nccl : found->nccl_release;
     struct evidence_order *order = &a->order;
-    const char *why = NULL;
 
     for (size_t i = 0; i < order->n_targets; i++)
         pids[i] = order->targets[i].pid;
     order->ras.pids = pids;
     order->ras.n_pids = order->n_targets;
-    if (a->no_ras)
-        order->no_ras = "--no-ras";
-    else if (!ras_may_ask(release, false, found->quiet_ms, found->entries,
-                          &order->ras.json, &why))
-        order->no_ras = why;
+    order->no_ras = a->no_ras ? "--no-ras" : NULL;
+    targets_set(found, a->nccl, order);
 }
 
 static void print_lacks(const char *dir, const char *node)
@@ -252,9 +247,7 @@ static int take(struct arguments *a, const struct targets *found)
         fprintf(stderr,
                 "jobprof: no recording there: what is in flight, and who waits "
                 "for whom, is not known\n");
-    a->order.what = found->answer;
-    a->order.hangs = &found->hangs;
-    set_ras(a, found, pids);
+    set_order(a, found, pids);
     if (evidence_take(&a->order, &err) < 0)
         return failed(&err);
     quote_printf(stdout, "%s/" EVIDENCE_FOLDER "/%s/" EVIDENCE_NAME "\n",

@@ -301,11 +301,16 @@ static uint32_t count_threads(const char *root, int64_t pid)
     return (uint32_t) behind(text, "\nThreads:");
 }
 
-static bool is_of_step(const char *env, size_t len, uint64_t job,
-                       const char *step, int64_t *task)
+static bool is_of_step(const char *env, size_t len,
+                       const struct proclook_step *step, int64_t *task)
 {
-    return is_of_job(env, len, job) &&
-           strcmp(value_of(env, len, "SLURM_STEP_ID"), step) == 0 &&
+    const char *node = value_of(env, len, "SLURMD_NODENAME");
+
+    /* several of Slurm's nodes may share a host */
+    if (*node && step->node && strcmp(node, step->node) != 0)
+        return false;
+    return is_of_job(env, len, step->job) &&
+           strcmp(value_of(env, len, "SLURM_STEP_ID"), step->step) == 0 &&
            num_parse_i64(value_of(env, len, "SLURM_PROCID"), 0, INT32_MAX, task,
                          NULL) == 0;
 }
@@ -331,7 +336,7 @@ static size_t add_task(struct proclook_task *tasks, size_t n, size_t max,
     return n;
 }
 
-size_t proclook_tasks(const char *root, uint64_t job, const char *step,
+size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max)
 {
     char *env = malloc(ENVIRON_BYTES), path[512];
@@ -353,7 +358,7 @@ size_t proclook_tasks(const char *root, uint64_t job, const char *step,
             continue;
         seen++;
         len = read_proc(root, one.pid, "environ", env, ENVIRON_BYTES);
-        if (!is_of_step(env, len, job, step, &one.task))
+        if (!is_of_step(env, len, step, &one.task))
             continue;
         one.threads = count_threads(root, one.pid);
         n = add_task(tasks, n, max, &one);

@@ -64,9 +64,15 @@ struct proclook_task {
     uint32_t threads;
 };
 
-/* The tasks of this user's step on this node, by number, at most max; those of
- * this process' own step are not among them. May block. */
-size_t proclook_tasks(const char *root, uint64_t job, const char *step,
+struct proclook_step {
+    uint64_t job;
+    const char *step; /* SLURM_STEP_ID */
+    const char *node; /* Slurm's name; NULL: any on this host */
+};
+
+/* The tasks of this user's step on this node, by number, at most max. May
+ * block. */
+size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max);
 
 #endif

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
@@ -11,7 +13,7 @@
 #include "orchestrator/evidence/proclook.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { COMMS = 4096, READ_MS = 8000 };
+enum { COMMS = 4096, READ_MS = 8000, SPARE_S = 15 };
 
 /* The recordings of a step, file by file. */
 struct reading {
@@ -80,6 +82,8 @@ static bool is_here(const struct reading *r)
     const char *below = r->walk.below;
 
     below += *below == '/';
+    if (r->step->own)
+        return true;
     return strncmp(below, r->step->node, len) == 0 && below[len] == '/';
 }
 
@@ -111,7 +115,9 @@ static int read_file(struct reading *r)
 
 static int read_all(struct reading *r, struct jp_error *err)
 {
-    char *raw = fileio_path("%s/raw", r->step->dir);
+    char *raw = r->step->own
+                    ? fileio_path("%s/raw/%s", r->step->dir, r->step->node)
+                    : fileio_path("%s/raw", r->step->dir);
     const char *inputs[] = {raw};
     int rc = raw ? 0 : error_set(err, "out of memory");
     bool there = raw && stepdir_is_folder(raw);
@@ -217,8 +223,8 @@ static void choose(const struct reading *r)
 static void choose_all(const struct targets_step *step, struct targets *out)
 {
     struct proclook_task tasks[EVIDENCE_TARGETS];
-    size_t n = proclook_tasks(step->root, step->job, step->step, tasks,
-                              EVIDENCE_TARGETS);
+    const struct proclook_step of = {step->job, step->step, step->node};
+    size_t n = proclook_tasks(step->root, &of, tasks, EVIDENCE_TARGETS);
 
     for (size_t i = 0; i < n; i++)
         add(out, tasks[i].pid, tasks[i].task, EVIDENCE_TASK);
@@ -261,4 +267,65 @@ void targets_fini(struct targets *targets)
 {
     hangs_fini(&targets->hangs);
     targets->hangs = (struct jp_hangs){0};
+}
+
+/* --- the order -------------------------------------------------------------
+ */
+
+void targets_set(const struct targets *found, uint32_t nccl,
+                 struct evidence_order *order)
+{
+    const char *why = NULL;
+
+    order->hangs = &found->hangs;
+    if (!order->what || !*order->what)
+        order->what = found->answer;
+    if (!order->no_ras &&
+        !ras_may_ask(nccl ? nccl : found->nccl_release, false, found->quiet_ms,
+                     found->entries, &order->ras.json, &why))
+        order->no_ras = why;
+}
+
+struct begin_work {
+    const struct targets_step *step;
+    const struct evidence_order *order;
+};
+
+static int take(void *arg, int out)
+{
+    const struct begin_work *work = arg;
+    struct evidence_order order = *work->order;
+    struct targets_step step = *work->step;
+    struct targets found;
+    int64_t pids[EVIDENCE_TARGETS];
+    struct jp_error err;
+    int rc;
+
+    (void) out;
+    alarm((order.limit_ms ? order.limit_ms : EVIDENCE_LIMIT_MS) / 1000 +
+          SPARE_S);
+    step.own = true;
+    if (targets_find(&step, &found, &err) < 0)
+        return 1;
+    targets_set(&found, 0, &order);
+    for (size_t i = 0; i < order.n_targets; i++)
+        pids[i] = order.targets[i].pid;
+    order.ras.pids = pids;
+    order.ras.n_pids = order.n_targets;
+    rc = evidence_take(&order, &err);
+    if (rc < 0)
+        stepdir_log(order.dir, "%s: no evidence of the hang: %s", order.node,
+                    err.text);
+    targets_fini(&found);
+    return rc < 0;
+}
+
+pid_t targets_begin(const struct targets_step *step,
+                    const struct evidence_order *order)
+{
+    struct begin_work work = {step, order};
+    const struct child child = {
+        .work = take, .arg = &work, .dies_with_us = true};
+
+    return child_start(&child);
 }

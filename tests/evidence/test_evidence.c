@@ -22,10 +22,12 @@
 
 #include <cmocka.h>
 
+#include "common/child.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/evidence/proclook.h"
+#include "orchestrator/evidence/targets.h"
 #include "tests/common/tempdir.h"
 
 /* --- the process that hangs ------------------------------------------------
@@ -567,18 +569,65 @@ static void ras_address(void **state)
 
 static void tasks_are_found(void **state)
 {
-    static const char *const variables[] = {
-        "SLURM_JOB_ID=123456789", "SLURM_STEP_ID=2", "SLURM_PROCID=5", NULL};
+    static const char *const variables[] = {"SLURM_JOB_ID=123456789",
+                                            "SLURM_STEP_ID=2", "SLURM_PROCID=5",
+                                            "SLURMD_NODENAME=n1", NULL};
     struct step *s = *state;
+    struct proclook_step step = {123456789, "2", "n1"};
     struct proclook_task tasks[4];
 
     start(s, variables);
-    assert_int_equal(proclook_tasks("", 123456789, "2", tasks, 4), 1);
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 1);
     assert_int_equal(tasks[0].pid, s->pid);
     assert_int_equal(tasks[0].task, 5);
     assert_int_equal(tasks[0].threads, 4);
-    assert_int_equal(proclook_tasks("", 123456789, "3", tasks, 4), 0);
-    assert_int_equal(proclook_tasks("", 123456788, "2", tasks, 4), 0);
+    step.node = "n2";
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+    step.node = NULL;
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 1);
+    step.step = "3";
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+    step.step = "2";
+    step.job--;
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+}
+
+/* As the node agent has it taken: in a child, at once. */
+static void agents_begin(void **state)
+{
+    static const char *const job[] = {"SLURM_JOB_ID=7", NULL};
+    struct step *s = *state;
+    const struct targets_step step = {
+        .dir = s->dir, .node = "n1", .root = "", .job = 7, .step = "0"};
+    struct evidence_order order;
+    struct hangstacks *view = NULL;
+    char *folder = tempdir_path(s->dir, "hang/n1");
+    uint64_t begin = clock_mono_ms();
+    int status = -1;
+    pid_t pid;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nsleep 1\necho TID 1:\n");
+    start(s, job);
+    order = order_of(s);
+    order.no_ras = NULL;
+    order.job = 7;
+    pid = targets_begin(&step, &order);
+    assert_true(pid > 0);
+    assert_true(clock_mono_ms() - begin < 30000);
+    assert_int_equal(child_await(pid, 60000, &status), 1);
+    assert_int_equal(status, 0);
+    assert_int_equal(hangstacks_load_node(folder, &view, NULL), 0);
+    assert_int_equal(view->n_processes, 1);
+    assert_true(view->processes[0].there);
+    assert_string_equal(view->hang, "rank 3 never entered AllReduce 9");
+    /* no recording tells the release: RAS is not asked */
+    for (size_t i = 0; i < view->n_parts; i++)
+        if (!strcmp(view->parts[i].part, "RAS"))
+            assert_string_equal(view->parts[i].why,
+                                "the release of NCCL is not known");
+    hangstacks_destroy(view);
+    free(folder);
+    goes_on(s);
 }
 
 /* Nothing of a disk that is full, or of a folder that is a link, is trusted. */
@@ -603,17 +652,12 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, step_make, step_drop)
     const struct CMUnitTest tests[] = {
-        TEST(threads_are_told),
-        TEST(nobody_else_is_touched),
-        TEST(waits_in_the_kernel),
-        TEST(stacks_are_real),
-        TEST(bad_tools),
-        TEST(gpus_hang),
-        TEST(flight_recorder),
-        TEST(ras_is_gated),
-        TEST(ras_address),
-        TEST(tasks_are_found),
-        TEST(no_place),
+        TEST(threads_are_told),    TEST(nobody_else_is_touched),
+        TEST(waits_in_the_kernel), TEST(stacks_are_real),
+        TEST(bad_tools),           TEST(gpus_hang),
+        TEST(flight_recorder),     TEST(ras_is_gated),
+        TEST(ras_address),         TEST(tasks_are_found),
+        TEST(agents_begin),        TEST(no_place),
     };
 
     if (argc == 3 && !strcmp(argv[1], "stuck"))
