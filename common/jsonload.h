@@ -22,6 +22,8 @@ enum jsonload_kind {
     JSONLOAD_MANIFEST, /* of a node's files */
     JSONLOAD_HARDWARE, /* hardware.json */
     JSONLOAD_SETTINGS, /* another program's settings */
+    JSONLOAD_EVIDENCE, /* of a hang, on a node */
+    JSONLOAD_RAS,      /* NCCL's answer */
     JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
 };
 
@@ -50,6 +52,10 @@ static const struct jsonload_limit {
     [JSONLOAD_HARDWARE] = {4 * JSONLOAD_MB, 32 * JSONLOAD_MB},
     /* six members, and an editor's blanks */
     [JSONLOAD_SETTINGS] = {64 * 1024, 1 * JSONLOAD_MB},
+    /* 16 processes of 512 threads: 1.5 MB */
+    [JSONLOAD_EVIDENCE] = {8 * JSONLOAD_MB, 96 * JSONLOAD_MB},
+    /* 556 bytes a rank of a communicator, 5,000 at most */
+    [JSONLOAD_RAS] = {8 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */
     [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
 };

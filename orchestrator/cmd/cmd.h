@@ -32,6 +32,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_nsys(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_evidence(int argc, char **argv); /* of jobprof-node, too */
 int cmd_gc(int argc, char **argv);
 
 /* jobprof-node */

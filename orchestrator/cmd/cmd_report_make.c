@@ -20,6 +20,7 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/gputime.h"
@@ -46,6 +47,7 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_nsys *nsys;
+    struct hangstacks *hang;
     struct jp_util *util;
     struct samples samples; /* of util over time; zeros: none */
     struct jp_causes *causes;
@@ -203,6 +205,21 @@ static void read_nsys(const struct report_session *session, const char *raw,
             stepdir_log(session->dir, "nsys: %s", m->nsys->ranks[i].why);
         make_relative(m->nsys->ranks[i].path, session->dir);
     }
+}
+
+/* What was taken of processes while the step hung, if it did. */
+static void read_evidence(const struct report_session *session,
+                          struct material *m)
+{
+    struct jp_error err;
+
+    if (hangstacks_load(session->dir, &m->hang, &err) < 0)
+        stepdir_log(session->dir, "no evidence of the hang: %s", err.text);
+    else if (m->hang && m->hang->bad)
+        stepdir_log(session->dir,
+                    "evidence of the hang: %" PRIu64
+                    " of the nodes' files cannot be read",
+                    m->hang->bad);
 }
 
 static void on_note(void *arg, const char *node, const char *why)
@@ -540,6 +557,7 @@ static int write_all(const struct report_session *session,
         .result = m->result,
         .copper = m->copper,
         .nsys = m->nsys,
+        .hang = m->hang,
         .util = m->util,
         .causes = m->causes,
         .samples = m->samples.n_slices ? &m->samples : NULL,
@@ -689,6 +707,7 @@ static int make(struct report_session *session, struct material *m)
     if (m->nodes)
         ask_end(session, m->nodes);
     session->told = is_told(session, m);
+    read_evidence(session, m);
     label(session, m);
     read_util(session, m);
     expect(session, m);
@@ -745,6 +764,7 @@ int report_make(struct report_session *session)
     result_destroy(m.result);
     copper_destroy(m.copper);
     nsys_destroy(m.nsys);
+    hangstacks_destroy(m.hang);
     util_destroy(m.util);
     causes_destroy(m.causes);
     samples_fini(&m.samples);

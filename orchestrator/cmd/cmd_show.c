@@ -12,6 +12,9 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/tables.h"
 #include "orchestrator/show/clockshow.h"
 #include "orchestrator/show/hangshow.h"
 #include "orchestrator/show/opsum.h"
@@ -35,6 +38,8 @@ static const char help[] =
     "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
     "  --pending      instead the operations that had not ended, the ranks\n"
     "                 in them, and the ranks that never entered them\n"
+    "  --hang         instead what processes did while the step hung: state,\n"
+    "                 merged stacks, NCCL's RAS (jobprof evidence)\n"
     "  --clock        instead what the nodes' agents measured of each other's\n"
     "                 clocks, and whether that is good: alpha within 1e-4 of\n"
     "                 1, beta stable, under 1 % of the probes failed; --node\n"
@@ -48,7 +53,15 @@ static const char help[] =
     "damaged or cannot be read (the\n"
     "rest is shown), 4 nothing to show, 5 input or output failed.\n";
 
-enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING, OPT_CLOCK };
+enum {
+    OPT_RANK = 256,
+    OPT_NODE,
+    OPT_COMM,
+    OPT_OP,
+    OPT_PENDING,
+    OPT_HANG,
+    OPT_CLOCK
+};
 
 static const struct option long_options[] = {
     {"rank", required_argument, NULL, OPT_RANK},
@@ -56,6 +69,7 @@ static const struct option long_options[] = {
     {"comm", required_argument, NULL, OPT_COMM},
     {"op", required_argument, NULL, OPT_OP},
     {"pending", no_argument, NULL, OPT_PENDING},
+    {"hang", no_argument, NULL, OPT_HANG},
     {"clock", no_argument, NULL, OPT_CLOCK},
     {"json", no_argument, NULL, CMD_OPT_JSON},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
@@ -67,7 +81,7 @@ struct arguments {
     struct opsum_filter filter;
     struct cmd_common common;
     const char *word;
-    bool pending, clock;
+    bool pending, hang, clock;
 };
 
 static int usage(const char *what)
@@ -98,6 +112,9 @@ static int take_option(int c, struct arguments *a)
     case OPT_PENDING:
         a->pending = true;
         return -1;
+    case OPT_HANG:
+        a->hang = true;
+        return -1;
     case OPT_CLOCK:
         a->clock = true;
         return -1;
@@ -118,11 +135,14 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     if (argc - optind != 1)
         return usage("takes one DIR or JOBID[.STEP]");
-    if (a->pending && (a->filter.rank >= 0 || a->filter.node ||
-                       a->filter.comm || a->filter.func))
-        return usage("--pending is about all ranks");
-    if (a->clock &&
-        (a->pending || a->filter.rank >= 0 || a->filter.comm || a->filter.func))
+    if (a->hang && a->pending)
+        return usage("--hang or --pending");
+    if ((a->hang || a->pending) && (a->filter.rank >= 0 || a->filter.node ||
+                                    a->filter.comm || a->filter.func))
+        return usage(a->hang ? "--hang is about all ranks"
+                             : "--pending is about all ranks");
+    if (a->clock && (a->pending || a->hang || a->filter.rank >= 0 ||
+                     a->filter.comm || a->filter.func))
         return usage("--clock is about nodes");
     a->word = argv[optind];
     return -1;
@@ -307,6 +327,77 @@ static int show_clocks(const struct arguments *a)
     return rc;
 }
 
+/* --- --hang --------------------------------------------------------------- */
+
+static int print_hang(const struct hangstacks *hang, bool json)
+{
+    const struct jp_report report = {.hang = hang};
+    struct jp_json_stream *s = json ? calloc(1, sizeof(*s)) : NULL;
+    char text[HANGSTACKS_TEXT];
+    struct jp_error err = {"out of memory"};
+    int rc = -1;
+
+    if (json && s) {
+        json_stream_open(s, JSON_LINES, stdout);
+        tables_hang_json(s, &report);
+        rc = json_stream_close(s, &err);
+    } else if (!json) {
+        text_out_line(stdout, "%s", hangstacks_text(hang, text));
+        if (*hang->hang)
+            text_out_line(stdout, "%s", hang->hang);
+        rc = tables_hang_text(&report, stdout);
+    }
+    free(s);
+    return rc < 0 || fflush(stdout) ? cmd_args_fail("show", JP_EXIT_IO, &err)
+                                    : JP_EXIT_OK;
+}
+
+/* Of one step. JP_EXIT_NODATA: nobody looked at it. */
+static int show_step_hang(const char *dir, const struct arguments *a,
+                          bool named)
+{
+    struct hangstacks *hang = NULL;
+    struct jp_error err;
+    int rc;
+
+    if (hangstacks_load(dir, &hang, &err) < 0)
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
+    if (!hang)
+        return JP_EXIT_NODATA;
+    if (named && !a->common.json)
+        text_out_line(stdout, "%s", dir);
+    rc = print_hang(hang, a->common.json);
+    if (!a->common.quiet && !a->common.json)
+        hangstacks_print_lacks(hang, stderr);
+    if (rc == JP_EXIT_OK && hang->bad)
+        rc = JP_EXIT_INCOMPLETE;
+    hangstacks_destroy(hang);
+    return rc;
+}
+
+/* Steps that nobody looked at count for nothing. */
+static int show_hang(const struct arguments *a)
+{
+    struct jp_error err;
+    char **dirs = NULL;
+    size_t n = 0;
+    int rc = JP_EXIT_NODATA;
+
+    if (cmd_inputs_steps(a->word, a->common.config, &dirs, &n, &err) < 0)
+        return cmd_args_fail("show", JP_EXIT_USAGE, &err);
+    for (size_t i = 0; i < n; i++) {
+        int one = show_step_hang(dirs[i], a, n > 1);
+
+        if (one != JP_EXIT_NODATA && (rc == JP_EXIT_NODATA || one > rc))
+            rc = one;
+    }
+    if (rc == JP_EXIT_NODATA && !a->common.quiet)
+        fprintf(stderr, "jobprof: nobody looked at processes there while they "
+                        "hung (jobprof evidence)\n");
+    nodelist_free(dirs, n);
+    return rc;
+}
+
 int cmd_show(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "show"};
@@ -315,6 +406,8 @@ int cmd_show(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    if (a.hang)
+        return show_hang(&a);
     if (a.clock)
         return show_clocks(&a);
     inputs.quiet = a.common.quiet;

@@ -12,6 +12,7 @@ static const struct command commands[] = {
     {"task", cmd_task, "a task of this node is about to start"},
     {"finish", cmd_finish, "this node leaves a profiled step"},
     {"run", cmd_run, "what runs beside the tasks of this node"},
+    {"evidence", cmd_evidence, "look at a stuck step's tasks on this node"},
 };
 
 static const struct program program = {

@@ -302,6 +302,56 @@ static void doctor_copper(struct doctor *d)
                    d->fusermount);
 }
 
+/* --- check: can stuck processes be looked at? --- */
+
+#define EVIDENCE "evidence"
+#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
+
+static bool is_in_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    char *folders = strdup(path ? path : ""), *rest = folders, *folder;
+    bool found = false;
+
+    while (rest && !found && (folder = strsep(&rest, ":"))) {
+        char *file = *folder ? fileio_path("%s/%s", folder, name) : NULL;
+
+        found = file && access(file, X_OK) == 0;
+        free(file);
+    }
+    free(folders);
+    return found;
+}
+
+/* May a process of the user's trace another one? Only where Yama is. */
+static bool may_trace(void)
+{
+    FILE *file = fopen(YAMA, "re");
+    int c = file ? fgetc(file) : '0';
+
+    if (file)
+        fclose(file);
+    return c == '0' || c == EOF;
+}
+
+/* This host may be no node. */
+static void doctor_evidence(struct doctor *d)
+{
+    bool stacks = is_in_path("eu-stack");
+
+    if (!may_trace())
+        doctor_add(d, DOCTOR_WARN, EVIDENCE,
+                   "stacks of stuck processes cannot be taken by users",
+                   YAMA " is not 0");
+    if (stacks)
+        doctor_add(d, DOCTOR_OK, EVIDENCE, "", "eu-stack%s",
+                   is_in_path("py-spy") ? ", py-spy" : "; no py-spy in PATH");
+    else
+        doctor_add(d, DOCTOR_SKIP, EVIDENCE, "",
+                   "no eu-stack in PATH (package elfutils): no stacks of stuck "
+                   "processes, if nodes have none either");
+}
+
 /* --- check: will containers see the profiler's library? --- */
 
 #define CONTAINER "container"
@@ -546,7 +596,7 @@ int doctor_run(const struct doctor_options *options, struct doctor *out,
     static void (*const checks[])(struct doctor *) = {
         doctor_programs, doctor_plugstack, doctor_site,      doctor_files,
         doctor_clock,    doctor_nccl,      doctor_container, doctor_copper,
-        doctor_place,    doctor_forecast,  doctor_nodes};
+        doctor_evidence, doctor_place,     doctor_forecast,  doctor_nodes};
     struct doctor d = {.options = options};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -402,6 +402,9 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
         if (write_table(report, csv_dir, tables_nsys[i], err) < 0)
             return -1;
+    for (size_t i = 0; report->hang && tables_hang[i]; i++)
+        if (write_table(report, csv_dir, tables_hang[i], err) < 0)
+            return -1;
     for (size_t i = 0; report->copper && tables_copper[i]; i++)
         if (write_table(report, csv_dir, tables_copper[i], err) < 0)
             return -1;
@@ -670,7 +673,9 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_pace(out, report);
     put_clocks(out, report);
     put_nsys(out, report);
-    if (put_busy(out, report) < 0 || put_util(out, report) < 0 ||
+    tables_hang_line(report, out);
+    if (tables_hang_text(report, out) < 0 ||
+        put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||

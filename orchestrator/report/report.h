@@ -22,6 +22,7 @@
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
+#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
@@ -38,6 +39,7 @@ struct jp_report {
     const struct samples *samples;            /* of it over time; or NULL */
     const struct jp_agents *agents;           /* NULL: the same */
     const struct jp_nsys *nsys;               /* NULL: no exports of nsys */
+    const struct hangstacks *hang;            /* NULL: no evidence of one */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */

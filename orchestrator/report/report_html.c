@@ -368,6 +368,8 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .table = &table_ranks, .charts = {"waits", "waits-time"}},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
      JP_HTML_WIDE, .present = html_nodes_present, .put = html_nodes_put},
+    {"hang", "While the step hung", NULL, JP_HTML_WIDE,
+     .present = html_hang_present, .put = html_hang_put},
     {"busy", "Communication-busy share",
      "The share of its wall time, from its first operation&#39;s start to its "
      "last one&#39;s end, in which a process had at least one collective, Send "

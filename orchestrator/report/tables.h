@@ -32,6 +32,13 @@ extern const struct jp_table *const tables_nsys[]; /* these; NULL ends them */
 void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report);
 int tables_nsys_text(const struct jp_report *report, FILE *out);
 
+/* Of the evidence of a hang (tables_hang.c); none without report->hang. */
+extern const struct jp_table *const tables_hang[]; /* NULL ends them */
+/* hang{} of summary.json; a line of summary.txt and its part; -1: no memory. */
+void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report);
+void tables_hang_line(const struct jp_report *report, FILE *out);
+int tables_hang_text(const struct jp_report *report, FILE *out);
+
 /* All, NULL at the end: a file of csv/ each, where a column is in it; docs. */
 extern const struct jp_table *const tables[];
 

@@ -70,6 +70,8 @@ int main(void)
     json_array_append_new(list, describe(&table_clock));
     for (size_t i = 0; tables_nsys[i]; i++)
         json_array_append_new(list, describe(tables_nsys[i]));
+    for (size_t i = 0; tables_hang[i]; i++)
+        json_array_append_new(list, describe(tables_hang[i]));
     for (size_t i = 0; tables_copper[i]; i++)
         json_array_append_new(list, describe(tables_copper[i]));
     for (size_t i = 0; i < COPPER_N_CATEGORIES; i++)

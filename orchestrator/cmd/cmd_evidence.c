@@ -1,0 +1,304 @@
+/* cmd_evidence.c - `jobprof evidence`, `jobprof-node evidence`: look at the
+ * processes of a stuck step on this node. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/knob.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/agent/confine.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/evidence/evidence.h"
+#include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/evidence/targets.h"
+
+static const char help[] =
+    "usage: jobprof evidence [options] DIR\n"
+    "\n"
+    "Look at the processes of a step on this node while they hang, and write\n"
+    "what they do to DIR/hang/<node>/: threads and what they wait for,\n"
+    "PyTorch's flight recorder, NCCL's RAS, the GPUs' state, stacks by "
+    "eu-stack\n"
+    "and py-spy. DIR is the step's directory. The processes are those that\n"
+    "others wait for, by the recordings, and two that wait; where nothing is\n"
+    "known to be in flight, all tasks of the step here. None is ended, and\n"
+    "none is stopped for longer than eu-stack takes a thread, some ms. To run\n"
+    "it on all nodes of job 42:\n"
+    "\n"
+    "    srun --jobid=42 --overlap -N2 --ntasks-per-node=1 \\\n"
+    "        jobprof evidence jobprof-42/step-0\n"
+    "\n"
+    "  --missing PID,...  these keep others waiting, whatever recordings say\n"
+    "  --waiting PID,...  these wait for others\n"
+    "  --node NAME        this node's name (SLURMD_NODENAME, or the host's)\n"
+    "  --nccl X.Y.Z       the release of NCCL, where no recording tells; RAS\n"
+    "                     of a release that is not known is not asked\n"
+    "  --no-ras           do not ask NCCL's RAS\n"
+    "  --no-gpus          do not run nvidia-smi\n"
+    "  --limit TIME       take no longer (20s; at most 60s)\n"
+    "  -q, --quiet        do not print what could not be had\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 4 no process of the step here, 5 input or\n"
+    "output failed.\n";
+
+enum {
+    OPT_MISSING = 256,
+    OPT_WAITING,
+    OPT_NODE,
+    OPT_NCCL,
+    OPT_NO_RAS,
+    OPT_NO_GPUS,
+    OPT_LIMIT
+};
+
+static const struct option long_options[] = {
+    {"missing", required_argument, NULL, OPT_MISSING},
+    {"waiting", required_argument, NULL, OPT_WAITING},
+    {"node", required_argument, NULL, OPT_NODE},
+    {"nccl", required_argument, NULL, OPT_NCCL},
+    {"no-ras", no_argument, NULL, OPT_NO_RAS},
+    {"no-gpus", no_argument, NULL, OPT_NO_GPUS},
+    {"limit", required_argument, NULL, OPT_LIMIT},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+#define MAX_LIMIT_US 60000000
+#define SPARE_MS 15000 /* recordings are read before */
+
+struct arguments {
+    struct evidence_order order;
+    uint32_t nccl; /* JP_NCCL_RELEASE; 0: as recordings tell */
+    bool no_ras;
+    bool quiet;
+    char host[256];
+};
+
+/* Of two programs, one of which links nothing of reports: no cmd_args.h. */
+static int usage(const char *what)
+{
+    quote_printf(stderr, "jobprof: evidence: %s (jobprof evidence --help)\n",
+                 what);
+    return JP_EXIT_USAGE;
+}
+
+static int failed(const struct jp_error *err)
+{
+    quote_printf(stderr, "jobprof: evidence: %s\n", err->text);
+    return JP_EXIT_IO;
+}
+
+static int add_pids(struct arguments *a, char *list, enum evidence_role role)
+{
+    struct evidence_order *order = &a->order;
+    char *word;
+
+    while ((word = strsep(&list, ","))) {
+        struct evidence_target *one = &order->targets[order->n_targets];
+        struct jp_error err;
+
+        if (order->n_targets >= EVIDENCE_TARGETS)
+            return usage("more than 16 processes");
+        *one = (struct evidence_target){.task = -1, .role = role};
+        if (num_parse_i64(word, 1, INT32_MAX, &one->pid, &err) < 0) {
+            quote_printf(stderr, "jobprof: evidence: PID: %s\n", err.text);
+            return JP_EXIT_USAGE;
+        }
+        order->n_targets++;
+    }
+    return -1;
+}
+
+static int set_limit(struct arguments *a, const char *text)
+{
+    struct jp_error err;
+    uint64_t us;
+
+    if (num_parse_time_us(text, 1000000, MAX_LIMIT_US, &us, &err) == 0) {
+        a->order.limit_ms = (uint32_t) (us / 1000);
+        return -1;
+    }
+    quote_printf(stderr, "jobprof: evidence: --limit: %s\n", err.text);
+    return JP_EXIT_USAGE;
+}
+
+static int set_release(struct arguments *a, const char *text)
+{
+    static const struct jp_knob release = {
+        JP_KNOB("nccl", JP_KNOB_VERSION, JP_NCCL_MIN, UINT32_MAX, NULL, NULL,
+                "release of NCCL")};
+    struct jp_error err;
+    uint64_t value;
+
+    if (knob_check(&release, text, &err) == 0 &&
+        knob_number(&release, text, &value, &err) == 0) {
+        a->nccl = (uint32_t) value;
+        return -1;
+    }
+    quote_printf(stderr, "jobprof: evidence: --nccl: %s\n", err.text);
+    return JP_EXIT_USAGE;
+}
+
+/* One option. -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    switch (c) {
+    case OPT_MISSING:
+        return add_pids(a, optarg, EVIDENCE_MISSING);
+    case OPT_WAITING:
+        return add_pids(a, optarg, EVIDENCE_WAITING);
+    case OPT_NODE:
+        a->order.node = optarg;
+        return -1;
+    case OPT_NCCL:
+        return set_release(a, optarg);
+    case OPT_NO_RAS:
+        a->no_ras = true;
+        return -1;
+    case OPT_NO_GPUS:
+        a->order.no_gpus = true;
+        return -1;
+    case OPT_LIMIT:
+        return set_limit(a, optarg);
+    case 'q':
+        a->quiet = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return JP_EXIT_OK;
+    default: /* getopt has said what is wrong */
+        return JP_EXIT_USAGE;
+    }
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
+        rc = take_option(c, a);
+    if (rc >= 0)
+        return rc;
+    if (argc - optind != 1)
+        return usage("takes one DIR");
+    a->order.dir = argv[optind];
+    if (!a->order.node)
+        a->order.node = getenv("SLURMD_NODENAME");
+    if (!a->order.node && gethostname(a->host, sizeof(a->host) - 1) == 0) {
+        a->host[strcspn(a->host, ".")] = '\0';
+        a->order.node = a->host;
+    }
+    return stepdir_name_ok(a->order.node)
+               ? -1
+               : usage("--node: the name cannot be part of a path");
+}
+
+/* --- the order ------------------------------------------------------------ */
+
+static void set_order(struct arguments *a, const struct targets *found,
+                      int64_t pids[EVIDENCE_TARGETS])
+{
+    struct evidence_order *order = &a->order;
+
+    for (size_t i = 0; i < order->n_targets; i++)
+        pids[i] = order->targets[i].pid;
+    order->ras.pids = pids;
+    order->ras.n_pids = order->n_targets;
+    order->no_ras = a->no_ras ? "--no-ras" : NULL;
+    targets_set(found, a->nccl, order);
+}
+
+static void print_lacks(const char *dir, const char *node)
+{
+    char *path = fileio_path("%s/" EVIDENCE_FOLDER "/%s", dir, node);
+    struct hangstacks *view = NULL;
+
+    if (path && hangstacks_load_node(path, &view, NULL) == 0)
+        hangstacks_print_lacks(view, stderr);
+    hangstacks_destroy(view);
+    free(path);
+}
+
+static int take(struct arguments *a, const struct targets *found)
+{
+    int64_t pids[EVIDENCE_TARGETS];
+    struct jp_error err = {""};
+
+    if (!a->order.n_targets) {
+        memcpy(a->order.targets, found->list, sizeof(found->list));
+        a->order.n_targets = found->n;
+    }
+    if (!a->order.n_targets) {
+        if (!a->quiet)
+            fprintf(stderr, "jobprof: evidence: no process of the step that "
+                            "waits, or is waited for, runs here\n");
+        return JP_EXIT_NODATA;
+    }
+    if (!a->quiet && !found->recordings)
+        fprintf(stderr,
+                "jobprof: no recording there: what is in flight, and who waits "
+                "for whom, is not known\n");
+    set_order(a, found, pids);
+    if (evidence_take(&a->order, &err) < 0)
+        return failed(&err);
+    quote_printf(stdout, "%s/" EVIDENCE_FOLDER "/%s/" EVIDENCE_NAME "\n",
+                 a->order.dir, a->order.node);
+    if (!a->quiet)
+        print_lacks(a->order.dir, a->order.node);
+    return JP_EXIT_OK;
+}
+
+static int run(struct arguments *a, const struct jp_jobconf *conf)
+{
+    const struct targets_step step = {.dir = a->order.dir,
+                                      .node = a->order.node,
+                                      .root = "",
+                                      .job = conf->job_id,
+                                      .step = conf->step_id};
+    struct jp_error err = {""};
+    struct targets found;
+    int rc;
+
+    a->order.root = "";
+    a->order.job = conf->job_id;
+    if (targets_find(&step, &found, &err) < 0)
+        return failed(&err);
+    rc = take(a, &found);
+    targets_fini(&found);
+    return rc;
+}
+
+int cmd_evidence(int argc, char **argv)
+{
+    struct arguments a = {.nccl = 0};
+    int rc = parse(argc, argv, &a);
+    struct jp_error err = {""};
+    struct jp_jobconf conf;
+    char *path;
+
+    if (rc >= 0)
+        return rc;
+    path = fileio_path("%s/" JP_JOBCONF_NAME, a.order.dir);
+    if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
+        jobconf_read(path, &conf, &err) < 0) {
+        rc = failed(&err);
+    } else {
+        confine_timer(
+            (a.order.limit_ms ? a.order.limit_ms : EVIDENCE_LIMIT_MS) +
+                SPARE_MS,
+            NULL);
+        rc = run(&a, &conf);
+        jobconf_fini(&conf);
+    }
+    free(path);
+    return rc;
+}

@@ -1,0 +1,595 @@
+/* evidence.c - look at stuck processes, each part in a child with a limit. */
+#include "orchestrator/evidence/evidence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/fileio.h"
+#include "common/json_stream.h"
+#include "common/num.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/evidence/proclook.h"
+
+enum {
+    LOOK_MS = 3000,     /* /proc of one process */
+    APART_MS = 1000,    /* between two looks, for processor time */
+    RECORDER_MS = 4000, /* PyTorch writes its files */
+    GPUS_MS = 5000,     /* nvidia-smi */
+    STACK_MS = 5000,    /* one eu-stack */
+    SETTLE_MS = 300,    /* a signal of a tool that was killed takes effect */
+    /* what a stage leaves for those behind it */
+    AFTER_LOOKS_MS = 11000,
+    AFTER_RECORDER_MS = 9000,
+    AFTER_RAS_MS = 6000,
+    AFTER_GPUS_MS = 4000,
+    FRAMES = 128,
+    FLIGHTS = 1024
+};
+
+/* A part that was tried: its file, or why there is none. */
+struct part {
+    const char *name;
+    int64_t pid; /* 0: of the node */
+    char file[64], why[200];
+    uint64_t ms;
+};
+
+enum { PARTS = 4 * EVIDENCE_TARGETS + 3 };
+
+const char *const evidence_role_words[EVIDENCE_N_ROLES] = {"missing", "waiting",
+                                                           "task"};
+
+struct taking {
+    const struct evidence_order *order;
+    char *folder;
+    uint64_t start_ms, end_ms;
+    struct proclook *looks, *later; /* shared with children */
+    struct part parts[PARTS];
+    size_t n_parts;
+    struct ras_answer ras;
+};
+
+/* --- parts -----------------------------------------------------------------
+ */
+
+/* At most ms of what is left, but for what others need; half of it where that
+ * is too little. Never 0: what begins now is killed at once. */
+static uint32_t limit_of(const struct taking *taking, uint32_t ms,
+                         uint32_t others_ms)
+{
+    uint64_t now = clock_mono_ms();
+    uint64_t left = taking->end_ms > now ? taking->end_ms - now : 1;
+
+    left = left > 2 * (uint64_t) others_ms ? left - others_ms : (left + 1) / 2;
+    return left < ms ? (uint32_t) left : ms;
+}
+
+/* There is time for more than a start. */
+static bool is_time(const struct taking *taking, struct part *part)
+{
+    if (limit_of(taking, LOOK_MS, 0) >= 50)
+        return true;
+    snprintf(part->why, sizeof(part->why), "the time was over");
+    return false;
+}
+
+static struct part *begin_part(struct taking *taking, const char *name,
+                               int64_t pid)
+{
+    struct part *part = &taking->parts[taking->n_parts];
+
+    *part = (struct part){.name = name, .pid = pid, .ms = clock_mono_ms()};
+    if (taking->n_parts + 1 < PARTS)
+        taking->n_parts++;
+    return part;
+}
+
+static void end_part(struct part *part)
+{
+    part->ms = clock_mono_ms() - part->ms;
+}
+
+static void say_no(struct part *part, const char *why)
+{
+    snprintf(part->why, sizeof(part->why), "%.199s", why);
+}
+
+static void write_part(const struct taking *taking, struct part *part,
+                       const char *name, const char *text, size_t len)
+{
+    char *path = fileio_path("%s/%s", taking->folder, name);
+    struct jp_error err = {"out of memory"};
+
+    if (path && fileio_write(path, text, len, &err) == 0)
+        snprintf(part->file, sizeof(part->file), "%.63s", name);
+    else
+        say_no(part, err.text);
+    free(path);
+}
+
+static void take_looks(struct taking *taking, bool again)
+{
+    for (size_t i = 0; i < taking->order->n_targets; i++) {
+        int64_t pid = taking->order->targets[i].pid;
+        struct proclook *look = again ? &taking->later[i] : &taking->looks[i];
+        struct part *part = again ? NULL : begin_part(taking, "threads", pid);
+        const struct proclook_ask ask = {
+            taking->order->root, pid, taking->order->job, again,
+            limit_of(taking, LOOK_MS, AFTER_LOOKS_MS)};
+
+        proclook_take(&ask, look);
+        if (!part)
+            continue;
+        if (look->foreign)
+            say_no(part, "the process is gone, or of another job");
+        else if (look->late)
+            say_no(part, "/proc does not answer: it may wait for a disk");
+        else if (!look->there)
+            say_no(part, "the process is gone");
+        end_part(part);
+    }
+}
+
+/* PyTorch writes its flight recorder to a file of its own when a byte comes
+ * through this pipe; the program goes on. */
+static void wake_recorder(const struct proclook *look, struct part *part)
+{
+    int fd = open(look->pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+
+    if (fd < 0)
+        say_no(part,
+               errno == ENXIO ? "nobody reads its pipe" : strerror(errno));
+    else if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+        say_no(part, "its pipe is no pipe");
+    else if (write(fd, "1", 1) != 1)
+        say_no(part, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool is_fresh(const char *path, time_t since)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && st.st_size > 0 && st.st_mtime >= since;
+}
+
+struct dump {
+    const struct proclook *look;
+    struct part *part;
+};
+
+/* The file stays where PyTorch puts it; the process may be gone soon, so it is
+ * copied where it is small. */
+static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
+{
+    const struct proclook *look = dump->look;
+    struct jp_error err = {""};
+    char name[64], *text = NULL;
+    size_t len = 0;
+
+    if (!is_fresh(look->dump, since))
+        return -1;
+    usleep(100000); /* it is written in one go */
+    snprintf(name, sizeof(name), "flight-%" PRId64 ".pickle", look->pid);
+    if (fileio_read(look->dump, false, 4 * EVIDENCE_STACK_BYTES, &text, &len,
+                    &err) < 0)
+        say_no(dump->part, err.text);
+    else
+        write_part(taking, dump->part, name, text, len);
+    free(text);
+    end_part(dump->part);
+    return 0;
+}
+
+/* All are woken first: they write side by side. */
+static size_t wake_recorders(struct taking *taking, struct dump *dumps)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < taking->order->n_targets; i++) {
+        const struct proclook *look = &taking->looks[i];
+        struct part *part;
+
+        if (!*look->pipe || !look->there)
+            continue;
+        part = begin_part(taking, "flight recorder", look->pid);
+        wake_recorder(look, part);
+        if (!*part->why && !*look->dump)
+            say_no(part, "asked for; where it writes is not told");
+        if (*part->why)
+            end_part(part);
+        else
+            dumps[n++] = (struct dump){look, part};
+    }
+    return n;
+}
+
+static void take_recorders(struct taking *taking)
+{
+    time_t since = time(NULL) - 1;
+    struct dump dumps[EVIDENCE_TARGETS];
+    size_t n = wake_recorders(taking, dumps);
+    uint64_t end_ms = clock_mono_ms() +
+                      limit_of(taking, RECORDER_MS, AFTER_RECORDER_MS);
+    bool late = false;
+
+    while (n > 0 && !late) {
+        late = clock_mono_ms() >= end_ms;
+        for (size_t i = n; i-- > 0;)
+            if (fetch_dump(taking, &dumps[i], since) == 0)
+                dumps[i] = dumps[--n];
+        if (n > 0 && !late)
+            usleep(50000);
+    }
+    for (size_t i = 0; i < n; i++) {
+        say_no(dumps[i].part, "asked for, and no file came");
+        end_part(dumps[i].part);
+    }
+}
+
+/* As the processes have it set. NULL: RAS is on. */
+static const char *set_address(const struct taking *taking,
+                               struct ras_question *question)
+{
+    for (size_t i = 0; i < taking->order->n_targets; i++) {
+        const struct proclook *look = &taking->looks[i];
+
+        if (look->no_ras)
+            return "it is off: NCCL_RAS_ENABLE=0";
+        if (!question->address && *look->ras)
+            question->address = look->ras;
+    }
+    return NULL;
+}
+
+static void take_ras(struct taking *taking)
+{
+    struct ras_question question = taking->order->ras;
+    struct part *part = begin_part(taking, "RAS", 0);
+    const char *why = taking->order->no_ras;
+    struct jp_error err = {""};
+
+    question.limit_ms = limit_of(taking, RAS_LIMIT_MS, AFTER_RAS_MS);
+    if (!why)
+        why = set_address(taking, &question);
+    if (why)
+        say_no(part, why);
+    else if (ras_ask(&question, &taking->ras, &err) < 0)
+        say_no(part, err.text);
+    else
+        write_part(taking, part, taking->ras.json ? "ras.json" : "ras.txt",
+                   taking->ras.text, taking->ras.len);
+    end_part(part);
+}
+
+struct tool {
+    const char *name;
+    const char *file; /* what it prints goes there */
+    char *const *argv;
+    int64_t pid; /* 0: of the node */
+    uint32_t limit_ms;
+    bool partly; /* status 1: it shows what it could */
+};
+
+static enum child_end run_tool(struct taking *taking, const struct tool *tool)
+{
+    struct part *part = begin_part(taking, tool->name, tool->pid);
+    struct child child = {.argv = tool->argv,
+                          .with_stderr = true,
+                          .dies_with_us = true,
+                          .limit_ms = tool->limit_ms,
+                          .term_ms = 500,
+                          .out = malloc(EVIDENCE_STACK_BYTES),
+                          .room = EVIDENCE_STACK_BYTES};
+    struct child_result r = {.len = 0};
+    enum child_end end = CHILD_NEVER;
+
+    if (child.out && is_time(taking, part))
+        end = child_run(&child, &r);
+    if (end == CHILD_NEVER && !*part->why)
+        say_no(part, "it could not be started");
+    else if (end == CHILD_ENDED && WIFEXITED(r.status) &&
+             WEXITSTATUS(r.status) == 127)
+        say_no(part, "it is not installed");
+    else if (r.len > 0)
+        write_part(taking, part, tool->file, child.out, r.len);
+    if (end == CHILD_LATE)
+        say_no(part, "it was late and was killed");
+    else if (end == CHILD_ENDED && !child_succeeded(end, &r) && !*part->why &&
+             !(tool->partly && r.len && WEXITSTATUS(r.status) == 1))
+        say_no(part, r.len ? "it ended with an error: its file says which"
+                           : "it ended with an error");
+    free(child.out);
+    end_part(part);
+    return end;
+}
+
+/* In a child with a limit: it hangs where the driver does, which tells
+ * something, too. */
+static void take_gpus(struct taking *taking)
+{
+    char *argv[] = {(char *) "nvidia-smi", (char *) "-q", (char *) "-d",
+                    (char *) "UTILIZATION,POWER,CLOCK,TEMPERATURE,ECC,"
+                             "PERFORMANCE,PIDS,ROW_REMAPPER",
+                    NULL};
+    const struct tool tool = {
+        .name = "nvidia-smi",
+        .file = "gpus.txt",
+        .argv = argv,
+        .limit_ms = limit_of(taking, GPUS_MS, AFTER_GPUS_MS)};
+
+    if (!taking->order->no_gpus)
+        run_tool(taking, &tool);
+}
+
+/* Nothing may be left stopped: whoever waits in the kernel would be so by a
+ * signal that comes when it wakes. NULL: it may be traced. */
+static const char *why_no_stack(const struct taking *taking, size_t i)
+{
+    const struct proclook *look = &taking->looks[i], *later = &taking->later[i];
+
+    if (look->tracer)
+        return "a debugger holds it";
+    for (uint32_t k = 0; k < look->n_threads; k++) {
+        const struct proclook_thread *again =
+            proclook_thread(later, look->threads[k].tid);
+
+        if (look->threads[k].state == 'D' && (!again || again->state == 'D'))
+            return "a thread waits in the kernel, state D";
+    }
+    return NULL;
+}
+
+static void take_stack(struct taking *taking, const struct proclook *look,
+                       const char *name, const char *prefix, char *const *argv)
+{
+    char file[64];
+    const struct tool tool = {
+        name,          file, argv, look->pid, limit_of(taking, STACK_MS, 0),
+        .partly = true};
+
+    snprintf(file, sizeof(file), "%s-%" PRId64 ".txt", prefix, look->pid);
+    proclook_wake(taking->order->root, look,
+                  run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
+}
+
+static void take_stacks(struct taking *taking)
+{
+    unsetenv("DEBUGINFOD_URLS"); /* a server would be asked for minutes */
+    for (size_t i = 0; i < taking->order->n_targets; i++) {
+        const struct proclook *look = &taking->looks[i];
+        const char *why = why_no_stack(taking, i);
+        char pid[24], frames[8];
+        char *eu_stack[] = {
+            (char *) "eu-stack", (char *) "-m", (char *) "-n", frames,
+            (char *) "-p",       pid,           NULL};
+        char *py_spy[] = {(char *) "py-spy",        (char *) "dump",
+                          (char *) "--pid",         pid,
+                          (char *) "--nonblocking", NULL};
+
+        if (!look->there)
+            continue;
+        if (why) {
+            struct part *part = begin_part(taking, "eu-stack", look->pid);
+
+            say_no(part, why);
+            end_part(part);
+            continue;
+        }
+        snprintf(pid, sizeof(pid), "%" PRId64, look->pid);
+        snprintf(frames, sizeof(frames), "%d", FRAMES);
+        take_stack(taking, look, "eu-stack", "stack", eu_stack);
+        take_stack(taking, look, "py-spy", "python", py_spy);
+    }
+}
+
+/* --- what was taken --------------------------------------------------------
+ */
+
+static void put_threads(struct jp_json_stream *s, const struct proclook *look,
+                        const struct proclook *later)
+{
+    json_stream_array(s, "threads");
+    for (uint32_t i = 0; i < look->n_threads; i++) {
+        const struct proclook_thread *t = &look->threads[i];
+        const struct proclook_thread *again = proclook_thread(later, t->tid);
+        bool known = again && again->cpu_ms >= t->cpu_ms;
+        char state[2] = {t->state, '\0'};
+
+        json_stream_object(s, NULL);
+        json_stream_int(s, "tid", t->tid);
+        json_stream_text(s, "name", t->name);
+        json_stream_text(s, "state", state);
+        json_stream_text(s, "wchan", t->wchan);
+        json_stream_text(s, "syscall", t->syscall);
+        json_stream_count(s, "cpu_ms", t->cpu_ms);
+        json_stream_known(s, "cpu_ms_after", known,
+                          known ? again->cpu_ms - t->cpu_ms : 0);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_processes(struct jp_json_stream *s, const struct taking *taking)
+{
+    json_stream_array(s, "processes");
+    for (size_t i = 0; i < taking->order->n_targets; i++) {
+        const struct evidence_target *target = &taking->order->targets[i];
+        const struct proclook *look = &taking->looks[i];
+
+        json_stream_object(s, NULL);
+        json_stream_int(s, "pid", target->pid);
+        json_stream_int(s, "task", target->task);
+        json_stream_text(s, "role", evidence_role_words[target->role]);
+        json_stream_bool(s, "there", look->there);
+        json_stream_count(s, "tracer", look->tracer);
+        json_stream_count(s, "read_bytes", look->read_bytes);
+        json_stream_count(s, "written_bytes", look->written_bytes);
+        json_stream_count(s, "threads_left_out", look->left_out);
+        put_threads(s, look, &taking->later[i]);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_ras(struct jp_json_stream *s, const struct ras_answer *ras)
+{
+    json_stream_array(s, "ras");
+    for (size_t i = 0; i < ras->n_rows; i++) {
+        const struct ras_row *row = &ras->rows[i];
+        char comm[24];
+
+        snprintf(comm, sizeof(comm), "0x%" PRIx64, row->comm);
+        json_stream_object(s, NULL);
+        json_stream_text(s, "kind", ras_kind_words[row->kind]);
+        json_stream_text(s, "comm", comm);
+        json_stream_int(s, "rank", row->rank);
+        json_stream_int(s, "pid", row->pid);
+        json_stream_text(s, "host", row->host);
+        json_stream_text(s, "func", row->func);
+        json_stream_text(s, "word", row->word);
+        json_stream_count(s, "launched", row->count);
+        json_stream_count(s, "most", row->most);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+/* What the node's recorders have in flight. */
+static void put_flights(struct jp_json_stream *s, const struct jp_hangs *hangs)
+{
+    char text[400];
+
+    json_stream_array(s, "in_flight");
+    for (size_t i = 0; hangs && i < hangs->n_ops && i < FLIGHTS; i++) {
+        const struct hangs_op *op = &hangs->ops[i];
+        int64_t age_ns = hangs_age_ns(op);
+
+        json_stream_object(s, NULL);
+        json_stream_int(s, "pid", hangs->processes[op->process].pid);
+        json_stream_int(s, "rank", op->rank);
+        json_stream_text(s, "operation",
+                         hangs_format_op(op, text, sizeof(text)));
+        json_stream_known(s, "in_flight_us", age_ns >= 0,
+                          age_ns >= 0 ? (uint64_t) age_ns / 1000 : 0);
+        json_stream_count(s, "channels", op->channels);
+        json_stream_count(s, "started", op->started);
+        json_stream_count(s, "stopped", op->stopped);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void put_parts(struct jp_json_stream *s, const struct taking *taking)
+{
+    json_stream_array(s, "parts");
+    for (size_t i = 0; i < taking->n_parts; i++) {
+        const struct part *part = &taking->parts[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "part", part->name);
+        json_stream_int(s, "pid", part->pid);
+        json_stream_text(s, "file", part->file);
+        json_stream_text(s, "why", part->why);
+        json_stream_count(s, "ms", part->ms);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static int write_summary(const struct taking *taking, struct jp_error *err)
+{
+    char *path = fileio_path("%s/" EVIDENCE_NAME, taking->folder);
+    struct jp_json_stream *s = calloc(1, sizeof(*s));
+    struct jp_tempfile file = {0};
+    int rc = -1;
+
+    if (!path || !s) {
+        error_set(err, "out of memory");
+    } else if (fileio_temp_open(&file, path, err) == 0) {
+        json_stream_open(s, JSON_FILE, file.stream);
+        json_stream_count(s, "version", 1);
+        json_stream_text(s, "node", taking->order->node);
+        json_stream_text(s, "hang", taking->order->what);
+        json_stream_count(s, "taken_us", clock_real_us());
+        json_stream_count(s, "ms", clock_mono_ms() - taking->start_ms);
+        put_parts(s, taking);
+        put_processes(s, taking);
+        put_flights(s, taking->order->hangs);
+        put_ras(s, &taking->ras);
+        rc = json_stream_close(s, err);
+        if (rc == 0)
+            rc = fileio_temp_commit(&file, err);
+        else
+            fileio_temp_abort(&file);
+    }
+    free(path);
+    free(s);
+    return rc;
+}
+
+static int make_folder(const struct taking *taking, struct jp_error *err)
+{
+    char *hang = fileio_path("%s/" EVIDENCE_FOLDER, taking->order->dir);
+    int rc = -1;
+
+    if (!hang)
+        error_set(err, "out of memory");
+    else if (fileio_mkdir(hang, err) == 0)
+        rc = fileio_mkdir(taking->folder, err);
+    free(hang);
+    return rc;
+}
+
+int evidence_take(const struct evidence_order *order, struct jp_error *err)
+{
+    size_t bytes = EVIDENCE_TARGETS * sizeof(struct proclook);
+    struct taking *taking = calloc(1, sizeof(*taking));
+    uint64_t apart_ms;
+    int rc = -1;
+
+    if (!taking)
+        return error_set(err, "out of memory");
+    taking->order = order;
+    taking->start_ms = clock_mono_ms();
+    taking->end_ms = taking->start_ms +
+                     (order->limit_ms ? order->limit_ms : EVIDENCE_LIMIT_MS);
+    taking->folder =
+        fileio_path("%s/" EVIDENCE_FOLDER "/%s", order->dir, order->node);
+    taking->looks = child_alloc(bytes);
+    taking->later = child_alloc(bytes);
+    if (!taking->folder || !taking->looks || !taking->later)
+        error_set(err, "out of memory");
+    else if (order->n_targets > EVIDENCE_TARGETS)
+        error_set(err, "%zu processes, at most %d", order->n_targets,
+                  EVIDENCE_TARGETS);
+    else if (make_folder(taking, err) == 0) {
+        take_looks(taking, false);
+        take_recorders(taking);
+        take_ras(taking);
+        take_gpus(taking);
+        apart_ms = clock_mono_ms() - taking->start_ms;
+        if (apart_ms < APART_MS)
+            usleep((useconds_t) (APART_MS - apart_ms) * 1000);
+        take_looks(taking, true);
+        take_stacks(taking);
+        rc = write_summary(taking, err);
+    }
+    ras_fini(&taking->ras);
+    child_free(taking->looks, bytes);
+    child_free(taking->later, bytes);
+    free(taking->folder);
+    free(taking);
+    return rc;
+}

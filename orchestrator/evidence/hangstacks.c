@@ -1,0 +1,653 @@
+/* hangstacks.c - read hang/<node>/, merge the stacks. */
+#include "orchestrator/evidence/hangstacks.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "common/jsonload.h"
+#include "common/quote.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/evidence/evidence.h"
+#include "orchestrator/evidence/stacktree.h"
+
+enum {
+    LABEL_TEXT = 400,
+    LAST_THREADS = 4096 /* names of threads that are kept */
+};
+
+struct name {
+    size_t process;
+    int64_t tid;
+    char text[32];
+};
+
+struct hangstacks_tree {
+    struct stacktree tree;
+    struct name *names;
+    size_t n_names;
+};
+
+/* --- small things ----------------------------------------------------------
+ */
+
+static void copy_member(char *to, size_t size, const json_t *object,
+                        const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    stacktree_copy(to, size, text ? text : "", text ? strlen(text) : 0);
+}
+
+static int64_t number(const json_t *object, const char *key, int64_t none)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : none;
+}
+
+static uint64_t count(const json_t *object, const char *key)
+{
+    int64_t n = number(object, key, 0);
+
+    return n > 0 ? (uint64_t) n : 0;
+}
+
+/* One more at the end of an array that grows by doubling, zeroed; NULL: no
+ * memory. */
+static void *grow(void *array, size_t n, size_t size)
+{
+    char *more = array;
+
+    if ((n & (n - 1)) == 0)
+        more = realloc(array, (n ? n * 2 : 1) * size);
+    if (more)
+        memset(more + n * size, 0, size);
+    return more;
+}
+
+/* --- evidence.json ---------------------------------------------------------
+ */
+
+static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
+                     const json_t *thread)
+{
+    struct name *more;
+
+    if (tree->n_names >= LAST_THREADS)
+        return;
+    more = grow(tree->names, tree->n_names, sizeof(*more));
+    if (!more)
+        return;
+    tree->names = more;
+    more += tree->n_names++;
+    more->process = process;
+    more->tid = tid;
+    copy_member(more->text, sizeof(more->text), thread, "name");
+}
+
+static void read_threads(struct hangstacks *view, size_t process,
+                         const json_t *threads)
+{
+    struct hangstacks_process *p = &view->processes[process];
+    json_t *thread;
+    size_t i;
+
+    json_array_foreach(threads, i, thread)
+    {
+        const json_t *after = json_object_get(thread, "cpu_ms_after");
+        int64_t tid = number(thread, "tid", -1);
+        char state[2];
+
+        copy_member(state, sizeof(state), thread, "state");
+        p->threads++;
+        p->blocked += *state == 'D';
+        if (json_is_integer(after) && json_integer_value(after) >= 0) {
+            p->cpu_known = true;
+            p->cpu_ms += (uint64_t) json_integer_value(after);
+        }
+        if (tid == p->pid) {
+            memcpy(p->state, state, sizeof(state));
+            copy_member(p->waits, sizeof(p->waits), thread, "wchan");
+        } else {
+            add_name(view->tree, process, tid, thread);
+        }
+    }
+}
+
+static const char *role_word(const json_t *one)
+{
+    const char *word = json_string_value(json_object_get(one, "role"));
+
+    for (size_t i = 0; word && i < EVIDENCE_N_ROLES; i++)
+        if (strcmp(word, evidence_role_words[i]) == 0)
+            return evidence_role_words[i];
+    return "";
+}
+
+static int add_process(struct hangstacks *view, const char *node,
+                       const json_t *one)
+{
+    struct hangstacks_process *p;
+
+    if (view->n_processes >= HANGSTACKS_PROCESSES) {
+        view->left_out++;
+        return 0;
+    }
+    p = grow(view->processes, view->n_processes, sizeof(*p));
+    if (!p)
+        return -1;
+    view->processes = p;
+    p += view->n_processes++;
+    stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
+    p->pid = number(one, "pid", -1);
+    p->task = number(one, "task", -1);
+    p->role = role_word(one);
+    p->there = json_is_true(json_object_get(one, "there"));
+    p->read_bytes = count(one, "read_bytes");
+    p->written_bytes = count(one, "written_bytes");
+    read_threads(view, view->n_processes - 1, json_object_get(one, "threads"));
+    return 0;
+}
+
+static int add_part(struct hangstacks *view, const char *node,
+                    const json_t *one)
+{
+    struct hangstacks_part *p;
+
+    if (view->n_parts >= HANGSTACKS_ROWS) {
+        view->left_out++;
+        return 0;
+    }
+    p = grow(view->parts, view->n_parts, sizeof(*p));
+    if (!p)
+        return -1;
+    view->parts = p;
+    p += view->n_parts++;
+    stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
+    copy_member(p->part, sizeof(p->part), one, "part");
+    copy_member(p->file, sizeof(p->file), one, "file");
+    copy_member(p->why, sizeof(p->why), one, "why");
+    p->pid = number(one, "pid", 0);
+    p->ms = count(one, "ms");
+    return 0;
+}
+
+static bool has_ras(const struct hangstacks *view,
+                    const struct hangstacks_ras *row)
+{
+    for (size_t i = 0; i < view->n_ras; i++) {
+        const struct hangstacks_ras *r = &view->ras[i];
+
+        if (r->rank == row->rank && r->pid == row->pid &&
+            strcmp(r->kind, row->kind) == 0 &&
+            strcmp(r->comm, row->comm) == 0 && strcmp(r->func, row->func) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
+{
+    struct hangstacks_ras row = {.rank = number(one, "rank", -1),
+                                 .pid = number(one, "pid", -1),
+                                 .launched = count(one, "launched"),
+                                 .most = count(one, "most")};
+    struct hangstacks_ras *more;
+
+    stacktree_copy(row.node, sizeof(row.node), node, strlen(node));
+    copy_member(row.kind, sizeof(row.kind), one, "kind");
+    copy_member(row.comm, sizeof(row.comm), one, "comm");
+    copy_member(row.host, sizeof(row.host), one, "host");
+    copy_member(row.func, sizeof(row.func), one, "func");
+    copy_member(row.word, sizeof(row.word), one, "word");
+    if (view->n_ras >= HANGSTACKS_ROWS || has_ras(view, &row)) {
+        view->left_out += view->n_ras >= HANGSTACKS_ROWS;
+        return 0;
+    }
+    more = grow(view->ras, view->n_ras, sizeof(*more));
+    if (!more)
+        return -1;
+    view->ras = more;
+    view->ras[view->n_ras++] = row;
+    return 0;
+}
+
+typedef int adder(struct hangstacks *view, const char *node, const json_t *one);
+
+int hangstacks_add_summary(struct hangstacks *view, const char *text,
+                           size_t len, struct jp_error *err)
+{
+    static const struct {
+        const char *key;
+        adder *add;
+    } lists[] = {
+        {"processes", add_process}, {"parts", add_part}, {"ras", add_ras}};
+    json_t *root =
+               jsonload(JSONLOAD_EVIDENCE, EVIDENCE_NAME, text, len, 0, err),
+           *one;
+    uint64_t taken_us;
+    char node[64];
+    size_t i;
+    int rc = 0;
+
+    if (!root)
+        return -1;
+    copy_member(node, sizeof(node), root, "node");
+    if (!*view->hang)
+        copy_member(view->hang, sizeof(view->hang), root, "hang");
+    taken_us = count(root, "taken_us");
+    if (taken_us && (!view->taken_us || taken_us < view->taken_us))
+        view->taken_us = taken_us;
+    view->n_nodes++;
+    for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
+        json_array_foreach(json_object_get(root, lists[k].key), i,
+                           one) if (rc == 0) rc = lists[k].add(view, node, one);
+    json_decref(root);
+    return rc < 0 ? error_set(err, "out of memory") : 0;
+}
+
+/* --- stacks ----------------------------------------------------------------
+ */
+
+struct whose {
+    const struct hangstacks_tree *tree;
+    size_t process;
+};
+
+static const char *name_of(const void *arg, int64_t tid)
+{
+    const struct whose *whose = arg;
+
+    for (size_t i = 0; i < whose->tree->n_names; i++) {
+        const struct name *name = &whose->tree->names[i];
+
+        if (name->process == whose->process && name->tid == tid)
+            return name->text;
+    }
+    return "";
+}
+
+int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
+                         const char *text)
+{
+    struct hangstacks_process *p = &view->processes[process];
+    const struct whose whose = {view->tree, process};
+    struct stacktree_text what = {.process = process,
+                                  .python = python,
+                                  .pid = p->pid,
+                                  .name = name_of,
+                                  .arg = &whose};
+
+    if (stacktree_add(&view->tree->tree, &what, text) < 0)
+        return -1;
+    if (*what.where && (python || !*p->where))
+        memcpy(p->where, what.where, sizeof(p->where));
+    *(python ? &p->has_python : &p->has_stack) |= what.any;
+    return 0;
+}
+
+/* --- branches --------------------------------------------------------------
+ */
+
+struct text {
+    char buf[LABEL_TEXT];
+    size_t len;
+    bool full;
+};
+
+static void put_label(struct text *t, const char *label)
+{
+    size_t need = strlen(label) + (t->len ? 2 : 0);
+
+    if (t->full)
+        return;
+    t->full = t->len + need + 6 > sizeof(t->buf);
+    t->len += (size_t) snprintf(t->buf + t->len, sizeof(t->buf) - t->len,
+                                "%s%s", t->len ? ", " : "",
+                                t->full ? "..." : label);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+
+    return (x > y) - (x < y);
+}
+
+/* The processes of a set: tasks as ranges, then those whose task is not known.
+ * Caller frees. */
+static char *label_set(const struct hangstacks *view,
+                       const uint64_t set[STACKTREE_WORDS])
+{
+    int64_t tasks[HANGSTACKS_PROCESSES];
+    struct text t = {.len = 0};
+    char label[96];
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->n_processes; i++)
+        if ((set[i / 64] >> (i % 64) & 1) && view->processes[i].task >= 0)
+            tasks[n++] = view->processes[i].task;
+    qsort(tasks, n, sizeof(*tasks), by_number);
+    for (size_t i = 0; i < n; i++) {
+        int64_t from = tasks[i];
+
+        while (i + 1 < n && tasks[i + 1] <= tasks[i] + 1)
+            i++;
+        snprintf(label, sizeof(label),
+                 tasks[i] > from ? "%" PRId64 "-%" PRId64 : "%" PRId64, from,
+                 tasks[i]);
+        put_label(&t, label);
+    }
+    for (size_t i = 0; i < view->n_processes; i++)
+        if ((set[i / 64] >> (i % 64) & 1) && view->processes[i].task < 0) {
+            snprintf(label, sizeof(label), "%s:%" PRId64,
+                     view->processes[i].node, view->processes[i].pid);
+            put_label(&t, label);
+        }
+    return strdup(t.buf);
+}
+
+static uint32_t count_set(const uint64_t set[STACKTREE_WORDS])
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < STACKTREE_WORDS; i++)
+        n += (uint32_t) __builtin_popcountll(set[i]);
+    return n;
+}
+
+/* Those whose stacks of the kind were read, without those that are in. */
+static void others(const struct hangstacks *view,
+                   const struct stacktree_frame *frame,
+                   uint64_t out[STACKTREE_WORDS])
+{
+    memset(out, 0, STACKTREE_WORDS * sizeof(*out));
+    for (size_t i = 0; i < view->n_processes; i++)
+        if (frame->python ? view->processes[i].has_python
+                          : view->processes[i].has_stack)
+            out[i / 64] |= UINT64_C(1) << (i % 64);
+    for (size_t i = 0; i < STACKTREE_WORDS; i++)
+        out[i] &= ~frame->in[i];
+}
+
+/* Is all that a frame has its only child's, too? */
+static bool runs_on(const struct stacktree *tree, uint32_t i)
+{
+    const struct stacktree_frame *f = &tree->frames[i];
+    const struct stacktree_frame *child = &tree->frames[f->child];
+
+    return f->n_children == 1 && f->threads == child->threads &&
+           memcmp(f->in, child->in, sizeof(f->in)) == 0;
+}
+
+/* The branch that begins with frame i; *last is its innermost one. */
+static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
+                      uint32_t depth, uint32_t *last)
+{
+    const struct stacktree *tree = &view->tree->tree;
+    struct hangstacks_branch *b =
+        grow(view->branches, view->n_branches, sizeof(*b));
+    uint64_t out[STACKTREE_WORDS];
+    size_t n = 1;
+
+    if (!b)
+        return -1;
+    view->branches = b;
+    b += view->n_branches++;
+    for (*last = i; runs_on(tree, *last); *last = tree->frames[*last].child)
+        n++;
+    others(view, &tree->frames[i], out);
+    b->python = tree->frames[i].python;
+    b->depth = depth;
+    b->threads = tree->frames[i].threads;
+    b->n_in = count_set(tree->frames[i].in);
+    b->n_out = count_set(out);
+    b->leaf = !tree->frames[*last].child;
+    b->thread = strdup(thread);
+    b->in = label_set(view, tree->frames[i].in);
+    b->out = label_set(view, out);
+    b->frames = calloc(n, sizeof(*b->frames));
+    if (!b->thread || !b->in || !b->out || !b->frames)
+        return -1;
+    for (size_t k = 0; k < n; k++, i = tree->frames[i].child) {
+        b->frames[k] = strdup(tree->frames[i].text);
+        if (!b->frames[k])
+            return -1;
+        b->n_frames++;
+    }
+    return 0;
+}
+
+/* All below a thread's role, in order. Depth is bounded by HANGSTACKS_DEPTH. */
+static int add_below(struct hangstacks *view, uint32_t parent,
+                     const char *thread, uint32_t depth)
+{
+    uint32_t last;
+
+    for (uint32_t i = view->tree->tree.frames[parent].child; i;
+         i = view->tree->tree.frames[i].next)
+        if (add_branch(view, i, thread, depth, &last) < 0 ||
+            add_below(view, last, thread, depth + 1) < 0)
+            return -1;
+    return 0;
+}
+
+/* Main threads first, Python's before: that is what users want. */
+static int rank_role(const struct stacktree_frame *f)
+{
+    if (strcmp(f->text, "Python MainThread") == 0)
+        return 0;
+    if (strcmp(f->text, "main thread") == 0)
+        return 1;
+    return f->python ? 2 : 3;
+}
+
+int hangstacks_finish(struct hangstacks *view)
+{
+    const struct stacktree *tree = &view->tree->tree;
+
+    for (int rank = 0; rank < 4; rank++)
+        for (uint32_t i = tree->frames[0].child; i; i = tree->frames[i].next)
+            if (rank_role(&tree->frames[i]) == rank &&
+                add_below(view, i, tree->frames[i].text, 0) < 0)
+                return -1;
+    view->left_out += tree->left_out;
+    return 0;
+}
+
+/* --- files -----------------------------------------------------------------
+ */
+
+struct hangstacks *hangstacks_create(void)
+{
+    struct hangstacks *view = calloc(1, sizeof(*view));
+
+    if (view)
+        view->tree = calloc(1, sizeof(*view->tree));
+    if (view && view->tree && stacktree_init(&view->tree->tree) == 0)
+        return view;
+    hangstacks_destroy(view);
+    return NULL;
+}
+
+void hangstacks_destroy(struct hangstacks *view)
+{
+    if (!view)
+        return;
+    for (size_t i = 0; i < view->n_branches; i++) {
+        struct hangstacks_branch *b = &view->branches[i];
+
+        for (size_t k = 0; k < b->n_frames; k++)
+            free(b->frames[k]);
+        free(b->frames);
+        free(b->thread);
+        free(b->in);
+        free(b->out);
+    }
+    if (view->tree) {
+        stacktree_fini(&view->tree->tree);
+        free(view->tree->names);
+    }
+    free(view->tree);
+    free(view->branches);
+    free(view->processes);
+    free(view->parts);
+    free(view->ras);
+    free(view);
+}
+
+static int read_stack(struct hangstacks *view, const char *folder,
+                      size_t process, bool python)
+{
+    char *path = fileio_path("%s/%s-%" PRId64 ".txt", folder,
+                             python ? "python" : "stack",
+                             view->processes[process].pid);
+    char *text = NULL;
+    int rc = path ? 0 : -1;
+
+    if (path &&
+        fileio_read(path, false, EVIDENCE_STACK_BYTES, &text, NULL, NULL) == 0)
+        rc = hangstacks_add_stack(view, process, python, text);
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int read_node(struct hangstacks *view, const char *folder,
+                     struct jp_error *err)
+{
+    char *path = fileio_path("%s/" EVIDENCE_NAME, folder);
+    size_t first = view->n_processes, len = 0;
+    struct jp_error bad = {""};
+    char *text = NULL;
+    int rc = path ? 0 : -1;
+
+    if (path &&
+        (fileio_read(path, false, JSONLOAD_MB * 8, &text, &len, &bad) < 0 ||
+         hangstacks_add_summary(view, text, len, &bad) < 0))
+        view->bad++;
+    for (size_t i = first; i < view->n_processes && rc == 0; i++) {
+        rc = read_stack(view, folder, i, false);
+        if (rc == 0)
+            rc = read_stack(view, folder, i, true);
+    }
+    free(text);
+    free(path);
+    return rc < 0 ? error_set(err, "out of memory") : 0;
+}
+
+static int load(const char *const *folders, size_t n, struct hangstacks **out,
+                struct jp_error *err)
+{
+    struct hangstacks *view = hangstacks_create();
+    int rc = view ? 0 : error_set(err, "out of memory");
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = read_node(view, folders[i], err);
+    if (rc == 0 && hangstacks_finish(view) < 0)
+        rc = error_set(err, "out of memory");
+    if (rc < 0) {
+        hangstacks_destroy(view);
+        return -1;
+    }
+    *out = view;
+    return 0;
+}
+
+int hangstacks_load_node(const char *folder, struct hangstacks **out,
+                         struct jp_error *err)
+{
+    return load(&folder, 1, out, err);
+}
+
+static int is_node(const struct dirent *entry)
+{
+    return stepdir_name_ok(entry->d_name);
+}
+
+int hangstacks_load(const char *dir, struct hangstacks **out,
+                    struct jp_error *err)
+{
+    char *hang = fileio_path("%s/" EVIDENCE_FOLDER, dir);
+    char *folders[HANGSTACKS_NODES];
+    struct dirent **entries = NULL;
+    int rc = 0, n = 0;
+    size_t kept = 0;
+
+    *out = NULL;
+    if (hang && stepdir_is_folder(hang))
+        n = scandir(hang, &entries, is_node, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *folder = fileio_path("%s/%s", hang, entries[i]->d_name);
+
+        if (folder && kept < HANGSTACKS_NODES && stepdir_is_folder(folder))
+            folders[kept++] = folder;
+        else
+            free(folder);
+        free(entries[i]);
+    }
+    free(entries);
+    if (kept)
+        rc = load((const char *const *) folders, kept, out, err);
+    if (rc == 0 && kept && n > HANGSTACKS_NODES)
+        (*out)->left_out += (uint64_t) (n - HANGSTACKS_NODES);
+    for (size_t i = 0; i < kept; i++)
+        free(folders[i]);
+    free(hang);
+    return rc;
+}
+
+/* --- words -----------------------------------------------------------------
+ */
+
+/* Where the main threads part: the first branch that some are not in. */
+static const struct hangstacks_branch *parting(const struct hangstacks *view)
+{
+    for (size_t i = 0; i < view->n_branches; i++) {
+        const struct hangstacks_branch *b = &view->branches[i];
+
+        if (b->n_out && (strcmp(b->thread, "main thread") == 0 ||
+                         strcmp(b->thread, "Python MainThread") == 0))
+            return b;
+    }
+    return NULL;
+}
+
+char *hangstacks_text(const struct hangstacks *view, char buf[HANGSTACKS_TEXT])
+{
+    const struct hangstacks_branch *b = parting(view);
+    size_t stacks = 0, n;
+
+    for (size_t i = 0; i < view->n_processes; i++)
+        stacks += view->processes[i].has_stack || view->processes[i].has_python;
+    n = (size_t) snprintf(
+        buf, HANGSTACKS_TEXT,
+        "%zu process%s of %zu node%s looked at while the step hung, stacks of "
+        "%zu",
+        view->n_processes, view->n_processes == 1 ? "" : "es", view->n_nodes,
+        view->n_nodes == 1 ? "" : "s", stacks);
+    if (b)
+        snprintf(buf + n, HANGSTACKS_TEXT - n,
+                 "; rank%s %.150s %s in %.150s, rank%s %.150s %s not",
+                 b->n_in == 1 ? "" : "s", b->in, b->n_in == 1 ? "is" : "are",
+                 b->frames[b->n_frames - 1], b->n_out == 1 ? "" : "s", b->out,
+                 b->n_out == 1 ? "is" : "are");
+    return buf;
+}
+
+void hangstacks_print_lacks(const struct hangstacks *view, FILE *out)
+{
+    for (size_t i = 0; i < view->n_parts; i++) {
+        const struct hangstacks_part *p = &view->parts[i];
+        bool said = !*p->why;
+
+        for (size_t k = 0; k < i && !said; k++)
+            said = strcmp(view->parts[k].part, p->part) == 0 &&
+                   strcmp(view->parts[k].why, p->why) == 0;
+        if (!said)
+            quote_printf(out, "jobprof: no %s: %s\n", p->part, p->why);
+    }
+}

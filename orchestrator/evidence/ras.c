@@ -1,0 +1,686 @@
+/* ras.c - ask NCCL's RAS, and read what it answers. */
+#include "orchestrator/evidence/ras.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/jsonload.h"
+#include "common/knob.h"
+#include "orchestrator/collect/clock.h"
+
+enum { TRIES = 4, CONNECT_MS = 1000, REPLY_MS = 1500, LINE_ROOM = 256 };
+
+const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
+                                                 "error"};
+
+/* --- whether to ask --------------------------------------------------------
+ */
+
+bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
+                 uint64_t entries, bool *json, const char **why)
+{
+    *json = !rccl && entries <= RAS_JSON_ENTRIES;
+    if (!release)
+        *why = "the release of NCCL is not known";
+    else if (release < JP_NCCL_RELEASE(2, 24, 0))
+        *why = "NCCL has RAS since 2.24";
+    else if (release < JP_NCCL_RELEASE(2, 29, 2))
+        *why = "before NCCL 2.29.2 a question can crash the job where ranks "
+               "are missing";
+    else if (quiet_ms < RAS_QUIET_MS)
+        *why = "a communicator was made less than 60 s ago, and a question can "
+               "crash the job then";
+    else
+        return true;
+    return false;
+}
+
+/* --- rows ------------------------------------------------------------------
+ */
+
+static int add_row(struct ras_answer *out, const struct ras_row *row)
+{
+    size_t n = out->n_rows;
+
+    if (n >= RAS_ROWS_MAX) {
+        out->left_out++;
+        return 0;
+    }
+    if ((n & (n - 1)) == 0) {
+        struct ras_row *more =
+            realloc(out->rows, (n ? n * 2 : 1) * sizeof(*more));
+
+        if (!more)
+            return -1;
+        out->rows = more;
+    }
+    out->rows[out->n_rows++] = *row;
+    return 0;
+}
+
+static void note_pid(struct ras_answer *out, int64_t pid, const int64_t *pids,
+                     size_t n_pids)
+{
+    for (size_t i = 0; i < n_pids && !out->has_pid; i++)
+        out->has_pid = pids[i] == pid;
+}
+
+/* Printable, cut to what to holds. */
+static void copy_word(char *to, size_t size, const char *from, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len && n + 1 < size; i++)
+        to[n++] = isprint((unsigned char) from[i]) ? from[i] : '?';
+    to[n] = '\0';
+}
+
+/* --- JSON ------------------------------------------------------------------
+ */
+
+/* 2.28.7 and 2.28.9 leave the comma out behind "nvml_dev" of a missing rank. */
+static void mend_commas(char *text, size_t len)
+{
+    for (size_t i = 1; i + 1 < len; i++) {
+        size_t next = i + 1;
+
+        if (text[i] != '\n' || !isdigit((unsigned char) text[i - 1]))
+            continue;
+        while (next < len && text[next] == ' ')
+            next++;
+        if (next < len && text[next] == '"')
+            text[i] = ',';
+    }
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+
+    return s ? s : "";
+}
+
+static int64_t number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static struct ras_row row_of(const json_t *rank, uint64_t comm,
+                             enum ras_kind kind)
+{
+    struct ras_row row = {.kind = kind,
+                          .comm = comm,
+                          .rank = number_of(rank, "rank"),
+                          .pid = number_of(rank, "pid")};
+    const char *host = text_of(rank, "host");
+
+    copy_word(row.host, sizeof(row.host), host, strlen(host));
+    return row;
+}
+
+static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
+                      const char *func)
+{
+    uint64_t most = 0;
+    json_t *rank;
+    size_t i;
+
+    json_array_foreach(ranks, i, rank)
+    {
+        int64_t n = number_of(json_object_get(rank, "collective_counts"), func);
+
+        if (n > 0 && (uint64_t) n > most)
+            most = (uint64_t) n;
+    }
+    json_array_foreach(ranks, i, rank)
+    {
+        int64_t n = number_of(json_object_get(rank, "collective_counts"), func);
+        struct ras_row row = row_of(rank, comm, RAS_BEHIND);
+
+        if (n < 0 || (uint64_t) n >= most)
+            continue;
+        row.count = (uint64_t) n;
+        row.most = most;
+        copy_word(row.func, sizeof(row.func), func, strlen(func));
+        if (add_row(out, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
+{
+    json_t *rank;
+    size_t i;
+
+    json_array_foreach(ranks, i, rank)
+    {
+        const json_t *status = json_object_get(rank, "status");
+        int64_t error = number_of(status, "async_error");
+        struct ras_row row = row_of(rank, comm, RAS_ERROR);
+
+        /* 7 is ncclInProgress */
+        if (error > 0 && error != 7)
+            snprintf(row.word, sizeof(row.word), "ncclResult_t %" PRId64,
+                     error);
+        else if (json_is_true(json_object_get(status, "abort_flag")))
+            snprintf(row.word, sizeof(row.word), "aborted");
+        else
+            continue;
+        if (add_row(out, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_missing(struct ras_answer *out, json_t *ranks, uint64_t comm)
+{
+    json_t *rank;
+    size_t i;
+
+    json_array_foreach(ranks, i, rank)
+    {
+        const json_t *status = json_object_get(rank, "status");
+        bool dead = json_is_true(json_object_get(status, "considered_dead"));
+        struct ras_row row = row_of(rank, comm, dead ? RAS_DEAD : RAS_MISSING);
+
+        if (add_row(out, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_comm(struct ras_answer *out, const json_t *one,
+                     const int64_t *pids, size_t n_pids)
+{
+    static const char *const funcs[] = {"Broadcast", "Reduce", "AllGather",
+                                        "ReduceScatter", "AllReduce"};
+    uint64_t hash = strtoull(text_of(one, "hash"), NULL, 16);
+    json_t *ranks = json_object_get(one, "ranks"), *rank;
+    size_t i;
+
+    json_array_foreach(ranks, i, rank)
+        note_pid(out, number_of(rank, "pid"), pids, n_pids);
+    for (i = 0; i < sizeof(funcs) / sizeof(*funcs); i++)
+        if (add_behind(out, ranks, hash, funcs[i]) < 0)
+            return -1;
+    return add_errors(out, ranks, hash) < 0 ||
+                   add_missing(out, json_object_get(one, "missing_ranks"),
+                               hash) < 0
+               ? -1
+               : 0;
+}
+
+static int read_json(struct ras_answer *out, const char *begin,
+                     const int64_t *pids, size_t n_pids, struct jp_error *err)
+{
+    size_t len = out->len - (size_t) (begin - out->text), i;
+    char *mended = malloc(len + 1);
+    json_t *root, *one;
+    int rc = 0;
+
+    if (!mended)
+        return error_set(err, "out of memory");
+    memcpy(mended, begin, len);
+    mended[len] = '\0';
+    mend_commas(mended, len);
+    root =
+        jsonload(JSONLOAD_RAS, "RAS", mended, len, JSON_DISABLE_EOF_CHECK, err);
+    free(mended);
+    if (!root)
+        return -1;
+    out->json = true;
+    copy_word(out->release, sizeof(out->release), text_of(root, "nccl_version"),
+              strlen(text_of(root, "nccl_version")));
+    out->n_comms = json_array_size(json_object_get(root, "communicators"));
+    i = 0;
+    json_array_foreach(json_object_get(root, "communicators"), i,
+                       one) if (rc == 0 &&
+                                read_comm(out, one, pids, n_pids) < 0)
+        rc = error_set(err, "out of memory");
+    i = (size_t) number_of(json_object_get(root, "ras"), "timeouts_count");
+    out->timeouts = i <= RAS_ANSWER_MAX ? i : 0;
+    json_decref(root);
+    return rc;
+}
+
+/* --- text ------------------------------------------------------------------
+ */
+
+/* Where in the text a line is: below a heading, in a list of ranks. */
+struct place {
+    uint64_t comm;      /* of "#0-1 (0123456789abcdef) MISMATCH" */
+    bool missing, dead; /* what ranks and processes listed here are */
+    char func[24];      /* counts of it differ; "" */
+    size_t first;       /* row of that list */
+    uint64_t count;     /* of the group whose ranks follow */
+    uint64_t most;      /* of the groups so far */
+    char word[48];      /* "7 ranks reported ..."; "" */
+};
+
+/* Who has launched as much as any other is not behind. */
+static void end_list(struct ras_answer *out, struct place *at)
+{
+    size_t kept = at->first;
+
+    at->word[0] = '\0';
+    if (!*at->func)
+        return;
+    for (size_t i = at->first; i < out->n_rows; i++) {
+        out->rows[i].most = at->most;
+        if (out->rows[i].count < at->most)
+            out->rows[kept++] = out->rows[i];
+    }
+    out->n_rows = kept;
+    at->func[0] = '\0';
+}
+
+/* A count of launched operations: of a rank, or of a group of ranks. */
+static bool read_launched(struct place *at, const char *line)
+{
+    const char *said = strstr(line, "launched up to operation ");
+
+    if (!*at->func || (!said && !strstr(line, "not launched any operations")))
+        return false;
+    at->count = said ? strtoull(said + 25, NULL, 10) : 0;
+    if (at->count > at->most)
+        at->most = at->count;
+    return true;
+}
+
+static bool read_reported(struct place *at, const char *line)
+{
+    const char *said = strstr(line, " reported ");
+    size_t len = said ? strcspn(said + 10, "\n") : 0;
+    const char *dashes = said ? strstr(said, " -- ") : NULL;
+
+    if (!said)
+        return false;
+    if (dashes)
+        len = (size_t) (dashes - said) - 10;
+    copy_word(at->word, sizeof(at->word), said + 10, len);
+    return true;
+}
+
+/* "... process 7 on node 10.0.0.1 ..." */
+static void read_process(const char *line, struct ras_row *row)
+{
+    const char *process = strstr(line, "rocess ");
+    const char *node = strstr(line, " on node ");
+
+    if (process && isdigit((unsigned char) process[7]))
+        row->pid = strtoll(process + 7, NULL, 10);
+    if (node)
+        copy_word(row->host, sizeof(row->host), node + 9,
+                  strcspn(node + 9, " \n"));
+}
+
+/* "Rank 3 ...", below some heading. */
+static int read_rank(struct ras_answer *out, struct place *at, const char *line)
+{
+    struct ras_row row = {
+        .comm = at->comm, .rank = strtoll(line + 5, NULL, 10), .pid = -1};
+
+    read_process(line, &row);
+    if (*at->func) {
+        read_launched(at, line);
+        row.kind = RAS_BEHIND;
+        row.count = at->count;
+        memcpy(row.func, at->func, sizeof(row.func));
+    } else if (read_reported(at, line) || *at->word) {
+        row.kind = RAS_ERROR;
+        memcpy(row.word, at->word, sizeof(row.word));
+    } else if (at->missing) {
+        row.kind = RAS_MISSING;
+    } else {
+        return 0; /* its status differs, which harms nobody */
+    }
+    return add_row(out, &row);
+}
+
+static int read_lost(struct ras_answer *out, const struct place *at,
+                     const char *line)
+{
+    struct ras_row row = {
+        .kind = at->dead ? RAS_DEAD : RAS_MISSING, .rank = -1, .pid = -1};
+
+    read_process(line, &row);
+    return add_row(out, &row);
+}
+
+/* NCCL 2.24: "The missing ranks: 3,5" */
+static int read_list(struct ras_answer *out, const struct place *at,
+                     const char *line)
+{
+    const char *s = strchr(line, ':');
+
+    while (s && (*s == ':' || *s == ',')) {
+        struct ras_row row = {
+            .kind = RAS_MISSING, .comm = at->comm, .rank = -1, .pid = -1};
+        char *end;
+
+        s += 1 + (s[1] == ' ');
+        if (!isdigit((unsigned char) *s))
+            break;
+        row.rank = strtoll(s, &end, 10);
+        if (add_row(out, &row) < 0)
+            return -1;
+        s = end;
+    }
+    return 0;
+}
+
+/* "#0-1 (0123456789abcdef) MISMATCH", "INCOMPLETE", "DEAD", "TIMEOUT" */
+static bool read_heading(struct ras_answer *out, struct place *at,
+                         const char *line)
+{
+    const char *hash = *line == '#' ? strchr(line, '(') : NULL;
+    bool is_dead = strncmp(line, "DEAD", 4) == 0;
+
+    if (*line == ' ' || (!hash && !is_dead && strncmp(line, "INCOM", 5) != 0))
+        return false;
+    end_list(out, at);
+    *at = (struct place){.comm = hash ? strtoull(hash + 1, NULL, 16) : 0,
+                         .missing = strstr(line, "INCOMPLETE") != NULL,
+                         .dead = is_dead};
+    out->n_comms += hash != NULL;
+    return true;
+}
+
+static int read_line(struct ras_answer *out, struct place *at, const char *line)
+{
+    static const char differ[] = "Communicator ranks have different ";
+    const char *text = line + strspn(line, " ");
+
+    if (strncmp(text, "NCCL version ", 13) == 0 ||
+        strncmp(text, "RCCL version ", 13) == 0) {
+        copy_word(out->release, sizeof(out->release), text + 13,
+                  strspn(text + 13, "0123456789."));
+    } else if (!*text) {
+        end_list(out, at);
+    } else if (strncmp(line, "TIMEOUT", 7) == 0) {
+        out->timeouts = 1;
+    } else if (read_heading(out, at, line)) {
+        return 0;
+    } else if (strncmp(text, differ, sizeof(differ) - 1) == 0) {
+        end_list(out, at);
+        text += sizeof(differ) - 1;
+        if (strstr(text, " operation counts"))
+            copy_word(at->func, sizeof(at->func), text, strcspn(text, " \n"));
+        at->first = out->n_rows;
+        at->count = at->most = 0;
+    } else if (strncmp(text, "Rank ", 5) == 0) {
+        return read_rank(out, at, text);
+    } else if (strncmp(text, "The missing rank", 16) == 0 && at->comm) {
+        return read_list(out, at, text);
+    } else if (strncmp(text, "Process ", 8) == 0 && !at->comm &&
+               (at->missing || at->dead)) {
+        return read_lost(out, at, text);
+    } else if (!read_launched(at, text)) {
+        read_reported(at, text);
+    }
+    return 0;
+}
+
+static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
+                     struct jp_error *err)
+{
+    struct place at = {.comm = 0};
+    char line[LINE_ROOM];
+
+    for (const char *s = out->text; *s;) {
+        size_t len = strcspn(s, "\n");
+        size_t n = len < sizeof(line) - 1 ? len : sizeof(line) - 1;
+
+        memcpy(line, s, n);
+        line[n] = '\0';
+        if (read_line(out, &at, line) < 0)
+            return error_set(err, "out of memory");
+        s += len + (s[len] == '\n');
+    }
+    end_list(out, &at);
+    for (size_t i = 0; i < out->n_rows; i++)
+        note_pid(out, out->rows[i].pid, pids, n_pids);
+    return *out->release ? 0
+                         : error_set(err, "what answered is not NCCL's RAS");
+}
+
+int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
+              struct jp_error *err)
+{
+    const char *begin = memchr(out->text, '{', out->len);
+    const char *banner = strstr(out->text, "CCL version ");
+
+    return begin && (!banner || begin < banner)
+               ? read_json(out, begin, pids, n_pids, err)
+               : read_text(out, pids, n_pids, err);
+}
+
+/* --- the connection --------------------------------------------------------
+ */
+
+struct talk {
+    int fd;
+    uint64_t end_ms;
+    char *buf;
+    size_t len, room;
+};
+
+static int wait_for(const struct talk *talk, short events, uint64_t limit_ms)
+{
+    uint64_t now = clock_mono_ms();
+    uint64_t left = talk->end_ms > now ? talk->end_ms - now : 0;
+    struct pollfd p = {.fd = talk->fd, .events = events};
+    int n;
+
+    if (limit_ms < left)
+        left = limit_ms;
+    do
+        n = poll(&p, 1, (int) left);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static int talk_send(const struct talk *talk, const char *line)
+{
+    size_t len = strlen(line);
+
+    return send(talk->fd, line, len, MSG_NOSIGNAL) == (ssize_t) len ? 0 : -1;
+}
+
+/* Reads more. 1; 0 at the end; -1: late, broken, or full. */
+static int talk_read(struct talk *talk, uint64_t limit_ms)
+{
+    ssize_t n;
+
+    if (talk->len + 1 >= talk->room) {
+        size_t room = talk->room ? talk->room * 2 : 65536;
+        char *more = room <= RAS_ANSWER_MAX * 2 ? realloc(talk->buf, room)
+                                                : NULL;
+
+        if (!more)
+            return -1;
+        talk->buf = more;
+        talk->room = room;
+    }
+    if (wait_for(talk, POLLIN, limit_ms) <= 0)
+        return -1;
+    n = recv(talk->fd, talk->buf + talk->len, talk->room - 1 - talk->len, 0);
+    if (n > 0)
+        talk->len += (size_t) n;
+    return n > 0 ? 1 : (int) n;
+}
+
+/* A reply of one line: 1: OK, 0: something else, -1: none. */
+static int talk_reply(struct talk *talk)
+{
+    uint64_t end_ms = clock_mono_ms() + REPLY_MS, now;
+    int ok;
+
+    talk->len = 0;
+    while (!talk->len || !memchr(talk->buf, '\n', talk->len)) {
+        now = clock_mono_ms();
+        if (now >= end_ms || talk->len > LINE_ROOM ||
+            talk_read(talk, end_ms - now) <= 0)
+            return -1;
+    }
+    ok = strncmp(talk->buf, "OK", 2) == 0;
+    talk->len = 0;
+    return ok;
+}
+
+static int talk_connect(struct talk *talk, const struct sockaddr *to,
+                        socklen_t len)
+{
+    int error = 0;
+    socklen_t size = sizeof(error);
+
+    talk->fd =
+        socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (talk->fd < 0)
+        return -1;
+    if (connect(talk->fd, to, len) < 0 && errno != EINPROGRESS)
+        return -1;
+    if (wait_for(talk, POLLOUT, CONNECT_MS) <= 0 ||
+        getsockopt(talk->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        error = ETIMEDOUT;
+    errno = error;
+    return error ? -1 : 0;
+}
+
+struct address {
+    struct sockaddr_storage at;
+    socklen_t len;
+};
+
+/* One connection. 0: out->text; -1: none, and why. */
+static int ask_once(const struct ras_question *question,
+                    const struct address *to, uint64_t end_ms,
+                    struct ras_answer *out, struct jp_error *err)
+{
+    struct talk talk = {.fd = -1, .end_ms = end_ms};
+    int rc = -1, more = 1;
+
+    if (talk_connect(&talk, (const struct sockaddr *) &to->at, to->len) < 0) {
+        error_set(err, "RAS does not answer: %s", strerror(errno));
+        goto out;
+    }
+    if ((question->json && (talk_send(&talk, "SET FORMAT json\n") < 0 ||
+                            talk_reply(&talk) < 0)) ||
+        talk_send(&talk, "TIMEOUT 3\n") < 0 || talk_reply(&talk) < 0 ||
+        talk_send(&talk, "STATUS\n") < 0) {
+        error_set(err, "RAS is silent");
+        goto out;
+    }
+    while (talk.len < RAS_ANSWER_MAX && more > 0)
+        more = talk_read(&talk, UINT64_MAX);
+    out->cut = more != 0;
+    if (!talk.len) {
+        error_set(err, "RAS gave no answer");
+        goto out;
+    }
+    if (talk.len > RAS_ANSWER_MAX)
+        talk.len = RAS_ANSWER_MAX;
+    /* a 0 within would end the text early */
+    for (size_t i = 0; i < talk.len; i++)
+        if (!talk.buf[i])
+            talk.buf[i] = ' ';
+    talk.buf[talk.len] = '\0';
+    out->text = talk.buf;
+    out->len = talk.len;
+    talk.buf = NULL;
+    rc = 0;
+out:
+    if (talk.fd >= 0)
+        close(talk.fd);
+    free(talk.buf);
+    return rc;
+}
+
+/* A numeric one; no name server is asked. */
+static bool find_address(const char *host, const char *port,
+                         struct address *out)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+
+    if (getaddrinfo(host, port, &hints, &found) != 0)
+        return false;
+    memcpy(&out->at, found->ai_addr, found->ai_addrlen);
+    out->len = found->ai_addrlen;
+    freeaddrinfo(found);
+    return true;
+}
+
+/* "host:port" or "[v6]:port"; localhost is ::1 or 127.0.0.1, as /etc/hosts has
+ * it. How many. */
+static size_t find_addresses(const char *text, struct address out[2])
+{
+    char host[64] = "localhost", port[16] = "28028";
+    const char *colon;
+    size_t len;
+
+    if (text && *text) {
+        colon = strrchr(text, ':');
+        len = colon ? (size_t) (colon - text) : strlen(text);
+        if (colon)
+            snprintf(port, sizeof(port), "%.15s", colon + 1);
+        if (len > 1 && *text == '[' && text[len - 1] == ']') {
+            text++;
+            len -= 2;
+        }
+        snprintf(host, sizeof(host), "%.*s", len < 63 ? (int) len : 63, text);
+    }
+    if (strcmp(host, "localhost") != 0)
+        return find_address(host, port, out);
+    len = find_address("::1", port, out);
+    return len + find_address("127.0.0.1", port, out + len);
+}
+
+int ras_ask(const struct ras_question *question, struct ras_answer *out,
+            struct jp_error *err)
+{
+    uint32_t limit = question->limit_ms ? question->limit_ms : RAS_LIMIT_MS;
+    uint64_t end_ms = clock_mono_ms() + limit;
+    struct address to[2];
+    size_t n = find_addresses(question->address, to);
+    int rc = -1;
+
+    *out = (struct ras_answer){.len = 0};
+    if (!n)
+        return error_set(err, "no address for RAS: \"%.80s\"",
+                         question->address);
+    for (size_t i = 0; i < TRIES * n && rc < 0 && clock_mono_ms() < end_ms;
+         i++) {
+        ras_fini(out);
+        rc = ask_once(question, &to[i % n], end_ms, out, err);
+        if (rc == 0)
+            rc = ras_parse(out, question->pids, question->n_pids, err);
+        if (rc == 0 && out->json && question->n_pids && !out->has_pid)
+            rc = error_set(err, "RAS answers for another job of this user");
+    }
+    if (rc < 0)
+        ras_fini(out);
+    return rc;
+}
+
+void ras_fini(struct ras_answer *answer)
+{
+    free(answer->text);
+    free(answer->rows);
+    *answer = (struct ras_answer){.len = 0};
+}

@@ -1,0 +1,666 @@
+/* test_evidence.c - what is taken of processes that hang, and that tools which
+ * hang, flood or crash cost their part only. The processes are this program,
+ * run again with the word "stuck". */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/child.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/evidence/evidence.h"
+#include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/evidence/proclook.h"
+#include "orchestrator/evidence/targets.h"
+#include "tests/common/tempdir.h"
+
+/* --- the process that hangs ------------------------------------------------
+ */
+
+/* What it tells: the longest time that it was not running. */
+struct beat {
+    _Atomic uint64_t beats, gap_us;
+};
+
+__attribute__((noinline)) static void wait_for_ever(void)
+{
+    for (;;)
+        pause();
+}
+
+static void *worker(void *arg)
+{
+    prctl(PR_SET_NAME, arg);
+    wait_for_ever();
+    return NULL;
+}
+
+__attribute__((noinline)) static void beat_for_ever(struct beat *beat)
+{
+    uint64_t last = clock_real_us();
+
+    for (;;) {
+        uint64_t now = clock_real_us();
+
+        if (now - last > beat->gap_us)
+            beat->gap_us = now - last;
+        last = now;
+        beat->beats++;
+        usleep(500);
+    }
+}
+
+static int stuck(const char *file)
+{
+    pthread_t thread;
+    struct beat *beat;
+    int fd;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread, NULL, worker,
+                       i ? (void *) "proxy" : (void *) "NCCL RAS");
+    fd = open(file, O_RDWR);
+    beat = mmap(NULL, sizeof(*beat), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    beat_for_ever(beat);
+    return 0;
+}
+
+/* --- a step ----------------------------------------------------------------
+ */
+
+struct step {
+    char *dir, *bin, *beat_file, *old_path;
+    struct beat *beat;
+    pid_t pid;
+    json_t *root; /* evidence.json */
+};
+
+static int step_make(void **state)
+{
+    struct step *s = calloc(1, sizeof(*s));
+    void *dir;
+    int fd;
+
+    assert_non_null(s);
+    assert_int_equal(tempdir_make(&dir), 0);
+    s->dir = dir;
+    s->bin = tempdir_path(s->dir, "bin");
+    s->beat_file = tempdir_file(s->dir, "beat", 0600, "");
+    assert_int_equal(mkdir(s->bin, 0700), 0);
+    fd = open(s->beat_file, O_RDWR);
+    assert_int_equal(ftruncate(fd, sizeof(struct beat)), 0);
+    s->beat = mmap(NULL, sizeof(struct beat), PROT_READ | PROT_WRITE,
+                   MAP_SHARED, fd, 0);
+    assert_true(s->beat != MAP_FAILED);
+    close(fd);
+    s->old_path = strdup(getenv("PATH"));
+    *state = s;
+    return 0;
+}
+
+static int step_drop(void **state)
+{
+    struct step *s = *state;
+    void *dir = s->dir;
+
+    if (s->pid) {
+        kill(s->pid, SIGKILL);
+        waitpid(s->pid, NULL, 0);
+    }
+    setenv("PATH", s->old_path, 1);
+    munmap(s->beat, sizeof(struct beat));
+    json_decref(s->root);
+    tempdir_drop(&dir);
+    free(s->bin);
+    free(s->beat_file);
+    free(s->old_path);
+    free(s);
+    return 0;
+}
+
+/* With variables "NAME=VALUE" in its environment, NULL at the end. */
+static void start(struct step *s, const char *const *variables)
+{
+    s->pid = fork();
+    if (s->pid == 0) {
+        for (; variables && *variables; variables++)
+            putenv((char *) *variables);
+        execl("/proc/self/exe", "test_evidence", "stuck", s->beat_file,
+              (char *) NULL);
+        _exit(1);
+    }
+    assert_true(s->pid > 0);
+    while (s->beat->beats < 20)
+        usleep(1000);
+}
+
+/* A program of that name in front of PATH, and nothing else of that folder. */
+static void put_tool(struct step *s, const char *name, const char *text)
+{
+    char *path = NULL;
+
+    free(tempdir_file(s->bin, name, 0700, text));
+    assert_true(asprintf(&path, "%s:%s", s->bin, s->old_path) > 0);
+    setenv("PATH", path, 1);
+    free(path);
+}
+
+static struct evidence_order order_of(const struct step *s)
+{
+    return (struct evidence_order){
+        .dir = s->dir,
+        .node = "n1",
+        .root = "",
+        .what = "rank 3 never entered AllReduce 9",
+        .targets = {{.pid = s->pid, .task = 3, .role = EVIDENCE_MISSING}},
+        .n_targets = 1,
+        .no_ras = "not here",
+        .no_gpus = true};
+}
+
+static void take(struct step *s, const struct evidence_order *order)
+{
+    char *path = tempdir_path(s->dir, "hang/n1/evidence.json");
+    struct jp_error err = {""};
+    json_error_t why;
+
+    if (evidence_take(order, &err) < 0)
+        fail_msg("%s", err.text);
+    json_decref(s->root);
+    s->root = json_load_file(path, 0, &why);
+    assert_non_null(s->root);
+    free(path);
+}
+
+/* A part's "why", or its "file". */
+static const char *part(const struct step *s, const char *name, const char *key)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(s->root, "parts"), i, one)
+    {
+        if (!strcmp(json_string_value(json_object_get(one, "part")), name))
+            return json_string_value(json_object_get(one, key));
+    }
+    return "no such part";
+}
+
+static json_t *process(const struct step *s)
+{
+    return json_array_get(json_object_get(s->root, "processes"), 0);
+}
+
+static uint64_t size_of(const struct step *s, const char *name)
+{
+    char *below = NULL, *path;
+    struct stat st = {.st_size = 0};
+
+    assert_true(asprintf(&below, "hang/n1/%s", name) > 0);
+    path = tempdir_path(s->dir, below);
+    stat(path, &st);
+    free(below);
+    free(path);
+    return (uint64_t) st.st_size;
+}
+
+/* It runs on: its loop does. */
+static void goes_on(const struct step *s)
+{
+    uint64_t beats = s->beat->beats, end_ms = clock_mono_ms() + 60000;
+
+    while (s->beat->beats < beats + 5 && clock_mono_ms() < end_ms)
+        usleep(1000);
+    assert_true(s->beat->beats >= beats + 5);
+}
+
+static bool has_tool(const char *name)
+{
+    char *line = NULL;
+    bool there;
+
+    assert_true(asprintf(&line, "command -v %s >/dev/null 2>&1", name) > 0);
+    there = system(line) == 0;
+    free(line);
+    return there;
+}
+
+/* --- /proc -----------------------------------------------------------------
+ */
+
+static void threads_are_told(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order;
+    json_t *threads, *one;
+    size_t i, named = 0;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    start(s, NULL);
+    order = order_of(s);
+    take(s, &order);
+    assert_string_equal(json_string_value(json_object_get(s->root, "hang")),
+                        "rank 3 never entered AllReduce 9");
+    assert_int_equal(json_integer_value(json_object_get(process(s), "task")),
+                     3);
+    assert_string_equal(json_string_value(json_object_get(process(s), "role")),
+                        "missing");
+    threads = json_object_get(process(s), "threads");
+    assert_int_equal(json_array_size(threads), 4);
+    json_array_foreach(threads, i, one)
+    {
+        named += !strcmp(json_string_value(json_object_get(one, "name")),
+                         "NCCL RAS");
+        assert_true(json_is_integer(json_object_get(one, "cpu_ms_after")));
+        assert_non_null(
+            strchr("SRD", *json_string_value(json_object_get(one, "state"))));
+    }
+    assert_int_equal(named, 1);
+    assert_string_equal(part(s, "threads", "why"), "");
+    goes_on(s);
+}
+
+static void nobody_else_is_touched(void **state)
+{
+    static const char *const job[] = {"SLURM_JOB_ID=7", NULL};
+    struct step *s = *state;
+    struct evidence_order order;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\necho PID 1\n");
+    start(s, job);
+    order = order_of(s);
+    order.job = 8;
+    take(s, &order);
+    assert_string_equal(part(s, "threads", "why"),
+                        "the process is gone, or of another job");
+    assert_string_equal(part(s, "eu-stack", "why"), "no such part");
+    order.job = 7;
+    take(s, &order);
+    assert_string_equal(part(s, "threads", "why"), "");
+    assert_string_equal(part(s, "eu-stack", "why"), "");
+    /* one that has ended */
+    kill(s->pid, SIGKILL);
+    waitpid(s->pid, NULL, 0);
+    s->pid = 0;
+    take(s, &order);
+    assert_string_not_equal(part(s, "threads", "why"), "");
+}
+
+/* A thread in state D: a tool that is killed would leave a signal behind. */
+static void waits_in_the_kernel(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order = order_of(s);
+    char *root = tempdir_path(s->dir, "fake");
+    char line[200], *path = NULL;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\necho PID 1\n");
+    snprintf(line, sizeof(line), "mkdir -p %s/proc/4/task/4", root);
+    assert_int_equal(system(line), 0);
+    assert_true(asprintf(&path, "%s/proc/4/task/4", root) > 0);
+    free(tempdir_file(path, "stat", 0600,
+                      "4 (a ) b) D 1 1 1 0 -1 1 1 1 1 1 250 50 0\n"));
+    free(tempdir_file(path, "comm", 0600, "a ) b\n"));
+    free(tempdir_file(path, "wchan", 0600, "fuse_wait"));
+    order.root = root;
+    order.targets[0].pid = 4;
+    take(s, &order);
+    assert_string_equal(part(s, "eu-stack", "why"),
+                        "a thread waits in the kernel, state D");
+    assert_int_equal(
+        json_integer_value(json_object_get(
+            json_array_get(json_object_get(process(s), "threads"), 0),
+            "cpu_ms")),
+        300 * 1000 / (int) sysconf(_SC_CLK_TCK));
+    free(path);
+    free(root);
+}
+
+/* --- tools -----------------------------------------------------------------
+ */
+
+static void stacks_are_real(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order;
+    struct hangstacks *view = NULL;
+    char *folder = tempdir_path(s->dir, "hang/n1");
+    bool waits = false, beats = false;
+    char text[HANGSTACKS_TEXT];
+
+    if (!has_tool("eu-stack")) {
+        free(folder);
+        skip();
+    }
+    start(s, NULL);
+    s->beat->gap_us = 0;
+    order = order_of(s);
+    take(s, &order);
+    goes_on(s);
+    print_message("# longest gap of the target: %llu us\n",
+                  (unsigned long long) s->beat->gap_us);
+    /* 50 ms where the machine is idle; a stop until the end would be more */
+    assert_true(s->beat->gap_us < 3000000);
+    assert_string_equal(part(s, "eu-stack", "why"), "");
+    assert_int_equal(hangstacks_load_node(folder, &view, NULL), 0);
+    for (size_t i = 0; i < view->n_branches; i++) {
+        const struct hangstacks_branch *b = &view->branches[i];
+
+        assert_string_equal(b->in, "3");
+        assert_string_equal(b->out, "");
+        for (size_t k = 0; k < b->n_frames; k++) {
+            waits |= !strcmp(b->thread, "thread NCCL RAS") &&
+                     strstr(b->frames[k], "wait_for_ever") != NULL;
+            beats |= !strcmp(b->thread, "main thread") &&
+                     strstr(b->frames[k], "beat_for_ever") != NULL;
+        }
+    }
+    assert_true(waits && beats);
+    assert_non_null(strstr(hangstacks_text(view, text), "1 process of 1 node"));
+    hangstacks_destroy(view);
+    free(folder);
+}
+
+static void bad_tools(void **state)
+{
+    static const struct {
+        const char *name, *tool, *why;
+        uint64_t size; /* of the file */
+    } cases[] = {
+        {"hangs", "trap '' TERM\nsleep 1000 &\nwait\nsleep 1000",
+         "it was late and was killed", 0},
+        {"hangs with output", "echo TID 1:\ntrap '' TERM\nsleep 1000",
+         "it was late and was killed", 7},
+        {"stops it and hangs",
+         "for a; do pid=$a; done\nkill -STOP $pid\nsleep 1000",
+         "it was late and was killed", 0},
+        {"crashes", "kill -SEGV $$", "it ended with an error", 0},
+        {"fails", "echo no >&2\nexit 2",
+         "it ended with an error: its file says which", 3},
+        {"partly", "echo TID 1:\nexit 1", "", 7},
+        {"floods", "head -c 100000000 /dev/zero | tr '\\0' x", "",
+         EVIDENCE_STACK_BYTES},
+        {"not there", "exit 127", "it is not installed", 0},
+    };
+    struct step *s = *state;
+    struct evidence_order order;
+
+    start(s, NULL);
+    order = order_of(s);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t begin = clock_mono_ms();
+        char script[300], file[64];
+
+        snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", cases[i].tool);
+        put_tool(s, "eu-stack", script);
+        order.limit_ms = 4000;
+        take(s, &order);
+        if (strcmp(part(s, "eu-stack", "why"), cases[i].why))
+            fail_msg("%s: %s", cases[i].name, part(s, "eu-stack", "why"));
+        snprintf(file, sizeof(file), "stack-%d.txt", (int) s->pid);
+        assert_int_equal(size_of(s, file), cases[i].size);
+        /* far from its 1000 s */
+        assert_true(clock_mono_ms() - begin < 60000);
+        goes_on(s);
+        file[0] = '\0';
+        snprintf(script, sizeof(script), "rm -rf %s/hang", s->dir);
+        assert_int_equal(system(script), 0);
+    }
+}
+
+/* One whose driver does not answer costs its own time, and stacks are taken. */
+static void gpus_hang(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\necho TID 1:\n");
+    put_tool(s, "nvidia-smi", "#!/bin/sh\nsleep 1000\n");
+    start(s, NULL);
+    order = order_of(s);
+    order.no_gpus = false;
+    order.limit_ms = 8000;
+    take(s, &order);
+    assert_string_equal(part(s, "nvidia-smi", "why"),
+                        "it was late and was killed");
+    assert_string_equal(part(s, "eu-stack", "why"), "");
+    put_tool(s, "nvidia-smi", "#!/bin/sh\necho \"$@\"\n");
+    take(s, &order);
+    assert_string_equal(part(s, "nvidia-smi", "why"), "");
+    assert_string_equal(part(s, "nvidia-smi", "file"), "gpus.txt");
+    goes_on(s);
+}
+
+/* --- PyTorch's flight recorder ---------------------------------------------
+ */
+
+struct recorder {
+    char *pipe, *dump;
+    bool writes;
+};
+
+static void *record(void *arg)
+{
+    const struct recorder *r = arg;
+    int fd = open(r->pipe, O_RDONLY);
+    char byte;
+
+    if (read(fd, &byte, 1) == 1 && r->writes) {
+        FILE *file = fopen(r->dump, "w");
+
+        fputs("pickle", file);
+        fclose(file);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void flight_recorder(void **state)
+{
+    static const struct {
+        bool fifo, reader, writes;
+        const char *why;
+    } cases[] = {
+        {true, true, true, ""},
+        {true, true, false, "asked for, and no file came"},
+        {true, false, false, "nobody reads its pipe"},
+        {false, false, false, "its pipe is no pipe"},
+    };
+    struct step *s = *state;
+    struct recorder r = {.pipe = tempdir_path(s->dir, "fr3.pipe"),
+                         .dump = tempdir_path(s->dir, "dump3")};
+    char pipe[300], dump[300];
+    const char *const variables[] = {"RANK=3", pipe, dump, NULL};
+    struct evidence_order order;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    snprintf(pipe, sizeof(pipe), "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=%s/fr",
+             s->dir);
+    snprintf(dump, sizeof(dump), "TORCH_FR_DUMP_TEMP_FILE=%s/dump", s->dir);
+    start(s, variables);
+    order = order_of(s);
+    order.limit_ms = 13000;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        pthread_t thread;
+
+        if (cases[i].fifo)
+            assert_int_equal(mkfifo(r.pipe, 0600), 0);
+        else
+            free(tempdir_file(s->dir, "fr3.pipe", 0600, ""));
+        r.writes = cases[i].writes;
+        if (cases[i].reader) {
+            int fd;
+
+            assert_int_equal(pthread_create(&thread, NULL, record, &r), 0);
+            /* it has the pipe open */
+            while ((fd = open(r.pipe, O_WRONLY | O_NONBLOCK)) < 0)
+                usleep(1000);
+            take(s, &order);
+            close(fd);
+            pthread_join(thread, NULL);
+        } else {
+            take(s, &order);
+        }
+        assert_string_equal(part(s, "flight recorder", "why"), cases[i].why);
+        assert_int_equal(
+            !*cases[i].why,
+            !strncmp(part(s, "flight recorder", "file"), "flight-", 7));
+        unlink(r.pipe);
+        unlink(r.dump);
+    }
+    free(r.pipe);
+    free(r.dump);
+}
+
+/* --- RAS -------------------------------------------------------------------
+ */
+
+static void ras_is_gated(void **state)
+{
+    static const char *const off[] = {"NCCL_RAS_ENABLE=0", NULL};
+    struct step *s = *state;
+    struct evidence_order order;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    start(s, off);
+    order = order_of(s);
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"), "not here");
+    order.no_ras = NULL;
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"), "it is off: NCCL_RAS_ENABLE=0");
+}
+
+/* The address is that of the processes; nobody listens there. */
+static void ras_address(void **state)
+{
+    static const char *const there[] = {"NCCL_RAS_ADDR=127.0.0.1:1", NULL};
+    struct step *s = *state;
+    struct evidence_order order;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    start(s, there);
+    order = order_of(s);
+    order.no_ras = NULL;
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"),
+                        "RAS does not answer: Connection refused");
+}
+
+/* --- the tasks of a step ---------------------------------------------------
+ */
+
+static void tasks_are_found(void **state)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID=123456789",
+                                            "SLURM_STEP_ID=2", "SLURM_PROCID=5",
+                                            "SLURMD_NODENAME=n1", NULL};
+    struct step *s = *state;
+    struct proclook_step step = {123456789, "2", "n1"};
+    struct proclook_task tasks[4];
+
+    start(s, variables);
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 1);
+    assert_int_equal(tasks[0].pid, s->pid);
+    assert_int_equal(tasks[0].task, 5);
+    assert_int_equal(tasks[0].threads, 4);
+    step.node = "n2";
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+    step.node = NULL;
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 1);
+    step.step = "3";
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+    step.step = "2";
+    step.job--;
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+}
+
+/* As the node agent has it taken: in a child, at once. */
+static void agents_begin(void **state)
+{
+    static const char *const job[] = {"SLURM_JOB_ID=7", NULL};
+    struct step *s = *state;
+    const struct targets_step step = {
+        .dir = s->dir, .node = "n1", .root = "", .job = 7, .step = "0"};
+    struct evidence_order order;
+    struct hangstacks *view = NULL;
+    char *folder = tempdir_path(s->dir, "hang/n1");
+    uint64_t begin = clock_mono_ms();
+    int status = -1;
+    pid_t pid;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nsleep 1\necho TID 1:\n");
+    start(s, job);
+    order = order_of(s);
+    order.no_ras = NULL;
+    order.job = 7;
+    pid = targets_begin(&step, &order);
+    assert_true(pid > 0);
+    assert_true(clock_mono_ms() - begin < 30000);
+    assert_int_equal(child_await(pid, 60000, &status), 1);
+    assert_int_equal(status, 0);
+    assert_int_equal(hangstacks_load_node(folder, &view, NULL), 0);
+    assert_int_equal(view->n_processes, 1);
+    assert_true(view->processes[0].there);
+    assert_string_equal(view->hang, "rank 3 never entered AllReduce 9");
+    /* no recording tells the release: RAS is not asked */
+    for (size_t i = 0; i < view->n_parts; i++)
+        if (!strcmp(view->parts[i].part, "RAS"))
+            assert_string_equal(view->parts[i].why,
+                                "the release of NCCL is not known");
+    hangstacks_destroy(view);
+    free(folder);
+    goes_on(s);
+}
+
+/* Nothing of a disk that is full, or of a folder that is a link, is trusted. */
+static void no_place(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order = order_of(s);
+    char *link = tempdir_path(s->dir, "hang");
+    struct jp_error err = {""};
+
+    assert_int_equal(symlink("/tmp", link), 0);
+    order.n_targets = 0;
+    assert_int_equal(evidence_take(&order, &err), -1);
+    assert_string_not_equal(err.text, "");
+    order.n_targets = EVIDENCE_TARGETS + 1;
+    assert_int_equal(evidence_take(&order, &err), -1);
+    unlink(link);
+    free(link);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, step_make, step_drop)
+    const struct CMUnitTest tests[] = {
+        TEST(threads_are_told),    TEST(nobody_else_is_touched),
+        TEST(waits_in_the_kernel), TEST(stacks_are_real),
+        TEST(bad_tools),           TEST(gpus_hang),
+        TEST(flight_recorder),     TEST(ras_is_gated),
+        TEST(ras_address),         TEST(tasks_are_found),
+        TEST(agents_begin),        TEST(no_place),
+    };
+
+    if (argc == 3 && !strcmp(argv[1], "stuck"))
+        return stuck(argv[2]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
