@@ -57,6 +57,10 @@
 /* A day of 16 tasks and 8 GPUs at a second; longer runs are thinned out. */
 #define JP_DEF_UTIL_DISK_MIB 64
 
+/* Half a minute of all GPUs is worth a look; checkpoints take less mostly. The
+ * other times of a hang are in proportion (orchestrator/ingest/stuck.c). */
+#define JP_DEF_HANG_SUSPECT_MS 30000
+
 /* Slurm's own KillWait, where the controller does not tell. */
 #define JP_DEF_KILL_WAIT_S 30
 

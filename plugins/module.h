@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/json_stream.h"
+#include "common/onhang.h"
 
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
@@ -26,6 +27,14 @@ struct module_place {
     const char *gpus;         /* minor numbers that Slurm gave; NULL: all */
     uint32_t period_ms;       /* as the site wants it; 0: the module is off */
     uint64_t disk_bytes;      /* what the module's files may take here */
+    uint32_t nodeid, nodes;   /* within the component; of the whole step */
+    uint64_t component;       /* its job id */
+    bool leads;               /* node 0 of the leading component */
+    /* hangs: live.h; recorder: its files are what the step leaves */
+    bool recorder;
+    uint32_t hang_suspect_ms; /* 0: nothing is watched */
+    const struct jp_onhang *on_hang;
+    const char *conf_hash; /* of job.conf, "" not known */
     /* A line for the step's log. */
     void (*log)(void *arg, const char *line);
     void *log_arg;
@@ -41,6 +50,7 @@ struct module_time {
 struct node_module {
     const char *name;
     double budget; /* of one processor, 0.005 is 0.5 % */
+    uint32_t period_ms; /* its own; 0: place.period_ms, which may be off */
     /* NULL: it does not run here; err says why, "" if there is nothing to say.
      */
     void *(*start)(const struct module_place *place, struct jp_error *err);

@@ -234,6 +234,15 @@ static int join(const struct jp_seat *seat, const char *node,
     return 0;
 }
 
+/* What a hang is told by: the recorder's files. */
+static bool watches_hangs(const struct jp_jobconf *conf)
+{
+    const char *on_hang = jobconf_find(conf, "on_hang");
+
+    return !strcmp(conf->nccl_mode, "recorder") &&
+           (!on_hang || strcmp(on_hang, "off") != 0);
+}
+
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct jp_policy *policy, struct jp_error *err)
 {
@@ -250,6 +259,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
         goto out;
     tell_mount(seat->dir, node, &conf);
     ceiling_apply(&conf.policy, NULL); /* the user can write job.conf */
+    if (!watches_hangs(&conf))
+        conf.policy.hang_suspect_ms = 0;
     rc = join(seat, node, &conf, pairs, err);
     if (rc == 0)
         *policy = conf.policy;

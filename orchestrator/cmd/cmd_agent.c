@@ -2,9 +2,13 @@
  * given. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
+#include "common/jobconf.h"
 #include "common/num.h"
+#include "common/onhang.h"
 #include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/agent/confine.h"
@@ -31,12 +35,38 @@ static int find_step(struct module_place *place, struct jp_error *err)
                          err);
 }
 
+/* What the step's hangs are looked at by. Without job.conf nothing is. */
+static void read_conf(const struct node_args *args, struct module_place *place,
+                      struct jp_onhang *on_hang)
+{
+    const char *hash = getenv("SLURM_JOBPROF_HASH"), *what;
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
+    struct jp_jobconf conf;
+
+    place->conf_hash = hash ? hash : "";
+    if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
+        ceiling_apply(&conf.policy, NULL); /* the user can write it */
+        what = jobconf_find(&conf, "on_hang");
+        place->recorder = !strcmp(conf.nccl_mode, "recorder");
+        place->leads = conf.job_id == args->seat.component &&
+                       args->seat.nodeid == 0;
+        place->hang_suspect_ms = conf.policy.hang_suspect_ms;
+        /* another release's word is none of ours: the hang is told */
+        if (what)
+            (void) onhang_parse(what, jobconf_find(&conf, "after"), on_hang,
+                                NULL);
+        jobconf_fini(&conf);
+    }
+    free(path);
+}
+
 static int run(const struct node_args *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
     struct module_place *place = &agent.place;
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
+    struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
     int rc;
 
     if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
@@ -49,12 +79,18 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->uid = getuid();
     place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = args->util_period_ms < MIN_PERIOD_MS
+    place->period_ms = args->util_period_ms && args->util_period_ms <
+                                                   MIN_PERIOD_MS
                            ? MIN_PERIOD_MS
                            : args->util_period_ms;
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
+    place->nodeid = args->seat.nodeid;
+    place->nodes = args->seat.nodes;
+    place->component = args->seat.component;
+    place->on_hang = &on_hang;
+    read_conf(args, place, &on_hang);
     rc = nodeagent_run(&agent, err);
     sitefile_fini(&site);
     return rc;
@@ -67,7 +103,7 @@ int cmd_agent(int argc, char **argv)
 
     confine_self(CONFINE_AGENT, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        !args.util_period_ms || !args.util_disk_mib) {
+        !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
         return JP_EXIT_USAGE;
     }

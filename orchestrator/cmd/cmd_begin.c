@@ -131,7 +131,8 @@ static void become_agent(const struct node_args *args,
  * hardware, so the agent does not wait for it. */
 static void stay(const struct node_args *args, const struct jp_policy *policy)
 {
-    pid_t pid = policy->util_period_ms ? fork() : 0;
+    bool wanted = policy->util_period_ms || policy->hang_suspect_ms;
+    pid_t pid = wanted ? fork() : 0;
 
     if (pid > 0)
         become_agent(args, policy);

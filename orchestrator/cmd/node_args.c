@@ -81,7 +81,7 @@ static int take(struct node_args *args, int option, const char *value,
     case OPT_NODEID:
         return parse_u32(value, 0, &args->seat.nodeid, err);
     case OPT_PERIOD:
-        return parse_u32(value, 1, &args->util_period_ms, err);
+        return parse_u32(value, 0, &args->util_period_ms, err);
     case OPT_DISK:
         return parse_u32(value, 1, &args->util_disk_mib, err);
     case OPT_NODES:

@@ -153,6 +153,31 @@ int hangs_file_end(struct hangs_file *r, const struct jp_recfile *file,
     return rc;
 }
 
+int hangs_file_look(struct hangs_file *r, const struct jp_recfile *file,
+                    struct hangs_evidence *evidence)
+{
+    size_t n;
+    int rc;
+
+    *evidence = (struct hangs_evidence){0};
+    fill_process(&evidence->process, file);
+    pending_settle(&r->pending);
+    rc = take_end(r, file, evidence);
+    n = r->progress.n;
+    if (rc == 0 && n) {
+        evidence->progress.rows = calloc(n, sizeof(*r->progress.rows));
+        if (!evidence->progress.rows)
+            rc = -1;
+        else
+            memcpy(evidence->progress.rows, r->progress.rows,
+                   n * sizeof(*r->progress.rows));
+        evidence->progress.n = n;
+    }
+    if (rc < 0)
+        hangs_evidence_fini(evidence);
+    return rc;
+}
+
 void hangs_file_fini(struct hangs_file *r)
 {
     progress_fini(&r->progress);

@@ -119,7 +119,7 @@ struct jpr_reader {
     bool over;
     uint8_t *disk; /* the last payload as it is in the file */
     struct jpr_unpacked *block_records;
-    bool pass_ops;
+    bool pass_ops, follow;
 };
 
 /* Up to n bytes at an offset: how many there are; -1 with errno. */
@@ -165,7 +165,7 @@ static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
 
 static int finish(struct jpr_reader *r, bool cut)
 {
-    r->over = true;
+    r->over = !r->follow;
     r->end.cut = cut;
     r->end.offset = r->offset;
     return 0;
@@ -401,6 +401,11 @@ void jpr_pass_ops(struct jpr_reader *reader)
     reader->pass_ops = true;
 }
 
+void jpr_follow(struct jpr_reader *reader)
+{
+    reader->follow = true;
+}
+
 uint64_t jpr_taken(const struct jpr_reader *reader)
 {
     return reader->offset;
@@ -409,6 +414,7 @@ uint64_t jpr_taken(const struct jpr_reader *reader)
 int jpr_stop(struct jpr_reader *r, const char *why, struct jp_error *err)
 {
     jpr_unpacked_drop(r->block_records);
+    r->follow = false;
     finish(r, true);
     return damage(r, r->block, why, err);
 }

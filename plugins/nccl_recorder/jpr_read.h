@@ -93,6 +93,11 @@ const struct jpr_end *jpr_end(const struct jpr_reader *reader);
  */
 void jpr_pass_ops(struct jpr_reader *reader);
 
+/* For a file that is being written: from now on jpr_next's 0 is "nothing more
+ * yet", and the next call goes on where it stood, at the last block if only a
+ * part of that was there. */
+void jpr_follow(struct jpr_reader *reader);
+
 /* Bytes of the file that have been read. */
 uint64_t jpr_taken(const struct jpr_reader *reader);
 
