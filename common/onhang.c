@@ -11,9 +11,9 @@
 static const struct {
     const char *name;
     int number;
-} signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},
-               {"ABRT", SIGABRT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
-               {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"URG", SIGURG},
+} signals[] = {{"HUP", SIGHUP},    {"INT", SIGINT},   {"QUIT", SIGQUIT},
+               {"ABRT", SIGABRT},  {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+               {"ALRM", SIGALRM},  {"TERM", SIGTERM}, {"URG", SIGURG},
                {"WINCH", SIGWINCH}};
 
 static int find_signal(const char *name, struct jp_onhang *out,

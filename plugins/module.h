@@ -30,8 +30,8 @@ struct module_place {
     uint32_t nodeid, nodes;   /* within the component; of the whole step */
     uint64_t component;       /* its job id */
     bool leads;               /* node 0 of the leading component */
-    /* hangs: live.h; recorder: its files are what the step leaves */
-    bool recorder;
+    /* hangs: orchestrator/live/live.h */
+    bool tells_live; /* the step's profiler does */
     uint32_t hang_suspect_ms; /* 0: nothing is watched */
     const struct jp_onhang *on_hang;
     const char *conf_hash; /* of job.conf, "" not known */
@@ -49,7 +49,7 @@ struct module_time {
 
 struct node_module {
     const char *name;
-    double budget; /* of one processor, 0.005 is 0.5 % */
+    double budget;      /* of one processor, 0.005 is 0.5 % */
     uint32_t period_ms; /* its own; 0: place.period_ms, which may be off */
     /* NULL: it does not run here; err says why, "" if there is nothing to say.
      */

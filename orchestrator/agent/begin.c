@@ -12,6 +12,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/profiler.h"
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/ownfolder.h"
@@ -239,7 +240,7 @@ static bool watches_hangs(const struct jp_jobconf *conf)
 {
     const char *on_hang = jobconf_find(conf, "on_hang");
 
-    return !strcmp(conf->nccl_mode, "recorder") &&
+    return profiler_get(conf->nccl_mode)->tells_live &&
            (!on_hang || strcmp(on_hang, "off") != 0);
 }
 

@@ -29,8 +29,8 @@
 /* A module's cost is held against its budget over so long. */
 #define BUDGET_MS 10000
 
-const struct node_module *const nodeagent_modules[] = {&util_module, &live_module,
-                                                     NULL};
+const struct node_module *const nodeagent_modules[] = {&util_module,
+                                                       &live_module, NULL};
 
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 

@@ -10,6 +10,7 @@
 #include "common/num.h"
 #include "common/onhang.h"
 #include "common/plan.h"
+#include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/nodeagent.h"
@@ -47,7 +48,7 @@ static void read_conf(const struct node_args *args, struct module_place *place,
     if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
         ceiling_apply(&conf.policy, NULL); /* the user can write it */
         what = jobconf_find(&conf, "on_hang");
-        place->recorder = !strcmp(conf.nccl_mode, "recorder");
+        place->tells_live = profiler_get(conf.nccl_mode)->tells_live;
         place->leads = conf.job_id == args->seat.component &&
                        args->seat.nodeid == 0;
         place->hang_suspect_ms = conf.policy.hang_suspect_ms;
@@ -79,8 +80,8 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->uid = getuid();
     place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = args->util_period_ms && args->util_period_ms <
-                                                   MIN_PERIOD_MS
+    place->period_ms = args->util_period_ms &&
+                               args->util_period_ms < MIN_PERIOD_MS
                            ? MIN_PERIOD_MS
                            : args->util_period_ms;
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;

@@ -262,28 +262,21 @@ static enum stuck_class absence_of(enum stuck_state state)
     }
 }
 
-/* The first rank of a state whose process is in the wanted one, any: of any. */
-static bool find_rank(const struct stuck_view *view,
-                      const struct hangs_group *group, enum hangs_state state,
-                      uint32_t *rank)
+/* The first rank of a state; there is one. */
+static uint32_t find_rank(const struct hangs_group *group,
+                          enum hangs_state state)
 {
-    for (uint32_t i = 0; i < group->n_ranks; i++)
-        if (group->states[i] == state) {
-            *rank = i;
-            return true;
-        }
-    (void) view;
-    return false;
+    uint32_t rank = 0;
+
+    while (rank + 1 < group->n_ranks && group->states[rank] != state)
+        rank++;
+    return rank;
 }
 
 static struct stuck_cause cause_of(enum stuck_class class, size_t group,
                                    uint32_t process, int64_t rank)
 {
-    return (struct stuck_cause){.class = class,
-                                .group = group,
-                                .process = process,
-                                .rank = rank,
-                                .elsewhere = SIZE_MAX};
+    return (struct stuck_cause){class, group, process, rank, SIZE_MAX};
 }
 
 /* Waits that lead from one to the next. */
@@ -298,50 +291,41 @@ struct chain {
 static uint32_t pick_missing(const struct stuck_view *view,
                              const struct hangs_group *group)
 {
-    uint32_t best = UINT32_MAX;
-    int best_weight = -1;
+    static const uint8_t weights[STUCK_N_STATES] = {
+        [STUCK_GONE] = 4,  [STUCK_STOPPED] = 3, [STUCK_TRACED] = 3,
+        [STUCK_READS] = 2, [STUCK_DISK] = 2,    [STUCK_COMPUTES] = 1};
+    int best = -1, best_weight = -1;
 
     for (uint32_t i = 0; i < group->n_ranks; i++) {
-        enum stuck_state state;
-        int weight;
+        int weight = weights[state_of(view, group->processes[i])];
 
-        if (group->states[i] != HANGS_MISSING)
-            continue;
-        state = state_of(view, group->processes[i]);
-        weight = state == STUCK_GONE                              ? 4
-                 : state == STUCK_STOPPED || state == STUCK_TRACED ? 3
-                 : state == STUCK_READS || state == STUCK_DISK     ? 2
-                 : state == STUCK_COMPUTES                         ? 1
-                                                                   : 0;
-        if (weight > best_weight) {
+        if (group->states[i] == HANGS_MISSING && weight > best_weight) {
             best_weight = weight;
-            best = i;
+            best = (int) i;
         }
     }
-    return best;
+    return (uint32_t) best;
 }
 
-static struct stuck_cause judge_inside(const struct stuck_view *view,
-                                       size_t at)
+static struct stuck_cause judge_inside(const struct stuck_view *view, size_t at)
 {
     const struct hangs_group *group = &view->hangs->groups[at];
     const struct hangs_op *op, *other;
-    uint32_t rank;
 
     if (stuck_sizes_differ(view->hangs, group, &op, &other))
         return cause_of(STUCK_BY_SIZE, at, op->process, op->rank);
-    if (group->count[HANGS_UNSURE] &&
-        find_rank(view, group, HANGS_UNSURE, &rank)) {
+    if (group->count[HANGS_UNSURE]) {
         /* its file ends early; /proc may know why */
-        enum stuck_class class =
-            absence_of(state_of(view, group->processes[rank]));
+        uint32_t rank = find_rank(group, HANGS_UNSURE),
+                 process = group->processes[rank];
+        enum stuck_class class = absence_of(state_of(view, process));
 
         return cause_of(class == STUCK_BY_ABSENCE ? STUCK_UNTOLD : class, at,
-                        group->processes[rank], rank);
+                        process, rank);
     }
-    if (group->count[HANGS_NO_FILE] &&
-        find_rank(view, group, HANGS_NO_FILE, &rank))
-        return cause_of(STUCK_UNTOLD, at, UINT32_MAX, rank);
+    if (group->count[HANGS_NO_FILE])
+        return cause_of(STUCK_UNTOLD, at, UINT32_MAX,
+                        find_rank(group, HANGS_NO_FILE));
     return cause_of(STUCK_INSIDE, at, UINT32_MAX, -1);
 }
 
@@ -371,7 +355,8 @@ static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
         peer = group->processes[rank];
         return cause_of(absence_of(state_of(view, peer)), at, peer, rank);
     }
-    if (group->count[HANGS_HELD] && find_rank(view, group, HANGS_HELD, &rank)) {
+    if (group->count[HANGS_HELD]) {
+        rank = find_rank(group, HANGS_HELD);
         *next = group->processes[rank];
         return cause_of(STUCK_BY_ORDER, at, *next, rank);
     }
@@ -389,11 +374,11 @@ static struct stuck_cause judge_round(const struct stuck_view *view,
     uint32_t next;
 
     for (size_t i = 0; i < chain->n; i++) {
-        const struct hangs_group *group = &view->hangs->groups[chain->groups[i]];
+        const struct hangs_group *group =
+            &view->hangs->groups[chain->groups[i]];
 
-        if (group->n_ranks &&
-            (most == SIZE_MAX ||
-             group->n_ops > view->hangs->groups[most].n_ops))
+        if (group->n_ranks && (most == SIZE_MAX ||
+                               group->n_ops > view->hangs->groups[most].n_ops))
             most = chain->groups[i];
     }
     if (most == SIZE_MAX)
@@ -509,10 +494,15 @@ static uint64_t count_over(const struct stuck_view *view,
     return sum;
 }
 
+static bool is_busy(enum stuck_class class)
+{
+    return class == STUCK_BY_COMPUTING || class == STUCK_BY_FILES;
+}
+
 /* For how long it may be in flight, and for how long it is: the part of the
- * wait that nothing explains. */
+ * wait that nothing explains. Who is busy for too long has had its time. */
 static bool is_overdue(const struct stuck *stuck, const struct stuck_view *view,
-                       const struct hangs_group *group)
+                       const struct hangs_group *group, enum stuck_class class)
 {
     const struct hangs_op *op = &view->hangs->ops[group->first];
     int64_t limit = (int64_t) (stuck->times.ms[STUCK_LEAST]) * MS_NS;
@@ -521,7 +511,7 @@ static bool is_overdue(const struct stuck *stuck, const struct stuck_view *view,
     for (size_t i = 0; i < group->n_ops; i++)
         if (op[i].limit_ns > limit)
             limit = op[i].limit_ns;
-    if (group->start_ns && stuck->calm_ns > group->start_ns)
+    if (!is_busy(class) && group->start_ns && stuck->calm_ns > group->start_ns)
         age -= stuck->calm_ns - group->start_ns;
     return age > limit;
 }
@@ -537,17 +527,10 @@ static bool is_explained(const struct stuck *stuck,
                          const struct hangs_group *group,
                          enum stuck_class class)
 {
-    switch (class) {
-    case STUCK_SUSPENDED:
-    case STUCK_DEBUGGED:
-        return true;
-    case STUCK_BY_COMPUTING:
-    case STUCK_BY_FILES:
+    if (is_busy(class))
         return group->age_ns < (int64_t) stuck->times.ms[STUCK_LEAST] *
                                    STUCK_BUSY_TIMES * MS_NS;
-    default:
-        return false;
-    }
+    return class == STUCK_SUSPENDED || class == STUCK_DEBUGGED;
 }
 
 static bool is_same(const struct stuck *stuck, const struct hangs_op *op)
@@ -579,12 +562,14 @@ static size_t find_overdue(struct stuck *stuck, const struct stuck_view *view)
 
     for (size_t i = 0; i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
+        enum stuck_class class;
 
         if (!is_long(stuck, group) || stuck_is_harmless(hangs, group))
             continue;
-        if (is_explained(stuck, group, stuck_judge(view, i).class))
+        class = stuck_judge(view, i).class;
+        if (is_explained(stuck, group, class))
             stuck->calm_ns = view->now_ns;
-        else if (is_overdue(stuck, view, group))
+        else if (is_overdue(stuck, view, group, class))
             return i;
     }
     return SIZE_MAX;
@@ -627,12 +612,11 @@ static enum stuck_news go_on(struct stuck *stuck, const struct stuck_view *view,
     uint64_t slack_ms = HANGS_OTHER_HOST_NS / MS_NS,
              waited_ms = view->now_ms - stuck->suspect_ms;
     bool heard = !view->n_silent &&
-                 view->heard_ns >
-                     group->start_ns + (int64_t) slack_ms * MS_NS;
+                 view->heard_ns > group->start_ns + (int64_t) slack_ms * MS_NS;
 
     if (stuck->phase == STUCK_SEEN &&
         view->now_ms - stuck->seen_ms >= stuck->times.ms[STUCK_LOOKS] &&
-        is_overdue(stuck, view, group)) {
+        is_overdue(stuck, view, group, stuck->cause.class)) {
         stuck->phase = STUCK_SUSPECT;
         stuck->suspect_ms = view->now_ms;
         return STUCK_NO_NEWS;
@@ -657,11 +641,11 @@ static enum stuck_news go_on(struct stuck *stuck, const struct stuck_view *view,
 
 enum stuck_news stuck_look(struct stuck *stuck, const struct stuck_view *view)
 {
-    size_t again = find_again(stuck, view),
-           overdue = find_overdue(stuck, view);
+    size_t again = find_again(stuck, view), overdue = find_overdue(stuck, view);
 
     if (stuck->phase == STUCK_QUIET)
-        return overdue == SIZE_MAX ? STUCK_NO_NEWS : begin(stuck, view, overdue);
+        return overdue == SIZE_MAX ? STUCK_NO_NEWS
+                                   : begin(stuck, view, overdue);
     if (again != SIZE_MAX &&
         count_over(view, &view->hangs->groups[again]) == stuck->over) {
         const struct hangs_group *group = &view->hangs->groups[again];
@@ -742,21 +726,17 @@ static void answer_cycle(const struct stuck_view *view,
                          size_t size)
 {
     size_t at = cause->group, len;
-    char what[256];
 
-    hangs_format_op(&view->hangs->ops[view->hangs->groups[at].first], what,
-                    sizeof(what));
     len = (size_t) snprintf(buf, size,
                             "Send and Recv wait for each other in a circle: ");
     for (size_t n = 0; n < 8 && len < size && at != SIZE_MAX; n++) {
         const struct hangs_op *op =
             &view->hangs->ops[view->hangs->groups[at].first];
 
-        len += (size_t) snprintf(buf + len, size - len,
-                                 "%srank %" PRId64 " in %s %s rank %" PRId64,
-                                 n ? ", " : "", op->rank, op->func,
-                                 strcmp(op->func, "Send") ? "from" : "to",
-                                 op->peer);
+        len += (size_t) snprintf(
+            buf + len, size - len, "%srank %" PRId64 " in %s %s rank %" PRId64,
+            n ? ", " : "", op->rank, op->func,
+            strcmp(op->func, "Send") ? "from" : "to", op->peer);
         at = oldest_of(view, process_of_rank(view, op, op->peer));
         if (at == cause->group)
             break;

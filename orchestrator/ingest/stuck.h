@@ -53,10 +53,10 @@ enum stuck_time {
 };
 
 /* Without a unit: multiples. */
-#define STUCK_P99_TIMES 20  /* of what 99 % of its kind take */
-#define STUCK_MAX_TIMES 2   /* of the longest of its kind */
+#define STUCK_P99_TIMES 20   /* of what 99 % of its kind take */
+#define STUCK_MAX_TIMES 2    /* of the longest of its kind */
 #define STUCK_FIRST_TIMES 10 /* a communicator's first: init, compilation */
-#define STUCK_BUSY_TIMES 10 /* who lacks reads, writes or computes */
+#define STUCK_BUSY_TIMES 10  /* who lacks reads, writes or computes */
 /* Of a processor: who takes so much outside of NCCL computes. */
 #define STUCK_BUSY_SHARE 0.2
 
@@ -82,6 +82,9 @@ struct stuck_usual {
     uint32_t longer[STUCK_BUCKETS]; /* those of 1 s and more, by length */
 };
 void stuck_usual_add(struct stuck_usual *usual, uint64_t ns);
+/* One that took more than so many times what it might is a hang that has gone,
+ * and teaches nothing. */
+#define STUCK_LEARN_TIMES 4
 /* At least the 99th percentile, 0 where it is below a second. */
 uint64_t stuck_usual_p99_ns(const struct stuck_usual *usual);
 /* For how long one may be in flight. usual NULL: none has ended. first: none
@@ -93,18 +96,18 @@ uint64_t stuck_limit_ns(const struct stuck_times *times,
 
 /* How a process is, by /proc and by its recording. */
 enum stuck_state {
-    STUCK_UNKNOWN, /* cannot be told: no word of its node, another namespace */
-    STUCK_MOVES,   /* operations begin or end */
-    STUCK_WAITS,   /* in flight, and none ends */
-    STUCK_OUTSIDE, /* nothing in flight, and none begins */
+    STUCK_UNKNOWN,  /* cannot be told: no word of its node, another namespace */
+    STUCK_MOVES,    /* operations begin or end */
+    STUCK_WAITS,    /* in flight, and none ends */
+    STUCK_OUTSIDE,  /* nothing in flight, and none begins */
     STUCK_COMPUTES, /* the same, and it takes processor time */
-    STUCK_READS,   /* the same, and it reads, writes or waits for a disk */
-    STUCK_MUTE,    /* its recorder writes nothing: its file system may block */
-    STUCK_DISK,    /* the kernel's state D, for longer than a look */
-    STUCK_TRACED,  /* a debugger holds it */
-    STUCK_STOPPED, /* by a signal */
-    STUCK_GONE,    /* without its recording's end */
-    STUCK_ENDED,   /* in order */
+    STUCK_READS,    /* the same, and it reads, writes or waits for a disk */
+    STUCK_MUTE,     /* its recorder writes nothing: its file system may block */
+    STUCK_DISK,     /* the kernel's state D, for longer than a look */
+    STUCK_TRACED,   /* a debugger holds it */
+    STUCK_STOPPED,  /* by a signal */
+    STUCK_GONE,     /* without its recording's end */
+    STUCK_ENDED,    /* in order */
     STUCK_N_STATES
 };
 /* "waits in communication" and so on, for people and JSON alike. */
@@ -118,18 +121,18 @@ struct stuck_task {
 /* By which kind it is stuck. */
 enum stuck_class {
     STUCK_NOTHING,
-    STUCK_BY_GONE,    /* a process is gone */
-    STUCK_BY_STOP,    /* ... is stopped */
-    STUCK_BY_ABSENCE, /* H1: a rank never entered */
+    STUCK_BY_GONE,      /* a process is gone */
+    STUCK_BY_STOP,      /* ... is stopped */
+    STUCK_BY_ABSENCE,   /* H1: a rank never entered */
     STUCK_BY_COMPUTING, /* H1, and it is busy outside of NCCL */
     STUCK_BY_FILES,     /* H1, and it reads, writes or waits for a disk */
-    STUCK_BY_ORDER,   /* H2: ranks entered different operations */
-    STUCK_BY_SIZE,    /* H2: ... of different sizes */
-    STUCK_BY_CYCLE,   /* Send and Recv wait for each other in a circle */
-    STUCK_INSIDE,     /* H3: all are inside and nothing moves */
-    STUCK_UNTOLD,     /* somebody is missing of whom nothing is known */
-    STUCK_SUSPENDED,  /* no hang: the whole step is stopped */
-    STUCK_DEBUGGED,   /* no hang: a debugger holds a process */
+    STUCK_BY_ORDER,     /* H2: ranks entered different operations */
+    STUCK_BY_SIZE,      /* H2: ... of different sizes */
+    STUCK_BY_CYCLE,     /* Send and Recv wait for each other in a circle */
+    STUCK_INSIDE,       /* H3: all are inside and nothing moves */
+    STUCK_UNTOLD,       /* somebody is missing of whom nothing is known */
+    STUCK_SUSPENDED,    /* no hang: the whole step is stopped */
+    STUCK_DEBUGGED,     /* no hang: a debugger holds a process */
     STUCK_N_CLASSES
 };
 /* "rank_absent" and so on: what JSON has. */
@@ -162,8 +165,8 @@ extern const char *const stuck_phase_words[4];
 
 enum stuck_news {
     STUCK_NO_NEWS,
-    STUCK_SLOW,  /* suspect for STUCK_SAY: say that nothing moves */
-    STUCK_HANGS, /* confirmed */
+    STUCK_SLOW,   /* suspect for STUCK_SAY: say that nothing moves */
+    STUCK_HANGS,  /* confirmed */
     STUCK_GOES_ON /* after one of the two */
 };
 
@@ -179,10 +182,10 @@ struct stuck {
     char func[RECORD_MAX_FUNC + 1];
     uint64_t seen_ms, suspect_ms; /* when the phases began */
     uint64_t over;                /* what had ended then */
-    int64_t calm_ns;   /* until then something explained the wait */
-    bool said;         /* of this hang */
-    bool unheard;      /* confirmed without word of all nodes */
-    uint32_t n_hangs;  /* confirmed ones, so far */
+    int64_t calm_ns;              /* until then something explained the wait */
+    bool said;                    /* of this hang */
+    bool unheard;                 /* confirmed without word of all nodes */
+    uint32_t n_hangs;             /* confirmed ones, so far */
 };
 
 /* One look. cause is filled in while the phase is not quiet. */

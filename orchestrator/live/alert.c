@@ -44,17 +44,18 @@ static void format_line(const struct alert *alert,
 {
     const struct alert_place *place = &alert->place;
     unsigned long long seconds = event->waited_ms / 1000;
-    const char *unheard = event->stuck->unheard
-                              ? "; some nodes do not answer"
-                              : "";
+    const char *unheard = event->stuck->unheard ? "; some nodes do not answer"
+                                                : "";
     char text[2 * LINE_BYTES];
 
     if (event->news == STUCK_GOES_ON)
-        snprintf(text, sizeof(text), "jobprof: step %s moves again after %llu s",
-                 place->step, seconds);
+        snprintf(text, sizeof(text),
+                 "jobprof: step %s moves again after %llu s", place->step,
+                 seconds);
     else if (event->news == STUCK_SLOW)
-        snprintf(text, sizeof(text), "jobprof: step %s: no progress for %llu s: "
-                                     "%s",
+        snprintf(text, sizeof(text),
+                 "jobprof: step %s: no progress for %llu s: "
+                 "%s",
                  place->step, seconds, answer);
     else
         snprintf(text, sizeof(text),
@@ -91,10 +92,9 @@ static void put_who(struct jp_json_stream *s, const struct alert_event *event)
     json_stream_text(s, "node", p ? p->host : NULL);
     json_stream_int(s, "pid", p ? p->pid : -1);
     json_stream_int(s, "task", p ? p->task : -1);
-    json_stream_text(s, "state",
-                     p ? stuck_state_words[event->view->tasks[cause->process]
-                                               .state]
-                       : NULL);
+    json_stream_text(
+        s, "state",
+        p ? stuck_state_words[event->view->tasks[cause->process].state] : NULL);
 }
 
 static void put_members(struct jp_json_stream *s, const struct alert *alert,
@@ -199,8 +199,9 @@ static uint32_t count_job(const struct alert *alert)
     return n > alert->job_lines ? n : alert->job_lines;
 }
 
-/* Nobody is told of a step that ends: nodes have left, or the report is there,
- * or the agent was told to end. */
+/* Nobody is told of a step that ends: all nodes have left, the report is there,
+ * or the agent was told to end. One node that has left may be what the others
+ * wait for. */
 static bool is_ending(const struct alert *alert)
 {
     sigset_t pending;
@@ -208,7 +209,7 @@ static bool is_ending(const struct alert *alert)
     if (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1)
         return true;
     return !stepdir_is_folder(alert->place.dir) ||
-           barrier_count_done(alert->place.dir) > 0 ||
+           stepdir_has(alert->place.dir, "alldone") ||
            barrier_is_reported(alert->place.dir);
 }
 
@@ -259,7 +260,8 @@ static void put_variables(const struct alert_place *place)
 static int run_command(void *arg, int out)
 {
     const struct command *command = arg;
-    int in = memfd_create("alert", MFD_CLOEXEC), null = open("/dev/null", O_RDWR);
+    int in = memfd_create("alert", MFD_CLOEXEC),
+        null = open("/dev/null", O_RDWR);
 
     (void) out;
     if (in < 0 || null < 0)
@@ -300,7 +302,8 @@ void alert_tick(struct alert *alert, uint64_t now_ms)
 {
     int status;
 
-    if (!alert->command || child_await((pid_t) alert->command, 0, &status) != 0) {
+    if (!alert->command ||
+        child_await((pid_t) alert->command, 0, &status) != 0) {
         alert->command = 0;
         return;
     }
@@ -340,8 +343,7 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
     if (is_ending(alert))
         return;
     if (event->news != STUCK_GOES_ON) {
-        stuck_answer(event->view, &event->stuck->cause, answer,
-                     sizeof(answer));
+        stuck_answer(event->view, &event->stuck->cause, answer, sizeof(answer));
         /* the first line of a hang begins it */
         if (!alert->said)
             alert->hang++;

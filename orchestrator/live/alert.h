@@ -36,10 +36,10 @@ struct alert_place {
 
 struct alert {
     struct alert_place place;
-    uint32_t hang, said;   /* its number; lines of it so far */
-    uint32_t job_lines;    /* of this step; those of others are looked up */
-    int64_t command;       /* pid; 0: none runs */
-    uint64_t command_ms;   /* it is killed then */
+    uint32_t hang, said; /* its number; lines of it so far */
+    uint32_t job_lines;  /* of this step; those of others are looked up */
+    int64_t command;     /* pid; 0: none runs */
+    uint64_t command_ms; /* it is killed then */
 };
 
 /* An alert, as alerts.jsonl and on_hang's command have it. */

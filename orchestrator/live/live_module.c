@@ -73,7 +73,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
     struct livenode_place where = {.node = place->node, .root = place->root};
     struct live *l;
 
-    if (!place->recorder || !place->hang_suspect_ms || !place->on_hang ||
+    if (!place->tells_live || !place->hang_suspect_ms || !place->on_hang ||
         place->on_hang->kind == ONHANG_OFF)
         return NULL;
     l = calloc(1, sizeof(*l));
@@ -99,7 +99,8 @@ static void *start(const struct module_place *place, struct jp_error *err)
     return NULL;
 }
 
-/* --- what is wanted --------------------------------------------------------- */
+/* --- what is wanted ---------------------------------------------------------
+ */
 
 static int signal_of(const struct live *l, const char *name)
 {
@@ -177,7 +178,8 @@ static void look_at_want(struct live *l, const struct module_time *now)
     free(path);
 }
 
-/* --- the snapshot ------------------------------------------------------------ */
+/* --- the snapshot ------------------------------------------------------------
+ */
 
 static int open_file(struct live *l, struct jp_error *err)
 {
@@ -199,9 +201,9 @@ static int open_file(struct live *l, struct jp_error *err)
 
 static uint64_t period_ms(const struct live *l)
 {
-    uint64_t ms = l->times.ms[l->watched || l->class > LIVE_WORKS
-                                  ? STUCK_LOOKS
-                                  : STUCK_LEAST];
+    uint64_t ms =
+        l->times.ms[l->watched || l->class > LIVE_WORKS ? STUCK_LOOKS
+                                                        : STUCK_LEAST];
 
     return ms > PERIOD_MS ? ms : PERIOD_MS;
 }
@@ -266,8 +268,8 @@ static int tick(void *state, const struct module_time *now,
         if (write_snap(l, &at, class, false, err) < 0)
             rc = -1;
     }
-    if (l->join &&
-        livejoin_look(l->join, &join, l->watched || class > LIVE_WORKS, err) < 0)
+    if (l->join && livejoin_look(l->join, &join,
+                                 l->watched || class > LIVE_WORKS, err) < 0)
         rc = -1;
     return rc;
 }

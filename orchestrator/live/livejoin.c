@@ -74,7 +74,8 @@ const struct stuck *livejoin_state(const struct livejoin *join)
     return &join->stuck;
 }
 
-/* --- who has been heard ---------------------------------------------------- */
+/* --- who has been heard ----------------------------------------------------
+ */
 
 static bool is_snapshot(const char *name)
 {
@@ -117,8 +118,8 @@ static struct heard *heard_of(struct livejoin *join, const char *name)
 static void take_head(struct livejoin *join, int folder, const char *name,
                       uint64_t now_ms)
 {
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
-                                      O_NONBLOCK | O_NOCTTY);
+    int fd = openat(folder, name,
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     struct heard *h = fd >= 0 ? heard_of(join, name) : NULL;
     ssize_t n = h ? pread(fd, join->head, sizeof(join->head), 0) : -1;
     struct livesnap_head head;
@@ -162,7 +163,8 @@ static bool any_waits(const struct livejoin *join)
     return false;
 }
 
-/* --- the want file --------------------------------------------------------- */
+/* --- the want file ---------------------------------------------------------
+ */
 
 static void put_hashes(FILE *out, const struct jp_hangs *hangs,
                        const struct stuck *stuck)
@@ -204,7 +206,8 @@ static void want(struct livejoin *join, const struct jp_hangs *hangs)
     free(path);
 }
 
-/* --- what is done about it ------------------------------------------------- */
+/* --- what is done about it -------------------------------------------------
+ */
 
 static void act(struct livejoin *join, uint64_t now_ms)
 {
@@ -236,8 +239,8 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
                          ? (now->real_ns - (uint64_t) start_ns) / MS_NS
                          : 0};
 
-    if (news == STUCK_HANGS && (on_hang->kind == ONHANG_SIGNAL ||
-                                on_hang->kind == ONHANG_CANCEL))
+    if (news == STUCK_HANGS &&
+        (on_hang->kind == ONHANG_SIGNAL || on_hang->kind == ONHANG_CANCEL))
         join->act_ms = now->mono_ms + on_hang->after_ms;
     if (join->stuck.phase != STUCK_CONFIRMED)
         join->act_ms = 0;
@@ -246,7 +249,8 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
     act(join, now->mono_ms);
 }
 
-/* --- a look ---------------------------------------------------------------- */
+/* --- a look ----------------------------------------------------------------
+ */
 
 /* All snapshots into the sum; *heard_ns: the oldest of them. A file that is
  * torn or gone is one that is not heard. */

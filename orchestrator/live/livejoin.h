@@ -32,8 +32,8 @@ struct livejoin_time {
     uint64_t real_ns, mono_ms;
 };
 
-/* A look where one is due. urgent: this node waits, or somebody watches. -1: the
- * snapshots cannot be read. */
+/* A look where one is due. urgent: this node waits, or somebody watches. -1:
+ * the snapshots cannot be read. */
 int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
                   bool urgent, struct jp_error *err);
 

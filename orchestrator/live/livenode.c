@@ -29,15 +29,33 @@
 #define IO_BYTES_A_SECOND 65536
 /* A task's share of a processor is taken over so long at least. */
 #define SHARE_NS (2000 * MS_NS)
-#define DISK_LOOKS 3 /* in state D at so many looks running */
+#define DISK_LOOKS 3  /* in state D at so many looks running */
 #define SHORT_FILE 32 /* a head, and the first frame's beginning */
 
-/* How long operations of a communicator and function take. */
+/* Each so many looks one file's turn comes: so many of its ended operations
+ * are read, and the rest of their block. */
+#define SAMPLE_LOOKS 8
+#define SAMPLE_OPS 64
+/* In flight for so long: its length is worth remembering. */
+#define LONG_NS (1000 * MS_NS)
+#define LONGS_MAX 64
+
+/* How long operations of a communicator and function take, those of a second
+ * and more. */
 struct usual {
     uint32_t comm;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1];
     struct stuck_usual lengths;
+};
+
+/* An operation that was in flight for long at the last look. */
+struct longer {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1];
+    uint64_t seq, start_ns, age_ns;
+    bool seen; /* at this look */
 };
 
 /* A process: its recording, and what /proc says of it. */
@@ -49,15 +67,18 @@ struct follow {
     struct hangs_file reading;
     uint64_t pid_namespace;
     struct usual *usuals;
-    size_t n_usuals, last_usual;
-    uint64_t bytes; /* of operations that ended */
+    size_t n_usuals;
+    struct longer longs[LONGS_MAX];
+    size_t n_longs;
+    bool apart; /* counters tell a function's operations as they are numbered */
+    uint64_t sample_bytes, sample_ops; /* of those that were read */
     /* by the looks */
     struct livetask task;
     bool task_known, gone;
     unsigned disk_looks;
-    uint64_t produced, over;         /* at the last look */
-    uint64_t grown_ns, moved_ns;     /* monotonic; new bytes, new counts */
-    uint64_t io_ns, io_bytes;        /* reads or writes much; by then */
+    uint64_t produced, over;     /* at the last look */
+    uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
+    uint64_t io_ns, io_bytes;    /* reads or writes much; by then */
     uint64_t io_seen_ns;
     uint64_t share_ns, share_cpu_ms; /* where the share's span began */
     double share;                    /* of a processor, in the last span */
@@ -70,6 +91,7 @@ struct livenode {
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
+    uint64_t looks;
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
 };
@@ -153,22 +175,21 @@ static void scan(struct livenode *node, uint64_t now_ns)
 
 /* --- what a file tells ---------------------------------------------------- */
 
+static bool is_usual(const struct usual *u, const struct longer *l)
+{
+    return u->comm == l->comm && u->kind == l->kind &&
+           !strcmp(u->func, l->func);
+}
+
 /* NULL: no memory, or too many. */
-static struct usual *usual_of(struct follow *f, const struct jpr_op *op,
-                              bool may_add)
+static struct usual *usual_of(struct follow *f, const struct longer *l)
 {
     struct usual *u;
-    size_t i = f->last_usual;
 
-    for (size_t k = 0; k < f->n_usuals; k++, i++) {
-        u = &f->usuals[i % f->n_usuals];
-        if (u->comm == op->comm && u->kind == op->kind &&
-            !strncmp(u->func, op->func, sizeof(u->func) - 1)) {
-            f->last_usual = i % f->n_usuals;
-            return u;
-        }
-    }
-    if (!may_add || f->n_usuals == USUALS_MAX)
+    for (size_t i = 0; i < f->n_usuals; i++)
+        if (is_usual(&f->usuals[i], l))
+            return &f->usuals[i];
+    if (f->n_usuals == USUALS_MAX)
         return NULL;
     if (!(f->n_usuals & (f->n_usuals - 1))) {
         u = reallocarray(f->usuals, f->n_usuals ? 2 * f->n_usuals : 1,
@@ -178,23 +199,101 @@ static struct usual *usual_of(struct follow *f, const struct jpr_op *op,
         f->usuals = u;
     }
     u = &f->usuals[f->n_usuals++];
-    *u = (struct usual){.comm = op->comm, .kind = op->kind};
-    snprintf(u->func, sizeof(u->func), "%s", op->func);
+    *u = (struct usual){.comm = l->comm, .kind = l->kind};
+    memcpy(u->func, l->func, sizeof(u->func));
     return u;
 }
 
-static void take_op(struct follow *f, const struct jpr_op *op)
+/* What the counters say of the function's operations so far. */
+static uint64_t count_of(const struct follow *f, uint32_t comm,
+                         const char *func)
 {
-    uint64_t end = recfile_end_ns(op);
-    struct usual *u;
+    const struct recfile_comm *told = recfile_comm(&f->file, comm);
 
-    f->bytes += op->bytes;
-    if (op->incomplete || op->unsure || !op->enqueue_start_mono_ns ||
-        end < op->enqueue_start_mono_ns)
+    for (size_t i = 0; told && i < told->n_counts; i++)
+        if (!strcmp(told->counts[i].func, func))
+            return told->counts[i].counts.produced;
+    return 0;
+}
+
+/* It is not in flight any more. */
+static void learn(struct livenode *node, struct follow *f,
+                  const struct longer *l)
+{
+    struct usual *u = usual_of(f, l);
+    uint64_t limit;
+
+    if (!u)
         return;
-    u = usual_of(f, op, true);
-    if (u)
-        stuck_usual_add(&u->lengths, end - op->enqueue_start_mono_ns);
+    limit = stuck_limit_ns(node->place.times, &u->lengths, false);
+    if (l->age_ns / STUCK_LEARN_TIMES <= limit)
+        stuck_usual_add(&u->lengths, l->age_ns);
+    /* the shorter ones are only counted */
+    if (u->lengths.n < count_of(f, l->comm, l->func))
+        u->lengths.n = count_of(f, l->comm, l->func);
+}
+
+static struct longer *longer_of(struct follow *f, const struct jpr_op *op)
+{
+    for (size_t i = 0; i < f->n_longs; i++) {
+        struct longer *l = &f->longs[i];
+
+        if (l->seq == op->seq && l->comm == op->comm && l->kind == op->kind &&
+            l->start_ns == op->enqueue_start_mono_ns)
+            return l;
+    }
+    if (f->n_longs == LONGS_MAX)
+        return NULL;
+    f->longs[f->n_longs] =
+        (struct longer){.comm = op->comm,
+                        .kind = op->kind,
+                        .seq = op->seq,
+                        .start_ns = op->enqueue_start_mono_ns};
+    snprintf(f->longs[f->n_longs].func, sizeof(f->longs->func), "%s", op->func);
+    return &f->longs[f->n_longs++];
+}
+
+/* What is in flight for a second and more, and what of that has ended since the
+ * last look. Ends are seen late by a look at most. */
+static void look_at_longs(struct livenode *node, struct follow *f,
+                          uint64_t now_ns)
+{
+    const struct jp_pending *pending = &f->reading.pending;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < f->n_longs; i++)
+        f->longs[i].seen = false;
+    for (size_t i = 0; i < pending->n; i++) {
+        const struct jpr_op *op = &pending->ops[i].op;
+        uint64_t start = op->enqueue_start_mono_ns;
+        struct longer *l;
+
+        if (!start || op->unsure || now_ns < start || now_ns - start < LONG_NS)
+            continue;
+        l = longer_of(f, op);
+        if (l) {
+            l->seen = true;
+            l->age_ns = now_ns - start;
+        }
+    }
+    for (size_t i = 0; i < f->n_longs; i++)
+        if (f->longs[i].seen)
+            f->longs[kept++] = f->longs[i];
+        else
+            learn(node, f, &f->longs[i]);
+    f->n_longs = kept;
+}
+
+/* Counters that mix what is numbered apart tell of no front any more. */
+static void look_at_fronts(struct follow *f)
+{
+    bool apart = !f->file.tail.by_ce && !f->file.tail.has_replays;
+    struct progress *progress = &f->reading.progress;
+
+    for (size_t i = 0; f->apart && !apart && i < progress->n; i++)
+        if (progress->rows[i].kind == JPR_COLL)
+            progress->rows[i].begun = progress->rows[i].ended = 0;
+    f->apart = apart;
 }
 
 static int open_file(struct follow *f, struct jp_error *err)
@@ -203,28 +302,44 @@ static int open_file(struct follow *f, struct jp_error *err)
         f->failed = true;
         return -1;
     }
-    f->is_open = true;
+    f->is_open = f->apart = true;
     jpr_follow(f->file.reader);
     return 0;
 }
 
-/* All that is there by now. A damaged block is passed over by the reader. */
-static int read_on(struct follow *f, struct jp_error *err)
+static void take_record(struct follow *f, const struct jpr_record *record,
+                        uint64_t *n_ops)
+{
+    if (record->type == JPR_HEADER)
+        f->pid_namespace = record->header->pid_namespace;
+    if (record->type == JPR_INFLIGHT && !record->inflight->none &&
+        recfile_seq(&record->inflight->op) != record->inflight->op.seq)
+        f->file.tail.has_replays = true;
+    if (record->type == JPR_OP) {
+        f->sample_bytes = num_add(f->sample_bytes, record->op->bytes);
+        f->sample_ops++;
+        if (++*n_ops >= SAMPLE_OPS && f->apart)
+            jpr_pass_ended(f->file.reader, true);
+    }
+}
+
+/* All that is there by now; turn: some ended operations, too. A damaged block
+ * is passed over by the reader. */
+static int read_on(struct follow *f, bool turn, struct jp_error *err)
 {
     struct jpr_record record;
+    uint64_t n_ops = 0;
     int rc = 0, got;
 
     if (f->failed || (!f->is_open && open_file(f, err) < 0))
         return f->failed ? 0 : -1;
+    jpr_pass_ended(f->file.reader, f->apart && !turn);
     for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
                        (got = recfile_next(&f->file, &record, err)) != 0;
          n++) {
         if (got < 0)
             return -1;
-        if (record.type == JPR_HEADER)
-            f->pid_namespace = record.header->pid_namespace;
-        if (record.type == JPR_OP)
-            take_op(f, record.op);
+        take_record(f, &record, &n_ops);
         rc = hangs_file_add(&f->reading, &f->file, &record);
     }
     return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
@@ -270,8 +385,8 @@ static void look_at_task(struct livenode *node, struct follow *f,
     if (f->gone || !f->is_open || !f->file.has_header)
         return;
     if (!f->task.pid) {
-        f->task.pid = livetask_find(node->place.root, f->file.pid,
-                                    f->pid_namespace);
+        f->task.pid =
+            livetask_find(node->place.root, f->file.pid, f->pid_namespace);
         if (f->task.pid < 0)
             f->task.pid = 0; /* as good as in a container of another runtime */
         if (!f->task.pid)
@@ -346,17 +461,20 @@ static enum stuck_state state_of(const struct livenode *node,
 /* --- a look --------------------------------------------------------------- */
 
 static int look_at_file(struct livenode *node, struct follow *f,
-                        const struct livenode_time *now, struct jp_error *err)
+                        const struct livenode_time *now, bool turn,
+                        struct jp_error *err)
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
-    int rc = read_on(f, err);
+    int rc = read_on(f, turn, err);
 
     if (!f->is_open)
         return rc;
     if (jpr_taken(f->file.reader) != before)
         f->grown_ns = now->mono_ns;
     count(f, now->mono_ns);
+    look_at_fronts(f);
     find_oldest(f, now->mono_ns);
+    look_at_longs(node, f, now->mono_ns);
     look_at_task(node, f, now->mono_ns);
     f->state = state_of(node, f, now->mono_ns);
     return rc;
@@ -370,8 +488,12 @@ int livenode_look(struct livenode *node, const struct livenode_time *now,
     if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
         scan(node, now->mono_ns);
     for (size_t i = 0; i < node->n; i++)
-        if (look_at_file(node, node->files[i], now, err) < 0)
+        if (look_at_file(node, node->files[i], now,
+                         node->looks % (SAMPLE_LOOKS * node->n) ==
+                             SAMPLE_LOOKS * i,
+                         err) < 0)
             rc = -1;
+    node->looks += node->n > 0;
     return rc;
 }
 
@@ -425,13 +547,42 @@ unsigned livenode_signal(struct livenode *node, int signal)
 
 /* --- a snapshot ----------------------------------------------------------- */
 
-static void fill_rank(const struct livenode *node, const struct follow *f,
-                      const struct hangs_process *p,
+/* By the mean size of those that were read. */
+static uint64_t bytes_of(const struct follow *f)
+{
+    double mean = f->sample_ops
+                      ? (double) f->sample_bytes / (double) f->sample_ops
+                      : 0,
+           bytes = mean * (double) f->over;
+
+    return bytes < 0x1p63 ? (uint64_t) bytes : INT64_MAX;
+}
+
+/* Where a rank's counters say how many it has begun, all have ended but those
+ * from the oldest in flight on: they end in order. */
+static void settle_fronts(const struct follow *f, struct hangs_evidence *e)
+{
+    for (size_t i = 0; f->apart && i < e->progress.n; i++) {
+        struct progress_row *row = &e->progress.rows[i];
+        uint64_t ended = row->begun;
+
+        if (row->kind != JPR_COLL)
+            continue;
+        for (size_t k = 0; k < e->n_ops; k++)
+            if (e->ops[k].hash == row->hash && e->ops[k].kind == JPR_COLL &&
+                e->ops[k].n_ranks == row->n_ranks && e->ops[k].seq < ended &&
+                !strcmp(e->ops[k].func, row->func))
+                ended = e->ops[k].seq;
+        if (ended > row->ended)
+            row->ended = ended;
+    }
+}
+
+static void fill_rank(const struct follow *f, const struct hangs_process *p,
                       const struct livenode_time *now, struct live_rank *r)
 {
     const struct recfile_tail *tail = &f->file.tail;
 
-    (void) node;
     *r = (struct live_rank){.pid = p->pid,
                             .task = p->task,
                             .state = f->state,
@@ -441,7 +592,7 @@ static void fill_rank(const struct livenode *node, const struct follow *f,
                             .counted_ns = p->counted_ns,
                             .produced = tail->counts.produced,
                             .over = f->over,
-                            .bytes = f->bytes,
+                            .bytes = bytes_of(f),
                             .in_flight = f->reading.pending.n,
                             .cpu_ms = f->task.cpu_ms};
     /* what does not run enters nothing: the kernel's word is from now */
@@ -458,8 +609,8 @@ static uint32_t comm_of(struct live_snap *snap, uint64_t hash, int64_t n_ranks,
 {
     uint32_t i = 0;
 
-    while (i < snap->n_comms && (snap->comms[i].hash != hash ||
-                                 snap->comms[i].n_ranks != n_ranks))
+    while (i < snap->n_comms &&
+           (snap->comms[i].hash != hash || snap->comms[i].n_ranks != n_ranks))
         i++;
     if (i == LIVE_COMMS_MAX)
         return UINT32_MAX;
@@ -619,8 +770,9 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
         rc = hangs_file_look(&f->reading, &f->file, &e[at]);
         if (rc < 0)
             break;
+        settle_fronts(f, &e[at]);
         of[snap->n_ranks++] = f;
-        fill_rank(node, f, &e[at].process, now, &snap->ranks[at]);
+        fill_rank(f, &e[at].process, now, &snap->ranks[at]);
         fill_ops(node, f, &e[at], at, snap);
     }
     for (uint32_t i = 0; i < snap->n_ranks; i++) {

@@ -1,10 +1,12 @@
 /* livenode.h - follows a node's recordings while they grow, and its tasks.
  *
- * A look reads what raw/<node>/ has got since the last one: each file from where
- * reading stood, whole blocks only (plugins/nccl_recorder/jpr_read.h,
- * jpr_follow). Of ended operations only their number and length are kept, of
- * those in flight all that hangs.h needs. A file that another one has replaced
- * is read from its beginning.
+ * A look reads what raw/<node>/ has got since the last one: each file from
+ * where reading stood, whole blocks only (plugins/nccl_recorder/jpr_read.h,
+ * jpr_follow). Blocks of ended operations are passed over, as the counters and
+ * what is in flight tell where a rank stands and what took a second or more;
+ * one is read now and then, for the operations' mean size. Where
+ * counters do not tell functions apart (replays, copy engines) all are read. A
+ * file that another one has replaced is read from its beginning.
  */
 #ifndef JP_LIVE_LIVENODE_H
 #define JP_LIVE_LIVENODE_H

@@ -166,9 +166,8 @@ static void put_comms(const struct live_snap *snap, struct jpr_out *out,
 size_t livesnap_pack(const struct live_snap *snap,
                      uint8_t bytes[LIVE_SNAP_BYTES])
 {
-    struct jpr_out out = {.bytes = bytes,
-                          .used = LIVE_HEAD_BYTES,
-                          .size = LIVE_SNAP_BYTES};
+    struct jpr_out out = {
+        .bytes = bytes, .used = LIVE_HEAD_BYTES, .size = LIVE_SNAP_BYTES};
     uint64_t left = snap->left_comms;
     uint32_t n;
 
@@ -275,8 +274,7 @@ static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
     op->bytes = jpr_get_u64(in);
     op->start_ns = get_time(in, real_ns);
     op->until_ns = get_time(in, real_ns);
-    op->limit_ns =
-        (int64_t) jpr_get_bounded(in, INT64_MAX / 1000000) * 1000000;
+    op->limit_ns = (int64_t) jpr_get_bounded(in, INT64_MAX / 1000000) * 1000000;
     flags = jpr_get_bounded(in, 7);
     op->captured = flags & 1;
     op->unsure = flags >> 1 & 1;
@@ -467,8 +465,8 @@ int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
         struct hangs_evidence e;
         int rc = fill_evidence(snap, i, &e);
 
-        tasks[at] = (struct stuck_task){snap->ranks[i].state,
-                                        snap->ranks[i].over};
+        tasks[at] =
+            (struct stuck_task){snap->ranks[i].state, snap->ranks[i].over};
         if (rc == 0)
             rc = hangs_sum_add(sum, &e);
         hangs_evidence_fini(&e);

@@ -1,10 +1,11 @@
 /* livesnap.h - a node's state while its step runs, in 4 KiB: what the node's
  * agent writes, and what node 0's agent, `jobprof top` and metrics read.
  *
- * live/nodes/<component>.<node's number>.snap of the step directory is written in place by one pwrite() of the
- * whole block, so that a reader may meet a torn one: the sum tells, and it
- * reads again or keeps what it had. A reader judges age by the times inside and
- * never by the file's: on NFS attributes are up to a minute old.
+ * live/nodes/<component>.<node's number>.snap of the step directory is written
+ * in place by one pwrite() of the whole block, so that a reader may meet a torn
+ * one: the sum tells, and it reads again or keeps what it had. A reader judges
+ * age by the times inside and never by the file's: on NFS attributes are up to
+ * a minute old.
  *
  *   offset  bytes
  *   0       8      "JPLIVE\r\n"
@@ -22,10 +23,10 @@
  *   60      4      CRC-32 of head and body, this field taken as 0
  *
  * Numbers are little-endian. The body is varints and texts as in a recording
- * (plugins/nccl_recorder/jpr_frame.h): the node's name; how many ranks were left
- * out and how many communicators; the ranks; then communicators, worst first,
- * each behind a 1, with fronts and operations; a 0 ends them. A version appends
- * members at the end of a row's list only with a new number.
+ * (plugins/nccl_recorder/jpr_frame.h): the node's name; how many ranks were
+ * left out and how many communicators; the ranks; then communicators, worst
+ * first, each behind a 1, with fronts and operations; a 0 ends them. A version
+ * appends members at the end of a row's list only with a new number.
  */
 #ifndef JP_LIVE_LIVESNAP_H
 #define JP_LIVE_LIVESNAP_H

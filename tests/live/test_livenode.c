@@ -1,0 +1,301 @@
+/* test_livenode.c - recordings that grow, and tasks as /proc shows them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "orchestrator/live/livenode.h"
+#include "tests/common/tempdir.h"
+#include "tests/live/growtask.h"
+
+#define SECOND UINT64_C(1000000000)
+#define PID 4242
+
+/* /proc/PID of a fake root. */
+static void put_proc(const char *dir, char state, unsigned tracer,
+                     uint64_t ticks, uint64_t io)
+{
+    static const char *const folders[] = {"proc", "proc/4242"};
+    char text[512];
+    char *path;
+
+    for (size_t i = 0; i < 2; i++) {
+        path = tempdir_path(dir, folders[i]);
+        mkdir(path, 0700);
+        free(path);
+    }
+    snprintf(text, sizeof(text),
+             "%d (py) thon) %c 1 1 1 0 -1 0 0 0 0 0 %llu 0 0 0 20 0 5 0 777 0 "
+             "0\n",
+             PID, state, (unsigned long long) ticks);
+    free(tempdir_file(dir, "proc/4242/stat", 0600, text));
+    snprintf(text, sizeof(text),
+             "Name:\tx\nTracerPid:\t%u\nSigCgt:\t0000000000000200\n", tracer);
+    free(tempdir_file(dir, "proc/4242/status", 0600, text));
+    snprintf(text, sizeof(text),
+             "rchar: %llu\nwchar: 0\nread_bytes: 0\nwrite_bytes: 0\n",
+             (unsigned long long) io);
+    free(tempdir_file(dir, "proc/4242/io", 0600, text));
+}
+
+static struct stuck_times times;
+
+static struct livenode *make_node(const char *dir)
+{
+    const struct livenode_place place = {
+        .raw = dir, .node = "n1", .root = dir, .times = &times};
+
+    stuck_times_set(&times, 30000);
+    return livenode_create(&place);
+}
+
+static struct live_snap snap;
+
+static void look(struct livenode *node, double now)
+{
+    struct livenode_time t = at(now);
+    struct jp_error err = {""};
+
+    if (livenode_look(node, &t, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(livenode_fill(node, &t, &snap), 0);
+}
+
+/* Part frames wait; what has ended is counted, what is in flight is told. */
+static void follows_what_grows(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    look(node, 0);
+    assert_int_equal(snap.n_ranks, 0);
+    assert_int_equal(livenode_class(node), LIVE_EMPTY);
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    for (int i = 0; i < 50; i++)
+        task_op(&t, 0.1 + 0.01 * i, 0.005);
+    task_counters(&t, 1, false);
+    task_show(&t, 7); /* the last block is cut */
+    look(node, 6);
+    assert_int_equal(snap.n_ranks, 1);
+    assert_int_equal(snap.ranks[0].produced, 0);
+    task_show(&t, 0);
+    look(node, 7);
+    assert_int_equal(snap.ranks[0].produced, 50);
+    assert_int_equal(snap.ranks[0].over, 50);
+    assert_int_equal(snap.ranks[0].bytes, 50 * 4096);
+    assert_int_equal(snap.ranks[0].task, 3);
+    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(snap.n_comms, 1);
+    assert_string_equal(snap.comms[0].name, "dp");
+    assert_int_equal(snap.n_fronts, 2); /* that it has it, and AllReduce */
+    assert_int_equal(snap.fronts[1].begun, 50);
+    assert_int_equal(snap.fronts[1].ended, 50);
+    assert_int_equal(livenode_class(node), LIVE_WORKS);
+    /* it hangs: counters go on */
+    for (int i = 0; i < 30; i++) {
+        task_hangs(&t, 8, 9 + i);
+        task_counters(&t, 9 + i, false);
+        task_show(&t, i % 3);
+        task_show(&t, 0);
+        look(node, 9 + i);
+    }
+    assert_int_equal(snap.ranks[0].state, STUCK_WAITS);
+    assert_true(snap.ranks[0].busy);
+    assert_int_equal(livenode_class(node), LIVE_WAITS);
+    assert_int_equal(snap.n_ops, 1);
+    assert_int_equal(snap.ops[0].seq, 50);
+    assert_int_equal(snap.ops[0].start_ns, at(8).real_ns);
+    assert_int_equal(snap.ops[0].until_ns, at(38).real_ns);
+    assert_int_equal(snap.ops[0].limit_ns, 30 * SECOND);
+    assert_int_equal(snap.fronts[1].begun, 51);
+    assert_int_equal(snap.fronts[1].ended, 50);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* The first of a communicator has ten times as long; later ones as their kind.
+ */
+static void learns_what_is_usual(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    task_begin(&t, *state, PID, 3);
+    task_hangs(&t, 1, 2);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 2);
+    assert_int_equal(snap.ops[0].limit_ns, 300 * SECOND);
+    for (int i = 1; i < 9; i++) {
+        for (int k = 1; k < 5; k++) {
+            task_hangs(&t, 10 * i, 10 * i + k);
+            task_counters(&t, 10 * i + k, false);
+            task_show(&t, 0);
+            look(node, 10 * i + k);
+        }
+        task_op(&t, 10 * i, 4.5);
+    }
+    task_hangs(&t, 100, 101);
+    task_counters(&t, 101, false);
+    task_show(&t, 0);
+    look(node, 101);
+    /* 20 times 4 s, as far as half octaves tell */
+    assert_in_range(snap.ops[0].limit_ns, 80 * SECOND, 120 * SECOND);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+static void tells_how_a_process_is(void **state)
+{
+    static const struct {
+        char state;
+        unsigned tracer;
+        uint64_t ticks, io; /* a second */
+        bool grows, flies;
+        enum stuck_state is;
+    } rows[] = {
+        {'S', 0, 0, 0, true, false, STUCK_OUTSIDE},
+        {'S', 0, 0, 0, true, true, STUCK_WAITS},
+        {'R', 0, 100, 0, true, false, STUCK_COMPUTES},
+        {'R', 0, 100, 0, true, true, STUCK_WAITS},
+        {'S', 0, 0, 100000000, true, false, STUCK_READS},
+        {'S', 0, 0, 100, true, false, STUCK_OUTSIDE},
+        {'D', 0, 0, 0, true, false, STUCK_DISK},
+        {'S', 0, 0, 0, false, false, STUCK_MUTE},
+        {'T', 0, 0, 0, false, true, STUCK_STOPPED},
+        {'t', 9, 0, 0, false, true, STUCK_TRACED},
+        {'S', 9, 0, 0, true, true, STUCK_TRACED},
+        {'Z', 0, 0, 0, false, true, STUCK_GONE},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct livenode *node = make_node(*state);
+        struct task t;
+
+        task_begin(&t, *state, PID, 3);
+        task_op(&t, 1, 0.001);
+        task_counters(&t, 1, false);
+        put_proc(*state, 'S', 0, 0, 0);
+        task_show(&t, 0);
+        look(node, 2);
+        for (int k = 3; k < 20; k++) {
+            if (rows[i].flies)
+                task_hangs(&t, 3, k);
+            task_counters(&t, k, false);
+            if (rows[i].grows || k < 5)
+                task_show(&t, 0);
+            put_proc(*state, rows[i].state, rows[i].tracer,
+                     rows[i].ticks * (unsigned) k, rows[i].io * (unsigned) k);
+            look(node, k + 0.5);
+        }
+        if (snap.ranks[0].state != rows[i].is)
+            fail_msg("row %zu: %s", i, stuck_state_words[snap.ranks[0].state]);
+        /* the kernel's word is as new as the look */
+        if (rows[i].is >= STUCK_DISK)
+            assert_int_equal(snap.ranks[0].counted_ns, at(19.5).real_ns);
+        livenode_destroy(node);
+        unlink(t.path);
+        task_end(&t);
+    }
+}
+
+/* In order, and by another pid's taking its place. */
+static void tells_ends(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, true);
+    task_show(&t, 0);
+    look(node, 3);
+    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_true(snap.ranks[0].final);
+    look(node, 300);
+    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_int_equal(livenode_class(node), LIVE_WORKS);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* Of a file in the place of another one everything is read. */
+static void sees_a_file_replaced(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t, other;
+    char *moved = tempdir_path(*state, "old");
+
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 3);
+    assert_int_equal(snap.n_ranks, 1);
+    rename(t.path, moved);
+    task_begin(&other, *state, PID, 3);
+    for (int i = 0; i < 5; i++)
+        task_op(&other, 4, 0.001);
+    task_counters(&other, 5, false);
+    task_show(&other, 0);
+    look(node, 20);
+    assert_int_equal(snap.n_ranks, 2);
+    assert_int_equal(snap.ranks[1].produced, 5);
+    livenode_destroy(node);
+    free(moved);
+    task_end(&t);
+    task_end(&other);
+}
+
+/* Garbage behind good blocks: what was read stays, and nothing fails twice. */
+static void survives_damage(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct livenode_time now = at(4);
+    struct jp_error err = {""};
+    struct task t;
+    FILE *f;
+
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 3);
+    f = fopen(t.path, "ae");
+    for (int i = 0; i < 100; i++)
+        fputs("this is no block at all ", f);
+    fclose(f);
+    for (int i = 0; i < 40; i++)
+        livenode_look(node, &now, &err);
+    assert_non_null(strstr(err.text, "damaged"));
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.ranks[0].produced, 1);
+    assert_true(snap.ranks[0].damaged);
+    free(tempdir_file(*state, "n1-pid9.jpr", 0600,
+                      "not a recording, but long enough for one to begin"));
+    now = at(30);
+    livenode_look(node, &now, &err);
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.n_ranks, 1);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
+        TEST(follows_what_grows),     TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is), TEST(tells_ends),
+        TEST(sees_a_file_replaced),   TEST(survives_damage),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -36,8 +36,8 @@ static void fill(struct live_snap *snap, uint32_t ranks, uint32_t comms)
     for (uint32_t c = 0; c < comms; c++) {
         snap->comms[c] = (struct live_comm){
             .hash = 0x8a07aed05ae9a000 + c, .n_ranks = 512, .name = "dp"};
-        for (uint32_t i = 0;
-             i < ranks && snap->n_fronts + 2 <= LIVE_FRONTS_MAX; i++) {
+        for (uint32_t i = 0; i < ranks && snap->n_fronts + 2 <= LIVE_FRONTS_MAX;
+             i++) {
             snap->fronts[snap->n_fronts++] =
                 (struct live_front){.rank = i,
                                     .comm = c,
