@@ -35,7 +35,7 @@ struct step {
     double since;
     char log[65536];
     unsigned failures;
-    char failure[300];
+    char failure[sizeof(struct jp_error)];
 };
 
 static void put_log(void *arg, const char *line)
