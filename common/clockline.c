@@ -8,16 +8,11 @@
 /* Points are hulled when so many wait. */
 #define WAIT_POINTS 128
 
-void clockline_init(struct clockline_bounds *bounds)
-{
-    memset(bounds, 0, sizeof(*bounds));
-}
-
 void clockline_fini(struct clockline_bounds *bounds)
 {
     free(bounds->upper.points);
     free(bounds->lower.points);
-    clockline_init(bounds);
+    memset(bounds, 0, sizeof(*bounds));
 }
 
 /* --- hulls ---------------------------------------------------------------- */

@@ -41,8 +41,7 @@ struct clockline_bounds {
     struct clockline_side upper, lower;
 };
 
-/* All zeros is empty, too. Fini leaves it empty. */
-void clockline_init(struct clockline_bounds *bounds);
+/* All zeros is empty. Fini leaves it empty. */
 void clockline_fini(struct clockline_bounds *bounds);
 
 /* theta <= (or >=) theta_ns when A shows t_ns. The times of all bounds

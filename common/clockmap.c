@@ -106,14 +106,37 @@ double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns)
     return fmax(b->unc_ns, b[-1].unc_ns);
 }
 
+void clockmap_settle(struct clockmap *map)
+{
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        struct clockmap_node *node = &map->nodes[i];
+
+        node->near = node->aligned;
+        for (size_t k = 0; k < node->n_points; k++)
+            node->near &= fabs((double) node->points[k].offset_ns) <=
+                          CLOCKMAP_SURE * node->points[k].unc_ns;
+    }
+}
+
 uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us)
 {
     int64_t offset;
 
-    if (!node || t_us == 0 || t_us > TIME_MAX_US)
+    if (!node || node->near || t_us == 0 || t_us > TIME_MAX_US)
         return t_us;
     offset = clockmap_offset_ns(node, (int64_t) t_us * 1000);
     offset = (offset + (offset < 0 ? -500 : 500)) / 1000;
     return offset < 0 || (uint64_t) offset < t_us ? t_us - (uint64_t) offset
                                                   : t_us;
+}
+
+uint64_t clockmap_ns(const struct clockmap_node *node, uint64_t t_ns)
+{
+    int64_t offset;
+
+    if (!node || node->near || t_ns == 0 || t_ns / 1000 > TIME_MAX_US)
+        return t_ns;
+    offset = clockmap_offset_ns(node, (int64_t) t_ns);
+    return offset < 0 || (uint64_t) offset < t_ns ? t_ns - (uint64_t) offset
+                                                  : t_ns;
 }

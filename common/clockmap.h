@@ -17,9 +17,14 @@ struct clockmap_point {
     double unc_ns; /* how wrong offset_ns may be */
 };
 
+/* Clocks and times are told apart beyond so many times their uncertainty. */
+#define CLOCKMAP_SURE 3
+
 struct clockmap_node {
     char *host;
     bool aligned; /* false: nothing ties its clock to the reference */
+    bool near;    /* never farther from it than CLOCKMAP_SURE times what that is
+                     uncertain: clockmap_us leaves its times */
     struct clockmap_point *points; /* ascending t_ns; none: the reference */
     size_t n_points;
 };
@@ -54,8 +59,14 @@ int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns);
 /* How wrong that may be: between points the larger one; beyond them it grows
  * by 1 ppm of the distance. INFINITY where it is not aligned; 0 for NULL. */
 double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns);
+/* Sets `near` of all nodes, once their points are there. */
+void clockmap_settle(struct clockmap *map);
+
 /* A time of the node as the reference's clock shows it; both in us. 0 stays 0:
- * not told. */
+ * not told. This is what puts times of different nodes side by side: a later
+ * time stays the later one, but where a clock was set back. */
 uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us);
+/* The same in ns. */
+uint64_t clockmap_ns(const struct clockmap_node *node, uint64_t t_ns);
 
 #endif

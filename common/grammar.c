@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/defaults.h"
+#include "common/fileio.h"
 #include "common/nearest.h"
 #include "common/profiler.h"
 #include "common/quote.h"
@@ -105,13 +106,20 @@ static struct table {
                                  .env = "JOBPROF_UTIL",
                                  .group = "util",
                                  .first = "period"}},
+    [OPTION_CLOCK] = {.grammar = {.id = OPTION_CLOCK,
+                                  .option = "--clock-profile",
+                                  .env = "JOBPROF_CLOCK",
+                                  .group = "clock",
+                                  .on = "enabled",
+                                  .on_mode = "default"}},
 };
 
 static void add_mode(struct table *t, const char *name, const char *help,
                      const struct jp_profiler *of)
 {
     if (t->grammar.n_modes < JP_MODES_MAX)
-        t->modes[t->grammar.n_modes++] = (struct jp_mode){name, help, of};
+        t->modes[t->grammar.n_modes++] =
+            (struct jp_mode){.name = name, .help = help, .of = of};
 }
 
 /* A knob that is there already goes with these modes too. */
@@ -187,6 +195,7 @@ static void add_words(struct table *t)
         for (const struct jp_mode *word = p->words;
              p->option == t->grammar.id && word->name; word++) {
             add_mode(t, word->name, word->help, p);
+            t->modes[t->grammar.n_modes - 1].sets = word->sets;
             add_word(t->profilers, sizeof(t->profilers), word->name);
         }
     }
@@ -246,6 +255,7 @@ static __attribute__((constructor)) void make_tables(void)
     make_nccl(&tables[OPTION_NCCL]);
     make_plain(&tables[OPTION_COPPER], "no Copper profile");
     make_plain(&tables[OPTION_UTIL], "no samples of utilisation");
+    make_plain(&tables[OPTION_CLOCK], "no probes of the nodes' clocks");
 }
 
 const struct jp_grammar *grammar_of(enum jp_option option)
@@ -485,6 +495,50 @@ void request_fini(struct jp_request *request)
     *request = (struct jp_request){0};
 }
 
+/* --- a file of settings --- */
+
+int grammar_find_file(const struct jp_grammar *grammar)
+{
+    for (size_t i = 0; i < grammar->n_knobs; i++)
+        if (grammar->knobs[i].kind == JP_KNOB_FILE)
+            return (int) i;
+    return -1;
+}
+
+static int take_member(void *arg, const char *name, const char *value,
+                       struct jp_error *err)
+{
+    struct jp_request *request = arg;
+    int i = grammar_find_knob(request->grammar, name);
+
+    if (i < 0)
+        return unknown_key(request->grammar, name, err);
+    if (knob_check(&request->grammar->knobs[i], value, err) < 0)
+        return error_wrap(err, "%s", name);
+    free(request->values[i]);
+    request->values[i] = strdup(value);
+    return request->values[i] ? 0 : error_set(err, "out of memory");
+}
+
+int request_read(const struct jp_grammar *grammar, const char *path,
+                 const char *folder, struct jp_request *out,
+                 struct jp_error *err)
+{
+    struct jp_request request = {.grammar = grammar, .mode = -1};
+    const struct jp_profiler *of = grammar->modes[1].of;
+    char *full = folder && *path != '/' ? fileio_path("%s/%s", folder, path)
+                                        : strdup(path);
+    int rc = full ? of->read(full, take_member, &request, err)
+                  : error_set(err, "out of memory");
+
+    free(full);
+    if (rc < 0)
+        request_fini(&request);
+    else
+        *out = request;
+    return rc;
+}
+
 /* --- jobprof's own variables --- */
 
 #define NAMES_MAX 64
@@ -510,19 +564,47 @@ static size_t list_names(const char *names[NAMES_MAX])
     return n;
 }
 
+/* Those of another program that turn an option on or tell its knobs. */
+static size_t list_foreign(const char *names[NAMES_MAX])
+{
+    size_t n = 0;
+
+    for (enum jp_option o = 0; o < OPTIONS; o++) {
+        const struct jp_grammar *g = grammar_of(o);
+
+        for (size_t i = 0; g->on && i < g->n_knobs && n < NAMES_MAX; i++)
+            if (g->knobs[i].variable)
+                names[n++] = g->knobs[i].variable;
+    }
+    return n;
+}
+
+/* Does it begin as one of them does, up to the first "_"? Other variables of
+ * that program are its own affair. */
+static bool is_foreign(const char *pair, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *end = strchr(names[i], '_');
+
+        if (strncmp(pair, names[i], (size_t) (end + 1 - names[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 int ownvars_is_unknown(const char *pair, char *name, unsigned len,
                        const char **meant)
 {
     const char *names[NAMES_MAX];
-    size_t n;
+    bool ours = strncmp(pair, OWNVARS_PREFIX, strlen(OWNVARS_PREFIX)) == 0;
+    size_t n = ours ? list_names(names) : list_foreign(names);
 
-    if (strncmp(pair, OWNVARS_PREFIX, strlen(OWNVARS_PREFIX)) != 0)
+    if (!ours && !is_foreign(pair, names, n))
         return 0;
     snprintf(name, len, "%.*s", (int) strcspn(pair, "="), pair);
-    n = list_names(names);
     for (size_t i = 0; i < n; i++)
         if (!strcmp(name, names[i]))
             return 0;
     *meant = nearest_find(name, names, n);
-    return 1;
+    return ours || *meant;
 }

@@ -3,11 +3,12 @@
  *     --nccl-profile=off|auto|<profiler>...|plan[,key=value...]
  *     --copper-profile=off|<word>...[,key=value...]
  *     --util-profile=off|auto|PERIOD[,key=value...]
+ *     --clock-profile=off|auto|<preset>...[,key=value...]
  *
- * The same words stand in JOBPROF_NCCL, JOBPROF_COPPER and JOBPROF_UTIL, and
- * the knobs under nccl, copper and util in the site and user file. The tables
- * are put together at start, of what is common and of what the profilers say
- * (common/profiler.h).
+ * The same words stand in JOBPROF_NCCL, JOBPROF_COPPER, JOBPROF_UTIL and
+ * JOBPROF_CLOCK, and the knobs under nccl, copper, util and clock in the site
+ * and user file. The tables are put together at start, of what is common and of
+ * what the profilers say (common/profiler.h).
  */
 #ifndef JP_COMMON_GRAMMAR_H
 #define JP_COMMON_GRAMMAR_H
@@ -33,6 +34,10 @@ struct jp_grammar {
     /* A knob whose value may stand in the mode's place and means modes[1];
      * NULL: none. */
     const char *first;
+    /* A knob by which another program's settings turn the option on or off, and
+     * the mode that it then has; NULL: there is none. A mistake in that
+     * program's variables or file costs this option alone. */
+    const char *on, *on_mode;
 };
 
 const struct jp_grammar *grammar_of(enum jp_option option);
@@ -47,6 +52,10 @@ static inline const struct jp_grammar *grammar_copper(void)
 static inline const struct jp_grammar *grammar_util(void)
 {
     return grammar_of(OPTION_UTIL);
+}
+static inline const struct jp_grammar *grammar_clock(void)
+{
+    return grammar_of(OPTION_CLOCK);
 }
 
 /* Index of a mode or knob by its name, -1 when there is none. */
@@ -77,6 +86,14 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err);
 void request_fini(struct jp_request *request);
 
+/* The knob that names a file of settings, -1: there is none. */
+int grammar_find_file(const struct jp_grammar *grammar);
+/* Reads the file that such a knob names, below folder where the path is
+ * relative (NULL: the process's own). out->mode is -1. As request_parse. */
+int request_read(const struct jp_grammar *grammar, const char *path,
+                 const char *folder, struct jp_request *out,
+                 struct jp_error *err);
+
 /* --- the variables of jobprof's own, to find a mistyped one.
  *
  * They are the options' (JOBPROF_NCCL ...), those of the profilers'
@@ -86,7 +103,8 @@ void request_fini(struct jp_request *request);
 /* The prefix of them all. */
 #define OWNVARS_PREFIX "JOBPROF_"
 
-/* "NAME=value": a variable that begins like ours and is none of them? Then 1,
+/* "NAME=value": a variable that begins like ours and is none of them, or one of
+ * another program's that is near to one that we read? Then 1,
  * with its name in name (cut to len) and the one that may be meant in *meant
  * (NULL: none is near; borrowed). Else 0. */
 int ownvars_is_unknown(const char *pair, char *name, unsigned len,

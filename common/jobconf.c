@@ -16,8 +16,8 @@
 
 /* --- the scalar fields: one table for reader and writer ---
  *
- * The lists (nccl.settings, nccl.env, copper.settings)
- * are read and written by hand. */
+ * The lists (nccl.settings, nccl.env, copper.settings ...) are read and written
+ * by hand. */
 
 enum jobconf_kind {
     JOBCONF_U32,
@@ -80,6 +80,13 @@ static const struct jobconf_field jobconf_fields[] = {
     FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
     STRING("copper", "request", copper_request, "off"),
     STRING("util", "request", util_request, "off"),
+    STRING("clock", "request", clock_request, "off"),
+    FIELD("clock", "cadence_us", JOBCONF_U32, clock_cadence_us, 0, NULL),
+    FIELD("clock", "window_ms", JOBCONF_U32, clock_window_ms, 0, NULL),
+    FIELD("clock", "spacing_us", JOBCONF_U32, clock_spacing_us, 0, NULL),
+    FIELD("clock", "snapshot_ms", JOBCONF_U32, clock_snapshot_ms, 0, NULL),
+    STRING("clock", "interfaces", clock_interfaces, ""),
+    STRING("clock", "key", clock_key, ""),
     POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),
     POLICY(alldone_wait_ms, JP_DEF_ALLDONE_WAIT_MS),
     POLICY(report_limit_ms, JP_DEF_REPORT_LIMIT_MS),
@@ -374,6 +381,8 @@ int jobconf_parse(const char *text, size_t len, const char *name,
                       &conf.n_copper_settings) < 0 ||
         read_settings(&src, &cfg, "util", &conf.util_settings,
                       &conf.n_util_settings) < 0 ||
+        read_settings(&src, &cfg, "clock", &conf.clock_settings,
+                      &conf.n_clock_settings) < 0 ||
         read_env(&src, &cfg, &conf) < 0)
         goto out;
     if (conf.schema != JP_JOBCONF_SCHEMA) {
@@ -508,6 +517,8 @@ static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
         return put_settings(f, conf->copper_settings, conf->n_copper_settings);
     if (!strcmp(group, "util"))
         return put_settings(f, conf->util_settings, conf->n_util_settings);
+    if (!strcmp(group, "clock"))
+        return put_settings(f, conf->clock_settings, conf->n_clock_settings);
     return 0;
 }
 
@@ -585,6 +596,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     free_settings(conf->settings, conf->n_settings);
     free_settings(conf->copper_settings, conf->n_copper_settings);
     free_settings(conf->util_settings, conf->n_util_settings);
+    free_settings(conf->clock_settings, conf->n_clock_settings);
     for (size_t i = 0; i < conf->n_env; i++) {
         free(conf->env[i].name);
         free(conf->env[i].value);
@@ -616,6 +628,11 @@ const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
 const char *jobconf_util(const struct jp_jobconf *conf, const char *key)
 {
     return find(conf->util_settings, conf->n_util_settings, key);
+}
+
+const char *jobconf_clock(const struct jp_jobconf *conf, const char *key)
+{
+    return find(conf->clock_settings, conf->n_clock_settings, key);
 }
 
 /* --- without a user's paths -------------------------------------------------
@@ -677,7 +694,8 @@ int jobconf_hide_paths(struct jp_jobconf *conf)
     if (rc < 0 || cut_path(&conf->command, NULL) < 0 ||
         cut_settings(conf->settings, conf->n_settings) < 0 ||
         cut_settings(conf->copper_settings, conf->n_copper_settings) < 0 ||
-        cut_settings(conf->util_settings, conf->n_util_settings) < 0)
+        cut_settings(conf->util_settings, conf->n_util_settings) < 0 ||
+        cut_settings(conf->clock_settings, conf->n_clock_settings) < 0)
         return -1;
     if (conf->submit_dir)
         conf->submit_dir[0] = '\0';

@@ -24,7 +24,7 @@
 struct jp_setting {
     char *key;    /* as in the option grammar: "mode", "iterations" ... */
     char *value;  /* canonical text */
-    char *source; /* option | environment | user file | site file | default */
+    char *source; /* one of plan_source_words */
     char *where;  /* "/etc/jobprof/jobprof.conf:12" or "" */
     char *reason; /* one sentence or "" */
 };
@@ -106,6 +106,13 @@ struct jp_jobconf {
     char *util_request;
     struct jp_setting *util_settings;
     size_t n_util_settings;
+    /* Probes of the nodes' clocks: the word as asked; what is in effect. A
+     * cadence of 0: none. The key signs their packets: it is told to nobody. */
+    char *clock_request, *clock_interfaces, *clock_key;
+    uint32_t clock_cadence_us, clock_window_ms, clock_spacing_us;
+    uint32_t clock_snapshot_ms;
+    struct jp_setting *clock_settings;
+    size_t n_clock_settings;
     struct jp_envvar *env;
     size_t n_env;
     enum jp_summary summary;
@@ -137,9 +144,10 @@ void jobconf_fini(struct jp_jobconf *conf);
 int jobconf_hide_paths(struct jp_jobconf *conf);
 /* Value of a setting, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
-/* The same among Copper's, and those of utilisation. */
+/* The same among Copper's, those of utilisation, and of the clocks. */
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_util(const struct jp_jobconf *conf, const char *key);
+const char *jobconf_clock(const struct jp_jobconf *conf, const char *key);
 
 /* --- what a job.conf may ask of a process that outlives the step.
  *

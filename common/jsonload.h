@@ -21,6 +21,7 @@ enum jsonload_kind {
     JSONLOAD_NODE,     /* node.json */
     JSONLOAD_MANIFEST, /* of a node's files */
     JSONLOAD_HARDWARE, /* hardware.json */
+    JSONLOAD_SETTINGS, /* another program's settings */
     JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
 };
 
@@ -47,21 +48,24 @@ static const struct jsonload_limit {
     [JSONLOAD_MANIFEST] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* 20 KB for 8 GPUs and adapters */
     [JSONLOAD_HARDWARE] = {4 * JSONLOAD_MB, 32 * JSONLOAD_MB},
+    /* six members, and an editor's blanks */
+    [JSONLOAD_SETTINGS] = {64 * 1024, 1 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */
     [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
 };
 
 /* A tree of text, or NULL and err, which begins with name. Caller decrefs.
- * flags are jansson's. */
-static inline json_t *jsonload(enum jsonload_kind kind, const char *name,
-                               const char *text, size_t len, size_t flags,
-                               struct jp_error *err)
+ * flags are jansson's. why->line and ->column tell where the text is wrong; 0:
+ * it was not even parsed. */
+static inline json_t *jsonload_at(enum jsonload_kind kind, const char *name,
+                                  const char *text, size_t len, size_t flags,
+                                  json_error_t *why, struct jp_error *err)
 {
     const struct jsonload_limit *limit = &jsonload_limits[kind];
-    json_error_t why;
     json_t *root;
     size_t cost;
 
+    why->line = 0;
     if (len > limit->bytes) {
         error_set(err, "%s: more than %zu KB", name, limit->bytes >> 10);
         return NULL;
@@ -70,10 +74,19 @@ static inline json_t *jsonload(enum jsonload_kind kind, const char *name,
         error_wrap(err, "%s", name);
         return NULL;
     }
-    root = json_loadb(text, len, flags, &why);
+    root = json_loadb(text, len, flags, why);
     if (!root)
-        error_set(err, "%s:%d: %s", name, why.line, why.text);
+        error_set(err, "%s:%d: %s", name, why->line, why->text);
     return root;
+}
+
+static inline json_t *jsonload(enum jsonload_kind kind, const char *name,
+                               const char *text, size_t len, size_t flags,
+                               struct jp_error *err)
+{
+    json_error_t why;
+
+    return jsonload_at(kind, name, text, len, flags, &why, err);
 }
 
 #endif

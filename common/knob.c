@@ -2,6 +2,7 @@
 #include "common/knob.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_MOUNTS:
     case JP_KNOB_TEXT:
     case JP_KNOB_ON_HANG:
+    case JP_KNOB_FILE:
     case JP_KNOB_LABELS:
         break;
     }
@@ -178,6 +180,17 @@ static int check_text(const char *text, struct jp_error *err)
     return 0;
 }
 
+static int check_file(const char *text, struct jp_error *err)
+{
+    for (const unsigned char *c = (const unsigned char *) text; *c; c++)
+        if (*c < ' ' || *c == 0x7f)
+            return error_set(err, "\"%s\" has a control character",
+                             QUOTE(text));
+    if (strlen(text) >= PATH_MAX)
+        return error_set(err, "\"%s\" is too long", QUOTE(text));
+    return 0;
+}
+
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
@@ -198,6 +211,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return mountmap_check(text, err);
     if (knob->kind == JP_KNOB_TEXT)
         return check_text(text, err);
+    if (knob->kind == JP_KNOB_FILE)
+        return check_file(text, err);
     if (knob->kind == JP_KNOB_LABELS)
         return userlabels_check(text, err);
     if (knob->kind == JP_KNOB_ON_HANG)
@@ -251,6 +266,8 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_ON_HANG:
         snprintf(buf, len, ONHANG_RANGE);
+    case JP_KNOB_FILE:
+        snprintf(buf, len, "a file's path");
         break;
     case JP_KNOB_LABELS:
         snprintf(buf, len, USERLABELS_RANGE);

@@ -27,6 +27,7 @@ enum jp_knob_kind {
     JP_KNOB_MOUNTS,       /* HOST=INSIDE, commas between; mountmap.h */
     JP_KNOB_TEXT,         /* printable ASCII, at most 255 bytes */
     JP_KNOB_ON_HANG,      /* what onhang_parse takes */
+    JP_KNOB_FILE,         /* a file, relative to where the command runs */
     JP_KNOB_LABELS,       /* KEY:VALUE;... in the user's words; userlabels.h */
 };
 
@@ -77,8 +78,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err);
 
 /* A checked value as a number: count, bytes, microseconds, 0 or 1, the index
- * among words, JP_NCCL_RELEASE. -1 for patterns, paths, lists, mounts, texts,
- * labels and bad values. */
+ * among words, JP_NCCL_RELEASE. -1 for patterns, paths, files, lists, mounts,
+ * texts, labels and bad values. */
 int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
                 struct jp_error *err);
 

@@ -1,4 +1,4 @@
-/* plan.c - merge settings from their five sources. */
+/* plan.c - merge settings from their sources. */
 #include "common/plan.h"
 
 #include <stdio.h>
@@ -11,191 +11,8 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-/* --- a site's conditions and the job's facts --- */
-
-#define N(array) (sizeof(array) / sizeof(*(array)))
-#define SECOND 1000000ULL
-
-/* Any of them with a value says that the job has a GPU; in the first "0" is a
- * GPU's index, in the others none. */
-static const char *const gpu_variables[] = {"SLURM_JOB_GPUS", "SLURM_GPUS",
-                                            "SLURM_GPUS_ON_NODE",
-                                            "SLURM_GPUS_PER_NODE"};
-
-static void copy_env(const struct activation_input *in, const char *name,
-                     char *buf, size_t len)
-{
-    const char *value = in->env(in->env_arg, name);
-
-    if (value && strlen(value) < len)
-        memcpy(buf, value, strlen(value) + 1);
-}
-
-static uint64_t env_seconds(const struct activation_input *in, const char *name)
-{
-    uint64_t v = 0;
-
-    num_parse_u64(in->env(in->env_arg, name), 1, INT64_MAX / SECOND, &v, NULL);
-    return v;
-}
-
-static void facts_of_env(const struct activation_input *in,
-                         struct jp_jobfacts *facts)
-{
-    uint64_t start = env_seconds(in, "SLURM_JOB_START_TIME");
-    uint64_t end = env_seconds(in, "SLURM_JOB_END_TIME");
-
-    copy_env(in, "SLURM_JOB_PARTITION", facts->partition,
-             sizeof(facts->partition));
-    copy_env(in, "SLURM_JOB_ACCOUNT", facts->account, sizeof(facts->account));
-    if (start && end > start)
-        facts->time_limit_us = (end - start) * SECOND;
-    for (size_t i = 0; i < N(gpu_variables); i++) {
-        const char *value = in->env(in->env_arg, gpu_variables[i]);
-
-        if (value && (i == 0 || strcmp(value, "0") != 0))
-            snprintf(facts->gres, sizeof(facts->gres), "gpu");
-    }
-}
-
-/* Appends " and <what> <value>" to reason. */
-static void say_misfit(char *reason, size_t len, const char *what,
-                       const char *value)
-{
-    size_t used = strlen(reason);
-
-    snprintf(reason + used, len - used, "%s%s %s",
-             used ? " and " : "default for ", what, value);
-}
-
-static const char *text_of(const struct jp_sitefile *site, const char *name)
-{
-    const struct sitefile_value *value = sitefile_find(site, name);
-
-    return value ? value->value : NULL;
-}
-
-/* The first of names that is in list, into buf. */
-static bool common_name(const char *list, const char *names, char *buf,
-                        size_t len)
-{
-    while (*names) {
-        size_t n = strcspn(names, ",");
-
-        snprintf(buf, len, "%.*s", (int) n, names);
-        if (n && knob_list_has(list, buf))
-            return true;
-        names += n + (names[n] == ',');
-    }
-    return false;
-}
-
-static bool list_holds(const struct jp_sitefile *site, const char *key,
-                       const char *what, const char *names, char *reason,
-                       size_t len)
-{
-    const char *list = text_of(site, key);
-    char one[256];
-
-    if (!list)
-        return true;
-    if (!common_name(list, names, one, sizeof(one)))
-        return false;
-    say_misfit(reason, len, what, one);
-    return true;
-}
-
-static bool time_holds(const struct jp_sitefile *site, uint64_t limit_us,
-                       char *reason, size_t len)
-{
-    const char *text = text_of(site, "nccl.default_min_time");
-    char buf[32];
-    uint64_t least;
-
-    if (!text)
-        return true;
-    if (num_parse_time_us(text, 0, UINT64_MAX, &least, NULL) < 0 ||
-        limit_us < least)
-        return false;
-    say_misfit(reason, len, "time limits from",
-               num_format_time_us(least, buf, sizeof(buf)));
-    return true;
-}
-
-/* What is known already may say_misfit no: then nobody has to be asked. */
-static bool cannot_hold(const struct jp_sitefile *site,
-                        const struct jp_jobfacts *facts)
-{
-    char unused[512] = "";
-
-    return (*facts->partition &&
-            !list_holds(site, "nccl.default_partitions", "", facts->partition,
-                        unused, sizeof(unused))) ||
-           (*facts->account &&
-            !list_holds(site, "nccl.default_accounts", "", facts->account,
-                        unused, sizeof(unused))) ||
-           (facts->time_limit_us &&
-            !time_holds(site, facts->time_limit_us, unused, sizeof(unused)));
-}
-
-static bool all_hold(const struct jp_sitefile *site,
-                     const struct jp_jobfacts *facts, char *reason, size_t len)
-{
-    reason[0] = '\0';
-    return list_holds(site, "nccl.default_partitions", "partition",
-                      facts->partition, reason, len) &&
-           list_holds(site, "nccl.default_accounts", "account", facts->account,
-                      reason, len) &&
-           list_holds(site, "nccl.default_gres", "gres", facts->gres, reason,
-                      len) &&
-           time_holds(site, facts->time_limit_us, reason, len);
-}
-
-static bool is_open(const struct jp_sitefile *site, const char *key, bool known)
-{
-    return !known && text_of(site, key);
-}
-
-/* Does a condition need what is not known yet? GPUs in the environment do not
- * say_misfit which other resources the job has. */
-static bool must_ask(const struct jp_sitefile *site,
-                     const struct jp_jobfacts *facts)
-{
-    const char *gres = text_of(site, "nccl.default_gres");
-
-    return is_open(site, "nccl.default_partitions", *facts->partition) ||
-           is_open(site, "nccl.default_accounts", *facts->account) ||
-           is_open(site, "nccl.default_min_time", facts->time_limit_us != 0) ||
-           (gres && !(*facts->gres && knob_list_has(gres, facts->gres)));
-}
-
-bool activation_is_bound(const struct jp_sitefile *site)
-{
-    return text_of(site, "nccl.default_partitions") ||
-           text_of(site, "nccl.default_accounts") ||
-           text_of(site, "nccl.default_gres") ||
-           text_of(site, "nccl.default_min_time");
-}
-
-/* Do they hold? reason gets "default for partition gpu and account ai", or ""
- * where there are none. */
-static bool activation_holds(const struct activation_input *in, char *reason,
-                             size_t len)
-{
-    struct jp_jobfacts facts = {0};
-
-    facts_of_env(in, &facts);
-    if (cannot_hold(in->site, &facts))
-        return false;
-    if (in->ask && must_ask(in->site, &facts))
-        in->ask(in->ask_arg, &facts);
-    return all_hold(in->site, &facts, reason, len);
-}
-
-/* --- the plan --- */
-
-const char *const plan_source_words[5] = {"default", "site file", "user file",
-                                          "environment", "option"};
+const char *const plan_source_words[6] = {
+    "default", "site file", "user file", "JSON file", "environment", "option"};
 
 const char *plan_env(const struct plan_input *in, const char *name)
 {
@@ -251,7 +68,8 @@ static const char *default_name(const struct jp_grammar *grammar)
     static const char *const names[OPTIONS] = {
         [OPTION_NCCL] = "nccl.default",
         [OPTION_COPPER] = "copper.default",
-        [OPTION_UTIL] = "util.default"};
+        [OPTION_UTIL] = "util.default",
+        [OPTION_CLOCK] = "clock.default"};
 
     return names[grammar->id];
 }
@@ -391,6 +209,37 @@ static int merge_defaults(struct plan_side *side, struct jp_error *err)
     return 0;
 }
 
+/* The values that are given, but for those that a higher source has set. */
+static int merge_values(struct plan_side *side, char *const *values,
+                        enum plan_source source, const char *where,
+                        struct jp_error *err)
+{
+    for (size_t i = 0; i < side->grammar->n_knobs; i++)
+        if (values[i] && side->values[i].source <= source &&
+            set(&side->values[i], values[i], where, source, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* What the mode's word stands for. */
+static int merge_sets(struct plan_side *side, enum plan_source source,
+                      const char *where, struct jp_error *err)
+{
+    const char *sets = side->grammar->modes[side->mode].sets;
+    struct jp_request request = {0};
+    char *text = sets ? fileio_path("%s,%s", side->grammar->modes[1].name, sets)
+                      : NULL;
+    int rc = sets ? -1 : 0;
+
+    if (sets && !text)
+        error_set(err, "out of memory");
+    else if (sets && request_parse(side->grammar, text, &request, err) == 0)
+        rc = merge_values(side, request.values, source, where, err);
+    request_fini(&request);
+    free(text);
+    return rc;
+}
+
 static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
                       enum plan_source source, struct jp_error *err)
 {
@@ -401,6 +250,8 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
     from = sitefile_find(file, default_name(grammar));
     if (from && set_mode(side, grammar_find_mode(grammar, from->value),
                          from->where, source, err) < 0)
+        return -1;
+    if (from && merge_sets(side, source, from->where, err) < 0)
         return -1;
     for (size_t i = 0; i < grammar->n_knobs; i++) {
         from =
@@ -426,13 +277,9 @@ static int merge_text(struct plan_side *side, const char *text,
         error_wrap(err, "%s", *where ? where : side->grammar->option);
         goto out;
     }
-    if (set_mode(side, request.mode, where, source, err) < 0)
-        goto out;
-    for (size_t i = 0; i < side->grammar->n_knobs; i++)
-        if (request.values[i] &&
-            set(&side->values[i], request.values[i], where, source, err) < 0)
-            goto out;
-    rc = 0;
+    if (set_mode(side, request.mode, where, source, err) == 0 &&
+        merge_sets(side, source, where, err) == 0)
+        rc = merge_values(side, request.values, source, where, err);
 out:
     request_fini(&request);
     return rc;
@@ -483,6 +330,69 @@ static int merge_variables(const struct plan_input *in, struct plan_side *side,
     return 0;
 }
 
+/* --- another program's settings ------------------------------------------- */
+
+/* The file that the settings name: it goes behind variables and options. */
+static int merge_named(const struct plan_input *in, struct plan_side *side,
+                       struct jp_error *err)
+{
+    int i = grammar_find_file(side->grammar);
+    const char *path = i < 0 ? NULL : side->values[i].value;
+    struct jp_request request;
+    int rc;
+
+    if (!path)
+        return 0;
+    if (request_read(side->grammar, path, plan_env(in, "PWD"), &request, err) <
+        0)
+        return -1;
+    rc = merge_values(side, request.values, PLAN_JSON, path, err);
+    request_fini(&request);
+    return rc;
+}
+
+/* Where two sources disagree, one more than a source's own place tells: the
+ * option's variable goes before another program's. */
+static int rank(const struct plan_side *side, enum plan_source source,
+                const char *where)
+{
+    return 2 * (int) source + (where && !strcmp(where, side->grammar->env));
+}
+
+/* The knob that says yes or no against the mode: the higher source counts, in
+ * one source the knob's no. */
+static int settle_switch(struct plan_side *side, struct jp_error *err)
+{
+    const struct jp_grammar *grammar = side->grammar;
+    const struct plan_value *on = grammar->on ? plan_find(side, grammar->on)
+                                              : NULL;
+    int above;
+    bool yes;
+
+    if (!on || !on->value)
+        return 0;
+    yes = plan_number(side, grammar->on) != 0;
+    above = rank(side, on->source, on->where) -
+            rank(side, side->mode_source, side->mode_where);
+    if (!yes)
+        return above < 0 ? 0 : set_mode(side, 0, on->where, on->source, err);
+    if (above <= 0 || side->mode)
+        return 0;
+    if (set_mode(side, grammar_find_mode(grammar, grammar->on_mode), on->where,
+                 on->source, err) < 0)
+        return -1;
+    return merge_sets(side, PLAN_DEFAULT, "", err);
+}
+
+/* A mistake there is no reason to leave the rest unprofiled. */
+static int bear(const struct plan_input *in, struct plan_side *side,
+                const struct jp_error *why, struct jp_error *err)
+{
+    if (!side->grammar->on || in->strict)
+        return error_set(err, "%s", why->text);
+    return side->trouble ? 0 : say(&side->trouble, why->text, err);
+}
+
 /* The plugstack line's default and the site file. */
 static int merge_site(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site, struct jp_error *err)
@@ -509,23 +419,31 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
 {
     const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
                                         [OPTION_COPPER] = in->copper,
-                                        [OPTION_UTIL] = in->util};
+                                        [OPTION_UTIL] = in->util,
+                                        [OPTION_CLOCK] = in->clock};
     bool nccl = side->grammar->id == OPTION_NCCL;
     const char *env = side->grammar->env;
     const char *text = nccl ? env_or_copy(in, env, "SLURM_JOBPROF_NCCL")
                             : plan_env(in, env);
+    struct jp_error why;
     int site_mode;
 
-    if (merge_defaults(side, err) < 0 || merge_site(in, side, site, err) < 0)
+    if (merge_defaults(side, err) < 0 || merge_site(in, side, site, err) < 0 ||
+        settle_switch(side, err) < 0)
         return -1;
     site_mode = side->mode;
     if (merge_file(side, user, PLAN_USER, err) < 0 ||
-        merge_variables(in, side, err) < 0 ||
-        merge_text(side, text, PLAN_ENV, env, err) < 0 ||
+        (merge_variables(in, side, &why) < 0 && bear(in, side, &why, err) < 0))
+        return -1;
+    if (merge_text(side, text, PLAN_ENV, env, err) < 0 ||
         merge_text(side, given[side->grammar->id], PLAN_OPTION, "", err) < 0 ||
+        (merge_named(in, side, &why) < 0 && bear(in, side, &why, err) < 0) ||
+        settle_switch(side, err) < 0 ||
         settle_mode(in, site, site_mode, side, err) < 0)
         return -1;
-    return side->mode || in->strict ? check_locks(site, side, err) : 0;
+    if ((side->mode || in->strict) && check_locks(site, side, &why) < 0)
+        return bear(in, side, &why, err);
+    return 0;
 }
 
 /* The site's file: read already, or read now. */
@@ -546,7 +464,8 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
 {
     struct jp_plan plan = {.nccl.grammar = grammar_nccl(),
                            .copper.grammar = grammar_copper(),
-                           .util.grammar = grammar_util()};
+                           .util.grammar = grammar_util(),
+                           .clock.grammar = grammar_clock()};
     struct jp_sitefile user = {0};
     int rc = -1;
 
@@ -554,6 +473,7 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
         merge_side(in, &plan.nccl, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.util, plan.site, &user, err) < 0 ||
+        merge_side(in, &plan.clock, plan.site, &user, err) < 0 ||
         read_node_memory(&plan, err) < 0)
         goto out;
     sitefile_policy(plan.site, &plan.policy);
@@ -617,6 +537,7 @@ static void side_fini(struct plan_side *side)
     free(side->mode_where);
     free(side->mode_reason);
     free(side->overruled);
+    free(side->trouble);
 }
 
 void plan_fini(struct jp_plan *plan)
@@ -626,6 +547,7 @@ void plan_fini(struct jp_plan *plan)
     side_fini(&plan->nccl);
     side_fini(&plan->copper);
     side_fini(&plan->util);
+    side_fini(&plan->clock);
     if (plan->own_site)
         sitefile_fini(plan->own_site);
     free(plan->own_site);
@@ -650,7 +572,7 @@ bool plan_is_explicit(const struct jp_plan *plan)
 {
     return (plan_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||
            (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV) ||
-           plan_is_sampled(plan);
+           plan_is_sampled(plan) || plan_is_clocked(plan);
 }
 
 bool plan_is_sampled(const struct jp_plan *plan)
@@ -660,6 +582,32 @@ bool plan_is_sampled(const struct jp_plan *plan)
     return util->mode && util->mode_source >= PLAN_ENV &&
            (plan_number(util, "period") ||
             plan_find(util, "period")->source <= PLAN_SITE);
+}
+
+/* By the option or its variable, and not by another program's. */
+static bool is_own(const struct plan_side *side)
+{
+    return side->mode && (side->mode_source == PLAN_OPTION ||
+                          !strcmp(side->mode_where, side->grammar->env));
+}
+
+bool plan_is_clocked(const struct jp_plan *plan)
+{
+    return is_own(&plan->clock) && !plan->clock.trouble;
+}
+
+bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
+                        bool trouble)
+{
+    const struct plan_side *clock = &plan->clock;
+
+    if (clock->trouble && !trouble)
+        return false;
+    if (clock->mode)
+        return nodes != 1 || is_own(clock);
+    return clock->mode_source == PLAN_DEFAULT && nodes != 1 &&
+           plan->nccl.mode &&
+           (plan->nccl.mode_source >= PLAN_ENV || plan_is_printed(plan));
 }
 
 uint32_t plan_util_period_ms(const struct jp_plan *plan)
@@ -687,7 +635,7 @@ static bool asks(const char *text)
 bool plan_is_asked(const struct plan_input *in)
 {
     if (asks(in->nccl) || asks(in->copper) || asks(in->util) ||
-        asks(in->default_mode))
+        asks(in->clock) || asks(in->default_mode))
         return true;
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (asks(plan_env(in, grammar_of(i)->env)))
@@ -715,6 +663,22 @@ static int check_mode(const struct jp_sitefile *site,
                      value->value, lock->where);
 }
 
+/* The file that the option names. */
+static int check_named(const struct jp_grammar *grammar,
+                       const struct jp_request *request, struct jp_error *err)
+{
+    int i = grammar_find_file(grammar);
+    struct jp_request read;
+
+    if (i < 0 || !request->values[i])
+        return 0;
+    if (request_read(grammar, request->values[i], getenv("PWD"), &read, err) <
+        0)
+        return -1;
+    request_fini(&read);
+    return 0;
+}
+
 int plan_check(const struct jp_grammar *grammar, const char *text,
                const struct jp_sitefile *site, struct jp_error *err)
 {
@@ -726,6 +690,8 @@ int plan_check(const struct jp_grammar *grammar, const char *text,
     rc = check_mode(site, &request, err);
     for (size_t i = 0; i < grammar->n_knobs && rc == 0; i++)
         rc = check_lock(site, grammar, i, request.values[i], err);
+    if (rc == 0)
+        rc = check_named(grammar, &request, err);
     request_fini(&request);
     return rc;
 }

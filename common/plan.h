@@ -1,7 +1,7 @@
-/* plan.h - settings merged by key: option, environment, user file, site file,
- * default, in this order.
+/* plan.h - settings merged by key: option, environment, another program's file,
+ * user file, site file, default, in this order.
  *
- * Pure but for the two settings files. What profiler runs, and where, is
+ * Pure but for the settings files. What profiler runs, and where, is
  * decided later (orchestrator/agent/launch.h).
  */
 #ifndef JP_COMMON_PLAN_H
@@ -45,17 +45,22 @@ struct activation_input {
 
 /* Are there any conditions? */
 bool activation_is_bound(const struct jp_sitefile *site);
+/* Do they hold? reason gets "default for partition gpu and account ai", or ""
+ * where there are none. */
+bool activation_holds(const struct activation_input *in, char *reason,
+                      size_t len);
 
 enum plan_source {
     PLAN_DEFAULT,
     PLAN_SITE,
     PLAN_USER,
+    PLAN_JSON, /* the file that a knob of the kind JP_KNOB_FILE names */
     PLAN_ENV,
     PLAN_OPTION,
 };
 
-/* "default", "site file", "user file", "environment", "option". */
-extern const char *const plan_source_words[5];
+/* "default", "site file", "user file", "JSON file", "environment", "option". */
+extern const char *const plan_source_words[6];
 
 struct plan_value {
     char *value; /* NULL: not set and no default */
@@ -72,11 +77,13 @@ struct plan_side {
     char *mode_reason; /* the conditions that a site's default meets, or "" */
     char *overruled;   /* of a mode that the site's lock overrules: what to tell
                           the user; NULL: none */
+    char *trouble; /* a mistake in another program's variables or file, which
+                      keeps this option out of the step; NULL: none */
     struct plan_value values[JP_KNOBS_MAX]; /* by knob */
 };
 
 struct jp_plan {
-    struct plan_side nccl, copper, util;
+    struct plan_side nccl, copper, util, clock;
     struct jp_policy policy;
     const struct jp_sitefile *site; /* for plan_site */
     struct jp_sitefile *own_site;   /* the same, where the plan has read it */
@@ -91,6 +98,7 @@ struct plan_input {
     const char *nccl;         /* --nccl-profile; NULL: not given */
     const char *copper;       /* --copper-profile; NULL: not given */
     const char *util;         /* --util-profile; NULL: not given */
+    const char *clock;        /* --clock-profile; NULL: not given */
     /* a variable's value or NULL; NULL: getenv */
     const char *(*env)(void *arg, const char *name);
     void *env_arg;
@@ -121,6 +129,15 @@ bool plan_is_printed(const struct jp_plan *plan);
 /* Does the user himself ask for samples of utilisation? Then the step has a
  * report, whatever else is off. */
 bool plan_is_sampled(const struct jp_plan *plan);
+/* Does he ask for probes of the nodes' clocks, by option or JOBPROF_CLOCK? Then
+ * it has one, too. */
+bool plan_is_clocked(const struct jp_plan *plan);
+/* Are clocks probed in a step of so many nodes (0: not known) that has a
+ * report? They are where anybody says so, and, unless somebody says no, in
+ * steps of several nodes whose user asks for an NCCL profile. trouble: what
+ * would be, were it not for a mistake. */
+bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
+                        bool trouble);
 /* Milliseconds between two samples of utilisation in this step; 0: none are
  * taken. They are where the user asks for any profile, unless he or the site
  * turns them off; where only a site's default profiles, if it says so too. */

@@ -16,6 +16,7 @@ enum jp_option {
     OPTION_NCCL,   /* --nccl-profile: a plugin that NCCL loads */
     OPTION_COPPER, /* --copper-profile */
     OPTION_UTIL,   /* --util-profile */
+    OPTION_CLOCK,  /* --clock-profile */
     OPTIONS
 };
 
@@ -27,7 +28,18 @@ struct jp_mode {
     const char *help;
     const struct jp_profiler *of; /* the grammar fills it: whose word it is;
                                      NULL: nobody's ("off", "plan") */
+    /* What the word stands for, "key=value,key=value": they count as if they
+     * were given with it. NULL: nothing. */
+    const char *sets;
 };
+
+/* Takes one member of a profiler's file. -1: it is no value of that knob. */
+typedef int profiler_take(void *arg, const char *knob, const char *value,
+                          struct jp_error *err);
+/* Reads such a file, which is foreign input. Errors name file, line and
+ * column. */
+typedef int profiler_read(const char *path, profiler_take *take, void *arg,
+                          struct jp_error *err);
 
 struct jp_profiler {
     const char *name;  /* in known-bad lists and in job.conf: "recorder" */
@@ -48,13 +60,15 @@ struct jp_profiler {
                               NULL: its library is not told */
     const char *const *variables; /* JOBPROF_ variables of its own; a NULL ends
                                      them, NULL: none */
-    const char *folder; /* the variable by which a user moves its files to a
-                           folder of his own; NULL: none */
-    bool is_auto;       /* the word "auto" of its option means it */
-    bool counts;        /* it counts what it records and filters nothing */
-    bool keeps_last;    /* it keeps the last events of pools */
-    bool tells_live;    /* its files tell of operations in flight as they grow
-                           (orchestrator/live) */
+    profiler_read *read; /* the file that its knob of the kind JP_KNOB_FILE
+                            names; NULL: there is no such knob */
+    const char *folder;  /* the variable by which a user moves its files to a
+                            folder of his own; NULL: none */
+    bool is_auto;        /* the word "auto" of its option means it */
+    bool counts;         /* it counts what it records and filters nothing */
+    bool keeps_last;     /* it keeps the last events of pools */
+    bool tells_live;     /* its files tell of operations in flight as they grow
+                            (orchestrator/live) */
 };
 
 /* Generated from the folders (plugins/gen-registry.sh); a NULL ends it. */

@@ -17,7 +17,8 @@
 #define MINUTE (60 * JP_SECOND)
 #define DAY (24 * 60 * MINUTE)
 
-const char *const sitekeys_groups[5] = {"nccl", "copper", "util", "policy", ""};
+const char *const sitekeys_groups[OPTIONS + 2] = {"nccl",  "copper", "util",
+                                                  "clock", "policy", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
@@ -44,6 +45,8 @@ static const struct jp_knob site_nodes[] = {
              "a node's topology as hwloc XML; %N is the node's name")},
     {JP_KNOB("nvml_library", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "another libnvidia-ml.so.1 than the system's")},
+    {JP_KNOB("rsmi_library", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "another librocm_smi64.so than ROCm's own")},
     {JP_KNOB("peaks_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "what the links can do: peaks.conf")},
     {JP_KNOB("baseline_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
@@ -112,6 +115,8 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
 
         if (nccl && !strcmp(knob->name, "mode"))
             continue; /* it belongs to plan, which no file asks for */
+        if (knob->kind == JP_KNOB_FILE)
+            continue; /* a file names no file */
         if (nccl &&
             (!strcmp(knob->name, "dir") || !strcmp(knob->name, "summary")))
             key.group = "";
@@ -209,7 +214,7 @@ static const char *elsewhere(const struct loader *ld, const char *key,
 static void unknown_key(struct loader *ld, const char *group,
                         const config_setting_t *s)
 {
-    const char *names[SITEKEYS_MAX + 4], *near;
+    const char *names[SITEKEYS_MAX + OPTIONS + 2], *near;
     const char *key = config_setting_name(s);
     char buf[128];
     struct jp_error one;
@@ -218,7 +223,7 @@ static void unknown_key(struct loader *ld, const char *group,
     for (size_t i = 0; i < ld->n_keys; i++)
         if (!strcmp(ld->keys[i].group, group))
             names[n++] = ld->keys[i].key;
-    for (size_t i = 0; !*group && i < 3; i++)
+    for (size_t i = 0; !*group && *sitekeys_groups[i]; i++)
         names[n++] = sitekeys_groups[i];
     if (!*group)
         names[n++] = "lock";

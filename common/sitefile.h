@@ -81,7 +81,7 @@ struct sitekey {
 /* Fills keys with every key of a settings file. Returns how many. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX]);
 
-/* The groups: "nccl", "copper", "util", "policy"; "" ends the list. */
-extern const char *const sitekeys_groups[5];
+/* The groups: one an option, then "policy"; "" ends the list. */
+extern const char *const sitekeys_groups[OPTIONS + 2];
 
 #endif

@@ -32,3 +32,28 @@ double sorted_median(const double *sorted, size_t n)
 {
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
+
+/* Brings the k-th least to its place (Hoare's FIND). */
+uint32_t sorted_select_u32(uint32_t *v, size_t n, size_t k)
+{
+    for (ptrdiff_t lo = 0, hi = (ptrdiff_t) n - 1, at = (ptrdiff_t) k;
+         lo < hi;) {
+        uint32_t pivot = v[k], kept;
+        ptrdiff_t i = lo, j = hi;
+
+        while (i <= j) {
+            while (v[i] < pivot)
+                i++;
+            while (pivot < v[j])
+                j--;
+            if (i > j)
+                break;
+            kept = v[i];
+            v[i++] = v[j];
+            v[j--] = kept;
+        }
+        lo = j < at ? i : lo;
+        hi = at < i ? j : hi;
+    }
+    return v[k];
+}

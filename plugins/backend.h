@@ -30,7 +30,7 @@
 #include "common/profiler.h"
 #include "plugins/reader.h"
 
-#define BACKEND_ABI 6
+#define BACKEND_ABI 7
 #define BACKEND_ENV_MAX 64
 
 /* All that a planner may look at; borrowed for the call. */
@@ -95,6 +95,8 @@ struct backend_planner {
  * may block but sweep. start's strings live until destroy; place and sweep may
  * be NULL. */
 struct backend_runner {
+    /* The runner that serves these settings. NULL: this one, always. */
+    const struct backend_runner *(*of)(const struct jp_jobconf *conf);
     /* In srun, before anything is started: what the step's nodes share. 1:
      * gather is to be called; 0; -1: it cannot run, and why. NULL: nothing. */
     int (*prepare)(const struct jp_jobconf *conf, const char *step_dir,
@@ -127,6 +129,13 @@ struct backend_runner {
                   const char *node);
     void (*destroy)(void *state); /* takes NULL */
 };
+
+static inline const struct backend_runner *
+backend_runner_of(const struct backend_runner *runner,
+                  const struct jp_jobconf *conf)
+{
+    return runner->of ? runner->of(conf) : runner;
+}
 
 struct backend {
     unsigned abi;             /* BACKEND_ABI */

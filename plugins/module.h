@@ -9,11 +9,13 @@
 #define JP_PLUGINS_MODULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
 #include "common/json_stream.h"
 #include "common/onhang.h"
+#include "plugins/clock/clock_conf.h"
 
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
@@ -24,14 +26,19 @@ struct module_place {
     const char *step;
     uint32_t uid;             /* of the tasks */
     const char *nvml_library; /* for dlopen() */
+    const char *rsmi_library; /* NULL: by its usual names */
     const char *gpus;         /* minor numbers that Slurm gave; NULL: all */
     uint32_t period_ms;       /* as the site wants it; 0: the module is off */
     uint64_t disk_bytes;      /* what the module's files may take here */
-    uint32_t nodeid, nodes;   /* within the component; of the whole step */
-    uint64_t component;       /* its job id */
-    bool leads;               /* node 0 of the leading component */
+    const struct clock_conf *clock; /* NULL: the clock module is off */
+    const char *const *nodes;       /* all of the step, as Slurm lists them */
+    size_t n_nodes;                 /* 0: not known */
+    uint32_t nodeid;                /* within the component */
+    uint32_t step_nodes;            /* of the whole step, all components */
+    uint64_t component;             /* its job id */
+    bool leads;                     /* node 0 of the leading component */
     /* hangs: orchestrator/live/live.h */
-    bool tells_live; /* the step's profiler does */
+    bool tells_live;          /* the step's profiler does */
     uint32_t hang_suspect_ms; /* 0: nothing is watched */
     const struct jp_onhang *on_hang;
     const char *conf_hash; /* of job.conf, "" not known */
@@ -76,5 +83,6 @@ struct node_module {
 };
 
 extern const struct node_module util_module;
+extern const struct node_module clock_module;
 
 #endif

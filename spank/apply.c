@@ -20,8 +20,8 @@ static bool set(spank_t sp, const char *name, const char *value, bool force)
 
 /* Anybody can write JOBPROF_SET: of its names only such as we do set count. */
 static const char *const ours[] = {
-    "JOBPROF_",     "SLURM_JOBPROF_", "NCCL_PROFILE",    "NCCL_INSPECTOR_",
-    "COPPER_MOUNT", "APPTAINER_BIND", "SINGULARITY_BIND"};
+    "JOBPROF_",     "SLURM_JOBPROF_", "NCCL_PROFILE",     "NCCL_INSPECTOR_",
+    "COPPER_MOUNT", "APPTAINER_BIND", "SINGULARITY_BIND", "XLA_"};
 
 /* What a list held before ours came after it. */
 #define WAS "JOBPROF_WAS_"

@@ -19,21 +19,9 @@ static pid_t *told; /* shared: the pid of the orphan */
 /* the helper's PWD: where the host stands, in user_init where tasks start */
 static char stand[PATH_MAX + 4] = "PWD=";
 static const char *const allowed[] = {
-    "SLURM_",   "NCCL_",        "JOBPROF_",         "HOME=", "USER=",
-    "LANG=",    "LC_ALL=",      "LC_CTYPE=",        "TERM=", "NO_COLOR=",
-    "COLUMNS=", "TZ=",          "XDG_CONFIG_HOME=", "CUDA_", "NVIDIA_V",
-    "PYXIS_",   "_SLURM_SPANK_"};
-
-/* In srun the helper's words go to the user; in slurmstepd nowhere. */
-void helper_init(struct helper *h, const char *program, const char *verb)
-{
-    *h = (struct helper){
-        .argc = 2, .env = environ, .fd = {-1, -1, -1}, .seen = -1};
-    h->argv[0] = program;
-    h->argv[1] = verb;
-    if (spank_context() != S_CTX_REMOTE)
-        h->fd[2] = STDERR_FILENO;
-}
+    "JOBPROF_", "USER=",     "LANG=", "XLA_",   "NVIDIA_V", "_SLURM_SPANK_",
+    "LC_ALL=",  "SLURM_",    "TZ=",   "PYXIS_", "NCCL_",    "XDG_CONFIG_HOME=",
+    "CUDA_",    "NO_COLOR=", "TERM=", "HOME=",  "COLUMNS=", "LC_CTYPE="};
 
 void helper_arg(struct helper *h, const char *name, const char *value)
 {

@@ -28,7 +28,6 @@ struct helper {
     int seen;        /* the orphan's folder in /proc, -1: not seen yet */
     char said[256];  /* first line of stderr, where fd[2] is a memfd */
 };
-void helper_init(struct helper *h, const char *program, const char *verb);
 void helper_arg(struct helper *h, const char *name, const char *value);
 /* Exit status (0..255), or negative: no start, no answer, a signal, or not done
  * after ms and its group is killed. answer, unless NULL, gets stdout, which
@@ -52,17 +51,14 @@ void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
 int option_asked(void); /* for profiling, by anything; 2: Copper's too */
 bool option_named(const char *nccl); /* by more than a default */
-void option_helper(struct helper *h, const char *verb); /* helper_init */
-void option_args(struct helper *h); /* adds --config ... --util */
+void option_helper(struct helper *h, const char *verb); /* inits */
+void option_args(struct helper *h); /* adds --config ... --clock */
 const char *option_config(void);    /* the plugstack line's */
-
 /* apply.c: requests and answers become environment */
 void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
-
-/* finish.c: tasks' starts and ends, exits; dir, begin (on nodes), hash or NULL
- */
+/* finish.c: tasks' starts and ends; dir, begin (on nodes), hash or NULL */
 void finish_expect(const char *dir, const char *hash, struct helper *begin);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);

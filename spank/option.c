@@ -1,11 +1,19 @@
 /* option.c - the plugstack line, the options and their last values. */
 #include "spank/module.h"
-
 #include "plugins/words.h"
 
-enum { NCCL, COPPER, UTIL, OPTIONS, CHECK_MS = 1000 };
+enum { NCCL, COPPER, UTIL, CLOCK, OPTIONS, CHECK_MS = 1000 };
 
-static const char *const words[OPTIONS] = {"--nccl", "--copper", "--util"};
+/* One row an option: its words for the helper and for Slurm, its variable. */
+#define ROW(low, up, help)                                                     \
+    "--" low, low "-profile", "JOBPROF_" up, "[jobprof] " help
+static const struct {
+    const char *word, *name, *env, *help;
+} rows[OPTIONS] = {
+    {ROW("nccl", "NCCL", "NCCL: off, auto, " JP_WORDS_NCCL ", plan")},
+    {ROW("copper", "COPPER", "Copper (file loading): off, " JP_WORDS_COPPER)},
+    {ROW("util", "UTIL", "utilisation: off, " JP_WORDS_UTIL ", or 200ms, 1s")},
+    {ROW("clock", "CLOCK", "clocks of the nodes: off, " JP_WORDS_CLOCK)}};
 static char *value[OPTIONS]; /* last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 
@@ -25,9 +33,15 @@ static const char *program(const char *verb)
     return access(path, X_OK) == 0 ? path : JP_BINDIR "/jobprof";
 }
 
+/* In srun the helper's words go to the user; in slurmstepd nowhere. */
 void option_helper(struct helper *h, const char *verb)
 {
-    helper_init(h, program(verb), verb);
+    *h = (struct helper){
+        .argc = 2, .env = environ, .fd = {-1, -1, -1}, .seen = -1};
+    h->argv[0] = program(verb);
+    h->argv[1] = verb;
+    if (spank_context() != S_CTX_REMOTE)
+        h->fd[2] = STDERR_FILENO;
 }
 
 /* 0: accepted. -1: refused, jobprof-node printed why. 1: it could not be asked;
@@ -40,10 +54,10 @@ static int check(int val, const char *arg)
     option_helper(&h, "resolve");
     h.argv[h.argc++] = "--check";
     helper_arg(&h, "--config", config);
-    helper_arg(&h, words[val], arg);
+    helper_arg(&h, rows[val].word, arg);
     rc = helper_run(&h, CHECK_MS, NULL);
     if (rc != 0 && rc != 64)
-        slurm_spank_log("jobprof: %s-profile is off: %s%s", words[val],
+        slurm_spank_log("jobprof: %s-profile is off: %s%s", rows[val].word,
                         *h.said ? h.said : h.argv[0],
                         *h.said ? "" : " failed or took over 1 s");
     return rc == 64 ? -1 : rc != 0;
@@ -60,7 +74,7 @@ static int option_callback(int val, const char *arg, int remote)
         return 0;
     if (!remote && (!*arg || memchr(arg, '/', strcspn(arg, ",=")))) {
         slurm_error("jobprof: \"%s\" is no mode; try %s-profile=%s", arg,
-                    words[val], val == COPPER ? "aggregate" : "auto");
+                    rows[val].word, val == COPPER ? "aggregate" : "auto");
         return -1;
     }
     if (!remote && strcmp(arg, "off") != 0 && (rc = check(val, arg)) < 0)
@@ -69,17 +83,6 @@ static int option_callback(int val, const char *arg, int remote)
     value[val] = strdup(rc ? "off" : arg);
     return 0;
 }
-
-static const struct spank_option options[OPTIONS] = {
-    {(char *) "nccl-profile", (char *) "MODE[,KEY=VALUE...]",
-     (char *) "[jobprof] NCCL: off, auto, " JP_WORDS_NCCL ", plan", 1, NCCL,
-     option_callback},
-    {(char *) "copper-profile", (char *) "MODE[,KEY=VALUE...]",
-     (char *) "[jobprof] Copper (file loading): off, " JP_WORDS_COPPER, 1,
-     COPPER, option_callback},
-    {(char *) "util-profile", (char *) "auto|PERIOD[,KEY=VALUE...]",
-     (char *) "[jobprof] utilisation: off, " JP_WORDS_UTIL ", or 200ms, 1s ...",
-     1, UTIL, option_callback}};
 
 void option_init(spank_t sp, int ac, char **av)
 {
@@ -97,23 +100,32 @@ void option_init(spank_t sp, int ac, char **av)
     for (int i = 0; i < OPTIONS; i++) {
         free(value[i]);
         value[i] = NULL;
-        spank_option_register(sp, (struct spank_option *) &options[i]);
+        spank_option_register(
+            sp, &(struct spank_option){
+                    (char *) rows[i].name, (char *) "MODE[,KEY=VALUE...]",
+                    (char *) rows[i].help, 1, i, option_callback});
     }
 }
 
 int option_asked(void)
 {
-    const char *nccl = value[NCCL] ?: getenv("JOBPROF_NCCL");
-    const char *copper = value[COPPER] ?: getenv("JOBPROF_COPPER");
-    bool util = !is_off(value[UTIL] ?: getenv("JOBPROF_UTIL"));
+    int asked = 0;
 
-    return is_off(copper) ? util || !is_off(nccl && *nccl ? nccl : mode) : 2;
+    for (int i = 0; i < OPTIONS; i++) {
+        const char *text = value[i] ?: getenv(rows[i].env);
+
+        if (!is_off(i == NCCL && !(text && *text) ? mode : text))
+            asked = i == COPPER || asked == 2 ? 2 : 1;
+    }
+    return asked;
 }
 
 bool option_named(const char *nccl)
 {
-    return !mode || value[NCCL] || value[COPPER] || value[UTIL] ||
-           (nccl && *nccl);
+    for (int i = 0; i < OPTIONS; i++)
+        if (value[i])
+            return true;
+    return !mode || (nccl && *nccl);
 }
 
 void option_args(struct helper *h)
@@ -121,7 +133,7 @@ void option_args(struct helper *h)
     helper_arg(h, "--config", config);
     helper_arg(h, "--default", mode);
     for (int i = 0; i < OPTIONS; i++)
-        helper_arg(h, words[i], value[i]);
+        helper_arg(h, rows[i].word, value[i]);
 }
 
 const char *option_config(void)

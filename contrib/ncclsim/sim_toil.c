@@ -16,7 +16,7 @@
 #include "contrib/ncclsim/sim_pace.h"
 
 /* A rival of lower niceness, where we may have one: of two that are alike the
- * one that mostly sleeps hardly waits. */
+ * one that mostly sleeps hardly waits. It begins when we first compute. */
 enum { RIVAL_NICE = -10 };
 enum { FILE_BYTES = 64 << 20, CHUNK = 1 << 20, PAGE = 4096 };
 
@@ -26,6 +26,7 @@ struct jp_sim_toil {
     char *map;
     size_t at; /* the next of the file's bytes */
     pid_t rival;
+    int rival_in; /* a line lets it begin; -1: none, or it has begun */
 };
 
 /* Processor time of this thread. */
@@ -37,31 +38,34 @@ static int64_t used_ns(void)
     return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* A program that nothing says is ours: its environment is empty. It stays on
- * the processor that we stay on, and ends with us. */
+/* A program that nothing says is ours: its environment is empty. It ends with
+ * us. */
 static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
 {
-    static const char *const argv[] = {"sh", "-c", "while :; do :; done", NULL};
+    static const char *const argv[] = {"sh", "-c",
+                                       "read go; while :; do :; done", NULL};
     static char *const env[] = {NULL};
-    cpu_set_t set;
-    int cpu = sched_getcpu();
+    int work[2];
 
-    CPU_ZERO(&set);
-    CPU_SET(cpu < 0 ? 0 : (size_t) cpu, &set);
-    if (sched_setaffinity(0, sizeof(set), &set) < 0)
-        return error_set(err, "no processor: %s", strerror(errno));
+    if (pipe2(work, O_CLOEXEC) < 0)
+        return error_set(err, "no pipe: %s", strerror(errno));
     signal(SIGCHLD, SIG_IGN); /* or its time would be counted as ours */
     toil->rival = fork();
+    toil->rival_in = work[1];
+    fcntl(work[1], F_SETFL, O_NONBLOCK);
     if (toil->rival < 0)
-        return error_set(err, "no process: %s", strerror(errno));
+        error_set(err, "no process: %s", strerror(errno));
     if (toil->rival == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setsid();
+        dup2(work[0], STDIN_FILENO);
+        /* no session of its own: kernels give each of them as much (autogroup)
+         */
         setpriority(PRIO_PROCESS, 0, RIVAL_NICE);
         execve("/bin/sh", (char **) argv, env);
         _exit(127);
     }
-    return 0;
+    close(work[0]);
+    return toil->rival < 0 ? -1 : 0;
 }
 
 static int make_file(struct jp_sim_toil *toil, struct jp_error *err)
@@ -98,7 +102,7 @@ struct jp_sim_toil *sim_toil_create(unsigned needs, struct jp_error *err)
         error_set(err, "no memory");
         return NULL;
     }
-    toil->fd = -1;
+    toil->fd = toil->rival_in = -1;
     toil->map = MAP_FAILED;
     if ((!(needs & SIM_TOIL_RIVAL) || start_rival(toil, err) == 0) &&
         (!(needs & SIM_TOIL_FILE) || make_file(toil, err) == 0))
@@ -113,6 +117,8 @@ void sim_toil_destroy(struct jp_sim_toil *toil)
         return;
     if (toil->rival > 0)
         kill(toil->rival, SIGKILL);
+    if (toil->rival_in >= 0)
+        close(toil->rival_in);
     if (toil->map != MAP_FAILED)
         munmap(toil->map, FILE_BYTES);
     if (toil->fd >= 0)
@@ -141,10 +147,28 @@ int64_t sim_toil_compute(struct jp_sim_toil *toil, int64_t ns)
     return sim_pace_now_ns() - began;
 }
 
+/* From here on this thread and the rival have one processor. */
+static void begin_rival(struct jp_sim_toil *toil)
+{
+    cpu_set_t set;
+    int cpu = sched_getcpu();
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu < 0 ? 0 : (size_t) cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) == 0 &&
+        sched_setaffinity(toil->rival, sizeof(set), &set) == 0)
+        (void) !write(toil->rival_in, "go\n", 3);
+    close(toil->rival_in);
+    toil->rival_in = -1;
+}
+
 int64_t sim_toil_share(struct jp_sim_toil *toil, int64_t ns)
 {
-    int64_t late = sim_toil_compute(toil, ns) - ns;
+    int64_t late;
 
+    if (toil->rival_in >= 0)
+        begin_rival(toil);
+    late = sim_toil_compute(toil, ns) - ns;
     return late > 0 ? late : 0;
 }
 

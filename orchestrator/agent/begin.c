@@ -14,6 +14,7 @@
 #include "common/num.h"
 #include "common/profiler.h"
 #include "orchestrator/agent/cleanup.h"
+#include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/pairs.h"
@@ -58,6 +59,18 @@ static bool has_conf(const char *dir)
     return there;
 }
 
+void begin_log_clocks(const char *dir, const struct jp_jobconf *conf)
+{
+    char *block = NULL, *rest, *line;
+
+    if (dir)
+        clockpart_block(conf, &block, NULL);
+    rest = block;
+    while ((line = strsep(&rest, "\n")))
+        stepdir_log(dir, "%s", line);
+    free(block);
+}
+
 /* Nobody has made the directory and nobody else will: this node does. *dir is
  * NULL where only a default asks and it cannot be made. */
 static int make_here(const struct launch_facts *facts,
@@ -68,6 +81,7 @@ static int make_here(const struct launch_facts *facts,
 
     if (launch_step(facts, plan, &launch, err) < 0)
         return -1;
+    begin_log_clocks(launch.place.step_dir, &launch.conf);
     *dir = launch.place.step_dir;
     launch.place.step_dir = NULL;
     launch_fini(&launch);
@@ -123,6 +137,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
                                   .nccl = settings->nccl,
                                   .copper = settings->copper,
                                   .util = settings->util,
+                                  .clock = settings->clock,
                                   .env = node_env,
                                   .ask = slurmjob_ask,
                                   .ask_arg = &memo,
@@ -140,7 +155,8 @@ int begin_locate(const struct begin_settings *settings, char **dir,
     facts.ntasks = (uint32_t) tasks;
     facts_get(&in, &facts);
     *dir = NULL;
-    if (plan_is_profiled(&plan) || plan_is_sampled(&plan))
+    if (plan_is_profiled(&plan) || plan_is_sampled(&plan) ||
+        plan_is_clocked(&plan))
         rc = join_or_make(&facts, &plan, settings->nodeid, end_ms, dir, err);
     plan_fini(&plan);
     return rc;
@@ -245,7 +261,7 @@ static bool watches_hangs(const struct jp_jobconf *conf)
 }
 
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
-               struct jp_policy *policy, struct jp_error *err)
+               struct begin_told *told, struct jp_error *err)
 {
     struct jp_jobconf conf = {0};
     int rc = -1;
@@ -263,8 +279,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     if (!watches_hangs(&conf))
         conf.policy.hang_suspect_ms = 0;
     rc = join(seat, node, &conf, pairs, err);
-    if (rc == 0)
-        *policy = conf.policy;
+    *told = (struct begin_told){.policy = conf.policy};
+    (void) clockpart_read(&conf, &told->clock);
     if (rc < 0)
         step_aside(seat, node, err);
 out:

@@ -13,6 +13,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/lines.h"
+#include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/copperpart.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/agent/utilpart.h"
@@ -379,7 +380,9 @@ static int fill(struct launch *l, struct jp_error *err)
         fill_job(l->facts, conf, err) < 0 || fill_nccl(l, err) < 0 ||
         fill_container(l, err) < 0 ||
         copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0 ||
-        utilpart_fill(l->plan, conf, err) < 0)
+        utilpart_fill(l->plan, conf, err) < 0 ||
+        clockpart_fill(l->plan, l->facts->env, l->place.step_dir, conf,
+                       &l->note, err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
     return 0;
@@ -468,7 +471,8 @@ static int write_place(struct launch *l, struct jp_error *err)
 {
     if (place_make(&l->place, l->facts, err) < 0)
         return -1;
-    if (write_conf(l, err) == 0)
+    if (clockpart_write(&l->conf, l->place.step_dir, err) == 0 &&
+        write_conf(l, err) == 0)
         return 0;
     place_unmake(&l->place);
     return -1;
@@ -498,7 +502,7 @@ static int note_locks(const struct jp_plan *plan, char **note,
                       struct jp_error *err)
 {
     const struct plan_side *sides[OPTIONS] = {&plan->nccl, &plan->copper,
-                                              &plan->util};
+                                              &plan->util, &plan->clock};
 
     for (size_t i = 0; i < OPTIONS; i++)
         if (sides[i]->overruled &&
@@ -514,12 +518,15 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     struct launch l = {.plan = plan, .facts = facts};
     int rc = 0;
 
-    if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan))
+    if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan) ||
+        plan_is_clocked(plan))
         rc = make_step(&l, err);
     else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
         rc = error_set(err, "Copper does not run: %s", refusal);
+    else
+        rc = clockpart_note_trouble(plan, 1, &l.note, err);
     /* what a site's default leaves out surprises nobody */
-    if (rc == 0 && !plan_is_explicit(plan)) {
+    if (rc == 0 && l.place.step_dir && !plan_is_explicit(plan)) {
         free(l.note);
         l.note = NULL;
     }

@@ -26,11 +26,13 @@
 /* How often it looks whether the step is over, and writes its own record. */
 #define LOOK_MS 5000
 #define RECORD_MS 300000
+/* Of modules where the site names no period. */
+#define PERIOD_MS 1000
 /* A module's cost is held against its budget over so long. */
 #define BUDGET_MS 10000
 
-const struct node_module *const nodeagent_modules[] = {&util_module,
-                                                       &live_module, NULL};
+const struct node_module *const nodeagent_modules[] = {
+    &util_module, &clock_module, &live_module, NULL};
 
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 
@@ -234,12 +236,13 @@ static void call(struct loop *loop, size_t i,
     follow_fd(loop, i);
 }
 
-/* 0: it is off. */
 static uint32_t period_of(const struct nodeagent *agent, size_t module)
 {
     uint32_t own = agent->modules[module]->period_ms;
 
-    return own ? own : agent->place.period_ms;
+    if (own)
+        return own;
+    return agent->place.period_ms ? agent->place.period_ms : PERIOD_MS;
 }
 
 static void start_modules(struct loop *loop)
@@ -255,8 +258,8 @@ static void start_modules(struct loop *loop)
                               .period_ms = period_of(agent, i),
                               .next_ms = loop->start_ms,
                               .window_ms = loop->start_ms};
-        r->state = r->period_ms ? r->module->start(&agent->place, &err) : NULL;
-        if (!r->state && err.text[0])
+        r->state = r->module->start(&agent->place, &err);
+        if (!r->state && *err.text)
             note_failure(loop, r, &err);
         follow_fd(loop, i);
     }

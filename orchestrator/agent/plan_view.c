@@ -9,6 +9,7 @@
 #include "common/lines.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/plan_table.h"
 #include "orchestrator/agent/utilpart.h"
 #include "orchestrator/agent/settings.h"
@@ -16,6 +17,7 @@
 /* The view's own texts. */
 struct plan_view_store {
     char *warnings, *notes; /* lines, or NULL */
+    char *clocks;           /* lines, or NULL */
     char *without;          /* names of the user's variables, or NULL */
     char foreign[64];       /* reason of a setting that the profiler ignores */
     char instead[64];       /* reason of a mode that is not the one asked for */
@@ -162,12 +164,15 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
                       struct jp_error *err)
 {
     struct plan_view_store *store = view->store;
-    char samples[128];
+    char samples[128], probes[128];
 
     if (copy_lines(&store->warnings, launch->choice.warnings, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
         lines_add(&store->notes, err, "%s",
                   utilpart_describe(&launch->conf, samples, sizeof(samples))) <
+            0 ||
+        lines_add(&store->notes, err, "%s",
+                  clockpart_describe(&launch->conf, probes, sizeof(probes))) <
             0 ||
         ask_planner(launch, view, err) < 0 ||
         launch_own(launch, &store->without, err) < 0)
@@ -177,6 +182,9 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
         return -1;
     view->warnings = store->warnings ? store->warnings : "";
     view->notes = store->notes ? store->notes : "";
+    if (clockpart_block(&launch->conf, &store->clocks, err) < 0)
+        return -1;
+    view->clocks = store->clocks ? store->clocks : "";
     return 0;
 }
 
@@ -237,6 +245,7 @@ void plan_view_fini(struct plan_view *view)
     if (view->store) {
         free(view->store->warnings);
         free(view->store->notes);
+        free(view->store->clocks);
         free(view->store->without);
         free(view->store);
     }
@@ -560,5 +569,16 @@ int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
     fputc('\n', out);
     settings_print(out, view->settings, view->n_settings);
     fputc('\n', out);
-    return print_variables(out, view, err);
+    if (print_variables(out, view, err) < 0)
+        return -1;
+    if (view->clocks && *view->clocks) {
+        fputc('\n', out);
+        for (const char *line = view->clocks; *line;) {
+            size_t n = strcspn(line, "\n");
+
+            quote_printf(out, "%.*s\n", (int) n, line);
+            line += n + (line[n] == '\n');
+        }
+    }
+    return 0;
 }

@@ -48,6 +48,7 @@ struct plan_view {
     const char *warnings;    /* lines: known bad releases, what sizing assumed,
                                 variables of the user's own, a full disk; or "" */
     const char *notes;       /* other lines, or "" */
+    const char *clocks;      /* lines: how clocks are probed, or "" */
     struct plan_view_store *store;
 };
 

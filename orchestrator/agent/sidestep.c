@@ -65,7 +65,7 @@ struct inner {
 struct shared {
     char **nodes;
     size_t n;
-    bool wanted; /* something is to be gathered from them */
+    const struct backend_runner *gatherer; /* NULL: nothing is gathered */
 };
 
 /* --- the inner srun ------------------------------------------------------- */
@@ -209,9 +209,9 @@ static void gather(const struct inner *l, const struct shared *shared,
     struct jp_error err;
     int rc = 0;
 
-    while (shared->wanted && rc == 0) {
-        rc = l->runner->gather(l->dir, shared->nodes, shared->n,
-                               clock_mono_ms() >= late_ms, &err);
+    while (shared->gatherer && rc == 0) {
+        rc = shared->gatherer->gather(l->dir, shared->nodes, shared->n,
+                                      clock_mono_ms() >= late_ms, &err);
         if (rc < 0)
             stepdir_log(l->dir, "Copper: %s", err.text);
         if (waitid(P_PID, (id_t) inner, &end, WEXITED | WNOHANG | WNOWAIT) <
@@ -296,20 +296,21 @@ static int prepare(const struct inner *l, struct shared *shared,
                    struct jp_error *err)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, l->dir);
+    const struct backend_runner *runner;
     struct jp_jobconf conf;
-    int rc = 0;
+    int rc;
 
     if (!path)
         return error_set(err, "out of memory");
-    if (l->runner->prepare) {
-        rc = jobconf_read_pinned(path, l->hash, &conf, err);
-        if (rc == 0) {
-            rc = l->runner->prepare(&conf, l->dir, shared->nodes, shared->n,
-                                    err);
-            jobconf_fini(&conf);
-        }
+    rc = jobconf_read_pinned(path, l->hash, &conf, err);
+    if (rc == 0) {
+        runner = backend_runner_of(l->runner, &conf);
+        if (runner->prepare)
+            rc = runner->prepare(&conf, l->dir, shared->nodes, shared->n, err);
+        if (rc > 0 && runner->gather)
+            shared->gatherer = runner;
+        jobconf_fini(&conf);
     }
-    shared->wanted = rc > 0 && l->runner->gather;
     free(path);
     return rc < 0 ? -1 : 0;
 }

@@ -225,15 +225,16 @@ int supervise(const struct backend_runner *runner,
     if (!path)
         error_set(err, "out of memory");
     else if (jobconf_read_pinned(path, place->hash, &conf, err) == 0 &&
-             stepdir_prepare(dir, node, err) == 0 &&
-             runner->start(&conf, dir, node, &w.state, err) == 0)
-        rc = 0;
+             stepdir_prepare(dir, node, err) == 0) {
+        w.runner = backend_runner_of(runner, &conf);
+        rc = w.runner->start(&conf, dir, node, &w.state, err);
+    }
     w.hold_ms = hold_time(&conf);
     if (rc < 0)
         fail(&w, err);
     else
         rc = run(&w, budget(&conf), err);
-    runner->destroy(w.state);
+    w.runner->destroy(w.state);
     jobconf_fini(&conf);
     free(path);
     return rc;
@@ -310,6 +311,7 @@ static void end_rest(const struct backend_runner *runner,
     if (path && jobconf_read_pinned(path, place->hash, &conf, &err) < 0)
         stepdir_log(dir, "%s: Copper: %s", node, err.text);
     else if (path) {
+        runner = backend_runner_of(runner, &conf);
         if (runner->bypass)
             runner->bypass(&conf, node);
         if (!await_orphans(budget(&conf)))

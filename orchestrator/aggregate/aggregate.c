@@ -11,6 +11,7 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
+#include "orchestrator/aggregate/scout.h"
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define PARTIAL_MEMORY (UINT64_C(256) << 20)
@@ -64,8 +65,48 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
             r->timelines[r->n_timelines++] = files[i].timeline;
             files[i].timeline = NULL;
         }
-    if (r->n_timelines)
-        r->clocks = clocks_make(r->timelines, r->n_timelines);
+}
+
+/* The clocks of files that were read without knowing them. */
+static struct jp_clocks *compare(const struct source_facts *files, size_t n)
+{
+    struct timeline **timelines = calloc(n + 1, sizeof(struct timeline *));
+    struct jp_clocks *clocks = NULL;
+    size_t found = 0;
+
+    for (size_t i = 0; timelines && i < n; i++)
+        if (files[i].timeline)
+            timelines[found++] = files[i].timeline;
+    if (found)
+        clocks = clocks_make(timelines, found);
+    free(timelines);
+    return clocks;
+}
+
+/* Joins all with times on one clock, if there are several and they can be
+ * compared; *clocks is the caller's. */
+static struct join *join_all(const struct jp_logwalk *walk,
+                             const struct jp_aggregate_options *options,
+                             struct join_budget *budget,
+                             struct partial_set *partials,
+                             struct source_facts *files,
+                             struct jp_clocks **clocks, struct jp_error *err)
+{
+    uint64_t events = joinrun_events(options, budget, walk->n_logs);
+    struct join *join;
+
+    if (!options->as_recorded)
+        *clocks = scout_clocks(walk, partials, options, events);
+    budget->clocks = clocks_map(*clocks);
+    join = joinrun(walk, options, budget, partials, files, err);
+    if (!join || *clocks)
+        return join;
+    *clocks = compare(files, walk->n_logs);
+    if (options->as_recorded || !clocks_map(*clocks))
+        return join;
+    budget->clocks = clocks_map(*clocks);
+    join_destroy(join); /* the first records did not say so: once more */
+    return joinrun(walk, options, budget, partials, files, err);
 }
 
 /* Counts the nodes that came from partials, and notes what was wrong with the
@@ -94,6 +135,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     struct join_budget budget = {0};
     struct partial_set partials = {0};
     struct join *join = NULL;
+    struct jp_clocks *clocks = NULL;
     struct jp_logwalk walk;
     const char *raw;
 
@@ -116,18 +158,23 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
         error_set(err, "out of memory");
         goto out;
     }
-    join = joinrun(&walk, options, &budget, &partials, files, err);
+    join = join_all(&walk, options, &budget, &partials, files, &clocks, err);
     if (join)
         result = build_result((struct build){.join = join,
                                              .walk = &walk,
                                              .files = files,
                                              .partials = &partials,
+                                             .clocks = budget.clocks,
                                              .options = options},
                               err);
-    if (result)
+    if (result) {
         take_timelines(result, files, walk.n_logs);
+        result->clocks = clocks;
+        clocks = NULL;
+    }
     note_partials(&partials, options, result);
 out:
+    clocks_destroy(clocks);
     partial_set_fini(&partials);
     join_destroy(join);
     joinrun_free_files(files, walk.n_logs);

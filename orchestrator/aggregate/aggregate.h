@@ -96,8 +96,12 @@ struct jp_comm {
  * of path is kept. slice_us: time in complete barrier-like operations, of
  * JP_SLICES equal parts of the run by each function's sequence numbers, scaled
  * up to all operations of the part; NAN where a part has operations and none is
- * complete; NULL: waits_unknown. */
+ * complete; NULL: waits_unknown. stalled_us, in the same parts: how much later
+ * than the median rank (the later of two) it came to those of these operations
+ * to which it came later by more than JP_STALL_US; stalled_ops: how many these
+ * are; NULL as slice_us. */
 #define JP_SLICES 20
+#define JP_STALL_US 1000
 struct jp_rank {
     size_t comm; /* index into comms */
     uint32_t rank;
@@ -112,7 +116,9 @@ struct jp_rank {
     uint64_t caused_us;
     uint64_t p2p_records;  /* not among records */
     double p2p_fast_gbs;   /* as of jp_p2p, of all its Send and Recv */
-    const float *slice_us; /* in the result's slices */
+    const float *slice_us; /* in the result's slices, stalled_us behind it */
+    const float *stalled_us;
+    uint64_t stalled_ops;
     /* how long each AlltoAll of Send and Recv kept it, in order; of those of
      * which a message is missing JP_NO_KERNEL. In the result's kernels; NULL:
      * its messages are no AlltoAll's */
@@ -377,7 +383,7 @@ struct jp_result {
     size_t n_comms;
     struct jp_rank *ranks;
     size_t n_ranks;
-    float *slices; /* JP_SLICES a rank, in any order */
+    float *slices; /* 2 x JP_SLICES a rank, in any order */
     uint32_t *kernels; /* of all ranks */
     struct jp_cell *cells;
     size_t n_cells;
@@ -421,7 +427,8 @@ struct jp_aggregate_options {
      * NULL; non-zero stops with an error ("stopped") */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
-    bool evidence; /* of hangs is kept of each recording: for partials */
+    bool evidence;    /* of hangs is kept of each recording: for partials */
+    bool as_recorded; /* times stay on each node's own clock (clocks.h) */
     /* processes of the whole step, where that is known: timelines are cut as if
      * there were no fewer files; 0: not known */
     uint32_t processes;

@@ -28,6 +28,7 @@ void clockpair_init(struct clockpair *pair, uint32_t a, uint32_t b,
 void clockpair_fini(struct clockpair *pair)
 {
     clockline_fini(&pair->bounds);
+    free(pair->ops);
     free(pair->windows);
     memset(pair, 0, sizeof(*pair));
 }
@@ -85,6 +86,194 @@ static bool correct(const struct clockpair *pair, const struct clockline *line,
     return true;
 }
 
+/* --- a few wrong bounds --------------------------------------------------- */
+
+/* The interval of theta that an operation leaves, against a line through the
+ * ends. */
+struct interval {
+    double low, high;
+    bool wrong;
+};
+
+struct edge {
+    double at;
+    int by; /* one begins, one ends */
+};
+
+static int by_edge(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return y->by - x->by; /* intervals that touch have a point in common */
+}
+
+/* A point that lies in as many intervals as any. */
+static double deepest(const struct interval *at, size_t n, struct edge *edges)
+{
+    double begin = 0, end = 0;
+    int depth = 0, most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        edges[2 * i] = (struct edge){at[i].low, 1};
+        edges[2 * i + 1] = (struct edge){at[i].high, -1};
+    }
+    qsort(edges, 2 * n, sizeof(*edges), by_edge);
+    for (size_t i = 0; i < 2 * n; i++) {
+        depth += edges[i].by;
+        if (depth > most) {
+            most = depth;
+            begin = edges[i].at;
+            end = i + 1 < 2 * n ? edges[i + 1].at : begin;
+        }
+    }
+    return begin + (end - begin) / 2;
+}
+
+/* The slope of the ends: of each bin the operation whose ends are in the middle
+ * of the others', then the median of the bins' slopes (Theil and Sen). A wrong
+ * operation is mostly a short one, so the shortest ones would not do. */
+static double slope_of_ends(const struct clockpair *pair, double *work)
+{
+    double t[CLOCKPAIR_BINS], y[CLOCKPAIR_BINS];
+    double slopes[CLOCKPAIR_BINS * (CLOCKPAIR_BINS - 1) / 2];
+    size_t bins = pair->n_ops < CLOCKPAIR_BINS ? pair->n_ops : CLOCKPAIR_BINS;
+    int64_t t0 = pair->ops[0].end_a_ns;
+    int64_t theta0 = pair->ops[0].end_b_ns - t0;
+    size_t m = 0;
+
+    for (size_t k = 0; k < bins; k++) {
+        size_t from = k * pair->n_ops / bins, to = (k + 1) * pair->n_ops / bins;
+        size_t n = 0;
+
+        t[k] = 0;
+        for (size_t i = from; i < to; i++) {
+            const struct clockpair_op *op = &pair->ops[i];
+
+            t[k] += (double) (op->end_a_ns - t0) / (double) (to - from);
+            work[n++] = (double) (op->end_b_ns - op->end_a_ns - theta0);
+        }
+        qsort(work, n, sizeof(*work), sorted_ascending);
+        y[k] = sorted_median(work, n);
+    }
+    for (size_t i = 0; i < bins; i++)
+        for (size_t j = 0; j < i; j++)
+            if (t[i] != t[j])
+                slopes[m++] = (y[i] - y[j]) / (t[i] - t[j]);
+    if (m == 0)
+        return 0;
+    qsort(slopes, m, sizeof(*slopes), sorted_ascending);
+    return fmax(-CLOCKLINE_MAX_SLOPE,
+                fmin(CLOCKLINE_MAX_SLOPE, sorted_median(slopes, m)));
+}
+
+/* Are the wrong ones few, and others among them? Where a clock is set all are
+ * wrong from then on, or up to then, but for some that leave much open. */
+static bool is_scattered(const struct interval *at, size_t n, size_t wrong)
+{
+    size_t first = n, last = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (at[i].wrong) {
+            first = first == n ? i : first;
+            last = i;
+        }
+    if (!wrong || wrong * CLOCKPAIR_WRONG > n)
+        return false;
+    return wrong <= 2 || (2 * wrong <= n - first && 2 * wrong <= last + 1);
+}
+
+/* The shortest operation of each part of the window stays. */
+static void note_end(struct clockpair *pair, const struct clockpair_op *op)
+{
+    int64_t into = (op->end_a_ns - pair->begin_ns) /
+                   (pair->window_ns / CLOCKPAIR_BINS + 1);
+    struct clockpair_end *bin =
+        &pair->ends[into < 0                ? 0
+                    : into < CLOCKPAIR_BINS ? into
+                                            : CLOCKPAIR_BINS - 1];
+
+    if (!bin->net_ns || op->net_ns < bin->net_ns)
+        *bin = (struct clockpair_end){.t_ns = op->end_a_ns,
+                                      .theta_ns = op->theta_ns,
+                                      .net_ns = op->net_ns};
+}
+
+/* The bounds, and the ends of pair, of the operations that do not contradict
+ * what most of them leave open. Returns how many do, 0: too many, or all in a
+ * row. -1 without memory. */
+static int64_t leave_out(struct clockpair *pair,
+                         struct clockline_bounds *bounds)
+{
+    size_t n = pair->n_ops, wrong = 0;
+    struct interval *at = calloc(n + 1, sizeof(*at));
+    struct edge *edges = calloc(2 * n + 1, sizeof(*edges));
+    double *work = calloc(n + 1, sizeof(*work));
+    int64_t rc = at && edges && work ? 0 : -1;
+
+    if (rc == 0 && n) {
+        const struct clockpair_op *op = pair->ops;
+        int64_t t0 = op[0].end_a_ns, theta0 = op[0].end_b_ns - t0;
+        double slope = slope_of_ends(pair, work), middle;
+
+        for (size_t i = 0; i < n; i++) {
+            at[i].low = (double) (op[i].start_b_ns - op[i].end_a_ns - theta0) -
+                        slope * (double) (op[i].end_a_ns - t0);
+            at[i].high = (double) (op[i].end_b_ns - op[i].start_a_ns - theta0) -
+                         slope * (double) (op[i].start_a_ns - t0);
+        }
+        middle = deepest(at, n, edges);
+        for (size_t i = 0; i < n; i++)
+            wrong += at[i].wrong = at[i].low > middle || at[i].high < middle;
+        if (is_scattered(at, n, wrong)) {
+            rc = (int64_t) wrong;
+            memset(pair->ends, 0, sizeof(pair->ends));
+        }
+        for (size_t i = 0; rc > 0 && i < n; i++) {
+            if (at[i].wrong)
+                continue;
+            note_end(pair, &op[i]);
+            if (clockline_add_upper(bounds, op[i].start_a_ns,
+                                    op[i].end_b_ns - op[i].start_a_ns) < 0 ||
+                clockline_add_lower(bounds, op[i].end_a_ns,
+                                    op[i].start_b_ns - op[i].end_a_ns) < 0)
+                rc = -1;
+        }
+    }
+    free(at);
+    free(edges);
+    free(work);
+    return rc;
+}
+
+/* The line of the bounds, of most of them where some are wrong; w->wrong says
+ * how many. */
+static enum clockline_status find_line(struct clockpair *pair,
+                                       struct clockpair_window *w,
+                                       struct clockline *line)
+{
+    enum clockline_status status = clockline_find(&pair->bounds, line);
+    struct clockline_bounds fewer = {0};
+    int64_t wrong;
+
+    if (status != CLOCKLINE_CROSSED)
+        return status;
+    wrong = leave_out(pair, &fewer);
+    if (wrong < 0)
+        status = CLOCKLINE_NO_MEMORY;
+    else if (wrong > 0)
+        status = clockline_find(&fewer, line);
+    if (wrong <= 0 || status != CLOCKLINE_OK) {
+        clockline_fini(&fewer);
+        return status;
+    }
+    w->wrong = (uint32_t) wrong;
+    clockline_fini(&pair->bounds);
+    pair->bounds = fewer;
+    return CLOCKLINE_OK;
+}
+
 /* --- windows -------------------------------------------------------------- */
 
 static double clip(double x, double low, double high)
@@ -103,6 +292,22 @@ static bool agrees(const struct clockline *line, const struct correction *c)
            STAMP_NS + c->net_ns / LEAVING;
 }
 
+/* How long the window's operations kept the last rank: the median, which a few
+ * wrong ones do not move. 0 without memory. */
+static double typical_ns(const struct clockpair *pair)
+{
+    double *work = calloc(pair->n_ops + 1, sizeof(*work)), net = 0;
+
+    for (size_t i = 0; work && i < pair->n_ops; i++)
+        work[i] = (double) pair->ops[i].net_ns;
+    if (work && pair->n_ops) {
+        qsort(work, pair->n_ops, sizeof(*work), sorted_ascending);
+        net = sorted_median(work, pair->n_ops);
+    }
+    free(work);
+    return net;
+}
+
 /* The line of the window's bounds and ends. False: there is none. */
 static bool settle(struct clockpair *pair, struct clockpair_window *w)
 {
@@ -112,7 +317,7 @@ static bool settle(struct clockpair *pair, struct clockpair_window *w)
     double unc = 0;
     bool has_ends, agree;
 
-    switch (clockline_find(&pair->bounds, &line)) {
+    switch (find_line(pair, w, &line)) {
     case CLOCKLINE_OK:
         break;
     case CLOCKLINE_CROSSED:
@@ -141,6 +346,7 @@ static bool settle(struct clockpair *pair, struct clockpair_window *w)
     if (has_ends)
         unc = fmin(unc, STAMP_NS + c.net_ns / LEAVING +
                             3 * 1.2533 * c.scatter_ns / sqrt((double) c.n));
+    w->doubted_ns = STAMP_NS + typical_ns(pair) / LEAVING;
     w->unc_ns = unc;
     return true;
 }
@@ -164,15 +370,39 @@ static int close_window(struct clockpair *pair)
         pair->windows[pair->n_windows++] = w;
     clockline_fini(&pair->bounds);
     memset(pair->ends, 0, sizeof(pair->ends));
+    pair->n_ops = 0;
     pair->open = false;
+    return 0;
+}
+
+/* Keeps an operation of the open window. 0, or -1 without memory. */
+static int keep_op(struct clockpair *pair, const struct clockpair_op *op)
+{
+    if (pair->n_ops == pair->room_ops) {
+        size_t room = pair->room_ops ? 2 * pair->room_ops : 64;
+        struct clockpair_op *more = realloc(pair->ops, room * sizeof(*more));
+
+        if (!more)
+            return -1;
+        pair->ops = more;
+        pair->room_ops = room;
+    }
+    pair->ops[pair->n_ops++] = *op;
     return 0;
 }
 
 int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
                   const struct clockpair_stamps *b, int64_t net_ns)
 {
-    int64_t t = a->end_ns, into;
-    struct clockpair_end *bin;
+    const struct clockpair_op op = {
+        .start_a_ns = a->start_ns,
+        .end_a_ns = a->end_ns,
+        .start_b_ns = b->start_ns,
+        .end_b_ns = b->end_ns,
+        .theta_ns = b->end_ns - a->end_ns +
+                    llround(b->end_mean_ns - a->end_mean_ns),
+        .net_ns = net_ns > 0 ? net_ns : 1};
+    int64_t t = a->end_ns;
 
     if (llabs(b->end_ns - a->end_ns) > FAR_NS)
         return 0;
@@ -186,19 +416,10 @@ int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
     if (clockline_add_upper(&pair->bounds, a->start_ns,
                             b->end_ns - a->start_ns) < 0 ||
         clockline_add_lower(&pair->bounds, a->end_ns, b->start_ns - a->end_ns) <
-            0)
+            0 ||
+        keep_op(pair, &op) < 0)
         return -1;
-    into = (t - pair->begin_ns) / (pair->window_ns / CLOCKPAIR_BINS + 1);
-    bin = &pair->ends[into < 0                ? 0
-                      : into < CLOCKPAIR_BINS ? into
-                                              : CLOCKPAIR_BINS - 1];
-    net_ns = net_ns > 0 ? net_ns : 1;
-    if (!bin->net_ns || net_ns < bin->net_ns)
-        *bin = (struct clockpair_end){
-            .t_ns = t,
-            .theta_ns = b->end_ns - a->end_ns +
-                        llround(b->end_mean_ns - a->end_mean_ns),
-            .net_ns = net_ns};
+    note_end(pair, &op);
     return 0;
 }
 

@@ -14,6 +14,11 @@
  * allow.
  *
  * The run is cut into windows, each with a line of its own: clocks drift.
+ *
+ * A host may see an end early or a start late; such an operation's bounds are
+ * wrong. Where the bounds of a window contradict each other, those that most
+ * others contradict are left out, if they are few and lie among the others.
+ * Many, or all from some moment on, are no errors: a clock was set.
  */
 #ifndef JP_AGGREGATE_CLOCKPAIR_H
 #define JP_AGGREGATE_CLOCKPAIR_H
@@ -26,6 +31,9 @@
 
 /* Bounds that a window needs at least, of each kind. */
 #define CLOCKPAIR_BOUNDS 8
+
+/* Of so many bounds of a window one may be wrong. */
+#define CLOCKPAIR_WRONG 25
 
 /* One operation on the ranks of one node, by that node's clock. */
 struct clockpair_stamps {
@@ -46,8 +54,17 @@ struct clockpair_end {
 struct clockpair_window {
     int64_t first_ns, last_ns;
     int64_t theta_first_ns, theta_last_ns;
-    double unc_ns; /* how wrong it may be within */
-    bool crossed;  /* the bounds contradict each other: a clock was set */
+    double unc_ns;     /* how wrong it may be within */
+    bool crossed;      /* the bounds contradict each other: a clock was set */
+    uint32_t wrong;    /* operations whose bounds were left out */
+    double doubted_ns; /* as unc_ns, where other bounds may be wrong unseen,
+                          because some are; 0: not known */
+};
+
+/* An operation on both nodes, each by its own clock. */
+struct clockpair_op {
+    int64_t start_a_ns, end_a_ns, start_b_ns, end_b_ns;
+    int64_t theta_ns, net_ns; /* as of clockpair_end */
 };
 
 struct clockpair {
@@ -57,6 +74,8 @@ struct clockpair {
     bool open;
     struct clockline_bounds bounds;
     struct clockpair_end ends[CLOCKPAIR_BINS];
+    struct clockpair_op *ops; /* of the open window, in order of arrival */
+    size_t n_ops, room_ops;
     struct clockpair_window *windows; /* ascending */
     size_t n_windows, room;
 };

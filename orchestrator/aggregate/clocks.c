@@ -21,10 +21,51 @@
 #define PASSES 8
 /* When a clock was set is found this well. */
 #define STEP_NS INT64_C(1000000)
+/* Stamps are whole microseconds in most logs. */
+#define STAMP_NS 1000
+/* Starts and times contradict each other from such a part on, of so many. */
+#define DISAGREE_SHARE 0.25
+#define DISAGREE_LEAST 20
+/* A clock that goes back by less was not set. */
+#define SET_BACK_NS INT64_C(1000000)
 /* As references, until one reaches half of the nodes. */
 #define TRIED 64
 
 /* --- the check ------------------------------------------------------------ */
+
+/* How wrong the distance of the last two starts may be. */
+static double unsure_ns(const struct clockwalk *w,
+                        const struct clockwalk_met *met)
+{
+    uint32_t a = w->walkers[met->last].host, b = w->walkers[met->second].host;
+
+    if (a == b || !w->nodes)
+        return STAMP_NS;
+    return STAMP_NS + clockmap_unc_ns(w->nodes[a], met->start_ns) +
+           clockmap_unc_ns(w->nodes[b], met->next_start_ns);
+}
+
+/* Who came last: by starts where clocks tell it, and by times. */
+static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    struct clocks_arrival *last = &w->arrivals[met->last];
+    double late = (double) (met->start_ns - met->next_start_ns);
+    bool by_start = late > CLOCKMAP_SURE * unsure_ns(w, met);
+    bool by_time = met->next_net_ns - met->net_ns > CLOCKMAP_SURE * STAMP_NS;
+
+    w->series[met->series].whole++;
+    if (by_start) {
+        last->last++;
+        last->late_ns += (uint64_t) late;
+        last->both += by_time && met->quick == met->last;
+    }
+    if (by_time)
+        w->arrivals[met->quick].quick++;
+    if (by_start && by_time) {
+        w->compared++;
+        w->disagreed += met->quick != met->last;
+    }
+}
 
 static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
 {
@@ -44,6 +85,8 @@ static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
     if (hosts < 2)
         return 0;
     w->check->operations++;
+    if (w->arrivals && met->seen == w->series[met->series].members)
+        note_arrivals(w, met);
     if (start > end) {
         w->check->violations++;
         if (start - end > w->check->worst_ns)
@@ -52,14 +95,19 @@ static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
     return 0;
 }
 
-int clocks_check(struct timeline *const *timelines, size_t n,
-                 const struct clockmap *map, struct clocks_check *check)
+/* *clocks (may be NULL) gets the counts of who came last; arrivals are by
+ * timeline. */
+static int walk_mapped(struct timeline *const *timelines, size_t n,
+                       const struct clockmap *map, struct clocks_check *check,
+                       struct clocks_arrival *arrivals,
+                       struct jp_clocks *clocks)
 {
     struct clockwalk w;
     int rc = clockwalk_init(&w, timelines, n);
 
     memset(check, 0, sizeof(*check));
     w.check = check;
+    w.arrivals = arrivals;
     w.take = check_met;
     if (rc == 0 && map) {
         w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
@@ -70,8 +118,24 @@ int clocks_check(struct timeline *const *timelines, size_t n,
     }
     if (rc == 0 && w.n_hosts > 1)
         rc = clockwalk_run(&w);
+    for (size_t i = 0; rc == 0 && arrivals && w.n_hosts > 1 && i < n; i++)
+        for (uint32_t k = 0; w.walkers[i].series && k < timelines[i]->n_series;
+             k++)
+            if (w.walkers[i].series[k] != UINT32_MAX)
+                arrivals[i].operations +=
+                    w.series[w.walkers[i].series[k]].whole;
+    if (clocks) {
+        clocks->compared = w.compared;
+        clocks->disagreed = w.disagreed;
+    }
     clockwalk_fini(&w);
     return rc;
+}
+
+int clocks_check(struct timeline *const *timelines, size_t n,
+                 const struct clockmap *map, struct clocks_check *check)
+{
+    return walk_mapped(timelines, n, map, check, NULL, NULL);
 }
 
 /* --- pairs ---------------------------------------------------------------- */
@@ -170,6 +234,7 @@ static int64_t length_ns(const struct clockwalk *w)
 static int make_pairs(struct clockwalk *w)
 {
     int64_t length = length_ns(w);
+    uint64_t left_out = 0;
 
     w->window_ns = length / WINDOWS_MAX > WINDOW_NS ? length / WINDOWS_MAX
                                                     : WINDOW_NS;
@@ -183,9 +248,21 @@ static int make_pairs(struct clockwalk *w)
     w->take = pair_met;
     if (clockwalk_run(w) < 0)
         return -1;
-    for (uint32_t i = 0; i < w->n_pairs; i++)
+    for (uint32_t i = 0; i < w->n_pairs; i++) {
         if (clockpair_end(&w->pairs[i]) < 0)
             return -1;
+        for (size_t k = 0; k < w->pairs[i].n_windows; k++)
+            left_out += w->pairs[i].windows[k].wrong;
+    }
+    /* a wrong bound that contradicts no other one makes the rest look sure */
+    for (uint32_t i = 0; left_out && i < w->n_pairs; i++)
+        for (size_t k = 0; k < w->pairs[i].n_windows; k++) {
+            struct clockpair_window *at = &w->pairs[i].windows[k];
+
+            at->unc_ns = fmax(at->unc_ns, at->doubted_ns);
+        }
+    if (w->check)
+        w->check->left_out = left_out;
     return 0;
 }
 
@@ -313,9 +390,19 @@ static void add_points(struct clockmap *map,
                                    .offset_ns = clocks[i].offset_ns,
                                    .unc_ns = clocks[i].unc_ns};
 
-        if (!node->points || !clocks[i].reachable ||
-            (node->n_points && node->points[node->n_points - 1].t_ns >= p.t_ns))
+        if (!node->points || !clocks[i].reachable)
             continue;
+        if (node->n_points && node->points[node->n_points - 1].t_ns >= p.t_ns) {
+            const struct clockmap_point *last =
+                &node->points[node->n_points - 1];
+
+            /* It was set back, and shows some times twice: they are taken to
+             * be the earlier ones. */
+            if (fabs((double) (p.offset_ns - last->offset_ns)) <=
+                (double) SET_BACK_NS)
+                continue;
+            p.t_ns = last->t_ns + 1;
+        }
         node->aligned = true;
         map->method = CLOCKMAP_COLLECTIVES;
         node->points[node->n_points++] = p;
@@ -479,6 +566,40 @@ static struct jp_clock figures_of(const struct clockmap *map, size_t i)
     return c;
 }
 
+static int by_process(const void *a, const void *b)
+{
+    const struct clocks_arrival *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+
+    return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* The check of mapped times, and who came last by them: a row a process. */
+static int find_arrivals(struct jp_clocks *clocks,
+                         struct timeline *const *timelines, size_t n)
+{
+    struct clocks_arrival *at = calloc(n + 1, sizeof(*at));
+    size_t kept = 0;
+    int rc = at ? 0 : -1;
+
+    if (rc == 0)
+        rc =
+            walk_mapped(timelines, n, &clocks->map, &clocks->after, at, clocks);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (!at[i].operations)
+            continue;
+        at[kept] = at[i];
+        at[kept].pid = timelines[i]->pid;
+        at[kept].host = strdup(timelines[i]->host);
+        rc = at[kept++].host ? 0 : -1;
+    }
+    clocks->arrivals = at;
+    clocks->n_arrivals = kept;
+    if (rc == 0 && kept)
+        qsort(at, kept, sizeof(*at), by_process);
+    return rc;
+}
+
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n)
 {
     struct jp_clocks *clocks = calloc(1, sizeof(*clocks));
@@ -488,10 +609,11 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n)
         !(clocks->nodes =
               calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
         goto fail;
+    clockmap_settle(&clocks->map);
     for (size_t i = 0; i < clocks->map.n_nodes; i++)
         clocks->nodes[i] = figures_of(&clocks->map, i);
-    if (clocks->map.method == CLOCKMAP_COLLECTIVES &&
-        clocks_check(timelines, n, &clocks->map, &clocks->after) < 0)
+    if (clocks->map.n_nodes > 1 && clocks->map.method != CLOCKMAP_NONE &&
+        find_arrivals(clocks, timelines, n) < 0)
         goto fail;
     return clocks;
 fail:
@@ -504,35 +626,73 @@ void clocks_destroy(struct jp_clocks *clocks)
     if (!clocks)
         return;
     clockmap_fini(&clocks->map);
+    for (size_t i = 0; i < clocks->n_arrivals; i++)
+        free(clocks->arrivals[i].host);
+    free(clocks->arrivals);
     free(clocks->nodes);
     free(clocks);
+}
+
+const struct clockmap *clocks_map(const struct jp_clocks *clocks)
+{
+    return clocks && clocks->map.n_nodes > 1 &&
+                   clocks->map.method != CLOCKMAP_NONE
+               ? &clocks->map
+               : NULL;
+}
+
+/* Who came last by starts is mostly another one than by times, in operations in
+ * which both are sure. A wait beside the computation makes some of that. */
+static bool disagrees(const struct jp_clocks *clocks)
+{
+    return clocks->compared >= DISAGREE_LEAST &&
+           clocks->disagreed > DISAGREE_SHARE * (double) clocks->compared;
+}
+
+/* Times of nodes do not compare, and by how much they seem off. */
+static void say_unaligned(const struct jp_clocks *clocks, char *buf)
+{
+    const struct clocks_check *c = &clocks->before;
+
+    if (!c->operations)
+        snprintf(buf, CLOCKS_TEXT,
+                 "Times of different nodes do not compare: no operation of "
+                 "several nodes tells start and end. How far their clocks are "
+                 "apart is not known.");
+    else if (c->violations)
+        snprintf(buf, CLOCKS_TEXT,
+                 "Times of different nodes do not compare: their clocks seem "
+                 "at least %s apart, and %" PRIu64 " of their %" PRIu64
+                 " collectives do not overlap as recorded, which no offset "
+                 "explains.",
+                 FIG_US((double) c->worst_ns / 1000), c->violations,
+                 c->operations);
+    else
+        snprintf(buf, CLOCKS_TEXT,
+                 "Times of different nodes do not compare: their %" PRIu64
+                 " collectives are too few to tell how far their clocks are "
+                 "apart. As recorded all of them overlap.",
+                 c->operations);
 }
 
 char *clocks_text(const struct jp_clocks *clocks, char *buf)
 {
     size_t apart = 0, far = 0, n = clocks->map.n_nodes;
     double unc_us = 0;
+    bool near = true;
 
     *buf = '\0';
     if (n < 2)
         return buf;
     if (clocks->map.method == CLOCKMAP_NONE) {
-        if (!clocks->before.operations)
-            snprintf(buf, CLOCKS_TEXT,
-                     "Times of different nodes do not compare: no operation of "
-                     "several nodes tells start and end.");
-        else
-            snprintf(buf, CLOCKS_TEXT,
-                     "Times of different nodes do not compare: their %" PRIu64
-                     " collectives contradict each other (%" PRIu64
-                     " do not overlap as recorded).",
-                     clocks->before.operations, clocks->before.violations);
+        say_unaligned(clocks, buf);
         return buf;
     }
     for (size_t i = 0; i < n; i++) {
         const struct jp_clock *c = &clocks->nodes[i];
 
         apart += !c->aligned;
+        near &= !c->aligned || clocks->map.nodes[i].near;
         unc_us = fmax(unc_us, c->unc_us);
         if (fabs(c->offset_us) > fabs(clocks->nodes[far].offset_us))
             far = i;
@@ -544,9 +704,20 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
              FIG_US(fabs(clocks->nodes[far].offset_us)),
              clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
              clocks->map.nodes[clocks->map.reference].host, FIG_US(unc_us));
+    if (near)
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " That is too near to tell them apart: times stay as "
+                 "recorded.");
     if (apart)
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-                 " The clocks of %zu other nodes could not be compared.",
+                 " The clocks of %zu other nodes could not be compared: their "
+                 "times stay as recorded.",
                  apart);
+    if (disagrees(clocks))
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " Starts and times name different ranks as the last in %.0f "
+                 "%% of %" PRIu64 " operations: trust neither.",
+                 100 * (double) clocks->disagreed / (double) clocks->compared,
+                 clocks->compared);
     return buf;
 }

@@ -27,6 +27,8 @@ struct clocks_check {
     uint64_t operations; /* of ranks on more than one node */
     uint64_t violations; /* a rank left before another one had entered */
     int64_t worst_ns;    /* by so much at the worst */
+    uint64_t left_out; /* bounds of pairs of nodes that contradict most others:
+                          a host saw a start late or an end early */
 };
 
 /* Of the times as map says, NULL: as they are. 0, or -1 without memory. */
@@ -48,10 +50,29 @@ struct jp_clock {
     double unc_us;    /* how wrong offset_us may be, at most over the run */
 };
 
+/* How a process arrived at the operations that ranks of several nodes did
+ * together, of those of which all ranks' records are there. */
+struct clocks_arrival {
+    char *host;
+    int64_t pid;
+    uint64_t operations;
+    /* it began last, by more than CLOCKMAP_SURE times what the two clocks are
+     * uncertain; of these: it also had the shortest time, which says the same
+     * without any clock; by how much it was last in all */
+    uint64_t last, both;
+    uint64_t late_ns;
+    uint64_t quick; /* it had the shortest time, by more than a stamp tells */
+};
+
 struct jp_clocks {
     struct clockmap map;
     struct clocks_check before, after; /* of times as they are, and mapped */
     struct jp_clock *nodes;            /* as in map */
+    struct clocks_arrival *arrivals;   /* by host and pid */
+    size_t n_arrivals;
+    /* operations of which starts and times both say who came last, and those of
+     * which they name two */
+    uint64_t compared, disagreed;
 };
 
 /* Both of these, and a figure a node. NULL without memory. Destroy takes NULL.
@@ -59,10 +80,13 @@ struct jp_clocks {
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n);
 void clocks_destroy(struct jp_clocks *clocks);
 
+/* What puts all times on one clock; NULL: nothing can, or there is one clock.
+ * Borrowed. Takes NULL. */
+const struct clockmap *clocks_map(const struct jp_clocks *clocks);
 /* One sentence: how far the clocks are apart, and whether times of different
  * nodes compare; "" on one node. Into buf of CLOCKS_TEXT bytes, which it
  * returns. */
-enum { CLOCKS_TEXT = 400 };
+enum { CLOCKS_TEXT = 600 };
 char *clocks_text(const struct jp_clocks *clocks, char *buf);
 
 #endif

@@ -256,6 +256,30 @@ static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
     return w->nodes ? ns - clockmap_offset_ns(w->nodes[host], ns) : ns;
 }
 
+/* Who came last, by its start and by its time in the operation. */
+static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
+                         int64_t end)
+{
+    int64_t net = end - start;
+
+    if (!met->seen || net < met->net_ns) {
+        met->next_net_ns = met->seen ? met->net_ns : INT64_MAX;
+        met->net_ns = net;
+        met->quick = who;
+    } else if (net < met->next_net_ns) {
+        met->next_net_ns = net;
+    }
+    if (!met->seen || start > met->start_ns) {
+        met->next_start_ns = met->seen ? met->start_ns : INT64_MIN;
+        met->second = met->last;
+        met->start_ns = start;
+        met->last = who;
+    } else if (start > met->next_start_ns) {
+        met->next_start_ns = start;
+        met->second = who;
+    }
+}
+
 static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
 {
     const struct timeline_event *e = &walker->event;
@@ -278,8 +302,7 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
         w->first_ns[walker->host] = start;
     if (end > w->last_ns[walker->host])
         w->last_ns[walker->host] = end;
-    if (!met->seen || end - start < met->net_ns)
-        met->net_ns = end - start;
+    note_arrival(met, (uint32_t) (walker - w->walkers), start, end);
     if (!met->of[at].n) {
         met->of[at].stamps.start_ns = start;
         met->of[at].stamps.end_ns = end;

@@ -25,6 +25,9 @@ struct clockwalk_met {
     struct clockwalk_met *next;          /* in its bucket */
     struct clockwalk_met *newer, *older; /* by when it was met first */
     int64_t net_ns;                      /* the shortest time of a rank */
+    int64_t next_net_ns;                 /* the second one; as many: equal */
+    int64_t start_ns, next_start_ns; /* the last start, and the one before */
+    uint32_t quick, last, second;    /* timelines: of net_ns, of these */
     struct {
         struct clockpair_stamps stamps;
         uint32_t n;
@@ -35,6 +38,7 @@ struct clockwalk_met {
 struct clockwalk_series {
     uint32_t comm;
     uint32_t members; /* timelines */
+    uint64_t whole;   /* operations of which all of them have a record */
 };
 
 struct clockwalk_comm {
@@ -77,6 +81,8 @@ struct clockwalk {
     const struct clockmap_node **nodes; /* by host; NULL: times as they are */
     int (*take)(struct clockwalk *walk, const struct clockwalk_met *met);
     struct clocks_check *check;
+    struct clocks_arrival *arrivals; /* by timeline; NULL: not asked for */
+    uint64_t compared, disagreed;    /* as in struct jp_clocks */
     struct clockpair *pairs;
     uint32_t n_pairs, room_pairs;
     struct keymap pair_map;

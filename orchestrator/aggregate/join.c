@@ -420,6 +420,7 @@ enum join_status join_add(struct join *join, const struct record *record)
     struct join_known *known = &join->known[record->series % RECORD_MAX_SERIES];
     struct join_member *member = known->member;
     struct join_lane *lane = known->lane;
+    struct record mapped;
 
     if (!record->series || known->series != record->series) {
         member = member_of(join, record);
@@ -431,6 +432,8 @@ enum join_status join_add(struct join *join, const struct record *record)
     }
     if (!lane || seek(join, lane, record->sn) < 0)
         return failed(join);
+    if (join->budget->clocks)
+        record = join_on_reference(join, record, &mapped);
     return record->p2p ? add_p2p(join, member, lane, record)
                        : add_coll(join, member, lane, record);
 }
@@ -598,6 +601,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
     merge_slices(to, from);
     to->exec_us += from->exec_us;
     to->last_ops += from->last_ops;
+    to->stalled_ops += from->stalled_ops;
     to->caused_us += from->caused_us;
     to->shared |= from->shared;
     to->many_files |= from->many_files;

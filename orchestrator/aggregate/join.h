@@ -56,11 +56,18 @@
  * the order of records.
  */
 
-/* Fewer ranks may all be neighbours in a pipeline. With more, a kernel has so
- * many messages that some are always missing. */
-enum { JOIN_KERNEL_MIN_RANKS = 4, JOIN_KERNEL_MAX_RANKS = 4096 };
+/* Two or three ranks may all be neighbours in a pipeline, where none sends to
+ * itself: below ALONE only who does is in an AlltoAll. With more than MAX, a
+ * kernel has so many messages that some are always missing. */
+enum {
+    JOIN_KERNEL_MIN_RANKS = 2,
+    JOIN_KERNEL_ALONE_RANKS = 4,
+    JOIN_KERNEL_MAX_RANKS = 4096
+};
 enum { JOIN_KERNEL_BLOCK = 64 };
 
+struct clockmap;
+struct clockmap_node;
 struct join;
 struct join_member;
 struct record;
@@ -219,8 +226,9 @@ struct join_member {
     struct join_rates rates;     /* of all its messages */
     struct join_kernels kernels; /* of those, where they may be an AlltoAll's */
     uint64_t exec_us;            /* result: over timed operations */
-    uint64_t last_ops, caused_us;
-    float *slices; /* result: JP_SLICES parts of it; NULL: none yet */
+    uint64_t last_ops, caused_us, stalled_ops;
+    float *slices; /* result: JP_SLICES parts of it, as many of what it came to
+                      single operations later by; NULL: none yet */
     struct join_lane **lanes;
     uint32_t n_lanes;
 };
@@ -273,6 +281,7 @@ struct join_budget {
     atomic_bool journal_off; /* too many: no waits of ranks */
     atomic_bool kernels_off; /* too many: no times of AlltoAll */
     bool keep;               /* no communicator is closed before the end */
+    const struct clockmap *clocks; /* put all times on one; NULL: they stay */
 };
 
 /* The process that wrote the last records: found by comparing, not hashing. */
@@ -324,6 +333,10 @@ struct join {
     bool conflict;
     bool late;    /* a communicator was closed too early */
     bool ordered; /* files come in order of path: conflicts are resolved */
+    /* the clock of the host that wrote the last record */
+    const struct clockmap_node *clock; /* NULL: its times stay */
+    char clock_host[RECORD_MAX_HOST];
+    size_t clock_len;
     struct join_stream streams[JOIN_STREAMS];
     unsigned n_streams, next_stream;
     struct join_known known[RECORD_MAX_SERIES]; /* in this file */

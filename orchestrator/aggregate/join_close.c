@@ -20,6 +20,7 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 #include "common/bandwidth.h"
+#include "common/sorted.h"
 
 /* One series cut into parts of equal width in sequence numbers. */
 struct slice_cut {
@@ -393,17 +394,131 @@ static const struct slice_cut *find_cut(const struct slice_cut *cuts,
     return NULL;
 }
 
+/* --- to which operations a rank came far later than others --- */
+
+/* A communicator's ranks. */
+struct stalled {
+    const struct join_lane **lanes;    /* of the series that is looked at */
+    const struct join_lane_block **at; /* ... its block that is */
+    uint32_t *us; /* of one operation; as many, in any order */
+    double (*sums)[JP_SLICES];
+};
+
+static void stalled_fini(struct stalled *x)
+{
+    free(x->lanes);
+    free(x->at);
+    free(x->us);
+    free(x->sums);
+}
+
+static int stalled_init(struct stalled *x, size_t n)
+{
+    *x = (struct stalled){.lanes = calloc(n + 1, sizeof(*x->lanes)),
+                          .at = calloc(n + 1, sizeof(*x->at)),
+                          .us = calloc(2 * n + 1, sizeof(*x->us)),
+                          .sums = calloc(n + 1, sizeof(*x->sums))};
+    if (x->lanes && x->at && x->us && x->sums)
+        return 0;
+    stalled_fini(x);
+    return -1;
+}
+
+/* The member's times of a series; NULL: it has none. */
+static const struct join_lane *find_lane(const struct join_member *member,
+                                         const struct join_series *series)
+{
+    for (uint32_t i = 0; i < member->n_lanes; i++)
+        if (member->lanes[i]->series == series && member->lanes[i]->journal)
+            return member->lanes[i];
+    return NULL;
+}
+
+/* Row k of the block that x->at is set to. */
+static void add_stalled(const struct join *join, const struct join_comm *comm,
+                        struct stalled *x, unsigned k, unsigned slice)
+{
+    uint32_t n = comm->n_members, usual;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (!x->at[i] || !(x->at[i]->seen >> k & 1))
+            return;
+        x->us[i] = x->us[n + i] = join_time(x->at[i], k);
+    }
+    usual = sorted_select_u32(x->us + n, n, n / 2);
+    for (uint32_t i = 0; i < n; i++)
+        if (usual > x->us[i] && usual - x->us[i] > JP_STALL_US) {
+            x->sums[i][slice] += usual - x->us[i];
+            join->members[comm->members[i]]->stalled_ops++;
+        }
+}
+
+static void find_stalled(const struct join *join, const struct join_comm *comm,
+                         const struct slice_cut *cut, struct stalled *x)
+{
+    for (uint32_t i = 0; i < comm->n_members; i++) {
+        x->lanes[i] = find_lane(join->members[comm->members[i]], cut->series);
+        if (!x->lanes[i])
+            return;
+    }
+    for (size_t i = 0; i < blockmap_slots(&cut->series->blocks); i++) {
+        const struct join_block *b = (void *) cut->series->blocks.slots[i];
+
+        for (uint32_t m = 0; b && b->timed && m < comm->n_members; m++)
+            x->at[m] = blockmap_find(&x->lanes[m]->blocks, b->number);
+        for (unsigned k = 0, s = 0; b && k < b->room; k++) {
+            if (!(b->timed >> k & 1) ||
+                b->rows[k].exec_max - b->rows[k].exec_min <= JP_STALL_US)
+                continue;
+            s = slice_of(cut, b->number * JOIN_BLOCK + k, s);
+            add_stalled(join, comm, x, k, s);
+        }
+    }
+    for (uint32_t m = 0; m < comm->n_members; m++)
+        for (unsigned s = 0; s < JP_SLICES; s++) {
+            float *sum =
+                &join->members[comm->members[m]]->slices[JP_SLICES + s];
+
+            if (x->sums[m][s] > 0)
+                *sum += (float) (x->sums[m][s] * cut->scale[s]);
+            x->sums[m][s] = 0;
+        }
+}
+
+/* Of a communicator all of whose ranks are there; cuts as in close_member. */
+static int sum_stalled(const struct join *join, const struct join_comm *comm,
+                       const struct slice_cut *cuts)
+{
+    struct stalled x;
+
+    if (atomic_load(&join->budget->journal_off))
+        return 0;
+    for (uint32_t i = 0; i < comm->n_members; i++) {
+        struct join_member *member = join->members[comm->members[i]];
+
+        if (!member->slices)
+            member->slices = calloc(2 * JP_SLICES, sizeof(*member->slices));
+        if (!member->slices)
+            return -1;
+    }
+    if (comm->n_members != comm->n_ranks || comm->n_ranks < 2)
+        return 0;
+    if (stalled_init(&x, comm->n_members) < 0)
+        return -1;
+    for (; cuts->series; cuts++)
+        find_stalled(join, comm, cuts, &x);
+    stalled_fini(&x);
+    return 0;
+}
+
 /* Adds up a member's lanes of collectives and frees them; those of Send and
  * Recv tell repetitions on. cuts: of all series that keep times. */
-static int close_member(struct join *join, struct join_member *member,
-                        const struct slice_cut *cuts)
+static void close_member(struct join *join, struct join_member *member,
+                         const struct slice_cut *cuts)
 {
-    bool journal = !atomic_load(&join->budget->journal_off);
+    bool journal = !atomic_load(&join->budget->journal_off) && member->slices;
     uint32_t kept = 0;
 
-    if (journal && !member->slices &&
-        !(member->slices = calloc(JP_SLICES, sizeof(*member->slices))))
-        return -1;
     for (uint32_t i = 0; i < member->n_lanes; i++) {
         struct join_lane *lane = member->lanes[i];
 
@@ -425,7 +540,6 @@ static int close_member(struct join *join, struct join_member *member,
         free(member->lanes);
         member->lanes = NULL;
     }
-    return 0;
 }
 
 /* Closes all members of a communicator whose series are closed. */
@@ -438,8 +552,10 @@ static int close_members(struct join *join, const struct join_comm *comm)
     for (uint32_t i = 0; rc == 0 && i < comm->n_series; i++)
         if (comm->series[i]->barrier)
             cut_make(next++, comm->series[i]);
+    if (rc == 0)
+        rc = sum_stalled(join, comm, cuts);
     for (uint32_t i = 0; rc == 0 && i < comm->n_members; i++)
-        rc = close_member(join, join->members[comm->members[i]], cuts);
+        close_member(join, join->members[comm->members[i]], cuts);
     free(cuts);
     return rc;
 }

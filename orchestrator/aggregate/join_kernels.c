@@ -78,9 +78,10 @@ int join_kernels_add(struct join *join, struct join_member *member,
     if (add(join, &member->kernels.blocks[0], (r->sn - 1) / per_of(n, true), us,
             1) < 0)
         return -1;
-    return r->peer == r->rank ? 0
-                              : add(join, &member->kernels.blocks[1],
-                                    (r->sn - 1) / per_of(n, false), us, 1);
+    if (r->peer == r->rank || n < JOIN_KERNEL_ALONE_RANKS)
+        return 0;
+    return add(join, &member->kernels.blocks[1], (r->sn - 1) / per_of(n, false),
+               us, 1);
 }
 
 int join_kernels_put(struct join *join, struct join_member *member, bool self,
@@ -130,7 +131,8 @@ bool join_kernels_fit(const struct join *join, const struct join_member *member,
         return false;
     *self = keymap_find(&join->p2p_map, (uint64_t) member->comm << 1, own) !=
             KEYMAP_NONE;
-    return member->p2p_rows == per_of(n, *self);
+    return member->p2p_rows == per_of(n, *self) &&
+           (*self || n >= JOIN_KERNEL_ALONE_RANKS);
 }
 
 const struct blockmap *join_kernels_of(const struct join *join,

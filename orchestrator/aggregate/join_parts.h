@@ -83,6 +83,16 @@ int join_comm_name(struct join_comm *comm, const char *name, size_t len);
 int join_member_process(struct join_member *member, const char *host,
                         size_t len, int64_t pid);
 
+/* The record with its times on the clock of all nodes: *mapped, or itself where
+ * they stay. */
+const struct record *join_on_reference(struct join *join,
+                                       const struct record *record,
+                                       struct record *mapped);
+/* The clock that a join's members share, to be found in the budget's; false:
+ * they are of several. */
+bool join_one_clock(const struct join *join,
+                    const struct clockmap_node **clock);
+
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* A row of one record; a row and another one of the same operation. */
 void join_row_fill(struct join_row *row, const struct record *r);

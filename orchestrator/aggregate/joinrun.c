@@ -748,9 +748,8 @@ static struct join *start(struct run *run, unsigned n,
     return join;
 }
 
-/* The same whoever reads: a node, for its partial, knows no other's files. */
-static uint64_t events_of_each(const struct jp_aggregate_options *options,
-                               const struct join_budget *budget, size_t n_files)
+uint64_t joinrun_events(const struct jp_aggregate_options *options,
+                        const struct join_budget *budget, size_t n_files)
 {
     uint64_t all = budget->limit / TIMELINE_BYTES;
 
@@ -770,7 +769,7 @@ struct join *joinrun(const struct jp_logwalk *walk,
         .walk = walk,
         .files = files,
         .evidence = options->evidence,
-        .timeline_events = events_of_each(options, budget, walk->n_logs)};
+        .timeline_events = joinrun_events(options, budget, walk->n_logs)};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);

@@ -226,6 +226,21 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
     return NULL;
 }
 
+/* The timelines of its files, which stand in front of its tables, and nothing
+ * else. 0 or -1. */
+static int load_timelines(struct partial *partial)
+{
+    struct partial_in r = {.partial = partial};
+    int type;
+
+    while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
+           type == PARTIAL_TIMELINE)
+        if (type == PARTIAL_TIMELINE &&
+            (partial_get_timeline(&r) < 0 || r.in.bad || r.in.at != r.in.end))
+            return -1;
+    return type == PARTIAL_TABLES ? 0 : -1;
+}
+
 void partial_free_hangs(struct hangs_evidence *evidence, size_t n)
 {
     for (size_t i = 0; evidence && i < n; i++)
@@ -284,6 +299,8 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
                fgetc(p->stream) == EOF;
     else if (good)
         good = takes[type](r) == 0;
+    if (good && type == PARTIAL_TABLES && !join_one_clock(r->join, &r->clock))
+        return error_set(err, "its records are of several nodes");
     if (!good || r->in.bad || r->in.at != r->in.end)
         return error_set(err, "the partial is damaged");
     ++*blocks;
@@ -580,6 +597,25 @@ enum join_status partial_set_read(struct partial_node *node,
     join_destroy(from);
     partial_close(partial);
     return status;
+}
+
+int partial_set_timelines(const struct partial_node *node,
+                          const struct jp_logwalk *walk, uint64_t events,
+                          struct timeline **timelines)
+{
+    struct partial *partial = partial_open(node->path, NULL);
+    int rc = 1;
+
+    if (partial && !differs(partial, node, walk)) {
+        partial->timeline_events = events;
+        rc = load_timelines(partial) < 0;
+    }
+    for (size_t i = 0; rc == 0 && i < node->n; i++) {
+        timelines[node->first + i] = partial->files[i].read.timeline;
+        partial->files[i].read.timeline = NULL; /* handed over */
+    }
+    partial_close(partial);
+    return rc;
 }
 
 int partial_set_hangs(const struct partial_node *node,

@@ -123,6 +123,12 @@ enum join_status partial_set_read(struct partial_node *node,
                                   struct join *join, uint64_t events,
                                   struct source_facts *files);
 
+/* Fills the node's elements of timelines (by log, NULL so far), of at most so
+ * many operations each. 0; 1: it cannot be read any more, they stay NULL. */
+int partial_set_timelines(const struct partial_node *node,
+                          const struct jp_logwalk *walk, uint64_t events,
+                          struct timeline **timelines);
+
 /* Adds what the recordings of a node that was merged tell of hangs. 0; 1: it
  * cannot be read any more, nothing was added; -1: no memory. */
 int partial_set_hangs(const struct partial_node *node,

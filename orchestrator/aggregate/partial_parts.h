@@ -12,6 +12,7 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/partial.h"
 #include "common/bandwidth.h"
+#include "common/clockmap.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 enum {
@@ -87,6 +88,8 @@ struct partial_in {
     /* members stand by communicator, as in the writer */
     uint32_t *first;
     struct partial_rows *rows;
+    const struct clockmap_node *clock; /* of all its records; NULL: their times
+                                          stay */
 };
 
 /* Each reads one block's payload: 0, or -1: it is not so, or no memory. */

@@ -326,7 +326,8 @@ static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
     return true;
 }
 
-static bool get_dumps(struct jpr_in *in, struct partial_rows *c)
+static bool get_dumps(struct jpr_in *in, struct partial_rows *c,
+                      const struct clockmap_node *clock)
 {
     uint64_t last = 0;
 
@@ -342,6 +343,8 @@ static bool get_dumps(struct jpr_in *in, struct partial_rows *c)
         row->dump_max = row->dump_min + c->column[i];
         if (row->dump_min > INT64_MAX || row->dump_max > INT64_MAX)
             return false;
+        row->dump_min = clockmap_us(clock, row->dump_min);
+        row->dump_max = clockmap_us(clock, row->dump_max);
     }
     return true;
 }
@@ -352,6 +355,7 @@ static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
                       const struct join_stamp *stamp)
 {
     struct join_block *block = c->blocks[i];
+    struct join_stamp *to;
 
     if (stamp->n > c->seen[i] || !stamp->n != !stamp->start_min ||
         stamp->start_max < stamp->start_min || stamp->start_max > INT64_MAX ||
@@ -361,7 +365,12 @@ static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
         return true;
     if (join_stamps_get(r->join, block) < 0)
         return false;
-    block->stamps[c->sn[i] % JOIN_BLOCK] = *stamp;
+    /* a clock's map keeps the order: the first one stays the first */
+    to = &block->stamps[c->sn[i] % JOIN_BLOCK];
+    to->n = stamp->n;
+    to->start_min = clockmap_us(r->clock, stamp->start_min);
+    to->start_max = clockmap_us(r->clock, stamp->start_max);
+    to->end_max = clockmap_us(r->clock, stamp->end_max);
     return true;
 }
 
@@ -396,7 +405,7 @@ static bool get_values(struct partial_in *r, struct partial_rows *c)
         (!c->derived && !get_sums(r, c)))
         return false;
     put_rows(c);
-    return get_bandwidths(&r->in, c) && get_dumps(&r->in, c) &&
+    return get_bandwidths(&r->in, c) && get_dumps(&r->in, c, r->clock) &&
            get_stamps(r, c);
 }
 

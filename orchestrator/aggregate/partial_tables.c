@@ -542,9 +542,9 @@ static int get_stray(struct partial_in *r)
                              .exec_unknown = !exec,
                              .busbw_micro = busbw,
                              .busbw_nan = !n_busbw,
-                             .dump_us = dump,
-                             .start_us = start,
-                             .end_us = end,
+                             .dump_us = clockmap_us(r->clock, dump),
+                             .start_us = clockmap_us(r->clock, start),
+                             .end_us = clockmap_us(r->clock, end),
                              .rank = member->rank};
     stray = (struct join_stray){.comm = member->comm,
                                 .func = (uint32_t) func,

@@ -211,6 +211,9 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Of time, and of what it came later by. */
+enum { RANK_SLICES = 2 * JP_SLICES };
+
 /* slices: room for the rank's; NULL where no times were kept. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
                      const struct join_member *member, float *slices)
@@ -230,9 +233,11 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .last_ops = member->last_ops,
                              .exec_us = slices ? member->exec_us : 0,
                              .caused_us = member->caused_us,
-                             .slice_us = slices};
+                             .slice_us = slices,
+                             .stalled_us = slices ? slices + JP_SLICES : NULL,
+                             .stalled_ops = member->stalled_ops};
     if (slices && member->slices)
-        memcpy(slices, member->slices, JP_SLICES * sizeof(*slices));
+        memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
     if (rank->exec_us > sums->shortest_us)
@@ -313,7 +318,7 @@ int result_ranks(struct build *b)
 
     r->ranks = calloc(join->n_members + 1, sizeof(*r->ranks));
     r->slices = journal ? calloc((size_t) join->n_members + 1,
-                                 JP_SLICES * sizeof(*r->slices))
+                                 RANK_SLICES * sizeof(*r->slices))
                         : NULL;
     if (!r->ranks || (journal && !r->slices))
         return -1;
@@ -322,7 +327,8 @@ int result_ranks(struct build *b)
 
         r->quality.shared_ranks += member->shared;
         if (fill_rank(b, &r->ranks[r->n_ranks++], member,
-                      journal ? r->slices + (size_t) i * JP_SLICES : NULL) < 0)
+                      journal ? r->slices + (size_t) i * RANK_SLICES : NULL) <
+            0)
             return -1;
     }
     if (result_kernels(b) < 0)
@@ -621,18 +627,35 @@ static int make_rows(struct jp_result *r, const struct source *list, size_t n,
     return 0;
 }
 
+/* NULL: its times stay. */
+static const struct clockmap_node *clock_of(const struct build *b,
+                                            const struct busy *busy)
+{
+    return clockmap_find(b->clocks, busy->host, strlen(busy->host));
+}
+
+/* Begin of a process' slot k by the clock of all nodes. */
+static uint64_t slot_begin(const struct build *b, const struct busy *busy,
+                           unsigned k)
+{
+    return clockmap_us(clock_of(b, busy), (busy->slots.first + k)
+                                              << busy->slots.shift);
+}
+
 /* The narrowest slices, all alike, of which there are few enough. Returns their
  * logarithm. */
-static unsigned find_slices(struct jp_result *r, const struct busy *const *at)
+static unsigned find_slices(const struct build *b, const struct busy *const *at)
 {
+    struct jp_result *r = b->result;
     uint64_t first = UINT64_MAX, last = 0;
     unsigned shift = 0;
 
     for (size_t i = 0; i < r->n_busy; i++)
         if (is_told(&r->busy[i]) && at[i]->slots.n) {
             const struct busy_slots *s = &at[i]->slots;
-            uint64_t begin = s->first << s->shift;
-            uint64_t end = (s->first + s->n) << s->shift;
+            uint64_t begin = slot_begin(b, at[i], 0);
+            uint64_t end = slot_begin(b, at[i], s->n - 1) +
+                           (UINT64_C(1) << s->shift);
 
             shift = s->shift > shift ? s->shift : shift;
             first = begin < first ? begin : first;
@@ -648,22 +671,35 @@ static unsigned find_slices(struct jp_result *r, const struct busy *const *at)
     return shift;
 }
 
-static void fill_row(struct jp_result *r, size_t i, const struct busy *busy,
+/* A slot of another node's clock may lie in two slices: it is taken to be busy
+ * evenly. */
+static void fill_row(const struct build *b, size_t i, const struct busy *busy,
                      unsigned shift)
 {
-    struct busy_slots s = busy->slots;
+    struct jp_result *r = b->result;
+    const struct busy_slots *s = &busy->slots;
+    const struct clockmap_node *clock = clock_of(b, busy);
     struct jp_busy *row = &r->busy[i];
     uint64_t *slices = r->busy_slices + i * r->n_busy_slices;
+    double width = (double) (UINT64_C(1) << s->shift);
 
     row->slice_us = slices;
     if (!is_told(row))
         return;
-    row->from_us = busy->from_us;
-    row->to_us = busy->to_us;
-    busy_slots_widen(&s, shift);
-    for (unsigned k = 0; k < s.n; k++) {
-        slices[s.first - (r->busy_from_us >> shift) + k] = s.us[k];
-        row->busy_us += s.us[k];
+    row->from_us = clockmap_us(clock, busy->from_us);
+    row->to_us = clockmap_us(clock, busy->to_us);
+    for (unsigned k = 0; k < s->n; k++) {
+        uint64_t begin = slot_begin(b, busy, k) - r->busy_from_us;
+        size_t at = (size_t) (begin >> shift);
+        uint64_t edge = (uint64_t) (at + 1) << shift, us = s->us[k];
+
+        if (begin + (UINT64_C(1) << s->shift) > edge &&
+            at + 1 < r->n_busy_slices) {
+            us = (uint64_t) ((double) us * (double) (edge - begin) / width);
+            slices[at + 1] += s->us[k] - us;
+        }
+        slices[at] += us;
+        row->busy_us += s->us[k];
     }
 }
 
@@ -679,13 +715,13 @@ int result_busy(struct build *b)
     r->busy = calloc(n + 1, sizeof(*r->busy));
     if (!list || !at || !r->busy || make_rows(r, list, n, at) < 0)
         goto out;
-    shift = find_slices(r, at);
+    shift = find_slices(b, at);
     r->busy_slices =
         calloc(r->n_busy * r->n_busy_slices + 1, sizeof(*r->busy_slices));
     if (!r->busy_slices)
         goto out;
     for (size_t i = 0; i < r->n_busy; i++)
-        fill_row(r, i, at[i], shift);
+        fill_row(b, i, at[i], shift);
     rc = 0;
 out:
     free(list);

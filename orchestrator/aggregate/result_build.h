@@ -22,6 +22,7 @@ struct build {
     const struct jp_logwalk *walk;
     const struct source_facts *files;   /* walk->n_logs */
     const struct partial_set *partials; /* NULL: none */
+    const struct clockmap *clocks;      /* puts times on one; NULL: none */
     const struct jp_aggregate_options *options;
     struct jp_result *result;
     uint64_t row_limit;  /* operations whose percentiles are exact */

@@ -240,6 +240,7 @@ struct comparison {
     struct unit unit;
     size_t tried;       /* units that might have been the subject */
     double value, rest; /* its own; rest NAN: there is no other time */
+    double outside;     /* the same before and after the finding */
     unsigned n_value, n_rest;
     double *peers; /* their values in the finding's time, in scratch */
     size_t n_peers;
@@ -306,9 +307,9 @@ static void against_peers(const struct finding_state *x, struct comparison *c)
         return;
     c->chance = deviation_chance(c->peers, c->n_peers, c->median, c->excess,
                                  usual_of(c), &c->deviations);
-    if (course->parts && isfinite(c->rest)) {
-        size_t n = take_peers(x, c, course->rest, true, x->more);
-        double before = worse(c->row, c->rest, stats_median(x->more, n));
+    if (course->parts && isfinite(c->outside)) {
+        size_t n = take_peers(x, c, course->outside, true, x->more);
+        double before = worse(c->row, c->outside, stats_median(x->more, n));
 
         if (n && c->excess - before <
                      limits_get(JP_LIMIT_CAUSE_CONTRAST) * c->excess)
@@ -344,6 +345,20 @@ static void against_itself(const struct finding_state *x, struct comparison *c)
     c->chance = deviation_within(squares / (double) (n - 2), n,
                                  c->n_value / 3.0, c->n_rest / 3.0, c->excess,
                                  usual_of(c), &c->deviations);
+}
+
+/* Nobody else has it, and any of it is bad: unless it was so before, too. */
+static void alone(struct comparison *c)
+{
+    double limit = limits_get(c->row->least);
+
+    if (c->value <= limit ||
+        c->value - c->outside < limits_get(JP_LIMIT_CAUSE_CONTRAST) * c->value)
+        return;
+    c->median = 0;
+    c->excess = c->value;
+    c->least = limit;
+    c->chance = 0;
 }
 
 /* Does the row's other condition hold? */
@@ -388,6 +403,8 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
     const struct samples *s = x->in->samples;
     const struct course *course = x->course;
 
+    unsigned known;
+
     c->chance = 1;
     c->deviations = NAN;
     c->peers_median = NAN;
@@ -398,6 +415,8 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
         return false;
     *seen = true;
     c->rest = mean_in(s, c->row, c->column, &c->unit, course->rest, &c->n_rest);
+    c->outside =
+        mean_in(s, c->row, c->column, &c->unit, course->outside, &known);
     c->peers = x->scratch;
     c->n_peers = take_peers(x, c, course->late, false, c->peers);
     if (!c->n_peers)
@@ -407,13 +426,8 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
     if (c->chance >= 1 && isfinite(c->rest) &&
         (!c->n_peers || is_network(x->f->kind)))
         against_itself(x, c);
-    if (!c->n_peers && !isfinite(c->rest) && c->row->alone &&
-        c->value > limits_get(c->row->least)) {
-        c->median = 0;
-        c->excess = c->value;
-        c->least = limits_get(c->row->least);
-        c->chance = 0;
-    }
+    if (!c->n_peers && c->row->alone)
+        alone(c);
     return c->chance * (double) c->tried <= limits_get(JP_LIMIT_CAUSE_CHANCE);
 }
 
@@ -496,6 +510,14 @@ static double half_if_unknown(double v)
     return isnan(v) ? 0.5 : fmin(fmax(v, 0), 1);
 }
 
+/* Of what all have some of, the share that is its own. */
+static double own_share(const struct comparison *c)
+{
+    return c->row->common && c->n_peers && c->value > c->peers_median
+               ? 1 - fmax(c->peers_median, 0) / c->value
+               : 1;
+}
+
 /* How far it is off, how much of the time that may take of what is lost, and
  * whether it comes and goes with the waits. */
 static double strength_of(const struct finding_state *x,
@@ -510,8 +532,9 @@ static double strength_of(const struct finding_state *x,
                                      : c->excess);
         takes = isnan(lost) ? takes / 0.05 : takes / fmax(lost, 0.01);
     }
-    return c->row->prior * (0.4 * off + 0.3 * half_if_unknown(takes) +
-                            0.3 * half_if_unknown(follows));
+    return c->row->prior * own_share(c) *
+           (0.4 * off + 0.3 * half_if_unknown(takes) +
+            0.3 * half_if_unknown(follows));
 }
 
 static void fill(struct finding_state *x, struct comparison *c, size_t finding,
@@ -605,15 +628,22 @@ static int by_strength(const void *a, const void *b)
 }
 
 /* A process that computes more than its peers has to wait for processors more,
- * too; whose own time is what is lost? */
+ * too: as much longer as it computes more. Is it its own time that is lost, or
+ * what it waits beyond that? */
 static bool is_own(const struct jp_cause *found)
 {
     const struct jp_cause *own = &found[JP_CAUSE_CPU_OWN];
     const struct jp_cause *shared = &found[JP_CAUSE_CPU_SHARED];
+    double more;
 
-    return own->strength > 0 && shared->strength > 0 &&
-           (shared->unit != UTIL_SHARE ||
-            own->value - own->peers > shared->value - shared->peers);
+    if (!(own->strength > 0 && shared->strength > 0))
+        return false;
+    if (shared->unit != UTIL_SHARE || !(own->peers > 0))
+        return true;
+    more = fmax(own->value / own->peers, 1);
+    return own->value - own->peers >
+           shared->value - (shared->scope == JP_UTIL_TASK ? shared->peers * more
+                                                          : shared->peers);
 }
 
 /* What is a consequence of another one comes behind it. */

@@ -72,15 +72,18 @@ static double port_use(const struct samples *s, const struct sampled *m,
            value(m, PORT_RATE, slice);
 }
 
-/* The samples have the number of the last fault, 0 where there was none. */
+/* The samples have a fault's number once, and 0 else. What a fault has done to
+ * a GPU stays until the GPU is reset: from then on it is one with a fault. */
 static double xid(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
-    int column = samples_column(JP_UTIL_GPU, "xid");
-    double v = column < 0 ? NAN : value(m, column, slice);
+    double v = value(m, GPU_XID, slice);
 
     (void) s;
-    return v > 0 ? 1 : v;
+    for (unsigned k = 0; k <= slice; k++)
+        if (value(m, GPU_XID, k) > 0)
+            return 1;
+    return v;
 }
 
 /* Of the time in which it could run, the share in which it did not. Where a
@@ -100,8 +103,9 @@ const struct cause_row cause_table[] = {
     /* --- GPU */
     {JP_CAUSE_GPU_XID, JP_UTIL_GPU, "xid", xid, UTIL_SHARE,
      .of = COMPUTE | NETWORK, .least = JP_LIMIT_CAUSE_XID, .alone = true,
-     .prior = 1, .says = "the driver reports faults of its GPU (Xid) in",
-     .after = " of the time"},
+     .prior = 1, .says = "the driver has reported a fault of its GPU (Xid) "
+                         "before",
+     .after = " of that time"},
     {JP_CAUSE_GPU_ECC, JP_UTIL_GPU, "ecc_errors", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_ECC, .alone = true, .prior = 0.95,
      .says = "its GPU's memory has errors that cannot be corrected at a rate "
@@ -160,18 +164,18 @@ const struct cause_row cause_table[] = {
      .takes = 1,
      .says = "other machines of the same host take of its node's processors"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_TASK, "cpu_wait", .of = COMPUTE,
-     .least = JP_LIMIT_CAUSE_HELD, .times = 2, .prior = 0.95, .takes = 1,
-     .needs = {.share = waiting},
+     .least = JP_LIMIT_CAUSE_HELD, .times = 2, .common = true, .prior = 0.95,
+     .takes = 1, .needs = {.share = waiting},
      .says = "it could run and waited for a processor for", .after = " of the time"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_TASK, "involuntary_switches", .of = COMPUTE,
-     .least = JP_LIMIT_CAUSE_SWITCHES, .times = 2, .prior = 0.85,
+     .least = JP_LIMIT_CAUSE_SWITCHES, .times = 2, .common = true, .prior = 0.85,
      .needs = {.share = waiting},
      .says = "others take its processors at a rate of"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_TASK, "cpu_pressure", .of = COMPUTE,
-     .least = JP_LIMIT_CAUSE_PRESSURE, .prior = 0.9, .takes = 1,
+     .least = JP_LIMIT_CAUSE_PRESSURE, .common = true, .prior = 0.9, .takes = 1,
      .says = "threads of it waited for a processor for", .after = " of the time"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_STEP, "cpu_pressure", .of = COMPUTE,
-     .least = JP_LIMIT_CAUSE_PRESSURE, .prior = 0.7, .takes = 1,
+     .least = JP_LIMIT_CAUSE_PRESSURE, .common = true, .prior = 0.7, .takes = 1,
      .says = "threads of the step on its node waited for a processor for", .after = " of the time"},
     {JP_CAUSE_CPU_SHARED, JP_UTIL_NODE, "other_cores", other_cores, UTIL_CORES,
      .of = COMPUTE, .least = JP_LIMIT_CAUSE_CORES, .prior = 0.8,
@@ -248,6 +252,7 @@ const struct cause_row cause_table[] = {
 const size_t cause_table_n = sizeof(cause_table) / sizeof(*cause_table);
 
 const struct cause_chain cause_chains[] = {
+    {JP_CAUSE_GPU_XID, JP_CAUSE_GPU_CLOCK},
     {JP_CAUSE_GPU_THERMAL, JP_CAUSE_GPU_CLOCK},
     {JP_CAUSE_GPU_POWER, JP_CAUSE_GPU_CLOCK},
     {JP_CAUSE_CPU_THROTTLED, JP_CAUSE_CPU_SHARED},

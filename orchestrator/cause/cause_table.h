@@ -37,6 +37,8 @@ struct cause_row {
     bool relative; /* least is a share of the peers' median */
     bool exact;    /* it is a setting: members have the same */
     bool alone;    /* any of it is bad: peers are not needed */
+    bool common;   /* all have some of it on a busy node: what peers have, too,
+                      does not tell why this one is late */
     double prior;  /* 0 to 1: how well the like explains a wait */
     double takes;  /* time lost by a unit of the difference (relative: by
                       all of it), a share; 0: not told */

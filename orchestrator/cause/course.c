@@ -189,17 +189,19 @@ static void divide(const struct making *m, const struct jp_finding *f,
                                     c->waits_us[k] <= 0.1 * usual);
         c->rest[k] &= !c->late[k];
         c->n_late += c->late[k];
+        c->outside[k] = !inside[k];
         c->n_rest += c->rest[k];
+        c->n_outside += c->outside[k];
     }
     if (!c->n_late) /* shorter than a slice, or by another clock */
         for (unsigned k = c->first; k < c->end; k++) {
             c->late[k] = true;
-            c->rest[k] = false;
+            c->rest[k] = c->outside[k] = false;
             c->n_late++;
-            c->n_rest = 0;
+            c->n_rest = c->n_outside = 0;
         }
     /* stalls are moments: a slice says little of when */
-    c->parts = f->kind != JP_FINDING_STALL && c->n_rest > 0 &&
+    c->parts = f->kind != JP_FINDING_STALL && c->n_outside > 0 &&
                (isfinite(f->from_us) || isfinite(f->to_us));
 }
 

@@ -9,7 +9,10 @@ struct course {
     double waits_us[SAMPLES_SLICES];
     bool late[SAMPLES_SLICES]; /* the time of the finding */
     bool rest[SAMPLES_SLICES]; /* the rest of the time with operations */
-    unsigned n_late, n_rest;
+    /* before and after the finding; what is between two of its waits is in rest
+     * only, where nothing need have changed */
+    bool outside[SAMPLES_SLICES];
+    unsigned n_late, n_rest, n_outside;
     unsigned first, end; /* slices with operations; [first, end) */
     bool parts;          /* the finding is of a part of the run */
     bool varies;         /* waits_us does */

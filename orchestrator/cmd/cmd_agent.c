@@ -1,5 +1,7 @@
 /* cmd_agent.c - `jobprof-node agent`: what begin becomes when its answer is
  * given. */
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "orchestrator/agent/nodeagent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/nvml.h"
 
@@ -61,6 +64,31 @@ static void read_conf(const struct node_args *args, struct module_place *place,
     free(path);
 }
 
+/* The step's nodes, for modules that talk to others. Without Slurm's word of
+ * them there are none. */
+static void find_nodes(struct module_place *place, char ***names)
+{
+    struct jp_error err;
+
+    if (nodelist_expand(getenv("SLURM_STEP_NODELIST") ?: "", names,
+                        &place->n_nodes, &err) < 0)
+        place->n_nodes = 0;
+    place->nodes = (const char *const *) *names;
+}
+
+/* What begin has left on standard input, whole. */
+static bool read_clocks(struct clock_conf *clock)
+{
+    bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        close(null);
+    }
+    return whole && !clock->interfaces[CLOCK_NAMES_BYTES - 1];
+}
+
 static int run(const struct node_args *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
@@ -68,8 +96,12 @@ static int run(const struct node_args *args, struct jp_error *err)
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
     struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
+    char **nodes = NULL;
+    struct clock_conf clock;
     int rc;
 
+    if (args->clocks && read_clocks(&clock))
+        place->clock = &clock;
     if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     (void) plan_load_site(args->config, &site, NULL);
@@ -79,20 +111,23 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->root = "";
     place->uid = getuid();
     place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
+    named = sitefile_find(&site, "rsmi_library");
+    place->rsmi_library = named ? named->value : NULL;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = args->util_period_ms &&
-                               args->util_period_ms < MIN_PERIOD_MS
-                           ? MIN_PERIOD_MS
-                           : args->util_period_ms;
+    place->period_ms = args->util_period_ms;
+    if (place->period_ms && place->period_ms < MIN_PERIOD_MS)
+        place->period_ms = MIN_PERIOD_MS;
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
     place->nodeid = args->seat.nodeid;
-    place->nodes = args->seat.nodes;
+    place->step_nodes = args->seat.nodes;
     place->component = args->seat.component;
     place->on_hang = &on_hang;
     read_conf(args, place, &on_hang);
+    find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
+    nodelist_free(nodes, place->n_nodes);
     sitefile_fini(&site);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/figure.h"
@@ -19,6 +20,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/insight/gputime.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
@@ -183,6 +185,7 @@ enum {
     SAY_EVERY_MS = 200,
     OPT_PNG = 256,
     OPT_EXPORTER,
+    OPT_RECORDED,
     OPT_ROWS,
     OPT_TIME,
     OPT_BASELINE,
@@ -204,7 +207,8 @@ static const char help[] =
     ".jsonl) and traces of NVIDIA's example plugin (.json; .txt), also .gz,\n"
     "in any mixture, and write the report into DIR. INPUTs are files, or\n"
     "folders with all folders below. Log directories of the Copper cache\n"
-    "become a part of the same report. Slurm is not needed. Symbolic links\n"
+    "become a part of the same report, and so do exports of Nsight Systems\n"
+    "(.sqlite; jobprof nsys). Slurm is not needed. Symbolic links\n"
     "are not followed. JOBID[.STEP] in place of an INPUT is the folder that\n"
     "the site's inspector_folder names for the job, and the raw files of its\n"
     "steps that jobprof has profiled.\n"
@@ -233,6 +237,9 @@ static const char help[] =
     "                     another user's data, nothing else is compared\n"
     "      --no-usage     do not compare Copper's paths with files\n"
     "      --sysroot DIR  look Copper's paths up below DIR instead of /\n"
+    "      --as-recorded  leave times on each node's own clock; else all are\n"
+    "                     put on the clock of one node, where operations of\n"
+    "                     several nodes tell how far the others are from it\n"
     "      --json         print summary.json on standard output\n"
     "      --baseline FILE\n"
     "                     compare the network with this baseline (jobprof\n"
@@ -253,6 +260,7 @@ static const struct option long_options[] = {
     {"row-limit", required_argument, NULL, OPT_ROWS},
     {"time-limit", required_argument, NULL, OPT_TIME},
     {"png", no_argument, NULL, OPT_PNG},
+    {"as-recorded", no_argument, NULL, OPT_RECORDED},
     {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
     {"usage-root", required_argument, NULL, OPT_USAGE_ROOT},
     {"no-usage", no_argument, NULL, OPT_NO_USAGE},
@@ -272,6 +280,7 @@ struct arguments {
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
+    struct jp_nsys *nsys; /* owned; NULL: no exports */
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter;
     struct cmd_common common;
@@ -351,6 +360,9 @@ static int take_option(int c, struct arguments *a)
         return -1;
     case OPT_EXPORTER:
         a->exporter = true;
+        return -1;
+    case OPT_RECORDED:
+        a->options.as_recorded = true;
         return -1;
     case OPT_BASELINE:
         a->baseline = optarg;
@@ -435,6 +447,13 @@ static void print_copper_notes(const struct jp_copper *copper)
                 copper->notes_left_out);
 }
 
+static void print_nsys_notes(const struct jp_nsys *nsys)
+{
+    for (size_t i = 0; nsys && i < nsys->n_ranks; i++)
+        if (*nsys->ranks[i].why)
+            quote_printf(stderr, "jobprof: nsys: %s\n", nsys->ranks[i].why);
+}
+
 static void print_notes(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -453,6 +472,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
+                               .nsys = a->nsys,
                                .processes = insight ? &insight->processes
                                                     : NULL,
                                .insight = insight,
@@ -465,6 +485,8 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
 
     verdict_decide(NULL, NULL, result, insight, true, &verdict);
     copper_verdict_add(copper, !result->quality.files, &verdict);
+    if (gputime_has_data(a->nsys) && !copper && !result->quality.files)
+        gputime_verdict_alone(a->nsys, insight, &verdict);
     if (fileio_mkdirs(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
         (!a->common.quiet &&
@@ -488,11 +510,60 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
-/* Both kinds of data of the inputs. */
-static int read_inputs(struct arguments *a, const char *const *inputs, size_t n,
+/* A named export of nsys is nothing for NCCL's readers. */
+static bool is_export(const char *input)
+{
+    size_t n = strlen(input);
+    struct stat st;
+
+    return n > 7 && strcmp(input + n - 7, ".sqlite") == 0 &&
+           stat(input, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool is_over(void *arg)
+{
+    struct progress *p = arg;
+
+    p->over = p->over ||
+              (p->limit_ms && clock_mono_ms() - p->start_ms >= p->limit_ms);
+    return p->over;
+}
+
+/* Exports of nsys, and the inputs without those that are named: *n of them. */
+static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
+                     struct jp_error *err)
+{
+    struct jp_nsys_options options = gputime_options();
+    const char **some = calloc(*n + 1, sizeof(*some));
+    size_t n_some = 0, left = 0;
+    int rc;
+
+    if (!some)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < *n; i++) {
+        bool export = is_export(inputs[i]);
+
+        if (export || stepdir_is_folder(inputs[i]))
+            some[n_some++] = inputs[i];
+        if (!export)
+            inputs[left++] = inputs[i];
+    }
+    *n = left;
+    options.stop = is_over;
+    options.arg = a->options.progress_arg;
+    rc = nsys_load(some, n_some, &options, &a->nsys, err);
+    free(some);
+    return rc == 0 && is_over(options.arg) ? error_set(err, "the time is over")
+                                           : rc;
+}
+
+/* All kinds of data of the inputs. */
+static int read_inputs(struct arguments *a, const char **inputs, size_t n,
                        struct jp_result **result, struct jp_copper **copper,
                        struct jp_error *err)
 {
+    if (read_nsys(a, inputs, &n, err) < 0)
+        return -1;
     a->copper.usage_roots = a->usage_roots;
     a->copper.memory_bytes = a->options.memory_bytes;
     a->copper.progress = a->options.progress;
@@ -527,6 +598,7 @@ int cmd_aggregate(int argc, char **argv)
     struct jp_copper *copper = NULL;
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
+    const char **inputs;
     int rc = parse(argc, argv, &a), failed;
 
     if (rc < 0)
@@ -544,8 +616,13 @@ int cmd_aggregate(int argc, char **argv)
     if (a.common.verbose)
         quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
                      plural(a.inputs.n));
-    failed = read_inputs(&a, (const char *const *) a.inputs.paths, a.inputs.n,
-                         &result, &copper, &err);
+    inputs = calloc(a.inputs.n + 1, sizeof(*inputs));
+    for (size_t i = 0; inputs && i < a.inputs.n; i++)
+        inputs[i] = a.inputs.paths[i];
+    failed = inputs
+                 ? read_inputs(&a, inputs, a.inputs.n, &result, &copper, &err)
+                 : error_set(&err, "out of memory");
+    free(inputs);
     if (progress.said)
         fputs("\r\033[K", stderr);
     if (failed && progress.over)
@@ -556,14 +633,18 @@ int cmd_aggregate(int argc, char **argv)
     if (!failed && a.common.verbose) {
         print_notes(&result->quality);
         print_copper_notes(copper);
+        print_nsys_notes(a.nsys);
     }
     if (!failed)
         insight = insight_run(NULL, NULL, result, &a.expect.is);
+    if (insight)
+        gputime_judge(a.nsys, insight);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
                 : deliver(&a, result, copper, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
     copper_destroy(copper);
+    nsys_destroy(a.nsys);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
     free_inputs(&a.inputs);

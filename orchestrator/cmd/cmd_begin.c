@@ -29,6 +29,7 @@ static int find_dir(const struct node_args *args, char **dir,
                                             .nccl = args->nccl,
                                             .copper = args->copper,
                                             .util = args->util,
+                                            .clock = args->clock,
                                             .nodeid = args->seat.nodeid,
                                             .nodes = args->seat.nodes};
 
@@ -63,7 +64,7 @@ static void pin(const char *dir)
     free(path);
 }
 
-static int join(struct node_args *args, char **pairs, struct jp_policy *policy,
+static int join(struct node_args *args, char **pairs, struct begin_told *told,
                 struct jp_error *err)
 {
     char *dir = NULL;
@@ -73,7 +74,7 @@ static int join(struct node_args *args, char **pairs, struct jp_policy *policy,
     args->seat.dir = dir; /* kept until the process ends */
     if (dir) {
         pin(dir);
-        return begin_join(&args->seat, args->node, pairs, policy, err);
+        return begin_join(&args->seat, args->node, pairs, told, err);
     }
     *pairs = strdup(".\n");
     return *pairs ? 0 : error_set(err, "out of memory");
@@ -85,14 +86,31 @@ static bool is_asked(const struct node_args *args)
     const char *env = getenv("SLURM_JOBPROF_NCCL");
 
     return !args->default_mode || args->nccl || args->copper || args->util ||
-           (env && *env);
+           args->clock || (env && *env);
+}
+
+/* The agent's standard input: what it may know of the clocks. Not an argument:
+ * others read those, and a key is in it. */
+static bool tell_clocks(const struct clock_conf *clock)
+{
+    int ends[2];
+    bool told = false;
+
+    if (!clock->cadence_us || pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    told = write(ends[1], clock, sizeof(*clock)) == sizeof(*clock) &&
+           dup2(ends[0], STDIN_FILENO) == STDIN_FILENO;
+    close(ends[0]);
+    close(ends[1]);
+    return told;
 }
 
 /* This process becomes the agent; the module ends it when the step exits, and
  * all of its process group. Returns where it cannot. */
 static void become_agent(const struct node_args *args,
-                         const struct jp_policy *policy)
+                         const struct begin_told *told)
 {
+    const struct jp_policy *policy = &told->policy;
     char nodeid[12], nodes[12], component[24], period[12], disk[12];
     const char *argv[] = {"jobprof-node",
                           "agent",
@@ -110,6 +128,8 @@ static void become_agent(const struct node_args *args,
                           period,
                           "--disk",
                           disk,
+                          "--clocks",
+                          tell_clocks(&told->clock) ? "1" : "0",
                           args->config ? "--config" : NULL,
                           args->config,
                           NULL};
@@ -129,13 +149,14 @@ static void become_agent(const struct node_args *args,
 
 /* What is left to do while the tasks run. Drivers may hang the look at the
  * hardware, so the agent does not wait for it. */
-static void stay(const struct node_args *args, const struct jp_policy *policy)
+static void stay(const struct node_args *args, const struct begin_told *told)
 {
-    bool wanted = policy->util_period_ms || policy->hang_suspect_ms;
-    pid_t pid = wanted ? fork() : 0;
+    bool agent = told->policy.util_period_ms || told->clock.cadence_us ||
+                 told->policy.hang_suspect_ms;
+    pid_t pid = agent ? fork() : 0;
 
     if (pid > 0)
-        become_agent(args, policy);
+        become_agent(args, told);
     if (pid > 0) /* the child does the rest */
         return;
     confine_self(CONFINE_BEGIN, NULL, NULL);
@@ -145,7 +166,7 @@ static void stay(const struct node_args *args, const struct jp_policy *policy)
 
 int cmd_begin(int argc, char **argv)
 {
-    struct jp_policy policy = {0};
+    struct begin_told told = {0};
     struct node_args args;
     struct jp_error err;
     char *pairs = NULL;
@@ -159,7 +180,7 @@ int cmd_begin(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     found = !args.seat.dir;
-    rc = join(&args, &pairs, &policy, &err);
+    rc = join(&args, &pairs, &told, &err);
     if (rc < 0 && is_asked(&args))
         quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;
@@ -174,7 +195,7 @@ int cmd_begin(int argc, char **argv)
         return JP_EXIT_NOT_PROFILED;
     }
     if (hang_up() == 0 && args.seat.dir)
-        stay(&args, &policy);
+        stay(&args, &told);
     free((char *) args.seat.dir);
     return JP_EXIT_OK;
 }

@@ -20,6 +20,7 @@
 #include "common/plan.h"
 #include "common/quote.h"
 #include "common/sitefile.h"
+#include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"
@@ -144,6 +145,18 @@ static int mark_locks(struct shown *shown, struct jp_error *err)
     return 0;
 }
 
+static const char *clock_reason(const struct jp_plan *plan)
+{
+    const struct plan_side *clock = &plan->clock;
+
+    if (clock->trouble)
+        return clock->trouble;
+    return clock->mode || clock->mode_source != PLAN_DEFAULT
+               ? ""
+               : "auto in steps of several nodes whose user asks for an NCCL "
+                 "profile";
+}
+
 /* Everything that is effective. */
 static int collect(const struct jp_plan *plan, struct shown *shown,
                    struct jp_error *err)
@@ -156,7 +169,8 @@ static int collect(const struct jp_plan *plan, struct shown *shown,
         reason = "for jobs that meet all nccl.default_...";
     if (add_side(&plan->nccl, reason, shown, err) < 0 ||
         add_side(&plan->copper, "", shown, err) < 0 ||
-        add_side(&plan->util, "", shown, err) < 0)
+        add_side(&plan->util, "", shown, err) < 0 ||
+        add_side(&plan->clock, clock_reason(plan), shown, err) < 0)
         return -1;
     for (size_t i = 0; i < n_keys; i++)
         if (keys[i].site_only &&
@@ -196,6 +210,25 @@ static void say_files(const struct plan_input *in)
     free(user);
 }
 
+/* As XLA's guide prints them; nothing where no file, variable or site says that
+ * clocks are probed. */
+static int print_clocks(const struct jp_plan *plan, const struct plan_input *in)
+{
+    char *block = NULL;
+    struct jp_error err;
+
+    if (clockpart_block_of(plan, in, &block, &err) < 0) {
+        say(err.text);
+        return JP_EXIT_USAGE;
+    }
+    if (block)
+        quote_printf(stdout, "\n");
+    for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
+        quote_printf(stdout, "%s\n", line);
+    free(block);
+    return JP_EXIT_OK;
+}
+
 static int show(struct config_options *o)
 {
     struct shown shown = {0};
@@ -218,6 +251,7 @@ static int show(struct config_options *o)
         rc = print_settings(&shown, &err) < 0 ? JP_EXIT_IO : JP_EXIT_OK;
     } else {
         settings_print(stdout, shown.list, shown.n);
+        rc = print_clocks(&plan, &o->in);
     }
     settings_free(shown.list, shown.n);
     plan_fini(&plan);
@@ -494,8 +528,9 @@ static void print_grammar(const struct jp_grammar *grammar)
 {
     quote_printf(stdout, "\n%s (%s):\n", grammar->option, grammar->env);
     for (size_t i = 0; i < grammar->n_modes; i++)
-        quote_printf(stdout, "  %-12s %s\n", grammar->modes[i].name,
-                     grammar->modes[i].help);
+        quote_printf(stdout, "  %-12s %s%s%s\n", grammar->modes[i].name,
+                     grammar->modes[i].help, grammar->modes[i].sets ? ": " : "",
+                     grammar->modes[i].sets ? grammar->modes[i].sets : "");
     for (size_t i = 0; i < grammar->n_knobs; i++) {
         const struct jp_knob *knob = &grammar->knobs[i];
         char range[64];

@@ -6,6 +6,9 @@
 
 #include "common/fileio.h"
 #include "common/quote.h"
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/scout.h"
+#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
@@ -24,9 +27,10 @@ static const char help[] =
     "             are named AllGather-CE ...\n"
     "  chrome     one trace of the whole step in JSON Trace Event Format,\n"
     "             for ui.perfetto.dev: a process a rank, a thread a\n"
-    "             communicator. Hosts are aligned only as well as their\n"
-    "             clocks (with NTP often a millisecond apart); traces of the\n"
-    "             example plugin keep the clocks of their processes\n"
+    "             communicator. Nodes are put on one clock by their\n"
+    "             collectives, else they are aligned as well as their clocks\n"
+    "             (with NTP often a millisecond apart); traces of the example\n"
+    "             plugin keep the clocks of their processes\n"
     "\n"
     "  -o, --output PATH  inspector: a folder, made if it does not exist;\n"
     "                     chrome: a file; - is standard output, the default\n"
@@ -80,20 +84,35 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-static int write_chrome(const struct arguments *a, struct jp_recwalk *walk,
-                        struct export_done *done, struct jp_error *err)
+static int put_chrome(const struct arguments *a, struct jp_recwalk *walk,
+                      const struct clockmap *clocks, struct export_done *done,
+                      struct jp_error *err)
 {
     struct jp_tempfile file;
 
     if (!a->output)
-        return export_chrome(walk, stdout, done, err);
+        return export_chrome(walk, clocks, stdout, done, err);
     if (fileio_temp_open(&file, a->output, err) < 0)
         return -1;
-    if (export_chrome(walk, file.stream, done, err) < 0) {
+    if (export_chrome(walk, clocks, file.stream, done, err) < 0) {
         fileio_temp_abort(&file);
         return -1;
     }
     return fileio_temp_commit(&file, err);
+}
+
+/* With times on the clock that a report of the same files has. */
+static int write_chrome(const struct arguments *a, struct jp_recwalk *walk,
+                        struct export_done *done, struct jp_error *err)
+{
+    static const struct jp_aggregate_options options;
+    size_t n = walk->walk.n_logs;
+    struct jp_clocks *clocks =
+        scout_clocks(&walk->walk, NULL, &options, TIMELINE_EVENTS / (n + !n));
+    int rc = put_chrome(a, walk, clocks_map(clocks), done, err);
+
+    clocks_destroy(clocks);
+    return rc;
 }
 
 int cmd_export(int argc, char **argv)

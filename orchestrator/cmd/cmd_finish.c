@@ -55,13 +55,14 @@ static void sweep(const char *dir, const char *node, const char *hash)
 {
     const struct backend *copper = backend_find("copper");
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    const struct backend_runner *runner;
     struct jp_jobconf conf = {0};
 
-    if (path && copper && copper->runner->sweep &&
-        runmark_is_set(dir, node, RUNMARK_READY) &&
+    if (path && copper && runmark_is_set(dir, node, RUNMARK_READY) &&
         !runmark_is_set(dir, node, RUNMARK_DONE) &&
         jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
-        if (copper->runner->sweep(&conf, dir, node)) {
+        runner = backend_runner_of(copper->runner, &conf);
+        if (runner->sweep && runner->sweep(&conf, dir, node)) {
             stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
             runmark_set(dir, node, RUNMARK_DONE, "", NULL);
         }

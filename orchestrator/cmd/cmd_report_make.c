@@ -22,6 +22,7 @@
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/insight/gputime.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/util_verdict.h"
 #include "orchestrator/insight/verdict.h"
@@ -43,6 +44,7 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct jp_copper *copper;
+    struct jp_nsys *nsys;
     struct jp_util *util;
     struct samples samples; /* of util over time; zeros: none */
     struct jp_causes *causes;
@@ -135,6 +137,46 @@ static void read_copper(const struct report_session *session, const char *raw,
         make_relative(m->copper->notes[i].path, session->dir);
 }
 
+/* The time is over, or somebody else writes the report. */
+static bool is_over(void *arg)
+{
+    struct watch *watch = arg;
+    uint64_t now = clock_mono_ms();
+
+    if (watch->session->deadline_ms && now >= watch->session->deadline_ms)
+        watch->out_of_time = true;
+    if (now - watch->looked_ms >= LOOK_EVERY_MS) {
+        watch->looked_ms = now;
+        watch->lost = !claim_held(watch->session->claim);
+    }
+    return watch->out_of_time || watch->lost;
+}
+
+/* Reads exports of nsys, if the step has some; the rest of the report stands
+ * without them. */
+static void read_nsys(const struct report_session *session, const char *raw,
+                      struct watch *watch, struct material *m)
+{
+    struct jp_nsys_options options = gputime_options();
+    struct jp_error err;
+
+    options.stop = is_over;
+    options.arg = watch;
+    if (nsys_load(&raw, 1, &options, &m->nsys, &err) < 0)
+        stepdir_log(session->dir, "no figures of nsys: %s", err.text);
+    else if (watch->out_of_time) {
+        stepdir_log(session->dir, "no figures of nsys: the time was over");
+        nsys_destroy(m->nsys);
+        m->nsys = NULL;
+        watch->out_of_time = false;
+    }
+    for (size_t i = 0; m->nsys && i < m->nsys->n_ranks; i++) {
+        if (m->nsys->ranks[i].bad)
+            stepdir_log(session->dir, "nsys: %s", m->nsys->ranks[i].why);
+        make_relative(m->nsys->ranks[i].path, session->dir);
+    }
+}
+
 static void on_note(void *arg, const char *node, const char *why)
 {
     const struct report_session *session = arg;
@@ -198,6 +240,8 @@ static int analyse(const struct report_session *session, struct material *m)
         m->result = aggregate_run(inputs, there, &options, &m->trouble);
     if (m->result && there)
         read_copper(session, raw, &watch, m);
+    if (m->result && there)
+        read_nsys(session, raw, &watch, m);
     if (m->result && !there && !m->result->quality.files) {
         result_destroy(m->result);
         m->result = NULL;
@@ -342,7 +386,7 @@ static bool has_data(const struct material *m)
 {
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
-    return !m->analysed || m->copper || *m->copper_trouble.text ||
+    return !m->analysed || m->copper || *m->copper_trouble.text || m->nsys ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -466,6 +510,7 @@ static int write_all(const struct report_session *session,
         .nodes = m->nodes,
         .result = m->result,
         .copper = m->copper,
+        .nsys = m->nsys,
         .util = m->util,
         .causes = m->causes,
         .samples = m->samples.n_slices ? &m->samples : NULL,
@@ -543,13 +588,40 @@ static bool is_coppers(const struct report_session *session,
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
-/* Was utilisation? */
-static bool is_utils(const struct report_session *session,
-                     const struct material *m)
+/* Was what the nodes' agents do? */
+static bool is_agents(const struct report_session *session,
+                      const struct material *m)
 {
-    return session->has_conf && session->conf.policy.util_period_ms &&
+    return session->has_conf &&
+           (session->conf.policy.util_period_ms ||
+            session->conf.clock_cadence_us) &&
            is_coppers(session, m) && !m->copper && !wants_copper(session) &&
            m->analysed;
+}
+
+/* Were exports of nsys? */
+static bool is_nsyss(const struct report_session *session,
+                     const struct material *m)
+{
+    return gputime_has_data(m->nsys) && is_coppers(session, m) && !m->copper &&
+           !wants_copper(session) && m->analysed;
+}
+
+/* Nodes whose agent left probes of clocks; -1: the step has none. */
+static int count_probed(const struct report_session *session,
+                        const struct jp_nodes *nodes)
+{
+    int n = 0;
+
+    if (!session->conf.clock_cadence_us)
+        return -1;
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
+        char *path = fileio_path("nodes/%s/clock.jsonl", nodes->nodes[i].name);
+
+        n += path && stepdir_has(session->dir, path);
+        free(path);
+    }
+    return n;
 }
 
 /* Where all nodes lack the profiler, the first has said so as the step began,
@@ -595,6 +667,7 @@ static int make(struct report_session *session, struct material *m)
                              m->nodes, m->result, &m->expectation);
     if (m->insight) {
         find_in_flight(session, m->insight);
+        gputime_judge(m->nsys, m->insight);
         find_causes(session, m);
     }
     verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
@@ -602,8 +675,12 @@ static int make(struct report_session *session, struct material *m)
     topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
                      &verdict);
     copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
-    if (is_utils(session, m))
-        util_verdict_alone(m->util, m->insight, &verdict);
+    if (is_agents(session, m))
+        util_verdict_alone(m->util, session->conf.policy.util_period_ms > 0,
+                           count_probed(session, m->nodes), m->insight,
+                           &verdict);
+    if (is_nsyss(session, m))
+        gputime_verdict_alone(m->nsys, m->insight, &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);
     if (!claim_held(session->claim))
@@ -638,6 +715,7 @@ int report_make(struct report_session *session)
     }
     result_destroy(m.result);
     copper_destroy(m.copper);
+    nsys_destroy(m.nsys);
     util_destroy(m.util);
     causes_destroy(m.causes);
     samples_fini(&m.samples);

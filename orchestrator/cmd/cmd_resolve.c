@@ -7,6 +7,7 @@
 
 #include "common/num.h"
 #include "common/quote.h"
+#include "orchestrator/agent/begin.h"
 #include "orchestrator/agent/plan_view.h"
 #include "orchestrator/agent/sidestep.h"
 #include "orchestrator/collect/slurmask.h"
@@ -24,6 +25,7 @@ enum {
     OPT_NCCL,
     OPT_COPPER,
     OPT_UTIL,
+    OPT_CLOCK,
     OPT_NODES,
     OPT_TASKS,
     OPT_COMMAND
@@ -36,6 +38,7 @@ static const struct option long_options[] = {
     {"nccl", required_argument, NULL, OPT_NCCL},
     {"copper", required_argument, NULL, OPT_COPPER},
     {"util", required_argument, NULL, OPT_UTIL},
+    {"clock", required_argument, NULL, OPT_CLOCK},
     {"nodes", required_argument, NULL, OPT_NODES},
     {"tasks", required_argument, NULL, OPT_TASKS},
     {"command", required_argument, NULL, OPT_COMMAND},
@@ -77,6 +80,9 @@ static int parse_options(int argc, char **argv, struct options *o)
         case OPT_UTIL:
             o->in.util = optarg;
             break;
+        case OPT_CLOCK:
+            o->in.clock = optarg;
+            break;
         case OPT_NODES:
             o->given.nnodes = parse_count(optarg);
             break;
@@ -112,7 +118,8 @@ static int check_all(const struct plan_input *in, bool has_site)
 {
     const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
                                         [OPTION_COPPER] = in->copper,
-                                        [OPTION_UTIL] = in->util};
+                                        [OPTION_UTIL] = in->util,
+                                        [OPTION_CLOCK] = in->clock};
     struct jp_error err;
 
     for (enum jp_option i = 0; i < OPTIONS; i++)
@@ -192,6 +199,7 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
         return unprofiled(facts->env, err);
     }
     print_note(launch.note);
+    begin_log_clocks(launch.place.step_dir, &launch.conf);
     if (launch.runs_copper)
         sidestep_start(&side, &launch, say);
     sidestep_fini(&side);
@@ -226,7 +234,7 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (plan_make(in, &plan, &err) < 0)
         return unprofiled(in, &err);
     facts_get(in, facts);
-    if (plan.nccl.mode || plan.copper.mode || plan.util.mode)
+    if (plan.nccl.mode || plan.copper.mode || plan.util.mode || plan.clock.mode)
         find_submit_dir(facts, &job);
     rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
                                 : start(facts, &plan, &err);

@@ -13,6 +13,7 @@ static const struct command commands[] = {
     {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"},
+    {"nsys", cmd_nsys, "print exports of Nsight Systems as tables"},
     {"config", cmd_config, "show or check the settings"},
     {"gc", cmd_gc, "remove old raw data, keep the reports"},
     {"doctor", cmd_doctor, "check the installation, from the nodes too"},

@@ -13,6 +13,7 @@ enum {
     OPT_NCCL,
     OPT_COPPER,
     OPT_UTIL,
+    OPT_CLOCK,
     OPT_DIR,
     OPT_HASH,
     OPT_NODE,
@@ -20,7 +21,8 @@ enum {
     OPT_COMPONENT,
     OPT_NODES,
     OPT_PERIOD,
-    OPT_DISK
+    OPT_DISK,
+    OPT_CLOCKS
 };
 
 static const struct option long_options[] = {
@@ -29,6 +31,7 @@ static const struct option long_options[] = {
     {"nccl", required_argument, NULL, OPT_NCCL},
     {"copper", required_argument, NULL, OPT_COPPER},
     {"util", required_argument, NULL, OPT_UTIL},
+    {"clock", required_argument, NULL, OPT_CLOCK},
     {"dir", required_argument, NULL, OPT_DIR},
     {"hash", required_argument, NULL, OPT_HASH},
     {"node", required_argument, NULL, OPT_NODE},
@@ -37,6 +40,7 @@ static const struct option long_options[] = {
     {"nodes", required_argument, NULL, OPT_NODES},
     {"period", required_argument, NULL, OPT_PERIOD},
     {"disk", required_argument, NULL, OPT_DISK},
+    {"clocks", required_argument, NULL, OPT_CLOCKS},
     {0}};
 
 static int parse_u32(const char *text, uint32_t min, uint32_t *out,
@@ -69,6 +73,9 @@ static int take(struct node_args *args, int option, const char *value,
     case OPT_UTIL:
         args->util = value;
         return 0;
+    case OPT_CLOCK:
+        args->clock = value;
+        return 0;
     case OPT_DIR:
         args->seat.dir = value;
         return 0;
@@ -84,6 +91,8 @@ static int take(struct node_args *args, int option, const char *value,
         return parse_u32(value, 0, &args->util_period_ms, err);
     case OPT_DISK:
         return parse_u32(value, 1, &args->util_disk_mib, err);
+    case OPT_CLOCKS:
+        return parse_u32(value, 0, &args->clocks, err);
     case OPT_NODES:
         return parse_u32(value, 1, &args->seat.nodes, err);
     case OPT_COMPONENT:

@@ -7,11 +7,12 @@
 
 struct node_args {
     /* NULL: not given */
-    const char *config, *default_mode, *nccl, *copper, *util;
+    const char *config, *default_mode, *nccl, *copper, *util, *clock;
     const char *hash; /* of job.conf */
     const char *node;
-    uint32_t util_period_ms, util_disk_mib; /* begin's word to the agent */
-    struct jp_seat seat;                    /* dir NULL: not given */
+    /* begin's word to the agent; clocks 1: it reads a struct clock_conf */
+    uint32_t util_period_ms, util_disk_mib, clocks;
+    struct jp_seat seat; /* dir NULL: not given */
 };
 
 /* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it. The

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/clockmap.h"
 #include "common/error.h"
 #include "common/record.h"
 #include "orchestrator/ingest/logwalk.h"
@@ -43,11 +44,13 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * own clock. The walk's counts then include them.
  *
  * Times are us since the earliest header's wall clock, which
- * otherData.origin_unix_us holds; each host's clock is as good as its NTP.
+ * otherData.origin_unix_us holds. They are on the clock of one node where
+ * clocks (common/clockmap.h) says how far the others are from it, by the method
+ * that otherData.clocks names; NULL: each host's clock is as good as its NTP.
  * Within a process, "X" events are ordered by time as far as a buffer of
  * 32,768 operations reaches. Memory: 20 MB. -1: output failed. */
-int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
-                  struct jp_error *err);
+int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
+                  FILE *out, struct export_done *done, struct jp_error *err);
 
 /* --- inspector_line_format: an operation as a line of Inspector's format v4.0
  * -

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clockmap.h"
 #include "common/json_stream.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/ingest/pending.h"
@@ -108,7 +109,9 @@ struct trace {
     FILE *out;
     struct export_done *done;
     struct trace_queue queue;
-    uint64_t origin_ns; /* unix */
+    uint64_t origin_ns;                /* unix, by the clock of all nodes */
+    const struct clockmap *clocks;     /* NULL: times are as recorded */
+    const struct clockmap_node *clock; /* the file's; NULL: likewise */
     bool comma;
     struct jp_jobranks *ranks;
     struct jp_recfile *file;
@@ -140,8 +143,15 @@ static void begin_event(struct trace *t, struct jp_json_stream *s,
     json_stream_count(s, "tid", tid);
 }
 
+static const struct clockmap_node *clock_of(const struct clockmap *clocks,
+                                            const char *host)
+{
+    return clockmap_find(clocks, host, strlen(host));
+}
+
 /* The first header's time of all files: the trace's zero. */
-static uint64_t find_origin(struct jp_recwalk *walk)
+static uint64_t find_origin(struct jp_recwalk *walk,
+                            const struct clockmap *clocks)
 {
     void (*say)(void *, const char *) = walk->say;
     struct jpr_record record;
@@ -150,9 +160,12 @@ static uint64_t find_origin(struct jp_recwalk *walk)
 
     walk->say = NULL; /* the second look tells */
     while ((file = recwalk_open(walk)))
-        if (recwalk_record(walk, &record) && file->has_header &&
-            file->clocks.real_ns < origin)
-            origin = file->clocks.real_ns;
+        if (recwalk_record(walk, &record) && file->has_header) {
+            uint64_t at =
+                clockmap_ns(clock_of(clocks, file->host), file->clocks.real_ns);
+
+            origin = at < origin ? at : origin;
+        }
     walk->say = say;
     recwalk_rewind(walk);
     return origin == UINT64_MAX ? 0 : origin;
@@ -213,7 +226,7 @@ static void write_first(struct trace *t)
 /* Where a time of the file lies in the trace; false: it has none. */
 static bool place(const struct trace *t, uint64_t mono_ns, int64_t *ns)
 {
-    uint64_t wall = recfile_wall_ns(t->file, mono_ns);
+    uint64_t wall = clockmap_ns(t->clock, recfile_wall_ns(t->file, mono_ns));
 
     *ns = (int64_t) (wall - t->origin_ns);
     return wall != 0;
@@ -379,9 +392,15 @@ static int look_at(void *arg, const struct record *records, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         const struct record *r = &records[i];
+        uint64_t start;
 
-        if (r->start_us && r->start_us < f->first_us)
-            f->first_us = r->start_us;
+        if (i == 0 || r->host.len != records[i - 1].host.len ||
+            memcmp(r->host.text, records[i - 1].host.text, r->host.len))
+            f->t->clock =
+                clockmap_find(f->t->clocks, r->host.text, r->host.len);
+        start = clockmap_us(f->t->clock, r->start_us);
+        if (start && start < f->first_us)
+            f->first_us = start;
         if (foreign_comm(f, r, &is_new) < 0)
             return -1;
         if (is_new && r->n_ranks && f->ranks) {
@@ -405,23 +424,33 @@ static void find_process(struct foreign *f, const struct record *r)
 {
     copy_text(f->host, sizeof(f->host), &r->host);
     f->pid = r->pid;
+    f->t->clock = f->own_clock ? NULL : clock_of(f->t->clocks, f->host);
     f->t->rank =
         f->own_clock ? -1 : jobranks_find(f->ranks, f->path, f->host, f->pid);
     pick_pid(f->t, f->index);
 }
 
-/* Puts an operation into the trace; one without a time is left out. */
+/* Puts an operation into the trace, whose times are those of its clock; one
+ * without a time is left out. */
 static void take_record(struct foreign *f, const struct record *r,
                         int64_t start_ns, int64_t end_ns,
                         const struct trace_op *op)
 {
     struct trace *t = f->t;
-    struct trace_event event = {.start_ns = start_ns, .end_ns = end_ns};
+    struct trace_event event;
     bool is_new;
     int64_t comm = foreign_comm(f, r, &is_new);
 
     if (is_new && f->n_comms == 1)
         find_process(f, r);
+    if (!f->own_clock) {
+        int64_t origin = (int64_t) t->origin_ns;
+
+        start_ns = (int64_t) clockmap_ns(t->clock, (uint64_t) start_ns) -
+                   origin;
+        end_ns = (int64_t) clockmap_ns(t->clock, (uint64_t) end_ns) - origin;
+    }
+    event = (struct trace_event){.start_ns = start_ns, .end_ns = end_ns};
     if (comm < 0 || start_ns < 0 || end_ns <= start_ns ||
         !(event.members = trace_event_of_record(r, op))) {
         t->done->left_out++;
@@ -437,7 +466,6 @@ static void take_record(struct foreign *f, const struct record *r,
 static int take_records(void *arg, const struct record *records, size_t n)
 {
     struct foreign *f = arg;
-    int64_t origin = (int64_t) f->t->origin_ns;
 
     for (size_t i = 0; i < n; i++) {
         const struct record *r = &records[i];
@@ -448,8 +476,8 @@ static int take_records(void *arg, const struct record *records, size_t n)
         if (!r->start_us) /* not verbose */
             f->t->done->left_out++;
         else
-            take_record(f, r, (int64_t) r->start_us * 1000 - origin,
-                        (int64_t) end_us * 1000 - origin, NULL);
+            take_record(f, r, (int64_t) r->start_us * 1000,
+                        (int64_t) end_us * 1000, NULL);
     }
     return f->no_memory || ferror(f->t->out) ? -1 : 0;
 }
@@ -630,6 +658,7 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
     t->n_comms = 0;
     while (!ferror(t->out) && recwalk_record(walk, &record)) {
         if (!begun) {
+            t->clock = clock_of(t->clocks, t->file->host);
             t->rank = jobranks_find(t->ranks, walk->path, t->file->host,
                                     t->file->pid);
             pick_pid(t, walk->files);
@@ -654,16 +683,16 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
     pending_fini(&pending);
 }
 
-int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
-                  struct jp_error *err)
+int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
+                  FILE *out, struct export_done *done, struct jp_error *err)
 {
-    struct trace t = {.out = out, .done = done};
+    struct trace t = {.out = out, .done = done, .clocks = clocks};
     struct foreign others = {.t = &t, .first_us = UINT64_MAX / 1000};
     int rc = -1;
 
     if (trace_queue_init(&t.queue) < 0)
         return error_set(err, "out of memory");
-    t.origin_ns = find_origin(walk);
+    t.origin_ns = find_origin(walk, clocks);
     t.ranks = jobranks_read(walk);
     others.ranks = jobranks_create(walk->inputs, walk->n_inputs);
     if (t.ranks && others.ranks)
@@ -678,8 +707,11 @@ int export_chrome(struct jp_recwalk *walk, FILE *out, struct export_done *done,
         t.origin_ns = others.first_us * 1000;
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
-            "%" PRIu64 ".%03u},\n\"traceEvents\":[\n",
-            t.origin_ns / 1000, (unsigned) (t.origin_ns % 1000));
+            "%" PRIu64 ".%03u%s%s%s},\n\"traceEvents\":[\n",
+            t.origin_ns / 1000, (unsigned) (t.origin_ns % 1000),
+            clocks ? ",\"clocks\":\"" : "",
+            clocks ? clockmap_method_name(clocks->method) : "",
+            clocks ? "\"" : "");
     while (!ferror(out) && (t.file = recwalk_open(walk)))
         write_process(&t, walk);
     read_foreign(walk, &others, take_records, end_foreign);

@@ -11,7 +11,9 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
 
 /* A process and the rank of it that says most about its lateness. */
 struct suspect {
@@ -171,6 +173,79 @@ static double cost_of_all(const struct blame *b, size_t process)
         if (root_of(b->up, i) == root_of(b->up, process))
             cost += fmin(fmax(b->waits_us[i] - b->waits_us[process], 0), most);
     return cost;
+}
+
+/* --- what mending a single late rank saves --- */
+
+/* Do a process' communicators c and d join it with one other process? */
+static bool share_mates(const struct blame *b, size_t process, size_t c,
+                        size_t d)
+{
+    for (size_t k = b->p->comm_start[d]; k < b->p->comm_start[d + 1]; k++)
+        if (b->p->of_rank[k] != process &&
+            processes_rank_in(b->p, b->r, b->p->of_rank[k], c) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+/* Is what the process' rank is waited for told by another of its ranks, too,
+ * and better: mates have waited in one communicator, and come to the other one
+ * together? */
+static bool is_told_elsewhere(const struct blame *b, size_t process,
+                              size_t rank)
+{
+    const struct jp_process *who = &b->p->list[process];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t other = b->p->by_process[i];
+
+        if (b->alone_us[other] > b->alone_us[rank] &&
+            share_mates(b, process, b->r->ranks[rank].comm,
+                        b->r->ranks[other].comm))
+            return true;
+    }
+    return false;
+}
+
+/* What half of the ranks of other communicators of that shape are waited for,
+ * as somebody always comes last. v: n_ranks. */
+static double usual_alone(const struct blame *b, size_t comm, double *v)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < b->r->n_ranks; k++) {
+        size_t c = b->r->ranks[k].comm;
+
+        if (c != comm && !likes_by_place(&b->r->comms[c], &b->r->comms[comm]))
+            v[n++] = b->alone_us[k];
+    }
+    return n ? stats_median(v, n) : 0;
+}
+
+/* GPU time that all joined processes lose by one late process: no more than it
+ * alone kept others waiting in any of the communicators in which they do not
+ * wait for the same; 0: not known. */
+static double single_cost(const struct blame *b, size_t process)
+{
+    const struct jp_process *who = &b->p->list[process];
+    double *v = calloc(b->r->n_ranks + 1, sizeof(*v));
+    double us = INFINITY, excess = 0;
+    size_t joined = 0;
+
+    for (size_t i = who->first; v && i < who->first + who->n; i++) {
+        size_t rank = b->p->by_process[i], c = b->r->ranks[rank].comm;
+
+        if (b->lateness[rank].late)
+            excess = fmax(excess, b->lateness[rank].excess_us);
+        if (b->r->comms[c].n_ranks > 1 &&
+            (b->r->ranks[rank].timed_ops || b->lateness[rank].grouped_us > 0) &&
+            !is_told_elsewhere(b, process, rank))
+            us = fmin(us, b->alone_us[rank] - usual_alone(b, c, v));
+    }
+    free(v);
+    for (size_t i = 0; i < b->p->n; i++)
+        joined += root_of(b->up, i) == root_of(b->up, process);
+    return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) joined : 0;
 }
 
 /* What others waited for it, in all its communicators. */
@@ -422,7 +497,9 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->pid = who->pid;
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = rank->timed_ops;
-    f->cost_us = fmax(s->cost_us, s->all_us);
+    f->cost_us = b->n == 1 ? single_cost(b, s->process) : 0;
+    if (!(f->cost_us > 0)) /* or several, of which one is behind another */
+        f->cost_us = fmax(s->cost_us, s->all_us);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (who->world_rank >= 0 && comm->n_ranks < b->p->n)
         snprintf(world, sizeof(world), ", %lld of the job",
@@ -477,7 +554,8 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         f->text, sizeof(f->text),
         "node %.64s arrived late: %zu of its %zu ranks, by %s an operation; "
         "cost %s of GPU time, %s of communication",
-        f->host, late, all, FIG_US(arrival), FIG_US(cost), FINDING_SHARE(f));
+        f->host, late, all, FIG_US(arrival), FIG_US(f->cost_us),
+        FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");

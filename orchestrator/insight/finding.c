@@ -6,24 +6,17 @@
 #include <stdlib.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
+
+#define ABOUT(kind, word, verdict, question, help)                             \
+    {word, JP_VERDICT_##verdict, JP_HYPOTHESIS_##question, help},
+const struct jp_finding_about findings_about[] = {JP_FINDING_KINDS(ABOUT)};
+const unsigned findings_kinds = JP_N_FINDINGS;
 
 const char *finding_kind_name(enum jp_finding_kind kind)
 {
-    static const char *const names[JP_N_FINDINGS] = {
-        [JP_FINDING_HANG] = "hang",
-        [JP_FINDING_CRASH] = "crash",
-        [JP_FINDING_LATE_RANK] = "late_rank",
-        [JP_FINDING_LATE_NODE] = "late_node",
-        [JP_FINDING_STALL] = "stall",
-        [JP_FINDING_SLOW_NETWORK] = "slow_network",
-        [JP_FINDING_DRIFT] = "drift",
-        [JP_FINDING_UNEVEN] = "uneven_end",
-        [JP_FINDING_IMBALANCE] = "imbalance",
-        [JP_FINDING_SMALL_MESSAGES] = "small_messages",
-    };
-
-    return names[kind];
+    return findings_about[kind].word;
 }
 
 const char *finding_gain_word(enum jp_gain gain)

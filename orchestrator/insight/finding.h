@@ -7,19 +7,69 @@
 
 #include "orchestrator/insight/expectation.h"
 
-enum jp_finding_kind {
-    JP_FINDING_HANG,
-    JP_FINDING_CRASH,
-    JP_FINDING_LATE_RANK,
-    JP_FINDING_LATE_NODE,
-    JP_FINDING_STALL,
-    JP_FINDING_SLOW_NETWORK,
-    JP_FINDING_DRIFT,
-    JP_FINDING_UNEVEN,
-    JP_FINDING_IMBALANCE,
-    JP_FINDING_SMALL_MESSAGES,
-    JP_N_FINDINGS
+/* A step's verdict in one word, worst first (verdict.h). */
+enum jp_verdict_word {
+    JP_VERDICT_HANG,
+    JP_VERDICT_FAILED,
+    JP_VERDICT_SLOW,
+    JP_VERDICT_DEGRADED,
+    JP_VERDICT_INCOMPLETE,
+    JP_VERDICT_NODATA,
+    JP_VERDICT_UNJUDGED,
+    JP_VERDICT_OK
 };
+
+/* The kinds of findings, in the order in which a report lists them. A row is
+ * all that describes one: the constant, the word, the verdict that it makes
+ * (OK: none), the question that it answers (hypothesis.h), what it is. */
+/* clang-format off */
+#define JP_FINDING_KINDS(ROW)                                                  \
+    ROW(HANG, "hang", HANG, HANG, "an operation never ended")                  \
+    ROW(CRASH, "crash", FAILED, CRASH, "a task died by itself")                \
+    ROW(LATE_RANK, "late_rank", SLOW, LATE_RANK,                               \
+        "a rank makes the others wait")                                        \
+    ROW(LATE_NODE, "late_node", SLOW, LATE_NODE,                               \
+        "all ranks of a node make the others wait")                            \
+    ROW(STALL, "stall", SLOW, STALL,                                           \
+        "a rank stops now and then, and the others wait")                      \
+    ROW(SLOW_NETWORK, "slow_network", DEGRADED, SLOW_NETWORK,                  \
+        "the network, or a link, is slower than expected")                     \
+    ROW(DRIFT, "drift", DEGRADED, DRIFT,                                       \
+        "the network became slower during the run")                            \
+    ROW(UNEVEN, "uneven_end", INCOMPLETE, DATA_LOSS,                           \
+        "ranks have records of different lengths")                             \
+    ROW(IMBALANCE, "imbalance", OK, IMBALANCE,                                 \
+        "a rank or a stage has more to do than the others")                    \
+    ROW(SMALL_MESSAGES, "small_messages", OK, SMALL_MESSAGES,                  \
+        "small messages take much of the network's time")                     \
+    ROW(GPU_IDLE, "gpu_idle", OK, GPU_TIME,                                    \
+        "the GPUs wait between kernels for the program")                       \
+    ROW(SMALL_KERNELS, "small_kernels", OK, GPU_TIME,                          \
+        "kernels are so short that launching them takes as long")              \
+    ROW(PAGEABLE_COPIES, "pageable_copies", OK, GPU_TIME,                      \
+        "copies from and to memory that is not pinned")                        \
+    ROW(SYNC_COPIES, "sync_copies", OK, GPU_TIME,                              \
+        "copies that the program waits for")                                   \
+    ROW(GPU_IMBALANCE, "gpu_imbalance", OK, GPU_TIME,                          \
+        "a rank's GPU has more to do than the others'")                        \
+    ROW(LATE_ALLOCATIONS, "late_allocations", OK, GPU_TIME,                    \
+        "GPU memory is allocated within the loop")                             \
+    /* a new row stands here */
+/* clang-format on */
+
+#define JP_FINDING_CONSTANT(kind, word, verdict, question, help)               \
+    JP_FINDING_##kind,
+enum jp_finding_kind { JP_FINDING_KINDS(JP_FINDING_CONSTANT) JP_N_FINDINGS };
+
+struct jp_finding_about {
+    const char *word;
+    enum jp_verdict_word verdict; /* OK: it changes no word */
+    unsigned question;            /* enum jp_hypothesis_id */
+    const char *help;             /* a clause */
+};
+extern const struct jp_finding_about findings_about[];
+extern const unsigned findings_kinds; /* JP_N_FINDINGS, for tables of them */
+
 const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
 
 /* How it is known what mending it would win. */

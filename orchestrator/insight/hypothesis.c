@@ -122,6 +122,15 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .of = "of the records",
          .name = "completeness",
          .todo = "record with mode recorder, which counts what it keeps"},
+    [JP_HYPOTHESIS_GPU_TIME] =
+        {.key = "gpu_time",
+         .title = "GPUs' time",
+         .question = "Do GPUs wait for launches, copies, allocations, or does "
+                     "a rank have more to compute than the others?",
+         .unit = JP_HYPOTHESIS_SHARE,
+         .of = "of the GPUs' time",
+         .todo = "run ranks under nsys and report their exports: jobprof nsys "
+                 "--help"},
 };
 
 const char *const hypotheses_states[JP_HYPOTHESIS_STATES] = {

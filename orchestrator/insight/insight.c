@@ -27,26 +27,13 @@ static void answer_rest(struct jp_hypotheses *h, const char *why)
 /* Which question a finding answers. */
 static enum jp_hypothesis_id row_of(const struct jp_finding *f)
 {
-    static const enum jp_hypothesis_id rows[JP_N_FINDINGS] = {
-        [JP_FINDING_HANG] = JP_HYPOTHESIS_HANG,
-        [JP_FINDING_CRASH] = JP_HYPOTHESIS_CRASH,
-        [JP_FINDING_LATE_RANK] = JP_HYPOTHESIS_LATE_RANK,
-        [JP_FINDING_LATE_NODE] = JP_HYPOTHESIS_LATE_NODE,
-        [JP_FINDING_STALL] = JP_HYPOTHESIS_STALL,
-        [JP_FINDING_SLOW_NETWORK] = JP_HYPOTHESIS_SLOW_NETWORK,
-        [JP_FINDING_DRIFT] = JP_HYPOTHESIS_DRIFT,
-        [JP_FINDING_UNEVEN] = JP_HYPOTHESIS_DATA_LOSS,
-        [JP_FINDING_IMBALANCE] = JP_HYPOTHESIS_IMBALANCE,
-        [JP_FINDING_SMALL_MESSAGES] = JP_HYPOTHESIS_SMALL_MESSAGES,
-    };
-
     if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_LIKES)
         return JP_HYPOTHESIS_SLOW_LINK;
     if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_OWN)
         return JP_HYPOTHESIS_DRIFT;
     if (f->kind == JP_FINDING_IMBALANCE && f->rank < 0 && f->comm >= 0)
         return JP_HYPOTHESIS_STAGE_IMBALANCE;
-    return rows[f->kind];
+    return (enum jp_hypothesis_id) findings_about[f->kind].question;
 }
 
 /* Marks as found what has a finding. */

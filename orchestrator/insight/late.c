@@ -127,24 +127,14 @@ struct likes {
     size_t away, away_late, home, home_late;
 };
 
-/* The result's rank of k's process in that communicator; SIZE_MAX: none. */
-static size_t rank_in(const struct late *l, size_t k, size_t comm)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[k]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        if (l->r->ranks[l->p->by_process[i]].comm == comm)
-            return l->p->by_process[i];
-    return SIZE_MAX;
-}
-
 /* false: some rank of communicator c has none in the rank's own. */
 static bool count_likes(const struct late *l, size_t rank, size_t c,
                         struct likes *likes)
 {
     *likes = (struct likes){0};
     for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
-        size_t there = rank_in(l, k, l->r->ranks[rank].comm);
+        size_t there = processes_rank_in(l->p, l->r, l->p->of_rank[k],
+                                         l->r->ranks[rank].comm);
         bool as_late;
 
         if (there == SIZE_MAX)
@@ -175,7 +165,8 @@ static bool joins_stages(const struct late *l, const struct jp_process *who,
         if (!l->r->ranks[rank].p2p_records || l->grouped_us[rank] > 0)
             continue;
         for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
-            if (k != rank && rank_in(l, k, comm) != SIZE_MAX)
+            if (k != rank && processes_rank_in(l->p, l->r, l->p->of_rank[k],
+                                               comm) != SIZE_MAX)
                 return true;
     }
     return false;

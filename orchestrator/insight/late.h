@@ -78,6 +78,11 @@ struct jp_lateness {
                                   not known */
 };
 
+/* The least excess that is worth a search, in a run of that length whose ranks
+ * communicate for peers_us of it: the run loses enough by it, or who has it is
+ * that much slower where it computes. */
+double late_worth(double run_us, double peers_us);
+
 /* Judges every rank of the result. lateness: result->n_ranks of them. 0, or -1
  * without memory. */
 int late_judge(const struct jp_result *result,

@@ -8,14 +8,28 @@
 #include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
+
+double late_worth(double run_us, double peers_us)
+{
+    double computes = run_us - peers_us;
+    double cost = limits_get(JP_LIMIT_LATE_COST) * run_us;
+    double slower = fmax(limits_get(JP_LIMIT_LATE_SLOWER) * computes,
+                         limits_get(JP_LIMIT_LATE_LEAST) * run_us);
+
+    return computes > limits_get(JP_LIMIT_LATE_COMPUTES) * run_us
+               ? fmin(cost, slower)
+               : cost;
+}
 
 /* Send and Recv of one rank. */
 struct sums {
     double all, least, most;
     size_t rows;
     uint64_t fewest, many, count; /* messages of a row, and of all */
+    bool self;                    /* some are to itself */
 };
 
 static void add_row(struct sums *sums, const struct jp_p2p *p)
@@ -30,6 +44,7 @@ static void add_row(struct sums *sums, const struct jp_p2p *p)
     sums->most = sums->rows ? fmax(sums->most, us) : us;
     sums->all += us;
     sums->rows++;
+    sums->self |= p->src == p->dst;
 }
 
 /* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
@@ -40,7 +55,9 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
         s->rows >= 2 * (size_t) (n_ranks - 1))
         return (double) s->fewest >=
                limits_get(JP_LIMIT_GROUPED_ALIKE) * (double) s->many;
-    return s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
+    /* an inner stage has as many as AlltoAll of two ranks */
+    return (s->self || s->rows > limits_get(JP_LIMIT_GROUPED_ROWS)) &&
+           s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
            s->fewest == s->many &&
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
@@ -590,47 +607,6 @@ double late_chance(const struct late *l, size_t rank)
     return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
 }
 
-/* --- which communicators are alike? --- */
-
-/* Those of one shape and purpose have about as many operations. */
-static int by_shape(const void *a, const void *b, void *arg)
-{
-    const struct jp_comm *comms = arg;
-    const struct jp_comm *x = &comms[*(const size_t *) a],
-                         *y = &comms[*(const size_t *) b];
-    int x_ops = stats_magnitude(x->ops), y_ops = stats_magnitude(y->ops);
-
-    if (x->n_ranks != y->n_ranks)
-        return x->n_ranks < y->n_ranks ? -1 : 1;
-    if (x->nnodes != y->nnodes)
-        return x->nnodes < y->nnodes ? -1 : 1;
-    if (x_ops != y_ops)
-        return x_ops < y_ops ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-/* Numbers communicators of one shape alike. */
-static int classify(struct late *l)
-{
-    size_t n = l->r->n_comms;
-    size_t *order = calloc(n + 1, sizeof(*order));
-
-    if (!order)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    if (n)
-        qsort_r(order, n, sizeof(*order), by_shape, l->r->comms);
-    for (size_t i = 0; i < n; i++) {
-        if (i && by_shape(&order[i - 1], &order[i], l->r->comms))
-            l->classes++;
-        l->class_of[order[i]] = l->classes;
-    }
-    l->classes++;
-    free(order);
-    return 0;
-}
-
 /* --- all of it --- */
 
 /* Operations of a communicator follow one another: where they took longer than
@@ -666,9 +642,12 @@ int late_measure(struct late *l)
     if (!l->total || !l->net || !l->messages || !l->grouped_us ||
         !l->grouped_net || !l->grouped_late || !l->least || !l->most ||
         !l->scratch || !l->class_of || !l->parts || !l->short_run ||
-        !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 || classify(l) < 0)
+        !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 ||
+        likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
     l->run_us = run_us(r);
+    if (late_leave_out_stops(l) < 0)
+        return -1;
     for (size_t c = 0; c < r->n_comms; c++) {
         if (!is_usable(l, c))
             continue;

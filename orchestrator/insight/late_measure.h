@@ -32,18 +32,9 @@ struct late {
     size_t *class_of;     /* of a communicator */
 };
 
-/* More than that the run loses enough by, or a rank is so much slower where it
- * computes. */
 static inline double late_much(const struct late *late, double peers_us)
 {
-    double run = late->run_us, computes = run - peers_us;
-    double cost = limits_get(JP_LIMIT_LATE_COST) * run;
-    double slower = fmax(limits_get(JP_LIMIT_LATE_SLOWER) * computes,
-                         limits_get(JP_LIMIT_LATE_LEAST) * run);
-
-    return computes > limits_get(JP_LIMIT_LATE_COMPUTES) * run
-               ? fmin(cost, slower)
-               : cost;
+    return late_worth(late->run_us, peers_us);
 }
 
 static inline bool late_is_much(const struct late *late, double excess_us,
@@ -97,5 +88,11 @@ struct late_spread late_class_spread(struct late *l, size_t class);
  * a large part of the spread. So it is also measured without all groups that
  * the node is in; the fewer ranks are left, the more of it is asked for. */
 double late_spread_without(struct late *l, size_t class, size_t host);
+
+/* Stops that come now and then, to any rank (a wait for samples), move sums
+ * over parts of the run by more than what is looked for. Counts as waited, in
+ * total, what a process came later by to a few operations. 0, or -1 without
+ * memory. */
+int late_leave_out_stops(struct late *l);
 
 #endif

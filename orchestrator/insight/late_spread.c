@@ -1,7 +1,9 @@
-/* late_spread.c - what ranks of a kind differ by anyway. */
+/* late_spread.c - what ranks of a kind differ by anyway, and stops that come to
+ * any of them. */
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
@@ -100,4 +102,133 @@ double late_spread_without(struct late *l, size_t class, size_t host)
     all = late_deviation(l->scratch, n, late_times_of(n) * half);
     return fmax(half, limits_get(JP_LIMIT_LATE_REST) * all) *
            (1 + 6 / (double) n);
+}
+
+/* ---------------------------------- stops that come now and then, left out */
+
+static double stalled_sum(const struct jp_rank *x)
+{
+    double us = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s++)
+        us += isfinite(x->stalled_us[s]) ? (double) x->stalled_us[s] : 0;
+    return us;
+}
+
+static bool is_rare(const struct jp_rank *x, double stops)
+{
+    return stops <= limits_get(JP_LIMIT_STALL_RARE) * (double) x->timed_ops;
+}
+
+/* The rank of the process whose stops are its own: in communicators of the
+ * shape in which ranks come far later most rarely, as in others they pass on
+ * what they have waited, and in one of all processes come together. SIZE_MAX:
+ * none. */
+static size_t home_of(const struct late *l, const struct jp_process *who,
+                      const double *often)
+{
+    size_t home = SIZE_MAX, whole = SIZE_MAX, n = 0;
+    uint64_t ops = 0, kernels = 0;
+    double least = INFINITY, next = INFINITY;
+    bool messages = false;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t at = l->p->by_process[i];
+        const struct jp_rank *x = &l->r->ranks[at];
+        uint32_t n_ranks = l->r->comms[x->comm].n_ranks;
+        double own = often[l->class_of[x->comm]];
+
+        if (l->kernels[x->comm] > kernels)
+            kernels = l->kernels[x->comm];
+        messages |= x->p2p_records && !(l->grouped_us[at] > 0);
+        if (n_ranks < 2 || !x->stalled_us || !x->timed_ops)
+            continue;
+        ops = x->timed_ops > ops ? x->timed_ops : ops;
+        if (n_ranks == l->p->n) {
+            if (whole == SIZE_MAX ||
+                x->stalled_ops > l->r->ranks[whole].stalled_ops)
+                whole = at;
+            continue;
+        }
+        n++;
+        next = fmin(next, fmax(own, least));
+        if (own < least) {
+            least = own;
+            home = at;
+        }
+    }
+    /* waits in AlltoAll, or for messages that no mates get, are passed on, too
+     */
+    if (kernels > ops || (messages && n < 2) ||
+        next < limits_get(JP_LIMIT_LATE_STALL_OTHERS) * least)
+        return SIZE_MAX;
+    return home == SIZE_MAX ? whole : home;
+}
+
+/* How many operations of communicators of each shape ranks come far later to,
+ * at the mean; behind these: of the ranks that rarely do (of none: NAN). NULL
+ * without memory. */
+static double *count_often(const struct late *l)
+{
+    size_t n = l->classes;
+    double *often = calloc(4 * n + 1, sizeof(*often));
+
+    for (size_t i = 0; often && i < l->r->n_ranks; i++) {
+        const struct jp_rank *x = &l->r->ranks[i];
+        double *of = often + l->class_of[x->comm];
+
+        for (int k = 0; k <= is_rare(x, (double) x->stalled_ops); k++) {
+            of[k * n] += (double) x->stalled_ops;
+            of[(2 + k) * n]++;
+        }
+    }
+    for (size_t k = 0; often && k < 2 * n; k++)
+        often[k] /= often[2 * n + k];
+    return often;
+}
+
+/* What it comes later by at the mean, without the stops. */
+static double usual_late(struct late *l, size_t rank, double stalled_us)
+{
+    const struct jp_rank *x = &l->r->ranks[rank];
+    size_t from = l->p->comm_start[x->comm], n = 0;
+    double late;
+
+    for (size_t k = from; k < l->p->comm_start[x->comm + 1]; k++)
+        if (k != rank)
+            l->scratch[n++] = (double) l->r->ranks[k].exec_us;
+    late = stats_median(l->scratch, n) - (double) x->exec_us - stalled_us;
+    return fmax(0, late) / (double) (x->timed_ops - x->stalled_ops);
+}
+
+int late_leave_out_stops(struct late *l)
+{
+    double *often = count_often(l);
+
+    for (size_t p = 0; often && p < l->p->n; p++) {
+        size_t home = home_of(l, &l->p->list[p], often);
+        const struct jp_rank *x = home == SIZE_MAX ? NULL : &l->r->ranks[home];
+        double all, usual, most;
+
+        /* where they are twice as rare nobody is above by chance */
+        if (!x || !x->stalled_ops || !is_rare(x, (double) x->stalled_ops) ||
+            !is_rare(x, 2 * often[l->classes + l->class_of[x->comm]]))
+            continue;
+        all = stalled_sum(x);
+        usual = usual_late(l, home, all) * (double) x->stalled_ops;
+        if (!(all > limits_get(JP_LIMIT_LATE_STALL) * usual))
+            continue;
+        /* where it is late in many operations of a part, it is late for a time
+         */
+        most = all / (double) x->stalled_ops *
+               fmax(2, limits_get(JP_LIMIT_LATE_STALL_PART) *
+                           (double) x->timed_ops / JP_SLICES);
+        /* programs warm up in the first one, which the mean leaves out */
+        for (unsigned s = 1; s < JP_SLICES; s++)
+            if ((double) x->stalled_us[s] <= most)
+                l->total[p * JP_SLICES + s] += (double) x->stalled_us[s] *
+                                               (1 - usual / all);
+    }
+    free(often);
+    return often ? 0 : -1;
 }

@@ -6,11 +6,97 @@
 #include <string.h>
 
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
+
+/* ------------------------------------------- which communicators are alike? */
+
+static int by_size(const struct jp_comm *x, const struct jp_comm *y)
+{
+    return x->n_ranks != y->n_ranks ? (x->n_ranks < y->n_ranks ? -1 : 1) : 0;
+}
+
+/* Those of one purpose have about as many operations. */
+static int by_ops(const struct jp_comm *x, const struct jp_comm *y)
+{
+    return stats_magnitude(x->ops) - stats_magnitude(y->ops);
+}
+
+int likes_by_place(const struct jp_comm *x, const struct jp_comm *y)
+{
+    int order = by_size(x, y);
+
+    if (!order && x->nnodes != y->nnodes)
+        order = x->nnodes < y->nnodes ? -1 : 1;
+    if (!order)
+        order = by_ops(x, y);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* Length of a name without the number that it may end in. */
+static size_t stem(const char *name)
+{
+    size_t n = strlen(name);
+
+    while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
+        n--;
+    return n;
+}
+
+int likes_by_work(const struct jp_comm *x, const struct jp_comm *y)
+{
+    size_t n = stem(x->name), m = stem(y->name);
+    int order = by_size(x, y);
+
+    if (!order)
+        order = by_ops(x, y);
+    if (order)
+        return order;
+    return n != m ? (n < m ? -1 : 1) : strncmp(x->name, y->name, n);
+}
+
+struct numbering {
+    const struct jp_comm *comms;
+    likes_order *order;
+};
+
+static int by_order(const void *a, const void *b, void *arg)
+{
+    const struct numbering *by = arg;
+
+    return by->order(&by->comms[*(const size_t *) a],
+                     &by->comms[*(const size_t *) b]);
+}
+
+int likes_number(const struct jp_result *r, likes_order *order,
+                 size_t *class_of, size_t *n_classes)
+{
+    struct numbering by = {r->comms, order};
+    size_t n = r->n_comms, *list = calloc(n + 1, sizeof(*list));
+
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        list[i] = i;
+    if (n)
+        qsort_r(list, n, sizeof(*list), by_order, &by);
+    *n_classes = 0;
+    for (size_t i = 0; i < n; i++) {
+        *n_classes += !i || by_order(&list[i - 1], &list[i], &by);
+        class_of[list[i]] = *n_classes - 1;
+    }
+    free(list);
+    return 0;
+}
+
+/* ---------------------------------------------- who has done less than most?
+ */
 
 static int by_kind(const struct jp_comm *x, const struct jp_comm *y)
 {
-    if (x->n_ranks != y->n_ranks)
-        return x->n_ranks < y->n_ranks ? -1 : 1;
+    int order = by_size(x, y);
+
+    if (order)
+        return order;
     if (!x->ops != !y->ops)
         return x->ops ? -1 : 1;
     return strcmp(x->name, y->name);

@@ -35,6 +35,23 @@ int likes_compare(struct jp_likes *likes, const struct jp_result *result,
                   const struct jp_processes *processes);
 void likes_fini(struct jp_likes *likes);
 
+/* An order of communicators in which those of one shape are equal. */
+typedef int likes_order(const struct jp_comm *x, const struct jp_comm *y);
+
+/* Numbers communicators from 0 on, those of one shape alike: class_of has room
+ * for each of them. Writes how many numbers there are. 0, or -1 without memory.
+ */
+int likes_number(const struct jp_result *result, likes_order *order,
+                 size_t *class_of, size_t *n_classes);
+
+/* One number of ranks and of nodes, about as many operations, one name: these
+ * run over the same links. */
+likes_order likes_by_place;
+
+/* One number of ranks, about as many operations, one name but for the number
+ * that it ends in: these wait for the same work, wherever they are. */
+likes_order likes_by_work;
+
 /* What a communicator has done: operations, or records of Send and Recv. */
 static inline uint64_t likes_done(const struct jp_comm *comm)
 {

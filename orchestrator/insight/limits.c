@@ -154,6 +154,28 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... which for all ranks of a node together is",
          "the mean of four ranks exceeds 2.5 of their standard deviations "
          "by chance once in 3 million nodes"},
+    [JP_LIMIT_LATE_STALL] =
+        {"late_stall_min", 3, JP_LIMIT_IS_NUMBER,
+         "What a rank comes late by to the few operations (stall_rare_max, at "
+         "the mean of its likes half of that) to which it comes late by a stall "
+         "(stall_min) is left out where that is, at the mean, more times what "
+         "it comes late by to the others",
+         "ranks that wait for samples now and then are late by chance, one of "
+         "them in this part of the run and another one in that; sums over "
+         "parts say nothing of a lateness below"},
+    [JP_LIMIT_LATE_STALL_PART] =
+        {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
+         "... and, in a part of the run, no larger share of its operations, but "
+         "two of them anyway",
+         "a rank that comes late to many operations of a part is late for a "
+         "time"},
+    [JP_LIMIT_LATE_STALL_OTHERS] =
+        {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
+         "... and ranks do so more times as often in each of its communicators "
+         "of another shape, but in one of all ranks",
+         "a rank makes its mates late in those, who then come late together; "
+         "where all are about as often late it is not clear whose stops these "
+         "are"},
     [JP_LIMIT_LATE_OWN] =
         {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
          "... and is a larger part of its lateness",
@@ -220,7 +242,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "are fewer",
          "one pipeline does not tell how much its stages differ anyway"},
     [JP_LIMIT_STALL_US] =
-        {"stall_min", 1000, JP_LIMIT_IS_US,
+        {"stall_min", JP_STALL_US, JP_LIMIT_IS_US,
          "A stall is a wait for one rank that is longer",
          "computation differs by shorter times from one operation to the "
          "next"},
@@ -314,7 +336,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_GROUPED_ROWS] =
         {"grouped_rows_min", 4, JP_LIMIT_IS_NUMBER,
          "Send and Recv of a rank are one kernel's, as of an AlltoAll, "
-         "where there are no fewer rows",
+         "where there are no fewer rows, and more if it does not send to itself",
          "a rank of a pipeline has one or two neighbours, in both "
          "directions"},
     [JP_LIMIT_GROUPED_BY] =
@@ -324,8 +346,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_GROUPED_RANKS] =
         {"grouped_ranks_min", 4, JP_LIMIT_IS_NUMBER,
          "... or every other rank is a peer, which tells nothing in a "
-         "communicator with fewer ranks",
-         "no stage of a longer pipeline exchanges messages with all others"},
+         "communicator with fewer ranks whose ranks do not send to themselves",
+         "no stage of a longer pipeline exchanges messages with all others, and "
+         "no stage sends to itself"},
     [JP_LIMIT_GROUPED_ALIKE] =
         {"grouped_alike_min", 0.8, JP_LIMIT_IS_SHARE,
          "... and the peer of fewest messages has no smaller share of "
@@ -596,5 +619,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and no larger share of its operations lacks ranks",
          "an arrival that is not recorded makes nobody wait in the replay"},
 #include "orchestrator/insight/limits_cause.h"
+#include "orchestrator/insight/limits_gpu.h"
 };
 /* clang-format on */

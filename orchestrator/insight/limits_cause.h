@@ -56,7 +56,7 @@
          "link a half"},
     [JP_LIMIT_CAUSE_XID] =
         {"cause_fault_min", 1e-5, JP_LIMIT_IS_NUMBER,
-         "gpu_xid for a share of the time with faults that is larger, and "
+         "gpu_xid for a share of the time after a fault that is larger, and "
          "port_errors for a link that goes down more times a second",
          "once in a day is one too many"},
     [JP_LIMIT_CAUSE_ECC] =

@@ -289,6 +289,38 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
+/* How often all stages of a pipeline meet in a communicator with others; 0:
+ * never. */
+static uint64_t meetings(const struct stages *s, size_t pipeline)
+{
+    size_t from = s->p->comm_start[pipeline];
+    size_t to = s->p->comm_start[pipeline + 1];
+    const struct jp_process *who = &s->p->list[s->p->of_rank[from]];
+    uint64_t most = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t first = s->p->by_process[i], k = from;
+
+        while (k < to && processes_rank_in(s->p, s->r, s->p->of_rank[k],
+                                           s->r->ranks[first].comm) != SIZE_MAX)
+            k++;
+        if (k == to && s->lateness[first].fewest > most)
+            most = s->lateness[first].fewest;
+    }
+    return most;
+}
+
+/* The first stages end last, by at most half a pass through all of them, which
+ * the others wait in no operation; and by no more than what is left of the run
+ * after all have met for the last time. */
+static double end_us(const struct stages *s, const struct slowest *x)
+{
+    double us = x->stages / 2.0 * s->run_us / x->passes;
+    uint64_t met = meetings(s, x->comm);
+
+    return met ? fmin(us, s->run_us / (double) met) : us;
+}
+
 /* Who is late explains a stage that is slow with him. */
 static bool is_explained(const struct jp_findings *findings)
 {
@@ -347,11 +379,9 @@ static int judge(struct stages *s, struct jp_findings *findings)
                        "no two pipelines of Send and Recv");
         return 0;
     }
-    /* the first stages end last, by at most half a pass through all of them,
-     * which the others wait in no operation */
-    least = fmax(limits_get(JP_LIMIT_LATE_COST) * s->run_us,
+    least = fmax(late_worth(s->run_us, x.peers_us),
                  limits_get(JP_LIMIT_LATE_ERRORS) * x.error_us);
-    least = fmax(least, x.stages / 2.0 * s->run_us / x.passes);
+    least = fmax(least, end_us(s, &x));
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);

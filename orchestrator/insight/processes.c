@@ -348,6 +348,17 @@ size_t processes_rank(const struct jp_processes *p, const struct jp_result *r,
                : SIZE_MAX;
 }
 
+size_t processes_rank_in(const struct jp_processes *p,
+                         const struct jp_result *r, size_t process, size_t comm)
+{
+    const struct jp_process *who = &p->list[process];
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (r->ranks[p->by_process[i]].comm == comm)
+            return p->by_process[i];
+    return SIZE_MAX;
+}
+
 /* -------------------------------------------------------- order and names */
 
 struct weighed {

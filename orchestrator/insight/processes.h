@@ -95,6 +95,10 @@ int64_t processes_rank_of_task(const struct jp_processes *processes,
 size_t processes_rank(const struct jp_processes *processes,
                       const struct jp_result *result, size_t comm,
                       uint32_t rank);
+/* The same of a process' rank in a communicator; SIZE_MAX: it has none. */
+size_t processes_rank_in(const struct jp_processes *processes,
+                         const struct jp_result *result, size_t process,
+                         size_t comm);
 
 /* Places in list (hosts) of those for which the others waited longest, at most
  * max, longest first; those without timed operations are left out. Caller

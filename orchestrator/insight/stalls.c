@@ -11,6 +11,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
@@ -200,49 +201,11 @@ static int walk(struct search *s, unsigned parts, each_op *each)
     return 0;
 }
 
-/* Length of a name without the number that it may end in. */
-static size_t stem(const char *name)
-{
-    size_t n = strlen(name);
-
-    while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
-        n--;
-    return n;
-}
-
-static int by_shape(const void *a, const void *b, void *arg)
-{
-    const struct jp_comm *comms = arg;
-    const struct jp_comm *x = &comms[*(const size_t *) a],
-                         *y = &comms[*(const size_t *) b];
-    int x_ops = stats_magnitude(x->ops), y_ops = stats_magnitude(y->ops);
-    size_t n = stem(x->name), m = stem(y->name);
-
-    if (x->n_ranks != y->n_ranks)
-        return x->n_ranks < y->n_ranks ? -1 : 1;
-    if (x_ops != y_ops)
-        return x_ops < y_ops ? -1 : 1;
-    return n != m ? (n < m ? -1 : 1) : strncmp(x->name, y->name, n);
-}
-
 /* Numbers communicators of one shape alike, and adds up their tallies. */
 static int classify(struct search *s)
 {
-    size_t n = s->r->n_comms;
-    size_t *order = calloc(n + 1, sizeof(*order));
-
-    if (!order)
+    if (likes_number(s->r, likes_by_work, s->kind_of, &s->n_kinds) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    if (n)
-        qsort_r(order, n, sizeof(*order), by_shape, s->r->comms);
-    for (size_t i = 0; i < n; i++) {
-        s->n_kinds += i && by_shape(&order[i - 1], &order[i], s->r->comms);
-        s->kind_of[order[i]] = s->n_kinds;
-    }
-    s->n_kinds += n > 0;
-    free(order);
     s->kinds = calloc(s->n_kinds * FUNCS + 1, sizeof(*s->kinds));
     for (size_t i = 0; s->kinds && i < s->r->n_ranks; i++)
         for (unsigned f = 0; f < FUNCS; f++) {
@@ -615,6 +578,14 @@ static bool is_always_late(const struct search *s, const struct jp_stall *stall)
     return false;
 }
 
+/* In every step, whose gradients are cut into so many operations: a rank that
+ * is a little slower all along. */
+static bool is_of_each_step(const struct jp_stall *stall)
+{
+    return stall->regular &&
+           (double) stall->every_ops <= limits_get(JP_LIMIT_HANG_BUCKETS);
+}
+
 /* Only at the very begin: programs warm up by unlike times. */
 static bool is_warmup(const struct search *s, const struct candidate *c)
 {
@@ -641,7 +612,8 @@ static int keep(struct search *s, struct jp_stalls *stalls)
             describe(s, c, scratch);
         free(scratch);
         if (c->n && c->is.chance < limits_get(JP_LIMIT_STALL_CHANCE) &&
-            !is_warmup(s, c) && !is_always_late(s, &c->is))
+            !is_of_each_step(&c->is) && !is_warmup(s, c) &&
+            !is_always_late(s, &c->is))
             stalls->at[stalls->n++] = c->is;
     }
     return 0;

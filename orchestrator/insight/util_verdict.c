@@ -1,4 +1,5 @@
-/* util_verdict.c - judge a step of which only utilisation is known. */
+/* util_verdict.c - judge a step of which only utilisation or clocks are known.
+ */
 #include "orchestrator/insight/util_verdict.h"
 
 #include "common/figure.h"
@@ -14,7 +15,7 @@ static uint64_t samples_of(const struct jp_util *util)
     return most;
 }
 
-void util_verdict_alone(const struct jp_util *util,
+void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
                         const struct jp_insight *insight,
                         struct jp_verdict *verdict)
 {
@@ -25,16 +26,22 @@ void util_verdict_alone(const struct jp_util *util,
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     if (crash)
         sentence_add(&s, "%s", crash->text);
-    if (samples_of(util)) {
+    if (samples_of(util) || probed > 0) {
         verdict->word = JP_VERDICT_UNJUDGED;
-        sentence_add(&s, "utilisation only: NCCL was not profiled");
-        if (util->bad_files || util->cut_files)
+        sentence_add(&s, "%s%s%s only: NCCL was not profiled",
+                     samples_of(util) ? "utilisation" : "",
+                     samples_of(util) && probed > 0 ? " and " : "",
+                     probed > 0 ? "clocks" : "");
+        if (samples_of(util) && (util->bad_files || util->cut_files))
             sentence_add(&s, "%s of %s files of samples are not whole",
                          FIG_COUNT(util->bad_files + util->cut_files),
                          FIG_COUNT(util->files));
     } else {
         verdict->word = JP_VERDICT_NODATA;
-        sentence_add(&s, "no node left samples of utilisation%s%s",
+        sentence_add(&s, "no node left %s%s%s%s%s",
+                     sampled ? "samples of utilisation" : "",
+                     sampled && probed == 0 ? " or " : "",
+                     probed == 0 ? "probes of clocks" : "",
                      util && *util->trouble ? ": " : "",
                      util ? util->trouble : "");
     }

@@ -1,4 +1,5 @@
-/* util_verdict.h - the word of a step whose utilisation alone was asked for. */
+/* util_verdict.h - the word of a step that was asked for what the node agent
+ * does alone: samples of utilisation, probes of clocks. */
 #ifndef JP_INSIGHT_UTIL_VERDICT_H
 #define JP_INSIGHT_UTIL_VERDICT_H
 
@@ -6,9 +7,11 @@
 #include "orchestrator/util/util.h"
 
 /* Puts a verdict in the place of one that misses NCCL's records, which nobody
- * wanted: UNJUDGED with samples, NODATA without, FAILED where a task died by
- * itself. util and insight may be NULL. */
-void util_verdict_alone(const struct jp_util *util,
+ * wanted: UNJUDGED with samples or probes, NODATA without, FAILED where a task
+ * died by itself. util: NULL: no samples were wanted; sampled: they were.
+ * probed: nodes that left probes of clocks, -1: none were wanted. insight may
+ * be NULL. */
+void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
                         const struct jp_insight *insight,
                         struct jp_verdict *verdict);
 

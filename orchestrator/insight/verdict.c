@@ -27,7 +27,8 @@ const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"stale", "NCCL gave time stamps of earlier operations"},
 };
 
-unsigned doubts_main(const struct jp_quality *quality)
+/* The reason that most of the operations have; JP_DOUBTS where none has any. */
+static unsigned main_doubt(const struct jp_quality *quality)
 {
     unsigned most = 0;
 
@@ -603,7 +604,7 @@ static void say_unsure(const struct jp_evidence *e,
 {
     const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
                                                           : NULL;
-    unsigned why = q ? doubts_main(q) : JP_DOUBTS;
+    unsigned why = q ? main_doubt(q) : JP_DOUBTS;
 
     if (why < JP_DOUBTS)
         sentence_add(
@@ -661,28 +662,6 @@ static bool hung_before(const struct jp_hang *hang,
     return crash->task && (double) crash->before_us < least_us;
 }
 
-/* The word that a finding stands for; OK: none. */
-static enum jp_verdict_word word_of(enum jp_finding_kind kind)
-{
-    switch (kind) {
-    case JP_FINDING_HANG:
-        return JP_VERDICT_HANG;
-    case JP_FINDING_CRASH:
-        return JP_VERDICT_FAILED;
-    case JP_FINDING_LATE_RANK:
-    case JP_FINDING_LATE_NODE:
-    case JP_FINDING_STALL:
-        return JP_VERDICT_SLOW;
-    case JP_FINDING_SLOW_NETWORK:
-    case JP_FINDING_DRIFT:
-        return JP_VERDICT_DEGRADED;
-    case JP_FINDING_UNEVEN:
-        return JP_VERDICT_INCOMPLETE;
-    default:
-        return JP_VERDICT_OK;
-    }
-}
-
 /* The sentence says the worst; the others stand beside it on the card. */
 #define SAID 1
 
@@ -695,7 +674,7 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
 
     for (size_t i = 0; insight && i < insight->findings.n; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
-        enum jp_verdict_word own = word_of(f->kind);
+        enum jp_verdict_word own = findings_about[f->kind].verdict;
 
         if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
             continue; /* the worst have sentences of their own */

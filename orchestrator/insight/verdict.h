@@ -20,16 +20,6 @@
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/topo/steplabels.h"
 
-enum jp_verdict_word {
-    JP_VERDICT_HANG,
-    JP_VERDICT_FAILED,
-    JP_VERDICT_SLOW,
-    JP_VERDICT_DEGRADED,
-    JP_VERDICT_INCOMPLETE,
-    JP_VERDICT_NODATA,
-    JP_VERDICT_UNJUDGED,
-    JP_VERDICT_OK
-};
 const char *verdict_word_name(enum jp_verdict_word word);
 
 struct jp_verdict {
@@ -75,8 +65,5 @@ struct jp_doubt_text {
 
 /* By the number of the bit in enum jpr_doubt. */
 extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
-
-/* The reason that most of the operations have; JP_DOUBTS where none has any. */
-unsigned doubts_main(const struct jp_quality *quality);
 
 #endif

@@ -62,7 +62,7 @@ static struct livejoin *start_join(struct live *l)
                                                    .on_hang = p->on_hang,
                                                    .log = p->log,
                                                    .log_arg = p->log_arg},
-                                         .nodes = p->nodes,
+                                         .nodes = p->step_nodes,
                                          .times = &l->times};
 
     return livejoin_create(&place);

@@ -12,6 +12,7 @@
 
 /* Members drawn by themselves, and rows of a map, that can be told apart. */
 #define MAX_OUT 4
+#define MAX_NODES 3
 #define MAX_ROWS 64
 /* A member stands out where it is off by so many times what the others are off
  * by, and by that share of what they have. */
@@ -173,38 +174,127 @@ static void put_time(const struct samples *s, struct jp_json_stream *json)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* The members that stand out, at most MAX_OUT of them; how much the first one
- * does, 0: none. */
-static double find_out(const struct metric *m, size_t out[MAX_OUT], size_t *n)
+/* Of n distances those that stand out, at most `room` of them, without those
+ * that are left out already; how much the first one does, 0: none. */
+static double pick_out(const struct metric *m, const double *off, size_t n,
+                       const bool *without, size_t *out, size_t room,
+                       size_t *found)
 {
-    double usual, least, first = 0;
+    double span = fmax(fabs(m->least), fabs(m->most)), usual, least;
 
-    *n = 0;
-    if (m->n < 3)
+    *found = 0;
+    if (n < 3)
         return 0;
-    memcpy(m->sorted, m->off, m->n * sizeof(*m->off));
-    qsort(m->sorted, m->n, sizeof(*m->sorted), sorted_ascending);
-    usual = sorted_quantile(m->sorted, m->n, 0.5);
-    least = fmax(OUT_TIMES * usual,
-                 OUT_SHARE * fmax(fabs(m->least), fabs(m->most)));
-    for (; *n < MAX_OUT; ++*n) {
+    memcpy(m->sorted, off, n * sizeof(*off));
+    qsort(m->sorted, n, sizeof(*m->sorted), sorted_ascending);
+    usual = sorted_quantile(m->sorted, n, 0.5);
+    least = fmax(OUT_TIMES * usual, OUT_SHARE * span);
+    for (; *found < room; ++*found) {
         size_t best = SIZE_MAX;
 
-        for (size_t i = 0; i < m->n; i++) {
-            bool taken = m->off[i] <= least;
+        for (size_t i = 0; i < n; i++) {
+            bool taken = off[i] <= least || (without && without[i]);
 
-            for (size_t k = 0; k < *n; k++)
+            for (size_t k = 0; k < *found; k++)
                 taken |= out[k] == i;
-            if (!taken && (best == SIZE_MAX || m->off[i] > m->off[best]))
+            if (!taken && (best == SIZE_MAX || off[i] > off[best]))
                 best = i;
         }
         if (best == SIZE_MAX)
             break;
-        out[*n] = best;
-        if (*n == 0)
-            first = m->off[best] / fmax(fabs(m->least), fabs(m->most));
+        out[*found] = best;
     }
-    return first;
+    return *found ? off[out[0]] / span : 0;
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+/* A node's members [from, to). */
+struct node_range {
+    size_t from, to;
+};
+
+/* The nodes, as members are in their order; none where nodes have one each. */
+static size_t find_nodes(const struct metric *m, struct node_range *nodes)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++) {
+        if (n &&
+            m->s->at[m->members[i]].node == m->s->at[m->members[i - 1]].node)
+            nodes[n - 1].to = i + 1;
+        else
+            nodes[n++] = (struct node_range){i, i + 1};
+    }
+    return n < m->n ? n : 0;
+}
+
+static double node_median(const struct metric *m, const struct node_range *node,
+                          unsigned slice)
+{
+    size_t n = 0;
+
+    for (size_t i = node->from; i < node->to; i++) {
+        double v = value_at(m, i, slice);
+
+        if (isfinite(v))
+            m->sorted[n++] = v;
+    }
+    qsort(m->sorted, n, sizeof(*m->sorted), sorted_ascending);
+    return n ? sorted_quantile(m->sorted, n, 0.5) : NAN;
+}
+
+/* How far each node's median is from that of all nodes, over the run. */
+static void measure_nodes(const struct metric *m,
+                          const struct node_range *nodes, size_t n_nodes,
+                          double *medians, double *off)
+{
+    for (unsigned k = 0; k < m->s->n_slices; k++) {
+        double median;
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_nodes; i++)
+            medians[i] = node_median(m, &nodes[i], k);
+        for (size_t i = 0; i < n_nodes; i++)
+            if (isfinite(medians[i]))
+                m->sorted[n++] = medians[i];
+        qsort(m->sorted, n, sizeof(*m->sorted), sorted_ascending);
+        median = n ? sorted_quantile(m->sorted, n, 0.5) : NAN;
+        for (size_t i = 0; i < n_nodes; i++)
+            if (isfinite(medians[i]))
+                off[i] += fabs(medians[i] - median) / m->s->n_slices;
+    }
+}
+
+/* The nodes that stand out as a whole; their members are left out from then on.
+ * -1: out of memory. */
+static int find_out_nodes(const struct metric *m, bool *without,
+                          struct node_range out[MAX_NODES], size_t *n,
+                          double *score)
+{
+    struct node_range *nodes = calloc(m->n + 1, sizeof(*nodes));
+    double *medians = calloc(m->n + 1, sizeof(*medians));
+    double *off = calloc(m->n + 1, sizeof(*off));
+    size_t picked[MAX_NODES], n_nodes;
+    int rc = -1;
+
+    *n = 0;
+    *score = 0;
+    if (nodes && medians && off) {
+        n_nodes = find_nodes(m, nodes);
+        measure_nodes(m, nodes, n_nodes, medians, off);
+        *score = pick_out(m, off, n_nodes, NULL, picked, MAX_NODES, n);
+        for (size_t i = 0; i < *n; i++) {
+            out[i] = nodes[picked[i]];
+            for (size_t k = out[i].from; k < out[i].to; k++)
+                without[k] = true;
+        }
+        rc = 0;
+    }
+    free(nodes);
+    free(medians);
+    free(off);
+    return rc;
 }
 
 static void put_quantile(const struct metric *m, const bool *without,
@@ -220,38 +310,77 @@ static void put_quantile(const struct metric *m, const bool *without,
     json_stream_end_array(json);
 }
 
+/* The band of all that are not left out. */
+static void put_band(const struct metric *m, const bool *without, size_t n,
+                     struct jp_json_stream *json)
+{
+    put_quantile(m, without, "low", n > 20 ? 0.05 : 0, json);
+    put_quantile(m, without, "mid", 0.5, json);
+    put_quantile(m, without, "high", n > 20 ? 0.95 : 1, json);
+}
+
+/* A node of several members is a band of its own. */
+static void put_node(const struct metric *m, const struct node_range *node,
+                     bool *others, struct jp_json_stream *json)
+{
+    const struct sampled *first = &m->s->at[m->members[node->from]];
+
+    for (size_t i = 0; i < m->n; i++)
+        others[i] = i < node->from || i >= node->to;
+    json_stream_object(json, NULL);
+    json_stream_text(json, "name", m->s->nodes[first->node].name);
+    json_stream_count(json, "of", node->to - node->from);
+    put_band(m, others, node->to - node->from, json);
+    json_stream_end_object(json);
+}
+
+static void put_member(const struct metric *m, size_t i,
+                       struct jp_json_stream *json)
+{
+    char name[NAME_LEN];
+
+    json_stream_object(json, NULL);
+    json_stream_text(json, "name", name_of(m, i, name));
+    json_stream_array(json, "values");
+    for (unsigned k = 0; k < m->s->n_slices; k++)
+        put_number(json, value_at(m, i, k));
+    json_stream_end_array(json);
+    json_stream_end_object(json);
+}
+
 static int put_lines(const struct metric *m, struct jp_json_stream *json)
 {
     bool *without = calloc(m->n + 1, sizeof(*without));
-    char name[NAME_LEN];
-    size_t out[MAX_OUT], n;
-    double score;
+    bool *others = calloc(m->n + 1, sizeof(*others));
+    struct node_range nodes[MAX_NODES];
+    size_t out[MAX_OUT], n, n_nodes;
+    double score, node_score;
+    int rc = -1;
 
-    if (!without)
-        return -1;
-    score = find_out(m, out, &n);
+    if (!without || !others ||
+        find_out_nodes(m, without, nodes, &n_nodes, &node_score) < 0)
+        goto out;
+    score = pick_out(m, m->off, m->n, without, out, MAX_OUT, &n);
     for (size_t i = 0; i < n; i++)
         without[out[i]] = true;
     json_stream_object(json, NULL);
     put_head(m, json);
-    json_stream_real(json, "score", score);
-    put_quantile(m, without, "low", m->n > 20 ? 0.05 : 0, json);
-    put_quantile(m, without, "mid", 0.5, json);
-    put_quantile(m, without, "high", m->n > 20 ? 0.95 : 1, json);
+    json_stream_real(json, "score", fmax(score, node_score));
+    put_band(m, without, m->n, json);
+    json_stream_array(json, "nodes");
+    for (size_t i = 0; i < n_nodes; i++)
+        put_node(m, &nodes[i], others, json);
+    json_stream_end_array(json);
     json_stream_array(json, "out");
-    for (size_t i = 0; i < n; i++) {
-        json_stream_object(json, NULL);
-        json_stream_text(json, "name", name_of(m, out[i], name));
-        json_stream_array(json, "values");
-        for (unsigned k = 0; k < m->s->n_slices; k++)
-            put_number(json, value_at(m, out[i], k));
-        json_stream_end_array(json);
-        json_stream_end_object(json);
-    }
+    for (size_t i = 0; i < n; i++)
+        put_member(m, out[i], json);
     json_stream_end_array(json);
     json_stream_end_object(json);
+    rc = 0;
+out:
     free(without);
-    return 0;
+    free(others);
+    return rc;
 }
 
 /* Opens a chart's object with its times. False: null, nobody sampled. */
@@ -296,8 +425,8 @@ static int put_util(const struct jp_chart_view *view, void *state,
 const struct jp_chart chart_util = {
     .name = "util",
     .caption =
-        "Over the run: the median, a band of the others, and by name who "
-        "stands out",
+        "Over the run: the median, a band of the others, and by name the "
+        "nodes and members that stand out",
     .put = put_util};
 
 /* --- maps ----------------------------------------------------------------- */

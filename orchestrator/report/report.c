@@ -399,6 +399,9 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     if (table_count(&table_clock, report) &&
         write_table(report, csv_dir, &table_clock, err) < 0)
         return -1;
+    for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
+        if (write_table(report, csv_dir, tables_nsys[i], err) < 0)
+            return -1;
     for (size_t i = 0; report->copper && tables_copper[i]; i++)
         if (write_table(report, csv_dir, tables_copper[i], err) < 0)
             return -1;
@@ -582,6 +585,17 @@ static void put_pace(FILE *out, const struct jp_report *report)
     }
 }
 
+/* What exports of nsys show. */
+static void put_nsys(FILE *out, const struct jp_report *report)
+{
+    char text[JP_NSYS_TEXT];
+
+    if (!report->nsys)
+        return;
+    fprintf(out, "  %-26s ", "GPUs by nsys");
+    text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
+}
+
 /* What the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
@@ -655,6 +669,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
         put_quality(out, report);
     put_pace(out, report);
     put_clocks(out, report);
+    put_nsys(out, report);
     if (put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
@@ -665,6 +680,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
         (report->util && table_text(&table_util_totals, report, out) < 0) ||
         (table_count(&table_clock, report) &&
          table_text(&table_clock, report, out) < 0) ||
+        tables_nsys_text(report, out) < 0 ||
         report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
     if (fflush(out) || ferror(out))

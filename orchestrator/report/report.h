@@ -22,6 +22,7 @@
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
+#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
 #include "orchestrator/util/util_agents.h"
@@ -36,6 +37,7 @@ struct jp_report {
     const struct jp_util *util;               /* NULL: nobody sampled it */
     const struct samples *samples;            /* of it over time; or NULL */
     const struct jp_agents *agents;           /* NULL: the same */
+    const struct jp_nsys *nsys;               /* NULL: no exports of nsys */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */
     const struct jp_processes *processes;     /* of the result; NULL without */
     const struct jp_insight *insight;         /* NULL: no findings */

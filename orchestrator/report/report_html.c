@@ -184,6 +184,7 @@ static int html_job_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
+    char loaded[JP_AGENTS_TEXT];
 
     fputs("<dl>\n", out);
     if (c) {
@@ -197,10 +198,15 @@ static int html_job_put(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Slurm", c->slurm_version);
         html_out_fact(out, "Profiler asked for", c->nccl_request);
         html_out_fact(out, "Profiler used", c->nccl_mode);
+        if (jobconf_util(c, "labels"))
+            html_out_fact(out, "Labels", jobconf_util(c, "labels"));
     } else {
         html_out_fact(out, "Input",
                       "a folder of logs, without a job's settings");
     }
+    if (report->agents &&
+        *util_agents_loaded(report->agents, loaded, sizeof(loaded)))
+        html_out_fact(out, "Loaded by tasks", loaded);
     put_fact_count(out, "Nodes", expected_nodes(c, nodes));
     put_fact_count(out, "Tasks", expected_tasks(c, nodes));
     if (nodes) {
@@ -609,6 +615,11 @@ static const struct jp_html_section html_sections[] = {
      "ports count what other jobs did there, too.",
      JP_HTML_WIDE, .table = &table_util_totals,
      .charts = {"util", "util-time"}},
+    {"nsys", "GPUs by Nsight Systems",
+     "What calls of CUDA, kernels, copies and NVTX ranges of the profiled "
+     "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
+     "have all rows.",
+     JP_HTML_WIDE, .present = html_nsys_present, .put = html_nsys_put},
     {"clocks", "Clocks",
      "How far the nodes&#39; clocks are apart, from the collectives alone: "
      "nobody leaves an AllReduce, AllGather or ReduceScatter before all have "

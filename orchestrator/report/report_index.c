@@ -19,6 +19,7 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/sorted.h"
+#include "orchestrator/report/index_util.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -49,6 +50,7 @@ static bool is_same(const json_t *entry, const struct step *step)
            (int64_t) bytes == step->bytes &&
            (int64_t) mtime == step->mtime_ns &&
            json_is_string(json_object_get(entry, "verdict")) &&
+           json_is_object(json_object_get(entry, "util")) &&
            json_is_array(json_object_get(entry, "cells"));
 }
 
@@ -150,6 +152,7 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     copy(j, entry, "records", quality, "records");
     copy(j, entry, "coverage", quality, "coverage");
     put_cells(j, entry, root);
+    index_util_step(j, entry, root);
 }
 
 static void put_paths(struct jp_json *j, json_t *entry, const struct step *step)
@@ -563,6 +566,7 @@ static void put_step(FILE *out, const json_t *step)
 {
     double coverage = summary_file_real(step, "coverage");
     uint64_t created = 0;
+    char words[600];
 
     summary_file_count(step, "created_us", &created);
     html_out_row(out);
@@ -578,6 +582,7 @@ static void put_step(FILE *out, const json_t *step)
     html_out_figure(out, FIG_SHARE(coverage), coverage);
     html_out_cell(out, FIG_UTC(created));
     html_out_prose(out, summary_file_text(step, "command"));
+    html_out_prose(out, index_util_words(step, words, sizeof(words)));
     html_out_row_end(out);
 }
 
@@ -610,6 +615,7 @@ static void index_page_write(const json_t *job, FILE *out)
          true},
         {"Started", NULL, false},
         {"Command", NULL, false},
+        {"Labels", "in the user's words, and what the tasks loaded", false},
     };
     const size_t n_columns = sizeof(columns) / sizeof(*columns);
     const json_t *steps = json_object_get(job, "steps");
@@ -620,6 +626,7 @@ static void index_page_write(const json_t *job, FILE *out)
     fputs("<main>\n", out);
     put_heading(out, json_object_get(job, "job"));
     index_trend_write(steps, out);
+    index_util_write(job, out);
     fputs("<section><h2>Steps</h2>\n", out);
     html_out_table(out, columns, n_columns, true);
     for (size_t i = from; i < n; i++)
@@ -703,6 +710,7 @@ static json_t *make_job(struct jp_json *j, const char *job_dir,
     for (size_t i = 0; i < steps->n; i++)
         json_out_append(j, list,
                         steps_entry(job_dir, &steps->list[i], old, &hint));
+    index_util_job(j, root, list);
     json_out_put(j, root, "steps", list);
     json_out_count(j, root, "left_out", steps->left_out);
     return root;

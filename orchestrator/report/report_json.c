@@ -85,6 +85,7 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"nccl_mode", conf->nccl_mode},
         {"copper_request", conf->copper_request},
         {"util_request", conf->util_request},
+        {"clock_request", conf->clock_request},
         {"launched_by", conf->version},
     };
 
@@ -98,6 +99,8 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
                  conf->n_copper_settings);
     put_settings(s, "util_settings", conf->util_settings,
                  conf->n_util_settings);
+    put_settings(s, "clock_settings", conf->clock_settings,
+                 conf->n_clock_settings);
     put_labels(s, conf);
 }
 
@@ -590,5 +593,6 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_util(&stream, report);
     tables_pace_json(&stream, report);
     tables_clock_json(&stream, report);
+    tables_nsys_json(&stream, report);
     return json_stream_close(&stream, err);
 }

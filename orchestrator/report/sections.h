@@ -53,6 +53,8 @@ html_present html_topology_present; /* in topology.c */
 html_put html_topology_put;
 html_present html_copper_present; /* in report_copper_html.c */
 html_put html_copper_put;
+html_present html_nsys_present; /* in tables_nsys.c */
+html_put html_nsys_put;
 html_present html_pictures_present;
 html_put html_pictures_put;
 /* --- the figures on the data itself, one row each ------------------------

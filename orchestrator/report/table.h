@@ -172,10 +172,9 @@ struct jp_column {
     .if_field = JP_FIELD_TYPE(row, member), .if_offset = offsetof(row, member)
 
 struct jp_table {
-    const char *name;   /* csv/NAME.csv, where a column is in it */
-    const char *json;   /* its array in summary.json; NULL: none */
-    const char *within; /* the object of that; NULL: any */
-    const char *help;   /* one phrase on its rows */
+    const char *name; /* csv/NAME.csv, where a column is in it */
+    const char *json; /* its array in summary.json; NULL: none */
+    const char *help; /* one phrase on its rows */
     const struct jp_column *columns;
     size_t n_columns;
     const char *title;  /* in text; NULL: none */

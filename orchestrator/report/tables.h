@@ -22,7 +22,15 @@ void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 /* The nodes' clocks (tables_clock.c); no row where there is one node. */
 extern const struct jp_table table_clock;
 /* clock{} of summary.json. */
-void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report);
+void tables_clock_json(struct jp_json_stream *s,
+                       const struct jp_report *report);
+
+/* Of exports of Nsight Systems (tables_nsys.c); none without report->nsys. */
+extern const struct jp_table table_nsys_sums, table_nsys_ranks, table_nsys_gaps;
+extern const struct jp_table *const tables_nsys[]; /* these; NULL ends them */
+/* nsys{} of summary.json; the part of summary.txt: -1: no memory. */
+void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report);
+int tables_nsys_text(const struct jp_report *report, FILE *out);
 
 /* All, NULL at the end: a file of csv/ each, where a column is in it; docs. */
 extern const struct jp_table *const tables[];

@@ -94,6 +94,11 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_text(s, "text", clocks_text(c, text));
         put_check(s, "as_recorded", &c->before);
         put_check(s, "aligned", &c->after);
+        json_stream_count(s, "left_out", c->before.left_out);
+        json_stream_object(s, "last_by_start_and_time");
+        json_stream_count(s, "operations", c->compared);
+        json_stream_count(s, "disagreed", c->disagreed);
+        json_stream_end_object(s);
         table_json(s, &table_clock, report, NULL);
     }
     json_stream_end_object(s);

@@ -33,7 +33,9 @@ static int grow(void **array, size_t n, size_t *room, size_t size)
     return 0;
 }
 
-int rankread_keep(struct jp_rank_records *r, void *pointer)
+/* Takes a malloc'ed pointer over until rankread_fini. -1 without memory, which
+ * NULL is too; then it is freed. */
+static int keep(struct jp_rank_records *r, void *pointer)
 {
     void **more;
 
@@ -67,7 +69,7 @@ static const char *text(struct jp_rank_records *r, const json_t *json,
     if (before && strcmp(before, value) == 0)
         return before;
     copy = strdup(value);
-    return rankread_keep(r, copy) < 0 ? NULL : copy;
+    return keep(r, copy) < 0 ? NULL : copy;
 }
 
 static int64_t number(const json_t *json, const char *key, int64_t max)
@@ -111,8 +113,7 @@ static int take_variables(struct jp_rank_records *r,
             continue;
         copy = strdup(name);
         one.name = copy;
-        one.value = rankread_keep(r, copy) < 0 ? NULL
-                                               : text(r, variables, name, NULL);
+        one.value = keep(r, copy) < 0 ? NULL : text(r, variables, name, NULL);
         if (!one.value)
             return -1;
         r->variables[r->n_variables++] = one;
@@ -227,7 +228,7 @@ static int *take_devices(struct jp_rank_records *r, const json_t *devices,
                       : NULL;
 
     *n = -1;
-    if (!minors || rankread_keep(r, minors) < 0)
+    if (!minors || keep(r, minors) < 0)
         return NULL;
     *n = 0;
     for (size_t i = 0; i < size; i++) {
@@ -333,7 +334,7 @@ int rankread_node(struct jp_rank_records *r, const char *step_dir,
     char *starts = fileio_path("%s/nodes/%s/starts.jsonl", step_dir, node);
     char *name = strdup(node);
     bool end = false;
-    int rc = rankread_keep(r, name);
+    int rc = keep(r, name);
 
     if (!ranks || !starts)
         rc = -1;

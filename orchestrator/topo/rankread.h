@@ -62,10 +62,6 @@ int rankread_rank_line(struct jp_rank_records *records, const char *node,
 int rankread_start_line(struct jp_rank_records *records, const char *node,
                         const char *line, size_t len);
 
-/* Takes a malloc'ed pointer over until rankread_fini. -1 without memory, which
- * NULL is too; then it is freed. */
-int rankread_keep(struct jp_rank_records *records, void *pointer);
-
 void rankread_fini(struct jp_rank_records *records);
 
 #endif

@@ -142,6 +142,37 @@ static json_t *nodes_json(const struct jp_shapes *s, int shape, int *bad)
     return array;
 }
 
+/* What of a shape is odd for whoever uses all of its GPUs; calls line for each.
+ */
+static void find_oddities(const struct topo *topo,
+                          void (*line)(void *arg, const char *kind,
+                                       const char *text),
+                          void *arg)
+{
+    struct jp_label_node nodes[] = {{.name = "", .boot_id = "a", .topo = topo},
+                                    {.name = "", .boot_id = "b", .topo = topo}};
+    struct jp_label_rank ranks[2 * TOPO_MAX_GPUS];
+    struct jp_label_comm comm = {.nnodes = 2, .ranks = ranks};
+    struct jp_label label;
+
+    /* as a communicator over two nodes of this shape would meet it */
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        for (int node = 0; node < 2; node++, comm.n++)
+            ranks[comm.n] = (struct jp_label_rank){.rank = (uint32_t) comm.n,
+                                                   .node = node,
+                                                   .host = "",
+                                                   .gpu = (int) i,
+                                                   .sure = true};
+    comm.n_ranks = (uint32_t) comm.n;
+    if (!comm.n || label_comm(&comm, nodes, 2, &label) < 0)
+        return;
+    for (size_t i = 0; i < label.n_warnings; i++)
+        if (label.warnings[i].n_nodes)
+            line(arg, label_warning_word[label.warnings[i].kind],
+                 label.warnings[i].text);
+    label_fini(&label);
+}
+
 struct oddities {
     json_t *array;
     int *bad;
@@ -184,7 +215,7 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     put(row, "hcas", hcas, bad);
     put(row, "levels", levels_json(t, bad), bad);
     put(row, "nvlink_gbs", links_json(t, bad), bad);
-    topo_oddities(t, add_odd, &odd);
+    find_oddities(t, add_odd, &odd);
     put(row, "warnings", odd.array, bad);
     return row;
 }
@@ -284,34 +315,6 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     else
         snprintf(buf, size, "%s%s (%s)", label_fabric_word[label.fabric], speed,
                  label_evidence_word[label.evidence]);
-    label_fini(&label);
-}
-
-void topo_oddities(const struct topo *topo,
-                   void (*line)(void *arg, const char *kind, const char *text),
-                   void *arg)
-{
-    struct jp_label_node nodes[] = {{.name = "", .boot_id = "a", .topo = topo},
-                                    {.name = "", .boot_id = "b", .topo = topo}};
-    struct jp_label_rank ranks[2 * TOPO_MAX_GPUS];
-    struct jp_label_comm comm = {.nnodes = 2, .ranks = ranks};
-    struct jp_label label;
-
-    /* as a communicator over two nodes of this shape would meet it */
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        for (int node = 0; node < 2; node++, comm.n++)
-            ranks[comm.n] = (struct jp_label_rank){.rank = (uint32_t) comm.n,
-                                                   .node = node,
-                                                   .host = "",
-                                                   .gpu = (int) i,
-                                                   .sure = true};
-    comm.n_ranks = (uint32_t) comm.n;
-    if (!comm.n || label_comm(&comm, nodes, 2, &label) < 0)
-        return;
-    for (size_t i = 0; i < label.n_warnings; i++)
-        if (label.warnings[i].n_nodes)
-            line(arg, label_warning_word[label.warnings[i].kind],
-                 label.warnings[i].text);
     label_fini(&label);
 }
 
@@ -571,7 +574,7 @@ static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
     for (size_t i = 0; i < t->n_gpus; i++)
         print_gpu(t, i, out);
     print_narrow(t, out);
-    topo_oddities(t, print_odd, out);
+    find_oddities(t, print_odd, out);
     return 0;
 }
 

@@ -24,10 +24,4 @@ void topo_svg(const struct topo *topo, const char *const *gpu_text,
 /* "nvswitch 450 GB/s a GPU (nvml)": the NVLink of a shape in a few words. */
 void topo_links_text(const struct topo *topo, char *buf, size_t size);
 
-/* What of a shape is odd for whoever uses all of its GPUs; calls line for
- * each. */
-void topo_oddities(const struct topo *topo,
-                   void (*line)(void *arg, const char *kind, const char *text),
-                   void *arg);
-
 #endif

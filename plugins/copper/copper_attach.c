@@ -23,7 +23,6 @@
 #include "common/fileio.h"
 #include "common/pattern.h"
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_mount.h"
 
 #define CMDLINE_MAX (1024 * 1024)

@@ -1,6 +1,5 @@
 /* copper_attach.h - the daemon that is mounted on this node already, and where
- * it writes: attach=1 has it write its counters before and after the step
- * (copper_face.h). */
+ * it writes: attach=1 has it write its counters before and after the step. */
 #ifndef JP_PLUGINS_COPPER_ATTACH_H
 #define JP_PLUGINS_COPPER_ATTACH_H
 
@@ -41,5 +40,8 @@ int copper_target_find(const char *mount, struct copper_target *out,
  * -1: it is no cu_fuse. Pure. */
 int copper_cmdline_parse(const char *text, size_t len,
                          struct copper_cmdline *out);
+
+/* The runner of attach=1. */
+extern const struct backend_runner copper_attach;
 
 #endif

@@ -1,4 +1,5 @@
-/* copper_flags.h - from job.conf to cu_fuse's command line. Pure. */
+/* copper_flags.h - the daemon of a step's own: from job.conf to cu_fuse's
+ * command line (pure), and the runner. */
 #ifndef JP_COPPER_FLAGS_H
 #define JP_COPPER_FLAGS_H
 
@@ -6,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/jobconf.h"
+#include "plugins/backend.h"
 
 /* "1,2" or "0-3,8": the CPUs of a list, at least one. -1: it is none. */
 int copper_flags_cores(const char *text, cpu_set_t *set, struct jp_error *err);
@@ -35,5 +37,8 @@ int copper_flags_make(const struct jp_jobconf *conf,
                       const struct copper_paths *paths,
                       struct copper_flags *out, struct jp_error *err);
 void copper_flags_fini(struct copper_flags *flags);
+
+/* With attach=1 copper_attach.h's runner takes its place. */
+extern const struct backend_runner copper_runner;
 
 #endif

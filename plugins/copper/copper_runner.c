@@ -27,7 +27,6 @@
 #include "common/num.h"
 #include "common/pattern.h"
 #include "plugins/copper/copper_attach.h"
-#include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/copper/copper_work.h"
 
@@ -721,7 +720,15 @@ static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
     return found;
 }
 
+static const struct backend_runner *of(const struct jp_jobconf *conf)
+{
+    const char *attach = jobconf_copper(conf, "attach");
+
+    return attach && !strcmp(attach, "1") ? &copper_attach : &copper_runner;
+}
+
 const struct backend_runner copper_runner = {
+    .of = of,
     .prepare = prepare,
     .gather = copper_book_gather,
     .start = start,

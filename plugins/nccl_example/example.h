@@ -149,9 +149,4 @@ struct example_plan {
     unsigned events;   /* of enum example_events */
 };
 
-/* Sizes the pools. -1: the fixed minimum does not fit; err names it and the
- * limit. */
-int example_size(const struct backend_input *in, struct example_plan *out,
-                 struct jp_error *err);
-
 #endif

@@ -495,8 +495,10 @@ static void spread(const struct example_demand *d, struct example_plan *p)
     p->spread = lo;
 }
 
-int example_size(const struct backend_input *in, struct example_plan *out,
-                 struct jp_error *err)
+/* Sizes the pools. -1: the fixed minimum does not fit; err names it and the
+ * limit. */
+static int size_pools(const struct backend_input *in, struct example_plan *out,
+                      struct jp_error *err)
 {
     struct example_plan plan = {0}, bigger = {0};
     struct example_limit why, last = {.name = ""};
@@ -625,7 +627,7 @@ static int example_forecast(const struct backend_input *in,
     struct backend_forecast f = {0};
     struct example_plan p;
 
-    if (example_size(in, &p, err) < 0)
+    if (size_pools(in, &p, err) < 0)
         return -1;
     f.memory_bytes = p.resident_bytes;
     f.reserved_bytes = p.reserved_bytes;
@@ -717,7 +719,7 @@ static int example_env(const struct backend_input *in, struct backend_env *out,
 {
     struct example_plan p;
 
-    if (example_size(in, &p, err) < 0)
+    if (size_pools(in, &p, err) < 0)
         return -1;
     /* the plugin adds _<commHash>_<rank>.json */
     if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <

@@ -101,6 +101,8 @@ static const struct util_column gpu_columns[] = {
     [GPU_OTHERS] = {"others", UTIL_COUNT, "processes of others that use it"},
     [GPU_OTHERS_SM] = {"others_sm", UTIL_SHARE,
                        "of the time a kernel of others ran"},
+    [GPU_COPY] = {"copy", UTIL_SHARE,
+                  "of the time its copy engines worked for the step"},
 };
 
 static const struct util_column port_columns[] = {

@@ -1,4 +1,4 @@
-/* util_gpu.c - ask NVML for a sample, in a child. */
+/* util_gpu.c - ask the drivers' libraries for a sample, in a child. */
 #include "plugins/util/util_gpu.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "plugins/util/util_rsmi.h"
 
 /* What the child sends: one message a question, whole (SOCK_SEQPACKET). */
 struct answer {
@@ -59,32 +61,65 @@ static void tell_cost(struct answer *answer)
     answer->cpu_us = read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* What the child has loaded; a node may have GPUs of both. */
+struct drivers {
+    struct util_nvml *nvml;
+    struct util_rsmi *rsmi;
+    char why[200]; /* why there is neither */
+};
+
+/* Of a node without AMD's library only what NVIDIA's says matters. */
+static void load_drivers(const char *nvml, const char *rsmi,
+                         const char *numbers, struct drivers *out)
+{
+    struct jp_error err = {""}, why = {""};
+
+    *out = (struct drivers){.nvml = util_nvml_open(nvml, numbers, &err),
+                            .rsmi = util_rsmi_open(rsmi, numbers, &why)};
+    snprintf(out->why, sizeof(out->why), "%.199s",
+             *why.text ? why.text : err.text);
+}
+
+static size_t read_drivers(const struct drivers *drivers,
+                           const struct util_pids *pids, struct util_row *rows)
+{
+    uint64_t mono_us = read_clock(CLOCK_MONOTONIC);
+    size_t n = 0;
+
+    if (drivers->nvml)
+        n = util_nvml_read(drivers->nvml, read_clock(CLOCK_REALTIME), mono_us,
+                           pids, rows);
+    if (drivers->rsmi)
+        n += util_rsmi_read(drivers->rsmi, mono_us, pids, rows + n,
+                            UTIL_GPUS_MAX - n);
+    return n;
+}
+
 static void __attribute__((noreturn))
-serve(int fd, const char *library, const char *minors)
+serve(int fd, const char *nvml, const char *rsmi, const char *numbers)
 {
     struct answer *answer = calloc(1, sizeof(*answer));
     struct util_pids *pids = calloc(1, sizeof(*pids));
-    struct jp_error err = {"out of memory"};
-    struct util_nvml *nvml =
-        answer && pids ? util_nvml_open(library, minors, &err) : NULL;
+    struct drivers drivers = {NULL, NULL, "out of memory"};
+    bool any;
 
+    if (answer && pids)
+        load_drivers(nvml, rsmi, numbers, &drivers);
+    any = drivers.nvml || drivers.rsmi;
     while (answer && pids && recv(fd, pids, sizeof(*pids), 0) > 0) {
-        if (nvml)
-            answer->n = (uint32_t) util_nvml_read(
-                nvml, read_clock(CLOCK_REALTIME), read_clock(CLOCK_MONOTONIC),
-                pids, answer->rows);
+        if (any)
+            answer->n = (uint32_t) read_drivers(&drivers, pids, answer->rows);
         else
-            snprintf(answer->why, sizeof(answer->why), "%.199s", err.text);
+            memcpy(answer->why, drivers.why, sizeof(answer->why));
         tell_cost(answer);
-        if (send(fd, answer, answer_bytes(answer->n), MSG_NOSIGNAL) < 0 ||
-            !nvml)
+        if (send(fd, answer, answer_bytes(answer->n), MSG_NOSIGNAL) < 0 || !any)
             break;
     }
     _exit(0);
 }
 
-struct util_gpus *util_gpus_start(const char *library, const char *minors,
-                                  struct jp_error *err)
+struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
+                                  const char *numbers, struct jp_error *err)
 {
     struct util_gpus *gpus = calloc(1, sizeof(*gpus));
     int fd[2] = {-1, -1};
@@ -102,7 +137,7 @@ struct util_gpus *util_gpus_start(const char *library, const char *minors,
         close(fd[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent)
-            serve(fd[1], library, minors);
+            serve(fd[1], nvml, rsmi, numbers);
         _exit(0);
     }
     close(fd[1]);
@@ -159,8 +194,8 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
             return 0;
         end_child(gpus);
         return error_set(err,
-                         "GPUs are not sampled any more: NVML gave no "
-                         "answer within %u s",
+                         "GPUs are not sampled any more: their driver gave "
+                         "no answer within %u s",
                          (unsigned) (limit / 1000));
     }
     gpus->asked = gpus->first = false;
@@ -168,7 +203,7 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
         (size_t) n != answer_bytes(a->n)) {
         end_child(gpus);
         return error_set(err, "GPUs are not sampled any more: the process that "
-                              "asked NVML ended");
+                              "asked their driver ended");
     }
     gpus->cpu_us = a->cpu_us;
     gpus->max_rss = a->max_rss;

@@ -1,7 +1,8 @@
-/* util_gpu.h - samples of NVIDIA's GPUs, taken by a child that may hang.
+/* util_gpu.h - samples of GPUs, taken by a child that may hang.
  *
- * The child loads NVIDIA's management library (nvml.h of CUDA 11 to 13) and
- * answers one question after another. A driver that hangs or crashes takes the
+ * The child loads the management libraries of NVIDIA (nvml.h of CUDA 11 to 13)
+ * and AMD (rocm_smi.h of ROCm 5 to 7) that there are, and answers one question
+ * after another. A driver that hangs or crashes takes the
  * child with it and nothing else: rows are missing then, and gpus_end says why.
  * A function that the library does not have, or a GPU does not support, leaves
  * its figures unknown.
@@ -20,11 +21,12 @@
 
 struct util_gpus;
 
-/* Starts the child. library: a path, or a name for dlopen(). minors: the GPUs
- * to look at by their minor numbers, "0,1,4-7"; NULL or "": all. NULL: no child
- * could be made. */
-struct util_gpus *util_gpus_start(const char *library, const char *minors,
-                                  struct jp_error *err);
+/* Starts the child. nvml: a path, or a name for dlopen(); rsmi: a path, or NULL
+ * for its usual names. numbers: the GPUs to look at, "0,1,4-7", NVIDIA's by
+ * their minor numbers and AMD's in the library's order; NULL or "": all. NULL:
+ * no child could be made. */
+struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
+                                  const char *numbers, struct jp_error *err);
 /* Where an answer can be read; -1: the child has ended. */
 int util_gpus_fd(const struct util_gpus *gpus);
 /* Asks for a sample, unless the last one has not come yet. pids: the step's

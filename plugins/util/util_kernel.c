@@ -28,6 +28,33 @@ const char *util_read_file(const char *path, char *text, size_t room,
     return n < 0 && have == 0 ? NULL : text;
 }
 
+/* The kernel's own files fill a page before they give less (seq_file): what is
+ * less than half a page is the end, and a second call is saved. */
+#define SHORT_READ 2048
+
+const char *util_read_again(int *fd, const char *path, char *text, size_t room)
+{
+    size_t have = 0;
+    ssize_t n = -1;
+
+    if (*fd < 0)
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+        return NULL;
+    while (have < room - 1 &&
+           (n = pread(*fd, text + have, room - 1 - have, (off_t) have)) > 0) {
+        have += (size_t) n;
+        if (n < SHORT_READ)
+            break;
+    }
+    text[have] = '\0';
+    if (n >= 0 || have > 0)
+        return text;
+    close(*fd);
+    *fd = -1;
+    return NULL;
+}
+
 /* The next decimal number of this line; false: there is none. */
 static bool next_number(const char **at, uint64_t *out)
 {

@@ -21,6 +21,11 @@
 const char *util_read_file(const char *path, char *text, size_t room,
                            size_t *len);
 
+/* The same of a file that is read in each sample: *fd, -1 at first, stays open,
+ * and path is only for the first time. A file that cannot be read any more is
+ * closed; the next call opens it again. */
+const char *util_read_again(int *fd, const char *path, char *text, size_t room);
+
 /* /proc/stat. Times in ticks of sysconf(_SC_CLK_TCK), over all processors. */
 struct util_cpu {
     uint64_t user, nice, system, idle, iowait, irq, softirq, steal;

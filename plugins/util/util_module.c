@@ -66,15 +66,20 @@ static void *start(const struct module_place *place, struct jp_error *err)
                                        .step = place->step,
                                        .node = place->node,
                                        .start_us = now_us()};
-    struct util *u = calloc(1, sizeof(*u));
+    struct util *u = place->period_ms ? calloc(1, sizeof(*u)) : NULL;
     char *dir = fileio_path("%s/nodes/%s", place->dir, place->node);
 
+    if (!place->period_ms) {
+        free(dir);
+        return NULL;
+    }
     if (u) {
         u->place = *place;
         u->probe = util_probe_create(&step);
         u->files = dir ? util_files_create(dir, &origin, place->disk_bytes)
                        : NULL;
-        u->gpus = util_gpus_start(place->nvml_library, place->gpus, err);
+        u->gpus = util_gpus_start(place->nvml_library, place->rsmi_library,
+                                  place->gpus, err);
     }
     free(dir);
     if (u && u->probe && u->files)

@@ -44,8 +44,7 @@ struct util_nvml {
 /* --- which GPUs ------------------------------------------------------------
  */
 
-/* Whether a list of numbers ("0,4-7") has n; an empty one has all. */
-static bool lists(const char *list, unsigned n)
+bool util_nvml_lists(const char *list, unsigned n)
 {
     unsigned long from, to;
     char *end;
@@ -89,7 +88,7 @@ static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
         return;
     if (!ASK(nvml, minor, gpu->device, &minor))
         minor = index;
-    if (!lists(minors, minor))
+    if (!util_nvml_lists(minors, minor))
         return;
     /* from the numbers: the text may be anything */
     snprintf(gpu->id, sizeof(gpu->id), "%04x:%02x:%02x.0", pci.domain & 0xffff,
@@ -134,7 +133,7 @@ struct util_nvml *util_nvml_open(const char *library, const char *minors,
         error_set(err, "no GPU: NVML says error %d", rc);
         goto fail;
     }
-    for (unsigned i = 0; i < n && nvml->n_gpus < UTIL_GPUS_MAX; i++)
+    for (unsigned i = 0; i < n && i < UTIL_GPUS_MAX; i++)
         add_gpu(nvml, i, minors);
     watch_errors(nvml);
     if (nvml->n_gpus)
@@ -286,7 +285,7 @@ static void read_traffic(const struct util_nvml *nvml, struct gpu *gpu,
 /* --- whose processes -------------------------------------------------------
  */
 
-static bool is_ours(const struct util_pids *pids, unsigned pid)
+bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid)
 {
     for (uint32_t i = 0; i < pids->n; i++)
         if (pids->pid[i] == pid)
@@ -304,7 +303,7 @@ static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
     if (!ASK(nvml, processes, gpu, &n, list) || n > ON_GPU_MAX)
         return;
     for (unsigned i = 0; i < n; i++)
-        others += !is_ours(pids, list[i].pid);
+        others += !util_nvml_is_ours(pids, list[i].pid);
     row->v[GPU_PROCESSES] = n - others;
     row->v[GPU_OTHERS] = others;
 }
@@ -330,7 +329,8 @@ static void share_others(const struct util_nvml *nvml, nvml_device gpu,
 
         for (unsigned k = i + 1; k < n; k++)
             later = later || list[k].pid == list[i].pid;
-        if (!later && list[i].sm <= 100 && !is_ours(pids, list[i].pid))
+        if (!later && list[i].sm <= 100 &&
+            !util_nvml_is_ours(pids, list[i].pid))
             percent += list[i].sm;
     }
     row->v[GPU_OTHERS_SM] = percent > 100 ? 1 : percent / 100.0;

@@ -6,6 +6,7 @@
 #ifndef JP_UTIL_NVML_H
 #define JP_UTIL_NVML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,10 @@ struct util_nvml *util_nvml_open(const char *library, const char *minors,
 size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
                       uint64_t mono_us, const struct util_pids *pids,
                       struct util_row *out);
+/* Whether a list of numbers ("0,4-7") has n; an empty one has all. */
+bool util_nvml_lists(const char *list, unsigned n);
+/* Whether the process is the step's. */
+bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid);
 void util_nvml_close(struct util_nvml *nvml); /* takes NULL */
 
 #endif

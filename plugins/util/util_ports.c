@@ -7,16 +7,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/num.h"
 #include "plugins/util/util_counter.h"
 
 #define PORTS_MAX 64
+#define PORTS_OPEN 16
 #define ROOT_MAX 2048
+
+/* The files of a port. Those of the first ports stay open. */
+enum port_file {
+    FILE_RATE,
+    FILE_STATE,
+    FILE_IN,
+    FILE_OUT,
+    FILE_WAIT,
+    FILE_DOWNED,
+    FILE_ERRORS, /* the first of several that are added up */
+    PORT_FILES = FILE_ERRORS + 5
+};
+static const char *const file_names[PORT_FILES] = {
+    [FILE_RATE] = "rate",
+    [FILE_STATE] = "state",
+    [FILE_IN] = "counters/port_rcv_data",
+    [FILE_OUT] = "counters/port_xmit_data",
+    [FILE_WAIT] = "counters/port_xmit_wait",
+    [FILE_DOWNED] = "counters/link_downed",
+    [FILE_ERRORS] = "counters/symbol_error",
+    "counters/port_rcv_errors",
+    "counters/port_xmit_discards",
+    "counters/link_error_recovery",
+    "counters/local_link_integrity_errors"};
 
 struct port {
     char id[UTIL_ID_MAX];
     char path[PATH_MAX];
+    int fd[PORT_FILES]; /* -1: not open */
     struct util_counter in, out, wait, errors, downed;
 };
 
@@ -52,6 +79,8 @@ static void add_port(struct util_ports *p, const char *device, const char *name)
     snprintf(more->path, sizeof(more->path),
              "%s/sys/class/infiniband/%.255s/ports/%.255s", p->root, device,
              name);
+    for (size_t i = 0; i < PORT_FILES; i++)
+        more->fd[i] = -1;
 }
 
 static void add_device(struct util_ports *p, const char *device)
@@ -92,30 +121,35 @@ struct util_ports *util_ports_create(const char *root)
 
 void util_ports_destroy(struct util_ports *p)
 {
+    for (size_t i = 0; p && i < p->n; i++)
+        for (size_t k = 0; k < PORT_FILES; k++)
+            if (p->ports[i].fd[k] >= 0)
+                close(p->ports[i].fd[k]);
     if (p)
         free(p->ports);
     free(p);
 }
 
-static uint64_t number_of(const struct port *port, const char *name)
+static uint64_t number_of(const struct util_ports *p, struct port *port,
+                          unsigned file)
 {
+    bool stays = port < p->ports + PORTS_OPEN;
     char path[PATH_MAX], text[128];
+    const char *found;
 
-    snprintf(path, sizeof(path), "%.4000s/%s", port->path, name);
-    return util_number(util_read_file(path, text, sizeof(text), NULL) ?: "");
+    snprintf(path, sizeof(path), "%.4000s/%s", port->path, file_names[file]);
+    found = stays ? util_read_again(&port->fd[file], path, text, sizeof(text))
+                  : util_read_file(path, text, sizeof(text), NULL);
+    return util_number(found ?: "");
 }
 
 /* Sums; of counters that the adapter does not have, none is known. */
-static uint64_t errors_of(const struct port *port)
+static uint64_t errors_of(const struct util_ports *p, struct port *port)
 {
-    static const char *const names[] = {
-        "counters/symbol_error", "counters/port_rcv_errors",
-        "counters/port_xmit_discards", "counters/link_error_recovery",
-        "counters/local_link_integrity_errors"};
     uint64_t sum = UTIL_NONE;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        uint64_t n = number_of(port, names[i]);
+    for (unsigned i = FILE_ERRORS; i < PORT_FILES; i++) {
+        uint64_t n = number_of(p, port, i);
 
         if (n != UTIL_NONE)
             sum = num_add(sum == UTIL_NONE ? 0 : sum, n);
@@ -128,23 +162,23 @@ static uint64_t errors_of(const struct port *port)
 bool util_ports_take(struct util_ports *p, size_t i, double dt,
                      struct util_row *row)
 {
-    struct port *port = &p->ports[i];
+    struct port *port;
     uint64_t gbit, state;
 
     if (i >= p->n)
         return false;
-    gbit = number_of(port, "rate");   /* "200 Gb/sec (4X HDR)" */
-    state = number_of(port, "state"); /* "4: ACTIVE" */
+    port = &p->ports[i];
+    gbit = number_of(p, port, FILE_RATE);   /* "200 Gb/sec (4X HDR)" */
+    state = number_of(p, port, FILE_STATE); /* "4: ACTIVE" */
     util_row_init(row, 0, 0, port->id);
-    row->v[PORT_IN] =
-        util_rate(&port->in, number_of(port, "counters/port_rcv_data"), 4, dt);
-    row->v[PORT_OUT] = util_rate(
-        &port->out, number_of(port, "counters/port_xmit_data"), 4, dt);
-    row->v[PORT_WAIT] = util_rate(
-        &port->wait, number_of(port, "counters/port_xmit_wait"), 1, dt);
-    row->v[PORT_ERRORS] = util_rate(&port->errors, errors_of(port), 1, dt);
-    row->v[PORT_DOWNED] = util_rate(
-        &port->downed, number_of(port, "counters/link_downed"), 1, dt);
+    row->v[PORT_IN] = util_rate(&port->in, number_of(p, port, FILE_IN), 4, dt);
+    row->v[PORT_OUT] =
+        util_rate(&port->out, number_of(p, port, FILE_OUT), 4, dt);
+    row->v[PORT_WAIT] =
+        util_rate(&port->wait, number_of(p, port, FILE_WAIT), 1, dt);
+    row->v[PORT_ERRORS] = util_rate(&port->errors, errors_of(p, port), 1, dt);
+    row->v[PORT_DOWNED] =
+        util_rate(&port->downed, number_of(p, port, FILE_DOWNED), 1, dt);
     row->v[PORT_RATE] = util_known(gbit) * 1e9 / 8;
     row->v[PORT_UP] = state == UTIL_NONE ? NAN : state == 4;
     return true;

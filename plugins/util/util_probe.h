@@ -1,8 +1,6 @@
 /* util_probe.h - samples of one node, one step and its tasks, from Linux.
  *
- * A task is all processes of the user whose environment names the step, the
- * node and the same SLURM_PROCID, so tasks are found with every way of tracking
- * processes that Slurm has. The step is its cgroup (v2 or v1) where it has one,
+ * The step is its cgroup (v2 or v1) where it has one,
  * else the sum of its tasks. Counters become rates; one that goes backwards (a
  * reset, an adapter that was restarted) makes an unknown figure, never a spike.
  *
@@ -12,18 +10,10 @@
 #define JP_UTIL_PROBE_H
 
 #include "common/error.h"
-#include "plugins/util/util_nvml.h"
 #include "plugins/util/util_rows.h"
+#include "plugins/util/util_tasks.h"
 
 struct util_probe;
-
-struct util_step {
-    const char *root;
-    uint64_t job; /* as SLURM_JOB_ID says in the tasks' environment */
-    const char *step;
-    const char *node; /* Slurm's name: a host may have several slurmd */
-    uint32_t uid;
-};
 
 /* Borrows the strings of step. NULL without memory. */
 struct util_probe *util_probe_create(const struct util_step *step);

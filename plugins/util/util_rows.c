@@ -54,6 +54,26 @@ static int text_add(struct text *t, const char *bytes, size_t len,
     return 0;
 }
 
+/* ",<figure>" with six digits. Most figures are whole numbers, which need no
+ * printf: it took a third of what sampling costs. */
+static size_t put_figure(char *out, size_t room, double v)
+{
+    char digits[8];
+    unsigned n, i = sizeof(digits);
+    size_t len = 1;
+
+    if (isnan(v) || room < sizeof(digits) + 1)
+        return (size_t) snprintf(out, room, ",");
+    if (!(v >= 0 && v < 1e6) || v != (double) (unsigned) v)
+        return (size_t) snprintf(out, room, ",%.6g", v);
+    for (n = (unsigned) v; i == sizeof(digits) || n; n /= 10)
+        digits[--i] = (char) ('0' + n % 10);
+    out[0] = ',';
+    for (; i < sizeof(digits); i++)
+        out[len++] = digits[i];
+    return len;
+}
+
 static int put_line(struct text *t, enum util_kind kind,
                     const struct util_row *row, const char *stat,
                     const double *v, struct jp_error *err)
@@ -64,8 +84,7 @@ static int put_line(struct text *t, enum util_kind kind,
                        row->mono_us, row->samples, stat, row->id);
 
     for (size_t i = 0; i < util_tables[kind].n; i++)
-        len += snprintf(line + len, sizeof(line) - (size_t) len,
-                        isnan(v[i]) ? "," : ",%.6g", v[i]);
+        len += (int) put_figure(line + len, sizeof(line) - (size_t) len, v[i]);
     line[len++] = '\n';
     return text_add(t, line, (size_t) len, err);
 }

@@ -104,6 +104,7 @@ enum util_gpu_column {
     GPU_PROCESSES,
     GPU_OTHERS,
     GPU_OTHERS_SM,
+    GPU_COPY,
     GPU_COLUMNS
 };
 
@@ -118,7 +119,7 @@ enum util_port_column {
     PORT_COLUMNS
 };
 
-#define UTIL_COLUMNS_MAX 28
+#define UTIL_COLUMNS_MAX 29
 
 enum util_unit {
     UTIL_COUNT,

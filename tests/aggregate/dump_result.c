@@ -8,6 +8,7 @@
  * every figure of the result, so equal results give equal bytes.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,14 +81,18 @@ static void print_ranks(const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_ranks; i++) {
         const struct jp_rank *k = &r->ranks[i];
+        double stalled = 0;
 
+        for (int s = 0; k->stalled_us && s < JP_SLICES; s++)
+            stalled += isfinite(k->stalled_us[s]) ? (double) k->stalled_us[s]
+                                                  : 0;
         printf("rank %zu.%" PRIu32 " %s %" PRId64 " records %" PRIu64
                " p2p %" PRIu64 " timed %" PRIu64 " last %" PRIu64
                " %.12g exec %" PRIu64 " wait %" PRIu64 " caused %" PRIu64
-               " fast %.12g",
+               " stalled %" PRIu64 " %.12g fast %.12g",
                k->comm, k->rank, k->host, k->pid, k->records, k->p2p_records,
                k->timed_ops, k->last_ops, k->last_share, k->exec_us, k->wait_us,
-               k->caused_us, k->p2p_fast_gbs);
+               k->caused_us, k->stalled_ops, stalled, k->p2p_fast_gbs);
         for (size_t n = 0; n < k->n_kernels; n++)
             if (k->kernel_us[n] == JP_NO_KERNEL)
                 printf(" -");
@@ -290,11 +295,13 @@ int main(int argc, char **argv)
     const char *what;
     int opt;
 
-    while ((opt = getopt(argc, argv, "t:m:p:P:")) != -1) {
+    while ((opt = getopt(argc, argv, "rt:m:p:P:")) != -1) {
         if (opt == 't')
             options.threads = (unsigned) strtoul(optarg, NULL, 10);
         else if (opt == 'm')
             options.memory_bytes = strtoull(optarg, NULL, 10);
+        else if (opt == 'r')
+            options.as_recorded = true;
         else if (opt == 'p')
             options.piece_bytes = strtoull(optarg, NULL, 10);
         else if (opt == 'P')

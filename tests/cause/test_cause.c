@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/cause/deviation.h"
+#include "orchestrator/insight/processes.h"
 
 #define START_US UINT64_C(1790000000000000)
 #define SECOND UINT64_C(1000000)
@@ -51,6 +53,7 @@ static const struct usual usuals[] = {
     {JP_UTIL_TASK, "cpu_system", 0.1, 0.05, 0.2, false},
     {JP_UTIL_TASK, "cpu_throttled", 0, 0, 0, false},
     {JP_UTIL_TASK, "cpu_pressure", 0.02, 0.3, 1, true},
+    {JP_UTIL_TASK, "cpu_wait", 0.01, 0.3, 0.5, true},
     {JP_UTIL_TASK, "minor_faults", 800, 0.3, 0.8, true},
     {JP_UTIL_TASK, "major_faults", 0.05, 0.3, 1, true},
     {JP_UTIL_TASK, "read_calls", 3e5, 0.2, 0.8, true},
@@ -83,6 +86,7 @@ static const struct usual usuals[] = {
     {JP_UTIL_GPU, "pcie_width", 16, 0, 0, false},
     {JP_UTIL_GPU, "pcie_replays", 0, 0, 0, false},
     {JP_UTIL_GPU, "ecc_errors", 0, 0, 0, false},
+    {JP_UTIL_GPU, "xid", 0, 0, 0, false},
     {JP_UTIL_PORT, "in", 8e9, 0.03, 0.1, false},
     {JP_UTIL_PORT, "out", 8e9, 0.03, 0.1, false},
     {JP_UTIL_PORT, "rate", 50e9, 0, 0, false},
@@ -105,13 +109,15 @@ struct job {
     unsigned nodes, per_node;
     unsigned samples;
     enum jp_finding_kind kind;
-    unsigned subject;     /* rank, or node */
-    double from, to;      /* of the finding; 0 and 0: all of the run */
-    bool everybody;       /* has what is planted */
-    bool shared;          /* the nodes are */
-    double unlike;        /* members differ by so many times what is usual */
-    bool no_gpu, no_time; /* columns are missing; no noise at all */
-    const char *only;     /* the only column that is there */
+    unsigned subject; /* rank, or node */
+    double from, to;  /* of the finding; 0 and 0: all of the run */
+    bool everybody;   /* has what is planted */
+    bool shared;      /* the nodes are */
+    double unlike;    /* members differ by so many times what is usual */
+    double busy;      /* all wait for a processor for that share of the time */
+    bool no_gpu, no_time;   /* columns are missing; no noise at all */
+    const char *only;       /* the only column that is there */
+    const char *peers_lack; /* a column that the subject's node has alone */
     struct planted planted[3];
 };
 
@@ -186,6 +192,9 @@ static void add_rows(const struct job *job, struct samples *s, unsigned node,
                  ? 1
                  : fmax(0, 1 + usuals[i].between * normal() *
                                    (job->unlike > 0 ? job->unlike : 1)));
+    for (size_t i = 0; i < N_USUALS && job->busy > 0; i++)
+        if (strcmp(usuals[i].column, "cpu_wait") == 0)
+            levels[i] *= job->busy / usuals[i].level;
     for (unsigned k = 0; k < job->samples; k++) {
         struct util_row row;
 
@@ -197,7 +206,9 @@ static void add_rows(const struct job *job, struct samples *s, unsigned node,
                 is_planted(job, u, node, local, (k + 0.5) / job->samples);
 
             if (u->scope != scope || column < 0 ||
-                (job->only && strcmp(u->column, job->only) != 0))
+                (job->only && strcmp(u->column, job->only) != 0) ||
+                (job->peers_lack && strcmp(u->column, job->peers_lack) == 0 &&
+                 node != job->subject / job->per_node))
                 continue;
             row.v[column] = draw(u, p ? p->value : levels[i], job->no_time);
             if (scope == JP_UTIL_STEP && job->shared &&
@@ -249,7 +260,9 @@ static void make_nodes(const struct job *job, struct jp_nodes *nodes)
     }
 }
 
-static void make(const struct job *job, struct made *m)
+/* result: with operations, and its processes; NULL: none. */
+static void make_of(const struct job *job, const struct jp_result *result,
+                    const struct jp_processes *processes, struct made *m)
 {
     struct jp_error err;
     struct jp_finding *f;
@@ -268,6 +281,8 @@ static void make(const struct job *job, struct made *m)
     f->against = JP_AGAINST_LIKES;
     if (job->kind == JP_FINDING_LATE_RANK || job->kind == JP_FINDING_STALL) {
         f->world_rank = f->rank = job->subject;
+        if (processes)
+            f->pid = 1000 + job->subject % job->per_node;
         snprintf(f->host, sizeof(f->host), "n%u", job->subject / job->per_node);
     } else if (job->kind != JP_FINDING_DRIFT) {
         snprintf(f->host, sizeof(f->host), "n%u", job->subject);
@@ -278,9 +293,16 @@ static void make(const struct job *job, struct made *m)
     }
     assert_int_equal(causes_find(&(struct causes_input){.samples = &m->samples,
                                                         .nodes = &m->nodes,
+                                                        .result = result,
+                                                        .processes = processes,
                                                         .insight = &m->insight},
                                  &m->causes, &err),
                      0);
+}
+
+static void make(const struct job *job, struct made *m)
+{
+    make_of(job, NULL, NULL, m);
 }
 
 static void unmake(struct made *m)
@@ -329,6 +351,16 @@ static const struct expected {
     {"power brake", {4, 8, 120, LATE, 11, .planted = {
         {JP_UTIL_GPU, "sm_clock", 900}, {JP_UTIL_GPU, "throttle_hardware", 1}}},
      "gpu_power", "slowdown by the hardware"},
+    {"a fault, told once", {4, 8, 120, LATE, 11, 0.5, 1, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.5, 0.508}}},
+     "gpu_xid", "a fault of its GPU (Xid) before"},
+    {"a fault, then a lower clock", {4, 8, 120, LATE, 11, 0.5, 1, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.5, 0.508},
+        {JP_UTIL_GPU, "sm_clock", 1095, 0.5, 1}}}, "gpu_xid", " since "},
+    {"a fault just before", {4, 8, 120, LATE, 11, 0.5, 1, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.45, 0.458}}}, "gpu_xid", NULL},
+    {"a fault long before", {4, 8, 120, LATE, 11, 0.5, 0.8, .planted = {
+        {JP_UTIL_GPU, "xid", 79, 0.1, 0.108}}}, NULL, NULL},
     {"ECC", {4, 8, 120, LATE, 3, .planted = {{JP_UTIL_GPU, "ecc_errors", 0.01}}},
      "gpu_ecc", "cannot be corrected"},
     {"PCIe width", {4, 8, 120, LATE, 3, .planted = {{JP_UTIL_GPU, "pcie_width", 8}}},
@@ -365,6 +397,18 @@ static const struct expected {
     {"waits for processors, and a little more to do", {4, 8, 120, LATE, 3, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.2}, {JP_UTIL_TASK, "cpu_pressure", 0.5}}},
      "cpu_shared", "waited for a processor"},
+    {"on a busy node, more to do", {4, 8, 120, LATE, 3, .busy = 0.3, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 1.6}, {JP_UTIL_TASK, "cpu_wait", 0.85}}},
+     "cpu_own", NULL},
+    {"on a busy node, a little more to do", {4, 8, 120, LATE, 3, .busy = 0.4, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 1.3}, {JP_UTIL_TASK, "cpu_wait", 0.85}}},
+     "cpu_own", NULL},
+    {"on a busy node, a rival", {4, 8, 120, LATE, 3, .busy = 0.3, .planted = {
+        {JP_UTIL_TASK, "cpu_user", 0.9}, {JP_UTIL_TASK, "cpu_wait", 0.85}}},
+     "cpu_shared", NULL},
+    {"on a busy node, it writes", {4, 8, 120, LATE, 3, .busy = 0.3, .planted = {
+        {JP_UTIL_TASK, "write_calls", 5e7}, {JP_UTIL_TASK, "write", 5e7},
+        {JP_UTIL_TASK, "cpu_wait", 0.7}}}, "file_writes", NULL},
     {"held back, so it waits", {4, 8, 120, LATE, 3, .planted = {
         {JP_UTIL_TASK, "cpu_throttled", 0.1}, {JP_UTIL_TASK, "cpu_pressure", 0.9}}},
      "cpu_throttled", NULL},
@@ -428,7 +472,7 @@ static const struct expected {
     {"slow then", {4, 8, 120, LATE, 3, 0.5, 0.8, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1100, 0.5, 0.8}}}, "gpu_clock", " since "},
     {"all constant", {4, 8, 120, LATE, 3, .no_time = true}, NULL,
-     "looked at gpu_ecc, gpu_thermal"},
+     "looked at gpu_xid, gpu_ecc"},
     {"no GPUs", {4, 8, 120, LATE, 3, .no_gpu = true, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.9}}}, "cpu_own", NULL},
     {"only reads are known", {4, 8, 120, LATE, 3, .only = "read_calls", .planted = {
@@ -473,6 +517,68 @@ static void each_cause(void **state)
         unmake(&m);
     }
     assert_int_equal(bad, 0);
+}
+
+/* A limit holds a node's two ranks back from the first fifth on, and now the
+ * one and then the other comes last: that one waits for nobody in half of that
+ * time is no sign that the limit is not there. No other node has such a figure,
+ * or all others have 0. */
+static void two_in_turns(void **state)
+{
+    enum { NODES = 3, EACH = 2, RANKS = NODES * EACH, N = 120 };
+    static struct jp_rank ranks[RANKS];
+    static struct jp_comm comm = {.n_ranks = RANKS};
+    static struct jp_result result = {
+        .comms = &comm, .n_comms = 1, .ranks = ranks, .n_ranks = RANKS};
+    static char hosts[NODES][8];
+    struct job job = {
+        NODES, EACH,
+        N,     LATE,
+        2,     0.2,
+        1,     .planted = {{JP_UTIL_STEP, "cpu_throttled", 0.85, 0.2, 1}}};
+    static const struct jp_process_tasks tasks = {.n = 0};
+    struct jp_processes processes = {.known = false};
+    struct made m;
+
+    (void) state;
+    for (unsigned i = 0; i < RANKS; i++) {
+        snprintf(hosts[i / EACH], sizeof(hosts[0]), "n%u", i / EACH);
+        ranks[i] = (struct jp_rank){
+            .rank = i, .host = hosts[i / EACH], .pid = 1000 + i % EACH};
+    }
+    result.ops = ops_create();
+    for (unsigned k = 0; k < N * 4; k++) {
+        uint64_t t = START_US + k * SECOND / 4;
+        bool late = k >= N * 4 / 5;
+        struct jp_op op = {.sn = k,
+                           .n = RANKS,
+                           .n_start = RANKS,
+                           .n_exec = RANKS,
+                           .min_rank = late ? EACH + k / 32 % 2 : k % RANKS,
+                           .exec_min_us = 100,
+                           .exec_second_us = late ? 90000 : 101,
+                           .exec_max_us = late ? 90100 : 110,
+                           .dump_min_us = t,
+                           .dump_max_us = t,
+                           .start_min_us = t,
+                           .start_max_us = t,
+                           .end_max_us = t + 1};
+
+        assert_int_equal(ops_add(result.ops, &op), 0);
+    }
+    assert_int_equal(ops_end(result.ops), 0);
+    result.n_ops = N * 4;
+    assert_int_equal(processes_init(&processes, &result, &tasks), 0);
+    for (unsigned lack = 0; lack < 2; lack++) {
+        random_state = 4711;
+        job.peers_lack = lack ? "cpu_throttled" : NULL;
+        make_of(&job, &result, &processes, &m);
+        if (!m.causes->n || m.causes->at[0].what != JP_CAUSE_CPU_THROTTLED)
+            fail_msg("%u: %s", lack, m.causes->looks[0].why);
+        unmake(&m);
+    }
+    processes_fini(&processes);
+    ops_destroy(result.ops);
 }
 
 static struct job random_job(void)
@@ -586,9 +692,8 @@ static void t_tail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_tail),
-        cmocka_unit_test(each_cause),
-        cmocka_unit_test(false_alarms),
+        cmocka_unit_test(t_tail),       cmocka_unit_test(each_cause),
+        cmocka_unit_test(two_in_turns), cmocka_unit_test(false_alarms),
         cmocka_unit_test(found),
     };
 

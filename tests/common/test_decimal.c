@@ -167,6 +167,14 @@ static void sums_and_quantiles(void **state)
                      sorted_quantile(numbers, rows[i].n, rows[i].q));
     assert_true(sorted_median(numbers, 4) == 3);
     assert_true(sorted_median(numbers, 3) == 2);
+    for (uint32_t k = 0; k < 7; k++) {
+        uint32_t some[] = {9, 0, UINT32_MAX, 4, 4, 1, 9};
+        const uint32_t all[] = {0, 1, 4, 4, 9, 9, UINT32_MAX};
+
+        assert_int_equal(sorted_select_u32(some, 7, k), all[k]);
+        qsort(some, 7, sizeof(*some), sorted_ascending_u32);
+        assert_memory_equal(some, all, sizeof(all));
+    }
     assert_int_equal(num_add(UINT64_MAX - 1, 1), UINT64_MAX);
     assert_int_equal(num_add(UINT64_MAX, 1), UINT64_MAX);
     assert_int_equal(num_add(2, 3), 5);

@@ -320,6 +320,49 @@ static void test_older_steps(void **state)
     assert_false(exists(*state, "again-12/step-1.old-1"));
 }
 
+/* --clock-profile alone is a step; what keeps the probes out of it is told, also
+ * where nothing is left to do. */
+static void test_clocks_alone(void **state)
+{
+    struct input in = input_of(*state, NULL);
+    struct jp_jobconf conf;
+    struct answer answer;
+    char *path;
+
+    in.plan.clock = "accurate";
+    assert_int_equal(try_step(&in, &answer, NULL), 0);
+    assert_non_null(answer.dir);
+    assert_null(answer.note);
+    path = fileio_path("%s/job.conf", answer.dir);
+    assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+    assert_int_equal(conf.clock_cadence_us, 400);
+    assert_string_equal(conf.nccl_mode, "off");
+    assert_true(conf.explicit_request);
+    jobconf_fini(&conf);
+    free(path);
+    answer_fini(&answer);
+    set_env("SLURM_STEP_ID", "1");
+    set_env("XLA_PROBE_WINDOW_S", "x");
+    assert_int_equal(try_step(&in, &answer, NULL), 0);
+    assert_null(answer.dir);
+    assert_non_null(strstr(answer.note, "XLA_PROBE_WINDOW_S: "));
+    answer_fini(&answer);
+    /* a profile of NCCL does not suffer from it */
+    set_env("SLURM_STEP_ID", "2");
+    in.plan.clock = NULL;
+    in.plan.nccl = "recorder";
+    assert_int_equal(try_step(&in, &answer, NULL), 0);
+    assert_non_null(answer.dir);
+    assert_non_null(strstr(answer.note, "XLA_PROBE_WINDOW_S: "));
+    answer_fini(&answer);
+    in.plan.clock = "off";
+    set_env("SLURM_STEP_ID", "3");
+    assert_int_equal(try_step(&in, &answer, NULL), 0);
+    assert_non_null(answer.dir);
+    assert_null(answer.note);
+    answer_fini(&answer);
+}
+
 static void test_restart(void **state)
 {
     struct input in = input_of(*state, "auto");
@@ -650,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_older_steps),
         cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_clocks_alone),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_user_variables),
         cmocka_unit_test(test_own_library),

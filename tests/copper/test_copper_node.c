@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "plugins/copper/copper_face.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/copper/copper_attach.h"
@@ -537,6 +536,23 @@ static void test_node_twice(void **state)
     copper_attach.destroy(run);
 }
 
+/* attach=1 is served by a runner of its own, and that by itself. */
+static void test_which_runner(void **state)
+{
+    char attach[] = "attach", one[] = "1", zero[] = "0", none[] = "";
+    struct jp_setting setting = {attach, one, none, none, none};
+    struct jp_jobconf conf = {.copper_settings = &setting,
+                              .n_copper_settings = 1};
+
+    (void) state;
+    assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_attach);
+    assert_ptr_equal(backend_runner_of(&copper_attach, &conf), &copper_attach);
+    setting.value = zero;
+    assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_runner);
+    conf.n_copper_settings = 0;
+    assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_runner);
+}
+
 /* What mountinfo says of a path that a user has typed. */
 static void test_real_path(void **state)
 {
@@ -580,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_swept),
         cmocka_unit_test(test_looked_at),
+        cmocka_unit_test(test_which_runner),
         cmocka_unit_test(test_names_of_logs),
         cmocka_unit_test_setup_teardown(test_node_twice, tempdir_make,
                                         tempdir_drop),

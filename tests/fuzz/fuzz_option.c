@@ -1,8 +1,9 @@
 /* fuzz_option.c - the option grammars, directory patterns and the values of a
  * settings file's keys.
  *
- * The first byte chooses: 'c' copper's grammar, 'u' utilisation's, 'k' all
- * keys of a settings file, else nccl's grammar; the rest is the value.
+ * The first byte chooses: 'c' copper's grammar, 'u' utilisation's, 't' the
+ * clocks', 'k' all keys of a settings file, else nccl's grammar; the rest is
+ * the value.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -140,6 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         grammar = grammar_copper();
     if (data[0] == 'u')
         grammar = grammar_util();
+    if (data[0] == 't')
+        grammar = grammar_clock();
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;

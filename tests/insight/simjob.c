@@ -9,7 +9,7 @@
 
 /* --- a job while it runs --- */
 
-#define EXPERTS 4 /* ranks of a group */
+#define EXPERTS 4 /* ranks of a group, where the shape says nothing */
 #define LAYER_NOISE 0.015
 #define JITTER_SHARE 0.02 /* of operations or layers that take far longer */
 
@@ -62,7 +62,9 @@ static void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
 /* Of an expert group, which divides dp. */
 static uint32_t ep_ranks(const struct simjob_shape *s)
 {
-    return s->dp % EXPERTS ? 1 : EXPERTS;
+    uint32_t n = s->expert_ranks ? s->expert_ranks : EXPERTS;
+
+    return s->dp % n ? 1 : n;
 }
 
 static uint32_t group_of(const struct job *j, int kind, uint32_t rank)

@@ -80,15 +80,16 @@ struct simjob_shape {
     bool prefetched; /* and they communicate beside the computation */
     bool world;      /* an AllReduce over all ranks after each step */
     enum simjob_noise noise;
-    bool gaussian;        /* SIMJOB_USUAL: normal; else uniform */
-    bool uneven;          /* ranks differ by up to 1.5 % all along */
-    bool skewed;          /* the last stage computes 10 % longer */
-    bool experts;         /* an AlltoAll a layer in groups of four dp peers */
-    bool uneven_sizes;    /* and no two of its messages are alike */
-    bool step_sizes;      /* nor are steps: by a factor of 0.4 to 2.5 */
-    uint32_t short_stage; /* layers that the last stage has fewer */
-    double layer_us;      /* of compute, mean; 0: 900 */
-    uint32_t buckets;     /* of gradients */
+    bool gaussian;         /* SIMJOB_USUAL: normal; else uniform */
+    bool uneven;           /* ranks differ by up to 1.5 % all along */
+    bool skewed;           /* the last stage computes 10 % longer */
+    bool experts;          /* an AlltoAll a layer in groups of dp peers: */
+    uint32_t expert_ranks; /* ... of so many, at most 8; 0: 4 */
+    bool uneven_sizes;     /* and no two of its messages are alike */
+    bool step_sizes;       /* nor are steps: by a factor of 0.4 to 2.5 */
+    uint32_t short_stage;  /* layers that the last stage has fewer */
+    double layer_us;       /* of compute, mean; 0: 900 */
+    uint32_t buckets;      /* of gradients */
     enum simjob_grads grads;
     uint64_t tp_bytes, dp_bytes;
 };

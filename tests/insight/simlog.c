@@ -2,16 +2,26 @@
 #include "tests/insight/simlog.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define DUMP_US UINT64_C(100000)
-#define LINE_BYTES 640
+#define LINE_BYTES 960
 #define PID_0 4000
 
 uint64_t simlog_apart_us;
+struct simlog_clock simlog_clock;
+
+int64_t simlog_shown_ns(uint32_t node, int64_t ns)
+{
+    const struct simlog_clock *c = &simlog_clock;
+
+    return node != c->node ? ns
+                           : ns + llround(c->ahead_ns + c->drift * (double) ns);
+}
 
 struct text {
     char *at;
@@ -93,6 +103,12 @@ static uint64_t written_us(const struct simjob_record *r)
     return ((uint64_t) r->end_ns / 1000 / DUMP_US + 1) * DUMP_US;
 }
 
+/* That time as a node's clock shows it, since 1970. */
+static uint64_t shown_us(uint32_t node, int64_t ns)
+{
+    return SIMLOG_EPOCH_US + (uint64_t) (simlog_shown_ns(node, ns) / 1000);
+}
+
 static void put_header(char **p, const struct simjob_record *r, uint32_t node)
 {
     char id[20], host[16];
@@ -113,7 +129,7 @@ static void put_header(char **p, const struct simjob_record *r, uint32_t node)
                 "\"git_rev\":\"unknown\","
                 "\"rec_mechanism\":\"nccl_profiler_interface\","
                 "\"dump_timestamp_us\":");
-    put_number(p, SIMLOG_EPOCH_US + written_us(r) -
+    put_number(p, shown_us(node, (int64_t) written_us(r) * 1000) -
                       (node % 2 ? simlog_apart_us : 0));
     put_text(p, ",\"hostname\":\"");
     put_text(p, host);
@@ -121,7 +137,27 @@ static void put_header(char **p, const struct simjob_record *r, uint32_t node)
     put_number(p, (uint64_t) simlog_pid(r->rank));
 }
 
-static void put_perf(char **p, const struct simjob_record *r)
+/* A verbose record's stamps: those of one channel. */
+static void put_stamps(char **p, const struct simjob_record *r, uint32_t node)
+{
+    uint64_t start = shown_us(node, r->start_ns);
+    uint64_t end = shown_us(node, r->end_ns);
+
+    put_text(p, ",\"event_trace_ts\":{\"coll_start_ts\":");
+    put_number(p, start);
+    put_text(p, ",\"coll_stop_ts\":");
+    put_number(p, end);
+    put_text(p, ",\"kernel_events\":[{\"channel_id\":0,"
+                "\"kernel_start_ts\":");
+    put_number(p, start);
+    put_text(p, ",\"kernel_stop_ts\":");
+    put_number(p, end);
+    put_text(p, ",\"kernel_record_ts\":");
+    put_number(p, end);
+    put_text(p, "}]}");
+}
+
+static void put_perf(char **p, const struct simjob_record *r, uint32_t node)
 {
     const char *k = r->p2p ? "p2p" : "coll";
     bool all = !strcmp(r->func, "AllReduce");
@@ -153,6 +189,8 @@ static void put_perf(char **p, const struct simjob_record *r)
     put_gbs(p, algbw);
     KEY("_busbw_gbs");
     put_gbs(p, algbw * (r->p2p ? 1 : (all ? 2 : 1) * (n - 1) / n));
+    if (simlog_clock.verbose && !r->p2p)
+        put_stamps(p, r, node);
     put_text(p, "}}\n");
 #undef KEY
 }
@@ -173,7 +211,7 @@ static void sink(void *arg, const struct simjob_record *record)
     }
 
     put_header(&p, record, record->rank / logs->shape->per_node);
-    put_perf(&p, record);
+    put_perf(&p, record, record->rank / logs->shape->per_node);
     t->len = (size_t) (p - t->at);
 }
 

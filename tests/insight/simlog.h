@@ -16,6 +16,17 @@ void simlog_id(uint64_t id, char buf[20]);
 /* Every other node's clock is back by that. */
 extern uint64_t simlog_apart_us;
 
+/* One node's clock, and whether logs are verbose: collectives tell when they
+ * began and ended. All zeros: one clock, and they do not. */
+struct simlog_clock {
+    bool verbose;
+    uint32_t node;
+    double ahead_ns, drift; /* when the job begins; ns a ns */
+};
+extern struct simlog_clock simlog_clock;
+/* What a node's clock shows, less the time when the job began. */
+int64_t simlog_shown_ns(uint32_t node, int64_t ns);
+
 /* Runs the job and writes <dir>/<host>-pid<pid>.log for each rank (dir
  * exists). 0, or -1 with errno. */
 int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,

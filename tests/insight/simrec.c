@@ -77,7 +77,9 @@ static void sink(void *arg, const struct simjob_record *r)
                         .n_channels = 1,
                         .api_func = "",
                         .api_datatype = ""};
-    uint64_t start = JPR_MAKER_MONO_NS + (uint64_t) r->start_ns;
+    uint32_t node = r->rank / files->shape->per_node;
+    uint64_t start = JPR_MAKER_MONO_NS +
+                     (uint64_t) simlog_shown_ns(node, r->start_ns);
 
     op.comm = comm_of(f, r);
     if (r->pending) {

@@ -1,19 +1,19 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e] [-v] [-o | -t | -f | -g] [-n STEPS] [-s SEED]
+ * usage: table [-c] [-e | -a N] [-v] [-o | -t | -f | -g] [-n STEPS] [-s SEED]
  *              [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (eight to ten times as many
  * clean and jittery ones), each of another shape (-o, -t, -f, -g: of other
  * families; -n: of so many steps, late ranks and clean ones only; -s: from this
- * seed on, as a line on a failure names it; -e: only such with AlltoAll; -v:
- * what was told of each; -c: with every other node's clock an hour back),
- * through the aggregation and the insight, and prints how many were told right:
- * the kind and the culprit, and nobody and nothing else. Exit status 1 where a
- * row is under its floor, or another than a late rank is blamed for it. What
- * cannot be told (a late node that holds most of those it could be compared
- * with) or costs less than the limits let be named counts only where somebody
- * else is named.
+ * seed on, as a line on a failure names it; -e: only such with AlltoAll, -a: of
+ * N ranks; -v: what was told of each; -c: with every other node's clock an hour
+ * back), through the aggregation and the insight, and prints how many were told
+ * right: the kind and the culprit, and nobody and nothing else. Exit status 1
+ * where a row is under its floor, or another than a late rank is blamed for it.
+ * What cannot be told (a late node that holds most of those it could be
+ * compared with) or costs less than the limits let be named counts only where
+ * somebody else is named.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,14 +27,17 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/late.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/load.h"
+#include "orchestrator/insight/stats.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/report.h"
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
 
-#define TRIFLE 0.01 /* of compute: costs too little to be named */
+#define TRIFLE 0.01     /* of compute: costs too little to be named */
+#define COMES_SHARE 0.5 /* of the run, in which such a rank is late */
 
 struct row {
     enum simjob_fault fault;
@@ -69,7 +72,8 @@ static const struct row short_rows[] = {
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
 static bool only_experts, verbose;
-static uint32_t short_steps; /* 0: as the shape has */
+static uint32_t short_steps;  /* 0: as the shape has */
+static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
 /* With somebody who says how the network should be. */
 static const struct expected_row {
@@ -261,36 +265,42 @@ static bool is_by_design(const struct job *j, const struct jp_finding *f)
            f->kind == JP_FINDING_IMBALANCE;
 }
 
-/* Ranks of the late node. */
+/* Ranks that share what is late by all of them: of the late node, the slow
+ * stage. */
 static uint32_t late_ranks(const struct job *j)
 {
     uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
     uint32_t from = j->truth.node * per;
 
-    return j->truth.fault != SIMJOB_LATE_NODE ? 1
-           : n - from < per                   ? n - from
-                                              : per;
+    return j->truth.fault == SIMJOB_SLOW_STAGE  ? n / j->shape.pp
+           : j->truth.fault != SIMJOB_LATE_NODE ? 1
+           : n - from < per                     ? n - from
+                                                : per;
 }
 
 /* Does lateness cost less than late_share_min, late_cost_min and
  * late_slower_min let be named? By what the simulation knows: of two ranks, one
- * of them. */
+ * of them; of a rank that is late for a time, in that part of the run. */
 static bool costs_little(const struct job *j)
 {
     const struct simjob_truth *t = &j->truth;
-    double run = t->end_ns, computes = run - t->spent_ns, least, late;
+    double run = t->end_ns, least, late;
+    bool in_part = t->fault == SIMJOB_ONSET || t->fault == SIMJOB_COMES;
 
     if (t->fault != SIMJOB_LATE_RANK && t->fault != SIMJOB_LATE_LAYERS &&
-        t->fault != SIMJOB_LATE_NODE && t->fault != SIMJOB_TWO_LATE)
+        t->fault != SIMJOB_LATE_NODE && t->fault != SIMJOB_TWO_LATE &&
+        t->fault != SIMJOB_SLOW_STAGE && !in_part)
         return false;
-    late = t->fault == SIMJOB_TWO_LATE
-               ? fmin(t->late_ns[0], t->late_ns[1])
-               : (t->late_ns[0] + t->late_ns[1]) / late_ranks(j);
-    least = limits_get(JP_LIMIT_LATE_COST) * run;
-    if (computes > limits_get(JP_LIMIT_LATE_COMPUTES) * run)
-        least = fmin(least, fmax(limits_get(JP_LIMIT_LATE_SLOWER) * computes,
-                                 limits_get(JP_LIMIT_LATE_LEAST) * run));
-    return late < fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * t->spent_ns);
+    late = (t->late_ns[0] + t->late_ns[1]) / late_ranks(j);
+    if (t->fault == SIMJOB_TWO_LATE)
+        late = fmin(t->late_ns[0], t->late_ns[1]);
+    least = fmax(late_worth(run, t->spent_ns),
+                 limits_get(JP_LIMIT_LATE_SHARE) * t->spent_ns);
+    if (in_part)
+        least = fmax(least * (t->fault == SIMJOB_COMES ? COMES_SHARE
+                                                       : 1 - t->from_ns / run),
+                     limits_get(JP_LIMIT_LATE_LEAST) * run);
+    return late < least;
 }
 
 static enum answer judge(const struct job *j)
@@ -518,6 +528,32 @@ static bool table_expect_applies(const struct jp_insight *insight,
     return false;
 }
 
+/* --- what the finding says it costs --- */
+
+static void nowhere(void *arg, const struct simjob_record *record)
+{
+}
+
+/* The told cost over the GPU time that the same job, by the same seeds, saves
+ * without its cause; NAN: that is not named, or not told by one finding. */
+static double cost_ratio(const struct job *j, uint64_t seed)
+{
+    const struct jp_findings *list = &j->insight->findings;
+    struct simjob_truth without;
+    int which;
+
+    if (j->truth.fault != SIMJOB_LATE_RANK &&
+        j->truth.fault != SIMJOB_LATE_NODE &&
+        j->truth.fault != SIMJOB_SLOW_STAGE)
+        return NAN;
+    simjob_run(&j->shape, SIMJOB_CLEAN, 0, seed, nowhere, NULL, &without);
+    for (size_t i = 0; i < list->n; i++)
+        if (is_true(j, &list->at[i], &which))
+            return list->at[i].cost_us / (j->truth.end_ns - without.end_ns) *
+                   1e3 / simjob_ranks(&j->shape);
+    return NAN;
+}
+
 /* --- one job --- */
 
 /* Enough of them for likes, and messages that cross nodes. */
@@ -538,13 +574,16 @@ static struct simjob_shape sized(struct simjob_shape shape)
 {
     if (short_steps)
         shape.steps = short_steps;
+    shape.expert_ranks = expert_ranks;
+    while (shape.experts && expert_ranks && shape.dp % expert_ranks)
+        shape.dp++;
     return shape;
 }
 
 /* One job; -1: this seed's shape cannot show the fault, or nobody expects
  * anything of what shows it. */
 static int run(const struct row *row, enum jp_against against, uint64_t seed,
-               const char *dir)
+               const char *dir, double *cost)
 {
     const struct jp_aggregate_options options = {.threads = 1};
     struct job j = {.shape = sized(shape_of(seed)), .against = against};
@@ -586,9 +625,13 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
         answer = (int) judge(&j);
+    *cost = answer == (int) RIGHT ? cost_ratio(&j, seed) : NAN;
     if (answer == (int) MISSED || answer == (int) WRONG ||
-        (verbose && answer >= 0))
+        (verbose && answer >= 0)) {
         tell(&j, seed, (enum answer) answer);
+        if (isfinite(*cost))
+            printf("#   told cost: %.2f of the true one\n", *cost);
+    }
     insight_destroy(insight);
     free_nodes(nodes);
     result_destroy(result);
@@ -612,6 +655,7 @@ static bool blames_one(enum simjob_fault fault)
             fault == SIMJOB_TWO_LATE);
 }
 
+#define COST_OFF 0.3             /* of a late rank's told cost, at the median */
 #define OTHERS_FLOOR 0.7         /* of other families' shapes */
 #define OTHERS_SILENT_FLOOR 0.97 /* where nobody is to be named */
 
@@ -634,12 +678,16 @@ static bool run_row(const struct row *row, enum jp_against against,
                         ? how->exact - 1
                         : how->first * 1000003 + (uint64_t) number * 1000000007;
     double share, floor = floor_of(row);
+    double cost, *costs = need(jobs, sizeof(*costs));
+    size_t n_costs = 0;
 
     for (unsigned i = 0; i < jobs;) {
-        int answer = run(row, against, ++seed, how->dir);
+        int answer = run(row, against, ++seed, how->dir, &cost);
 
         if (answer < 0)
             continue;
+        if (isfinite(cost) && n_costs < jobs)
+            costs[n_costs++] = cost;
         n[answer]++;
         i += answer != (int) UNDECIDABLE;
     }
@@ -655,8 +703,19 @@ static bool run_row(const struct row *row, enum jp_against against,
     if (n[SMALL] + n[SMALL_NAMED])
         printf("  (and %u that cost less than is named: %u named, nobody else)",
                n[SMALL] + n[SMALL_NAMED], n[SMALL_NAMED]);
+    if (n_costs) {
+        cost = stats_median(costs, n_costs);
+        stats_sort(costs, n_costs);
+        printf("  (told cost: %.2f of the true one, %.2f to %.2f)",
+               costs[n_costs / 2], costs[n_costs / 10],
+               costs[n_costs - 1 - n_costs / 10]);
+    }
     puts("");
+    free(costs);
     fflush(stdout);
+    if (n_costs >= (how->exact ? 1 : 8) && row->fault == SIMJOB_LATE_RANK &&
+        row->effect >= 0.1 && fabs(cost - 1) > COST_OFF)
+        return false;
     return share >= floor && !(n[WRONG] && blames_one(row->fault));
 }
 
@@ -710,11 +769,16 @@ int main(int argc, char **argv)
             shape_of = simjob_fourth_shape;
         else if (!strcmp(argv[1], "-g"))
             shape_of = simjob_stages_shape;
-        else if (!strcmp(argv[1], "-s") && argc > 2) {
-            how.exact = strtoull(argv[2], NULL, 10);
-            argc--, argv++;
-        } else if (!strcmp(argv[1], "-n") && argc > 2) {
-            short_steps = (uint32_t) strtoul(argv[2], NULL, 10);
+        else if (argc > 2) {
+            uint64_t number = strtoull(argv[2], NULL, 10);
+
+            if (!strcmp(argv[1], "-s"))
+                how.exact = number;
+            else if (!strcmp(argv[1], "-n"))
+                short_steps = (uint32_t) number;
+            else if (!strcmp(argv[1], "-a"))
+                expert_ranks = (uint32_t) number;
+            only_experts |= expert_ranks > 0;
             argc--, argv++;
         }
     }

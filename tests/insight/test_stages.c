@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/hypothesis.h"
 
 #define PIPELINES 4
@@ -20,16 +21,17 @@
 /* PIPELINES communicators of STAGES ranks that exchange Send and Recv. */
 static struct made {
     struct jp_result result;
-    struct jp_comm comms[PIPELINES];
-    struct jp_rank ranks[RANKS];
+    struct jp_comm comms[PIPELINES + 1];
+    struct jp_rank ranks[2 * RANKS];
     struct jp_p2p p2p[4 * RANKS];
-    struct jp_lateness lateness[RANKS];
+    struct jp_lateness lateness[2 * RANKS];
     char hosts[RANKS][8];
     double computes_us[RANKS];
     struct jp_hypotheses hypotheses;
     struct jp_findings findings;
     size_t n_pipelines;
     uint64_t passes;
+    uint64_t meetings; /* of all ranks, in a communicator of theirs; 0: none */
 } m;
 
 static int set_up(void **state)
@@ -73,6 +75,33 @@ static void add_rows(unsigned c, unsigned rank, double us)
         }
 }
 
+/* A communicator of all processes, behind the pipelines. */
+static void add_world(void)
+{
+    m.comms[m.result.n_comms++] =
+        (struct jp_comm){.id = "0x2", .name = m.hosts[0], .n_ranks = RANKS};
+    for (unsigned r = 0; r < RANKS; r++) {
+        m.lateness[RANKS + r].fewest = m.meetings;
+        m.ranks[m.result.n_ranks++] = (struct jp_rank){
+            .comm = PIPELINES, .rank = r, .host = m.hosts[r], .pid = 100 + r};
+    }
+}
+
+/* Two operations that tell how long the run was. */
+static void set_run(void)
+{
+    struct jp_op op = {.n = 1, .dump_min_us = 1, .dump_max_us = 1};
+
+    m.result.ops = ops_create();
+    assert_non_null(m.result.ops);
+    for (int i = 0; i < 2; i++) {
+        op.sn = (uint64_t) i;
+        assert_int_equal(ops_add(m.result.ops, &op), 0);
+        op.dump_min_us = op.dump_max_us = 1 + RUN_US;
+    }
+    assert_int_equal(ops_end(m.result.ops), 0);
+}
+
 static void judge(void)
 {
     struct jp_processes p;
@@ -99,11 +128,16 @@ static void judge(void)
             add_rows(c, k, RUN_US - m.computes_us[r]);
         }
     }
+    if (m.meetings)
+        add_world();
+    set_run();
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
     assert_true(p.known);
     assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
                      0);
     processes_fini(&p);
+    ops_destroy(m.result.ops);
+    m.result.ops = NULL;
 }
 
 static enum jp_hypothesis_state state_of(void)
@@ -203,6 +237,36 @@ static void few_passes_tell_nothing(void **state)
     assert_true(m.hypotheses.of[JP_HYPOTHESIS_STAGE_IMBALANCE].least > 0.25);
 }
 
+/* Where all ranks meet after each pass, none ends before the others. */
+static void few_passes_with_meetings_tell(void **state)
+{
+    (void) state;
+    m.passes = 50;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.computes_us[r] = 200000;
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 0); /* 2.4 %, of 3 % that it may be */
+    m.meetings = 50;
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
+}
+
+/* Stages that compute for a twelfth of the run, one of them by an eighth more:
+ * it costs less than late_cost_min, but it is that much slower. */
+static void who_computes_little_is_named(void **state)
+{
+    (void) state;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.computes_us[r] = 80000;
+    m.passes = 200;
+    slow(2, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
+}
+
 static void a_single_pipeline_is_not_judged(void **state)
 {
     (void) state;
@@ -250,11 +314,18 @@ static void unknown_waits_are_not_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(even_stages_are_none),       TEST(a_slow_stage_is_named),
-        TEST(the_last_stage_is_named),    TEST(one_pipeline_is_no_stage),
-        TEST(a_late_rank_explains_it),    TEST(it_takes_the_place_of_many),
-        TEST(few_passes_tell_nothing),    TEST(a_single_pipeline_is_not_judged),
-        TEST(an_alltoall_is_no_pipeline), TEST(unknown_waits_are_not_judged),
+        TEST(even_stages_are_none),
+        TEST(a_slow_stage_is_named),
+        TEST(the_last_stage_is_named),
+        TEST(one_pipeline_is_no_stage),
+        TEST(a_late_rank_explains_it),
+        TEST(it_takes_the_place_of_many),
+        TEST(few_passes_tell_nothing),
+        TEST(a_single_pipeline_is_not_judged),
+        TEST(an_alltoall_is_no_pipeline),
+        TEST(unknown_waits_are_not_judged),
+        TEST(few_passes_with_meetings_tell),
+        TEST(who_computes_little_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,18 @@ static void test_regular(void **state)
     assert_non_null(strstr(f.text, "every 90 operations (900 ms)"));
 }
 
+/* The first of eight operations of each step: a rank that is a little slower all
+ * along, not one that stops. */
+static void test_each_step(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 8; i < OPS; i += 8)
+        m.late_us[i][3] = 2000;
+    assert_true(!find(&f) || f.kind != JP_FINDING_STALL);
+}
+
 /* As often by everybody in turn, or by all together: nobody's. */
 static void test_nobody(void **state)
 {
@@ -280,9 +292,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_rare),     TEST(test_regular), TEST(test_nobody),
-        TEST(test_together), TEST(test_two),     TEST(test_onset),
-        TEST(test_comes),    TEST(test_few),     TEST(test_too_few)};
+        TEST(test_rare),   TEST(test_regular),  TEST(test_each_step),
+        TEST(test_nobody), TEST(test_together), TEST(test_two),
+        TEST(test_onset),  TEST(test_comes),    TEST(test_few),
+        TEST(test_too_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

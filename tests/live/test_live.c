@@ -76,7 +76,7 @@ static void *start_node(struct step *s, unsigned i)
                                        .job = 7,
                                        .step = "0",
                                        .nodeid = i,
-                                       .nodes = 2,
+                                       .step_nodes = 2,
                                        .component = 7,
                                        .leads = i == 0,
                                        .tells_live = true,

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/tables.h"
 
 static json_t *words_of(const struct jp_column *c)
@@ -39,6 +40,22 @@ static json_t *describe(const struct jp_table *table)
                      "columns", columns);
 }
 
+/* Kinds of findings, as words of the column of that name. */
+static json_t *describe_kinds(void)
+{
+    json_t *rows = json_array();
+
+    for (unsigned i = 0; i < findings_kinds; i++)
+        json_array_append_new(
+            rows,
+            json_pack("{s:s, s:s, s:s, s:s}", "word", findings_about[i].word,
+                      "verdict", verdict_word_name(findings_about[i].verdict),
+                      "question",
+                      hypotheses_table[findings_about[i].question].key, "help",
+                      findings_about[i].help));
+    return json_pack("{s:s, s:o}", "name", "finding_kinds", "kinds", rows);
+}
+
 int main(void)
 {
     json_t *list = json_array();
@@ -51,10 +68,13 @@ int main(void)
     json_array_append_new(list, describe(&table_bottlenecks));
     json_array_append_new(list, describe(&table_util));
     json_array_append_new(list, describe(&table_clock));
+    for (size_t i = 0; tables_nsys[i]; i++)
+        json_array_append_new(list, describe(tables_nsys[i]));
     for (size_t i = 0; tables_copper[i]; i++)
         json_array_append_new(list, describe(tables_copper[i]));
     for (size_t i = 0; i < COPPER_N_CATEGORIES; i++)
         json_array_append_new(list, describe(tables_copper_hot[i]));
+    json_array_append_new(list, describe_kinds());
     rc = json_dumpf(list, stdout, JSON_INDENT(1));
     json_decref(list);
     return rc < 0 || fputc('\n', stdout) == EOF || fflush(stdout) == EOF;

@@ -617,9 +617,60 @@ static void shows_utilisation(void **state)
     json_decref(root);
 }
 
+/* Three GPUs on each of four nodes: a node that is lower as a whole is a band,
+ * a GPU of another node a line, and neither is in the band of the others. */
+static void shows_nodes_as_bands(void **state)
+{
+    enum { NODES = 4, EACH = 3, ALL = NODES * EACH };
+    static float power[ALL][2];
+    struct samples_node nodes[NODES] = {
+        {.name = "n1"}, {.name = "n2"}, {.name = "n3"}, {.name = "n4"}};
+    struct sampled at[ALL] = {{.scope = JP_UTIL_GPU}};
+    const struct samples samples = {
+        .at = at,
+        .n = ALL,
+        .first = {[JP_UTIL_GPU + 1] = ALL, [JP_UTIL_SCOPES] = ALL},
+        .nodes = nodes,
+        .n_nodes = NODES,
+        .from_us = 5000000,
+        .slice_us = 1000000,
+        .n_slices = 2};
+    json_t *root, *metric, *node, *out;
+
+    (void) state;
+    for (unsigned i = 0; i < ALL; i++) {
+        float v = i == 0 ? 300 : i / EACH == 2 ? 400 + (float) i : 600;
+
+        at[i] = (struct sampled){.scope = JP_UTIL_GPU, .node = i / EACH};
+        snprintf(at[i].id, sizeof(at[i].id), "0000:%02x:00.0", i);
+        power[i][0] = power[i][1] = v;
+        at[i].slices[GPU_POWER] = power[i];
+    }
+    f->report.samples = &samples;
+    root = charts_of(NULL);
+    metric = json_array_get(
+        json_object_get(json_object_get(root, "util"), "metrics"), 0);
+    assert_int_equal(json_array_size(json_object_get(metric, "nodes")), 1);
+    node = json_array_get(json_object_get(metric, "nodes"), 0);
+    assert_string_equal(json_string_value(json_object_get(node, "name")), "n3");
+    assert_int_equal(json_integer_value(json_object_get(node, "of")), EACH);
+    assert_true(number_at(json_object_get(node, "low"), 0) == 406);
+    assert_true(number_at(json_object_get(node, "mid"), 0) == 407);
+    assert_true(number_at(json_object_get(node, "high"), 1) == 408);
+    assert_int_equal(json_array_size(json_object_get(metric, "out")), 1);
+    out = json_array_get(json_object_get(metric, "out"), 0);
+    assert_string_equal(json_string_value(json_object_get(out, "name")),
+                        "GPU 00:00.0 of n1");
+    assert_true(number_at(json_object_get(metric, "low"), 0) == 600);
+    json_decref(root);
+    f->report.samples = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(shows_nodes_as_bands, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(is_json_whatever_there_is, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(keeps_to_its_bounds, set_up, tear_down),

@@ -147,6 +147,96 @@ static void test_trend(void **state)
     free(page);
 }
 
+/* Makes step-<id> whose GPUs were so busy, on two nodes. */
+static void put_sampled(const char *id, double sm, const char *node,
+                        const char *job)
+{
+    char *step = fileio_path("%s/step-%s", dir, id);
+    char *path = fileio_path("%s/summary.json", step);
+    char *json = fileio_path(
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\"},"
+        "\"job\":{\"id\":7%s},\"util\":{\"series\":["
+        "{\"scope\":\"gpu\",\"node\":null,\"metric\":\"sm\",\"max\":%g},"
+        "{\"scope\":\"gpu\",\"node\":null,\"metric\":\"new\",\"max\":9},"
+        "{\"scope\":\"step\",\"node\":null,\"metric\":\"memory\",\"max\":"
+        "null},7,{\"scope\":[]},"
+        "{\"scope\":\"gpu\",\"node\":\"a\",\"metric\":\"sm\",\"max\":0.1},"
+        "{\"scope\":\"gpu\",\"node\":\"%s\",\"metric\":\"sm\",\"max\":%g}]}}",
+        job, sm, node, sm);
+
+    mkdir(step, 0700);
+    if (fileio_write(path, json, strlen(json), NULL) < 0)
+        abort();
+    free(json);
+    free(path);
+    free(step);
+}
+
+/* The job's maxima over its steps, whatever was read when. */
+static void test_util(void **state)
+{
+    char *page = fileio_path("%s/index.html", dir), *text = NULL;
+    json_t *root, *row;
+    const json_t *step;
+
+    (void) state;
+    put_step("0", "OK", "not sampled");
+    index_now();
+    assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
+    assert_null(strstr(text, "id=\"util\""));
+    free(text);
+    put_sampled("1", 0.9, "n1",
+                ",\"labels\":{\"model\":\"gpt<3\"},\"frameworks\":[{\"name\":"
+                "\"torch\",\"version\":\"2.4.0\"},{\"name\":\"nccl\"},"
+                "{\"name\":\"torch\",\"version\":\"2.5.1\"},{},3]");
+    put_sampled("2", 0.5, "n2", "");
+    index_now();
+    index_now(); /* from the former job.json */
+    root = read_job();
+    assert_int_equal(json_array_size(json_object_get(root, "util")), 1);
+    row = json_array_get(json_object_get(root, "util"), 0);
+    assert_string_equal(json_string_value(json_object_get(row, "metric")),
+                        "sm");
+    assert_string_equal(json_string_value(json_object_get(row, "unit")),
+                        "share");
+    assert_string_equal(json_string_value(json_object_get(row, "step")), "1");
+    assert_string_equal(json_string_value(json_object_get(row, "node")), "n1");
+    assert_true(json_number_value(json_object_get(row, "max")) == 0.9);
+    step = json_array_get(json_object_get(root, "steps"), 1);
+    assert_string_equal(json_string_value(json_object_get(
+                            json_object_get(step, "frameworks"), "torch")),
+                        "2.4.0, 2.5.1");
+    assert_int_equal(json_object_size(json_object_get(step, "util")), 1);
+    json_decref(root);
+    assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
+    assert_non_null(strstr(text, "id=\"util\""));
+    assert_non_null(strstr(text, ">90.0 %<"));
+    assert_non_null(strstr(text, "model gpt&lt;3; torch 2.4.0, 2.5.1, nccl"));
+    free(text);
+    /* a job.json of before there was utilisation in it */
+    root = read_job();
+    for (size_t i = 0; i < 3; i++)
+        json_object_del(json_array_get(json_object_get(root, "steps"), i),
+                        "util");
+    page[strlen(page) - strlen("index.html")] = '\0';
+    text = fileio_path("%sjob.json", page);
+    assert_int_equal(json_dump_file(root, text, 0), 0);
+    json_decref(root);
+    free(text);
+    index_now();
+    root = read_job();
+    assert_int_equal(json_array_size(json_object_get(root, "util")), 1);
+    json_decref(root);
+    /* its summary is another one now: a smaller maximum takes its place */
+    put_sampled("1", 0.25, "n1", ",\"name\":\"a longer one\"");
+    index_now();
+    root = read_job();
+    row = json_array_get(json_object_get(root, "util"), 0);
+    assert_string_equal(json_string_value(json_object_get(row, "step")), "2");
+    json_decref(root);
+    free(page);
+}
+
 /* What changed is read anew, what did not is kept. */
 static void test_changes(void **state)
 {
@@ -237,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trend, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_util, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrent, set_up, tear_down),

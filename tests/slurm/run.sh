@@ -1,7 +1,8 @@
 #!/bin/bash
 # run.sh TEST...: run TAP tests, several at once (each has a cluster of its own
 # and waits most of the time), print what failed or was skipped and a line for
-# each as they end; counts go to $JOBPROF_RESULTS. SUITES is how many at once.
+# each as they end; counts go to $JOBPROF_RESULTS, the paths of those that failed to
+# $JOBPROF_RESULTS.failed. SUITES is how many at once.
 set -u
 at_once=${SUITES:-$(($(nproc) * 2))}
 results=${JOBPROF_RESULTS:-}
@@ -31,7 +32,9 @@ run() { # run TEST: its log, and what it says in the end in NAME.said
     passed=$((passed > skipped ? passed - skipped : 0))
     echo "$name: $passed passed, $failed failed, $skipped skipped ($((SECONDS - start)) s)"
     [ -z "$results" ] || echo "$name $passed $failed $skipped" >>"$results"
-    [ "$failed" -eq 0 ] || : >"$work/failed"
+    [ "$failed" -eq 0 ] && return
+    : >"$work/failed"
+    [ -z "$results" ] || echo "$test" >>"$results.failed"
 }
 
 work=$(mktemp -d) || exit 1

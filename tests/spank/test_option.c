@@ -20,13 +20,17 @@ static void test_registers(void **state)
         host.context = with[i];
         host.noptions = 0;
         host_call("init");
-        assert_int_equal(host.noptions, 3);
+        assert_int_equal(host.noptions, 4);
         assert_string_equal(host.options[0].name, "nccl-profile");
         assert_string_equal(host.options[1].name, "copper-profile");
         assert_string_equal(host.options[2].name, "util-profile");
         assert_int_equal(host.options[0].has_arg, 1);
         assert_int_equal(host.options[1].has_arg, 1);
         assert_int_equal(host.options[2].has_arg, 1);
+        assert_string_equal(host.options[3].name, "clock-profile");
+        /* 2 is not taken from Slurm 25.11 on */
+        assert_int_equal(host.options[3].has_arg, 1);
+        assert_has(host.options[3].usage, "accurate");
         assert_true(strlen(host.options[0].usage) < 200);
         assert_has(host.options[0].usage, "[jobprof]");
     }
@@ -58,7 +62,7 @@ static void test_plugstack(void **state)
                         "ignored\n"
                         "error: jobprof: plugstack: \"node=x\" is ignored\n"
                         "error: jobprof: plugstack: \"what\" is ignored\n");
-    assert_int_equal(host.noptions, 3);
+    assert_int_equal(host.noptions, 4);
 }
 
 static void test_outer_form(void **state)
@@ -85,6 +89,8 @@ static void test_outer_form(void **state)
     assert_has(host.log, "--copper-profile=aggregate");
     assert_int_equal(host_option("util-profile", "./train", 0), -1);
     assert_has(host.log, "--util-profile=auto");
+    assert_int_equal(host_option("clock-profile", "./train", 0), -1);
+    assert_has(host.log, "--clock-profile=auto");
 }
 
 static void test_check(void **state)
@@ -101,7 +107,7 @@ static void test_check(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         host_call("init");
-        host.noptions = 3;
+        host.noptions = 4;
         host_helper_does(cases[i].does);
         host.log[0] = '\0';
         snprintf(value, sizeof(value), "auto,ring=%zu", i);
@@ -174,11 +180,22 @@ static void test_last_value(void **state)
 /* --- what asks -------------------------------------------------------------
  */
 
+/* NULL: not given, not set. */
+static void give(const char *option, const char *value, const char *variable,
+                 const char *env)
+{
+    if (value)
+        host_option(option, value, 0);
+    unsetenv(variable);
+    if (env)
+        setenv(variable, env, 1);
+}
+
 static void test_request(void **state)
 {
     static const struct {
         const char *nccl, *copper, *env, *mode, *want, *copper_env;
-        const char *util, *util_env;
+        const char *util, *util_env, *clock, *clock_env;
     } cases[] = {
         {NULL, NULL, NULL, NULL, "1", "top"},
         {NULL, "off", NULL, NULL, NULL, "top"},
@@ -202,6 +219,10 @@ static void test_request(void **state)
         {NULL, NULL, NULL, NULL, NULL, NULL, "off", "auto"},
         {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "off"},
         {NULL, NULL, NULL, "default=auto", "1", NULL, "off", NULL},
+        {.clock = "auto", .want = "1"},
+        {.clock_env = "light", .want = "1"},
+        {.clock = "off", .clock_env = "light"},
+        {.clock = "off", .mode = "default=auto", .want = "1"},
     };
     char node[PATH_MAX];
 
@@ -211,21 +232,12 @@ static void test_request(void **state)
         host_plugstack(node, cases[i].mode, NULL);
         host.noptions = 0;
         host_call("init");
-        if (cases[i].nccl)
-            host_option("nccl-profile", cases[i].nccl, 0);
-        if (cases[i].copper)
-            host_option("copper-profile", cases[i].copper, 0);
-        if (cases[i].util)
-            host_option("util-profile", cases[i].util, 0);
-        unsetenv("JOBPROF_UTIL");
-        if (cases[i].util_env)
-            setenv("JOBPROF_UTIL", cases[i].util_env, 1);
-        unsetenv("JOBPROF_NCCL");
-        if (cases[i].env)
-            setenv("JOBPROF_NCCL", cases[i].env, 1);
-        unsetenv("JOBPROF_COPPER");
-        if (cases[i].copper_env)
-            setenv("JOBPROF_COPPER", cases[i].copper_env, 1);
+        give("nccl-profile", cases[i].nccl, "JOBPROF_NCCL", cases[i].env);
+        give("copper-profile", cases[i].copper, "JOBPROF_COPPER",
+             cases[i].copper_env);
+        give("util-profile", cases[i].util, "JOBPROF_UTIL", cases[i].util_env);
+        give("clock-profile", cases[i].clock, "JOBPROF_CLOCK",
+             cases[i].clock_env);
         setenv("SLURM_JOBPROF_DIR", "/stale", 1);
         host_call("init_post_opt");
         host_call("init_post_opt");
@@ -289,8 +301,10 @@ static void test_unset_ours_only(void **state)
     setenv("NCCL_SOCKET_IFNAME", "eth0", 1);
     setenv("SLURM_CONF", "/nonexistent", 1);
     setenv("NCCL_INSPECTOR_ENABLE", "1", 1);
+    setenv("XLA_FLAGS", "--x", 1);
     host_call("init");
     host_call("init_post_opt");
+    assert_env("XLA_FLAGS", "--x");
     assert_env("PATH", "/usr/bin:/bin");
     assert_env("LD_LIBRARY_PATH", "/nonexistent");
     assert_env("NCCL_SOCKET_IFNAME", "eth0");

@@ -13,9 +13,13 @@
 
 #include <cmocka.h>
 
+#include "plugins/util/util_rsmi.h"
 #include "tests/common/tempdir.h"
 
 static const char library[] = "contrib/fakegpu/.libs/libnvidia-ml.so.1";
+
+static const char rsmi[] = "contrib/fakegpu/.libs/librocm_smi64.so.7";
+static const char no_rsmi[] = "libno-such-thing.so.1";
 
 static struct util_row rows[UTIL_GPUS_MAX];
 static const struct util_pids nobody;
@@ -35,6 +39,7 @@ static int clear(void **state)
     unsetenv("FAKEGPU_FAIL");
     unsetenv("FAKEGPU_HANG");
     unsetenv("FAKEGPU_CRASH");
+    unsetenv("FAKEGPU_RSMI");
     return tempdir_drop(state);
 }
 
@@ -190,6 +195,93 @@ static void nothing_to_sample(void **state)
     assert_non_null(strstr(err.text, "of this step"));
 }
 
+/* AMD's: the same rows from another library, and what it does not tell. */
+static void of_amd(void **state)
+{
+    static const struct util_pids ours = {2, {11, 12}};
+    static const struct util_pids many = {.n = UTIL_PIDS_MAX + 1};
+    struct util_rsmi *amd;
+    struct jp_error err;
+
+    setenv("FAKEGPU_COUNT", "3", 1);
+    set_load(*state,
+             "* sm 63\n* memory 20\n* used 4000\n* total 8000\n"
+             "* power 350500\n* limit 750000\n* celsius 61\n* energy 1000000\n"
+             "* sm_mhz 2100\n* sm_max_mhz 2100\n* memory_mhz 1300\n"
+             "1 sm_mhz 900\n* reasons 0\n1 reasons 68719476737\n"
+             "* generation 5\n* width 16\n* replays 5\n* ecc 0\n* corrected 7\n"
+             "* pid0 11\n1 pid1 99\n* pid0_sdma 0\n");
+    amd = util_rsmi_open(rsmi, "0-1", &err);
+    assert_non_null(amd);
+    assert_int_equal(util_rsmi_read(amd, 1000000, &ours, rows, 64), 2);
+    assert_string_equal(rows[0].id, "0000:1a:00.0");
+    assert_string_equal(rows[1].id, "0000:22:00.0");
+    assert_true(rows[0].v[GPU_SM] == 0.63 && rows[0].v[GPU_MEMORY_BUSY] == 0.2);
+    assert_true(rows[0].v[GPU_MEMORY_USED] == 4000);
+    assert_true(rows[0].v[GPU_MEMORY_TOTAL] == 8000);
+    assert_true(rows[0].v[GPU_POWER] == 350.5);
+    assert_true(rows[0].v[GPU_POWER_LIMIT] == 750);
+    assert_true(rows[0].v[GPU_TEMPERATURE] == 61);
+    assert_true(rows[0].v[GPU_SM_CLOCK_MAX] == 2100);
+    assert_true(rows[1].v[GPU_SM_CLOCK] == 900);
+    assert_true(rows[0].v[GPU_MEMORY_CLOCK] == 1300);
+    assert_true(rows[0].v[GPU_THROTTLE_THERMAL] == 0);
+    assert_true(rows[1].v[GPU_THROTTLE_THERMAL] == 1); /* bit 36: hot spot */
+    assert_true(rows[1].v[GPU_THROTTLE_POWER] == 1);   /* bit 0: a limit */
+    assert_true(rows[1].v[GPU_THROTTLE_HARDWARE] == 0);
+    assert_true(rows[0].v[GPU_PCIE_GENERATION] == 5);
+    assert_true(rows[0].v[GPU_PCIE_WIDTH] == 16);
+    assert_true(isnan(rows[0].v[GPU_PCIE_IN]) && isnan(rows[0].v[GPU_XID]));
+    assert_true(rows[1].v[GPU_PROCESSES] == 1 && rows[1].v[GPU_OTHERS] == 1);
+    assert_true(isnan(rows[1].v[GPU_COPY])); /* since when? */
+    set_load(*state, "* energy 1700000\n* replays 9\n* ecc 2\n* corrected 9\n"
+                     "* pid0 11\n1 pid1 99\n* pid0_sdma 1250000\n");
+    assert_int_equal(util_rsmi_read(amd, 3000000, &ours, rows, 64), 2);
+    assert_true(fabs(rows[0].v[GPU_POWER_MEAN] - 350) < 1e-3);
+    assert_true(rows[0].v[GPU_PCIE_REPLAYS] == 2);
+    assert_true(rows[0].v[GPU_ECC_ERRORS] == 1);
+    assert_true(rows[0].v[GPU_ECC_CORRECTED] == 1);
+    assert_true(isnan(rows[0].v[GPU_SM])); /* not told, never 0 */
+    assert_true(isnan(rows[0].v[GPU_SM_CLOCK]));
+    assert_true(isnan(rows[0].v[GPU_THROTTLE_POWER]));
+    for (int i = 0; i < 4; i++)
+        util_rsmi_read(amd, 6000000, &ours, rows, 64);
+    assert_true(rows[0].v[GPU_COPY] == 0.25); /* 1.25 s of 5 s */
+    assert_int_equal(util_rsmi_read(amd, 7000000, &many, rows, 1), 1);
+    for (int i = 0; i < 5; i++)
+        util_rsmi_read(amd, 8000000, &many, rows, 64);
+    assert_true(isnan(rows[0].v[GPU_OTHERS])); /* nobody knows whose */
+    util_rsmi_close(amd);
+}
+
+/* Before release 6 the structure of clocks had no first member. */
+static void of_older_amd(void **state)
+{
+    struct util_rsmi *amd;
+    struct jp_error err = {"?"};
+
+    set_load(*state, "* sm_max_mhz 1700\n");
+    setenv("FAKEGPU_RSMI", "5", 1);
+    amd = util_rsmi_open(rsmi, NULL, &err);
+    assert_non_null(amd);
+    assert_int_equal(util_rsmi_read(amd, 1000000, NULL, rows, 64), 1);
+    assert_true(rows[0].v[GPU_SM_CLOCK_MAX] == 1700);
+    util_rsmi_close(amd);
+    unsetenv("FAKEGPU_RSMI");
+    setenv("FAKEGPU_GARBAGE", "count", 1);
+    amd = util_rsmi_open(rsmi, "1-200", &err);
+    assert_true(!amd || util_rsmi_read(amd, 1, NULL, rows, 64) <= 64);
+    util_rsmi_close(amd);
+    unsetenv("FAKEGPU_GARBAGE");
+    assert_null(util_rsmi_open(no_rsmi, NULL, &err));
+    assert_string_equal(err.text, "");
+    assert_null(util_rsmi_open(library, NULL, &err));
+    assert_non_null(strstr(err.text, "rsmi_init"));
+    setenv("FAKEGPU_FAIL", "rsmi_init", 1);
+    assert_null(util_rsmi_open(rsmi, NULL, &err));
+    assert_non_null(strstr(err.text, "rocm_smi says error 8"));
+}
+
 /* Waits for an answer; how many rows, or -1. */
 static int take(struct util_gpus *gpus, struct jp_error *err)
 {
@@ -199,13 +291,41 @@ static int take(struct util_gpus *gpus, struct jp_error *err)
     return util_gpus_take(gpus, 1000, rows, err);
 }
 
+/* A node with GPUs of both. */
+static void of_both(void **state)
+{
+    struct jp_error err = {""};
+    struct util_gpus *gpus;
+
+    set_load(*state, "* sm 50\n* memory 1\n* generation 4\n* width 8\n");
+    setenv("FAKEGPU_COUNT", "2", 1);
+    gpus = util_gpus_start(library, rsmi, "1", &err);
+    assert_non_null(gpus);
+    util_gpus_ask(gpus, 0, &nobody);
+    assert_int_equal(take(gpus, &err), 2);
+    assert_true(rows[0].v[GPU_SM] == 0.5 && rows[1].v[GPU_SM] == 0.5);
+    assert_true(isnan(rows[0].v[GPU_COPY]));
+    util_gpus_stop(gpus);
+    setenv("FAKEGPU_FAIL", "nvmlInit_v2", 1);
+    gpus = util_gpus_start(library, rsmi, NULL, &err);
+    util_gpus_ask(gpus, 0, &nobody);
+    assert_int_equal(take(gpus, &err), 2);
+    util_gpus_stop(gpus);
+    setenv("FAKEGPU_FAIL", "nvmlInit_v2,rsmi_init", 1);
+    gpus = util_gpus_start(library, rsmi, NULL, &err);
+    util_gpus_ask(gpus, 0, &nobody);
+    assert_int_equal(take(gpus, &err), -1);
+    assert_non_null(strstr(err.text, "no GPU"));
+    util_gpus_stop(gpus);
+}
+
 static void by_a_child(void **state)
 {
     struct jp_error err = {""};
     struct util_gpus *gpus;
 
     set_load(*state, "* sm 50\n* memory 1\n");
-    gpus = util_gpus_start(library, NULL, &err);
+    gpus = util_gpus_start(library, no_rsmi, NULL, &err);
     assert_non_null(gpus);
     assert_int_equal(util_gpus_take(gpus, 0, rows, &err), 0); /* not asked */
     util_gpus_ask(gpus, 0, &nobody);
@@ -224,7 +344,7 @@ static void a_driver_that(const char *variable, bool answers)
     struct util_gpus *gpus;
 
     setenv(variable, "nvmlDeviceGetUtilizationRates", 1);
-    gpus = util_gpus_start(library, NULL, &err);
+    gpus = util_gpus_start(library, no_rsmi, NULL, &err);
     assert_non_null(gpus);
     util_gpus_ask(gpus, 0, &nobody);
     if (answers) /* by its end */
@@ -265,6 +385,9 @@ int main(void)
                                        TEST(of_the_step),
                                        TEST(nothing_to_sample),
                                        TEST(by_a_child),
+                                       TEST(of_amd),
+                                       TEST(of_older_amd),
+                                       TEST(of_both),
                                        TEST(a_driver_that_hangs),
                                        TEST(a_driver_that_crashes)};
 

@@ -1,6 +1,7 @@
 /* Samples of a machine that is a folder: node, tasks, cgroups, ports. */
 #include "plugins/util/util_probe.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -223,8 +224,65 @@ static void waits_for_processors(void **state)
     util_probe_destroy(probe);
 }
 
-/* A counter that goes backwards is a gap; so is a number that another process
- * has got. */
+static unsigned count_open(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    unsigned n = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* A large step: what costs most is read by turns, and nothing is lost by that.
+ */
+static void by_turns(void **state)
+{
+    enum { TASKS = 10, EACH = 15, SAMPLES = 9 };
+    double hz = (double) sysconf(_SC_CLK_TCK), read = 0;
+    unsigned had = count_open(), slow = 0;
+    struct util_probe *probe;
+    struct sample s;
+
+    put_node(*state, 1, 1);
+    for (unsigned i = 0; i < TASKS * EACH; i++)
+        put_process(*state, 100 + i, i % TASKS, 0, 0);
+    probe = start(*state);
+    take(probe, 1);
+    for (unsigned k = 1; k <= SAMPLES; k++) {
+        for (unsigned i = 0; i < TASKS * EACH; i++)
+            put_process(*state, 100 + i, i % TASKS, k * 10, k * 1000);
+        s = take(probe, 1 + k);
+        for (unsigned i = 0; i < TASKS; i++) {
+            char id[8];
+            const struct util_row *row;
+
+            snprintf(id, sizeof(id), "%u", i);
+            row = find(&s, UTIL_TASK, id);
+            assert_non_null(row);
+            assert_true(fabs(row->v[TASK_USER] - EACH * 10 / hz) < 1e-9);
+            assert_true(row->v[TASK_MEMORY] == EACH * 200 * 1024.0);
+            assert_true(row->v[TASK_CPUS] == 4);
+            if (i == 0 && !isnan(row->v[TASK_READ]))
+                read += row->v[TASK_READ]; /* of one second */
+            slow += isnan(row->v[TASK_READ]);
+        }
+    }
+    /* a rate needs two turns: tasks 0, 3, 6, 9 had their second one at sample
+     * 3, 2, 5, 8 at sample 2 */
+    assert_int_equal(slow, 4 * 2 + 3 * 1);
+    assert_true(fabs(read - EACH * 1000.0 * (SAMPLES - 2)) < 1e-6);
+    assert_true(count_open() > had);
+    for (unsigned i = 0; i < TASKS * EACH; i++)
+        put(*state, "", "proc/%u/stat", 100 + i);
+    s = take(probe, 2 + SAMPLES);
+    assert_null(find(&s, UTIL_TASK, "0"));
+    util_probe_destroy(probe);
+    assert_int_equal(count_open(), had);
+}
+
 /* A process is looked at before it executes the task's program: it is seen when
  * it has. One that never is the task's is not looked at for ever. */
 static void seen_before_exec(void **state)
@@ -251,6 +309,8 @@ static void seen_before_exec(void **state)
     util_probe_destroy(probe);
 }
 
+/* A counter that goes backwards is a gap; so is a number that another process
+ * has got. */
 static void no_spikes(void **state)
 {
     struct util_probe *probe;
@@ -396,14 +456,12 @@ int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
-    const struct CMUnitTest tests[] = {TEST(node_and_tasks),
-                                       TEST(waits_for_processors),
-                                       TEST(seen_before_exec),
-                                       TEST(no_spikes),
-                                       TEST(cgroup_of_v2),
-                                       TEST(cgroup_of_v1),
-                                       TEST(ports),
-                                       TEST(nothing_there)};
+    const struct CMUnitTest tests[] = {
+        TEST(node_and_tasks),   TEST(waits_for_processors),
+        TEST(seen_before_exec), TEST(by_turns),
+        TEST(no_spikes),        TEST(cgroup_of_v2),
+        TEST(cgroup_of_v1),     TEST(ports),
+        TEST(nothing_there)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,33 @@ static void there_and_back(void **state)
     assert_true(seen.last.v[4] == 1.5e9 && isnan(seen.last.v[1]));
 }
 
+/* Six digits of whole numbers and of others, as printf has them. */
+static void digits(void **state)
+{
+    static const double values[] = {
+        0,       1,          9,   10,        99999, 999999, 1000000,  1000001,
+        1234567, 4294967296, 0.5, 0.1234567, 1e-9,  1e18,   999999.5, 123456.7};
+    enum { N = sizeof(values) / sizeof(*values) };
+    struct util_files *files = util_files_create(*state, &origin, 1 << 20);
+    struct util_read read;
+    struct util_row row;
+    struct seen seen;
+    char text[32];
+
+    util_row_init(&row, 1000, 2000, "x");
+    memcpy(row.v, values, sizeof(values));
+    assert_int_equal(util_files_add(files, UTIL_GPU, &row, NULL), 0);
+    assert_int_equal(util_files_flush(files, true, NULL), 0);
+    util_files_destroy(files);
+    seen = read_all(*state, UTIL_GPU, &read);
+    assert_int_equal(read.bad_lines, 0);
+    for (size_t i = 0; i < N; i++) {
+        snprintf(text, sizeof(text), "%.6g", values[i]);
+        assert_true(seen.last.v[i] == strtod(text, NULL));
+    }
+    assert_true(isnan(seen.last.v[N]));
+}
+
 /* Means and maxima outlive the merging; time and samples, too. */
 static void beyond_the_cap(void **state)
 {
@@ -259,8 +286,9 @@ int main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        TEST(there_and_back), TEST(beyond_the_cap), TEST(cut_anywhere),
-        TEST(hostile_lines),  TEST(foreign_files),  TEST(links_are_refused)};
+        TEST(there_and_back),   TEST(digits),        TEST(beyond_the_cap),
+        TEST(cut_anywhere),     TEST(hostile_lines), TEST(foreign_files),
+        TEST(links_are_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// util.js - utilisation over the run: the median of all, a band of the others,
-// and a line of its own for each that stands out.
+// util.js - utilisation over the run: the median of all, a band of the others, a
+// band for each node that stands out and a line for each other member that does.
 import {legend, sliceStart, timeAxis, valueAxis, zoom} from '../axes.js';
 import {us} from '../format.js';
 import {seriesLook} from '../theme.js';
@@ -11,11 +11,19 @@ const BAND_FROM = 20; // members, from which the band leaves out the ends
 const chosen = (data, state) => data.metrics[Number(state.metric)];
 const middle = (data, slice) => sliceStart(data, slice) + data.width / 2e6;
 
+const sum = values => values.reduce((all, value) => all + value, 0);
+const restOf = ({of, nodes, out}) =>
+  of - out.length - sum(nodes.map(node => node.of));
+
+// Lines with a band have low and high.
 function linesOf(metric) {
-  const rest = metric.of - metric.out.length;
+  const rest = restOf(metric);
   return [
     {name: rest > 1 ? `median of ${members(metric, rest)}` : 'the other one',
-      values: metric.mid},
+      values: metric.mid, low: metric.low, high: metric.high},
+    ...metric.nodes.map(({name, of, mid, low, high}) => ({
+      name: of > 1 ? `${name}: median of ${members(metric, of)}` : name,
+      values: mid, low, high})),
     ...metric.out,
   ];
 }
@@ -24,10 +32,10 @@ const legendOf = (metric, look) =>
   legend(look.theme, linesOf(metric).map(line => line.name), look);
 
 // The band's parts: gaps stay gaps.
-function bandOf(metric) {
+function bandOf(line) {
   const parts = [];
   let part = [];
-  metric.low.forEach((low, slice) => {
+  line.low.forEach((low, slice) => {
     if (low === null) {
       if (part.length) parts.push(part);
       part = [];
@@ -38,22 +46,22 @@ function bandOf(metric) {
   return part.length ? [...parts, part] : parts;
 }
 
-function drawBand(data, metric, colour) {
+function drawBand(data, line, colour) {
   return (params, api) => {
     if (params.dataIndex !== 0) return null;
     const edge = (slices, values) =>
       slices.map(slice => api.coord([middle(data, slice), values[slice]]));
-    return {type: 'group', silent: true, children: bandOf(metric).map(slices => ({
+    return {type: 'group', silent: true, children: bandOf(line).map(slices => ({
       type: 'polygon', silent: true, style: {fill: colour, opacity: 0.18},
-      shape: {points: [...edge(slices, metric.high),
-        ...edge(slices, metric.low).reverse()]},
+      shape: {points: [...edge(slices, line.high),
+        ...edge(slices, line.low).reverse()]},
     }))};
   };
 }
 
 // The end of the axis: all of a share, else a little more than the most.
 function most(metric) {
-  const values = [...metric.high, ...metric.out.flatMap(line => line.values)];
+  const values = linesOf(metric).flatMap(line => line.high ?? line.values);
   const top = Math.max(...values.filter(value => value !== null), 0);
   return metric.unit === 'share' && top > 0.3 ? Math.max(1, top) : undefined;
 }
@@ -72,17 +80,18 @@ export const util = {
     legendOf(chosen(data, state), look).bottom,
   note(data, state) {
     const metric = chosen(data, state);
-    const band = metric.of - metric.out.length > BAND_FROM
+    const band = metric.of > BAND_FROM
       ? 'from the 5th to the 95th percentile' : 'from the least to the most';
     return `${metricName(metric)}: ${metric.help}. The band is ${band}` +
-      `${metric.out.length ? ' of the others' : ''}.`;
+      `${restOf(metric) < metric.of ? ' of the others' : ''}` +
+      `${metric.nodes.length ? ', and of each node that stands out' : ''}.`;
   },
   option(data, state, look) {
     const metric = chosen(data, state);
     const value = valueOf(metric.unit);
     const box = legendOf(metric, look);
-    const colour = seriesLook(look.theme, 0).color;
-    const lines = linesOf(metric).map((line, i) => {
+    const all = linesOf(metric);
+    const lines = all.map((line, i) => {
       const {color, symbol, dash} = seriesLook(look.theme, i);
       return {
         type: 'line', name: line.name, color, symbol, symbolSize: 5,
@@ -104,12 +113,12 @@ export const util = {
       dataZoom: zoom(look.theme, state.zoom),
       xAxis: {...timeAxis(look.theme, data), name: 'time since the first sample'},
       yAxis: valueAxis(look.theme, value, {min: 0, max: most(metric)}),
-      series: [...lines, {
-        type: 'custom', name: lines[0].name, color: colour, z: 1, clip: true,
-        silent: true, tooltip: {show: false},
-        data: metric.low.map((low, slice) => [middle(data, slice), low ?? 0]),
-        renderItem: drawBand(data, metric, colour),
-      }],
+      series: [...lines, ...all.filter(line => line.low).map((line, i) => ({
+        type: 'custom', name: line.name, color: seriesLook(look.theme, i).color,
+        z: 1, clip: true, silent: true, tooltip: {show: false},
+        data: line.low.map((low, slice) => [middle(data, slice), low ?? 0]),
+        renderItem: drawBand(data, line, seriesLook(look.theme, i).color),
+      }))],
     };
   },
 };

@@ -1,0 +1,472 @@
+/* clockpart.c - how a step's clocks are probed, by whose word, and the key. */
+#include "orchestrator/agent/clockpart.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/json_stream.h"
+#include "common/lines.h"
+#include "common/num.h"
+#include "orchestrator/agent/settings.h"
+
+/* The figures of job.conf, each with its knob: the same order as in XLA's
+ * guide. */
+static const struct figure {
+    const char *knob;
+    size_t offset;  /* in struct jp_jobconf */
+    uint32_t scale; /* of the knob's unit */
+} figures[] = {
+    {"probe_cadence_us", offsetof(struct jp_jobconf, clock_cadence_us), 1},
+    {"probe_window_s", offsetof(struct jp_jobconf, clock_window_ms), 1000},
+    {"packet_spacing_us", offsetof(struct jp_jobconf, clock_spacing_us), 1},
+    {"snapshot_period_ms", offsetof(struct jp_jobconf, clock_snapshot_ms), 1},
+};
+enum { FIGURES = sizeof(figures) / sizeof(*figures) };
+
+static uint32_t *figure_of(struct jp_jobconf *conf, const struct figure *f)
+{
+    return (uint32_t *) ((char *) conf + f->offset);
+}
+
+static int add(struct jp_jobconf *conf, const char *key, const char *value,
+               const char *source, const char *where, const char *reason,
+               struct jp_error *err)
+{
+    const struct jp_setting one = {(char *) key, (char *) value,
+                                   (char *) source, (char *) where,
+                                   (char *) reason};
+
+    return settings_add(&conf->clock_settings, &conf->n_clock_settings, &one,
+                        err);
+}
+
+static int add_value(struct jp_jobconf *conf, const char *key,
+                     const char *value, const struct plan_value *from,
+                     const char *reason, struct jp_error *err)
+{
+    return add(conf, key, value, plan_source_words[from->source], from->where,
+               reason, err);
+}
+
+/* --- the figures ----------------------------------------------------------
+ */
+
+static bool is_auto(const struct plan_side *side)
+{
+    return side->mode <= 1;
+}
+
+/* auto's cadence grows with the neighbours, so that a node's cost does not. */
+static uint64_t auto_cadence_us(uint32_t nodes)
+{
+    uint64_t n = nodes > 1 ? nodes - 1 : 1;
+
+    if (n > JP_CLOCK_NEIGHBOURS_MAX || !nodes)
+        n = JP_CLOCK_NEIGHBOURS_MAX;
+    n *= JP_CLOCK_NEIGHBOUR_US;
+    return n > JP_DEF_CLOCK_CADENCE_US ? n : JP_DEF_CLOCK_CADENCE_US;
+}
+
+static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct plan_value *from = plan_find(side, figures[i].knob);
+        uint64_t v = plan_number(side, figures[i].knob);
+        const char *reason = "";
+        char text[24];
+
+        if (i == 0 && is_auto(side) && from->source == PLAN_DEFAULT) {
+            v = auto_cadence_us(conf->nnodes);
+            reason = v > JP_DEF_CLOCK_CADENCE_US
+                         ? "so that a node pays 0.5 % of a processor at most"
+                         : "";
+        }
+        *figure_of(conf, &figures[i]) = (uint32_t) v * figures[i].scale;
+        snprintf(text, sizeof(text), "%" PRIu64, v);
+        if (add_value(conf, figures[i].knob, text, from, reason, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- interfaces -----------------------------------------------------------
+ */
+
+/* What NCCL would take, if the agent can. */
+static bool can_take(const char *names)
+{
+    for (const char *c = names; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            return false;
+    return strlen(names) < CLOCK_NAMES_BYTES;
+}
+
+static int add_interfaces(const struct plan_side *side,
+                          const struct plan_input *env, struct jp_jobconf *conf,
+                          char **note, struct jp_error *err)
+{
+    static const char variable[] = "NCCL_SOCKET_IFNAME";
+    const struct plan_value *from = plan_find(side, "if");
+    const char *nccl = plan_env(env, variable);
+    const char *names = from->value ? from->value : nccl;
+
+    if (names && !can_take(names)) {
+        if (lines_add(note, err,
+                      "clocks: the interfaces of %s cannot be taken: the "
+                      "nodes' addresses are",
+                      from->value ? "if=" : variable) < 0)
+            return -1;
+        names = NULL;
+    }
+    conf->clock_interfaces = strdup(names ? names : "");
+    if (!conf->clock_interfaces)
+        return error_set(err, "out of memory");
+    for (char *c = conf->clock_interfaces; *c; c++)
+        if (*c == ';')
+            *c = ',';
+    if (!names)
+        return 0;
+    if (from->value)
+        return add_value(conf, "if", conf->clock_interfaces, from, "", err);
+    return add(conf, "if", conf->clock_interfaces, plan_source_words[PLAN_ENV],
+               variable, "", err);
+}
+
+/* --- XLA's own probes -----------------------------------------------------
+ */
+
+static bool tells_xla(const struct jp_jobconf *conf)
+{
+    const char *xla = jobconf_clock(conf, "xla");
+
+    return xla && !strcmp(xla, "1");
+}
+
+/* Where XLA writes, or, without it, where our files are. */
+static int add_output(const struct plan_side *side, const char *step_dir,
+                      struct jp_jobconf *conf, struct jp_error *err)
+{
+    const struct plan_value *from = plan_find(side, "output_dir");
+    bool xla = plan_number(side, "xla") != 0;
+    char *own = fileio_path("%s/%s/%%N", step_dir, xla ? "raw" : "nodes");
+    int rc = own ? add_value(conf, "output_dir",
+                             from->value ? from->value : own, from,
+                             from->value && !xla
+                                 ? "for xla=1; the step's directory has these"
+                                 : "",
+                             err)
+                 : error_set(err, "out of memory");
+
+    free(own);
+    if (rc == 0 && xla)
+        rc = add_value(conf, "xla", "1", plan_find(side, "xla"), "", err);
+    return rc;
+}
+
+/* A user's variable that says the same stays his. */
+static int add_variable(struct jp_jobconf *conf, const struct plan_input *env,
+                        const char *name, const char *value,
+                        struct jp_error *err)
+{
+    const char *his = plan_env(env, name);
+    struct jp_envvar *more =
+        reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
+
+    if (!more)
+        return error_set(err, "out of memory");
+    conf->env = more;
+    more += conf->n_env++;
+    *more = (struct jp_envvar){.name = strdup(name),
+                               .value = strdup(value),
+                               .soft = !his || !strcmp(his, value),
+                               .reason = strdup("xla=1")};
+    return more->name && more->value && more->reason
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+/* Each knob by its variable. */
+static int add_variables(const struct plan_side *side,
+                         const struct plan_input *env, const char *step_dir,
+                         struct jp_jobconf *conf, struct jp_error *err)
+{
+    char *file = fileio_path("%s/" CLOCKPART_FILE, step_dir);
+    int rc = file ? 0 : error_set(err, "out of memory");
+
+    for (size_t i = 0; i < side->grammar->n_knobs && rc == 0; i++) {
+        const struct jp_knob *knob = &side->grammar->knobs[i];
+        const char *value =
+            knob->kind == JP_KNOB_FILE ? file : jobconf_clock(conf, knob->name);
+
+        if (knob->variable && value)
+            rc = add_variable(conf, env, knob->variable, value, err);
+    }
+    free(file);
+    return rc;
+}
+
+/* --- job.conf ------------------------------------------------------------- */
+
+/* Everything but the key. */
+static int add_all(const struct plan_side *side, const struct plan_input *env,
+                   const char *step_dir, struct jp_jobconf *conf, char **note,
+                   struct jp_error *err)
+{
+    const char *word = side->grammar->modes[side->mode ? side->mode : 1].name;
+    const char *source = plan_source_words[side->mode_source];
+    const char *reason =
+        side->mode ? "" : "as in steps of several nodes that are profiled";
+    char mode[48];
+
+    snprintf(mode, sizeof(mode), "mode %s", word);
+    if (add(conf, "mode", word, source, side->mode_where, reason, err) < 0 ||
+        add(conf, "enabled", "1", source, side->mode_where, mode, err) < 0)
+        return -1;
+    return add_figures(side, conf, err) < 0 ||
+                   add_output(side, step_dir, conf, err) < 0 ||
+                   add_interfaces(side, env, conf, note, err) < 0
+               ? -1
+               : 0;
+}
+
+/* -1: the system has none to give yet. */
+static int make_key(char hex[2 * CLOCK_KEY_BYTES + 1])
+{
+    uint8_t key[CLOCK_KEY_BYTES];
+
+    if (getrandom(key, sizeof(key), GRND_NONBLOCK) != (ssize_t) sizeof(key))
+        return -1;
+    for (size_t i = 0; i < sizeof(key); i++)
+        snprintf(hex + 2 * i, 3, "%02x", key[i]);
+    explicit_bzero(key, sizeof(key));
+    return 0;
+}
+
+static int fill_off(struct jp_jobconf *conf, struct jp_error *err)
+{
+    conf->clock_interfaces = strdup("");
+    conf->clock_key = strdup("");
+    return conf->clock_interfaces && conf->clock_key
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+/* A mistyped variable does nothing, which nobody would see. */
+static int note_mistyped(const struct plan_input *env, char **note,
+                         struct jp_error *err)
+{
+    const char *meant;
+    char name[128];
+
+    for (char **pair = env->env ? NULL : environ; pair && *pair; pair++)
+        if (strncmp(*pair, OWNVARS_PREFIX, strlen(OWNVARS_PREFIX)) != 0 &&
+            ownvars_is_unknown(*pair, name, sizeof(name), &meant) &&
+            lines_add(note, err, "%s has no effect; did you mean %s?", name,
+                      meant) < 0)
+            return -1;
+    return 0;
+}
+
+int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
+                           char **note, struct jp_error *err)
+{
+    if (!plan->clock.trouble || !plan_probes_clocks(plan, nodes, true))
+        return 0;
+    return lines_add(note, err, "%s (the clocks are not probed)",
+                     plan->clock.trouble);
+}
+
+int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
+                   const char *step_dir, struct jp_jobconf *conf, char **note,
+                   struct jp_error *err)
+{
+    const struct plan_side *side = &plan->clock;
+    char hex[2 * CLOCK_KEY_BYTES + 1];
+
+    conf->clock_request = strdup(side->grammar->modes[side->mode].name);
+    if (!conf->clock_request)
+        return error_set(err, "out of memory");
+    if (!plan_probes_clocks(plan, conf->nnodes, false))
+        return clockpart_note_trouble(plan, conf->nnodes, note, err) < 0
+                   ? -1
+                   : fill_off(conf, err);
+    if (make_key(hex) < 0)
+        return lines_add(note, err,
+                         "no random key: the clocks are not probed") < 0
+                   ? -1
+                   : fill_off(conf, err);
+    conf->clock_key = strdup(hex);
+    explicit_bzero(hex, sizeof(hex));
+    if (!conf->clock_key)
+        return error_set(err, "out of memory");
+    if (add_all(side, env, step_dir, conf, note, err) < 0 ||
+        note_mistyped(env, note, err) < 0)
+        return -1;
+    return tells_xla(conf) ? add_variables(side, env, step_dir, conf, err) : 0;
+}
+
+int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
+                    struct jp_error *err)
+{
+    char *path = tells_xla(conf) ? fileio_path("%s/" CLOCKPART_FILE, step_dir)
+                                 : NULL;
+    struct jp_json_stream *s = calloc(1, sizeof(*s));
+    const char *output = jobconf_clock(conf, "output_dir");
+    struct jp_tempfile file;
+    int rc = -1;
+
+    if (!tells_xla(conf)) {
+        free(s);
+        return 0;
+    }
+    if (!path || !s || !output)
+        error_set(err, "out of memory");
+    else
+        rc = fileio_temp_open(&file, path, err);
+    if (rc == 0) {
+        json_stream_open(s, JSON_FILE, file.stream);
+        json_stream_bool(s, "enabled", true);
+        for (size_t i = 0; i < FIGURES; i++)
+            json_stream_count(
+                s, figures[i].knob,
+                *figure_of((struct jp_jobconf *) conf, &figures[i]) /
+                    figures[i].scale);
+        json_stream_text(s, "output_dir", output);
+        rc = json_stream_close(s, err);
+        if (rc < 0)
+            fileio_temp_abort(&file);
+        else
+            rc = fileio_temp_commit(&file, err);
+    }
+    free(path);
+    free(s);
+    return rc;
+}
+
+/* --- the block ------------------------------------------------------------ */
+
+static int put_row(char **block, const struct jp_setting *s,
+                   struct jp_error *err)
+{
+    bool on = !strcmp(s->key, "enabled");
+
+    return lines_add(block, err, "  %s: %s (%s%s%s%s%s)", s->key,
+                     on ? "YES" : s->value, s->source, *s->where ? " " : "",
+                     s->where, *s->reason ? "; " : "", s->reason);
+}
+
+int clockpart_block(const struct jp_jobconf *conf, char **block,
+                    struct jp_error *err)
+{
+    char *lines = NULL;
+    int rc = 0;
+
+    *block = NULL;
+    if (!conf->clock_cadence_us)
+        return 0;
+    rc = lines_add(&lines, err, "=== Distributed Profiling Configuration ===");
+    for (size_t i = 0; i < conf->n_clock_settings && rc == 0; i++)
+        if (strcmp(conf->clock_settings[i].key, "mode") != 0)
+            rc = put_row(&lines, &conf->clock_settings[i], err);
+    if (rc == 0)
+        rc = lines_add(&lines, err,
+                       "===========================================");
+    if (rc == 0)
+        *block = lines;
+    else
+        free(lines);
+    return rc;
+}
+
+int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
+                       char **block, struct jp_error *err)
+{
+    struct jp_jobconf conf = {.nnodes = 2}; /* the fewest with probes */
+    char *note = NULL;
+    int rc = 0;
+
+    *block = NULL;
+    if (plan->clock.trouble || !plan->clock.mode)
+        return 0;
+    rc = add_all(&plan->clock, env, "STEP-DIRECTORY", &conf, &note, err);
+    if (rc == 0)
+        rc = clockpart_block(&conf, block, err);
+    settings_free(conf.clock_settings, conf.n_clock_settings);
+    free(conf.clock_interfaces);
+    free(note);
+    return rc;
+}
+
+const char *clockpart_describe(const struct jp_jobconf *conf, char *buf,
+                               size_t len)
+{
+    char cadence[32];
+
+    if (!conf->clock_cadence_us)
+        snprintf(buf, len, "clocks: no probes between nodes");
+    else
+        snprintf(buf, len,
+                 "clocks: a probe of each neighbour every %s, a line over %u s",
+                 num_format_time_us(conf->clock_cadence_us, cadence,
+                                    sizeof(cadence)),
+                 conf->clock_window_ms / 1000);
+    return buf;
+}
+
+/* --- the agent ------------------------------------------------------------ */
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+}
+
+static bool read_key(const char *hex, uint8_t key[CLOCK_KEY_BYTES])
+{
+    if (!hex || strlen(hex) != 2 * CLOCK_KEY_BYTES)
+        return false;
+    for (size_t i = 0; i < CLOCK_KEY_BYTES; i++) {
+        int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        key[i] = (uint8_t) (high << 4 | low);
+    }
+    return true;
+}
+
+/* The user can write job.conf: nothing beyond what the option would take. */
+static uint32_t within(const struct figure *f, uint32_t value)
+{
+    const struct jp_grammar *grammar = grammar_clock();
+    const struct jp_knob *knob =
+        &grammar->knobs[grammar_find_knob(grammar, f->knob)];
+    uint64_t min = knob->min * f->scale, max = knob->max * f->scale;
+
+    return (uint32_t) (value < min ? min : value > max ? max : value);
+}
+
+bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out)
+{
+    struct clock_conf clock = {0};
+
+    if (!conf->clock_cadence_us || !read_key(conf->clock_key, clock.key) ||
+        !conf->clock_interfaces || !can_take(conf->clock_interfaces))
+        return false;
+    clock.cadence_us = within(&figures[0], conf->clock_cadence_us);
+    clock.window_ms = within(&figures[1], conf->clock_window_ms);
+    clock.spacing_us = within(&figures[2], conf->clock_spacing_us);
+    clock.snapshot_ms = within(&figures[3], conf->clock_snapshot_ms);
+    snprintf(clock.interfaces, sizeof(clock.interfaces), "%s",
+             conf->clock_interfaces);
+    *out = clock;
+    return true;
+}

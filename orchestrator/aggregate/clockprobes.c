@@ -1,0 +1,610 @@
+/* clockprobes.c - from the agents' lines to a map of times. */
+#include "orchestrator/aggregate/clockprobes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/aggregate/clockgraph.h"
+
+#define FILES_MAX 65536
+/* Points over the run, and steps of wall clocks among them. */
+#define POINTS_MAX 256
+#define STEPS_MAX 256
+/* The larger the graph, the fewer points: so many clocks are solved for. */
+#define CLOCKS_MAX (128 * 1024)
+/* Just before and after the moment in which a wall clock was set. */
+#define BESIDE_NS 1000
+/* Lines go on beyond their window, and quartz runs off them by so much. */
+#define BEYOND 1e-6
+/* What a window's margin exceeds the smallest one of its edge by is queueing;
+ * an edge with fewer windows may not have seen a moment without any. */
+#define FEW_WINDOWS 4
+#define FEW_PART 0.25
+/* Of an edge: more say nothing that the points would show. */
+#define WINDOWS_KEPT (2 * POINTS_MAX)
+#define EXACT_NS 50.0
+#define USER_PART 0.1
+
+/* --- files ----------------------------------------------------------------
+ */
+
+static int by_node(const void *a, const void *b)
+{
+    const struct clock_file *x = a, *y = b;
+
+    return strcmp(x->node, y->node);
+}
+
+/* Not OK behind all others; by neighbour and time. */
+static int by_edge(const void *a, const void *b)
+{
+    const struct clock_window *x = a, *y = b;
+    bool bad_x = x->status != CLOCK_OK, bad_y = y->status != CLOCK_OK;
+
+    if (bad_x != bad_y)
+        return bad_x ? 1 : -1;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* What a window's margin says of its line, seen from all windows. */
+static void judge_margins(struct clock_window *w, size_t n)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, w[i].margin_ns);
+    for (size_t i = 0; i < n; i++) {
+        double unc = w[i].margin_ns - least + EXACT_NS;
+
+        if (w[i].user_stamps)
+            unc += USER_PART * (double) w[i].rtt_min_ns;
+        if (n < FEW_WINDOWS)
+            unc += FEW_PART * fabs(w[i].margin_ns);
+        w[i].unc_ns = unc;
+    }
+}
+
+/* Of each group the one whose margin says most; at most WINDOWS_KEPT. */
+static size_t thin_out(struct clock_window *w, size_t n)
+{
+    size_t group = n / WINDOWS_KEPT + (n % WINDOWS_KEPT != 0), kept = 0;
+
+    for (size_t i = 0; i < n; i += group) {
+        size_t best = i;
+
+        for (size_t k = i + 1; k < n && k < i + group; k++)
+            if (w[k].margin_ns < w[best].margin_ns)
+                best = k;
+        w[kept++] = w[best];
+    }
+    return kept;
+}
+
+/* Counts all windows of a file and leaves what is needed of them. */
+static void settle_file(struct clockprobes *p, struct clock_file *f)
+{
+    struct clock_window *w = f->windows;
+    size_t kept = 0, n;
+
+    for (size_t i = 0; i < f->n_windows; i++) {
+        p->exchanges += w[i].exchanges;
+        p->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
+    }
+    if (f->n_windows)
+        qsort(w, f->n_windows, sizeof(*w), by_edge);
+    for (size_t i = 0; i < f->n_windows; i += n) {
+        if (w[i].status != CLOCK_OK) {
+            p->bad_windows += f->n_windows - i;
+            break;
+        }
+        for (n = 1; i + n < f->n_windows && w[i + n].status == CLOCK_OK &&
+                    w[i + n].to == w[i].to;)
+            n++;
+        p->windows += n;
+        judge_margins(&w[i], n);
+        memmove(&w[kept], &w[i], n * sizeof(*w));
+        kept += thin_out(&w[kept], n);
+    }
+    f->n_windows = kept;
+    w = realloc(f->windows, (kept + 1) * sizeof(*w));
+    if (w)
+        f->windows = w;
+}
+
+static int add_file(struct clockprobes *p, const char *path)
+{
+    struct clock_file *grown;
+    struct jp_error err;
+
+    if ((p->n_files & (p->n_files - 1)) == 0) {
+        grown = realloc(p->files, 2 * (p->n_files + 1) * sizeof(*grown));
+        if (!grown)
+            return -1;
+        p->files = grown;
+    }
+    errno = 0;
+    if (clock_file_read(path, &p->files[p->n_files], &err) == 0)
+        settle_file(p, &p->files[p->n_files++]);
+    else
+        p->bad_files += errno != ENOENT && errno != ENOTDIR;
+    return 0;
+}
+
+static int read_files(const char *nodes, struct clockprobes *p)
+{
+    DIR *dir = opendir(nodes);
+    struct dirent *entry;
+    int rc = 0;
+
+    while (dir && rc == 0 && p->n_files < FILES_MAX && (entry = readdir(dir))) {
+        char *path;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        path = fileio_path("%s/%s/" CLOCK_FILE, nodes, entry->d_name);
+        rc = path ? add_file(p, path) : -1;
+        free(path);
+    }
+    if (dir)
+        closedir(dir);
+    return rc;
+}
+
+/* The file of a node of the same component, by its index there. */
+static bool find_file(const struct clockprobes *p, const struct clock_file *of,
+                      uint32_t node_id, uint32_t *found)
+{
+    /* indices usually are in the order of names */
+    for (size_t k = 0; k < p->n_files; k++) {
+        size_t i = (node_id + k) % p->n_files;
+        const struct clock_file *f = &p->files[i];
+
+        if (f->node_id != node_id || f->job != of->job || f == of)
+            continue;
+        *found = (uint32_t) i;
+        return true;
+    }
+    return false;
+}
+
+static int add_edges(struct clockprobes *p, uint32_t from)
+{
+    const struct clock_file *f = &p->files[from];
+    size_t n;
+
+    for (size_t i = 0; i < f->n_windows; i += n) {
+        struct clockprobes_edge e = {.from = from, .windows = &f->windows[i]};
+        struct clockprobes_edge *grown;
+
+        for (n = 1;
+             i + n < f->n_windows && f->windows[i + n].to == f->windows[i].to;)
+            n++;
+        e.n = n;
+        if (!find_file(p, f, f->windows[i].to, &e.to))
+            continue;
+        if ((p->n_edges & (p->n_edges - 1)) == 0) {
+            grown = realloc(p->edges, 2 * (p->n_edges + 1) * sizeof(*grown));
+            if (!grown)
+                return -1;
+            p->edges = grown;
+        }
+        p->edges[p->n_edges++] = e;
+    }
+    return 0;
+}
+
+int clockprobes_read(const char *nodes, struct clockprobes *probes)
+{
+    int rc;
+
+    memset(probes, 0, sizeof(*probes));
+    rc = read_files(nodes, probes);
+    if (probes->n_files)
+        qsort(probes->files, probes->n_files, sizeof(*probes->files), by_node);
+    for (size_t i = 0; rc == 0 && i < probes->n_files; i++)
+        rc = add_edges(probes, (uint32_t) i);
+    if (rc < 0)
+        clockprobes_fini(probes);
+    return rc;
+}
+
+void clockprobes_fini(struct clockprobes *probes)
+{
+    for (size_t i = 0; i < probes->n_files; i++)
+        clock_file_fini(&probes->files[i]);
+    free(probes->files);
+    free(probes->edges);
+    memset(probes, 0, sizeof(*probes));
+}
+
+/* --- all clocks at one moment ---------------------------------------------
+ */
+
+struct solver {
+    const struct clockprobes *probes;
+    uint32_t reference; /* of files */
+    struct clockgraph_edge *edges;
+    struct clockgraph_clock *clocks;
+    int64_t *times; /* of the points, by the reference's clock, ascending */
+    size_t n_times;
+};
+
+/* The edge's line at t_ns of its first clock: that of the window which is
+ * nearest. */
+static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
+                         struct clockgraph_edge *out)
+{
+    const struct clock_window *w;
+    size_t low = 0, high = e->n;
+    int64_t away = 0;
+
+    while (high - low > 1) { /* the last one that has begun, or the first */
+        size_t middle = low + (high - low) / 2;
+
+        if (e->windows[middle].start_ns <= t_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    w = &e->windows[low];
+    if (t_ns > w->end_ns && low + 1 < e->n &&
+        w[1].start_ns - t_ns < t_ns - w->end_ns)
+        w++;
+    if (t_ns < w->start_ns)
+        away = w->start_ns - t_ns;
+    else if (t_ns > w->end_ns)
+        away = t_ns - w->end_ns;
+    *out = (struct clockgraph_edge){
+        .from = e->from,
+        .to = e->to,
+        .theta_ns = w->beta_ns +
+                    llround(w->slope * (double) (t_ns - w->start_ns)),
+        .unc_ns = w->unc_ns + BEYOND * (double) away};
+}
+
+/* first: each pair when it was compared first, near enough to begin with. */
+static int solve_at(struct solver *s, int64_t t_ns, bool first)
+{
+    const struct clockprobes *p = s->probes;
+
+    for (size_t i = 0; i < p->n_edges; i++) {
+        const struct clockprobes_edge *e = &p->edges[i];
+
+        measure_edge(e,
+                     first ? e->windows[0].start_ns
+                           : t_ns + s->clocks[e->from].offset_ns,
+                     &s->edges[i]);
+    }
+    return clockgraph_solve(s->edges, p->n_edges, s->reference, s->clocks,
+                            p->n_files);
+}
+
+/* --- points over the run --------------------------------------------------
+ */
+
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* The reference's times of all windows together. */
+static void find_range(const struct solver *s, int64_t *first, int64_t *last)
+{
+    const struct clockprobes *p = s->probes;
+
+    *first = INT64_MAX;
+    *last = INT64_MIN;
+    for (size_t i = 0; i < p->n_edges; i++) {
+        const struct clockprobes_edge *e = &p->edges[i];
+        int64_t offset = s->clocks[e->from].offset_ns;
+
+        if (!s->clocks[e->from].reachable)
+            continue;
+        if (e->windows[0].start_ns - offset < *first)
+            *first = e->windows[0].start_ns - offset;
+        if (e->windows[e->n - 1].end_ns - offset > *last)
+            *last = e->windows[e->n - 1].end_ns - offset;
+    }
+}
+
+/* When the reference shows what it shows in the moment in which a wall clock of
+ * a file was set: its offset then is not that of the run's begin. */
+static int find_step(struct solver *s, size_t file, int64_t mono_ns,
+                     int64_t *t_ns)
+{
+    *t_ns = mono_ns - s->clocks[file].offset_ns;
+    for (int pass = 0; pass < 2; pass++) {
+        if (solve_at(s, *t_ns, false) < 0)
+            return -1;
+        *t_ns = mono_ns - s->clocks[file].offset_ns;
+    }
+    return 0;
+}
+
+/* Just before and just after each moment in which a wall clock was set. */
+static int add_steps(struct solver *s, int64_t first, int64_t last)
+{
+    const struct clockprobes *p = s->probes;
+    size_t room = s->n_times + 2 * STEPS_MAX;
+    int64_t t;
+
+    for (size_t i = 0; i < p->n_files; i++)
+        for (size_t k = 1; k < p->files[i].n_walls; k++) {
+            if (!s->clocks[i].reachable || s->n_times + 2 > room)
+                continue;
+            if (find_step(s, i, p->files[i].walls[k].mono_ns, &t) < 0)
+                return -1;
+            if (t <= first || t >= last)
+                continue;
+            s->times[s->n_times++] = t - BESIDE_NS;
+            s->times[s->n_times++] = t + BESIDE_NS;
+        }
+    return 0;
+}
+
+/* Even ones, and those of steps. */
+static int choose_times(struct solver *s)
+{
+    const struct clockprobes *p = s->probes;
+    const struct clock_file *f = &p->files[s->reference];
+    int64_t window = (int64_t) (f->window_ms ? f->window_ms : 4000) * 1000000;
+    size_t most = CLOCKS_MAX / p->n_files, n;
+    int64_t first, last;
+
+    find_range(s, &first, &last);
+    if (first >= last)
+        return 0;
+    most = most > POINTS_MAX ? POINTS_MAX : most < 2 ? 2 : most;
+    n = (size_t) ((last - first) / window) + 1;
+    n = n > most ? most : n;
+    s->times = calloc(n + 1 + 2 * STEPS_MAX, sizeof(*s->times));
+    if (!s->times)
+        return -1;
+    for (size_t k = 0; k <= n; k++)
+        s->times[s->n_times++] = first + (int64_t) ((double) (last - first) *
+                                                    (double) k / (double) n);
+    if (add_steps(s, first, last) < 0)
+        return -1;
+    qsort(s->times, s->n_times, sizeof(*s->times), by_time);
+    return 0;
+}
+
+/* A wall clock that is set back shows some times twice: nobody knows which of
+ * the two a stamp means. */
+static void add_point(struct clockmap_node *node, struct clockmap_point p)
+{
+    struct clockmap_point *last =
+        node->n_points ? &node->points[node->n_points - 1] : NULL;
+    double back;
+
+    if (last && p.t_ns <= last->t_ns) {
+        back = fabs((double) (p.offset_ns - last->offset_ns));
+        for (size_t i = node->n_points; i && node->points[i - 1].t_ns >= p.t_ns;
+             i--)
+            node->points[i - 1].unc_ns = fmax(node->points[i - 1].unc_ns, back);
+        return;
+    }
+    node->points[node->n_points++] = p;
+    node->aligned = true;
+}
+
+static void add_points(const struct solver *s, const uint32_t *file_of,
+                       int64_t t_ns, struct clockmap *map)
+{
+    const struct clockprobes *p = s->probes;
+    int64_t here, there;
+
+    if (!clock_file_wall(&p->files[s->reference], t_ns, &here))
+        return;
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        const struct clockgraph_clock *c;
+        struct clockmap_point point;
+        int64_t mono;
+
+        if (i == map->reference || file_of[i] == UINT32_MAX)
+            continue;
+        c = &s->clocks[file_of[i]];
+        mono = t_ns + c->offset_ns;
+        if (!c->reachable ||
+            !clock_file_wall(&p->files[file_of[i]], mono, &there))
+            continue;
+        point.t_ns = mono + there;
+        point.offset_ns = c->offset_ns + there - here;
+        point.unc_ns = c->unc_ns;
+        add_point(&map->nodes[i], point);
+        map->method = CLOCKMAP_PROBES;
+    }
+}
+
+/* --- the map --------------------------------------------------------------
+ */
+
+/* Which file is a host's: that of the node of this name, of this host's name,
+ * or of the only node whose name begins so. */
+static uint32_t file_of_host(const struct clockprobes *p, const char *host)
+{
+    const struct clock_file *found;
+    struct clock_file key = {.node = ""};
+    uint32_t at = UINT32_MAX;
+
+    if (strlen(host) < sizeof(key.node)) {
+        strncpy(key.node, host, sizeof(key.node) - 1);
+        found = bsearch(&key, p->files, p->n_files, sizeof(*p->files), by_node);
+        if (found)
+            return (uint32_t) (found - p->files);
+    }
+    for (uint32_t i = 0; i < p->n_files; i++) {
+        if (strcmp(p->files[i].host, host) != 0)
+            continue;
+        if (at != UINT32_MAX)
+            return UINT32_MAX; /* several: nobody knows which */
+        at = i;
+    }
+    return at;
+}
+
+static int make_nodes(struct clockmap *map, const char *const *hosts,
+                      size_t n_hosts, size_t points)
+{
+    map->nodes = calloc(n_hosts + 1, sizeof(*map->nodes));
+    if (!map->nodes)
+        return -1;
+    for (size_t i = 0; i < n_hosts; i++) {
+        map->nodes[i].host = strdup(hosts[i]);
+        map->n_nodes++;
+        if (!map->nodes[i].host)
+            return -1;
+        if (!points || i == map->reference)
+            continue;
+        map->nodes[i].points = calloc(points, sizeof(*map->nodes[i].points));
+        if (!map->nodes[i].points)
+            return -1;
+    }
+    return 0;
+}
+
+static int solve_all(struct solver *s, const uint32_t *file_of,
+                     const char *const *hosts, size_t n_hosts,
+                     struct clockmap *map)
+{
+    if (solve_at(s, 0, true) < 0 || choose_times(s) < 0)
+        return -1;
+    if (make_nodes(map, hosts, n_hosts, s->n_times) < 0)
+        return -1;
+    for (size_t k = 0; k < s->n_times; k++) {
+        /* an offset moves by its drift from point to point, and the lines with
+         * it by a thousandth of that: the first one begins from less */
+        for (int pass = k ? 1 : 0; pass < 2; pass++)
+            if (solve_at(s, s->times[k], false) < 0)
+                return -1;
+        add_points(s, file_of, s->times[k], map);
+    }
+    map->nodes[map->reference].aligned = map->method == CLOCKMAP_PROBES;
+    return 0;
+}
+
+/* The first host that has a file, if the wanted one has none. */
+static size_t choose_reference(const uint32_t *file_of, size_t n, size_t wanted)
+{
+    if (wanted < n && file_of[wanted] != UINT32_MAX)
+        return wanted;
+    for (size_t i = 0; i < n; i++)
+        if (file_of[i] != UINT32_MAX)
+            return i;
+    return n;
+}
+
+int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
+                    size_t n_hosts, size_t reference, struct clockmap *map)
+{
+    struct solver s = {.probes = probes};
+    uint32_t *file_of;
+    int rc = 0;
+
+    memset(map, 0, sizeof(*map));
+    if (!probes->n_edges || !n_hosts)
+        return 0;
+    file_of = calloc(n_hosts, sizeof(*file_of));
+    s.edges = calloc(probes->n_edges, sizeof(*s.edges));
+    s.clocks = calloc(probes->n_files, sizeof(*s.clocks));
+    if (!file_of || !s.edges || !s.clocks)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < n_hosts; i++)
+        file_of[i] = file_of_host(probes, hosts[i]);
+    if (rc == 0) {
+        map->reference = choose_reference(file_of, n_hosts, reference);
+        if (map->reference < n_hosts) {
+            s.reference = file_of[map->reference];
+            rc = solve_all(&s, file_of, hosts, n_hosts, map);
+        }
+    }
+    free(file_of);
+    free(s.edges);
+    free(s.clocks);
+    free(s.times);
+    if (rc < 0 || map->method != CLOCKMAP_PROBES)
+        clockmap_fini(map);
+    return rc;
+}
+
+/* --- two maps -------------------------------------------------------------
+ */
+
+/* C_node - C_reference of both maps at a point of a's, less each other, with a
+ * and b's own references taken off. */
+static double difference(const struct clockmap *a, const struct clockmap *b,
+                         size_t node, int64_t t_ns, double *allowed)
+{
+    const struct clockmap_node *ref_b = &b->nodes[a->reference];
+    int64_t offset = clockmap_offset_ns(&a->nodes[node], t_ns);
+    int64_t t_ref = t_ns - offset;
+
+    *allowed = clockmap_unc_ns(&a->nodes[node], t_ns) +
+               clockmap_unc_ns(&b->nodes[node], t_ns) +
+               clockmap_unc_ns(ref_b, t_ref);
+    return fabs((double) (offset - clockmap_offset_ns(&b->nodes[node], t_ns) +
+                          clockmap_offset_ns(ref_b, t_ref)));
+}
+
+static bool is_within(const struct clockmap_node *node, int64_t t_ns)
+{
+    return !node->n_points || (t_ns >= node->points[0].t_ns &&
+                               t_ns <= node->points[node->n_points - 1].t_ns);
+}
+
+static void compare_node(const struct clockmap *a, const struct clockmap *b,
+                         size_t i, struct clockprobes_check *check)
+{
+    const struct clockmap_node *node = &a->nodes[i];
+    double most = -1, apart_ns = 0, allowed_ns = 0;
+    size_t far = 0, seen = 0;
+
+    for (size_t k = 0; k < node->n_points; k++) {
+        int64_t t = node->points[k].t_ns;
+        double allowed, by;
+
+        if (!is_within(&b->nodes[i], t))
+            continue;
+        by = difference(a, b, i, t, &allowed);
+        seen++;
+        far += by > allowed;
+        if (by - allowed > most || seen == 1) {
+            most = by - allowed;
+            apart_ns = by;
+            allowed_ns = allowed;
+        }
+    }
+    if (!seen)
+        return;
+    check->compared++;
+    check->apart += 2 * far > seen; /* most of the time */
+    if (!check->done ||
+        apart_ns - allowed_ns > (check->apart_us - check->allowed_us) * 1000) {
+        check->worst = i;
+        check->apart_us = apart_ns / 1000;
+        check->allowed_us = allowed_ns / 1000;
+    }
+    check->done = true;
+}
+
+void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
+                         struct clockprobes_check *check)
+{
+    memset(check, 0, sizeof(*check));
+    if (a->n_nodes != b->n_nodes || a->method == CLOCKMAP_NONE ||
+        b->method == CLOCKMAP_NONE || !b->nodes[a->reference].aligned)
+        return;
+    for (size_t i = 0; i < a->n_nodes; i++)
+        if (i != a->reference && a->nodes[i].aligned && b->nodes[i].aligned)
+            compare_node(a, b, i, check);
+}

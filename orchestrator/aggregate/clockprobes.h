@@ -1,0 +1,59 @@
+/* clockprobes.h - one time for all nodes, by what their agents measured.
+ *
+ * Each agent has left lines: how far a neighbour's CLOCK_MONOTONIC is from its
+ * own, a line a window (plugins/clock/clock_read.h). At points over the run all
+ * clocks are solved for (clockgraph.h), and with each node's own word on its
+ * wall clock the result is a map of the times that recordings carry. A wall
+ * clock that was set makes a step in the map where it was set.
+ */
+#ifndef JP_AGGREGATE_CLOCKPROBES_H
+#define JP_AGGREGATE_CLOCKPROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/clockmap.h"
+#include "plugins/clock/clock_read.h"
+
+/* Windows of one pair, by start. */
+struct clockprobes_edge {
+    uint32_t from, to; /* of files */
+    const struct clock_window *windows;
+    size_t n; /* those with a line */
+};
+
+struct clockprobes {
+    struct clock_file *files; /* ascending node */
+    size_t n_files;
+    struct clockprobes_edge *edges;
+    size_t n_edges;
+    uint64_t windows, bad_windows; /* with a line, and without */
+    uint64_t exchanges, failures;
+    uint64_t bad_files; /* that could not be read */
+};
+
+/* Reads <nodes>/<node>/clock.jsonl of all nodes; without any there are no
+ * files. 0, or -1 without memory. Fini takes zeros. */
+int clockprobes_read(const char *nodes, struct clockprobes *probes);
+void clockprobes_fini(struct clockprobes *probes);
+
+/* Fills map, which is empty, for the given hosts (ascending): Slurm's names of
+ * nodes, or what gethostname() says there. reference: the host that is taken if
+ * probes reach it. The method is CLOCKMAP_NONE where they tie no two of them.
+ * 0, or -1 without memory. */
+int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
+                    size_t n_hosts, size_t reference, struct clockmap *map);
+
+/* Two maps of the same hosts, held against each other. */
+struct clockprobes_check {
+    bool done;       /* both say something of the same nodes */
+    size_t compared; /* nodes besides the reference */
+    size_t apart;    /* of them: farther than both uncertainties together */
+    size_t worst;    /* index of the node that is off most */
+    double apart_us, allowed_us; /* there */
+};
+void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
+                         struct clockprobes_check *check);
+
+#endif

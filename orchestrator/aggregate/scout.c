@@ -1,0 +1,231 @@
+/* scout.c - read timelines alone, on as many threads, and compare clocks. */
+#include "orchestrator/aggregate/scout.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/timeline.h"
+
+/* Files whose first records say whether there are several nodes, and records
+ * of each that are looked at for one with a start. */
+enum { PEEKED = 64, PEEKED_RECORDS = 1024 };
+enum { MAX_THREADS = 64 };
+
+/* Shared by the threads. */
+struct scout {
+    const struct jp_logwalk *walk;
+    const struct jp_aggregate_options *options;
+    struct partial_node **nodes; /* by log; NULL: it is read itself */
+    struct timeline **timelines; /* by log */
+    uint64_t events;
+    _Atomic size_t next; /* log */
+    atomic_bool stop;
+};
+
+/* One file's way into its timeline. */
+struct way {
+    struct scout *scout;
+    struct source_facts *facts;
+    struct timeline *timeline;
+    uint64_t events;  /* that are enough */
+    uint64_t records; /* seen; those of a peek are counted down to 0 */
+    bool asks;        /* in the caller's thread: whether to go on */
+};
+
+/* Whether the caller wants to go on. */
+static bool ask(struct scout *s)
+{
+    const struct jp_aggregate_options *o = s->options;
+
+    if (o->progress && o->progress(o->progress_arg, 0, s->walk->bytes))
+        atomic_store(&s->stop, true);
+    return !atomic_load(&s->stop);
+}
+
+static int take(void *arg, const struct record *records, size_t n)
+{
+    struct way *w = arg;
+
+    for (size_t i = 0; i < n; i++) {
+        if (w->facts->no_clock || w->timeline->n >= w->events ||
+            w->timeline->left || w->records-- == 0)
+            return 1;
+        if (records[i].start_us && records[i].end_us &&
+            timeline_add(w->timeline, &records[i]) < 0)
+            return -1;
+    }
+    return w->asks && !ask(w->scout) ? 1 : 0;
+}
+
+static int ignore(void *arg, const struct record *base,
+                  const struct jpr_counts *counts)
+{
+    (void) arg;
+    (void) base;
+    (void) counts;
+    return 0;
+}
+
+/* The timeline of a log's first `events` operations; NULL: it has none, or no
+ * memory. */
+static struct timeline *read_log(struct scout *s, struct reader_states *states,
+                                 const struct jp_logfile *log, struct way w)
+{
+    static const atomic_bool never;
+    _Atomic uint64_t done = 0; /* nobody asks */
+    struct jp_error err = {""};
+    const struct backend *backend = reader_find(log->path, !log->maybe, &err);
+    const struct reader_input in = {
+        .path = log->path, .to = UINT64_MAX, .stop = &never, .done = &done};
+    struct source_facts facts = {0};
+    const struct reader_sink sink = {.take = take, .counts = ignore, .arg = &w};
+
+    if (!backend || !(w.timeline = timeline_create(s->events)))
+        return NULL;
+    w.scout = s;
+    w.facts = &facts;
+    if (reader_read(states, backend, &in, &sink, &facts) < 0 ||
+        !w.timeline->n || facts.no_clock) {
+        timeline_destroy(w.timeline);
+        w.timeline = NULL;
+    }
+    free(facts.notes);
+    return w.timeline;
+}
+
+/* --- are there several nodes? --- */
+
+/* Whether the first records of files, spread evenly, name two hosts. */
+static bool peek(struct scout *s, struct reader_states *states)
+{
+    size_t n = s->walk->n_logs, most = n < PEEKED ? n : PEEKED;
+    struct timeline *first = NULL;
+    bool several = false;
+
+    /* neighbours are mostly of one node: the last file comes second */
+    for (size_t k = 0; k < most && !several && ask(s); k++) {
+        size_t at = k % 2 ? most - 1 - k / 2 : k / 2;
+        struct timeline *t = read_log(
+            s, states, &s->walk->logs[most > 1 ? at * (n - 1) / (most - 1) : 0],
+            (struct way){.events = 1, .records = PEEKED_RECORDS});
+
+        if (first && t)
+            several = strcmp(first->host, t->host) != 0;
+        if (first)
+            timeline_destroy(t);
+        else
+            first = t;
+    }
+    timeline_destroy(first);
+    return several;
+}
+
+/* Fills nodes. Returns how many partials are good. */
+static size_t find_nodes(struct scout *s, const struct partial_set *partials)
+{
+    size_t good = 0;
+
+    for (size_t i = 0; partials && i < partials->n; i++) {
+        struct partial_node *node = &partials->nodes[i];
+
+        for (size_t k = 0; node->good && k < node->n; k++)
+            s->nodes[node->first + k] = node;
+        good += node->good;
+    }
+    return good;
+}
+
+/* --- all timelines --- */
+
+/* A node's partial in its first log's turn; its logs where it is damaged. */
+static void take_turn(struct scout *s, struct reader_states *states, size_t i,
+                      bool asks)
+{
+    const struct partial_node *node = s->nodes[i];
+    size_t from = i, to = i + 1;
+
+    if (node && node->first != i)
+        return;
+    if (node &&
+        partial_set_timelines(node, s->walk, s->events, s->timelines) == 0)
+        return;
+    if (node)
+        to = node->first + node->n;
+    for (i = from; i < to && !atomic_load(&s->stop); i++)
+        s->timelines[i] = read_log(s, states, &s->walk->logs[i],
+                                   (struct way){.events = s->events,
+                                                .records = UINT64_MAX,
+                                                .asks = asks});
+}
+
+static void run(struct scout *s, bool asks)
+{
+    struct reader_states *states = reader_states_create();
+    size_t i;
+
+    while (states && !atomic_load(&s->stop) &&
+           (i = atomic_fetch_add(&s->next, 1)) < s->walk->n_logs)
+        if (!asks || ask(s))
+            take_turn(s, states, i, asks);
+    reader_states_destroy(states);
+}
+
+static void *work(void *arg)
+{
+    run(arg, false);
+    return NULL;
+}
+
+/* With n - 1 more threads, or as many as can be had. */
+static void run_all(struct scout *s, unsigned n)
+{
+    pthread_t more[MAX_THREADS];
+    unsigned started = 0;
+
+    while (started + 1 < n && started < MAX_THREADS &&
+           pthread_create(&more[started], NULL, work, s) == 0)
+        started++;
+    run(s, true);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(more[i], NULL);
+}
+
+static bool has_several(struct scout *s, size_t n_partials)
+{
+    struct reader_states *states;
+    bool several = n_partials > 1;
+
+    if (several || s->walk->n_logs < 2)
+        return several;
+    states = reader_states_create();
+    several = states && peek(s, states);
+    reader_states_destroy(states);
+    return several;
+}
+
+struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
+                               const struct partial_set *partials,
+                               const struct jp_aggregate_options *options,
+                               uint64_t events)
+{
+    struct scout s = {.walk = walk, .options = options, .events = events};
+    struct jp_clocks *clocks = NULL;
+    size_t n = walk->n_logs;
+
+    s.nodes = calloc(n + 1, sizeof(*s.nodes));
+    s.timelines = calloc(n + 1, sizeof(*s.timelines));
+    if (s.nodes && s.timelines && has_several(&s, find_nodes(&s, partials))) {
+        run_all(&s, joinrun_threads(options));
+        if (!atomic_load(&s.stop))
+            clocks = clocks_make(s.timelines, n);
+    }
+    for (size_t i = 0; s.timelines && i < n; i++)
+        timeline_destroy(s.timelines[i]);
+    free(s.timelines);
+    free(s.nodes);
+    return clocks;
+}

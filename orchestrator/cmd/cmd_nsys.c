@@ -1,0 +1,255 @@
+/* cmd_nsys.c - `jobprof nsys`: exports of Nsight Systems as tables. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/insight/gputime.h"
+#include "orchestrator/nsys/nsys.h"
+#include "orchestrator/report/report.h"
+#include "orchestrator/report/tables.h"
+
+static const char help[] =
+    "usage: jobprof nsys [options] FILE|DIR ...\n"
+    "\n"
+    "Print what CUDA calls, kernels, copies and NVTX ranges add up to in\n"
+    "exports of Nsight Systems (nsys export --type=sqlite REPORT.nsys-rep), "
+    "in\n"
+    "the tables of `nsys profile --stats`. A DIR stands for all files that "
+    "end\n"
+    "in .sqlite in it and the folders below. Several files are the ranks of\n"
+    "one run: their names are merged, with exact averages and deviations, and\n"
+    "columns say how the ranks differ.\n"
+    "\n"
+    "      --per-rank   a set of tables for each file in place of one for all\n"
+    "      --base       kernels by their short names, without templates\n"
+    "      --top N      at most N rows of a table\n"
+    "      --gpus       also the GPUs' busy time, gaps and launches\n"
+    "      --csv        print the merged rows as CSV (csv/nsys_sums.csv of a\n"
+    "                   report)\n"
+    "      --json       print summary.json's object nsys\n"
+    "  -q, --quiet      do not print notes on files\n"
+    "  -h, --help       this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 a file could not be read (the rest is\n"
+    "shown), 4 none could, 5 output failed.\n";
+
+enum { OPT_PER_RANK = 256, OPT_BASE, OPT_TOP, OPT_GPUS, OPT_CSV };
+#define MAX_TOP 1000000
+
+static const struct option long_options[] = {
+    {"per-rank", no_argument, NULL, OPT_PER_RANK},
+    {"base", no_argument, NULL, OPT_BASE},
+    {"top", required_argument, NULL, OPT_TOP},
+    {"gpus", no_argument, NULL, OPT_GPUS},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    bool per_rank, base, gpus, csv;
+    uint64_t top;
+    struct cmd_common common;
+};
+
+static int take_option(int c, struct arguments *a)
+{
+    struct jp_error err;
+
+    switch (c) {
+    case OPT_PER_RANK:
+        a->per_rank = true;
+        return -1;
+    case OPT_BASE:
+        a->base = true;
+        return -1;
+    case OPT_GPUS:
+        a->gpus = true;
+        return -1;
+    case OPT_CSV:
+        a->csv = true;
+        return -1;
+    case OPT_TOP:
+        if (num_parse_u64(optarg, 1, MAX_TOP, &a->top, &err) < 0)
+            return cmd_args_fail("nsys: --top", JP_EXIT_USAGE, &err);
+        return -1;
+    default:
+        return cmd_args_common(c, help, &a->common);
+    }
+}
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
+        rc = take_option(c, a);
+    if (rc >= 0)
+        return rc;
+    if (optind >= argc)
+        return cmd_args_usage("nsys", "no FILE given");
+    if (a->csv + a->common.json + a->per_rank > 1)
+        return cmd_args_usage("nsys", "one of --csv, --json and --per-rank");
+    return -1;
+}
+
+static void print_notes(const struct jp_nsys *nsys)
+{
+    for (size_t i = 0; i < nsys->n_ranks; i++) {
+        const struct jp_nsys_rank *r = &nsys->ranks[i];
+
+        if (r->bad)
+            quote_printf(stderr, "jobprof: nsys: %s\n", r->why);
+        else if (*r->why)
+            quote_printf(stderr, "jobprof: nsys: %s: nsys warns: %s\n", r->path,
+                         r->why);
+        if (r->p.bad_rows)
+            quote_printf(stderr,
+                         "jobprof: nsys: %s: %llu rows make no sense and are "
+                         "left out\n",
+                         r->path, (unsigned long long) r->p.bad_rows);
+        if (r->p.latency_left_out)
+            quote_printf(stderr,
+                         "jobprof: nsys: %s: launches of %llu kernels are not "
+                         "known: too many at once\n",
+                         r->path, (unsigned long long) r->p.latency_left_out);
+    }
+    if (nsys->unexported)
+        quote_printf(stderr,
+                     "jobprof: nsys: %zu reports are not exported: nsys export "
+                     "--type=sqlite FILE\n",
+                     nsys->unexported);
+    if (nsys->skipped)
+        quote_printf(stderr,
+                     "jobprof: nsys: %zu files beyond %d are not "
+                     "read\n",
+                     nsys->skipped, JP_NSYS_MAX);
+}
+
+static int print_json(const struct jp_report *report, struct jp_error *err)
+{
+    struct jp_json_stream *s = calloc(1, sizeof(*s));
+    int rc;
+
+    if (!s)
+        return error_set(err, "out of memory");
+    json_stream_open(s, JSON_FILE, stdout);
+    tables_nsys_json(s, report);
+    rc = json_stream_close(s, err);
+    free(s);
+    return rc;
+}
+
+static void print_csv(const struct jp_report *report)
+{
+    struct jp_csv csv;
+
+    table_csv_head(&table_nsys_sums, stdout);
+    csv_out_begin(&csv, stdout);
+    table_csv(&csv, &table_nsys_sums, report, NULL);
+    csv_out_flush(&csv);
+}
+
+static int print(const struct arguments *a, const struct jp_nsys *nsys,
+                 struct jp_error *err)
+{
+    const struct jp_report report = {.nsys = nsys};
+    int rc = 0;
+
+    errno = 0;
+    if (a->common.json)
+        rc = print_json(&report, err);
+    else if (a->csv)
+        print_csv(&report);
+    else
+        nsys_print(nsys, (size_t) a->top, stdout);
+    if (rc == 0 && a->gpus &&
+        (table_text(&table_nsys_ranks, &report, stdout) < 0 ||
+         table_text(&table_nsys_gaps, &report, stdout) < 0))
+        rc = error_set(err, "out of memory");
+    if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = error_set(err, "standard output: %s",
+                       errno ? strerror(errno) : "cannot be written");
+    return rc;
+}
+
+/* One set of inputs; an exit status. */
+static int show(const struct arguments *a, const char *const *inputs, size_t n,
+                bool titled)
+{
+    struct jp_nsys_options options = gputime_options();
+    struct jp_nsys *nsys = NULL;
+    struct jp_error err = {""};
+    int status = JP_EXIT_OK;
+
+    options.short_names = a->base;
+    if (nsys_load(inputs, n, &options, &nsys, &err) < 0)
+        return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
+    if (!nsys || nsys->n_ranks == nsys->n_bad)
+        status = JP_EXIT_NODATA;
+    else if (nsys->n_bad || nsys->skipped)
+        status = JP_EXIT_INCOMPLETE;
+    if (nsys && (!a->common.quiet || status == JP_EXIT_NODATA))
+        print_notes(nsys);
+    else if (!nsys)
+        quote_printf(stderr,
+                     "jobprof: nsys: no export of nsys (*.sqlite) in "
+                     "%s\n",
+                     inputs[0]);
+    if (nsys && status != JP_EXIT_NODATA && titled)
+        quote_printf(stdout, "%s\n\n", inputs[0]);
+    if (nsys && status != JP_EXIT_NODATA && print(a, nsys, &err) < 0)
+        status = cmd_args_fail("nsys", JP_EXIT_IO, &err);
+    nsys_destroy(nsys);
+    return status;
+}
+
+/* Each file by itself: the folders' files are those of the merged set. */
+static int show_each(const struct arguments *a, const char *const *inputs,
+                     size_t n)
+{
+    struct jp_nsys_options options = gputime_options();
+    struct jp_nsys *all = NULL;
+    struct jp_error err = {""};
+    int worst = JP_EXIT_OK;
+    size_t bad = 0;
+
+    if (nsys_load(inputs, n, &options, &all, &err) < 0)
+        return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
+    for (size_t i = 0; all && i < all->n_ranks; i++) {
+        const char *path = all->ranks[i].path;
+        int rc = show(a, &path, 1, true);
+
+        bad += rc == JP_EXIT_NODATA;
+        worst = rc > worst ? rc : worst;
+    }
+    if (!all || bad == all->n_ranks)
+        worst = JP_EXIT_NODATA;
+    else if (worst == JP_EXIT_NODATA)
+        worst = JP_EXIT_INCOMPLETE;
+    nsys_destroy(all);
+    return worst;
+}
+
+int cmd_nsys(int argc, char **argv)
+{
+    struct arguments a = {0};
+    int rc = parse(argc, argv, &a);
+    const char *const *inputs;
+
+    if (rc >= 0)
+        return rc;
+    inputs = (const char *const *) argv + optind;
+    return a.per_rank ? show_each(&a, inputs, (size_t) (argc - optind))
+                      : show(&a, inputs, (size_t) (argc - optind), false);
+}

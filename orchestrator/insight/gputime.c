@@ -1,0 +1,295 @@
+/* gputime.c - judge GPUs by their timelines. */
+#include "orchestrator/insight/gputime.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/sentence.h"
+
+#define US_NS 1000
+
+struct jp_nsys_options gputime_options(void)
+{
+    return (struct jp_nsys_options){
+        .short_gap_ns = (uint64_t) (limits_get(JP_LIMIT_GPU_SHORT_GAP) * US_NS),
+        .small_kernel_ns =
+            (uint64_t) (limits_get(JP_LIMIT_GPU_SMALL_KERNEL) * US_NS)};
+}
+
+/* One figure of a rank: part of whole, in ns, and how often. */
+struct part {
+    double part, whole, n;
+};
+
+static struct part idle_of(const struct nsys_profile *p)
+{
+    return (struct part){(double) p->short_gaps.ns, (double) p->span_ns,
+                         (double) p->short_gaps.n};
+}
+
+static struct part small_of(const struct nsys_profile *p)
+{
+    return (struct part){(double) p->small_kernels.ns, (double) p->kernels.ns,
+                         (double) p->small_kernels.n};
+}
+
+static struct part pageable_of(const struct nsys_profile *p)
+{
+    return (struct part){(double) p->pageable.ns, (double) p->span_ns,
+                         (double) p->pageable.n};
+}
+
+static struct part sync_of(const struct nsys_profile *p)
+{
+    return (struct part){(double) p->sync_copies.ns, (double) p->span_ns,
+                         (double) p->sync_copies.n};
+}
+
+/* Allocations are counted in the second half of the kernels' time. */
+static struct part allocation_of(const struct nsys_profile *p)
+{
+    return (struct part){(double) p->late_allocations.ns,
+                         (double) p->span_ns / 2,
+                         (double) p->late_allocations.n};
+}
+
+/* All ranks together, and the worst one. */
+struct shares {
+    struct part all;
+    const struct jp_nsys_rank *worst;
+    double most; /* the worst one's share */
+};
+
+static const struct question {
+    enum jp_finding_kind kind;
+    struct part (*of)(const struct nsys_profile *p);
+    enum jp_limit_id least; /* share of all */
+    enum jp_limit_id n;     /* events that are needed */
+    const char *text; /* %s: how many; %s: the limit, if shown; %s: share */
+    enum jp_limit_id shown; /* that limit, us; JP_N_LIMITS: none */
+    const char *next;
+} questions[] = {
+    {JP_FINDING_GPU_IDLE, idle_of, JP_LIMIT_GPU_IDLE, JP_LIMIT_GPU_EVENTS,
+     "%s gaps of less than %s between the work of GPUs add up to %s of their "
+     "time: launches come too slowly",
+     JP_LIMIT_GPU_SHORT_GAP,
+     "capture the step in a CUDA graph, fuse kernels (torch.compile), or "
+     "enlarge the batch; look at the launching thread's processor"},
+    {JP_FINDING_SMALL_KERNELS, small_of, JP_LIMIT_GPU_SMALL_SHARE,
+     JP_LIMIT_GPU_EVENTS,
+     "%s kernels of less than %s take %s of the kernels' time: a launch costs "
+     "as much as they do",
+     JP_LIMIT_GPU_SMALL_KERNEL,
+     "fuse kernels, batch them, or use multi-tensor optimisers (foreach, "
+     "fused)"},
+    {JP_FINDING_PAGEABLE_COPIES, pageable_of, JP_LIMIT_GPU_COPIES,
+     JP_LIMIT_GPU_COPY_EVENTS,
+     "%s copies between GPU and pageable memory take %s of the GPUs' time; "
+     "they go by a buffer of the driver and block the caller",
+     JP_N_LIMITS,
+     "use pinned memory (pin_memory=True, cudaHostAlloc) and asynchronous "
+     "copies"},
+    {JP_FINDING_SYNC_COPIES, sync_of, JP_LIMIT_GPU_COPIES,
+     JP_LIMIT_GPU_COPY_EVENTS,
+     "%s synchronous copies hold their threads for %s of the GPUs' time",
+     JP_N_LIMITS,
+     "use cudaMemcpyAsync from pinned memory; avoid .item(), .cpu() and "
+     "printing of tensors in the loop"},
+    {JP_FINDING_LATE_ALLOCATIONS, allocation_of, JP_LIMIT_GPU_ALLOCATION,
+     JP_LIMIT_GPU_ALLOCATIONS,
+     "%s allocations and releases of memory in the second half of the run "
+     "take %s of its time",
+     JP_N_LIMITS,
+     "keep buffers; use a caching allocator or cudaMallocAsync; look for "
+     "sizes that change with each step"},
+};
+
+static struct shares add_up(const struct jp_nsys *nsys,
+                            struct part (*of)(const struct nsys_profile *p))
+{
+    struct shares s = {.most = -1};
+
+    for (size_t i = 0; i < nsys->n_ranks; i++) {
+        struct part p = of(&nsys->ranks[i].p);
+
+        s.all.part += p.part;
+        s.all.whole += p.whole;
+        s.all.n += p.n;
+        if (p.whole > 0 && p.part / p.whole > s.most) {
+            s.most = p.part / p.whole;
+            s.worst = &nsys->ranks[i];
+        }
+    }
+    return s;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+add_text(struct jp_finding *f, const char *text, ...)
+{
+    size_t len = 0;
+    va_list ap;
+
+    while (f->text[len])
+        len++;
+    va_start(ap, text);
+    vsnprintf(f->text + len, sizeof(f->text) - len, text, ap);
+    va_end(ap);
+}
+
+/* "rank 3 on n2", "n2", or the file. */
+static const char *name_of(const struct jp_nsys_rank *r, char buf[120])
+{
+    if (r->rank >= 0)
+        snprintf(buf, 120, "rank %lld%s%.80s", (long long) r->rank,
+                 *r->host ? " on " : "", r->host);
+    else
+        snprintf(buf, 120, "%.100s", *r->host ? r->host : "one of the ranks");
+    return buf;
+}
+
+static void set_worst(struct jp_finding *f, const struct jp_nsys *nsys,
+                      const struct jp_nsys_rank *worst, const char *how)
+{
+    char name[120];
+
+    if (!worst || nsys->n_ranks - nsys->n_bad < 2)
+        return;
+    f->world_rank = worst->rank;
+    snprintf(f->host, sizeof(f->host), "%s", worst->host);
+    add_text(f, "; most on %s: %s", name_of(worst, name), how);
+}
+
+static int ask(const struct jp_nsys *nsys, const struct question *q,
+               struct jp_findings *findings)
+{
+    struct shares s = add_up(nsys, q->of);
+    double share = s.all.whole > 0 ? s.all.part / s.all.whole : 0;
+    struct jp_finding *f;
+
+    if (s.all.n < limits_get(q->n) || share < limits_get(q->least))
+        return 0;
+    f = findings_add(findings, q->kind);
+    if (!f)
+        return -1;
+    f->share = share;
+    f->evidence = (uint64_t) s.all.n;
+    if (q->shown < JP_N_LIMITS)
+        add_text(f, q->text, FIG_COUNT((uint64_t) s.all.n),
+                 FIG_US(limits_get(q->shown)), FIG_SHARE(share));
+    else
+        add_text(f, q->text, FIG_COUNT((uint64_t) s.all.n), FIG_SHARE(share));
+    set_worst(f, nsys, s.worst, FIG_SHARE(s.most));
+    snprintf(f->next, sizeof(f->next), "%s", q->next);
+    return 0;
+}
+
+/* NCCL's kernels wait for the other ranks: what a rank itself has to do is the
+ * rest. */
+static double own_ns(const struct nsys_profile *p)
+{
+    return (double) p->kernels.ns - (double) p->nccl_kernels.ns;
+}
+
+static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
+{
+    const struct jp_nsys_rank *most = NULL, *least = NULL;
+    double sum = 0, mean;
+    struct jp_finding *f;
+    size_t n = 0;
+
+    for (size_t i = 0; i < nsys->n_ranks; i++) {
+        const struct jp_nsys_rank *r = &nsys->ranks[i];
+
+        if (r->bad || !r->p.kernels.n)
+            continue;
+        sum += own_ns(&r->p);
+        n++;
+        most = !most || own_ns(&r->p) > own_ns(&most->p) ? r : most;
+        least = !least || own_ns(&r->p) < own_ns(&least->p) ? r : least;
+    }
+    mean = n ? sum / (double) n : 0;
+    if (n < 2 || !(mean > 0) ||
+        own_ns(&most->p) < limits_get(JP_LIMIT_GPU_IMBALANCE) * mean)
+        return 0;
+    f = findings_add(findings, JP_FINDING_GPU_IMBALANCE);
+    if (!f)
+        return -1;
+    f->world_rank = most->rank;
+    snprintf(f->host, sizeof(f->host), "%s", most->host);
+    f->share = 1 - mean / own_ns(&most->p);
+    f->evidence = n;
+    add_text(f,
+             "%s computes for %s, %.2f times the mean of %s ranks; the least "
+             "computes for %s (kernels without NCCL's)",
+             name_of(most, (char[120]){0}), FIG_US(own_ns(&most->p) / US_NS),
+             own_ns(&most->p) / mean, FIG_COUNT(n),
+             FIG_US(own_ns(&least->p) / US_NS));
+    snprintf(f->next, sizeof(f->next),
+             "divide the work evenly: layers of a stage, lengths of sequences, "
+             "experts");
+    return 0;
+}
+
+static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
+{
+    size_t n = sizeof(questions) / sizeof(*questions);
+    size_t before = x->findings.n;
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = ask(nsys, &questions[i], &x->findings);
+    if (rc == 0)
+        ask_balance(nsys, &x->findings);
+    n = x->findings.n - before;
+    if (n)
+        hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
+                       JP_HYPOTHESIS_FOUND, limits_get(JP_LIMIT_GPU_COPIES),
+                       "%zu finding%s", n, plural(n));
+    else
+        hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
+                       JP_HYPOTHESIS_NOT_FOUND, limits_get(JP_LIMIT_GPU_COPIES),
+                       NULL);
+    findings_sort(&x->findings);
+}
+
+void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
+{
+    uint64_t kernels = 0;
+
+    for (size_t i = 0; nsys && i < nsys->n_ranks; i++)
+        kernels += nsys->ranks[i].p.kernels.n;
+    if (kernels)
+        judge(nsys, x);
+    else
+        hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s",
+                       gputime_has_data(nsys)
+                           ? "no kernel in the exports of nsys"
+                           : "no export of nsys");
+}
+
+bool gputime_has_data(const struct jp_nsys *nsys)
+{
+    return nsys && nsys->n_ranks > nsys->n_bad;
+}
+
+void gputime_verdict_alone(const struct jp_nsys *nsys,
+                           const struct jp_insight *insight,
+                           struct jp_verdict *verdict)
+{
+    const struct jp_crash *crash =
+        insight && insight->crash.cause ? &insight->crash : NULL;
+    char text[JP_NSYS_TEXT];
+    struct jp_sentence s;
+
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (crash)
+        sentence_add(&s, "%s", crash->text);
+    sentence_add(&s, "timelines of nsys only: %s", nsys_text(nsys, text));
+    verdict->word = crash && crash_is_fault(crash) ? JP_VERDICT_FAILED
+                                                   : JP_VERDICT_UNJUDGED;
+}

@@ -1,0 +1,520 @@
+/* nsys.c - find exports, read each, merge. */
+#include "orchestrator/nsys/nsys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "common/sorted.h"
+
+const char *const nsys_table_names[NSYS_TABLES] = {
+    [NSYS_API] = "api",
+    [NSYS_KERNELS] = "kernel",
+    [NSYS_MEM_TIME] = "memory_time",
+    [NSYS_MEM_SIZE] = "memory_size",
+    [NSYS_PUSHPOP] = "nvtx_pushpop",
+    [NSYS_STARTEND] = "nvtx_startend",
+};
+
+/* --- find ---------------------------------------------------------------- */
+
+struct files {
+    char **at;
+    size_t n, room, skipped;
+    char **reports; /* without their ending */
+    size_t n_reports, reports_room;
+    bool failed;
+};
+
+static bool ends(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+static void add(char ***list, size_t *n, size_t *room, const char *path,
+                size_t len, bool *failed)
+{
+    if (*n == *room) {
+        size_t more = *room ? 2 * *room : 16;
+        char **bigger = reallocarray(*list, more, sizeof(*bigger));
+
+        if (!bigger) {
+            *failed = true;
+            return;
+        }
+        *list = bigger;
+        *room = more;
+    }
+    (*list)[*n] = strndup(path, len);
+    if ((*list)[*n])
+        ++*n;
+    else
+        *failed = true;
+}
+
+static void add_file(struct files *f, const char *path)
+{
+    if (f->n == JP_NSYS_MAX)
+        f->skipped++;
+    else
+        add(&f->at, &f->n, &f->room, path, strlen(path), &f->failed);
+}
+
+static int see(void *arg, const struct treewalk_entry *entry)
+{
+    static const char *const reports[] = {".nsys-rep", ".qdrep"};
+    struct files *f = arg;
+
+    if (entry->what != TREEWALK_FILE)
+        return 0;
+    if (ends(entry->name, ".sqlite"))
+        add_file(f, entry->path);
+    for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++)
+        if (ends(entry->name, reports[i]) && f->n_reports < JP_NSYS_MAX)
+            add(&f->reports, &f->n_reports, &f->reports_room, entry->path,
+                strlen(entry->path) - strlen(reports[i]), &f->failed);
+    return 0;
+}
+
+/* A folder is walked; a file that is named is taken whatever its name is. */
+static int find(const char *input, struct files *f, struct jp_error *err)
+{
+    int fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0)
+        return treewalk(fd, input, JP_NSYS_DEPTH, see, f) < 0 || f->failed
+                   ? error_set(err, "out of memory")
+                   : 0;
+    if (errno != ENOTDIR)
+        return error_set(err, "%s: %m", QUOTE(input));
+    add_file(f, input);
+    return f->failed ? error_set(err, "out of memory") : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Reports whose export is not beside them. The exports are sorted. */
+static size_t count_unexported(const struct files *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->n_reports; i++) {
+        char *export = fileio_path("%s.sqlite", f->reports[i]);
+
+        n += export &&
+             !(f->n && bsearch(&export, f->at, f->n, sizeof(*f->at), by_text));
+        free(export);
+    }
+    return n;
+}
+
+static void files_fini(struct files *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free(f->at[i]);
+    for (size_t i = 0; i < f->n_reports; i++)
+        free(f->reports[i]);
+    free(f->at);
+    free(f->reports);
+}
+
+/* --- merge --------------------------------------------------------------- */
+
+/* Rows that a table's names have got so far. */
+struct merging {
+    struct jp_nsys *out;
+    struct nsys_names names[NSYS_TABLES];
+    struct jp_nsys_row *rows[NSYS_TABLES];
+    size_t room[NSYS_TABLES];
+};
+
+static struct jp_nsys_row *row_of(struct merging *m, enum nsys_table table,
+                                  const char *name)
+{
+    struct nsys_names *names = &m->names[table];
+    int64_t at = nsys_names_find(names, name);
+
+    if (at < 0)
+        at = nsys_names_put(names,
+                            names->n < NSYS_NAMES - 1 ? name : NSYS_OTHERS);
+    if (at < 0)
+        return NULL;
+    if ((size_t) at >= m->room[table]) {
+        size_t room = m->room[table] ? 2 * m->room[table] : 64;
+        struct jp_nsys_row *more =
+            reallocarray(m->rows[table], room, sizeof(*more));
+
+        if (!more)
+            return NULL;
+        memset(more + m->room[table], 0,
+               (room - m->room[table]) * sizeof(*more));
+        m->rows[table] = more;
+        m->room[table] = room;
+    }
+    return &m->rows[table][at];
+}
+
+static int merge_table(struct merging *m, enum nsys_table table,
+                       const struct nsys_lines *lines)
+{
+    for (size_t i = 0; i < lines->names.n; i++) {
+        const struct nsys_sum *sum = &lines->sums[i];
+        struct jp_nsys_row *row = row_of(m, table, lines->names.at[i]);
+
+        if (!row)
+            return -1;
+        if (!sum->n)
+            continue;
+        nsys_sum_merge(&row->sum, sum);
+        row->rank_min = row->ranks && row->rank_min < sum->total ? row->rank_min
+                                                                 : sum->total;
+        row->rank_max = row->rank_max > sum->total ? row->rank_max : sum->total;
+        row->ranks++;
+    }
+    return 0;
+}
+
+/* "... .rankNNNNN.HOST.sqlite": the rank, and where the host begins. -1: a name
+ * without a rank. */
+static int64_t parse_name(const char *path, const char **host)
+{
+    const char *slash = strrchr(path, '/');
+    const char *at = strstr(slash ? slash : path, ".rank");
+    size_t digits = at ? strspn(at + 5, "0123456789") : 0;
+    char number[16];
+    uint64_t value;
+
+    *host = "";
+    if (!digits || digits >= sizeof(number))
+        return -1;
+    snprintf(number, sizeof(number), "%.*s", (int) digits, at + 5);
+    if (num_parse_u64(number, 0, UINT32_MAX, &value, NULL) < 0)
+        return -1;
+    at += 5 + digits;
+    *host = *at == '.' ? at + 1 : "";
+    return (int64_t) value;
+}
+
+static void read_name(struct jp_nsys_rank *rank)
+{
+    char name[sizeof(rank->host)];
+    const char *host;
+    size_t len;
+
+    rank->rank = parse_name(rank->path, &host);
+    len = strlen(host);
+    len -= ends(host, ".sqlite") ? strlen(".sqlite") : 0;
+    if (len >= sizeof(name))
+        return;
+    snprintf(name, sizeof(name), "%.*s", (int) len, host);
+    clean_text(name, JP_CLEAN_ASCII, rank->host, sizeof(rank->host));
+}
+
+/* By rank, those without one last; then by path. */
+static int by_rank(const void *a, const void *b)
+{
+    const char *x = *(char *const *) a, *y = *(char *const *) b, *host;
+    uint64_t i = (uint64_t) parse_name(x, &host),
+             k = (uint64_t) parse_name(y, &host);
+
+    return i != k ? i < k ? -1 : 1 : strcmp(x, y);
+}
+
+static int keep_gaps(struct merging *m, size_t rank)
+{
+    struct jp_nsys *out = m->out;
+    const struct nsys_profile *p = &out->ranks[rank].p;
+    struct jp_nsys_gap *more;
+
+    if (!p->n_top)
+        return 0;
+    more = reallocarray(out->gaps, out->n_gaps + p->n_top, sizeof(*more));
+    if (!more)
+        return -1;
+    out->gaps = more;
+    for (size_t i = 0; i < p->n_top; i++)
+        out->gaps[out->n_gaps++] = (struct jp_nsys_gap){rank, p->top[i]};
+    return 0;
+}
+
+/* -1: no memory. A file that cannot be read is bad. */
+static int take(struct merging *m, char *path,
+                const struct jp_nsys_options *options)
+{
+    const struct nsys_options how = {
+        .short_gap_ns = options->short_gap_ns,
+        .small_kernel_ns = options->small_kernel_ns,
+        .short_names = options->short_names,
+        .stop = options->stop,
+        .arg = options->arg};
+    struct jp_nsys_rank *rank = &m->out->ranks[m->out->n_ranks++];
+    struct nsys_profile p;
+    struct jp_error err;
+    int rc = 0;
+
+    *rank = (struct jp_nsys_rank){.path = path};
+    read_name(rank);
+    if (nsys_read(path, &how, &p, &err) < 0) {
+        rank->bad = true;
+        clean_text(err.text, JP_CLEAN_UTF8, rank->why, sizeof(rank->why));
+        m->out->n_bad++;
+        return 0;
+    }
+    for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
+        rc = merge_table(m, (enum nsys_table) i, &p.of[i]);
+    rank->p = p;
+    memset(rank->p.of, 0, sizeof(rank->p.of));
+    nsys_profile_fini(&p);
+    if (!*rank->host)
+        clean_text(rank->p.host, JP_CLEAN_ASCII, rank->host,
+                   sizeof(rank->host));
+    if (rank->p.warnings)
+        clean_text(rank->p.warning, JP_CLEAN_UTF8, rank->why,
+                   sizeof(rank->why));
+    return rc < 0 ? -1 : keep_gaps(m, (size_t) (rank - m->out->ranks));
+}
+
+/* --- put in order -------------------------------------------------------- */
+
+static int by_total(const void *a, const void *b)
+{
+    const struct jp_nsys_row *x = a, *y = b;
+
+    if (x->table != y->table)
+        return x->table < y->table ? -1 : 1;
+    if (x->sum.total != y->sum.total)
+        return x->sum.total > y->sum.total ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static uint64_t gap_ns(const struct jp_nsys_gap *g)
+{
+    return (uint64_t) (g->gap.to_ns - g->gap.from_ns);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct jp_nsys_gap *x = a, *y = b;
+
+    if (gap_ns(x) != gap_ns(y))
+        return gap_ns(x) > gap_ns(y) ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Names go over to the rows. */
+static int collect(struct merging *m)
+{
+    struct jp_nsys *out = m->out;
+    size_t n = 0, good = out->n_ranks - out->n_bad;
+
+    for (int t = 0; t < NSYS_TABLES; t++)
+        n += m->names[t].n;
+    out->rows = calloc(n + 1, sizeof(*out->rows));
+    if (!out->rows)
+        return -1;
+    for (int t = 0; t < NSYS_TABLES; t++) {
+        double total = 0;
+
+        for (size_t i = 0; i < m->names[t].n; i++)
+            total += (double) m->rows[t][i].sum.total;
+        for (size_t i = 0; i < m->names[t].n; i++) {
+            struct jp_nsys_row row = m->rows[t][i];
+            double sum = (double) row.sum.total;
+
+            if (!row.sum.n)
+                continue;
+            row.table = (enum nsys_table) t;
+            row.name = m->names[t].at[i];
+            m->names[t].at[i] = NULL;
+            row.share = total > 0 ? sum / total : 0;
+            row.imbalance =
+                sum > 0 ? (double) row.rank_max * (double) good / sum : 1;
+            out->rows[out->n_rows++] = row;
+        }
+    }
+    if (out->n_rows)
+        qsort(out->rows, out->n_rows, sizeof(*out->rows), by_total);
+    if (out->n_gaps)
+        qsort(out->gaps, out->n_gaps, sizeof(*out->gaps), by_length);
+    return 0;
+}
+
+static void merging_fini(struct merging *m)
+{
+    for (int t = 0; t < NSYS_TABLES; t++) {
+        nsys_names_fini(&m->names[t]);
+        free(m->rows[t]);
+    }
+}
+
+/* A file twice, by overlapping inputs, counts once. The list is sorted. */
+static void drop_twins(struct files *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (n && strcmp(f->at[n - 1], f->at[i]) == 0)
+            free(f->at[i]);
+        else
+            f->at[n++] = f->at[i];
+    f->n = n;
+}
+
+static int read_files(struct files *f, const struct jp_nsys_options *options,
+                      struct jp_nsys *out)
+{
+    struct merging m = {.out = out};
+    int rc = 0;
+
+    for (size_t i = 0; i < f->n && rc == 0; i++) {
+        char *path = f->at[i];
+
+        if (options->stop && options->stop(options->arg)) {
+            out->out_of_time = true;
+            break;
+        }
+        f->at[i] = NULL;
+        rc = take(&m, path, options);
+    }
+    if (rc == 0)
+        rc = collect(&m);
+    merging_fini(&m);
+    return rc;
+}
+
+int nsys_load(const char *const *inputs, size_t n,
+              const struct jp_nsys_options *options, struct jp_nsys **out,
+              struct jp_error *err)
+{
+    struct jp_nsys *nsys = NULL;
+    struct files f = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = find(inputs[i], &f, err);
+    if (rc < 0 || (!f.n && !f.n_reports))
+        goto out;
+    if (f.n)
+        qsort(f.at, f.n, sizeof(*f.at), by_text);
+    drop_twins(&f);
+    nsys = calloc(1, sizeof(*nsys));
+    if (nsys)
+        nsys->ranks = calloc(f.n + 1, sizeof(*nsys->ranks));
+    if (nsys)
+        nsys->unexported = count_unexported(&f);
+    if (f.n)
+        qsort(f.at, f.n, sizeof(*f.at), by_rank);
+    if (!nsys || !nsys->ranks || read_files(&f, options, nsys) < 0) {
+        rc = error_set(err, "out of memory");
+        nsys_destroy(nsys);
+        nsys = NULL;
+    } else {
+        nsys->skipped = f.skipped;
+    }
+out:
+    files_fini(&f);
+    if (rc == 0)
+        *out = nsys;
+    return rc;
+}
+
+void nsys_destroy(struct jp_nsys *nsys)
+{
+    if (!nsys)
+        return;
+    for (size_t i = 0; i < nsys->n_ranks; i++)
+        free(nsys->ranks[i].path);
+    for (size_t i = 0; i < nsys->n_rows; i++)
+        free(nsys->rows[i].name);
+    free(nsys->ranks);
+    free(nsys->rows);
+    free(nsys->gaps);
+    free(nsys);
+}
+
+/* --- figures ------------------------------------------------------------- */
+
+const struct jp_nsys_row *nsys_rows(const struct jp_nsys *nsys,
+                                    enum nsys_table table, size_t *n)
+{
+    size_t from = 0, to;
+
+    while (from < nsys->n_rows && nsys->rows[from].table < table)
+        from++;
+    for (to = from; to < nsys->n_rows && nsys->rows[to].table == table;)
+        to++;
+    *n = to - from;
+    return nsys->rows + from;
+}
+
+double nsys_busy_share(const struct nsys_profile *p)
+{
+    return p->span_ns ? (double) p->busy_ns / (double) p->span_ns : NAN;
+}
+
+double nsys_short_gap_share(const struct nsys_profile *p)
+{
+    return p->span_ns ? (double) p->short_gaps.ns / (double) p->span_ns : NAN;
+}
+
+char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
+{
+    size_t good = nsys->n_ranks - nsys->n_bad, n = 0;
+    uint64_t kernels = 0, kernel_ns = 0, nccl_ns = 0;
+    double least = INFINITY, most = -INFINITY;
+    int len;
+
+    for (size_t i = 0; i < nsys->n_ranks; i++) {
+        const struct nsys_profile *p = &nsys->ranks[i].p;
+        double share = nsys_busy_share(p);
+
+        kernels += p->kernels.n;
+        kernel_ns = num_add(kernel_ns, p->kernels.ns);
+        nccl_ns = num_add(nccl_ns, p->nccl_kernels.ns);
+        if (isfinite(share)) {
+            least = fmin(least, share);
+            most = fmax(most, share);
+            n++;
+        }
+    }
+    len =
+        snprintf(buf, JP_NSYS_TEXT, "%s rank%s", FIG_COUNT(good), plural(good));
+    if (n && n > 1)
+        len += snprintf(buf + len, JP_NSYS_TEXT - (size_t) len,
+                        ", GPUs busy for %s to %s of the time from their "
+                        "first to their last activity",
+                        FIG_SHARE(least), FIG_SHARE(most));
+    else if (n)
+        len += snprintf(buf + len, JP_NSYS_TEXT - (size_t) len,
+                        ", GPU busy for %s of the time from its first to its "
+                        "last activity",
+                        FIG_SHARE(least));
+    if (kernels)
+        len += snprintf(
+            buf + len, JP_NSYS_TEXT - (size_t) len,
+            "; %s kernel%s, %s of their time in NCCL's", FIG_COUNT(kernels),
+            plural(kernels),
+            FIG_SHARE(kernel_ns ? (double) nccl_ns / (double) kernel_ns : 0));
+    if (nsys->n_bad)
+        len += snprintf(buf + len, JP_NSYS_TEXT - (size_t) len,
+                        "; %s file%s could not be read", FIG_COUNT(nsys->n_bad),
+                        plural(nsys->n_bad));
+    if (nsys->unexported)
+        snprintf(buf + len, JP_NSYS_TEXT - (size_t) len,
+                 "; %s report%s not exported", FIG_COUNT(nsys->unexported),
+                 plural(nsys->unexported));
+    return buf;
+}

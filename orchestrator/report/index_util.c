@@ -1,0 +1,275 @@
+/* index_util.c - the maxima of utilisation over the steps of a job. */
+#include "orchestrator/report/index_util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/util/util.h"
+#include "plugins/util/util_loaded.h"
+
+#define NAME_MAX_BYTES 64
+#define VERSIONS_MAX 96
+
+/* What is kept of a step, in the page's order. */
+static const struct {
+    enum jp_util_scope scope;
+    enum util_kind kind;
+    unsigned column;
+} kept[] = {
+    {JP_UTIL_GPU, UTIL_GPU, GPU_SM},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_MEMORY_BUSY},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_MEMORY_USED},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_PCIE_IN},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_PCIE_OUT},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_POWER},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_TEMPERATURE},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_USER},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_SYSTEM},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_MEMORY},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_READ},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_WRITE},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_BUSY},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_MEMORY_USED},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_NET_IN},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_NET_OUT},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_DISK_READ},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_DISK_WRITE},
+    {JP_UTIL_PORT, UTIL_PORT, PORT_IN},
+    {JP_UTIL_PORT, UTIL_PORT, PORT_OUT},
+};
+#define N_KEPT (sizeof(kept) / sizeof(*kept))
+
+static const struct util_column *column_of(size_t i)
+{
+    return &util_tables[kept[i].kind].columns[kept[i].column];
+}
+
+/* "gpu.sm" */
+static const char *key_of(size_t i, char key[NAME_MAX_BYTES])
+{
+    snprintf(key, NAME_MAX_BYTES, "%s.%s", util_scope_name(kept[i].scope),
+             column_of(i)->name);
+    return key;
+}
+
+/* --- a step --------------------------------------------------------------- */
+
+/* Which of the kept metrics a row of summary.json's util.series is of; N_KEPT:
+ * none of them. */
+static size_t find_kept(const json_t *row)
+{
+    const char *scope = summary_file_text(row, "scope"),
+               *metric = summary_file_text(row, "metric");
+
+    for (size_t i = 0; i < N_KEPT; i++)
+        if (strcmp(util_scope_name(kept[i].scope), scope) == 0 &&
+            strcmp(column_of(i)->name, metric) == 0)
+            return i;
+    return N_KEPT;
+}
+
+/* Rows of all members come first and say the maximum; of the rows of members
+ * the first one with it is the member. */
+static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
+{
+    json_t *util = json_out_object(j);
+    json_t *found[N_KEPT] = {NULL};
+    char key[NAME_MAX_BYTES];
+
+    for (size_t r = 0; r < json_array_size(series); r++) {
+        const json_t *row = json_array_get(series, r);
+        const char *node = summary_file_text(row, "node");
+        double max = summary_file_real(row, "max");
+        size_t i = find_kept(row);
+
+        if (i == N_KEPT || !isfinite(max))
+            continue;
+        if (!*node && !found[i]) {
+            found[i] = json_out_object(j);
+            json_out_real(j, found[i], "max", max);
+            json_out_put(j, util, key_of(i, key), found[i]);
+        } else if (*node && found[i] && !json_object_get(found[i], "node") &&
+                   max >= summary_file_real(found[i], "max")) {
+            json_out_text(j, found[i], "node", node);
+        }
+    }
+    json_out_put(j, entry, "util", util);
+}
+
+/* Of several versions all, in the order of the list. */
+static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
+{
+    const char *name = summary_file_text(one, "name"),
+               *version = summary_file_text(one, "version");
+    const char *before = summary_file_text(to, name);
+    char clean[NAME_MAX_BYTES], all[VERSIONS_MAX];
+
+    if (!*name)
+        return;
+    clean_text(name, JP_CLEAN_ASCII, clean, sizeof(clean));
+    snprintf(all, sizeof(all), "%.40s%s%.40s", before,
+             *before && *version ? ", " : "", version);
+    json_out_text(j, to, clean, all);
+}
+
+void index_util_step(struct jp_json *j, json_t *entry, const json_t *summary)
+{
+    const json_t *list =
+        json_object_get(json_object_get(summary, "job"), "frameworks");
+    json_t *frameworks = json_out_object(j);
+
+    for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++)
+        put_framework(j, frameworks, json_array_get(list, i));
+    json_out_put(j, entry, "frameworks", frameworks);
+    put_maxima(j, entry,
+               json_object_get(json_object_get(summary, "util"), "series"));
+}
+
+/* --- the job -------------------------------------------------------------- */
+
+void index_util_job(struct jp_json *j, json_t *root, const json_t *steps)
+{
+    json_t *list = json_out_array(j);
+    char key[NAME_MAX_BYTES];
+
+    for (size_t i = 0; i < N_KEPT; i++) {
+        const json_t *best = NULL, *step = NULL;
+        json_t *row;
+
+        for (size_t k = 0; k < json_array_size(steps); k++) {
+            const json_t *entry = json_array_get(steps, k);
+            const json_t *one =
+                json_object_get(json_object_get(entry, "util"), key_of(i, key));
+            double max = summary_file_real(one, "max");
+
+            if (!isfinite(max) ||
+                (best && max <= summary_file_real(best, "max")))
+                continue;
+            best = one;
+            step = entry;
+        }
+        if (!best)
+            continue;
+        row = json_out_object(j);
+        json_out_text(j, row, "scope", util_scope_name(kept[i].scope));
+        json_out_text(j, row, "metric", column_of(i)->name);
+        json_out_text(j, row, "unit", util_unit_name(column_of(i)->unit));
+        json_out_real(j, row, "max", summary_file_real(best, "max"));
+        json_out_text(j, row, "step", summary_file_text(step, "id"));
+        json_out_text(j, row, "node",
+                      json_string_value(json_object_get(best, "node")));
+        json_out_append(j, list, row);
+    }
+    json_out_put(j, root, "util", list);
+}
+
+/* --- the page ------------------------------------------------------------- */
+
+static const json_t *step_of(const json_t *steps, const char *id)
+{
+    for (size_t i = 0; i < json_array_size(steps); i++)
+        if (strcmp(summary_file_text(json_array_get(steps, i), "id"), id) == 0)
+            return json_array_get(steps, i);
+    return NULL;
+}
+
+/* A figure in its unit, as people say it. */
+static const char *say_figure(enum util_unit unit, double v,
+                              char buf[JP_FIGURE_LEN])
+{
+    if (unit == UTIL_SHARE)
+        return figure_share(v, buf);
+    if (unit == UTIL_BYTES && v >= 0 && v < 0x1p63)
+        return figure_bytes((uint64_t) v, buf);
+    if (unit == UTIL_BYTES_S)
+        snprintf(buf, JP_FIGURE_LEN, "%.4g MB/s", v / 1e6);
+    else
+        snprintf(buf, JP_FIGURE_LEN, "%.4g %s", v, util_unit_name(unit));
+    return buf;
+}
+
+static void put_row(const json_t *job, size_t i, const json_t *row, FILE *out)
+{
+    const char *id = summary_file_text(row, "step");
+    const json_t *step = step_of(json_object_get(job, "steps"), id);
+    double max = summary_file_real(row, "max");
+    char buf[JP_FIGURE_LEN];
+
+    html_out_row(out);
+    html_out_cell(out, util_scope_name(kept[i].scope));
+    html_out_cell(out, column_of(i)->name);
+    html_out_figure(out, say_figure(column_of(i)->unit, max, buf), max);
+    fputs("<td><a href=\"", out);
+    html_out_text(out, summary_file_text(step, "report"));
+    fputs("\">", out);
+    html_out_text(out, id);
+    fputs("</a></td>", out);
+    html_out_cell(out, summary_file_text(row, "node"));
+    html_out_prose(out, column_of(i)->help);
+    html_out_row_end(out);
+}
+
+void index_util_write(const json_t *job, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Of", "one member of the step", false},
+        {"Metric", "a column of the samples", false},
+        {"Most", "the largest sample of all steps", true},
+        {"Step", "that had it", false},
+        {"Node", "likewise", false},
+        {"What it is", NULL, false},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    const json_t *list = json_object_get(job, "util");
+
+    if (json_array_size(list) == 0)
+        return;
+    fputs("<section id=\"util\"><h2>Utilisation at most</h2>\n", out);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t r = 0; r < json_array_size(list); r++) {
+        const json_t *row = json_array_get(list, r);
+        size_t i = find_kept(row);
+
+        if (i < N_KEPT)
+            put_row(job, i, row, out);
+    }
+    html_out_table_end(out, n_columns, 0, NULL);
+    fputs("</section>\n", out);
+}
+
+/* "a 1, b 2" of an object of texts. */
+static size_t say_pairs(const json_t *object, char *buf, size_t size)
+{
+    const char *key;
+    json_t *value;
+    size_t len = 0;
+
+    *buf = '\0';
+    json_object_foreach((json_t *) object, key, value)
+    {
+        const char *text = json_string_value(value) ?: "";
+
+        if (len < size)
+            len += (size_t) snprintf(buf + len, size - len, "%s%.64s%s%.96s",
+                                     len ? ", " : "", key, *text ? " " : "",
+                                     text);
+    }
+    return len < size ? len : size - 1;
+}
+
+char *index_util_words(const json_t *entry, char *buf, size_t size)
+{
+    size_t len = say_pairs(json_object_get(entry, "labels"), buf, size);
+
+    if (json_object_size(json_object_get(entry, "frameworks")) == 0)
+        return buf;
+    if (len && len + 2 < size) {
+        memcpy(buf + len, "; ", 3);
+        len += 2;
+    }
+    say_pairs(json_object_get(entry, "frameworks"), buf + len, size - len);
+    return buf;
+}

@@ -1,0 +1,74 @@
+/* clock_packet.h - the packets of clock probes: 80 bytes, in network order.
+ *
+ *      0 "PRCK"        4 version 1   5 type    6 from     8 to   10 flags
+ *     12 sequence     16 seal (SipHash-2-4, 128 bit, of the other 64 bytes)
+ *     32 t1_rx        40 t2_rx      48 r1_tx  56 r2_tx
+ *     64 real less monotonic        72 epoch  76 cadence
+ *
+ * All types have the same size, so that they take the same time on a wire. Only
+ * CLOCK_STAMPS carries stamps: those that the answering node took.
+ *
+ * The seal's key is made of the step's key, its job and its step id: a packet
+ * of another step has a wrong seal. SipHash is that of Aumasson and Bernstein
+ * (SipHash: a fast short-input PRF, 2012), written after the paper.
+ */
+#ifndef JP_CLOCK_PACKET_H
+#define JP_CLOCK_PACKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugins/clock/clock_conf.h"
+
+#define CLOCK_PACKET_BYTES 80
+#define CLOCK_NODES_MAX 65535 /* ids have 16 bits */
+
+/* The numbers are those of the document's protocol, which also has 2 and 6. */
+enum clock_packet_type {
+    CLOCK_ASK1 = 0,
+    CLOCK_ASK2 = 1,
+    CLOCK_ANSWER1 = 3,
+    CLOCK_ANSWER2 = 4,
+    CLOCK_STAMPS = 5,
+};
+
+enum {
+    CLOCK_NO_STAMP = 1, /* a time of sending is not known */
+    CLOCK_WAS_SET = 2,  /* the node's wall clock was set meanwhile */
+};
+
+struct clock_packet {
+    uint8_t type;
+    uint16_t from, to; /* index in the step's node list */
+    uint16_t flags;
+    uint32_t epoch; /* when the asking agent began: seconds since 1970 */
+    uint32_t seq;   /* of the exchange; it only grows within an epoch */
+    /* CLOCK_STAMPS: when both questions came and both answers left, by the
+     * answering node's monotonic clock */
+    int64_t t_rx[2], r_tx[2];
+    int64_t real_less_mono; /* of that node */
+    uint32_t cadence_us;    /* CLOCK_STAMPS: it wants to be asked no faster */
+};
+
+struct clock_seal {
+    uint8_t key[16];
+};
+
+void clock_seal_init(struct clock_seal *seal,
+                     const uint8_t key[CLOCK_KEY_BYTES], uint64_t job,
+                     const char *step);
+
+void clock_packet_write(const struct clock_packet *packet,
+                        const struct clock_seal *seal,
+                        uint8_t bytes[CLOCK_PACKET_BYTES]);
+/* 0, or -1: it is none of this step's. */
+int clock_packet_read(const uint8_t *bytes, size_t len,
+                      const struct clock_seal *seal,
+                      struct clock_packet *packet);
+
+/* SipHash-2-4 of bytes; wide: the one of 128 bits, else out[1] is 0. For the
+ * vectors of its authors. */
+void clock_siphash(const uint8_t key[16], const uint8_t *bytes, size_t len,
+                   int wide, uint64_t out[2]);
+
+#endif

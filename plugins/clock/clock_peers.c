@@ -1,0 +1,166 @@
+/* clock_peers.c - the graph of neighbours, and files by which they meet. */
+#include "plugins/clock/clock_peers.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "plugins/clock/clock_packet.h"
+#include "plugins/clock/clock_read.h"
+
+#define STRIDES (CLOCK_DEGREE / 2)
+#define FILE_MAX 4096
+
+/* --- the graph ------------------------------------------------------------
+ */
+
+/* 1, and the cube root of n and its square, rounded down: nobody is more than
+ * some n^(1/3) / 2 steps of each away. Whole numbers: all nodes get the same.
+ */
+static size_t strides(uint32_t n, uint32_t out[STRIDES])
+{
+    uint32_t root = 1;
+
+    while ((root + 1) * (root + 1) * (root + 1) <= n)
+        root++;
+    out[0] = 1;
+    out[1] = root;
+    out[2] = root * root;
+    return STRIDES;
+}
+
+static size_t add(uint32_t *out, size_t n, uint32_t node)
+{
+    size_t at = n;
+
+    while (at && out[at - 1] > node)
+        at--;
+    if (at && out[at - 1] == node)
+        return n;
+    memmove(&out[at + 1], &out[at], (n - at) * sizeof(*out));
+    out[at] = node;
+    return n + 1;
+}
+
+size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
+{
+    uint32_t by[STRIDES];
+    size_t found = 0, n_by = 0;
+
+    if (n <= CLOCK_DEGREE + 1) {
+        for (uint32_t j = 0; j < n; j++)
+            if (j != i)
+                out[found++] = j;
+        return found;
+    }
+    n_by = strides(n, by);
+    for (size_t k = 0; k < n_by; k++) {
+        found = add(out, found, (i + by[k]) % n);
+        found = add(out, found, (i + n - by[k]) % n);
+    }
+    return found;
+}
+
+bool clock_peers_asks(uint32_t i, uint32_t j)
+{
+    return (i + j) % 2 ? i > j : i < j;
+}
+
+/* --- the file -------------------------------------------------------------
+ */
+
+int clock_peer_write(const char *dir, const char *node,
+                     const struct clock_peer *peer, struct jp_error *err)
+{
+    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
+    char text[FILE_MAX];
+    int len, rc = -1;
+
+    len = snprintf(text, sizeof(text),
+                   "{\"v\":1,\"type\":\"peer\",\"node_id\":%u,\"epoch\":%u,"
+                   "\"port\":%u",
+                   peer->node_id, peer->epoch, (unsigned) peer->port);
+    for (size_t i = 0; i < peer->n_addresses; i++)
+        len += snprintf(text + len, sizeof(text) - (size_t) len,
+                        ",\"addr%zu\":\"%s\"", i, peer->addresses[i].address);
+    len += snprintf(text + len, sizeof(text) - (size_t) len, "}\n");
+    if (!path)
+        error_set(err, "out of memory");
+    else
+        rc = fileio_write(path, text, (size_t) len, err);
+    free(path);
+    return rc;
+}
+
+int clock_peer_parse(const char *text, struct clock_peer *peer,
+                     struct jp_error *err)
+{
+    struct clock_peer read = {0};
+    int64_t node, epoch, port;
+    struct in6_addr any;
+    char key[16];
+
+    if (!clock_field_int(text, "node_id", 0, CLOCK_NODES_MAX, &node) ||
+        !clock_field_int(text, "epoch", 0, UINT32_MAX, &epoch) ||
+        !clock_field_int(text, "port", 1, 65535, &port))
+        return error_set(err, "no word of a peer");
+    read.node_id = (uint32_t) node;
+    read.epoch = (uint32_t) epoch;
+    read.port = (uint16_t) port;
+    for (size_t i = 0; i < CLOCK_ADDRESSES; i++) {
+        char *address = read.addresses[read.n_addresses].address;
+
+        snprintf(key, sizeof(key), "addr%zu", i);
+        if (clock_field_text(text, key, address, CLOCK_ADDRESS_LEN))
+            read.n_addresses += inet_pton(AF_INET, address, &any) == 1 ||
+                                inet_pton(AF_INET6, address, &any) == 1;
+    }
+    if (!read.n_addresses)
+        return error_set(err, "no address of a peer");
+    *peer = read;
+    return 0;
+}
+
+int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
+                    struct jp_error *err)
+{
+    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
+    char *text = NULL;
+    int rc = -1;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    if (fileio_read(path, false, FILE_MAX, &text, NULL, err) == 0) {
+        rc = clock_peer_parse(text, peer, err);
+        if (rc < 0)
+            error_wrap(err, "%s", path);
+    }
+    free(text);
+    free(path);
+    return rc;
+}
+
+bool clock_peer_address(const char *address, uint16_t port, bool ipv6,
+                        struct sockaddr_storage *out, socklen_t *len)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+                              .sin6_port = htons(port)};
+    char mapped[CLOCK_ADDRESS_LEN + 8];
+    bool is_v4 = inet_pton(AF_INET, address, &v4.sin_addr) == 1;
+
+    memset(out, 0, sizeof(*out));
+    if (!ipv6) {
+        memcpy(out, &v4, sizeof(v4));
+        *len = sizeof(v4);
+        return is_v4;
+    }
+    snprintf(mapped, sizeof(mapped), "%s%s", is_v4 ? "::ffff:" : "", address);
+    if (inet_pton(AF_INET6, mapped, &v6.sin6_addr) != 1)
+        return false;
+    memcpy(out, &v6, sizeof(v6));
+    *len = sizeof(v6);
+    return true;
+}

@@ -1,0 +1,344 @@
+/* clock_read.c - read what the agents have found out of each other's clocks. */
+#include "plugins/clock/clock_read.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "plugins/clock/clock_packet.h"
+
+/* Times and distances that can be: differences of them fit. 36 years. */
+#define FAR_NS ((int64_t) 1 << 60)
+#define SLOPE_MAX 1e-2
+/* The wall clock is where it was: looks are this exact. */
+#define SAME_NS 1000
+#define NUMBER_LEN 32
+
+static const char *const status_names[CLOCK_STATUSES] = {
+    [CLOCK_OK] = "ok",
+    [CLOCK_FEW] = "few",
+    [CLOCK_CROSSED] = "crossed",
+    [CLOCK_STEEP] = "step",
+};
+
+const char *clock_status_name(enum clock_status status)
+{
+    return status_names[status];
+}
+
+/* --- members --------------------------------------------------------------
+ */
+
+/* What stands behind "key":, or NULL. */
+static const char *find(const char *line, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (const char *at = strchr(line, '"'); at; at = strchr(at + 1, '"')) {
+        const char *end = at + 1 + len;
+
+        if (strncmp(at + 1, key, len) == 0 && *end == '"' && end[1] == ':')
+            return end + 2;
+    }
+    return NULL;
+}
+
+/* A number's characters, with a NUL. */
+static bool number(const char *line, const char *key, char out[NUMBER_LEN])
+{
+    const char *at = find(line, key);
+    size_t len = at ? strspn(at, "+-.0123456789eE") : 0;
+
+    if (!len || len >= NUMBER_LEN)
+        return false;
+    memcpy(out, at, len);
+    out[len] = '\0';
+    return true;
+}
+
+bool clock_field_int(const char *line, const char *key, int64_t min,
+                     int64_t max, int64_t *out)
+{
+    char text[NUMBER_LEN];
+
+    return number(line, key, text) &&
+           num_parse_i64(text, min, max, out, NULL) == 0;
+}
+
+bool clock_field_real(const char *line, const char *key, double *out)
+{
+    char text[NUMBER_LEN], *end;
+    double value;
+
+    if (!number(line, key, text))
+        return false;
+    value = strtod(text, &end);
+    if (*end || !isfinite(value))
+        return false;
+    *out = value;
+    return true;
+}
+
+bool clock_field_text(const char *line, const char *key, char *out, size_t size)
+{
+    const char *at = find(line, key);
+    size_t len;
+
+    if (!at || *at != '"')
+        return false;
+    len = strcspn(at + 1, "\"\\");
+    if (at[1 + len] != '"' || len >= size)
+        return false;
+    memcpy(out, at + 1, len);
+    out[len] = '\0';
+    return true;
+}
+
+/* --- records --------------------------------------------------------------
+ */
+
+static bool count(const char *line, const char *key, uint32_t max,
+                  uint32_t *out)
+{
+    int64_t value;
+
+    if (!clock_field_int(line, key, 0, max, &value))
+        return false;
+    *out = (uint32_t) value;
+    return true;
+}
+
+static bool share(const char *line, const char *key, double *out)
+{
+    return clock_field_real(line, key, out) && *out >= 0 && *out <= 1;
+}
+
+static bool positive(const char *line, const char *key, double *out)
+{
+    return clock_field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
+}
+
+static bool take_config(const char *line, struct clock_file *file)
+{
+    struct clock_file read = *file;
+    int64_t job;
+
+    if (!clock_field_text(line, "node", read.node, sizeof(read.node)) ||
+        !*read.node || strchr(read.node, '/') ||
+        !count(line, "nodes", CLOCK_NODES_MAX, &read.nodes) ||
+        !count(line, "node_id", CLOCK_NODES_MAX, &read.node_id) ||
+        read.node_id >= read.nodes)
+        return false;
+    if (!clock_field_text(line, "host", read.host, sizeof(read.host)))
+        *read.host = '\0';
+    if (clock_field_int(line, "job", 0, INT64_MAX, &job))
+        read.job = (uint64_t) job;
+    count(line, "cadence_us", UINT32_MAX, &read.cadence_us);
+    count(line, "window_ms", UINT32_MAX, &read.window_ms);
+    *file = read;
+    return true;
+}
+
+static bool status_of(const char *line, enum clock_status *status)
+{
+    char word[16];
+
+    if (!clock_field_text(line, "status", word, sizeof(word)))
+        return false;
+    for (int i = 0; i < CLOCK_STATUSES; i++)
+        if (strcmp(word, status_names[i]) == 0) {
+            *status = (enum clock_status) i;
+            return true;
+        }
+    return false;
+}
+
+/* The line itself; a window that has none says nothing of these. */
+static bool take_line(const char *line, struct clock_window *w)
+{
+    double alpha;
+
+    if (!clock_field_int(line, "beta_ns", -FAR_NS, FAR_NS, &w->beta_ns) ||
+        !clock_field_real(line, "alpha", &alpha) ||
+        fabs(alpha - 1) > SLOPE_MAX ||
+        !positive(line, "margin_ns", &w->margin_ns) ||
+        !positive(line, "unc_ns", &w->unc_ns) || w->unc_ns < 0)
+        return false;
+    w->slope = alpha - 1;
+    return true;
+}
+
+static bool take_window(const char *line, struct clock_window *out)
+{
+    struct clock_window w = {0};
+    char source[16];
+    int64_t id;
+
+    if (!clock_field_int(line, "window_id", 0, INT64_MAX, &id) ||
+        !count(line, "node_id", CLOCK_NODES_MAX, &w.from) ||
+        !count(line, "dst", CLOCK_NODES_MAX, &w.to) || w.from == w.to ||
+        !clock_field_int(line, "start_ns", -FAR_NS, FAR_NS, &w.start_ns) ||
+        !clock_field_int(line, "end_ns", w.start_ns, FAR_NS, &w.end_ns) ||
+        !count(line, "exchanges", UINT32_MAX, &w.exchanges) ||
+        !count(line, "lost", UINT32_MAX, &w.lost) ||
+        !count(line, "notx", UINT32_MAX, &w.no_stamp) ||
+        !status_of(line, &w.status))
+        return false;
+    if (w.status == CLOCK_OK && !take_line(line, &w))
+        return false;
+    w.id = (uint64_t) id;
+    if (!share(line, "pure_fwd", &w.pure_there))
+        w.pure_there = 0;
+    if (!share(line, "pure_bwd", &w.pure_back))
+        w.pure_back = 0;
+    count(line, "disturbed", UINT32_MAX, &w.disturbed);
+    clock_field_int(line, "rtt_min_ns", 0, FAR_NS, &w.rtt_min_ns);
+    w.user_stamps =
+        clock_field_text(line, "clock_source", source, sizeof(source)) &&
+        strcmp(source, "user") == 0;
+    *out = w;
+    return true;
+}
+
+/* 1: taken or nothing new; 0: bad; -1: out of memory. */
+static int take_wall(const char *line, struct clock_file *file, bool is_set)
+{
+    struct clock_wall *last = file->n_walls ? &file->walls[file->n_walls - 1]
+                                            : NULL;
+    struct clock_wall *grown;
+    int64_t mono, real, ahead;
+
+    if (!clock_field_int(line, "mono_ns", -FAR_NS, FAR_NS, &mono) ||
+        !clock_field_int(line, "real_ns", -FAR_NS * 4, FAR_NS * 4, &real))
+        return 0;
+    ahead = real - mono;
+    if (last && mono < last->mono_ns)
+        return 0;
+    if (mono > file->last_mono_ns || !file->n_walls)
+        file->last_mono_ns = mono;
+    if (last && llabs(ahead - last->real_less_mono_ns) <= SAME_NS)
+        return 1;
+    if ((file->n_walls & (file->n_walls - 1)) == 0) {
+        grown = realloc(file->walls, 2 * (file->n_walls + 1) * sizeof(*grown));
+        if (!grown)
+            return -1;
+        file->walls = grown;
+    }
+    file->walls[file->n_walls++] =
+        (struct clock_wall){mono, ahead, is_set && last};
+    return 1;
+}
+
+static int add_window(const char *line, struct clock_file *file)
+{
+    struct clock_window w, *grown;
+
+    if (!take_window(line, &w) || w.from != file->node_id)
+        return 0;
+    if ((file->n_windows & (file->n_windows - 1)) == 0) {
+        grown =
+            realloc(file->windows, 2 * (file->n_windows + 1) * sizeof(*grown));
+        if (!grown)
+            return -1;
+        file->windows = grown;
+    }
+    file->windows[file->n_windows++] = w;
+    return 1;
+}
+
+/* 1: taken, or of a kind that is not needed here; 0: bad; -1: out of memory. */
+static int take(const char *line, struct clock_file *file)
+{
+    char type[24];
+
+    if (!clock_field_text(line, "type", type, sizeof(type)))
+        return 0;
+    if (strcmp(type, "config") == 0)
+        return take_config(line, file);
+    if (!*file->node)
+        return 0;
+    if (strcmp(type, "window_stats") == 0)
+        return add_window(line, file);
+    if (strcmp(type, "snapshot") == 0)
+        return take_wall(line, file, false);
+    if (strcmp(type, "clock_step") == 0)
+        return take_wall(line, file, true);
+    return 1;
+}
+
+int clock_file_parse(const char *text, size_t len, struct clock_file *file,
+                     struct jp_error *err)
+{
+    struct clock_file read = {.node = ""};
+    char line[1024];
+
+    while (len) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end ? (size_t) (end - text) : len;
+        int rc = 0;
+
+        if (n < sizeof(line) && end && text[n - (n > 0)] == '}' &&
+            !memchr(text, '\0', n)) {
+            memcpy(line, text, n);
+            line[n] = '\0';
+            rc = take(line, &read);
+        }
+        if (rc < 0) {
+            clock_file_fini(&read);
+            return error_set(err, "out of memory");
+        }
+        read.bad_lines += rc == 0;
+        text += n + (end != NULL);
+        len -= n + (end != NULL);
+    }
+    if (!*read.node) {
+        clock_file_fini(&read);
+        return error_set(err, "no record of type \"config\"");
+    }
+    *file = read;
+    return 0;
+}
+
+int clock_file_read(const char *path, struct clock_file *file,
+                    struct jp_error *err)
+{
+    char *text;
+    size_t len;
+    int rc;
+
+    if (fileio_read(path, false, CLOCK_FILE_MAX, &text, &len, err) < 0)
+        return -1;
+    rc = clock_file_parse(text, len, file, err);
+    free(text);
+    return rc < 0 ? error_wrap(err, "%s", path) : 0;
+}
+
+void clock_file_fini(struct clock_file *file)
+{
+    free(file->windows);
+    free(file->walls);
+    memset(file, 0, sizeof(*file));
+}
+
+bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
+                     int64_t *real_less_mono_ns)
+{
+    size_t low = 0, high = file->n_walls;
+
+    if (!high)
+        return false;
+    /* the last one that is not later, else the first */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (file->walls[middle].mono_ns <= mono_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    *real_less_mono_ns = file->walls[low].real_less_mono_ns;
+    return true;
+}

@@ -1,0 +1,373 @@
+/* clock_stamp.c - packets with times from the kernel. */
+#include "plugins/clock/clock_stamp.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A look that was not interrupted is that narrow. */
+#define NARROW_NS 300
+#define LOOKS 5
+/* Looks err by less than their width and this. */
+#define SET_NS 2000
+/* How long the kernel's time of sending is waited for. */
+#define SENT_NS INT64_C(10000000)
+/* So many that never came, and none that did: this device gives none. */
+#define MISSED_MAX 8
+
+static const int stamps = SOF_TIMESTAMPING_SOFTWARE |
+                          SOF_TIMESTAMPING_RX_SOFTWARE |
+                          SOF_TIMESTAMPING_TX_SOFTWARE |
+                          SOF_TIMESTAMPING_OPT_TSONLY |
+                          SOF_TIMESTAMPING_OPT_CMSG;
+
+/* --- clocks ---------------------------------------------------------------
+ */
+
+static int64_t ns_of(const struct timespec *t)
+{
+    return (int64_t) t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+
+    clock_gettime(id, &t);
+    return ns_of(&t);
+}
+
+int64_t clock_shift_apply(const struct clock_shift *shift, int64_t mono_ns)
+{
+    return mono_ns + shift->offset_ns +
+           llround(shift->ppm * 1e-6 * (double) (mono_ns - shift->from_ns));
+}
+
+static void look_once(struct clock_look *look)
+{
+    int64_t last;
+
+    look->mono_ns = read_clock(CLOCK_MONOTONIC);
+    look->real_ns = read_clock(CLOCK_REALTIME);
+    look->raw_ns = read_clock(CLOCK_MONOTONIC_RAW);
+    last = read_clock(CLOCK_MONOTONIC);
+    look->width_ns = last - look->mono_ns;
+    look->mono_ns += look->width_ns / 2;
+}
+
+/* The narrowest of a few, by the machine's clocks. */
+static void look_well(struct clock_look *look)
+{
+    struct clock_look one;
+
+    look_once(look);
+    for (int i = 1; i < LOOKS && look->width_ns > NARROW_NS; i++) {
+        look_once(&one);
+        if (one.width_ns < look->width_ns)
+            *look = one;
+    }
+}
+
+static int64_t step_so_far(const struct clock_shift *shift, int64_t mono_ns)
+{
+    return shift->step_at_ns && mono_ns >= shift->step_at_ns ? shift->step_ns
+                                                             : 0;
+}
+
+void clock_look(const struct clock_shift *shift, struct clock_look *look)
+{
+    int64_t by;
+
+    look_well(look);
+    by = clock_shift_apply(shift, look->mono_ns) - look->mono_ns;
+    look->real_ns += by + step_so_far(shift, look->mono_ns);
+    look->raw_ns += by;
+    look->mono_ns += by;
+}
+
+void clock_source_init(struct clock_source *source,
+                       const struct clock_shift *shift)
+{
+    struct clock_look look;
+
+    look_well(&look);
+    *source =
+        (struct clock_source){.real_less_mono = look.real_ns - look.mono_ns};
+    if (shift)
+        source->shift = *shift;
+    source->set_by = step_so_far(&source->shift, look.mono_ns);
+}
+
+int64_t clock_source_mono(const struct clock_source *source)
+{
+    return clock_shift_apply(&source->shift, read_clock(CLOCK_MONOTONIC));
+}
+
+int64_t clock_source_ahead(const struct clock_source *source)
+{
+    return source->real_less_mono + source->set_by;
+}
+
+bool clock_source_was_set(struct clock_source *source, int64_t *by_ns)
+{
+    struct clock_look look;
+    int64_t ahead, set_by, by;
+
+    look_well(&look);
+    ahead = look.real_ns - look.mono_ns;
+    set_by = step_so_far(&source->shift, look.mono_ns);
+    by = ahead - source->real_less_mono;
+    if (llabs(by) <= look.width_ns + SET_NS && set_by == source->set_by)
+        return false;
+    *by_ns = by + set_by - source->set_by;
+    source->real_less_mono = ahead;
+    source->set_by = set_by;
+    return true;
+}
+
+/* A stamp of the kernel's as the node's CLOCK_MONOTONIC. */
+static int64_t from_real(const struct clock_source *source, int64_t real_ns)
+{
+    return clock_shift_apply(&source->shift, real_ns - source->real_less_mono);
+}
+
+/* --- the socket -----------------------------------------------------------
+ */
+
+static bool ask_stamps(const struct clock_socket *s)
+{
+    int with_id = stamps | SOF_TIMESTAMPING_OPT_ID;
+
+    /* the kernel counts from 0 again when this flag comes back */
+    return setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps,
+                      sizeof(stamps)) == 0 &&
+           setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &with_id,
+                      sizeof(with_id)) == 0;
+}
+
+static int bind_any(struct clock_socket *s)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_ANY_INIT};
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, off = 0;
+
+    s->fd = socket(AF_INET6, type, 0);
+    s->ipv6 = s->fd >= 0 &&
+              setsockopt(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ==
+                  0 &&
+              bind(s->fd, (const struct sockaddr *) &v6, sizeof(v6)) == 0;
+    if (s->ipv6)
+        return 0;
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = socket(AF_INET, type, 0);
+    return s->fd < 0 ? -1
+                     : bind(s->fd, (const struct sockaddr *) &v4, sizeof(v4));
+}
+
+int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
+                      struct jp_error *err)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+
+    memset(s, 0, sizeof(*s));
+    if (bind_any(s) < 0 ||
+        getsockname(s->fd, (struct sockaddr *) &own, &len) < 0) {
+        error_set(err, "no socket: %s", strerror(errno));
+        clock_socket_close(s);
+        return -1;
+    }
+    /* both kinds have the port in the same place */
+    s->port =
+        ntohs(((const struct sockaddr_in *) (const void *) &own)->sin_port);
+    s->kernel = !source->shift.user_stamps && ask_stamps(s);
+    return 0;
+}
+
+void clock_socket_close(struct clock_socket *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+}
+
+/* What was sent and has no stamp yet will have none: after a call that failed
+ * nobody knows whether the kernel has counted it. */
+static void count_anew(struct clock_socket *s)
+{
+    for (size_t i = 0; i < CLOCK_PENDING; i++)
+        if (s->pending[i].used)
+            s->pending[i].before_ns = INT64_MIN;
+    s->next_id = 0;
+    if (s->kernel)
+        s->kernel = ask_stamps(s);
+}
+
+bool clock_socket_send(struct clock_socket *s,
+                       const struct clock_source *source,
+                       const struct sockaddr_storage *to, socklen_t to_len,
+                       const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag)
+{
+    struct clock_pending *p = NULL;
+    int64_t before = clock_source_mono(source);
+
+    for (size_t i = 0; i < CLOCK_PENDING && !p; i++)
+        if (!s->pending[i].used)
+            p = &s->pending[i];
+    if (sendto(s->fd, bytes, CLOCK_PACKET_BYTES, MSG_DONTWAIT | MSG_NOSIGNAL,
+               (const struct sockaddr *) to, to_len) != CLOCK_PACKET_BYTES) {
+        count_anew(s);
+        return false;
+    }
+    if (p && tag)
+        *p = (struct clock_pending){true, s->next_id, tag, before};
+    s->next_id++;
+    return true;
+}
+
+static int64_t stamp_of(struct msghdr *m, uint32_t *id)
+{
+    int64_t at = INT64_MIN;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+        struct sock_extended_err e;
+
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
+            struct timespec t;
+
+            memcpy(&t, CMSG_DATA(c), sizeof(t));
+            if (t.tv_sec || t.tv_nsec)
+                at = ns_of(&t);
+        } else if (id &&
+                   ((c->cmsg_level == SOL_IP && c->cmsg_type == IP_RECVERR) ||
+                    (c->cmsg_level == SOL_IPV6 &&
+                     c->cmsg_type == IPV6_RECVERR))) {
+            memcpy(&e, CMSG_DATA(c), sizeof(e));
+            if (e.ee_origin == SO_EE_ORIGIN_TIMESTAMPING)
+                *id = e.ee_data;
+        }
+    }
+    return at;
+}
+
+/* A stamp out of the kernel's queue: whose, and when; false: it is empty. */
+static bool next_stamp(struct clock_socket *s, uint32_t *id, int64_t *real_ns)
+{
+    union {
+        char bytes[512];
+        struct cmsghdr align;
+    } control;
+    char nothing[4];
+    struct iovec iov = {nothing, sizeof(nothing)};
+    struct msghdr m = {.msg_iov = &iov,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof(control.bytes)};
+
+    if (recvmsg(s->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+        return false;
+    *id = UINT32_MAX;
+    *real_ns = stamp_of(&m, id);
+    return true;
+}
+
+/* From now on without the kernel's times. */
+static void give_up(struct clock_socket *s)
+{
+    int none = 0;
+
+    s->kernel = false;
+    setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &none, sizeof(none));
+}
+
+static int take_pending(struct clock_pending *p, uint64_t *tag)
+{
+    *tag = p->tag;
+    p->used = false;
+    return 1;
+}
+
+/* One whose stamp comes no more, or all where the kernel gives none. */
+static int take_late(struct clock_socket *s, const struct clock_source *source,
+                     uint64_t *tag, int64_t *tx_ns)
+{
+    int64_t now = clock_source_mono(source);
+
+    for (size_t i = 0; i < CLOCK_PENDING; i++) {
+        struct clock_pending *p = &s->pending[i];
+
+        if (!p->used)
+            continue;
+        if (!s->kernel) {
+            *tx_ns = p->before_ns;
+            return take_pending(p, tag);
+        }
+        if (p->before_ns == INT64_MIN || now - p->before_ns > SENT_NS) {
+            *tx_ns = INT64_MIN;
+            if (!s->proven && ++s->missed >= MISSED_MAX)
+                give_up(s);
+            return take_pending(p, tag);
+        }
+    }
+    return 0;
+}
+
+int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
+                      uint64_t *tag, int64_t *tx_ns)
+{
+    int64_t real_ns;
+    uint32_t id;
+
+    while (s->kernel && next_stamp(s, &id, &real_ns))
+        for (size_t i = 0; i < CLOCK_PENDING; i++) {
+            struct clock_pending *p = &s->pending[i];
+
+            if (!p->used || p->id != id || real_ns == INT64_MIN ||
+                p->before_ns == INT64_MIN)
+                continue;
+            s->proven = true;
+            *tx_ns = from_real(source, real_ns);
+            /* it belongs to another packet, or the clock was set meanwhile */
+            if (*tx_ns < p->before_ns - SET_NS ||
+                *tx_ns > clock_source_mono(source) + SET_NS)
+                *tx_ns = INT64_MIN;
+            return take_pending(p, tag);
+        }
+    return take_late(s, source, tag, tx_ns);
+}
+
+long clock_socket_receive(struct clock_socket *s,
+                          const struct clock_source *source, uint8_t *bytes,
+                          size_t room, struct sockaddr_storage *from,
+                          socklen_t *from_len, int64_t *rx_ns)
+{
+    union {
+        char bytes[256];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {bytes, room};
+    struct msghdr m = {.msg_name = from,
+                       .msg_namelen = sizeof(*from),
+                       .msg_iov = &iov,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof(control.bytes)};
+    ssize_t len = recvmsg(s->fd, &m, MSG_DONTWAIT | MSG_TRUNC);
+    int64_t real_ns;
+
+    if (len < 0)
+        return -1;
+    *from_len = m.msg_namelen;
+    real_ns = s->kernel ? stamp_of(&m, NULL) : INT64_MIN;
+    *rx_ns = real_ns == INT64_MIN ? clock_source_mono(source)
+                                  : from_real(source, real_ns);
+    return (long) len;
+}

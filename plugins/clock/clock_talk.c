@@ -1,0 +1,489 @@
+/* clock_talk.c - the exchanges between two nodes, and their bounds. */
+#include "plugins/clock/clock_talk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Times that can be, so that their differences fit. */
+#define FAR_NS ((int64_t) 1 << 60)
+/* Of an unknown delay a user's stamps err by some part. */
+#define USER_PART 0.1
+
+enum {
+    HAVE_T_TX = 1,  /* and 2 for the second packet */
+    HAVE_R_RX = 4,  /* and 8 */
+    HAVE_T_RX = 16, /* and 32 */
+    HAVE_R_TX = 64, /* and 128 */
+    HAVE_STAMPS = 256,
+    TOLD = 512,
+};
+#define ASKED_ALL (HAVE_T_TX * 3 | HAVE_R_RX * 3 | HAVE_STAMPS)
+#define ANSWERED_ALL (HAVE_T_RX * 3 | HAVE_R_TX * 3)
+
+const char *clock_why_name(enum clock_why why)
+{
+    static const char *const names[] = {"lost", "no time of sending",
+                                        "a clock was set"};
+
+    return names[why];
+}
+
+/* --- tags: which packet a time of sending belongs to ----------------------
+ */
+
+#define TAG_ANSWER (UINT64_C(1) << 62)
+#define TAG_SECOND (UINT64_C(1) << 61)
+#define TAG_USED (UINT64_C(1) << 60)
+
+static uint64_t make_tag(bool answer, size_t index, int which, uint32_t seq)
+{
+    return TAG_USED | (answer ? TAG_ANSWER : 0) | (which ? TAG_SECOND : 0) |
+           (uint64_t) index << 32 | seq;
+}
+
+/* --- begin and end --------------------------------------------------------
+ */
+
+void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
+                     uint32_t epoch, int64_t cadence_ns, int64_t spacing_ns,
+                     int64_t now_ns)
+{
+    uint32_t peers[CLOCK_DEGREE];
+    size_t n_peers = clock_peers_of(n, self, peers);
+
+    memset(talk, 0, sizeof(*talk));
+    talk->self = self;
+    talk->epoch = epoch;
+    talk->cadence_ns = cadence_ns;
+    talk->spacing_ns = spacing_ns;
+    for (size_t i = 0; i < n_peers; i++)
+        if (clock_peers_asks(self, peers[i]))
+            talk->edges[talk->n_edges++].peer = peers[i];
+        else
+            talk->answers[talk->n_answers++].peer = peers[i];
+    for (size_t i = 0; i < talk->n_edges; i++) /* not all at once */
+        talk->edges[i].next_ns = now_ns + cadence_ns * (int64_t) i /
+                                              (int64_t) talk->n_edges;
+}
+
+void clock_talk_fini(struct clock_talk *talk)
+{
+    for (size_t i = 0; i < talk->n_edges; i++)
+        clockline_fini(&talk->edges[i].span.bounds);
+}
+
+/* --- the end of an exchange ----------------------------------------------
+ */
+
+static int64_t interval_of(const struct clock_talk *talk,
+                           const struct clock_edge *e)
+{
+    int64_t wanted = (int64_t) e->cadence_us * 1000;
+    int64_t ns = wanted > talk->cadence_ns ? wanted : talk->cadence_ns;
+
+    for (uint32_t k = CLOCK_PATIENCE;
+         k < e->lost_in_row && ns < CLOCK_RAREST_NS; k++)
+        ns *= 2;
+    return ns < CLOCK_RAREST_NS ? ns : CLOCK_RAREST_NS;
+}
+
+static void end_exchange(const struct clock_talk *talk, struct clock_edge *e,
+                         int64_t now_ns)
+{
+    int64_t next = e->begun_ns + interval_of(talk, e);
+
+    e->state = EDGE_IDLE;
+    /* what is late is left out and not made up for */
+    e->next_ns = next > now_ns ? next : now_ns + interval_of(talk, e);
+}
+
+static void fail(struct clock_talk *talk, struct clock_edge *e,
+                 enum clock_why why, int64_t now_ns)
+{
+    if (why == CLOCK_LOST) {
+        e->span.lost++;
+        /* only silence is a reason to ask less often */
+        e->lost_in_row =
+            e->have & (HAVE_R_RX * 3 | HAVE_STAMPS) ? 0 : e->lost_in_row + 1;
+    } else {
+        *(why == CLOCK_UNSTAMPED ? &e->span.no_stamp : &e->span.disturbed) += 1;
+        e->lost_in_row = 0;
+    }
+    e->failures++;
+    if (talk->failed)
+        talk->failed(talk->arg, (size_t) (e - talk->edges), why);
+    end_exchange(talk, e, now_ns);
+}
+
+/* --- bounds ---------------------------------------------------------------
+ */
+
+static bool is_near(int64_t ns)
+{
+    return ns > -FAR_NS && ns < FAR_NS;
+}
+
+/* Whether the answer to question i has come. */
+static bool has_answer(const struct clock_edge *e, int i)
+{
+    return (e->have & (unsigned) HAVE_R_RX << i) != 0;
+}
+
+/* Stamps in the order in which things happen, whatever the clocks' distance. */
+static bool makes_sense(const struct clock_edge *e)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!is_near(e->t_tx[i]) || !is_near(e->t_rx[i]) ||
+            !is_near(e->r_tx[i]) || e->r_tx[i] < e->t_rx[i])
+            return false;
+        if (has_answer(e, i) &&
+            e->r_rx[i] - e->t_tx[i] < e->r_tx[i] - e->t_rx[i])
+            return false;
+    }
+    return e->t_rx[1] >= e->t_rx[0];
+}
+
+static bool is_pure(const int64_t left[2], const int64_t came[2])
+{
+    return llabs((came[1] - came[0]) - (left[1] - left[0])) <= CLOCK_PURE_NS;
+}
+
+static void note_rtt(struct clock_span *s, int64_t rtt_ns)
+{
+    if (!s->rtt_min_ns || rtt_ns < s->rtt_min_ns)
+        s->rtt_min_ns = rtt_ns;
+}
+
+static int add_bounds(struct clock_edge *e)
+{
+    struct clock_span *s = &e->span;
+
+    if (!s->exchanges && !s->partial)
+        s->first_ns = e->t_tx[0];
+    for (int i = 0; i < 2; i++) {
+        if (clockline_add_upper(&s->bounds, e->t_tx[i],
+                                e->t_rx[i] - e->t_tx[i]) < 0)
+            return -1;
+        s->last_ns = e->t_tx[i];
+        if (!has_answer(e, i))
+            continue;
+        if (clockline_add_lower(&s->bounds, e->r_rx[i],
+                                e->r_tx[i] - e->r_rx[i]) < 0)
+            return -1;
+        s->last_ns = e->r_rx[i];
+        note_rtt(s, (e->r_rx[i] - e->t_tx[i]) - (e->r_tx[i] - e->t_rx[i]));
+    }
+    return 0;
+}
+
+/* An exchange that is over: what it says, and what became of it. */
+static void settle(struct clock_talk *talk, struct clock_edge *e,
+                   int64_t now_ns)
+{
+    struct clock_span *s = &e->span;
+    bool whole = (e->have & ASKED_ALL) == ASKED_ALL;
+    bool stamped = (e->have & HAVE_T_TX * 3) == HAVE_T_TX * 3 && !e->unstamped;
+    bool told = (e->have & HAVE_STAMPS) != 0;
+    bool heard = whole || (e->have & (HAVE_R_RX * 3 | HAVE_STAMPS)) ==
+                              (HAVE_R_RX * 3 | HAVE_STAMPS);
+    bool sane = told && stamped && !e->disturbed && makes_sense(e);
+
+    if (sane && add_bounds(e) == 0) {
+        s->user_stamps |= talk->user_stamps;
+        s->partial += !whole;
+    }
+    if (whole && sane) {
+        e->lost_in_row = 0;
+        e->exchanges++;
+        s->exchanges++;
+        s->pure_there += is_pure(e->t_tx, e->t_rx);
+        s->pure_back += is_pure(e->r_tx, e->r_rx);
+        end_exchange(talk, e, now_ns);
+    } else {
+        fail(talk, e,
+             !heard     ? CLOCK_LOST
+             : !stamped ? CLOCK_UNSTAMPED
+                        : CLOCK_DISTURBED,
+             now_ns);
+    }
+}
+
+/* --- asking ---------------------------------------------------------------
+ */
+
+static bool ask(struct clock_talk *talk, struct clock_edge *e, int which)
+{
+    const struct clock_packet p = {.type = which ? CLOCK_ASK2 : CLOCK_ASK1,
+                                   .from = (uint16_t) talk->self,
+                                   .to = (uint16_t) e->peer,
+                                   .epoch = talk->epoch,
+                                   .seq = e->seq};
+    size_t index = (size_t) (e - talk->edges);
+
+    e->state = which ? EDGE_SECOND : EDGE_FIRST;
+    return talk->send(talk->arg, false, index, &p,
+                      make_tag(false, index, which, e->seq));
+}
+
+static void begin(struct clock_talk *talk, struct clock_edge *e, int64_t now_ns)
+{
+    e->seq++;
+    e->have = 0;
+    e->unstamped = e->disturbed = false;
+    e->begun_ns = now_ns;
+    if (!ask(talk, e, 0))
+        fail(talk, e, CLOCK_LOST, now_ns);
+}
+
+static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
+                        int64_t now_ns)
+{
+    if (e->state == EDGE_IDLE && e->ready && now_ns >= e->next_ns)
+        begin(talk, e, now_ns);
+    if (e->state == EDGE_FIRST && now_ns - e->begun_ns >= talk->spacing_ns &&
+        !ask(talk, e, 1))
+        fail(talk, e, CLOCK_LOST, now_ns);
+    if (e->state == EDGE_SECOND &&
+        now_ns - e->begun_ns >= CLOCK_TIMEOUT_NS + talk->spacing_ns)
+        settle(talk, e, now_ns);
+    switch (e->state) {
+    case EDGE_FIRST:
+        return e->begun_ns + talk->spacing_ns;
+    case EDGE_SECOND:
+        return e->begun_ns + CLOCK_TIMEOUT_NS + talk->spacing_ns;
+    default:
+        return e->ready ? e->next_ns : INT64_MAX;
+    }
+}
+
+int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
+{
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; i < talk->n_edges; i++) {
+        int64_t at = run_edge(talk, &talk->edges[i], now_ns);
+
+        next = at < next ? at : next;
+    }
+    return next;
+}
+
+/* --- answering ------------------------------------------------------------
+ */
+
+static void tell_stamps(struct clock_talk *talk, struct clock_answer *a)
+{
+    struct clock_packet p = {
+        .type = CLOCK_STAMPS,
+        .from = (uint16_t) talk->self,
+        .to = (uint16_t) a->peer,
+        .flags = (uint16_t) ((a->unstamped ? CLOCK_NO_STAMP : 0) |
+                             (a->disturbed ? CLOCK_WAS_SET : 0)),
+        .epoch = a->epoch,
+        .seq = a->seq,
+        .t_rx = {a->t_rx[0], a->t_rx[1]},
+        .r_tx = {a->r_tx[0], a->r_tx[1]},
+        .real_less_mono = talk->real_less_mono,
+        .cadence_us = talk->cadence_ns / 1000 < UINT32_MAX
+                          ? (uint32_t) (talk->cadence_ns / 1000)
+                          : UINT32_MAX};
+
+    if ((a->have & ANSWERED_ALL) != ANSWERED_ALL || (a->have & TOLD))
+        return;
+    a->have |= TOLD;
+    talk->send(talk->arg, true, (size_t) (a - talk->answers), &p, 0);
+}
+
+static bool is_newer(const struct clock_answer *a, const struct clock_packet *p)
+{
+    return p->epoch != a->epoch ? p->epoch > a->epoch : p->seq > a->seq;
+}
+
+int clock_talk_asker(const struct clock_talk *talk,
+                     const struct clock_packet *packet)
+{
+    if (packet->to != talk->self ||
+        (packet->type != CLOCK_ASK1 && packet->type != CLOCK_ASK2))
+        return -2;
+    for (size_t i = 0; i < talk->n_answers; i++) {
+        const struct clock_answer *a = &talk->answers[i];
+
+        if (a->peer != packet->from)
+            continue;
+        if (packet->type == CLOCK_ASK1)
+            return is_newer(a, packet) ? (int) i : -2;
+        return packet->epoch == a->epoch && packet->seq == a->seq &&
+                       (a->have & HAVE_T_RX * 3) == HAVE_T_RX
+                   ? (int) i
+                   : -2;
+    }
+    return -2;
+}
+
+static void take_question(struct clock_talk *talk, struct clock_answer *a,
+                          const struct clock_packet *packet, int64_t rx_ns)
+{
+    int which = packet->type == CLOCK_ASK2;
+    size_t index = (size_t) (a - talk->answers);
+    const struct clock_packet p = {.type = which ? CLOCK_ANSWER2
+                                                 : CLOCK_ANSWER1,
+                                   .from = (uint16_t) talk->self,
+                                   .to = (uint16_t) a->peer,
+                                   .epoch = packet->epoch,
+                                   .seq = packet->seq};
+
+    if (!which)
+        *a = (struct clock_answer){
+            .peer = a->peer, .epoch = packet->epoch, .seq = packet->seq};
+    a->have |= (unsigned) HAVE_T_RX << which;
+    a->t_rx[which] = rx_ns;
+    if (!talk->send(talk->arg, true, index, &p,
+                    make_tag(true, index, which, packet->seq)))
+        a->have = TOLD; /* the exchange is lost */
+}
+
+/* --- what comes -----------------------------------------------------------
+ */
+
+static void take_answer(struct clock_edge *e, const struct clock_packet *packet,
+                        int64_t rx_ns)
+{
+    int which = packet->type == CLOCK_ANSWER2;
+
+    if (packet->type == CLOCK_STAMPS) {
+        memcpy(e->t_rx, packet->t_rx, sizeof(e->t_rx));
+        memcpy(e->r_tx, packet->r_tx, sizeof(e->r_tx));
+        e->unstamped |= (packet->flags & CLOCK_NO_STAMP) != 0;
+        e->disturbed |= (packet->flags & CLOCK_WAS_SET) != 0;
+        e->cadence_us = packet->cadence_us;
+        e->have |= HAVE_STAMPS;
+    } else if (!(e->have & (unsigned) HAVE_R_RX << which)) {
+        e->r_rx[which] = rx_ns;
+        e->have |= (unsigned) HAVE_R_RX << which;
+    }
+}
+
+int clock_talk_take(struct clock_talk *talk, const struct clock_packet *packet,
+                    int64_t rx_ns, int64_t now_ns)
+{
+    int asker = clock_talk_asker(talk, packet);
+
+    if (asker >= 0) {
+        take_question(talk, &talk->answers[asker], packet, rx_ns);
+        return asker;
+    }
+    if (packet->type == CLOCK_ASK1 || packet->type == CLOCK_ASK2 ||
+        packet->to != talk->self || packet->epoch != talk->epoch)
+        return -2;
+    for (size_t i = 0; i < talk->n_edges; i++) {
+        struct clock_edge *e = &talk->edges[i];
+
+        if (e->peer != packet->from || e->state == EDGE_IDLE ||
+            e->seq != packet->seq)
+            continue;
+        take_answer(e, packet, rx_ns);
+        if (e->state == EDGE_SECOND && (e->have & ASKED_ALL) == ASKED_ALL)
+            settle(talk, e, now_ns);
+        return -1;
+    }
+    return -2;
+}
+
+void clock_talk_sent(struct clock_talk *talk, uint64_t tag, int64_t tx_ns,
+                     int64_t now_ns)
+{
+    size_t index = (size_t) (tag >> 32 & 0xffff);
+    int which = (tag & TAG_SECOND) != 0;
+    uint32_t seq = (uint32_t) tag;
+
+    if (tag & TAG_ANSWER) {
+        struct clock_answer *a = &talk->answers[index];
+
+        if (index >= talk->n_answers || a->seq != seq)
+            return;
+        a->r_tx[which] = tx_ns;
+        a->unstamped |= tx_ns == INT64_MIN;
+        a->have |= (unsigned) HAVE_R_TX << which;
+        tell_stamps(talk, a);
+    } else if (index < talk->n_edges) {
+        struct clock_edge *e = &talk->edges[index];
+
+        if (e->seq != seq || e->state == EDGE_IDLE)
+            return;
+        e->t_tx[which] = tx_ns;
+        e->unstamped |= tx_ns == INT64_MIN;
+        e->have |= (unsigned) HAVE_T_TX << which;
+        if (e->state == EDGE_SECOND && (e->have & ASKED_ALL) == ASKED_ALL)
+            settle(talk, e, now_ns);
+    }
+}
+
+void clock_talk_disturb(struct clock_talk *talk)
+{
+    for (size_t i = 0; i < talk->n_edges; i++)
+        talk->edges[i].disturbed = true;
+    for (size_t i = 0; i < talk->n_answers; i++)
+        talk->answers[i].disturbed = true;
+}
+
+/* --- windows --------------------------------------------------------------
+ */
+
+static enum clock_status judge(const struct clock_span *s,
+                               enum clockline_status found,
+                               const struct clockline *line, int64_t length_ns)
+{
+    if (found == CLOCKLINE_FEW || found == CLOCKLINE_NO_MEMORY ||
+        s->exchanges + s->partial < CLOCK_LEAST ||
+        s->last_ns - s->first_ns < length_ns / 2)
+        return CLOCK_FEW;
+    if (found == CLOCKLINE_CROSSED)
+        return CLOCK_CROSSED;
+    return fabs(line->slope) >= CLOCKLINE_MAX_SLOPE ? CLOCK_STEEP : CLOCK_OK;
+}
+
+static double uncertainty(struct clock_edge *e, const struct clockline *line)
+{
+    double exact = e->span.user_stamps ? USER_PART * (double) e->span.rtt_min_ns
+                                       : 0;
+
+    if (e->least_margin_ns == 0 || line->margin_ns < e->least_margin_ns)
+        e->least_margin_ns = line->margin_ns;
+    return line->margin_ns - e->least_margin_ns + CLOCK_EXACT_NS + exact;
+}
+
+void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
+                      int64_t start_ns, int64_t end_ns,
+                      struct clock_window *window)
+{
+    struct clock_edge *e = &talk->edges[index];
+    struct clock_span *s = &e->span;
+    struct clockline line;
+    enum clockline_status found = clockline_find(&s->bounds, &line);
+
+    *window = (struct clock_window){.id = id,
+                                    .from = talk->self,
+                                    .to = e->peer,
+                                    .start_ns = start_ns,
+                                    .end_ns = end_ns,
+                                    .exchanges = s->exchanges,
+                                    .lost = s->lost,
+                                    .no_stamp = s->no_stamp,
+                                    .disturbed = s->disturbed,
+                                    .rtt_min_ns = s->rtt_min_ns,
+                                    .user_stamps = s->user_stamps};
+    window->status = judge(s, found, &line, end_ns - start_ns);
+    if (s->exchanges) {
+        window->pure_there = (double) s->pure_there / s->exchanges;
+        window->pure_back = (double) s->pure_back / s->exchanges;
+    }
+    if (window->status == CLOCK_OK) {
+        window->beta_ns = clockline_at(&line, start_ns);
+        window->slope = line.slope;
+        window->margin_ns = line.margin_ns;
+        window->unc_ns = uncertainty(e, &line);
+    }
+    clockline_fini(&s->bounds);
+    *s = (struct clock_span){0};
+}

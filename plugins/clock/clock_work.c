@@ -1,0 +1,689 @@
+/* clock_work.c - the clock module: sockets, timers, peers and budget around the
+ * exchanges of clock_talk.h. */
+#include "plugins/clock/clock_work.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugins/clock/clock_rows.h"
+#include "plugins/clock/clock_talk.h"
+
+#ifndef TFD_TIMER_CANCEL_ON_SET
+#define TFD_TIMER_CANCEL_ON_SET (1 << 1)
+#endif
+
+#define SECOND_NS INT64_C(1000000000)
+/* A peer's file is looked for so often in the first half minute, then ever more
+ * rarely. */
+#define LOOK_NS (SECOND_NS / 5)
+#define EAGER_NS (30 * SECOND_NS)
+#define LOOK_MAX_NS (60 * SECOND_NS)
+/* Packets that one call takes, and bad ones in a second before it stops to
+ * listen for the rest of that second. */
+#define TAKEN_AT_ONCE 64
+#define BAD_A_SECOND 1000
+/* The cost is looked at so often; asking begins no faster than this. */
+#define COST_NS (2 * SECOND_NS)
+#define FIRST_CADENCE_NS (SECOND_NS / 20)
+#define AIM 0.8 /* of the budget: the agent's loop costs, too */
+/* A window has room for so many exchanges at least. */
+#define A_WINDOW 16
+/* A snapshot says something new when the raw clock is off its line by more. */
+#define RAW_NS 1000
+
+struct peer {
+    const char *node;
+    struct clock_peer told; /* by its file */
+    size_t at;              /* of its addresses */
+    struct sockaddr_storage to;
+    socklen_t to_len;
+    int64_t look_ns, look_every_ns; /* for its file */
+    uint32_t lost_seen;             /* in a row, when last looked at */
+    bool refused;                   /* none of its addresses can be used here */
+};
+
+struct clock_work {
+    struct module_place place;
+    struct clock_conf conf;
+    struct clock_source source;
+    struct clock_socket socket;
+    struct clock_seal seal;
+    struct clock_talk talk;
+    struct clock_rows rows;
+    bool has_rows;
+    int epoll, timer, set;           /* set: wakes when the wall clock is set */
+    struct peer peers[CLOCK_DEGREE]; /* by edge */
+    /* where the last question of each neighbour came from */
+    struct {
+        struct sockaddr_storage to;
+        socklen_t to_len;
+    } askers[CLOCK_DEGREE];
+    int64_t began_ns;
+    /* windows */
+    int64_t window_ns, window_start_ns;
+    uint64_t window_id;
+    uint32_t told[CLOCK_DEGREE]; /* failures, of this window */
+    /* snapshots */
+    int64_t snapshot_ns, raw_at_ns, raw_ahead_ns;
+    double raw_rate;
+    /* cost */
+    int64_t cost_from_ns, cost_cpu_ns, cpu_ns;
+    /* floods */
+    int64_t bad_from_ns;
+    uint32_t bad_now;
+    bool deaf;
+    uint64_t sent, received, bad, steps, failures;
+    bool troubled;
+    struct jp_error trouble;
+};
+
+/* --- clocks ---------------------------------------------------------------
+ */
+
+static int64_t now_of(const struct clock_work *w)
+{
+    return clock_source_mono(&w->source);
+}
+
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t) t.tv_sec * SECOND_NS + t.tv_nsec;
+}
+
+/* Remembers the first trouble; the agent tells it once. */
+static void note(struct clock_work *w, int rc, const struct jp_error *err)
+{
+    if (rc >= 0 || w->troubled)
+        return;
+    w->troubled = true;
+    w->trouble = *err;
+}
+
+/* --- packets --------------------------------------------------------------
+ */
+
+static bool send_packet(void *arg, bool to_answer, size_t index,
+                        const struct clock_packet *packet, uint64_t tag)
+{
+    struct clock_work *w = arg;
+    uint8_t bytes[CLOCK_PACKET_BYTES];
+
+    clock_packet_write(packet, &w->seal, bytes);
+    w->sent++;
+    return to_answer
+               ? clock_socket_send(&w->socket, &w->source, &w->askers[index].to,
+                                   w->askers[index].to_len, bytes, tag)
+               : clock_socket_send(&w->socket, &w->source, &w->peers[index].to,
+                                   w->peers[index].to_len, bytes, tag);
+}
+
+static void note_failure(void *arg, size_t index, enum clock_why why)
+{
+    struct clock_work *w = arg;
+    const struct clock_edge *e = &w->talk.edges[index];
+    struct jp_error err;
+
+    w->failures++;
+    if (w->told[index]++ < CLOCK_TOLD)
+        note(w,
+             clock_rows_failure(&w->rows, w->talk.self, e->peer, e->seq,
+                                now_of(w), clock_why_name(why), &err),
+             &err);
+}
+
+static void take_stamps(struct clock_work *w)
+{
+    int64_t tx_ns;
+    uint64_t tag;
+
+    while (clock_socket_sent(&w->socket, &w->source, &tag, &tx_ns))
+        clock_talk_sent(&w->talk, tag, tx_ns, now_of(w));
+    w->talk.user_stamps = !w->socket.kernel;
+}
+
+static void count_bad(struct clock_work *w)
+{
+    int64_t now = now_of(w);
+
+    w->bad++;
+    if (now - w->bad_from_ns >= SECOND_NS) {
+        w->bad_from_ns = now;
+        w->bad_now = 0;
+    }
+    if (++w->bad_now < BAD_A_SECOND || w->deaf)
+        return;
+    w->deaf = true;
+    epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->socket.fd, NULL);
+}
+
+static void listen_again(struct clock_work *w, int64_t now_ns)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (!w->deaf || now_ns - w->bad_from_ns < SECOND_NS)
+        return;
+    w->deaf = false;
+    w->bad_now = 0;
+    epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->socket.fd, &event);
+}
+
+static bool take_packet(struct clock_work *w)
+{
+    struct sockaddr_storage from = {0};
+    uint8_t bytes[CLOCK_PACKET_BYTES + 1];
+    struct clock_packet packet;
+    socklen_t from_len = 0;
+    int64_t rx_ns;
+    long len = clock_socket_receive(&w->socket, &w->source, bytes,
+                                    sizeof(bytes), &from, &from_len, &rx_ns);
+    int asker;
+
+    if (len < 0)
+        return false;
+    w->received++;
+    if (clock_packet_read(bytes, (size_t) len, &w->seal, &packet) < 0) {
+        count_bad(w);
+        return true;
+    }
+    asker = clock_talk_asker(&w->talk, &packet);
+    if (asker >= 0) {
+        w->askers[asker].to = from;
+        w->askers[asker].to_len = from_len;
+    }
+    if (clock_talk_take(&w->talk, &packet, rx_ns, now_of(w)) == -2)
+        count_bad(w);
+    take_stamps(w);
+    return true;
+}
+
+/* --- neighbours -----------------------------------------------------------
+ */
+
+static void use_address(struct clock_work *w, size_t index)
+{
+    struct peer *p = &w->peers[index];
+    size_t n = p->told.n_addresses;
+    bool found = false;
+
+    for (size_t i = 0; i < n && !found; i++) {
+        found = clock_peer_address(p->told.addresses[p->at % n].address,
+                                   p->told.port, w->socket.ipv6, &p->to,
+                                   &p->to_len);
+        if (!found)
+            p->at++;
+    }
+    p->refused = !found;
+    w->talk.edges[index].ready = found;
+}
+
+/* Where nothing has come, and where a neighbour does not answer any more. */
+static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
+{
+    struct clock_edge *e = &w->talk.edges[index];
+    struct peer *p = &w->peers[index];
+    struct clock_peer told;
+    bool silent = e->ready && e->lost_in_row >= CLOCK_PATIENCE;
+
+    if (silent && e->lost_in_row != p->lost_seen && p->told.n_addresses > 1) {
+        p->lost_seen = e->lost_in_row;
+        p->at++; /* perhaps by another way */
+        use_address(w, index);
+    }
+    if ((e->ready && !silent) || now_ns < p->look_ns)
+        return;
+    if (now_ns - w->began_ns > EAGER_NS || silent) {
+        p->look_every_ns *= 2;
+        if (p->look_every_ns > LOOK_MAX_NS)
+            p->look_every_ns = LOOK_MAX_NS;
+    }
+    p->look_ns = now_ns + p->look_every_ns;
+    if (clock_peer_read(w->place.dir, p->node, &told, NULL) < 0 ||
+        told.node_id != e->peer)
+        return;
+    if (e->ready && memcmp(&told, &p->told, sizeof(told)) == 0)
+        return;
+    p->told = told;
+    p->at = 0;
+    e->lost_in_row = 0;
+    if (e->next_ns > now_ns + w->talk.cadence_ns)
+        e->next_ns = now_ns;
+    use_address(w, index);
+}
+
+static int64_t look_for_peers(struct clock_work *w, int64_t now_ns)
+{
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; i < w->talk.n_edges; i++) {
+        look_for_peer(w, i, now_ns);
+        if (!w->talk.edges[i].ready && w->peers[i].look_ns < next)
+            next = w->peers[i].look_ns;
+    }
+    return next;
+}
+
+/* --- windows and snapshots ------------------------------------------------
+ */
+
+static uint64_t window_of(const struct clock_work *w, int64_t now_ns)
+{
+    int64_t real = now_ns + clock_source_ahead(&w->source);
+
+    return real > 0 ? (uint64_t) (real / w->window_ns) : 0;
+}
+
+static void put_snapshot(struct clock_work *w, const struct clock_look *look)
+{
+    int64_t ahead = look->raw_ns - look->mono_ns,
+            passed = look->mono_ns - w->raw_at_ns;
+    struct jp_error err;
+
+    if (w->raw_at_ns && passed > 0)
+        w->raw_rate = (double) (ahead - w->raw_ahead_ns) / (double) passed;
+    w->raw_at_ns = look->mono_ns;
+    w->raw_ahead_ns = ahead;
+    note(w, clock_rows_snapshot(&w->rows, look, &err), &err);
+}
+
+/* Looks at all clocks; what the records before foretell is not written. */
+static void take_snapshot(struct clock_work *w, int64_t now_ns)
+{
+    struct clock_look look;
+    double expected;
+
+    if (!w->conf.snapshot_ms || now_ns < w->snapshot_ns)
+        return;
+    w->snapshot_ns = now_ns + (int64_t) w->conf.snapshot_ms * 1000000;
+    clock_look(&w->source.shift, &look);
+    expected = (double) w->raw_ahead_ns +
+               w->raw_rate * (double) (look.mono_ns - w->raw_at_ns);
+    if (fabs((double) (look.raw_ns - look.mono_ns) - expected) >
+        RAW_NS + (double) look.width_ns)
+        put_snapshot(w, &look);
+}
+
+static void end_windows(struct clock_work *w, int64_t now_ns)
+{
+    struct clock_window window;
+    struct clock_look look;
+    struct jp_error err;
+
+    for (size_t i = 0; i < w->talk.n_edges; i++) {
+        clock_edge_close(&w->talk, i, w->window_id, w->window_start_ns, now_ns,
+                         &window);
+        w->told[i] = 0;
+        if (window.exchanges || window.lost || window.no_stamp ||
+            window.disturbed)
+            note(w, clock_rows_window(&w->rows, &window, &err), &err);
+    }
+    clock_look(&w->source.shift, &look);
+    put_snapshot(w, &look);
+    w->window_start_ns = now_ns;
+    w->window_id = window_of(w, now_ns);
+}
+
+static void look_at_wall(struct clock_work *w)
+{
+    struct clock_look look;
+    struct jp_error err;
+    int64_t by_ns;
+    char line[120];
+
+    if (!clock_source_was_set(&w->source, &by_ns))
+        return;
+    clock_talk_disturb(&w->talk);
+    w->talk.real_less_mono = clock_source_ahead(&w->source);
+    clock_look(&w->source.shift, &look);
+    note(w, clock_rows_step(&w->rows, &look, by_ns, &err), &err);
+    if (w->steps++ || !w->place.log)
+        return;
+    snprintf(line, sizeof(line),
+             "clock: the wall clock of %.32s was set by %.6f s", w->place.node,
+             (double) by_ns / 1e9);
+    w->place.log(w->place.log_arg, line);
+}
+
+/* --- cost -----------------------------------------------------------------
+ */
+
+/* Asks less often where it costs more than it may, and as often as it was told
+ * to where it does not. A window keeps enough exchanges. */
+static void keep_budget(struct clock_work *w, int64_t now_ns)
+{
+    int64_t passed = now_ns - w->cost_from_ns,
+            least = (int64_t) w->conf.cadence_us * 1000,
+            most = w->window_ns / A_WINDOW;
+    double share, factor;
+
+    if (passed < COST_NS)
+        return;
+    share = (double) (w->cpu_ns - w->cost_cpu_ns) / (double) passed;
+    w->cost_from_ns = now_ns;
+    w->cost_cpu_ns = w->cpu_ns;
+    factor = share / (AIM * CLOCK_BUDGET);
+    factor = factor > 4 ? 4 : factor < 0.5 ? 0.5 : factor;
+    if (factor > 0.9 && factor < 1.1)
+        return;
+    w->talk.cadence_ns = (int64_t) ((double) w->talk.cadence_ns * factor);
+    if (w->talk.cadence_ns > most)
+        w->talk.cadence_ns = most;
+    if (w->talk.cadence_ns < least)
+        w->talk.cadence_ns = least;
+}
+
+/* --- the loop's calls -----------------------------------------------------
+ */
+
+static void set_timer(const struct clock_work *w, int64_t at_ns, int64_t now_ns)
+{
+    int64_t wait = at_ns - now_ns;
+    struct itimerspec when = {.it_interval = {0, 0}};
+
+    if (wait < 1000)
+        wait = 1000;
+    if (wait > SECOND_NS)
+        wait = SECOND_NS;
+    when.it_value.tv_sec = (time_t) (wait / SECOND_NS);
+    when.it_value.tv_nsec = (long) (wait % SECOND_NS);
+    timerfd_settime(w->timer, 0, &when, NULL);
+}
+
+/* A timer that never runs out: it ends when the wall clock is set. */
+static void await_set(const struct clock_work *w)
+{
+    const struct itimerspec never = {.it_value = {.tv_sec = INT32_MAX}};
+
+    if (w->set >= 0)
+        timerfd_settime(w->set, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
+                        &never, NULL);
+}
+
+static void drain(struct clock_work *w)
+{
+    uint64_t count;
+
+    (void) !read(w->timer, &count, sizeof(count));
+    if (w->set >= 0 && read(w->set, &count, sizeof(count)) < 0 &&
+        errno == ECANCELED)
+        await_set(w);
+}
+
+int clock_work_run(struct clock_work *w, struct jp_error *err)
+{
+    int64_t cpu = thread_cpu_ns(), now, next, peers;
+    bool was_troubled = w->troubled;
+
+    drain(w);
+    look_at_wall(w);
+    listen_again(w, now_of(w));
+    take_stamps(w);
+    for (int i = 0; i < TAKEN_AT_ONCE && !w->deaf && take_packet(w); i++)
+        ;
+    now = now_of(w);
+    if (window_of(w, now) != w->window_id)
+        end_windows(w, now);
+    take_snapshot(w, now);
+    peers = look_for_peers(w, now);
+    next = clock_talk_run(&w->talk, now);
+    take_stamps(w);
+    set_timer(w, peers < next ? peers : next, now);
+    w->cpu_ns += thread_cpu_ns() - cpu;
+    keep_budget(w, now);
+    if (!w->troubled || was_troubled)
+        return 0;
+    return error_set(err, "%s", w->trouble.text);
+}
+
+int clock_work_fd(const struct clock_work *work)
+{
+    return work->epoll;
+}
+
+void clock_work_finish(struct clock_work *w)
+{
+    end_windows(w, now_of(w));
+}
+
+/* --- begin and end --------------------------------------------------------
+ */
+
+static int watch(const struct clock_work *w, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return fd < 0 ? -1 : epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_fds(struct clock_work *w, struct jp_error *err)
+{
+    int flags = TFD_CLOEXEC | TFD_NONBLOCK;
+
+    if (clock_socket_open(&w->socket, &w->source, err) < 0)
+        return -1;
+    w->epoll = epoll_create1(EPOLL_CLOEXEC);
+    w->timer = timerfd_create(CLOCK_MONOTONIC, flags);
+    w->set = timerfd_create(CLOCK_REALTIME, flags);
+    if (w->epoll < 0 || watch(w, w->socket.fd) < 0 || watch(w, w->timer) < 0)
+        return error_set(err, "no loop: %s", strerror(errno));
+    if (w->set >= 0) {
+        watch(w, w->set); /* without it the looks find out */
+        await_set(w);
+    }
+    return 0;
+}
+
+static int find_self(const struct module_place *place, uint32_t *self,
+                     struct jp_error *err)
+{
+    if (place->n_nodes > CLOCK_NODES_MAX)
+        return error_set(err, "more than %d nodes", CLOCK_NODES_MAX);
+    for (size_t i = 0; i < place->n_nodes; i++) /* they become paths */
+        if (strchr(place->nodes[i], '/'))
+            return error_set(err, "a node's name has a slash");
+    for (size_t i = 0; i < place->n_nodes; i++)
+        if (strcmp(place->nodes[i], place->node) == 0) {
+            *self = (uint32_t) i;
+            return 0;
+        }
+    return error_set(err, "this node is not in the step's list");
+}
+
+static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
+{
+    int64_t cadence = (int64_t) w->conf.cadence_us * 1000, window = 0;
+
+    if (cadence < FIRST_CADENCE_NS)
+        cadence = FIRST_CADENCE_NS;
+    w->window_ns = (int64_t) w->conf.window_ms * 1000000;
+    window = (int64_t) w->conf.cadence_us * 1000 * A_WINDOW;
+    if (w->window_ns < window)
+        w->window_ns = window;
+    if (w->window_ns < SECOND_NS)
+        w->window_ns = SECOND_NS;
+    clock_talk_init(&w->talk, (uint32_t) w->place.n_nodes, self,
+                    (uint32_t) time(NULL), cadence,
+                    (int64_t) w->conf.spacing_us * 1000, now_ns);
+    w->talk.send = send_packet;
+    w->talk.failed = note_failure;
+    w->talk.arg = w;
+    w->talk.real_less_mono = clock_source_ahead(&w->source);
+    w->talk.user_stamps = !w->socket.kernel;
+    for (size_t i = 0; i < w->talk.n_edges; i++) {
+        w->peers[i].node = w->place.nodes[w->talk.edges[i].peer];
+        w->peers[i].look_every_ns = LOOK_NS;
+    }
+}
+
+static int open_files(struct clock_work *w, const struct clock_peer *own,
+                      struct jp_error *err)
+{
+    struct clock_origin origin = {.job = w->place.job,
+                                  .step = w->place.step,
+                                  .node = w->place.node,
+                                  .nodes = w->place.nodes,
+                                  .node_id = own->node_id,
+                                  .n_nodes = (uint32_t) w->place.n_nodes,
+                                  .port = own->port,
+                                  .address = own->addresses[0].address,
+                                  .source = w->socket.kernel ? "kernel_sw"
+                                                             : "user",
+                                  .conf = &w->conf};
+    uint64_t most = w->place.disk_bytes < CLOCK_DISK_BYTES ? w->place.disk_bytes
+                                                           : CLOCK_DISK_BYTES;
+
+    clock_look(&w->source.shift, &origin.look);
+    if (clock_rows_open(&w->rows, w->place.dir, &origin, most, err) < 0)
+        return -1;
+    w->has_rows = true;
+    return clock_peer_write(w->place.dir, w->place.node, own, err);
+}
+
+static int start(struct clock_work *w, uint32_t self, struct jp_error *err)
+{
+    struct clock_peer own = {.node_id = self};
+
+    own.n_addresses = clock_iface_find(w->conf.interfaces, own.addresses, err);
+    if (!own.n_addresses || open_fds(w, err) < 0)
+        return -1;
+    w->began_ns = w->window_start_ns = w->cost_from_ns = now_of(w);
+    init_talk(w, self, w->began_ns);
+    own.epoch = w->talk.epoch;
+    own.port = w->socket.port;
+    w->window_id = window_of(w, w->began_ns);
+    if (open_files(w, &own, err) < 0)
+        return -1;
+    set_timer(w, w->began_ns, w->began_ns);
+    return 0;
+}
+
+struct clock_work *clock_work_create(const struct module_place *place,
+                                     const struct clock_shift *shift,
+                                     struct jp_error *err)
+{
+    struct clock_work *w;
+    uint32_t self = 0;
+
+    if (!place->clock || !place->clock->cadence_us || place->n_nodes < 2) {
+        error_set(err, "%s", "");
+        return NULL;
+    }
+    if (find_self(place, &self, err) < 0)
+        return NULL;
+    w = calloc(1, sizeof(*w));
+    if (!w) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    w->place = *place;
+    w->conf = *place->clock;
+    w->conf.interfaces[CLOCK_NAMES_BYTES - 1] = '\0';
+    w->epoll = w->timer = w->set = w->socket.fd = -1;
+    clock_source_init(&w->source, shift);
+    clock_seal_init(&w->seal, w->conf.key, place->job, place->step);
+    if (start(w, self, err) == 0)
+        return w;
+    clock_work_destroy(w);
+    return NULL;
+}
+
+void clock_work_destroy(struct clock_work *w)
+{
+    if (!w)
+        return;
+    clock_talk_fini(&w->talk);
+    if (w->has_rows)
+        clock_rows_close(&w->rows);
+    clock_socket_close(&w->socket);
+    if (w->epoll >= 0)
+        close(w->epoll);
+    if (w->timer >= 0)
+        close(w->timer);
+    if (w->set >= 0)
+        close(w->set);
+    explicit_bzero(&w->seal, sizeof(w->seal));
+    explicit_bzero(&w->conf, sizeof(w->conf));
+    free(w);
+}
+
+/* --- as a module ----------------------------------------------------------
+ */
+
+static void *module_start(const struct module_place *place,
+                          struct jp_error *err)
+{
+    return clock_work_create(place, NULL, err);
+}
+
+static int module_fd(void *state)
+{
+    return clock_work_fd(state);
+}
+
+static int module_run(void *state, const struct module_time *now,
+                      struct jp_error *err)
+{
+    (void) now;
+    return clock_work_run(state, err);
+}
+
+static uint64_t module_bytes(void *state)
+{
+    return ((const struct clock_work *) state)->rows.bytes;
+}
+
+static void module_record(void *state, struct jp_json_stream *s)
+{
+    const struct clock_work *w = state;
+    size_t answered = 0;
+    uint64_t exchanges = 0;
+
+    for (size_t i = 0; i < w->talk.n_edges; i++) {
+        answered += w->talk.edges[i].exchanges > 0;
+        exchanges += w->talk.edges[i].exchanges;
+    }
+    json_stream_text(s, "clock_source",
+                     w->socket.kernel ? "kernel_sw" : "user");
+    json_stream_count(s, "cadence_us", (uint64_t) w->talk.cadence_ns / 1000);
+    json_stream_count(s, "asked", w->talk.n_edges);
+    json_stream_count(s, "answered", answered);
+    json_stream_count(s, "exchanges", exchanges);
+    json_stream_count(s, "failures", w->failures);
+    json_stream_count(s, "packets_sent", w->sent);
+    json_stream_count(s, "packets_received", w->received);
+    json_stream_count(s, "packets_refused", w->bad);
+    json_stream_count(s, "clock_steps", w->steps);
+}
+
+static void module_finish(void *state)
+{
+    clock_work_finish(state);
+}
+
+static void module_destroy(void *state)
+{
+    clock_work_destroy(state);
+}
+
+const struct node_module clock_module = {
+    .name = "clock",
+    .budget = CLOCK_BUDGET,
+    .start = module_start,
+    .fd = module_fd,
+    .tick = module_run,
+    .readable = module_run,
+    .bytes = module_bytes,
+    .record = module_record,
+    .finish = module_finish,
+    .destroy = module_destroy,
+};

@@ -1,0 +1,521 @@
+/* util_tasks.c - find a step's processes and add up what they do. */
+#include "plugins/util/util_tasks.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/num.h"
+#include "plugins/util/util_counter.h"
+#include "plugins/util/util_kernel.h"
+
+#define PROCESSES_MAX 65536
+#define CPUS_MAX 8192
+/* New processes are looked for in every so many samples. One that is not ours
+ * may be about to execute a program that is, so it is looked at some times; and
+ * now and then again, because its number may be another's by then. */
+#define SCAN_EVERY 2
+#define LOOKS 5
+#define AGAIN_EVERY 60
+/* What changes slowly or costs most (status, io) is read of so many processes a
+ * sample: of all of them in most steps, by turns of their tasks in large ones.
+ */
+#define TURN_PROCESSES 64
+#define TURNS_MAX 16
+/* Files of processes stay open as far as half of what the agent may open goes.
+ */
+#define KEPT_SHARE 2
+
+enum process_file { FILE_STAT, FILE_WAIT, FILE_STATUS, FILE_IO, PROCESS_FILES };
+
+struct process {
+    uint64_t pid, start;
+    uint32_t rank;
+    bool is_kept;          /* its files stay open */
+    int fd[PROCESS_FILES]; /* -1: not open */
+};
+
+struct other {
+    uint64_t pid;
+    uint32_t looks;
+    bool is_there; /* was met in this scan */
+};
+
+/* What counts up in a task: sums over its processes with their children that
+ * have ended, so that the end of a child changes nothing. */
+enum {
+    USER,
+    SYSTEM,
+    MINOR,
+    MAJOR,
+    READ,
+    WRITE,
+    READ_CALLS,
+    WRITE_CALLS,
+    WAIT_NS,
+    SWITCHES,
+    SUMS
+};
+
+struct task {
+    uint32_t rank;
+    struct util_row row; /* samples 0: it has no process any more */
+    struct util_counter last[SUMS];
+    uint64_t sum[SUMS];
+    /* of its last turn */
+    struct util_row slow;
+    uint64_t slow_us; /* 0: it had none yet */
+    bool has_turn;    /* in this sample */
+};
+
+struct util_tasks {
+    const struct util_step *step;
+    struct util_reader *reader;
+    char job[24];
+    double ticks_s;
+    uint64_t samples, mono_us;
+    double dt; /* seconds since the last sample; 0: this is the first */
+    struct process *processes;
+    size_t n_processes, n_kept, kept_max; /* kept: with open files */
+    uint64_t turns;       /* samples until each task had its turn */
+    struct other *others; /* sorted: processes that are not ours */
+    size_t n_others;
+    struct task *tasks;
+    size_t n_tasks;
+    uint64_t cpus[CPUS_MAX / 64]; /* that some task may use */
+};
+
+/* --- which processes ------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = ((const struct other *) a)->pid,
+             y = ((const struct other *) b)->pid;
+
+    return (x > y) - (x < y);
+}
+
+static bool is_known(const struct util_tasks *p, uint64_t pid)
+{
+    for (size_t i = 0; i < p->n_processes; i++)
+        if (p->processes[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Whether the process is the step's; then its rank. A helper of jobprof's for a
+ * task has the task's variables. */
+static bool is_ours(struct util_tasks *p, uint64_t pid, uint32_t *rank)
+{
+    char path[PATH_MAX], name[64];
+    struct stat st;
+    size_t len = 0;
+
+    if (stat(util_reader_path(p->reader, path, "/proc/%llu",
+                              (unsigned long long) pid),
+             &st) < 0 ||
+        st.st_uid != p->step->uid)
+        return false;
+    util_reader_path(p->reader, path, "/proc/%llu/environ",
+                     (unsigned long long) pid);
+    if (!util_read_file(path, p->reader->text, sizeof(p->reader->text), &len) ||
+        !util_is_task(p->reader->text, len, p->job, p->step->step,
+                      p->step->node, rank))
+        return false;
+    util_reader_path(p->reader, path, "/proc/%llu/comm",
+                     (unsigned long long) pid);
+    return !util_read_file(path, name, sizeof(name), &len) ||
+           strncmp(name, "jobprof", 7) != 0;
+}
+
+static int add_process(struct util_tasks *p, uint64_t pid, uint32_t rank,
+                       struct jp_error *err)
+{
+    struct process *more =
+        realloc(p->processes, (p->n_processes + 1) * sizeof(*more));
+
+    if (!more)
+        return error_set(err, "out of memory");
+    p->processes = more;
+    more = &more[p->n_processes++];
+    *more = (struct process){.pid = pid,
+                             .rank = rank,
+                             .start = UTIL_NONE,
+                             .is_kept = p->n_kept < p->kept_max};
+    for (size_t i = 0; i < PROCESS_FILES; i++)
+        more->fd[i] = -1;
+    p->n_kept += more->is_kept;
+    return 0;
+}
+
+static void close_files(const struct process *process)
+{
+    for (size_t i = 0; i < PROCESS_FILES; i++)
+        if (process->fd[i] >= 0)
+            close(process->fd[i]);
+}
+
+static const char *process_text(struct util_tasks *p, struct process *process,
+                                enum process_file which)
+{
+    static const char *const names[PROCESS_FILES] = {[FILE_STAT] = "stat",
+                                                     [FILE_WAIT] = "schedstat",
+                                                     [FILE_STATUS] = "status",
+                                                     [FILE_IO] = "io"};
+    char path[PATH_MAX];
+
+    if (process->fd[which] < 0)
+        util_reader_path(p->reader, path, "/proc/%llu/%s",
+                         (unsigned long long) process->pid, names[which]);
+    return process->is_kept
+               ? util_reader_again(p->reader, &process->fd[which], path)
+               : util_reader_text(p->reader, path);
+}
+
+static int add_other(struct util_tasks *p, uint64_t pid, struct jp_error *err)
+{
+    struct other *more;
+
+    if (p->n_others >= PROCESSES_MAX)
+        return 0;
+    more = realloc(p->others, (p->n_others + 1) * sizeof(*more));
+    if (!more)
+        return error_set(err, "out of memory");
+    p->others = more;
+    more[p->n_others++] =
+        (struct other){.pid = pid, .looks = 1, .is_there = true};
+    return 0;
+}
+
+/* Forgets those that are gone. */
+static void forget_others(struct util_tasks *p)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < p->n_others; i++)
+        if (p->others[i].is_there) {
+            p->others[kept] = p->others[i];
+            p->others[kept++].is_there = false;
+        }
+    p->n_others = kept;
+}
+
+/* A process that was met; so many of the others are sorted. */
+static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
+                   bool again, struct jp_error *err)
+{
+    struct other key = {.pid = pid}, *other = NULL;
+    uint32_t rank;
+
+    if (is_known(p, pid))
+        return 0;
+    if (sorted)
+        other = bsearch(&key, p->others, sorted, sizeof(key), by_number);
+    if (other) {
+        other->is_there = true;
+        if (other->looks >= LOOKS && !again)
+            return 0;
+        other->looks++;
+    }
+    if (is_ours(p, pid, &rank))
+        return p->n_processes < PROCESSES_MAX ? add_process(p, pid, rank, err)
+                                              : 0;
+    return other ? 0 : add_other(p, pid, err);
+}
+
+static int scan_processes(struct util_tasks *p, struct jp_error *err)
+{
+    char path[PATH_MAX];
+    DIR *proc = opendir(util_reader_path(p->reader, path, "/proc"));
+    bool again = p->samples % AGAIN_EVERY == 0;
+    size_t sorted = p->n_others;
+    struct dirent *entry;
+    uint64_t pid;
+    int rc = 0;
+
+    while (rc == 0 && proc && (entry = readdir(proc)))
+        if (isdigit((unsigned char) *entry->d_name) &&
+            num_parse_u64(entry->d_name, 1, UINT32_MAX, &pid, NULL) == 0)
+            rc = look_at(p, pid, sorted, again, err);
+    if (proc)
+        closedir(proc);
+    forget_others(p);
+    if (p->n_others)
+        qsort(p->others, p->n_others, sizeof(*p->others), by_number);
+    return rc;
+}
+
+/* --- what they do --------------------------------------------------------- */
+
+/* The task of this rank. One that begins between two samples has counted from
+ * zero since the first of them. */
+static struct task *find_task(struct util_tasks *p, uint32_t rank)
+{
+    struct task *more;
+
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (p->tasks[i].rank == rank)
+            return &p->tasks[i];
+    more = realloc(p->tasks, (p->n_tasks + 1) * sizeof(*more));
+    if (!more)
+        return NULL;
+    p->tasks = more;
+    more = &p->tasks[p->n_tasks++];
+    *more = (struct task){.rank = rank};
+    for (size_t i = 0; i < SUMS; i++)
+        more->last[i].last = p->samples ? 0 : UTIL_NONE;
+    return more;
+}
+
+/* Adds what is known. */
+static void plus(double *sum, double v)
+{
+    if (!isnan(v))
+        *sum = isnan(*sum) ? v : *sum + v;
+}
+
+static void add_sum(struct task *task, int which, uint64_t n)
+{
+    if (n == UTIL_NONE || task->sum[which] == UTIL_NONE)
+        task->sum[which] = UTIL_NONE;
+    else
+        task->sum[which] = num_add(task->sum[which], n);
+}
+
+/* How many processors a list ("0-3,8") names; they are added to all. */
+static double add_list(struct util_tasks *p, const char *list)
+{
+    uint64_t from, to, n = 0;
+    char *end;
+
+    list += strspn(list, " \t");
+    for (; isdigit((unsigned char) *list); list = *end == ',' ? end + 1 : end) {
+        from = to = strtoull(list, &end, 10);
+        if (*end == '-')
+            to = strtoull(end + 1, &end, 10);
+        if (to < from || to >= CPUS_MAX)
+            return NAN;
+        n += to - from + 1;
+        for (; from <= to; from++)
+            p->cpus[from / 64] |= UINT64_C(1) << from % 64;
+    }
+    return n ? (double) n : NAN;
+}
+
+static void add_status(struct util_tasks *p, struct task *task,
+                       const char *text)
+{
+    struct util_row *row = &task->slow;
+    const char *list;
+    uint64_t kb;
+
+    if ((kb = util_find(text, "VmRSS:")) != UTIL_NONE)
+        plus(&row->v[TASK_MEMORY], (double) kb * 1024);
+    if ((kb = util_find(text, "VmHWM:")) != UTIL_NONE)
+        plus(&row->v[TASK_MEMORY_PEAK], (double) kb * 1024);
+    add_sum(task, SWITCHES, util_find(text, "nonvoluntary_ctxt_switches:"));
+    list = strstr(text, "\nCpus_allowed_list:");
+    if (list)
+        row->v[TASK_CPUS] = fmax(row->v[TASK_CPUS], add_list(p, list + 19));
+}
+
+static void add_io(struct task *task, const char *text)
+{
+    add_sum(task, READ, util_find(text, "read_bytes:"));
+    add_sum(task, WRITE, util_find(text, "write_bytes:"));
+    add_sum(task, READ_CALLS, util_find(text, "rchar:"));
+    add_sum(task, WRITE_CALLS, util_find(text, "wchar:"));
+}
+
+/* "ran waited slices", of the first thread, times in ns
+ * (Documentation/scheduler/sched-stats.rst). */
+static void add_wait(struct task *task, const char *text)
+{
+    text += strcspn(text, " ");
+    add_sum(task, WAIT_NS, util_number(text));
+}
+
+/* The sums that turns are for: the others are of each sample. */
+static bool is_slow(int sum)
+{
+    return sum == READ || sum == WRITE || sum == READ_CALLS ||
+           sum == WRITE_CALLS || sum == SWITCHES;
+}
+
+static void begin_task(const struct util_tasks *p, struct task *task)
+{
+    util_row_init(&task->row, 0, 0, "");
+    task->has_turn = !task->slow_us ||
+                     p->samples % p->turns == task->rank % p->turns;
+    for (int i = 0; i < SUMS; i++)
+        if (task->has_turn || !is_slow(i))
+            task->sum[i] = 0;
+    if (task->has_turn)
+        util_row_init(&task->slow, 0, 0, "");
+}
+
+/* Adds one process to its task. False: it is gone. */
+static bool add_to_task(struct util_tasks *p, struct process *process)
+{
+    struct util_process now;
+    struct task *task;
+
+    if (!util_read_process(process_text(p, process, FILE_STAT), &now) ||
+        (process->start != UTIL_NONE && process->start != now.start) ||
+        !(task = find_task(p, process->rank)))
+        return false;
+    process->start = now.start;
+    if (task->row.samples == 0)
+        begin_task(p, task);
+    plus(&task->row.v[TASK_PROCESSES], 1);
+    plus(&task->row.v[TASK_THREADS], (double) now.threads);
+    add_sum(task, USER, now.user);
+    add_sum(task, SYSTEM, now.system);
+    add_sum(task, MINOR, now.minor_faults);
+    add_sum(task, MAJOR, now.major_faults);
+    add_wait(task, process_text(p, process, FILE_WAIT));
+    if (task->has_turn) {
+        add_status(p, task, process_text(p, process, FILE_STATUS));
+        add_io(task, process_text(p, process, FILE_IO));
+    }
+    return true;
+}
+
+/* What is read by turns holds until the next one. */
+static void finish_task(const struct util_tasks *p, struct task *task)
+{
+    static const enum util_task_column columns[SUMS] = {
+        TASK_USER,     TASK_SYSTEM,  TASK_MINOR_FAULTS, TASK_MAJOR_FAULTS,
+        TASK_READ,     TASK_WRITE,   TASK_READ_CALLS,   TASK_WRITE_CALLS,
+        TASK_CPU_WAIT, TASK_SWITCHES};
+    double dt = task->slow_us ? (double) (p->mono_us - task->slow_us) * 1e-6
+                              : p->dt;
+
+    for (int i = 0; i < SUMS; i++) {
+        double unit = i == USER || i == SYSTEM ? 1 / p->ticks_s
+                      : i == WAIT_NS           ? 1e-9
+                                               : 1;
+
+        if (!is_slow(i))
+            task->row.v[columns[i]] =
+                util_rate(&task->last[i], task->sum[i], unit, p->dt);
+        else if (task->has_turn)
+            task->slow.v[columns[i]] =
+                util_rate(&task->last[i], task->sum[i], unit, dt);
+    }
+    if (task->row.v[TASK_CPU_WAIT] > 1) /* of several processes */
+        task->row.v[TASK_CPU_WAIT] = 1;
+    for (size_t c = 0; c < TASK_COLUMNS; c++)
+        if (isnan(task->row.v[c]))
+            task->row.v[c] = task->slow.v[c];
+    if (task->has_turn)
+        task->slow_us = p->mono_us;
+}
+
+int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
+                    struct jp_error *err)
+{
+    size_t kept = 0;
+
+    p->mono_us = mono_us;
+    p->dt = dt;
+
+    if (p->samples % SCAN_EVERY == 0 || p->n_processes == 0)
+        if (scan_processes(p, err) < 0)
+            return -1;
+    p->turns = 1 + p->n_processes / TURN_PROCESSES;
+    if (p->turns > TURNS_MAX)
+        p->turns = TURNS_MAX;
+    if (p->turns == 1) /* else what turns have told stays */
+        memset(p->cpus, 0, sizeof(p->cpus));
+    for (size_t i = 0; i < p->n_tasks; i++)
+        p->tasks[i].row.samples = 0;
+    for (size_t i = 0; i < p->n_processes; i++)
+        if (add_to_task(p, &p->processes[i])) {
+            p->processes[kept++] = p->processes[i];
+        } else {
+            p->n_kept -= p->processes[i].is_kept;
+            close_files(&p->processes[i]);
+        }
+    p->n_processes = kept;
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (p->tasks[i].row.samples)
+            finish_task(p, &p->tasks[i]);
+    p->samples++;
+    return 0;
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+struct util_tasks *util_tasks_create(const struct util_step *step,
+                                     struct util_reader *reader)
+{
+    struct util_tasks *p = calloc(1, sizeof(*p));
+    long files = sysconf(_SC_OPEN_MAX);
+
+    if (!p)
+        return NULL;
+    p->step = step;
+    p->reader = reader;
+    snprintf(p->job, sizeof(p->job), "%llu", (unsigned long long) step->job);
+    p->ticks_s = (double) sysconf(_SC_CLK_TCK);
+    p->kept_max = files > 0 ? (size_t) files / KEPT_SHARE / PROCESS_FILES : 0;
+    p->turns = 1;
+    return p;
+}
+
+void util_tasks_destroy(struct util_tasks *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n_processes; i++)
+        close_files(&p->processes[i]);
+    free(p->processes);
+    free(p->others);
+    free(p->tasks);
+    free(p);
+}
+
+size_t util_tasks_seen(const struct util_tasks *p)
+{
+    return p->n_tasks;
+}
+
+const struct util_row *util_tasks_row(const struct util_tasks *p, size_t i,
+                                      uint32_t *rank)
+{
+    *rank = p->tasks[i].rank;
+    return p->tasks[i].row.samples ? &p->tasks[i].row : NULL;
+}
+
+void util_tasks_sum(const struct util_tasks *p, struct util_row *sum)
+{
+    unsigned cpus = 0;
+
+    util_row_init(sum, 0, 0, "");
+    for (size_t i = 0; i < p->n_tasks; i++)
+        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
+            plus(&sum->v[c], p->tasks[i].row.v[c]);
+    sum->v[TASK_MEMORY_PEAK] = NAN; /* not at the same time */
+    sum->v[TASK_CPU_WAIT] = NAN;    /* a share is a task's own */
+    for (size_t i = 0; i < sizeof(p->cpus) / sizeof(*p->cpus); i++)
+        cpus += (unsigned) __builtin_popcountll(p->cpus[i]);
+    sum->v[TASK_CPUS] = cpus ? cpus : NAN;
+}
+
+void util_tasks_pids(const struct util_tasks *p, struct util_pids *out)
+{
+    out->n = (uint32_t) p->n_processes;
+    for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
+        out->pid[i] = (uint32_t) p->processes[i].pid;
+}
+
+uint64_t util_tasks_first(const struct util_tasks *p)
+{
+    return p->n_processes ? p->processes[0].pid : 0;
+}

@@ -1,0 +1,296 @@
+/* test_clock_packet.c - packets and their seal, interfaces by NCCL's rules, the
+ * graph of neighbours, and the files by which they meet. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "plugins/clock/clock_iface.h"
+#include "plugins/clock/clock_packet.h"
+#include "plugins/clock/clock_peers.h"
+#include "tests/common/tempdir.h"
+
+/* The paper's example (appendix A), and the first of its authors' vectors. */
+static void siphash_vectors(void **state)
+{
+    static const uint8_t wide[][16] = {
+        {0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14,
+         0xc7, 0x55, 0x02, 0x93},
+        {0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44, 0x34, 0x76, 0x59, 0x11,
+         0x9b, 0x22, 0xfc, 0x45},
+        {0x81, 0x77, 0x22, 0x8d, 0xa4, 0xa4, 0x5d, 0xc7, 0xfc, 0xa3, 0x8b, 0xde,
+         0xf6, 0x0a, 0xff, 0xe4},
+    };
+    uint8_t key[16], text[16];
+    uint64_t out[2];
+
+    (void) state;
+    for (uint8_t i = 0; i < 16; i++)
+        key[i] = text[i] = i;
+    clock_siphash(key, text, 15, 0, out);
+    assert_true(out[0] == UINT64_C(0xa129ca6149be45e5) && out[1] == 0);
+    clock_siphash(key, text, 0, 0, out);
+    assert_true(out[0] == UINT64_C(0x726fdb47dd0e0e31));
+    for (size_t n = 0; n < 3; n++) {
+        clock_siphash(key, text, n, 1, out);
+        for (int i = 0; i < 16; i++)
+            assert_int_equal((uint8_t) (out[i / 8] >> (i % 8 * 8)), wide[n][i]);
+    }
+}
+
+static struct clock_seal seal_of(uint8_t first, uint64_t job, const char *step)
+{
+    uint8_t key[CLOCK_KEY_BYTES] = {first};
+    struct clock_seal seal;
+
+    clock_seal_init(&seal, key, job, step);
+    return seal;
+}
+
+static const struct clock_packet example = {
+    .type = CLOCK_STAMPS,
+    .from = 7,
+    .to = 65535,
+    .flags = CLOCK_NO_STAMP,
+    .epoch = 1700000000,
+    .seq = 42,
+    .t_rx = {-1, INT64_MAX},
+    .r_tx = {INT64_MIN, 12345678901234567},
+    .real_less_mono = 1690000000000000000,
+    .cadence_us = 66666,
+};
+
+static void packets(void **state)
+{
+    struct clock_seal seal = seal_of(1, 12, "3");
+    uint8_t bytes[CLOCK_PACKET_BYTES];
+    struct clock_packet p;
+
+    (void) state;
+    clock_packet_write(&example, &seal, bytes);
+    assert_memory_equal(bytes, "PRCK", 4);
+    assert_int_equal(clock_packet_read(bytes, sizeof(bytes), &seal, &p), 0);
+    assert_int_equal(p.type, example.type);
+    assert_int_equal(p.from, example.from);
+    assert_int_equal(p.to, example.to);
+    assert_int_equal(p.flags, example.flags);
+    assert_int_equal(p.epoch, example.epoch);
+    assert_int_equal(p.seq, example.seq);
+    assert_memory_equal(p.t_rx, example.t_rx, sizeof(p.t_rx));
+    assert_memory_equal(p.r_tx, example.r_tx, sizeof(p.r_tx));
+    assert_true(p.real_less_mono == example.real_less_mono);
+    assert_int_equal(p.cadence_us, example.cadence_us);
+}
+
+/* One bit of anything, any other length, another step: not taken, and nothing
+ * changes. */
+static void forgeries(void **state)
+{
+    static const struct {
+        uint8_t key;
+        uint64_t job;
+        const char *step;
+    } others[] = {{2, 12, "3"}, {1, 13, "3"}, {1, 12, "4"}, {1, 1, "2.3"}};
+    struct clock_seal seal = seal_of(1, 12, "3"), other;
+    static uint8_t big[65507];
+    struct clock_packet p = {.seq = 99};
+
+    (void) state;
+    clock_packet_write(&example, &seal, big);
+    for (size_t i = 0; i < 8 * (size_t) CLOCK_PACKET_BYTES; i++) {
+        big[i / 8] ^= (uint8_t) (1 << i % 8);
+        assert_int_equal(clock_packet_read(big, CLOCK_PACKET_BYTES, &seal, &p),
+                         -1);
+        big[i / 8] ^= (uint8_t) (1 << i % 8);
+    }
+    for (size_t n = 0; n <= sizeof(big); n++)
+        if (n != CLOCK_PACKET_BYTES)
+            assert_int_equal(clock_packet_read(big, n, &seal, &p), -1);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        other = seal_of(others[i].key, others[i].job, others[i].step);
+        assert_int_equal(clock_packet_read(big, CLOCK_PACKET_BYTES, &other, &p),
+                         -1);
+    }
+    assert_int_equal(p.seq, 99);
+    assert_int_equal(clock_packet_read(big, CLOCK_PACKET_BYTES, &seal, &p), 0);
+}
+
+static void interfaces(void **state)
+{
+    static const struct {
+        const char *list, *name;
+        bool matches;
+    } table[] = {
+        {"eth", "eth0", true},        {"eth", "xeth0", false},
+        {"eth0", "eth01", true},      {"=eth0", "eth01", false},
+        {"=eth0", "eth0", true},      {"ib,eth", "eth3", true},
+        {"ib,eth", "docker0", false}, {"^docker,lo", "docker0", false},
+        {"^docker,lo", "lo", false},  {"^docker,lo", "eth0", true},
+        {"^=eth0", "eth0", false},    {"^=eth0", "eth01", true},
+        {"=eth1,ib0", "ib0", true},   {"=eth1,ib0", "ib01", false},
+        {"eth0:3", "eth0", true},     {"", "eth0", false},
+        {"^", "eth0", true},          {"=", "eth0", false},
+        {",", "eth0", false},         {",,eth", "eth0", true},
+    };
+    struct clock_iface all[] = {{"lo", "127.0.0.1"},
+                                {"docker0", "172.17.0.1"},
+                                {"eth0", "10.0.0.1"},
+                                {"ib0", "10.1.0.1"}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+        if (clock_iface_matches(table[i].list, table[i].name) !=
+            table[i].matches)
+            fail_msg("\"%s\" and \"%s\"", table[i].list, table[i].name);
+    assert_int_equal(clock_iface_choose("ib", all, 4), 1);
+    assert_string_equal(all[0].name, "ib0");
+    assert_int_equal(clock_iface_choose("", all, 4), 2);
+    assert_string_equal(all[0].name, "ib0");
+    assert_string_equal(all[1].name, "eth0");
+    assert_int_equal(clock_iface_choose(NULL, all + 2, 2), 1);
+    assert_string_equal(all[2].name, "docker0");
+    assert_int_equal(clock_iface_choose("tun", all, 4), 0);
+    assert_int_equal(clock_iface_choose("lo", all, 0), 0);
+}
+
+/* This machine has at least its own loopback. */
+static void own_interfaces(void **state)
+{
+    struct clock_iface found[CLOCK_ADDRESSES];
+    struct jp_error err = {""};
+
+    (void) state;
+    assert_true(clock_iface_find("lo", found, &err) > 0);
+    assert_string_equal(found[0].name, "lo");
+    assert_true(clock_iface_find("", found, &err) > 0);
+    assert_int_equal(clock_iface_find("=no-such", found, &err), 0);
+    assert_non_null(strstr(err.text, "no-such"));
+}
+
+static size_t reached(uint32_t n, uint32_t *far)
+{
+    uint32_t *distance = calloc(n, sizeof(*distance)),
+             *queue = calloc(n, sizeof(*queue)), peers[CLOCK_DEGREE];
+    size_t head = 0, tail = 0;
+
+    queue[tail++] = 0;
+    distance[0] = 1;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        size_t k = clock_peers_of(n, at, peers);
+
+        *far = distance[at] - 1;
+        while (k--)
+            if (!distance[peers[k]]) {
+                distance[peers[k]] = distance[at] + 1;
+                queue[tail++] = peers[k];
+            }
+    }
+    free(queue);
+    free(distance);
+    return tail;
+}
+
+/* Everybody has at most six neighbours, who are neighbours of his; one of two
+ * asks; all are joined. */
+static void graph(void **state)
+{
+    (void) state;
+    for (uint32_t n = 1; n <= 1100; n += n < 130 ? 1 : 97) {
+        uint32_t far = 0, asked = 0, edges = 0;
+
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t peers[CLOCK_DEGREE], back[CLOCK_DEGREE], asks = 0;
+            size_t k = clock_peers_of(n, i, peers);
+
+            assert_true(k <= CLOCK_DEGREE);
+            assert_true(n < 3 || k >= 2);
+            for (size_t j = 0; j < k; j++) {
+                size_t m = clock_peers_of(n, peers[j], back);
+                bool found = false;
+
+                assert_true(peers[j] < n && peers[j] != i);
+                assert_true(!j || peers[j] > peers[j - 1]);
+                while (m--)
+                    found |= back[m] == i;
+                assert_true(found);
+                assert_int_not_equal(clock_peers_asks(i, peers[j]),
+                                     clock_peers_asks(peers[j], i));
+                asks += clock_peers_asks(i, peers[j]);
+            }
+            asked += asks;
+            edges += (uint32_t) k;
+        }
+        assert_int_equal(2 * asked, edges);
+        assert_int_equal(reached(n, &far), n);
+        assert_true(n != 1100 || far <= 16);
+    }
+}
+
+static void meeting(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "{\"node_id\":1,\"epoch\":2,\"port\":3}",
+        "{\"node_id\":1,\"epoch\":2,\"port\":0,\"addr0\":\"10.0.0.1\"}",
+        "{\"node_id\":1,\"epoch\":2,\"port\":70000,\"addr0\":\"10.0.0.1\"}",
+        "{\"node_id\":1,\"epoch\":2,\"port\":3,\"addr0\":\"n1.example.org\"}",
+        "{\"node_id\":-1,\"epoch\":2,\"port\":3,\"addr0\":\"10.0.0.1\"}",
+        "{\"node_id\":1,\"epoch\":2,\"port\":3,\"addr0\":\"10.0.0.1",
+    };
+    struct clock_peer peer = {.node_id = 3,
+                              .epoch = 17,
+                              .port = 4711,
+                              .n_addresses = 2,
+                              .addresses = {{"eth0", "10.0.0.1"},
+                                            {"eth1", "fd00::1"}}},
+                      read;
+    struct sockaddr_storage to;
+    char *dir = *state, *nodes = tempdir_path(dir, "nodes");
+    char *node = tempdir_path(dir, "nodes/n3");
+    socklen_t len;
+
+    assert_int_equal(clock_peer_read(dir, "n3", &read, NULL), -1);
+    assert_int_equal(mkdir(nodes, 0700) | mkdir(node, 0700), 0);
+    assert_int_equal(clock_peer_write(dir, "n3", &peer, NULL), 0);
+    assert_int_equal(clock_peer_read(dir, "n3", &read, NULL), 0);
+    assert_int_equal(read.node_id, 3);
+    assert_int_equal(read.epoch, 17);
+    assert_int_equal(read.port, 4711);
+    assert_int_equal(read.n_addresses, 2);
+    assert_string_equal(read.addresses[1].address, "fd00::1");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        assert_int_equal(clock_peer_parse(bad[i], &read, NULL), -1);
+    assert_int_equal(read.port, 4711);
+    assert_true(clock_peer_address("10.0.0.1", 1, true, &to, &len));
+    assert_int_equal(len, sizeof(struct sockaddr_in6));
+    assert_true(clock_peer_address("10.0.0.1", 1, false, &to, &len));
+    assert_int_equal(len, sizeof(struct sockaddr_in));
+    assert_false(clock_peer_address("fd00::1", 1, false, &to, &len));
+    assert_false(clock_peer_address("n1", 1, true, &to, &len));
+    free(nodes);
+    free(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(siphash_vectors),
+        cmocka_unit_test(packets),
+        cmocka_unit_test(forgeries),
+        cmocka_unit_test(interfaces),
+        cmocka_unit_test(own_interfaces),
+        cmocka_unit_test(graph),
+        cmocka_unit_test_setup_teardown(meeting, tempdir_make, tempdir_drop),
+    };
+
+    return cmocka_run_group_tests_name("clock_packet", tests, NULL, NULL);
+}

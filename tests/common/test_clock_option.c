@@ -1,0 +1,676 @@
+/* test_clock_option.c - --clock-profile: its words and sources, what job.conf
+ * and the agent get of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "common/plan.h"
+#include "orchestrator/agent/clockpart.h"
+#include "orchestrator/agent/settings.h"
+#include "tests/common/tempdir.h"
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+/* --- the option's words --------------------------------------------------- */
+
+static const struct {
+    const char *text, *error;
+} bad_rows[] = {
+    {"", "needs a value: off, auto, default, accurate, light, debug"},
+    {"on", "unknown mode \"on\""},
+    {"./train", "looks like the program"},
+    {"acurate", "did you mean \"accurate\"?"},
+    {"20000", "unknown mode \"20000\""},
+    {"auto,probe_cadance_us=800", "did you mean \"probe_cadence_us\"?"},
+    {"auto,probe_cadence_us=99", "out of range"},
+    {"auto,probe_cadence_us=800us", "probe_cadence_us"},
+    {"auto,probe_cadence_us=-1", "probe_cadence_us"},
+    {"auto,probe_cadence_us=99999999999999999999", "probe_cadence_us"},
+    {"auto,probe_window_s=0", "out of range"},
+    {"auto,probe_window_s=61", "out of range"},
+    {"auto,packet_spacing_us=1001", "out of range"},
+    {"auto,snapshot_period_ms=9", "out of range"},
+    {"auto,output_dir=here", "output_dir"},
+    {"auto,if=", "needs a value"},
+    {"auto,config=", "needs a value"},
+    {"auto,xla=maybe", "xla"},
+    {"auto,enabled=2", "enabled"},
+    {"auto,xla=1,xla=1", "given twice"},
+    {"off,enabled=1", "does not go with \"off\""},
+    {"off,probe_window_s=4", "does not go with \"off\""},
+    {"auto,iterations=3", "is a key of --nccl-profile"},
+    {"auto,period=1s", "is a key of --util-profile"},
+};
+
+static void test_refused(void **state)
+{
+    for (size_t i = 0; i < N(bad_rows); i++) {
+        struct jp_request request;
+        struct jp_error err = {""};
+        int rc =
+            request_parse(grammar_clock(), bad_rows[i].text, &request, &err);
+
+        if (rc != -1 || !strstr(err.text, bad_rows[i].error))
+            fail_msg("%s: %d \"%s\" lacks \"%s\"", bad_rows[i].text, rc,
+                     err.text, bad_rows[i].error);
+    }
+}
+
+/* --- sources -------------------------------------------------------------- */
+
+struct row {
+    const char *site, *user;  /* text of the files */
+    const char *json;         /* XLA_DIST_PROF_CONFIG's; NULL: none */
+    const char *xla, *enable; /* the cadence's variable, and the switch */
+    const char *env, *option; /* of ours */
+    const char *nccl;
+    uint32_t nodes;
+    uint32_t cadence_us;     /* 0: no probes */
+    enum plan_source source; /* of the cadence */
+    const char *word;        /* the mode in effect */
+};
+
+static const struct row *current;
+static const char *home;
+static char *json_path;
+static const char *ifname;
+
+static const char *row_env(void *arg, const char *name)
+{
+    if (!strcmp(name, "JOBPROF_CLOCK"))
+        return current->env;
+    if (!strcmp(name, "XLA_PROBE_CADENCE_US"))
+        return current->xla;
+    if (!strcmp(name, "XLA_ENABLE_DISTRIBUTED_PROFILING"))
+        return current->enable;
+    if (!strcmp(name, "XLA_DIST_PROF_CONFIG"))
+        return current->json ? json_path : NULL;
+    if (!strcmp(name, "NCCL_SOCKET_IFNAME"))
+        return ifname;
+    return strcmp(name, "HOME") ? NULL : home;
+}
+
+static int try_make(const struct row *row, const char *dir,
+                    struct jp_plan *plan, struct jp_error *err)
+{
+    char *site =
+        tempdir_file(dir, "site.conf", 0600, row->site ? row->site : "");
+    struct plan_input in = {.config = site,
+                            .clock = row->option,
+                            .nccl = row->nccl,
+                            .env = row_env};
+    int rc;
+
+    free(tempdir_file(dir, ".config/jobprof/jobprof.conf", 0600,
+                      row->user ? row->user : ""));
+    free(json_path);
+    json_path =
+        tempdir_file(dir, "dist.json", 0600, row->json ? row->json : "");
+    current = row;
+    home = dir;
+    rc = plan_make(&in, plan, err);
+    free(site);
+    return rc;
+}
+
+static void make(const struct row *row, const char *dir, struct jp_plan *plan)
+{
+    struct jp_error err = {""};
+
+    if (try_make(row, dir, plan, &err) < 0)
+        fail_msg("%s %s: %s", row->site, row->option, err.text);
+}
+
+/* What resolve does with a plan; the caller frees with fini. */
+static void fill(const struct jp_plan *plan, uint32_t nodes, char **note,
+                 struct jp_jobconf *conf)
+{
+    const struct plan_input in = {.env = row_env};
+    struct jp_error err = {""};
+
+    *conf = (struct jp_jobconf){.schema = 1, .nnodes = nodes};
+    conf->policy = plan->policy;
+    if (clockpart_fill(plan, &in, "/step", conf, note, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* With the folder of the user's file. */
+static int setup(void **state)
+{
+    static const char *const names[] = {".config", ".config/jobprof"};
+    int rc = tempdir_make(state);
+
+    for (size_t i = 0; rc == 0 && i < N(names); i++) {
+        char *path = tempdir_path(*state, names[i]);
+
+        rc = mkdir(path, 0700);
+        free(path);
+    }
+    return rc;
+}
+
+static int teardown(void **state)
+{
+    free(json_path);
+    json_path = NULL;
+    return tempdir_drop(state);
+}
+
+#define SITE(n) "clock = { probe_cadence_us = " #n "; };"
+#define ON "clock = { default = \"auto\"; };"
+#define OFF "clock = { default = \"off\"; };"
+#define LIGHT "clock = { default = \"light\"; };"
+#define JSON(n) "{\"probe_cadence_us\": " #n "}"
+#define YES "{\"enabled\": true}"
+#define NO "{\"enabled\": false}"
+
+static const struct row rows[] = {
+    /* nobody asks */
+    {.nodes = 2},
+    {.option = "off", .nodes = 2},
+    {.site = SITE(3000), .nodes = 2},
+    /* the option alone, also on one node and on nobody knows how many */
+    {.option = "auto", .nodes = 2, .cadence_us = 20000, .word = "auto"},
+    {.option = "auto", .nodes = 4, .cadence_us = 33000, .word = "auto"},
+    {.option = "auto", .nodes = 1000, .cadence_us = 66000, .word = "auto"},
+    {.option = "auto", .nodes = 0, .cadence_us = 66000, .word = "auto"},
+    {.option = "auto", .nodes = 1, .cadence_us = 20000, .word = "auto"},
+    {.option = "auto,enabled=0", .nodes = 2},
+    {.option = "auto,enabled=1",
+     .nodes = 2,
+     .cadence_us = 20000,
+     .word = "auto"},
+    {.option = "accurate",
+     .nodes = 9,
+     .cadence_us = 400,
+     .source = PLAN_OPTION,
+     .word = "accurate"},
+    {.option = "accurate,probe_cadence_us=700",
+     .nodes = 2,
+     .cadence_us = 700,
+     .source = PLAN_OPTION,
+     .word = "accurate"},
+    /* with an NCCL profile that the user asks for, on several nodes */
+    {.nccl = "recorder", .nodes = 2, .cadence_us = 20000, .word = "auto"},
+    {.nccl = "recorder", .nodes = 1},
+    {.nccl = "plan", .nodes = 2, .cadence_us = 20000, .word = "auto"},
+    {.nccl = "recorder", .nodes = 2, .option = "off"},
+    {.nccl = "recorder", .nodes = 2, .env = "off"},
+    {.nccl = "recorder", .nodes = 2, .site = OFF},
+    {.nccl = "recorder", .nodes = 2, .user = OFF},
+    {.nccl = "recorder",
+     .nodes = 2,
+     .site = OFF,
+     .user = ON,
+     .cadence_us = 20000,
+     .word = "auto"},
+    {.nccl = "recorder", .nodes = 2, .enable = "0"},
+    {.nccl = "recorder", .nodes = 2, .json = NO},
+    {.nccl = "recorder",
+     .nodes = 2,
+     .xla = "2000",
+     .cadence_us = 2000,
+     .source = PLAN_ENV,
+     .word = "auto"},
+    {.site = "nccl = { default = \"auto\"; };", .nodes = 2},
+    {.site = "nccl = { default = \"auto\"; };" ON,
+     .nodes = 2,
+     .cadence_us = 20000,
+     .word = "auto"},
+    {.site = ON, .nodes = 1},
+    {.site = LIGHT,
+     .nodes = 2,
+     .cadence_us = 2000,
+     .source = PLAN_SITE,
+     .word = "light"},
+    /* XLA's switch: its own figures are the default then */
+    {.enable = "1", .nodes = 2, .cadence_us = 800, .word = "default"},
+    {.json = YES, .nodes = 2, .cadence_us = 800, .word = "default"},
+    {.json = YES, .enable = "0", .nodes = 2},
+    {.json = NO,
+     .enable = "1",
+     .nodes = 2,
+     .cadence_us = 800,
+     .word = "default"},
+    {.json = YES, .env = "off", .nodes = 2},
+    {.enable = "1", .env = "off", .nodes = 2},
+    {.enable = "0",
+     .env = "auto",
+     .nodes = 2,
+     .cadence_us = 20000,
+     .word = "auto"},
+    {.enable = "0",
+     .option = "auto",
+     .nodes = 2,
+     .cadence_us = 20000,
+     .word = "auto"},
+    {.json = NO,
+     .option = "auto",
+     .nodes = 2,
+     .cadence_us = 20000,
+     .word = "auto"},
+    {.json = NO, .site = ON, .nodes = 2},
+    {.json = YES,
+     .site = OFF,
+     .nodes = 2,
+     .cadence_us = 800,
+     .word = "default"},
+    {.enable = "1",
+     .user = SITE(5000),
+     .nodes = 2,
+     .cadence_us = 5000,
+     .source = PLAN_USER,
+     .word = "default"},
+    {.site = "clock = { enabled = true; };",
+     .nodes = 2,
+     .cadence_us = 800,
+     .word = "default"},
+    {.site = "clock = { enabled = false; };", .nodes = 2, .nccl = "auto"},
+    {.user = "clock = { enabled = false; };", .nodes = 2, .site = ON},
+    /* a word's figures are where the word is */
+    {.site = LIGHT,
+     .user = SITE(5000),
+     .nodes = 2,
+     .cadence_us = 5000,
+     .source = PLAN_USER,
+     .word = "light"},
+    {.site = SITE(5000),
+     .user = LIGHT,
+     .nodes = 2,
+     .cadence_us = 2000,
+     .source = PLAN_USER,
+     .word = "light"},
+    {.xla = "2000",
+     .option = "sync",
+     .nodes = 2,
+     .cadence_us = 200,
+     .source = PLAN_OPTION,
+     .word = "sync"},
+    {.xla = "2000",
+     .env = "debug",
+     .nodes = 2,
+     .cadence_us = 1000,
+     .source = PLAN_ENV,
+     .word = "debug"},
+    {.env = "debug",
+     .option = "auto",
+     .nodes = 2,
+     .cadence_us = 1000,
+     .source = PLAN_ENV,
+     .word = "auto"},
+};
+
+static void test_sources(void **state)
+{
+    for (size_t i = 0; i < N(rows); i++) {
+        struct jp_plan plan;
+        struct jp_jobconf conf;
+        char *note = NULL, text[128];
+        const char *word;
+
+        make(&rows[i], *state, &plan);
+        fill(&plan, rows[i].nodes, &note, &conf);
+        word = jobconf_clock(&conf, "mode");
+        if (conf.clock_cadence_us != rows[i].cadence_us ||
+            (rows[i].cadence_us &&
+             plan_find(&plan.clock, "probe_cadence_us")->source !=
+                 rows[i].source) ||
+            strcmp(word ? word : "", rows[i].word ? rows[i].word : "") != 0 ||
+            note || strlen(conf.clock_key) != (rows[i].cadence_us ? 64 : 0))
+            fail_msg("row %zu: every %u us, mode %s, %s", i,
+                     conf.clock_cadence_us, word, note ? note : "");
+        clockpart_describe(&conf, text, sizeof(text));
+        assert_true((strstr(text, "no probes") == NULL) ==
+                    (rows[i].cadence_us > 0));
+        jobconf_fini(&conf);
+        plan_fini(&plan);
+    }
+}
+
+/* Each source against each other: the higher one's value is in effect. */
+static void test_precedence(void **state)
+{
+    static const enum plan_source sources[] = {
+        PLAN_DEFAULT, PLAN_SITE, PLAN_USER,  PLAN_JSON,
+        PLAN_ENV,     PLAN_ENV,  PLAN_OPTION};
+
+    for (unsigned set = 0; set < 64; set++) {
+        struct row row = {.option = "auto"};
+        unsigned top = 0;
+        struct jp_plan plan;
+        const struct plan_value *value;
+        char want[16];
+
+        row.site = set & 1 ? SITE(1001) : NULL;
+        row.user = set & 2 ? SITE(1002) : NULL;
+        row.json = set & 4 ? JSON(1003) : NULL;
+        row.xla = set & 8 ? "1004" : NULL;
+        row.env = set & 16 ? "auto,probe_cadence_us=1005" : NULL;
+        if (set & 32)
+            row.option = "auto,probe_cadence_us=1006";
+        for (unsigned i = 0; i < 6; i++)
+            if (set >> i & 1)
+                top = i + 1;
+        make(&row, *state, &plan);
+        value = plan_find(&plan.clock, "probe_cadence_us");
+        snprintf(want, sizeof(want), "%u", top ? 1000 + top : 20000);
+        if (strcmp(value->value, want) != 0 || value->source != sources[top])
+            fail_msg("%x: %s (%s)", set, value->value,
+                     plan_source_words[value->source]);
+        assert_int_equal(plan_is_clocked(&plan), true);
+        plan_fini(&plan);
+    }
+}
+
+/* Who does not ask jobprof gets no directory for it. */
+static void test_asked(void **state)
+{
+    static const struct {
+        struct row row;
+        bool asked;
+    } cases[] = {
+        {{.option = "auto"}, true},
+        {{.env = "light"}, true},
+        {{.option = "off"}, false},
+        {{.enable = "1"}, false},
+        {{.json = YES}, false},
+        {{.site = ON}, false},
+        {{.user = ON}, false},
+        {{.nccl = "auto"}, false},
+        {{.env = "auto", .option = "off"}, false},
+        {{.option = "auto", .xla = "x"}, false},
+    };
+
+    for (size_t i = 0; i < N(cases); i++) {
+        struct jp_plan plan;
+
+        make(&cases[i].row, *state, &plan);
+        if (plan_is_clocked(&plan) != cases[i].asked)
+            fail_msg("case %zu", i);
+        plan_fini(&plan);
+    }
+}
+
+/* The document's figures, copied from its JSON blocks. */
+static void test_presets(void **state)
+{
+    static const struct {
+        const char *word;
+        uint32_t cadence_us, window_s, spacing_us, snapshot_ms;
+    } presets[] = {
+        {"default", 800, 4, 100, 100},     {"accurate", 400, 2, 50, 50},
+        {"light", 2000, 10, 200, 200},     {"debug", 1000, 2, 100, 100},
+        {"training", 1000, 5, 100, 100},   {"inference", 500, 3, 75, 75},
+        {"benchmark", 5000, 20, 200, 500}, {"sync", 200, 1, 50, 25},
+    };
+
+    assert_int_equal(grammar_clock()->n_modes, N(presets) + 2);
+    for (size_t i = 0; i < N(presets); i++) {
+        struct row row = {.option = presets[i].word};
+        struct jp_plan plan;
+        struct jp_jobconf conf;
+        char *note = NULL;
+
+        make(&row, *state, &plan);
+        fill(&plan, 2, &note, &conf);
+        assert_int_equal(conf.clock_cadence_us, presets[i].cadence_us);
+        assert_int_equal(conf.clock_window_ms, presets[i].window_s * 1000);
+        assert_int_equal(conf.clock_spacing_us, presets[i].spacing_us);
+        assert_int_equal(conf.clock_snapshot_ms, presets[i].snapshot_ms);
+        assert_string_equal(conf.clock_request, presets[i].word);
+        jobconf_fini(&conf);
+        plan_fini(&plan);
+    }
+}
+
+/* A mistake there costs the probes and nothing else, and is told to those who
+ * would have had them. */
+static void test_trouble(void **state)
+{
+    static const struct {
+        struct row row;
+        const char *note; /* NULL: none */
+    } cases[] = {
+        {{.nccl = "auto", .nodes = 2, .xla = "12"}, "XLA_PROBE_CADENCE_US: 12"},
+        {{.nccl = "auto", .nodes = 2, .enable = "flase"},
+         "XLA_ENABLE_DISTRIBUTED_PROFILING: "},
+        {{.nccl = "auto", .nodes = 2, .json = "{"}, "dist.json:1:1: "},
+        {{.nccl = "auto", .nodes = 1, .json = "{"}, NULL},
+        {{.option = "auto", .nodes = 1, .json = "{"}, "dist.json:1:1: "},
+        {{.nodes = 2, .json = "{"}, NULL},
+        {{.nccl = "auto", .option = "off", .nodes = 2, .json = "{"}, NULL},
+        {{.nccl = "auto",
+          .nodes = 2,
+          .xla = "900",
+          .site = ON SITE(5000) "lock = [ \"clock.probe_cadence_us\" ];"},
+         NULL},
+    };
+
+    for (size_t i = 0; i < N(cases) - 1; i++) {
+        struct jp_plan plan;
+        struct jp_jobconf conf;
+        char *note = NULL;
+
+        make(&cases[i].row, *state, &plan);
+        assert_non_null(plan.clock.trouble);
+        fill(&plan, cases[i].row.nodes, &note, &conf);
+        assert_int_equal(conf.clock_cadence_us, 0);
+        if ((note != NULL) != (cases[i].note != NULL) ||
+            (note && (!strstr(note, cases[i].note) ||
+                      !strstr(note, "(the clocks are not probed)"))))
+            fail_msg("case %zu: %s", i, note);
+        free(note);
+        jobconf_fini(&conf);
+        plan_fini(&plan);
+    }
+}
+
+static void test_locks(void **state)
+{
+    static const char text[] =
+        "clock = { default = \"light\"; probe_cadence_us = 5000; };"
+        "lock = [ \"clock.probe_cadence_us\", \"clock.default\" ];";
+    struct row row = {.site = text, .nccl = "auto", .xla = "900", .nodes = 2};
+    char *site = tempdir_file(*state, "lock.conf", 0600, text);
+    struct jp_sitefile file = {0};
+    struct jp_error err = {""};
+    struct jp_plan plan;
+
+    assert_int_equal(plan_load_site(site, &file, &err), 0);
+    assert_int_equal(
+        plan_check(grammar_clock(), "light,probe_cadence_us=900", &file, &err),
+        -1);
+    assert_non_null(strstr(err.text, "is locked to 5000 by "));
+    assert_int_equal(plan_check(grammar_clock(), "accurate", &file, &err), -1);
+    assert_non_null(strstr(err.text, "is locked to \"light\" by "));
+    assert_int_equal(plan_check(grammar_clock(), "off", &file, &err), -1);
+    assert_int_equal(plan_check(grammar_clock(), "light", &file, &err), 0);
+    sitefile_fini(&file);
+    /* a variable that another program reads, too, is no reason to refuse */
+    make(&row, *state, &plan);
+    assert_non_null(strstr(plan.clock.trouble, "is locked to 5000 by "));
+    assert_int_not_equal(plan.nccl.mode, 0);
+    plan_fini(&plan);
+    /* the option's file is looked at before anything is allocated */
+    row.json = "{\"probe_cadance_us\": 1}";
+    make(&row, *state, &plan);
+    plan_fini(&plan);
+    {
+        char *named = fileio_path("light,config=%s", json_path);
+
+        assert_int_equal(plan_check(grammar_clock(), named, &file, &err), -1);
+        assert_non_null(strstr(err.text, "did you mean"));
+        free(named);
+    }
+    free(site);
+}
+
+/* --- the block, the agent, xla=1 ------------------------------------------ */
+
+static void test_block(void **state)
+{
+    static const char want[] =
+        "=== Distributed Profiling Configuration ===\n"
+        "  enabled: YES (option; mode debug)\n"
+        "  probe_cadence_us: 1000 (option)\n"
+        "  probe_window_s: 9 (option)\n"
+        "  packet_spacing_us: 100 (option)\n"
+        "  snapshot_period_ms: 100 (option)\n"
+        "  output_dir: /step/nodes/%N (default)\n"
+        "  if: eth0,ib (environment NCCL_SOCKET_IFNAME)\n"
+        "===========================================";
+    const struct row row = {.option = "debug,probe_window_s=9"},
+                     off = {.option = "off"};
+    struct jp_plan plan;
+    struct jp_jobconf conf;
+    char *note = NULL, *block = NULL;
+
+    ifname = "eth0,ib";
+    make(&row, *state, &plan);
+    fill(&plan, 2, &note, &conf);
+    assert_int_equal(clockpart_block(&conf, &block, NULL), 0);
+    assert_string_equal(block, want);
+    assert_null(strstr(block, conf.clock_key));
+    assert_string_equal(conf.clock_interfaces, "eth0,ib");
+    free(block);
+    jobconf_fini(&conf);
+    plan_fini(&plan);
+    make(&off, *state, &plan);
+    fill(&plan, 2, &note, &conf);
+    assert_int_equal(clockpart_block(&conf, &block, NULL), 0);
+    assert_null(block);
+    jobconf_fini(&conf);
+    plan_fini(&plan);
+    ifname = NULL;
+}
+
+/* The settings reach job.conf and the agent; each step has a key of its own,
+ * which no setting tells. */
+static void test_conf(void **state)
+{
+    const struct row row = {.option = "inference,if=^lo;=eth1:0"};
+    char *path = tempdir_path(*state, "job.conf"), first[65] = "", *note = NULL;
+    struct jp_jobconf conf, back;
+    struct clock_conf clock;
+    struct jp_plan plan;
+    struct stat st;
+
+    make(&row, *state, &plan);
+    for (int i = 0; i < 2; i++) {
+        fill(&plan, 2, &note, &conf);
+        assert_string_not_equal(conf.clock_key, first);
+        snprintf(first, sizeof(first), "%s", conf.clock_key);
+        for (size_t k = 0; k < conf.n_clock_settings; k++)
+            assert_null(strstr(conf.clock_settings[k].value, conf.clock_key));
+        if (i == 0)
+            jobconf_fini(&conf);
+    }
+    assert_int_equal(jobconf_write(path, &conf, NULL), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(jobconf_read(path, &back, NULL), 0);
+    assert_string_equal(back.clock_request, "inference");
+    assert_string_equal(jobconf_clock(&back, "probe_window_s"), "3");
+    assert_true(clockpart_read(&back, &clock));
+    assert_int_equal(clock.cadence_us, 500);
+    assert_int_equal(clock.window_ms, 3000);
+    assert_int_equal(clock.spacing_us, 75);
+    assert_int_equal(clock.snapshot_ms, 75);
+    assert_string_equal(clock.interfaces, "^lo,=eth1:0");
+    for (size_t i = 0; i < CLOCK_KEY_BYTES; i++) {
+        char two[3];
+
+        snprintf(two, sizeof(two), "%02x", clock.key[i]);
+        assert_memory_equal(two, first + 2 * i, 2);
+    }
+    /* what the user has written into it: no key, no probes; no flood */
+    back.clock_key[3] = 'G';
+    assert_false(clockpart_read(&back, &clock));
+    back.clock_key[3] = '0';
+    back.clock_cadence_us = 1;
+    back.clock_window_ms = UINT32_MAX;
+    back.clock_snapshot_ms = 0;
+    assert_true(clockpart_read(&back, &clock));
+    assert_int_equal(clock.cadence_us, 100);
+    assert_int_equal(clock.window_ms, 60000);
+    assert_int_equal(clock.snapshot_ms, 10);
+    back.clock_key[63] = '\0';
+    assert_false(clockpart_read(&back, &clock));
+    jobconf_fini(&back);
+    jobconf_fini(&conf);
+    plan_fini(&plan);
+    free(path);
+}
+
+static const char *env_value(const struct jp_jobconf *conf, const char *name,
+                             bool *soft)
+{
+    for (size_t i = 0; i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, name)) {
+            *soft = conf->env[i].soft;
+            return conf->env[i].value;
+        }
+    return "";
+}
+
+static void test_xla(void **state)
+{
+    const struct row row = {.option = "auto,xla=1,probe_cadence_us=5000",
+                            .xla = "900",
+                            .enable = "1"};
+    char *path = tempdir_path(*state, CLOCKPART_FILE), *note = NULL;
+    struct jp_jobconf conf;
+    struct jp_request read;
+    struct jp_plan plan;
+    bool soft;
+
+    make(&row, *state, &plan);
+    fill(&plan, 2, &note, &conf);
+    assert_string_equal(env_value(&conf, "XLA_PROBE_CADENCE_US", &soft),
+                        "5000");
+    assert_false(soft);
+    assert_string_equal(
+        env_value(&conf, "XLA_ENABLE_DISTRIBUTED_PROFILING", &soft), "1");
+    assert_true(soft);
+    assert_string_equal(env_value(&conf, "XLA_DIST_PROF_OUTPUT_DIR", &soft),
+                        "/step/raw/%N");
+    assert_string_equal(env_value(&conf, "XLA_DIST_PROF_CONFIG", &soft),
+                        "/step/" CLOCKPART_FILE);
+    assert_int_equal(clockpart_write(&conf, *state, NULL), 0);
+    assert_int_equal(request_read(grammar_clock(), path, NULL, &read, NULL), 0);
+    assert_string_equal(read.values[1], "5000");
+    request_fini(&read);
+    jobconf_fini(&conf);
+    plan_fini(&plan);
+    free(path);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        TEST(test_sources),
+        TEST(test_precedence),
+        TEST(test_asked),
+        TEST(test_presets),
+        TEST(test_trouble),
+        TEST(test_locks),
+        TEST(test_block),
+        TEST(test_conf),
+        TEST(test_xla),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+/* test_clockuse.c - a node's clock is shifted and runs off: what the report
+ * says of the job is what it says of the same job with one clock. */
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/partial.h"
+#include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/verdict.h"
+#include "tests/common/tempdir.h"
+#include "tests/insight/simlog.h"
+#include "tests/insight/simrec.h"
+
+/* Four nodes of two ranks; what the acceptance asks for. */
+static const struct simjob_shape shape = {
+    .tp = 2,
+    .pp = 1,
+    .dp = 4,
+    .per_node = 2,
+    .layers = 2,
+    .microbatches = 1,
+    .steps = 200,
+    .tp_ops = 1,
+    .world = true,
+    .buckets = 2,
+    .tp_bytes = 1 << 20,
+    .dp_bytes = 16 << 20,
+};
+enum { SHIFTED = 2 };
+#define AHEAD_NS 250e6
+#define DRIFT 12.5e-6
+
+struct job {
+    struct simjob_truth truth;
+    struct jp_result *result;
+    struct jp_insight *insight;
+    struct jp_verdict verdict;
+};
+
+enum source { LOGS, RECORDINGS };
+
+static void make(struct job *j, enum source source, enum simjob_fault fault,
+                 double effect, bool shifted)
+{
+    char dir[] = "/tmp/clockuse.XXXXXX";
+    const char *input = mkdtemp(dir);
+    const struct jp_aggregate_options options = {.threads = 2};
+    struct jp_error err = {""};
+
+    assert_non_null(input);
+    simlog_clock = (struct simlog_clock){
+        .verbose = true,
+        .node = SHIFTED,
+        .ahead_ns = shifted ? AHEAD_NS : 0,
+        .drift = shifted ? DRIFT : 0,
+    };
+    assert_int_equal((source == LOGS ? simlog_write : simrec_write)(
+                         &shape, fault, effect, 5, dir, &j->truth),
+                     0);
+    j->result = aggregate_run(&input, 1, &options, &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(j->result);
+    (source == LOGS ? simlog_remove : simrec_remove)(&shape, dir);
+    rmdir(dir);
+    j->insight = insight_run(NULL, NULL, j->result, NULL);
+    assert_non_null(j->insight);
+    verdict_decide(NULL, NULL, j->result, j->insight, true, &j->verdict);
+}
+
+static void forget(struct job *j)
+{
+    insight_destroy(j->insight);
+    result_destroy(j->result);
+}
+
+/* Times of operations, us from the job's begin: the largest difference. */
+static double compare_ops(const struct job *a, const struct job *b)
+{
+    struct ops_reader x = {.ops = a->result->ops}, y = {.ops = b->result->ops};
+    double worst = 0, middle = 0;
+
+    assert_int_equal(a->result->n_ops, b->result->n_ops);
+    assert_true(a->result->n_ops > 500);
+    for (size_t i = 0; i < a->result->n_ops; i++) {
+        const struct jp_op *p = ops_at(&x, i), *q = ops_at(&y, i);
+        const double by[] = {
+            (double) p->start_min_us - (double) q->start_min_us,
+            (double) p->start_max_us - (double) q->start_max_us,
+            (double) p->end_max_us - (double) q->end_max_us,
+            (double) p->dump_min_us - (double) q->dump_min_us,
+            (double) p->dump_max_us - (double) q->dump_max_us};
+
+        assert_int_equal(p->sn, q->sn);
+        assert_true(p->n_start == p->n);
+        /* where the reference is the shifted node all moves with it */
+        if (i == 0)
+            middle = by[0];
+        for (size_t k = 0; k < sizeof(by) / sizeof(*by); k++)
+            worst = fmax(worst, fabs(by[k] - middle));
+    }
+    return worst;
+}
+
+static uint64_t shortest_us(const struct jp_result *r)
+{
+    struct ops_reader x = {.ops = r->ops};
+    uint64_t least = UINT64_MAX;
+
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&x, i);
+
+        least = op->exec_min_us < least ? op->exec_min_us : least;
+    }
+    return least;
+}
+
+static void same_findings(const struct job *a, const struct job *b)
+{
+    const struct jp_findings *x = &a->insight->findings;
+    const struct jp_findings *y = &b->insight->findings;
+
+    assert_int_equal(a->verdict.word, b->verdict.word);
+    assert_int_equal(x->n, y->n);
+    for (size_t i = 0; i < x->n; i++) {
+        assert_int_equal(x->at[i].kind, y->at[i].kind);
+        assert_string_equal(x->at[i].host, y->at[i].host);
+        assert_int_equal(x->at[i].pid, y->at[i].pid);
+    }
+    for (size_t i = 0; i < a->result->n_ranks; i++) {
+        assert_int_equal(a->result->ranks[i].last_ops,
+                         b->result->ranks[i].last_ops);
+        assert_int_equal(a->insight->lateness[i].late,
+                         b->insight->lateness[i].late);
+    }
+}
+
+/* Whoever is late by times is who came last by starts, and nobody else. */
+static void same_who(const struct job *j)
+{
+    const struct jp_clocks *c = j->result->clocks;
+    const struct clocks_arrival *most = NULL, *late = NULL;
+
+    assert_int_equal(c->n_arrivals, simjob_ranks(&shape));
+    for (size_t i = 0; i < c->n_arrivals; i++) {
+        if (!most || c->arrivals[i].last > most->last)
+            most = &c->arrivals[i];
+        if (c->arrivals[i].pid == simlog_pid(j->truth.ranks[0]))
+            late = &c->arrivals[i];
+    }
+    printf("# compared %" PRIu64 ", disagreed %" PRIu64 "; most often last by "
+           "starts: pid %" PRId64 ", %" PRIu64 " of %" PRIu64 " (%" PRIu64
+           " of them by times, too), %.0f us\n",
+           c->compared, c->disagreed, most->pid, most->last, most->operations,
+           most->both,
+           most->last ? (double) most->late_ns / 1e3 / (double) most->last : 0);
+    assert_true(c->compared > 100);
+    assert_true(c->disagreed * 50 <= c->compared);
+    if (j->truth.fault == SIMJOB_LATE_RANK) {
+        /* its mate waits for it, and is late for its own group */
+        assert_true(late->last * 20 >= most->last * 19);
+        assert_int_equal(late->last, late->both);
+    }
+}
+
+static void check_clock(const struct job *j, double shortest)
+{
+    const struct jp_clocks *c = j->result->clocks;
+    const struct clockmap_node *node;
+    char host[16], text[CLOCKS_TEXT];
+    double worst = 0;
+
+    simlog_host(SHIFTED, host);
+    node = clockmap_find(&c->map, host, strlen(host));
+    assert_int_equal(c->map.method, CLOCKMAP_COLLECTIVES);
+    assert_true(c->before.violations > c->before.operations / 2);
+    assert_int_equal(c->after.violations, 0);
+    for (size_t i = 0; i < node->n_points; i++) {
+        /* when the job began, by the reference's clock: 0 for logs */
+        double at = (double) (node->points[i].t_ns - node->points[0].t_ns);
+        double truth = AHEAD_NS + DRIFT * at;
+
+        worst = fmax(worst, fabs((double) node->points[i].offset_ns - truth));
+    }
+    printf("# %s; error %.1f us, shortest %.0f us\n", clocks_text(c, text),
+           worst / 1e3, shortest);
+    assert_true(worst / 1e3 < shortest / 4);
+}
+
+static void end_to_end(enum source source, enum simjob_fault fault,
+                       double effect)
+{
+    struct job one, two;
+    double worst, shortest;
+
+    make(&one, source, fault, effect, false);
+    make(&two, source, fault, effect, true);
+    shortest = (double) shortest_us(one.result);
+    check_clock(&two, shortest);
+    worst = compare_ops(&one, &two);
+    printf("# times of operations differ by at most %.1f us\n", worst);
+    assert_true(worst < shortest / 4 + 2);
+    same_findings(&one, &two);
+    same_who(&one);
+    same_who(&two);
+    if (fault == SIMJOB_LATE_RANK)
+        assert_int_equal(two.verdict.word, JP_VERDICT_SLOW);
+    assert_int_equal(one.result->n_windows, two.result->n_windows);
+    forget(&one);
+    forget(&two);
+}
+
+static void logs_late(void **state)
+{
+    (void) state;
+    end_to_end(LOGS, SIMJOB_LATE_RANK, 0.3);
+}
+
+static void logs_clean(void **state)
+{
+    (void) state;
+    end_to_end(LOGS, SIMJOB_CLEAN, 0);
+}
+
+static void recordings_late(void **state)
+{
+    (void) state;
+    end_to_end(RECORDINGS, SIMJOB_LATE_RANK, 0.3);
+}
+
+/* The operations and busy slices of files, and of partials. */
+static void same_result(const struct jp_result *files,
+                        const struct jp_result *partials)
+{
+    struct ops_reader x, y;
+
+    assert_non_null(files);
+    assert_non_null(partials);
+    x = (struct ops_reader){.ops = files->ops};
+    y = (struct ops_reader){.ops = partials->ops};
+    assert_int_equal(files->quality.partial_nodes, 0);
+    assert_int_equal(partials->quality.partial_nodes, shape.dp);
+    assert_int_equal(files->clocks->map.method, CLOCKMAP_COLLECTIVES);
+    assert_int_equal(files->n_ops, partials->n_ops);
+    for (size_t i = 0; i < files->n_ops; i++)
+        assert_memory_equal(ops_at(&x, i), ops_at(&y, i), sizeof(struct jp_op));
+    assert_int_equal(files->n_busy, partials->n_busy);
+    assert_int_equal(files->n_busy_slices, partials->n_busy_slices);
+    assert_int_equal(files->busy_from_us, partials->busy_from_us);
+    assert_memory_equal(files->busy_slices, partials->busy_slices,
+                        files->n_busy * files->n_busy_slices *
+                            sizeof(*files->busy_slices));
+    for (size_t i = 0; i < files->n_busy; i++) {
+        uint64_t sum = 0;
+
+        for (size_t k = 0; k < files->n_busy_slices; k++)
+            sum += files->busy[i].slice_us[k];
+        assert_int_equal(sum, files->busy[i].busy_us); /* nothing is lost */
+    }
+}
+
+/* From files and from the nodes' partials, which know no other node: the same
+ * times, and the same busy slices. */
+static void partials_alike(void **state)
+{
+    const char *dir = *state;
+    char raw[256], path[512], to[512];
+    struct jp_aggregate_options options = {.threads = 2};
+    const char *input = raw;
+    struct jp_result *files, *partials;
+    struct simjob_truth truth;
+
+    simlog_clock = (struct simlog_clock){
+        .verbose = true, .node = 2, .ahead_ns = AHEAD_NS, .drift = DRIFT};
+    snprintf(raw, sizeof(raw), "%s/raw", dir);
+    assert_int_equal(mkdir(raw, 0700), 0);
+    assert_int_equal(
+        simlog_write(&shape, SIMJOB_LATE_RANK, 0.3, 6, raw, &truth), 0);
+    for (uint32_t r = 0; r < simjob_ranks(&shape); r++) {
+        char host[16];
+
+        simlog_host(r / shape.per_node, host);
+        snprintf(to, sizeof(to), "%s/%s", raw, host);
+        mkdir(to, 0700);
+        snprintf(path, sizeof(path), "%s/%s", dir, host);
+        mkdir(path, 0700);
+        snprintf(path, sizeof(path), "%s/%s-pid%" PRId64 ".log", raw, host,
+                 simlog_pid(r));
+        snprintf(to, sizeof(to), "%s/%s/%" PRId64 ".log", raw, host,
+                 simlog_pid(r));
+        assert_int_equal(rename(path, to), 0);
+    }
+    files = aggregate_run(&input, 1, &options, NULL);
+    for (uint32_t k = 0; k < shape.dp; k++) {
+        char host[16];
+
+        simlog_host(k, host);
+        snprintf(path, sizeof(path), "%s/%s", raw, host);
+        snprintf(to, sizeof(to), "%s/%s/partial.jpp", dir, host);
+        assert_int_equal(partial_make(path, to, &options, NULL), 0);
+    }
+    options.partials = dir;
+    partials = aggregate_run(&input, 1, &options, NULL);
+    same_result(files, partials);
+    result_destroy(files);
+    result_destroy(partials);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logs_late),
+        cmocka_unit_test(logs_clean),
+        cmocka_unit_test(recordings_late),
+        cmocka_unit_test_setup_teardown(partials_alike, tempdir_make,
+                                        tempdir_drop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
