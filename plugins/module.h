@@ -17,6 +17,38 @@
 #include "common/onhang.h"
 #include "plugins/clock/clock_conf.h"
 
+enum { MODULE_GPUS_MAX = 64, MODULE_HANG_BYTES = 512 };
+
+/* A GPU by its last sample, NAN: not known. */
+struct module_gpu {
+    char bus[48]; /* PCI bus id, as its library writes it */
+    double share, mhz, watts;
+};
+
+/* What modules tell each other: one writes, the others read. */
+struct module_shared {
+    struct module_gpu gpus[MODULE_GPUS_MAX];
+    size_t n_gpus;
+    uint64_t gpus_us; /* monotonic, of the sample */
+};
+
+/* A process of this node that has part in a hang. */
+struct module_target {
+    int64_t pid;  /* as this node sees it */
+    int64_t task; /* SLURM_PROCID, -1: not known */
+    int64_t rank; /* in the communicator, -1: not known */
+    bool missing; /* it keeps the others waiting; false: it waits */
+};
+
+/* Evidence of a hang is wanted of this node: once a hang. Borrowed. */
+struct module_hang {
+    const char *dir, *node, *root; /* as in module_place */
+    uint32_t number;               /* of the hang in the step, from 1 on */
+    char text[MODULE_HANG_BYTES];  /* the hang in a sentence, or "" */
+    const struct module_target *targets;
+    size_t n_targets;
+};
+
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
     const char *dir;  /* the step directory */
@@ -42,6 +74,11 @@ struct module_place {
     uint32_t hang_suspect_ms; /* 0: nothing is watched */
     const struct jp_onhang *on_hang;
     const char *conf_hash; /* of job.conf, "" not known */
+    /* Begins to take it, and returns at once: the work is a child's, that can
+     * be killed. NULL: nobody does. */
+    void (*take_evidence)(void *arg, const struct module_hang *hang);
+    void *evidence_arg;
+    struct module_shared *shared; /* NULL: nobody tells */
     /* A line for the step's log. */
     void (*log)(void *arg, const char *line);
     void *log_arg;

@@ -345,8 +345,8 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
     if (event->news != STUCK_GOES_ON) {
         stuck_answer(event->view, &event->stuck->cause, answer, sizeof(answer));
         /* the first line of a hang begins it */
-        if (!alert->said)
-            alert->hang++;
+        alert->hang += !alert->told;
+        alert->told = true;
     }
     format_line(alert, event, answer, line, sizeof(line));
     json = format_json(alert, event, line);
@@ -359,7 +359,9 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
         append(alert, json);
     if (json && event->news == STUCK_HANGS && on_hang->kind == ONHANG_COMMAND)
         start_command(alert, json);
-    if (event->news == STUCK_GOES_ON)
+    if (event->news == STUCK_GOES_ON) {
         alert->said = 0;
+        alert->told = false;
+    }
     free(json);
 }

@@ -37,6 +37,7 @@ struct alert_place {
 struct alert {
     struct alert_place place;
     uint32_t hang, said; /* its number; lines of it so far */
+    bool told;           /* something of it, if only to the file */
     uint32_t job_lines;  /* of this step; those of others are looked up */
     int64_t command;     /* pid; 0: none runs */
     uint64_t command_ms; /* it is killed then */

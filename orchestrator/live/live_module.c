@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "common/num.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livejoin.h"
@@ -18,7 +17,6 @@
 #define PERIOD_MS 1000
 /* A state that flutters is written no more often. */
 #define CHANGE_MS 1000
-#define WANT_BYTES 4096
 
 struct live {
     struct module_place place;
@@ -33,6 +31,7 @@ struct live {
     uint64_t written_ms, wanted_ms;
     uint64_t want_change; /* the want file's own, as it was read last */
     uint32_t signals;     /* the last that was sent */
+    uint32_t evidence;    /* the last hang of which it was taken */
     bool watched, failed;
     uint64_t bytes;
 };
@@ -102,54 +101,62 @@ static void *start(const struct module_place *place, struct jp_error *err)
 /* --- what is wanted ---------------------------------------------------------
  */
 
-static int signal_of(const struct live *l, const char *name)
-{
-    struct jp_onhang asked;
-    char text[32];
-
-    (void) l;
-    snprintf(text, sizeof(text), "signal:%.16s", name);
-    return onhang_parse(text, NULL, &asked, NULL) == 0 ? asked.signal : 0;
-}
-
 /* "signal USR1 2": once for each number, and only as the step has asked. */
-static void take_signal(struct live *l, char *rest)
+static void obey_signal(struct live *l, const struct livewant *want)
 {
-    const char *name = strsep(&rest, " ");
-    uint64_t number;
+    const struct jp_onhang *on_hang = l->place.on_hang;
     char line[96];
     unsigned sent;
 
-    if (!rest || num_parse_u64(rest, 1, UINT32_MAX, &number, NULL) < 0 ||
-        number <= l->signals || l->place.on_hang->kind != ONHANG_SIGNAL ||
-        strcmp(name, l->place.on_hang->name) != 0)
+    if (want->signal_number <= l->signals || on_hang->kind != ONHANG_SIGNAL ||
+        strcmp(want->signal, on_hang->name) != 0)
         return;
-    l->signals = (uint32_t) number;
-    sent = livenode_signal(l->node, signal_of(l, name));
+    l->signals = want->signal_number;
+    sent = livenode_signal(l->node, on_hang->signal);
     snprintf(line, sizeof(line),
-             "on_hang: SIG%.16s to %u task%s that handle%s it", name, sent,
-             sent == 1 ? "" : "s", sent == 1 ? "s" : "");
+             "on_hang: SIG%.16s to %u task%s that handle%s it", want->signal,
+             sent, sent == 1 ? "" : "s", sent == 1 ? "s" : "");
     if (l->place.log)
         l->place.log(l->place.log_arg, line);
 }
 
-static void take_wants(struct live *l, char *text)
+/* Of processes that are there, and that are this step's: the file is only a
+ * user's word. */
+static void obey_evidence(struct live *l, const struct livewant *want)
 {
-    uint64_t hashes[LIVE_WANTED_MAX];
-    size_t n = 0;
-    char *line;
+    struct module_target targets[LIVE_EVIDENCE_MAX];
+    struct module_hang hang = {.dir = l->place.dir,
+                               .node = l->place.node,
+                               .root = l->place.root,
+                               .number = want->evidence_number,
+                               .targets = targets};
 
-    while ((line = strsep(&text, "\n"))) {
-        char *end;
+    if (want->evidence_number <= l->evidence || !l->place.take_evidence)
+        return;
+    l->evidence = want->evidence_number;
+    snprintf(hang.text, sizeof(hang.text), "%s", want->hang);
+    for (size_t i = 0; i < want->n_targets; i++) {
+        struct module_target *to = &targets[hang.n_targets];
 
-        if (!strncmp(line, "signal ", 7)) {
-            take_signal(l, line + 7);
-        } else if (!strncmp(line, "comm 0x", 7) && n < LIVE_WANTED_MAX) {
-            hashes[n] = strtoull(line + 7, &end, 16);
-            n += end > line + 7;
-        }
+        *to = want->targets[i];
+        to->pid = livenode_pid(l->node, want->targets[i].pid);
+        hang.n_targets += to->pid > 0;
     }
-    livenode_want(l->node, hashes, n);
+    if (hang.n_targets)
+        l->place.take_evidence(l->place.evidence_arg, &hang);
+}
+
+static void obey(struct live *l, char *text)
+{
+    struct livewant *want = malloc(sizeof(*want));
+
+    if (!want)
+        return;
+    livewant_parse(text, l->place.node, want);
+    livenode_want(l->node, want->hashes, want->n_hashes);
+    obey_signal(l, want);
+    obey_evidence(l, want);
+    free(want);
 }
 
 /* Looks at the want file at the pace of a watched step. */
@@ -170,8 +177,8 @@ static void look_at_want(struct live *l, const struct module_time *now)
         age_us = now->real_us > change ? now->real_us - change : 0;
         l->watched = age_us < LIVE_WANT_MS * 1000;
         if (l->watched && change != l->want_change &&
-            fileio_read(path, false, WANT_BYTES, &text, NULL, NULL) == 0)
-            take_wants(l, text);
+            fileio_read(path, false, LIVE_WANT_BYTES, &text, NULL, NULL) == 0)
+            obey(l, text);
         l->want_change = change;
     }
     free(text);

@@ -15,6 +15,7 @@
 #include "common/num.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livewant.h"
 
 #define MS_NS UINT64_C(1000000)
 #define NODES_MAX 65536
@@ -43,8 +44,9 @@ struct livejoin {
     uint64_t looked_ms, pause_ms; /* after a join that took long */
     uint64_t act_ms;              /* the hang's action is due then; 0: none */
     uint32_t signals;             /* asked for so far */
-    bool wants;                   /* the want file names something of ours */
-    struct live_snap snap;        /* one at a time */
+    char
+        answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
+    struct live_snap snap;              /* one at a time */
     uint8_t head[LIVE_HEAD_BYTES];
 };
 
@@ -187,6 +189,51 @@ static void put_hashes(FILE *out, const struct jp_hangs *hangs,
     }
 }
 
+/* A process that has part in the hang, for its node. */
+static bool put_target(FILE *out, const struct livejoin *join,
+                       const struct jp_hangs *hangs, uint32_t process,
+                       int64_t rank, bool missing)
+{
+    const struct hangs_process *p;
+
+    if (process >= hangs->n_processes)
+        return false;
+    p = &hangs->processes[process];
+    fprintf(out, "evidence %u %s %" PRId64 " %s %" PRId64 " %" PRId64 "\n",
+            join->alert.hang, p->host, p->pid, missing ? "missing" : "waits",
+            p->task, rank);
+    return true;
+}
+
+/* Of a hang that is confirmed and was told: who keeps the others, who else has
+ * not come, and some that wait. */
+static void put_evidence(FILE *out, const struct livejoin *join,
+                         const struct jp_hangs *hangs)
+{
+    const struct stuck_cause *cause = &join->stuck.cause;
+    const struct hangs_group *group;
+    size_t n = 0, victims = 0;
+
+    if (join->stuck.phase != STUCK_CONFIRMED || !join->alert.told ||
+        cause->group >= hangs->n_groups)
+        return;
+    group = &hangs->groups[cause->group];
+    fprintf(out, "hang %u %s\n", join->alert.hang, join->answer);
+    n += put_target(out, join, hangs, cause->process, cause->rank, true);
+    for (uint32_t i = 0; i < group->n_ranks && n < LIVE_EVIDENCE_ALL; i++)
+        if ((group->states[i] == HANGS_MISSING ||
+             group->states[i] == HANGS_HELD) &&
+            group->processes[i] != cause->process)
+            n += put_target(out, join, hangs, group->processes[i], i, true);
+    for (size_t i = 0; i < group->n_ops && victims < LIVE_VICTIMS; i++) {
+        const struct hangs_op *op = &hangs->ops[group->first + i];
+
+        if (op->process != cause->process)
+            victims +=
+                put_target(out, join, hangs, op->process, op->rank, false);
+    }
+}
+
 /* All nodes write sooner, and of these communicators first. Trouble is no
  * matter: snapshots come all the same, later. */
 static void want(struct livejoin *join, const struct jp_hangs *hangs)
@@ -197,11 +244,11 @@ static void want(struct livejoin *join, const struct jp_hangs *hangs)
 
     if (path && fileio_temp_open(&file, path, NULL) == 0) {
         put_hashes(file.stream, hangs, &join->stuck);
+        put_evidence(file.stream, join, hangs);
         if (join->signals)
             fprintf(file.stream, "signal %s %u\n", place->on_hang->name,
                     join->signals);
         fileio_temp_commit(&file, NULL);
-        join->wants = true;
     }
     free(path);
 }
@@ -298,6 +345,9 @@ static int judge(struct livejoin *join, int folder,
     if (rc == 0 && hangs.n_processes) {
         enum stuck_news news = stuck_look(&join->stuck, &view);
 
+        if (news == STUCK_HANGS)
+            stuck_answer(&view, &join->stuck.cause, join->answer,
+                         sizeof(join->answer));
         take_news(join, now, &view, news);
         if (join->stuck.phase != STUCK_QUIET)
             want(join, &hangs);

@@ -528,6 +528,18 @@ void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
         memcpy(node->wanted, hashes, node->n_wanted * sizeof(*hashes));
 }
 
+int64_t livenode_pid(const struct livenode *node, int64_t pid)
+{
+    for (size_t i = 0; i < node->n; i++) {
+        const struct follow *f = node->files[i];
+
+        if (f->is_open && f->file.has_header && f->file.pid == pid &&
+            f->task.pid > 1 && !f->gone)
+            return f->task.pid;
+    }
+    return 0;
+}
+
 unsigned livenode_signal(struct livenode *node, int signal)
 {
     unsigned sent = 0;
@@ -594,7 +606,10 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .over = f->over,
                             .bytes = bytes_of(f),
                             .in_flight = f->reading.pending.n,
-                            .cpu_ms = f->task.cpu_ms};
+                            .cpu_ms = f->task.cpu_ms,
+                            .gpu_permille = -1,
+                            .gpu_mhz = -1,
+                            .gpu_watts = -1};
     /* what does not run enters nothing: the kernel's word is from now */
     if (f->state == STUCK_GONE || f->state == STUCK_STOPPED ||
         f->state == STUCK_TRACED || f->state == STUCK_DISK)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "orchestrator/live/livesnap.h"
+#include "orchestrator/live/livewant.h"
 
 struct livenode;
 
@@ -41,13 +42,16 @@ int livenode_look(struct livenode *node, const struct livenode_time *now,
 enum live_class livenode_class(const struct livenode *node);
 
 /* Communicators that come first in snapshots, at most LIVE_WANTED_MAX. */
-#define LIVE_WANTED_MAX 16
 void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n);
 
 /* Ranks, communicators, fronts, what is in flight, and the class; the caller
  * fills in the rest of the head. 0, or -1 without memory. */
 int livenode_fill(struct livenode *node, const struct livenode_time *now,
                   struct live_snap *snap);
+
+/* The pid here of a process that calls itself pid in its recording; 0: it is
+ * gone or not known. */
+int64_t livenode_pid(const struct livenode *node, int64_t pid);
 
 /* Sends a signal to each task that has a handler for it. How many got it. */
 unsigned livenode_signal(struct livenode *node, int signal);

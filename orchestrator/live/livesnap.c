@@ -68,6 +68,11 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     jpr_put_u64(out, r->bytes);
     jpr_put_u64(out, r->in_flight);
     jpr_put_u64(out, r->cpu_ms);
+    jpr_put_u64(out, r->rate_milli);
+    jpr_put_u64(out, r->share_permille);
+    jpr_put_i64(out, r->gpu_permille);
+    jpr_put_i64(out, r->gpu_mhz);
+    jpr_put_i64(out, r->gpu_watts);
 }
 
 static void put_front(struct jpr_out *out, const struct live_front *f)
@@ -78,6 +83,11 @@ static void put_front(struct jpr_out *out, const struct live_front *f)
     put_func(out, f->func);
     jpr_put_u64(out, f->begun);
     jpr_put_delta(out, f->ended, f->begun);
+    jpr_put_u64(out, f->rate_milli);
+    if (f->rate_milli) {
+        jpr_put_u64(out, f->mean_us);
+        jpr_put_u64(out, f->mean_bytes);
+    }
 }
 
 static void put_op(struct jpr_out *out, const struct live_op *op,
@@ -222,6 +232,16 @@ static int64_t get_time(struct jpr_in *in, uint64_t base)
     return in->bad ? 0 : (int64_t) ns;
 }
 
+/* A figure of a GPU; -1: not known. */
+static int32_t get_figure(struct jpr_in *in)
+{
+    int64_t value = jpr_get_i64(in);
+
+    if (value < -1 || value > INT32_MAX)
+        in->bad = true;
+    return in->bad ? -1 : (int32_t) value;
+}
+
 static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
 {
     uint64_t flags;
@@ -239,6 +259,11 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     r->bytes = jpr_get_u64(in);
     r->in_flight = jpr_get_u64(in);
     r->cpu_ms = jpr_get_u64(in);
+    r->rate_milli = jpr_get_u64(in);
+    r->share_permille = jpr_get_u64(in);
+    r->gpu_permille = get_figure(in);
+    r->gpu_mhz = get_figure(in);
+    r->gpu_watts = get_figure(in);
 }
 
 static uint32_t get_index(struct jpr_in *in, uint32_t n)
@@ -258,6 +283,11 @@ static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
     get_func(in, f->func);
     f->begun = jpr_get_u64(in);
     f->ended = jpr_get_delta(in, f->begun);
+    f->rate_milli = jpr_get_u64(in);
+    if (f->rate_milli) {
+        f->mean_us = jpr_get_u64(in);
+        f->mean_bytes = jpr_get_u64(in);
+    }
 }
 
 static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,

@@ -41,11 +41,8 @@
 
 #define LIVE_SNAP_SUFFIX ".snap"
 
-/* LIVE_WANT's time of change is a lease: while it is younger than this, nodes
- * write each 5 s (STUCK_LOOKS), else each 30 s (STUCK_LEAST). Its lines
- * "comm 0x..." name communicators that come first in snapshots; "signal NAME N"
- * asks for a signal to the tasks that catch it, once for each N. */
-#define LIVE_WANT_MS 60000
+/* What rates and means are taken over. */
+#define LIVE_RECENT_MS 30000
 
 enum {
     LIVE_SNAP_VERSION = 1,
@@ -75,6 +72,13 @@ struct live_rank {
     uint64_t bytes;          /* of those that ended */
     uint64_t in_flight;
     uint64_t cpu_ms; /* processor time */
+    /* of the last LIVE_RECENT_MS, older ones counting less and less; they fall
+     * to 0 while nothing ends */
+    uint64_t rate_milli;     /* operations that ended, in 1,000 s */
+    uint64_t share_permille; /* of its time, spent in operations; above 1,000
+                                where they overlap */
+    /* of its GPU, -1: not known */
+    int32_t gpu_permille, gpu_mhz, gpu_watts;
 };
 
 struct live_comm {
@@ -91,6 +95,10 @@ struct live_front {
     unsigned kind; /* enum jpr_op_kind, or JPR_N_OP_KINDS: only has it */
     char func[RECORD_MAX_FUNC + 1];
     uint64_t begun, ended;
+    /* as in live_rank: operations that ended in 1,000 s; their mean time and
+     * size by those that were read, 0: none was. The bandwidth is that of
+     * common/bandwidth.h for one such operation. */
+    uint64_t rate_milli, mean_us, mean_bytes;
 };
 
 /* In flight: struct hangs_op. */

@@ -20,6 +20,7 @@
 #include "common/fileio.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livejoin.h"
+#include "orchestrator/live/livewant.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"
 
@@ -33,7 +34,7 @@ struct step {
     void *nodes[2];
     bool waits[2]; /* in an operation that has not ended */
     double since;
-    char log[65536];
+    char log[65536], evidence[1024];
     unsigned failures;
     char failure[sizeof(struct jp_error)];
 };
@@ -44,6 +45,25 @@ static void put_log(void *arg, const char *line)
     size_t used = strlen(s->log);
 
     snprintf(s->log + used, sizeof(s->log) - used, "%s\n", line);
+}
+
+/* What nodes were asked to keep of a hang. */
+static void put_evidence(void *arg, const struct module_hang *hang)
+{
+    struct step *s = arg;
+    size_t used = strlen(s->evidence);
+
+    used += (size_t) snprintf(s->evidence + used, sizeof(s->evidence) - used,
+                              "%s hang %u:", hang->node, hang->number);
+    for (size_t i = 0; i < hang->n_targets; i++)
+        used += (size_t) snprintf(
+            s->evidence + used, sizeof(s->evidence) - used,
+            " %s %d task %d rank %d",
+            hang->targets[i].missing ? "missing" : "waits",
+            (int) hang->targets[i].pid, (int) hang->targets[i].task,
+            (int) hang->targets[i].rank);
+    snprintf(s->evidence + used, sizeof(s->evidence) - used, " (%.14s)\n",
+             hang->text);
 }
 
 static void make(const char *dir, const char *name)
@@ -84,7 +104,9 @@ static void *start_node(struct step *s, unsigned i)
                                        .on_hang = &s->on_hang,
                                        .conf_hash = "0123456789abcdef00",
                                        .log = put_log,
-                                       .log_arg = s};
+                                       .log_arg = s,
+                                       .take_evidence = put_evidence,
+                                       .evidence_arg = s};
     struct jp_error err = {""};
 
     return live_module.start(&place, &err);
@@ -232,6 +254,32 @@ static void tells_once_and_again(void **state)
     assert_int_equal(s.failures, 0);
 }
 
+/* Once a hang, of who is missing and of who waits. */
+static void asks_for_evidence(void **state)
+{
+    static struct step s;
+
+    begin(&s, state, "report");
+    hang(&s);
+    run(&s, 100, 150);
+    assert_string_equal(s.evidence, ""); /* not of a suspicion */
+    run(&s, 150, 400);
+    assert_int_equal(count(s.evidence, "\n"), 2);
+    assert_non_null(strstr(s.evidence,
+                           "n1 hang 1: missing 5001 task 1 rank 1 (rank 1 "
+                           "(n1 pid)\n"));
+    assert_non_null(strstr(
+        s.evidence, "n0 hang 1: waits 5000 task 0 rank 0 (rank 1 (n1 pid)\n"));
+    s.waits[0] = false;
+    run(&s, 400, 430);
+    s.waits[0] = true;
+    s.since = 430;
+    run(&s, 430, 700);
+    assert_int_equal(count(s.evidence, "\n"), 4);
+    assert_int_equal(count(s.evidence, "hang 2:"), 2);
+    end(&s);
+}
+
 /* 30 s while all is well, sooner where somebody watches or something waits. */
 static void writes_at_its_pace(void **state)
 {
@@ -262,6 +310,51 @@ static void writes_at_its_pace(void **state)
     assert_int_equal(snap.last, true);
     free(path);
     free(folder);
+}
+
+/* Who watches keeps the lines that are there. */
+static void renews_the_lease(void **state)
+{
+    static struct livewant want;
+    static struct step s;
+    struct timespec old[2] = {{1000, 0}, {1000, 0}};
+    char *path, *text;
+    struct stat st;
+
+    begin(&s, state, "report");
+    path = tempdir_path(s.dir, "live/live.want");
+    assert_int_equal(livewant_touch(s.dir, NULL), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    free(tempdir_file(s.dir, "live/live.want", 0600,
+                      "comm 0xabc\nsignal USR1 3\ncomm 7\ncomm 0xx\n"
+                      "evidence 2 n1 44 waits 1 -1\nevidence 2 n1 1 waits 1 1\n"
+                      "evidence 2 n0 45 waits 1 1\nevidence 2 n1 45 dead 1 1\n"
+                      "evidence 0 n1 45 waits 1 1\nevidence 2 n1\nsignal USR2\n"
+                      "hang 2 a b c\nhang\n \n"));
+    utimensat(AT_FDCWD, path, old, 0);
+    assert_int_equal(livewant_touch(s.dir, NULL), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_mtim.tv_sec > 1000);
+    text = read_file(&s, "live/live.want");
+    livewant_parse(text, "n1", &want);
+    assert_int_equal(want.n_hashes, 1);
+    assert_int_equal(want.hashes[0], 0xabc);
+    assert_string_equal(want.signal, "USR1");
+    assert_int_equal(want.signal_number, 3);
+    assert_int_equal(want.evidence_number, 2);
+    assert_int_equal(want.n_targets, 1);
+    assert_int_equal(want.targets[0].pid, 44);
+    assert_int_equal(want.targets[0].rank, -1);
+    assert_false(want.targets[0].missing);
+    assert_string_equal(want.hang, "a b c");
+    free(text);
+    /* a link leads nowhere */
+    unlink(path);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_int_equal(livewant_touch(s.dir, NULL), -1);
+    free(path);
+    end(&s);
 }
 
 /* All have left. */
@@ -553,6 +646,7 @@ int main(void)
         TEST(survives_a_full_disk),        TEST(runs_the_command),
         TEST(kills_a_command_that_stays),  TEST(is_off_where_it_should),
         TEST(leaves_nothing_without_nccl), TEST(joins_4096_nodes),
+        TEST(asks_for_evidence),           TEST(renews_the_lease),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
