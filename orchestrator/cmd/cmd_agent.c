@@ -96,6 +96,7 @@ static int run(const struct node_args *args, struct jp_error *err)
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
     struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
+    static struct module_shared shared;
     char **nodes = NULL;
     struct clock_conf clock;
     int rc;
@@ -124,6 +125,7 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->step_nodes = args->seat.nodes;
     place->component = args->seat.component;
     place->on_hang = &on_hang;
+    place->shared = &shared;
     read_conf(args, place, &on_hang);
     find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);

@@ -87,6 +87,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
         l->snap = malloc(sizeof(*l->snap));
         where.raw = l->raw;
         where.times = &l->times;
+        where.shared = place->shared;
         l->node = l->raw ? livenode_create(&where) : NULL;
         if (place->leads)
             l->join = start_join(l);
@@ -286,6 +287,29 @@ static uint64_t bytes(void *state)
     return ((const struct live *) state)->bytes;
 }
 
+/* Who makes the others wait, at most so many. */
+#define LATE_MAX 8
+static void record_late(const struct live *l, struct jp_json_stream *s)
+{
+    const struct livelate *late = livejoin_late(l->join);
+
+    json_stream_array(s, "late");
+    for (uint32_t i = 0; i < late->n_late && i < LATE_MAX; i++) {
+        const struct livelate_process *p = &late->processes[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "node", p->node);
+        json_stream_int(s, "pid", p->pid);
+        json_stream_int(s, "task", p->task);
+        json_stream_int(s, "rank", p->rank);
+        json_stream_text(s, "comm_name", p->name);
+        json_stream_int(s, "n_ranks", p->n_ranks);
+        json_stream_fixed(s, "share", p->excess, 3);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct live *l = state;
@@ -295,6 +319,8 @@ static void record(void *state, struct jp_json_stream *s)
     json_stream_text(s, "phase",
                      stuck ? stuck_phase_words[stuck->phase] : NULL);
     json_stream_count(s, "hangs", stuck ? stuck->n_hangs : 0);
+    if (l->join)
+        record_late(l, s);
 }
 
 /* The last word of the node: its processes have ended. A report removes it

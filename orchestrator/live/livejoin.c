@@ -46,7 +46,9 @@ struct livejoin {
     uint32_t signals;             /* asked for so far */
     char
         answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
-    struct live_snap snap;              /* one at a time */
+    struct livelate late;
+    uint64_t late_ms, late_pause_ms; /* as looked_ms, for who is late */
+    struct live_snap snap;           /* one at a time */
     uint8_t head[LIVE_HEAD_BYTES];
 };
 
@@ -66,6 +68,7 @@ void livejoin_destroy(struct livejoin *join)
 {
     if (join) {
         alert_fini(&join->alert);
+        livelate_fini(&join->late);
         free(join->nodes);
     }
     free(join);
@@ -74,6 +77,11 @@ void livejoin_destroy(struct livejoin *join)
 const struct stuck *livejoin_state(const struct livejoin *join)
 {
     return &join->stuck;
+}
+
+const struct livelate *livejoin_late(const struct livejoin *join)
+{
+    return &join->late;
 }
 
 /* --- who has been heard ----------------------------------------------------
@@ -366,6 +374,30 @@ static uint64_t cpu_ms(void)
     return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / MS_NS;
 }
 
+/* Who makes the others wait, while nobody hangs. */
+static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
+                     struct jp_error *err)
+{
+    uint64_t began = cpu_ms();
+    struct livelate late = {0};
+    int rc = 0;
+
+    if (join->stuck.phase != STUCK_QUIET ||
+        (join->late_ms && now_ms - join->late_ms < join->late_pause_ms))
+        return 0;
+    join->late_ms = now_ms;
+    for (size_t i = 0; rc == 0 && i < join->n; i++)
+        if (livesnap_read(folder, join->nodes[i].name, &join->snap, NULL) == 0)
+            rc = livelate_add(&late, &join->snap);
+    if (rc == 0)
+        rc = livelate_finish(&late);
+    livelate_fini(rc == 0 ? &join->late : &late);
+    if (rc == 0)
+        join->late = late;
+    join->late_pause_ms = (cpu_ms() - began) * LIVEJOIN_LATE_SHARE;
+    return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
+}
+
 static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
 {
     const uint64_t *ms = join->stuck.times.ms;
@@ -397,6 +429,8 @@ static int look(struct livejoin *join, int folder,
     if (urgent || any_waits(join) || join->stuck.phase != STUCK_QUIET)
         rc = judge(join, folder, now, err);
     join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
+    if (find_late(join, folder, now->mono_ms, err) < 0)
+        rc = -1;
     return rc;
 }
 

@@ -12,8 +12,10 @@
 #include <stdbool.h>
 
 #include "orchestrator/live/alert.h"
+#include "orchestrator/live/livelate.h"
 #include "orchestrator/live/livesnap.h"
 
+#define LIVEJOIN_LATE_SHARE 1000
 #define LIVEJOIN_SHARE 50 /* a 50th: 2 % of a processor, during a hang */
 
 struct livejoin;
@@ -39,5 +41,10 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
 
 /* For agent.json and tests. */
 const struct stuck *livejoin_state(const struct livejoin *join);
+
+/* Who makes the others wait, by the last look at it: the latest first. Looked
+ * for each 30 s and so seldom that it takes no more than LIVEJOIN_LATE_SHARE of
+ * a processor. Borrowed until the next look. */
+const struct livelate *livejoin_late(const struct livejoin *join);
 
 #endif

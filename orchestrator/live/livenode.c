@@ -12,15 +12,15 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "orchestrator/live/liverate.h"
 #include "orchestrator/live/livetask.h"
+#include "orchestrator/live/liveusual.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 #define MS_NS UINT64_C(1000000)
 /* New files are looked for so often; tasks make them when NCCL starts. */
 #define SCAN_NS (5000 * MS_NS)
 #define FILES_MAX 256
-/* Series of a process whose usual length is learnt. */
-#define USUALS_MAX 256
 /* Of a file at one look: an agent that was held up catches up in pieces. */
 #define RECORDS_MAX 100000
 /* In flight of a process that a snapshot has; the oldest. */
@@ -29,34 +29,10 @@
 #define IO_BYTES_A_SECOND 65536
 /* A task's share of a processor is taken over so long at least. */
 #define SHARE_NS (2000 * MS_NS)
-#define DISK_LOOKS 3  /* in state D at so many looks running */
+#define DISK_LOOKS 3 /* in state D at so many looks running */
+/* A sample of GPUs that is older tells nothing. */
+#define GPUS_OLD_US 120000000
 #define SHORT_FILE 32 /* a head, and the first frame's beginning */
-
-/* Each so many looks one file's turn comes: so many of its ended operations
- * are read, and the rest of their block. */
-#define SAMPLE_LOOKS 8
-#define SAMPLE_OPS 64
-/* In flight for so long: its length is worth remembering. */
-#define LONG_NS (1000 * MS_NS)
-#define LONGS_MAX 64
-
-/* How long operations of a communicator and function take, those of a second
- * and more. */
-struct usual {
-    uint32_t comm;
-    enum jpr_op_kind kind;
-    char func[RECORD_MAX_FUNC + 1];
-    struct stuck_usual lengths;
-};
-
-/* An operation that was in flight for long at the last look. */
-struct longer {
-    uint32_t comm;
-    enum jpr_op_kind kind;
-    char func[RECORD_MAX_FUNC + 1];
-    uint64_t seq, start_ns, age_ns;
-    bool seen; /* at this look */
-};
 
 /* A process: its recording, and what /proc says of it. */
 struct follow {
@@ -66,10 +42,8 @@ struct follow {
     struct jp_recfile file;
     struct hangs_file reading;
     uint64_t pid_namespace;
-    struct usual *usuals;
-    size_t n_usuals;
-    struct longer longs[LONGS_MAX];
-    size_t n_longs;
+    struct liveusual usual;
+    struct liverate rate;
     bool apart; /* counters tell a function's operations as they are numbered */
     uint64_t sample_bytes, sample_ops; /* of those that were read */
     /* by the looks */
@@ -91,7 +65,7 @@ struct livenode {
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
-    uint64_t looks;
+    uint64_t turn; /* of liverate.h, at the last look */
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
 };
@@ -103,7 +77,8 @@ static void drop_file(struct follow *f)
     if (f->is_open)
         recfile_close(&f->file);
     hangs_file_fini(&f->reading);
-    free(f->usuals);
+    liveusual_fini(&f->usual);
+    liverate_fini(&f->rate);
     free(f->path);
     free(f);
 }
@@ -175,115 +150,6 @@ static void scan(struct livenode *node, uint64_t now_ns)
 
 /* --- what a file tells ---------------------------------------------------- */
 
-static bool is_usual(const struct usual *u, const struct longer *l)
-{
-    return u->comm == l->comm && u->kind == l->kind &&
-           !strcmp(u->func, l->func);
-}
-
-/* NULL: no memory, or too many. */
-static struct usual *usual_of(struct follow *f, const struct longer *l)
-{
-    struct usual *u;
-
-    for (size_t i = 0; i < f->n_usuals; i++)
-        if (is_usual(&f->usuals[i], l))
-            return &f->usuals[i];
-    if (f->n_usuals == USUALS_MAX)
-        return NULL;
-    if (!(f->n_usuals & (f->n_usuals - 1))) {
-        u = reallocarray(f->usuals, f->n_usuals ? 2 * f->n_usuals : 1,
-                         sizeof(*u));
-        if (!u)
-            return NULL;
-        f->usuals = u;
-    }
-    u = &f->usuals[f->n_usuals++];
-    *u = (struct usual){.comm = l->comm, .kind = l->kind};
-    memcpy(u->func, l->func, sizeof(u->func));
-    return u;
-}
-
-/* What the counters say of the function's operations so far. */
-static uint64_t count_of(const struct follow *f, uint32_t comm,
-                         const char *func)
-{
-    const struct recfile_comm *told = recfile_comm(&f->file, comm);
-
-    for (size_t i = 0; told && i < told->n_counts; i++)
-        if (!strcmp(told->counts[i].func, func))
-            return told->counts[i].counts.produced;
-    return 0;
-}
-
-/* It is not in flight any more. */
-static void learn(struct livenode *node, struct follow *f,
-                  const struct longer *l)
-{
-    struct usual *u = usual_of(f, l);
-    uint64_t limit;
-
-    if (!u)
-        return;
-    limit = stuck_limit_ns(node->place.times, &u->lengths, false);
-    if (l->age_ns / STUCK_LEARN_TIMES <= limit)
-        stuck_usual_add(&u->lengths, l->age_ns);
-    /* the shorter ones are only counted */
-    if (u->lengths.n < count_of(f, l->comm, l->func))
-        u->lengths.n = count_of(f, l->comm, l->func);
-}
-
-static struct longer *longer_of(struct follow *f, const struct jpr_op *op)
-{
-    for (size_t i = 0; i < f->n_longs; i++) {
-        struct longer *l = &f->longs[i];
-
-        if (l->seq == op->seq && l->comm == op->comm && l->kind == op->kind &&
-            l->start_ns == op->enqueue_start_mono_ns)
-            return l;
-    }
-    if (f->n_longs == LONGS_MAX)
-        return NULL;
-    f->longs[f->n_longs] =
-        (struct longer){.comm = op->comm,
-                        .kind = op->kind,
-                        .seq = op->seq,
-                        .start_ns = op->enqueue_start_mono_ns};
-    snprintf(f->longs[f->n_longs].func, sizeof(f->longs->func), "%s", op->func);
-    return &f->longs[f->n_longs++];
-}
-
-/* What is in flight for a second and more, and what of that has ended since the
- * last look. Ends are seen late by a look at most. */
-static void look_at_longs(struct livenode *node, struct follow *f,
-                          uint64_t now_ns)
-{
-    const struct jp_pending *pending = &f->reading.pending;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < f->n_longs; i++)
-        f->longs[i].seen = false;
-    for (size_t i = 0; i < pending->n; i++) {
-        const struct jpr_op *op = &pending->ops[i].op;
-        uint64_t start = op->enqueue_start_mono_ns;
-        struct longer *l;
-
-        if (!start || op->unsure || now_ns < start || now_ns - start < LONG_NS)
-            continue;
-        l = longer_of(f, op);
-        if (l) {
-            l->seen = true;
-            l->age_ns = now_ns - start;
-        }
-    }
-    for (size_t i = 0; i < f->n_longs; i++)
-        if (f->longs[i].seen)
-            f->longs[kept++] = f->longs[i];
-        else
-            learn(node, f, &f->longs[i]);
-    f->n_longs = kept;
-}
-
 /* Counters that mix what is numbered apart tell of no front any more. */
 static void look_at_fronts(struct follow *f)
 {
@@ -318,7 +184,8 @@ static void take_record(struct follow *f, const struct jpr_record *record,
     if (record->type == JPR_OP) {
         f->sample_bytes = num_add(f->sample_bytes, record->op->bytes);
         f->sample_ops++;
-        if (++*n_ops >= SAMPLE_OPS && f->apart)
+        liverate_op(&f->rate, record->op);
+        if (++*n_ops >= LIVERATE_OPS && f->apart)
             jpr_pass_ended(f->file.reader, true);
     }
 }
@@ -474,7 +341,10 @@ static int look_at_file(struct livenode *node, struct follow *f,
     count(f, now->mono_ns);
     look_at_fronts(f);
     find_oldest(f, now->mono_ns);
-    look_at_longs(node, f, now->mono_ns);
+    liveusual_look(&f->usual, node->place.times, &f->file, &f->reading.pending,
+                   now->mono_ns);
+    if (turn)
+        liverate_pass(&f->rate, &f->file, now->mono_ns);
     look_at_task(node, f, now->mono_ns);
     f->state = state_of(node, f, now->mono_ns);
     return rc;
@@ -483,17 +353,16 @@ static int look_at_file(struct livenode *node, struct follow *f,
 int livenode_look(struct livenode *node, const struct livenode_time *now,
                   struct jp_error *err)
 {
+    uint64_t turn = liverate_turn(now->real_ns);
     int rc = 0;
 
     if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
         scan(node, now->mono_ns);
     for (size_t i = 0; i < node->n; i++)
-        if (look_at_file(node, node->files[i], now,
-                         node->looks % (SAMPLE_LOOKS * node->n) ==
-                             SAMPLE_LOOKS * i,
-                         err) < 0)
+        if (look_at_file(node, node->files[i], now, turn != node->turn, err) <
+            0)
             rc = -1;
-    node->looks += node->n > 0;
+    node->turn = turn;
     return rc;
 }
 
@@ -590,6 +459,44 @@ static void settle_fronts(const struct follow *f, struct hangs_evidence *e)
     }
 }
 
+static int32_t figure_of(double value)
+{
+    return value >= 0 && value < 1e9 ? (int32_t) (value + 0.5) : -1;
+}
+
+/* "00000000:4F:00.0" and "0000:4f:00.0" are one. */
+static bool is_same_bus(const char *a, const char *b)
+{
+    a += strspn(a, "0");
+    b += strspn(b, "0");
+    return *a && strcasecmp(a, b) == 0;
+}
+
+/* Its GPU, by the communicator that tells of it. */
+static void fill_gpu(const struct livenode *node, const struct follow *f,
+                     uint64_t now_ns, struct live_rank *r)
+{
+    const struct module_shared *shared = node->place.shared;
+    const char *bus = "";
+
+    if (!shared || !f->is_open || now_ns / 1000 > shared->gpus_us + GPUS_OLD_US)
+        return;
+    for (uint32_t i = 0; i < f->file.n_comms && !*bus; i++) {
+        const struct jpr_comm *comm = jpr_comm(f->file.reader, i);
+
+        bus = comm ? comm->gpu_pci : "";
+    }
+    for (size_t i = 0; i < shared->n_gpus; i++) {
+        const struct module_gpu *gpu = &shared->gpus[i];
+
+        if (is_same_bus(gpu->bus, bus)) {
+            r->gpu_permille = figure_of(gpu->share * 1000);
+            r->gpu_mhz = figure_of(gpu->mhz);
+            r->gpu_watts = figure_of(gpu->watts);
+        }
+    }
+}
+
 static void fill_rank(const struct follow *f, const struct hangs_process *p,
                       const struct livenode_time *now, struct live_rank *r)
 {
@@ -610,6 +517,7 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .gpu_permille = -1,
                             .gpu_mhz = -1,
                             .gpu_watts = -1};
+    liverate_rank(&f->rate, now->mono_ns, r);
     /* what does not run enters nothing: the kernel's word is from now */
     if (f->state == STUCK_GONE || f->state == STUCK_STOPPED ||
         f->state == STUCK_TRACED || f->state == STUCK_DISK)
@@ -654,21 +562,6 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* The usual length of such operations, NULL: none has ended. */
-static const struct stuck_usual *find_usual(struct follow *f,
-                                            const struct hangs_op *op)
-{
-    for (size_t i = 0; i < f->n_usuals; i++) {
-        const struct jpr_comm *comm =
-            jpr_comm(f->file.reader, f->usuals[i].comm);
-
-        if (comm && comm->id == op->hash && f->usuals[i].kind == op->kind &&
-            !strcmp(f->usuals[i].func, op->func))
-            return &f->usuals[i].lengths;
-    }
-    return NULL;
-}
-
 static void fill_ops(const struct livenode *node, struct follow *f,
                      struct hangs_evidence *e, uint32_t rank,
                      struct live_snap *snap)
@@ -694,7 +587,7 @@ static void fill_ops(const struct livenode *node, struct follow *f,
             .start_ns = from->start_ns > 0 ? from->start_ns : 0,
             .until_ns = from->until_ns > 0 ? from->until_ns : 0,
             .limit_ns = (int64_t) stuck_limit_ns(
-                node->place.times, find_usual(f, from),
+                node->place.times, liveusual_find(&f->usual, &f->file, from),
                 !has_ended(e, from->hash, from->n_ranks)),
             .captured = from->captured,
             .unsure = from->unsure,
@@ -707,8 +600,8 @@ static void fill_ops(const struct livenode *node, struct follow *f,
     }
 }
 
-static void fill_fronts(const struct hangs_evidence *e, uint32_t rank,
-                        struct live_snap *snap)
+static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
+                        uint32_t rank, uint64_t mono_ns, struct live_snap *snap)
 {
     for (size_t i = 0; i < e->progress.n; i++) {
         const struct progress_row *row = &e->progress.rows[i];
@@ -730,6 +623,8 @@ static void fill_fronts(const struct hangs_evidence *e, uint32_t rank,
                                      .begun = row->begun,
                                      .ended = row->ended};
         memcpy(front->func, row->func, sizeof(front->func));
+        liverate_front(&f->rate, &f->file, mono_ns, row->hash, row->n_ranks,
+                       front);
     }
 }
 
@@ -788,10 +683,11 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
         settle_fronts(f, &e[at]);
         of[snap->n_ranks++] = f;
         fill_rank(f, &e[at].process, now, &snap->ranks[at]);
+        fill_gpu(node, f, now->mono_ns, &snap->ranks[at]);
         fill_ops(node, f, &e[at], at, snap);
     }
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
-        fill_fronts(&e[i], i, snap);
+        fill_fronts(of[i], &e[i], i, now->mono_ns, snap);
         fill_names(of[i], snap);
         hangs_evidence_fini(&e[i]);
     }

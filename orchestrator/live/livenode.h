@@ -24,6 +24,7 @@ struct livenode_place {
     const char *node; /* Slurm's name of it */
     const char *root; /* stands in for / */
     const struct stuck_times *times;
+    const struct module_shared *shared; /* GPUs' samples; NULL: none */
 };
 
 /* Strings and times are borrowed. NULL without memory. */
