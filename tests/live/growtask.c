@@ -15,6 +15,12 @@ struct livenode_time at(double seconds)
 
 void task_begin(struct task *t, const char *dir, uint64_t pid, int64_t rank)
 {
+    task_begin_gpu(t, dir, pid, rank, "");
+}
+
+void task_begin_gpu(struct task *t, const char *dir, uint64_t pid, int64_t rank,
+                    const char *bus)
+{
     char name[64];
 
     *t = (struct task){0};
@@ -29,7 +35,7 @@ void task_begin(struct task *t, const char *dir, uint64_t pid, int64_t rank)
                                                 .name = "dp",
                                                 .rank = rank,
                                                 .n_ranks = 4,
-                                                .gpu_pci = "",
+                                                .gpu_pci = bus,
                                                 .gpu_uuid = ""});
     t->op = (struct jpr_op){.kind = JPR_COLL,
                             .func = "AllReduce",

@@ -26,6 +26,9 @@ struct livenode_time at(double seconds);
 
 /* A recording n1-pid<PID>.jpr in dir, of that rank and task. */
 void task_begin(struct task *t, const char *dir, uint64_t pid, int64_t rank);
+/* The same, on a GPU. */
+void task_begin_gpu(struct task *t, const char *dir, uint64_t pid, int64_t rank,
+                    const char *bus);
 /* An operation that ended. */
 void task_op(struct task *t, double start, double seconds);
 /* The next one is in flight. */

@@ -1,5 +1,6 @@
 /* test_livenode.c - recordings that grow, and tasks as /proc shows them. */
 #include <setjmp.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -226,6 +227,83 @@ static void tells_ends(void **state)
     task_end(&t);
 }
 
+/* So many operations in each second from one to another; a look after each. */
+static void work(struct livenode *node, struct task *t, int from, int to, int n,
+                 double seconds)
+{
+    for (int now = from; now < to; now++) {
+        for (int i = 0; i < n; i++)
+            task_op(t, now + i / (double) n, seconds);
+        task_counters(t, now + 0.9, false);
+        task_show(t, 0);
+        look(node, now + 1);
+    }
+}
+
+static void tells_what_it_does_of_late(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    work(node, &t, 0, 40, 10, 0.03);
+    assert_int_equal(snap.n_fronts, 2);
+    assert_int_equal(snap.fronts[0].rate_milli, 0); /* that it has it */
+    assert_in_range(snap.fronts[1].rate_milli, 9500, 10500);
+    assert_in_range(snap.fronts[1].mean_us, 29900, 30100);
+    assert_int_equal(snap.fronts[1].mean_bytes, 4096);
+    assert_in_range(snap.ranks[0].rate_milli, 9500, 10500);
+    assert_in_range(snap.ranks[0].share_permille, 285, 315);
+    /* operations become twice as long, and rarer: half a minute later it is
+     * seen */
+    work(node, &t, 40, 80, 5, 0.1);
+    assert_in_range(snap.ranks[0].rate_milli, 5000, 7500);
+    assert_in_range(snap.fronts[1].mean_us, 60000, 100000);
+    assert_in_range(snap.ranks[0].share_permille, 400, 500);
+    /* and when nothing ends */
+    for (int now = 80; now < 400; now++) {
+        task_counters(&t, now, false);
+        task_show(&t, 0);
+        look(node, now + 1);
+    }
+    assert_in_range(snap.ranks[0].rate_milli, 0, 500);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* The GPU of the communicator, as the utilisation's module has sampled it. */
+static void tells_of_the_gpu(void **state)
+{
+    struct module_shared shared = {
+        .n_gpus = 2,
+        .gpus_us = at(2).mono_ns / 1000,
+        .gpus = {{"00000000:0A:00.0", 0.5, 1000, 300},
+                 {"00000000:4F:00.0", 0.97, 1980, NAN}}};
+    const struct livenode_place place = {.raw = *state,
+                                         .node = "n1",
+                                         .root = *state,
+                                         .times = &times,
+                                         .shared = &shared};
+    struct livenode *node;
+    struct task t;
+
+    stuck_times_set(&times, 30000);
+    node = livenode_create(&place);
+    task_begin_gpu(&t, *state, PID, 3, "0000:4f:00.0");
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 3);
+    assert_int_equal(snap.ranks[0].gpu_permille, 970);
+    assert_int_equal(snap.ranks[0].gpu_mhz, 1980);
+    assert_int_equal(snap.ranks[0].gpu_watts, -1);
+    look(node, 200); /* too old */
+    assert_int_equal(snap.ranks[0].gpu_permille, -1);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
 /* Of a file in the place of another one everything is read. */
 static void sees_a_file_replaced(void **state)
 {
@@ -292,9 +370,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),     TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is), TEST(tells_ends),
-        TEST(sees_a_file_replaced),   TEST(survives_damage),
+        TEST(follows_what_grows),         TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is),     TEST(tells_ends),
+        TEST(sees_a_file_replaced),       TEST(survives_damage),
+        TEST(tells_what_it_does_of_late), TEST(tells_of_the_gpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
