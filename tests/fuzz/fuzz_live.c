@@ -1,11 +1,14 @@
-/* fuzz_live.c - any bytes as a node's snapshot, also with a sum that is right.
+/* fuzz_live.c - any bytes as a node's snapshot, also with a sum that is right,
+ * and as what is asked of nodes.
  */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/live/livelate.h"
 #include "orchestrator/live/livesnap.h"
+#include "orchestrator/live/livewant.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -43,6 +46,34 @@ static void join(const struct live_snap *snap)
     free(tasks);
 }
 
+static void find_late(const struct live_snap *snap)
+{
+    struct livelate late = {0};
+
+    if (livelate_add(&late, snap) < 0 || livelate_add(&late, snap) < 0 ||
+        livelate_finish(&late) < 0)
+        abort();
+    for (size_t i = 0; i < late.n; i++)
+        assert(late.processes[i].late == (i < late.n_late));
+    livelate_fini(&late);
+}
+
+static void ask(const uint8_t *data, size_t size)
+{
+    static struct livewant want;
+    char *text = malloc(size + 1);
+
+    if (!text)
+        abort();
+    if (size)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    livewant_parse(text, "n1", &want);
+    assert(want.n_targets <= LIVE_EVIDENCE_MAX);
+    assert(strlen(want.hang) < sizeof(want.hang));
+    free(text);
+}
+
 /* Sums are right, so that the body is looked at. */
 static size_t seal(const uint8_t *data, size_t size,
                    uint8_t bytes[LIVE_SNAP_BYTES])
@@ -68,12 +99,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct live_snap snap;
     uint8_t bytes[LIVE_SNAP_BYTES], again[LIVE_SNAP_BYTES];
 
-    if (livesnap_unpack(data, size, &snap, NULL) == 0)
+    ask(data, size);
+    if (livesnap_unpack(data, size, &snap, NULL) == 0) {
         join(&snap);
+        find_late(&snap);
+    }
     if (size < LIVE_HEAD_BYTES || size > LIVE_SNAP_BYTES)
         return 0;
     if (livesnap_unpack(bytes, seal(data, size, bytes), &snap, NULL) == 0) {
         join(&snap);
+        find_late(&snap);
         assert(livesnap_pack(&snap, again) <= LIVE_SNAP_BYTES);
     }
     return 0;

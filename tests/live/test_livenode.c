@@ -1,12 +1,15 @@
 /* test_livenode.c - recordings that grow, and tasks as /proc shows them. */
 #include <setjmp.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -304,6 +307,130 @@ static void tells_of_the_gpu(void **state)
     task_end(&t);
 }
 
+static void on_signal(int signal)
+{
+    _exit(signal == SIGUSR1 ? 7 : 8);
+}
+
+/* A process that sleeps, with or without a handler. */
+static pid_t sleeper(bool handles)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (handles)
+            signal(SIGUSR1, on_signal);
+        (void) !write(ready[1], "x", 1);
+        while (true)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* Without a handler the signal would end the task. */
+static void signals_who_catches_it(void **state)
+{
+    const struct livenode_place place = {
+        .raw = *state, .node = "n1", .root = "", .times = &times};
+    pid_t pids[2] = {sleeper(true), sleeper(false)};
+    struct livenode *node;
+    struct task tasks[2];
+    int status;
+
+    stuck_times_set(&times, 30000);
+    node = livenode_create(&place);
+    for (int i = 0; i < 2; i++) {
+        task_begin(&tasks[i], *state, (uint64_t) pids[i], i);
+        task_counters(&tasks[i], 1, false);
+        task_show(&tasks[i], 0);
+    }
+    look(node, 2);
+    assert_int_equal(snap.n_ranks, 2);
+    assert_int_equal(livenode_pid(node, pids[1]), pids[1]);
+    assert_int_equal(livenode_pid(node, 1), 0);
+    assert_int_equal(livenode_signal(node, SIGUSR1), 1);
+    assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(kill(pids[1], SIGKILL), 0);
+    assert_int_equal(waitpid(pids[1], &status, 0), pids[1]);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    look(node, 3);
+    assert_int_equal(livenode_signal(node, SIGUSR1), 0);
+    assert_int_equal(livenode_pid(node, pids[1]), 0);
+    livenode_destroy(node);
+    task_end(&tasks[0]);
+    task_end(&tasks[1]);
+}
+
+static double cpu_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+/* 8 ranks with so many operations a second each, blocks of 100 ms, a look each
+ * second, a snapshot each 5 s; of a processor. */
+static double measure(const char *dir, int rate)
+{
+    enum { RANKS = 8, SECONDS = 40, FROM = 10 };
+    struct livenode *node = make_node(dir);
+    struct task tasks[RANKS];
+    double spent = 0;
+
+    for (int i = 0; i < RANKS; i++)
+        task_begin(&tasks[i], dir, (uint64_t) getpid() + (uint64_t) i, i);
+    for (int now = 0; now < SECONDS; now++) {
+        struct livenode_time t = at(now + 1);
+        struct jp_error err;
+        double before;
+
+        for (int i = 0; i < RANKS; i++) {
+            for (int tenth = 0; tenth < 10; tenth++) {
+                for (int n = 0; n < rate / 10; n++)
+                    task_op(&tasks[i], now + tenth / 10.0, 0.0001);
+                task_hangs(&tasks[i], now + tenth / 10.0 + 0.09,
+                           now + tenth / 10.0 + 0.1);
+            }
+            task_counters(&tasks[i], now + 0.95, false);
+            task_show(&tasks[i], 0);
+        }
+        before = cpu_s();
+        assert_int_equal(livenode_look(node, &t, &err), 0);
+        if (now % 5 == 0)
+            assert_int_equal(livenode_fill(node, &t, &snap), 0);
+        spent += now >= FROM ? cpu_s() - before : 0;
+    }
+    livenode_destroy(node);
+    for (int i = 0; i < RANKS; i++) {
+        unlink(tasks[i].path);
+        task_end(&tasks[i]);
+    }
+    return spent / (SECONDS - FROM);
+}
+
+/* The budget is 0.2 %; reading all of the fast ones would take 2 %. */
+static void costs_little(void **state)
+{
+    double slow = measure(*state, 100), fast = measure(*state, 2000);
+
+    print_message("# 8 ranks of 100 operations a second: %.3f %% of a "
+                  "processor; of 2,000: %.3f %%\n",
+                  100 * slow, 100 * fast);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true(slow < 0.006);
+    assert_true(fast < 0.010);
+#endif
+}
+
 /* Of a file in the place of another one everything is read. */
 static void sees_a_file_replaced(void **state)
 {
@@ -370,10 +497,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),         TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is),     TEST(tells_ends),
-        TEST(sees_a_file_replaced),       TEST(survives_damage),
-        TEST(tells_what_it_does_of_late), TEST(tells_of_the_gpu),
+        TEST(follows_what_grows),
+        TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is),
+        TEST(tells_ends),
+        TEST(sees_a_file_replaced),
+        TEST(survives_damage),
+        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),
+        TEST(costs_little),
+        TEST(signals_who_catches_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
