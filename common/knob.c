@@ -266,6 +266,7 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_ON_HANG:
         snprintf(buf, len, ONHANG_RANGE);
+        break;
     case JP_KNOB_FILE:
         snprintf(buf, len, "a file's path");
         break;

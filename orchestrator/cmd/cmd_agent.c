@@ -16,6 +16,7 @@
 #include "common/quote.h"
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/nodeagent.h"
+#include "orchestrator/live/livekeep.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
 #include "orchestrator/collect/nodelist.h"
@@ -126,6 +127,7 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->component = args->seat.component;
     place->on_hang = &on_hang;
     place->shared = &shared;
+    place->take_evidence = livekeep_start;
     read_conf(args, place, &on_hang);
     find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);

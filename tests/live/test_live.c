@@ -18,8 +18,10 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "common/knob.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livejoin.h"
+#include "orchestrator/live/livekeep.h"
 #include "orchestrator/live/livewant.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"
@@ -278,6 +280,51 @@ static void asks_for_evidence(void **state)
     assert_int_equal(count(s.evidence, "\n"), 4);
     assert_int_equal(count(s.evidence, "hang 2:"), 2);
     end(&s);
+}
+
+/* As a program is called that looks at them. */
+static void calls_who_keeps_it(void **state)
+{
+    static const struct module_target targets[] = {
+        {41, 1, 1, true}, {42, 2, 2, false}, {43, -1, 3, true}};
+    char *out = tempdir_path(*state, "called");
+    char script[512], *program, *text = NULL;
+    struct module_hang hang = {.dir = "/a dir/step-0",
+                               .node = "n1",
+                               .number = 1,
+                               .targets = targets,
+                               .n_targets = 3};
+
+    snprintf(script, sizeof(script),
+             "#!/bin/sh\nfor a; do echo \"[$a]\"; done >%s.new\n"
+             "readlink /proc/$$/fd/0 /proc/$$/fd/2 >>%s.new\n"
+             "mv %s.new %s\n",
+             out, out, out, out);
+    program = tempdir_file(*state, "program", 0700, script);
+    livekeep_start(program, &hang);
+    for (int i = 0; i < 600 && !text; i++) {
+        fileio_read(out, false, 4096, &text, NULL, NULL);
+        usleep(100000);
+    }
+    assert_non_null(text);
+    assert_string_equal(text, "[evidence]\n[-q]\n[--node]\n[n1]\n"
+                              "[--missing]\n[41,43]\n[--waiting]\n[42]\n"
+                              "[/a dir/step-0]\n/dev/null\n/dev/null\n");
+    free(text);
+    free(program);
+    free(out);
+}
+
+static void says_what_on_hang_takes(void **state)
+{
+    const struct jp_knob knob = {.name = "on_hang", .kind = JP_KNOB_ON_HANG};
+    char range[128];
+
+    (void) state;
+    assert_string_equal(knob_format_range(&knob, range, sizeof(range)),
+                        ONHANG_RANGE);
+    assert_int_equal(knob_check(&knob, "signal:USR1", NULL), 0);
+    assert_int_equal(knob_check(&knob, "mail", NULL), -1);
 }
 
 /* 30 s while all is well, sooner where somebody watches or something waits. */
@@ -647,6 +694,7 @@ int main(void)
         TEST(kills_a_command_that_stays),  TEST(is_off_where_it_should),
         TEST(leaves_nothing_without_nccl), TEST(joins_4096_nodes),
         TEST(asks_for_evidence),           TEST(renews_the_lease),
+        TEST(calls_who_keeps_it),          TEST(says_what_on_hang_takes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
