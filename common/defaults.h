@@ -57,6 +57,10 @@
 /* A day of 16 tasks and 8 GPUs at a second; longer runs are thinned out. */
 #define JP_DEF_UTIL_DISK_MIB 64
 
+/* Half a minute of all GPUs is worth a look; checkpoints take less mostly. The
+ * other times of a hang are in proportion (orchestrator/ingest/stuck.c). */
+#define JP_DEF_HANG_SUSPECT_MS 30000
+
 /* Probes of clocks: 20 to 50 a second bring the error below the stamps' noise,
  * a line over 4 s follows what quartz does, and packets closer than 100 us
  * queue behind each other. */

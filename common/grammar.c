@@ -80,6 +80,10 @@ static const struct jp_knob nccl_rest[] = {
              "also write the tree of Inspector's exporter")},
     {JP_KNOB("parquet", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "also write the report's tables as Parquet files")},
+    {JP_KNOB("on_hang", JP_KNOB_ON_HANG, 0, 0, NULL, "report",
+             "what to do when the step hangs; a command gets JSON on stdin")},
+    {JP_KNOB("after", JP_KNOB_TIME, 0, 86400 * JP_SECOND, NULL, NULL,
+             "from a confirmed hang to on_hang's signal (0) or cancel (10m)")},
     {JP_KNOB("force", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "replace NCCL_ variables that the user has set himself")},
     {0}};

@@ -98,6 +98,7 @@ static const struct jobconf_field jobconf_fields[] = {
     POLICY(watcher_life_ms, JP_DEF_WATCHER_LIFE_MS),
     POLICY(util_period_ms, JP_DEF_UTIL_PERIOD_MS),
     POLICY(util_disk_mib, JP_DEF_UTIL_DISK_MIB),
+    POLICY(hang_suspect_ms, JP_DEF_HANG_SUSPECT_MS),
 };
 static const size_t jobconf_n_fields = sizeof(jobconf_fields) /
                                        sizeof(*jobconf_fields);
@@ -734,6 +735,7 @@ const struct ceiling ceilings[] = {
     ROW(watcher_life_ms, 1000, 300000, "five times the default"),
     ROW(util_period_ms, 0, 60000, "a report of slower samples says little"),
     ROW(util_disk_mib, 1, 4096, "64 times the default"),
+    ROW(hang_suspect_ms, 0, 3600000, "an hour is no hang's beginning"),
 };
 const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
 

@@ -53,8 +53,9 @@ struct jp_policy {
     uint32_t claim_stale_ms;   /* a claim without heartbeat is stealable */
     uint32_t watcher_delay_ms; /* after alldone, then the watcher reports */
     uint32_t watcher_life_ms;
-    uint32_t util_period_ms; /* between samples of utilisation; 0: none */
-    uint32_t util_disk_mib;  /* what they may take on a node */
+    uint32_t util_period_ms;  /* between samples of utilisation; 0: none */
+    uint32_t util_disk_mib;   /* what they may take on a node */
+    uint32_t hang_suspect_ms; /* in flight for longer may hang; 0: not looked */
 };
 
 enum jp_summary {

@@ -9,6 +9,7 @@
 #include "common/mountmap.h"
 #include "common/nearest.h"
 #include "common/num.h"
+#include "common/onhang.h"
 #include "common/pattern.h"
 #include "common/quote.h"
 #include "common/userlabels.h"
@@ -144,6 +145,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_LIST:
     case JP_KNOB_MOUNTS:
     case JP_KNOB_TEXT:
+    case JP_KNOB_ON_HANG:
     case JP_KNOB_FILE:
     case JP_KNOB_LABELS:
     case JP_KNOB_NAMES:
@@ -243,6 +245,7 @@ static int check_file(const char *text, struct jp_error *err)
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
+    struct jp_onhang on_hang;
     uint64_t ignored;
     char range[64];
 
@@ -267,6 +270,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return check_file(text, err);
     if (knob->kind == JP_KNOB_LABELS)
         return userlabels_check(text, err);
+    if (knob->kind == JP_KNOB_ON_HANG)
+        return onhang_parse(text, NULL, &on_hang, err);
     return knob_number(knob, text, &ignored, err);
 }
 
@@ -313,6 +318,9 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         break;
     case JP_KNOB_TEXT:
         snprintf(buf, len, TEXT_RANGE);
+        break;
+    case JP_KNOB_ON_HANG:
+        snprintf(buf, len, ONHANG_RANGE);
         break;
     case JP_KNOB_FILE:
         snprintf(buf, len, "a file's path");

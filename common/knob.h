@@ -26,6 +26,7 @@ enum jp_knob_kind {
     JP_KNOB_LIST,         /* names of [A-Za-z0-9._-], commas between them */
     JP_KNOB_MOUNTS,       /* HOST=INSIDE, commas between; mountmap.h */
     JP_KNOB_TEXT,         /* printable ASCII, at most 255 bytes */
+    JP_KNOB_ON_HANG,      /* what onhang_parse takes */
     JP_KNOB_FILE,         /* a file, relative to where the command runs */
     JP_KNOB_NAMES,        /* names of [A-Za-z0-9._-], semicolons between them */
     JP_KNOB_RANKS,        /* one of words, or numbers and ranges, ; between */

@@ -68,6 +68,8 @@ struct jp_profiler {
     bool is_auto;        /* the word "auto" of its option means it */
     bool counts;         /* it counts what it records and filters nothing */
     bool keeps_last;     /* it keeps the last events of pools */
+    bool tells_live;     /* its files tell of operations in flight as they grow
+                            (orchestrator/live) */
 };
 
 /* Generated from the folders (plugins/gen-registry.sh); a NULL ends it. */

@@ -86,6 +86,8 @@ static const struct {
            watcher_delay_ms, "the watcher waits for srun's report"),
     POLICY("watcher_life", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
            watcher_life_ms, "the watcher ends after"),
+    POLICY("hang_suspect", JP_KNOB_TIME, 0, 60 * MINUTE, hang_suspect_ms,
+           "an operation in flight for longer may hang; 0: nothing is watched"),
     POLICY("util_disk", JP_KNOB_COUNT, 1, 4096, util_disk_mib,
            "MiB a node that samples of utilisation may take"),
 #undef POLICY
@@ -553,6 +555,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
         .watcher_life_ms = JP_DEF_WATCHER_LIFE_MS,
         .util_period_ms = JP_DEF_UTIL_PERIOD_MS,
         .util_disk_mib = JP_DEF_UTIL_DISK_MIB,
+        .hang_suspect_ms = JP_DEF_HANG_SUSPECT_MS,
     };
     for (size_t i = 0; i < n; i++) {
         const struct sitefile_value *value;

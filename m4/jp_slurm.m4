@@ -64,6 +64,24 @@ not found or cannot be linked (Debian: libslurm-dev, Fedora: slurm-devel)])])
     AC_CHECK_DECLS([spank_prepend_task_argv], [], [], [
 #include <stdint.h>
 #include <slurm/spank.h>])
+    AC_MSG_CHECKING([whether slurm_notify_job takes a step id])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <slurm/slurm.h>]],
+        [[slurm_step_id_t id = {0}; (void) slurm_notify_job(id, "");]])],
+        [AC_MSG_RESULT([yes])
+         AC_DEFINE([HAVE_SLURM_NOTIFY_JOB_STEP_ID], [1],
+            [slurm_notify_job takes a slurm_step_id_t (Slurm 26.05)])],
+        [AC_MSG_RESULT([no])])
+    AC_MSG_CHECKING([for the arguments of slurm_kill_job_step])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <slurm/slurm.h>]],
+        [[(void) slurm_kill_job_step(1, 0, 9);]])],
+        [AC_MSG_RESULT([three])
+         AC_DEFINE([HAVE_SLURM_KILL_JOB_STEP], [3],
+            [slurm_kill_job_step's number of arguments])],
+        [AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <slurm/slurm.h>]],
+            [[(void) slurm_kill_job_step(1, 0, 9, 0);]])],
+            [AC_MSG_RESULT([four])
+             AC_DEFINE([HAVE_SLURM_KILL_JOB_STEP], [4])],
+            [AC_MSG_RESULT([others])])])
     LIBS=$jp_save_LIBS
     CPPFLAGS=$jp_save_CPPFLAGS
     AC_MSG_CHECKING([for the folder of Slurm's plugins])

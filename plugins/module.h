@@ -14,7 +14,40 @@
 
 #include "common/error.h"
 #include "common/json_stream.h"
+#include "common/onhang.h"
 #include "plugins/clock/clock_conf.h"
+
+enum { MODULE_GPUS_MAX = 64, MODULE_HANG_BYTES = 512 };
+
+/* A GPU by its last sample, NAN: not known. */
+struct module_gpu {
+    char bus[48]; /* PCI bus id, as its library writes it */
+    double share, mhz, watts;
+};
+
+/* What modules tell each other: one writes, the others read. */
+struct module_shared {
+    struct module_gpu gpus[MODULE_GPUS_MAX];
+    size_t n_gpus;
+    uint64_t gpus_us; /* monotonic, of the sample */
+};
+
+/* A process of this node that has part in a hang. */
+struct module_target {
+    int64_t pid;  /* as this node sees it */
+    int64_t task; /* SLURM_PROCID, -1: not known */
+    int64_t rank; /* in the communicator, -1: not known */
+    bool missing; /* it keeps the others waiting; false: it waits */
+};
+
+/* Evidence of a hang is wanted of this node: once a hang. Borrowed. */
+struct module_hang {
+    const char *dir, *node, *root; /* as in module_place */
+    uint32_t number;               /* of the hang in the step, from 1 on */
+    char text[MODULE_HANG_BYTES];  /* the hang in a sentence, or "" */
+    const struct module_target *targets;
+    size_t n_targets;
+};
 
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
@@ -32,6 +65,20 @@ struct module_place {
     const struct clock_conf *clock; /* NULL: the clock module is off */
     const char *const *nodes;       /* all of the step, as Slurm lists them */
     size_t n_nodes;                 /* 0: not known */
+    uint32_t nodeid;                /* within the component */
+    uint32_t step_nodes;            /* of the whole step, all components */
+    uint64_t component;             /* its job id */
+    bool leads;                     /* node 0 of the leading component */
+    /* hangs: orchestrator/live/live.h */
+    bool tells_live;          /* the step's profiler does */
+    uint32_t hang_suspect_ms; /* 0: nothing is watched */
+    const struct jp_onhang *on_hang;
+    const char *conf_hash; /* of job.conf, "" not known */
+    /* Begins to take it, and returns at once: the work is a child's, that can
+     * be killed. NULL: nobody does. */
+    void (*take_evidence)(void *arg, const struct module_hang *hang);
+    void *evidence_arg;
+    struct module_shared *shared; /* NULL: nobody tells */
     /* A line for the step's log. */
     void (*log)(void *arg, const char *line);
     void *log_arg;
@@ -46,7 +93,8 @@ struct module_time {
 
 struct node_module {
     const char *name;
-    double budget; /* of one processor, 0.005 is 0.5 % */
+    double budget;      /* of one processor, 0.005 is 0.5 % */
+    uint32_t period_ms; /* its own; 0: place.period_ms, which may be off */
     /* NULL: it does not run here; err says why, "" if there is nothing to say.
      */
     void *(*start)(const struct module_place *place, struct jp_error *err);

@@ -12,6 +12,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/profiler.h"
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/launch.h"
@@ -251,6 +252,15 @@ static int join(const struct jp_seat *seat, const char *node,
     return 0;
 }
 
+/* What a hang is told by: the recorder's files. */
+static bool watches_hangs(const struct jp_jobconf *conf)
+{
+    const char *on_hang = jobconf_find(conf, "on_hang");
+
+    return profiler_get(conf->nccl_mode)->tells_live &&
+           (!on_hang || strcmp(on_hang, "off") != 0);
+}
+
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct begin_told *told, struct jp_error *err)
 {
@@ -267,6 +277,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
         goto out;
     tell_mount(seat->dir, node, &conf);
     ceiling_apply(&conf.policy, NULL); /* the user can write job.conf */
+    if (!watches_hangs(&conf))
+        conf.policy.hang_suspect_ms = 0;
     rc = join(seat, node, &conf, pairs, err);
     *told = (struct begin_told){.policy = conf.policy};
     (void) clockpart_read(&conf, &told->clock);

@@ -20,6 +20,7 @@
 #include "orchestrator/collect/barrier.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/live.h"
 
 #define MODULES_MAX 8
 /* How often it looks whether the step is over, and writes its own record. */
@@ -30,8 +31,8 @@
 /* A module's cost is held against its budget over so long. */
 #define BUDGET_MS 10000
 
-const struct node_module *const nodeagent_modules[] = {&util_module,
-                                                       &clock_module, NULL};
+const struct node_module *const nodeagent_modules[] = {
+    &util_module, &clock_module, &live_module, NULL};
 
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 
@@ -235,6 +236,15 @@ static void call(struct loop *loop, size_t i,
     follow_fd(loop, i);
 }
 
+static uint32_t period_of(const struct nodeagent *agent, size_t module)
+{
+    uint32_t own = agent->modules[module]->period_ms;
+
+    if (own)
+        return own;
+    return agent->place.period_ms ? agent->place.period_ms : PERIOD_MS;
+}
+
 static void start_modules(struct loop *loop)
 {
     const struct nodeagent *agent = loop->agent;
@@ -245,9 +255,7 @@ static void start_modules(struct loop *loop)
 
         *r = (struct running){.module = agent->modules[i],
                               .fd = -1,
-                              .period_ms = agent->place.period_ms
-                                               ? agent->place.period_ms
-                                               : PERIOD_MS,
+                              .period_ms = period_of(agent, i),
                               .next_ms = loop->start_ms,
                               .window_ms = loop->start_ms};
         r->state = r->module->start(&agent->place, &err);

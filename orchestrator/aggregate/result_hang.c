@@ -10,6 +10,7 @@
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/ingest/hangs.h"
+#include "orchestrator/ingest/stuck.h"
 
 static bool may_hang(const struct build *b)
 {
@@ -24,29 +25,6 @@ static bool may_hang(const struct build *b)
             last = t->last_ns;
     }
     return oldest && last > oldest && (last - oldest) / 1000 >= JP_HANG_US;
-}
-
-/* In flight by the records, and no sign of a hang: captured in a graph and not
- * seen to run, it may wait for a launch; with a later one of its kind ended, or
- * ended by a rank where nobody lacks, NCCL has not told all of its ends; where
- * nothing tells of them, somebody must not have come. */
-static bool is_harmless(const struct jp_hangs *hangs,
-                        const struct hangs_group *group)
-{
-    const uint32_t *count = group->count;
-
-    if (count[HANGS_DONE] &&
-        count[HANGS_DONE] + count[HANGS_IN_FLIGHT] + count[HANGS_BEGUN] ==
-            group->n_ranks)
-        return true;
-    for (size_t i = 0; i < group->n_ops; i++) {
-        const struct hangs_op *op = &hangs->ops[group->first + i];
-
-        if (!op->captured && !op->passed &&
-            (!op->unsure || count[HANGS_MISSING] || count[HANGS_HELD]))
-            return false;
-    }
-    return true;
 }
 
 static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
@@ -155,7 +133,7 @@ static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
         uint64_t age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000
                                             : 0;
 
-        if (age_us < JP_HANG_US || is_harmless(hangs, group))
+        if (age_us < JP_HANG_US || stuck_is_harmless(hangs, group))
             continue;
         if (!hang->operations++)
             name_hang(r, hangs, group, hang);

@@ -4,13 +4,19 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
+#include "common/jobconf.h"
 #include "common/num.h"
+#include "common/onhang.h"
 #include "common/plan.h"
+#include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/nodeagent.h"
+#include "orchestrator/live/livekeep.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/node_args.h"
 #include "orchestrator/collect/nodelist.h"
@@ -32,6 +38,31 @@ static int find_step(struct module_place *place, struct jp_error *err)
         return error_set(err, "no SLURM_STEP_ID");
     return num_parse_u64(getenv("SLURM_JOB_ID"), 1, UINT32_MAX, &place->job,
                          err);
+}
+
+/* What the step's hangs are looked at by. Without job.conf nothing is. */
+static void read_conf(const struct node_args *args, struct module_place *place,
+                      struct jp_onhang *on_hang)
+{
+    const char *hash = getenv("SLURM_JOBPROF_HASH"), *what;
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
+    struct jp_jobconf conf;
+
+    place->conf_hash = hash ? hash : "";
+    if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
+        ceiling_apply(&conf.policy, NULL); /* the user can write it */
+        what = jobconf_find(&conf, "on_hang");
+        place->tells_live = profiler_get(conf.nccl_mode)->tells_live;
+        place->leads = conf.job_id == args->seat.component &&
+                       args->seat.nodeid == 0;
+        place->hang_suspect_ms = conf.policy.hang_suspect_ms;
+        /* another release's word is none of ours: the hang is told */
+        if (what)
+            (void) onhang_parse(what, jobconf_find(&conf, "after"), on_hang,
+                                NULL);
+        jobconf_fini(&conf);
+    }
+    free(path);
 }
 
 /* The step's nodes, for modules that talk to others. Without Slurm's word of
@@ -65,6 +96,8 @@ static int run(const struct node_args *args, struct jp_error *err)
     struct module_place *place = &agent.place;
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
+    struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
+    static struct module_shared shared;
     char **nodes = NULL;
     struct clock_conf clock;
     int rc;
@@ -89,6 +122,13 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
+    place->nodeid = args->seat.nodeid;
+    place->step_nodes = args->seat.nodes;
+    place->component = args->seat.component;
+    place->on_hang = &on_hang;
+    place->shared = &shared;
+    place->take_evidence = livekeep_start;
+    read_conf(args, place, &on_hang);
     find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
     nodelist_free(nodes, place->n_nodes);
@@ -103,7 +143,7 @@ int cmd_agent(int argc, char **argv)
 
     confine_self(CONFINE_AGENT, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        (!args.util_period_ms && !args.clocks) || !args.util_disk_mib) {
+        !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
         return JP_EXIT_USAGE;
     }

@@ -152,7 +152,8 @@ static void become_agent(const struct node_args *args,
  * hardware, so the agent does not wait for it. */
 static void stay(const struct node_args *args, const struct begin_told *told)
 {
-    bool agent = told->policy.util_period_ms || told->clock.cadence_us;
+    bool agent = told->policy.util_period_ms || told->clock.cadence_us ||
+                 told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
     if (pid > 0)

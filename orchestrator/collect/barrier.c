@@ -200,8 +200,8 @@ out:
 }
 
 /* alldone behind done: a node that makes it anew sees that done is gone */
-static const char *const cleared[] = {"owner", "pending", "done", "alldone",
-                                      "run"};
+static const char *const cleared[] = {"owner", "pending",  "done",   "alldone",
+                                      "run",   LIVE_NODES, LIVE_WANT};
 #define N_CLEARED (sizeof(cleared) / sizeof(cleared[0]))
 
 bool barrier_is_clear(const char *dir)

@@ -13,6 +13,8 @@
 
 #ifdef HAVE_SLURM
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <slurm/slurm.h>
 
@@ -241,7 +243,91 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
     memset(out, 0, sizeof(*out));
     return slurmask(answer_conf, NULL, wait_ms, out, sizeof(*out));
 }
+
+/* --- requests --- */
+
+#define REQUEST_LIFE_S 20
+#define REQUEST_CPU_S 5
+
+struct request {
+    uint32_t job, step;
+    const char *text; /* NULL: the step is to end */
+};
+
+static int notify(const struct request *r)
+{
+#ifdef HAVE_SLURM_NOTIFY_JOB_STEP_ID
+    slurm_step_id_t id = {
+        .job_id = r->job, .step_id = NO_VAL, .step_het_comp = NO_VAL};
+
+    return slurm_notify_job(id, (char *) r->text);
+#else
+    return slurm_notify_job(r->job, (char *) r->text);
+#endif
+}
+
+static int cancel(const struct request *r)
+{
+#if HAVE_SLURM_KILL_JOB_STEP == 3
+    return slurm_kill_job_step(r->job, r->step, SIGKILL);
+#elif HAVE_SLURM_KILL_JOB_STEP == 4
+    return slurm_kill_job_step(r->job, r->step, SIGKILL, 0);
+#else
+    return -1;
+#endif
+}
+
+static int request_in_child(void *arg, int out)
+{
+    const struct rlimit cpu = {REQUEST_CPU_S, REQUEST_CPU_S};
+    const struct request *r = arg;
+    int null = open("/dev/null", O_RDWR);
+
+    (void) out;
+    if (null >= 0)
+        for (int i = 0; i < 3; i++)
+            dup2(null, i);
+    setrlimit(RLIMIT_CPU, &cpu);
+    alarm(REQUEST_LIFE_S);
+    slurm_init(NULL);
+    return (r->text ? notify(r) : cancel(r)) == 0 ? 0 : 1;
+}
+
+static void request(const struct request *r)
+{
+    const struct child child = {.work = request_in_child, .arg = (void *) r};
+    int status;
+
+    /* those of earlier requests */
+    static pid_t last;
+
+    if (last > 0)
+        child_await(last, 0, &status);
+    last = child_start(&child);
+}
+
+void slurmjob_notify(uint32_t job_id, const char *text)
+{
+    request(&(struct request){.job = job_id, .text = text});
+}
+
+void slurmstep_cancel(uint32_t job_id, uint32_t step_id)
+{
+    request(&(struct request){.job = job_id, .step = step_id});
+}
 #else /* a build without Slurm knows nothing */
+void slurmjob_notify(uint32_t job_id, const char *text)
+{
+    (void) job_id;
+    (void) text;
+}
+
+void slurmstep_cancel(uint32_t job_id, uint32_t step_id)
+{
+    (void) job_id;
+    (void) step_id;
+}
+
 bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
 {
     (void) job_id;

@@ -87,6 +87,19 @@ struct slurmconf {
  * after threads were started. */
 bool slurmconf_get(unsigned wait_ms, struct slurmconf *out);
 
+/* --- what a step's owner may ask of it ---
+ *
+ * Each in a child that nobody waits for and that ends after 20 s at most: the
+ * caller goes on at once, and learns nothing. As the job's owner or Slurm's.
+ */
+
+/* One line for the people at the job: on srun's or salloc's terminal, or in the
+ * batch script's output. It reaches the job, so the text says which step. */
+void slurmjob_notify(uint32_t job_id, const char *text);
+
+/* Ends a step as scancel does. */
+void slurmstep_cancel(uint32_t job_id, uint32_t step_id);
+
 /* --- resources --- */
 
 /* Appends the names in text to the comma list in buf, each once: "gpu,nvme" of

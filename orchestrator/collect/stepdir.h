@@ -14,6 +14,12 @@
 
 #define JP_STEPDIR_NAME_MAX 200
 
+/* While the step runs (orchestrator/live/livesnap.h); alerts stay. */
+#define LIVE_FOLDER "live"
+#define LIVE_NODES LIVE_FOLDER "/nodes"
+#define LIVE_WANT LIVE_FOLDER "/live.want"
+#define LIVE_ALERTS LIVE_FOLDER "/alerts.jsonl"
+
 /* Whether a name may be part of a path: [A-Za-z0-9._-]+, not starting with a
  * dot, at most JP_STEPDIR_NAME_MAX bytes. NULL: no. */
 bool stepdir_name_ok(const char *name);

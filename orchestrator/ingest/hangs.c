@@ -135,19 +135,37 @@ static int take_end(struct hangs_file *r, const struct jp_recfile *file,
     return rc < 0 ? -1 : take_counts(r, file);
 }
 
-int hangs_file_end(struct hangs_file *r, const struct jp_recfile *file,
-                   struct hangs_evidence *evidence)
+/* All but the progress. */
+static int take_all(struct hangs_file *r, const struct jp_recfile *file,
+                    struct hangs_evidence *evidence)
 {
-    int rc;
-
     *evidence = (struct hangs_evidence){0};
     fill_process(&evidence->process, file);
     pending_settle(&r->pending);
-    rc = take_end(r, file, evidence);
+    return take_end(r, file, evidence);
+}
+
+int hangs_file_end(struct hangs_file *r, const struct jp_recfile *file,
+                   struct hangs_evidence *evidence)
+{
+    int rc = take_all(r, file, evidence);
+
     pending_clear(&r->pending);
     progress_freeze(&r->progress);
     evidence->progress = r->progress;
     r->progress = (struct progress){0};
+    if (rc < 0)
+        hangs_evidence_fini(evidence);
+    return rc;
+}
+
+int hangs_file_look(struct hangs_file *r, const struct jp_recfile *file,
+                    struct hangs_evidence *evidence)
+{
+    int rc = take_all(r, file, evidence);
+
+    if (rc == 0)
+        rc = progress_copy(&evidence->progress, &r->progress);
     if (rc < 0)
         hangs_evidence_fini(evidence);
     return rc;
@@ -693,17 +711,16 @@ static void answer_missing(const struct jp_hangs *hangs,
                  hangs_format_op(other, what, sizeof(what)));
 }
 
-/* The last that any process of those ranks counted. */
+/* The last that any process of ranks that are not sure counted. */
 static int64_t last_counted(const struct jp_hangs *hangs,
-                            const struct hangs_group *group,
-                            enum hangs_state state)
+                            const struct hangs_group *group)
 {
     int64_t last = 0;
 
     for (uint32_t i = 0; i < group->n_ranks; i++) {
         const struct hangs_process *p = process_of(hangs, group, i);
 
-        if (group->states[i] == state && p && p->counted_ns > last)
+        if (group->states[i] == HANGS_UNSURE && p && p->counted_ns > last)
             last = p->counted_ns;
     }
     return last;
@@ -728,7 +745,7 @@ static void answer_unsure(const struct jp_hangs *hangs,
     bool one = group->count[HANGS_UNSURE] == 1;
     char whom[512], what[256], in_it[224], until[48], start[48];
 
-    format_time(last_counted(hangs, group, HANGS_UNSURE), until, sizeof(until));
+    format_time(last_counted(hangs, group), until, sizeof(until));
     snprintf(
         buf, size,
         "cannot tell whether a rank is missing in %s: %s %s recorded%s until "

@@ -66,6 +66,7 @@ struct hangs_op {
     bool passed;      /* the process has ended a later one of its function:
                          NCCL has not told this one's end */
     uint32_t channels, started, stopped;
+    int64_t limit_ns; /* longer is suspect (stuck.h); 0: not known */
 };
 
 enum hangs_state {
@@ -141,6 +142,9 @@ int hangs_file_add(struct hangs_file *reading, const struct jp_recfile *file,
  * reading is ready for another file. */
 int hangs_file_end(struct hangs_file *reading, const struct jp_recfile *file,
                    struct hangs_evidence *evidence);
+/* The same of a file that grows: reading goes on from here. */
+int hangs_file_look(struct hangs_file *reading, const struct jp_recfile *file,
+                    struct hangs_evidence *evidence);
 void hangs_file_fini(struct hangs_file *reading);
 
 /* Files' evidence, put together in order of their paths. */

@@ -38,6 +38,18 @@ int progress_append(struct progress *progress, const struct progress *file,
     return 0;
 }
 
+int progress_copy(struct progress *to, const struct progress *from)
+{
+    if (!from->n)
+        return 0;
+    to->rows = reallocarray(NULL, from->n, sizeof(*to->rows));
+    if (!to->rows)
+        return -1;
+    memcpy(to->rows, from->rows, from->n * sizeof(*to->rows));
+    to->n = from->n;
+    return 0;
+}
+
 int progress_comm(struct progress *progress, const struct jpr_comm *comm)
 {
     struct progress_row row = {.hash = comm->id,

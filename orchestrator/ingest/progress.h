@@ -49,6 +49,10 @@ int progress_add(struct progress *progress, const struct progress_row *row);
 int progress_append(struct progress *progress, const struct progress *file,
                     uint32_t process);
 
+/* The rows of from, which go on in it, into an empty one. 0, or -1 without
+ * memory. */
+int progress_copy(struct progress *to, const struct progress *from);
+
 /* Sorts by (hash, n_ranks, kind, func, rank, process), for progress_find. */
 void progress_sort(struct progress *progress);
 /* The rows of a series; *n how many. func is ignored but for collectives. */

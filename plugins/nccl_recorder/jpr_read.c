@@ -119,7 +119,7 @@ struct jpr_reader {
     bool over;
     uint8_t *disk; /* the last payload as it is in the file */
     struct jpr_unpacked *block_records;
-    bool pass_ops;
+    bool pass_ops, pass_ended, follow;
 };
 
 /* Up to n bytes at an offset: how many there are; -1 with errno. */
@@ -165,7 +165,7 @@ static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
 
 static int finish(struct jpr_reader *r, bool cut)
 {
-    r->over = true;
+    r->over = !r->follow;
     r->end.cut = cut;
     r->end.offset = r->offset;
     return 0;
@@ -337,9 +337,8 @@ static bool can_pass(struct jpr_reader *r, const struct jpr_frame *frame)
     uint64_t last = r->offset + JPR_FRAME_BYTES + frame->disk_bytes - 1;
     uint8_t byte;
 
-    return r->pass_ops &&
-           (frame->type == JPR_BLOCK_OPS ||
-            frame->type == JPR_BLOCK_INFLIGHT) &&
+    return ((frame->type == JPR_BLOCK_OPS && (r->pass_ops || r->pass_ended)) ||
+            (frame->type == JPR_BLOCK_INFLIGHT && r->pass_ops)) &&
            read_at(r, last, &byte, 1) == 1;
 }
 
@@ -401,6 +400,16 @@ void jpr_pass_ops(struct jpr_reader *reader)
     reader->pass_ops = true;
 }
 
+void jpr_pass_ended(struct jpr_reader *reader, bool pass)
+{
+    reader->pass_ended = pass;
+}
+
+void jpr_follow(struct jpr_reader *reader)
+{
+    reader->follow = true;
+}
+
 uint64_t jpr_taken(const struct jpr_reader *reader)
 {
     return reader->offset;
@@ -409,6 +418,7 @@ uint64_t jpr_taken(const struct jpr_reader *reader)
 int jpr_stop(struct jpr_reader *r, const char *why, struct jp_error *err)
 {
     jpr_unpacked_drop(r->block_records);
+    r->follow = false;
     finish(r, true);
     return damage(r, r->block, why, err);
 }

@@ -23,6 +23,7 @@
 #ifndef JP_JPR_READ_H
 #define JP_JPR_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -92,6 +93,15 @@ const struct jpr_end *jpr_end(const struct jpr_reader *reader);
  * unread: for who wants the header, communicators or counters of a long file.
  */
 void jpr_pass_ops(struct jpr_reader *reader);
+
+/* Whether blocks of operations that have ended are passed over from now on, and
+ * no others. */
+void jpr_pass_ended(struct jpr_reader *reader, bool pass);
+
+/* For a file that is being written: from now on jpr_next's 0 is "nothing more
+ * yet", and the next call goes on where it stood, at the last block if only a
+ * part of that was there. */
+void jpr_follow(struct jpr_reader *reader);
 
 /* Bytes of the file that have been read. */
 uint64_t jpr_taken(const struct jpr_reader *reader);

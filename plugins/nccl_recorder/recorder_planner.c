@@ -324,6 +324,7 @@ const struct backend backend_nccl_recorder = {
               .mark = "JOBPROF_RECORDER_DIR",
               .variables = variables,
               .is_auto = true,
+              .tells_live = true,
               .counts = true},
     .planner = &recorder_planner,
     .reader = &recorder_reader,

@@ -105,6 +105,27 @@ static int put(void *arg, enum util_kind kind, const struct util_row *row,
     return util_files_add(u->files, kind, row, err);
 }
 
+/* What other modules may want to know of them. */
+static void share_gpus(const struct util *u, size_t n,
+                       const struct module_time *now)
+{
+    struct module_shared *shared = u->place.shared;
+
+    if (!shared)
+        return;
+    shared->n_gpus = n < MODULE_GPUS_MAX ? n : MODULE_GPUS_MAX;
+    shared->gpus_us = now->mono_us;
+    for (size_t i = 0; i < shared->n_gpus; i++) {
+        const struct util_row *row = &u->gpu_rows[i];
+        struct module_gpu *gpu = &shared->gpus[i];
+
+        *gpu = (struct module_gpu){.share = row->v[GPU_SM],
+                                   .mhz = row->v[GPU_SM_CLOCK],
+                                   .watts = row->v[GPU_POWER]};
+        snprintf(gpu->bus, sizeof(gpu->bus), "%s", row->id);
+    }
+}
+
 static int take_gpus(struct util *u, const struct module_time *now,
                      struct jp_error *err)
 {
@@ -118,6 +139,8 @@ static int take_gpus(struct util *u, const struct module_time *now,
         if (util_files_add(u->files, UTIL_GPU, &u->gpu_rows[i], err) < 0)
             return -1;
     }
+    if (n > 0)
+        share_gpus(u, (size_t) n, now);
     return n < 0 ? -1 : 0;
 }
 

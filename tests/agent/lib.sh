@@ -66,7 +66,7 @@ copper = { request = "off"; settings = ( ); };
 policy = { finish_limit_ms = $finish_ms; alldone_wait_ms = $alldone_ms;
   report_limit_ms = $report_ms; report_threads = 1; report_nice = 0;
   claim_stale_ms = $stale_ms; watcher_delay_ms = $delay_ms;
-  watcher_life_ms = $life_ms; util_period_ms = $util_ms;
+  watcher_life_ms = $life_ms; util_period_ms = $util_ms; hang_suspect_ms = 0;
   util_disk_mib = 64; };
 EOF
     echo "login1 1 1795251741332365" > "$1/owner"

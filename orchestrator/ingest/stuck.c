@@ -1,0 +1,798 @@
+/* stuck.c - judge what is in flight: a hang or not, of which kind, by whom. */
+#include "orchestrator/ingest/stuck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/num.h"
+
+#define MS_NS INT64_C(1000000)
+#define SECOND_NS UINT64_C(1000000000)
+/* Waits of one for another that are followed; longer chains end there. */
+#define CHAIN_MAX 64
+/* The policy that the table is for. */
+#define SUSPECT_MS 30000
+/* No word of a node for so many STUCK_CONFIRM: it will not come. */
+#define UNHEARD_TIMES 3
+
+const char *const stuck_state_words[STUCK_N_STATES] = {
+    [STUCK_UNKNOWN] = "not known",
+    [STUCK_MOVES] = "works",
+    [STUCK_WAITS] = "waits in communication",
+    [STUCK_OUTSIDE] = "outside of NCCL",
+    [STUCK_COMPUTES] = "computes outside of NCCL",
+    [STUCK_READS] = "reads or writes files",
+    [STUCK_MUTE] = "its recorder is silent",
+    [STUCK_DISK] = "waits for a disk (state D)",
+    [STUCK_TRACED] = "held by a debugger",
+    [STUCK_STOPPED] = "stopped by a signal",
+    [STUCK_GONE] = "gone",
+    [STUCK_ENDED] = "ended",
+};
+
+const char *const stuck_class_words[STUCK_N_CLASSES] = {
+    [STUCK_NOTHING] = "none",
+    [STUCK_BY_GONE] = "process_gone",
+    [STUCK_BY_STOP] = "process_stopped",
+    [STUCK_BY_ABSENCE] = "never_entered",
+    [STUCK_BY_COMPUTING] = "busy_outside",
+    [STUCK_BY_FILES] = "file_system",
+    [STUCK_BY_ORDER] = "other_operation",
+    [STUCK_BY_SIZE] = "other_size",
+    [STUCK_BY_CYCLE] = "p2p_cycle",
+    [STUCK_INSIDE] = "all_inside",
+    [STUCK_UNTOLD] = "not_known",
+    [STUCK_SUSPENDED] = "suspended",
+    [STUCK_DEBUGGED] = "debugger",
+};
+
+const char *const stuck_phase_words[4] = {"quiet", "seen", "suspect",
+                                          "confirmed"};
+
+const struct stuck_time_row stuck_time_rows[STUCK_N_TIMES] = {
+    [STUCK_LEAST] = {"suspect", SUSPECT_MS,
+                     "checkpoints and evaluations of a few seconds are "
+                     "everyday; half a minute of all GPUs is not"},
+    [STUCK_LOOKS] = {"looks", 5000,
+                     "an operation that ends late ends between them"},
+    [STUCK_SAY] = {"say", 30000,
+                   "most of what is suspect moves again within it"},
+    [STUCK_CONFIRM] = {"confirm", 60000,
+                       "well before a program's own watchdog (PyTorch: 600 s) "
+                       "takes the ranks down"},
+    [STUCK_SILENT] = {"silent", 3000,
+                      "a recorder writes its counters each second"},
+};
+
+void stuck_times_set(struct stuck_times *times, uint32_t suspect_ms)
+{
+    for (size_t i = 0; i < STUCK_N_TIMES; i++)
+        times->ms[i] = (uint64_t) stuck_time_rows[i].ms * suspect_ms /
+                       SUSPECT_MS;
+    /* the recorder's pace is its own */
+    if (times->ms[STUCK_SILENT] < stuck_time_rows[STUCK_SILENT].ms)
+        times->ms[STUCK_SILENT] = stuck_time_rows[STUCK_SILENT].ms;
+}
+
+/* --- what is usual -------------------------------------------------------- */
+
+/* The bucket of a time of a second and more: half octaves. */
+static unsigned bucket_of(uint64_t ns)
+{
+    uint64_t edge = SECOND_NS;
+    unsigned i = 0;
+
+    while (i + 2 < STUCK_BUCKETS && ns >= 2 * edge) {
+        edge *= 2;
+        i += 2;
+    }
+    return i + 1 < STUCK_BUCKETS && ns >= edge + edge / 2 ? i + 1 : i;
+}
+
+/* Where it ends. */
+static uint64_t edge_of(unsigned bucket)
+{
+    uint64_t edge = SECOND_NS << bucket / 2;
+
+    return bucket % 2 ? 2 * edge : edge + edge / 2;
+}
+
+void stuck_usual_add(struct stuck_usual *usual, uint64_t ns)
+{
+    usual->n++;
+    if (ns > usual->max_ns)
+        usual->max_ns = ns;
+    if (ns >= SECOND_NS)
+        usual->longer[bucket_of(ns)]++;
+}
+
+uint64_t stuck_usual_p99_ns(const struct stuck_usual *usual)
+{
+    uint64_t above = 0;
+
+    for (unsigned i = STUCK_BUCKETS; i-- > 0;) {
+        above += usual->longer[i];
+        if (above * 100 > usual->n) /* more than 1 % are in it or beyond */
+            return edge_of(i) < usual->max_ns ? edge_of(i) : usual->max_ns;
+    }
+    return 0;
+}
+
+uint64_t stuck_limit_ns(const struct stuck_times *times,
+                        const struct stuck_usual *usual, bool first)
+{
+    uint64_t limit = times->ms[STUCK_LEAST] * (uint64_t) MS_NS, more;
+
+    if (first)
+        return limit * STUCK_FIRST_TIMES;
+    if (!usual)
+        return limit;
+    more = num_mul(stuck_usual_p99_ns(usual), STUCK_P99_TIMES);
+    limit = more > limit ? more : limit;
+    /* what came once, a checkpoint say, may come again */
+    more = num_mul(usual->max_ns, STUCK_MAX_TIMES);
+    limit = more > limit ? more : limit;
+    return limit < INT64_MAX ? limit : INT64_MAX;
+}
+
+/* --- what a group is ------------------------------------------------------ */
+
+bool stuck_is_harmless(const struct jp_hangs *hangs,
+                       const struct hangs_group *group)
+{
+    const uint32_t *count = group->count;
+
+    if (count[HANGS_DONE] &&
+        count[HANGS_DONE] + count[HANGS_IN_FLIGHT] + count[HANGS_BEGUN] ==
+            group->n_ranks)
+        return true;
+    for (size_t i = 0; i < group->n_ops; i++) {
+        const struct hangs_op *op = &hangs->ops[group->first + i];
+
+        if (!op->captured && !op->passed &&
+            (!op->unsure || count[HANGS_MISSING] || count[HANGS_HELD]))
+            return false;
+    }
+    return true;
+}
+
+bool stuck_sizes_differ(const struct jp_hangs *hangs,
+                        const struct hangs_group *group,
+                        const struct hangs_op **op,
+                        const struct hangs_op **other)
+{
+    const struct hangs_op *first = &hangs->ops[group->first];
+
+    if (first->kind == JPR_P2P)
+        return false;
+    for (size_t i = 1; i < group->n_ops; i++)
+        if (first[i].bytes != first->bytes) {
+            size_t alike = 0;
+
+            /* the one that most differ from */
+            for (size_t k = 0; k < group->n_ops; k++)
+                alike += first[k].bytes == first->bytes;
+            *op = 2 * alike > group->n_ops ? &first[i] : first;
+            *other = *op == first ? &first[i] : first;
+            return true;
+        }
+    return false;
+}
+
+static enum stuck_state state_of(const struct stuck_view *view,
+                                 uint32_t process)
+{
+    return process < view->hangs->n_processes ? view->tasks[process].state
+                                              : STUCK_UNKNOWN;
+}
+
+/* The process of a communicator's rank; UINT32_MAX: none is known. */
+static uint32_t process_of_rank(const struct stuck_view *view,
+                                const struct hangs_op *op, int64_t rank)
+{
+    const struct progress_row *row;
+    size_t n;
+
+    row = progress_find(view->progress, op->hash, op->n_ranks, JPR_N_OP_KINDS,
+                        "", &n);
+    for (size_t i = 0; i < n; i++)
+        if (row[i].rank == rank)
+            return row[i].process;
+    return UINT32_MAX;
+}
+
+/* The group of the oldest operation that a process waits in; SIZE_MAX: none. */
+static size_t oldest_of(const struct stuck_view *view, uint32_t process)
+{
+    const struct jp_hangs *hangs = view->hangs;
+    size_t best = SIZE_MAX;
+    int64_t best_ns = 0;
+
+    for (size_t i = 0; i < hangs->n_groups; i++)
+        for (size_t k = 0; k < hangs->groups[i].n_ops; k++) {
+            const struct hangs_op *op = &hangs->ops[hangs->groups[i].first + k];
+
+            if (op->process == process && !op->captured && !op->passed &&
+                (best == SIZE_MAX || op->start_ns < best_ns)) {
+                best = i;
+                best_ns = op->start_ns;
+            }
+        }
+    return best;
+}
+
+/* The peer of a Send or Recv has the other end of it in flight. */
+static bool is_met(const struct stuck_view *view, const struct hangs_op *op,
+                   uint32_t peer)
+{
+    const struct jp_hangs *hangs = view->hangs;
+
+    for (size_t i = 0; i < hangs->n_ops; i++) {
+        const struct hangs_op *other = &hangs->ops[i];
+
+        if (other->process == peer && other->kind == JPR_P2P &&
+            other->hash == op->hash && other->peer == op->rank &&
+            strcmp(other->func, op->func) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* A rank that is in no operation, as its process is. */
+static enum stuck_class absence_of(enum stuck_state state)
+{
+    switch (state) {
+    case STUCK_GONE:
+        return STUCK_BY_GONE;
+    case STUCK_STOPPED:
+        return STUCK_BY_STOP;
+    case STUCK_TRACED:
+        return STUCK_DEBUGGED;
+    case STUCK_COMPUTES:
+        return STUCK_BY_COMPUTING;
+    case STUCK_READS:
+    case STUCK_DISK:
+    case STUCK_MUTE:
+        return STUCK_BY_FILES;
+    case STUCK_UNKNOWN:
+        return STUCK_UNTOLD;
+    default:
+        return STUCK_BY_ABSENCE;
+    }
+}
+
+/* The first rank of a state; there is one. */
+static uint32_t find_rank(const struct hangs_group *group,
+                          enum hangs_state state)
+{
+    uint32_t rank = 0;
+
+    while (rank + 1 < group->n_ranks && group->states[rank] != state)
+        rank++;
+    return rank;
+}
+
+static struct stuck_cause cause_of(enum stuck_class class, size_t group,
+                                   uint32_t process, int64_t rank)
+{
+    return (struct stuck_cause){class, group, process, rank, SIZE_MAX};
+}
+
+/* Waits that lead from one to the next. */
+struct chain {
+    size_t groups[CHAIN_MAX]; /* where the wait has led */
+    size_t n;
+};
+
+/* Of the collective's ranks that never entered, the one that explains most: a
+ * process that is gone, stopped or busy says more than one of many that idle.
+ */
+static uint32_t pick_missing(const struct stuck_view *view,
+                             const struct hangs_group *group)
+{
+    static const uint8_t weights[STUCK_N_STATES] = {
+        [STUCK_GONE] = 4,  [STUCK_STOPPED] = 3, [STUCK_TRACED] = 3,
+        [STUCK_READS] = 2, [STUCK_DISK] = 2,    [STUCK_COMPUTES] = 1};
+    int best = -1, best_weight = -1;
+
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        int weight = weights[state_of(view, group->processes[i])];
+
+        if (group->states[i] == HANGS_MISSING && weight > best_weight) {
+            best_weight = weight;
+            best = (int) i;
+        }
+    }
+    return (uint32_t) best;
+}
+
+static struct stuck_cause judge_inside(const struct stuck_view *view, size_t at)
+{
+    const struct hangs_group *group = &view->hangs->groups[at];
+    const struct hangs_op *op, *other;
+
+    if (stuck_sizes_differ(view->hangs, group, &op, &other))
+        return cause_of(STUCK_BY_SIZE, at, op->process, op->rank);
+    if (group->count[HANGS_UNSURE]) {
+        /* its file ends early; /proc may know why */
+        uint32_t rank = find_rank(group, HANGS_UNSURE),
+                 process = group->processes[rank];
+        enum stuck_class class = absence_of(state_of(view, process));
+
+        return cause_of(class == STUCK_BY_ABSENCE ? STUCK_UNTOLD : class, at,
+                        process, rank);
+    }
+    if (group->count[HANGS_NO_FILE])
+        return cause_of(STUCK_UNTOLD, at, UINT32_MAX,
+                        find_rank(group, HANGS_NO_FILE));
+    return cause_of(STUCK_INSIDE, at, UINT32_MAX, -1);
+}
+
+/* One group alone: who is to blame in it, or where the wait goes on (*next). */
+static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
+                                      uint32_t *next)
+{
+    const struct hangs_group *group = &view->hangs->groups[at];
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+    uint32_t rank = UINT32_MAX, peer;
+
+    *next = UINT32_MAX;
+    if (!group->n_ranks) { /* Send or Recv */
+        peer = process_of_rank(view, op, op->peer);
+        if (peer == UINT32_MAX)
+            return cause_of(STUCK_UNTOLD, at, UINT32_MAX, op->peer);
+        if (is_met(view, op, peer))
+            return cause_of(STUCK_INSIDE, at, UINT32_MAX, -1);
+        if (oldest_of(view, peer) == SIZE_MAX)
+            return cause_of(absence_of(state_of(view, peer)), at, peer,
+                            op->peer);
+        *next = peer;
+        return cause_of(STUCK_INSIDE, at, peer, op->peer);
+    }
+    if (group->count[HANGS_MISSING]) {
+        rank = pick_missing(view, group);
+        peer = group->processes[rank];
+        return cause_of(absence_of(state_of(view, peer)), at, peer, rank);
+    }
+    if (group->count[HANGS_HELD]) {
+        rank = find_rank(group, HANGS_HELD);
+        *next = group->processes[rank];
+        return cause_of(STUCK_BY_ORDER, at, *next, rank);
+    }
+    return judge_inside(view, at);
+}
+
+/* The waits have come round. Where a collective is among them, ranks have
+ * entered different operations: those that are in the one of the fewest differ.
+ */
+static struct stuck_cause judge_round(const struct stuck_view *view,
+                                      const struct chain *chain)
+{
+    size_t most = SIZE_MAX;
+    struct stuck_cause cause;
+    uint32_t next;
+
+    for (size_t i = 0; i < chain->n; i++) {
+        const struct hangs_group *group =
+            &view->hangs->groups[chain->groups[i]];
+
+        if (group->n_ranks && (most == SIZE_MAX ||
+                               group->n_ops > view->hangs->groups[most].n_ops))
+            most = chain->groups[i];
+    }
+    if (most == SIZE_MAX)
+        return cause_of(STUCK_BY_CYCLE, chain->groups[0], UINT32_MAX, -1);
+    cause = judge_group(view, most, &next);
+    if (next != UINT32_MAX)
+        cause.elsewhere = oldest_of(view, next);
+    return cause;
+}
+
+/* Follows the waits from group to group until somebody is to blame, or they
+ * come round. */
+static struct stuck_cause follow(const struct stuck_view *view, size_t at)
+{
+    struct chain chain = {.n = 0};
+    struct stuck_cause cause;
+    uint32_t next;
+
+    while (true) {
+        for (size_t i = 0; i < chain.n; i++)
+            if (chain.groups[i] == at)
+                return judge_round(view, &chain);
+        cause = judge_group(view, at, &next);
+        if (next == UINT32_MAX || chain.n == CHAIN_MAX)
+            return cause;
+        chain.groups[chain.n++] = at;
+        at = oldest_of(view, next);
+        if (at == SIZE_MAX)
+            return cause;
+    }
+}
+
+static bool is_suspended(const struct stuck_view *view)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->hangs->n_processes; i++) {
+        enum stuck_state state = view->tasks[i].state;
+
+        if (state == STUCK_GONE || state == STUCK_ENDED)
+            continue;
+        if (state != STUCK_STOPPED)
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* A process of a state among those that have part in the group; its rank. */
+static uint32_t find_state(const struct stuck_view *view,
+                           const struct hangs_group *group,
+                           enum stuck_state state, int64_t *rank)
+{
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+
+    for (uint32_t i = 0; i < group->n_ranks; i++)
+        if (group->processes[i] != UINT32_MAX &&
+            state_of(view, group->processes[i]) == state &&
+            group->states[i] != HANGS_DONE) {
+            *rank = i;
+            return group->processes[i];
+        }
+    for (size_t i = 0; i < group->n_ops; i++)
+        if (state_of(view, op[i].process) == state) {
+            *rank = op[i].rank;
+            return op[i].process;
+        }
+    return UINT32_MAX;
+}
+
+struct stuck_cause stuck_judge(const struct stuck_view *view, size_t at)
+{
+    static const struct {
+        enum stuck_state state;
+        enum stuck_class class;
+    } outer[] = {{STUCK_TRACED, STUCK_DEBUGGED},
+                 {STUCK_GONE, STUCK_BY_GONE},
+                 {STUCK_STOPPED, STUCK_BY_STOP}};
+    struct stuck_cause cause = follow(view, at);
+    uint32_t process;
+    int64_t rank = -1;
+
+    if (is_suspended(view))
+        return cause_of(STUCK_SUSPENDED, at, UINT32_MAX, -1);
+    /* what /proc tells of one in it is surer than who entered what */
+    for (size_t i = 0; i < sizeof(outer) / sizeof(*outer); i++) {
+        process = find_state(view, &view->hangs->groups[cause.group],
+                             outer[i].state, &rank);
+        if (process != UINT32_MAX)
+            return cause_of(outer[i].class, cause.group, process, rank);
+    }
+    return cause;
+}
+
+/* --- looks ---------------------------------------------------------------- */
+
+/* What has ended in the processes that have part in a group. */
+static uint64_t count_over(const struct stuck_view *view,
+                           const struct hangs_group *group)
+{
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+    uint64_t sum = 0;
+
+    if (!group->n_ranks) {
+        uint32_t peer = process_of_rank(view, op, op->peer);
+
+        sum = view->tasks[op->process].over;
+        return peer == UINT32_MAX ? sum : sum + view->tasks[peer].over;
+    }
+    for (uint32_t i = 0; i < group->n_ranks; i++)
+        if (group->processes[i] != UINT32_MAX)
+            sum += view->tasks[group->processes[i]].over;
+    return sum;
+}
+
+static bool is_busy(enum stuck_class class)
+{
+    return class == STUCK_BY_COMPUTING || class == STUCK_BY_FILES;
+}
+
+/* For how long it may be in flight, and for how long it is: the part of the
+ * wait that nothing explains. Who is busy for too long has had its time. */
+static bool is_overdue(const struct stuck *stuck, const struct stuck_view *view,
+                       const struct hangs_group *group, enum stuck_class class)
+{
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+    int64_t limit = (int64_t) (stuck->times.ms[STUCK_LEAST]) * MS_NS;
+    int64_t age = group->age_ns;
+
+    for (size_t i = 0; i < group->n_ops; i++)
+        if (op[i].limit_ns > limit)
+            limit = op[i].limit_ns;
+    if (!is_busy(class) && group->start_ns && stuck->calm_ns > group->start_ns)
+        age -= stuck->calm_ns - group->start_ns;
+    return age > limit;
+}
+
+/* In flight for long enough to ask why. */
+static bool is_long(const struct stuck *stuck, const struct hangs_group *group)
+{
+    return group->age_ns > (int64_t) stuck->times.ms[STUCK_LOOKS] * MS_NS;
+}
+
+/* Something explains the wait, for now. */
+static bool is_explained(const struct stuck *stuck,
+                         const struct hangs_group *group,
+                         enum stuck_class class)
+{
+    if (is_busy(class))
+        return group->age_ns < (int64_t) stuck->times.ms[STUCK_LEAST] *
+                                   STUCK_BUSY_TIMES * MS_NS;
+    return class == STUCK_SUSPENDED || class == STUCK_DEBUGGED;
+}
+
+static bool is_same(const struct stuck *stuck, const struct hangs_op *op)
+{
+    return stuck->hash == op->hash && stuck->seq == op->seq &&
+           stuck->n_ranks == op->n_ranks && stuck->kind == op->kind &&
+           !strcmp(stuck->func, op->func);
+}
+
+/* Is the operation of the last looks still in flight? Its group. */
+static size_t find_again(const struct stuck *stuck,
+                         const struct stuck_view *view)
+{
+    const struct jp_hangs *hangs = view->hangs;
+
+    if (stuck->phase != STUCK_QUIET)
+        for (size_t i = 0; i < hangs->n_groups; i++)
+            if (is_same(stuck, &hangs->ops[hangs->groups[i].first]) &&
+                (hangs->groups[i].n_ranks ||
+                 hangs->groups[i].start_ns == stuck->start_ns))
+                return i;
+    return SIZE_MAX;
+}
+
+/* The first that is overdue; on the way what explains waits is noted. */
+static size_t find_overdue(struct stuck *stuck, const struct stuck_view *view)
+{
+    const struct jp_hangs *hangs = view->hangs;
+
+    for (size_t i = 0; i < hangs->n_groups; i++) {
+        const struct hangs_group *group = &hangs->groups[i];
+        enum stuck_class class;
+
+        if (!is_long(stuck, group) || stuck_is_harmless(hangs, group))
+            continue;
+        class = stuck_judge(view, i).class;
+        if (is_explained(stuck, group, class))
+            stuck->calm_ns = view->now_ns;
+        else if (is_overdue(stuck, view, group, class))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static enum stuck_news begin(struct stuck *stuck, const struct stuck_view *view,
+                             size_t at)
+{
+    const struct hangs_group *group = &view->hangs->groups[at];
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+
+    stuck->phase = STUCK_SEEN;
+    stuck->said = stuck->unheard = false;
+    stuck->hash = op->hash;
+    stuck->seq = op->seq;
+    stuck->n_ranks = op->n_ranks;
+    stuck->kind = op->kind;
+    stuck->start_ns = group->start_ns;
+    snprintf(stuck->func, sizeof(stuck->func), "%s", op->func);
+    stuck->seen_ms = view->now_ms;
+    stuck->over = count_over(view, group);
+    stuck->cause = stuck_judge(view, at);
+    return STUCK_NO_NEWS;
+}
+
+static enum stuck_news end(struct stuck *stuck)
+{
+    bool said = stuck->said;
+
+    stuck->phase = STUCK_QUIET;
+    stuck->said = false;
+    stuck->cause = cause_of(STUCK_NOTHING, SIZE_MAX, UINT32_MAX, -1);
+    return said ? STUCK_GOES_ON : STUCK_NO_NEWS;
+}
+
+/* The same operation, and nothing has ended since it was seen. */
+static enum stuck_news go_on(struct stuck *stuck, const struct stuck_view *view,
+                             const struct hangs_group *group)
+{
+    uint64_t slack_ms = HANGS_OTHER_HOST_NS / MS_NS,
+             waited_ms = view->now_ms - stuck->suspect_ms;
+    bool heard = !view->n_silent &&
+                 view->heard_ns > group->start_ns + (int64_t) slack_ms * MS_NS;
+
+    if (stuck->phase == STUCK_SEEN &&
+        view->now_ms - stuck->seen_ms >= stuck->times.ms[STUCK_LOOKS] &&
+        is_overdue(stuck, view, group, stuck->cause.class)) {
+        stuck->phase = STUCK_SUSPECT;
+        stuck->suspect_ms = view->now_ms;
+        return STUCK_NO_NEWS;
+    }
+    if (stuck->phase != STUCK_SUSPECT)
+        return STUCK_NO_NEWS;
+    if (waited_ms >= stuck->times.ms[STUCK_CONFIRM] &&
+        (heard ||
+         waited_ms >= UNHEARD_TIMES * stuck->times.ms[STUCK_CONFIRM])) {
+        stuck->phase = STUCK_CONFIRMED;
+        stuck->said = true;
+        stuck->unheard = !heard;
+        stuck->n_hangs++;
+        return STUCK_HANGS;
+    }
+    if (!stuck->said && waited_ms >= stuck->times.ms[STUCK_SAY]) {
+        stuck->said = true;
+        return STUCK_SLOW;
+    }
+    return STUCK_NO_NEWS;
+}
+
+enum stuck_news stuck_look(struct stuck *stuck, const struct stuck_view *view)
+{
+    size_t again = find_again(stuck, view), overdue = find_overdue(stuck, view);
+
+    if (stuck->phase == STUCK_QUIET)
+        return overdue == SIZE_MAX ? STUCK_NO_NEWS
+                                   : begin(stuck, view, overdue);
+    if (again != SIZE_MAX &&
+        count_over(view, &view->hangs->groups[again]) == stuck->over) {
+        const struct hangs_group *group = &view->hangs->groups[again];
+        struct stuck_cause cause = stuck_judge(view, again);
+
+        if (is_explained(stuck, group, cause.class)) {
+            /* a debugger has come, or its rank has begun to read */
+            stuck->calm_ns = view->now_ns;
+            stuck->phase = STUCK_SEEN;
+            stuck->seen_ms = view->now_ms;
+            return STUCK_NO_NEWS;
+        }
+        stuck->cause = cause;
+        return go_on(stuck, view, group);
+    }
+    return end(stuck);
+}
+
+/* --- in words ------------------------------------------------------------- */
+
+/* "rank 3 (n2 pid 103)" */
+static char *name_process(const struct stuck_view *view,
+                          const struct stuck_cause *cause, char *buf,
+                          size_t size)
+{
+    const struct hangs_process *p =
+        cause->process < view->hangs->n_processes
+            ? &view->hangs->processes[cause->process]
+            : NULL;
+
+    if (p)
+        snprintf(buf, size, "rank %" PRId64 " (%.64s pid %" PRId64 ")",
+                 cause->rank, p->host, p->pid);
+    else
+        snprintf(buf, size, "rank %" PRId64, cause->rank);
+    return buf;
+}
+
+/* What is told of the process beside what it has not entered. */
+static const char *format_state(enum stuck_class class)
+{
+    switch (class) {
+    case STUCK_BY_GONE:
+        return "the process is gone";
+    case STUCK_BY_STOP:
+        return "the process is stopped by a signal";
+    case STUCK_BY_COMPUTING:
+        return "it computes outside of NCCL";
+    case STUCK_BY_FILES:
+        return "it reads or writes files, or waits for a disk";
+    case STUCK_DEBUGGED:
+        return "a debugger holds the process";
+    default:
+        return "";
+    }
+}
+
+static void answer_size(const struct stuck_view *view,
+                        const struct stuck_cause *cause, char *buf, size_t size)
+{
+    const struct hangs_op *op = NULL, *other = NULL;
+    char what[256], whom[160];
+
+    if (!stuck_sizes_differ(view->hangs, &view->hangs->groups[cause->group],
+                            &op, &other))
+        return;
+    snprintf(buf, size,
+             "%s entered %s with %" PRIu64 " bytes, rank %" PRId64
+             " with %" PRIu64 ": sizes must be equal",
+             name_process(view, cause, whom, sizeof(whom)),
+             hangs_format_op(op, what, sizeof(what)), op->bytes, other->rank,
+             other->bytes);
+}
+
+/* The ranks of a circle of Send and Recv, from the first on. */
+static void answer_cycle(const struct stuck_view *view,
+                         const struct stuck_cause *cause, char *buf,
+                         size_t size)
+{
+    size_t at = cause->group, len;
+
+    len = (size_t) snprintf(buf, size,
+                            "Send and Recv wait for each other in a circle: ");
+    for (size_t n = 0; n < 8 && len < size && at != SIZE_MAX; n++) {
+        const struct hangs_op *op =
+            &view->hangs->ops[view->hangs->groups[at].first];
+
+        len += (size_t) snprintf(
+            buf + len, size - len, "%srank %" PRId64 " in %s %s rank %" PRId64,
+            n ? ", " : "", op->rank, op->func,
+            strcmp(op->func, "Send") ? "from" : "to", op->peer);
+        at = oldest_of(view, process_of_rank(view, op, op->peer));
+        if (at == cause->group)
+            break;
+    }
+}
+
+/* H1 of a Send or Recv, and what /proc says of the process. */
+static void answer_absent(const struct stuck_view *view,
+                          const struct stuck_cause *cause, char *buf,
+                          size_t size)
+{
+    const struct hangs_group *group = &view->hangs->groups[cause->group];
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+    const char *state = format_state(cause->class);
+    char what[256], whom[160], since[96];
+
+    if (cause->class == STUCK_BY_ABSENCE && group->n_ranks) {
+        hangs_answer_of(view->hangs, group, buf, size);
+        return;
+    }
+    hangs_format_since(group, since, sizeof(since));
+    snprintf(buf, size, "%s keeps the others waiting in %s%s%s%s",
+             name_process(view, cause, whom, sizeof(whom)),
+             hangs_format_op(op, what, sizeof(what)), since, *state ? ": " : "",
+             state);
+}
+
+char *stuck_answer(const struct stuck_view *view,
+                   const struct stuck_cause *cause, char *buf, size_t size)
+{
+    const struct hangs_group *group;
+
+    *buf = '\0';
+    if (cause->group >= view->hangs->n_groups)
+        return buf;
+    group = &view->hangs->groups[cause->group];
+    switch (cause->class) {
+    case STUCK_BY_GONE:
+    case STUCK_BY_STOP:
+    case STUCK_BY_ABSENCE:
+    case STUCK_BY_COMPUTING:
+    case STUCK_BY_FILES:
+    case STUCK_DEBUGGED:
+        answer_absent(view, cause, buf, size);
+        break;
+    case STUCK_BY_SIZE:
+        answer_size(view, cause, buf, size);
+        break;
+    case STUCK_BY_CYCLE:
+        answer_cycle(view, cause, buf, size);
+        break;
+    case STUCK_SUSPENDED:
+        snprintf(buf, size, "all processes of the step are stopped");
+        break;
+    default:
+        hangs_answer_of(view->hangs, group, buf, size);
+    }
+    return buf;
+}

@@ -1,0 +1,367 @@
+/* alert.c - tell the user of a hang. */
+#include "orchestrator/live/alert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/fileio.h"
+#include "common/json_stream.h"
+#include "common/quote.h"
+#include "orchestrator/collect/barrier.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/slurmask.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livesnap.h"
+
+#define LINE_BYTES 512 /* on a terminal; slurmctld takes more */
+#define COMMAND_CPU_S 20
+#define COMMAND_FILE_BYTES (64ULL << 20)
+
+static const char *const news_words[] = {
+    [STUCK_NO_NEWS] = "note",
+    [STUCK_SLOW] = "suspect",
+    [STUCK_HANGS] = "hang",
+    [STUCK_GOES_ON] = "goes_on",
+};
+
+/* --- texts ---------------------------------------------------------------- */
+
+/* One line, of characters that do no harm to a terminal. */
+static void format_line(const struct alert *alert,
+                        const struct alert_event *event, const char *answer,
+                        char *line, size_t size)
+{
+    const struct alert_place *place = &alert->place;
+    unsigned long long seconds = event->waited_ms / 1000;
+    const char *unheard = event->stuck->unheard ? "; some nodes do not answer"
+                                                : "";
+    char text[2 * LINE_BYTES];
+
+    if (event->news == STUCK_GOES_ON)
+        snprintf(text, sizeof(text),
+                 "jobprof: step %s moves again after %llu s", place->step,
+                 seconds);
+    else if (event->news == STUCK_SLOW)
+        snprintf(text, sizeof(text),
+                 "jobprof: step %s: no progress for %llu s: "
+                 "%s",
+                 place->step, seconds, answer);
+    else
+        snprintf(text, sizeof(text),
+                 "jobprof: step %s hangs, for %llu s: %s%s; see: jobprof show "
+                 "--pending %s",
+                 place->step, seconds, answer, unheard, place->dir);
+    clean_text(text, JP_CLEAN_UTF8, line, size);
+}
+
+static const struct hangs_op *op_of(const struct alert_event *event)
+{
+    const struct stuck_cause *cause = &event->stuck->cause;
+    const struct jp_hangs *hangs = event->view ? event->view->hangs : NULL;
+
+    if (!hangs || cause->group >= hangs->n_groups ||
+        event->news == STUCK_GOES_ON)
+        return NULL;
+    return &hangs->ops[hangs->groups[cause->group].first];
+}
+
+static void put_who(struct jp_json_stream *s, const struct alert_event *event)
+{
+    const struct stuck_cause *cause = &event->stuck->cause;
+    const struct jp_hangs *hangs = event->view->hangs;
+    const struct hangs_process *p = cause->process < hangs->n_processes
+                                        ? &hangs->processes[cause->process]
+                                        : NULL;
+
+    json_stream_text(s, "class", stuck_class_words[cause->class]);
+    if (cause->rank >= 0)
+        json_stream_int(s, "rank", cause->rank);
+    else
+        json_stream_null(s, "rank");
+    json_stream_text(s, "node", p ? p->host : NULL);
+    json_stream_int(s, "pid", p ? p->pid : -1);
+    json_stream_int(s, "task", p ? p->task : -1);
+    json_stream_text(
+        s, "state",
+        p ? stuck_state_words[event->view->tasks[cause->process].state] : NULL);
+}
+
+static void put_members(struct jp_json_stream *s, const struct alert *alert,
+                        const struct alert_event *event, const char *line)
+{
+    const struct hangs_op *op = op_of(event);
+
+    json_stream_count(s, "version", 1);
+    json_stream_count(s, "time_us", clock_real_us());
+    json_stream_text(s, "event", news_words[event->news]);
+    json_stream_count(s, "job", alert->place.job);
+    json_stream_text(s, "step", alert->place.step);
+    json_stream_text(s, "dir", alert->place.dir);
+    json_stream_count(s, "hang", alert->hang);
+    json_stream_count(s, "waited_ms", event->waited_ms);
+    if (op) {
+        put_who(s, event);
+        json_stream_text(s, "comm", op->id);
+        json_stream_text(s, "comm_name", op->name);
+        json_stream_text(s, "function", op->func);
+        json_stream_count(s, "sequence", op->seq);
+        json_stream_count(s, "bytes", op->bytes);
+        json_stream_int(s, "n_ranks", op->n_ranks);
+    }
+    json_stream_text(s, "text", line);
+}
+
+/* An object without a line's end; caller frees. NULL without memory. */
+static char *format_json(const struct alert *alert,
+                         const struct alert_event *event, const char *line)
+{
+    struct jp_json_stream *s = malloc(sizeof(*s));
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = s ? open_memstream(&text, &len) : NULL;
+
+    if (out) {
+        json_stream_open(s, JSON_PART, out);
+        put_members(s, alert, event, line);
+        if (json_stream_close(s, NULL) < 0)
+            len = 0;
+        if (fclose(out) != 0 || !len) {
+            free(text);
+            text = NULL;
+        }
+    }
+    free(s);
+    return text;
+}
+
+/* --- ways ----------------------------------------------------------------- */
+
+/* The line and its end in one write. Trouble is ignored: the log has it. */
+static void append(const struct alert *alert, const char *json)
+{
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
+                      O_CLOEXEC;
+    char *path = fileio_path("%s/" LIVE_ALERTS, alert->place.dir);
+    char *line = fileio_path("%s\n", json);
+    int fd = path && line ? open(path, flags, 0600) : -1;
+    struct stat st;
+
+    if (fd >= 0) {
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            st.st_size < ALERT_FILE_BYTES)
+            (void) !write(fd, line, strlen(line));
+        close(fd);
+    }
+    free(line);
+    free(path);
+}
+
+/* Lines of a file of alerts, up to the limit of a job. */
+static uint32_t count_lines(const char *path)
+{
+    char *text = NULL;
+    uint32_t n = 0;
+
+    if (fileio_read(path, false, ALERT_FILE_BYTES, &text, NULL, NULL) == 0)
+        for (const char *at = text; (at = strchr(at, '\n')); at++)
+            n++;
+    free(text);
+    return n;
+}
+
+/* Alerts of all steps of the job so far. Without magic characters in the
+ * directory's name a pattern is exact. */
+static uint32_t count_job(const struct alert *alert)
+{
+    char *job = stepdir_job_dir(alert->place.dir);
+    char *pattern = job ? fileio_path("%s/step-*/" LIVE_ALERTS, job) : NULL;
+    uint32_t n = 0;
+    glob_t found;
+
+    if (pattern && glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc && n < ALERT_OF_JOB; i++)
+            n += count_lines(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free(pattern);
+    free(job);
+    return n > alert->job_lines ? n : alert->job_lines;
+}
+
+/* Nobody is told of a step that ends: all nodes have left, the report is there,
+ * or the agent was told to end. One node that has left may be what the others
+ * wait for. */
+static bool is_ending(const struct alert *alert)
+{
+    sigset_t pending;
+
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1)
+        return true;
+    return !stepdir_is_folder(alert->place.dir) ||
+           stepdir_has(alert->place.dir, "alldone") ||
+           barrier_is_reported(alert->place.dir);
+}
+
+static void print(struct alert *alert, const char *line)
+{
+    const struct alert_place *place = &alert->place;
+
+    if (place->notify)
+        place->notify(place->notify_arg, place->job, line);
+    else
+        slurmjob_notify((uint32_t) place->job, line);
+    alert->said++;
+    alert->job_lines++;
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+struct command {
+    const char *text, *json;
+    const struct alert_place *place;
+};
+
+/* Never above what is allowed already. */
+static void bound(int what, uint64_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit(what, &now) == 0) {
+        if (now.rlim_max > most)
+            now.rlim_max = most;
+        now.rlim_cur = now.rlim_max;
+        (void) setrlimit(what, &now);
+    }
+}
+
+static void put_variables(const struct alert_place *place)
+{
+    char job[24];
+
+    snprintf(job, sizeof(job), "%" PRIu64, place->job);
+    setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
+    setenv("SLURM_JOB_ID", job, 1);
+    setenv("SLURM_STEP_ID", place->step, 1);
+    setenv("JOBPROF_DIR", place->dir, 1);
+}
+
+/* In the child: the alert on standard input, then the command. */
+static int run_command(void *arg, int out)
+{
+    const struct command *command = arg;
+    int in = memfd_create("alert", MFD_CLOEXEC),
+        null = open("/dev/null", O_RDWR);
+
+    (void) out;
+    if (in < 0 || null < 0)
+        return 126;
+    if (write(in, command->json, strlen(command->json)) < 0 ||
+        write(in, "\n", 1) < 0 || lseek(in, 0, SEEK_SET) < 0)
+        return 126;
+    setpgid(0, 0);
+    dup2(in, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    close_range(3, ~0U, 0);
+    bound(RLIMIT_CPU, COMMAND_CPU_S);
+    bound(RLIMIT_FSIZE, COMMAND_FILE_BYTES);
+    bound(RLIMIT_CORE, 0);
+    put_variables(command->place);
+    execl("/bin/sh", "sh", "-c", command->text, (char *) NULL);
+    return 127;
+}
+
+static void start_command(struct alert *alert, const char *json)
+{
+    struct command command = {alert->place.on_hang->command, json,
+                              &alert->place};
+    const struct child child = {.work = run_command, .arg = &command};
+    pid_t pid;
+
+    if (alert->command) /* one at a time */
+        return;
+    pid = child_start(&child);
+    if (pid > 0) {
+        alert->command = pid;
+        alert->command_ms = clock_mono_ms() + ALERT_COMMAND_MS;
+    }
+}
+
+void alert_tick(struct alert *alert, uint64_t now_ms)
+{
+    int status;
+
+    if (!alert->command ||
+        child_await((pid_t) alert->command, 0, &status) != 0) {
+        alert->command = 0;
+        return;
+    }
+    if (now_ms >= alert->command_ms) {
+        /* the group while its leader is still there: no number is reused */
+        kill(-(pid_t) alert->command, SIGKILL);
+        kill((pid_t) alert->command, SIGKILL);
+        alert_note(alert, "on_hang: the command took more than 30 s and was "
+                          "killed");
+        alert->command_ms = UINT64_MAX;
+    }
+}
+
+void alert_fini(struct alert *alert)
+{
+    int status;
+
+    if (alert->command && child_await((pid_t) alert->command, 0, &status) == 0)
+        kill(-(pid_t) alert->command, SIGKILL);
+    alert->command = 0;
+}
+
+/* --- all of it ------------------------------------------------------------ */
+
+void alert_note(struct alert *alert, const char *text)
+{
+    if (alert->place.log && !is_ending(alert))
+        alert->place.log(alert->place.log_arg, text);
+}
+
+void alert_tell(struct alert *alert, const struct alert_event *event)
+{
+    const struct jp_onhang *on_hang = alert->place.on_hang;
+    char answer[LINE_BYTES], line[LINE_BYTES];
+    char *json;
+
+    if (is_ending(alert))
+        return;
+    if (event->news != STUCK_GOES_ON) {
+        stuck_answer(event->view, &event->stuck->cause, answer, sizeof(answer));
+        /* the first line of a hang begins it */
+        alert->hang += !alert->told;
+        alert->told = true;
+    }
+    format_line(alert, event, answer, line, sizeof(line));
+    json = format_json(alert, event, line);
+    alert->job_lines = count_job(alert);
+    if (alert->said < ALERT_OF_HANG && alert->job_lines < ALERT_OF_JOB)
+        print(alert, line);
+    if (alert->place.log)
+        alert->place.log(alert->place.log_arg, line);
+    if (json)
+        append(alert, json);
+    if (json && event->news == STUCK_HANGS && on_hang->kind == ONHANG_COMMAND)
+        start_command(alert, json);
+    if (event->news == STUCK_GOES_ON) {
+        alert->said = 0;
+        alert->told = false;
+    }
+    free(json);
+}

@@ -1,0 +1,353 @@
+/* live_module.c - follow the node, keep its snapshot; on node 0 join them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/live.h"
+#include "orchestrator/live/livejoin.h"
+#include "orchestrator/live/livenode.h"
+
+#define PERIOD_MS 1000
+/* A state that flutters is written no more often. */
+#define CHANGE_MS 1000
+
+struct live {
+    struct module_place place;
+    struct stuck_times times;
+    char *raw, *name; /* the node's recordings; its snapshot's file */
+    struct livenode *node;
+    struct livejoin *join; /* node 0's */
+    struct live_snap *snap;
+    int fd; /* of the snapshot; -1: none yet */
+    uint32_t sequence;
+    enum live_class class; /* as written */
+    uint64_t written_ms, wanted_ms;
+    uint64_t want_change; /* the want file's own, as it was read last */
+    uint32_t signals;     /* the last that was sent */
+    uint32_t evidence;    /* the last hang of which it was taken */
+    bool watched, failed;
+    uint64_t bytes;
+};
+
+static void destroy(void *state)
+{
+    struct live *l = state;
+
+    if (!l)
+        return;
+    livejoin_destroy(l->join);
+    livenode_destroy(l->node);
+    if (l->fd >= 0)
+        close(l->fd);
+    free(l->snap);
+    free(l->raw);
+    free(l->name);
+    free(l);
+}
+
+static struct livejoin *start_join(struct live *l)
+{
+    const struct module_place *p = &l->place;
+    const struct livejoin_place place = {.alert = {.dir = p->dir,
+                                                   .job = p->job,
+                                                   .step = p->step,
+                                                   .on_hang = p->on_hang,
+                                                   .log = p->log,
+                                                   .log_arg = p->log_arg},
+                                         .nodes = p->step_nodes,
+                                         .times = &l->times};
+
+    return livejoin_create(&place);
+}
+
+static void *start(const struct module_place *place, struct jp_error *err)
+{
+    struct livenode_place where = {.node = place->node, .root = place->root};
+    struct live *l;
+
+    if (!place->tells_live || !place->hang_suspect_ms || !place->on_hang ||
+        place->on_hang->kind == ONHANG_OFF)
+        return NULL;
+    l = calloc(1, sizeof(*l));
+    if (l) {
+        l->fd = -1;
+        l->place = *place;
+        stuck_times_set(&l->times, place->hang_suspect_ms);
+        l->raw = fileio_path("%s/raw/%s", place->dir, place->node);
+        l->name = fileio_path("%s/" LIVE_NODES "/%llu.%u" LIVE_SNAP_SUFFIX,
+                              place->dir, (unsigned long long) place->component,
+                              place->nodeid);
+        l->snap = malloc(sizeof(*l->snap));
+        where.raw = l->raw;
+        where.times = &l->times;
+        where.shared = place->shared;
+        l->node = l->raw ? livenode_create(&where) : NULL;
+        if (place->leads)
+            l->join = start_join(l);
+    }
+    if (l && l->node && l->name && l->snap && (l->join || !place->leads))
+        return l;
+    destroy(l);
+    error_set(err, "out of memory");
+    return NULL;
+}
+
+/* --- what is wanted ---------------------------------------------------------
+ */
+
+/* "signal USR1 2": once for each number, and only as the step has asked. */
+static void obey_signal(struct live *l, const struct livewant *want)
+{
+    const struct jp_onhang *on_hang = l->place.on_hang;
+    char line[96];
+    unsigned sent;
+
+    if (want->signal_number <= l->signals || on_hang->kind != ONHANG_SIGNAL ||
+        strcmp(want->signal, on_hang->name) != 0)
+        return;
+    l->signals = want->signal_number;
+    sent = livenode_signal(l->node, on_hang->signal);
+    snprintf(line, sizeof(line),
+             "on_hang: SIG%.16s to %u task%s that handle%s it", want->signal,
+             sent, sent == 1 ? "" : "s", sent == 1 ? "s" : "");
+    if (l->place.log)
+        l->place.log(l->place.log_arg, line);
+}
+
+/* Of processes that are there, and that are this step's: the file is only a
+ * user's word. */
+static void obey_evidence(struct live *l, const struct livewant *want)
+{
+    struct module_target targets[LIVE_EVIDENCE_MAX];
+    struct module_hang hang = {.dir = l->place.dir,
+                               .node = l->place.node,
+                               .root = l->place.root,
+                               .number = want->evidence_number,
+                               .targets = targets};
+
+    if (want->evidence_number <= l->evidence || !l->place.take_evidence)
+        return;
+    l->evidence = want->evidence_number;
+    snprintf(hang.text, sizeof(hang.text), "%s", want->hang);
+    for (size_t i = 0; i < want->n_targets; i++) {
+        struct module_target *to = &targets[hang.n_targets];
+
+        *to = want->targets[i];
+        to->pid = livenode_pid(l->node, want->targets[i].pid);
+        hang.n_targets += to->pid > 0;
+    }
+    if (hang.n_targets)
+        l->place.take_evidence(l->place.evidence_arg, &hang);
+}
+
+static void obey(struct live *l, char *text)
+{
+    struct livewant *want = malloc(sizeof(*want));
+
+    if (!want)
+        return;
+    livewant_parse(text, l->place.node, want);
+    livenode_want(l->node, want->hashes, want->n_hashes);
+    obey_signal(l, want);
+    obey_evidence(l, want);
+    free(want);
+}
+
+/* Looks at the want file at the pace of a watched step. */
+static void look_at_want(struct live *l, const struct module_time *now)
+{
+    uint64_t now_ms = now->mono_us / 1000, change, age_us;
+    char *path, *text = NULL;
+    struct stat st;
+
+    if (l->wanted_ms && now_ms - l->wanted_ms < l->times.ms[STUCK_LOOKS])
+        return;
+    l->wanted_ms = now_ms;
+    l->watched = false;
+    path = fileio_path("%s/" LIVE_WANT, l->place.dir);
+    if (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        change = (uint64_t) st.st_mtim.tv_sec * 1000000 +
+                 (uint64_t) st.st_mtim.tv_nsec / 1000;
+        age_us = now->real_us > change ? now->real_us - change : 0;
+        l->watched = age_us < LIVE_WANT_MS * 1000;
+        if (l->watched && change != l->want_change &&
+            fileio_read(path, false, LIVE_WANT_BYTES, &text, NULL, NULL) == 0)
+            obey(l, text);
+        l->want_change = change;
+    }
+    free(text);
+    free(path);
+}
+
+/* --- the snapshot ------------------------------------------------------------
+ */
+
+static int open_file(struct live *l, struct jp_error *err)
+{
+    char *folder = fileio_path("%s/" LIVE_NODES, l->place.dir);
+    char *parent = fileio_path("%s/" LIVE_FOLDER, l->place.dir);
+    int rc = -1;
+
+    if (folder && parent && fileio_mkdir(parent, err) == 0 &&
+        fileio_mkdir(folder, err) == 0) {
+        l->fd = open(l->name,
+                     O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                     0600);
+        rc = l->fd < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
+    }
+    free(folder);
+    free(parent);
+    return rc;
+}
+
+static uint64_t period_ms(const struct live *l)
+{
+    uint64_t ms =
+        l->times.ms[l->watched || l->class > LIVE_WORKS ? STUCK_LOOKS
+                                                        : STUCK_LEAST];
+
+    return ms > PERIOD_MS ? ms : PERIOD_MS;
+}
+
+static uint64_t conf_of(const char *hash)
+{
+    char first[17] = "";
+
+    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
+    return strtoull(first, NULL, 16);
+}
+
+static int write_snap(struct live *l, const struct livenode_time *now,
+                      enum live_class class, bool last, struct jp_error *err)
+{
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    ssize_t n;
+
+    if (l->fd < 0 && open_file(l, err) < 0)
+        return -1;
+    if (livenode_fill(l->node, now, l->snap) < 0)
+        return error_set(err, "no memory for a snapshot");
+    l->class = class;
+    l->snap->conf = conf_of(l->place.conf_hash);
+    l->snap->nodeid = l->place.nodeid;
+    l->snap->sequence = ++l->sequence;
+    l->snap->real_ns = now->real_ns;
+    l->snap->mono_ns = now->mono_ns;
+    l->snap->due_ms = (uint32_t) period_ms(l);
+    l->snap->last = last;
+    livesnap_pack(l->snap, bytes);
+    n = pwrite(l->fd, bytes, sizeof(bytes), 0);
+    l->bytes = sizeof(bytes);
+    return n == (ssize_t) sizeof(bytes)
+               ? 0
+               : error_set(err, "%s: %s", l->name,
+                           n < 0 ? strerror(errno) : "no room");
+}
+
+static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
+{
+    uint64_t passed = now_ms - l->written_ms;
+
+    if (class == LIVE_EMPTY) /* no trace of a step without NCCL */
+        return false;
+    return !l->sequence || passed >= period_ms(l) ||
+           (class != l->class && passed >= CHANGE_MS);
+}
+
+static int tick(void *state, const struct module_time *now,
+                struct jp_error *err)
+{
+    struct live *l = state;
+    const struct livenode_time at = {now->real_us * 1000, now->mono_us * 1000};
+    const struct livejoin_time join = {at.real_ns, now->mono_us / 1000};
+    int rc = livenode_look(l->node, &at, err);
+    enum live_class class = livenode_class(l->node);
+
+    look_at_want(l, now);
+    if (is_due(l, class, join.mono_ms)) {
+        l->written_ms = join.mono_ms;
+        if (write_snap(l, &at, class, false, err) < 0)
+            rc = -1;
+    }
+    if (l->join && livejoin_look(l->join, &join,
+                                 l->watched || class > LIVE_WORKS, err) < 0)
+        rc = -1;
+    return rc;
+}
+
+static uint64_t bytes(void *state)
+{
+    return ((const struct live *) state)->bytes;
+}
+
+/* Who makes the others wait, at most so many. */
+#define LATE_MAX 8
+static void record_late(const struct live *l, struct jp_json_stream *s)
+{
+    const struct livelate *late = livejoin_late(l->join);
+
+    json_stream_array(s, "late");
+    for (uint32_t i = 0; i < late->n_late && i < LATE_MAX; i++) {
+        const struct livelate_process *p = &late->processes[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "node", p->node);
+        json_stream_int(s, "pid", p->pid);
+        json_stream_int(s, "task", p->task);
+        json_stream_int(s, "rank", p->rank);
+        json_stream_text(s, "comm_name", p->name);
+        json_stream_int(s, "n_ranks", p->n_ranks);
+        json_stream_fixed(s, "share", p->excess, 3);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static void record(void *state, struct jp_json_stream *s)
+{
+    const struct live *l = state;
+    const struct stuck *stuck = l->join ? livejoin_state(l->join) : NULL;
+
+    json_stream_count(s, "snapshots", l->sequence);
+    json_stream_text(s, "phase",
+                     stuck ? stuck_phase_words[stuck->phase] : NULL);
+    json_stream_count(s, "hangs", stuck ? stuck->n_hangs : 0);
+    if (l->join)
+        record_late(l, s);
+}
+
+/* The last word of the node: its processes have ended. A report removes it
+ * (barrier_clear); the alerts stay. */
+static void finish(void *state)
+{
+    struct live *l = state;
+    struct timespec real, mono;
+    struct livenode_time at;
+
+    if (l->fd < 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    at.real_ns = (uint64_t) real.tv_sec * 1000000000 + (uint64_t) real.tv_nsec;
+    at.mono_ns = (uint64_t) mono.tv_sec * 1000000000 + (uint64_t) mono.tv_nsec;
+    write_snap(l, &at, livenode_class(l->node), true, NULL);
+}
+
+const struct node_module live_module = {
+    .name = "live",
+    .budget = 0.002,
+    .period_ms = PERIOD_MS,
+    .start = start,
+    .tick = tick,
+    .bytes = bytes,
+    .record = record,
+    .finish = finish,
+    .destroy = destroy,
+};

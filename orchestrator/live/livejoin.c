@@ -1,0 +1,456 @@
+/* livejoin.c - all nodes' snapshots joined, and the rule applied. */
+#include "orchestrator/live/livejoin.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/collect/slurmask.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livewant.h"
+
+#define MS_NS UINT64_C(1000000)
+#define NODES_MAX 65536
+#define NAME_LEN 40 /* "<component>.<node>.snap" */
+/* A node that has not written for so many of its own periods is silent. */
+#define SILENT_PERIODS 3
+#define SILENT_SPARE_MS 5000
+/* Reading a head takes 15 us: from here on looks are rarer. */
+#define MS_A_NODE 15
+
+/* A node, by its file. */
+struct heard {
+    char name[NAME_LEN];
+    uint32_t sequence, due_ms;
+    uint64_t changed_ms; /* when we saw the sequence number change */
+    enum live_class class;
+    bool last, seen;
+};
+
+struct livejoin {
+    struct livejoin_place place;
+    struct alert alert;
+    struct stuck stuck;
+    struct heard *nodes;
+    size_t n, room, next;
+    uint64_t looked_ms, pause_ms; /* after a join that took long */
+    uint64_t act_ms;              /* the hang's action is due then; 0: none */
+    uint32_t signals;             /* asked for so far */
+    char
+        answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
+    struct livelate late;
+    uint64_t late_ms, late_pause_ms; /* as looked_ms, for who is late */
+    struct live_snap snap;           /* one at a time */
+    uint8_t head[LIVE_HEAD_BYTES];
+};
+
+struct livejoin *livejoin_create(const struct livejoin_place *place)
+{
+    struct livejoin *join = calloc(1, sizeof(*join));
+
+    if (join) {
+        join->place = *place;
+        join->alert.place = place->alert;
+        join->stuck.times = *place->times;
+    }
+    return join;
+}
+
+void livejoin_destroy(struct livejoin *join)
+{
+    if (join) {
+        alert_fini(&join->alert);
+        livelate_fini(&join->late);
+        free(join->nodes);
+    }
+    free(join);
+}
+
+const struct stuck *livejoin_state(const struct livejoin *join)
+{
+    return &join->stuck;
+}
+
+const struct livelate *livejoin_late(const struct livejoin *join)
+{
+    return &join->late;
+}
+
+/* --- who has been heard ----------------------------------------------------
+ */
+
+static bool is_snapshot(const char *name)
+{
+    size_t len = strlen(name), end = strlen(LIVE_SNAP_SUFFIX);
+
+    return len > end && len < NAME_LEN && name[0] != '.' &&
+           !strcmp(name + len - end, LIVE_SNAP_SUFFIX);
+}
+
+/* A folder gives its names in the same order again, mostly. */
+static struct heard *heard_of(struct livejoin *join, const char *name)
+{
+    struct heard *more;
+
+    for (size_t i = 0; i < join->n; i++) {
+        struct heard *h = &join->nodes[(join->next + i) % join->n];
+
+        if (!strcmp(h->name, name)) {
+            join->next = (size_t) (h - join->nodes) + 1;
+            return h;
+        }
+    }
+    if (join->n == NODES_MAX)
+        return NULL;
+    if (join->n == join->room) {
+        more = reallocarray(join->nodes, join->room ? 2 * join->room : 16,
+                            sizeof(*more));
+        if (!more)
+            return NULL;
+        join->nodes = more;
+        join->room = join->room ? 2 * join->room : 16;
+    }
+    more = &join->nodes[join->n++];
+    *more = (struct heard){.class = LIVE_EMPTY};
+    snprintf(more->name, sizeof(more->name), "%.*s", NAME_LEN - 1, name);
+    return more;
+}
+
+/* The head alone: its sum is over the whole, so what it says is a hint. */
+static void take_head(struct livejoin *join, int folder, const char *name,
+                      uint64_t now_ms)
+{
+    int fd = openat(folder, name,
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct heard *h = fd >= 0 ? heard_of(join, name) : NULL;
+    ssize_t n = h ? pread(fd, join->head, sizeof(join->head), 0) : -1;
+    struct livesnap_head head;
+
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t) sizeof(join->head) ||
+        livesnap_head(join->head, &head) < 0)
+        return;
+    if (h->sequence != head.sequence || !h->changed_ms)
+        h->changed_ms = now_ms;
+    h->sequence = head.sequence;
+    h->due_ms = head.due_ms;
+    h->class = head.class;
+    h->last = head.last;
+}
+
+static bool is_silent(const struct heard *h, uint64_t now_ms)
+{
+    uint64_t due_ms = h->due_ms < 600000 ? h->due_ms : 600000;
+
+    return !h->last &&
+           now_ms - h->changed_ms > SILENT_PERIODS * due_ms + SILENT_SPARE_MS;
+}
+
+/* Of which there is no word, or old word. */
+static uint32_t count_silent(const struct livejoin *join, uint64_t now_ms)
+{
+    uint32_t heard = 0;
+
+    for (size_t i = 0; i < join->n; i++)
+        heard += !is_silent(&join->nodes[i], now_ms);
+    return heard < join->place.nodes ? join->place.nodes - heard : 0;
+}
+
+static bool any_waits(const struct livejoin *join)
+{
+    for (size_t i = 0; i < join->n; i++)
+        if (join->nodes[i].class > LIVE_WORKS && !join->nodes[i].last)
+            return true;
+    return false;
+}
+
+/* --- the want file ---------------------------------------------------------
+ */
+
+static void put_hashes(FILE *out, const struct jp_hangs *hangs,
+                       const struct stuck *stuck)
+{
+    uint64_t last = 0;
+    size_t n = 0;
+
+    if (stuck->phase != STUCK_QUIET)
+        fprintf(out, "comm 0x%" PRIx64 "\n", stuck->hash);
+    for (size_t i = 0; i < hangs->n_groups && n < 12; i++) {
+        const struct hangs_op *op = &hangs->ops[hangs->groups[i].first];
+
+        if (hangs->groups[i].age_ns <
+                (int64_t) (stuck->times.ms[STUCK_LEAST] * MS_NS / 2) ||
+            op->hash == last)
+            continue;
+        fprintf(out, "comm 0x%" PRIx64 "\n", op->hash);
+        last = op->hash;
+        n++;
+    }
+}
+
+/* A process that has part in the hang, for its node. */
+static bool put_target(FILE *out, const struct livejoin *join,
+                       const struct jp_hangs *hangs, uint32_t process,
+                       int64_t rank, bool missing)
+{
+    const struct hangs_process *p;
+
+    if (process >= hangs->n_processes)
+        return false;
+    p = &hangs->processes[process];
+    fprintf(out, "evidence %u %s %" PRId64 " %s %" PRId64 " %" PRId64 "\n",
+            join->alert.hang, p->host, p->pid, missing ? "missing" : "waits",
+            p->task, rank);
+    return true;
+}
+
+/* Of a hang that is confirmed and was told: who keeps the others, who else has
+ * not come, and some that wait. */
+static void put_evidence(FILE *out, const struct livejoin *join,
+                         const struct jp_hangs *hangs)
+{
+    const struct stuck_cause *cause = &join->stuck.cause;
+    const struct hangs_group *group;
+    size_t n = 0, victims = 0;
+
+    if (join->stuck.phase != STUCK_CONFIRMED || !join->alert.told ||
+        cause->group >= hangs->n_groups)
+        return;
+    group = &hangs->groups[cause->group];
+    fprintf(out, "hang %u %s\n", join->alert.hang, join->answer);
+    n += put_target(out, join, hangs, cause->process, cause->rank, true);
+    for (uint32_t i = 0; i < group->n_ranks && n < LIVE_EVIDENCE_ALL; i++)
+        if ((group->states[i] == HANGS_MISSING ||
+             group->states[i] == HANGS_HELD) &&
+            group->processes[i] != cause->process)
+            n += put_target(out, join, hangs, group->processes[i], i, true);
+    for (size_t i = 0; i < group->n_ops && victims < LIVE_VICTIMS; i++) {
+        const struct hangs_op *op = &hangs->ops[group->first + i];
+
+        if (op->process != cause->process)
+            victims +=
+                put_target(out, join, hangs, op->process, op->rank, false);
+    }
+}
+
+/* All nodes write sooner, and of these communicators first. Trouble is no
+ * matter: snapshots come all the same, later. */
+static void want(struct livejoin *join, const struct jp_hangs *hangs)
+{
+    const struct alert_place *place = &join->place.alert;
+    char *path = fileio_path("%s/" LIVE_WANT, place->dir);
+    struct jp_tempfile file;
+
+    if (path && fileio_temp_open(&file, path, NULL) == 0) {
+        put_hashes(file.stream, hangs, &join->stuck);
+        put_evidence(file.stream, join, hangs);
+        if (join->signals)
+            fprintf(file.stream, "signal %s %u\n", place->on_hang->name,
+                    join->signals);
+        fileio_temp_commit(&file, NULL);
+    }
+    free(path);
+}
+
+/* --- what is done about it -------------------------------------------------
+ */
+
+static void act(struct livejoin *join, uint64_t now_ms)
+{
+    const struct alert_place *place = &join->place.alert;
+    uint64_t step;
+
+    if (!join->act_ms || now_ms < join->act_ms)
+        return;
+    join->act_ms = 0;
+    if (place->on_hang->kind == ONHANG_SIGNAL) {
+        join->signals++; /* the nodes do it, see want() */
+        alert_note(&join->alert, "on_hang: the signal is asked for");
+    } else if (num_parse_u64(place->step, 0, UINT32_MAX, &step, NULL) == 0) {
+        alert_note(&join->alert, "on_hang=cancel: the step is cancelled");
+        slurmstep_cancel((uint32_t) place->job, (uint32_t) step);
+    }
+}
+
+static void take_news(struct livejoin *join, const struct livejoin_time *now,
+                      const struct stuck_view *view, enum stuck_news news)
+{
+    const struct jp_onhang *on_hang = join->place.alert.on_hang;
+    int64_t start_ns = join->stuck.start_ns;
+    const struct alert_event event = {
+        .news = news,
+        .view = view,
+        .stuck = &join->stuck,
+        .waited_ms = start_ns && (int64_t) now->real_ns > start_ns
+                         ? (now->real_ns - (uint64_t) start_ns) / MS_NS
+                         : 0};
+
+    if (news == STUCK_HANGS &&
+        (on_hang->kind == ONHANG_SIGNAL || on_hang->kind == ONHANG_CANCEL))
+        join->act_ms = now->mono_ms + on_hang->after_ms;
+    if (join->stuck.phase != STUCK_CONFIRMED)
+        join->act_ms = 0;
+    if (news != STUCK_NO_NEWS)
+        alert_tell(&join->alert, &event);
+    act(join, now->mono_ms);
+}
+
+/* --- a look ----------------------------------------------------------------
+ */
+
+/* All snapshots into the sum; *heard_ns: the oldest of them. A file that is
+ * torn or gone is one that is not heard. */
+static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
+                    struct stuck_task **tasks, int64_t *heard_ns)
+{
+    size_t room = 0;
+
+    *heard_ns = INT64_MAX;
+    for (size_t i = 0; i < join->n; i++) {
+        size_t have = sum->hangs->n_processes;
+        struct stuck_task *more;
+
+        if (livesnap_read(folder, join->nodes[i].name, &join->snap, NULL) < 0)
+            continue;
+        if (have + LIVE_RANKS_MAX > room) {
+            room = 2 * room + LIVE_RANKS_MAX;
+            more = reallocarray(*tasks, room, sizeof(*more));
+            if (!more)
+                return -1;
+            *tasks = more;
+        }
+        if ((int64_t) join->snap.real_ns < *heard_ns && !join->snap.last)
+            *heard_ns = (int64_t) join->snap.real_ns;
+        if (livesnap_join(&join->snap, sum, *tasks) < 0)
+            return -1;
+    }
+    return hangs_sum_finish(sum);
+}
+
+static int judge(struct livejoin *join, int folder,
+                 const struct livejoin_time *now, struct jp_error *err)
+{
+    struct jp_hangs hangs = {0};
+    struct hangs_sum sum = {.hangs = &hangs};
+    struct stuck_view view = {.hangs = &hangs,
+                              .progress = &sum.progress,
+                              .now_ms = now->mono_ms,
+                              .now_ns = (int64_t) now->real_ns,
+                              .n_silent = count_silent(join, now->mono_ms)};
+    struct stuck_task *tasks = NULL;
+    int rc = join_all(join, folder, &sum, &tasks, &view.heard_ns);
+
+    view.tasks = tasks;
+    if (rc == 0 && hangs.n_processes) {
+        enum stuck_news news = stuck_look(&join->stuck, &view);
+
+        if (news == STUCK_HANGS)
+            stuck_answer(&view, &join->stuck.cause, join->answer,
+                         sizeof(join->answer));
+        take_news(join, now, &view, news);
+        if (join->stuck.phase != STUCK_QUIET)
+            want(join, &hangs);
+    }
+    free(tasks);
+    hangs_sum_fini(&sum);
+    hangs_fini(&hangs);
+    return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
+}
+
+static uint64_t cpu_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / MS_NS;
+}
+
+/* Who makes the others wait, while nobody hangs. */
+static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
+                     struct jp_error *err)
+{
+    uint64_t began = cpu_ms();
+    struct livelate late = {0};
+    int rc = 0;
+
+    if (join->stuck.phase != STUCK_QUIET ||
+        (join->late_ms && now_ms - join->late_ms < join->late_pause_ms))
+        return 0;
+    join->late_ms = now_ms;
+    for (size_t i = 0; rc == 0 && i < join->n; i++)
+        if (livesnap_read(folder, join->nodes[i].name, &join->snap, NULL) == 0)
+            rc = livelate_add(&late, &join->snap);
+    if (rc == 0)
+        rc = livelate_finish(&late);
+    livelate_fini(rc == 0 ? &join->late : &late);
+    if (rc == 0)
+        join->late = late;
+    join->late_pause_ms = (cpu_ms() - began) * LIVEJOIN_LATE_SHARE;
+    return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
+}
+
+static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
+{
+    const uint64_t *ms = join->stuck.times.ms;
+    uint64_t period = urgent || join->stuck.phase != STUCK_QUIET
+                          ? ms[STUCK_LOOKS]
+                          : ms[STUCK_LEAST];
+
+    if (!urgent && period < (uint64_t) MS_A_NODE * join->place.nodes)
+        period = (uint64_t) MS_A_NODE * join->place.nodes;
+    if (period < join->pause_ms)
+        period = join->pause_ms;
+    return !join->looked_ms || now_ms - join->looked_ms >= period;
+}
+
+static int look(struct livejoin *join, int folder,
+                const struct livejoin_time *now, bool urgent,
+                struct jp_error *err)
+{
+    uint64_t began = cpu_ms();
+    DIR *dir = fdopendir(dup(folder));
+    struct dirent *entry;
+    int rc = 0;
+
+    while (dir && (entry = readdir(dir)))
+        if (is_snapshot(entry->d_name))
+            take_head(join, folder, entry->d_name, now->mono_ms);
+    if (dir)
+        closedir(dir);
+    if (urgent || any_waits(join) || join->stuck.phase != STUCK_QUIET)
+        rc = judge(join, folder, now, err);
+    join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
+    if (find_late(join, folder, now->mono_ms, err) < 0)
+        rc = -1;
+    return rc;
+}
+
+int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
+                  bool urgent, struct jp_error *err)
+{
+    char *path;
+    int folder, rc;
+
+    alert_tick(&join->alert, now->mono_ms);
+    if (!is_due(join, now->mono_ms, urgent))
+        return 0;
+    join->looked_ms = now->mono_ms;
+    path = fileio_path("%s/" LIVE_NODES, join->place.alert.dir);
+    folder = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+                  : -1;
+    free(path);
+    if (folder < 0) /* nobody has written yet, or the step has gone */
+        return 0;
+    rc = look(join, folder, now, urgent, err);
+    close(folder);
+    return rc;
+}

@@ -1,0 +1,50 @@
+/* livejoin.h - node 0: joins the nodes' snapshots and applies the rule.
+ *
+ * While all is well only the snapshots' heads are read, each 30 s (a minute
+ * from 2,048 nodes on). When a node waits or is in trouble, or somebody
+ * watches, all of them are joined (hangs.h) and looked at (stuck.h), at most
+ * each 5 s and so seldom that it takes no more than LIVEJOIN_SHARE of a
+ * processor. What is found is told by alert.h.
+ */
+#ifndef JP_LIVE_LIVEJOIN_H
+#define JP_LIVE_LIVEJOIN_H
+
+#include <stdbool.h>
+
+#include "orchestrator/live/alert.h"
+#include "orchestrator/live/livelate.h"
+#include "orchestrator/live/livesnap.h"
+
+#define LIVEJOIN_LATE_SHARE 1000
+#define LIVEJOIN_SHARE 50 /* a 50th: 2 % of a processor, during a hang */
+
+struct livejoin;
+
+struct livejoin_place {
+    struct alert_place alert;
+    uint32_t nodes; /* of the step */
+    const struct stuck_times *times;
+};
+
+/* Borrows what place names. NULL without memory. */
+struct livejoin *livejoin_create(const struct livejoin_place *place);
+void livejoin_destroy(struct livejoin *join); /* takes NULL */
+
+struct livejoin_time {
+    uint64_t real_ns, mono_ms;
+};
+
+/* A look where one is due. urgent: this node waits, or somebody watches. -1:
+ * the snapshots cannot be read. */
+int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
+                  bool urgent, struct jp_error *err);
+
+/* For agent.json and tests. */
+const struct stuck *livejoin_state(const struct livejoin *join);
+
+/* Who makes the others wait, by the last look at it: the latest first. Looked
+ * for each 30 s and so seldom that it takes no more than LIVEJOIN_LATE_SHARE of
+ * a processor. Borrowed until the next look. */
+const struct livelate *livejoin_late(const struct livejoin *join);
+
+#endif

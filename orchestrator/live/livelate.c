@@ -1,0 +1,271 @@
+/* livelate.c - which rank makes the others wait, by the nodes' snapshots. */
+#include "orchestrator/live/livelate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct livelate_row livelate_rows[LIVELATE_N_LIMITS] = {
+    [LIVELATE_SHARE] = {"share", 0.05,
+                        "half a minute of samples does not tell less from "
+                        "chance; the report finds a hundredth"},
+    [LIVELATE_PART] = {"part", 0.15,
+                       "means of samples of a mix of sizes differ by as much"},
+    [LIVELATE_SPREAD] = {"spread", 5,
+                         "ranks of one kind differ among themselves anyway"},
+    [LIVELATE_FEW] = {"few", 0.1, "few others do not tell their spread"},
+    [LIVELATE_WEIGHT] = {"weight", 0.1,
+                         "who meets seldom does not wait long for each other"},
+};
+
+#define LIMIT(name) (livelate_rows[LIVELATE_##name].value)
+#define MANY 4 /* others whose spread says something */
+
+/* --- snapshots ------------------------------------------------------------ */
+
+/* Room for one more. */
+static int grow(void **rows, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room)
+        return 0;
+    more = reallocarray(*rows, *room ? 2 * *room : 64, size);
+    if (!more)
+        return -1;
+    *rows = more;
+    *room = *room ? 2 * *room : 64;
+    return 0;
+}
+
+static int add_member(struct livelate *late, const struct live_snap *snap,
+                      const struct live_front *front, uint32_t first)
+{
+    const struct live_comm *comm = &snap->comms[front->comm];
+    struct livelate_member *m = NULL;
+    double share = (double) front->rate_milli * (double) front->mean_us / 1e9;
+
+    /* fronts are by communicator, so that those of a rank are near */
+    for (size_t i = late->n_members; i-- > 0 && !m;) {
+        struct livelate_member *at = &late->members[i];
+
+        if (at->process < first || at->hash != comm->hash ||
+            at->n_ranks != comm->n_ranks)
+            break;
+        if (at->process == first + front->rank)
+            m = at;
+    }
+    if (m) {
+        m->share += share;
+        return 0;
+    }
+    if (grow((void **) &late->members, late->n_members, &late->members_room,
+             sizeof(*late->members)) < 0)
+        return -1;
+    late->members[late->n_members++] =
+        (struct livelate_member){.hash = comm->hash,
+                                 .n_ranks = comm->n_ranks,
+                                 .rank = front->comm_rank,
+                                 .process = first + front->rank,
+                                 .share = share};
+    memcpy(late->members[late->n_members - 1].name, comm->name,
+           sizeof(comm->name));
+    return 0;
+}
+
+int livelate_add(struct livelate *late, const struct live_snap *snap)
+{
+    uint32_t first = (uint32_t) late->n;
+
+    for (uint32_t i = 0; i < snap->n_ranks; i++) {
+        const struct live_rank *r = &snap->ranks[i];
+        struct livelate_process *p;
+
+        if (grow((void **) &late->processes, late->n, &late->room,
+                 sizeof(*late->processes)) < 0)
+            return -1;
+        p = &late->processes[late->n++];
+        *p = (struct livelate_process){
+            .pid = r->pid,
+            .task = r->task,
+            .rank = -1,
+            .share = (double) r->share_permille / 1000,
+            .known = r->share_permille && !snap->last};
+        memcpy(p->node, snap->node, sizeof(p->node));
+    }
+    for (uint32_t i = 0; i < snap->n_fronts; i++) {
+        const struct live_front *front = &snap->fronts[i];
+
+        /* Send and Recv wait for whom they name, not for all */
+        if (front->kind == JPR_P2P)
+            continue;
+        if (add_member(late, snap, front, first) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the rule ------------------------------------------------------------- */
+
+static int by_comm(const void *a, const void *b)
+{
+    const struct livelate_member *x = a, *y = b;
+
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    if (x->n_ranks != y->n_ranks)
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(const double *sorted, size_t n)
+{
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* The median of sorted values without the one at `but`. */
+static double median_without(const double *sorted, size_t n, size_t but)
+{
+    size_t upper = (n - 1) / 2, lower = (n - 2) / 2;
+
+    upper += upper >= but;
+    lower += lower >= but;
+    return (n - 1) % 2 ? sorted[upper] : (sorted[lower] + sorted[upper]) / 2;
+}
+
+/* Of a communicator: the shares of its processes, sorted, and how far they are
+ * from their median. */
+struct peers {
+    double *shares, *off;
+    size_t n;
+    double spread, weight;
+};
+
+static double excess_needed(const struct peers *peers, double typical)
+{
+    double least = peers->n > MANY ? LIMIT(SHARE) : LIMIT(FEW),
+           part = LIMIT(PART) * typical,
+           spread = peers->n > MANY ? LIMIT(SPREAD) * peers->spread : 0;
+
+    least = part > least ? part : least;
+    return spread > least ? spread : least;
+}
+
+static void judge_member(struct livelate *late, const struct peers *peers,
+                         const struct livelate_member *m)
+{
+    struct livelate_process *p = &late->processes[m->process];
+    size_t at = 0;
+    double typical, seen;
+
+    while (at + 1 < peers->n && peers->shares[at] < p->share)
+        at++;
+    typical = median_without(peers->shares, peers->n, at);
+    seen = peers->weight * (typical - p->share);
+    p->excess += seen;
+    p->needed += peers->weight * excess_needed(peers, typical);
+    p->weight += peers->weight;
+    if (!p->judged || seen > p->most) {
+        p->most = seen;
+        p->hash = m->hash;
+        memcpy(p->name, m->name, sizeof(p->name));
+        p->rank = m->rank;
+        p->n_ranks = m->n_ranks;
+    }
+    p->judged = true;
+}
+
+/* A collective is of all its ranks; of others nothing is known. */
+static bool takes_part(const struct livelate *late,
+                       const struct livelate_member *m)
+{
+    return late->processes[m->process].known && m->share > 0;
+}
+
+static void judge_comm(struct livelate *late, struct peers *peers,
+                       const struct livelate_member *members, size_t n)
+{
+    double typical;
+
+    peers->n = 0;
+    peers->weight = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (takes_part(late, &members[i])) {
+            peers->shares[peers->n++] =
+                late->processes[members[i].process].share;
+            peers->weight += members[i].share;
+        }
+    }
+    if (peers->n < 2)
+        return;
+    qsort(peers->shares, peers->n, sizeof(double), by_value);
+    typical = median(peers->shares, peers->n);
+    peers->weight /= (double) peers->n;
+    if (peers->weight <= LIMIT(WEIGHT) * typical)
+        return;
+    for (size_t i = 0; i < peers->n; i++)
+        peers->off[i] = peers->shares[i] > typical ? peers->shares[i] - typical
+                                                   : typical - peers->shares[i];
+    qsort(peers->off, peers->n, sizeof(double), by_value);
+    peers->spread = median(peers->off, peers->n);
+    for (size_t i = 0; i < n; i++)
+        if (takes_part(late, &members[i]))
+            judge_member(late, peers, &members[i]);
+}
+
+static int by_excess(const void *a, const void *b)
+{
+    const struct livelate_process *x = a, *y = b;
+
+    if (x->late != y->late)
+        return x->late ? -1 : 1;
+    if (x->judged != y->judged)
+        return x->judged ? -1 : 1;
+    return (x->excess < y->excess) - (x->excess > y->excess);
+}
+
+int livelate_finish(struct livelate *late)
+{
+    struct peers peers = {.shares = calloc(late->n_members + 1, sizeof(double)),
+                          .off = calloc(late->n_members + 1, sizeof(double))};
+    size_t end;
+    int rc = peers.shares && peers.off ? 0 : -1;
+
+    if (late->n_members)
+        qsort(late->members, late->n_members, sizeof(*late->members), by_comm);
+    for (size_t i = 0; rc == 0 && i < late->n_members; i = end) {
+        for (end = i + 1;
+             end < late->n_members &&
+             late->members[end].hash == late->members[i].hash &&
+             late->members[end].n_ranks == late->members[i].n_ranks;)
+            end++;
+        judge_comm(late, &peers, &late->members[i], end - i);
+    }
+    for (size_t i = 0; i < late->n; i++) {
+        struct livelate_process *p = &late->processes[i];
+
+        if (!p->judged)
+            continue;
+        p->excess /= p->weight;
+        p->late = p->excess > p->needed / p->weight;
+        late->n_late += p->late;
+    }
+    if (late->n)
+        qsort(late->processes, late->n, sizeof(*late->processes), by_excess);
+    free(peers.shares);
+    free(peers.off);
+    return rc;
+}
+
+void livelate_fini(struct livelate *late)
+{
+    free(late->processes);
+    free(late->members);
+    *late = (struct livelate){.n = 0};
+}

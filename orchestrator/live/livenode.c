@@ -1,0 +1,696 @@
+/* livenode.c - a node's recordings as they grow, and how its tasks are. */
+#include "orchestrator/live/livenode.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/live/liverate.h"
+#include "orchestrator/live/livetask.h"
+#include "orchestrator/live/liveusual.h"
+#include "plugins/nccl_recorder/recfile.h"
+
+#define MS_NS UINT64_C(1000000)
+/* New files are looked for so often; tasks make them when NCCL starts. */
+#define SCAN_NS (5000 * MS_NS)
+#define FILES_MAX 256
+/* Of a file at one look: an agent that was held up catches up in pieces. */
+#define RECORDS_MAX 100000
+/* In flight of a process that a snapshot has; the oldest. */
+#define OPS_MAX 16
+/* Reading and writing that is no recorder's or logger's. */
+#define IO_BYTES_A_SECOND 65536
+/* A task's share of a processor is taken over so long at least. */
+#define SHARE_NS (2000 * MS_NS)
+#define DISK_LOOKS 3 /* in state D at so many looks running */
+/* A sample of GPUs that is older tells nothing. */
+#define GPUS_OLD_US 120000000
+#define SHORT_FILE 32 /* a head, and the first frame's beginning */
+
+/* A process: its recording, and what /proc says of it. */
+struct follow {
+    char *path;
+    uint64_t inode;
+    bool is_open, failed;
+    struct jp_recfile file;
+    struct hangs_file reading;
+    uint64_t pid_namespace;
+    struct liveusual usual;
+    struct liverate rate;
+    bool apart; /* counters tell a function's operations as they are numbered */
+    uint64_t sample_bytes, sample_ops; /* of those that were read */
+    /* by the looks */
+    struct livetask task;
+    bool task_known, gone;
+    unsigned disk_looks;
+    uint64_t produced, over;     /* at the last look */
+    uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
+    uint64_t io_ns, io_bytes;    /* reads or writes much; by then */
+    uint64_t io_seen_ns;
+    uint64_t share_ns, share_cpu_ms; /* where the share's span began */
+    double share;                    /* of a processor, in the last span */
+    uint64_t oldest_ns;              /* in flight for so long; 0: nothing */
+    enum stuck_state state;
+};
+
+struct livenode {
+    struct livenode_place place;
+    struct follow *files[FILES_MAX];
+    size_t n;
+    uint64_t scanned_ns, left_out;
+    uint64_t turn; /* of liverate.h, at the last look */
+    uint64_t wanted[LIVE_WANTED_MAX];
+    size_t n_wanted;
+};
+
+/* --- files ---------------------------------------------------------------- */
+
+static void drop_file(struct follow *f)
+{
+    if (f->is_open)
+        recfile_close(&f->file);
+    hangs_file_fini(&f->reading);
+    liveusual_fini(&f->usual);
+    liverate_fini(&f->rate);
+    free(f->path);
+    free(f);
+}
+
+struct livenode *livenode_create(const struct livenode_place *place)
+{
+    struct livenode *node = calloc(1, sizeof(*node));
+
+    if (node)
+        node->place = *place;
+    return node;
+}
+
+void livenode_destroy(struct livenode *node)
+{
+    for (size_t i = 0; node && i < node->n; i++)
+        drop_file(node->files[i]);
+    free(node);
+}
+
+static bool is_recording(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".jpr");
+}
+
+/* A file of the folder that is not followed yet. */
+static void add_file(struct livenode *node, const char *name,
+                     const struct stat *st, uint64_t now_ns)
+{
+    struct follow *f;
+
+    for (size_t i = 0; i < node->n; i++)
+        if (node->files[i]->inode == st->st_ino)
+            return;
+    if (node->n == FILES_MAX) {
+        node->left_out++;
+        return;
+    }
+    f = calloc(1, sizeof(*f));
+    if (f)
+        f->path = fileio_path("%s/%s", node->place.raw, name);
+    if (!f || !f->path) {
+        free(f);
+        return;
+    }
+    f->inode = st->st_ino;
+    f->grown_ns = f->moved_ns = now_ns;
+    node->files[node->n++] = f;
+}
+
+static void scan(struct livenode *node, uint64_t now_ns)
+{
+    DIR *dir = opendir(node->place.raw);
+    struct dirent *entry;
+    struct stat st;
+
+    node->left_out = 0;
+    while (dir && (entry = readdir(dir)))
+        if (is_recording(entry->d_name) &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_size >= SHORT_FILE)
+            add_file(node, entry->d_name, &st, now_ns);
+    if (dir)
+        closedir(dir);
+    node->scanned_ns = now_ns;
+}
+
+/* --- what a file tells ---------------------------------------------------- */
+
+/* Counters that mix what is numbered apart tell of no front any more. */
+static void look_at_fronts(struct follow *f)
+{
+    bool apart = !f->file.tail.by_ce && !f->file.tail.has_replays;
+    struct progress *progress = &f->reading.progress;
+
+    for (size_t i = 0; f->apart && !apart && i < progress->n; i++)
+        if (progress->rows[i].kind == JPR_COLL)
+            progress->rows[i].begun = progress->rows[i].ended = 0;
+    f->apart = apart;
+}
+
+static int open_file(struct follow *f, struct jp_error *err)
+{
+    if (recfile_open(&f->file, f->path, err) < 0) {
+        f->failed = true;
+        return -1;
+    }
+    f->is_open = f->apart = true;
+    jpr_follow(f->file.reader);
+    return 0;
+}
+
+static void take_record(struct follow *f, const struct jpr_record *record,
+                        uint64_t *n_ops)
+{
+    if (record->type == JPR_HEADER)
+        f->pid_namespace = record->header->pid_namespace;
+    if (record->type == JPR_INFLIGHT && !record->inflight->none &&
+        recfile_seq(&record->inflight->op) != record->inflight->op.seq)
+        f->file.tail.has_replays = true;
+    if (record->type == JPR_OP) {
+        f->sample_bytes = num_add(f->sample_bytes, record->op->bytes);
+        f->sample_ops++;
+        liverate_op(&f->rate, record->op);
+        if (++*n_ops >= LIVERATE_OPS && f->apart)
+            jpr_pass_ended(f->file.reader, true);
+    }
+}
+
+/* All that is there by now; turn: some ended operations, too. A damaged block
+ * is passed over by the reader. */
+static int read_on(struct follow *f, bool turn, struct jp_error *err)
+{
+    struct jpr_record record;
+    uint64_t n_ops = 0;
+    int rc = 0, got;
+
+    if (f->failed || (!f->is_open && open_file(f, err) < 0))
+        return f->failed ? 0 : -1;
+    jpr_pass_ended(f->file.reader, f->apart && !turn);
+    for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
+                       (got = recfile_next(&f->file, &record, err)) != 0;
+         n++) {
+        if (got < 0)
+            return -1;
+        take_record(f, &record, &n_ops);
+        rc = hangs_file_add(&f->reading, &f->file, &record);
+    }
+    return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
+}
+
+/* --- how its process is --------------------------------------------------- */
+
+static void look_at_share(struct follow *f, uint64_t now_ns)
+{
+    if (!f->share_ns) {
+        f->share_ns = now_ns;
+        f->share_cpu_ms = f->task.cpu_ms;
+    } else if (now_ns - f->share_ns >= SHARE_NS) {
+        uint64_t ms = (now_ns - f->share_ns) / MS_NS;
+
+        f->share = f->task.cpu_ms > f->share_cpu_ms
+                       ? (double) (f->task.cpu_ms - f->share_cpu_ms) /
+                             (double) ms
+                       : 0;
+        f->share_ns = now_ns;
+        f->share_cpu_ms = f->task.cpu_ms;
+    }
+}
+
+/* What it has read and written since the last look, against the time. */
+static void look_at_io(struct follow *f, uint64_t now_ns)
+{
+    uint64_t passed = now_ns - f->io_seen_ns, moved;
+
+    moved = f->task.io_bytes > f->io_bytes ? f->task.io_bytes - f->io_bytes : 0;
+    if (f->io_seen_ns &&
+        (double) moved * 1e9 > (double) IO_BYTES_A_SECOND * (double) passed)
+        f->io_ns = now_ns;
+    f->io_bytes = f->task.io_bytes;
+    f->io_seen_ns = now_ns;
+}
+
+static void look_at_task(struct livenode *node, struct follow *f,
+                         uint64_t now_ns)
+{
+    int there;
+
+    if (f->gone || !f->is_open || !f->file.has_header)
+        return;
+    if (!f->task.pid) {
+        f->task.pid =
+            livetask_find(node->place.root, f->file.pid, f->pid_namespace);
+        if (f->task.pid < 0)
+            f->task.pid = 0; /* as good as in a container of another runtime */
+        if (!f->task.pid)
+            return;
+    }
+    there = livetask_read(node->place.root, &f->task);
+    f->task_known = there >= 0;
+    f->gone = there == 0;
+    if (there <= 0)
+        return;
+    f->disk_looks = f->task.state == 'D' ? f->disk_looks + 1 : 0;
+    look_at_share(f, now_ns);
+    look_at_io(f, now_ns);
+}
+
+static void count(struct follow *f, uint64_t now_ns)
+{
+    const struct recfile_tail *tail = &f->file.tail;
+    uint64_t over = num_add(num_add(tail->counts.written, tail->counts.lost),
+                            tail->counts.left_out);
+
+    if (tail->counts.produced != f->produced || over != f->over)
+        f->moved_ns = now_ns;
+    f->produced = tail->counts.produced;
+    f->over = over;
+}
+
+/* Since when something is in flight that may be a sign of a hang. */
+static void find_oldest(struct follow *f, uint64_t mono_ns)
+{
+    uint64_t oldest = UINT64_MAX;
+
+    pending_settle(&f->reading.pending);
+    for (size_t i = 0; i < f->reading.pending.n; i++) {
+        const struct jpr_op *op = &f->reading.pending.ops[i].op;
+
+        if (!(op->graph_captured && !op->channels_started) &&
+            op->enqueue_start_mono_ns && op->enqueue_start_mono_ns < oldest)
+            oldest = op->enqueue_start_mono_ns;
+    }
+    f->oldest_ns = oldest < mono_ns ? mono_ns - oldest : 0;
+}
+
+static enum stuck_state state_of(const struct livenode *node,
+                                 const struct follow *f, uint64_t now_ns)
+{
+    const struct stuck_times *times = node->place.times;
+    uint64_t silent_ns = times->ms[STUCK_SILENT] * MS_NS,
+             recent_ns = times->ms[STUCK_LOOKS] * MS_NS;
+
+    if (f->is_open && f->file.tail.final)
+        return STUCK_ENDED;
+    if (f->gone)
+        return STUCK_GONE;
+    if (f->task_known && (f->task.traced || f->task.state == 't'))
+        return STUCK_TRACED;
+    if (f->task_known && f->task.state == 'T')
+        return STUCK_STOPPED;
+    if (f->disk_looks >= DISK_LOOKS)
+        return STUCK_DISK;
+    if (now_ns - f->grown_ns > silent_ns)
+        return f->task_known ? STUCK_MUTE : STUCK_UNKNOWN;
+    if (now_ns - f->moved_ns < silent_ns)
+        return STUCK_MOVES;
+    if (f->reading.pending.n)
+        return STUCK_WAITS;
+    if (f->io_ns && now_ns - f->io_ns < recent_ns + silent_ns)
+        return STUCK_READS;
+    return f->share >= STUCK_BUSY_SHARE ? STUCK_COMPUTES : STUCK_OUTSIDE;
+}
+
+/* --- a look --------------------------------------------------------------- */
+
+static int look_at_file(struct livenode *node, struct follow *f,
+                        const struct livenode_time *now, bool turn,
+                        struct jp_error *err)
+{
+    uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
+    int rc = read_on(f, turn, err);
+
+    if (!f->is_open)
+        return rc;
+    if (jpr_taken(f->file.reader) != before)
+        f->grown_ns = now->mono_ns;
+    count(f, now->mono_ns);
+    look_at_fronts(f);
+    find_oldest(f, now->mono_ns);
+    liveusual_look(&f->usual, node->place.times, &f->file, &f->reading.pending,
+                   now->mono_ns);
+    if (turn)
+        liverate_pass(&f->rate, &f->file, now->mono_ns);
+    look_at_task(node, f, now->mono_ns);
+    f->state = state_of(node, f, now->mono_ns);
+    return rc;
+}
+
+int livenode_look(struct livenode *node, const struct livenode_time *now,
+                  struct jp_error *err)
+{
+    uint64_t turn = liverate_turn(now->real_ns);
+    int rc = 0;
+
+    if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
+        scan(node, now->mono_ns);
+    for (size_t i = 0; i < node->n; i++)
+        if (look_at_file(node, node->files[i], now, turn != node->turn, err) <
+            0)
+            rc = -1;
+    node->turn = turn;
+    return rc;
+}
+
+/* Waits of this length are looked at by node 0, too. */
+static bool is_long(const struct livenode *node, const struct follow *f)
+{
+    return f->oldest_ns > node->place.times->ms[STUCK_LEAST] * MS_NS / 2;
+}
+
+enum live_class livenode_class(const struct livenode *node)
+{
+    enum live_class class = node->n ? LIVE_WORKS : LIVE_EMPTY;
+
+    for (size_t i = 0; i < node->n; i++) {
+        const struct follow *f = node->files[i];
+        bool trouble = f->state == STUCK_MUTE || f->state == STUCK_DISK ||
+                       f->state == STUCK_TRACED || f->state == STUCK_STOPPED ||
+                       f->state == STUCK_GONE;
+
+        if (trouble)
+            return LIVE_TROUBLE;
+        if (is_long(node, f))
+            class = LIVE_WAITS;
+    }
+    return class;
+}
+
+void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
+{
+    node->n_wanted = n < LIVE_WANTED_MAX ? n : LIVE_WANTED_MAX;
+    if (node->n_wanted)
+        memcpy(node->wanted, hashes, node->n_wanted * sizeof(*hashes));
+}
+
+int64_t livenode_pid(const struct livenode *node, int64_t pid)
+{
+    for (size_t i = 0; i < node->n; i++) {
+        const struct follow *f = node->files[i];
+
+        if (f->is_open && f->file.has_header && f->file.pid == pid &&
+            f->task.pid > 1 && !f->gone)
+            return f->task.pid;
+    }
+    return 0;
+}
+
+unsigned livenode_signal(struct livenode *node, int signal)
+{
+    unsigned sent = 0;
+
+    for (size_t i = 0; i < node->n; i++) {
+        struct follow *f = node->files[i];
+        struct livetask now = {.pid = f->task.pid, .start = f->task.start};
+
+        if (signal > 0 && signal <= 64 && f->task.pid > 1 && !f->gone &&
+            livetask_read(node->place.root, &now) == 1 &&
+            now.caught >> (signal - 1) & 1 &&
+            kill((pid_t) f->task.pid, signal) == 0)
+            sent++;
+    }
+    return sent;
+}
+
+/* --- a snapshot ----------------------------------------------------------- */
+
+/* By the mean size of those that were read. */
+static uint64_t bytes_of(const struct follow *f)
+{
+    double mean = f->sample_ops
+                      ? (double) f->sample_bytes / (double) f->sample_ops
+                      : 0,
+           bytes = mean * (double) f->over;
+
+    return bytes < 0x1p63 ? (uint64_t) bytes : INT64_MAX;
+}
+
+/* Where a rank's counters say how many it has begun, all have ended but those
+ * from the oldest in flight on: they end in order. */
+static void settle_fronts(const struct follow *f, struct hangs_evidence *e)
+{
+    for (size_t i = 0; f->apart && i < e->progress.n; i++) {
+        struct progress_row *row = &e->progress.rows[i];
+        uint64_t ended = row->begun;
+
+        if (row->kind != JPR_COLL)
+            continue;
+        for (size_t k = 0; k < e->n_ops; k++)
+            if (e->ops[k].hash == row->hash && e->ops[k].kind == JPR_COLL &&
+                e->ops[k].n_ranks == row->n_ranks && e->ops[k].seq < ended &&
+                !strcmp(e->ops[k].func, row->func))
+                ended = e->ops[k].seq;
+        if (ended > row->ended)
+            row->ended = ended;
+    }
+}
+
+static int32_t figure_of(double value)
+{
+    return value >= 0 && value < 1e9 ? (int32_t) (value + 0.5) : -1;
+}
+
+/* "00000000:4F:00.0" and "0000:4f:00.0" are one. */
+static bool is_same_bus(const char *a, const char *b)
+{
+    a += strspn(a, "0");
+    b += strspn(b, "0");
+    return *a && strcasecmp(a, b) == 0;
+}
+
+/* Its GPU, by the communicator that tells of it. */
+static void fill_gpu(const struct livenode *node, const struct follow *f,
+                     uint64_t now_ns, struct live_rank *r)
+{
+    const struct module_shared *shared = node->place.shared;
+    const char *bus = "";
+
+    if (!shared || !f->is_open || now_ns / 1000 > shared->gpus_us + GPUS_OLD_US)
+        return;
+    for (uint32_t i = 0; i < f->file.n_comms && !*bus; i++) {
+        const struct jpr_comm *comm = jpr_comm(f->file.reader, i);
+
+        bus = comm ? comm->gpu_pci : "";
+    }
+    for (size_t i = 0; i < shared->n_gpus; i++) {
+        const struct module_gpu *gpu = &shared->gpus[i];
+
+        if (is_same_bus(gpu->bus, bus)) {
+            r->gpu_permille = figure_of(gpu->share * 1000);
+            r->gpu_mhz = figure_of(gpu->mhz);
+            r->gpu_watts = figure_of(gpu->watts);
+        }
+    }
+}
+
+static void fill_rank(const struct follow *f, const struct hangs_process *p,
+                      const struct livenode_time *now, struct live_rank *r)
+{
+    const struct recfile_tail *tail = &f->file.tail;
+
+    *r = (struct live_rank){.pid = p->pid,
+                            .task = p->task,
+                            .state = f->state,
+                            .final = p->final,
+                            .damaged = p->damaged,
+                            .busy = p->busy,
+                            .counted_ns = p->counted_ns,
+                            .produced = tail->counts.produced,
+                            .over = f->over,
+                            .bytes = bytes_of(f),
+                            .in_flight = f->reading.pending.n,
+                            .cpu_ms = f->task.cpu_ms,
+                            .gpu_permille = -1,
+                            .gpu_mhz = -1,
+                            .gpu_watts = -1};
+    liverate_rank(&f->rate, now->mono_ns, r);
+    /* what does not run enters nothing: the kernel's word is from now */
+    if (f->state == STUCK_GONE || f->state == STUCK_STOPPED ||
+        f->state == STUCK_TRACED || f->state == STUCK_DISK)
+        r->counted_ns = (int64_t) now->real_ns;
+    if (r->counted_ns < 0)
+        r->counted_ns = 0;
+}
+
+/* Its index, or UINT32_MAX: there is no room. */
+static uint32_t comm_of(struct live_snap *snap, uint64_t hash, int64_t n_ranks,
+                        const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < snap->n_comms &&
+           (snap->comms[i].hash != hash || snap->comms[i].n_ranks != n_ranks))
+        i++;
+    if (i == LIVE_COMMS_MAX)
+        return UINT32_MAX;
+    if (i == snap->n_comms)
+        snap->comms[snap->n_comms++] =
+            (struct live_comm){.hash = hash, .n_ranks = n_ranks};
+    if (name && *name && !snap->comms[i].name[0])
+        snprintf(snap->comms[i].name, sizeof(snap->comms[i].name), "%s", name);
+    return i;
+}
+
+static bool has_ended(const struct hangs_evidence *e, uint64_t hash,
+                      int64_t n_ranks)
+{
+    for (size_t i = 0; i < e->progress.n; i++)
+        if (e->progress.rows[i].hash == hash &&
+            e->progress.rows[i].n_ranks == n_ranks && e->progress.rows[i].ended)
+            return true;
+    return false;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct hangs_op *x = a, *y = b;
+
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static void fill_ops(const struct livenode *node, struct follow *f,
+                     struct hangs_evidence *e, uint32_t rank,
+                     struct live_snap *snap)
+{
+    if (e->n_ops)
+        qsort(e->ops, e->n_ops, sizeof(*e->ops), by_start);
+    for (size_t i = 0;
+         i < e->n_ops && i < OPS_MAX && snap->n_ops < LIVE_OPS_MAX; i++) {
+        const struct hangs_op *from = &e->ops[i];
+        uint32_t comm = comm_of(snap, from->hash, from->n_ranks, from->name);
+        struct live_op *op = &snap->ops[snap->n_ops];
+
+        if (comm == UINT32_MAX)
+            continue;
+        *op = (struct live_op){
+            .rank = rank,
+            .comm = comm,
+            .comm_rank = from->rank,
+            .peer = from->peer,
+            .kind = from->kind,
+            .seq = from->seq,
+            .bytes = from->bytes,
+            .start_ns = from->start_ns > 0 ? from->start_ns : 0,
+            .until_ns = from->until_ns > 0 ? from->until_ns : 0,
+            .limit_ns = (int64_t) stuck_limit_ns(
+                node->place.times, liveusual_find(&f->usual, &f->file, from),
+                !has_ended(e, from->hash, from->n_ranks)),
+            .captured = from->captured,
+            .unsure = from->unsure,
+            .cut_short = from->cut_short,
+            .channels = from->channels,
+            .started = from->started,
+            .stopped = from->stopped};
+        memcpy(op->func, from->func, sizeof(op->func));
+        snap->n_ops++;
+    }
+}
+
+static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
+                        uint32_t rank, uint64_t mono_ns, struct live_snap *snap)
+{
+    for (size_t i = 0; i < e->progress.n; i++) {
+        const struct progress_row *row = &e->progress.rows[i];
+        uint32_t comm;
+        struct live_front *front;
+
+        if (snap->n_fronts == LIVE_FRONTS_MAX)
+            return;
+        comm = comm_of(snap, row->hash, row->n_ranks, NULL);
+        if (comm == UINT32_MAX) {
+            snap->left_comms++;
+            continue;
+        }
+        front = &snap->fronts[snap->n_fronts++];
+        *front = (struct live_front){.rank = rank,
+                                     .comm = comm,
+                                     .comm_rank = row->rank,
+                                     .kind = row->kind,
+                                     .begun = row->begun,
+                                     .ended = row->ended};
+        memcpy(front->func, row->func, sizeof(front->func));
+        liverate_front(&f->rate, &f->file, mono_ns, row->hash, row->n_ranks,
+                       front);
+    }
+}
+
+static void fill_names(const struct follow *f, struct live_snap *snap)
+{
+    for (uint32_t i = 0; i < f->file.n_comms; i++) {
+        const struct recfile_comm *told = recfile_comm(&f->file, i);
+        const struct jpr_comm *comm = jpr_comm(f->file.reader, i);
+
+        for (uint32_t k = 0; told && comm && told->name[0] && k < snap->n_comms;
+             k++)
+            if (snap->comms[k].hash == comm->id && !snap->comms[k].name[0])
+                snprintf(snap->comms[k].name, sizeof(snap->comms[k].name),
+                         "%.*s", LIVE_COMM_NAME_LEN - 1, told->name);
+    }
+}
+
+int livenode_fill(struct livenode *node, const struct livenode_time *now,
+                  struct live_snap *snap)
+{
+    struct hangs_evidence *e = calloc(LIVE_RANKS_MAX, sizeof(*e));
+    struct follow *of[LIVE_RANKS_MAX];
+    int rc = 0;
+
+    if (!e)
+        return -1;
+    snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
+    snap->left_ranks = node->left_out;
+    snap->left_comms = 0;
+    snap->class = livenode_class(node);
+    snprintf(snap->node, sizeof(snap->node), "%s", node->place.node);
+    /* the wanted and those with something in flight come first */
+    for (size_t i = 0; i < node->n_wanted; i++)
+        for (size_t k = 0; k < node->n; k++)
+            for (size_t row = 0; row < node->files[k]->reading.progress.n;
+                 row++) {
+                const struct progress_row *p =
+                    &node->files[k]->reading.progress.rows[row];
+
+                if (p->hash == node->wanted[i])
+                    comm_of(snap, p->hash, p->n_ranks, NULL);
+            }
+    for (size_t i = 0; rc == 0 && i < node->n; i++) {
+        struct follow *f = node->files[i];
+        uint32_t at = snap->n_ranks;
+
+        if (!f->is_open || !f->file.has_header)
+            continue;
+        if (at == LIVE_RANKS_MAX) {
+            snap->left_ranks++;
+            continue;
+        }
+        rc = hangs_file_look(&f->reading, &f->file, &e[at]);
+        if (rc < 0)
+            break;
+        settle_fronts(f, &e[at]);
+        of[snap->n_ranks++] = f;
+        fill_rank(f, &e[at].process, now, &snap->ranks[at]);
+        fill_gpu(node, f, now->mono_ns, &snap->ranks[at]);
+        fill_ops(node, f, &e[at], at, snap);
+    }
+    for (uint32_t i = 0; i < snap->n_ranks; i++) {
+        fill_fronts(of[i], &e[i], i, now->mono_ns, snap);
+        fill_names(of[i], snap);
+        hangs_evidence_fini(&e[i]);
+    }
+    free(e);
+    return rc;
+}

@@ -1,0 +1,184 @@
+/* liverate.c - operations, their time and size of late. */
+#include "orchestrator/live/liverate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+
+#define SECOND_NS 1e9
+#define SAMPLE_S (LIVERATE_SAMPLE_MS / 1000)
+
+void liverate_fini(struct liverate *rate)
+{
+    free(rate->series);
+    *rate = (struct liverate){.series = NULL};
+}
+
+/* Turns come at another second of each five, so that they do not fall on the
+ * same part of a program's iterations. */
+uint64_t liverate_turn(uint64_t real_ns)
+{
+    uint64_t second = real_ns / 1000000000, five = second / SAMPLE_S,
+             offset = (five * 2654435761U >> 16) % SAMPLE_S;
+
+    return second % SAMPLE_S >= offset ? five + 1 : five;
+}
+
+/* NULL: no memory, or too many. */
+static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
+                                         enum jpr_op_kind kind,
+                                         const char *func)
+{
+    struct liverate_series *s;
+
+    for (size_t i = 0; i < rate->n; i++) {
+        s = &rate->series[i];
+        if (s->comm == comm && s->kind == kind &&
+            !strncmp(s->func, func, sizeof(s->func) - 1))
+            return s;
+    }
+    if (rate->n == LIVERATE_SERIES_MAX)
+        return NULL;
+    if (!(rate->n & (rate->n - 1))) {
+        s = reallocarray(rate->series, rate->n ? 2 * rate->n : 1, sizeof(*s));
+        if (!s)
+            return NULL;
+        rate->series = s;
+    }
+    s = &rate->series[rate->n++];
+    *s = (struct liverate_series){.comm = comm, .kind = kind};
+    snprintf(s->func, sizeof(s->func), "%.*s", RECORD_MAX_FUNC, func);
+    return s;
+}
+
+void liverate_op(struct liverate *rate, const struct jpr_op *op)
+{
+    struct liverate_series *s = series_of(rate, op->comm, op->kind, op->func);
+    uint64_t us = recfile_exec_us(op);
+
+    if (!s)
+        return;
+    s->n++;
+    s->bytes += (double) op->bytes;
+    if (us && !op->unsure) {
+        s->n_timed++;
+        s->us += (double) us;
+    }
+}
+
+/* What has ended in all; the counters do not tell kinds apart. */
+static bool count_of(const struct jp_recfile *file,
+                     const struct liverate_series *s, uint64_t *out)
+{
+    const struct recfile_comm *comm = recfile_comm(file, s->comm);
+
+    for (size_t i = 0; comm && i < comm->n_counts; i++)
+        if (!strncmp(comm->counts[i].func, s->func, RECORD_MAX_FUNC)) {
+            const struct jpr_counts *c = &comm->counts[i].counts;
+
+            *out = num_add(num_add(c->written, c->lost), c->left_out);
+            return true;
+        }
+    return false;
+}
+
+/* What is older counts less: after LIVE_RECENT_MS half of it. */
+static double fading(double seconds)
+{
+    const double recent = LIVE_RECENT_MS / 1e3;
+
+    return recent / (recent + seconds);
+}
+
+void liverate_pass(struct liverate *rate, const struct jp_recfile *file,
+                   uint64_t mono_ns)
+{
+    double passed = rate->turn_ns && mono_ns > rate->turn_ns
+                        ? (double) (mono_ns - rate->turn_ns) / SECOND_NS
+                        : 0,
+           keep = fading(passed);
+    bool first = !rate->turn_ns;
+
+    rate->turn_ns = mono_ns;
+    rate->seconds = keep * (rate->seconds + passed);
+    for (size_t i = 0; i < rate->n; i++) {
+        struct liverate_series *s = &rate->series[i];
+        uint64_t ended;
+
+        if (!count_of(file, s, &ended))
+            continue;
+        /* one that was not read before may have begun long ago */
+        if (s->told && ended > s->ended && !first)
+            s->recent += (double) (ended - s->ended);
+        s->recent *= keep;
+        s->n *= keep;
+        s->n_timed *= keep;
+        s->us *= keep;
+        s->bytes *= keep;
+        s->told = true;
+        s->ended = ended;
+    }
+}
+
+/* A turn that is late counts as passed. */
+static double rate_of(const struct liverate *rate,
+                      const struct liverate_series *s, uint64_t mono_ns)
+{
+    double since = mono_ns > rate->turn_ns
+                       ? (double) (mono_ns - rate->turn_ns) / SECOND_NS
+                       : 0;
+
+    if (since < 2 * SAMPLE_S)
+        since = 0;
+    return rate->seconds + since > 0 ? s->recent / (rate->seconds + since) : 0;
+}
+
+static uint64_t whole(double value)
+{
+    return value > 0 && value < 0x1p53 ? (uint64_t) (value + 0.5) : 0;
+}
+
+void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
+                   struct live_rank *rank)
+{
+    double sum = 0, share = 0;
+
+    for (size_t i = 0; i < rate->n; i++) {
+        const struct liverate_series *s = &rate->series[i];
+        double a_second = rate_of(rate, s, mono_ns);
+
+        sum += a_second;
+        if (s->n_timed > 0)
+            share += a_second * s->us / s->n_timed / 1e6;
+    }
+    rank->rate_milli = whole(sum * 1000);
+    rank->share_permille = whole(share * 1000);
+}
+
+void liverate_front(const struct liverate *rate, const struct jp_recfile *file,
+                    uint64_t mono_ns, uint64_t hash, int64_t n_ranks,
+                    struct live_front *front)
+{
+    double a_second = 0, n = 0, n_timed = 0, us = 0, bytes = 0;
+
+    for (size_t i = 0; i < rate->n; i++) {
+        const struct liverate_series *s = &rate->series[i];
+        const struct jpr_comm *comm = jpr_comm(file->reader, s->comm);
+
+        /* a front of Send and Recv has no function */
+        if (!comm || comm->id != hash || comm->n_ranks != n_ranks ||
+            s->kind != front->kind ||
+            (*front->func && strcmp(s->func, front->func) != 0))
+            continue;
+        a_second += rate_of(rate, s, mono_ns);
+        n += s->n;
+        n_timed += s->n_timed;
+        us += s->us;
+        bytes += s->bytes;
+    }
+    front->rate_milli = whole(a_second * 1000);
+    front->mean_us = n_timed > 0 ? whole(us / n_timed) : 0;
+    front->mean_bytes = n > 0 ? whole(bytes / n) : 0;
+}

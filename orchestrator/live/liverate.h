@@ -1,0 +1,62 @@
+/* liverate.h - how fast a process communicates: operations, their time and
+ * size over the last LIVE_RECENT_MS.
+ *
+ * How many end is known from the recording's counters; their time and size is
+ * the mean of a few that are read every LIVERATE_SAMPLE_MS, at the same seconds
+ * of the day on all nodes, so that ranks are compared by the same operations.
+ * Each turn makes what was before count less, so that a rank that changes its
+ * ways shows it within half a minute, in bounded memory.
+ */
+#ifndef JP_LIVE_LIVERATE_H
+#define JP_LIVE_LIVERATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/live/livesnap.h"
+#include "plugins/nccl_recorder/recfile.h"
+
+#define LIVERATE_SAMPLE_MS 5000
+#define LIVERATE_OPS 64 /* of a file at a turn, and the rest of their block */
+#define LIVERATE_SERIES_MAX 256
+
+struct liverate_series {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1]; /* as the file has it */
+    bool told;                      /* the counters have named it */
+    uint64_t ended;                 /* by the counters of the last turn */
+    double recent;                  /* ended of late */
+    double n, n_timed, us, bytes;   /* of those that were read of late */
+};
+
+/* Of a process; zero-initialised by its owner. */
+struct liverate {
+    struct liverate_series *series;
+    size_t n;
+    uint64_t turn_ns; /* monotonic; 0: none yet */
+    double seconds;   /* that `recent` is of */
+};
+
+void liverate_fini(struct liverate *rate);
+
+/* The turn's number at that time of day; a new one is due where it differs. */
+uint64_t liverate_turn(uint64_t real_ns);
+
+/* An operation that was read. */
+void liverate_op(struct liverate *rate, const struct jpr_op *op);
+
+/* A turn is over: takes what the file's counters say by now. */
+void liverate_pass(struct liverate *rate, const struct jp_recfile *file,
+                   uint64_t mono_ns);
+
+/* Fill in the figures of the rank, and of a front of the communicator with that
+ * hash; the front is named already. */
+void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
+                   struct live_rank *rank);
+void liverate_front(const struct liverate *rate, const struct jp_recfile *file,
+                    uint64_t mono_ns, uint64_t hash, int64_t n_ranks,
+                    struct live_front *front);
+
+#endif

@@ -1,0 +1,507 @@
+/* livesnap.c - a node's state to 4 KiB and back. */
+#include "orchestrator/live/livesnap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugins/nccl_recorder/jpr_frame.h"
+
+static const char magic[8] = {'J', 'P', 'L', 'I', 'V', 'E', '\r', '\n'};
+
+/* Functions that take a byte; any other is a 0 and its name. A number is the
+ * file's: never reuse one. */
+static const char *const functions[] = {
+    NULL,     "",     "AllReduce", "AllGather", "ReduceScatter", "Broadcast",
+    "Reduce", "Send", "Recv",      "AlltoAll",  "Gather",        "Scatter"};
+#define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
+
+/* --- fixed numbers of the head -------------------------------------------- */
+
+static void put_le64(uint8_t *at, uint64_t value)
+{
+    jpr_put_le32(at, (uint32_t) value);
+    jpr_put_le32(at + 4, (uint32_t) (value >> 32));
+}
+
+static uint64_t get_le64(const uint8_t *at)
+{
+    return jpr_get_le32(at) | (uint64_t) jpr_get_le32(at + 4) << 32;
+}
+
+static uint32_t sum_of(const uint8_t *bytes, size_t n)
+{
+    static const uint8_t zeros[4];
+    uint32_t crc = jpr_crc32(0, bytes, 60);
+
+    crc = jpr_crc32(crc, zeros, sizeof(zeros));
+    return jpr_crc32(crc, bytes + LIVE_HEAD_BYTES, n - LIVE_HEAD_BYTES);
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+static void put_func(struct jpr_out *out, const char *func)
+{
+    for (size_t i = 1; i < N_FUNCTIONS; i++)
+        if (!strcmp(functions[i], func)) {
+            jpr_put_u64(out, i);
+            return;
+        }
+    jpr_put_u64(out, 0);
+    jpr_put_text(out, func);
+}
+
+static void put_rank(struct jpr_out *out, const struct live_rank *r,
+                     uint64_t real_ns)
+{
+    jpr_put_i64(out, r->pid);
+    jpr_put_i64(out, r->task);
+    jpr_put_u64(out, r->state);
+    jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2);
+    jpr_put_delta(out, (uint64_t) r->counted_ns, real_ns);
+    jpr_put_u64(out, r->produced);
+    jpr_put_u64(out, r->over);
+    jpr_put_u64(out, r->bytes);
+    jpr_put_u64(out, r->in_flight);
+    jpr_put_u64(out, r->cpu_ms);
+    jpr_put_u64(out, r->rate_milli);
+    jpr_put_u64(out, r->share_permille);
+    jpr_put_i64(out, r->gpu_permille);
+    jpr_put_i64(out, r->gpu_mhz);
+    jpr_put_i64(out, r->gpu_watts);
+}
+
+static void put_front(struct jpr_out *out, const struct live_front *f)
+{
+    jpr_put_u64(out, f->rank);
+    jpr_put_i64(out, f->comm_rank);
+    jpr_put_u64(out, f->kind);
+    put_func(out, f->func);
+    jpr_put_u64(out, f->begun);
+    jpr_put_delta(out, f->ended, f->begun);
+    jpr_put_u64(out, f->rate_milli);
+    if (f->rate_milli) {
+        jpr_put_u64(out, f->mean_us);
+        jpr_put_u64(out, f->mean_bytes);
+    }
+}
+
+static void put_op(struct jpr_out *out, const struct live_op *op,
+                   uint64_t real_ns)
+{
+    jpr_put_u64(out, op->rank);
+    jpr_put_i64(out, op->comm_rank);
+    jpr_put_i64(out, op->peer);
+    jpr_put_u64(out, op->kind);
+    put_func(out, op->func);
+    jpr_put_u64(out, op->seq);
+    jpr_put_u64(out, op->bytes);
+    jpr_put_delta(out, (uint64_t) op->start_ns, real_ns);
+    jpr_put_delta(out, (uint64_t) op->until_ns, real_ns);
+    jpr_put_u64(out, (uint64_t) op->limit_ns / 1000000);
+    jpr_put_u64(out, op->captured | op->unsure << 1 | op->cut_short << 2);
+    jpr_put_u64(out, op->channels);
+    jpr_put_u64(out, op->started);
+    jpr_put_u64(out, op->stopped);
+}
+
+/* A communicator with all that belongs to it. */
+static void put_comm(struct jpr_out *out, const struct live_snap *snap,
+                     uint32_t comm, uint32_t n_ranks)
+{
+    uint64_t n_fronts = 0, n_ops = 0;
+
+    for (uint32_t i = 0; i < snap->n_fronts; i++)
+        n_fronts += snap->fronts[i].comm == comm &&
+                    snap->fronts[i].rank < n_ranks;
+    for (uint32_t i = 0; i < snap->n_ops; i++)
+        n_ops += snap->ops[i].comm == comm && snap->ops[i].rank < n_ranks;
+    jpr_put_u64(out, 1);
+    jpr_put_u64(out, snap->comms[comm].hash);
+    jpr_put_i64(out, snap->comms[comm].n_ranks);
+    jpr_put_text(out, snap->comms[comm].name);
+    jpr_put_u64(out, n_fronts);
+    for (uint32_t i = 0; i < snap->n_fronts; i++)
+        if (snap->fronts[i].comm == comm && snap->fronts[i].rank < n_ranks)
+            put_front(out, &snap->fronts[i]);
+    jpr_put_u64(out, n_ops);
+    for (uint32_t i = 0; i < snap->n_ops; i++)
+        if (snap->ops[i].comm == comm && snap->ops[i].rank < n_ranks)
+            put_op(out, &snap->ops[i], snap->real_ns);
+}
+
+/* At most half of the room is the ranks': fronts tell who lacks. */
+static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
+{
+    uint8_t scratch[LIVE_SNAP_BYTES / 2];
+    struct jpr_out rows = {.bytes = scratch, .size = sizeof(scratch)};
+    size_t used = 0;
+    uint32_t n = 0;
+
+    while (n < snap->n_ranks) {
+        put_rank(&rows, &snap->ranks[n], snap->real_ns);
+        if (rows.full)
+            break;
+        used = rows.used;
+        n++;
+    }
+    jpr_put_u64(out, snap->left_ranks + (snap->n_ranks - n));
+    jpr_put_u64(out, n);
+    jpr_put_bytes(out, scratch, used);
+    return n;
+}
+
+/* As many communicators as there is room for; *left counts the others. */
+static void put_comms(const struct live_snap *snap, struct jpr_out *out,
+                      uint32_t n_ranks, uint64_t *left)
+{
+    for (uint32_t i = 0; i < snap->n_comms; i++) {
+        struct jpr_out more = *out;
+
+        more.size -= 12; /* the end and *left */
+        put_comm(&more, snap, i, n_ranks);
+        if (more.full) {
+            ++*left;
+            continue;
+        }
+        out->used = more.used;
+    }
+    jpr_put_u64(out, 0);
+}
+
+size_t livesnap_pack(const struct live_snap *snap,
+                     uint8_t bytes[LIVE_SNAP_BYTES])
+{
+    struct jpr_out out = {
+        .bytes = bytes, .used = LIVE_HEAD_BYTES, .size = LIVE_SNAP_BYTES};
+    uint64_t left = snap->left_comms;
+    uint32_t n;
+
+    memset(bytes, 0, LIVE_SNAP_BYTES);
+    jpr_put_text(&out, snap->node);
+    n = put_ranks(snap, &out);
+    put_comms(snap, &out, n, &left);
+    jpr_put_u64(&out, left);
+    memcpy(bytes, magic, sizeof(magic));
+    jpr_put_le32(bytes + 8, LIVE_SNAP_VERSION);
+    jpr_put_le32(bytes + 12, (uint32_t) (out.used - LIVE_HEAD_BYTES));
+    put_le64(bytes + 16, snap->conf);
+    jpr_put_le32(bytes + 24, snap->nodeid);
+    jpr_put_le32(bytes + 28, snap->sequence);
+    put_le64(bytes + 32, snap->real_ns);
+    put_le64(bytes + 40, snap->mono_ns);
+    jpr_put_le32(bytes + 48, snap->due_ms);
+    bytes[52] = (uint8_t) snap->class;
+    bytes[53] = snap->last;
+    jpr_put_le32(bytes + 60, sum_of(bytes, out.used));
+    return out.used;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+/* A text of the body, cut to size, unprintable bytes as '?'. */
+static void get_text(struct jpr_in *in, char *buf, size_t size)
+{
+    char room[JPR_MAX_TEXT_BYTES + 1];
+    struct jpr_texts texts = {.bytes = room, .size = sizeof(room)};
+
+    snprintf(buf, size, "%s", jpr_texts_get(&texts, in));
+}
+
+static void get_func(struct jpr_in *in, char buf[RECORD_MAX_FUNC + 1])
+{
+    uint64_t i = jpr_get_bounded(in, N_FUNCTIONS - 1);
+
+    if (i)
+        snprintf(buf, RECORD_MAX_FUNC + 1, "%s", functions[i]);
+    else
+        get_text(in, buf, RECORD_MAX_FUNC + 1);
+}
+
+/* A time of day near base; bad where it is none. */
+static int64_t get_time(struct jpr_in *in, uint64_t base)
+{
+    uint64_t ns = jpr_get_delta(in, base);
+
+    if (ns > INT64_MAX)
+        in->bad = true;
+    return in->bad ? 0 : (int64_t) ns;
+}
+
+/* A figure of a GPU; -1: not known. */
+static int32_t get_figure(struct jpr_in *in)
+{
+    int64_t value = jpr_get_i64(in);
+
+    if (value < -1 || value > INT32_MAX)
+        in->bad = true;
+    return in->bad ? -1 : (int32_t) value;
+}
+
+static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
+{
+    uint64_t flags;
+
+    r->pid = jpr_get_i64(in);
+    r->task = jpr_get_i64(in);
+    r->state = (enum stuck_state) jpr_get_bounded(in, STUCK_N_STATES - 1);
+    flags = jpr_get_bounded(in, 7);
+    r->final = flags & 1;
+    r->damaged = flags >> 1 & 1;
+    r->busy = flags >> 2 & 1;
+    r->counted_ns = get_time(in, real_ns);
+    r->produced = jpr_get_u64(in);
+    r->over = jpr_get_u64(in);
+    r->bytes = jpr_get_u64(in);
+    r->in_flight = jpr_get_u64(in);
+    r->cpu_ms = jpr_get_u64(in);
+    r->rate_milli = jpr_get_u64(in);
+    r->share_permille = jpr_get_u64(in);
+    r->gpu_permille = get_figure(in);
+    r->gpu_mhz = get_figure(in);
+    r->gpu_watts = get_figure(in);
+}
+
+static uint32_t get_index(struct jpr_in *in, uint32_t n)
+{
+    uint32_t i = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+
+    if (i >= n)
+        in->bad = true;
+    return in->bad ? 0 : i;
+}
+
+static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
+{
+    f->rank = get_index(in, n_ranks);
+    f->comm_rank = jpr_get_i64(in);
+    f->kind = (unsigned) jpr_get_bounded(in, JPR_N_OP_KINDS);
+    get_func(in, f->func);
+    f->begun = jpr_get_u64(in);
+    f->ended = jpr_get_delta(in, f->begun);
+    f->rate_milli = jpr_get_u64(in);
+    if (f->rate_milli) {
+        f->mean_us = jpr_get_u64(in);
+        f->mean_bytes = jpr_get_u64(in);
+    }
+}
+
+static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
+                   uint64_t real_ns)
+{
+    uint64_t flags;
+
+    op->rank = get_index(in, n_ranks);
+    op->comm_rank = jpr_get_i64(in);
+    op->peer = jpr_get_i64(in);
+    op->kind = (enum jpr_op_kind) jpr_get_bounded(in, JPR_N_OP_KINDS - 1);
+    get_func(in, op->func);
+    op->seq = jpr_get_u64(in);
+    op->bytes = jpr_get_u64(in);
+    op->start_ns = get_time(in, real_ns);
+    op->until_ns = get_time(in, real_ns);
+    op->limit_ns = (int64_t) jpr_get_bounded(in, INT64_MAX / 1000000) * 1000000;
+    flags = jpr_get_bounded(in, 7);
+    op->captured = flags & 1;
+    op->unsure = flags >> 1 & 1;
+    op->cut_short = flags >> 2 & 1;
+    op->channels = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+    op->started = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+    op->stopped = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+}
+
+static void get_comm(struct jpr_in *in, struct live_snap *snap)
+{
+    uint32_t at = snap->n_comms;
+    struct live_comm *comm;
+    uint64_t n;
+
+    if (at == LIVE_COMMS_MAX) {
+        in->bad = true;
+        return;
+    }
+    comm = &snap->comms[snap->n_comms++];
+    comm->hash = jpr_get_u64(in);
+    comm->n_ranks = jpr_get_i64(in);
+    get_text(in, comm->name, sizeof(comm->name));
+    n = jpr_get_bounded(in, LIVE_FRONTS_MAX - snap->n_fronts);
+    for (uint64_t i = 0; i < n && !in->bad; i++) {
+        struct live_front *front = &snap->fronts[snap->n_fronts++];
+
+        get_front(in, front, snap->n_ranks);
+        front->comm = at;
+    }
+    n = jpr_get_bounded(in, LIVE_OPS_MAX - snap->n_ops);
+    for (uint64_t i = 0; i < n && !in->bad; i++) {
+        struct live_op *op = &snap->ops[snap->n_ops++];
+
+        get_op(in, op, snap->n_ranks, snap->real_ns);
+        op->comm = at;
+    }
+}
+
+static int get_body(struct jpr_in *in, struct live_snap *snap)
+{
+    get_text(in, snap->node, sizeof(snap->node));
+    snap->left_ranks = jpr_get_u64(in);
+    snap->n_ranks = (uint32_t) jpr_get_bounded(in, LIVE_RANKS_MAX);
+    for (uint32_t i = 0; i < snap->n_ranks && !in->bad; i++)
+        get_rank(in, &snap->ranks[i], snap->real_ns);
+    while (!in->bad && jpr_get_bounded(in, 1))
+        get_comm(in, snap);
+    snap->left_comms = jpr_get_u64(in);
+    return in->bad ? -1 : 0;
+}
+
+int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
+                  struct livesnap_head *out)
+{
+    if (memcmp(bytes, magic, sizeof(magic)) != 0 ||
+        jpr_get_le32(bytes + 8) != LIVE_SNAP_VERSION ||
+        bytes[52] > LIVE_TROUBLE)
+        return -1;
+    *out = (struct livesnap_head){.nodeid = jpr_get_le32(bytes + 24),
+                                  .sequence = jpr_get_le32(bytes + 28),
+                                  .due_ms = jpr_get_le32(bytes + 48),
+                                  .class = (enum live_class) bytes[52],
+                                  .last = bytes[53] == 1};
+    return 0;
+}
+
+int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
+                    struct jp_error *err)
+{
+    struct jpr_in in;
+    size_t body;
+
+    if (n < LIVE_HEAD_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0)
+        return error_set(err, "not a snapshot");
+    if (jpr_get_le32(bytes + 8) != LIVE_SNAP_VERSION)
+        return error_set(err, "a snapshot of version %u",
+                         jpr_get_le32(bytes + 8));
+    body = jpr_get_le32(bytes + 12);
+    if (body > n - LIVE_HEAD_BYTES || body > LIVE_SNAP_BYTES - LIVE_HEAD_BYTES)
+        return error_set(err, "a snapshot that is cut");
+    if (sum_of(bytes, LIVE_HEAD_BYTES + body) != jpr_get_le32(bytes + 60))
+        return error_set(err, "a torn snapshot");
+    *out = (struct live_snap){.conf = get_le64(bytes + 16),
+                              .nodeid = jpr_get_le32(bytes + 24),
+                              .sequence = jpr_get_le32(bytes + 28),
+                              .real_ns = get_le64(bytes + 32),
+                              .mono_ns = get_le64(bytes + 40),
+                              .due_ms = jpr_get_le32(bytes + 48),
+                              .class = (enum live_class) bytes[52],
+                              .last = bytes[53] == 1};
+    in = (struct jpr_in){bytes + LIVE_HEAD_BYTES,
+                         bytes + LIVE_HEAD_BYTES + body, false};
+    if (bytes[52] > LIVE_TROUBLE || out->real_ns > INT64_MAX ||
+        get_body(&in, out) < 0)
+        return error_set(err, "a damaged snapshot");
+    return 0;
+}
+
+int livesnap_read(int folder, const char *name, struct live_snap *out,
+                  struct jp_error *err)
+{
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    int fd = openat(folder, name, flags), rc;
+    struct stat st;
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return error_set(err, "%s: %s", name, strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        n = pread(fd, bytes, sizeof(bytes), 0);
+    rc = n < 0 ? error_set(err, "%s: cannot be read", name)
+               : livesnap_unpack(bytes, (size_t) n, out, err);
+    close(fd);
+    return rc;
+}
+
+/* --- joining -------------------------------------------------------------- */
+
+static void fill_op(struct hangs_op *to, const struct live_op *op,
+                    const struct live_comm *comm)
+{
+    *to = (struct hangs_op){.hash = comm->hash,
+                            .kind = op->kind,
+                            .rank = op->comm_rank,
+                            .n_ranks = comm->n_ranks,
+                            .peer = op->peer,
+                            .seq = op->seq,
+                            .bytes = op->bytes,
+                            .start_ns = op->start_ns,
+                            .until_ns = op->until_ns,
+                            .limit_ns = op->limit_ns,
+                            .cut_short = op->cut_short,
+                            .captured = op->captured,
+                            .unsure = op->unsure,
+                            .channels = op->channels,
+                            .started = op->started,
+                            .stopped = op->stopped};
+    recfile_id(comm->hash, to->id);
+    snprintf(to->name, sizeof(to->name), "%s", comm->name);
+    memcpy(to->func, op->func, sizeof(to->func));
+}
+
+/* The evidence of one process; hangs_evidence_fini is due. */
+static int fill_evidence(const struct live_snap *snap, uint32_t rank,
+                         struct hangs_evidence *e)
+{
+    const struct live_rank *r = &snap->ranks[rank];
+
+    *e = (struct hangs_evidence){.process = {.pid = r->pid,
+                                             .task = r->task,
+                                             .cut = !r->final,
+                                             .busy = r->busy,
+                                             .final = r->final,
+                                             .damaged = r->damaged,
+                                             .counted_ns = r->counted_ns,
+                                             .last_ns = r->counted_ns}};
+    snprintf(e->process.host, sizeof(e->process.host), "%s", snap->node);
+    e->ops = snap->n_ops ? calloc(snap->n_ops, sizeof(*e->ops)) : NULL;
+    if (snap->n_ops && !e->ops)
+        return -1;
+    for (uint32_t i = 0; i < snap->n_ops; i++)
+        if (snap->ops[i].rank == rank)
+            fill_op(&e->ops[e->n_ops++], &snap->ops[i],
+                    &snap->comms[snap->ops[i].comm]);
+    for (uint32_t i = 0; i < snap->n_fronts; i++) {
+        const struct live_front *f = &snap->fronts[i];
+        struct progress_row row = {.hash = snap->comms[f->comm].hash,
+                                   .n_ranks = snap->comms[f->comm].n_ranks,
+                                   .rank = f->comm_rank,
+                                   .kind = f->kind,
+                                   .ended = f->ended,
+                                   .begun = f->begun};
+
+        memcpy(row.func, f->func, sizeof(row.func));
+        if (f->rank == rank && progress_add(&e->progress, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
+                  struct stuck_task *tasks)
+{
+    for (uint32_t i = 0; i < snap->n_ranks; i++) {
+        size_t at = sum->hangs->n_processes;
+        struct hangs_evidence e;
+        int rc = fill_evidence(snap, i, &e);
+
+        tasks[at] =
+            (struct stuck_task){snap->ranks[i].state, snap->ranks[i].over};
+        if (rc == 0)
+            rc = hangs_sum_add(sum, &e);
+        hangs_evidence_fini(&e);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,701 @@
+/* test_live.c - the agent's module on two nodes of a step whose recordings
+ * grow: snapshots, lines, files, the command, and what must not be said.
+ *
+ * Both nodes' modules run in this process, by a clock of the test.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/fileio.h"
+#include "common/knob.h"
+#include "orchestrator/live/live.h"
+#include "orchestrator/live/livejoin.h"
+#include "orchestrator/live/livekeep.h"
+#include "orchestrator/live/livewant.h"
+#include "tests/common/tempdir.h"
+#include "tests/live/growtask.h"
+
+#define SUSPECT_MS 30000
+
+struct step {
+    const char *root;
+    char *dir;
+    struct jp_onhang on_hang;
+    struct task tasks[2];
+    void *nodes[2];
+    bool waits[2]; /* in an operation that has not ended */
+    double since;
+    char log[65536], evidence[1024];
+    unsigned failures;
+    char failure[sizeof(struct jp_error)];
+};
+
+static void put_log(void *arg, const char *line)
+{
+    struct step *s = arg;
+    size_t used = strlen(s->log);
+
+    snprintf(s->log + used, sizeof(s->log) - used, "%s\n", line);
+}
+
+/* What nodes were asked to keep of a hang. */
+static void put_evidence(void *arg, const struct module_hang *hang)
+{
+    struct step *s = arg;
+    size_t used = strlen(s->evidence);
+
+    used += (size_t) snprintf(s->evidence + used, sizeof(s->evidence) - used,
+                              "%s hang %u:", hang->node, hang->number);
+    for (size_t i = 0; i < hang->n_targets; i++)
+        used += (size_t) snprintf(
+            s->evidence + used, sizeof(s->evidence) - used,
+            " %s %d task %d rank %d",
+            hang->targets[i].missing ? "missing" : "waits",
+            (int) hang->targets[i].pid, (int) hang->targets[i].task,
+            (int) hang->targets[i].rank);
+    snprintf(s->evidence + used, sizeof(s->evidence) - used, " (%.14s)\n",
+             hang->text);
+}
+
+static void make(const char *dir, const char *name)
+{
+    char *path = tempdir_path(dir, name);
+
+    assert_int_equal(fileio_mkdirs(path, NULL), 0);
+    free(path);
+}
+
+/* /proc of a task that sleeps. */
+static void put_proc(const char *root, unsigned pid)
+{
+    char name[64], text[128];
+
+    snprintf(name, sizeof(name), "proc/%u", pid);
+    make(root, name);
+    snprintf(name, sizeof(name), "proc/%u/stat", pid);
+    snprintf(text, sizeof(text),
+             "%u (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 777 0 0\n", pid);
+    free(tempdir_file(root, name, 0600, text));
+}
+
+static void *start_node(struct step *s, unsigned i)
+{
+    static const char *const names[] = {"n0", "n1"};
+    const struct module_place place = {.dir = s->dir,
+                                       .node = names[i],
+                                       .root = s->root,
+                                       .job = 7,
+                                       .step = "0",
+                                       .nodeid = i,
+                                       .step_nodes = 2,
+                                       .component = 7,
+                                       .leads = i == 0,
+                                       .tells_live = true,
+                                       .hang_suspect_ms = SUSPECT_MS,
+                                       .on_hang = &s->on_hang,
+                                       .conf_hash = "0123456789abcdef00",
+                                       .log = put_log,
+                                       .log_arg = s,
+                                       .take_evidence = put_evidence,
+                                       .evidence_arg = s};
+    struct jp_error err = {""};
+
+    return live_module.start(&place, &err);
+}
+
+static void begin(struct step *s, void **state, const char *on_hang)
+{
+    *s = (struct step){.root = *state};
+    s->dir = tempdir_path(*state, "job/step-0");
+    assert_int_equal(onhang_parse(on_hang, NULL, &s->on_hang, NULL), 0);
+    make(s->dir, "raw/n0");
+    make(s->dir, "raw/n1");
+    for (unsigned i = 0; i < 2; i++) {
+        char *raw = tempdir_path(s->dir, i ? "raw/n1" : "raw/n0");
+
+        put_proc(s->root, 5000 + i);
+        task_begin(&s->tasks[i], raw, 5000 + i, i);
+        s->nodes[i] = start_node(s, i);
+        assert_non_null(s->nodes[i]);
+        free(raw);
+    }
+}
+
+static void tick(struct step *s, unsigned i, double now)
+{
+    struct livenode_time t = at(now);
+    const struct module_time time = {t.real_ns / 1000, t.mono_ns / 1000, 0};
+    struct jp_error err = {""};
+
+    if (live_module.tick(s->nodes[i], &time, &err) < 0) {
+        s->failures++;
+        snprintf(s->failure, sizeof(s->failure), "%s", err.text);
+    }
+}
+
+/* From one second to another: recorders write, agents look. */
+static void run(struct step *s, int from, int to)
+{
+    for (int now = from; now < to; now++)
+        for (unsigned i = 0; i < 2; i++) {
+            struct task *t = &s->tasks[i];
+
+            if (s->waits[i])
+                task_hangs(t, s->since, now);
+            else if (!s->waits[0] && !s->waits[1])
+                task_op(t, now, 0.2);
+            task_counters(t, now, false);
+            task_show(t, 0);
+            tick(s, i, now + 0.5);
+        }
+}
+
+static void end(struct step *s)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (s->nodes[i]) {
+            live_module.finish(s->nodes[i]);
+            live_module.destroy(s->nodes[i]);
+        }
+        task_end(&s->tasks[i]);
+    }
+    free(s->dir);
+}
+
+static char *read_file(const struct step *s, const char *name)
+{
+    char *path = tempdir_path(s->dir, name), *text = NULL;
+
+    fileio_read(path, false, 1 << 20, &text, NULL, NULL);
+    free(path);
+    return text;
+}
+
+static int read_snap(const char *path, struct live_snap *snap)
+{
+    return livesnap_read(AT_FDCWD, path, snap, NULL);
+}
+
+/* Not as a zombie. */
+static bool is_there(long pid)
+{
+    char path[64], text[256] = "", *end;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    f = fopen(path, "re");
+    if (!f)
+        return false;
+    (void) !fgets(text, sizeof(text), f);
+    fclose(f);
+    end = strrchr(text, ')');
+    return end && end[2] != 'Z';
+}
+
+static unsigned count(const char *text, const char *what)
+{
+    unsigned n = 0;
+
+    for (; text && (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+/* Rank 1 of 4 has not come, and two ranks are of nodes that are not there. */
+static void hang(struct step *s)
+{
+    run(s, 1, 60);
+    s->waits[0] = true;
+    s->since = 60;
+    run(s, 60, 100);
+}
+
+/* --- tests
+ * -------------------------------------------------------------------- */
+
+static void tells_once_and_again(void **state)
+{
+    static struct step s;
+    char *alerts;
+
+    begin(&s, state, "report");
+    hang(&s);
+    assert_int_equal(count(s.log, "\n"), 0); /* 40 s are not enough */
+    run(&s, 100, 140);
+    assert_int_equal(count(s.log, "no progress for"), 1);
+    assert_int_equal(count(s.log, "\n"), 1);
+    run(&s, 140, 700);
+    assert_int_equal(count(s.log, "step 0 hangs"), 1);
+    assert_int_equal(count(s.log, "rank 1 (n1 pid 5001) never entered "
+                                  "AllReduce 59 of dp"),
+                     2);
+    assert_int_equal(count(s.log, "jobprof show --pending"), 1);
+    assert_int_equal(count(s.log, "\n"), 2);
+    s.waits[0] = false;
+    run(&s, 700, 720);
+    assert_int_equal(count(s.log, "moves again"), 1);
+    assert_int_equal(count(s.log, "\n"), 3);
+    alerts = read_file(&s, "live/alerts.jsonl");
+    assert_int_equal(count(alerts, "\n"), 3);
+    assert_int_equal(count(alerts, "\"class\":\"never_entered\""), 2);
+    assert_int_equal(count(alerts, "\"node\":\"n1\""), 2);
+    assert_int_equal(count(alerts, "\"comm\":\"0xabc\""), 2);
+    free(alerts);
+    end(&s);
+    assert_int_equal(s.failures, 0);
+}
+
+/* Once a hang, of who is missing and of who waits. */
+static void asks_for_evidence(void **state)
+{
+    static struct step s;
+
+    begin(&s, state, "report");
+    hang(&s);
+    run(&s, 100, 150);
+    assert_string_equal(s.evidence, ""); /* not of a suspicion */
+    run(&s, 150, 400);
+    assert_int_equal(count(s.evidence, "\n"), 2);
+    assert_non_null(strstr(s.evidence,
+                           "n1 hang 1: missing 5001 task 1 rank 1 (rank 1 "
+                           "(n1 pid)\n"));
+    assert_non_null(strstr(
+        s.evidence, "n0 hang 1: waits 5000 task 0 rank 0 (rank 1 (n1 pid)\n"));
+    s.waits[0] = false;
+    run(&s, 400, 430);
+    s.waits[0] = true;
+    s.since = 430;
+    run(&s, 430, 700);
+    assert_int_equal(count(s.evidence, "\n"), 4);
+    assert_int_equal(count(s.evidence, "hang 2:"), 2);
+    end(&s);
+}
+
+/* As a program is called that looks at them. */
+static void calls_who_keeps_it(void **state)
+{
+    static const struct module_target targets[] = {
+        {41, 1, 1, true}, {42, 2, 2, false}, {43, -1, 3, true}};
+    char *out = tempdir_path(*state, "called");
+    char script[512], *program, *text = NULL;
+    struct module_hang hang = {.dir = "/a dir/step-0",
+                               .node = "n1",
+                               .number = 1,
+                               .targets = targets,
+                               .n_targets = 3};
+
+    snprintf(script, sizeof(script),
+             "#!/bin/sh\nfor a; do echo \"[$a]\"; done >%s.new\n"
+             "readlink /proc/$$/fd/0 /proc/$$/fd/2 >>%s.new\n"
+             "mv %s.new %s\n",
+             out, out, out, out);
+    program = tempdir_file(*state, "program", 0700, script);
+    livekeep_start(program, &hang);
+    for (int i = 0; i < 600 && !text; i++) {
+        fileio_read(out, false, 4096, &text, NULL, NULL);
+        usleep(100000);
+    }
+    assert_non_null(text);
+    assert_string_equal(text, "[evidence]\n[-q]\n[--node]\n[n1]\n"
+                              "[--missing]\n[41,43]\n[--waiting]\n[42]\n"
+                              "[/a dir/step-0]\n/dev/null\n/dev/null\n");
+    free(text);
+    free(program);
+    free(out);
+}
+
+static void says_what_on_hang_takes(void **state)
+{
+    const struct jp_knob knob = {.name = "on_hang", .kind = JP_KNOB_ON_HANG};
+    char range[128];
+
+    (void) state;
+    assert_string_equal(knob_format_range(&knob, range, sizeof(range)),
+                        ONHANG_RANGE);
+    assert_int_equal(knob_check(&knob, "signal:USR1", NULL), 0);
+    assert_int_equal(knob_check(&knob, "mail", NULL), -1);
+}
+
+/* 30 s while all is well, sooner where somebody watches or something waits. */
+static void writes_at_its_pace(void **state)
+{
+    static struct step s;
+    static struct live_snap snap;
+    char *folder, *path;
+    uint32_t sequence;
+
+    begin(&s, state, "report");
+    run(&s, 1, 300);
+    folder = tempdir_path(s.dir, "live/nodes");
+    path = tempdir_path(folder, "7.1.snap");
+    assert_int_equal(read_snap(path, &snap), 0);
+    assert_in_range(snap.sequence, 9, 12);
+    assert_int_equal(snap.conf, 0x0123456789abcdef);
+    assert_int_equal(snap.class, LIVE_WORKS);
+    assert_string_equal(snap.node, "n1");
+    assert_int_equal(snap.due_ms, 30000);
+    sequence = snap.sequence;
+    free(tempdir_file(s.dir, "live/live.want", 0600, "comm 0xabc\n"));
+    run(&s, 300, 350);
+    assert_int_equal(read_snap(path, &snap), 0);
+    assert_in_range(snap.sequence - sequence, 8, 12);
+    assert_int_equal(snap.due_ms, 5000);
+    assert_int_equal(snap.last, false);
+    end(&s);
+    assert_int_equal(read_snap(path, &snap), 0);
+    assert_int_equal(snap.last, true);
+    free(path);
+    free(folder);
+}
+
+/* Who watches keeps the lines that are there. */
+static void renews_the_lease(void **state)
+{
+    static struct livewant want;
+    static struct step s;
+    struct timespec old[2] = {{1000, 0}, {1000, 0}};
+    char *path, *text;
+    struct stat st;
+
+    begin(&s, state, "report");
+    path = tempdir_path(s.dir, "live/live.want");
+    assert_int_equal(livewant_touch(s.dir, NULL), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    free(tempdir_file(s.dir, "live/live.want", 0600,
+                      "comm 0xabc\nsignal USR1 3\ncomm 7\ncomm 0xx\n"
+                      "evidence 2 n1 44 waits 1 -1\nevidence 2 n1 1 waits 1 1\n"
+                      "evidence 2 n0 45 waits 1 1\nevidence 2 n1 45 dead 1 1\n"
+                      "evidence 0 n1 45 waits 1 1\nevidence 2 n1\nsignal USR2\n"
+                      "hang 2 a b c\nhang\n \n"));
+    utimensat(AT_FDCWD, path, old, 0);
+    assert_int_equal(livewant_touch(s.dir, NULL), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_mtim.tv_sec > 1000);
+    text = read_file(&s, "live/live.want");
+    livewant_parse(text, "n1", &want);
+    assert_int_equal(want.n_hashes, 1);
+    assert_int_equal(want.hashes[0], 0xabc);
+    assert_string_equal(want.signal, "USR1");
+    assert_int_equal(want.signal_number, 3);
+    assert_int_equal(want.evidence_number, 2);
+    assert_int_equal(want.n_targets, 1);
+    assert_int_equal(want.targets[0].pid, 44);
+    assert_int_equal(want.targets[0].rank, -1);
+    assert_false(want.targets[0].missing);
+    assert_string_equal(want.hang, "a b c");
+    free(text);
+    /* a link leads nowhere */
+    unlink(path);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_int_equal(livewant_touch(s.dir, NULL), -1);
+    free(path);
+    end(&s);
+}
+
+/* All have left. */
+static void says_nothing_of_the_end(void **state)
+{
+    static struct step s;
+
+    begin(&s, state, "report");
+    hang(&s);
+    make(s.dir, "alldone");
+    run(&s, 100, 400);
+    assert_string_equal(s.log, "");
+    end(&s);
+}
+
+static void survives_that_its_folder_goes(void **state)
+{
+    static struct step s;
+
+    begin(&s, state, "report");
+    hang(&s);
+    assert_int_equal(fileio_remove_tree(s.dir, NULL), 0);
+    for (int now = 100; now < 400; now++)
+        for (unsigned i = 0; i < 2; i++)
+            tick(&s, i, now);
+    assert_string_equal(s.log, "");
+    end(&s);
+}
+
+/* No room for a snapshot: an error that the agent tells once, and no more. */
+static void survives_a_full_disk(void **state)
+{
+    struct rlimit old, none;
+    static struct step s;
+
+    begin(&s, state, "report");
+    for (unsigned i = 0; i < 2; i++) {
+        task_op(&s.tasks[i], 1, 0.2);
+        task_counters(&s.tasks[i], 2, false);
+        task_show(&s.tasks[i], 0);
+    }
+    getrlimit(RLIMIT_FSIZE, &old);
+    none = (struct rlimit){0, old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &none);
+    for (int now = 3; now < 100; now++)
+        for (unsigned i = 0; i < 2; i++)
+            tick(&s, i, now);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_true(s.failures > 0);
+    assert_non_null(strstr(s.failure, "snap: "));
+    assert_string_equal(s.log, "");
+    end(&s);
+}
+
+/* The command has the alert on its standard input, and its step's names. */
+static void runs_the_command(void **state)
+{
+    char command[300], *out = tempdir_path(*state, "got");
+    static struct step s;
+    char *text = NULL;
+
+    snprintf(command, sizeof(command),
+             "/bin/cat > %s.tmp && echo $SLURM_JOB_ID.$SLURM_STEP_ID >> "
+             "%s.tmp && /bin/mv %s.tmp %s",
+             out, out, out, out);
+    if (strlen(command) > 250) /* TMPDIR is long */
+        skip();
+    begin(&s, state, command);
+    hang(&s);
+    run(&s, 100, 180);
+    for (int i = 0; i < 600 && access(out, R_OK) < 0; i++)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    assert_int_equal(fileio_read(out, false, 65536, &text, NULL, NULL), 0);
+    assert_non_null(strstr(text, "\"event\":\"hang\""));
+    assert_non_null(strstr(text, "\"rank\":1"));
+    assert_non_null(strstr(text, "\n7.0\n"));
+    free(text);
+    free(out);
+    end(&s);
+}
+
+/* One that never ends is killed, with what it has started. */
+static void kills_a_command_that_stays(void **state)
+{
+    char command[300], *out = tempdir_path(*state, "pid");
+    char *text = NULL;
+    static struct step s;
+    long pid = 0;
+
+    snprintf(command, sizeof(command), "/bin/sleep 1000 & echo $! > %s; wait",
+             out);
+    if (strlen(command) > 250)
+        skip();
+    begin(&s, state, command);
+    hang(&s);
+    run(&s, 100, 170);
+    for (int i = 0; i < 600 && pid <= 0; i++) {
+        if (fileio_read(out, false, 64, &text, NULL, NULL) == 0)
+            pid = strtol(text, NULL, 10);
+        free(text);
+        text = NULL;
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+    assert_true(pid > 1);
+    assert_int_equal(kill((pid_t) pid, 0), 0);
+    end(&s); /* with the agent */
+    for (int i = 0; i < 600 && is_there(pid); i++)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    assert_false(is_there(pid));
+    free(out);
+}
+
+static void is_off_where_it_should(void **state)
+{
+    struct module_place place = {.dir = *state,
+                                 .node = "n0",
+                                 .root = "",
+                                 .step = "0",
+                                 .tells_live = true,
+                                 .hang_suspect_ms = SUSPECT_MS};
+    struct jp_onhang off = {.kind = ONHANG_OFF}, on = {.kind = ONHANG_REPORT};
+    struct jp_error err = {""};
+    void *live;
+
+    place.on_hang = &off;
+    assert_null(live_module.start(&place, &err));
+    place.on_hang = &on;
+    place.tells_live = false;
+    assert_null(live_module.start(&place, &err));
+    place.tells_live = true;
+    place.hang_suspect_ms = 0;
+    assert_null(live_module.start(&place, &err));
+    assert_string_equal(err.text, "");
+    place.hang_suspect_ms = 1;
+    live = live_module.start(&place, &err);
+    assert_non_null(live);
+    live_module.destroy(live);
+}
+
+/* A step without a recording leaves no trace. */
+static void leaves_nothing_without_nccl(void **state)
+{
+    static struct step s;
+    char *path;
+
+    begin(&s, state, "report");
+    for (int now = 1; now < 200; now++)
+        for (unsigned i = 0; i < 2; i++)
+            tick(&s, i, now);
+    path = tempdir_path(s.dir, "live");
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
+    end(&s);
+}
+
+/* --- many nodes
+ * ----------------------------------------------------------------
+ */
+
+#define NODES 4096
+#define A_NODE 8
+
+/* Rank 8 * node + i; the last of all never enters operation 1000. */
+static void put_node(int folder, uint32_t node, uint64_t now_ns, bool hangs)
+{
+    static struct live_snap snap;
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    char name[64];
+    FILE *f;
+    int fd;
+
+    snap = (struct live_snap){.nodeid = node,
+                              .sequence = (uint32_t) (now_ns / 1000000000),
+                              .real_ns = now_ns,
+                              .due_ms = 30000,
+                              .class = hangs ? LIVE_WAITS : LIVE_WORKS,
+                              .n_ranks = A_NODE,
+                              .n_comms = 1,
+                              .comms = {{0xabc, NODES * A_NODE, "world"}}};
+    snprintf(snap.node, sizeof(snap.node), "n%u", node);
+    for (uint32_t i = 0; i < A_NODE; i++) {
+        uint32_t rank = node * A_NODE + i;
+        bool in = hangs && rank != NODES * A_NODE - 1;
+
+        snap.ranks[i] =
+            (struct live_rank){.pid = i,
+                               .task = rank,
+                               .state = in ? STUCK_WAITS : STUCK_OUTSIDE,
+                               .busy = in,
+                               .counted_ns = (int64_t) now_ns};
+        snap.fronts[snap.n_fronts++] = (struct live_front){
+            .rank = i, .comm_rank = rank, .kind = JPR_N_OP_KINDS};
+        snap.fronts[snap.n_fronts++] = (struct live_front){.rank = i,
+                                                           .comm_rank = rank,
+                                                           .kind = JPR_COLL,
+                                                           .func = "AllReduce",
+                                                           .begun = 1000u + in,
+                                                           .ended = 1000};
+        if (in)
+            snap.ops[snap.n_ops++] =
+                (struct live_op){.rank = i,
+                                 .comm_rank = rank,
+                                 .peer = -1,
+                                 .func = "AllReduce",
+                                 .seq = 1000,
+                                 .start_ns = (int64_t) JPR_MAKER_REAL_NS,
+                                 .until_ns = (int64_t) now_ns,
+                                 .limit_ns = 30000000000};
+    }
+    livesnap_pack(&snap, bytes);
+    snprintf(name, sizeof(name), "7.%u.snap", node);
+    fd = openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    f = fdopen(fd, "w");
+    assert_int_equal(fwrite(bytes, 1, sizeof(bytes), f), sizeof(bytes));
+    fclose(f);
+}
+
+static double cpu_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double) t.tv_sec * 1e3 + (double) t.tv_nsec / 1e6;
+}
+
+static void joins_4096_nodes(void **state)
+{
+    struct stuck_times times;
+    struct jp_onhang report = {.kind = ONHANG_REPORT};
+    static struct step s;
+    const struct livejoin_place place = {.alert = {.dir = *state,
+                                                   .job = 7,
+                                                   .step = "0",
+                                                   .on_hang = &report,
+                                                   .log = put_log,
+                                                   .log_arg = &s},
+                                         .nodes = NODES,
+                                         .times = &times};
+    struct livejoin *join;
+    double healthy, hang = 0;
+    char *path;
+    int folder;
+
+    s = (struct step){0};
+    make(*state, "live/nodes");
+    path = tempdir_path(*state, "live/nodes");
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(path);
+    stuck_times_set(&times, SUSPECT_MS);
+    join = livejoin_create(&place);
+    for (uint32_t i = 0; i < NODES; i++)
+        put_node(folder, i, at(1).real_ns, false);
+    healthy = cpu_ms();
+    for (int now = 1; now < 1000; now++) {
+        const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
+
+        assert_int_equal(livejoin_look(join, &t, false, NULL), 0);
+    }
+    healthy = cpu_ms() - healthy;
+    assert_int_equal(livejoin_state(join)->phase, STUCK_QUIET);
+    for (int now = 1000; now < 1400; now += 20) {
+        const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
+        double before;
+
+        for (uint32_t i = 0; i < NODES; i++)
+            put_node(folder, i, t.real_ns, true);
+        before = cpu_ms();
+        assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
+        hang += cpu_ms() - before;
+    }
+    print_message("# %d nodes: %.0f ms of a processor in 1,000 s while all is "
+                  "well, %.0f ms a look at a hang\n",
+                  NODES, healthy, hang / 20);
+    assert_int_equal(livejoin_state(join)->phase, STUCK_CONFIRMED);
+    assert_int_equal(count(s.log, "rank 32767 (n4095 pid 7) never entered "
+                                  "AllReduce 1000 of world"),
+                     2);
+    livejoin_destroy(join);
+    close(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
+        TEST(tells_once_and_again),        TEST(writes_at_its_pace),
+        TEST(says_nothing_of_the_end),     TEST(survives_that_its_folder_goes),
+        TEST(survives_a_full_disk),        TEST(runs_the_command),
+        TEST(kills_a_command_that_stays),  TEST(is_off_where_it_should),
+        TEST(leaves_nothing_without_nccl), TEST(joins_4096_nodes),
+        TEST(asks_for_evidence),           TEST(renews_the_lease),
+        TEST(calls_who_keeps_it),          TEST(says_what_on_hang_takes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,515 @@
+/* test_livenode.c - recordings that grow, and tasks as /proc shows them. */
+#include <setjmp.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "orchestrator/live/livenode.h"
+#include "tests/common/tempdir.h"
+#include "tests/live/growtask.h"
+
+#define SECOND UINT64_C(1000000000)
+#define PID 4242
+
+/* /proc/PID of a fake root. */
+static void put_proc(const char *dir, char state, unsigned tracer,
+                     uint64_t ticks, uint64_t io)
+{
+    static const char *const folders[] = {"proc", "proc/4242"};
+    char text[512];
+    char *path;
+
+    for (size_t i = 0; i < 2; i++) {
+        path = tempdir_path(dir, folders[i]);
+        mkdir(path, 0700);
+        free(path);
+    }
+    snprintf(text, sizeof(text),
+             "%d (py) thon) %c 1 1 1 0 -1 0 0 0 0 0 %llu 0 0 0 20 0 5 0 777 0 "
+             "0\n",
+             PID, state, (unsigned long long) ticks);
+    free(tempdir_file(dir, "proc/4242/stat", 0600, text));
+    snprintf(text, sizeof(text),
+             "Name:\tx\nTracerPid:\t%u\nSigCgt:\t0000000000000200\n", tracer);
+    free(tempdir_file(dir, "proc/4242/status", 0600, text));
+    snprintf(text, sizeof(text),
+             "rchar: %llu\nwchar: 0\nread_bytes: 0\nwrite_bytes: 0\n",
+             (unsigned long long) io);
+    free(tempdir_file(dir, "proc/4242/io", 0600, text));
+}
+
+static struct stuck_times times;
+
+static struct livenode *make_node(const char *dir)
+{
+    const struct livenode_place place = {
+        .raw = dir, .node = "n1", .root = dir, .times = &times};
+
+    stuck_times_set(&times, 30000);
+    return livenode_create(&place);
+}
+
+static struct live_snap snap;
+
+static void look(struct livenode *node, double now)
+{
+    struct livenode_time t = at(now);
+    struct jp_error err = {""};
+
+    if (livenode_look(node, &t, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(livenode_fill(node, &t, &snap), 0);
+}
+
+/* Part frames wait; what has ended is counted, what is in flight is told. */
+static void follows_what_grows(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    look(node, 0);
+    assert_int_equal(snap.n_ranks, 0);
+    assert_int_equal(livenode_class(node), LIVE_EMPTY);
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    for (int i = 0; i < 50; i++)
+        task_op(&t, 0.1 + 0.01 * i, 0.005);
+    task_counters(&t, 1, false);
+    task_show(&t, 7); /* the last block is cut */
+    look(node, 6);
+    assert_int_equal(snap.n_ranks, 1);
+    assert_int_equal(snap.ranks[0].produced, 0);
+    task_show(&t, 0);
+    look(node, 7);
+    assert_int_equal(snap.ranks[0].produced, 50);
+    assert_int_equal(snap.ranks[0].over, 50);
+    assert_int_equal(snap.ranks[0].bytes, 50 * 4096);
+    assert_int_equal(snap.ranks[0].task, 3);
+    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(snap.n_comms, 1);
+    assert_string_equal(snap.comms[0].name, "dp");
+    assert_int_equal(snap.n_fronts, 2); /* that it has it, and AllReduce */
+    assert_int_equal(snap.fronts[1].begun, 50);
+    assert_int_equal(snap.fronts[1].ended, 50);
+    assert_int_equal(livenode_class(node), LIVE_WORKS);
+    /* it hangs: counters go on */
+    for (int i = 0; i < 30; i++) {
+        task_hangs(&t, 8, 9 + i);
+        task_counters(&t, 9 + i, false);
+        task_show(&t, i % 3);
+        task_show(&t, 0);
+        look(node, 9 + i);
+    }
+    assert_int_equal(snap.ranks[0].state, STUCK_WAITS);
+    assert_true(snap.ranks[0].busy);
+    assert_int_equal(livenode_class(node), LIVE_WAITS);
+    assert_int_equal(snap.n_ops, 1);
+    assert_int_equal(snap.ops[0].seq, 50);
+    assert_int_equal(snap.ops[0].start_ns, at(8).real_ns);
+    assert_int_equal(snap.ops[0].until_ns, at(38).real_ns);
+    assert_int_equal(snap.ops[0].limit_ns, 30 * SECOND);
+    assert_int_equal(snap.fronts[1].begun, 51);
+    assert_int_equal(snap.fronts[1].ended, 50);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* The first of a communicator has ten times as long; later ones as their kind.
+ */
+static void learns_what_is_usual(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    task_begin(&t, *state, PID, 3);
+    task_hangs(&t, 1, 2);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 2);
+    assert_int_equal(snap.ops[0].limit_ns, 300 * SECOND);
+    for (int i = 1; i < 9; i++) {
+        for (int k = 1; k < 5; k++) {
+            task_hangs(&t, 10 * i, 10 * i + k);
+            task_counters(&t, 10 * i + k, false);
+            task_show(&t, 0);
+            look(node, 10 * i + k);
+        }
+        task_op(&t, 10 * i, 4.5);
+    }
+    task_hangs(&t, 100, 101);
+    task_counters(&t, 101, false);
+    task_show(&t, 0);
+    look(node, 101);
+    /* 20 times 4 s, as far as half octaves tell */
+    assert_in_range(snap.ops[0].limit_ns, 80 * SECOND, 120 * SECOND);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+static void tells_how_a_process_is(void **state)
+{
+    static const struct {
+        char state;
+        unsigned tracer;
+        uint64_t ticks, io; /* a second */
+        bool grows, flies;
+        enum stuck_state is;
+    } rows[] = {
+        {'S', 0, 0, 0, true, false, STUCK_OUTSIDE},
+        {'S', 0, 0, 0, true, true, STUCK_WAITS},
+        {'R', 0, 100, 0, true, false, STUCK_COMPUTES},
+        {'R', 0, 100, 0, true, true, STUCK_WAITS},
+        {'S', 0, 0, 100000000, true, false, STUCK_READS},
+        {'S', 0, 0, 100, true, false, STUCK_OUTSIDE},
+        {'D', 0, 0, 0, true, false, STUCK_DISK},
+        {'S', 0, 0, 0, false, false, STUCK_MUTE},
+        {'T', 0, 0, 0, false, true, STUCK_STOPPED},
+        {'t', 9, 0, 0, false, true, STUCK_TRACED},
+        {'S', 9, 0, 0, true, true, STUCK_TRACED},
+        {'Z', 0, 0, 0, false, true, STUCK_GONE},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct livenode *node = make_node(*state);
+        struct task t;
+
+        task_begin(&t, *state, PID, 3);
+        task_op(&t, 1, 0.001);
+        task_counters(&t, 1, false);
+        put_proc(*state, 'S', 0, 0, 0);
+        task_show(&t, 0);
+        look(node, 2);
+        for (int k = 3; k < 20; k++) {
+            if (rows[i].flies)
+                task_hangs(&t, 3, k);
+            task_counters(&t, k, false);
+            if (rows[i].grows || k < 5)
+                task_show(&t, 0);
+            put_proc(*state, rows[i].state, rows[i].tracer,
+                     rows[i].ticks * (unsigned) k, rows[i].io * (unsigned) k);
+            look(node, k + 0.5);
+        }
+        if (snap.ranks[0].state != rows[i].is)
+            fail_msg("row %zu: %s", i, stuck_state_words[snap.ranks[0].state]);
+        /* the kernel's word is as new as the look */
+        if (rows[i].is >= STUCK_DISK)
+            assert_int_equal(snap.ranks[0].counted_ns, at(19.5).real_ns);
+        livenode_destroy(node);
+        unlink(t.path);
+        task_end(&t);
+    }
+}
+
+/* In order, and by another pid's taking its place. */
+static void tells_ends(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, true);
+    task_show(&t, 0);
+    look(node, 3);
+    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_true(snap.ranks[0].final);
+    look(node, 300);
+    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_int_equal(livenode_class(node), LIVE_WORKS);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* So many operations in each second from one to another; a look after each. */
+static void work(struct livenode *node, struct task *t, int from, int to, int n,
+                 double seconds)
+{
+    for (int now = from; now < to; now++) {
+        for (int i = 0; i < n; i++)
+            task_op(t, now + i / (double) n, seconds);
+        task_counters(t, now + 0.9, false);
+        task_show(t, 0);
+        look(node, now + 1);
+    }
+}
+
+static void tells_what_it_does_of_late(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t;
+
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    work(node, &t, 0, 40, 10, 0.03);
+    assert_int_equal(snap.n_fronts, 2);
+    assert_int_equal(snap.fronts[0].rate_milli, 0); /* that it has it */
+    assert_in_range(snap.fronts[1].rate_milli, 9500, 10500);
+    assert_in_range(snap.fronts[1].mean_us, 29900, 30100);
+    assert_int_equal(snap.fronts[1].mean_bytes, 4096);
+    assert_in_range(snap.ranks[0].rate_milli, 9500, 10500);
+    assert_in_range(snap.ranks[0].share_permille, 285, 315);
+    /* operations become twice as long, and rarer: half a minute later it is
+     * seen */
+    work(node, &t, 40, 80, 5, 0.1);
+    assert_in_range(snap.ranks[0].rate_milli, 5000, 7500);
+    assert_in_range(snap.fronts[1].mean_us, 60000, 100000);
+    assert_in_range(snap.ranks[0].share_permille, 400, 500);
+    /* and when nothing ends */
+    for (int now = 80; now < 400; now++) {
+        task_counters(&t, now, false);
+        task_show(&t, 0);
+        look(node, now + 1);
+    }
+    assert_in_range(snap.ranks[0].rate_milli, 0, 500);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* The GPU of the communicator, as the utilisation's module has sampled it. */
+static void tells_of_the_gpu(void **state)
+{
+    struct module_shared shared = {
+        .n_gpus = 2,
+        .gpus_us = at(2).mono_ns / 1000,
+        .gpus = {{"00000000:0A:00.0", 0.5, 1000, 300},
+                 {"00000000:4F:00.0", 0.97, 1980, NAN}}};
+    const struct livenode_place place = {.raw = *state,
+                                         .node = "n1",
+                                         .root = *state,
+                                         .times = &times,
+                                         .shared = &shared};
+    struct livenode *node;
+    struct task t;
+
+    stuck_times_set(&times, 30000);
+    node = livenode_create(&place);
+    task_begin_gpu(&t, *state, PID, 3, "0000:4f:00.0");
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 3);
+    assert_int_equal(snap.ranks[0].gpu_permille, 970);
+    assert_int_equal(snap.ranks[0].gpu_mhz, 1980);
+    assert_int_equal(snap.ranks[0].gpu_watts, -1);
+    look(node, 200); /* too old */
+    assert_int_equal(snap.ranks[0].gpu_permille, -1);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+static void on_signal(int signal)
+{
+    _exit(signal == SIGUSR1 ? 7 : 8);
+}
+
+/* A process that sleeps, with or without a handler. */
+static pid_t sleeper(bool handles)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (handles)
+            signal(SIGUSR1, on_signal);
+        (void) !write(ready[1], "x", 1);
+        while (true)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* Without a handler the signal would end the task. */
+static void signals_who_catches_it(void **state)
+{
+    const struct livenode_place place = {
+        .raw = *state, .node = "n1", .root = "", .times = &times};
+    pid_t pids[2] = {sleeper(true), sleeper(false)};
+    struct livenode *node;
+    struct task tasks[2];
+    int status;
+
+    stuck_times_set(&times, 30000);
+    node = livenode_create(&place);
+    for (int i = 0; i < 2; i++) {
+        task_begin(&tasks[i], *state, (uint64_t) pids[i], i);
+        task_counters(&tasks[i], 1, false);
+        task_show(&tasks[i], 0);
+    }
+    look(node, 2);
+    assert_int_equal(snap.n_ranks, 2);
+    assert_int_equal(livenode_pid(node, pids[1]), pids[1]);
+    assert_int_equal(livenode_pid(node, 1), 0);
+    assert_int_equal(livenode_signal(node, SIGUSR1), 1);
+    assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(kill(pids[1], SIGKILL), 0);
+    assert_int_equal(waitpid(pids[1], &status, 0), pids[1]);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    look(node, 3);
+    assert_int_equal(livenode_signal(node, SIGUSR1), 0);
+    assert_int_equal(livenode_pid(node, pids[1]), 0);
+    livenode_destroy(node);
+    task_end(&tasks[0]);
+    task_end(&tasks[1]);
+}
+
+static double cpu_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+/* 8 ranks with so many operations a second each, blocks of 100 ms, a look each
+ * second, a snapshot each 5 s; of a processor. */
+static double measure(const char *dir, int rate)
+{
+    enum { RANKS = 8, SECONDS = 40, FROM = 10 };
+    struct livenode *node = make_node(dir);
+    struct task tasks[RANKS];
+    double spent = 0;
+
+    for (int i = 0; i < RANKS; i++)
+        task_begin(&tasks[i], dir, (uint64_t) getpid() + (uint64_t) i, i);
+    for (int now = 0; now < SECONDS; now++) {
+        struct livenode_time t = at(now + 1);
+        struct jp_error err;
+        double before;
+
+        for (int i = 0; i < RANKS; i++) {
+            for (int tenth = 0; tenth < 10; tenth++) {
+                for (int n = 0; n < rate / 10; n++)
+                    task_op(&tasks[i], now + tenth / 10.0, 0.0001);
+                task_hangs(&tasks[i], now + tenth / 10.0 + 0.09,
+                           now + tenth / 10.0 + 0.1);
+            }
+            task_counters(&tasks[i], now + 0.95, false);
+            task_show(&tasks[i], 0);
+        }
+        before = cpu_s();
+        assert_int_equal(livenode_look(node, &t, &err), 0);
+        if (now % 5 == 0)
+            assert_int_equal(livenode_fill(node, &t, &snap), 0);
+        spent += now >= FROM ? cpu_s() - before : 0;
+    }
+    livenode_destroy(node);
+    for (int i = 0; i < RANKS; i++) {
+        unlink(tasks[i].path);
+        task_end(&tasks[i]);
+    }
+    return spent / (SECONDS - FROM);
+}
+
+/* The budget is 0.2 %. Reading all that the fast ones write would take five
+ * times what the slow ones take. */
+static void costs_little(void **state)
+{
+    double slow = measure(*state, 100), fast = measure(*state, 2000);
+
+    print_message("# 8 ranks of 100 operations a second: %.3f %% of a "
+                  "processor; of 2,000: %.3f %%\n",
+                  100 * slow, 100 * fast);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true(slow < 0.006);
+    assert_true(fast < 0.010);
+#endif
+    assert_true(fast < 2.5 * slow);
+}
+
+/* Of a file in the place of another one everything is read. */
+static void sees_a_file_replaced(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct task t, other;
+    char *moved = tempdir_path(*state, "old");
+
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 3);
+    assert_int_equal(snap.n_ranks, 1);
+    rename(t.path, moved);
+    task_begin(&other, *state, PID, 3);
+    for (int i = 0; i < 5; i++)
+        task_op(&other, 4, 0.001);
+    task_counters(&other, 5, false);
+    task_show(&other, 0);
+    look(node, 20);
+    assert_int_equal(snap.n_ranks, 2);
+    assert_int_equal(snap.ranks[1].produced, 5);
+    livenode_destroy(node);
+    free(moved);
+    task_end(&t);
+    task_end(&other);
+}
+
+/* Garbage behind good blocks: what was read stays, and nothing fails twice. */
+static void survives_damage(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct livenode_time now = at(4);
+    struct jp_error err = {""};
+    struct task t;
+    FILE *f;
+
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_counters(&t, 2, false);
+    task_show(&t, 0);
+    look(node, 3);
+    f = fopen(t.path, "ae");
+    for (int i = 0; i < 100; i++)
+        fputs("this is no block at all ", f);
+    fclose(f);
+    for (int i = 0; i < 40; i++)
+        livenode_look(node, &now, &err);
+    assert_non_null(strstr(err.text, "damaged"));
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.ranks[0].produced, 1);
+    assert_true(snap.ranks[0].damaged);
+    free(tempdir_file(*state, "n1-pid9.jpr", 0600,
+                      "not a recording, but long enough for one to begin"));
+    now = at(30);
+    livenode_look(node, &now, &err);
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.n_ranks, 1);
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
+        TEST(follows_what_grows),
+        TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is),
+        TEST(tells_ends),
+        TEST(sees_a_file_replaced),
+        TEST(survives_damage),
+        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),
+        TEST(costs_little),
+        TEST(signals_who_catches_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

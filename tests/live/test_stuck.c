@@ -1,0 +1,527 @@
+/* test_stuck.c - the rule of a hang on made-up snapshots of a step.
+ *
+ * A step of some nodes runs by a clock of the test. Each node's snapshot is up
+ * to five seconds old when node 0 joins them, and goes through its bytes. Every
+ * kind of fault comes 20 times, with a random size, rank and moment; healthy
+ * and slow steps 500 times.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/live/livesnap.h"
+
+#define SECOND UINT64_C(1000000000)
+#define BEGAN (UINT64_C(1700000000) * SECOND)
+#define RANKS_MAX 64
+#define RUNS 20
+#define HEALTHY_RUNS 500
+#define LOOK_S 5
+
+enum fault {
+    NONE,
+    STOPS,  /* a rank never enters */
+    SKIPS,  /* it enters another operation */
+    SIZES,  /* it enters with another size */
+    INSIDE, /* all enter, none leaves */
+    SIGSTOP_OUTSIDE,
+    SIGSTOP_INSIDE,
+    KILLED,
+    DISK,  /* in state D for ever */
+    CYCLE, /* each receives from the one before it */
+    SENDS, /* a rank waits for a Recv that its peer never posts */
+    /* no hangs: */
+    SLOW,
+    CHECKPOINT,
+    SILENT_CHECKPOINT, /* nothing shows that it writes; not the first one */
+    EVALUATION,
+    SUSPENDED,
+    FIRST,
+    DEBUGGER,
+    GOES_ON, /* told of, and then it moves */
+    N_FAULTS
+};
+
+struct rank {
+    enum stuck_state state;
+    uint64_t begun, ended; /* AllReduce: one over the last */
+    bool in_flight;
+    const char *func; /* what is in flight */
+    uint64_t seq, bytes, start_ns;
+    int64_t peer;
+    uint64_t over, silent_ns; /* 0, or its recorder is silent since then */
+};
+
+struct step {
+    struct rank ranks[RANKS_MAX];
+    uint32_t n, a_node;
+    struct stuck_usual usual;
+    enum fault fault;
+    uint32_t victim;
+    uint64_t at_s, now_ns, op_s;
+    struct stuck stuck;
+    /* what came of it */
+    enum stuck_class class;
+    int64_t rank;
+    unsigned lines, hangs;
+    uint64_t hang_s, slow_s, goes_s;
+    char text[512];
+};
+
+/* --- the step ----------------------------------------------------------------
+ */
+
+static void enter(struct step *s, struct rank *r, const char *func,
+                  uint64_t seq)
+{
+    r->in_flight = true;
+    r->func = func;
+    r->seq = seq;
+    r->bytes = 4096;
+    r->peer = -1;
+    r->start_ns = s->now_ns;
+    r->state = STUCK_WAITS;
+    if (!strcmp(func, "AllReduce"))
+        r->begun = seq + 1;
+}
+
+/* All enter the next one; who is struck does what its fault says. */
+static void enter_all(struct step *s, bool struck)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct rank *r = &s->ranks[i];
+        bool victim = struck && i == s->victim;
+
+        if (struck && s->fault == CYCLE) {
+            enter(s, r, "Recv", 7);
+            r->peer = (i + s->n - 1) % s->n;
+        } else if (struck && s->fault == SENDS) {
+            r->state = STUCK_OUTSIDE;
+            if (i == (s->victim + 1) % s->n) {
+                enter(s, r, "Send", 7);
+                r->peer = s->victim;
+            }
+        } else if (victim && s->fault == SKIPS) {
+            enter(s, r, "AllGather", 3);
+        } else if (victim && s->fault != SIZES && s->fault != INSIDE &&
+                   s->fault != SIGSTOP_INSIDE && s->fault != SLOW &&
+                   s->fault != FIRST && s->fault != DEBUGGER &&
+                   s->fault != SUSPENDED) {
+            r->state = STUCK_OUTSIDE;
+        } else {
+            enter(s, r, "AllReduce", r->begun);
+            if (victim && s->fault == SIZES)
+                r->bytes = 8192;
+        }
+    }
+}
+
+static void leave_all(struct step *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct rank *r = &s->ranks[i];
+
+        if (r->in_flight) {
+            stuck_usual_add(&s->usual, s->now_ns - r->start_ns);
+            r->ended = r->begun;
+        }
+        r->in_flight = false;
+        r->over++;
+        r->state = STUCK_MOVES;
+        r->silent_ns = 0;
+    }
+}
+
+static void set_states(struct step *s, enum stuck_state state, bool all)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (all || i == s->victim)
+            s->ranks[i].state = state;
+}
+
+/* How long the fault lasts; 0: for ever. */
+static uint64_t lasts_s(const struct step *s)
+{
+    switch (s->fault) {
+    case SLOW:
+        return 45;
+    case CHECKPOINT:
+        return 90;
+    case SILENT_CHECKPOINT:
+        return 60;
+    case EVALUATION:
+        return 240;
+    case SUSPENDED:
+        return 1800;
+    case FIRST:
+        return 120;
+    case DEBUGGER:
+        return 1200;
+    case GOES_ON:
+        return 80;
+    default:
+        return 0;
+    }
+}
+
+static void strike(struct step *s)
+{
+    enter_all(s, true);
+    switch (s->fault) {
+    case SIGSTOP_OUTSIDE:
+    case SIGSTOP_INSIDE:
+        set_states(s, STUCK_STOPPED, false);
+        break;
+    case KILLED:
+        set_states(s, STUCK_GONE, false);
+        break;
+    case DISK:
+        set_states(s, STUCK_DISK, false);
+        break;
+    case CHECKPOINT:
+        set_states(s, STUCK_READS, false);
+        break;
+    case EVALUATION:
+        set_states(s, STUCK_COMPUTES, false);
+        break;
+    case SUSPENDED:
+        set_states(s, STUCK_STOPPED, true);
+        break;
+    case DEBUGGER:
+        set_states(s, STUCK_TRACED, false);
+        break;
+    default:
+        break;
+    }
+    /* its recorder has told nothing since before the others entered */
+    if (s->fault == SIGSTOP_OUTSIDE || s->fault == KILLED || s->fault == DISK)
+        s->ranks[s->victim].silent_ns = s->now_ns - SECOND / 2;
+}
+
+/* One second. */
+static void pass(struct step *s, uint64_t second)
+{
+    uint64_t last = lasts_s(s);
+
+    s->now_ns = BEGAN + second * SECOND;
+    if (s->fault != NONE && second == s->at_s) {
+        if (s->ranks[0].in_flight)
+            leave_all(s);
+        strike(s);
+    } else if (s->fault != NONE && second > s->at_s &&
+               (!last || second < s->at_s + last)) {
+        return;
+    } else if (s->fault == FIRST && second < s->at_s) {
+        return;
+    } else if (second % s->op_s == 0 || second == s->at_s + last) {
+        leave_all(s);
+        enter_all(s, false);
+    }
+}
+
+/* --- its snapshots -----------------------------------------------------------
+ */
+
+static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
+                      struct live_snap *snap)
+{
+    const struct rank *r = &s->ranks[i];
+    uint32_t at = snap->n_ranks++;
+    struct live_front *f = &snap->fronts[snap->n_fronts];
+    bool stays = r->state == STUCK_STOPPED || r->state == STUCK_GONE ||
+                 r->state == STUCK_DISK || r->state == STUCK_TRACED;
+
+    snap->ranks[at] = (struct live_rank){
+        .pid = 1000 + i,
+        .task = i,
+        .state = r->state,
+        .busy = r->in_flight,
+        .counted_ns = (int64_t) (r->silent_ns && !stays ? r->silent_ns : at_ns),
+        .produced = r->begun,
+        .over = r->over,
+        .in_flight = r->in_flight};
+    f[0] =
+        (struct live_front){.rank = at, .comm_rank = i, .kind = JPR_N_OP_KINDS};
+    f[1] = (struct live_front){.rank = at,
+                               .comm_rank = i,
+                               .kind = JPR_COLL,
+                               .func = "AllReduce",
+                               .begun = r->begun,
+                               .ended = r->ended};
+    snap->n_fronts += 2;
+    if (!r->in_flight)
+        return;
+    snap->ops[snap->n_ops] = (struct live_op){
+        .rank = at,
+        .comm_rank = i,
+        .peer = r->peer,
+        .kind = r->peer >= 0 ? JPR_P2P : JPR_COLL,
+        .seq = r->seq,
+        .bytes = r->bytes,
+        .start_ns = (int64_t) r->start_ns,
+        .until_ns = (int64_t) at_ns,
+        .limit_ns = (int64_t) stuck_limit_ns(
+            &s->stuck.times, s->usual.n ? &s->usual : NULL, !r->ended)};
+    snprintf(snap->ops[snap->n_ops++].func, RECORD_MAX_FUNC + 1, "%s", r->func);
+}
+
+/* Through its bytes, as the nodes' do. */
+static void take(const struct step *s, uint32_t node, struct hangs_sum *sum,
+                 struct stuck_task *tasks, struct stuck_view *view)
+{
+    static struct live_snap snap, back;
+    uint64_t at_ns = s->now_ns - (uint64_t) rand() % (LOOK_S * SECOND);
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    struct jp_error err;
+    size_t n;
+
+    snap = (struct live_snap){.nodeid = node,
+                              .sequence = 1,
+                              .real_ns = at_ns,
+                              .n_comms = 1,
+                              .class = LIVE_WAITS,
+                              .comms = {{0xabc, s->n, "dp"}}};
+    snprintf(snap.node, sizeof(snap.node), "n%u", node);
+    for (uint32_t i = 0; i < s->a_node; i++)
+        fill_rank(s, node * s->a_node + i, at_ns, &snap);
+    n = livesnap_pack(&snap, bytes);
+    if (livesnap_unpack(bytes, n, &back, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(back.n_ranks, s->a_node);
+    assert_int_equal(livesnap_join(&back, sum, tasks), 0);
+    if ((int64_t) at_ns < view->heard_ns)
+        view->heard_ns = (int64_t) at_ns;
+}
+
+static void look(struct step *s, uint64_t second)
+{
+    struct jp_hangs hangs = {0};
+    struct hangs_sum sum = {.hangs = &hangs};
+    struct stuck_task tasks[RANKS_MAX + LIVE_RANKS_MAX];
+    struct stuck_view view = {.hangs = &hangs,
+                              .progress = &sum.progress,
+                              .tasks = tasks,
+                              .now_ms = second * 1000,
+                              .now_ns = (int64_t) s->now_ns,
+                              .heard_ns = INT64_MAX};
+    enum stuck_news news;
+
+    for (uint32_t i = 0; i < s->n / s->a_node; i++)
+        take(s, i, &sum, tasks, &view);
+    assert_int_equal(hangs_sum_finish(&sum), 0);
+    news = stuck_look(&s->stuck, &view);
+    s->lines += news != STUCK_NO_NEWS;
+    if (news == STUCK_SLOW)
+        s->slow_s = second;
+    if (news == STUCK_GOES_ON)
+        s->goes_s = second;
+    if (news == STUCK_HANGS) {
+        s->hangs++;
+        s->hang_s = second;
+        s->class = s->stuck.cause.class;
+        s->rank = s->stuck.cause.rank;
+        stuck_answer(&view, &s->stuck.cause, s->text, sizeof(s->text));
+    }
+    hangs_sum_fini(&sum);
+    hangs_fini(&hangs);
+}
+
+static void run(struct step *s, enum fault fault, unsigned seed)
+{
+    static const uint32_t nodes[] = {1, 2, 4, 8};
+    uint64_t end;
+
+    srand(seed);
+    *s = (struct step){.fault = fault, .rank = -2};
+    stuck_times_set(&s->stuck.times, 30000);
+    s->a_node = 2u << rand() % 3;
+    s->n = s->a_node * nodes[rand() % 4];
+    s->victim = (uint32_t) rand() % s->n;
+    s->at_s = fault == FIRST ? 1 : 40 + (uint64_t) rand() % 200;
+    s->op_s = fault == SLOW ? 45 : 1;
+    if (fault == SLOW)
+        s->at_s = 135;
+    if (fault == SILENT_CHECKPOINT) /* one of the same length came before */
+        stuck_usual_add(&s->usual, 55 * SECOND);
+    end = s->at_s + lasts_s(s) + (fault == DISK ? 600 : 250);
+    for (uint64_t second = 0; second < end; second++) {
+        pass(s, second);
+        if (second % LOOK_S == 0)
+            look(s, second);
+    }
+}
+
+/* --- tests
+ * -------------------------------------------------------------------- */
+
+static const struct {
+    enum fault fault;
+    enum stuck_class class;
+    bool has_rank;
+    const char *text; /* a part of the sentence */
+} hangs[] = {
+    {STOPS, STUCK_BY_ABSENCE, true, "never entered AllReduce"},
+    {SKIPS, STUCK_BY_ORDER, true, "AllGather 3"},
+    {SIZES, STUCK_BY_SIZE, true, "sizes must be equal"},
+    {INSIDE, STUCK_INSIDE, false, "no rank is missing"},
+    {SIGSTOP_OUTSIDE, STUCK_BY_STOP, true, "stopped by a signal"},
+    {SIGSTOP_INSIDE, STUCK_BY_STOP, true, "stopped by a signal"},
+    {KILLED, STUCK_BY_GONE, true, "the process is gone"},
+    {DISK, STUCK_BY_FILES, true, "waits for a disk"},
+    {CYCLE, STUCK_BY_CYCLE, false, "in a circle"},
+    {SENDS, STUCK_BY_ABSENCE, true, "in Send 7"},
+};
+
+/* Of two ranks in two operations, or with two sizes, neither is the odd one. */
+static bool is_even(const struct step *s)
+{
+    return (s->fault == SKIPS || s->fault == SIZES) && s->n == 2;
+}
+
+static void names_class_and_rank(void **state)
+{
+    struct step *s = calloc(1, sizeof(*s));
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(hangs) / sizeof(*hangs); i++)
+        for (unsigned n = 0; n < RUNS; n++) {
+            uint64_t most;
+
+            run(s, hangs[i].fault, 1000 * (unsigned) i + n);
+            if (s->class != hangs[i].class || s->hangs != 1 ||
+                (hangs[i].has_rank && s->rank != s->victim && !is_even(s)) ||
+                !strstr(s->text, hangs[i].text))
+                fail_msg("fault %zu, run %u of %u ranks, rank %u: %u hangs, "
+                         "%s, rank %lld: %s",
+                         i, n, s->n, s->victim, s->hangs,
+                         stuck_class_words[s->class], (long long) s->rank,
+                         s->text);
+            /* 30 s, two looks, 60 s; ten times 30 s for a disk */
+            most = s->at_s + (hangs[i].fault == DISK ? 300 : 30) + 60 +
+                   5 * LOOK_S;
+            if (s->hang_s > most || s->slow_s >= s->hang_s || !s->slow_s)
+                fail_msg("fault %zu at %llu: lines at %llu and %llu", i,
+                         (unsigned long long) s->at_s,
+                         (unsigned long long) s->slow_s,
+                         (unsigned long long) s->hang_s);
+            assert_int_equal(s->lines, 2);
+        }
+    free(s);
+}
+
+static void is_silent_of_what_is_no_hang(void **state)
+{
+    static const enum fault faults[] = {
+        NONE,       SLOW,      CHECKPOINT, SILENT_CHECKPOINT,
+        EVALUATION, SUSPENDED, FIRST,      DEBUGGER};
+    struct step *s = calloc(1, sizeof(*s));
+
+    (void) state;
+    for (unsigned n = 0; n < HEALTHY_RUNS; n++) {
+        enum fault fault = faults[n % (sizeof(faults) / sizeof(*faults))];
+
+        run(s, fault, 50000 + n);
+        if (s->lines)
+            fail_msg("run %u, kind %d: %u lines (%s)", n, (int) fault, s->lines,
+                     s->text);
+    }
+    free(s);
+}
+
+static void says_that_it_moves_again(void **state)
+{
+    struct step *s = calloc(1, sizeof(*s));
+
+    (void) state;
+    for (unsigned n = 0; n < RUNS; n++) {
+        run(s, GOES_ON, 90000 + n);
+        assert_int_equal(s->hangs, 0);
+        assert_int_equal(s->lines, 2);
+        assert_true(s->slow_s && s->goes_s > s->slow_s);
+        assert_true(s->goes_s <= s->at_s + 80 + 2 * LOOK_S);
+    }
+    free(s);
+}
+
+static void knows_what_is_usual(void **state)
+{
+    struct stuck_usual usual = {0};
+    struct stuck_times times;
+
+    (void) state;
+    stuck_times_set(&times, 30000);
+    assert_int_equal(stuck_limit_ns(&times, NULL, false), 30 * SECOND);
+    assert_int_equal(stuck_limit_ns(&times, NULL, true), 300 * SECOND);
+    for (unsigned i = 0; i < 1000; i++)
+        stuck_usual_add(&usual, SECOND / 100);
+    assert_int_equal(stuck_usual_p99_ns(&usual), 0);
+    assert_int_equal(stuck_limit_ns(&times, &usual, false), 30 * SECOND);
+    stuck_usual_add(&usual, 40 * SECOND); /* 1 of 1001 */
+    assert_int_equal(stuck_usual_p99_ns(&usual), 0);
+    assert_int_equal(stuck_limit_ns(&times, &usual, false), 80 * SECOND);
+    for (unsigned i = 0; i < 20; i++)
+        stuck_usual_add(&usual, 5 * SECOND);
+    assert_in_range(stuck_usual_p99_ns(&usual), 5 * SECOND, 6 * SECOND);
+    assert_in_range(stuck_limit_ns(&times, &usual, false), 100 * SECOND,
+                    120 * SECOND);
+    stuck_usual_add(&usual, UINT64_MAX);
+    assert_int_equal(stuck_limit_ns(&times, &usual, false), INT64_MAX);
+    stuck_times_set(&times, 3000);
+    assert_int_equal(times.ms[STUCK_CONFIRM], 6000);
+    assert_int_equal(times.ms[STUCK_SILENT], 3000);
+}
+
+/* A node that is never heard delays the word, and the word says so. */
+static void waits_for_all_nodes(void **state)
+{
+    struct stuck_task tasks[2 * LIVE_RANKS_MAX];
+    struct step *s = calloc(1, sizeof(*s));
+    uint64_t at = 0;
+
+    (void) state;
+    s->n = s->a_node = 2;
+    s->fault = INSIDE;
+    s->at_s = 1;
+    s->op_s = 1;
+    stuck_times_set(&s->stuck.times, 30000);
+    s->ranks[0].ended = s->ranks[1].ended = 1;
+    for (uint64_t second = 0; second < 400 && !at; second++) {
+        struct jp_hangs joined = {0};
+        struct hangs_sum sum = {.hangs = &joined};
+        struct stuck_view view = {.hangs = &joined,
+                                  .progress = &sum.progress,
+                                  .tasks = tasks,
+                                  .now_ms = second * 1000,
+                                  .heard_ns = INT64_MAX,
+                                  .n_silent = 1};
+
+        pass(s, second);
+        view.now_ns = (int64_t) s->now_ns;
+        take(s, 0, &sum, tasks, &view);
+        assert_int_equal(hangs_sum_finish(&sum), 0);
+        if (stuck_look(&s->stuck, &view) == STUCK_HANGS)
+            at = second;
+        hangs_sum_fini(&sum);
+        hangs_fini(&joined);
+    }
+    assert_in_range(at, 31 + 180, 31 + 200);
+    assert_true(s->stuck.unheard);
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_what_is_usual),
+        cmocka_unit_test(names_class_and_rank),
+        cmocka_unit_test(is_silent_of_what_is_no_hang),
+        cmocka_unit_test(says_that_it_moves_again),
+        cmocka_unit_test(waits_for_all_nodes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
