@@ -93,7 +93,7 @@ bare() { # a Debian for the packages' use and one to build them
 }
 
 prepare_builder() { # debian/control says what a build needs
-    unpack "$builder/build/one/jobprof" && unpack "$builder/build/two/jobprof-elsewhere" || return
+    rm -rf "$builder/build" && unpack "$builder/build/one/jobprof" && unpack "$builder/build/two/jobprof-elsewhere" || return
     in_folder "$builder" apt-get update -q &&
         in_folder "$builder" apt-get install -qy --no-install-recommends build-essential &&
         in_folder "$builder" apt-get build-dep -qy --no-install-recommends /build/one/jobprof
@@ -120,7 +120,8 @@ reproduced() { # the same tree again, in a folder of another name
 
 lint_deb() {
     lintian --no-cfg --allow-root --fail-on error "$work"/deb/*.changes >"$work/lintian" 2>&1 || { cat "$work/lintian"; return 1; }
-    sed 's/^/note: /' "$work/lintian"
+    grep -E '^[EW]:' "$work/lintian" | sed 's/^/note: /'
+    true
 }
 
 # --- a bare Debian ------------------------------------------------------------
@@ -230,7 +231,8 @@ build_rpm() { # on a Debian: the build requirements are no rpms here
 }
 
 lint_rpm() {
-    find "$work/rpm" -name '*.rpm' ! -name '*debug*' -print0 | xargs -0 rpmlint >"$work/rpmlint" 2>&1
+    find "$work/rpm" -name '*.rpm' ! -name '*debug*' -print0 |
+        xargs -0 rpmlint -c "$source/contrib/checks/rpmlint.toml" >"$work/rpmlint" 2>&1
     grep -E ': [EW]: ' "$work/rpmlint" | sed 's/^/note: /'
     ! grep -E ': E: ' "$work/rpmlint"
 }
