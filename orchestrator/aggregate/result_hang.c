@@ -221,7 +221,7 @@ static int read_again(struct build *b, struct hangs_sum *sum)
 int result_hang(struct build *b)
 {
     struct jp_hangs hangs = {0};
-    struct hangs_sum sum = {.hangs = &hangs};
+    struct hangs_sum sum = {.hangs = &hangs, .clocks = b->clocks};
     int rc;
 
     if (!may_hang(b))

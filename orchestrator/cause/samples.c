@@ -141,6 +141,7 @@ int samples_row(void *samples, const struct util_row *row, struct jp_error *err)
     struct samples *s = samples;
     struct open_file *file = s->open;
     struct open_member *m = find_member(file, row->id);
+    uint64_t t_us = clockmap_us(s->nodes[file->node].clock, row->t_us);
 
     if (!m || s->left_out) {
         s->left_out += !m;
@@ -153,7 +154,7 @@ int samples_row(void *samples, const struct util_row *row, struct jp_error *err)
             m->columns[c] = calloc(s->n_slices, sizeof(*m->columns[c]));
         if (!m->columns[c])
             return error_set(err, "out of memory");
-        spread(s, m->columns[c], row->t_us, row->samples, row->v[c]);
+        spread(s, m->columns[c], t_us, row->samples, row->v[c]);
     }
     return 0;
 }
@@ -239,8 +240,9 @@ int samples_init(struct samples *s, const struct jp_nodes *nodes,
         return error_set(err, "out of memory");
     s->n_nodes = nodes->n_nodes;
     for (size_t i = 0; i < s->n_nodes; i++)
-        s->nodes[i] =
-            (struct samples_node){.name = nodes->nodes[i].name, .shared = true};
+        s->nodes[i] = (struct samples_node){.name = nodes->nodes[i].name,
+                                            .shared = true,
+                                            .clock = nodes->nodes[i].clock};
     return 0;
 }
 

@@ -25,7 +25,8 @@ struct sampled {
 };
 
 struct samples_node {
-    const char *name; /* borrowed from struct jp_nodes */
+    const char *name;                  /* borrowed from struct jp_nodes */
+    const struct clockmap_node *clock; /* as there: of its rows' times */
     /* other jobs may run there: the step has not all of its processors, or that
      * is not known. What the node counts may be theirs then */
     bool shared;

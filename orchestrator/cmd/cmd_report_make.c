@@ -1,4 +1,5 @@
 /* cmd_report_make.c - figures, verdict and files of one step's report. */
+#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd_report.h"
 
 #include <dirent.h>
@@ -363,6 +364,8 @@ static void read_util(struct report_session *session, struct material *m)
     if (session->has_conf)
         correct_release(&session->conf, &m->agents);
 
+    if (m->nodes)
+        nodes_align(m->nodes, m->result ? clocks_map(m->result->clocks) : NULL);
     if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
     else if (m->util && *m->util->trouble)

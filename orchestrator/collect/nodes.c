@@ -211,6 +211,38 @@ static void fini_node(struct jp_node *node)
     free(node->tasks);
 }
 
+static void align_node(struct jp_node *node, const struct clockmap_node *clock)
+{
+    node->clock = clock;
+    node->unc_us = 0;
+    node->finish_us = clockmap_us(clock, node->finish_us);
+    for (size_t i = 0; i < node->n_tasks; i++) {
+        struct jp_task *task = &node->tasks[i];
+        double unc_us = clockmap_unc_ns(clock, task->end_us * 1000) / 1000;
+
+        if (task->end_us <= 0)
+            continue;
+        node->unc_us = unc_us > node->unc_us ? unc_us : node->unc_us;
+        task->end_us = (int64_t) clockmap_us(clock, (uint64_t) task->end_us);
+    }
+}
+
+void nodes_align(struct jp_nodes *nodes, const struct clockmap *map)
+{
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        struct jp_node *node = &nodes->nodes[i];
+        const struct clockmap_node *clock = NULL;
+
+        node->unc_us = -1;
+        if (map && node->hostname)
+            clock = clockmap_find(map, node->hostname, strlen(node->hostname));
+        if (map && !clock)
+            clock = clockmap_find(map, node->name, strlen(node->name));
+        if (clock && clock->aligned)
+            align_node(node, clock);
+    }
+}
+
 void nodes_destroy(struct jp_nodes *nodes)
 {
     if (!nodes)

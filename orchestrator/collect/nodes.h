@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/clockmap.h"
 #include "common/error.h"
 #include "orchestrator/collect/slurmask.h"
 
@@ -41,6 +42,11 @@ struct jp_node {
     /* processes that the kernel killed for want of memory on this node, from
      * begin to finish: of any job; 0: none, or unknown */
     uint64_t oom_kills;
+    /* set by nodes_align: what puts the node's times on the step's clock, NULL:
+     * they stay, borrowed; and how wrong its tasks' ends may be then, -1: not
+     * known */
+    const struct clockmap_node *clock;
+    double unc_us;
 };
 
 /* In nodes/<node>/ where the user has told the profiler to write its files
@@ -75,6 +81,9 @@ struct jp_nodes {
 /* Reads <step_dir>/nodes. An absent folder gives zero nodes. NULL only when
  * out of memory. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err);
+/* Puts the ends of tasks and of finish on one clock (map NULL: none), which
+ * must outlive the nodes. Once. */
+void nodes_align(struct jp_nodes *nodes, const struct clockmap *map);
 /* Cuts the user's own folder to its last part. -1: out of memory. */
 int nodes_hide_paths(struct jp_nodes *nodes);
 void nodes_destroy(struct jp_nodes *nodes);

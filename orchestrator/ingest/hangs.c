@@ -2,6 +2,7 @@
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,8 +238,11 @@ static bool is_evident(const struct jp_hangs *hangs,
 {
     const struct hangs_process *p = &hangs->processes[process];
     const struct hangs_process *starter = &hangs->processes[group->starter];
-    int64_t margin = strcmp(p->host, starter->host) ? HANGS_OTHER_HOST_NS
-                                                    : HANGS_SAME_HOST_NS;
+    double apart = HANGS_SAME_HOST_NS +
+                   CLOCKMAP_SURE * (p->unc_ns + starter->unc_ns);
+    int64_t margin = strcmp(p->host, starter->host)
+                         ? (int64_t) fmin(apart, HANGS_OTHER_HOST_NS)
+                         : HANGS_SAME_HOST_NS;
 
     if (p->damaged || !group->start_ns)
         return false;
@@ -502,13 +506,26 @@ static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
 int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
 {
     struct jp_hangs *hangs = sum->hangs;
+    struct hangs_process process = evidence->process;
+    const struct clockmap_node *clock =
+        clockmap_find(sum->clocks, process.host, strlen(process.host));
 
-    if (add_process(hangs, &evidence->process) < 0)
+    process.unc_ns = clock ? clockmap_unc_ns(clock, process.counted_ns)
+                           : INFINITY;
+    process.counted_ns =
+        (int64_t) clockmap_ns(clock, (uint64_t) process.counted_ns);
+    process.last_ns = (int64_t) clockmap_ns(clock, (uint64_t) process.last_ns);
+    if (add_process(hangs, &process) < 0)
         return -1;
     hangs->left_out += evidence->left_out;
-    for (size_t i = 0; i < evidence->n_ops; i++)
-        if (add_op(hangs, &evidence->ops[i]) < 0)
+    for (size_t i = 0; i < evidence->n_ops; i++) {
+        struct hangs_op op = evidence->ops[i];
+
+        op.start_ns = (int64_t) clockmap_ns(clock, (uint64_t) op.start_ns);
+        op.until_ns = (int64_t) clockmap_ns(clock, (uint64_t) op.until_ns);
+        if (add_op(hangs, &op) < 0)
             return -1;
+    }
     return progress_append(&sum->progress, &evidence->progress,
                            (uint32_t) hangs->n_processes - 1);
 }

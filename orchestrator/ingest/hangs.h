@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/clockmap.h"
 #include "common/error.h"
 #include "orchestrator/ingest/pending.h"
 #include "orchestrator/ingest/progress.h"
@@ -29,7 +30,8 @@
 /* How far behind the start of an operation in one process the last counters of
  * another one must be for their silence to be evidence. On one host: three
  * flushes of the recorder, as one may be late on a busy host. Between hosts:
- * what clocks without care are apart. */
+ * what their clocks are uncertain besides, at most what clocks without care are
+ * apart. */
 #define HANGS_SAME_HOST_NS INT64_C(300000000)
 #define HANGS_OTHER_HOST_NS INT64_C(1000000000)
 
@@ -44,6 +46,8 @@ struct hangs_process {
     /* wall clock since 1970, 0: not known: the last counters, and the last
      * that the file tells at all */
     int64_t counted_ns, last_ns;
+    double unc_ns; /* how wrong these are against other hosts'; INFINITY: not
+                      known */
 };
 
 /* An operation in flight in one process. */
@@ -149,7 +153,8 @@ void hangs_file_fini(struct hangs_file *reading);
 
 /* Files' evidence, put together in order of their paths. */
 struct hangs_sum {
-    struct jp_hangs *hangs; /* the caller's, zero-initialised */
+    struct jp_hangs *hangs;        /* the caller's, zero-initialised */
+    const struct clockmap *clocks; /* NULL: times stay as recorded */
     struct progress progress;
 };
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -121,11 +122,18 @@ static int64_t between(struct end a, struct end b)
                                             : 0;
 }
 
-/* Within this of each other, two ends have no order. */
+/* Within this of each other, two ends have no order. Clocks that were compared
+ * leave what they are uncertain, and when slurmstepd looks. */
 static double blur(struct end a, struct end b)
 {
-    return limits_get(a.node == b.node ? JP_LIMIT_CRASH_NODE
-                                       : JP_LIMIT_CRASH_CLOCKS);
+    double least = limits_get(JP_LIMIT_CRASH_NODE);
+    double unc = a.node->unc_us + b.node->unc_us;
+
+    if (a.node == b.node)
+        return least;
+    if (!a.node->clock || !b.node->clock)
+        return limits_get(JP_LIMIT_CRASH_CLOCKS);
+    return fmin(least + CLOCKMAP_SURE * unc, limits_get(JP_LIMIT_CRASH_CLOCKS));
 }
 
 static bool is_before(struct end a, struct end b)

@@ -22,7 +22,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_CRASH_CLOCKS] =
         {"crash_clocks_min", 1000000, JP_LIMIT_IS_US,
          "... and of the nodes where one of another node failed later by "
-         "more",
+         "more; where their clocks were compared, by more than on one node "
+         "and what they are uncertain",
          "clocks that NTP keeps differ by milliseconds, clocks without "
          "care by a second; Slurm's times are in whole seconds"},
     [JP_LIMIT_CRASH_ALONE] =

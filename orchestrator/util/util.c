@@ -45,6 +45,7 @@ struct loading {
     struct member *members; /* of the file being read */
     size_t n_members;
     uint64_t lost_members;
+    const struct clockmap_node *clock; /* of the node whose file it is */
 };
 
 static const enum util_kind kind_of[JP_UTIL_SCOPES] = {
@@ -154,6 +155,7 @@ static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
 {
     struct loading *l = arg;
     struct member *member = find_member(l, row->id);
+    uint64_t t_us = clockmap_us(l->clock, row->t_us);
 
     if (!member) {
         l->lost_members++;
@@ -166,7 +168,7 @@ static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
         if (isnan(row->v[i]))
             continue;
         add_figure(s, row->v[i], max, row->samples);
-        add_times(s, row->t_us, row->t_us);
+        add_times(s, t_us, t_us);
         if (keep_value(s, row->v[i], err) < 0)
             return -1;
     }
@@ -385,8 +387,10 @@ int util_load(const char *step_dir, const struct jp_nodes *nodes,
         free(l);
         return error_set(err, "out of memory");
     }
-    for (size_t i = 0; i < nodes->n_nodes && rc == 0; i++)
+    for (size_t i = 0; i < nodes->n_nodes && rc == 0; i++) {
+        l->clock = nodes->nodes[i].clock;
         rc = load_node(l, step_dir, nodes->nodes[i].name, err);
+    }
     if (add_totals(l, rc ? NULL : err) < 0)
         rc = -1;
     l->util->left_out += l->lost_members;

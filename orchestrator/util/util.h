@@ -36,7 +36,7 @@ struct jp_util_row {
     double min, max;  /* of samples */
     double imbalance; /* largest mean / mean of means; NAN: one member,
                          or zero */
-    uint64_t first_us, last_us; /* since 1970 */
+    uint64_t first_us, last_us; /* since 1970, by the step's clock */
 };
 
 struct jp_util {

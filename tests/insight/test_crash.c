@@ -173,6 +173,59 @@ static void make(const struct job *job, bool timed)
     }
 }
 
+/* Node 2's clock was compared with that of node 1, within that. */
+static void compare_clocks(int64_t skew_ms, double unc_ns)
+{
+    static struct clockmap_point point;
+    static struct clockmap_node of[] = {
+        {.host = (char *) "n1", .aligned = true},
+        {.host = (char *) "n2", .aligned = true, .points = &point,
+         .n_points = 1}};
+    const struct clockmap map = {.method = CLOCKMAP_PROBES,
+                                 .nodes = of,
+                                 .n_nodes = 2};
+
+    point = (struct clockmap_point){.t_ns = T0 * INT64_C(1000000000),
+                                    .offset_ns = skew_ms * 1000000,
+                                    .unc_ns = unc_ns};
+    nodes_align(&step, &map);
+}
+
+/* Clocks are a minute apart; the second task's SIGABRT comes 400 ms after the
+ * first one's on the other node. */
+static void test_compared_clocks(void **state)
+{
+    const struct job job = {
+        "", {{2, SIGABRT, 0}, {1, SIGSEGV, 400}, {1, SIGKILL, 500}},
+        SLURMJOB_FAILED, 1, 0, -60000, JP_CRASH_SIGNAL, 0, true, ""};
+    const struct jp_processes none = {0};
+    struct jp_crash c;
+
+    (void) state;
+    make(&job, true);
+    step.job_end_us = 0;
+    compare_clocks(job.skew_ms, 2000);
+    crash_judge(&step, &none, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_int_equal(c.task->gtid, 0);
+    assert_true(c.sure && !c.rivals);
+    assert_int_equal(c.before_us, 400000);
+    assert_int_equal(c.task->end_us, T0 * INT64_C(1000000));
+    /* the same, as uncertain as that: there is no order */
+    make(&job, true);
+    step.job_end_us = 0;
+    compare_clocks(job.skew_ms, 200e6);
+    crash_judge(&step, &none, &c);
+    assert_false(c.sure);
+    assert_int_equal(c.task->gtid, 1); /* it broke */
+    /* not compared, and by clocks that agree: within a second there is none */
+    make(&(struct job){.rows = {{2, SIGABRT, 0}, {1, SIGSEGV, 400}},
+                       .state = SLURMJOB_FAILED},
+         true);
+    crash_judge(&step, &none, &c);
+    assert_false(c.sure);
+}
+
 static const struct job *find(const char *name)
 {
     size_t i = 0;
@@ -281,7 +334,8 @@ static void test_causes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jobs),    cmocka_unit_test(test_no_times),
+        cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_compared_clocks),    cmocka_unit_test(test_no_times),
         cmocka_unit_test(test_running), cmocka_unit_test(test_finding),
         cmocka_unit_test(test_causes),
     };
