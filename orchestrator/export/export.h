@@ -44,6 +44,9 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * left out), the example plugin's traces (one a communicator) by their process'
  * own clock. The walk's counts then include them.
  *
+ * Exports of nsys (.sqlite) add kernels and copies: to the process of their
+ * rank, a thread a stream (export_nsys.h), by utcEpochNs.
+ *
  * Times are us since the earliest header's wall clock, which
  * otherData.origin_unix_us holds. They are on the clock of one node where
  * clocks (common/clockmap.h) says how far the others are from it, by the method

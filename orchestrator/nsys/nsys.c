@@ -14,6 +14,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/sorted.h"
+#include "plugins/nsys/nsys_name.h"
 
 const char *const nsys_table_names[NSYS_TABLES] = {
     [NSYS_API] = "api",
@@ -187,48 +188,13 @@ static int merge_table(struct merging *m, enum nsys_table table,
     return 0;
 }
 
-/* "... .rankNNNNN.HOST.sqlite": the rank, and where the host begins. -1: a name
- * without a rank. */
-static int64_t parse_name(const char *path, const char **host)
-{
-    const char *slash = strrchr(path, '/');
-    const char *at = strstr(slash ? slash : path, ".rank");
-    size_t digits = at ? strspn(at + 5, "0123456789") : 0;
-    char number[16];
-    uint64_t value;
-
-    *host = "";
-    if (!digits || digits >= sizeof(number))
-        return -1;
-    snprintf(number, sizeof(number), "%.*s", (int) digits, at + 5);
-    if (num_parse_u64(number, 0, UINT32_MAX, &value, NULL) < 0)
-        return -1;
-    at += 5 + digits;
-    *host = *at == '.' ? at + 1 : "";
-    return (int64_t) value;
-}
-
-static void read_name(struct jp_nsys_rank *rank)
-{
-    char name[sizeof(rank->host)];
-    const char *host;
-    size_t len;
-
-    rank->rank = parse_name(rank->path, &host);
-    len = strlen(host);
-    len -= ends(host, ".sqlite") ? strlen(".sqlite") : 0;
-    if (len >= sizeof(name))
-        return;
-    snprintf(name, sizeof(name), "%.*s", (int) len, host);
-    clean_text(name, JP_CLEAN_ASCII, rank->host, sizeof(rank->host));
-}
-
 /* By rank, those without one last; then by path. */
 static int by_rank(const void *a, const void *b)
 {
-    const char *x = *(char *const *) a, *y = *(char *const *) b, *host;
-    uint64_t i = (uint64_t) parse_name(x, &host),
-             k = (uint64_t) parse_name(y, &host);
+    const char *x = *(char *const *) a, *y = *(char *const *) b;
+    char host[256];
+    uint64_t i = (uint64_t) nsys_name_read(x, host, sizeof(host)),
+             k = (uint64_t) nsys_name_read(y, host, sizeof(host));
 
     return i != k ? i < k ? -1 : 1 : strcmp(x, y);
 }
@@ -266,7 +232,7 @@ static int take(struct merging *m, char *path,
     int rc = 0;
 
     *rank = (struct jp_nsys_rank){.path = path};
-    read_name(rank);
+    rank->rank = nsys_name_read(rank->path, rank->host, sizeof(rank->host));
     if (nsys_read(path, &how, &p, &err) < 0) {
         rank->bad = true;
         clean_text(err.text, JP_CLEAN_UTF8, rank->why, sizeof(rank->why));

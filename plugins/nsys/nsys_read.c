@@ -11,6 +11,7 @@
 #include "common/quote.h"
 #include "plugins/nsys/nsys_busy.h"
 #include "plugins/nsys/nsys_maps.h"
+#include "plugins/nsys/nsys_name.h"
 
 #define FAR_NS (INT64_C(1) << 61) /* no time of a session is further */
 #define MAX_DEVICE 255
@@ -245,32 +246,6 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
     return remember_launch(r, cells, err);
 }
 
-/* Labels of nsys 2019 to 2023, as in the document; newer ones are longer, so
- * that the number decides. */
-static const char *copy_label(int64_t kind, char buf[64])
-{
-    static const char *const labels[] = {"memcpy Unknown",
-                                         "memcpy HtoD",
-                                         "memcpy DtoH",
-                                         "memcpy HtoA",
-                                         "memcpy AtoH",
-                                         "memcpy AtoA",
-                                         "memcpy AtoD",
-                                         "memcpy DtoA",
-                                         "memcpy DtoD",
-                                         "memcpy HtoH",
-                                         "memcpy PtoP",
-                                         "Unified Memory memcpy HtoD",
-                                         "Unified Memory memcpy DtoH",
-                                         "Unified Memory memcpy DtoD"};
-
-    if (kind >= 0 && kind < (int64_t) (sizeof(labels) / sizeof(*labels)))
-        snprintf(buf, 64, "[CUDA %s]", labels[kind]);
-    else
-        snprintf(buf, 64, "[CUDA memcpy kind %lld]", (long long) kind);
-    return buf;
-}
-
 static const char *const copy_columns[] = {
     "start", "end", "deviceId", "bytes", "copyKind", "srcKind", "dstKind"};
 enum { C_DEVICE = 2, C_BYTES, C_KIND, C_FROM, C_TO, C_COLUMNS };
@@ -322,7 +297,8 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
     if (host && is_number(host, IS_PAGEABLE, IS_PAGEABLE))
         count(&r->out->pageable, ns_of(cells),
               (uint64_t) cells[C_BYTES].number);
-    return take_memory(r, cells, copy_label(kind, label), err);
+    return take_memory(r, cells, nsys_name_copy(kind, label, sizeof(label)),
+                       err);
 }
 
 static int take_memset(void *arg, const struct nsys_cell *cells,

@@ -1,0 +1,367 @@
+/* export_nsys.c - GPUs' work by exports of nsys, in a trace of events. */
+#include "orchestrator/export/export_nsys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/json_stream.h"
+#include "plugins/nsys/nsys_name.h"
+#include "plugins/nsys/nsys_sql.h"
+
+#define DEPTH 8
+#define EXPORTS_MAX 4096
+/* Threads of communicators have smaller numbers. */
+#define FIRST_THREAD 1000000
+enum { STREAMS = 256 };
+
+struct one {
+    char *path;
+    int64_t rank; /* -1: unknown */
+    char host[256];
+    uint64_t start_ns; /* of the session, unix, by its node's clock */
+    uint64_t first_ns; /* by the clock of all */
+    const struct clockmap_node *clock;
+};
+
+struct export_nsys {
+    struct one *at;
+    size_t n, room;
+    const struct clockmap *clocks;
+    size_t bad;
+    bool failed;
+};
+
+/* --- find ---------------------------------------------------------------- */
+
+static int take_start(void *arg, const struct nsys_cell *cells,
+                      struct jp_error *err)
+{
+    struct one *one = arg;
+
+    (void) err;
+    if (cells[0].type == NSYS_CELL_NUMBER && cells[0].number > 0)
+        one->start_ns = (uint64_t) cells[0].number;
+    return 0;
+}
+
+/* By its whole name, else by what stands before the first dot. */
+static const struct clockmap_node *clock_of(const struct clockmap *clocks,
+                                            const char *host)
+{
+    const struct clockmap_node *node =
+        clocks ? clockmap_find(clocks, host, strlen(host)) : NULL;
+
+    return node || !clocks ? node
+                           : clockmap_find(clocks, host, strcspn(host, "."));
+}
+
+/* Is it an export that says when it began? */
+static bool look(struct one *one, const struct clockmap *clocks)
+{
+    static const char *const start[] = {"utcEpochNs"};
+    struct nsys_db *db = nsys_sql_open(one->path, NULL, NULL, NULL);
+
+    if (!db || nsys_sql_scan(db, "TARGET_INFO_SESSION_START_TIME", start, 1,
+                             take_start, one, NULL) < 0)
+        one->start_ns = 0;
+    nsys_sql_close(db);
+    one->rank = nsys_name_read(one->path, one->host, sizeof(one->host));
+    one->clock = clock_of(clocks, one->host);
+    one->first_ns = clockmap_ns(one->clock, one->start_ns);
+    /* far from an overflow of what is added */
+    return one->start_ns > 0 && one->start_ns < INT64_MAX / 2;
+}
+
+static void add(struct export_nsys *list, const char *path)
+{
+    struct one one = {.path = strdup(path)};
+
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        struct one *more = reallocarray(list->at, room, sizeof(*more));
+
+        if (more) {
+            list->at = more;
+            list->room = room;
+        }
+    }
+    if (!one.path || list->n == list->room) {
+        free(one.path);
+        list->failed = true;
+    } else if (list->n < EXPORTS_MAX && look(&one, list->clocks)) {
+        list->at[list->n++] = one;
+    } else {
+        free(one.path);
+        list->bad++;
+    }
+}
+
+static bool is_export(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n > 7 && !strcmp(name + n - 7, ".sqlite");
+}
+
+static int see(void *arg, const struct treewalk_entry *entry)
+{
+    struct export_nsys *list = arg;
+
+    if (entry->what == TREEWALK_FILE && is_export(entry->name))
+        add(list, entry->path);
+    return list->failed ? -1 : 0;
+}
+
+/* By rank, those without one last; then by path. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct one *x = a, *y = b;
+    uint64_t i = (uint64_t) x->rank, k = (uint64_t) y->rank;
+
+    return i != k ? i < k ? -1 : 1 : strcmp(x->path, y->path);
+}
+
+struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
+                                     const struct clockmap *clocks, size_t *bad)
+{
+    struct export_nsys *list = calloc(1, sizeof(*list));
+
+    for (size_t i = 0; list && !list->failed && nsys_sql_built() && i < n;
+         i++) {
+        int fd = open(inputs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        list->clocks = clocks;
+        if (fd >= 0)
+            list->failed = treewalk(fd, inputs[i], DEPTH, see, list) < 0;
+        else if (errno == ENOTDIR && is_export(inputs[i]))
+            add(list, inputs[i]);
+    }
+    if (list && list->failed) {
+        export_nsys_free(list);
+        return NULL;
+    }
+    if (list && list->n > 1)
+        qsort(list->at, list->n, sizeof(*list->at), by_rank);
+    *bad = list ? list->bad : 0;
+    return list;
+}
+
+void export_nsys_free(struct export_nsys *list)
+{
+    for (size_t i = 0; list && i < list->n; i++)
+        free(list->at[i].path);
+    if (list)
+        free(list->at);
+    free(list);
+}
+
+size_t export_nsys_count(const struct export_nsys *list)
+{
+    return list->n;
+}
+
+uint64_t export_nsys_first_ns(const struct export_nsys *list)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (size_t i = 0; i < list->n; i++)
+        first = list->at[i].first_ns < first ? list->at[i].first_ns : first;
+    return first;
+}
+
+/* --- events -------------------------------------------------------------- */
+
+struct stream {
+    int64_t device, stream;
+};
+
+struct writer {
+    FILE *out;
+    bool *comma;
+    const struct one *of;
+    struct nsys_db *db;
+    uint64_t origin_ns, pid;
+    struct stream streams[STREAMS];
+    size_t n_streams;
+};
+
+static void begin(struct writer *w, struct jp_json_stream *s, const char *phase,
+                  uint64_t thread)
+{
+    if (*w->comma)
+        fputs(",\n", w->out);
+    *w->comma = true;
+    json_stream_open(s, JSON_PART, w->out);
+    json_stream_text(s, "ph", phase);
+    json_stream_count(s, "pid", w->pid);
+    json_stream_count(s, "tid", thread);
+}
+
+static void name(struct writer *w, const char *what, uint64_t thread,
+                 const char *text)
+{
+    struct jp_json_stream s;
+
+    begin(w, &s, "M", thread);
+    json_stream_text(&s, "name", what);
+    json_stream_object(&s, "args");
+    json_stream_text(&s, "name", text);
+    json_stream_end_object(&s);
+    json_stream_close(&s, NULL);
+}
+
+/* Those beyond the room share the last one. */
+static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
+{
+    char text[96];
+    size_t i = 0;
+
+    while (i < w->n_streams &&
+           (w->streams[i].device != device || w->streams[i].stream != stream))
+        i++;
+    if (i == STREAMS)
+        return FIRST_THREAD + STREAMS - 1;
+    if (i == w->n_streams) {
+        w->streams[w->n_streams++] = (struct stream){device, stream};
+        snprintf(text, sizeof(text), "GPU %" PRId64 ", stream %" PRId64, device,
+                 stream);
+        name(w, "thread_name", FIRST_THREAD + i, text);
+    }
+    return FIRST_THREAD + i;
+}
+
+enum { START, END, DEVICE, STREAM, SHORT, NAME, BYTES, KIND, COLUMNS };
+static const char *const columns[] = {"start",    "end",       "deviceId",
+                                      "streamId", "shortName", "demangledName",
+                                      "bytes",    "copyKind"};
+
+static int64_t number(const struct nsys_cell *cell)
+{
+    return cell->type == NSYS_CELL_NUMBER ? cell->number : -1;
+}
+
+static const char *title(struct writer *w, const struct nsys_cell *cells,
+                         const char *missing)
+{
+    const char *text = NULL;
+
+    if (cells[SHORT].type == NSYS_CELL_NUMBER)
+        text = nsys_sql_text(w->db, cells[SHORT].number);
+    if (!text && cells[NAME].type == NSYS_CELL_NUMBER)
+        text = nsys_sql_text(w->db, cells[NAME].number);
+    return text ? text : missing;
+}
+
+/* A time of the session, in ns after the trace's zero. */
+static int64_t place(const struct writer *w, int64_t ns)
+{
+    uint64_t at = clockmap_ns(w->of->clock, w->of->start_ns + (uint64_t) ns);
+
+    return (int64_t) (at - w->origin_ns);
+}
+
+static void put(struct writer *w, const struct nsys_cell *cells,
+                const char *kind, const char *text)
+{
+    int64_t start = number(&cells[START]), end = number(&cells[END]), at;
+    struct jp_json_stream s;
+    uint64_t thread;
+
+    if (start < 0 || end < start || end > INT64_MAX / 4)
+        return;
+    at = place(w, start);
+    thread = thread_of(w, number(&cells[DEVICE]), number(&cells[STREAM]));
+    begin(w, &s, "X", thread);
+    json_stream_text(&s, "name", text);
+    json_stream_text(&s, "cat", kind);
+    json_stream_milli(&s, "ts", at);
+    json_stream_milli(&s, "dur", end - start);
+    if (number(&cells[BYTES]) >= 0) {
+        json_stream_object(&s, "args");
+        json_stream_count(&s, "bytes", (uint64_t) number(&cells[BYTES]));
+        json_stream_end_object(&s);
+    }
+    json_stream_close(&s, NULL);
+}
+
+static int take_kernel(void *arg, const struct nsys_cell *cells,
+                       struct jp_error *err)
+{
+    struct writer *w = arg;
+
+    put(w, cells, "kernel", title(w, cells, "<unknown>"));
+    return ferror(w->out) ? error_set(err, "output failed") : 0;
+}
+
+static int take_copy(void *arg, const struct nsys_cell *cells,
+                     struct jp_error *err)
+{
+    struct writer *w = arg;
+    char label[64];
+
+    put(w, cells, "copy",
+        nsys_name_copy(number(&cells[KIND]), label, sizeof(label)));
+    return ferror(w->out) ? error_set(err, "output failed") : 0;
+}
+
+static int take_set(void *arg, const struct nsys_cell *cells,
+                    struct jp_error *err)
+{
+    struct writer *w = arg;
+
+    put(w, cells, "copy", "[CUDA memset]");
+    return ferror(w->out) ? error_set(err, "output failed") : 0;
+}
+
+/* -1: damaged. */
+static int write_one(struct writer *w)
+{
+    int rc = -1;
+
+    w->db = nsys_sql_open(w->of->path, NULL, NULL, NULL);
+    w->n_streams = 0;
+    if (w->db &&
+        nsys_sql_scan(w->db, "CUPTI_ACTIVITY_KIND_KERNEL", columns, COLUMNS,
+                      take_kernel, w, NULL) == 0 &&
+        nsys_sql_scan(w->db, "CUPTI_ACTIVITY_KIND_MEMCPY", columns, COLUMNS,
+                      take_copy, w, NULL) == 0 &&
+        nsys_sql_scan(w->db, "CUPTI_ACTIVITY_KIND_MEMSET", columns, COLUMNS,
+                      take_set, w, NULL) == 0)
+        rc = 0;
+    nsys_sql_close(w->db);
+    return rc;
+}
+
+size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
+                         const bool *is_named, size_t n_named,
+                         uint64_t free_pid, bool *comma, FILE *out)
+{
+    struct writer *w = calloc(1, sizeof(*w));
+    size_t bad = 0;
+
+    for (size_t i = 0; w && i < list->n && !ferror(out); i++) {
+        const struct one *one = &list->at[i];
+        bool known = one->rank >= 0 && (uint64_t) one->rank < free_pid;
+        char text[320];
+
+        *w = (struct writer){
+            .out = out, .comma = comma, .of = one, .origin_ns = origin_ns};
+        w->pid = known ? (uint64_t) one->rank : free_pid + i;
+        if (!known || (size_t) one->rank >= n_named || !is_named[one->rank]) {
+            if (known)
+                snprintf(text, sizeof(text), "rank %" PRId64 " %s", one->rank,
+                         one->host);
+            else
+                snprintf(text, sizeof(text), "nsys %zu", i + 1);
+            name(w, "process_name", 0, text);
+        }
+        bad += write_one(w) < 0;
+    }
+    free(w);
+    return w ? bad : list->n;
+}
