@@ -32,6 +32,8 @@ static const char help[] =
     "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
     "  --pending      instead the operations that had not ended, the ranks\n"
     "                 in them, and the ranks that never entered them\n"
+    "  --raw          print plain numbers (bytes, microseconds), in order of\n"
+    "                 communicators, for programs that read columns\n"
     "  --json         print JSON\n"
     "  --config FILE  the site's settings\n"
     "  -q, --quiet    do not print trouble with files\n"
@@ -40,7 +42,7 @@ static const char help[] =
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
     "rest is shown), 4 nothing to show, 5 input or output failed.\n";
 
-enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING };
+enum { OPT_RANK = 256, OPT_NODE, OPT_COMM, OPT_OP, OPT_PENDING, OPT_RAW };
 
 static const struct option long_options[] = {
     {"rank", required_argument, NULL, OPT_RANK},
@@ -48,6 +50,7 @@ static const struct option long_options[] = {
     {"comm", required_argument, NULL, OPT_COMM},
     {"op", required_argument, NULL, OPT_OP},
     {"pending", no_argument, NULL, OPT_PENDING},
+    {"raw", no_argument, NULL, OPT_RAW},
     {"json", no_argument, NULL, CMD_OPT_JSON},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
@@ -58,8 +61,13 @@ struct arguments {
     struct opsum_filter filter;
     struct cmd_common common;
     const char *word;
-    bool pending;
+    bool pending, raw;
 };
+
+static enum show_form form_of(const struct arguments *a)
+{
+    return a->common.json ? SHOW_JSON : a->raw ? SHOW_RAW : SHOW_HUMAN;
+}
 
 static int usage(const char *what)
 {
@@ -88,6 +96,9 @@ static int take_option(int c, struct arguments *a)
         return *optarg ? -1 : usage("--op: empty");
     case OPT_PENDING:
         a->pending = true;
+        return -1;
+    case OPT_RAW:
+        a->raw = true;
         return -1;
     default:
         return cmd_args_common(c, help, &a->common);
@@ -177,7 +188,7 @@ static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
     if (a->common.json)
         rc = opsum_print_json(&sum, stdout, &err);
     else if (inputs->walk.files)
-        rc = opsum_print(&sum, stdout, &err);
+        rc = opsum_print(&sum, form_of(a), stdout, &err);
     opsum_fini(&sum);
     return rc < 0
                ? cmd_args_fail("show", JP_EXIT_IO, &err)
@@ -202,7 +213,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
     none = sum.n == 0;
     rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
-                        : opsum_print(&sum, stdout, &err);
+                        : opsum_print(&sum, form_of(a), stdout, &err);
     opsum_fini(&sum);
     if (rc < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
@@ -229,7 +240,7 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
     rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
                                          a->common.json, &err)
                     : show_saved_sums(inputs->folders, inputs->n, &a->filter,
-                                      a->common.json, &err);
+                                      form_of(a), &err);
     return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
                   : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
 }
