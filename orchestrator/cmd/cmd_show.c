@@ -44,6 +44,8 @@ static const char help[] =
     "                 clocks, and whether that is good: alpha within 1e-4 of\n"
     "                 1, beta stable, under 1 % of the probes failed; --node\n"
     "                 may choose a node\n"
+    "  --raw          print plain numbers (bytes, microseconds), in order of\n"
+    "                 communicators, for programs that read columns\n"
     "  --json         print JSON\n"
     "  --config FILE  the site's settings\n"
     "  -q, --quiet    do not print trouble with files\n"
@@ -60,7 +62,8 @@ enum {
     OPT_OP,
     OPT_PENDING,
     OPT_HANG,
-    OPT_CLOCK
+    OPT_CLOCK,
+    OPT_RAW
 };
 
 static const struct option long_options[] = {
@@ -71,6 +74,7 @@ static const struct option long_options[] = {
     {"pending", no_argument, NULL, OPT_PENDING},
     {"hang", no_argument, NULL, OPT_HANG},
     {"clock", no_argument, NULL, OPT_CLOCK},
+    {"raw", no_argument, NULL, OPT_RAW},
     {"json", no_argument, NULL, CMD_OPT_JSON},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"quiet", no_argument, NULL, 'q'},
@@ -81,8 +85,13 @@ struct arguments {
     struct opsum_filter filter;
     struct cmd_common common;
     const char *word;
-    bool pending, hang, clock;
+    bool pending, hang, clock, raw;
 };
+
+static enum show_form form_of(const struct arguments *a)
+{
+    return a->common.json ? SHOW_JSON : a->raw ? SHOW_RAW : SHOW_HUMAN;
+}
 
 static int usage(const char *what)
 {
@@ -117,6 +126,9 @@ static int take_option(int c, struct arguments *a)
         return -1;
     case OPT_CLOCK:
         a->clock = true;
+        return -1;
+    case OPT_RAW:
+        a->raw = true;
         return -1;
     default:
         return cmd_args_common(c, help, &a->common);
@@ -212,7 +224,7 @@ static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
     if (a->common.json)
         rc = opsum_print_json(&sum, stdout, &err);
     else if (inputs->walk.files)
-        rc = opsum_print(&sum, stdout, &err);
+        rc = opsum_print(&sum, form_of(a), stdout, &err);
     opsum_fini(&sum);
     return rc < 0
                ? cmd_args_fail("show", JP_EXIT_IO, &err)
@@ -237,7 +249,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
     none = sum.n == 0;
     rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
-                        : opsum_print(&sum, stdout, &err);
+                        : opsum_print(&sum, form_of(a), stdout, &err);
     opsum_fini(&sum);
     if (rc < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
@@ -264,7 +276,7 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
     rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
                                          a->common.json, &err)
                     : show_saved_sums(inputs->folders, inputs->n, &a->filter,
-                                      a->common.json, &err);
+                                      form_of(a), &err);
     return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
                   : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
 }

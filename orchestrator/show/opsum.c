@@ -568,14 +568,17 @@ static const struct show_column row_columns[] = {
     {"comm", "communicator", -18, SHOW_TEXT, AT(id)},
     {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12},
     {"func", "function", -16, SHOW_TEXT, AT(func)},
-    {"bytes", "bytes", 14, SHOW_COUNT, AT(bytes)},
-    {"ops", "operations", 10, SHOW_COUNT, AT(ops)},
-    {"exec_min_us", "min us", 10, SHOW_COUNT, AT(exec_min_us)},
+    {"bytes", "bytes", 14, SHOW_COUNT, AT(bytes), .unit = SHOW_BYTES,
+     .human = "size"},
+    {"ops", "records", 10, SHOW_COUNT, AT(ops), .unit = SHOW_GROUPED},
+    {"exec_min_us", "min us", 10, SHOW_COUNT, AT(exec_min_us), .unit = SHOW_US,
+     .human = "min"},
     {"exec_mean_us", "mean us", 10, SHOW_REAL, .real = mean_us, .decimals = 1,
-     .json_decimals = 3},
-    {"exec_max_us", "max us", 10, SHOW_COUNT, AT(exec_max_us)},
+     .json_decimals = 3, .unit = SHOW_US, .human = "mean"},
+    {"exec_max_us", "max us", 10, SHOW_COUNT, AT(exec_max_us), .unit = SHOW_US,
+     .human = "max"},
     {"busbw_mean_gbs", "busbw GB/s", 10, SHOW_REAL, .real = mean_busbw,
-     .decimals = 3, .json_decimals = 6},
+     .decimals = 3, .json_decimals = 6, .unit = SHOW_GBS},
     {"first_end_us", NULL, 0, SHOW_COUNT, AT(first_us), .known = has_clock},
     {"last_end_us", NULL, 0, SHOW_COUNT, AT(last_us), .known = has_clock},
 };
@@ -592,9 +595,26 @@ static const char *unit_of(const struct jp_opsum *sum)
                                                : "report";
 }
 
-int opsum_print(const struct jp_opsum *sum, FILE *out, struct jp_error *err)
+/* Most time first. */
+static int by_time(const void *a, const void *b)
 {
-    show_table_print(&table, sum->rows, sum->n, out);
+    const struct opsum_row *x = a, *y = b;
+
+    if (x->exec_sum_us != y->exec_sum_us)
+        return x->exec_sum_us > y->exec_sum_us ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
+                struct jp_error *err)
+{
+    if (form == SHOW_HUMAN && sum->n)
+        qsort(sum->rows, sum->n, sizeof(*sum->rows), by_time);
+    show_table_print(&table, sum->rows, sum->n, form, out);
+    if (form == SHOW_HUMAN && sum->n)
+        fputs("A record is one rank's part of an operation; its time, and so "
+              "the bandwidth,\nincludes waiting for other ranks.\n",
+              out);
     quote_printf(out, "%" PRIu64 " %s%s", sum->processes, unit_of(sum),
                  plural(sum->processes));
     if (sum->left_out)

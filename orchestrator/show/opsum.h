@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/show/show_table.h"
 
 struct opsum_filter {
     int64_t rank; /* in the job; of processes without one, in comm; -1: all */
@@ -85,7 +86,9 @@ int opsum_add_csv(struct opsum_builder *builder, const char *path,
 void opsum_fini(struct jp_opsum *sum);
 
 /* 0, or -1: output failed. */
-int opsum_print(const struct jp_opsum *sum, FILE *out, struct jp_error *err);
+/* Human: sorts the rows, most time first. */
+int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
+                struct jp_error *err);
 int opsum_print_json(const struct jp_opsum *sum, FILE *out,
                      struct jp_error *err);
 

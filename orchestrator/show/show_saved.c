@@ -291,24 +291,26 @@ static const struct show_column shown[] = {
     {"rank", "rank", 6, SHOW_COUNT, AT(rank)},
     {"host", "host", -20, SHOW_TEXT, AT(host)},
     {"pid", "pid", 8, SHOW_PID, AT(pid)},
-    {"records", "records", 9, SHOW_COUNT, AT(records)},
-    {"timed_ops", "timed", 9, SHOW_COUNT, AT(timed_ops)},
-    {"last_ops", "last", 8, SHOW_COUNT, AT(last_ops)},
+    {"records", "records", 9, SHOW_COUNT, AT(records), .unit = SHOW_GROUPED},
+    {"timed_ops", "timed", 9, SHOW_COUNT, AT(timed_ops), .unit = SHOW_GROUPED},
+    {"last_ops", "last", 8, SHOW_COUNT, AT(last_ops), .unit = SHOW_GROUPED},
     {"exec_us", "time us", 11, SHOW_COUNT, AT(exec_us), .known = has_waits,
-     .last = true},
+     .last = true, .unit = SHOW_US, .human = "time"},
     {"wait_us", "waited us", 11, SHOW_COUNT, AT(wait_us), .known = has_waits,
-     .last = true},
-    {"caused_us", "caused us", 11, SHOW_COUNT, AT(caused_us)},
-    {"p2p_records", "Send/Recv", 9, SHOW_COUNT, AT(p2p_records)},
+     .last = true, .unit = SHOW_US, .human = "waited"},
+    {"caused_us", "caused us", 11, SHOW_COUNT, AT(caused_us), .unit = SHOW_US,
+     .human = "caused"},
+    {"p2p_records", "Send/Recv", 9, SHOW_COUNT, AT(p2p_records),
+     .unit = SHOW_GROUPED},
 };
 #undef AT
 static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
                                         sizeof(struct rankrow)};
 
-static int print_ranks(const struct rankrows *rows, FILE *out,
-                       struct jp_error *err)
+static int print_ranks(const struct rankrows *rows, enum show_form form,
+                       FILE *out, struct jp_error *err)
 {
-    show_table_print(&table, rows->at, rows->n, out);
+    show_table_print(&table, rows->at, rows->n, form, out);
     quote_printf(out, "%zu row%s of csv/ranks.csv", rows->n, plural(rows->n));
     if (rows->left_out)
         fprintf(out, ", %" PRIu64 " left out", rows->left_out);
@@ -382,7 +384,7 @@ bool show_saved_bare(char *const *folders, size_t n)
 }
 
 static int show_ranks(char *const *folders, size_t n,
-                      const struct opsum_filter *filter, bool json,
+                      const struct opsum_filter *filter, enum show_form form,
                       struct jp_error *err)
 {
     struct rankrows rows = {0};
@@ -398,8 +400,8 @@ static int show_ranks(char *const *folders, size_t n,
         free(csv);
     }
     if (rc == 0)
-        rc = json ? print_ranks_json(&rows, stdout, err)
-                  : print_ranks(&rows, stdout, err);
+        rc = form == SHOW_JSON ? print_ranks_json(&rows, stdout, err)
+                               : print_ranks(&rows, form, stdout, err);
     if (rc == 0)
         rc = rows.n == 0;
     free(rows.at);
@@ -407,7 +409,7 @@ static int show_ranks(char *const *folders, size_t n,
 }
 
 static int show_ops(char *const *folders, size_t n,
-                    const struct opsum_filter *filter, bool json,
+                    const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err)
 {
     struct opsum_builder builder;
@@ -430,8 +432,8 @@ static int show_ops(char *const *folders, size_t n,
     }
     if (opsum_end(&builder, 0, err) < 0)
         return -1;
-    rc = json ? opsum_print_json(&sum, stdout, err)
-              : opsum_print(&sum, stdout, err);
+    rc = form == SHOW_JSON ? opsum_print_json(&sum, stdout, err)
+                           : opsum_print(&sum, form, stdout, err);
     if (rc == 0)
         rc = sum.n == 0;
     opsum_fini(&sum);
@@ -439,12 +441,12 @@ static int show_ops(char *const *folders, size_t n,
 }
 
 int show_saved_sums(char *const *folders, size_t n,
-                    const struct opsum_filter *filter, bool json,
+                    const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err)
 {
     return filter->rank >= 0 || filter->node
-               ? show_ranks(folders, n, filter, json, err)
-               : show_ops(folders, n, filter, json, err);
+               ? show_ranks(folders, n, filter, form, err)
+               : show_ops(folders, n, filter, form, err);
 }
 
 static int put_verdict(const char *step, const json_t *root, bool json,

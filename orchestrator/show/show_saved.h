@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "orchestrator/show/opsum.h"
+#include "orchestrator/show/show_table.h"
 
 /* Is there a report in one of these folders, or beside its raw/? */
 bool show_saved_has(char *const *folders, size_t n);
@@ -18,7 +19,7 @@ bool show_saved_bare(char *const *folders, size_t n);
 /* Prints from csv/ on standard output: ranks where the filter names a rank or a
  * node, else operations summed up. 0; 1: none passes the filter; -1 and err. */
 int show_saved_sums(char *const *folders, size_t n,
-                    const struct opsum_filter *filter, bool json,
+                    const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err);
 
 /* Prints from summary.json whether the report found a hang. 0, or -1 and err.

@@ -1,8 +1,11 @@
 /* show_table.c - write a table of show's. */
 #include "orchestrator/show/show_table.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
+#include "common/figure.h"
 #include "common/quote.h"
 
 static const void *at(const struct show_column *c, const void *row)
@@ -10,14 +13,40 @@ static const void *at(const struct show_column *c, const void *row)
     return (const char *) row + c->offset;
 }
 
+/* A figure as people read it; NULL: as it is. */
+static const char *human_of(const struct show_column *c, const void *row,
+                            char *buf)
+{
+    double value = c->kind == SHOW_COUNT
+                       ? (double) *(const uint64_t *) at(c, row)
+                   : c->kind == SHOW_REAL ? c->real(row)
+                                          : NAN;
+
+    switch (c->unit) {
+    case SHOW_GROUPED:
+        return figure_count(*(const uint64_t *) at(c, row), buf);
+    case SHOW_BYTES:
+        return figure_bytes(*(const uint64_t *) at(c, row), buf);
+    case SHOW_US:
+        return figure_us(value, buf);
+    case SHOW_GBS:
+        return figure_gbs(value, buf);
+    default:
+        return NULL;
+    }
+}
+
 /* A figure's text, in buf or borrowed. */
 static const char *text_of(const struct show_column *c, const void *row,
-                           char *buf, size_t size)
+                           enum show_form form, char *buf, size_t size)
 {
-    const char *text = at(c, row);
+    const char *text = at(c, row), *human;
 
     if (c->known && !c->known(row))
         return "-";
+    human = form == SHOW_HUMAN ? human_of(c, row, buf) : NULL;
+    if (human)
+        return human;
     switch (c->kind) {
     case SHOW_TEXT:
         return *text ? text : "-";
@@ -36,7 +65,7 @@ static const char *text_of(const struct show_column *c, const void *row,
 }
 
 void show_table_print(const struct show_table *table, const void *rows,
-                      size_t n, FILE *out)
+                      size_t n, enum show_form form, FILE *out)
 {
     for (size_t i = 0; i <= n; i++) {
         const char *row = (const char *) rows +
@@ -50,11 +79,13 @@ void show_table_print(const struct show_table *table, const void *rows,
             if (!c->head)
                 continue;
             if (!i)
-                quote_printf(out, "%s%*s", blank, c->width, c->head);
+                quote_printf(out, "%s%*s", blank, c->width,
+                             form == SHOW_HUMAN && c->human ? c->human
+                                                            : c->head);
             else
                 quote_printf(out, "%s%*.*s", blank, c->width,
                              c->cut ? c->cut : (int) sizeof(buf),
-                             text_of(c, row, buf, sizeof(buf)));
+                             text_of(c, row, form, buf, sizeof(buf)));
             blank = " ";
         }
         fputc('\n', out);
@@ -105,7 +136,8 @@ int show_table_end(struct jp_json_stream *s, FILE *out, struct jp_error *err)
 {
     bool failed = s && json_stream_close(s, NULL) < 0;
 
-    return fflush(out) != 0 || ferror(out) || failed
-               ? error_set(err, "output failed: %m")
-               : 0;
+    failed |= fflush(out) != 0;
+    if (failed && errno == EPIPE)
+        return 0;
+    return failed || ferror(out) ? error_set(err, "output failed: %m") : 0;
 }

@@ -19,6 +19,13 @@ enum show_kind {
     SHOW_REAL,  /* what real gives */
 };
 
+/* How a figure looks to people. */
+enum show_unit { SHOW_PLAIN, SHOW_GROUPED, SHOW_BYTES, SHOW_US, SHOW_GBS };
+
+/* What a table is for: people (2 MiB, 28.1 us), a program that reads columns
+ * (2097152, 28.1), or JSON. */
+enum show_form { SHOW_HUMAN, SHOW_RAW, SHOW_JSON };
+
 struct show_column {
     const char *key;  /* JSON's */
     const char *head; /* NULL: JSON only */
@@ -31,6 +38,8 @@ struct show_column {
     /* False: "-", and JSON has no such member. NULL: it is known. */
     bool (*known)(const void *row);
     bool last; /* JSON has it behind the others */
+    enum show_unit unit;
+    const char *human; /* heading with such a figure; NULL: head */
 };
 
 struct show_table {
@@ -38,15 +47,16 @@ struct show_table {
     size_t n_columns, row_size;
 };
 
-/* Heading and rows. */
+/* Heading and rows, human or raw. */
 void show_table_print(const struct show_table *table, const void *rows,
-                      size_t n, FILE *out);
+                      size_t n, enum show_form form, FILE *out);
 /* An array. */
 void show_table_json(struct jp_json_stream *s, const char *key,
                      const struct show_table *table, const void *rows,
                      size_t n);
 
-/* Ends the stream (NULL: there is none). 0, or -1: output failed. */
+/* Ends the stream (NULL: there is none). 0, or -1: output failed; a reader that
+ * has seen enough (head) is no failure. */
 int show_table_end(struct jp_json_stream *s, FILE *out, struct jp_error *err);
 
 #endif
