@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/child.h"
@@ -32,7 +33,8 @@ enum {
     AFTER_RAS_MS = 6000,
     AFTER_GPUS_MS = 4000,
     FRAMES = 128,
-    FLIGHTS = 1024
+    FLIGHTS = 1024,
+    ASKED_S = 60 /* another hang may be asked about */
 };
 
 /* A part that was tried: its file, or why there is none. */
@@ -253,6 +255,29 @@ static const char *set_address(const struct taking *taking,
     return NULL;
 }
 
+/* One node asks for all: the first that makes the file. NULL: this one. */
+static const char *claim_question(const struct taking *taking)
+{
+    char *path =
+        fileio_path("%s/" EVIDENCE_FOLDER "/.ras-asked", taking->order->dir);
+    const char *why = NULL;
+    struct stat st;
+    int fd = -1;
+
+    for (int i = 0; path && i < 2 && fd < 0 && !why; i++) {
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+        else if (errno == EEXIST && i == 0 && lstat(path, &st) == 0 &&
+                 time(NULL) - st.st_mtime > ASKED_S)
+            unlink(path);
+        else
+            why = "it was asked a moment ago, from here or another node";
+    }
+    free(path);
+    return why;
+}
+
 static void take_ras(struct taking *taking)
 {
     struct ras_question question = taking->order->ras;
@@ -263,6 +288,8 @@ static void take_ras(struct taking *taking)
     question.limit_ms = limit_of(taking, RAS_LIMIT_MS, AFTER_RAS_MS);
     if (!why)
         why = set_address(taking, &question);
+    if (!why)
+        why = claim_question(taking);
     if (why)
         say_no(part, why);
     else if (ras_ask(&question, &taking->ras, &err) < 0)

@@ -552,7 +552,9 @@ static void ras_is_gated(void **state)
 static void ras_address(void **state)
 {
     static const char *const there[] = {"NCCL_RAS_ADDR=127.0.0.1:1", NULL};
+    static const struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
     struct step *s = *state;
+    char *asked = tempdir_path(s->dir, "hang/.ras-asked");
     struct evidence_order order;
 
     put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
@@ -562,6 +564,15 @@ static void ras_address(void **state)
     take(s, &order);
     assert_string_equal(part(s, "RAS", "why"),
                         "RAS does not answer: Connection refused");
+    /* once a hang, whoever asks */
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"),
+                        "it was asked a moment ago, from here or another node");
+    assert_int_equal(utimensat(AT_FDCWD, asked, long_ago, 0), 0);
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"),
+                        "RAS does not answer: Connection refused");
+    free(asked);
 }
 
 /* --- the tasks of a step ---------------------------------------------------
