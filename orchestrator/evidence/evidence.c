@@ -37,6 +37,8 @@ enum {
     ASKED_S = 60 /* another hang may be asked about */
 };
 
+#define SYSTEM_PATH "/usr/local/bin:/usr/bin:/bin"
+
 /* A part that was tried: its file, or why there is none. */
 struct part {
     const char *name;
@@ -391,9 +393,24 @@ static void take_stack(struct taking *taking, const struct proclook *look,
                   run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
 }
 
+/* An agent has no PATH of the user's, where py-spy usually is. */
+static void extend_path(const struct taking *taking)
+{
+    const char *own = getenv("PATH"), *theirs = "";
+    char *path;
+
+    for (size_t i = 0; i < taking->order->n_targets && !*theirs; i++)
+        theirs = taking->looks[i].path;
+    path = fileio_path("%s:%s", own && *own ? own : SYSTEM_PATH, theirs);
+    if (path && *theirs)
+        setenv("PATH", path, 1);
+    free(path);
+}
+
 static void take_stacks(struct taking *taking)
 {
     unsetenv("DEBUGINFOD_URLS"); /* a server would be asked for minutes */
+    extend_path(taking);
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         const struct proclook *look = &taking->looks[i];
         const char *why = why_no_stack(taking, i);
@@ -457,7 +474,9 @@ static void put_processes(struct jp_json_stream *s, const struct taking *taking)
 
         json_stream_object(s, NULL);
         json_stream_int(s, "pid", target->pid);
-        json_stream_int(s, "task", target->task);
+        json_stream_int(s, "task",
+                        target->task < 0 && look->has_task ? look->task
+                                                           : target->task);
         json_stream_text(s, "role", evidence_role_words[target->role]);
         json_stream_bool(s, "there", look->there);
         json_stream_count(s, "tracer", look->tracer);
