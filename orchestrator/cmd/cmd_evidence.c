@@ -34,7 +34,7 @@ static const char help[] =
     "    srun --jobid=42 --overlap -N2 --ntasks-per-node=1 \\\n"
     "        jobprof evidence jobprof-42/step-0\n"
     "\n"
-    "  --missing PID,...  these keep others waiting, whatever recordings say\n"
+    "  --missing PID,...  these keep others waiting, and no others are taken\n"
     "  --waiting PID,...  these wait for others\n"
     "  --node NAME        this node's name (SLURMD_NODENAME, or the host's)\n"
     "  --nccl X.Y.Z       the release of NCCL, where no recording tells; RAS\n"
@@ -71,6 +71,7 @@ static const struct option long_options[] = {
     {0}};
 
 #define MAX_LIMIT_US 60000000
+#define WANT_BYTES 16384
 #define SPARE_MS 15000 /* recordings are read before */
 
 struct arguments {
@@ -228,6 +229,24 @@ static void print_lacks(const char *dir, const char *node)
     free(path);
 }
 
+/* What node 0's agent has asked for in live/live.want: "hang N TEXT". Caller
+ * frees; NULL: nothing. */
+static char *asked_hang(const char *dir)
+{
+    char *path = fileio_path("%s/live/live.want", dir), *text = NULL, *rest;
+    char *line, *hang = NULL;
+
+    if (path && fileio_read(path, false, WANT_BYTES, &text, NULL, NULL) == 0) {
+        rest = text;
+        while (!hang && (line = strsep(&rest, "\n")))
+            if (strncmp(line, "hang ", 5) == 0 && strchr(line + 5, ' '))
+                hang = strdup(strchr(line + 5, ' ') + 1);
+    }
+    free(text);
+    free(path);
+    return hang;
+}
+
 static int take(struct arguments *a, const struct targets *found)
 {
     int64_t pids[EVIDENCE_TARGETS];
@@ -263,17 +282,23 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
                                       .node = a->order.node,
                                       .root = "",
                                       .job = conf->job_id,
-                                      .step = conf->step_id};
+                                      .step = conf->step_id,
+                                      .own = a->order.n_targets > 0};
+    char *hang = step.own ? asked_hang(a->order.dir) : NULL;
     struct jp_error err = {""};
     struct targets found;
     int rc;
 
     a->order.root = "";
     a->order.job = conf->job_id;
-    if (targets_find(&step, &found, &err) < 0)
-        return failed(&err);
-    rc = take(a, &found);
-    targets_fini(&found);
+    a->order.what = hang;
+    if (targets_find(&step, &found, &err) == 0) {
+        rc = take(a, &found);
+        targets_fini(&found);
+    } else {
+        rc = failed(&err);
+    }
+    free(hang);
     return rc;
 }
 

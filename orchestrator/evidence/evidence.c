@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/child.h"
@@ -32,8 +33,11 @@ enum {
     AFTER_RAS_MS = 6000,
     AFTER_GPUS_MS = 4000,
     FRAMES = 128,
-    FLIGHTS = 1024
+    FLIGHTS = 1024,
+    ASKED_S = 60 /* another hang may be asked about */
 };
+
+#define SYSTEM_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* A part that was tried: its file, or why there is none. */
 struct part {
@@ -253,6 +257,29 @@ static const char *set_address(const struct taking *taking,
     return NULL;
 }
 
+/* One node asks for all: the first that makes the file. NULL: this one. */
+static const char *claim_question(const struct taking *taking)
+{
+    char *path =
+        fileio_path("%s/" EVIDENCE_FOLDER "/.ras-asked", taking->order->dir);
+    const char *why = NULL;
+    struct stat st;
+    int fd = -1;
+
+    for (int i = 0; path && i < 2 && fd < 0 && !why; i++) {
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+        else if (errno == EEXIST && i == 0 && lstat(path, &st) == 0 &&
+                 time(NULL) - st.st_mtime > ASKED_S)
+            unlink(path);
+        else
+            why = "it was asked a moment ago, from here or another node";
+    }
+    free(path);
+    return why;
+}
+
 static void take_ras(struct taking *taking)
 {
     struct ras_question question = taking->order->ras;
@@ -263,6 +290,8 @@ static void take_ras(struct taking *taking)
     question.limit_ms = limit_of(taking, RAS_LIMIT_MS, AFTER_RAS_MS);
     if (!why)
         why = set_address(taking, &question);
+    if (!why)
+        why = claim_question(taking);
     if (why)
         say_no(part, why);
     else if (ras_ask(&question, &taking->ras, &err) < 0)
@@ -364,9 +393,24 @@ static void take_stack(struct taking *taking, const struct proclook *look,
                   run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
 }
 
+/* An agent has no PATH of the user's, where py-spy usually is. */
+static void extend_path(const struct taking *taking)
+{
+    const char *own = getenv("PATH"), *theirs = "";
+    char *path;
+
+    for (size_t i = 0; i < taking->order->n_targets && !*theirs; i++)
+        theirs = taking->looks[i].path;
+    path = fileio_path("%s:%s", own && *own ? own : SYSTEM_PATH, theirs);
+    if (path && *theirs)
+        setenv("PATH", path, 1);
+    free(path);
+}
+
 static void take_stacks(struct taking *taking)
 {
     unsetenv("DEBUGINFOD_URLS"); /* a server would be asked for minutes */
+    extend_path(taking);
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         const struct proclook *look = &taking->looks[i];
         const char *why = why_no_stack(taking, i);
@@ -430,7 +474,9 @@ static void put_processes(struct jp_json_stream *s, const struct taking *taking)
 
         json_stream_object(s, NULL);
         json_stream_int(s, "pid", target->pid);
-        json_stream_int(s, "task", target->task);
+        json_stream_int(s, "task",
+                        target->task < 0 && look->has_task ? look->task
+                                                           : target->task);
         json_stream_text(s, "role", evidence_role_words[target->role]);
         json_stream_bool(s, "there", look->there);
         json_stream_count(s, "tracer", look->tracer);

@@ -166,6 +166,11 @@ static void read_settings(const char *root, struct proclook *look,
     snprintf(look->ras, sizeof(look->ras), "%.79s",
              value_of(env, len, "NCCL_RAS_ADDR"));
     look->no_ras = strcmp(value_of(env, len, "NCCL_RAS_ENABLE"), "0") == 0;
+    look->has_task = num_parse_i64(value_of(env, len, "SLURM_PROCID"), 0,
+                                   INT32_MAX, &look->task, NULL) == 0;
+    if (strlen(value_of(env, len, "PATH")) < sizeof(look->path))
+        snprintf(look->path, sizeof(look->path), "%s",
+                 value_of(env, len, "PATH"));
 }
 
 struct work {
@@ -226,6 +231,7 @@ static void check(struct proclook *look, int64_t pid)
     look->pipe[sizeof(look->pipe) - 1] = '\0';
     look->dump[sizeof(look->dump) - 1] = '\0';
     look->ras[sizeof(look->ras) - 1] = '\0';
+    look->path[sizeof(look->path) - 1] = '\0';
     for (uint32_t i = 0; i < look->n_threads; i++) {
         struct proclook_thread *t = &look->threads[i];
 

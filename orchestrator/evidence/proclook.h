@@ -34,6 +34,9 @@ struct proclook {
     char pipe[512], dump[512]; /* PyTorch's flight recorder; "" */
     char ras[80];              /* NCCL_RAS_ADDR, or "" */
     bool no_ras;               /* NCCL_RAS_ENABLE=0 */
+    bool has_task;
+    int64_t task;    /* SLURM_PROCID */
+    char path[2048]; /* the user's PATH, "" where it is longer */
 };
 
 struct proclook_ask {

@@ -3,9 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/child.h"
 #include "common/fileio.h"
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
@@ -13,7 +11,7 @@
 #include "orchestrator/evidence/proclook.h"
 #include "orchestrator/ingest/logwalk.h"
 
-enum { COMMS = 4096, READ_MS = 8000, SPARE_S = 15 };
+enum { COMMS = 4096, READ_MS = 8000 };
 
 /* The recordings of a step, file by file. */
 struct reading {
@@ -249,10 +247,11 @@ int targets_find(const struct targets_step *step, struct targets *out,
             out->quiet_ms = now_ms > r->made_ns / 1000000
                                 ? now_ms - r->made_ns / 1000000
                                 : 0;
-        if (out->hangs.n_groups)
+        if (out->hangs.n_groups && !step->own)
             hangs_answer(&out->hangs, out->answer, sizeof(out->answer));
-        choose(r);
-        if (!out->n && !out->hangs.n_groups)
+        if (!step->own)
+            choose(r);
+        if (!out->n && !out->hangs.n_groups && !step->own)
             choose_all(step, out);
         rc = 0;
     }
@@ -278,54 +277,10 @@ void targets_set(const struct targets *found, uint32_t nccl,
     const char *why = NULL;
 
     order->hangs = &found->hangs;
-    if (!order->what || !*order->what)
+    if (!order->what)
         order->what = found->answer;
     if (!order->no_ras &&
         !ras_may_ask(nccl ? nccl : found->nccl_release, false, found->quiet_ms,
                      found->entries, &order->ras.json, &why))
         order->no_ras = why;
-}
-
-struct begin_work {
-    const struct targets_step *step;
-    const struct evidence_order *order;
-};
-
-static int take(void *arg, int out)
-{
-    const struct begin_work *work = arg;
-    struct evidence_order order = *work->order;
-    struct targets_step step = *work->step;
-    struct targets found;
-    int64_t pids[EVIDENCE_TARGETS];
-    struct jp_error err;
-    int rc;
-
-    (void) out;
-    alarm((order.limit_ms ? order.limit_ms : EVIDENCE_LIMIT_MS) / 1000 +
-          SPARE_S);
-    step.own = true;
-    if (targets_find(&step, &found, &err) < 0)
-        return 1;
-    targets_set(&found, 0, &order);
-    for (size_t i = 0; i < order.n_targets; i++)
-        pids[i] = order.targets[i].pid;
-    order.ras.pids = pids;
-    order.ras.n_pids = order.n_targets;
-    rc = evidence_take(&order, &err);
-    if (rc < 0)
-        stepdir_log(order.dir, "%s: no evidence of the hang: %s", order.node,
-                    err.text);
-    targets_fini(&found);
-    return rc < 0;
-}
-
-pid_t targets_begin(const struct targets_step *step,
-                    const struct evidence_order *order)
-{
-    struct begin_work work = {step, order};
-    const struct child child = {
-        .work = take, .arg = &work, .dies_with_us = true};
-
-    return child_start(&child);
 }

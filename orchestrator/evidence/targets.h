@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "common/error.h"
 #include "orchestrator/evidence/evidence.h"
@@ -41,7 +40,8 @@ struct targets_step {
     const char *dir, *node, *root;
     uint64_t job;
     const char *step; /* SLURM_STEP_ID */
-    bool own;         /* only raw/<node>/ is read: who is missing is known */
+    bool own;         /* who is missing is known: only raw/<node>/ is read, and
+                         nobody is chosen */
 };
 
 /* 0, then targets_fini is due; -1: no memory, or the recordings cannot be read.
@@ -55,12 +55,5 @@ void targets_fini(struct targets *targets);
  * nccl: JP_NCCL_RELEASE, or 0: as recordings tell. */
 void targets_set(const struct targets *found, uint32_t nccl,
                  struct evidence_order *order);
-
-/* For the node agent, once a hang: takes the evidence of the order's processes
- * in a child, which ends with the caller and is killed by a timer of its own.
- * Returns at once: its pid (child_await, waitpid), or -1 with errno. The child
- * reads this node's recordings first. */
-pid_t targets_begin(const struct targets_step *step,
-                    const struct evidence_order *order);
 
 #endif

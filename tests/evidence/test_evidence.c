@@ -22,12 +22,10 @@
 
 #include <cmocka.h>
 
-#include "common/child.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/evidence/proclook.h"
-#include "orchestrator/evidence/targets.h"
 #include "tests/common/tempdir.h"
 
 /* --- the process that hangs ------------------------------------------------
@@ -552,7 +550,9 @@ static void ras_is_gated(void **state)
 static void ras_address(void **state)
 {
     static const char *const there[] = {"NCCL_RAS_ADDR=127.0.0.1:1", NULL};
+    static const struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
     struct step *s = *state;
+    char *asked = tempdir_path(s->dir, "hang/.ras-asked");
     struct evidence_order order;
 
     put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
@@ -562,6 +562,15 @@ static void ras_address(void **state)
     take(s, &order);
     assert_string_equal(part(s, "RAS", "why"),
                         "RAS does not answer: Connection refused");
+    /* once a hang, whoever asks */
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"),
+                        "it was asked a moment ago, from here or another node");
+    assert_int_equal(utimensat(AT_FDCWD, asked, long_ago, 0), 0);
+    take(s, &order);
+    assert_string_equal(part(s, "RAS", "why"),
+                        "RAS does not answer: Connection refused");
+    free(asked);
 }
 
 /* --- the tasks of a step ---------------------------------------------------
@@ -592,42 +601,26 @@ static void tasks_are_found(void **state)
     assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
 }
 
-/* As the node agent has it taken: in a child, at once. */
-static void agents_begin(void **state)
+/* As an agent calls it: without the user's PATH, and by pids alone. */
+static void the_users_own(void **state)
 {
-    static const char *const job[] = {"SLURM_JOB_ID=7", NULL};
     struct step *s = *state;
-    const struct targets_step step = {
-        .dir = s->dir, .node = "n1", .root = "", .job = 7, .step = "0"};
+    char path[300];
+    const char *const variables[] = {"SLURM_PROCID=5", path, NULL};
     struct evidence_order order;
-    struct hangstacks *view = NULL;
-    char *folder = tempdir_path(s->dir, "hang/n1");
-    uint64_t begin = clock_mono_ms();
-    int status = -1;
-    pid_t pid;
 
-    put_tool(s, "eu-stack", "#!/bin/sh\nsleep 1\necho TID 1:\n");
-    start(s, job);
+    put_tool(s, "py-spy",
+             "#!/bin/sh\necho 'Thread 1 (idle): \"MainThread\"'\n");
+    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    snprintf(path, sizeof(path), "PATH=%s", s->bin);
+    start(s, variables);
+    unsetenv("PATH");
     order = order_of(s);
-    order.no_ras = NULL;
-    order.job = 7;
-    pid = targets_begin(&step, &order);
-    assert_true(pid > 0);
-    assert_true(clock_mono_ms() - begin < 30000);
-    assert_int_equal(child_await(pid, 60000, &status), 1);
-    assert_int_equal(status, 0);
-    assert_int_equal(hangstacks_load_node(folder, &view, NULL), 0);
-    assert_int_equal(view->n_processes, 1);
-    assert_true(view->processes[0].there);
-    assert_string_equal(view->hang, "rank 3 never entered AllReduce 9");
-    /* no recording tells the release: RAS is not asked */
-    for (size_t i = 0; i < view->n_parts; i++)
-        if (!strcmp(view->parts[i].part, "RAS"))
-            assert_string_equal(view->parts[i].why,
-                                "the release of NCCL is not known");
-    hangstacks_destroy(view);
-    free(folder);
-    goes_on(s);
+    order.targets[0].task = -1;
+    take(s, &order);
+    assert_string_equal(part(s, "py-spy", "why"), "");
+    assert_int_equal(json_integer_value(json_object_get(process(s), "task")),
+                     5);
 }
 
 /* Nothing of a disk that is full, or of a folder that is a link, is trusted. */
@@ -657,7 +650,7 @@ int main(int argc, char **argv)
         TEST(bad_tools),           TEST(gpus_hang),
         TEST(flight_recorder),     TEST(ras_is_gated),
         TEST(ras_address),         TEST(tasks_are_found),
-        TEST(agents_begin),        TEST(no_place),
+        TEST(the_users_own),       TEST(no_place),
     };
 
     if (argc == 3 && !strcmp(argv[1], "stuck"))
