@@ -22,6 +22,7 @@ enum jsonload_kind {
     JSONLOAD_MANIFEST, /* of a node's files */
     JSONLOAD_HARDWARE, /* hardware.json */
     JSONLOAD_SETTINGS, /* another program's settings */
+    JSONLOAD_BULK,     /* a server's answer to an upload */
     JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
 };
 
@@ -50,6 +51,8 @@ static const struct jsonload_limit {
     [JSONLOAD_HARDWARE] = {4 * JSONLOAD_MB, 32 * JSONLOAD_MB},
     /* six members, and an editor's blanks */
     [JSONLOAD_SETTINGS] = {64 * 1024, 1 * JSONLOAD_MB},
+    /* 200 bytes a document, 5,000 documents; more where it tells errors */
+    [JSONLOAD_BULK] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */
     [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
 };
